@@ -1,0 +1,80 @@
+// SHEARSORT-DIAGONAL: no transposition (paper, section 3.3 and Algorithm 2).
+//
+// Sorts each 1024 consecutive keys: one bank matrix of 32 x 32 and 32 lanes a matrix, WARPS
+// matrices a workgroup. The rows of the sort are the diagonals of the matrix, its columns are the
+// matrix's columns, shifted; both can be read straight into registers.
+//
+//   repeat log2(W) times: sort diagonals (t+j, j), odd ones descending; sort columns (t+j, t)
+//   sort the diagonals; read them out column-wise
+//
+// Departures from Algorithm 2, which as printed does not sort:
+//  1. an odd diagonal is reversed in registers, not by its address: (W-j) is the wrong cell, and
+//     W-1-j, the right one, meets every second bank twice;
+//  2. the printed last step, diagonals to columns, is a two-way conflict. Lane t reads (t+j, t)
+//     instead, which is the key of rank 32 j + t, and writes it out: coalesced;
+//  3. a barrier stands wherever the paper relies on lock-step, which WGSL does not promise.
+//
+// No bank conflict: every access has its bank at (t + j) % 32 or at t, for constant j.
+// 768 accesses of workgroup memory a lane: 32 to fill, 64 in each of 11 passes, 32 to read out.
+
+struct Params {
+    // Keys in the buffer.
+    len: u32,
+    // The first matrix of this dispatch, and one past the last.
+    first: u32,
+    end: u32,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+
+@compute @workgroup_size(LANES)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) lane: u32,
+) {
+    let t = lane % W;
+    let matrix = (lane / W) * W * W;
+    let number = params.first + workgroup_number(group, groups) * WARPS + lane / W;
+    let base = number * W * W;
+    let keys_end = select(0u, params.len, number < params.end);
+
+    for (var j = 0u; j < W; j++) {
+        var key = LAST;
+        if base + cell(t, j) < keys_end {
+            key = load_key(base + cell(t, j));
+        }
+        tile_store(matrix + cell(t, j), key);
+    }
+    workgroupBarrier();
+
+    var r: array<Key, 32>;
+    for (var sweep = 0u; sweep <= 2u * LOG2_W; sweep++) {
+        // Both kinds of pass in one loop, so that the network stands in the program once.
+        let diagonal = sweep % 2u == 0u;
+        let column = matrix + select(cell(0u, t), 0u, diagonal);
+        let step = select(0u, W, diagonal);
+        for (var j = 0u; j < W; j++) {
+            r[j] = tile_load(column + j * step + (t + j) % W);
+        }
+        sort_registers(&r);
+        // Snake order: odd diagonals descend, in every diagonal pass but the last.
+        let descending = diagonal && sweep < 2u * LOG2_W && t % 2u == 1u;
+        for (var j = 0u; j < W / 2u; j++) {
+            let low = r[j];
+            let high = r[W - 1u - j];
+            r[j] = select(low, high, descending);
+            r[W - 1u - j] = select(high, low, descending);
+        }
+        for (var j = 0u; j < W; j++) {
+            tile_store(column + j * step + (t + j) % W, r[j]);
+        }
+        workgroupBarrier();
+    }
+
+    for (var j = 0u; j < W; j++) {
+        if base + cell(t, j) < keys_end {
+            store_key(base + cell(t, j), tile_load(matrix + cell((t + j) % W, t)));
+        }
+    }
+}

@@ -1,0 +1,84 @@
+// SHEARSORT, transposing form (paper, section 3.1 and Algorithm 1).
+//
+// Sorts each 1024 consecutive keys: one bank matrix of 32 x 32 and 32 lanes a matrix, WARPS
+// matrices a workgroup. Rows are sorted in registers; between two passes the matrix is transposed
+// in workgroup memory by exchanging cells.
+//
+//   repeat log2(W) times: sort the rows, odd ones descending; transpose; sort the rows; transpose
+//   sort the rows; transpose
+//
+// Departures from Algorithm 1, which as printed does not sort:
+//  1. odd rows are written to column W-1-j (W-j leaves the matrix);
+//  2. the transposition takes W/2 rounds, and in the last one only half of the lanes move, since
+//     both lanes of a pair would exchange the same two cells;
+//  3. a barrier stands wherever the paper relies on lock-step, which WGSL does not promise.
+//
+// No bank conflict: a row pass keeps lane t in row t, its bank. A transposition round touches
+// (t, t+i) and (t+i, t): all lanes in different rows both times.
+
+struct Params {
+    // Keys in the buffer.
+    len: u32,
+    // The first matrix of this dispatch, and one past the last.
+    first: u32,
+    end: u32,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+
+fn transpose(matrix: u32, t: u32) {
+    for (var i = 1u; i <= W / 2u; i++) {
+        if i < W / 2u || t < W / 2u {
+            let other = (t + i) % W;
+            let upper = matrix + cell(t, other);
+            let lower = matrix + cell(other, t);
+            let key = tile_load(upper);
+            tile_store(upper, tile_load(lower));
+            tile_store(lower, key);
+        }
+    }
+}
+
+@compute @workgroup_size(LANES)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) lane: u32,
+) {
+    let t = lane % W;
+    let matrix = (lane / W) * W * W;
+    let number = params.first + workgroup_number(group, groups) * WARPS + lane / W;
+    let base = number * W * W;
+    let keys_end = select(0u, params.len, number < params.end);
+
+    for (var j = 0u; j < W; j++) {
+        var key = LAST;
+        if base + cell(t, j) < keys_end {
+            key = load_key(base + cell(t, j));
+        }
+        tile_store(matrix + cell(t, j), key);
+    }
+    workgroupBarrier();
+
+    var r: array<Key, 32>;
+    for (var sweep = 0u; sweep <= 2u * LOG2_W; sweep++) {
+        for (var j = 0u; j < W; j++) {
+            r[j] = tile_load(matrix + cell(t, j));
+        }
+        sort_registers(&r);
+        // Snake order: odd rows descend, in every row pass but the last.
+        let descending = sweep % 2u == 0u && sweep < 2u * LOG2_W && t % 2u == 1u;
+        for (var j = 0u; j < W; j++) {
+            tile_store(matrix + cell(t, select(j, W - 1u - j, descending)), r[j]);
+        }
+        workgroupBarrier();
+        transpose(matrix, t);
+        workgroupBarrier();
+    }
+
+    for (var j = 0u; j < W; j++) {
+        if base + cell(t, j) < keys_end {
+            store_key(base + cell(t, j), tile_load(matrix + cell(t, j)));
+        }
+    }
+}

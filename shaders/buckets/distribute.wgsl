@@ -1,0 +1,52 @@
+// Distribution: each run's part of each bucket moves to its place (paper, section 3.2, and
+// Algorithm 6).
+//
+// One workgroup of 64 lanes a run k and bucket b: source[ranks[b][k] .. ranks[b+1][k]] goes to
+// destination[separators[b][k] ..]. The two are misaligned to each other by any number of keys, so
+// the keys pass through workgroup memory, 1024 at a time, and both sides cover aligned groups of 32.
+//
+// No bank conflict: consecutive lanes, consecutive cells.
+
+struct Params {
+    // Runs: this dispatch takes those from `first` on, one for each workgroup in x.
+    runs: u32,
+    first: u32,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> source: array<Key>;
+@group(0) @binding(2) var<storage, read_write> destination: array<Key>;
+@group(0) @binding(3) var<storage, read> ranks: array<u32>;
+@group(0) @binding(4) var<storage, read> separators: array<u32>;
+
+const LANES: u32 = 64u;
+
+@compute @workgroup_size(LANES)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(local_invocation_index) lane: u32,
+) {
+    let run = params.first + group.x;
+    let bucket = group.y;
+    let start = ranks[bucket * params.runs + run];
+    let end = ranks[(bucket + 1u) * params.runs + run];
+    let place = separators[bucket * (params.runs + 1u) + run];
+
+    for (var done = 0u; done < end - start; done += TILE_CELLS) {
+        let count = min(TILE_CELLS, end - start - done);
+        let origin = start + done;
+        let to = place + done;
+        for (var i = lane; i < count + origin % W; i += LANES) {
+            if i >= origin % W {
+                tile_store(i - origin % W, source[origin - origin % W + i]);
+            }
+        }
+        workgroupBarrier();
+        for (var i = lane; i < count + to % W; i += LANES) {
+            if i >= to % W {
+                destination[to - to % W + i] = tile_load(i - to % W);
+            }
+        }
+        workgroupBarrier();
+    }
+}

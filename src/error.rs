@@ -1,0 +1,105 @@
+//! What can go wrong, with the numbers that say why.
+
+use crate::KeyType;
+
+/// Every failure of the library.
+///
+/// The caller's data is intact after an error: host slices are untouched, and GPU buffers are only
+/// written by submissions that were made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// No adapter offers compute shaders.
+    #[error(
+        "no GPU adapter found: install a Vulkan driver (on Debian and Ubuntu the package \
+         mesa-vulkan-drivers brings lavapipe, which needs no GPU)"
+    )]
+    NoAdapter,
+    /// The adapter's limits are below what the kernels need.
+    #[error("{limit} is {actual} on this device, and sorting needs {needed}")]
+    AdapterTooSmall {
+        /// The name of the limit in [`wgpu::Limits`].
+        limit: &'static str,
+        /// What the sorter needs.
+        needed: u64,
+        /// What the device has.
+        actual: u64,
+    },
+    /// wgpu refused to create the device.
+    #[error("the device could not be opened: {0}")]
+    RequestDevice(#[from] wgpu::RequestDeviceError),
+    /// More keys than one call on GPU buffers can sort on this device.
+    #[error(
+        "{len} {key} keys are {bytes} bytes; this device sorts at most {max_len} in one buffer \
+         ({limit} is {limit_bytes} bytes)"
+    )]
+    TooLarge {
+        /// Keys asked for.
+        len: u64,
+        /// The type of the keys.
+        key: KeyType,
+        /// Bytes asked for.
+        bytes: u64,
+        /// The most keys of this type that one call sorts.
+        max_len: u64,
+        /// The limit that is in the way.
+        limit: &'static str,
+        /// The value of that limit in bytes.
+        limit_bytes: u64,
+    },
+    /// The buffer holds fewer bytes than the keys named.
+    #[error("the buffer holds {actual} bytes, and {len} {key} keys take {needed}")]
+    BufferTooSmall {
+        /// Keys asked for.
+        len: u64,
+        /// The type of the keys.
+        key: KeyType,
+        /// Bytes those take.
+        needed: u64,
+        /// Bytes of the buffer.
+        actual: u64,
+    },
+    /// The buffer was created without a usage that the call needs.
+    #[error("the buffer has usages {actual:?}, and sorting needs {needed:?}")]
+    BufferUsage {
+        /// Usages that are needed.
+        needed: wgpu::BufferUsages,
+        /// Usages of the buffer.
+        actual: wgpu::BufferUsages,
+    },
+    /// An option is outside its range.
+    #[error("option {name} is {value}: {allowed}")]
+    InvalidOption {
+        /// The option's name.
+        name: &'static str,
+        /// The value given.
+        value: u64,
+        /// What is allowed.
+        allowed: &'static str,
+    },
+    /// The device has not enough memory.
+    #[error("the device is out of memory: {bytes} bytes could not be had ({message})")]
+    OutOfMemory {
+        /// Bytes asked for.
+        bytes: u64,
+        /// What wgpu says.
+        message: String,
+    },
+    /// The device was lost, before or during the sort.
+    #[error("the device was lost: {0}")]
+    DeviceLost(String),
+    /// The handle belongs to another device or sorter.
+    #[error("the {0} was made for another sorter")]
+    Foreign(&'static str),
+    /// wgpu refused an operation that the sorter expected to be valid: a bug here or in a driver.
+    #[error("the device refused an operation: {0}")]
+    Device(String),
+    /// A kernel does not compile: a bug here.
+    #[error("kernel {kernel}: {message}")]
+    Kernel {
+        /// The kernel's name.
+        kernel: String,
+        /// What naga says.
+        message: String,
+    },
+}

@@ -1,0 +1,148 @@
+//! Which adapters can sort, and what to ask of them.
+
+use crate::plan::DeviceLimits;
+use crate::{Error, Options};
+
+/// What to ask of an adapter, so that its device can sort.
+///
+/// # Examples
+///
+/// ```no_run
+/// # fn f(adapter: &wgpu::Adapter) -> Result<(), Box<dyn std::error::Error>> {
+/// let needs = wgpu_bcfsort::requirements(adapter)?;
+/// let (device, queue) = pollster::block_on(adapter.request_device(&wgpu::DeviceDescriptor {
+///     required_features: needs.features,
+///     required_limits: needs.limits,
+///     ..Default::default()
+/// }))?;
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Requirements {
+    /// Features: `TIMESTAMP_QUERY` where the adapter has it, for phase timings. None is needed.
+    pub features: wgpu::Features,
+    /// Limits: the default ones, or the adapter's where they are lower, with the largest buffers
+    /// that the adapter offers.
+    pub limits: wgpu::Limits,
+}
+
+/// The limits below which no kernel runs, by their names in [`wgpu::Limits`].
+fn needed(limits: &wgpu::Limits) -> [(&'static str, u64, u64); 6] {
+    [
+        (
+            "max_storage_buffers_per_shader_stage",
+            4,
+            limits.max_storage_buffers_per_shader_stage.into(),
+        ),
+        // The page merge of two-word keys: two planes of 32 x 33 + 2 words.
+        (
+            "max_compute_workgroup_storage_size",
+            8464,
+            limits.max_compute_workgroup_storage_size.into(),
+        ),
+        (
+            "max_compute_invocations_per_workgroup",
+            256,
+            limits.max_compute_invocations_per_workgroup.into(),
+        ),
+        (
+            "max_compute_workgroup_size_x",
+            256,
+            limits.max_compute_workgroup_size_x.into(),
+        ),
+        (
+            "max_compute_workgroups_per_dimension",
+            65_535,
+            limits.max_compute_workgroups_per_dimension.into(),
+        ),
+        (
+            "max_storage_buffer_binding_size",
+            16 << 20,
+            limits.max_storage_buffer_binding_size,
+        ),
+    ]
+}
+
+pub(crate) fn check_limits(limits: &wgpu::Limits) -> Result<(), Error> {
+    for (limit, needed, actual) in needed(limits) {
+        if actual < needed {
+            return Err(Error::AdapterTooSmall {
+                limit,
+                needed,
+                actual,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The features and limits to request from an adapter.
+///
+/// # Errors
+///
+/// [`Error::AdapterTooSmall`] if it cannot run the kernels: every adapter within
+/// [`wgpu::Limits::default`] can.
+pub fn requirements(adapter: &wgpu::Adapter) -> Result<Requirements, Error> {
+    let offered = adapter.limits();
+    check_limits(&offered)?;
+    let mut limits = wgpu::Limits::default().or_worse_values_from(&offered);
+    limits.max_buffer_size = offered.max_buffer_size;
+    limits.max_storage_buffer_binding_size = offered.max_storage_buffer_binding_size;
+    Ok(Requirements {
+        features: adapter.features() & wgpu::Features::TIMESTAMP_QUERY,
+        limits,
+    })
+}
+
+/// Every adapter of this machine that can sort: discrete GPUs first, then integrated and virtual
+/// ones, then software.
+///
+/// wgpu's environment variables apply, e.g. `WGPU_BACKEND=vulkan`.
+#[must_use]
+pub fn adapters() -> Vec<wgpu::Adapter> {
+    pollster::block_on(adapters_async())
+}
+
+pub(crate) async fn adapters_async() -> Vec<wgpu::Adapter> {
+    let instance =
+        wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
+    let mut adapters = instance.enumerate_adapters(wgpu::Backends::all()).await;
+    adapters.retain(|adapter| match requirements(adapter) {
+        Ok(_) => true,
+        Err(error) => {
+            log::info!("adapter {} is left out: {error}", adapter.get_info().name);
+            false
+        }
+    });
+    adapters.sort_by_key(|adapter| match adapter.get_info().device_type {
+        wgpu::DeviceType::DiscreteGpu => 0,
+        wgpu::DeviceType::IntegratedGpu => 1,
+        wgpu::DeviceType::VirtualGpu => 2,
+        wgpu::DeviceType::Other => 3,
+        wgpu::DeviceType::Cpu => 4,
+    });
+    adapters
+}
+
+/// What the plan needs to know of a device.
+pub(crate) fn device_limits(device: &wgpu::Device, options: &Options) -> DeviceLimits {
+    let limits = device.limits();
+    let keys =
+        options
+            .keys_per_dispatch
+            .unwrap_or_else(|| match device.adapter_info().device_type {
+                wgpu::DeviceType::Cpu => 1 << 22,
+                _ => 1 << 25,
+            });
+    DeviceLimits {
+        // A binding's size must be a multiple of 4.
+        buffer_bytes: limits
+            .max_buffer_size
+            .min(limits.max_storage_buffer_binding_size)
+            / 8
+            * 8,
+        workgroups: limits.max_compute_workgroups_per_dimension,
+        keys_per_dispatch: keys,
+    }
+}

@@ -1,0 +1,490 @@
+//! Runs a recording: every object it needs is made beforehand, then it is encoded.
+
+use super::faults::scoped;
+use super::pipelines::{Compiled, Pipelines};
+use super::waiting::Waiting;
+use crate::Error;
+use crate::recording::{Buffer, Phase, Recording};
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Keys that one submission moves, in dispatches of the device's `keys_per_dispatch`.
+const DISPATCHES_PER_SUBMISSION: u64 = 4;
+
+/// Bytes a parameter block takes: the largest that any kernel has, and WebGPU's alignment of
+/// dynamic offsets.
+const PARAMETER_BLOCK: u64 = 256;
+
+/// Buffers by role, without the keys.
+pub(crate) type BufferSet = BTreeMap<Buffer, wgpu::Buffer>;
+
+/// Makes every buffer of a recording, or takes it from `pool` where one of the size is there.
+pub(crate) fn make_buffers(
+    device: &wgpu::Device,
+    recording: &Recording,
+    mut pool: BufferSet,
+) -> Result<BufferSet, Error> {
+    let mut made = BufferSet::new();
+    for (&role, &bytes) in &recording.buffers {
+        let buffer = match pool.remove(&role) {
+            Some(pooled) if pooled.size() >= bytes => pooled,
+            _ => scoped(device, bytes, || {
+                device.create_buffer(&wgpu::BufferDescriptor {
+                    label: Some(&format!("bcfsort.{role}")),
+                    size: bytes,
+                    usage: wgpu::BufferUsages::STORAGE,
+                    mapped_at_creation: false,
+                })
+            })?,
+        };
+        made.insert(role, buffer);
+    }
+    // What this recording does not need may serve the next one.
+    for (role, buffer) in pool {
+        made.entry(role).or_insert(buffer);
+    }
+    Ok(made)
+}
+
+struct Dispatch {
+    compiled: Arc<Compiled>,
+    bind_group: wgpu::BindGroup,
+    offset: u32,
+    workgroups: [u32; 2],
+    phase: Phase,
+    round: u32,
+}
+
+impl Dispatch {
+    fn encode(&self, pass: &mut wgpu::ComputePass<'_>) {
+        pass.set_pipeline(&self.compiled.pipeline);
+        pass.set_bind_group(0, &self.bind_group, &[self.offset]);
+        pass.dispatch_workgroups(self.workgroups[0], self.workgroups[1], 1);
+    }
+}
+
+/// A recording with all its GPU objects: encoding it makes none.
+pub(crate) struct Prepared {
+    dispatches: Vec<Dispatch>,
+    /// Dispatches that fit one short submission each.
+    submissions: Vec<Range<usize>>,
+}
+
+impl Prepared {
+    pub(crate) fn new(
+        device: &wgpu::Device,
+        pipelines: &Pipelines,
+        recording: &Recording,
+        keys: wgpu::BufferBinding<'_>,
+        buffers: &BufferSet,
+        keys_per_dispatch: u32,
+    ) -> Result<Self, Error> {
+        if recording.steps.is_empty() {
+            return Ok(Self {
+                dispatches: Vec::new(),
+                submissions: Vec::new(),
+            });
+        }
+        let mut compiled = Vec::with_capacity(recording.steps.len());
+        for step in &recording.steps {
+            compiled.push(pipelines.get(device, recording.specialised(step))?);
+        }
+
+        let mut blocks = vec![0u8; recording.steps.len() * PARAMETER_BLOCK as usize];
+        for ((step, compiled), block) in recording
+            .steps
+            .iter()
+            .zip(&compiled)
+            .zip(blocks.chunks_exact_mut(PARAMETER_BLOCK as usize))
+        {
+            for (name, word) in compiled
+                .assembled
+                .parameters
+                .iter()
+                .zip(block.chunks_exact_mut(4))
+            {
+                let value = step.parameter(name).ok_or_else(|| Error::Kernel {
+                    kernel: step.kernel.name().to_owned(),
+                    message: format!("the recording gives no parameter {name}"),
+                })?;
+                word.copy_from_slice(&value.to_ne_bytes());
+            }
+        }
+        let parameters = scoped(device, blocks.len() as u64, || {
+            let buffer = device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some("bcfsort.parameters"),
+                size: blocks.len() as u64,
+                usage: wgpu::BufferUsages::UNIFORM,
+                mapped_at_creation: true,
+            });
+            if let Ok(mut view) = buffer.get_mapped_range_mut(..) {
+                view.copy_from_slice(&blocks);
+            }
+            buffer.unmap();
+            buffer
+        })?;
+
+        let mut bind_groups: HashMap<(_, Vec<_>), wgpu::BindGroup> = HashMap::new();
+        let mut dispatches = Vec::with_capacity(recording.steps.len());
+        for (i, (step, compiled)) in recording.steps.iter().zip(compiled).enumerate() {
+            let bind_group = match bind_groups.entry((step.kernel, step.bindings.clone())) {
+                std::collections::hash_map::Entry::Occupied(found) => found.get().clone(),
+                std::collections::hash_map::Entry::Vacant(vacant) => {
+                    let mut entries = Vec::new();
+                    for binding in &compiled.assembled.bindings {
+                        let resource = match step.buffer(&binding.name) {
+                            Some(Buffer::Keys) => keys.clone(),
+                            Some(role) => wgpu::BufferBinding {
+                                buffer: &buffers[&role],
+                                offset: 0,
+                                size: wgpu::BufferSize::new(recording.buffers[&role]),
+                            },
+                            None => wgpu::BufferBinding {
+                                buffer: &parameters,
+                                offset: 0,
+                                size: wgpu::BufferSize::new(PARAMETER_BLOCK),
+                            },
+                        };
+                        entries.push(wgpu::BindGroupEntry {
+                            binding: binding.binding,
+                            resource: wgpu::BindingResource::Buffer(resource),
+                        });
+                    }
+                    let made = scoped(device, 0, || {
+                        device.create_bind_group(&wgpu::BindGroupDescriptor {
+                            label: Some(&format!("bcfsort.{}", step.kernel.name())),
+                            layout: &compiled.layout,
+                            entries: &entries,
+                        })
+                    })?;
+                    vacant.insert(made).clone()
+                }
+            };
+            dispatches.push(Dispatch {
+                compiled,
+                bind_group,
+                offset: (i as u64 * PARAMETER_BLOCK) as u32,
+                workgroups: step.workgroups,
+                phase: step.phase,
+                round: step.round,
+            });
+        }
+
+        let budget = u64::from(keys_per_dispatch) * DISPATCHES_PER_SUBMISSION;
+        let mut submissions = Vec::new();
+        let (mut start, mut keys) = (0, 0);
+        for (i, step) in recording.steps.iter().enumerate() {
+            if keys > 0 && keys + step.keys > budget {
+                submissions.push(start..i);
+                (start, keys) = (i, 0);
+            }
+            keys += step.keys;
+        }
+        submissions.push(start..recording.steps.len());
+        Ok(Self {
+            dispatches,
+            submissions,
+        })
+    }
+
+    /// Submissions into which the recording is cut, so that none runs long.
+    pub(crate) fn submissions(&self) -> usize {
+        self.submissions.len()
+    }
+
+    /// Encodes one of the [`submissions`](Self::submissions).
+    pub(crate) fn encode(&self, encoder: &mut wgpu::CommandEncoder, submission: usize) {
+        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+            label: Some("bcfsort"),
+            timestamp_writes: None,
+        });
+        for dispatch in &self.dispatches[self.submissions[submission].clone()] {
+            dispatch.encode(&mut pass);
+        }
+    }
+
+    /// Runs of dispatches of one phase within one submission, each a compute pass of its own when
+    /// timed.
+    fn phase_passes(&self) -> Vec<(usize, Range<usize>)> {
+        let mut passes = Vec::new();
+        for (submission, range) in self.submissions.iter().enumerate() {
+            let mut start = range.start;
+            for i in range.clone() {
+                if i + 1 == range.end
+                    || self.dispatches[i + 1].phase != self.dispatches[start].phase
+                {
+                    passes.push((submission, start..i + 1));
+                    start = i + 1;
+                }
+            }
+        }
+        passes
+    }
+}
+
+/// Where the times of a [`Profile`] come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Clock {
+    /// Timestamps written by the GPU.
+    Timestamps,
+    /// The host's clock around each phase, submission and wait included: the device has no
+    /// timestamps.
+    WallClock,
+}
+
+/// How long a phase took.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PhaseTime {
+    /// The phase.
+    pub phase: &'static str,
+    /// Its rounds.
+    pub rounds: u32,
+    /// Its dispatches.
+    pub dispatches: u32,
+    /// Its time.
+    pub time: std::time::Duration,
+}
+
+/// Where the time of a sort went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Profile {
+    /// Where the times come from.
+    pub clock: Clock,
+    /// Time on the GPU, from the beginning of the first dispatch to the end of the last. Without
+    /// transfers.
+    pub total: std::time::Duration,
+    /// Time to move the keys to the device.
+    pub upload: std::time::Duration,
+    /// Time to move the keys back.
+    pub download: std::time::Duration,
+    /// Time to merge chunks on the host, where the keys did not fit the device at once.
+    pub merge: std::time::Duration,
+    /// Time of each phase on the GPU, in order.
+    pub phases: Vec<PhaseTime>,
+}
+
+impl Profile {
+    pub(crate) const fn new(clock: Clock) -> Self {
+        use std::time::Duration;
+        Self {
+            clock,
+            total: Duration::ZERO,
+            upload: Duration::ZERO,
+            download: Duration::ZERO,
+            merge: Duration::ZERO,
+            phases: Vec::new(),
+        }
+    }
+
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.total += other.total;
+        self.upload += other.upload;
+        self.download += other.download;
+        self.merge += other.merge;
+        for phase in &other.phases {
+            match self.phases.iter_mut().find(|p| p.phase == phase.phase) {
+                Some(found) => {
+                    found.rounds = found.rounds.max(phase.rounds);
+                    found.dispatches += phase.dispatches;
+                    found.time += phase.time;
+                }
+                None => self.phases.push(phase.clone()),
+            }
+        }
+    }
+}
+
+/// Submits everything and waits, with the time of each phase.
+pub(crate) async fn run_profiled(
+    device: &wgpu::Device,
+    queue: &wgpu::Queue,
+    prepared: &Prepared,
+    waiting: Waiting,
+) -> Result<Profile, Error> {
+    let passes = prepared.phase_passes();
+    let timestamps = device.features().contains(wgpu::Features::TIMESTAMP_QUERY)
+        && passes.len() * 2 <= wgpu::QUERY_SET_MAX_QUERIES as usize;
+    let measured = if timestamps {
+        run_with_timestamps(device, queue, prepared, &passes, waiting).await?
+    } else {
+        None
+    };
+    let (clock, spans) = match measured {
+        Some(spans) => (Clock::Timestamps, spans),
+        None if timestamps => {
+            // The sort is done; only its times are missing. A driver that writes zeros (seen on
+            // some Metal versions) must not cost the result.
+            return Ok(Profile::new(Clock::Timestamps));
+        }
+        None => (
+            Clock::WallClock,
+            run_with_wall_clock(device, queue, prepared, &passes, waiting).await?,
+        ),
+    };
+    let mut profile = Profile::new(clock);
+    let begin = spans.iter().map(|s| s.0).min().unwrap_or_default();
+    profile.total = spans
+        .iter()
+        .map(|s| s.1)
+        .max()
+        .unwrap_or_default()
+        .saturating_sub(begin);
+    for ((_, range), span) in passes.iter().zip(&spans) {
+        let dispatches = &prepared.dispatches[range.clone()];
+        profile.add(&Profile {
+            phases: vec![PhaseTime {
+                phase: dispatches[0].phase.name(),
+                rounds: dispatches
+                    .iter()
+                    .map(|d| d.round + 1)
+                    .max()
+                    .unwrap_or_default(),
+                dispatches: dispatches.len() as u32,
+                time: span.1.saturating_sub(span.0),
+            }],
+            ..Profile::new(clock)
+        });
+    }
+    Ok(profile)
+}
+
+type Span = (std::time::Duration, std::time::Duration);
+
+async fn run_with_wall_clock(
+    device: &wgpu::Device,
+    queue: &wgpu::Queue,
+    prepared: &Prepared,
+    passes: &[(usize, Range<usize>)],
+    waiting: Waiting,
+) -> Result<Vec<Span>, Error> {
+    let begin = std::time::Instant::now();
+    let mut spans = Vec::new();
+    for (_, range) in passes {
+        let start = begin.elapsed();
+        submit(device, queue, |encoder| {
+            encode_pass(encoder, &prepared.dispatches[range.clone()], None);
+        })?;
+        waiting.done(device, queue).await?;
+        spans.push((start, begin.elapsed()));
+    }
+    Ok(spans)
+}
+
+fn encode_pass(
+    encoder: &mut wgpu::CommandEncoder,
+    dispatches: &[Dispatch],
+    timestamp_writes: Option<wgpu::ComputePassTimestampWrites<'_>>,
+) {
+    let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+        label: Some(&format!("bcfsort.{}", dispatches[0].phase)),
+        timestamp_writes,
+    });
+    for dispatch in dispatches {
+        dispatch.encode(&mut pass);
+    }
+}
+
+/// `None` if the timestamps make no sense.
+async fn run_with_timestamps(
+    device: &wgpu::Device,
+    queue: &wgpu::Queue,
+    prepared: &Prepared,
+    passes: &[(usize, Range<usize>)],
+    waiting: Waiting,
+) -> Result<Option<Vec<Span>>, Error> {
+    if passes.is_empty() {
+        return Ok(Some(Vec::new()));
+    }
+    let count = passes.len() as u32 * 2;
+    let bytes = u64::from(count) * 8;
+    let (queries, resolved, staging) = scoped(device, bytes * 2, || {
+        let queries = device.create_query_set(&wgpu::QuerySetDescriptor {
+            label: Some("bcfsort.timestamps"),
+            ty: wgpu::QueryType::Timestamp,
+            count,
+        });
+        let buffer = |label, usage| {
+            device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some(label),
+                size: bytes,
+                usage,
+                mapped_at_creation: false,
+            })
+        };
+        use wgpu::BufferUsages as Usage;
+        (
+            queries,
+            buffer(
+                "bcfsort.timestamps.resolved",
+                Usage::QUERY_RESOLVE | Usage::COPY_SRC,
+            ),
+            buffer(
+                "bcfsort.timestamps.staging",
+                Usage::MAP_READ | Usage::COPY_DST,
+            ),
+        )
+    })?;
+    let mut at = 0;
+    for submission in 0..prepared.submissions() {
+        submit(device, queue, |encoder| {
+            while let Some((_, range)) = passes.get(at).filter(|(of, _)| *of == submission) {
+                let writes = wgpu::ComputePassTimestampWrites {
+                    query_set: &queries,
+                    beginning_of_pass_write_index: Some(at as u32 * 2),
+                    end_of_pass_write_index: Some(at as u32 * 2 + 1),
+                };
+                encode_pass(encoder, &prepared.dispatches[range.clone()], Some(writes));
+                at += 1;
+            }
+            if submission + 1 == prepared.submissions() {
+                encoder.resolve_query_set(&queries, 0..count, &resolved, 0);
+                encoder.copy_buffer_to_buffer(&resolved, 0, &staging, 0, bytes);
+            }
+        })?;
+    }
+    let mut words = vec![0u64; count as usize];
+    super::transfer::read_mapped(
+        device,
+        &staging,
+        bytemuck::cast_slice_mut(&mut words),
+        waiting,
+    )
+    .await?;
+    let nanoseconds = f64::from(queue.get_timestamp_period());
+    let origin = words[0];
+    let time = |word: u64| {
+        std::time::Duration::from_nanos((word.saturating_sub(origin) as f64 * nanoseconds) as u64)
+    };
+    if words
+        .chunks_exact(2)
+        .any(|pair| pair[0] == 0 || pair[1] < pair[0])
+    {
+        log::warn!("the driver's timestamps make no sense: no phase times");
+        return Ok(None);
+    }
+    Ok(Some(
+        words
+            .chunks_exact(2)
+            .map(|pair| (time(pair[0]), time(pair[1])))
+            .collect(),
+    ))
+}
+
+/// Encodes and submits, with wgpu's objections as an error.
+pub(crate) fn submit(
+    device: &wgpu::Device,
+    queue: &wgpu::Queue,
+    encode: impl FnOnce(&mut wgpu::CommandEncoder),
+) -> Result<(), Error> {
+    scoped(device, 0, || {
+        let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor {
+            label: Some("bcfsort"),
+        });
+        encode(&mut encoder);
+        queue.submit([encoder.finish()]);
+    })
+}

@@ -1,0 +1,60 @@
+//! From wgpu's error scopes to typed errors.
+
+use crate::Error;
+
+/// Runs `create`, which makes GPU objects, and returns what wgpu has to say against it.
+///
+/// `bytes` is the memory asked for, for the message. On the web, where a scope is answered only
+/// after returning to the browser, errors go to the device's own handler instead.
+pub(crate) fn scoped<T>(
+    device: &wgpu::Device,
+    bytes: u64,
+    create: impl FnOnce() -> T,
+) -> Result<T, Error> {
+    #[cfg(not(target_arch = "wasm32"))]
+    {
+        let validation = device.push_error_scope(wgpu::ErrorFilter::Validation);
+        let memory = device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
+        let internal = device.push_error_scope(wgpu::ErrorFilter::Internal);
+        let made = create();
+        // Popped in reverse order, all of them: a scope left open would swallow later errors.
+        let errors = [
+            pollster::block_on(internal.pop()),
+            pollster::block_on(memory.pop()),
+            pollster::block_on(validation.pop()),
+        ];
+        match errors.into_iter().flatten().next() {
+            None => Ok(made),
+            Some(error) => Err(typed(error, bytes)),
+        }
+    }
+    #[cfg(target_arch = "wasm32")]
+    {
+        let _ = (device, bytes);
+        Ok(create())
+    }
+}
+
+fn typed(error: wgpu::Error, bytes: u64) -> Error {
+    use std::error::Error as _;
+    let mut message = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_message = cause.to_string();
+        if !message.contains(&cause_message) {
+            message = format!("{message}: {cause_message}");
+        }
+        source = cause.source();
+    }
+    let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    if message.contains("device is lost")
+        || message.contains("device was lost")
+        || message.contains("Device lost")
+    {
+        return Error::DeviceLost(message);
+    }
+    match error {
+        wgpu::Error::OutOfMemory { .. } => Error::OutOfMemory { bytes, message },
+        wgpu::Error::Validation { .. } | wgpu::Error::Internal { .. } => Error::Device(message),
+    }
+}

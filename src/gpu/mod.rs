@@ -1,0 +1,8 @@
+//! The executor on wgpu: adapters, pipelines, buffers, encoding, timestamps, faults.
+
+pub(crate) mod adapter;
+pub(crate) mod executor;
+pub(crate) mod faults;
+pub(crate) mod pipelines;
+pub(crate) mod transfer;
+pub(crate) mod waiting;

@@ -1,0 +1,105 @@
+//! Pipelines: each kernel is compiled once a key type and order, when it is first needed.
+
+use super::faults::scoped;
+use crate::Error;
+use crate::kernel::{Access, Assembled, Specialised};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A compiled kernel.
+#[derive(Debug)]
+pub(crate) struct Compiled {
+    pub(crate) pipeline: wgpu::ComputePipeline,
+    pub(crate) layout: wgpu::BindGroupLayout,
+    pub(crate) assembled: Assembled,
+}
+
+/// The kernels compiled so far.
+#[derive(Debug, Default)]
+pub(crate) struct Pipelines {
+    compiled: Mutex<HashMap<Specialised, Arc<Compiled>>>,
+}
+
+impl Pipelines {
+    /// The kernel's pipeline, compiled now if it is needed for the first time.
+    pub(crate) fn get(
+        &self,
+        device: &wgpu::Device,
+        kernel: Specialised,
+    ) -> Result<Arc<Compiled>, Error> {
+        // Held while compiling, so that two threads do not compile the same kernel.
+        let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = compiled.get(&kernel) {
+            return Ok(found.clone());
+        }
+        let made = Arc::new(compile(device, kernel)?);
+        compiled.insert(kernel, made.clone());
+        Ok(made)
+    }
+}
+
+fn compile(device: &wgpu::Device, kernel: Specialised) -> Result<Compiled, Error> {
+    let assembled = kernel.assemble()?;
+    let label = kernel.label();
+    log::debug!("compiling {label}");
+    let entries: Vec<_> = assembled
+        .bindings
+        .iter()
+        .map(|binding| wgpu::BindGroupLayoutEntry {
+            binding: binding.binding,
+            visibility: wgpu::ShaderStages::COMPUTE,
+            ty: wgpu::BindingType::Buffer {
+                ty: match binding.access {
+                    Access::Uniform => wgpu::BufferBindingType::Uniform,
+                    Access::Read => wgpu::BufferBindingType::Storage { read_only: true },
+                    Access::ReadWrite => wgpu::BufferBindingType::Storage { read_only: false },
+                },
+                has_dynamic_offset: binding.access == Access::Uniform,
+                min_binding_size: None,
+            },
+            count: None,
+        })
+        .collect();
+    let (pipeline, layout) = scoped(device, 0, || {
+        let descriptor = wgpu::ShaderModuleDescriptor {
+            label: Some(&label),
+            source: wgpu::ShaderSource::Wgsl(assembled.wgsl.as_str().into()),
+        };
+        // SAFETY: the text is this crate's own, and no buffer content leads it out of bounds or
+        // into an endless loop. Keys are only ever compared and moved. Indices into key buffers
+        // are compared with the ends of runs, which the plan takes from the buffer's length; in
+        // the final merge, with separators, which `bucket_offsets` adds up from ranks, each of
+        // which a binary search confined to its run. Loops run to a constant, a parameter, or a
+        // difference of such ends. Workgroup memory is indexed by lane and loop counter alone.
+        let module = unsafe {
+            device.create_shader_module_trusted(descriptor, wgpu::ShaderRuntimeChecks::unchecked())
+        };
+        let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+            label: Some(&label),
+            entries: &entries,
+        });
+        let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+            label: Some(&label),
+            bind_group_layouts: &[Some(&layout)],
+            immediate_size: 0,
+        });
+        let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label: Some(&label),
+            layout: Some(&pipeline_layout),
+            module: &module,
+            entry_point: Some("main"),
+            compilation_options: wgpu::PipelineCompilationOptions {
+                // Every cell is written before it is read.
+                zero_initialize_workgroup_memory: false,
+                ..Default::default()
+            },
+            cache: None,
+        });
+        (pipeline, layout)
+    })?;
+    Ok(Compiled {
+        pipeline,
+        layout,
+        assembled,
+    })
+}

@@ -1,0 +1,93 @@
+//! Keys between host slices and buffers, in pieces that keep staging memory small.
+
+use super::executor::submit;
+use super::faults::scoped;
+use super::waiting::Waiting;
+use crate::Error;
+
+/// Bytes of staging memory.
+const PIECE: u64 = 32 << 20;
+
+/// Pieces on their way at a time.
+const PIECES: usize = 4;
+
+/// Writes `bytes` to the start of `buffer`.
+pub(crate) async fn upload(
+    device: &wgpu::Device,
+    queue: &wgpu::Queue,
+    bytes: &[u8],
+    buffer: &wgpu::Buffer,
+    waiting: Waiting,
+) -> Result<(), Error> {
+    for (i, piece) in bytes.chunks(PIECE as usize).enumerate() {
+        scoped(device, piece.len() as u64, || {
+            queue.write_buffer(buffer, i as u64 * PIECE, piece);
+            // Frees the piece's staging memory as soon as the device has taken it.
+            queue.submit([]);
+        })?;
+        if i % PIECES == PIECES - 1 {
+            waiting.done(device, queue).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Reads the start of `buffer` into `bytes`.
+pub(crate) async fn download(
+    device: &wgpu::Device,
+    queue: &wgpu::Queue,
+    buffer: &wgpu::Buffer,
+    bytes: &mut [u8],
+    waiting: Waiting,
+) -> Result<(), Error> {
+    if bytes.is_empty() {
+        return Ok(());
+    }
+    let size = PIECE.min(bytes.len() as u64);
+    let staging = scoped(device, size, || {
+        device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("bcfsort.staging"),
+            size,
+            usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        })
+    })?;
+    for (i, piece) in bytes.chunks_mut(PIECE as usize).enumerate() {
+        submit(device, queue, |encoder| {
+            encoder.copy_buffer_to_buffer(
+                buffer,
+                i as u64 * PIECE,
+                &staging,
+                0,
+                piece.len() as u64,
+            );
+        })?;
+        read_mapped(device, &staging, piece, waiting).await?;
+    }
+    Ok(())
+}
+
+/// Maps a staging buffer, waits for it, copies its start out and unmaps it.
+pub(crate) async fn read_mapped(
+    device: &wgpu::Device,
+    staging: &wgpu::Buffer,
+    bytes: &mut [u8],
+    waiting: Waiting,
+) -> Result<(), Error> {
+    let range = ..bytes.len() as u64;
+    // A lost device lets every wait succeed, so only the mapping's own answer counts.
+    waiting
+        .answer(device, |answer| {
+            staging.map_async(wgpu::MapMode::Read, range, answer)
+        })
+        .await?
+        .map_err(|error| Error::DeviceLost(error.to_string()))?;
+    {
+        let view = staging
+            .get_mapped_range(range)
+            .map_err(|e| Error::Device(e.to_string()))?;
+        bytes.copy_from_slice(&view);
+    }
+    staging.unmap();
+    Ok(())
+}

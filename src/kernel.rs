@@ -1,0 +1,400 @@
+//! Kernels: assembled from the files in `shaders/`, validated by naga, their bindings reflected.
+//!
+//! A kernel is one WGSL module: a few constants, the key type, pieces it shares with others, the
+//! network where it needs one, and its own file. Pieces are concatenated and nothing else: each is
+//! plain WGSL, and every number comes from here.
+
+use crate::network::Network;
+use crate::{Error, KeyType, Order};
+use std::fmt::Write;
+
+/// Banks of workgroup memory, lanes of a warp, rows and columns of the bank matrix: the paper's w.
+pub const W: u32 = 32;
+/// Keys of a bank matrix, which the base case sorts: the paper's M.
+pub const MATRIX: u32 = W * W;
+/// Keys of a page in the page-wise merge: the paper's M/2.
+pub const PAGE: u32 = MATRIX / 2;
+/// Bank matrices a workgroup of the base case sorts, one each 32 lanes.
+pub const WARPS: u32 = 1;
+/// Lanes of a workgroup in the kernels with one lane an item.
+pub const ITEM_LANES: u32 = 64;
+
+/// One compute kernel of the library, before it is specialised to a key type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Kernel {
+    /// ShearSort of 1024 keys with transpositions; `in_place` reads and writes one buffer.
+    ShearsortTranspose {
+        /// Whether keys stay in their buffer.
+        in_place: bool,
+    },
+    /// ShearSort of 1024 keys over diagonals; `in_place` reads and writes one buffer.
+    ShearsortDiagonal {
+        /// Whether keys stay in their buffer.
+        in_place: bool,
+    },
+    /// Page-wise binary merge of pairs of runs.
+    PageMerge,
+    /// Regular samples of each run.
+    SampleRuns,
+    /// Ranks of the splitters in each run.
+    RankSplitters,
+    /// Where each run's part of each bucket goes.
+    BucketOffsets,
+    /// Moves each run's part of each bucket.
+    Distribute,
+}
+
+/// A kernel for a key type and an order: what is compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Specialised {
+    kernel: Kernel,
+    key: KeyType,
+    order: Order,
+}
+
+/// How a kernel uses a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// `var<uniform>`: the parameters.
+    Uniform,
+    /// `var<storage, read>`.
+    Read,
+    /// `var<storage, read_write>`.
+    ReadWrite,
+}
+
+/// A binding of a kernel in group 0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Binding {
+    /// `@binding`.
+    pub binding: u32,
+    /// The variable's name, by which a recording names it.
+    pub name: String,
+    /// How it is used.
+    pub access: Access,
+}
+
+/// An assembled kernel: WGSL, and what naga found in it.
+#[derive(Clone, Debug)]
+pub struct Assembled {
+    /// The whole module's text, as the device gets it.
+    pub wgsl: String,
+    /// Every binding of group 0, by number.
+    pub bindings: Vec<Binding>,
+    /// The fields of the parameter block in order; each is a `u32`.
+    pub parameters: Vec<String>,
+    /// Lanes of a workgroup.
+    pub workgroup_size: u32,
+}
+
+struct Pieces {
+    constants: &'static [(&'static str, u32)],
+    io: Option<&'static str>,
+    network: Option<(&'static str, fn() -> Network)>,
+    /// Whether keys pass through workgroup memory; their cells are the constant `TILE_CELLS`.
+    tile: bool,
+    text: &'static str,
+}
+
+macro_rules! shader {
+    ($path:literal) => {
+        include_str!(concat!("../shaders/", $path))
+    };
+}
+
+impl Kernel {
+    /// Every kernel.
+    pub const ALL: [Self; 9] = [
+        Self::ShearsortTranspose { in_place: false },
+        Self::ShearsortTranspose { in_place: true },
+        Self::ShearsortDiagonal { in_place: false },
+        Self::ShearsortDiagonal { in_place: true },
+        Self::PageMerge,
+        Self::SampleRuns,
+        Self::RankSplitters,
+        Self::BucketOffsets,
+        Self::Distribute,
+    ];
+
+    /// The kernel's name in labels and reports: its file's path, dotted.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ShearsortTranspose { in_place: false } => "base_case.shearsort_transpose",
+            Self::ShearsortTranspose { in_place: true } => "base_case.shearsort_transpose.in_place",
+            Self::ShearsortDiagonal { in_place: false } => "base_case.shearsort_diagonal",
+            Self::ShearsortDiagonal { in_place: true } => "base_case.shearsort_diagonal.in_place",
+            Self::PageMerge => "merge.page_merge",
+            Self::SampleRuns => "buckets.sample_runs",
+            Self::RankSplitters => "buckets.rank_splitters",
+            Self::BucketOffsets => "buckets.bucket_offsets",
+            Self::Distribute => "buckets.distribute",
+        }
+    }
+
+    /// Keys that a lane's comparators touch in one call of the kernel's network, and the network:
+    /// Batcher's sort in the base case, the bitonic merger in the page merge.
+    #[must_use]
+    pub fn network(self) -> Option<Network> {
+        self.pieces().network.map(|(_, network)| network())
+    }
+
+    /// Whether the kernel compares keys, or only moves their bits.
+    const fn compares(self) -> bool {
+        !matches!(
+            self,
+            Self::SampleRuns | Self::BucketOffsets | Self::Distribute
+        )
+    }
+
+    const fn pieces(self) -> Pieces {
+        const OUT_OF_PLACE: &str = shader!("io/out_of_place.wgsl");
+        const IN_PLACE: &str = shader!("io/in_place.wgsl");
+        const BASE_CASE: &[(&str, u32)] = &[
+            ("LOG2_W", W.ilog2()),
+            ("WARPS", WARPS),
+            ("LANES", W * WARPS),
+            ("TILE_CELLS", MATRIX * WARPS),
+        ];
+        const fn base_case(in_place: bool, text: &'static str) -> Pieces {
+            Pieces {
+                constants: BASE_CASE,
+                io: Some(if in_place { IN_PLACE } else { OUT_OF_PLACE }),
+                network: Some(("sort_registers", || Network::odd_even_merge_sort(W))),
+                tile: true,
+                text,
+            }
+        }
+        const fn plain(text: &'static str) -> Pieces {
+            Pieces {
+                constants: &[],
+                io: None,
+                network: None,
+                tile: false,
+                text,
+            }
+        }
+        match self {
+            Self::ShearsortTranspose { in_place } => {
+                base_case(in_place, shader!("base_case/shearsort_transpose.wgsl"))
+            }
+            Self::ShearsortDiagonal { in_place } => {
+                base_case(in_place, shader!("base_case/shearsort_diagonal.wgsl"))
+            }
+            Self::PageMerge => Pieces {
+                // Behind the padded matrix lie the two pages' last keys.
+                constants: &[("TILE_CELLS", W * (W + 1) + 2), ("LASTS", W * (W + 1))],
+                io: Some(OUT_OF_PLACE),
+                network: Some(("merge_registers", || Network::bitonic_merger(W))),
+                tile: true,
+                text: shader!("merge/page_merge.wgsl"),
+            },
+            Self::SampleRuns => plain(shader!("buckets/sample_runs.wgsl")),
+            Self::RankSplitters => plain(shader!("buckets/rank_splitters.wgsl")),
+            Self::BucketOffsets => plain(shader!("buckets/bucket_offsets.wgsl")),
+            Self::Distribute => Pieces {
+                constants: &[("TILE_CELLS", MATRIX)],
+                io: None,
+                network: None,
+                tile: true,
+                text: shader!("buckets/distribute.wgsl"),
+            },
+        }
+    }
+
+    /// The kernel for a key type and an order. Kernels that do not compare keys are the same for
+    /// every type of a width.
+    #[must_use]
+    pub const fn specialise(self, key: KeyType, order: Order) -> Specialised {
+        if self.compares() {
+            return Specialised {
+                kernel: self,
+                key,
+                order,
+            };
+        }
+        let key = if key.words() == 1 {
+            KeyType::U32
+        } else {
+            KeyType::U64
+        };
+        Specialised {
+            kernel: self,
+            key,
+            order: Order::Ascending,
+        }
+    }
+}
+
+impl Specialised {
+    /// The kernel.
+    #[must_use]
+    pub const fn kernel(self) -> Kernel {
+        self.kernel
+    }
+
+    /// The label of its GPU objects, e.g. `bcfsort.merge.page_merge.u32.ascending`.
+    #[must_use]
+    pub fn label(self) -> String {
+        if self.kernel.compares() {
+            format!(
+                "bcfsort.{}.{}.{}",
+                self.kernel.name(),
+                self.key,
+                self.order.name()
+            )
+        } else {
+            format!("bcfsort.{}.{}w", self.kernel.name(), self.key.words())
+        }
+    }
+
+    /// The module's text.
+    #[must_use]
+    pub fn wgsl(self) -> String {
+        let pieces = self.kernel.pieces();
+        let map = self.key.map(self.order);
+        let two_words = self.key.words() == 2;
+        let mut text = format!("// {}\n\nconst W: u32 = {W}u;\n", self.label());
+        for (name, value) in pieces.constants {
+            writeln!(text, "const {name}: u32 = {value}u;").expect("writing to a string succeeds");
+        }
+        for (name, value) in [("KEY_SIGN_MASK", map.sign_mask), ("KEY_FLIP", map.flip)] {
+            let (low, high) = (value as u32, (value >> 32) as u32);
+            if two_words {
+                writeln!(text, "const {name} = vec2<u32>({low:#x}u, {high:#x}u);")
+            } else {
+                writeln!(text, "const {name}: u32 = {low:#x}u;")
+            }
+            .expect("writing to a string succeeds");
+        }
+        let mut add = |piece: &str| {
+            text.push('\n');
+            text.push_str(piece);
+        };
+        add(if two_words {
+            shader!("key/two_words.wgsl")
+        } else {
+            shader!("key/one_word.wgsl")
+        });
+        add(shader!("bank_matrix.wgsl"));
+        if pieces.tile {
+            add(if two_words {
+                shader!("tile/two_words.wgsl")
+            } else {
+                shader!("tile/one_word.wgsl")
+            });
+        }
+        if let Some(io) = pieces.io {
+            add(io);
+        }
+        if let Some((function, network)) = pieces.network {
+            add(&network().to_wgsl(function));
+        }
+        add(pieces.text);
+        text
+    }
+
+    /// Assembles the kernel, validates it with naga and reflects its interface.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Kernel`] if the text is not valid WGSL: a bug, which a test rules out for every
+    /// kernel, type and order.
+    pub fn assemble(self) -> Result<Assembled, Error> {
+        let wgsl = self.wgsl();
+        let fail = |message: String| Error::Kernel {
+            kernel: self.label(),
+            message,
+        };
+        let module =
+            naga::front::wgsl::parse_str(&wgsl).map_err(|e| fail(e.emit_to_string(&wgsl)))?;
+        naga::valid::Validator::new(
+            naga::valid::ValidationFlags::all(),
+            naga::valid::Capabilities::empty(),
+        )
+        .validate(&module)
+        .map_err(|e| fail(e.emit_to_string(&wgsl)))?;
+
+        let mut bindings = Vec::new();
+        let mut parameters = Vec::new();
+        for (_, variable) in module.global_variables.iter() {
+            let Some(resource) = variable.binding else {
+                continue;
+            };
+            let name = variable.name.clone().unwrap_or_default();
+            let access = match variable.space {
+                naga::AddressSpace::Uniform => Access::Uniform,
+                naga::AddressSpace::Storage { access }
+                    if access.contains(naga::StorageAccess::STORE) =>
+                {
+                    Access::ReadWrite
+                }
+                naga::AddressSpace::Storage { .. } => Access::Read,
+                _ => return Err(fail(format!("binding {name} is no buffer"))),
+            };
+            if access == Access::Uniform {
+                let naga::TypeInner::Struct { members, .. } = &module.types[variable.ty].inner
+                else {
+                    return Err(fail(format!("{name} is no struct")));
+                };
+                parameters = members
+                    .iter()
+                    .map(|m| m.name.clone().unwrap_or_default())
+                    .collect();
+            }
+            bindings.push(Binding {
+                binding: resource.binding,
+                name,
+                access,
+            });
+        }
+        bindings.sort_by_key(|b| b.binding);
+        let workgroup_size = module.entry_points[0].workgroup_size[0];
+        Ok(Assembled {
+            wgsl,
+            bindings,
+            parameters,
+            workgroup_size,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kernel_is_valid_for_every_key_type_and_order() {
+        for kernel in Kernel::ALL {
+            for key in KeyType::ALL {
+                for order in [Order::Ascending, Order::Descending] {
+                    let assembled = kernel
+                        .specialise(key, order)
+                        .assemble()
+                        .unwrap_or_else(|e| panic!("{e}"));
+                    assert!(assembled.bindings.len() <= 8, "{}", kernel.name());
+                    assert!(!assembled.parameters.is_empty());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn kernels_that_move_bits_are_shared_between_types() {
+        let of = |key, order| Kernel::Distribute.specialise(key, order);
+        assert_eq!(
+            of(KeyType::F32, Order::Descending),
+            of(KeyType::U32, Order::Ascending)
+        );
+        assert_ne!(
+            of(KeyType::F64, Order::Ascending),
+            of(KeyType::F32, Order::Ascending)
+        );
+        let of = |key, order| Kernel::PageMerge.specialise(key, order);
+        assert_ne!(
+            of(KeyType::F32, Order::Descending),
+            of(KeyType::F32, Order::Ascending)
+        );
+    }
+}

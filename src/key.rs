@@ -1,0 +1,292 @@
+//! The key types and their total orders.
+//!
+//! Every key is sorted as one or two 32-bit words whose unsigned order is the order of the key
+//! ([`KeyMap`]). Kernels apply the map when they load a key and undo it when they store one, so
+//! buffers always hold the caller's own bit patterns: `NaN` payloads and subnormals survive.
+
+use crate::Order;
+use std::fmt;
+use std::str::FromStr;
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// The type of the keys in a buffer.
+///
+/// # Examples
+///
+/// ```
+/// use wgpu_bcfsort::KeyType;
+/// assert_eq!("f64".parse(), Ok(KeyType::F64));
+/// assert_eq!(KeyType::F64.bytes(), 8);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum KeyType {
+    /// `u32`, 4 bytes.
+    U32,
+    /// `i32`, 4 bytes.
+    I32,
+    /// `f32`, 4 bytes, in the total order of [`f32::total_cmp`].
+    F32,
+    /// `u64`, 8 bytes, low word first.
+    U64,
+    /// `i64`, 8 bytes, low word first.
+    I64,
+    /// `f64`, 8 bytes, low word first, in the total order of [`f64::total_cmp`].
+    F64,
+}
+
+impl KeyType {
+    /// Every key type, in the order of their declaration.
+    pub const ALL: [Self; 6] = [
+        Self::U32,
+        Self::I32,
+        Self::F32,
+        Self::U64,
+        Self::I64,
+        Self::F64,
+    ];
+
+    /// The name used on the command line, in labels and in JSON: the Rust type's name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::U32 => "u32",
+            Self::I32 => "i32",
+            Self::F32 => "f32",
+            Self::U64 => "u64",
+            Self::I64 => "i64",
+            Self::F64 => "f64",
+        }
+    }
+
+    /// 32-bit words a key: 1 or 2.
+    #[must_use]
+    pub const fn words(self) -> u32 {
+        match self {
+            Self::U32 | Self::I32 | Self::F32 => 1,
+            Self::U64 | Self::I64 | Self::F64 => 2,
+        }
+    }
+
+    /// Bytes a key: 4 or 8.
+    #[must_use]
+    pub const fn bytes(self) -> u64 {
+        self.words() as u64 * 4
+    }
+
+    /// How the key maps to words that sort as unsigned integers.
+    #[must_use]
+    pub const fn map(self, order: Order) -> KeyMap {
+        let (sign_mask, flip) = match self {
+            Self::U32 | Self::U64 => (0, 0),
+            Self::I32 => (0, 1 << 31),
+            Self::I64 => (0, 1 << 63),
+            Self::F32 => (u32::MAX as u64 >> 1, 1 << 31),
+            Self::F64 => (u64::MAX >> 1, 1 << 63),
+        };
+        let all = match self.words() {
+            1 => u32::MAX as u64,
+            _ => u64::MAX,
+        };
+        KeyMap {
+            bits: self.words() * 32,
+            sign_mask,
+            flip: match order {
+                Order::Ascending => flip,
+                Order::Descending => flip ^ all,
+            },
+        }
+    }
+}
+
+impl fmt::Display for KeyType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The text is no key type's name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown key type '{0}': one of u32, i32, f32, u64, i64, f64")]
+pub struct UnknownKeyType(pub String);
+
+impl FromStr for KeyType {
+    type Err = UnknownKeyType;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Self::ALL
+            .into_iter()
+            .find(|key| key.name() == name)
+            .ok_or_else(|| UnknownKeyType(name.to_owned()))
+    }
+}
+
+/// An order-preserving map from the bits of a key to an unsigned integer, and back.
+///
+/// One formula serves integers, floats and both directions, so that one shader text does too:
+/// `ordered = bits ^ (if negative { sign_mask } else { 0 }) ^ flip`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct KeyMap {
+    /// Bits of the key: 32 or 64.
+    pub bits: u32,
+    /// Bits inverted when the key's top bit is set. The top bit itself is never among them, which
+    /// makes the map invertible.
+    pub sign_mask: u64,
+    /// Bits inverted always.
+    pub flip: u64,
+}
+
+impl KeyMap {
+    const fn smear(self, word: u64) -> u64 {
+        if word >> (self.bits - 1) & 1 == 1 {
+            self.sign_mask
+        } else {
+            0
+        }
+    }
+
+    /// The unsigned integer whose order is the key's.
+    #[must_use]
+    pub const fn encode(self, bits: u64) -> u64 {
+        bits ^ self.smear(bits) ^ self.flip
+    }
+
+    /// The inverse of [`encode`](Self::encode).
+    #[must_use]
+    pub const fn decode(self, ordered: u64) -> u64 {
+        let bits = ordered ^ self.flip;
+        bits ^ self.smear(bits)
+    }
+}
+
+/// A Rust type that can be sorted: `u32`, `i32`, `f32`, `u64`, `i64`, `f64`.
+///
+/// The order is total. Floats follow [`f32::total_cmp`]: `-NaN < -inf < … < -0 < +0 < … < +inf <
+/// +NaN`, and no bit of a `NaN` is changed. The trait is sealed.
+pub trait SortKey: bytemuck::Pod + Send + Sync + fmt::Debug + sealed::Sealed {
+    /// The type's name for buffers and kernels.
+    const KEY_TYPE: KeyType;
+    /// The key's bits, zero-extended.
+    fn to_bits64(self) -> u64;
+    /// The key with these bits; higher bits are dropped.
+    fn from_bits64(bits: u64) -> Self;
+    /// Compares in the total order that sorts use.
+    fn total_order(&self, other: &Self) -> std::cmp::Ordering;
+}
+
+macro_rules! sort_key {
+    ($type:ty, $key_type:ident, $to:expr, $from:expr, $compare:expr) => {
+        impl sealed::Sealed for $type {}
+        impl SortKey for $type {
+            const KEY_TYPE: KeyType = KeyType::$key_type;
+            #[inline]
+            fn to_bits64(self) -> u64 {
+                $to(self)
+            }
+            #[inline]
+            fn from_bits64(bits: u64) -> Self {
+                $from(bits)
+            }
+            #[inline]
+            fn total_order(&self, other: &Self) -> std::cmp::Ordering {
+                $compare(self, other)
+            }
+        }
+    };
+}
+
+sort_key!(u32, U32, u64::from, |b| b as u32, Ord::cmp);
+sort_key!(
+    i32,
+    I32,
+    |k| u64::from(i32::cast_unsigned(k)),
+    |b| (b as u32).cast_signed(),
+    Ord::cmp
+);
+sort_key!(
+    f32,
+    F32,
+    |k| u64::from(f32::to_bits(k)),
+    |b| f32::from_bits(b as u32),
+    f32::total_cmp
+);
+sort_key!(u64, U64, |k| k, |b| b, Ord::cmp);
+sort_key!(i64, I64, i64::cast_unsigned, u64::cast_signed, Ord::cmp);
+sort_key!(f64, F64, f64::to_bits, f64::from_bits, f64::total_cmp);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn samples(key: KeyType) -> Vec<u64> {
+        let mut bits: Vec<u64> = vec![
+            0,
+            1,
+            2,
+            3,
+            1 << 22,
+            1 << 23,
+            (1 << 23) - 1,
+            1 << 30,
+            1 << 31,
+        ];
+        for shift in [32, 51, 52, 62, 63] {
+            bits.extend([1u64 << shift, (1 << shift) - 1, (1 << shift) + 1]);
+        }
+        bits.extend(bits.clone().iter().map(|b| !b));
+        if key.words() == 1 {
+            for b in &mut bits {
+                *b &= u64::from(u32::MAX);
+            }
+        }
+        bits
+    }
+
+    fn compare(key: KeyType, a: u64, b: u64) -> std::cmp::Ordering {
+        fn by<T: SortKey>(a: u64, b: u64) -> std::cmp::Ordering {
+            T::from_bits64(a).total_order(&T::from_bits64(b))
+        }
+        match key {
+            KeyType::U32 => by::<u32>(a, b),
+            KeyType::I32 => by::<i32>(a, b),
+            KeyType::F32 => by::<f32>(a, b),
+            KeyType::U64 => by::<u64>(a, b),
+            KeyType::I64 => by::<i64>(a, b),
+            KeyType::F64 => by::<f64>(a, b),
+        }
+    }
+
+    #[test]
+    fn the_map_preserves_the_total_order_and_is_invertible() {
+        for key in KeyType::ALL {
+            for order in [Order::Ascending, Order::Descending] {
+                let map = key.map(order);
+                for &a in &samples(key) {
+                    assert_eq!(map.decode(map.encode(a)), a, "{key} {a:#x}");
+                    for &b in &samples(key) {
+                        let expected = match order {
+                            Order::Ascending => compare(key, a, b),
+                            Order::Descending => compare(key, b, a),
+                        };
+                        assert_eq!(
+                            map.encode(a).cmp(&map.encode(b)),
+                            expected,
+                            "{key} {a:#x} {b:#x}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn names_parse_back() {
+        for key in KeyType::ALL {
+            assert_eq!(key.name().parse(), Ok(key));
+        }
+        assert!("u8".parse::<KeyType>().is_err());
+    }
+}

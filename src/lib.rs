@@ -1,0 +1,102 @@
+//! Bank-conflict-free GPU sorting in WGSL, on wgpu: for Vulkan, Metal and DX12.
+//!
+//! A complete implementation of Sitchinava and Weichert, "Bank Conflict Free Comparison-based
+//! Sorting On GPUs": a mergesort whose kernels never let two lanes of a warp meet in a bank of
+//! workgroup memory, whatever the keys.
+//!
+//! | you have | use |
+//! |---|---|
+//! | a slice, and nothing else | [`sort`], or [`sort_async`] |
+//! | many slices, or a choice of adapter | [`Sorter::open`] or [`Sorter::on_adapter`], then [`Sorter::sort`] |
+//! | a wgpu device | [`Sorter::new`] |
+//! | keys in a GPU buffer | [`Sorter::sort_buffer`] |
+//! | an encoder of your own | [`Sorter::prepare`] once, then [`Sorter::record_sort`] |
+//!
+//! Keys are `u32`, `i32`, `f32`, `u64`, `i64` and `f64`, ascending or descending; floats sort by
+//! [`f32::total_cmp`], and no bit of a NaN is changed.
+//!
+//! ```
+//! # fn main() -> Result<(), wgpu_bcfsort::Error> {
+//! let mut keys = [8, 6, 6, 5, 3, 0, 9];
+//! wgpu_bcfsort::sort(&mut keys)?;
+//! assert_eq!(keys, [0, 3, 5, 6, 6, 8, 9]);
+//! # Ok(()) }
+//! ```
+//!
+//! # How it is built
+//!
+//! Keys become a [`plan`], a plan becomes a [`recording`] of dispatches of [`kernel`]s, and an
+//! executor runs the recording. Everything but the executor is arithmetic and needs no GPU.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+#[cfg(feature = "data")]
+pub mod data;
+mod error;
+mod gpu;
+mod host;
+pub mod kernel;
+mod key;
+pub mod network;
+mod options;
+mod order;
+pub mod phases;
+pub mod plan;
+pub mod recording;
+mod sorter;
+
+pub use error::Error;
+pub use gpu::adapter::{Requirements, adapters, requirements};
+pub use gpu::executor::{Clock, PhaseTime, Profile};
+pub use host::{KWayMerge, first_out_of_order, sort_on_cpu};
+pub use key::{KeyMap, KeyType, SortKey, UnknownKeyType};
+pub use options::{BaseCase, Engine, Options, UnknownName};
+pub use order::Order;
+pub use sorter::{PreparedSort, Sorter};
+pub use wgpu;
+
+/// Sorts a slice in ascending order on the best GPU of this machine.
+///
+/// It opens a device for this one call, which takes some tenths of a second: for more than one sort
+/// keep a [`Sorter`].
+///
+/// # Errors
+///
+/// [`Error::NoAdapter`], [`Error::RequestDevice`], and those of [`Sorter::sort`]; the slice is then
+/// as it was.
+///
+/// # Examples
+///
+/// ```
+/// # fn main() -> Result<(), wgpu_bcfsort::Error> {
+/// let mut keys: Vec<i64> = (0..5000).map(|i| (i * 7919) % 5000 - 2500).collect();
+/// wgpu_bcfsort::sort(&mut keys)?;
+/// assert!(keys.is_sorted());
+/// # Ok(()) }
+/// ```
+pub fn sort<T: SortKey>(keys: &mut [T]) -> Result<(), Error> {
+    Sorter::open(Options::default())?.sort(keys, Order::Ascending)
+}
+
+/// [`sort`], as a future.
+///
+/// # Errors
+///
+/// Those of [`sort`].
+///
+/// # Examples
+///
+/// ```
+/// # fn main() -> Result<(), wgpu_bcfsort::Error> {
+/// # pollster::block_on(async {
+/// let mut keys = [2.0_f64, -1.0, 0.5];
+/// wgpu_bcfsort::sort_async(&mut keys).await?;
+/// assert_eq!(keys, [-1.0, 0.5, 2.0]);
+/// # Ok(()) }) }
+/// ```
+pub async fn sort_async<T: SortKey>(keys: &mut [T]) -> Result<(), Error> {
+    Sorter::open_async(Options::default())
+        .await?
+        .sort_async(keys, Order::Ascending)
+        .await
+}

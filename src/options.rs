@@ -1,0 +1,171 @@
+//! What a caller may choose about a sort.
+
+use crate::Error;
+use std::fmt;
+use std::str::FromStr;
+
+macro_rules! named {
+    ($type:ident, $what:literal, $($variant:ident => $name:literal),+) => {
+        impl $type {
+            /// Every choice.
+            pub const ALL: [Self; [$(Self::$variant),+].len()] = [$(Self::$variant),+];
+
+            /// The name used on the command line, in labels and in JSON.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name),+ }
+            }
+        }
+
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+
+        impl FromStr for $type {
+            type Err = UnknownName;
+
+            fn from_str(name: &str) -> Result<Self, UnknownName> {
+                Self::ALL.into_iter().find(|choice| choice.name() == name).ok_or_else(|| UnknownName {
+                    what: $what,
+                    name: name.to_owned(),
+                    known: Self::ALL.map(Self::name).join(", "),
+                })
+            }
+        }
+    };
+}
+
+/// The text names none of the choices.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown {what} '{name}': one of {known}")]
+pub struct UnknownName {
+    what: &'static str,
+    name: String,
+    known: String,
+}
+
+/// A sorting algorithm on the GPU.
+///
+/// Both are the mergesort of Sitchinava and Weichert, "Bank Conflict Free Comparison-based Sorting
+/// On GPUs": base case, page-wise binary merge, distribution into buckets by deterministic
+/// splitters, and a final merge phase within each bucket.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Engine {
+    /// `BCFMergesort`, with P buckets. Equal keys share a bucket: on few distinct keys a bucket may
+    /// hold most of the input and is then merged by few workgroups.
+    BcfMergesort,
+    /// `BCFMergesortPB`, with 2P-1 buckets: the copies of each splitter have one of their own,
+    /// which is finished as soon as it is filled. Repeated keys make it faster.
+    #[default]
+    BcfMergesortPb,
+}
+named!(Engine, "engine", BcfMergesort => "bcf", BcfMergesortPb => "bcf-pb");
+
+/// How 1024 keys are sorted in workgroup memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum BaseCase {
+    /// `ShearSort`; the bank matrix is transposed between passes.
+    Transpose,
+    /// `ShearSort` over the diagonals of the bank matrix: no transposition, half the accesses.
+    #[default]
+    Diagonal,
+}
+named!(BaseCase, "base case", Transpose => "transpose", Diagonal => "diagonal");
+
+/// What a [`Sorter`](crate::Sorter) does with every sort. The default suits every device.
+///
+/// # Examples
+///
+/// ```
+/// use wgpu_bcfsort::{Engine, Options};
+/// let options = Options::default().engine(Engine::BcfMergesort).buckets(64);
+/// assert_eq!(options.buckets, Some(64));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Options {
+    /// The algorithm: by default [`Engine::BcfMergesortPb`].
+    pub engine: Engine,
+    /// The base case: by default [`BaseCase::Diagonal`].
+    pub base_case: BaseCase,
+    /// The paper's P: merging stops when at most P runs are left, and the keys are distributed
+    /// into P buckets. 1 to 1024; 1 merges to the end. By default
+    /// [`plan::default_buckets`](crate::plan::default_buckets) of the number of keys.
+    ///
+    /// Lowered, by halves, where its tables would not fit the scratch memory promised.
+    pub buckets: Option<u32>,
+    /// The paper's t: samples of each run from which the splitters are chosen. 1 to 1024. By
+    /// default [`plan::default_samples`](crate::plan::default_samples) of P. A bucket holds at most
+    /// N/P + N/t keys, give or take rounding (Lemma 1).
+    pub samples: Option<u32>,
+    /// The most keys that one dispatch moves, at least 1024: long rounds are cut into several
+    /// dispatches, and long sorts into several submissions, so that none trips a driver's
+    /// watchdog. By default 2^25 on GPUs and 2^22 on CPUs.
+    pub keys_per_dispatch: Option<u32>,
+}
+
+impl Options {
+    /// Sets [`engine`](Self::engine).
+    #[must_use]
+    pub const fn engine(mut self, engine: Engine) -> Self {
+        self.engine = engine;
+        self
+    }
+
+    /// Sets [`base_case`](Self::base_case).
+    #[must_use]
+    pub const fn base_case(mut self, base_case: BaseCase) -> Self {
+        self.base_case = base_case;
+        self
+    }
+
+    /// Sets [`buckets`](Self::buckets).
+    #[must_use]
+    pub const fn buckets(mut self, buckets: u32) -> Self {
+        self.buckets = Some(buckets);
+        self
+    }
+
+    /// Sets [`samples`](Self::samples).
+    #[must_use]
+    pub const fn samples(mut self, samples: u32) -> Self {
+        self.samples = Some(samples);
+        self
+    }
+
+    /// Sets [`keys_per_dispatch`](Self::keys_per_dispatch).
+    #[must_use]
+    pub const fn keys_per_dispatch(mut self, keys: u32) -> Self {
+        self.keys_per_dispatch = Some(keys);
+        self
+    }
+
+    /// Checks every option's range.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidOption`] with the option's name, value and range.
+    pub fn validate(&self) -> Result<(), Error> {
+        let check = |name, value: Option<u32>, least: u32, most: u32, allowed| match value {
+            Some(value) if !(least..=most).contains(&value) => Err(Error::InvalidOption {
+                name,
+                value: value.into(),
+                allowed,
+            }),
+            _ => Ok(()),
+        };
+        check("buckets", self.buckets, 1, 1024, "1 to 1024")?;
+        check("samples", self.samples, 1, 1024, "1 to 1024")?;
+        check(
+            "keys_per_dispatch",
+            self.keys_per_dispatch,
+            1024,
+            u32::MAX,
+            "at least 1024",
+        )
+    }
+}

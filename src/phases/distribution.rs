@@ -1,0 +1,51 @@
+//! Distribution of the runs into buckets (paper, section 3.2).
+
+use super::Job;
+use crate::kernel::Kernel;
+use crate::plan::Distribution;
+use crate::recording::{Buffer, Phase, Recording, Step};
+
+/// Adds up where each run's part of each bucket goes, and moves it there, from `from` to the other
+/// buffer.
+pub(super) fn record(
+    job: &Job<'_>,
+    recording: &mut Recording,
+    distribution: &Distribution,
+    from: Buffer,
+) {
+    let &Distribution { runs, run, .. } = distribution;
+    let buckets = distribution.all_buckets();
+    let ranks = Buffer::Ranks(job.level);
+    let separators = recording.reserve(
+        Buffer::Separators(job.level),
+        distribution.separator_words() * 4,
+    );
+    recording.steps.push(Step {
+        phase: job.phase(Phase::Ranks),
+        round: 1,
+        kernel: Kernel::BucketOffsets,
+        workgroups: job.grid(buckets),
+        bindings: vec![("ranks", ranks), ("separators", separators)],
+        parameters: vec![("runs", runs), ("run", run), ("buckets", buckets)],
+        keys: distribution.separator_words(),
+    });
+
+    let runs_per_dispatch = (job.limits.keys_per_dispatch / run).clamp(1, job.limits.workgroups);
+    for first in (0..runs).step_by(runs_per_dispatch as usize) {
+        let count = runs_per_dispatch.min(runs - first);
+        recording.steps.push(Step {
+            phase: job.phase(Phase::Distribution),
+            round: 0,
+            kernel: Kernel::Distribute,
+            workgroups: [count, buckets],
+            bindings: vec![
+                ("source", from),
+                ("destination", job.opposite(from)),
+                ("ranks", ranks),
+                ("separators", separators),
+            ],
+            parameters: vec![("runs", runs), ("first", first)],
+            keys: u64::from(count) * u64::from(run),
+        });
+    }
+}

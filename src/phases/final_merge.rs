@@ -1,0 +1,46 @@
+//! Final merge phase: the parts of each bucket are merged (paper, section 3.2).
+
+use super::Job;
+use super::merge::Pairs;
+use crate::plan::{Distribution, most_page_merges};
+use crate::recording::{Buffer, Phase, Recording};
+
+/// One round: in every bucket, pairs of what the rounds before left are merged, from `from` into the
+/// other buffer. The buckets of one key (pivot buckets) are left alone: they lie where they end.
+pub(super) fn record(
+    job: &Job<'_>,
+    recording: &mut Recording,
+    distribution: &Distribution,
+    round: u32,
+    from: Buffer,
+) {
+    let &Distribution {
+        runs,
+        run,
+        buckets,
+        pivots,
+        largest_bucket,
+        ..
+    } = distribution;
+    let span = 1 << round;
+    let pairs_per_bucket = runs.div_ceil(span).div_ceil(2);
+    // A pair holds parts of at most 2 * span runs, and is part of a bucket.
+    let longest = (u64::from(run) * 2 * u64::from(span)).min(largest_bucket.into());
+    let pairs = Pairs {
+        phase: Phase::FinalMerge,
+        round,
+        pairs: pairs_per_bucket * buckets,
+        keys: job.plan.len,
+        most_steps: most_page_merges(longest),
+        shape: vec![
+            ("len", job.plan.len),
+            ("run", 0),
+            ("substreams", runs),
+            ("span", span),
+            ("pairs", pairs_per_bucket),
+            ("bucket_step", if pivots { 2 } else { 1 }),
+        ],
+        separators: Some(Buffer::Separators(job.level)),
+    };
+    pairs.record(job, recording, from);
+}

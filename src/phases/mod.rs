@@ -1,0 +1,120 @@
+//! The sort on one screen: each phase adds its dispatches to a recording.
+//!
+//! ```text
+//! base case        n / 1024 runs              in place, or from keys to scratch
+//! merge            log2(runs / P) rounds      keys <-> scratch, until at most P runs are left
+//! splitters        t samples a run, sorted    by this same sort, on its own buffers
+//! ranks            P-1 searches a run
+//! distribution     into P or 2P-1 buckets     keys <-> scratch
+//! final merge      log2(P) rounds             keys <-> scratch, within each bucket
+//! ```
+
+mod base_case;
+mod distribution;
+mod final_merge;
+mod merge;
+mod splitters;
+
+use crate::plan::{DeviceLimits, Plan};
+use crate::recording::{Buffer, Phase, Recording};
+use crate::{BaseCase, KeyType, Options, Order};
+
+/// Records a sort of `len` keys, in [`Buffer::Keys`].
+///
+/// `len` must be at most [`DeviceLimits::max_len`].
+#[must_use]
+pub fn record_sort(
+    len: u32,
+    key: KeyType,
+    order: Order,
+    options: &Options,
+    limits: &DeviceLimits,
+) -> Recording {
+    let mut recording = Recording::new(key, order);
+    let plan = Plan::new(len, key, options);
+    let job = Job {
+        plan: &plan,
+        base_case: options.base_case,
+        limits,
+        home: Buffer::Keys,
+        other: Buffer::Scratch,
+        level: 0,
+        within: None,
+    };
+    job.record(&mut recording, Buffer::Keys);
+    recording
+}
+
+/// One sort being recorded: the caller's, or that of samples within another.
+#[derive(Clone, Copy)]
+struct Job<'a> {
+    plan: &'a Plan,
+    base_case: BaseCase,
+    limits: &'a DeviceLimits,
+    /// The buffer where the result ends, and the one that keys move to and fro.
+    home: Buffer,
+    other: Buffer,
+    level: u8,
+    /// The phase that this sort is part of.
+    within: Option<Phase>,
+}
+
+impl Job<'_> {
+    /// Records the whole sort of the keys in `input`.
+    fn record(&self, recording: &mut Recording, input: Buffer) {
+        let plan = self.plan;
+        if plan.len < 2 {
+            return;
+        }
+        if plan.moves() > 0 {
+            let bytes = u64::from(plan.len) * recording.key.bytes();
+            if self.home != Buffer::Keys {
+                recording.reserve(self.home, bytes);
+            }
+            recording.reserve(self.other, bytes);
+        }
+        let mut place = self.first_place();
+        base_case::record(self, recording, input, place);
+        for (round, &run) in plan.merge_rounds.iter().enumerate() {
+            merge::record(self, recording, round as u32, run, place);
+            place = self.opposite(place);
+        }
+        if let Some(distribution) = &plan.distribution {
+            splitters::record(self, recording, distribution, place);
+            distribution::record(self, recording, distribution, place);
+            place = self.opposite(place);
+            for round in 0..distribution.final_rounds() {
+                final_merge::record(self, recording, distribution, round, place);
+                place = self.opposite(place);
+            }
+        }
+        debug_assert_eq!(place, self.home);
+    }
+
+    /// Where the base case must leave the keys, so that after all moves they end at home.
+    fn first_place(&self) -> Buffer {
+        if self.plan.moves() % 2 == 0 {
+            self.home
+        } else {
+            self.other
+        }
+    }
+
+    fn opposite(&self, place: Buffer) -> Buffer {
+        if place == self.home {
+            self.other
+        } else {
+            self.home
+        }
+    }
+
+    fn phase(&self, phase: Phase) -> Phase {
+        self.within.unwrap_or(phase)
+    }
+
+    /// Workgroups in x and y for `count` of them in a row; the last row may be longer than needed.
+    fn grid(&self, count: u32) -> [u32; 2] {
+        let x = count.min(self.limits.workgroups);
+        [x, count.div_ceil(x)]
+    }
+}

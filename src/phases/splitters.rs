@@ -1,0 +1,73 @@
+//! Deterministic splitters: samples of each run, sorted, and their ranks (paper, section 3.2).
+
+use super::Job;
+use crate::kernel::{ITEM_LANES, Kernel};
+use crate::plan::Distribution;
+use crate::recording::{Buffer, Phase, Recording, Step};
+
+/// Takes the samples of the runs in `from`, sorts them by this same sorter, and finds the ranks of
+/// the splitters in every run.
+pub(super) fn record(
+    job: &Job<'_>,
+    recording: &mut Recording,
+    distribution: &Distribution,
+    from: Buffer,
+) {
+    let len = job.plan.len;
+    let &Distribution {
+        runs,
+        run,
+        samples,
+        buckets,
+        pivots,
+        ..
+    } = distribution;
+    let total = distribution.total_samples();
+    let bytes = u64::from(total) * recording.key.bytes();
+    let sorted = recording.reserve(Buffer::Samples(job.level), bytes);
+
+    let samples_job = Job {
+        plan: &distribution.sample_plan,
+        home: sorted,
+        other: Buffer::SamplesScratch(job.level),
+        level: job.level + 1,
+        within: Some(job.phase(Phase::Splitters)),
+        ..*job
+    };
+    // Taken to where the base case can work in place.
+    let sampled = samples_job.first_place();
+    recording.reserve(sampled, bytes);
+    recording.steps.push(Step {
+        phase: job.phase(Phase::Splitters),
+        round: 0,
+        kernel: Kernel::SampleRuns,
+        workgroups: job.grid(total.div_ceil(ITEM_LANES)),
+        bindings: vec![("source", from), ("sampled", sampled)],
+        parameters: vec![
+            ("len", len),
+            ("run", run),
+            ("samples", samples),
+            ("total", total),
+        ],
+        keys: u64::from(total),
+    });
+    samples_job.record(recording, sampled);
+
+    let ranks = recording.reserve(Buffer::Ranks(job.level), distribution.rank_words() * 4);
+    recording.steps.push(Step {
+        phase: job.phase(Phase::Ranks),
+        round: 0,
+        kernel: Kernel::RankSplitters,
+        workgroups: job.grid(((buckets + 1) * runs).div_ceil(ITEM_LANES)),
+        bindings: vec![("source", from), ("sampled", sorted), ("ranks", ranks)],
+        parameters: vec![
+            ("len", len),
+            ("run", run),
+            ("runs", runs),
+            ("buckets", buckets),
+            ("samples", total),
+            ("pivots", u32::from(pivots)),
+        ],
+        keys: distribution.rank_words(),
+    });
+}

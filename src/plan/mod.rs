@@ -1,0 +1,247 @@
+//! Arithmetic: which runs, rounds, buckets and bytes a sort of n keys takes. No GPU is needed.
+
+use crate::kernel::{MATRIX, PAGE, W};
+use crate::{Engine, KeyType, Options};
+
+/// What the plan must know of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceLimits {
+    /// The largest buffer and the largest binding of one, in bytes, whichever is less.
+    pub buffer_bytes: u64,
+    /// Workgroups a dimension of a dispatch.
+    pub workgroups: u32,
+    /// Keys a dispatch may move.
+    pub keys_per_dispatch: u32,
+}
+
+impl DeviceLimits {
+    /// The most keys of a type that one recording sorts: a buffer's bytes, and indices of 32 bits.
+    #[must_use]
+    pub const fn max_len(&self, key: KeyType) -> u64 {
+        // The last page may reach past the last key.
+        let indices = (1 << 32) - 2 * MATRIX as u64;
+        let keys = self.buffer_bytes / key.bytes();
+        if keys < indices { keys } else { indices }
+    }
+
+    /// Page merges (or copied pages) a pair may take in one dispatch: they happen in sequence.
+    #[must_use]
+    pub const fn steps_per_dispatch(&self) -> u32 {
+        // 2^14 of them take about 50 ms on an H200.
+        let steps = self.keys_per_dispatch / PAGE;
+        if steps < 1 << 14 { steps } else { 1 << 14 }
+    }
+}
+
+/// The paper's P for n keys, where the caller names none: buckets, and runs at which merging stops.
+///
+/// About sqrt(n / 2048): a bucket's part of a run is then four pages long, so that padding stays
+/// small, and there are enough pairs in the last rounds. Below 2^15 keys the dispatches of a
+/// distribution cost more than they save: 1 bucket, which is none.
+#[must_use]
+pub const fn default_buckets(len: u32) -> u32 {
+    if len < 1 << 15 {
+        return 1;
+    }
+    let root = (len / 2048).isqrt();
+    let power = 1 << root.ilog2();
+    if power < 512 { power } else { 512 }
+}
+
+/// The paper's t for P buckets, where the caller names none: as many samples a run as buckets,
+/// which bounds a bucket by twice the mean (Lemma 1).
+#[must_use]
+pub const fn default_samples(buckets: u32) -> u32 {
+    buckets
+}
+
+/// The most keys of scratch a sort of `len` keys may use: 1.1 times the keys' bytes and 16 MiB.
+#[must_use]
+pub const fn scratch_promise(len: u32, key: KeyType) -> u64 {
+    let bytes = len as u64 * key.bytes();
+    bytes + bytes / 10 + (16 << 20)
+}
+
+/// Page merges that a pair of runs of `a` and `b` keys takes when both start at a multiple of 32
+/// keys: pages(a) + pages(b) - 1, or 0 if one is empty.
+#[must_use]
+pub const fn page_merges(a: u32, b: u32) -> u32 {
+    if a == 0 || b == 0 {
+        0
+    } else {
+        a.div_ceil(PAGE) + b.div_ceil(PAGE) - 1
+    }
+}
+
+/// The most steps a pair of `keys` keys takes in all, wherever the two runs start and meet.
+#[must_use]
+pub const fn most_page_merges(keys: u64) -> u32 {
+    ((keys + 2 * (W as u64 - 1) + 2 * (PAGE as u64 - 1)) / PAGE as u64 - 1) as u32
+}
+
+/// The plan of a sort.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// Keys.
+    pub len: u32,
+    /// The first merge phase: keys a run before each round. The last run may be shorter.
+    pub merge_rounds: Vec<u32>,
+    /// What follows the first merge phase, if it leaves more than one run.
+    pub distribution: Option<Distribution>,
+}
+
+/// The plan of the distribution and the final merge phase.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Distribution {
+    /// Runs, at most P, of `run` keys; the last may be shorter.
+    pub runs: u32,
+    /// Keys a run.
+    pub run: u32,
+    /// The paper's P: buckets that hold more than one key.
+    pub buckets: u32,
+    /// Whether the copies of each splitter have a bucket of their own.
+    pub pivots: bool,
+    /// The paper's t: samples a run.
+    pub samples: u32,
+    /// How the samples are sorted.
+    pub sample_plan: Box<Plan>,
+    /// The most keys that a bucket to be merged can hold, whatever the input.
+    pub largest_bucket: u32,
+}
+
+impl Distribution {
+    /// All buckets: P, or 2P-1 with pivot buckets.
+    #[must_use]
+    pub const fn all_buckets(&self) -> u32 {
+        if self.pivots {
+            2 * self.buckets - 1
+        } else {
+            self.buckets
+        }
+    }
+
+    /// Samples of all runs.
+    #[must_use]
+    pub const fn total_samples(&self) -> u32 {
+        self.runs * self.samples
+    }
+
+    /// Rounds of the final merge phase.
+    #[must_use]
+    pub const fn final_rounds(&self) -> u32 {
+        ceil_log2(self.runs)
+    }
+
+    /// Words of the table of ranks.
+    #[must_use]
+    pub const fn rank_words(&self) -> u64 {
+        (self.all_buckets() as u64 + 1) * self.runs as u64
+    }
+
+    /// Words of the table of separators.
+    #[must_use]
+    pub const fn separator_words(&self) -> u64 {
+        self.all_buckets() as u64 * (self.runs as u64 + 1)
+    }
+}
+
+/// ceil(log2(count)), and 0 for 0.
+#[must_use]
+pub const fn ceil_log2(count: u32) -> u32 {
+    if count <= 1 {
+        0
+    } else {
+        (count - 1).ilog2() + 1
+    }
+}
+
+impl Plan {
+    /// Plans a sort of `len` keys.
+    #[must_use]
+    pub fn new(len: u32, key: KeyType, options: &Options) -> Self {
+        let mut buckets = options.buckets.unwrap_or_else(|| default_buckets(len));
+        loop {
+            let samples = options.samples.unwrap_or_else(|| default_samples(buckets));
+            let plan = Self::with_buckets(len, key, options.engine, buckets, samples);
+            if buckets == 1 || plan.scratch_estimate(key) <= scratch_promise(len, key) {
+                return plan;
+            }
+            buckets /= 2;
+        }
+    }
+
+    fn with_buckets(len: u32, key: KeyType, engine: Engine, buckets: u32, samples: u32) -> Self {
+        let pivots = engine == Engine::BcfMergesortPb;
+        let mut merge_rounds = Vec::new();
+        let mut runs = len.div_ceil(MATRIX);
+        let mut run = MATRIX;
+        // Pivot buckets are finished where the distribution puts them, so that must be where the
+        // result ends: an even number of rounds must follow.
+        while runs > buckets || (runs > 1 && pivots && ceil_log2(runs) % 2 == 1) {
+            merge_rounds.push(run);
+            runs = runs.div_ceil(2);
+            // Only the last run, of all keys, can be longer than 2^31.
+            run = run.saturating_mul(2);
+        }
+        let distribution = (runs > 1).then(|| {
+            let total = runs * samples;
+            let largest = (u64::from(total.div_ceil(buckets)) + u64::from(runs))
+                * u64::from(run.div_ceil(samples));
+            Distribution {
+                runs,
+                run,
+                buckets,
+                pivots,
+                samples,
+                sample_plan: Box::new(Self::new(total, key, &Options::default().engine(engine))),
+                largest_bucket: if pivots {
+                    largest.min(len.into()) as u32
+                } else {
+                    len
+                },
+            }
+        });
+        Self {
+            len,
+            merge_rounds,
+            distribution,
+        }
+    }
+
+    /// Times that the keys move between two buffers after the base case.
+    #[must_use]
+    pub fn moves(&self) -> u32 {
+        self.merge_rounds.len() as u32
+            + self
+                .distribution
+                .as_ref()
+                .map_or(0, |d| 1 + d.final_rounds())
+    }
+
+    /// Times that every key is read and written, Lemma 2's passes over the data: the base case, and
+    /// each move. The search of the splitters reads little.
+    #[must_use]
+    pub fn passes(&self) -> u32 {
+        u32::from(self.len > 0) + self.moves()
+    }
+
+    /// Bytes of all buffers but the keys and [`Progress`](crate::recording::Buffer::Progress),
+    /// which is taken to be as large as it gets.
+    fn scratch_estimate(&self, key: KeyType) -> u64 {
+        const PROGRESS: u64 = 2 << 20;
+        let tables = |d: &Distribution| {
+            (d.rank_words() + d.separator_words()) * 4 + u64::from(d.total_samples()) * key.bytes()
+        };
+        let mut bytes = if self.moves() > 0 {
+            u64::from(self.len) * key.bytes() + PROGRESS
+        } else {
+            0
+        };
+        let mut plan = self;
+        while let Some(d) = &plan.distribution {
+            bytes += tables(d) + u64::from(d.total_samples()) * key.bytes();
+            plan = &d.sample_plan;
+        }
+        bytes
+    }
+}

@@ -1,0 +1,159 @@
+//! A sort as a list of dispatches. It knows no graphics API: `gpu` encodes it into a command
+//! encoder, and anything else that can run WGSL may run it too.
+
+use crate::kernel::{Kernel, Specialised};
+use crate::{KeyType, Order};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// A phase of the sort, as the paper divides it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Phase {
+    /// Each 1024 keys are sorted.
+    BaseCase,
+    /// Pairs of runs are merged until at most P are left.
+    Merge,
+    /// Samples are taken and sorted: the splitters.
+    Splitters,
+    /// Ranks of the splitters in every run, and where each part goes.
+    Ranks,
+    /// The parts move to their buckets.
+    Distribution,
+    /// The parts of each bucket are merged.
+    FinalMerge,
+}
+
+impl Phase {
+    /// The name used in tables and JSON.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::BaseCase => "base case",
+            Self::Merge => "merge",
+            Self::Splitters => "splitters",
+            Self::Ranks => "ranks",
+            Self::Distribution => "distribution",
+            Self::FinalMerge => "final merge",
+        }
+    }
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A buffer of a recording, by its role. The samples are sorted by the same sorter, which has
+/// tables of its own: hence the levels, 0 for the sort itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Buffer {
+    /// The caller's keys, where the result ends.
+    Keys,
+    /// As many keys again.
+    Scratch,
+    /// The samples taken at a level, where they end sorted.
+    Samples(u8),
+    /// As many samples again.
+    SamplesScratch(u8),
+    /// Where each bucket begins in each run.
+    Ranks(u8),
+    /// Where each run's part of each bucket lies after the distribution.
+    Separators(u8),
+    /// How far each pair is merged, between two dispatches.
+    Progress,
+}
+
+impl fmt::Display for Buffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Keys => f.write_str("keys"),
+            Self::Scratch => f.write_str("scratch"),
+            Self::Samples(level) => write!(f, "samples.{level}"),
+            Self::SamplesScratch(level) => write!(f, "samples_scratch.{level}"),
+            Self::Ranks(level) => write!(f, "ranks.{level}"),
+            Self::Separators(level) => write!(f, "separators.{level}"),
+            Self::Progress => f.write_str("progress"),
+        }
+    }
+}
+
+/// One dispatch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The phase it belongs to.
+    pub phase: Phase,
+    /// The round within the phase, from 0.
+    pub round: u32,
+    /// The kernel.
+    pub kernel: Kernel,
+    /// Workgroups in x and y.
+    pub workgroups: [u32; 2],
+    /// The kernel's storage bindings by name.
+    pub bindings: Vec<(&'static str, Buffer)>,
+    /// The kernel's parameters by name.
+    pub parameters: Vec<(&'static str, u32)>,
+    /// Keys that the dispatch moves, about: what its time is proportional to.
+    pub keys: u64,
+}
+
+impl Step {
+    /// A parameter's value, or `None` if the step has none of this name.
+    #[must_use]
+    pub fn parameter(&self, name: &str) -> Option<u32> {
+        self.parameters.iter().find(|p| p.0 == name).map(|p| p.1)
+    }
+
+    /// The buffer bound to a name, or `None` if the step binds none.
+    #[must_use]
+    pub fn buffer(&self, name: &str) -> Option<Buffer> {
+        self.bindings.iter().find(|b| b.0 == name).map(|b| b.1)
+    }
+}
+
+/// A whole sort: its dispatches in order, and the buffers they use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recording {
+    /// The type of the keys.
+    pub key: KeyType,
+    /// The direction.
+    pub order: Order,
+    /// The dispatches. Each sees what the ones before it wrote.
+    pub steps: Vec<Step>,
+    /// Bytes of every buffer but [`Buffer::Keys`].
+    pub buffers: BTreeMap<Buffer, u64>,
+}
+
+impl Recording {
+    /// An empty recording.
+    #[must_use]
+    pub const fn new(key: KeyType, order: Order) -> Self {
+        Self {
+            key,
+            order,
+            steps: Vec::new(),
+            buffers: BTreeMap::new(),
+        }
+    }
+
+    /// Makes sure that a buffer has at least these bytes, and returns it.
+    pub fn reserve(&mut self, buffer: Buffer, bytes: u64) -> Buffer {
+        let size = self.buffers.entry(buffer).or_default();
+        *size = bytes.max(*size);
+        buffer
+    }
+
+    /// A step's kernel for this recording's keys.
+    #[must_use]
+    pub const fn specialised(&self, step: &Step) -> Specialised {
+        step.kernel.specialise(self.key, self.order)
+    }
+
+    /// Bytes of scratch memory: every buffer but the keys.
+    #[must_use]
+    pub fn scratch_bytes(&self) -> u64 {
+        self.buffers.values().sum()
+    }
+}

@@ -1,0 +1,606 @@
+//! The public sorter: keys -> plan -> recording -> executor.
+
+use crate::gpu::adapter::{adapters_async, check_limits, device_limits, requirements};
+use crate::gpu::executor::{
+    BufferSet, Clock, Prepared, Profile, make_buffers, run_profiled, submit,
+};
+use crate::gpu::faults::scoped;
+use crate::gpu::pipelines::Pipelines;
+use crate::gpu::transfer::{download, upload};
+use crate::gpu::waiting::Waiting;
+use crate::host::KWayMerge;
+use crate::plan::DeviceLimits;
+use crate::recording::Recording;
+use crate::{Error, KeyType, Options, Order, SortKey, phases};
+use std::convert::Infallible;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+/// Sorts keys on one device. Make it once and keep it: it holds the pipelines, which are compiled
+/// when they are first needed, and scratch memory.
+///
+/// A sorter can be shared between threads; each sort works on scratch memory of its own.
+///
+/// # Examples
+///
+/// Keys in host memory, on the best adapter:
+///
+/// ```
+/// use wgpu_bcfsort::{Options, Order, Sorter};
+/// # fn main() -> Result<(), wgpu_bcfsort::Error> {
+/// let sorter = Sorter::open(Options::default())?;
+/// let mut keys = [3.5_f32, -1.0, f32::INFINITY, 0.25];
+/// sorter.sort(&mut keys, Order::Ascending)?;
+/// assert_eq!(keys, [-1.0, 0.25, 3.5, f32::INFINITY]);
+/// # Ok(()) }
+/// ```
+#[derive(Debug)]
+pub struct Sorter {
+    device: wgpu::Device,
+    queue: wgpu::Queue,
+    options: Options,
+    limits: DeviceLimits,
+    pipelines: Pipelines,
+    /// Scratch buffers of the last sort, for the next one.
+    pool: Mutex<BufferSet>,
+    /// The buffer of the last host slice, for the next one.
+    host_keys: Mutex<Option<wgpu::Buffer>>,
+}
+
+/// A sort whose every GPU object is made: recording it makes none.
+///
+/// It holds on to the key buffer and to scratch memory of its own, and may be recorded any number
+/// of times, also twice in one submission. Made by [`Sorter::prepare`].
+pub struct PreparedSort {
+    prepared: Prepared,
+    device: wgpu::Device,
+    recording: Recording,
+    /// Kept alive for the bind groups' sake, and given back to the pool by the sorter's own calls.
+    buffers: BufferSet,
+}
+
+impl std::fmt::Debug for PreparedSort {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PreparedSort")
+            .field("key", &self.recording.key)
+            .field("order", &self.recording.order)
+            .field("dispatches", &self.recording.steps.len())
+            .field("submissions", &self.submissions())
+            .finish_non_exhaustive()
+    }
+}
+
+impl PreparedSort {
+    /// Submissions into which [`Sorter::record_slice`] cuts the sort, so that none runs long.
+    #[must_use]
+    pub fn submissions(&self) -> usize {
+        self.prepared.submissions()
+    }
+
+    /// The dispatches.
+    #[must_use]
+    pub const fn recording(&self) -> &Recording {
+        &self.recording
+    }
+}
+
+impl Sorter {
+    /// A sorter on a device that the caller has. Nothing is compiled yet.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::AdapterTooSmall`] if the device's limits are below what the kernels need (ask for
+    /// [`requirements`](crate::requirements)); [`Error::InvalidOption`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use wgpu_bcfsort::{Options, Sorter, adapters, requirements};
+    /// let adapter = adapters().into_iter().next().ok_or("no adapter")?;
+    /// let needs = requirements(&adapter)?;
+    /// let (device, queue) = pollster::block_on(adapter.request_device(&wgpu::DeviceDescriptor {
+    ///     required_features: needs.features,
+    ///     required_limits: needs.limits,
+    ///     ..Default::default()
+    /// }))?;
+    /// let sorter = Sorter::new(&device, &queue, Options::default())?;
+    /// # Ok(()) }
+    /// ```
+    pub fn new(
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        options: Options,
+    ) -> Result<Self, Error> {
+        options.validate()?;
+        check_limits(&device.limits())?;
+        Ok(Self {
+            limits: device_limits(device, &options),
+            device: device.clone(),
+            queue: queue.clone(),
+            options,
+            pipelines: Pipelines::default(),
+            pool: Mutex::default(),
+            host_keys: Mutex::default(),
+        })
+    }
+
+    /// A sorter on a device of its own on the best adapter: the first of
+    /// [`adapters`](crate::adapters).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoAdapter`], [`Error::RequestDevice`], [`Error::InvalidOption`].
+    pub fn open(options: Options) -> Result<Self, Error> {
+        pollster::block_on(Self::open_async(options))
+    }
+
+    /// [`open`](Self::open), as a future.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`open`](Self::open).
+    pub async fn open_async(options: Options) -> Result<Self, Error> {
+        let adapters = adapters_async().await;
+        Self::on_adapter_async(adapters.first().ok_or(Error::NoAdapter)?, options).await
+    }
+
+    /// A sorter on a device of its own on an adapter.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::AdapterTooSmall`], [`Error::RequestDevice`], [`Error::InvalidOption`].
+    pub fn on_adapter(adapter: &wgpu::Adapter, options: Options) -> Result<Self, Error> {
+        pollster::block_on(Self::on_adapter_async(adapter, options))
+    }
+
+    /// [`on_adapter`](Self::on_adapter), as a future.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`on_adapter`](Self::on_adapter).
+    pub async fn on_adapter_async(
+        adapter: &wgpu::Adapter,
+        options: Options,
+    ) -> Result<Self, Error> {
+        let needs = requirements(adapter)?;
+        let (device, queue) = adapter
+            .request_device(&wgpu::DeviceDescriptor {
+                label: Some("bcfsort"),
+                required_features: needs.features,
+                required_limits: needs.limits,
+                ..Default::default()
+            })
+            .await?;
+        Self::new(&device, &queue, options)
+    }
+
+    /// The device it sorts on.
+    #[must_use]
+    pub const fn device(&self) -> &wgpu::Device {
+        &self.device
+    }
+
+    /// The queue it submits to.
+    #[must_use]
+    pub const fn queue(&self) -> &wgpu::Queue {
+        &self.queue
+    }
+
+    /// The most keys of a type that one call on GPU buffers sorts: what one binding and one buffer
+    /// hold on this device. Host slices may be longer.
+    #[must_use]
+    pub const fn max_len(&self, key: KeyType) -> u64 {
+        self.limits.max_len(key)
+    }
+
+    /// Bytes of scratch memory that a sort of `len` keys takes: at most 1.1 times the keys' bytes
+    /// and 16 MiB. None up to 1024 keys.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooLarge`].
+    pub fn scratch_size(&self, len: u64, key: KeyType) -> Result<u64, Error> {
+        Ok(self.record(len, key, Order::Ascending)?.scratch_bytes())
+    }
+
+    fn record(&self, len: u64, key: KeyType, order: Order) -> Result<Recording, Error> {
+        let max_len = self.max_len(key);
+        if len > max_len {
+            let device = self.device.limits();
+            let (limit, limit_bytes) =
+                if device.max_storage_buffer_binding_size <= device.max_buffer_size {
+                    (
+                        "max_storage_buffer_binding_size",
+                        device.max_storage_buffer_binding_size,
+                    )
+                } else {
+                    ("max_buffer_size", device.max_buffer_size)
+                };
+            return Err(Error::TooLarge {
+                len,
+                key,
+                bytes: len.saturating_mul(key.bytes()),
+                max_len,
+                limit,
+                limit_bytes,
+            });
+        }
+        Ok(phases::record_sort(
+            len as u32,
+            key,
+            order,
+            &self.options,
+            &self.limits,
+        ))
+    }
+
+    /// Makes everything a sort of the first `len` keys of `buffer` needs: pipelines, bind groups,
+    /// parameters, scratch memory. The keys may be written later.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooLarge`], [`Error::BufferTooSmall`], [`Error::BufferUsage`] (the buffer needs
+    /// `STORAGE`), [`Error::OutOfMemory`], [`Error::Device`] for a buffer of another device.
+    pub fn prepare(
+        &self,
+        buffer: &wgpu::Buffer,
+        len: u64,
+        key: KeyType,
+        order: Order,
+    ) -> Result<PreparedSort, Error> {
+        self.prepare_with(buffer, len, key, order, BufferSet::new())
+    }
+
+    fn prepare_with(
+        &self,
+        buffer: &wgpu::Buffer,
+        len: u64,
+        key: KeyType,
+        order: Order,
+        pool: BufferSet,
+    ) -> Result<PreparedSort, Error> {
+        let recording = self.record(len, key, order)?;
+        let needed = len * key.bytes();
+        if buffer.size() < needed {
+            return Err(Error::BufferTooSmall {
+                len,
+                key,
+                needed,
+                actual: buffer.size(),
+            });
+        }
+        if !buffer.usage().contains(wgpu::BufferUsages::STORAGE) {
+            return Err(Error::BufferUsage {
+                needed: wgpu::BufferUsages::STORAGE,
+                actual: buffer.usage(),
+            });
+        }
+        let buffers = make_buffers(&self.device, &recording, pool)?;
+        let keys = wgpu::BufferBinding {
+            buffer,
+            offset: 0,
+            size: wgpu::BufferSize::new(needed),
+        };
+        let prepared = Prepared::new(
+            &self.device,
+            &self.pipelines,
+            &recording,
+            keys,
+            &buffers,
+            self.limits.keys_per_dispatch,
+        )?;
+        Ok(PreparedSort {
+            prepared,
+            device: self.device.clone(),
+            recording,
+            buffers,
+        })
+    }
+
+    /// Records a prepared sort into the caller's encoder. Makes no GPU object, writes nothing,
+    /// submits nothing and waits for nothing.
+    ///
+    /// The whole sort runs in the submission that the caller makes. A driver's watchdog ends
+    /// submissions of some seconds: where [`PreparedSort::submissions`] is more than 1, consider
+    /// [`record_slice`](Self::record_slice).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Foreign`] if the sort was prepared on another device.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use wgpu_bcfsort::{KeyType, Options, Order, Sorter};
+    /// # let sorter = Sorter::open(Options::default())?;
+    /// # let (device, queue) = (sorter.device().clone(), sorter.queue().clone());
+    /// let keys = device.create_buffer(&wgpu::BufferDescriptor {
+    ///     label: Some("keys"),
+    ///     size: 4 * 100_000,
+    ///     usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST,
+    ///     mapped_at_creation: false,
+    /// });
+    /// // Once:
+    /// let sort = sorter.prepare(&keys, 100_000, KeyType::U32, Order::Ascending)?;
+    /// // Each frame:
+    /// let mut encoder = device.create_command_encoder(&Default::default());
+    /// sorter.record_sort(&mut encoder, &sort)?;
+    /// queue.submit([encoder.finish()]);
+    /// # Ok(()) }
+    /// ```
+    pub fn record_sort(
+        &self,
+        encoder: &mut wgpu::CommandEncoder,
+        sort: &PreparedSort,
+    ) -> Result<(), Error> {
+        (0..sort.submissions()).try_for_each(|slice| self.record_slice(encoder, sort, slice))
+    }
+
+    /// Records one of the [`submissions`](PreparedSort::submissions) of a prepared sort. They must
+    /// be submitted in order.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Foreign`] if the sort was prepared on another device; [`Error::InvalidOption`] if
+    /// there is no such slice.
+    pub fn record_slice(
+        &self,
+        encoder: &mut wgpu::CommandEncoder,
+        sort: &PreparedSort,
+        slice: usize,
+    ) -> Result<(), Error> {
+        if sort.device != self.device {
+            return Err(Error::Foreign("prepared sort"));
+        }
+        if slice >= sort.submissions() {
+            return Err(Error::InvalidOption {
+                name: "slice",
+                value: slice as u64,
+                allowed: "less than PreparedSort::submissions",
+            });
+        }
+        sort.prepared.encode(encoder, slice);
+        Ok(())
+    }
+
+    /// Sorts the first `len` keys of a buffer: submits, and does not wait.
+    ///
+    /// The keys are in `buffer` for whatever is submitted next on the queue. O(n log n) time;
+    /// scratch memory of [`scratch_size`](Self::scratch_size) bytes is kept for the next sort. Not
+    /// stable, which with keys alone makes no difference: the result is the same on every device.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`prepare`](Self::prepare), and [`Error::DeviceLost`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use wgpu::util::DeviceExt;
+    /// use wgpu_bcfsort::{KeyType, Options, Order, Sorter};
+    /// let sorter = Sorter::open(Options::default())?;
+    /// let keys = sorter.device().create_buffer_init(&wgpu::util::BufferInitDescriptor {
+    ///     label: Some("keys"),
+    ///     contents: bytemuck::cast_slice(&[8_u32, 6, 6, 5, 3, 0, 9]),
+    ///     usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC,
+    /// });
+    /// sorter.sort_buffer(&keys, 7, KeyType::U32, Order::Ascending)?;
+    /// // keys: [0, 3, 5, 6, 6, 8, 9]
+    /// # Ok(()) }
+    /// ```
+    pub fn sort_buffer(
+        &self,
+        buffer: &wgpu::Buffer,
+        len: u64,
+        key: KeyType,
+        order: Order,
+    ) -> Result<(), Error> {
+        let sort = self.prepare_pooled(buffer, len, key, order)?;
+        for slice in 0..sort.submissions() {
+            submit(&self.device, &self.queue, |encoder| {
+                sort.prepared.encode(encoder, slice)
+            })?;
+        }
+        // The queue runs submissions in order, so the next sort may use the same scratch memory.
+        self.give_back(sort.buffers);
+        Ok(())
+    }
+
+    fn prepare_pooled(
+        &self,
+        buffer: &wgpu::Buffer,
+        len: u64,
+        key: KeyType,
+        order: Order,
+    ) -> Result<PreparedSort, Error> {
+        let pool = std::mem::take(&mut *self.pool.lock().unwrap_or_else(PoisonError::into_inner));
+        self.prepare_with(buffer, len, key, order, pool)
+    }
+
+    fn give_back(&self, buffers: BufferSet) {
+        *self.pool.lock().unwrap_or_else(PoisonError::into_inner) = buffers;
+    }
+
+    /// Sorts a slice of host memory: uploads, sorts, downloads, blocking.
+    ///
+    /// Any length: what exceeds [`max_len`](Self::max_len), or the device's free memory, is sorted
+    /// in chunks that the host merges, which takes as much host memory again. O(n log n) time. Not
+    /// stable, which with keys alone makes no difference: the result is the same on every device.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Device`]; the slice is then as it was.
+    pub fn sort<T: SortKey>(&self, keys: &mut [T], order: Order) -> Result<(), Error> {
+        pollster::block_on(self.sort_host(keys, order, Waiting::Block, None))
+    }
+
+    /// [`sort`](Self::sort), as a future that does not block its executor while the device works.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`sort`](Self::sort).
+    pub async fn sort_async<T: SortKey>(&self, keys: &mut [T], order: Order) -> Result<(), Error> {
+        self.sort_host(keys, order, Waiting::Yield, None).await
+    }
+
+    /// [`sort`](Self::sort), with the time that each phase took.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`sort`](Self::sort).
+    pub fn sort_profiled<T: SortKey>(
+        &self,
+        keys: &mut [T],
+        order: Order,
+    ) -> Result<Profile, Error> {
+        let mut profile = Profile::new(Clock::Timestamps);
+        pollster::block_on(self.sort_host(keys, order, Waiting::Block, Some(&mut profile)))?;
+        Ok(profile)
+    }
+
+    async fn sort_host<T: SortKey>(
+        &self,
+        keys: &mut [T],
+        order: Order,
+        waiting: Waiting,
+        mut profile: Option<&mut Profile>,
+    ) -> Result<(), Error> {
+        if keys.len() < 2 {
+            return Ok(());
+        }
+        let mut chunk = keys
+            .len()
+            .min(usize::try_from(self.max_len(T::KEY_TYPE)).unwrap_or(usize::MAX));
+        if chunk == keys.len() {
+            match self
+                .sort_chunk(keys, order, waiting, profile.as_deref_mut())
+                .await
+            {
+                Err(Error::OutOfMemory { .. }) if chunk > SMALLEST_CHUNK => {
+                    chunk = chunk.div_ceil(2)
+                }
+                done => return done,
+            }
+        }
+        // The chunks' results stay apart until all is well, so that an error changes nothing.
+        let mut sorted: Vec<T> = keys.to_vec();
+        let mut start = 0;
+        let mut runs = Vec::new();
+        while start < keys.len() {
+            let end = keys.len().min(start + chunk);
+            match self
+                .sort_chunk(
+                    &mut sorted[start..end],
+                    order,
+                    waiting,
+                    profile.as_deref_mut(),
+                )
+                .await
+            {
+                Ok(()) => {
+                    runs.push(start..end);
+                    start = end;
+                }
+                Err(Error::OutOfMemory { .. }) if chunk > SMALLEST_CHUNK => {
+                    chunk = chunk.div_ceil(2)
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let begin = Instant::now();
+        let runs = runs
+            .into_iter()
+            .map(|run| sorted[run].iter().copied().map(Ok::<T, Infallible>))
+            .collect();
+        for (key, merged) in keys.iter_mut().zip(KWayMerge::new(runs, order)) {
+            let Ok(merged) = merged;
+            *key = merged;
+        }
+        if let Some(profile) = profile {
+            profile.merge += begin.elapsed();
+        }
+        Ok(())
+    }
+
+    /// Sorts keys that fit the device. On an error they are as they were.
+    async fn sort_chunk<T: SortKey>(
+        &self,
+        keys: &mut [T],
+        order: Order,
+        waiting: Waiting,
+        profile: Option<&mut Profile>,
+    ) -> Result<(), Error> {
+        let bytes = size_of_val(keys) as u64;
+        let pooled = self
+            .host_keys
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        let buffer = match pooled {
+            Some(buffer) if buffer.size() >= bytes => buffer,
+            _ => scoped(&self.device, bytes, || {
+                use wgpu::BufferUsages as Usage;
+                self.device.create_buffer(&wgpu::BufferDescriptor {
+                    label: Some("bcfsort.keys"),
+                    size: bytes,
+                    usage: Usage::STORAGE | Usage::COPY_DST | Usage::COPY_SRC,
+                    mapped_at_creation: false,
+                })
+            })?,
+        };
+        let sort = self.prepare_pooled(&buffer, keys.len() as u64, T::KEY_TYPE, order)?;
+        let begin = Instant::now();
+        upload(
+            &self.device,
+            &self.queue,
+            bytemuck::cast_slice(keys),
+            &buffer,
+            waiting,
+        )
+        .await?;
+        if let Some(profile) = profile {
+            waiting.done(&self.device, &self.queue).await?;
+            let uploaded = begin.elapsed();
+            let mut measured =
+                run_profiled(&self.device, &self.queue, &sort.prepared, waiting).await?;
+            measured.upload = uploaded;
+            let begin = Instant::now();
+            download(
+                &self.device,
+                &self.queue,
+                &buffer,
+                bytemuck::cast_slice_mut(keys),
+                waiting,
+            )
+            .await?;
+            measured.download = begin.elapsed();
+            profile.add(&measured);
+        } else {
+            for slice in 0..sort.submissions() {
+                submit(&self.device, &self.queue, |encoder| {
+                    sort.prepared.encode(encoder, slice)
+                })?;
+            }
+            download(
+                &self.device,
+                &self.queue,
+                &buffer,
+                bytemuck::cast_slice_mut(keys),
+                waiting,
+            )
+            .await?;
+        }
+        self.give_back(sort.buffers);
+        *self
+            .host_keys
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Some(buffer);
+        Ok(())
+    }
+}
+
+/// Keys below which a device that has no memory for them has none for anything.
+const SMALLEST_CHUNK: usize = 1 << 16;
