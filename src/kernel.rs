@@ -6,7 +6,6 @@
 
 use crate::network::Network;
 use crate::{Error, KeyType, Order};
-use std::fmt::Write;
 
 /// Banks of workgroup memory, lanes of a warp, rows and columns of the bank matrix: the paper's w.
 pub const W: u32 = 32;
@@ -23,12 +22,12 @@ pub const ITEM_LANES: u32 = 64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Kernel {
-    /// ShearSort of 1024 keys with transpositions; `in_place` reads and writes one buffer.
+    /// `ShearSort` of 1024 keys with transpositions; `in_place` reads and writes one buffer.
     ShearsortTranspose {
         /// Whether keys stay in their buffer.
         in_place: bool,
     },
-    /// ShearSort of 1024 keys over diagonals; `in_place` reads and writes one buffer.
+    /// `ShearSort` of 1024 keys over diagonals; `in_place` reads and writes one buffer.
     ShearsortDiagonal {
         /// Whether keys stay in their buffer.
         in_place: bool,
@@ -88,10 +87,12 @@ pub struct Assembled {
     pub workgroup_size: u32,
 }
 
+type MakeNetwork = fn() -> Network;
+
 struct Pieces {
     constants: &'static [(&'static str, u32)],
     io: Option<&'static str>,
-    network: Option<(&'static str, fn() -> Network)>,
+    network: Option<(&'static str, MakeNetwork)>,
     /// Whether keys pass through workgroup memory; their cells are the constant `TILE_CELLS`.
     tile: bool,
     text: &'static str,
@@ -257,16 +258,15 @@ impl Specialised {
         let two_words = self.key.words() == 2;
         let mut text = format!("// {}\n\nconst W: u32 = {W}u;\n", self.label());
         for (name, value) in pieces.constants {
-            writeln!(text, "const {name}: u32 = {value}u;").expect("writing to a string succeeds");
+            text += &format!("const {name}: u32 = {value}u;\n");
         }
         for (name, value) in [("KEY_SIGN_MASK", map.sign_mask), ("KEY_FLIP", map.flip)] {
             let (low, high) = (value as u32, (value >> 32) as u32);
-            if two_words {
-                writeln!(text, "const {name} = vec2<u32>({low:#x}u, {high:#x}u);")
+            text += &if two_words {
+                format!("const {name} = vec2<u32>({low:#x}u, {high:#x}u);\n")
             } else {
-                writeln!(text, "const {name}: u32 = {low:#x}u;")
-            }
-            .expect("writing to a string succeeds");
+                format!("const {name}: u32 = {low:#x}u;\n")
+            };
         }
         let mut add = |piece: &str| {
             text.push('\n');

@@ -286,7 +286,7 @@ impl Sorter {
             &self.device,
             &self.pipelines,
             &recording,
-            keys,
+            &keys,
             &buffers,
             self.limits.keys_per_dispatch,
         )?;
@@ -401,12 +401,35 @@ impl Sorter {
         let sort = self.prepare_pooled(buffer, len, key, order)?;
         for slice in 0..sort.submissions() {
             submit(&self.device, &self.queue, |encoder| {
-                sort.prepared.encode(encoder, slice)
+                sort.prepared.encode(encoder, slice);
             })?;
         }
         // The queue runs submissions in order, so the next sort may use the same scratch memory.
         self.give_back(sort.buffers);
         Ok(())
+    }
+
+    /// [`sort_buffer`](Self::sort_buffer), blocking, with the time that each phase took on the GPU.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`sort_buffer`](Self::sort_buffer).
+    pub fn sort_buffer_profiled(
+        &self,
+        buffer: &wgpu::Buffer,
+        len: u64,
+        key: KeyType,
+        order: Order,
+    ) -> Result<Profile, Error> {
+        let sort = self.prepare_pooled(buffer, len, key, order)?;
+        let profile = pollster::block_on(run_profiled(
+            &self.device,
+            &self.queue,
+            &sort.prepared,
+            Waiting::Block,
+        ))?;
+        self.give_back(sort.buffers);
+        Ok(profile)
     }
 
     fn prepare_pooled(
@@ -480,7 +503,7 @@ impl Sorter {
                 .await
             {
                 Err(Error::OutOfMemory { .. }) if chunk > SMALLEST_CHUNK => {
-                    chunk = chunk.div_ceil(2)
+                    chunk = chunk.div_ceil(2);
                 }
                 done => return done,
             }
@@ -505,7 +528,7 @@ impl Sorter {
                     start = end;
                 }
                 Err(Error::OutOfMemory { .. }) if chunk > SMALLEST_CHUNK => {
-                    chunk = chunk.div_ceil(2)
+                    chunk = chunk.div_ceil(2);
                 }
                 Err(error) => return Err(error),
             }
@@ -581,7 +604,7 @@ impl Sorter {
         } else {
             for slice in 0..sort.submissions() {
                 submit(&self.device, &self.queue, |encoder| {
-                    sort.prepared.encode(encoder, slice)
+                    sort.prepared.encode(encoder, slice);
                 })?;
             }
             download(

@@ -1,16 +1,18 @@
 // Distribution: each run's part of each bucket moves to its place (paper, section 3.2, and
 // Algorithm 6).
 //
-// One workgroup of 64 lanes a run k and bucket b: source[ranks[b][k] .. ranks[b+1][k]] goes to
-// destination[separators[b][k] ..]. The two are misaligned to each other by any number of keys, so
-// the keys pass through workgroup memory, 1024 at a time, and both sides cover aligned groups of 32.
+// source[ranks[b][k] .. ranks[b+1][k]] goes to destination[separators[b][k] ..], for each run k and
+// bucket b: `pieces` workgroups of 64 lanes, which take its chunks of 1024 keys in turns. The two
+// places are misaligned to each other by any number of keys, so the keys pass through workgroup
+// memory, and both sides cover aligned groups of 32.
 //
 // No bank conflict: consecutive lanes, consecutive cells.
 
 struct Params {
-    // Runs: this dispatch takes those from `first` on, one for each workgroup in x.
+    // Runs: this dispatch takes those from `first` on, one for each `pieces` workgroups in x.
     runs: u32,
     first: u32,
+    pieces: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -26,13 +28,14 @@ fn main(
     @builtin(workgroup_id) group: vec3<u32>,
     @builtin(local_invocation_index) lane: u32,
 ) {
-    let run = params.first + group.x;
+    let run = params.first + group.x / params.pieces;
     let bucket = group.y;
     let start = ranks[bucket * params.runs + run];
     let end = ranks[(bucket + 1u) * params.runs + run];
     let place = separators[bucket * (params.runs + 1u) + run];
 
-    for (var done = 0u; done < end - start; done += TILE_CELLS) {
+    let first_chunk = (group.x % params.pieces) * TILE_CELLS;
+    for (var done = first_chunk; done < end - start; done += params.pieces * TILE_CELLS) {
         let count = min(TILE_CELLS, end - start - done);
         let origin = start + done;
         let to = place + done;

@@ -133,15 +133,23 @@ fn main(
     }
     let pair = find_pair(number);
     if pair.a.pages == 0u || pair.b.pages == 0u {
-        // Copied whole groups of 32 keys at a time, a page a step.
-        let start = pair.a.start + params.done * PAGE;
+        // A page a step, whole groups of 32 keys. All of a page is read before any is written: one
+        // key after the other would wait for memory 16 times.
         let end = pair.b.end;
-        if start < end {
-            let count = min(end - start, params.steps * PAGE) + start % W;
-            for (var i = t; i < count; i += W) {
-                let index = start - start % W + i;
-                if index >= start {
-                    destination[index] = source[index];
+        for (var step = 0u; step < params.steps; step++) {
+            let base = pair.a.start - pair.a.start % W + (params.done + step) * PAGE + t;
+            if base - t >= end {
+                break;
+            }
+            var page: array<Key, 16>;
+            for (var j = 0u; j < HALF; j++) {
+                if base + j * W >= pair.a.start && base + j * W < end {
+                    page[j] = source[base + j * W];
+                }
+            }
+            for (var j = 0u; j < HALF; j++) {
+                if base + j * W >= pair.a.start && base + j * W < end {
+                    destination[base + j * W] = page[j];
                 }
             }
         }

@@ -4,10 +4,13 @@ use super::faults::scoped;
 use super::pipelines::{Compiled, Pipelines};
 use super::waiting::Waiting;
 use crate::Error;
+use crate::kernel::Binding;
 use crate::recording::{Buffer, Phase, Recording};
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Keys that one submission moves, in dispatches of the device's `keys_per_dispatch`.
 const DISPATCHES_PER_SUBMISSION: u64 = 4;
@@ -64,6 +67,55 @@ impl Dispatch {
     }
 }
 
+/// One buffer with the parameter block of every step.
+fn make_parameters(
+    device: &wgpu::Device,
+    recording: &Recording,
+    kernels: &[Arc<Compiled>],
+) -> Result<wgpu::Buffer, Error> {
+    let mut blocks = vec![0u8; recording.steps.len() * PARAMETER_BLOCK as usize];
+    let steps = recording.steps.iter().zip(kernels);
+    for ((step, compiled), block) in steps.zip(blocks.chunks_exact_mut(PARAMETER_BLOCK as usize)) {
+        let words = block.chunks_exact_mut(4);
+        for (name, word) in compiled.assembled.parameters.iter().zip(words) {
+            let value = step.parameter(name).ok_or_else(|| Error::Kernel {
+                kernel: step.kernel.name().to_owned(),
+                message: format!("the recording gives no parameter {name}"),
+            })?;
+            word.copy_from_slice(&value.to_ne_bytes());
+        }
+    }
+    scoped(device, blocks.len() as u64, || {
+        let buffer = device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("bcfsort.parameters"),
+            size: blocks.len() as u64,
+            usage: wgpu::BufferUsages::UNIFORM,
+            mapped_at_creation: true,
+        });
+        if let Ok(mut view) = buffer.get_mapped_range_mut(..) {
+            view.copy_from_slice(&blocks);
+        }
+        buffer.unmap();
+        buffer
+    })
+}
+
+/// Ranges of steps that move about [`DISPATCHES_PER_SUBMISSION`] times `keys_per_dispatch` keys.
+fn cut_into_submissions(recording: &Recording, keys_per_dispatch: u32) -> Vec<Range<usize>> {
+    let budget = u64::from(keys_per_dispatch) * DISPATCHES_PER_SUBMISSION;
+    let mut submissions = Vec::new();
+    let (mut start, mut keys) = (0, 0);
+    for (i, step) in recording.steps.iter().enumerate() {
+        if keys > 0 && keys + step.keys > budget {
+            submissions.push(start..i);
+            (start, keys) = (i, 0);
+        }
+        keys += step.keys;
+    }
+    submissions.push(start..recording.steps.len());
+    submissions
+}
+
 /// A recording with all its GPU objects: encoding it makes none.
 pub(crate) struct Prepared {
     dispatches: Vec<Dispatch>,
@@ -76,7 +128,7 @@ impl Prepared {
         device: &wgpu::Device,
         pipelines: &Pipelines,
         recording: &Recording,
-        keys: wgpu::BufferBinding<'_>,
+        keys: &wgpu::BufferBinding<'_>,
         buffers: &BufferSet,
         keys_per_dispatch: u32,
     ) -> Result<Self, Error> {
@@ -86,71 +138,42 @@ impl Prepared {
                 submissions: Vec::new(),
             });
         }
-        let mut compiled = Vec::with_capacity(recording.steps.len());
-        for step in &recording.steps {
-            compiled.push(pipelines.get(device, recording.specialised(step))?);
-        }
-
-        let mut blocks = vec![0u8; recording.steps.len() * PARAMETER_BLOCK as usize];
-        for ((step, compiled), block) in recording
+        let kernels = recording
             .steps
             .iter()
-            .zip(&compiled)
-            .zip(blocks.chunks_exact_mut(PARAMETER_BLOCK as usize))
-        {
-            for (name, word) in compiled
-                .assembled
-                .parameters
-                .iter()
-                .zip(block.chunks_exact_mut(4))
-            {
-                let value = step.parameter(name).ok_or_else(|| Error::Kernel {
-                    kernel: step.kernel.name().to_owned(),
-                    message: format!("the recording gives no parameter {name}"),
-                })?;
-                word.copy_from_slice(&value.to_ne_bytes());
-            }
-        }
-        let parameters = scoped(device, blocks.len() as u64, || {
-            let buffer = device.create_buffer(&wgpu::BufferDescriptor {
-                label: Some("bcfsort.parameters"),
-                size: blocks.len() as u64,
-                usage: wgpu::BufferUsages::UNIFORM,
-                mapped_at_creation: true,
-            });
-            if let Ok(mut view) = buffer.get_mapped_range_mut(..) {
-                view.copy_from_slice(&blocks);
-            }
-            buffer.unmap();
-            buffer
-        })?;
+            .map(|step| pipelines.get(device, recording.specialised(step)))
+            .collect::<Result<Vec<_>, _>>()?;
+        let parameters = make_parameters(device, recording, &kernels)?;
 
-        let mut bind_groups: HashMap<(_, Vec<_>), wgpu::BindGroup> = HashMap::new();
+        // Steps that use one kernel on the same buffers share a bind group.
+        let mut bind_groups: HashMap<_, wgpu::BindGroup> = HashMap::new();
         let mut dispatches = Vec::with_capacity(recording.steps.len());
-        for (i, (step, compiled)) in recording.steps.iter().zip(compiled).enumerate() {
-            let bind_group = match bind_groups.entry((step.kernel, step.bindings.clone())) {
-                std::collections::hash_map::Entry::Occupied(found) => found.get().clone(),
-                std::collections::hash_map::Entry::Vacant(vacant) => {
-                    let mut entries = Vec::new();
-                    for binding in &compiled.assembled.bindings {
-                        let resource = match step.buffer(&binding.name) {
-                            Some(Buffer::Keys) => keys.clone(),
-                            Some(role) => wgpu::BufferBinding {
-                                buffer: &buffers[&role],
-                                offset: 0,
-                                size: wgpu::BufferSize::new(recording.buffers[&role]),
-                            },
-                            None => wgpu::BufferBinding {
-                                buffer: &parameters,
-                                offset: 0,
-                                size: wgpu::BufferSize::new(PARAMETER_BLOCK),
-                            },
-                        };
-                        entries.push(wgpu::BindGroupEntry {
+        for (i, (step, compiled)) in recording.steps.iter().zip(kernels).enumerate() {
+            let bind_group = match bind_groups.entry((step.kernel, &step.bindings)) {
+                Entry::Occupied(found) => found.get().clone(),
+                Entry::Vacant(vacant) => {
+                    let resource = |binding: &Binding| match step.buffer(&binding.name) {
+                        Some(Buffer::Keys) => keys.clone(),
+                        Some(role) => wgpu::BufferBinding {
+                            buffer: &buffers[&role],
+                            offset: 0,
+                            size: wgpu::BufferSize::new(recording.buffers[&role]),
+                        },
+                        None => wgpu::BufferBinding {
+                            buffer: &parameters,
+                            offset: 0,
+                            size: wgpu::BufferSize::new(PARAMETER_BLOCK),
+                        },
+                    };
+                    let entries: Vec<_> = compiled
+                        .assembled
+                        .bindings
+                        .iter()
+                        .map(|binding| wgpu::BindGroupEntry {
                             binding: binding.binding,
-                            resource: wgpu::BindingResource::Buffer(resource),
-                        });
-                    }
+                            resource: wgpu::BindingResource::Buffer(resource(binding)),
+                        })
+                        .collect();
                     let made = scoped(device, 0, || {
                         device.create_bind_group(&wgpu::BindGroupDescriptor {
                             label: Some(&format!("bcfsort.{}", step.kernel.name())),
@@ -170,21 +193,9 @@ impl Prepared {
                 round: step.round,
             });
         }
-
-        let budget = u64::from(keys_per_dispatch) * DISPATCHES_PER_SUBMISSION;
-        let mut submissions = Vec::new();
-        let (mut start, mut keys) = (0, 0);
-        for (i, step) in recording.steps.iter().enumerate() {
-            if keys > 0 && keys + step.keys > budget {
-                submissions.push(start..i);
-                (start, keys) = (i, 0);
-            }
-            keys += step.keys;
-        }
-        submissions.push(start..recording.steps.len());
         Ok(Self {
             dispatches,
-            submissions,
+            submissions: cut_into_submissions(recording, keys_per_dispatch),
         })
     }
 
@@ -245,7 +256,7 @@ pub struct PhaseTime {
     /// Its dispatches.
     pub dispatches: u32,
     /// Its time.
-    pub time: std::time::Duration,
+    pub time: Duration,
 }
 
 /// Where the time of a sort went.
@@ -256,20 +267,19 @@ pub struct Profile {
     pub clock: Clock,
     /// Time on the GPU, from the beginning of the first dispatch to the end of the last. Without
     /// transfers.
-    pub total: std::time::Duration,
+    pub total: Duration,
     /// Time to move the keys to the device.
-    pub upload: std::time::Duration,
+    pub upload: Duration,
     /// Time to move the keys back.
-    pub download: std::time::Duration,
+    pub download: Duration,
     /// Time to merge chunks on the host, where the keys did not fit the device at once.
-    pub merge: std::time::Duration,
+    pub merge: Duration,
     /// Time of each phase on the GPU, in order.
     pub phases: Vec<PhaseTime>,
 }
 
 impl Profile {
     pub(crate) const fn new(clock: Clock) -> Self {
-        use std::time::Duration;
         Self {
             clock,
             total: Duration::ZERO,
@@ -352,7 +362,7 @@ pub(crate) async fn run_profiled(
     Ok(profile)
 }
 
-type Span = (std::time::Duration, std::time::Duration);
+type Span = (Duration, Duration);
 
 async fn run_with_wall_clock(
     device: &wgpu::Device,
@@ -415,16 +425,15 @@ async fn run_with_timestamps(
                 mapped_at_creation: false,
             })
         };
-        use wgpu::BufferUsages as Usage;
         (
             queries,
             buffer(
                 "bcfsort.timestamps.resolved",
-                Usage::QUERY_RESOLVE | Usage::COPY_SRC,
+                wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC,
             ),
             buffer(
                 "bcfsort.timestamps.staging",
-                Usage::MAP_READ | Usage::COPY_DST,
+                wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
             ),
         )
     })?;
@@ -454,11 +463,9 @@ async fn run_with_timestamps(
         waiting,
     )
     .await?;
-    let nanoseconds = f64::from(queue.get_timestamp_period());
+    let tick = f64::from(queue.get_timestamp_period()) * 1e-9;
     let origin = words[0];
-    let time = |word: u64| {
-        std::time::Duration::from_nanos((word.saturating_sub(origin) as f64 * nanoseconds) as u64)
-    };
+    let time = |word: u64| Duration::from_secs_f64(word.saturating_sub(origin) as f64 * tick);
     if words
         .chunks_exact(2)
         .any(|pair| pair[0] == 0 || pair[1] < pair[0])

@@ -25,7 +25,7 @@ pub(crate) fn scoped<T>(
         ];
         match errors.into_iter().flatten().next() {
             None => Ok(made),
-            Some(error) => Err(typed(error, bytes)),
+            Some(error) => Err(typed(&error, bytes)),
         }
     }
     #[cfg(target_arch = "wasm32")]
@@ -35,7 +35,7 @@ pub(crate) fn scoped<T>(
     }
 }
 
-fn typed(error: wgpu::Error, bytes: u64) -> Error {
+fn typed(error: &wgpu::Error, bytes: u64) -> Error {
     use std::error::Error as _;
     let mut message = error.to_string();
     let mut source = error.source();

@@ -78,7 +78,7 @@ pub(crate) async fn read_mapped(
     // A lost device lets every wait succeed, so only the mapping's own answer counts.
     waiting
         .answer(device, |answer| {
-            staging.map_async(wgpu::MapMode::Read, range, answer)
+            staging.map_async(wgpu::MapMode::Read, range, answer);
         })
         .await?
         .map_err(|error| Error::DeviceLost(error.to_string()))?;

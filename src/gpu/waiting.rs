@@ -61,13 +61,11 @@ impl Waiting {
         }
         Ok(std::future::poll_fn(|context| {
             let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
-            match slot.answer.take() {
-                Some(answer) => Poll::Ready(answer),
-                None => {
-                    slot.waker = Some(context.waker().clone());
-                    Poll::Pending
-                }
+            if let Some(answer) = slot.answer.take() {
+                return Poll::Ready(answer);
             }
+            slot.waker = Some(context.waker().clone());
+            Poll::Pending
         })
         .await)
     }
@@ -79,7 +77,7 @@ impl Waiting {
         queue: &wgpu::Queue,
     ) -> Result<(), Error> {
         self.answer(device, |answer| {
-            queue.on_submitted_work_done(move || answer(()))
+            queue.on_submitted_work_done(move || answer(()));
         })
         .await
     }

@@ -1,9 +1,12 @@
 //! Distribution of the runs into buckets (paper, section 3.2).
 
 use super::Job;
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, MATRIX};
 use crate::plan::Distribution;
 use crate::recording::{Buffer, Phase, Recording, Step};
+
+/// Workgroups that share the part of one run in one bucket, at the most: empty parts have as many.
+const MOST_PIECES: u32 = 16;
 
 /// Adds up where each run's part of each bucket goes, and moves it there, from `from` to the other
 /// buffer.
@@ -30,21 +33,26 @@ pub(super) fn record(
         keys: distribution.separator_words(),
     });
 
-    let runs_per_dispatch = (job.limits.keys_per_dispatch / run).clamp(1, job.limits.workgroups);
+    // As many workgroups a part as it has chunks on average, so that most have one chunk to move,
+    // and a part much larger than the others is still shared out.
+    let average = job.plan.len / (runs * distribution.buckets);
+    let pieces = average.div_ceil(MATRIX).clamp(1, MOST_PIECES);
+    let runs_per_dispatch =
+        (job.limits.keys_per_dispatch / run).clamp(1, job.limits.workgroups / pieces);
     for first in (0..runs).step_by(runs_per_dispatch as usize) {
         let count = runs_per_dispatch.min(runs - first);
         recording.steps.push(Step {
             phase: job.phase(Phase::Distribution),
             round: 0,
             kernel: Kernel::Distribute,
-            workgroups: [count, buckets],
+            workgroups: [count * pieces, buckets],
             bindings: vec![
                 ("source", from),
                 ("destination", job.opposite(from)),
                 ("ranks", ranks),
                 ("separators", separators),
             ],
-            parameters: vec![("runs", runs), ("first", first)],
+            parameters: vec![("runs", runs), ("first", first), ("pieces", pieces)],
             keys: u64::from(count) * u64::from(run),
         });
     }

@@ -29,7 +29,7 @@ pub(super) fn record(
     let pairs = Pairs {
         phase: Phase::FinalMerge,
         round,
-        pairs: pairs_per_bucket * buckets,
+        count: pairs_per_bucket * buckets,
         keys: job.plan.len,
         most_steps: most_page_merges(longest),
         shape: vec![

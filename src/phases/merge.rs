@@ -12,7 +12,7 @@ pub(super) fn record(job: &Job<'_>, recording: &mut Recording, round: u32, run: 
     let pairs = Pairs {
         phase: Phase::Merge,
         round,
-        pairs: len.div_ceil(run).div_ceil(2),
+        count: len.div_ceil(run).div_ceil(2),
         keys: len,
         // No pair is longer than the first.
         most_steps: page_merges(first_run, run.min(len - first_run)).max(1),
@@ -33,7 +33,7 @@ pub(super) fn record(job: &Job<'_>, recording: &mut Recording, round: u32, run: 
 pub(super) struct Pairs {
     pub phase: Phase,
     pub round: u32,
-    pub pairs: u32,
+    pub count: u32,
     /// Keys of all pairs, about.
     pub keys: u32,
     /// The most steps that any pair can take.
@@ -49,12 +49,12 @@ impl Pairs {
     /// dispatches of at most `steps_per_dispatch` page merges that take each other up.
     pub(super) fn record(&self, job: &Job<'_>, recording: &mut Recording, from: Buffer) {
         let limits = job.limits;
-        let pair_keys = self.keys.div_ceil(self.pairs).max(1);
+        let pair_keys = self.keys.div_ceil(self.count).max(1);
         let pairs_per_dispatch = (limits.keys_per_dispatch / pair_keys).max(1);
         let steps = limits.steps_per_dispatch().min(self.most_steps);
         let resumed = self.most_steps > steps;
         let progress_bytes = if resumed {
-            u64::from(self.pairs) * 8
+            u64::from(self.count) * 8
         } else {
             8
         };
@@ -63,8 +63,8 @@ impl Pairs {
         let separators = self
             .separators
             .unwrap_or_else(|| recording.reserve(Buffer::Separators(job.level), 4));
-        for first in (0..self.pairs).step_by(pairs_per_dispatch as usize) {
-            let end = self.pairs.min(first.saturating_add(pairs_per_dispatch));
+        for first in (0..self.count).step_by(pairs_per_dispatch as usize) {
+            let end = self.count.min(first.saturating_add(pairs_per_dispatch));
             for done in (0..self.most_steps).step_by(steps as usize) {
                 let mut parameters = vec![
                     ("first", first),

@@ -93,7 +93,7 @@ impl Job<'_> {
 
     /// Where the base case must leave the keys, so that after all moves they end at home.
     fn first_place(&self) -> Buffer {
-        if self.plan.moves() % 2 == 0 {
+        if self.plan.moves().is_multiple_of(2) {
             self.home
         } else {
             self.other
