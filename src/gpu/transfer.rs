@@ -1,11 +1,11 @@
-//! Keys between host slices and buffers, in pieces that keep staging memory small.
+//! Keys between host slices and buffers.
 
 use super::executor::submit;
 use super::faults::scoped;
 use super::waiting::Waiting;
 use crate::Error;
 
-/// Bytes of staging memory.
+/// Bytes uploaded at a time: it keeps wgpu's staging memory small.
 const PIECE: u64 = 32 << 20;
 
 /// Pieces on their way at a time.
@@ -32,7 +32,7 @@ pub(crate) async fn upload(
     Ok(())
 }
 
-/// Reads the start of `buffer` into `bytes`.
+/// Reads the start of `buffer` into `bytes`: all of it, or none.
 pub(crate) async fn download(
     device: &wgpu::Device,
     queue: &wgpu::Queue,
@@ -40,10 +40,9 @@ pub(crate) async fn download(
     bytes: &mut [u8],
     waiting: Waiting,
 ) -> Result<(), Error> {
-    if bytes.is_empty() {
-        return Ok(());
-    }
-    let size = PIECE.min(bytes.len() as u64);
+    // As large as the result: with smaller pieces, a device lost between two of them would leave
+    // the caller's slice half overwritten.
+    let size = bytes.len() as u64;
     let staging = scoped(device, size, || {
         device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("bcfsort.staging"),
@@ -52,19 +51,10 @@ pub(crate) async fn download(
             mapped_at_creation: false,
         })
     })?;
-    for (i, piece) in bytes.chunks_mut(PIECE as usize).enumerate() {
-        submit(device, queue, |encoder| {
-            encoder.copy_buffer_to_buffer(
-                buffer,
-                i as u64 * PIECE,
-                &staging,
-                0,
-                piece.len() as u64,
-            );
-        })?;
-        read_mapped(device, &staging, piece, waiting).await?;
-    }
-    Ok(())
+    submit(device, queue, |encoder| {
+        encoder.copy_buffer_to_buffer(buffer, 0, &staging, 0, size);
+    })?;
+    read_mapped(device, &staging, bytes, waiting).await
 }
 
 /// Maps a staging buffer, waits for it, copies its start out and unmaps it.

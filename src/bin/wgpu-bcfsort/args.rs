@@ -1,0 +1,151 @@
+//! Options that several commands share.
+
+use crate::fault::Fault;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use std::str::FromStr;
+use wgpu_bcfsort::data::{Format, parse_count};
+use wgpu_bcfsort::{BaseCase, Engine, KeyType, Options, Order};
+
+/// Parses one of the `names`, and lists them where another is given.
+pub(crate) fn one_of<T>(
+    names: impl IntoIterator<Item = &'static str>,
+) -> impl TypedValueParser<Value = T>
+where
+    T: FromStr + Clone + Send + Sync + 'static,
+    T::Err: std::error::Error + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<T>())
+}
+
+pub(crate) fn key_type() -> impl TypedValueParser<Value = KeyType> {
+    one_of(KeyType::ALL.map(KeyType::name))
+}
+
+/// What the keys are and how they stand in the file.
+#[derive(clap::Args)]
+pub(crate) struct Keys {
+    /// Type of the keys; floats sort from -NaN over -0 and +0 to +NaN
+    #[arg(short = 't', long = "type", value_name = "TYPE", default_value = "u32", value_parser = key_type())]
+    pub(crate) key: KeyType,
+    /// Little-endian words (raw), or one number a line (text)
+    #[arg(short, long, default_value = "raw", value_parser = one_of::<Format>(Format::ALL.map(Format::name)))]
+    pub(crate) format: Format,
+}
+
+/// The direction.
+#[derive(clap::Args)]
+pub(crate) struct Direction {
+    /// Largest key first
+    #[arg(short, long)]
+    reverse: bool,
+}
+
+impl Direction {
+    pub(crate) const fn order(&self) -> Order {
+        if self.reverse {
+            Order::Descending
+        } else {
+            Order::Ascending
+        }
+    }
+}
+
+/// Who sorts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Choice {
+    /// The default GPU engine where there is an adapter, else the CPU.
+    Auto,
+    /// `sort_unstable`.
+    Cpu,
+    /// This engine on a GPU, or failure.
+    Gpu(Engine),
+}
+
+impl Choice {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Cpu => "cpu",
+            Self::Gpu(engine) => engine.name(),
+        }
+    }
+
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        Engine::ALL
+            .into_iter()
+            .map(Self::Gpu)
+            .chain([Self::Cpu, Self::Auto])
+    }
+
+    pub(crate) fn parser(
+        choices: impl Iterator<Item = Self>,
+    ) -> impl TypedValueParser<Value = Self> {
+        PossibleValuesParser::new(choices.map(Self::name)).map(|name| {
+            // The parser lets only these names through.
+            Self::all()
+                .find(|choice| choice.name() == name)
+                .unwrap_or(Self::Auto)
+        })
+    }
+}
+
+/// The paper's parameters, and the adapter.
+#[derive(clap::Args)]
+pub(crate) struct Gpu {
+    /// Adapter to sort on: its index or a part of its name, as 'devices' lists them
+    #[arg(long, value_name = "INDEX|NAME")]
+    pub(crate) adapter: Option<String>,
+    /// How 1024 keys are sorted in workgroup memory: with transpositions of the bank matrix, or
+    /// along its diagonals, which is faster
+    #[arg(long, value_name = "KIND", help_heading = "Tuning", value_parser = one_of::<BaseCase>(BaseCase::ALL.map(BaseCase::name)))]
+    base_case: Option<BaseCase>,
+    /// Buckets that sorted runs are distributed to (the paper's P); chosen by the count of keys
+    /// if not given
+    #[arg(long, value_name = "P", help_heading = "Tuning", value_parser = count_u32)]
+    buckets: Option<u32>,
+    /// Samples taken of each sorted run to choose the buckets' borders (the paper's t): more make
+    /// buckets more even
+    #[arg(long, value_name = "T", help_heading = "Tuning", value_parser = count_u32)]
+    samples: Option<u32>,
+}
+
+impl Gpu {
+    pub(crate) fn options(&self, engine: Engine) -> Options {
+        let mut options = Options::default().engine(engine);
+        if let Some(base_case) = self.base_case {
+            options = options.base_case(base_case);
+        }
+        if let Some(buckets) = self.buckets {
+            options = options.buckets(buckets);
+        }
+        if let Some(samples) = self.samples {
+            options = options.samples(samples);
+        }
+        options
+    }
+
+    /// The CPU has no use for any of these.
+    pub(crate) fn refuse_for_cpu(&self) -> Result<(), Fault> {
+        let unused = [
+            ("--adapter", self.adapter.is_some()),
+            ("--base-case", self.base_case.is_some()),
+            ("--buckets", self.buckets.is_some()),
+            ("--samples", self.samples.is_some()),
+        ];
+        match unused.into_iter().find(|(_, given)| *given) {
+            Some((option, _)) => Err(Fault::Usage(format!(
+                "{option} has no meaning with --engine cpu: leave out one of them"
+            ))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A count such as 1000, 2^20 or 10M.
+pub(crate) fn count(text: &str) -> Result<u64, String> {
+    parse_count(text).map_err(|error| error.to_string())
+}
+
+fn count_u32(text: &str) -> Result<u32, String> {
+    u32::try_from(count(text)?).map_err(|_| format!("'{text}' is above {}", u32::MAX))
+}

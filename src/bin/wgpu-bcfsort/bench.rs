@@ -1,0 +1,344 @@
+//! `bench`: times sorts against each other.
+
+use crate::args::{Choice, Gpu, count, key_type};
+use crate::engine::{Contender, adapter, adapter_or_cpu};
+use crate::fault::Fault;
+use crate::generate::pattern;
+use crate::notice::Progress;
+use crate::output::print;
+use crate::timings::{Timings, keys_per_second, rate, time};
+use serde::Serialize;
+use std::time::{Duration, Instant};
+use wgpu_bcfsort::data::{Pattern, Spec, generate};
+use wgpu_bcfsort::{Engine, KeyType, Order, SortKey};
+
+/// An idle GPU lowers its clock within milliseconds; this much work brings it up again.
+const WARM_UP: Duration = Duration::from_millis(400);
+
+const AFTER_HELP: &str = "\
+In each series (size, type and pattern) every contender's result is first compared with that of \
+the CPU, byte by byte. After 0.4 s of warm-up the GPU contenders take turns, and the CPU's \
+sort_unstable follows. Times are of the sort alone, by GPU timestamps where there are any; 'wall' \
+is the whole call with transfers to and from the device. The adversary pattern takes the greatest \
+count up to each size that it exists for.
+
+--json prints one object when all is done:
+  version     of wgpu-bcfsort
+  repeats     timed runs a contender and series
+  seed        of the data
+  results     an array of objects:
+    keys, type, pattern
+    engine, adapter        who sorted; the adapter of the cpu engine is 'none'
+    clock                  'GPU timestamps' or 'wall clock'
+    min_s, median_s, max_s seconds of the sort alone
+    keys_per_second        by the median
+    wall_median_s          seconds of the whole call, with transfers
+    ratio_to_cpu           median of sort_unstable in this series / median_s
+    wall_ratio_to_cpu      the same / wall_median_s
+    verified               true: a wrong result ends the run with exit code 3
+
+Examples:
+  wgpu-bcfsort bench
+  wgpu-bcfsort bench --sizes 2^20,2^22,2^24 --types u32,u64 --patterns random,zero-one,adversary
+  wgpu-bcfsort bench --engines bcf,bcf-pb --json > results.json";
+
+/// Time the engines on data sets
+#[derive(clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Args {
+    /// Counts of keys
+    #[arg(long, value_name = "COUNTS", value_delimiter = ',', default_value = "2^20,2^24", value_parser = count)]
+    sizes: Vec<u64>,
+    /// Types of keys
+    #[arg(long, value_delimiter = ',', default_value = "u32", value_parser = key_type())]
+    types: Vec<KeyType>,
+    /// Data sets, as 'gen --help' lists them
+    #[arg(long, value_delimiter = ',', default_value = "random", hide_possible_values = true, value_parser = pattern())]
+    patterns: Vec<Pattern>,
+    /// Contenders (default: all; without an adapter the CPU alone)
+    #[arg(long, value_delimiter = ',', value_parser = Choice::parser(Choice::all().filter(|&choice| choice != Choice::Auto)))]
+    engines: Vec<Choice>,
+    #[command(flatten)]
+    gpu: Gpu,
+    /// Timed runs of each contender in a series
+    #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    repeats: u32,
+    /// Seed of the data sets
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Print neither warnings nor progress
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// One contender's times in one series. The fields are the keys of the JSON.
+#[derive(Serialize)]
+struct Row {
+    keys: u64,
+    r#type: &'static str,
+    pattern: &'static str,
+    engine: &'static str,
+    adapter: String,
+    clock: &'static str,
+    min_s: f64,
+    median_s: f64,
+    max_s: f64,
+    keys_per_second: f64,
+    wall_median_s: f64,
+    ratio_to_cpu: f64,
+    wall_ratio_to_cpu: f64,
+    verified: bool,
+}
+
+#[derive(Serialize)]
+struct Report {
+    version: &'static str,
+    repeats: u32,
+    seed: u64,
+    results: Vec<Row>,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+    let contenders = contenders(args)?;
+    let mut progress = Progress::new(args.quiet);
+    if !args.json {
+        for contender in contenders.iter().filter(|contender| contender.is_gpu()) {
+            print(&format!("{}: {}\n", contender.engine, contender.adapter))?;
+        }
+        print(&format!(
+            "{:>11} {:4} {:15} {:7} {:>10} {:>10} {:>10} {:>15} {:>7} {:>10} {:>7}\n",
+            "keys",
+            "type",
+            "pattern",
+            "engine",
+            "min",
+            "median",
+            "max",
+            "rate",
+            "vs cpu",
+            "wall",
+            "vs cpu"
+        ))?;
+    }
+    let mut results = Vec::new();
+    for &key in &args.types {
+        for &pattern in &args.patterns {
+            for &size in &args.sizes {
+                let mut spec = Spec::new(pattern, size).seed(args.seed);
+                spec.count = spec.fitting_count();
+                let mut series = Series {
+                    contenders: &contenders,
+                    repeats: args.repeats,
+                    progress: &mut progress,
+                };
+                let rows = match key {
+                    KeyType::U32 => series.run::<u32>(&spec),
+                    KeyType::I32 => series.run::<i32>(&spec),
+                    KeyType::F32 => series.run::<f32>(&spec),
+                    KeyType::U64 => series.run::<u64>(&spec),
+                    KeyType::I64 => series.run::<i64>(&spec),
+                    KeyType::F64 => series.run::<f64>(&spec),
+                    other => Err(Fault::Usage(format!("{other} keys cannot be sorted yet"))),
+                }?;
+                if !args.json {
+                    print(&rows.iter().map(line).collect::<String>())?;
+                }
+                results.extend(rows);
+            }
+        }
+    }
+    if args.json {
+        let report = Report {
+            version: env!("CARGO_PKG_VERSION"),
+            repeats: args.repeats,
+            seed: args.seed,
+            results,
+        };
+        let json = serde_json::to_string_pretty(&report)
+            .map_err(|error| Fault::Usage(error.to_string()))?;
+        print(&(json + "\n"))?;
+    }
+    Ok(())
+}
+
+fn contenders(args: &Args) -> Result<Vec<Contender>, Fault> {
+    let choices: Vec<Choice> = if args.engines.is_empty() {
+        Choice::all()
+            .filter(|&choice| choice != Choice::Auto)
+            .collect()
+    } else {
+        args.engines.clone()
+    };
+    let engines: Vec<Engine> = choices
+        .iter()
+        .filter_map(|choice| match choice {
+            Choice::Gpu(engine) => Some(*engine),
+            Choice::Cpu | Choice::Auto => None,
+        })
+        .collect();
+    let mut contenders = Vec::new();
+    if engines.is_empty() {
+        args.gpu.refuse_for_cpu()?;
+    } else {
+        let adapter = if args.engines.is_empty() {
+            adapter_or_cpu(&args.gpu, args.quiet)?
+        } else {
+            Some(adapter(&args.gpu)?)
+        };
+        if let Some(adapter) = adapter {
+            for engine in engines {
+                contenders.push(Contender::gpu(engine, &args.gpu, &adapter)?);
+            }
+        }
+    }
+    if choices.contains(&Choice::Cpu) {
+        contenders.push(Contender::cpu());
+    }
+    Ok(contenders)
+}
+
+/// Contenders on one data set.
+struct Series<'a> {
+    contenders: &'a [Contender],
+    repeats: u32,
+    progress: &'a mut Progress,
+}
+
+impl Series<'_> {
+    fn run<T: SortKey>(&mut self, spec: &Spec) -> Result<Vec<Row>, Fault> {
+        let what = format!("{} {} {}", spec.count, T::KEY_TYPE, spec.pattern);
+        self.progress.show(|| format!("{what}: making keys"));
+        let input: Vec<T> = generate(spec).map_err(|error| Fault::Usage(error.to_string()))?;
+        let cpu = Contender::cpu();
+        let mut sorted = input.clone();
+        cpu.sort(&mut sorted, Order::Ascending)?;
+        let mut keys = input.clone();
+
+        let (gpu, host): (Vec<_>, Vec<_>) = self
+            .contenders
+            .iter()
+            .partition(|contender| contender.is_gpu());
+        self.progress.show(|| format!("{what}: warming up"));
+        for contender in self.contenders {
+            keys.copy_from_slice(&input);
+            contender.sort(&mut keys, Order::Ascending)?;
+            let bytes = |keys| bytemuck::cast_slice::<T, u8>(keys);
+            if bytes(&keys) != bytes(&sorted) {
+                return Err(Fault::Device(format!(
+                    "{} on {} sorts {what} keys wrong: please report this",
+                    contender.engine, contender.adapter
+                )));
+            }
+        }
+        let started = Instant::now();
+        while !gpu.is_empty() && started.elapsed() < WARM_UP {
+            for contender in &gpu {
+                contender.sort(&mut keys, Order::Ascending)?;
+            }
+        }
+
+        let mut timings: Vec<Vec<Timings>> = vec![Vec::new(); gpu.len()];
+        for round in 0..self.repeats {
+            for (contender, timings) in gpu.iter().zip(&mut timings) {
+                self.progress
+                    .show(|| format!("{what}: {} run {}", contender.engine, round + 1));
+                keys.copy_from_slice(&input);
+                timings.push(contender.sort_timed(&mut keys, Order::Ascending)?);
+            }
+        }
+        // The CPU apart: while it sorts, the GPU would fall asleep.
+        let mut cpu_timings = Vec::new();
+        for round in 0..self.repeats {
+            self.progress
+                .show(|| format!("{what}: cpu run {}", round + 1));
+            keys.copy_from_slice(&input);
+            cpu_timings.push(cpu.sort_timed(&mut keys, Order::Ascending)?);
+        }
+        let cpu_median = median(cpu_timings.iter().map(|timings| timings.sort));
+        timings.extend(host.iter().map(|_| cpu_timings.clone()));
+        Ok(gpu
+            .into_iter()
+            .chain(host)
+            .zip(&timings)
+            .map(|(contender, timings)| row::<T>(spec, contender, timings, cpu_median))
+            .collect())
+    }
+}
+
+fn row<T: SortKey>(
+    spec: &Spec,
+    contender: &Contender,
+    timings: &[Timings],
+    cpu_median: Duration,
+) -> Row {
+    let times = || timings.iter().map(|timings| timings.sort);
+    let sort = median(times());
+    let wall = median(timings.iter().map(|timings| timings.wall));
+    let ratio = |time: Duration| match time.as_secs_f64() {
+        0.0 => 0.0,
+        seconds => cpu_median.as_secs_f64() / seconds,
+    };
+    Row {
+        keys: spec.count,
+        r#type: T::KEY_TYPE.name(),
+        pattern: spec.pattern.name(),
+        engine: contender.engine,
+        adapter: contender.adapter.clone(),
+        clock: timings
+            .first()
+            .map_or("wall clock", |timings| timings.clock),
+        min_s: times().min().unwrap_or_default().as_secs_f64(),
+        median_s: sort.as_secs_f64(),
+        max_s: times().max().unwrap_or_default().as_secs_f64(),
+        keys_per_second: keys_per_second(spec.count, sort),
+        wall_median_s: wall.as_secs_f64(),
+        ratio_to_cpu: ratio(sort),
+        wall_ratio_to_cpu: ratio(wall),
+        verified: true,
+    }
+}
+
+fn line(row: &Row) -> String {
+    let seconds = |seconds: f64| time(Duration::from_secs_f64(seconds));
+    format!(
+        "{:>11} {:4} {:15} {:7} {:>10} {:>10} {:>10} {:>15} {:>6.3}x {:>10} {:>6.3}x\n",
+        row.keys,
+        row.r#type,
+        row.pattern,
+        row.engine,
+        seconds(row.min_s),
+        seconds(row.median_s),
+        seconds(row.max_s),
+        rate(row.keys, Duration::from_secs_f64(row.median_s)),
+        row.ratio_to_cpu,
+        seconds(row.wall_median_s),
+        row.wall_ratio_to_cpu,
+    )
+}
+
+/// The median; of an even number of times, the mean of the middle two.
+fn median(times: impl Iterator<Item = Duration>) -> Duration {
+    let mut times: Vec<Duration> = times.collect();
+    times.sort_unstable();
+    match times.len() {
+        0 => Duration::ZERO,
+        len => (times[(len - 1) / 2] + times[len / 2]) / 2,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians() {
+        let of =
+            |times: &[u64]| median(times.iter().map(|&s| Duration::from_secs(s))).as_secs_f64();
+        assert!(of(&[]).abs() < 1e-9);
+        assert!((of(&[5, 1, 3]) - 3.0).abs() < 1e-9);
+        assert!((of(&[4, 1, 2, 9]) - 3.0).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,85 @@
+//! `check`: says whether a file is sorted.
+
+use crate::args::{Direction, Keys};
+use crate::fault::Fault;
+use crate::input::Input;
+use crate::output::print;
+use crate::verify::OrderCheck;
+use std::path::PathBuf;
+use wgpu_bcfsort::data::{Format, KeyReader, KeyWriter};
+use wgpu_bcfsort::{KeyType, SortKey};
+
+/// Keys that are read at a time.
+const CHUNK: usize = 1 << 18;
+
+const AFTER_HELP: &str = "\
+Prints nothing if the keys are sorted. If not, prints the first key that may not follow its \
+predecessor: by its index (from 0) for raw keys, by its line (from 1) for text.
+
+Exit codes: 0 sorted, 1 not sorted, 2 bad usage or input, 130 interrupted
+
+Examples:
+  wgpu-bcfsort check sorted.bin
+  wgpu-bcfsort sort keys.bin | wgpu-bcfsort check && echo sorted";
+
+/// Check whether keys are sorted
+#[derive(clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Args {
+    /// File to check, - for stdin
+    #[arg(default_value = "-")]
+    input: PathBuf,
+    #[command(flatten)]
+    keys: Keys,
+    #[command(flatten)]
+    direction: Direction,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+    match args.keys.key {
+        KeyType::U32 => check::<u32>(args),
+        KeyType::I32 => check::<i32>(args),
+        KeyType::F32 => check::<f32>(args),
+        KeyType::U64 => check::<u64>(args),
+        KeyType::I64 => check::<i64>(args),
+        KeyType::F64 => check::<f64>(args),
+        other => Err(Fault::Usage(format!("{other} keys cannot be checked yet"))),
+    }
+}
+
+fn check<T: SortKey>(args: &Args) -> Result<(), Fault> {
+    let input = Input::open(&args.input)?;
+    let mut reader = KeyReader::<T, _>::new(input.stream, args.keys.format);
+    let mut check = OrderCheck::new(args.direction.order());
+    loop {
+        let keys = reader
+            .read_chunk(CHUNK)
+            .map_err(|error| Fault::data(&input.name, &error))?;
+        if keys.is_empty() {
+            return Ok(());
+        }
+        if let Some(found) = check.add(&keys) {
+            let place = match args.keys.format {
+                Format::Text => format!("line {}", found.index + 1),
+                _ => format!("index {}", found.index),
+            };
+            print(&format!(
+                "{}: not sorted: {place}: {} after {}\n",
+                input.name,
+                text(found.key),
+                text(found.before)
+            ))?;
+            return Err(Fault::NotSorted);
+        }
+    }
+}
+
+/// The key as a text file has it.
+fn text<T: SortKey>(key: T) -> String {
+    let mut writer = KeyWriter::new(Vec::new(), Format::Text);
+    let written = writer.write(&[key]).and_then(|()| writer.finish());
+    written.map_or_else(
+        |error| error.to_string(),
+        |text| String::from_utf8_lossy(&text).trim().to_owned(),
+    )
+}

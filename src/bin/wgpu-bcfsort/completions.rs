@@ -1,0 +1,28 @@
+//! `completions`: completions for shells.
+
+use crate::Cli;
+use crate::fault::Fault;
+use crate::output::print;
+use clap::CommandFactory;
+use clap_complete::Shell;
+
+const AFTER_HELP: &str = "\
+Examples:
+  wgpu-bcfsort completions bash > /etc/bash_completion.d/wgpu-bcfsort
+  wgpu-bcfsort completions zsh > ~/.zfunc/_wgpu-bcfsort
+  wgpu-bcfsort completions fish > ~/.config/fish/completions/wgpu-bcfsort.fish";
+
+/// Print completions for a shell
+#[derive(clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Args {
+    /// The shell
+    shell: Shell,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+    // Into memory first: the generator panics where it cannot write.
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "wgpu-bcfsort", &mut script);
+    print(&String::from_utf8_lossy(&script))
+}

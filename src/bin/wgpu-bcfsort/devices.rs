@@ -1,0 +1,105 @@
+//! `devices`: lists the adapters.
+
+use crate::engine::describe;
+use crate::fault::Fault;
+use crate::output::print;
+use serde::Serialize;
+use std::fmt::Write;
+use wgpu_bcfsort::{Error, adapters, wgpu};
+
+const AFTER_HELP: &str = "\
+The first adapter is the one that 'sort' takes. --adapter of 'sort' and 'bench' takes an index or \
+a part of a name of this list.
+
+--json prints an array of objects with the keys index, name, type, backend, driver, driver_info, \
+vendor_id, device_id, timestamps (whether the GPU can measure its own time), max_buffer_size, \
+max_storage_buffer_binding_size, max_compute_workgroup_storage_size (these in bytes) and \
+max_compute_invocations_per_workgroup. Without any adapter it is empty, and the exit code 3.";
+
+/// List the adapters that can sort, best first
+#[derive(clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Args {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Listed {
+    index: usize,
+    name: String,
+    r#type: &'static str,
+    backend: String,
+    driver: String,
+    driver_info: String,
+    vendor_id: u32,
+    device_id: u32,
+    timestamps: bool,
+    max_buffer_size: u64,
+    max_storage_buffer_binding_size: u64,
+    max_compute_workgroup_storage_size: u32,
+    max_compute_invocations_per_workgroup: u32,
+    #[serde(skip)]
+    summary: String,
+}
+
+impl Listed {
+    fn new(index: usize, adapter: &wgpu::Adapter) -> Self {
+        let (info, limits) = (adapter.get_info(), adapter.limits());
+        Self {
+            index,
+            summary: describe(&info),
+            r#type: match info.device_type {
+                wgpu::DeviceType::DiscreteGpu => "discrete",
+                wgpu::DeviceType::IntegratedGpu => "integrated",
+                wgpu::DeviceType::VirtualGpu => "virtual",
+                wgpu::DeviceType::Cpu => "cpu",
+                wgpu::DeviceType::Other => "other",
+            },
+            backend: info.backend.to_string(),
+            name: info.name,
+            driver: info.driver,
+            driver_info: info.driver_info,
+            vendor_id: info.vendor,
+            device_id: info.device,
+            timestamps: adapter.features().contains(wgpu::Features::TIMESTAMP_QUERY),
+            max_buffer_size: limits.max_buffer_size,
+            max_storage_buffer_binding_size: limits.max_storage_buffer_binding_size,
+            max_compute_workgroup_storage_size: limits.max_compute_workgroup_storage_size,
+            max_compute_invocations_per_workgroup: limits.max_compute_invocations_per_workgroup,
+        }
+    }
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+    let devices: Vec<Listed> = adapters()
+        .iter()
+        .enumerate()
+        .map(|(index, adapter)| Listed::new(index, adapter))
+        .collect();
+    if args.json {
+        let json = serde_json::to_string_pretty(&devices)
+            .map_err(|error| Fault::Usage(error.to_string()))?;
+        print(&(json + "\n"))?;
+    } else {
+        let mut list = String::new();
+        for device in &devices {
+            let _ = writeln!(
+                list,
+                "{}: {}\n   type {}, buffers to {} MiB, bindings to {} MiB, {} timestamps",
+                device.index,
+                device.summary,
+                device.r#type,
+                device.max_buffer_size >> 20,
+                device.max_storage_buffer_binding_size >> 20,
+                if device.timestamps { "with" } else { "without" },
+            );
+        }
+        print(&list)?;
+    }
+    if devices.is_empty() {
+        return Err(Error::NoAdapter.into());
+    }
+    Ok(())
+}

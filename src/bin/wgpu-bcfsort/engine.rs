@@ -1,0 +1,142 @@
+//! Who sorts: a GPU engine on an adapter, or the CPU.
+
+use crate::args::{Choice, Gpu};
+use crate::fault::Fault;
+use crate::notice;
+use crate::timings::Timings;
+use std::time::Instant;
+use wgpu_bcfsort::{Engine, Error, KeyType, Order, SortKey, Sorter, adapters, sort_on_cpu, wgpu};
+
+/// Set to 1, it makes a missing adapter a failure where the CPU would do.
+const REQUIRE_ADAPTER: &str = "WGPU_BCFSORT_REQUIRE_ADAPTER";
+
+/// Something that sorts.
+pub(crate) struct Contender {
+    /// As on the command line.
+    pub(crate) engine: &'static str,
+    /// The adapter's name, backend and driver, or `none` for the CPU.
+    pub(crate) adapter: String,
+    sorter: Option<Sorter>,
+}
+
+impl Contender {
+    pub(crate) fn cpu() -> Self {
+        Self {
+            engine: Choice::Cpu.name(),
+            adapter: "none".to_owned(),
+            sorter: None,
+        }
+    }
+
+    pub(crate) fn gpu(engine: Engine, gpu: &Gpu, adapter: &wgpu::Adapter) -> Result<Self, Fault> {
+        let sorter = Sorter::on_adapter(adapter, gpu.options(engine))?;
+        Ok(Self {
+            engine: engine.name(),
+            adapter: describe(&adapter.get_info()),
+            sorter: Some(sorter),
+        })
+    }
+
+    /// Opens what was asked for.
+    pub(crate) fn open(choice: Choice, gpu: &Gpu, quiet: bool) -> Result<Self, Fault> {
+        let engine = match choice {
+            Choice::Cpu => {
+                gpu.refuse_for_cpu()?;
+                return Ok(Self::cpu());
+            }
+            Choice::Auto => {
+                let Some(adapter) = adapter_or_cpu(gpu, quiet)? else {
+                    return Ok(Self::cpu());
+                };
+                return Self::gpu(Engine::default(), gpu, &adapter);
+            }
+            Choice::Gpu(engine) => engine,
+        };
+        Self::gpu(engine, gpu, &adapter(gpu)?)
+    }
+
+    pub(crate) const fn is_gpu(&self) -> bool {
+        self.sorter.is_some()
+    }
+
+    /// The most keys that can be sorted at once.
+    pub(crate) fn max_len(&self, key: KeyType) -> u64 {
+        self.sorter
+            .as_ref()
+            .map_or(u64::MAX, |sorter| sorter.max_len(key))
+    }
+
+    pub(crate) fn sort<T: SortKey>(&self, keys: &mut [T], order: Order) -> Result<(), Fault> {
+        match &self.sorter {
+            Some(sorter) => sorter.sort(keys, order)?,
+            None => sort_on_cpu(keys, order),
+        }
+        Ok(())
+    }
+
+    /// Sorts, and says how long what took.
+    pub(crate) fn sort_timed<T: SortKey>(
+        &self,
+        keys: &mut [T],
+        order: Order,
+    ) -> Result<Timings, Fault> {
+        let started = Instant::now();
+        let Some(sorter) = &self.sorter else {
+            sort_on_cpu(keys, order);
+            return Ok(Timings::of_cpu(started.elapsed()));
+        };
+        let profile = sorter.sort_profiled(keys, order)?;
+        Ok(Timings::of_gpu(&profile, started.elapsed()))
+    }
+}
+
+/// The adapter that was asked for, or the best; `None`, with a warning, where the CPU is to do the
+/// work.
+pub(crate) fn adapter_or_cpu(gpu: &Gpu, quiet: bool) -> Result<Option<wgpu::Adapter>, Fault> {
+    let required = std::env::var_os(REQUIRE_ADAPTER).is_some_and(|value| value == "1");
+    if gpu.adapter.is_some() || required {
+        return adapter(gpu).map(Some);
+    }
+    let best = adapters().into_iter().next();
+    if best.is_none() && !quiet {
+        notice::say(&format!("sorting on the CPU: {}", Error::NoAdapter));
+    }
+    Ok(best)
+}
+
+/// The adapter that was asked for, or the best.
+pub(crate) fn adapter(gpu: &Gpu) -> Result<wgpu::Adapter, Fault> {
+    let mut all = adapters();
+    if all.is_empty() {
+        return Err(Error::NoAdapter.into());
+    }
+    let Some(wanted) = &gpu.adapter else {
+        return Ok(all.swap_remove(0));
+    };
+    let name = wanted.to_lowercase();
+    let by_name = |adapter: &wgpu::Adapter| adapter.get_info().name.to_lowercase().contains(&name);
+    // A number is an index where it can be one; "4090" is a part of a name.
+    let by_index = wanted
+        .parse()
+        .ok()
+        .filter(|&index: &usize| index < all.len());
+    let found = by_index.or_else(|| all.iter().position(by_name));
+    match found {
+        Some(index) => Ok(all.swap_remove(index)),
+        None => Err(Fault::Usage(format!(
+            "no adapter '{wanted}': 'wgpu-bcfsort devices' lists the {} there are",
+            all.len()
+        ))),
+    }
+}
+
+/// An adapter in one line.
+pub(crate) fn describe(info: &wgpu::AdapterInfo) -> String {
+    let driver = [info.driver.as_str(), info.driver_info.as_str()];
+    let driver: Vec<&str> = driver.into_iter().filter(|part| !part.is_empty()).collect();
+    if driver.is_empty() {
+        format!("{} ({})", info.name, info.backend)
+    } else {
+        format!("{} ({}, {})", info.name, info.backend, driver.join(" "))
+    }
+}

@@ -1,0 +1,63 @@
+//! How a command fails: the message and the exit code.
+
+use std::io;
+use wgpu_bcfsort::Error;
+use wgpu_bcfsort::data::DataError;
+
+/// A failure, with the message that tells of it.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    /// `check` found keys out of order, and has said where.
+    NotSorted,
+    /// Wrong usage, bad input, or output that could not be written.
+    Usage(String),
+    /// Device trouble, or a wrong result.
+    Device(String),
+    /// Nobody reads the output any more, as in `sort | head`: not a failure.
+    ClosedPipe,
+}
+
+impl Fault {
+    /// The failure of an operation on the file `name`.
+    pub(crate) fn io(name: &str, what: &str, error: &io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            Self::ClosedPipe
+        } else {
+            Self::Usage(format!("{name}: {what}: {error}"))
+        }
+    }
+
+    /// A failure to read or write keys of the file `name`.
+    pub(crate) fn data(name: &str, error: &DataError) -> Self {
+        match error {
+            DataError::Write(error) => Self::io(name, "cannot write", error),
+            DataError::Read(error) => Self::io(name, "cannot read", error),
+            error => Self::Usage(format!("{name}: {error}")),
+        }
+    }
+
+    pub(crate) const fn exit_code(&self) -> u8 {
+        match self {
+            Self::ClosedPipe => 0,
+            Self::NotSorted => 1,
+            Self::Usage(_) => 2,
+            Self::Device(_) => 3,
+        }
+    }
+
+    pub(crate) fn message(&self) -> Option<&str> {
+        match self {
+            Self::Usage(message) | Self::Device(message) => Some(message),
+            Self::NotSorted | Self::ClosedPipe => None,
+        }
+    }
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::InvalidOption { .. } => Self::Usage(error.to_string()),
+            error => Self::Device(error.to_string()),
+        }
+    }
+}

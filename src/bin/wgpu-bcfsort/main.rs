@@ -1,0 +1,124 @@
+//! The command line of wgpu-bcfsort: sorts files of numbers on the GPU.
+
+mod args;
+mod bench;
+mod check;
+mod completions;
+mod devices;
+mod engine;
+mod fault;
+mod generate;
+mod input;
+mod man;
+mod notice;
+mod output;
+mod sort;
+mod spill;
+mod timings;
+mod verify;
+
+use clap::error::ErrorKind;
+use clap::{Parser, Subcommand};
+use fault::Fault;
+use std::process::ExitCode;
+
+const AFTER_HELP: &str = "\
+Exit codes:
+  0    done (a closed output pipe counts as done)
+  1    check: the keys are not sorted
+  2    wrong usage, bad input, or the output could not be written
+  3    device trouble, or --verify found the output wrong
+  130  interrupted
+
+Environment:
+  WGPU_BCFSORT_REQUIRE_ADAPTER=1  fail with exit code 3 where no GPU adapter is found,
+                                  instead of sorting on the CPU
+  RUST_LOG                        log levels, such as warn, debug or wgpu_bcfsort=trace
+
+Examples:
+  wgpu-bcfsort gen random -n 10M -o keys.bin
+  wgpu-bcfsort sort keys.bin -o sorted.bin --timings
+  wgpu-bcfsort check sorted.bin
+  seq 1000000 | shuf | wgpu-bcfsort sort -t u64 -f text | head
+  wgpu-bcfsort bench --sizes 2^20,2^24 --patterns random,zero-one";
+
+/// Sorts numbers on the GPU without bank conflicts.
+///
+/// Keys are u32, i32, f32, u64, i64 or f64, in raw little-endian files or as text with one number
+/// a line. Sorting needs a GPU adapter (a software one such as lavapipe will do); without one,
+/// `sort` falls back to the CPU.
+#[derive(Parser)]
+#[command(name = "wgpu-bcfsort", version, after_help = AFTER_HELP, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Sort(sort::Args),
+    Gen(generate::Args),
+    Check(check::Args),
+    Devices(devices::Args),
+    Bench(bench::Args),
+    Completions(completions::Args),
+    Man(man::Args),
+}
+
+fn run(command: &Command) -> Result<(), Fault> {
+    output::remove_temporary_when_interrupted()?;
+    match command {
+        Command::Sort(args) => sort::run(args),
+        Command::Gen(args) => generate::run(args),
+        Command::Check(args) => check::run(args),
+        Command::Devices(args) => devices::run(args),
+        Command::Bench(args) => bench::run(args),
+        Command::Completions(args) => completions::run(args),
+        Command::Man(args) => man::run(args),
+    }
+}
+
+/// Help and the version as clap prints them; its errors, which take several lines, as one.
+fn usage(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        let _ = error.print();
+    } else {
+        let text = error.to_string();
+        let lines: Vec<&str> = text
+            .lines()
+            .map(str::trim)
+            .filter(|l| !l.is_empty())
+            .collect();
+        let line = lines.join(" ");
+        notice::say(line.strip_prefix("error: ").unwrap_or(&line));
+    }
+    ExitCode::from(if error.use_stderr() { 2 } else { 0 })
+}
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error),
+    };
+    // Off unless asked for: what users must know is told by our own one-line messages.
+    env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("off")).init();
+    match run(&cli.command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(fault) => {
+            if let Some(message) = fault.message() {
+                notice::say(message);
+            }
+            ExitCode::from(fault.exit_code())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::Cli::command().debug_assert();
+    }
+}

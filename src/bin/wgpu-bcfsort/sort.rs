@@ -1,0 +1,243 @@
+//! `sort`: sorts a file.
+
+use crate::args::{Choice, Direction, Gpu, Keys, count};
+use crate::engine::Contender;
+use crate::fault::Fault;
+use crate::input::Input;
+use crate::notice::Progress;
+use crate::output::Output;
+use crate::spill::Spill;
+use crate::timings::{Timings, rate, time};
+use crate::verify::Verifier;
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::time::Instant;
+use wgpu_bcfsort::data::{KeyReader, KeyWriter};
+use wgpu_bcfsort::{KWayMerge, KeyType, Order, SortKey};
+
+/// Bytes of keys that are sorted at a time: more are sorted in chunks.
+const CHUNK: u64 = 1 << 30;
+
+/// Keys that the merge of chunks hands to the writer at a time.
+const BLOCK: usize = 1 << 16;
+
+const AFTER_HELP: &str = "\
+Inputs of any size are sorted: what does not fit in 1 GiB or on the device is sorted in chunks, \
+which are merged from a temporary file beside the output.
+
+An output file appears whole or not at all, and may be the input. Equal keys cannot be told apart, \
+so the result is the same bytes whoever sorts.
+
+Exit codes: 0 done, 2 bad usage, input or output, 3 device trouble or failed --verify, \
+130 interrupted
+
+Examples:
+  wgpu-bcfsort sort keys.bin -o keys.bin           sort a file of u32 words onto itself
+  wgpu-bcfsort sort -t f64 -f text data.txt        sort numbers in text, to stdout
+  wgpu-bcfsort sort -r -t i64 - < in > out         largest first, from a pipe to a pipe
+  wgpu-bcfsort sort big.bin -o s.bin --verify --timings";
+
+/// Sort a file of keys
+#[derive(clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Args {
+    /// File to sort, - for stdin
+    #[arg(default_value = "-")]
+    input: PathBuf,
+    /// File to write, - for stdout
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    output: PathBuf,
+    #[command(flatten)]
+    keys: Keys,
+    #[command(flatten)]
+    direction: Direction,
+    /// Who sorts; auto takes bcf-pb on the best adapter, and the CPU where there is none
+    #[arg(long, default_value = "auto", value_parser = Choice::parser(Choice::all()))]
+    engine: Choice,
+    #[command(flatten)]
+    gpu: Gpu,
+    /// Keys to sort at a time (default: what fits on the device, at most 1 GiB)
+    #[arg(long, value_name = "COUNT", value_parser = count, help_heading = "Tuning")]
+    chunk: Option<u64>,
+    /// Check that the output is sorted and has the input's keys; if not, exit with 3 and write no
+    /// file
+    #[arg(long)]
+    verify: bool,
+    /// Print the engine, the adapter and the time of each phase to stderr
+    #[arg(long)]
+    timings: bool,
+    /// Print neither warnings nor progress
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+    match args.keys.key {
+        KeyType::U32 => sort::<u32>(args),
+        KeyType::I32 => sort::<i32>(args),
+        KeyType::F32 => sort::<f32>(args),
+        KeyType::U64 => sort::<u64>(args),
+        KeyType::I64 => sort::<i64>(args),
+        KeyType::F64 => sort::<f64>(args),
+        other => Err(Fault::Usage(format!("{other} keys cannot be sorted yet"))),
+    }
+}
+
+fn sort<T: SortKey>(args: &Args) -> Result<(), Fault> {
+    let started = Instant::now();
+    // The cheap ways to fail first: nobody waits for a device to learn of a typing error.
+    let input = Input::open(&args.input)?;
+    let output = Output::create(&args.output)?;
+    let contender = Contender::open(args.engine, &args.gpu, args.quiet)?;
+    let order = args.direction.order();
+    let chunk = args
+        .chunk
+        .unwrap_or(CHUNK / T::KEY_TYPE.bytes())
+        .min(contender.max_len(T::KEY_TYPE))
+        .max(1);
+    let mut job = Job {
+        contender: &contender,
+        order,
+        timed: args.timings,
+        timings: Timings::default(),
+        progress: Progress::new(args.quiet),
+        verifier: args.verify.then(|| Verifier::new(order)),
+        chunk: usize::try_from(chunk).unwrap_or(usize::MAX),
+        chunks: 0,
+        input: input.name,
+        reader: KeyReader::<T, _>::new(input.stream, args.keys.format),
+    };
+
+    let output_name = output.name.clone();
+    let directory = output.directory();
+    let mut writer = KeyWriter::<T, _>::new(output, args.keys.format);
+    let failed = |error| Fault::data(&output_name, &error);
+    let first = job.next_chunk()?;
+    if job.at_end()? {
+        if let Some(verifier) = &mut job.verifier {
+            verifier.write(&first)?;
+            verifier.finish()?;
+        }
+        job.progress.show(|| "writing".to_owned());
+        writer.write(&first).map_err(failed)?;
+    } else {
+        let mut spill = Spill::create(&directory)?;
+        spill.push(&first)?;
+        drop(first);
+        while !job.at_end()? {
+            spill.push(&job.next_chunk()?)?;
+        }
+        job.merge(spill, |block| writer.write(block).map_err(failed))?;
+    }
+    let count = job.reader.count();
+    writer.finish().map_err(failed)?.commit()?;
+    drop(job.progress);
+    if args.timings {
+        let mut report = String::new();
+        let chunks = match job.chunks {
+            0 | 1 => String::new(),
+            chunks => format!(", {chunks} chunks"),
+        };
+        let _ = write!(
+            report,
+            "engine   {}\nadapter  {}\nkeys     {count} {}, {}{chunks}\n{}",
+            contender.engine,
+            contender.adapter,
+            T::KEY_TYPE,
+            order.name(),
+            job.timings.table(count),
+        );
+        let total = started.elapsed();
+        let _ = writeln!(
+            report,
+            "{:<43} {:>12}  {}",
+            "total, with reading and writing",
+            time(total),
+            rate(count, total)
+        );
+        let _ = io::stderr().write_all(report.as_bytes());
+    }
+    Ok(())
+}
+
+/// A sort under way.
+struct Job<'a, T, R> {
+    contender: &'a Contender,
+    order: Order,
+    timed: bool,
+    timings: Timings,
+    progress: Progress,
+    verifier: Option<Verifier<T>>,
+    chunk: usize,
+    chunks: u64,
+    input: String,
+    reader: KeyReader<T, R>,
+}
+
+impl<T: SortKey, R: io::BufRead> Job<'_, T, R> {
+    fn at_end(&mut self) -> Result<bool, Fault> {
+        self.reader
+            .at_end()
+            .map_err(|error| Fault::data(&self.input, &error))
+    }
+
+    /// Reads and sorts a chunk.
+    fn next_chunk(&mut self) -> Result<Vec<T>, Fault> {
+        let read = self.reader.count();
+        self.progress
+            .show(|| format!("reading, {read} keys so far"));
+        let mut keys = self
+            .reader
+            .read_chunk(self.chunk)
+            .map_err(|error| Fault::data(&self.input, &error))?;
+        if let Some(verifier) = &mut self.verifier {
+            verifier.read(&keys);
+        }
+        let read = self.reader.count();
+        self.progress
+            .show(|| format!("sorting, {read} keys so far"));
+        if self.timed {
+            let timings = self.contender.sort_timed(&mut keys, self.order)?;
+            self.timings.add(&timings);
+        } else {
+            self.contender.sort(&mut keys, self.order)?;
+        }
+        self.chunks += 1;
+        Ok(keys)
+    }
+
+    /// Merges the sorted chunks.
+    fn merge(
+        &mut self,
+        spill: Spill<T>,
+        mut write: impl FnMut(&[T]) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        let started = Instant::now();
+        let total = self.reader.count();
+        let mut merged = KWayMerge::new(spill.into_runs(), self.order);
+        let mut block = Vec::with_capacity(BLOCK);
+        let mut written = 0;
+        loop {
+            block.clear();
+            for key in merged.by_ref().take(BLOCK) {
+                block.push(key?);
+            }
+            if block.is_empty() {
+                break;
+            }
+            if let Some(verifier) = &mut self.verifier {
+                verifier.write(&block)?;
+            }
+            write(&block)?;
+            written += block.len() as u64;
+            self.progress
+                .show(|| format!("merging, {written} of {total} keys"));
+        }
+        self.timings.merge += started.elapsed();
+        match &self.verifier {
+            Some(verifier) => verifier.finish(),
+            None => Ok(()),
+        }
+    }
+}

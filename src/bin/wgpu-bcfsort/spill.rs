@@ -1,0 +1,115 @@
+//! Sorted chunks on disk.
+
+use crate::fault::Fault;
+use crate::output::unnamed_file;
+use std::cell::RefCell;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::marker::PhantomData;
+use std::path::Path;
+use std::rc::Rc;
+use wgpu_bcfsort::SortKey;
+
+/// Bytes of memory for the merge, shared by all runs.
+const MEMORY: usize = 256 << 20;
+
+/// Sorted runs of keys in one unnamed temporary file.
+///
+/// One file for all of them: a file each would run into the limit on open files.
+pub(crate) struct Spill<T> {
+    file: File,
+    place: String,
+    /// Where each run ends, in bytes.
+    ends: Vec<u64>,
+    key: PhantomData<T>,
+}
+
+impl<T: SortKey> Spill<T> {
+    pub(crate) fn create(directory: &Path) -> Result<Self, Fault> {
+        let place = format!("temporary file in {}", directory.display());
+        let file =
+            unnamed_file(directory).map_err(|error| Fault::io(&place, "cannot be made", &error))?;
+        Ok(Self {
+            file,
+            place,
+            ends: Vec::new(),
+            key: PhantomData,
+        })
+    }
+
+    /// Adds a run.
+    pub(crate) fn push(&mut self, keys: &[T]) -> Result<(), Fault> {
+        self.file
+            .write_all(bytemuck::cast_slice(keys))
+            .map_err(|error| Fault::io(&self.place, "cannot write", &error))?;
+        let end = self.ends.last().copied().unwrap_or(0);
+        self.ends.push(end + size_of_val(keys) as u64);
+        Ok(())
+    }
+
+    /// Every run, each as an iterator over its keys.
+    pub(crate) fn into_runs(self) -> Vec<Run<T>> {
+        let shared = Rc::new(Shared {
+            file: RefCell::new(self.file),
+            place: self.place,
+        });
+        let buffer = (MEMORY / self.ends.len().max(1)).clamp(1 << 16, 4 << 20) / size_of::<T>();
+        let mut position = 0;
+        let run = |end| Run {
+            shared: Rc::clone(&shared),
+            position: std::mem::replace(&mut position, end),
+            end,
+            keys: Vec::new().into_iter(),
+            buffer,
+        };
+        self.ends.into_iter().map(run).collect()
+    }
+}
+
+struct Shared {
+    file: RefCell<File>,
+    place: String,
+}
+
+/// Reads a run back.
+pub(crate) struct Run<T> {
+    shared: Rc<Shared>,
+    position: u64,
+    end: u64,
+    keys: std::vec::IntoIter<T>,
+    buffer: usize,
+}
+
+impl<T: SortKey> Run<T> {
+    fn refill(&mut self) -> Result<(), Fault> {
+        let left = (self.end - self.position) / T::KEY_TYPE.bytes();
+        let len = usize::try_from(left).map_or(self.buffer, |left| left.min(self.buffer));
+        let mut keys = vec![T::from_bits64(0); len];
+        let mut file = self.shared.file.borrow_mut();
+        file.seek(SeekFrom::Start(self.position))
+            .and_then(|_| file.read_exact(bytemuck::cast_slice_mut(&mut keys)))
+            .map_err(|error| Fault::io(&self.shared.place, "cannot read", &error))?;
+        self.position += size_of_val(keys.as_slice()) as u64;
+        self.keys = keys.into_iter();
+        Ok(())
+    }
+}
+
+impl<T: SortKey> Iterator for Run<T> {
+    type Item = Result<T, Fault>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Some(key) = self.keys.next() {
+            return Some(Ok(key));
+        }
+        if self.position == self.end {
+            return None;
+        }
+        if let Err(fault) = self.refill() {
+            // A run that cannot be read ends here.
+            self.position = self.end;
+            return Some(Err(fault));
+        }
+        self.keys.next().map(Ok)
+    }
+}

@@ -1,0 +1,111 @@
+//! What can go wrong with data, with the numbers that say why.
+
+use crate::KeyType;
+
+/// Every failure of this module. The messages are one line and say what to do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DataError {
+    /// Reading failed.
+    #[error("reading failed: {0}")]
+    Read(#[source] std::io::Error),
+    /// Writing failed.
+    #[error("writing failed: {0}")]
+    Write(#[source] std::io::Error),
+    /// A raw input ends in the middle of a key.
+    #[error(
+        "the input is {bytes} bytes, no multiple of the {width} bytes of a {key} key: it was cut \
+         short, or holds another key type"
+    )]
+    Truncated {
+        /// Bytes of the whole input.
+        bytes: u64,
+        /// Bytes a key.
+        width: u64,
+        /// The type of the keys.
+        key: KeyType,
+    },
+    /// A line of a text input is empty.
+    #[error("line {line} is empty: every line must hold one {key} key")]
+    EmptyLine {
+        /// The line's number, from 1.
+        line: u64,
+        /// The type of the keys.
+        key: KeyType,
+    },
+    /// A line of a text input is no key.
+    #[error("line {line}: '{content}' is no {key} key{hint}")]
+    BadLine {
+        /// The line's number, from 1.
+        line: u64,
+        /// The line, clipped if long, with non-printable bytes escaped.
+        content: String,
+        /// The type of the keys.
+        key: KeyType,
+        /// What to do about it, where that can be said: empty, or text that begins with a colon.
+        hint: String,
+    },
+    /// A number cannot be understood.
+    #[error("'{text}' is no {expected}")]
+    BadNumber {
+        /// What was given.
+        text: String,
+        /// What is understood.
+        expected: &'static str,
+    },
+    /// The pattern has no such parameter.
+    #[error("pattern {pattern} takes no {parameter}")]
+    UnusedParameter {
+        /// The pattern's name.
+        pattern: &'static str,
+        /// The parameter's name.
+        parameter: &'static str,
+    },
+    /// A parameter is outside its range.
+    #[error("{parameter} is {value}: {allowed}")]
+    BadParameter {
+        /// The parameter's name.
+        parameter: &'static str,
+        /// The value given.
+        value: String,
+        /// What is allowed.
+        allowed: String,
+    },
+    /// The key type has fewer different values than the pattern needs.
+    #[error("pattern {pattern} needs {count} different {key} keys, and has at most {most}")]
+    TooFewValues {
+        /// The pattern's name.
+        pattern: &'static str,
+        /// Keys asked for.
+        count: u64,
+        /// The type of the keys.
+        key: KeyType,
+        /// The most that this type allows.
+        most: u64,
+    },
+    /// The adversary exists for some counts only.
+    #[error(
+        "the adversary with {items} items a lane exists for {unit} x 2^k keys only, not for \
+         {count}: the nearest are {nearest}"
+    )]
+    AdversaryCount {
+        /// Keys asked for.
+        count: u64,
+        /// Items a lane.
+        items: u32,
+        /// Keys of one warp.
+        unit: u64,
+        /// The counts next to the one asked for.
+        nearest: String,
+    },
+    /// The keys do not fit in memory.
+    #[error("{count} {key} keys do not fit in memory ({bytes} bytes)")]
+    OutOfMemory {
+        /// Keys asked for.
+        count: u64,
+        /// The type of the keys.
+        key: KeyType,
+        /// Bytes those take.
+        bytes: u64,
+    },
+}

@@ -1,0 +1,159 @@
+//! Counts and ranges as people write them.
+
+use super::DataError;
+use std::fmt;
+use std::str::FromStr;
+
+const COUNT: &str = "count: write it as 1000, 1_000, 2^20, 10K, 10M or 1G (powers of 1000)";
+const RANGE: &str = "range: write 'full', or LO..HI (both included) with numbers such as -5, 1000, \
+                     2^20 or 10M";
+
+/// Parses a count: plain digits, with underscores, as a power (`2^20`), or with K, M or G for
+/// 10^3, 10^6 and 10^9.
+///
+/// # Errors
+///
+/// [`DataError::BadNumber`] if the text is none of these, or above `u64::MAX`.
+///
+/// # Examples
+///
+/// ```
+/// use wgpu_bcfsort::data::parse_count;
+/// assert_eq!(parse_count("2^20")?, 1 << 20);
+/// assert_eq!(parse_count("10M")?, 10_000_000);
+/// assert!(parse_count("ten").is_err());
+/// # Ok::<(), wgpu_bcfsort::data::DataError>(())
+/// ```
+pub fn parse_count(text: &str) -> Result<u64, DataError> {
+    unsigned(text).ok_or_else(|| DataError::BadNumber {
+        text: text.to_owned(),
+        expected: COUNT,
+    })
+}
+
+fn unsigned(text: &str) -> Option<u64> {
+    if let Some((base, exponent)) = text.split_once('^') {
+        return digits(base)?.checked_pow(exponent.parse().ok()?);
+    }
+    let (number, unit) = match text.as_bytes().last()? {
+        b'K' | b'k' => (&text[..text.len() - 1], 1_000),
+        b'M' | b'm' => (&text[..text.len() - 1], 1_000_000),
+        b'G' | b'g' => (&text[..text.len() - 1], 1_000_000_000),
+        _ => (text, 1),
+    };
+    digits(number)?.checked_mul(unit)
+}
+
+fn digits(text: &str) -> Option<u64> {
+    if !text.starts_with(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
+    text.replace('_', "").parse().ok()
+}
+
+/// The values that random keys are drawn from.
+///
+/// # Examples
+///
+/// ```
+/// use wgpu_bcfsort::data::Range;
+/// assert_eq!("-5..10K".parse::<Range>()?, Range::Values { low: -5, high: 10_000 });
+/// assert_eq!("full".parse::<Range>()?, Range::Full);
+/// # Ok::<(), wgpu_bcfsort::data::DataError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Range {
+    /// Every bit pattern of the key type; for floats with `NaN`s and infinities among them.
+    Full,
+    /// The integers from `low` to `high`, both included.
+    Values {
+        /// The least value.
+        low: i128,
+        /// The greatest value.
+        high: i128,
+    },
+}
+
+impl fmt::Display for Range {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Full => f.write_str("full"),
+            Self::Values { low, high } => write!(f, "{low}..{high}"),
+        }
+    }
+}
+
+impl FromStr for Range {
+    type Err = DataError;
+
+    fn from_str(text: &str) -> Result<Self, DataError> {
+        let signed = |number: &str| match number.strip_prefix('-') {
+            Some(rest) => unsigned(rest).map(|value| -i128::from(value)),
+            None => unsigned(number).map(i128::from),
+        };
+        let parse = || {
+            if text == "full" {
+                return Some(Self::Full);
+            }
+            let (low, high) = text.split_once("..")?;
+            let (low, high) = (signed(low)?, signed(high)?);
+            (low <= high).then_some(Self::Values { low, high })
+        };
+        parse().ok_or_else(|| DataError::BadNumber {
+            text: text.to_owned(),
+            expected: RANGE,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts() {
+        for (text, count) in [
+            ("0", 0),
+            ("17", 17),
+            ("1_000", 1000),
+            ("2^20", 1 << 20),
+            ("10^6", 1_000_000),
+            ("3K", 3000),
+            ("10M", 10_000_000),
+            ("2g", 2_000_000_000),
+            ("18446744073709551615", u64::MAX),
+        ] {
+            assert_eq!(parse_count(text).ok(), Some(count), "{text}");
+        }
+        for text in [
+            "",
+            "K",
+            "-1",
+            "+1",
+            "1.5",
+            "2^",
+            "^2",
+            "2^64",
+            "2^-1",
+            "1KK",
+            "99999999999G",
+            "é",
+            "_1",
+        ] {
+            assert!(parse_count(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn ranges() {
+        for text in ["full", "0..1", "-10..10", "5..5"] {
+            assert_eq!(
+                text.parse::<Range>().ok().map(|r| r.to_string()).as_deref(),
+                Some(text)
+            );
+        }
+        for text in ["", "1", "2..1", "..", "a..b", "Full", "1...2", "0..2^99"] {
+            assert!(text.parse::<Range>().is_err(), "{text}");
+        }
+    }
+}

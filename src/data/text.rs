@@ -1,0 +1,229 @@
+//! Keys as text.
+//!
+//! Integers are decimal. Floats are written with the fewest digits that read back as the same
+//! float, with an exponent where the number would be long; infinities as `inf` and `-inf`. The
+//! quiet `NaN` without payload is `NaN` or `-NaN`, any other one `NaN(0x…)` with the bits of its
+//! mantissa (as C's `strtod` reads it), so that no bit of a key is lost.
+
+use crate::{KeyType, SortKey};
+use std::io::{self, Write};
+
+/// Sign, infinity and the quiet bit of a float type.
+struct FloatBits {
+    sign: u64,
+    infinity: u64,
+    quiet: u64,
+}
+
+const fn float_bits(key: KeyType) -> Option<FloatBits> {
+    match key {
+        KeyType::F32 => Some(FloatBits {
+            sign: 1 << 31,
+            infinity: 0xff << 23,
+            quiet: 1 << 22,
+        }),
+        KeyType::F64 => Some(FloatBits {
+            sign: 1 << 63,
+            infinity: 0x7ff << 52,
+            quiet: 1 << 51,
+        }),
+        _ => None,
+    }
+}
+
+/// The key that `text` stands for; `text` must not begin or end with blanks.
+pub(super) fn parse<T: SortKey>(text: &[u8]) -> Option<T> {
+    let text = str::from_utf8(text).ok()?;
+    let bits = match T::KEY_TYPE {
+        KeyType::U32 => text.parse::<u32>().ok()?.to_bits64(),
+        KeyType::I32 => text.parse::<i32>().ok()?.to_bits64(),
+        KeyType::U64 => text.parse::<u64>().ok()?.to_bits64(),
+        KeyType::I64 => text.parse::<i64>().ok()?.to_bits64(),
+        KeyType::F32 => match nan(text, T::KEY_TYPE) {
+            Some(bits) => bits,
+            None => text.parse::<f32>().ok()?.to_bits64(),
+        },
+        KeyType::F64 => match nan(text, T::KEY_TYPE) {
+            Some(bits) => bits,
+            None => text.parse::<f64>().ok()?.to_bits64(),
+        },
+    };
+    Some(T::from_bits64(bits))
+}
+
+/// The bits of a written `NaN`. Rust promises no bits for the ones that its own parser makes.
+fn nan(text: &str, key: KeyType) -> Option<u64> {
+    let FloatBits {
+        sign,
+        infinity,
+        quiet,
+    } = float_bits(key)?;
+    let (negative, text) = match text.as_bytes().first()? {
+        b'-' => (sign, &text[1..]),
+        b'+' => (0, &text[1..]),
+        _ => (0, text),
+    };
+    if !text.get(..3)?.eq_ignore_ascii_case("nan") {
+        return None;
+    }
+    let mantissa = match &text[3..] {
+        "" => quiet,
+        payload => {
+            let payload = payload.strip_prefix("(0x")?.strip_suffix(')')?;
+            u64::from_str_radix(payload, 16).ok()?
+        }
+    };
+    (1..2 * quiet)
+        .contains(&mantissa)
+        .then_some(negative | infinity | mantissa)
+}
+
+/// Why `text` is no key, where more can be said than that it is not.
+pub(super) fn hint(text: &[u8], key: KeyType) -> String {
+    let integer = {
+        let digits = text.strip_prefix(b"-").unwrap_or(text);
+        !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
+    };
+    let (low, high) = match key {
+        KeyType::U32 => (0, u64::from(u32::MAX)),
+        KeyType::I32 => (i64::from(i32::MIN), i32::MAX as u64),
+        KeyType::U64 => (0, u64::MAX),
+        KeyType::I64 => (i64::MIN, i64::MAX as u64),
+        KeyType::F32 | KeyType::F64 => return String::new(),
+    };
+    if integer {
+        format!(": {key} is {low} to {high}")
+    } else if text.contains(&0) {
+        ": is the input raw? (-f raw)".to_owned()
+    } else if parse::<f64>(text).is_some() {
+        ": floats need -t f32 or -t f64".to_owned()
+    } else {
+        String::new()
+    }
+}
+
+/// Appends the key and a newline.
+pub(super) fn write<T: SortKey>(out: &mut Vec<u8>, key: T) -> io::Result<()> {
+    let bits = key.to_bits64();
+    match T::KEY_TYPE {
+        KeyType::U32 | KeyType::U64 => writeln!(out, "{bits}"),
+        KeyType::I32 => writeln!(out, "{}", i32::from_bits64(bits)),
+        KeyType::I64 => writeln!(out, "{}", i64::from_bits64(bits)),
+        KeyType::F32 => {
+            let value = f32::from_bits64(bits);
+            let magnitude = value.abs();
+            if value.is_nan() {
+                write_nan(out, bits, T::KEY_TYPE)
+            } else if magnitude == 0.0 || value.is_infinite() || (1e-5..1e16).contains(&magnitude) {
+                writeln!(out, "{value}")
+            } else {
+                writeln!(out, "{value:e}")
+            }
+        }
+        KeyType::F64 => {
+            let value = f64::from_bits64(bits);
+            let magnitude = value.abs();
+            if value.is_nan() {
+                write_nan(out, bits, T::KEY_TYPE)
+            } else if magnitude == 0.0 || value.is_infinite() || (1e-5..1e16).contains(&magnitude) {
+                writeln!(out, "{value}")
+            } else {
+                writeln!(out, "{value:e}")
+            }
+        }
+    }
+}
+
+fn write_nan(out: &mut Vec<u8>, bits: u64, key: KeyType) -> io::Result<()> {
+    let Some(FloatBits { sign, quiet, .. }) = float_bits(key) else {
+        return Ok(());
+    };
+    let minus = if bits & sign == 0 { "" } else { "-" };
+    match bits & (2 * quiet - 1) {
+        mantissa if mantissa == quiet => writeln!(out, "{minus}NaN"),
+        mantissa => writeln!(out, "{minus}NaN({mantissa:#x})"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Pattern, Spec, generate};
+    use super::*;
+
+    fn round_trip<T: SortKey>() {
+        for pattern in [Pattern::Special, Pattern::Full, Pattern::Random] {
+            for key in generate::<T>(&Spec::new(pattern, 2000)).unwrap() {
+                let mut text = Vec::new();
+                write(&mut text, key).unwrap();
+                assert_eq!(text.pop(), Some(b'\n'));
+                let back: T = parse(&text).unwrap();
+                let text = String::from_utf8(text).unwrap();
+                assert_eq!(back.to_bits64(), key.to_bits64(), "{text}");
+                assert!(text.len() <= 26, "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_key_reads_back_to_the_bit() {
+        round_trip::<u32>();
+        round_trip::<i32>();
+        round_trip::<f32>();
+        round_trip::<u64>();
+        round_trip::<i64>();
+        round_trip::<f64>();
+    }
+
+    #[test]
+    fn floats() {
+        let text = |bits: u32| {
+            let mut text = Vec::new();
+            write(&mut text, f32::from_bits(bits)).unwrap();
+            String::from_utf8(text).unwrap()
+        };
+        assert_eq!(text(1f32.to_bits()), "1\n");
+        assert_eq!(text((-0f32).to_bits()), "-0\n");
+        assert_eq!(text(0.1f32.to_bits()), "0.1\n");
+        assert_eq!(text(1e30f32.to_bits()), "1e30\n");
+        assert_eq!(text(1), "1e-45\n");
+        assert_eq!(text(0xff80_0000), "-inf\n");
+        assert_eq!(text(0x7fc0_0000), "NaN\n");
+        assert_eq!(text(0xffc0_0000), "-NaN\n");
+        assert_eq!(text(0x7f80_0001), "NaN(0x1)\n");
+        let bits = |text: &str| parse::<f32>(text.as_bytes()).map(f32::to_bits);
+        assert_eq!(bits("nan"), Some(0x7fc0_0000));
+        assert_eq!(bits("-NAN"), Some(0xffc0_0000));
+        assert_eq!(bits("+nan(0x7fffff)"), Some(0x7fff_ffff));
+        assert_eq!(bits("+1.5E2"), Some(150f32.to_bits()));
+        assert_eq!(bits("-Infinity"), Some(0xff80_0000));
+        for bad in [
+            "nan(0x0)",
+            "nan(0x800000)",
+            "nan(1)",
+            "nan()",
+            "nano",
+            "1.5x",
+            "0x10",
+            "é",
+            "na\u{e9}",
+        ] {
+            assert_eq!(bits(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn hints() {
+        assert_eq!(
+            hint(b"4294967296", KeyType::U32),
+            ": u32 is 0 to 4294967295"
+        );
+        assert_eq!(
+            hint(b"-1", KeyType::U64),
+            ": u64 is 0 to 18446744073709551615"
+        );
+        assert!(hint(b"1.5", KeyType::I32).contains("-t f32"));
+        assert!(hint(b"\0\x01", KeyType::I32).contains("-f raw"));
+        assert_eq!(hint(b"abc", KeyType::I32), "");
+        assert_eq!(hint(b"-", KeyType::I32), "");
+    }
+}

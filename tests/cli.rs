@@ -1,0 +1,907 @@
+//! The command line, as scripts see it: messages, exit codes, files.
+#![cfg(feature = "cli")]
+
+use assert_cmd::Command;
+use predicates::prelude::*;
+use predicates::str::{contains, starts_with};
+use std::fs;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+fn cli() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wgpu-bcfsort"));
+    command.env_remove("RUST_LOG");
+    command
+}
+
+fn run(args: &[&str]) -> assert_cmd::assert::Assert {
+    cli().args(args).assert()
+}
+
+/// A directory of its own for each test.
+struct Place(TempDir);
+
+impl Place {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn write(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+        fs::write(self.path(name), content).unwrap();
+        self.name(name)
+    }
+
+    fn name(&self, name: &str) -> String {
+        self.path(name).to_str().unwrap().to_owned()
+    }
+
+    /// The names of all files, hidden ones too.
+    fn list(&self) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(self.0.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+fn bytes(keys: &[u32]) -> Vec<u8> {
+    keys.iter().flat_map(|key| key.to_le_bytes()).collect()
+}
+
+fn words(path: &Path) -> Vec<u32> {
+    let bytes = fs::read(path).unwrap();
+    assert_eq!(bytes.len() % 4, 0);
+    bytes
+        .chunks_exact(4)
+        .map(|word| u32::from_le_bytes(word.try_into().unwrap()))
+        .collect()
+}
+
+/// One line on stderr that begins with the program's name, beside what drivers may print: some of
+/// Mesa's complain to stderr of the lack of a desktop session.
+fn one_line() -> impl Predicate<str> {
+    predicate::function(|text: &str| {
+        let own = text
+            .lines()
+            .filter(|line| !line.contains("XDG_RUNTIME_DIR"));
+        let own: Vec<&str> = own.collect();
+        own.len() == 1 && own[0].starts_with("wgpu-bcfsort: ") && text.ends_with('\n')
+    })
+}
+
+mod general {
+    use super::*;
+
+    #[test]
+    fn help_and_version_succeed() {
+        run(&["--help"])
+            .code(0)
+            .stdout(contains("Exit codes:").and(contains("Examples:")));
+        run(&["--version"])
+            .code(0)
+            .stdout(contains(env!("CARGO_PKG_VERSION")));
+        for command in [
+            "sort",
+            "gen",
+            "check",
+            "devices",
+            "bench",
+            "completions",
+            "man",
+        ] {
+            run(&[command, "--help"]).code(0).stdout(contains("Usage:"));
+        }
+        run(&["gen", "--help"])
+            .code(0)
+            .stdout(contains("organ-pipe").and(contains("1 up to n/2 and down again")));
+        run(&["sort", "--help"]).stdout(contains("--timings").and(contains("--buckets")));
+    }
+
+    #[test]
+    fn wrong_usage_is_2() {
+        for args in [
+            &["frobnicate"][..],
+            &["sort", "--frobnicate"],
+            &["sort", "-t", "u8"],
+            &["sort", "-f", "csv"],
+            &["sort", "--engine", "quick"],
+            &["sort", "--engine", "cpu", "--buckets", "4"],
+            &["sort", "--buckets", "many"],
+            &["gen", "random"],
+            &["gen", "random", "-n", "ten"],
+            &["gen", "random", "-n", "2^64"],
+            &["gen", "nonsense", "-n", "10"],
+            &["gen", "random", "-n", "10", "--range", "5..1"],
+            &["gen", "random", "-n", "10", "--range=-5..1"],
+            &["gen", "distinct", "-n", "10", "--distinct", "3"],
+            &["gen", "adversary", "-n", "1000"],
+            &["bench", "--repeats", "0"],
+            &["completions", "tcl"],
+        ] {
+            cli()
+                .args(args)
+                .write_stdin("")
+                .assert()
+                .code(2)
+                .stdout("")
+                .stderr(one_line());
+        }
+        cli().assert().code(2).stdout("").stderr(contains("Usage:"));
+    }
+
+    #[test]
+    fn completions_and_manual_pages_are_made() {
+        for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+            run(&["completions", shell])
+                .code(0)
+                .stdout(contains("wgpu-bcfsort"));
+        }
+        run(&["man"]).code(0).stdout(contains(".TH wgpu-bcfsort"));
+        let place = Place::new();
+        run(&["man", "--dir", &place.name("")]).code(0);
+        assert!(place.list().contains(&"wgpu-bcfsort.1".to_owned()));
+        assert!(place.list().contains(&"wgpu-bcfsort-sort.1".to_owned()));
+    }
+}
+
+mod generate {
+    use super::*;
+
+    #[test]
+    fn the_same_seed_gives_the_same_bytes() {
+        let make = |seed: &str| {
+            let args = ["gen", "random", "-n", "1K", "--seed", seed];
+            run(&args).code(0).get_output().stdout.clone()
+        };
+        assert_eq!(make("7").len(), 4000);
+        assert_eq!(make("7"), make("7"));
+        assert_ne!(make("7"), make("8"));
+    }
+
+    #[test]
+    fn types_formats_and_parameters() {
+        run(&["gen", "ascending", "-n", "3", "-f", "text", "-t", "f64"]).stdout("1\n2\n3\n");
+        run(&["gen", "maximal", "-n", "1", "-f", "text", "-t", "i64"])
+            .stdout("9223372036854775807\n");
+        run(&["gen", "maximal", "-n", "1", "-f", "text", "-t", "f32"]).stdout("NaN(0x7fffff)\n");
+        run(&[
+            "gen", "random", "-n", "2", "-f", "text", "-t", "i32", "--range", "-5..-5",
+        ])
+        .stdout("-5\n-5\n");
+        let full = run(&["gen", "full", "-n", "100"])
+            .get_output()
+            .stdout
+            .clone();
+        run(&["gen", "random", "-n", "100", "--range", "full"]).stdout(full);
+        run(&["gen", "constant", "-n", "2^10"]).stdout(bytes(&[7; 1024]));
+        run(&["gen", "constant", "-n", "0"]).code(0).stdout("");
+    }
+
+    #[test]
+    fn the_adversary_names_the_counts_that_exist() {
+        run(&["gen", "adversary", "-n", "1000"])
+            .code(2)
+            .stderr(one_line().and(contains("544 and 1088")));
+        run(&["gen", "adversary", "-n", "960", "--items", "15"]).code(0);
+    }
+}
+
+mod check {
+    use super::*;
+
+    #[test]
+    fn sorted_keys_are_silent_success() {
+        let place = Place::new();
+        let file = place.write("keys", bytes(&[1, 2, 2, 3]));
+        run(&["check", &file]).code(0).stdout("").stderr("");
+        cli().arg("check").write_stdin("").assert().code(0);
+        cli()
+            .args(["check", "-f", "text", "-r"])
+            .write_stdin("3\n2\n2")
+            .assert()
+            .code(0);
+        let floats = "-NaN\n-inf\n-1\n-0\n0\n1e-45\ninf\nNaN\n";
+        let args = ["check", "-f", "text", "-t", "f32"];
+        cli().args(args).write_stdin(floats).assert().code(0);
+    }
+
+    #[test]
+    fn the_first_place_out_of_order_is_named() {
+        let place = Place::new();
+        let file = place.write("keys", bytes(&[1, 5, 3, 2]));
+        run(&["check", &file])
+            .code(1)
+            .stdout(contains("index 2: 3 after 5"))
+            .stderr("");
+        cli()
+            .args(["check", "-f", "text"])
+            .write_stdin("1\n5\n3\n2\n")
+            .assert()
+            .code(1)
+            .stdout(contains("line 3: 3 after 5"));
+        run(&["check", "-r", &file])
+            .code(1)
+            .stdout(contains("index 1: 5 after 1"));
+        // Beyond the chunks in which the file is read.
+        let mut keys: Vec<u32> = (0..600_000).collect();
+        keys[524_288] = 7;
+        let file = place.write("keys", bytes(&keys));
+        run(&["check", &file])
+            .code(1)
+            .stdout(contains("index 524288: 7 after 524287"));
+    }
+}
+
+mod bad_input {
+    use super::*;
+
+    fn both(args: &[&str], input: &[u8], message: &str) {
+        for command in [&["sort", "--engine", "cpu"][..], &["check"]] {
+            cli()
+                .args(command)
+                .args(args)
+                .write_stdin(input)
+                .assert()
+                .code(2)
+                .stdout("")
+                .stderr(one_line().and(contains(message)));
+        }
+    }
+
+    #[test]
+    fn truncated_files_name_their_size_and_the_width() {
+        both(
+            &[],
+            &[0; 10],
+            "10 bytes, no multiple of the 4 bytes of a u32 key",
+        );
+        both(
+            &["-t", "f64"],
+            &[0; 12],
+            "12 bytes, no multiple of the 8 bytes of a f64 key",
+        );
+    }
+
+    #[test]
+    fn bad_lines_are_named() {
+        let text = &["-f", "text"];
+        both(text, b"1\n\n2\n", "line 2 is empty");
+        both(text, b"1\n2\n\n", "line 3 is empty");
+        both(text, b"1\ntwo\n", "line 2: 'two' is no u32 key");
+        both(
+            text,
+            b"1\n-2\n",
+            "line 2: '-2' is no u32 key: u32 is 0 to 4294967295",
+        );
+        both(text, b"1\n1.5\n", "floats need -t f32 or -t f64");
+        both(
+            text,
+            b"1\n\x1b[31m\n",
+            "line 2: '\\u{1b}[31m' is no u32 key",
+        );
+        both(text, &vec![b'9'; 100_000], "line 1: '9999");
+    }
+
+    #[test]
+    fn crlf_blanks_and_a_missing_last_newline_are_fine() {
+        cli()
+            .args(["sort", "--engine", "cpu", "-f", "text", "-t", "i32"])
+            .write_stdin(" 3\r\n\t-1 \r\n2")
+            .assert()
+            .code(0)
+            .stdout("-1\n2\n3\n");
+    }
+
+    #[test]
+    fn missing_files_and_directories() {
+        let place = Place::new();
+        let (missing, directory) = (place.name("missing"), place.name(""));
+        for command in ["sort", "check"] {
+            run(&[command, &missing])
+                .code(2)
+                .stderr(one_line().and(contains("missing: cannot read: No such file")));
+            run(&[command, &directory])
+                .code(2)
+                .stderr(one_line().and(contains("is a directory: give a file of keys")));
+        }
+        let file = place.write("keys", bytes(&[2, 1]));
+        run(&["sort", "--engine", "cpu", &file, "-o", &directory])
+            .code(2)
+            .stderr(one_line().and(contains("is a directory: give a file to write")));
+        run(&[
+            "sort",
+            "--engine",
+            "cpu",
+            &file,
+            "-o",
+            &place.name("no/where"),
+        ])
+        .code(2)
+        .stderr(one_line().and(contains("No such file")));
+        assert_eq!(place.list(), ["keys"]);
+    }
+}
+
+mod sort_on_the_cpu {
+    use super::*;
+
+    #[test]
+    fn every_type_and_direction() {
+        for key in ["u32", "i32", "f32", "u64", "i64", "f64"] {
+            for direction in [&[][..], &["-r"]] {
+                let keys = run(&["gen", "special", "-n", "5000", "-t", key])
+                    .get_output()
+                    .clone();
+                let sorted = cli()
+                    .args(["sort", "--engine", "cpu", "--verify", "-t", key])
+                    .args(direction)
+                    .write_stdin(keys.stdout.clone())
+                    .assert()
+                    .code(0);
+                let sorted = sorted.get_output().stdout.clone();
+                assert_eq!(sorted.len(), keys.stdout.len());
+                cli()
+                    .args(["check", "-t", key])
+                    .args(direction)
+                    .write_stdin(sorted)
+                    .assert()
+                    .code(0);
+            }
+        }
+    }
+
+    #[test]
+    fn chunks_are_merged() {
+        let place = Place::new();
+        let file = place.name("keys");
+        run(&["gen", "random", "-n", "100003", "-o", &file]).code(0);
+        let mut expected = words(&place.path("keys"));
+        expected.sort_unstable();
+        for chunk in ["999", "50K", "100002", "100003", "1M"] {
+            let sorted = place.name("sorted");
+            run(&[
+                "sort", "--engine", "cpu", "--chunk", chunk, "--verify", &file, "-o", &sorted,
+            ])
+            .code(0)
+            .stderr("");
+            assert!(words(&place.path("sorted")) == expected, "{chunk}");
+        }
+        assert_eq!(place.list(), ["keys", "sorted"]);
+        run(&[
+            "sort",
+            "--engine",
+            "cpu",
+            "--chunk",
+            "1000",
+            "--timings",
+            &file,
+            "-o",
+            &file,
+        ])
+        .code(0)
+        .stderr(contains("101 chunks"));
+        assert!(words(&place.path("keys")) == expected);
+        run(&[
+            "sort", "-r", "--engine", "cpu", "--chunk", "1000", &file, "-o", &file,
+        ])
+        .code(0);
+        expected.reverse();
+        assert!(words(&place.path("keys")) == expected);
+    }
+
+    #[test]
+    fn the_timings_name_the_engine() {
+        cli()
+            .args(["sort", "--engine", "cpu", "--timings"])
+            .write_stdin(bytes(&[3, 1, 2]))
+            .assert()
+            .code(0)
+            .stdout(bytes(&[1, 2, 3]))
+            .stderr(contains("engine   cpu").and(contains("keys     3 u32, ascending")));
+    }
+
+    #[test]
+    fn empty_input() {
+        for format in ["raw", "text"] {
+            cli()
+                .args(["sort", "--engine", "cpu", "--verify", "-f", format])
+                .write_stdin("")
+                .assert()
+                .code(0)
+                .stdout("");
+        }
+    }
+}
+
+mod files {
+    use super::*;
+
+    const SORT: [&str; 3] = ["sort", "--engine", "cpu"];
+
+    fn sort(args: &[&str]) -> assert_cmd::assert::Assert {
+        cli().args(SORT).args(args).assert()
+    }
+
+    #[test]
+    fn a_file_can_be_sorted_onto_itself() {
+        let place = Place::new();
+        let file = place.write("keys", bytes(&[3, 1, 2]));
+        sort(&[&file, "-o", &file]).code(0);
+        assert_eq!(words(&place.path("keys")), [1, 2, 3]);
+        assert_eq!(place.list(), ["keys"]);
+    }
+
+    #[test]
+    fn a_failure_leaves_the_old_file() {
+        let place = Place::new();
+        let file = place.write("keys", [0; 7]);
+        let old = place.write("old", "precious");
+        sort(&[&file, "-o", &old]).code(2);
+        sort(&[&file, "-o", &place.name("new")]).code(2);
+        assert_eq!(fs::read_to_string(place.path("old")).unwrap(), "precious");
+        assert_eq!(place.list(), ["keys", "old"]);
+    }
+
+    #[test]
+    fn output_in_the_working_directory() {
+        let place = Place::new();
+        cli()
+            .current_dir(place.0.path())
+            .args(["gen", "constant", "-n", "1", "-o", "here"])
+            .assert()
+            .code(0);
+        assert_eq!(place.list(), ["here"]);
+    }
+
+    #[cfg(unix)]
+    mod unix {
+        use super::*;
+        use std::fs::File;
+        use std::io::{Read, Write};
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        use std::process::Stdio;
+        use std::time::{Duration, Instant};
+
+        fn mode(path: &Path) -> u32 {
+            fs::metadata(path).unwrap().permissions().mode() & 0o7777
+        }
+
+        fn shell(script: &str, place: &Place) -> std::process::Output {
+            std::process::Command::new("sh")
+                .args(["-c", script])
+                .current_dir(place.0.path())
+                .env("CLI", env!("CARGO_BIN_EXE_wgpu-bcfsort"))
+                .output()
+                .unwrap()
+        }
+
+        #[test]
+        fn the_mode_of_the_target_is_kept() {
+            let place = Place::new();
+            let file = place.write("keys", bytes(&[3, 1, 2]));
+            for bits in [0o640, 0o600, 0o777] {
+                fs::set_permissions(&file, fs::Permissions::from_mode(bits)).unwrap();
+                sort(&[&file, "-o", &file]).code(0);
+                assert_eq!(mode(&place.path("keys")), bits);
+            }
+            let script = "umask 027; \"$CLI\" sort --engine cpu keys -o new";
+            assert!(shell(script, &place).status.success());
+            assert_eq!(mode(&place.path("new")), 0o640);
+        }
+
+        #[test]
+        fn symbolic_links_are_followed() {
+            let place = Place::new();
+            fs::create_dir(place.path("far")).unwrap();
+            let file = place.write("keys", bytes(&[3, 1, 2]));
+            place.write("far/target", "old");
+            symlink("far/target", place.path("link")).unwrap();
+            symlink("link", place.path("chain")).unwrap();
+            sort(&[&file, "-o", &place.name("chain")]).code(0);
+            assert_eq!(words(&place.path("far/target")), [1, 2, 3]);
+            assert!(place.path("link").is_symlink() && place.path("chain").is_symlink());
+            // One that points to nothing yet.
+            symlink("far/new", place.path("dangling")).unwrap();
+            sort(&[&file, "-o", &place.name("dangling")]).code(0);
+            assert_eq!(words(&place.path("far/new")), [1, 2, 3]);
+            assert!(place.path("dangling").is_symlink());
+            symlink("loop", place.path("loop")).unwrap();
+            sort(&[&file, "-o", &place.name("loop")])
+                .code(2)
+                .stderr(one_line());
+        }
+
+        #[test]
+        fn a_full_disk_is_reported() {
+            if !Path::new("/dev/full").exists() {
+                return;
+            }
+            let place = Place::new();
+            let file = place.write("keys", bytes(&[3, 1, 2]));
+            sort(&[&file, "-o", "/dev/full"])
+                .code(2)
+                .stderr(one_line().and(contains("/dev/full: cannot write: No space left")));
+            sort(&["-f", "text", "-o", "/dev/full"]).code(0);
+            for command in [
+                "sort --engine cpu keys",
+                "gen random -n 9 -f text",
+                "devices --help",
+            ] {
+                let output = shell(&format!("\"$CLI\" {command} > /dev/full"), &place);
+                if !command.ends_with("help") {
+                    assert_eq!(output.status.code(), Some(2), "{command}");
+                }
+            }
+            assert!(Path::new("/dev/full").exists());
+        }
+
+        #[test]
+        fn devices_and_descriptors_are_written_directly() {
+            let place = Place::new();
+            let file = place.write("keys", bytes(&[3, 1, 2]));
+            sort(&[&file, "-o", "/dev/stdout"])
+                .code(0)
+                .stdout(bytes(&[1, 2, 3]));
+            sort(&[&file, "-o", "/dev/null"]).code(0).stdout("");
+            let script =
+                "(echo first; \"$CLI\" gen ascending -n 2 -f text -o /dev/stdout; echo last) > all";
+            assert!(shell(script, &place).status.success());
+            assert_eq!(
+                fs::read_to_string(place.path("all")).unwrap(),
+                "first\n1\n2\nlast\n"
+            );
+            let script =
+                "mkfifo pipe; cat pipe > got & \"$CLI\" sort --engine cpu keys -o pipe && wait";
+            assert!(shell(script, &place).status.success());
+            assert_eq!(words(&place.path("got")), [1, 2, 3]);
+            let script = "\"$CLI\" gen constant -n 1 -f text -o /dev/fd/3 3> third";
+            assert!(shell(script, &place).status.success());
+            assert_eq!(fs::read_to_string(place.path("third")).unwrap(), "7\n");
+        }
+
+        #[test]
+        fn a_closed_pipe_is_success() {
+            let place = Place::new();
+            for command in [
+                "gen ascending -n 1M -f text",
+                "gen ascending -n 1M",
+                "gen random -n 1M | \"$CLI\" sort --engine cpu",
+                "gen random -n 1M | \"$CLI\" sort --engine cpu --chunk 10K",
+            ] {
+                let script =
+                    format!("(\"$CLI\" {command}; echo $? > code) | head -c 2 > /dev/null");
+                let output = shell(&script, &place);
+                assert_eq!(
+                    fs::read_to_string(place.path("code")).unwrap(),
+                    "0\n",
+                    "{command}"
+                );
+                assert!(output.stderr.is_empty(), "{command}");
+            }
+        }
+
+        #[test]
+        fn protected_files_stay() {
+            let place = Place::new();
+            let file = place.write("keys", bytes(&[3, 1, 2]));
+            fs::set_permissions(&file, fs::Permissions::from_mode(0o400)).unwrap();
+            if File::options().write(true).open(&file).is_ok() {
+                return; // The superuser may write anywhere.
+            }
+            sort(&[&file, "-o", &file])
+                .code(2)
+                .stderr(one_line().and(contains("Permission denied")));
+            assert_eq!(words(&place.path("keys")), [3, 1, 2]);
+        }
+
+        #[test]
+        fn an_interrupt_leaves_no_temporary() {
+            for signal in ["INT", "TERM", "HUP"] {
+                let place = Place::new();
+                place.write("old", "precious");
+                let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_wgpu-bcfsort"))
+                    .args(SORT)
+                    .args(["--chunk", "1000", "-o", &place.name("old")])
+                    .stdin(Stdio::piped())
+                    .spawn()
+                    .unwrap();
+                let mut stdin = child.stdin.take().unwrap();
+                stdin.write_all(&bytes(&vec![5; 10_000])).unwrap();
+                let deadline = Instant::now() + Duration::from_secs(20);
+                while place.list().len() < 2 {
+                    assert!(Instant::now() < deadline, "no temporary appeared");
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                let pid = child.id().to_string();
+                let kill = std::process::Command::new("kill")
+                    .args(["-s", signal, &pid])
+                    .status();
+                assert!(kill.unwrap().success());
+                assert_eq!(child.wait().unwrap().code(), Some(130), "{signal}");
+                assert_eq!(place.list(), ["old"]);
+                assert_eq!(fs::read_to_string(place.path("old")).unwrap(), "precious");
+            }
+        }
+
+        #[test]
+        fn a_file_that_shrinks_while_it_is_read_gives_no_crash() {
+            let place = Place::new();
+            let file = place.write("keys", vec![1; 64 << 20]);
+            let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_wgpu-bcfsort"))
+                .args(SORT)
+                .args(["--chunk", "10K", &file])
+                .stdout(Stdio::piped())
+                .spawn()
+                .unwrap();
+            File::options()
+                .write(true)
+                .open(&file)
+                .unwrap()
+                .set_len(4001)
+                .unwrap();
+            let mut sorted = Vec::new();
+            child
+                .stdout
+                .take()
+                .unwrap()
+                .read_to_end(&mut sorted)
+                .unwrap();
+            let code = child.wait().unwrap().code();
+            assert!(matches!(code, Some(0 | 2)), "{code:?}");
+        }
+    }
+}
+
+/// These need an adapter; a software one such as lavapipe will do. Without any they check that the
+/// absence is handled, and with `WGPU_BCFSORT_REQUIRE_ADAPTER=1` they fail.
+mod sort_on_the_gpu {
+    use super::*;
+
+    fn adapter() -> bool {
+        let output = cli().args(["devices", "--json"]).output().unwrap();
+        let found = output.status.success();
+        assert!(
+            found || std::env::var("WGPU_BCFSORT_REQUIRE_ADAPTER").as_deref() != Ok("1"),
+            "no adapter, and WGPU_BCFSORT_REQUIRE_ADAPTER=1"
+        );
+        if !found {
+            assert_eq!(output.status.code(), Some(3));
+            assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "[]");
+        }
+        found
+    }
+
+    #[test]
+    fn devices_are_listed() {
+        if adapter() {
+            run(&["devices"]).code(0).stdout(starts_with("0: "));
+            let json = run(&["devices", "--json"]).get_output().stdout.clone();
+            let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+            assert_eq!(json[0]["index"], 0);
+            assert!(json[0]["name"].is_string() && json[0]["timestamps"].is_boolean());
+        }
+    }
+
+    #[test]
+    fn the_default_adapter_sorts() {
+        if !adapter() {
+            return;
+        }
+        for key in ["u32", "i32", "f32", "u64", "i64", "f64"] {
+            for engine in ["bcf", "bcf-pb", "auto"] {
+                let keys = run(&["gen", "special", "-n", "20011", "-t", key])
+                    .get_output()
+                    .clone();
+                let sort = |args: &[&str]| {
+                    let assert = cli()
+                        .args(["sort", "-t", key])
+                        .args(args)
+                        .write_stdin(keys.stdout.clone())
+                        .assert()
+                        .code(0);
+                    assert.get_output().clone()
+                };
+                let gpu = sort(&["--engine", engine, "--verify", "--timings"]);
+                let cpu = sort(&["--engine", "cpu"]);
+                assert!(gpu.stdout == cpu.stdout, "{key} {engine}");
+                let report = String::from_utf8(gpu.stderr).unwrap();
+                let name = if engine == "auto" { "bcf-pb" } else { engine };
+                for part in [
+                    &format!("engine   {name}\n"),
+                    "adapter  ",
+                    "20011",
+                    "phase",
+                    "total",
+                ] {
+                    assert!(report.contains(part), "{report}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn chunks_and_parameters() {
+        if !adapter() {
+            return;
+        }
+        let keys = run(&["gen", "random", "-n", "30000"]).get_output().clone();
+        let mut outputs = Vec::new();
+        for args in [
+            &["--engine", "cpu"][..],
+            &["--chunk", "9999"],
+            &["--base-case", "transpose"],
+            &[
+                "--base-case",
+                "diagonal",
+                "--buckets",
+                "4",
+                "--samples",
+                "32",
+            ],
+            &["--adapter", "0"],
+        ] {
+            let assert = cli()
+                .args(["sort", "-r", "--verify"])
+                .args(args)
+                .write_stdin(keys.stdout.clone())
+                .assert()
+                .code(0);
+            outputs.push(assert.get_output().stdout.clone());
+        }
+        assert!(outputs.windows(2).all(|pair| pair[0] == pair[1]));
+        for adapter in ["999", "no such adapter"] {
+            cli()
+                .args(["sort", "--adapter", adapter])
+                .write_stdin("")
+                .assert()
+                .code(2)
+                .stderr(one_line().and(contains("devices")));
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn text_sorts_as_with_gnu_sort() {
+        if !adapter() {
+            return;
+        }
+        let place = Place::new();
+        let file = place.name("keys");
+        run(&[
+            "gen", "full", "-n", "50000", "-t", "u64", "-f", "text", "-o", &file,
+        ])
+        .code(0);
+        let gnu = std::process::Command::new("sort")
+            .args(["-n", &file])
+            .env("LC_ALL", "C")
+            .output();
+        let ours = run(&["sort", "-t", "u64", "-f", "text", &file]).code(0);
+        assert!(gnu.unwrap().stdout == ours.get_output().stdout);
+    }
+
+    #[test]
+    fn bench_reports_every_contender() {
+        if !adapter() {
+            return;
+        }
+        let args = [
+            "bench",
+            "--sizes",
+            "3000,2^12",
+            "--repeats",
+            "3",
+            "--patterns",
+            "random,adversary",
+        ];
+        run(&args).code(0).stdout(
+            contains("bcf-pb")
+                .and(contains("cpu"))
+                .and(contains("2176")),
+        );
+        let json = cli()
+            .args(args)
+            .arg("--json")
+            .assert()
+            .code(0)
+            .get_output()
+            .stdout
+            .clone();
+        let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+        let results = json["results"].as_array().unwrap();
+        assert_eq!(results.len(), 12);
+        for result in results {
+            assert!(result["engine"].is_string() && result["adapter"].is_string());
+            assert!(result["keys_per_second"].as_f64().unwrap() > 0.0);
+            assert_eq!(result["verified"], true);
+        }
+    }
+}
+
+mod without_an_adapter {
+    use super::*;
+
+    /// Hides the Vulkan drivers, which are all that Linux has.
+    fn hidden() -> Command {
+        let mut command = cli();
+        command
+            .env("VK_ICD_FILENAMES", "/nonexistent.json")
+            .env("VK_DRIVER_FILES", "/nonexistent.json")
+            .env_remove("WGPU_BCFSORT_REQUIRE_ADAPTER");
+        command
+    }
+
+    fn none_left() -> bool {
+        cfg!(target_os = "linux")
+            && hidden().arg("devices").output().unwrap().status.code() == Some(3)
+    }
+
+    #[test]
+    fn auto_sorts_on_the_cpu_with_one_warning() {
+        if !none_left() {
+            return;
+        }
+        let keys = bytes(&[3, 1, 2]);
+        hidden()
+            .args(["sort", "--timings"])
+            .write_stdin(keys.clone())
+            .assert()
+            .code(0)
+            .stdout(bytes(&[1, 2, 3]))
+            .stderr(contains("wgpu-bcfsort: sorting on the CPU: ").and(contains("engine   cpu")));
+        hidden()
+            .args(["sort"])
+            .write_stdin(keys.clone())
+            .assert()
+            .code(0)
+            .stderr(one_line().and(contains("mesa-vulkan-drivers")));
+        hidden()
+            .args(["sort", "--quiet"])
+            .write_stdin(keys)
+            .assert()
+            .code(0)
+            .stderr("");
+    }
+
+    #[test]
+    fn what_needs_the_gpu_is_3() {
+        if !none_left() {
+            return;
+        }
+        let message = || one_line().and(contains("mesa-vulkan-drivers"));
+        for args in [
+            &["sort", "--engine", "bcf"][..],
+            &["sort", "--adapter", "0"],
+            &["devices"],
+            &["bench", "--engines", "bcf"],
+        ] {
+            hidden()
+                .args(args)
+                .write_stdin("")
+                .assert()
+                .code(3)
+                .stderr(message());
+        }
+        for command in ["sort", "bench"] {
+            hidden()
+                .arg(command)
+                .env("WGPU_BCFSORT_REQUIRE_ADAPTER", "1")
+                .write_stdin("")
+                .assert()
+                .code(3)
+                .stdout("")
+                .stderr(message());
+        }
+        hidden()
+            .args(["sort", "--engine", "cpu"])
+            .env("WGPU_BCFSORT_REQUIRE_ADAPTER", "1")
+            .write_stdin("")
+            .assert()
+            .code(0);
+    }
+}
