@@ -290,7 +290,8 @@ impl Profile {
         }
     }
 
-    pub(crate) fn add(&mut self, other: &Self) {
+    /// Adds the times of another sort, phase by phase.
+    pub fn add(&mut self, other: &Self) {
         self.total += other.total;
         self.upload += other.upload;
         self.download += other.download;
@@ -298,7 +299,7 @@ impl Profile {
         for phase in &other.phases {
             match self.phases.iter_mut().find(|p| p.phase == phase.phase) {
                 Some(found) => {
-                    found.rounds = found.rounds.max(phase.rounds);
+                    found.rounds += phase.rounds;
                     found.dispatches += phase.dispatches;
                     found.time += phase.time;
                 }
@@ -315,6 +316,7 @@ pub(crate) async fn run_profiled(
     prepared: &Prepared,
     waiting: Waiting,
 ) -> Result<Profile, Error> {
+    let started = std::time::Instant::now();
     let passes = prepared.phase_passes();
     let timestamps = device.features().contains(wgpu::Features::TIMESTAMP_QUERY)
         && passes.len() * 2 <= wgpu::QUERY_SET_MAX_QUERIES as usize;
@@ -326,9 +328,11 @@ pub(crate) async fn run_profiled(
     let (clock, spans) = match measured {
         Some(spans) => (Clock::Timestamps, spans),
         None if timestamps => {
-            // The sort is done; only its times are missing. A driver that writes zeros (seen on
-            // some Metal versions) must not cost the result.
-            return Ok(Profile::new(Clock::Timestamps));
+            // The sort is done, and only the phases' times are missing: a driver that writes zeros
+            // (some Metal versions do, gfx-rs/wgpu#9414) must not cost the result.
+            let mut profile = Profile::new(Clock::WallClock);
+            profile.total = started.elapsed();
+            return Ok(profile);
         }
         None => (
             Clock::WallClock,
@@ -345,19 +349,23 @@ pub(crate) async fn run_profiled(
         .saturating_sub(begin);
     for ((_, range), span) in passes.iter().zip(&spans) {
         let dispatches = &prepared.dispatches[range.clone()];
-        profile.add(&Profile {
-            phases: vec![PhaseTime {
-                phase: dispatches[0].phase.name(),
-                rounds: dispatches
-                    .iter()
-                    .map(|d| d.round + 1)
-                    .max()
-                    .unwrap_or_default(),
-                dispatches: dispatches.len() as u32,
-                time: span.1.saturating_sub(span.0),
-            }],
-            ..Profile::new(clock)
+        let phase = dispatches[0].phase.name();
+        let index = profile.phases.iter().position(|p| p.phase == phase);
+        let index = index.unwrap_or_else(|| {
+            profile.phases.push(PhaseTime {
+                phase,
+                rounds: 0,
+                dispatches: 0,
+                time: Duration::ZERO,
+            });
+            profile.phases.len() - 1
         });
+        // A phase may be spread over several submissions.
+        let time = &mut profile.phases[index];
+        let rounds = dispatches.iter().map(|d| d.round + 1).max();
+        time.rounds = time.rounds.max(rounds.unwrap_or_default());
+        time.dispatches += dispatches.len() as u32;
+        time.time += span.1.saturating_sub(span.0);
     }
     Ok(profile)
 }

@@ -10,17 +10,18 @@ use crate::timings::{Timings, keys_per_second, rate, time};
 use serde::Serialize;
 use std::time::{Duration, Instant};
 use wgpu_bcfsort::data::{Pattern, Spec, generate};
-use wgpu_bcfsort::{Engine, KeyType, Order, SortKey};
+use wgpu_bcfsort::{Engine, KeyType, Options, Order, Profile, SortKey, Sorter, wgpu};
 
 /// An idle GPU lowers its clock within milliseconds; this much work brings it up again.
 const WARM_UP: Duration = Duration::from_millis(400);
 
 const AFTER_HELP: &str = "\
 In each series (size, type and pattern) every contender's result is first compared with that of \
-the CPU, byte by byte. After 0.4 s of warm-up the GPU contenders take turns, and the CPU's \
-sort_unstable follows. Times are of the sort alone, by GPU timestamps where there are any; 'wall' \
-is the whole call with transfers to and from the device. The adversary pattern takes the greatest \
-count up to each size that it exists for.
+the CPU, byte by byte. Then, after 0.4 s of warm-up, the GPU contenders take turns on keys that \
+stay on the device; after them the whole calls are timed, with transfers to and from the device, \
+and the CPU's sort_unstable. Times are of the sort alone, by GPU timestamps where there are any; \
+'wall' is the whole call. The adversary pattern takes the greatest count up to each size that it \
+exists for.
 
 --json prints one object when all is done:
   version     of wgpu-bcfsort
@@ -105,7 +106,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     let contenders = contenders(args)?;
     let mut progress = Progress::new(args.quiet);
     if !args.json {
-        for contender in contenders.iter().filter(|contender| contender.is_gpu()) {
+        for contender in contenders
+            .iter()
+            .filter(|contender| contender.sorter().is_some())
+        {
             print(&format!("{}: {}\n", contender.engine, contender.adapter))?;
         }
         print(&format!(
@@ -189,8 +193,9 @@ fn contenders(args: &Args) -> Result<Vec<Contender>, Fault> {
             Some(adapter(&args.gpu)?)
         };
         if let Some(adapter) = adapter {
+            let device = Sorter::on_adapter(&adapter, Options::default())?;
             for engine in engines {
-                contenders.push(Contender::gpu(engine, &args.gpu, &adapter)?);
+                contenders.push(Contender::beside(&device, engine, &args.gpu)?);
             }
         }
     }
@@ -220,9 +225,9 @@ impl Series<'_> {
         let (gpu, host): (Vec<_>, Vec<_>) = self
             .contenders
             .iter()
-            .partition(|contender| contender.is_gpu());
-        self.progress.show(|| format!("{what}: warming up"));
-        for contender in self.contenders {
+            .partition(|contender| contender.sorter().is_some());
+        self.progress.show(|| format!("{what}: checking"));
+        for contender in &gpu {
             keys.copy_from_slice(&input);
             contender.sort(&mut keys, Order::Ascending)?;
             let bytes = |keys| bytemuck::cast_slice::<T, u8>(keys);
@@ -233,23 +238,51 @@ impl Series<'_> {
                 )));
             }
         }
-        let started = Instant::now();
-        while !gpu.is_empty() && started.elapsed() < WARM_UP {
-            for contender in &gpu {
-                contender.sort(&mut keys, Order::Ascending)?;
-            }
-        }
 
         let mut timings: Vec<Vec<Timings>> = vec![Vec::new(); gpu.len()];
-        for round in 0..self.repeats {
-            for (contender, timings) in gpu.iter().zip(&mut timings) {
-                self.progress
-                    .show(|| format!("{what}: {} run {}", contender.engine, round + 1));
-                keys.copy_from_slice(&input);
-                timings.push(contender.sort_timed(&mut keys, Order::Ascending)?);
+        if let Some(sorter) = gpu.first().and_then(|contender| contender.sorter()) {
+            // Keys that do not fit in one buffer are timed by the whole call alone.
+            let resident = if spec.count <= sorter.max_len(T::KEY_TYPE) {
+                Some(Resident::upload(sorter, &input)?)
+            } else {
+                None
+            };
+            let mut profiles: Vec<Vec<Profile>> = vec![Vec::new(); gpu.len()];
+            if let Some(resident) = &resident {
+                self.progress.show(|| format!("{what}: warming up"));
+                let sorters: Vec<&Sorter> = gpu.iter().filter_map(|c| c.sorter()).collect();
+                let started = Instant::now();
+                while started.elapsed() < WARM_UP {
+                    for sorter in &sorters {
+                        resident.sort(sorter)?;
+                    }
+                }
+                for round in 0..self.repeats {
+                    for (sorter, profiles) in sorters.iter().zip(&mut profiles) {
+                        profiles.push(resident.sort(sorter)?);
+                    }
+                    self.progress
+                        .show(|| format!("{what}: run {} of {}", round + 1, self.repeats));
+                }
+            }
+            for round in 0..self.repeats {
+                for ((contender, profiles), timings) in
+                    gpu.iter().zip(&mut profiles).zip(&mut timings)
+                {
+                    self.progress
+                        .show(|| format!("{what}: {} whole call {}", contender.engine, round + 1));
+                    keys.copy_from_slice(&input);
+                    if resident.is_none() {
+                        timings.push(contender.sort_timed(&mut keys, Order::Ascending)?);
+                        continue;
+                    }
+                    let started = Instant::now();
+                    contender.sort(&mut keys, Order::Ascending)?;
+                    let wall = started.elapsed();
+                    timings.extend(profiles.pop().map(|p| Timings::of_gpu(p, wall)));
+                }
             }
         }
-        // The CPU apart: while it sorts, the GPU would fall asleep.
         let mut cpu_timings = Vec::new();
         for round in 0..self.repeats {
             self.progress
@@ -265,6 +298,68 @@ impl Series<'_> {
             .zip(&timings)
             .map(|(contender, timings)| row::<T>(spec, contender, timings, cpu_median))
             .collect())
+    }
+}
+
+/// A data set in a buffer, to be sorted again and again with nothing for the host to do in between:
+/// an idle GPU lowers its clock.
+struct Resident<'a> {
+    sorter: &'a Sorter,
+    input: wgpu::Buffer,
+    keys: wgpu::Buffer,
+    count: u64,
+    key: KeyType,
+}
+
+impl<'a> Resident<'a> {
+    fn upload<T: SortKey>(sorter: &'a Sorter, keys: &[T]) -> Result<Self, Fault> {
+        const PIECE: usize = 32 << 20;
+        let (device, queue) = (sorter.device(), sorter.queue());
+        let bytes: &[u8] = bytemuck::cast_slice(keys);
+        let buffer = |label, usage| {
+            device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some(label),
+                // A buffer must have a size, also one of no keys.
+                size: (bytes.len() as u64).max(8),
+                usage,
+                mapped_at_creation: false,
+            })
+        };
+        let scope = device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
+        let input = buffer(
+            "bench.input",
+            wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC,
+        );
+        let keys_buffer = buffer(
+            "bench.keys",
+            wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST,
+        );
+        if pollster::block_on(scope.pop()).is_some() {
+            return Err(Fault::Device(format!(
+                "the device has no memory for twice {} bytes: take smaller --sizes",
+                bytes.len()
+            )));
+        }
+        for (i, piece) in bytes.chunks(PIECE).enumerate() {
+            queue.write_buffer(&input, (i * PIECE) as u64, piece);
+            queue.submit([]);
+        }
+        Ok(Self {
+            sorter,
+            input,
+            keys: keys_buffer,
+            count: keys.len() as u64,
+            key: T::KEY_TYPE,
+        })
+    }
+
+    /// Puts the keys back in their first order, and sorts them with one of the device's sorters.
+    fn sort(&self, sorter: &Sorter) -> Result<Profile, Fault> {
+        let device = self.sorter.device();
+        let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        encoder.copy_buffer_to_buffer(&self.input, 0, &self.keys, 0, self.input.size());
+        self.sorter.queue().submit([encoder.finish()]);
+        Ok(sorter.sort_buffer_profiled(&self.keys, self.count, self.key, Order::Ascending)?)
     }
 }
 
@@ -287,9 +382,7 @@ fn row<T: SortKey>(
         pattern: spec.pattern.name(),
         engine: contender.engine,
         adapter: contender.adapter.clone(),
-        clock: timings
-            .first()
-            .map_or("wall clock", |timings| timings.clock),
+        clock: timings.first().map_or("wall clock", Timings::clock),
         min_s: times().min().unwrap_or_default().as_secs_f64(),
         median_s: sort.as_secs_f64(),
         max_s: times().max().unwrap_or_default().as_secs_f64(),

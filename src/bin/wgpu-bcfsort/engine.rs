@@ -30,11 +30,21 @@ impl Contender {
 
     pub(crate) fn gpu(engine: Engine, gpu: &Gpu, adapter: &wgpu::Adapter) -> Result<Self, Fault> {
         let sorter = Sorter::on_adapter(adapter, gpu.options(engine))?;
-        Ok(Self {
+        Ok(Self::new(engine, sorter))
+    }
+
+    /// Another engine on the same device.
+    pub(crate) fn beside(sorter: &Sorter, engine: Engine, gpu: &Gpu) -> Result<Self, Fault> {
+        let sorter = Sorter::new(sorter.device(), sorter.queue(), gpu.options(engine))?;
+        Ok(Self::new(engine, sorter))
+    }
+
+    fn new(engine: Engine, sorter: Sorter) -> Self {
+        Self {
             engine: engine.name(),
-            adapter: describe(&adapter.get_info()),
+            adapter: describe(&sorter.device().adapter_info()),
             sorter: Some(sorter),
-        })
+        }
     }
 
     /// Opens what was asked for.
@@ -55,8 +65,8 @@ impl Contender {
         Self::gpu(engine, gpu, &adapter(gpu)?)
     }
 
-    pub(crate) const fn is_gpu(&self) -> bool {
-        self.sorter.is_some()
+    pub(crate) const fn sorter(&self) -> Option<&Sorter> {
+        self.sorter.as_ref()
     }
 
     /// The most keys that can be sorted at once.
@@ -86,7 +96,7 @@ impl Contender {
             return Ok(Timings::of_cpu(started.elapsed()));
         };
         let profile = sorter.sort_profiled(keys, order)?;
-        Ok(Timings::of_gpu(&profile, started.elapsed()))
+        Ok(Timings::of_gpu(profile, started.elapsed()))
     }
 }
 

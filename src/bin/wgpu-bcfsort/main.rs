@@ -95,7 +95,18 @@ fn usage(error: &clap::Error) -> ExitCode {
     ExitCode::from(if error.use_stderr() { 2 } else { 0 })
 }
 
+/// Keeps Mesa's device selection, an implicit layer of every Vulkan instance on Linux, from
+/// complaining to stderr that it finds no display: a machine without one is nothing to complain of.
+/// Adapters are put in order by this program anyway.
+fn quiet_device_selection() {
+    if std::env::var_os("XDG_RUNTIME_DIR").is_none() {
+        // SAFETY: called first thing in `main`, when no other thread can read the environment.
+        unsafe { std::env::set_var("NODEVICE_SELECT", "1") };
+    }
+}
+
 fn main() -> ExitCode {
+    quiet_device_selection();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return usage(&error),

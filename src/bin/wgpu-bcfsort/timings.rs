@@ -7,91 +7,65 @@ use wgpu_bcfsort::{Clock, Profile};
 /// The times of one sort, or the sums over the sorts of several chunks.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Timings {
-    /// How the time was measured.
-    pub(crate) clock: &'static str,
     /// The sort itself, without transfers.
     pub(crate) sort: Duration,
     /// From the call to its return.
     pub(crate) wall: Duration,
-    pub(crate) upload: Duration,
-    pub(crate) download: Duration,
+    /// Time to merge chunks.
     pub(crate) merge: Duration,
-    phases: Vec<Phase>,
-}
-
-#[derive(Clone, Debug)]
-struct Phase {
-    name: &'static str,
-    rounds: u32,
-    dispatches: u32,
-    time: Duration,
+    /// What the GPU says of it.
+    profile: Option<Profile>,
 }
 
 impl Timings {
     pub(crate) fn of_cpu(time: Duration) -> Self {
         Self {
-            clock: "wall clock",
             sort: time,
             wall: time,
             ..Self::default()
         }
     }
 
-    pub(crate) fn of_gpu(profile: &Profile, wall: Duration) -> Self {
+    pub(crate) fn of_gpu(profile: Profile, wall: Duration) -> Self {
         Self {
-            clock: if matches!(profile.clock, Clock::Timestamps) {
-                "GPU timestamps"
-            } else {
-                "wall clock"
-            },
             sort: profile.total,
             wall,
-            upload: profile.upload,
-            download: profile.download,
             merge: profile.merge,
-            phases: profile
-                .phases
-                .iter()
-                .map(|phase| Phase {
-                    name: phase.phase,
-                    rounds: phase.rounds,
-                    dispatches: phase.dispatches,
-                    time: phase.time,
-                })
-                .collect(),
+            profile: Some(profile),
         }
     }
 
     /// Adds another sort's times.
     pub(crate) fn add(&mut self, other: &Self) {
-        self.clock = other.clock;
         self.sort += other.sort;
         self.wall += other.wall;
-        self.upload += other.upload;
-        self.download += other.download;
         self.merge += other.merge;
-        for phase in &other.phases {
-            match self.phases.iter_mut().find(|sum| sum.name == phase.name) {
-                Some(sum) => {
-                    sum.rounds += phase.rounds;
-                    sum.dispatches += phase.dispatches;
-                    sum.time += phase.time;
-                }
-                None => self.phases.push(phase.clone()),
-            }
+        match (&mut self.profile, &other.profile) {
+            (Some(sum), Some(profile)) => sum.add(profile),
+            (None, profile) => self.profile.clone_from(profile),
+            (Some(_), None) => {}
+        }
+    }
+
+    /// How the time was measured.
+    pub(crate) fn clock(&self) -> &'static str {
+        match &self.profile {
+            Some(profile) if profile.clock == Clock::Timestamps => "GPU timestamps",
+            _ => "wall clock",
         }
     }
 
     /// The phases and their sum.
     pub(crate) fn table(&self, keys: u64) -> String {
         let mut table = String::new();
-        if !self.phases.is_empty() {
+        let phases = self.profile.iter().flat_map(|profile| &profile.phases);
+        if phases.clone().next().is_some() {
             let _ = writeln!(
                 table,
                 "{:<24} {:>7} {:>10} {:>12} {:>8}",
                 "phase", "rounds", "dispatches", "time", "share"
             );
-            for phase in &self.phases {
+            for phase in phases {
                 let share = match self.sort.as_secs_f64() {
                     0.0 => 0.0,
                     total => 100.0 * phase.time.as_secs_f64() / total,
@@ -99,7 +73,7 @@ impl Timings {
                 let _ = writeln!(
                     table,
                     "{:<24} {:>7} {:>10} {:>12} {share:>6.1} %",
-                    phase.name,
+                    phase.phase,
                     phase.rounds,
                     phase.dispatches,
                     time(phase.time)
@@ -112,11 +86,13 @@ impl Timings {
             "sort",
             time(self.sort),
             rate(keys, self.sort),
-            self.clock
+            self.clock()
         );
+        let transfer =
+            |of: fn(&Profile) -> Duration| self.profile.as_ref().map_or(Duration::ZERO, of);
         for (what, taken) in [
-            ("upload", self.upload),
-            ("download", self.download),
+            ("upload", transfer(|profile| profile.upload)),
+            ("download", transfer(|profile| profile.download)),
             ("merge of chunks (host)", self.merge),
         ] {
             if taken > Duration::ZERO {
