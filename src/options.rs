@@ -94,7 +94,8 @@ pub struct Options {
     pub base_case: BaseCase,
     /// The paper's P: merging stops when at most P runs are left, and the keys are distributed
     /// into P buckets. 1 to 1024; 1 merges to the end. By default
-    /// [`plan::default_buckets`](crate::plan::default_buckets) of the number of keys.
+    /// [`plan::default_buckets`](crate::plan::default_buckets) of the number of keys, and on CPUs at
+    /// most [`plan::MOST_BUCKETS_ON_CPU`](crate::plan::MOST_BUCKETS_ON_CPU).
     ///
     /// Lowered, by halves, where its tables would not fit the scratch memory promised.
     pub buckets: Option<u32>,

@@ -11,7 +11,7 @@ use crate::gpu::waiting::Waiting;
 use crate::host::KWayMerge;
 use crate::plan::DeviceLimits;
 use crate::recording::Recording;
-use crate::{Error, KeyType, Options, Order, SortKey, phases};
+use crate::{Error, KeyType, Options, Order, SortKey, phases, plan};
 use std::convert::Infallible;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -226,11 +226,16 @@ impl Sorter {
                 limit_bytes,
             });
         }
+        let mut options = self.options.clone();
+        if self.device.adapter_info().device_type == wgpu::DeviceType::Cpu {
+            let buckets = plan::default_buckets(len as u32).min(plan::MOST_BUCKETS_ON_CPU);
+            options.buckets.get_or_insert(buckets);
+        }
         Ok(phases::record_sort(
             len as u32,
             key,
             order,
-            &self.options,
+            &options,
             &self.limits,
         ))
     }
