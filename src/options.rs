@@ -1,6 +1,7 @@
 //! What a caller may choose about a sort.
 
 use crate::Error;
+use crate::plan::MOST_BUCKETS;
 use std::fmt;
 use std::str::FromStr;
 
@@ -159,7 +160,7 @@ impl Options {
             }),
             _ => Ok(()),
         };
-        check("buckets", self.buckets, 1, 1024, "1 to 1024")?;
+        check("buckets", self.buckets, 1, MOST_BUCKETS, "1 to 1024")?;
         check("samples", self.samples, 1, 1024, "1 to 1024")?;
         check(
             "keys_per_dispatch",

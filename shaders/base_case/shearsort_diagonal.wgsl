@@ -39,16 +39,18 @@ fn main(
     let base = number * W * W;
     let keys_end = select(0u, params.len, number < params.end);
 
+    var r: array<Key, 32>;
     for (var j = 0u; j < W; j++) {
-        var key = LAST;
+        r[j] = decode(LAST);
         if base + cell(t, j) < keys_end {
-            key = load_key(base + cell(t, j));
+            r[j] = load_bits(base + cell(t, j));
         }
-        tile_store(matrix + cell(t, j), key);
+    }
+    for (var j = 0u; j < W; j++) {
+        tile_store(matrix + cell(t, j), encode(r[j]));
     }
     workgroupBarrier();
 
-    var r: array<Key, 32>;
     for (var sweep = 0u; sweep <= 2u * LOG2_W; sweep++) {
         // Both kinds of pass in one loop, so that the network stands in the program once.
         let diagonal = sweep % 2u == 0u;

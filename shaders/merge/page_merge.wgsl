@@ -91,12 +91,13 @@ fn find_pair(number: u32) -> Pair {
     return Pair(make_run(start, middle), make_run(middle, end));
 }
 
+// The bits of a run's key, or of padding.
 fn load_padded(run: Run, index: u32) -> Key {
-    var key = select(LAST, FIRST, index < run.start);
+    var bits = select(decode(LAST), decode(FIRST), index < run.start);
     if index >= run.start && index < run.end {
-        key = load_key(index);
+        bits = load_bits(index);
     }
-    return key;
+    return bits;
 }
 
 // Writes page `page` of the pair's output, held in r[0..16) with position j*32 + row in lane t. The
@@ -133,23 +134,22 @@ fn main(
     }
     let pair = find_pair(number);
     if pair.a.pages == 0u || pair.b.pages == 0u {
-        // A page a step, whole groups of 32 keys. All of a page is read before any is written: one
-        // key after the other would wait for memory 16 times.
-        let end = pair.b.end;
-        for (var step = 0u; step < params.steps; step++) {
-            let base = pair.a.start - pair.a.start % W + (params.done + step) * PAGE + t;
-            if base - t >= end {
-                break;
-            }
-            var page: array<Key, 16>;
-            for (var j = 0u; j < HALF; j++) {
-                if base + j * W >= pair.a.start && base + j * W < end {
-                    page[j] = source[base + j * W];
+        // Two pages at a time, whole groups of 32 keys. All of them are read before any is written:
+        // one key after the other would wait for memory each time.
+        let grid = pair.a.start - pair.a.start % W;
+        let end = min(pair.b.end, grid + (params.done + params.steps) * PAGE);
+        for (var base = grid + params.done * PAGE; base < end; base += 2u * PAGE) {
+            var keys: array<Key, 32>;
+            for (var j = 0u; j < W; j++) {
+                let index = base + j * W + t;
+                if index >= pair.a.start && index < end {
+                    keys[j] = source[index];
                 }
             }
-            for (var j = 0u; j < HALF; j++) {
-                if base + j * W >= pair.a.start && base + j * W < end {
-                    destination[base + j * W] = page[j];
+            for (var j = 0u; j < W; j++) {
+                let index = base + j * W + t;
+                if index >= pair.a.start && index < end {
+                    destination[index] = keys[j];
                 }
             }
         }
@@ -183,9 +183,9 @@ fn main(
         loaded.y &= 0x7fffffffu;
         let held = pair.a.grid + params.done * PAGE - shift;
         for (var j = 0u; j < HALF; j++) {
-            r[j] = LAST;
+            r[j] = decode(LAST);
             if held + j * W + row < pair.b.end {
-                r[j] = encode(destination[held + j * W + row]);
+                r[j] = destination[held + j * W + row];
             }
         }
         var next = pair.a;
@@ -197,6 +197,10 @@ fn main(
         for (var j = 0u; j < HALF; j++) {
             r[W - 1u - j] = load_padded(next, next.grid + (page - 1u) * PAGE + j * W + W - 1u - row);
         }
+    }
+
+    for (var j = 0u; j < W; j++) {
+        r[j] = encode(r[j]);
     }
 
     var next_page: array<Key, 16>;
@@ -253,7 +257,7 @@ fn main(
             r[j] = r[HALF + j];
         }
         for (var j = 0u; j < HALF; j++) {
-            r[W - 1u - j] = next_page[j];
+            r[W - 1u - j] = encode(next_page[j]);
         }
     }
     // The last page of the pair, or a page left for the next dispatch to take up.

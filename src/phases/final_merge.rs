@@ -20,18 +20,21 @@ pub(super) fn record(
         buckets,
         pivots,
         largest_bucket,
+        likely_bucket,
         ..
     } = distribution;
     let span = 1 << round;
     let pairs_per_bucket = runs.div_ceil(span).div_ceil(2);
     // A pair holds parts of at most 2 * span runs, and is part of a bucket.
-    let longest = (u64::from(run) * 2 * u64::from(span)).min(largest_bucket.into());
+    let runs_keys = u64::from(run) * 2 * u64::from(span);
+    let steps = |bucket: u32| most_page_merges(runs_keys.min(bucket.into()));
     let pairs = Pairs {
         phase: Phase::FinalMerge,
         round,
         count: pairs_per_bucket * buckets,
         keys: job.plan.len,
-        most_steps: most_page_merges(longest),
+        likely_steps: steps(likely_bucket),
+        most_steps: steps(largest_bucket),
         shape: vec![
             ("len", job.plan.len),
             ("run", 0),

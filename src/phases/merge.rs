@@ -1,7 +1,7 @@
 //! First merge phase: page-wise binary merges of pairs of runs (paper, section 3.2).
 
 use super::Job;
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, PAGE};
 use crate::plan::page_merges;
 use crate::recording::{Buffer, Phase, Recording, Step};
 
@@ -9,13 +9,15 @@ use crate::recording::{Buffer, Phase, Recording, Step};
 pub(super) fn record(job: &Job<'_>, recording: &mut Recording, round: u32, run: u32, from: Buffer) {
     let len = job.plan.len;
     let first_run = run.min(len);
+    // No pair is longer than the first.
+    let steps = page_merges(first_run, run.min(len - first_run)).max(1);
     let pairs = Pairs {
         phase: Phase::Merge,
         round,
         count: len.div_ceil(run).div_ceil(2),
         keys: len,
-        // No pair is longer than the first.
-        most_steps: page_merges(first_run, run.min(len - first_run)).max(1),
+        likely_steps: steps,
+        most_steps: steps,
         shape: vec![
             ("len", len),
             ("run", run),
@@ -36,7 +38,8 @@ pub(super) struct Pairs {
     pub count: u32,
     /// Keys of all pairs, about.
     pub keys: u32,
-    /// The most steps that any pair can take.
+    /// The most steps that pairs take where keys are distinct, and the most that any pair can take.
+    pub likely_steps: u32,
     pub most_steps: u32,
     /// The kernel's parameters that say where the runs are.
     pub shape: Vec<(&'static str, u32)>,
@@ -45,15 +48,22 @@ pub(super) struct Pairs {
 }
 
 impl Pairs {
-    /// Cuts the round into dispatches of at most `keys_per_dispatch` keys, and long pairs into
-    /// dispatches of at most `steps_per_dispatch` page merges that take each other up.
+    /// Cuts the round into dispatches of at most about `keys_per_dispatch` keys.
+    ///
+    /// Many short pairs are cut into groups of pairs. Few long pairs are not, since fewer still would
+    /// leave the device idle: each dispatch takes all of them some steps further.
     pub(super) fn record(&self, job: &Job<'_>, recording: &mut Recording, from: Buffer) {
         let limits = job.limits;
         let pair_keys = self.keys.div_ceil(self.count).max(1);
-        let pairs_per_dispatch = (limits.keys_per_dispatch / pair_keys).max(1);
-        let steps = limits.steps_per_dispatch().min(self.most_steps);
-        let resumed = self.most_steps > steps;
-        let progress_bytes = if resumed {
+        let of_this_length = limits.keys_per_dispatch / pair_keys;
+        let pairs = of_this_length.max(limits.fewest_pairs()).min(self.count);
+        let steps = if pairs > of_this_length {
+            (limits.keys_per_dispatch / PAGE / pairs).max(1)
+        } else {
+            limits.steps_per_dispatch()
+        };
+        let slices = self.slices(steps, limits.steps_per_dispatch());
+        let progress_bytes = if slices.len() > 1 {
             u64::from(self.count) * 8
         } else {
             8
@@ -63,9 +73,9 @@ impl Pairs {
         let separators = self
             .separators
             .unwrap_or_else(|| recording.reserve(Buffer::Separators(job.level), 4));
-        for first in (0..self.count).step_by(pairs_per_dispatch as usize) {
-            let end = self.count.min(first.saturating_add(pairs_per_dispatch));
-            for done in (0..self.most_steps).step_by(steps as usize) {
+        for first in (0..self.count).step_by(pairs as usize) {
+            let end = self.count.min(first + pairs);
+            for &(done, steps) in &slices {
                 let mut parameters = vec![
                     ("first", first),
                     ("end", end),
@@ -73,6 +83,7 @@ impl Pairs {
                     ("steps", steps),
                 ];
                 parameters.extend(&self.shape);
+                let keys = u64::from(pair_keys).min(u64::from(steps) * u64::from(PAGE));
                 recording.steps.push(Step {
                     phase: job.phase(self.phase),
                     round: self.round,
@@ -85,9 +96,27 @@ impl Pairs {
                         ("progress", progress),
                     ],
                     parameters,
-                    keys: u64::from(end - first) * u64::from(pair_keys),
+                    keys: u64::from(end - first) * keys,
                 });
             }
         }
+    }
+
+    /// Steps done and to do of each dispatch. The few pairs that go on beyond the likely end may do
+    /// so in larger strides.
+    fn slices(&self, steps: u32, most: u32) -> Vec<(u32, u32)> {
+        let mut slices = Vec::new();
+        let mut done = 0;
+        while done < self.most_steps {
+            let stride = if done < self.likely_steps {
+                steps
+            } else {
+                most
+            };
+            let stride = stride.min(most).min(self.most_steps - done);
+            slices.push((done, stride));
+            done += stride;
+        }
+        slices
     }
 }
