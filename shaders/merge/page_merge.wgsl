@@ -137,7 +137,7 @@ fn main(
         // Two pages at a time, whole groups of 32 keys. All of them are read before any is written:
         // one key after the other would wait for memory each time.
         let grid = pair.a.start - pair.a.start % W;
-        let end = min(pair.b.end, grid + (params.done + params.steps) * PAGE);
+        let end = grid + min(pair.b.end - grid, (params.done + params.steps) * PAGE);
         for (var base = grid + params.done * PAGE; base < end; base += 2u * PAGE) {
             var keys: array<Key, 32>;
             for (var j = 0u; j < W; j++) {
