@@ -30,6 +30,11 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+/// The examples of README.md, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 #[cfg(feature = "data")]
 pub mod data;
 mod error;

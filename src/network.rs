@@ -158,7 +158,7 @@ mod tests {
                     })
                     .collect();
                 for &(low, high) in last {
-                    if values[low as usize] & !values[high as usize] {
+                    if values[low as usize] && !values[high as usize] {
                         values.swap(low as usize, high as usize);
                     }
                 }

@@ -1,0 +1,33 @@
+# Everything one does with a clone. 'make' alone lists it.
+
+# No device is a failure, not a reason to sort on the CPU or to pass over a test.
+export WGPU_BCFSORT_REQUIRE_ADAPTER = 1
+# Mesa complains of each device that it lists, where no login session has set this.
+export XDG_RUNTIME_DIR ?= $(CURDIR)
+
+.PHONY: help setup demo test lint package deny
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
+
+setup: ## install lavapipe (Debian, Ubuntu) where there is no Vulkan device
+	@bash .ci/setup
+
+demo: setup ## sort real data and ten million keys on the GPU, verified and timed
+	@bash .ci/demo
+
+test: setup ## run every test; a machine without a device fails
+	cargo test --locked
+
+lint: ## formatting, clippy and the documentation, warnings denied
+	cargo fmt --check
+	cargo clippy --locked --all-targets -- -D warnings
+	cargo clippy --locked --lib --tests --no-default-features --features vulkan -- -D warnings
+	cargo clippy --locked --lib --no-default-features -- -D warnings
+	RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps
+
+package: ## build the crate as it would be published
+	cargo package --locked --allow-dirty
+
+deny: ## licences, duplicates and sources of all dependencies (needs cargo-deny)
+	cargo deny --locked check bans licenses sources

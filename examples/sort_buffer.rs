@@ -1,0 +1,102 @@
+//! Sorts keys that are in GPU memory already, as part of the caller's own command encoder: the
+//! keys never leave the device between the pass that makes them and the pass that uses them.
+//!
+//! ```text
+//! cargo run --release --example sort_buffer
+//! ```
+
+use wgpu_bcfsort::wgpu::{self, BufferUsages as Usage};
+use wgpu_bcfsort::{KeyType, Options, Order, Sorter, adapters, requirements};
+
+const LEN: u32 = 100_000;
+
+/// Stands for the caller's own work: writes keys.
+const MAKE_KEYS: &str = "
+@group(0) @binding(0) var<storage, read_write> keys: array<u32>;
+
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+    if id.x < arrayLength(&keys) {
+        keys[id.x] = id.x * 2654435761u;
+    }
+}";
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    // A device of our own, with what the sorter needs of it.
+    let adapter = adapters()
+        .into_iter()
+        .next()
+        .ok_or("no adapter that can sort")?;
+    let needs = requirements(&adapter)?;
+    let (device, queue) = pollster::block_on(adapter.request_device(&wgpu::DeviceDescriptor {
+        required_features: needs.features,
+        required_limits: needs.limits,
+        ..Default::default()
+    }))?;
+    println!("sorting on {}", adapter.get_info().name);
+
+    let size = u64::from(LEN) * 4;
+    let buffer = |label, usage| {
+        device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some(label),
+            size,
+            usage,
+            mapped_at_creation: false,
+        })
+    };
+    let keys = buffer("keys", Usage::STORAGE | Usage::COPY_SRC);
+    let readback = buffer("readback", Usage::MAP_READ | Usage::COPY_DST);
+
+    let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+        label: Some("make keys"),
+        source: wgpu::ShaderSource::Wgsl(MAKE_KEYS.into()),
+    });
+    let make_keys = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+        label: Some("make keys"),
+        layout: None,
+        module: &module,
+        entry_point: Some("main"),
+        compilation_options: wgpu::PipelineCompilationOptions::default(),
+        cache: None,
+    });
+    let bindings = device.create_bind_group(&wgpu::BindGroupDescriptor {
+        label: Some("make keys"),
+        layout: &make_keys.get_bind_group_layout(0),
+        entries: &[wgpu::BindGroupEntry {
+            binding: 0,
+            resource: keys.as_entire_binding(),
+        }],
+    });
+
+    // Once: compiles the kernels and makes scratch memory.
+    let sorter = Sorter::new(&device, &queue, Options::default())?;
+    let sort = sorter.prepare(&keys, LEN.into(), KeyType::U32, Order::Ascending)?;
+
+    // Every frame: our pass, the sort, our copy, in one submission.
+    let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+    let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+    pass.set_pipeline(&make_keys);
+    pass.set_bind_group(0, &bindings, &[]);
+    pass.dispatch_workgroups(LEN.div_ceil(64), 1, 1);
+    drop(pass);
+    sorter.record_sort(&mut encoder, &sort)?;
+    encoder.copy_buffer_to_buffer(&keys, 0, &readback, 0, size);
+    queue.submit([encoder.finish()]);
+
+    let (sender, receiver) = std::sync::mpsc::channel();
+    readback.map_async(wgpu::MapMode::Read, .., move |result| {
+        // The receiver lives as long as this function.
+        let _ = sender.send(result);
+    });
+    device.poll(wgpu::PollType::wait_indefinitely())?;
+    receiver.recv()??;
+    let view = readback.get_mapped_range(..)?;
+    let sorted: &[u32] = bytemuck::cast_slice(&view);
+    assert!(sorted.is_sorted());
+    println!(
+        "{LEN} u32 keys, from {} to {}",
+        sorted[0],
+        sorted[sorted.len() - 1]
+    );
+    Ok(())
+}
