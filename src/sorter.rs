@@ -13,7 +13,7 @@ use crate::plan::DeviceLimits;
 use crate::recording::Recording;
 use crate::{Error, KeyType, Options, Order, SortKey, phases, plan};
 use std::convert::Infallible;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 /// Sorts keys on one device. Make it once and keep it: it holds the pipelines, which are compiled
@@ -40,7 +40,7 @@ pub struct Sorter {
     queue: wgpu::Queue,
     options: Options,
     limits: DeviceLimits,
-    pipelines: Pipelines,
+    pipelines: Arc<Pipelines>,
     /// Scratch buffers of the last sort, for the next one.
     pool: Mutex<BufferSet>,
     /// The buffer of the last host slice, for the next one.
@@ -119,7 +119,7 @@ impl Sorter {
             device: device.clone(),
             queue: queue.clone(),
             options,
-            pipelines: Pipelines::default(),
+            pipelines: Arc::default(),
             pool: Mutex::default(),
             host_keys: Mutex::default(),
         })
@@ -173,6 +173,27 @@ impl Sorter {
             })
             .await?;
         Self::new(&device, &queue, options)
+    }
+
+    /// A sorter with other options on the same device, which shares the compiled kernels.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidOption`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> Result<(), wgpu_bcfsort::Error> {
+    /// use wgpu_bcfsort::{Engine, Options, Sorter};
+    /// let sorter = Sorter::open(Options::default())?;
+    /// let plain = sorter.with_options(Options::default().engine(Engine::BcfMergesort))?;
+    /// # Ok(()) }
+    /// ```
+    pub fn with_options(&self, options: Options) -> Result<Self, Error> {
+        let mut sorter = Self::new(&self.device, &self.queue, options)?;
+        sorter.pipelines = self.pipelines.clone();
+        Ok(sorter)
     }
 
     /// The device it sorts on.

@@ -1,7 +1,7 @@
 //! Waiting for the device: by blocking, or as a future.
 
 use crate::Error;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::task::{Poll, Waker};
 
 /// How a call waits for the device.
@@ -13,6 +13,9 @@ pub(crate) enum Waiting {
     /// does).
     Yield,
 }
+
+/// How long an answer may take that is known to be on its way.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
 
 struct Slot<T> {
     answer: Option<T>,
@@ -30,26 +33,28 @@ impl Waiting {
             answer: None,
             waker: None,
         }));
+        let answered = Arc::new(Condvar::new());
         let theirs = slot.clone();
+        let notify = answered.clone();
         register(Box::new(move |answer| {
             let mut slot = theirs.lock().unwrap_or_else(PoisonError::into_inner);
             slot.answer = Some(answer);
+            notify.notify_one();
             if let Some(waker) = slot.waker.take() {
                 waker.wake();
             }
         }));
         let lost = |error: &dyn std::fmt::Display| Error::DeviceLost(error.to_string());
-        let take = || {
-            slot.lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .answer
-                .take()
-        };
         if self == Self::Block {
             device
                 .poll(wgpu::PollType::wait_indefinitely())
                 .map_err(|e| lost(&e))?;
-            return take().ok_or_else(|| lost(&"it never answered"));
+            // Another thread's poll may have taken the answer, and be about to call back.
+            let slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+            let (mut slot, _) = answered
+                .wait_timeout_while(slot, PATIENCE, |slot| slot.answer.is_none())
+                .unwrap_or_else(PoisonError::into_inner);
+            return slot.answer.take().ok_or_else(|| lost(&"it never answered"));
         }
         #[cfg(not(target_arch = "wasm32"))]
         {

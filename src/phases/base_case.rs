@@ -14,7 +14,9 @@ pub(super) fn record(job: &Job<'_>, recording: &mut Recording, from: Buffer, to:
     };
     let len = job.plan.len;
     let matrices = len.div_ceil(MATRIX);
-    let per_dispatch = (job.limits.keys_per_dispatch / MATRIX).next_multiple_of(WARPS);
+    let per_dispatch = (job.limits.keys_per_dispatch / MATRIX)
+        .max(1)
+        .next_multiple_of(WARPS);
     for first in (0..matrices).step_by(per_dispatch as usize) {
         let end = matrices.min(first + per_dispatch);
         recording.steps.push(Step {

@@ -36,7 +36,8 @@ pub(super) fn record(
     // As many workgroups a part as it has chunks on average, so that most have one chunk to move,
     // and a part much larger than the others is still shared out.
     let average = job.plan.len / (runs * distribution.buckets);
-    let pieces = average.div_ceil(MATRIX).clamp(1, MOST_PIECES);
+    let most = MOST_PIECES.min(job.limits.workgroups);
+    let pieces = average.div_ceil(MATRIX).clamp(1, most);
     let runs_per_dispatch =
         (job.limits.keys_per_dispatch / run).clamp(1, job.limits.workgroups / pieces);
     for first in (0..runs).step_by(runs_per_dispatch as usize) {

@@ -38,8 +38,11 @@ impl DeviceLimits {
     #[must_use]
     pub const fn steps_per_dispatch(&self) -> u32 {
         // 2^14 of them take about 50 ms on an H200.
-        let steps = self.keys_per_dispatch / PAGE;
-        if steps < 1 << 14 { steps } else { 1 << 14 }
+        match self.keys_per_dispatch / PAGE {
+            0 => 1,
+            steps if steps < 1 << 14 => steps,
+            _ => 1 << 14,
+        }
     }
 }
 

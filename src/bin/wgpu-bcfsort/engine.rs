@@ -35,7 +35,7 @@ impl Contender {
 
     /// Another engine on the same device.
     pub(crate) fn beside(sorter: &Sorter, engine: Engine, gpu: &Gpu) -> Result<Self, Fault> {
-        let sorter = Sorter::new(sorter.device(), sorter.queue(), gpu.options(engine))?;
+        let sorter = sorter.with_options(gpu.options(engine))?;
         Ok(Self::new(engine, sorter))
     }
 

@@ -1,0 +1,143 @@
+//! One device for all tests of a process, and what they all do with it.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use wgpu_bcfsort::{Options, Order, SortKey, Sorter, adapters, requirements, sort_on_cpu};
+
+/// The device that the tests share, with a sorter for each set of options.
+pub(crate) struct Gpu {
+    pub(crate) adapter: wgpu::Adapter,
+    pub(crate) device: wgpu::Device,
+    pub(crate) queue: wgpu::Queue,
+    /// Its compiled kernels serve all the others.
+    pub(crate) first: Sorter,
+    sorters: Mutex<HashMap<Options, Arc<Sorter>>>,
+}
+
+/// The shared device, or `None`, said aloud, where there is no adapter. With
+/// `WGPU_BCFSORT_REQUIRE_ADAPTER` set, no adapter is a failure.
+pub(crate) fn gpu() -> Option<&'static Gpu> {
+    static GPU: LazyLock<Option<Gpu>> = LazyLock::new(|| {
+        let adapter = adapters().into_iter().next()?;
+        let needs = requirements(&adapter).unwrap();
+        let (device, queue) = open(&adapter, needs.limits);
+        let first = Sorter::new(&device, &queue, Options::default()).unwrap();
+        Some(Gpu {
+            first,
+            adapter,
+            device,
+            queue,
+            sorters: Mutex::default(),
+        })
+    });
+    let required = std::env::var("WGPU_BCFSORT_REQUIRE_ADAPTER").is_ok_and(|v| v != "0");
+    assert!(
+        GPU.is_some() || !required,
+        "no adapter, and one is required"
+    );
+    match &*GPU {
+        Some(gpu) => println!("on {}", gpu.adapter.get_info().name),
+        None => println!("SKIPPED: no adapter on this machine"),
+    }
+    GPU.as_ref()
+}
+
+/// Opens a device of its own.
+pub(crate) fn open(adapter: &wgpu::Adapter, limits: wgpu::Limits) -> (wgpu::Device, wgpu::Queue) {
+    pollster::block_on(adapter.request_device(&wgpu::DeviceDescriptor {
+        label: Some("tests"),
+        required_limits: limits,
+        ..Default::default()
+    }))
+    .unwrap()
+}
+
+const EVERY_USE: wgpu::BufferUsages = wgpu::BufferUsages::STORAGE
+    .union(wgpu::BufferUsages::COPY_SRC)
+    .union(wgpu::BufferUsages::COPY_DST);
+
+impl Gpu {
+    pub(crate) fn sorter(&self, options: &Options) -> Arc<Sorter> {
+        let mut sorters = self.sorters.lock().unwrap_or_else(PoisonError::into_inner);
+        sorters
+            .entry(options.clone())
+            .or_insert_with(|| Arc::new(self.first.with_options(options.clone()).unwrap()))
+            .clone()
+    }
+
+    /// A buffer that holds these words.
+    pub(crate) fn buffer(&self, words: &[u32]) -> wgpu::Buffer {
+        let buffer = self.empty_buffer(words.len() as u64 * 4);
+        self.queue
+            .write_buffer(&buffer, 0, bytemuck::cast_slice(words));
+        buffer
+    }
+
+    pub(crate) fn empty_buffer(&self, bytes: u64) -> wgpu::Buffer {
+        self.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("tests.buffer"),
+            size: bytes,
+            usage: EVERY_USE,
+            mapped_at_creation: false,
+        })
+    }
+
+    pub(crate) fn read(&self, buffer: &wgpu::Buffer) -> Vec<u32> {
+        let staging = self.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("tests.staging"),
+            size: buffer.size(),
+            usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        let mut encoder = self
+            .device
+            .create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        encoder.copy_buffer_to_buffer(buffer, 0, &staging, 0, buffer.size());
+        self.queue.submit([encoder.finish()]);
+        staging.map_async(wgpu::MapMode::Read, .., |result| result.unwrap());
+        self.device
+            .poll(wgpu::PollType::wait_indefinitely())
+            .unwrap();
+        bytemuck::pod_collect_to_vec(&staging.get_mapped_range(..).unwrap())
+    }
+}
+
+/// The keys' bits, to be compared.
+pub(crate) fn bits<T: SortKey>(keys: &[T]) -> Vec<u64> {
+    keys.iter().map(|key| key.to_bits64()).collect()
+}
+
+/// Sorts on the device and on the CPU, and compares bit for bit. `what` names the case; the input
+/// of one that fails is written to a file.
+pub(crate) fn check_sort<T: SortKey>(sorter: &Sorter, keys: &[T], order: Order, what: &str) {
+    let mut expected = keys.to_vec();
+    sort_on_cpu(&mut expected, order);
+    let mut sorted = keys.to_vec();
+    let outcome = sorter.sort(&mut sorted, order);
+    let wrong = (bits(&sorted).iter().zip(bits(&expected))).position(|(a, b)| *a != b);
+    if outcome.is_ok() && wrong.is_none() {
+        return;
+    }
+    let mut message = what.to_owned();
+    match (outcome, wrong) {
+        (Err(error), _) => write!(message, ": {error:?}").unwrap(),
+        (Ok(()), Some(i)) => {
+            write!(
+                message,
+                ": key {i} is {:?}, not {:?}",
+                sorted[i], expected[i]
+            )
+            .unwrap();
+        }
+        (Ok(()), None) => {}
+    }
+    let name: String = what
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+        .collect();
+    let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("failing-{name}.bin"));
+    std::fs::write(&file, bytemuck::cast_slice(keys)).unwrap();
+    panic!("{message}; its input is in {}", file.display());
+}

@@ -1,0 +1,588 @@
+//! What goes wrong, what callers do at the same time, and what they do again and again.
+
+use crate::device::{Gpu, check_sort, gpu, open};
+use std::sync::Arc;
+use wgpu::util::DeviceExt;
+use wgpu_bcfsort::{
+    Engine, Error, KeyType, Options, Order, PreparedSort, SortKey, Sorter, requirements,
+    sort_on_cpu,
+};
+
+/// Random keys (xorshift64*, Vigna 2016).
+fn random<T: SortKey>(count: usize, seed: u64) -> Vec<T> {
+    let mut state = seed * 2 + 1;
+    (0..count)
+        .map(|_| {
+            state ^= state >> 12;
+            state ^= state << 25;
+            state ^= state >> 27;
+            T::from_bits64(state.wrapping_mul(0x2545_f491_4f6c_dd1d))
+        })
+        .collect()
+}
+
+fn sorted(keys: &[u32]) -> Vec<u32> {
+    let mut sorted = keys.to_vec();
+    sort_on_cpu(&mut sorted, Order::Ascending);
+    sorted
+}
+
+fn default_sorter(gpu: &Gpu) -> Arc<Sorter> {
+    gpu.sorter(&Options::default())
+}
+
+/// A device of a test's own, with limits lowered by `lower`.
+fn own_device(gpu: &Gpu, lower: impl FnOnce(&mut wgpu::Limits)) -> (wgpu::Device, wgpu::Queue) {
+    let mut limits = requirements(&gpu.adapter).unwrap().limits;
+    lower(&mut limits);
+    open(&gpu.adapter, limits)
+}
+
+#[test]
+fn handles_can_be_shared_and_sent_between_threads() {
+    fn check<T: Send + Sync + 'static>() {}
+    check::<Sorter>();
+    check::<PreparedSort>();
+    check::<Error>();
+    check::<Options>();
+}
+
+#[test]
+fn options_out_of_range_are_refused_with_name_and_value() {
+    let good = Options::default();
+    for (options, name, value) in [
+        (good.clone().buckets(0), "buckets", 0),
+        (good.clone().buckets(1025), "buckets", 1025),
+        (good.clone().samples(0), "samples", 0),
+        (good.clone().samples(1025), "samples", 1025),
+        (
+            good.clone().keys_per_dispatch(1023),
+            "keys_per_dispatch",
+            1023,
+        ),
+    ] {
+        let error = options.validate().unwrap_err();
+        let named = matches!(error, Error::InvalidOption { name: n, value: v, .. } if (n, v) == (name, value));
+        assert!(named, "{error:?}");
+        let message = error.to_string();
+        assert!(
+            message.contains(name) && message.contains(&value.to_string()),
+            "{message}"
+        );
+        if let Some(gpu) = gpu() {
+            let refused = Sorter::new(&gpu.device, &gpu.queue, options).unwrap_err();
+            assert!(
+                matches!(refused, Error::InvalidOption { .. }),
+                "{refused:?}"
+            );
+        }
+    }
+    for (buckets, samples) in [(1, 1), (1024, 1024)] {
+        good.clone()
+            .buckets(buckets)
+            .samples(samples)
+            .validate()
+            .unwrap();
+    }
+}
+
+#[test]
+fn more_keys_than_a_binding_holds_are_refused_with_the_numbers() {
+    let Some(gpu) = gpu() else { return };
+    let sorter = default_sorter(gpu);
+    for key in KeyType::ALL {
+        let most = sorter.max_len(key);
+        assert!(sorter.scratch_size(most, key).is_ok());
+        let buffer = gpu.empty_buffer(64);
+        for len in [most + 1, u64::MAX] {
+            for error in [
+                sorter.scratch_size(len, key).unwrap_err(),
+                sorter
+                    .prepare(&buffer, len, key, Order::Ascending)
+                    .unwrap_err(),
+                sorter
+                    .sort_buffer(&buffer, len, key, Order::Ascending)
+                    .unwrap_err(),
+            ] {
+                let Error::TooLarge {
+                    len: named,
+                    key: of,
+                    max_len,
+                    limit_bytes,
+                    ..
+                } = error
+                else {
+                    panic!("{error:?}");
+                };
+                assert_eq!((named, of, max_len), (len, key, most));
+                assert!(limit_bytes >= most * key.bytes());
+                assert!(error.to_string().contains(&most.to_string()), "{error}");
+            }
+        }
+    }
+}
+
+#[test]
+fn scratch_memory_is_within_the_promise() {
+    let Some(gpu) = gpu() else { return };
+    let sorter = default_sorter(gpu);
+    for key in KeyType::ALL {
+        for len in [0, 1, 1024] {
+            assert_eq!(sorter.scratch_size(len, key).unwrap(), 0);
+        }
+        for len in [1025, 100_000, 1 << 20, sorter.max_len(key).min(1 << 24)] {
+            let bytes = len * key.bytes();
+            let scratch = sorter.scratch_size(len, key).unwrap();
+            assert!(scratch >= bytes, "{len} {key}");
+            assert!(scratch <= bytes + bytes / 10 + (16 << 20), "{len} {key}");
+        }
+    }
+}
+
+#[test]
+fn buffers_too_small_or_of_another_use_are_refused_with_the_numbers() {
+    let Some(gpu) = gpu() else { return };
+    let sorter = default_sorter(gpu);
+    let buffer = gpu.empty_buffer(4000);
+    let error = sorter
+        .sort_buffer(&buffer, 1001, KeyType::U32, Order::Ascending)
+        .unwrap_err();
+    let numbers = matches!(
+        error,
+        Error::BufferTooSmall {
+            len: 1001,
+            key: KeyType::U32,
+            needed: 4004,
+            actual: 4000
+        }
+    );
+    assert!(numbers, "{error:?}");
+    assert!(
+        sorter
+            .prepare(&buffer, 501, KeyType::F64, Order::Ascending)
+            .is_err()
+    );
+    assert!(
+        sorter
+            .prepare(&buffer, 500, KeyType::F64, Order::Ascending)
+            .is_ok()
+    );
+
+    let buffer = gpu.device.create_buffer(&wgpu::BufferDescriptor {
+        label: None,
+        size: 4000,
+        usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC,
+        mapped_at_creation: false,
+    });
+    let error = sorter
+        .sort_buffer(&buffer, 1000, KeyType::U32, Order::Ascending)
+        .unwrap_err();
+    let Error::BufferUsage { needed, actual } = error else {
+        panic!("{error:?}");
+    };
+    assert_eq!(needed, wgpu::BufferUsages::STORAGE);
+    assert_eq!(actual, buffer.usage());
+}
+
+/// None of these may panic, and the sorter must go on working.
+#[test]
+fn buffers_that_cannot_be_used_now_are_errors() {
+    let Some(gpu) = gpu() else { return };
+    let sorter = default_sorter(gpu);
+    let sort =
+        |buffer: &wgpu::Buffer| sorter.sort_buffer(buffer, 2000, KeyType::U32, Order::Ascending);
+
+    let mapped = gpu.device.create_buffer(&wgpu::BufferDescriptor {
+        label: None,
+        size: 8000,
+        usage: wgpu::BufferUsages::STORAGE,
+        mapped_at_creation: true,
+    });
+    let error = sort(&mapped).unwrap_err();
+    assert!(matches!(error, Error::Device(_)), "mapped: {error:?}");
+    mapped.unmap();
+    sort(&mapped).unwrap();
+
+    let destroyed = gpu.empty_buffer(8000);
+    destroyed.destroy();
+    let error = sort(&destroyed).unwrap_err();
+    assert!(matches!(error, Error::Device(_)), "destroyed: {error:?}");
+
+    let (other, _queue) = own_device(gpu, |_| {});
+    let foreign = other.create_buffer(&wgpu::BufferDescriptor {
+        label: None,
+        size: 8000,
+        usage: wgpu::BufferUsages::STORAGE,
+        mapped_at_creation: false,
+    });
+    let error = sort(&foreign).unwrap_err();
+    assert!(
+        matches!(error, Error::Device(_)),
+        "of another device: {error:?}"
+    );
+
+    check_sort(
+        &sorter,
+        &random::<u32>(5000, 1),
+        Order::Ascending,
+        "after faults",
+    );
+}
+
+#[test]
+fn a_sort_prepared_on_another_device_is_refused() {
+    let Some(gpu) = gpu() else { return };
+    let (device, queue) = own_device(gpu, |_| {});
+    let other = Sorter::new(&device, &queue, Options::default()).unwrap();
+    let buffer = gpu.empty_buffer(8000);
+    let sorter = default_sorter(gpu);
+    let sort = sorter
+        .prepare(&buffer, 2000, KeyType::U32, Order::Ascending)
+        .unwrap();
+    let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+    for error in [
+        other.record_sort(&mut encoder, &sort).unwrap_err(),
+        other.record_slice(&mut encoder, &sort, 0).unwrap_err(),
+    ] {
+        assert!(
+            matches!(error, Error::Foreign("prepared sort")),
+            "{error:?}"
+        );
+    }
+}
+
+#[test]
+fn a_device_with_too_little_workgroup_memory_is_refused_with_the_numbers() {
+    let Some(gpu) = gpu() else { return };
+    let (device, queue) = own_device(gpu, |limits| {
+        limits.max_compute_workgroup_storage_size = 8000;
+    });
+    let error = Sorter::new(&device, &queue, Options::default()).unwrap_err();
+    let Error::AdapterTooSmall {
+        limit,
+        actual,
+        needed,
+    } = error
+    else {
+        panic!("{error:?}");
+    };
+    assert_eq!(
+        (limit, actual),
+        ("max_compute_workgroup_storage_size", 8000)
+    );
+    assert!(needed > actual);
+}
+
+fn is_loss(error: &Error) -> bool {
+    matches!(error, Error::DeviceLost(_) | Error::Device(_))
+}
+
+#[test]
+fn a_device_lost_before_a_sort_is_an_error_and_leaves_the_keys_alone() {
+    let Some(gpu) = gpu() else { return };
+    let keys = random::<u32>(5000, 2);
+    for sorts_before in [0, 1] {
+        let (device, queue) = own_device(gpu, |_| {});
+        let sorter = Sorter::new(&device, &queue, Options::default()).unwrap();
+        for _ in 0..sorts_before {
+            check_sort(&sorter, &keys, Order::Ascending, "before the loss");
+        }
+        let buffer = device.create_buffer_init(&wgpu::util::BufferInitDescriptor {
+            label: None,
+            contents: bytemuck::cast_slice(&keys),
+            usage: wgpu::BufferUsages::STORAGE,
+        });
+        device.destroy();
+        for _ in 0..2 {
+            let mut lost = keys.clone();
+            let error = sorter.sort(&mut lost, Order::Ascending).unwrap_err();
+            assert!(is_loss(&error), "{error:?}");
+            assert!(lost == keys, "the slice was touched");
+            let error =
+                pollster::block_on(sorter.sort_async(&mut lost, Order::Ascending)).unwrap_err();
+            assert!(is_loss(&error), "{error:?}");
+            assert!(lost == keys, "the slice was touched");
+            let error = sorter
+                .sort_profiled(&mut lost, Order::Ascending)
+                .unwrap_err();
+            assert!(is_loss(&error), "{error:?}");
+            assert!(lost == keys, "the slice was touched");
+        }
+        let error = sorter
+            .sort_buffer(&buffer, 5000, KeyType::U32, Order::Ascending)
+            .unwrap_err();
+        assert!(is_loss(&error), "{error:?}");
+    }
+}
+
+/// However the loss falls into the sort, it is done or an error, and never half a result.
+#[test]
+fn a_device_lost_during_a_sort_leaves_the_keys_sorted_or_alone() {
+    let Some(gpu) = gpu() else { return };
+    let keys = random::<u32>(300_000, 3);
+    let expected = sorted(&keys);
+    for milliseconds in [0, 3, 10, 30, 60, 100] {
+        let (device, queue) = own_device(gpu, |_| {});
+        let sorter = Sorter::new(&device, &queue, Options::default()).unwrap();
+        let mut lost = keys.clone();
+        let outcome = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(std::time::Duration::from_millis(milliseconds));
+                device.destroy();
+            });
+            sorter.sort(&mut lost, Order::Ascending)
+        });
+        match outcome {
+            Ok(()) => assert!(lost == expected, "{milliseconds} ms: a wrong result"),
+            Err(error) => {
+                assert!(is_loss(&error), "{error:?}");
+                assert!(lost == keys, "{milliseconds} ms: the slice was touched");
+            }
+        }
+    }
+}
+
+#[test]
+fn threads_share_one_sorter() {
+    let Some(gpu) = gpu() else { return };
+    let sorter = gpu.sorter(&Options::default().buckets(8));
+    std::thread::scope(|scope| {
+        for thread in 0..4u64 {
+            let sorter = &sorter;
+            scope.spawn(move || {
+                // Short sorts wait most often for the device, each its own answer.
+                for i in 0..600 {
+                    let count = if i % 40 == 0 {
+                        20_000
+                    } else {
+                        100 + i as usize
+                    };
+                    let what = format!("thread {thread}, sort {i}");
+                    if thread % 2 == 0 {
+                        let keys = random::<u32>(count, thread * 1000 + i);
+                        check_sort(sorter, &keys, Order::Ascending, &what);
+                    } else {
+                        let keys = random::<i64>(count, thread * 1000 + i);
+                        check_sort(sorter, &keys, Order::Descending, &what);
+                    }
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn threads_with_a_sorter_each_share_one_device() {
+    let Some(gpu) = gpu() else { return };
+    std::thread::scope(|scope| {
+        for thread in 0..3 {
+            scope.spawn(move || {
+                let sorter = Sorter::new(&gpu.device, &gpu.queue, Options::default()).unwrap();
+                for i in 0..300 {
+                    let keys = random::<u32>(100 + 10 * i, thread * 1000 + i as u64);
+                    check_sort(&sorter, &keys, Order::Ascending, "a sorter a thread");
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn two_thousand_sorts_do_not_grow() {
+    let Some(_) = gpu() else { return };
+    // An instance of its own, whose objects are counted, and nobody else's.
+    let instance =
+        wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
+    let options = wgpu::RequestAdapterOptions::default();
+    let adapter = pollster::block_on(instance.request_adapter(&options)).unwrap();
+    let sorter = Sorter::on_adapter(&adapter, Options::default().buckets(4)).unwrap();
+    let objects = || {
+        sorter
+            .device()
+            .poll(wgpu::PollType::wait_indefinitely())
+            .unwrap();
+        let report = instance.generate_report().unwrap();
+        let hub = report.hub_report();
+        [
+            &hub.buffers,
+            &hub.bind_groups,
+            &hub.bind_group_layouts,
+            &hub.compute_pipelines,
+            &hub.pipeline_layouts,
+            &hub.shader_modules,
+            &hub.command_encoders,
+            &hub.command_buffers,
+            &hub.query_sets,
+        ]
+        .map(|registry| registry.num_allocated)
+    };
+    let sort = |i: u64| {
+        let keys = random::<u32>(1 + (i * 37 % 9000) as usize, i);
+        check_sort(&sorter, &keys, Order::Ascending, "one of many");
+    };
+    (0..243).for_each(sort);
+    let before = objects();
+    (243..2000).for_each(sort);
+    let after = objects();
+    for (before, after) in before.iter().zip(after) {
+        assert!(
+            after <= before + 2,
+            "objects of each kind: {before:?}, then {after:?}"
+        );
+    }
+}
+
+#[test]
+fn one_prepared_sort_is_recorded_twice_into_one_encoder() {
+    let Some(gpu) = gpu() else { return };
+    for engine in Engine::ALL {
+        let sorter = gpu.sorter(&Options::default().engine(engine).buckets(16));
+        let n = 50_000;
+        let (a, b) = (random::<u32>(n, 4), random::<u32>(n, 5));
+        let (from_a, from_b) = (gpu.buffer(&a), gpu.buffer(&b));
+        let bytes = from_a.size();
+        let (to_a, to_b) = (gpu.empty_buffer(bytes), gpu.empty_buffer(bytes));
+        // Longer than the keys: the rest must stay.
+        let keys = gpu.buffer(&vec![7; n + 100]);
+        let sort = sorter
+            .prepare(&keys, n as u64, KeyType::U32, Order::Ascending)
+            .unwrap();
+        let mut encoder = gpu
+            .device
+            .create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        for (from, to) in [(&from_a, &to_a), (&from_b, &to_b)] {
+            encoder.copy_buffer_to_buffer(from, 0, &keys, 0, bytes);
+            sorter.record_sort(&mut encoder, &sort).unwrap();
+            encoder.copy_buffer_to_buffer(&keys, 0, to, 0, bytes);
+        }
+        gpu.queue.submit([encoder.finish()]);
+        assert!(gpu.read(&to_a) == sorted(&a), "{engine}: the first");
+        assert!(gpu.read(&to_b) == sorted(&b), "{engine}: the second");
+        assert!(gpu.read(&keys)[n..] == [7; 100], "{engine}: past the keys");
+    }
+}
+
+#[test]
+fn slices_submitted_in_order_are_the_sort() {
+    let Some(gpu) = gpu() else { return };
+    let sorter = gpu.sorter(&Options::default().buckets(16).keys_per_dispatch(4096));
+    let input = random::<u32>(60_000, 6);
+    let keys = gpu.buffer(&input);
+    let sort = sorter
+        .prepare(&keys, 60_000, KeyType::U32, Order::Descending)
+        .unwrap();
+    assert!(sort.submissions() > 10, "{}", sort.submissions());
+    let encoder = || {
+        gpu.device
+            .create_command_encoder(&wgpu::CommandEncoderDescriptor::default())
+    };
+    for slice in 0..sort.submissions() {
+        let mut encoder = encoder();
+        sorter.record_slice(&mut encoder, &sort, slice).unwrap();
+        gpu.queue.submit([encoder.finish()]);
+    }
+    let mut expected = sorted(&input);
+    expected.reverse();
+    assert!(gpu.read(&keys) == expected);
+    for slice in [sort.submissions(), usize::MAX] {
+        let error = sorter
+            .record_slice(&mut encoder(), &sort, slice)
+            .unwrap_err();
+        assert!(
+            matches!(error, Error::InvalidOption { name: "slice", .. }),
+            "{error:?}"
+        );
+    }
+
+    // By default a short sort is one submission, and the shortest is none.
+    let sorter = default_sorter(gpu);
+    let short = |len| {
+        sorter
+            .prepare(&keys, len, KeyType::U32, Order::Ascending)
+            .unwrap()
+    };
+    assert_eq!(short(60_000).submissions(), 1);
+    assert!(short(60_000).recording().steps.len() > 1);
+    for len in [0, 1] {
+        let sort = short(len);
+        sorter.record_sort(&mut encoder(), &sort).unwrap();
+        assert!(sort.recording().steps.is_empty());
+    }
+}
+
+#[test]
+fn what_exceeds_the_device_is_sorted_in_chunks() {
+    let Some(gpu) = gpu() else { return };
+    let (device, queue) = own_device(gpu, |limits| {
+        limits.max_storage_buffer_binding_size = 16 << 20;
+    });
+    let sorter = Sorter::new(&device, &queue, Options::default()).unwrap();
+    assert_eq!(sorter.max_len(KeyType::U32), 4 << 20);
+    assert_eq!(sorter.max_len(KeyType::F64), 2 << 20);
+    // Three chunks, the last one short; and two.
+    check_sort(
+        &sorter,
+        &random::<u32>((8 << 20) + 77, 7),
+        Order::Ascending,
+        "three chunks",
+    );
+    check_sort(
+        &sorter,
+        &random::<f64>((2 << 20) + 1, 8),
+        Order::Descending,
+        "two chunks",
+    );
+
+    // Lost between chunks, or in one: as it was.
+    let keys = random::<u32>((4 << 20) + 1, 9);
+    let mut lost = keys.clone();
+    device.destroy();
+    assert!(is_loss(
+        &sorter.sort(&mut lost, Order::Ascending).unwrap_err()
+    ));
+    assert!(lost == keys, "the slice was touched");
+}
+
+#[test]
+fn futures_sort_too() {
+    let Some(gpu) = gpu() else { return };
+    let sorter = default_sorter(gpu);
+    for n in [0, 1, 2, 1025, 50_000] {
+        let keys = random::<i32>(n, n as u64);
+        let mut by_future = keys.clone();
+        pollster::block_on(sorter.sort_async(&mut by_future, Order::Descending)).unwrap();
+        let mut expected = keys;
+        sort_on_cpu(&mut expected, Order::Descending);
+        assert!(by_future == expected, "{n} keys");
+    }
+    let mut keys = [3.5_f64, -0.0, f64::NAN, 0.0];
+    pollster::block_on(wgpu_bcfsort::sort_async(&mut keys)).unwrap();
+    assert_eq!(
+        keys.map(f64::to_bits),
+        [-0.0, 0.0, 3.5, f64::NAN].map(f64::to_bits)
+    );
+    let mut keys = [3, -1, 2];
+    wgpu_bcfsort::sort(&mut keys).unwrap();
+    assert_eq!(keys, [-1, 2, 3]);
+}
+
+#[test]
+fn a_profile_names_every_phase_and_the_keys_are_sorted() {
+    let Some(gpu) = gpu() else { return };
+    let sorter = gpu.sorter(&Options::default().buckets(8));
+    let mut keys = random::<u32>(50_000, 10);
+    let expected = sorted(&keys);
+    let profile = sorter.sort_profiled(&mut keys, Order::Ascending).unwrap();
+    assert!(keys == expected);
+    let phases: Vec<_> = profile.phases.iter().map(|phase| phase.phase).collect();
+    let all = [
+        "base case",
+        "merge",
+        "splitters",
+        "ranks",
+        "distribution",
+        "final merge",
+    ];
+    assert_eq!(phases, all);
+    assert!(!profile.total.is_zero());
+}

@@ -1,0 +1,12 @@
+//! The sort on this machine's adapter: phase by phase, whole, and where things go wrong.
+//!
+//! Without an adapter these tests say so and pass; `WGPU_BCFSORT_REQUIRE_ADAPTER=1` makes them fail.
+
+#![cfg(feature = "data")]
+
+mod covering;
+mod device;
+mod execution;
+mod faults;
+mod phases;
+mod sorts;

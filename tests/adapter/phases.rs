@@ -1,0 +1,593 @@
+//! Each phase of the sort as it runs on this machine's adapter, stopped after every pass.
+
+use crate::device::{Gpu, gpu};
+use crate::execution::Execution;
+use wgpu_bcfsort::data::{Pattern, Spec, generate};
+use wgpu_bcfsort::kernel::{Kernel, MATRIX, PAGE};
+use wgpu_bcfsort::phases::record_sort;
+use wgpu_bcfsort::plan::{DeviceLimits, Distribution, Plan};
+use wgpu_bcfsort::recording::{Buffer, Phase, Recording, Step};
+use wgpu_bcfsort::{BaseCase, Engine, KeyType, Options, Order};
+
+const LIMITS: DeviceLimits = DeviceLimits {
+    buffer_bytes: u64::MAX,
+    workgroups: 65_535,
+    keys_per_dispatch: u32::MAX,
+};
+
+fn options(engine: Engine, buckets: u32, samples: u32) -> Options {
+    Options::default()
+        .engine(engine)
+        .buckets(buckets)
+        .samples(samples)
+}
+
+fn random(count: u64, seed: u64) -> Vec<u32> {
+    generate(&Spec::new(Pattern::Full, count).seed(seed)).unwrap()
+}
+
+/// The passes of a recording: a round of a phase each. All that sorts the samples is one.
+fn passes(recording: &Recording) -> Vec<&[Step]> {
+    let pass = |step: &Step| match step.phase {
+        Phase::Splitters => (step.phase, 0),
+        phase => (phase, step.round),
+    };
+    recording
+        .steps
+        .chunk_by(|a, b| pass(a) == pass(b))
+        .collect()
+}
+
+/// A sort of one-word keys whose every intermediate result is compared with the paper's definition.
+struct Inspection<'a> {
+    execution: Execution<'a>,
+    distribution: Option<Distribution>,
+    key: KeyType,
+    order: Order,
+    input: Vec<u32>,
+}
+
+impl Inspection<'_> {
+    /// Keys as integers whose order is the order of the sort.
+    fn encode(&self, words: &[u32]) -> Vec<u32> {
+        let map = self.key.map(self.order);
+        words
+            .iter()
+            .map(|&word| map.encode(word.into()) as u32)
+            .collect()
+    }
+
+    fn keys(&self, buffer: Buffer) -> Vec<u32> {
+        self.encode(&self.execution.read(buffer))
+    }
+
+    fn check(&self, step: &Step) {
+        let place = step.buffer("destination").or(step.buffer("keys"));
+        let run = step.parameter("run").unwrap_or(0) as usize;
+        match step.phase {
+            Phase::BaseCase => self.check_runs(place.unwrap(), MATRIX as usize),
+            Phase::Merge => self.check_runs(place.unwrap(), 2 * run),
+            Phase::Splitters => self.check_samples(),
+            Phase::Ranks if step.kernel == Kernel::RankSplitters => self.check_ranks(),
+            Phase::Ranks => self.check_separators(),
+            Phase::Distribution => self.check_parts(place.unwrap(), 1),
+            Phase::FinalMerge => self.check_parts(place.unwrap(), 2 << step.round),
+            other => panic!("phase {other}"),
+        }
+    }
+
+    /// Each run holds the same keys as that part of the input, sorted.
+    fn check_runs(&self, buffer: Buffer, run: usize) {
+        let mut expected = self.encode(&self.input);
+        expected.chunks_mut(run).for_each(<[u32]>::sort_unstable);
+        assert!(self.keys(buffer) == expected, "runs of {run}");
+    }
+
+    /// The sorted runs that are distributed.
+    fn runs(&self) -> Vec<Vec<u32>> {
+        let run = self.distribution.as_ref().unwrap().run as usize;
+        let mut runs: Vec<_> = self
+            .encode(&self.input)
+            .chunks(run)
+            .map(<[u32]>::to_vec)
+            .collect();
+        for run in &mut runs {
+            run.sort_unstable();
+        }
+        runs
+    }
+
+    fn samples(&self) -> Vec<u32> {
+        let t = self.distribution.as_ref().unwrap().samples as usize;
+        let mut samples: Vec<u32> = self
+            .runs()
+            .iter()
+            .flat_map(|run| (0..t).map(|i| run[i * run.len() / t]))
+            .collect();
+        samples.sort_unstable();
+        samples
+    }
+
+    fn check_samples(&self) {
+        assert!(self.keys(Buffer::Samples(0)) == self.samples(), "samples");
+    }
+
+    /// Where each bucket begins in each run, by a linear search.
+    fn ranks(&self) -> Vec<Vec<usize>> {
+        let d = self.distribution.as_ref().unwrap();
+        let samples = self.samples();
+        let splitters: Vec<u32> = (1..d.buckets as usize)
+            .map(|c| samples[c * samples.len() / d.buckets as usize])
+            .collect();
+        let start = |k: usize| k * d.run as usize;
+        let runs = self.runs();
+        let row = |f: &dyn Fn(&[u32]) -> usize| -> Vec<usize> {
+            let of = |(k, run): (usize, &Vec<u32>)| start(k) + f(run);
+            runs.iter().enumerate().map(of).collect()
+        };
+        let mut rows = vec![row(&|_| 0)];
+        let mut last = None;
+        for splitter in splitters {
+            let below = |run: &[u32]| run.iter().filter(|key| **key < splitter).count();
+            let upto = |run: &[u32]| run.iter().filter(|key| **key <= splitter).count();
+            if d.pivots && last == Some(splitter) {
+                rows.push(rows.last().unwrap().clone());
+            } else if d.pivots {
+                rows.push(row(&below));
+            }
+            rows.push(row(&upto));
+            last = Some(splitter);
+        }
+        rows.push(row(&<[u32]>::len));
+        rows
+    }
+
+    fn check_ranks(&self) {
+        let expected = self.ranks().concat();
+        let found = self.execution.read(Buffer::Ranks(0));
+        assert!(found.iter().map(|r| *r as usize).eq(expected), "ranks");
+    }
+
+    /// The table of separators: a row a bucket.
+    fn separators(&self) -> Vec<Vec<usize>> {
+        let d = self.distribution.as_ref().unwrap();
+        self.execution
+            .read(Buffer::Separators(0))
+            .chunks(d.runs as usize + 1)
+            .map(|row| row.iter().map(|s| *s as usize).collect())
+            .collect()
+    }
+
+    /// Parts lie bucket by bucket, in each the runs in order, as long as the ranks say.
+    fn check_separators(&self) {
+        let d = self.distribution.as_ref().unwrap();
+        let (ranks, separators) = (self.ranks(), self.separators());
+        assert_eq!(separators.len(), d.all_buckets() as usize);
+        let mut place = 0;
+        for (bucket, row) in separators.iter().enumerate() {
+            for k in 0..d.runs as usize {
+                assert_eq!(row[k], place, "bucket {bucket}, run {k}");
+                place += ranks[bucket + 1][k] - ranks[bucket][k];
+            }
+            assert_eq!(row[d.runs as usize], place, "end of bucket {bucket}");
+        }
+        assert_eq!(place, self.input.len());
+        self.check_bucket_sizes();
+    }
+
+    /// Lemma 1: N/P + N/t, where P divides the samples and t the runs. In general, a bucket holds
+    /// the keys between ceil(T/P) of the T samples, and in every run up to a sample's gap more.
+    fn check_bucket_sizes(&self) {
+        let d = self.distribution.as_ref().unwrap();
+        let gap = d.run.div_ceil(d.samples) as usize;
+        let bound = (d.total_samples().div_ceil(d.buckets) + d.runs) as usize * gap;
+        if d.pivots {
+            assert!(d.largest_bucket as usize >= bound.min(self.input.len()));
+        }
+        let mut keys = self.encode(&self.input);
+        keys.sort_unstable();
+        let distinct = keys.windows(2).all(|pair| pair[0] < pair[1]);
+        for (bucket, row) in self.separators().iter().enumerate() {
+            let size = row.last().unwrap() - row[0];
+            if d.pivots && bucket % 2 == 1 {
+                let pivots = &keys[row[0]..row[0] + size];
+                assert!(
+                    pivots.windows(2).all(|pair| pair[0] == pair[1]),
+                    "pivots of {bucket}"
+                );
+            } else if d.pivots || distinct {
+                assert!(
+                    size <= bound,
+                    "bucket {bucket} holds {size} keys, Lemma 1 {bound}"
+                );
+            }
+        }
+    }
+
+    /// In every bucket `span` parts at a time are sorted, and it holds the keys of its place in the
+    /// result: every key of a bucket precedes every key of the next.
+    fn check_parts(&self, buffer: Buffer, span: usize) {
+        let d = self.distribution.as_ref().unwrap();
+        let keys = self.keys(buffer);
+        let mut result = self.encode(&self.input);
+        result.sort_unstable();
+        for (bucket, row) in self.separators().iter().enumerate() {
+            let pivots = d.pivots && bucket % 2 == 1;
+            // Pivot buckets are not moved again, and may lie in the other buffer.
+            if pivots && buffer != Buffer::Keys {
+                continue;
+            }
+            let (start, end) = (row[0], row[d.runs as usize]);
+            let mut expected = keys[start..end].to_vec();
+            expected.sort_unstable();
+            assert!(expected == result[start..end], "keys of bucket {bucket}");
+            for first in (0..d.runs as usize).step_by(span) {
+                let last = (first + span).min(d.runs as usize);
+                let part = &keys[row[first]..row[last]];
+                assert!(part.is_sorted(), "bucket {bucket}, {span} parts");
+            }
+        }
+    }
+}
+
+/// Sorts step by step and checks what lies in the buffers after every pass.
+fn inspect(gpu: &Gpu, input: &[u32], key: KeyType, order: Order, options: &Options) {
+    inspect_with(gpu, input, key, order, options, &LIMITS);
+}
+
+fn inspect_with(
+    gpu: &Gpu,
+    input: &[u32],
+    key: KeyType,
+    order: Order,
+    options: &Options,
+    limits: &DeviceLimits,
+) {
+    let len = input.len() as u32;
+    let recording = record_sort(len, key, order, options, limits);
+    let inspection = Inspection {
+        execution: Execution::new(gpu, &recording, input),
+        distribution: Plan::new(len, key, options).distribution,
+        key,
+        order,
+        input: input.to_vec(),
+    };
+    for pass in passes(&recording) {
+        for step in pass {
+            inspection.execution.step(step);
+        }
+        inspection.check(pass.last().unwrap());
+    }
+    let mut expected = inspection.encode(input);
+    expected.sort_unstable();
+    assert!(inspection.keys(Buffer::Keys) == expected, "the result");
+}
+
+#[test]
+fn every_phase_leaves_what_the_paper_says() {
+    let Some(gpu) = gpu() else { return };
+    for engine in Engine::ALL {
+        for base_case in BaseCase::ALL {
+            for (len, buckets, samples, key, order) in [
+                (20_000, 4, 4, KeyType::U32, Order::Ascending),
+                (40_961, 16, 16, KeyType::I32, Order::Descending),
+                (70_001, 64, 5, KeyType::F32, Order::Ascending),
+                (65_535, 7, 100, KeyType::F32, Order::Descending),
+                (9 * 1024 + 1, 1024, 3, KeyType::U32, Order::Descending),
+                // 18,900 samples, which are distributed themselves.
+                (63 * 1024 + 5, 64, 300, KeyType::I32, Order::Ascending),
+            ] {
+                println!("{engine} {base_case} {len} {buckets} {samples} {key}");
+                let options = options(engine, buckets, samples).base_case(base_case);
+                inspect(gpu, &random(len, len), key, order, &options);
+            }
+        }
+    }
+}
+
+/// Inputs that no sample tells much about, and such that repeat keys.
+#[test]
+fn every_phase_holds_on_skewed_and_repeated_keys() {
+    let Some(gpu) = gpu() else { return };
+    for pattern in [
+        Pattern::ZeroOne,
+        Pattern::Constant,
+        Pattern::Maximal,
+        Pattern::FewDistinct,
+        Pattern::Zipf,
+        Pattern::Ascending,
+        Pattern::Descending,
+        Pattern::OrganPipe,
+        Pattern::Saws,
+        Pattern::Special,
+    ] {
+        for engine in Engine::ALL {
+            println!("{pattern} {engine}");
+            let input: Vec<u32> = generate(&Spec::new(pattern, 50_003)).unwrap();
+            let options = options(engine, 16, 8);
+            inspect(gpu, &input, KeyType::U32, Order::Ascending, &options);
+        }
+    }
+}
+
+/// With P dividing the samples and t the runs there is no rounding: N/P + N/t exactly.
+#[test]
+fn buckets_are_within_the_bound_of_lemma_1() {
+    let Some(gpu) = gpu() else { return };
+    let n = 1u32 << 17;
+    let runs = 16;
+    let run = n / runs;
+    let distinct = generate(&Spec::new(Pattern::Distinct, n.into())).unwrap();
+    let inputs: [(&str, Vec<u32>); 5] = [
+        ("random", distinct),
+        ("sorted", (0..n).collect()),
+        ("reversed", (0..n).rev().collect()),
+        (
+            "interleaved",
+            (0..n).map(|i| i % run * runs + i / run).collect(),
+        ),
+        // The samples of every run stand just before a crowd.
+        (
+            "crowded",
+            (0..n)
+                .map(|i| {
+                    let gap = run / 16;
+                    let (part, within) = (i % run / gap, i % gap);
+                    part * n + if within == 0 { 0 } else { 1 << 16 | i }
+                })
+                .collect(),
+        ),
+    ];
+    for (name, input) in inputs {
+        for engine in Engine::ALL {
+            println!("{name} {engine}");
+            let options = options(engine, 16, 16);
+            let plan = Plan::new(n, KeyType::U32, &options);
+            let d = plan.distribution.unwrap();
+            assert_eq!((d.runs, d.run), (runs, run));
+            let bound =
+                (d.total_samples().div_ceil(d.buckets) + d.runs) * d.run.div_ceil(d.samples);
+            assert_eq!(bound, n / 16 + n / 16, "N/P + N/t");
+            inspect(gpu, &input, KeyType::U32, Order::Ascending, &options);
+        }
+    }
+}
+
+#[test]
+fn dispatches_cut_short_and_grids_of_two_dimensions_change_nothing() {
+    let Some(gpu) = gpu() else { return };
+    for engine in Engine::ALL {
+        for (workgroups, keys_per_dispatch, len, buckets) in [
+            (33, u32::MAX, 60_007, 8),
+            (20, 5000, 60_007, 8),
+            // Long pairs: two page merges a dispatch, and sixteen of several pairs.
+            (65_535, 1024, 60_007, 8),
+            (65_535, 1 << 15, 200_003, 4),
+        ] {
+            let limits = DeviceLimits {
+                workgroups,
+                keys_per_dispatch,
+                ..LIMITS
+            };
+            let input = random(len, workgroups.into());
+            let options = options(engine, buckets, 9);
+            let (key, order) = (KeyType::U32, Order::Ascending);
+            inspect_with(gpu, &input, key, order, &options, &limits);
+        }
+    }
+}
+
+/// The paper's promise of pivot buckets: on zeros and ones nothing is left to merge.
+#[test]
+fn on_zeros_and_ones_nothing_is_merged_after_the_distribution() {
+    let Some(gpu) = gpu() else { return };
+    for (len, buckets) in [(100_003, 16), (40_000, 4), (1 << 17, 64)] {
+        let input: Vec<u32> = generate(&Spec::new(Pattern::ZeroOne, len)).unwrap();
+        let options = options(Engine::BcfMergesortPb, buckets, 32);
+        let len = len as u32;
+        let recording = record_sort(len, KeyType::U32, Order::Ascending, &options, &LIMITS);
+        let execution = Execution::new(gpu, &recording, &input);
+        let mut expected = input.clone();
+        expected.sort_unstable();
+        let (final_merge, before): (Vec<_>, Vec<_>) = recording
+            .steps
+            .iter()
+            .partition(|step| step.phase == Phase::FinalMerge);
+        assert!(!final_merge.is_empty());
+        for step in before {
+            execution.step(step);
+        }
+        assert!(
+            execution.read(Buffer::Keys) == expected,
+            "after the distribution"
+        );
+
+        let d = Plan::new(len, KeyType::U32, &options).distribution.unwrap();
+        let separators = execution.read(Buffer::Separators(0));
+        for (bucket, row) in separators.chunks(d.runs as usize + 1).enumerate() {
+            let size = row[d.runs as usize] - row[0];
+            assert!(
+                bucket % 2 == 1 || size == 0,
+                "bucket {bucket} holds {size} keys"
+            );
+        }
+        // What is not there is not moved either: the other buffer is not written.
+        let marks = vec![0xdead_beef_u32; len as usize];
+        execution.write(Buffer::Scratch, &marks);
+        for step in final_merge {
+            execution.step(step);
+        }
+        assert!(execution.read(Buffer::Scratch) == marks);
+        assert!(
+            execution.read(Buffer::Keys) == expected,
+            "after the final phase"
+        );
+    }
+}
+
+/// One page merge with everything else left out: `runs` lie between the separators in the keys, and
+/// are merged into the scratch buffer.
+fn page_merge_recording(key: KeyType, order: Order, len: u32, pairs: u32) -> Recording {
+    let mut recording = Recording::new(key, order);
+    recording.reserve(Buffer::Scratch, u64::from(len) * key.bytes());
+    recording.reserve(Buffer::Separators(0), u64::from(2 * pairs + 1) * 4);
+    recording.reserve(Buffer::Progress, u64::from(pairs) * 8);
+    recording
+}
+
+fn page_merge_step(pairs: u32, shape: &[(&'static str, u32)], done: u32, steps: u32) -> Step {
+    let mut parameters = vec![
+        ("first", 0),
+        ("end", pairs),
+        ("done", done),
+        ("steps", steps),
+    ];
+    parameters.extend(shape);
+    Step {
+        phase: Phase::Merge,
+        round: 0,
+        kernel: Kernel::PageMerge,
+        workgroups: [pairs.min(65_535), pairs.div_ceil(65_535)],
+        bindings: vec![
+            ("source", Buffer::Keys),
+            ("destination", Buffer::Scratch),
+            ("separators", Buffer::Separators(0)),
+            ("progress", Buffer::Progress),
+        ],
+        parameters,
+        keys: 0,
+    }
+}
+
+fn pages(start: u32, end: u32) -> u32 {
+    if start < end {
+        (end - start / 32 * 32).div_ceil(PAGE)
+    } else {
+        0
+    }
+}
+
+/// n0/h + n1/h - 1 page merges sort a pair, and one fewer does not. Each finishes a page.
+#[test]
+fn a_pair_is_merged_by_exactly_one_page_merge_less_than_it_has_pages() {
+    let Some(gpu) = gpu() else { return };
+    // Where A and B begin and end: aligned, ragged, off the grid of 32, very unlike.
+    for [start, middle, end] in [
+        [0u32, 4096, 8192],
+        [0, 512, 1024],
+        [0, 512, 5120],
+        [0, 6000, 6001],
+        [13, 2061, 4109],
+        [31, 32, 3000],
+        [7, 1000, 2500],
+        [100, 4444, 5555],
+    ] {
+        for skew in ["random", "A first", "B first", "equal", "interleaved"] {
+            let mut keys = random(u64::from(end) + 40, u64::from(start) + 1);
+            for (i, key) in keys.iter_mut().enumerate() {
+                let in_a = (i as u32) < middle;
+                *key = match skew {
+                    "A first" => *key >> 1 | u32::from(!in_a) << 31,
+                    "B first" => *key >> 1 | u32::from(in_a) << 31,
+                    "equal" => 5,
+                    "interleaved" => {
+                        (i as u32 - if in_a { 0 } else { middle }) * 2 + u32::from(in_a)
+                    }
+                    _ => *key,
+                };
+            }
+            let (a, b) = (
+                start as usize..middle as usize,
+                middle as usize..end as usize,
+            );
+            keys[a].sort_unstable();
+            keys[b].sort_unstable();
+            let mut expected = keys[start as usize..end as usize].to_vec();
+            expected.sort_unstable();
+
+            let recording =
+                page_merge_recording(KeyType::U32, Order::Ascending, keys.len() as u32, 1);
+            let execution = Execution::new(gpu, &recording, &keys);
+            execution.write(Buffer::Separators(0), &[start, middle, end]);
+            let marks = vec![0xdead_beef; keys.len()];
+            execution.write(Buffer::Scratch, &marks);
+            let shape = [
+                ("len", end),
+                ("run", 0),
+                ("substreams", 2),
+                ("span", 1),
+                ("pairs", 1),
+                ("bucket_step", 1),
+            ];
+            let merges = pages(start, middle) + pages(middle, end) - 1;
+            let what = format!("{skew}, {start} {middle} {end}, {merges} merges");
+            for done in 0..merges {
+                let before = execution.read(Buffer::Scratch);
+                let sorted = before[start as usize..end as usize] == expected;
+                assert!(!sorted, "{what}: sorted after {done}");
+                execution.step(&page_merge_step(1, &shape, done, 1));
+                // The pages before the one held are final.
+                let page_end = start / 32 * 32 + (done + 1) * PAGE - middle % 32;
+                let now = execution.read(Buffer::Scratch);
+                let finished = (page_end.clamp(start, end) - start) as usize;
+                assert!(
+                    now[start as usize..][..finished] == expected[..finished],
+                    "{what}: after {}",
+                    done + 1
+                );
+            }
+            let mut whole = marks;
+            whole[start as usize..end as usize].copy_from_slice(&expected);
+            assert!(execution.read(Buffer::Scratch) == whole, "{what}");
+            // More steps do nothing.
+            execution.step(&page_merge_step(1, &shape, merges, 3));
+            assert!(execution.read(Buffer::Scratch) == whole, "{what}: one more");
+        }
+    }
+}
+
+/// Pairs of pages of one dispatch: 64 MiB of keys, less than the smallest binding limit.
+const PAIRS: u32 = 1 << 14;
+
+/// The network proof on the shipped kernel: it is data-oblivious, so zeros and ones suffice.
+#[test]
+fn all_pairs_of_sorted_pages_of_zeros_and_ones_are_merged() {
+    let Some(gpu) = gpu() else { return };
+    let page = PAGE as usize;
+    let all = (PAGE + 1) * (PAGE + 1);
+    let len = PAIRS * MATRIX;
+    let recording = page_merge_recording(KeyType::U32, Order::Ascending, len, PAIRS);
+    let execution = Execution::new(gpu, &recording, &vec![0; len as usize]);
+    let shape = [
+        ("len", len),
+        ("run", PAGE),
+        ("substreams", 0),
+        ("span", 0),
+        ("pairs", 0),
+        ("bucket_step", 0),
+    ];
+    let mut keys = vec![0u32; len as usize];
+    for first in (0..all).step_by(PAIRS as usize) {
+        let pair = |i: usize| {
+            let number = first as usize + i;
+            (number / (page + 1), number % (page + 1))
+        };
+        for (i, keys) in keys.chunks_exact_mut(2 * page).enumerate() {
+            let (zeros_a, zeros_b) = pair(i);
+            keys.fill(1);
+            keys[..zeros_a.min(page)].fill(0);
+            keys[page..page + zeros_b].fill(0);
+        }
+        execution.write(Buffer::Keys, &keys);
+        execution.step(&page_merge_step(PAIRS, &shape, 0, 1));
+        let merged = execution.read(Buffer::Scratch);
+        for (i, merged) in merged.chunks_exact(2 * page).enumerate() {
+            let (zeros_a, zeros_b) = pair(i);
+            let zeros = zeros_a.min(page) + zeros_b;
+            // The first word of each part, and all of it like the first.
+            let right = merged[..zeros].iter().all(|key| *key == 0)
+                && merged[zeros..].iter().all(|key| *key == 1);
+            assert!(right, "{zeros_a} and {zeros_b} zeros");
+        }
+    }
+}

@@ -1,0 +1,412 @@
+//! Whole sorts on this machine's adapter, compared with the CPU's bit for bit.
+
+use crate::device::{bits, check_sort, gpu};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use wgpu_bcfsort::data::{Pattern, Spec, generate};
+use wgpu_bcfsort::kernel::{MATRIX, PAGE};
+use wgpu_bcfsort::{BaseCase, Engine, KeyType, Options, Order, SortKey, Sorter};
+
+fn options(engine: Engine, buckets: u32, samples: u32) -> Options {
+    Options::default()
+        .engine(engine)
+        .buckets(buckets)
+        .samples(samples)
+}
+
+/// Calls a generic function with the Rust type of a key type.
+macro_rules! with_type {
+    ($key:expr, $function:ident($($argument:expr),*)) => {
+        match $key {
+            KeyType::U32 => $function::<u32>($($argument),*),
+            KeyType::I32 => $function::<i32>($($argument),*),
+            KeyType::F32 => $function::<f32>($($argument),*),
+            KeyType::U64 => $function::<u64>($($argument),*),
+            KeyType::I64 => $function::<i64>($($argument),*),
+            KeyType::F64 => $function::<f64>($($argument),*),
+            other => panic!("key type {other}"),
+        }
+    };
+}
+
+/// A data set of any count: the patterns that exist for some counts only are filled up.
+fn data<T: SortKey>(pattern: Pattern, distinct: Option<u64>, count: u64, seed: u64) -> Vec<T> {
+    let mut spec = Spec::new(pattern, count).seed(seed);
+    spec.count = spec.fitting_count();
+    if spec.count > 0 {
+        spec.distinct = distinct.map(|distinct| distinct.min(spec.count));
+    }
+    let mut keys: Vec<T> = match spec.count {
+        0 => Vec::new(),
+        _ => generate(&spec).unwrap(),
+    };
+    let rest = count - keys.len() as u64;
+    keys.extend(generate::<T>(&Spec::new(Pattern::Random, rest).seed(seed)).unwrap());
+    keys
+}
+
+/// The sizes of old bugs and of every edge: the warp, the bank matrix, odd numbers of runs.
+const SIZES: [u64; 24] = [
+    0,
+    1,
+    2,
+    3,
+    31,
+    32,
+    33,
+    255,
+    256,
+    257,
+    1023,
+    1024,
+    1025,
+    3072,
+    3073,
+    5120,
+    7167,
+    7168,
+    9216,
+    9217,
+    32_769,
+    (1 << 16) - 1220,
+    100_000,
+    (1 << 20) + 123,
+];
+
+fn patterns() -> Vec<(Pattern, Option<u64>)> {
+    let mut patterns: Vec<_> = Pattern::ALL.into_iter().map(|p| (p, None)).collect();
+    patterns.extend([2, 4, 8, 311, 1024].map(|d| (Pattern::FewDistinct, Some(d))));
+    patterns.extend([2, 47, 2250].map(|d| (Pattern::Duplicates, Some(d))));
+    patterns
+}
+
+const BUCKETS: [Option<u32>; 8] = [
+    None,
+    Some(1),
+    Some(2),
+    Some(3),
+    Some(5),
+    Some(16),
+    Some(64),
+    Some(1024),
+];
+const SAMPLES: [Option<u32>; 4] = [None, Some(1), Some(7), Some(64)];
+/// Dispatches that a pass over the keys is cut into; 0 leaves it to the library.
+const CUTS: [u64; 3] = [0, 4, 64];
+
+/// Every pair of engine, base case, type, order, size, pattern, P, t and cut occurs in some sort.
+#[test]
+fn a_covering_set_of_sorts_equals_the_cpu() {
+    let Some(gpu) = gpu() else { return };
+    let patterns = patterns();
+    let levels = [
+        SIZES.len(),
+        patterns.len(),
+        KeyType::ALL.len(),
+        BUCKETS.len(),
+        SAMPLES.len(),
+        CUTS.len(),
+        Engine::ALL.len(),
+        BaseCase::ALL.len(),
+        2,
+    ];
+    let cases = crate::covering::pairs(&levels);
+    println!("{} sorts", cases.len());
+    for case in cases {
+        let (size, (pattern, distinct)) = (SIZES[case[0]], patterns[case[1]]);
+        let key = KeyType::ALL[case[2]];
+        let order = [Order::Ascending, Order::Descending][case[8]];
+        let mut options = Options::default()
+            .engine(Engine::ALL[case[6]])
+            .base_case(BaseCase::ALL[case[7]]);
+        // Large sorts with most buckets, or cut fine, take long and teach nothing more.
+        let most = if size > 1 << 17 { 128 } else { 1024 };
+        options.buckets = BUCKETS[case[3]].map(|buckets| buckets.min(most));
+        options.samples = SAMPLES[case[4]];
+        let cut = if size > 40_000 {
+            CUTS[case[5]].min(4)
+        } else {
+            CUTS[case[5]]
+        };
+        options.keys_per_dispatch = (cut > 0).then(|| (size / cut.max(1)).max(1024) as u32);
+        let what = format!(
+            "{size} {key} {pattern} {distinct:?} {} {} {} P={:?} t={:?} keys_per_dispatch={:?}",
+            order.name(),
+            options.engine,
+            options.base_case,
+            options.buckets,
+            options.samples,
+            options.keys_per_dispatch,
+        );
+        println!("{what}");
+        let sorter = gpu.first.with_options(options).unwrap();
+        let begin = std::time::Instant::now();
+        with_type!(
+            key,
+            sort_pattern(&sorter, pattern, distinct, size, order, &what)
+        );
+        println!("  {:.3} s", begin.elapsed().as_secs_f64());
+    }
+}
+
+fn sort_pattern<T: SortKey>(
+    sorter: &Sorter,
+    pattern: Pattern,
+    distinct: Option<u64>,
+    size: u64,
+    order: Order,
+    what: &str,
+) {
+    check_sort(
+        sorter,
+        &data::<T>(pattern, distinct, size, size + 1),
+        order,
+        what,
+    );
+}
+
+/// 2^22 + 1 keys: pytorch#183885.
+#[test]
+fn four_million_and_one_keys_equal_the_cpu() {
+    let Some(gpu) = gpu() else { return };
+    for (engine, key) in [
+        (Engine::BcfMergesortPb, KeyType::U32),
+        (Engine::BcfMergesort, KeyType::I64),
+    ] {
+        let sorter = gpu.sorter(&Options::default().engine(engine));
+        let what = format!("2^22+1 {key} {engine}");
+        with_type!(
+            key,
+            sort_pattern(
+                &sorter,
+                Pattern::Full,
+                None,
+                (1 << 22) + 1,
+                Order::Ascending,
+                &what
+            )
+        );
+    }
+}
+
+/// All ragged tails: every length from one bank matrix to two.
+#[test]
+fn every_length_from_one_tile_to_two_equals_the_cpu() {
+    let Some(gpu) = gpu() else { return };
+    for n in u64::from(MATRIX)..=u64::from(2 * MATRIX) {
+        let order = [Order::Ascending, Order::Descending][n as usize % 2];
+        let base_case = BaseCase::ALL[n as usize / 2 % 2];
+        let sorter = gpu.sorter(&Options::default().base_case(base_case));
+        for key in [
+            KeyType::ALL[n as usize % 3],
+            KeyType::ALL[3 + n as usize / 3 % 3],
+        ] {
+            let what = format!("tail {n} {key} {} {base_case}", order.name());
+            with_type!(
+                key,
+                sort_pattern(&sorter, Pattern::Full, None, n, order, &what)
+            );
+            // What pads the tail must not come out in the place of a key like it.
+            with_type!(
+                key,
+                sort_pattern(&sorter, Pattern::Maximal, None, n, order, &what)
+            );
+        }
+    }
+}
+
+#[test]
+fn lengths_around_pages_and_runs_with_few_buckets_equal_the_cpu() {
+    let Some(gpu) = gpu() else { return };
+    for pages in 4..=40usize {
+        // 33 keys below a page, up to 31 above.
+        for off in [0, 32, 33, 34, 64] {
+            let n = (pages * PAGE as usize - 33 + off) as u64;
+            let engine = Engine::ALL[pages % 2];
+            let buckets = [2, 3, 4, 8][pages / 2 % 4];
+            let sorter = gpu.sorter(&options(engine, buckets, 5));
+            let what = format!("{n} keys, {engine}, P={buckets}");
+            sort_pattern::<u32>(&sorter, Pattern::Full, None, n, Order::Ascending, &what);
+            sort_pattern::<f64>(&sorter, Pattern::Special, None, n, Order::Descending, &what);
+        }
+    }
+}
+
+#[test]
+fn maximal_keys_with_ragged_tails_do_not_mix_with_padding() {
+    let Some(gpu) = gpu() else { return };
+    for engine in Engine::ALL {
+        let sorter = gpu.sorter(&options(engine, 8, 4));
+        for n in [2u64, 33, 1025, 5000, 9217, 20_001, 40_000] {
+            for key in KeyType::ALL {
+                for order in [Order::Ascending, Order::Descending] {
+                    let what = format!("maximal {n} {key} {engine} {}", order.name());
+                    with_type!(key, sort_maximal(&sorter, n, order, &what));
+                }
+            }
+        }
+    }
+}
+
+/// The greatest keys, and a few of the least, which pad the front of a run.
+fn sort_maximal<T: SortKey>(sorter: &Sorter, n: u64, order: Order, what: &str) {
+    let mut keys = data::<T>(Pattern::Maximal, None, n, 1);
+    let least = match T::KEY_TYPE {
+        KeyType::U32 | KeyType::U64 => 0,
+        KeyType::I32 => 1 << 31,
+        KeyType::I64 => 1 << 63,
+        // The NaN with every bit set.
+        _ => u64::MAX,
+    };
+    check_sort(sorter, &keys, order, what);
+    keys.iter_mut()
+        .step_by(7)
+        .for_each(|key| *key = T::from_bits64(least));
+    check_sort(sorter, &keys, order, what);
+}
+
+/// Long pairs are merged in pieces that take each other up, at bucket starts off every grid.
+#[test]
+fn long_pairs_cut_and_resumed_equal_the_cpu() {
+    let Some(gpu) = gpu() else { return };
+    for engine in Engine::ALL {
+        // 2, 3, 5 and 8 page merges a dispatch.
+        for keys_per_dispatch in [1024, 1536, 2560, 4096] {
+            for buckets in [1, 4, 6] {
+                let options = options(engine, buckets, 3).keys_per_dispatch(keys_per_dispatch);
+                let sorter = gpu.sorter(&options);
+                for pattern in [
+                    Pattern::Full,
+                    Pattern::Ascending,
+                    Pattern::Descending,
+                    Pattern::FewDistinct,
+                    Pattern::Runs,
+                    Pattern::SawsMixed,
+                    Pattern::Maximal,
+                ] {
+                    let what = format!("{pattern} {engine} P={buckets} cut at {keys_per_dispatch}");
+                    sort_pattern::<u32>(&sorter, pattern, None, 30_011, Order::Ascending, &what);
+                    sort_pattern::<f64>(&sorter, pattern, None, 21_001, Order::Descending, &what);
+                }
+            }
+        }
+    }
+}
+
+/// Sorted input puts each bucket's keys into one or two runs; one key puts all into one bucket.
+#[test]
+fn skewed_buckets_equal_the_cpu() {
+    let Some(gpu) = gpu() else { return };
+    for engine in Engine::ALL {
+        for samples in [1, 64] {
+            let sorter = gpu.sorter(&options(engine, 64, samples));
+            let n = 200_003u32;
+            let inputs: [(&str, Vec<u32>); 6] = [
+                ("ascending", (0..n).collect()),
+                ("descending", (0..n).rev().collect()),
+                ("one key", vec![9; n as usize]),
+                (
+                    "one key but one",
+                    (0..n).map(|i| u32::from(i == n / 2)).collect(),
+                ),
+                (
+                    "one great run",
+                    (0..n)
+                        .map(|i| if i < n - 3000 { i / 50_000 } else { i })
+                        .collect(),
+                ),
+                (
+                    "interleaved",
+                    (0..n).map(|i| i % 4096 * 64 + i / 4096).collect(),
+                ),
+            ];
+            for (name, input) in inputs {
+                let what = format!("{name} {engine} t={samples}");
+                check_sort(&sorter, &input, Order::Ascending, &what);
+            }
+        }
+    }
+}
+
+#[test]
+fn nan_payloads_zeros_and_subnormals_keep_every_bit() {
+    let Some(gpu) = gpu() else { return };
+    let sorter = gpu.sorter(&options(Engine::BcfMergesortPb, 8, 8));
+    // Every payload near the ends of every class of float, both signs.
+    let classes = [
+        0u32,
+        1,
+        0x007f_fff0,
+        0x0080_0000,
+        0x3f80_0000,
+        0x7f7f_fff0,
+        0x7f80_0000,
+        0x7fbf_fff0,
+        0x7fc0_0000,
+        0x7fff_fff0,
+    ];
+    let keys: Vec<f32> = (0..40_000u32)
+        .map(|i| (classes[i as usize % classes.len()] + i / 10 % 16) | ((i / 160 % 2) << 31))
+        .map(f32::from_bits)
+        .collect();
+    let wide: Vec<f64> = keys
+        .iter()
+        .enumerate()
+        .map(|(i, key)| {
+            let high = u64::from(key.to_bits()) << 32;
+            f64::from_bits(if i % 3 == 0 { high } else { high | i as u64 })
+        })
+        .collect();
+    for order in [Order::Ascending, Order::Descending] {
+        check_sort(&sorter, &keys, order, "floats of all classes");
+        check_sort(&sorter, &wide, order, "doubles of all classes");
+    }
+    let mut sorted = keys.clone();
+    sorter.sort(&mut sorted, Order::Ascending).unwrap();
+    let count = |keys: &[f32]| {
+        bits(keys)
+            .into_iter()
+            .fold(BTreeMap::new(), |mut counts, key| {
+                *counts.entry(key).or_insert(0) += 1;
+                counts
+            })
+    };
+    assert_eq!(count(&sorted), count(&keys));
+    assert!(
+        sorted
+            .windows(2)
+            .all(|pair| pair[0].total_cmp(&pair[1]).is_le())
+    );
+}
+
+/// Sorts the keys of a type that these bits make: sorted, and a permutation, is what the CPU says.
+fn sort_bits<T: SortKey>(sorter: &Sorter, of: &[u64], order: Order) {
+    let keys: Vec<T> = of.iter().map(|&bits| T::from_bits64(bits)).collect();
+    let what = format!("property {} {}", T::KEY_TYPE, order.name());
+    check_sort(sorter, &keys, order, &what);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 80, failure_persistence: None, max_shrink_iters: 200, ..Default::default() })]
+
+    #[test]
+    fn the_output_is_a_sorted_permutation_of_the_input(
+        keys in prop_oneof![
+            prop::collection::vec(any::<u64>(), 0..3000),
+            prop::collection::vec(0u64..20, 0..20_000),
+            prop::collection::vec(prop_oneof![Just(0), Just(u64::MAX), any::<u64>()], 0..20_000),
+        ],
+        key in 0..6usize,
+        engine in 0..2usize,
+        descending in any::<bool>(),
+        options in 0..6usize,
+    ) {
+        let Some(gpu) = gpu() else { return Ok(()) };
+        let (buckets, samples, keys_per_dispatch) = [
+            (1, 1, 1 << 20), (2, 2, 1 << 20), (4, 1, 2048), (8, 64, 1 << 20), (16, 3, 3000), (1024, 2, 1 << 20),
+        ][options];
+        let options = self::options(Engine::ALL[engine], buckets, samples).keys_per_dispatch(keys_per_dispatch);
+        let order = if descending { Order::Descending } else { Order::Ascending };
+        with_type!(KeyType::ALL[key], sort_bits(&gpu.sorter(&options), &keys, order));
+    }
+}

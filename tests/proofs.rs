@@ -1,0 +1,406 @@
+//! Proofs by the 0-1 principle: the matrix kernels, as models for a matrix of any width w.
+//!
+//! Each model does what its shader does, access by access: all lanes of a step together, at the
+//! shader's addresses. A step in which two lanes meet in a bank panics, at every width. A key is a
+//! `u64` of 64 independent zeros and ones, so one run of a model tries 64 inputs: a comparator is an
+//! AND and an OR.
+//!
+//! What sorts all inputs of zeros and ones sorts all inputs (Knuth, vol. 3, section 5.3.4).
+
+use std::ops::Range;
+use wgpu_bcfsort::network::Network;
+
+/// Workgroup memory of `banks` banks, which refuses conflicts.
+struct Memory<T> {
+    banks: usize,
+    cells: Vec<T>,
+}
+
+impl<T: Copy + Default> Memory<T> {
+    fn new(banks: usize) -> Self {
+        // Room for the padded layout.
+        let cells = vec![T::default(); banks * (banks + 1)];
+        Self { banks, cells }
+    }
+
+    fn check(&self, lanes: Range<usize>, address: &dyn Fn(usize) -> usize) {
+        let mut met = vec![false; self.banks];
+        for t in lanes {
+            let bank = &mut met[address(t) % self.banks];
+            assert!(
+                !*bank,
+                "lane {t} meets another in bank {}",
+                address(t) % self.banks
+            );
+            *bank = true;
+        }
+    }
+
+    /// A load by each of `lanes`.
+    fn load(&self, lanes: Range<usize>, address: &dyn Fn(usize) -> usize) -> Vec<T> {
+        self.check(lanes.clone(), address);
+        lanes.map(|t| self.cells[address(t)]).collect()
+    }
+
+    /// A store by each of `lanes`.
+    fn store(&mut self, lanes: Range<usize>, address: &dyn Fn(usize) -> usize, keys: &[T]) {
+        self.check(lanes.clone(), address);
+        for t in lanes.clone() {
+            self.cells[address(t)] = keys[t - lanes.start];
+        }
+    }
+
+    /// 32 loads (or w) of each lane into its registers.
+    fn load_all(&self, address: &dyn Fn(usize, usize) -> usize) -> Registers<T> {
+        let w = self.banks;
+        let columns: Vec<_> = (0..w)
+            .map(|j| self.load(0..w, &|t| address(t, j)))
+            .collect();
+        (0..w)
+            .map(|t| (0..w).map(|j| columns[j][t]).collect())
+            .collect()
+    }
+
+    fn store_all(&mut self, address: &dyn Fn(usize, usize) -> usize, r: &Registers<T>) {
+        let w = self.banks;
+        for j in 0..w {
+            let keys: Vec<T> = r.iter().map(|lane| lane[j]).collect();
+            self.store(0..w, &|t| address(t, j), &keys);
+        }
+    }
+}
+
+/// r[t][j]: register j of lane t.
+type Registers<T> = Vec<Vec<T>>;
+
+fn apply(network: &Network, r: &mut Registers<u64>) {
+    for lane in r {
+        for &(low, high) in network.comparators() {
+            let (a, b) = (lane[low as usize], lane[high as usize]);
+            lane[low as usize] = a & b;
+            lane[high as usize] = a | b;
+        }
+    }
+}
+
+fn cell(w: usize, bank: usize, column: usize) -> usize {
+    column * w + bank
+}
+
+fn padded(w: usize, line: usize, position: usize) -> usize {
+    line * (w + 1) + position
+}
+
+/// `rounds` rounds of the exchange, w/2 of which transpose; half of the lanes do the last.
+fn transpose<T: Copy + Default>(memory: &mut Memory<T>, rounds: usize) {
+    let w = memory.banks;
+    for i in 1..=rounds {
+        let lanes = if i < w / 2 { 0..w } else { 0..w / 2 };
+        let upper = |t| cell(w, t, (t + i) % w);
+        let lower = |t| cell(w, (t + i) % w, t);
+        let key = memory.load(lanes.clone(), &upper);
+        let other = memory.load(lanes.clone(), &lower);
+        memory.store(lanes.clone(), &upper, &other);
+        memory.store(lanes, &lower, &key);
+    }
+}
+
+/// The keys in the order in which they are written out: rank j*w + t by lane t.
+fn shearsort_transpose(rows: &Registers<u64>, rounds: u32) -> Vec<u64> {
+    let w = rows.len();
+    let network = Network::odd_even_merge_sort(w as u32);
+    let mut memory = Memory::new(w);
+    memory.store_all(&|t, j| cell(w, t, j), rows);
+    for sweep in 0..=2 * rounds {
+        let mut r = memory.load_all(&|t, j| cell(w, t, j));
+        apply(&network, &mut r);
+        let descending = |t| sweep % 2 == 0 && sweep < 2 * rounds && t % 2 == 1;
+        memory.store_all(
+            &|t, j| cell(w, t, if descending(t) { w - 1 - j } else { j }),
+            &r,
+        );
+        transpose(&mut memory, w / 2);
+    }
+    by_rank(&memory.load_all(&|t, j| cell(w, t, j)))
+}
+
+fn shearsort_diagonal(rows: &Registers<u64>, rounds: u32) -> Vec<u64> {
+    let w = rows.len();
+    let network = Network::odd_even_merge_sort(w as u32);
+    let mut memory = Memory::new(w);
+    memory.store_all(&|t, j| cell(w, (t + j) % w, j), rows);
+    for sweep in 0..=2 * rounds {
+        let diagonal = sweep % 2 == 0;
+        let address = |t, j| cell(w, (t + j) % w, if diagonal { j } else { t });
+        let mut r = memory.load_all(&address);
+        apply(&network, &mut r);
+        if diagonal && sweep < 2 * rounds {
+            r.iter_mut()
+                .skip(1)
+                .step_by(2)
+                .for_each(|lane| lane.reverse());
+        }
+        memory.store_all(&address, &r);
+    }
+    by_rank(&memory.load_all(&|t, j| cell(w, (t + j) % w, t)))
+}
+
+fn by_rank(r: &Registers<u64>) -> Vec<u64> {
+    let w = r.len();
+    (0..w * w).map(|rank| r[rank % w][rank / w]).collect()
+}
+
+/// The parts of SHEARSORT-MERGE that may be left out, to see that it fails without.
+#[derive(Clone, Copy, PartialEq)]
+enum Merge {
+    Whole,
+    ColumnsOnly,
+    BothAscending,
+}
+
+/// Pages `a` ascending and `b` ascending, w*w keys together, merged. Lane t stands in row
+/// (t + shift) % w of the first pass, as it does where a run starts off the grid.
+fn shearsort_merge(a: &[u64], b: &[u64], w: usize, shift: usize, parts: Merge) -> Vec<u64> {
+    let network = Network::bitonic_merger(w as u32);
+    let position = |p: usize| match parts {
+        _ if p < a.len() => a[p],
+        Merge::BothAscending => b[p - a.len()],
+        _ => b[w * w - 1 - p],
+    };
+    let row = |t: usize| (t + shift) % w;
+    let mut memory = Memory::new(w);
+    let mut r: Registers<u64> = (0..w)
+        .map(|t| (0..w).map(|j| position(j * w + row(t))).collect())
+        .collect();
+    apply(&network, &mut r);
+    memory.store_all(&|t, j| padded(w, j, row(t)), &r);
+    if parts != Merge::ColumnsOnly {
+        let mut r = memory.load_all(&|t, j| padded(w, t, j));
+        apply(&network, &mut r);
+        memory.store_all(&|t, j| padded(w, t, j), &r);
+    }
+    let r = memory.load_all(&|t, j| padded(w, j, row(t)));
+    let mut sorted = vec![0; w * w];
+    for t in 0..w {
+        for j in 0..w {
+            sorted[j * w + row(t)] = r[t][j];
+        }
+    }
+    sorted
+}
+
+/// Which of the 64 inputs come out unsorted: those with a one before a zero.
+fn unsorted(keys: &[u64]) -> u64 {
+    keys.windows(2)
+        .fold(0, |bad, pair| bad | (pair[0] & !pair[1]))
+}
+
+/// Calls `try_64` with 64 inputs at a time; an input is what `fill` makes of a state. Returns how
+/// many of them it found wrong.
+fn sweep<S>(
+    states: impl Iterator<Item = S>,
+    keys: usize,
+    fill: impl Fn(&S, &mut dyn FnMut(usize)),
+    try_64: impl Fn(&[u64]) -> u64,
+) -> (u64, u64) {
+    let mut states = states.peekable();
+    let (mut tried, mut wrong) = (0, 0);
+    while states.peek().is_some() {
+        let mut words = vec![0; keys];
+        let mut used = 0u64;
+        for (bit, state) in states.by_ref().take(64).enumerate() {
+            used |= 1 << bit;
+            fill(&state, &mut |key| words[key] |= 1 << bit);
+        }
+        tried += u64::from(used.count_ones());
+        wrong += u64::from((try_64(&words) & used).count_ones());
+    }
+    (tried, wrong)
+}
+
+fn rows(words: &[u64], w: usize) -> Registers<u64> {
+    words.chunks_exact(w).map(<[u64]>::to_vec).collect()
+}
+
+type Shearsort = fn(&Registers<u64>, u32) -> Vec<u64>;
+const SHEARSORTS: [(&str, Shearsort); 2] = [
+    ("transposing", shearsort_transpose),
+    ("diagonal", shearsort_diagonal),
+];
+
+#[test]
+fn transposition_takes_half_as_many_rounds_as_lanes() {
+    for w in [2, 4, 8, 16, 32] {
+        let mut memory = Memory::new(w);
+        memory.cells[..w * w].copy_from_slice(&(0..w * w).collect::<Vec<_>>());
+        let transposed: Vec<usize> = (0..w * w).map(|i| cell(w, i / w, i % w)).collect();
+        let mut short = Memory {
+            banks: w,
+            cells: memory.cells.clone(),
+        };
+        transpose(&mut memory, w / 2);
+        assert_eq!(memory.cells[..w * w], transposed, "w = {w}");
+        transpose(&mut short, w / 2 - 1);
+        let wrong = (0..w * w)
+            .filter(|&i| short.cells[i] != transposed[i])
+            .count();
+        assert_eq!(wrong, w, "w = {w}: the paper's w/2 - 1 rounds");
+    }
+}
+
+#[test]
+fn shearsort_of_2_and_4_sorts_every_zero_one_input() {
+    for (name, sort) in SHEARSORTS {
+        for w in [2usize, 4] {
+            let fill = |value: &u64, set: &mut dyn FnMut(usize)| {
+                (0..w * w).filter(|i| value >> i & 1 == 1).for_each(set);
+            };
+            let inputs = 1 << (w * w);
+            let run = |rounds| {
+                sweep(0..inputs, w * w, fill, |words| {
+                    unsorted(&sort(&rows(words, w), rounds))
+                })
+            };
+            assert_eq!(run(w.ilog2()), (inputs, 0), "{name}, w = {w}");
+            let (_, wrong) = run(w.ilog2() - 1);
+            assert!(wrong > 0, "{name}, w = {w}, one round fewer");
+        }
+    }
+}
+
+/// Ways to choose four counts of 0..=8 in ascending order: 495.
+fn counts() -> Vec<[usize; 4]> {
+    let mut found = Vec::new();
+    for a in 0..=8 {
+        for b in a..=8 {
+            for c in b..=8 {
+                found.extend((c..=8).map(|d| [a, b, c, d]));
+            }
+        }
+    }
+    found
+}
+
+/// After the first pass a row is known by its number of ones, and the columns' contents by how many
+/// even rows and how many odd rows have each number: 495 * 495 states stand for all 2^64 inputs.
+#[test]
+fn shearsort_of_8_sorts_every_zero_one_input() {
+    let counts = counts();
+    for (name, sort) in SHEARSORTS {
+        let states = || {
+            counts
+                .iter()
+                .flat_map(|even| counts.iter().map(move |odd| (even, odd)))
+        };
+        let fill = |&(even, odd): &(&[usize; 4], &[usize; 4]), set: &mut dyn FnMut(usize)| {
+            for i in 0..4 {
+                (0..even[i]).for_each(|j| set(2 * i * 8 + j));
+                (0..odd[i]).for_each(|j| set((2 * i + 1) * 8 + j));
+            }
+        };
+        let run = |rounds| {
+            sweep(states(), 64, fill, |words| {
+                unsorted(&sort(&rows(words, 8), rounds))
+            })
+        };
+        assert_eq!(run(3), (245_025, 0), "{name}");
+        assert!(run(2).1 > 0, "{name}, one round fewer");
+    }
+}
+
+/// A generator of test inputs (xorshift64*, Vigna 2016).
+fn random(state: &mut u64) -> u64 {
+    *state ^= *state >> 12;
+    *state ^= *state << 25;
+    *state ^= *state >> 27;
+    state.wrapping_mul(0x2545_f491_4f6c_dd1d)
+}
+
+#[test]
+fn shearsort_of_32_sorts_random_inputs_and_the_tight_one() {
+    let mut state = 1;
+    // No zero but one in column 0 of each even row: every round halves them.
+    let tight: Vec<u64> = (0..1024)
+        .map(|i| if i % 64 == 0 { 0 } else { u64::MAX })
+        .collect();
+    for (name, sort) in SHEARSORTS {
+        assert_eq!(unsorted(&sort(&rows(&tight, 32), 5)), 0, "{name}");
+        assert_ne!(
+            unsorted(&sort(&rows(&tight, 32), 4)),
+            0,
+            "{name}, one round fewer"
+        );
+        for _ in 0..100 {
+            // A third of the inputs have few ones, a third as many ones as zeros, a third few zeros.
+            let words: Vec<u64> = (0..1024)
+                .map(|_| {
+                    let [a, b, c, d] = [(); 4].map(|()| random(&mut state));
+                    let (few, many) = (a & b & c & d, a | b | c | d);
+                    (few << 42) | (a & 0x1f_ffff << 21) | (many & 0x1f_ffff)
+                })
+                .collect();
+            assert_eq!(unsorted(&sort(&rows(&words, 32), 5)), 0, "{name}");
+        }
+    }
+}
+
+/// Every pair of sorted pages of zeros and ones: how many were tried, and come out wrong.
+fn merge_all(w: usize, lengths: Range<usize>, shift: usize, parts: Merge) -> (u64, u64) {
+    let (mut tried, mut wrong) = (0, 0);
+    for len in lengths {
+        let states = (0..=len).flat_map(|a| (0..=w * w - len).map(move |b| (a, b)));
+        let (now, bad) = sweep(
+            states,
+            w * w,
+            |&(a, b), set| {
+                (len - a..len).for_each(&mut *set);
+                (w * w - b..w * w).for_each(set);
+            },
+            |words| {
+                let (a, b) = words.split_at(len);
+                unsorted(&shearsort_merge(a, b, w, shift, parts))
+            },
+        );
+        tried += now;
+        wrong += bad;
+    }
+    (tried, wrong)
+}
+
+#[test]
+fn shearsort_merge_merges_all_pages_at_all_splits() {
+    for w in [2usize, 4, 8] {
+        for shift in 0..w {
+            let (tried, wrong) = merge_all(w, 0..w * w + 1, shift, Merge::Whole);
+            let pairs = (0..=w * w)
+                .map(|a| (a + 1) * (w * w - a + 1))
+                .sum::<usize>();
+            assert_eq!((tried, wrong), (pairs as u64, 0), "w = {w}, shift {shift}");
+        }
+    }
+}
+
+#[test]
+fn shearsort_merge_of_32_merges_all_pages() {
+    for shift in [0, 13] {
+        let counted = merge_all(32, 512..513, shift, Merge::Whole);
+        assert_eq!(counted, (513 * 513, 0), "shift {shift}");
+    }
+}
+
+#[test]
+fn shearsort_merge_needs_both_passes_and_one_page_reversed() {
+    for w in [4, 8, 32] {
+        let half = w * w / 2;
+        for parts in [Merge::ColumnsOnly, Merge::BothAscending] {
+            assert!(merge_all(w, half..half + 1, 0, parts).1 > 0, "w = {w}");
+        }
+    }
+}
+
+#[test]
+#[should_panic(expected = "meets another in bank")]
+fn a_bank_conflict_is_found() {
+    // The unpadded matrix, one lane a line.
+    Memory::<u64>::new(32).load_all(&|t, j| t * 32 + j);
+}

@@ -1,0 +1,625 @@
+//! That what is recorded is the paper's sort: its phases, rounds, runs, buckets and page merges.
+//!
+//! Nothing here needs a GPU: a sort is a list of dispatches before it is anything else.
+
+use proptest::prelude::*;
+use wgpu_bcfsort::kernel::{Kernel, MATRIX, PAGE};
+use wgpu_bcfsort::phases::record_sort;
+use wgpu_bcfsort::plan::{self, DeviceLimits, Plan};
+use wgpu_bcfsort::recording::{Buffer, Phase, Recording, Step};
+use wgpu_bcfsort::{BaseCase, Engine, KeyType, Options, Order};
+
+const LIMITS: DeviceLimits = DeviceLimits {
+    buffer_bytes: u64::MAX,
+    workgroups: 65_535,
+    keys_per_dispatch: u32::MAX,
+};
+
+fn options(engine: Engine, buckets: u32, samples: u32) -> Options {
+    Options::default()
+        .engine(engine)
+        .buckets(buckets)
+        .samples(samples)
+}
+
+fn record(len: u32, options: &Options) -> Recording {
+    record_sort(len, KeyType::U32, Order::Ascending, options, &LIMITS)
+}
+
+fn parameter(step: &Step, name: &str) -> u32 {
+    step.parameter(name)
+        .unwrap_or_else(|| panic!("{} has no parameter {name}", step.kernel.name()))
+}
+
+/// Where a step reads and writes keys.
+fn places(step: &Step) -> Option<(Buffer, Buffer)> {
+    match step.buffer("keys") {
+        Some(both) => Some((both, both)),
+        None => Some((step.buffer("source")?, step.buffer("destination")?)),
+    }
+}
+
+/// The steps of one pass over the keys: a round of a phase, however many dispatches it is cut into.
+fn passes(recording: &Recording) -> Vec<Vec<&Step>> {
+    let mut passes: Vec<Vec<&Step>> = Vec::new();
+    for step in &recording.steps {
+        let pass = |s: &Step| (s.phase, s.round, s.kernel, places(s));
+        match passes.last_mut() {
+            Some(last) if pass(last[0]) == pass(step) => last.push(step),
+            _ => passes.push(vec![step]),
+        }
+    }
+    passes
+}
+
+/// The passes by name, e.g. `merge 0 page_merge`, without those that sort the samples.
+fn outline(recording: &Recording) -> Vec<String> {
+    passes(recording)
+        .iter()
+        .map(|pass| {
+            let name = pass[0].kernel.name().split('.').nth(1).unwrap_or_default();
+            let keys =
+                places(pass[0]).map_or(String::new(), |(from, to)| format!(" {from} > {to}"));
+            format!("{} {} {name}{keys}", pass[0].phase, pass[0].round)
+        })
+        .collect()
+}
+
+#[test]
+fn a_whole_sort_is_recorded_as_the_paper_has_it() {
+    // 20 runs, P = 4: merged to 10, 5, 3 runs, distributed, and two more rounds for 3 runs.
+    for engine in Engine::ALL {
+        let recording = record(20_000, &options(engine, 4, 4));
+        assert_eq!(
+            outline(&recording),
+            [
+                "base case 0 shearsort_diagonal keys > keys",
+                "merge 0 page_merge keys > scratch",
+                "merge 1 page_merge scratch > keys",
+                "merge 2 page_merge keys > scratch",
+                "splitters 0 sample_runs",
+                "splitters 0 shearsort_diagonal samples.0 > samples.0",
+                "ranks 0 rank_splitters",
+                "ranks 1 bucket_offsets",
+                "distribution 0 distribute scratch > keys",
+                "final merge 0 page_merge keys > scratch",
+                "final merge 1 page_merge scratch > keys",
+            ],
+            "{engine}"
+        );
+    }
+}
+
+#[test]
+fn an_odd_number_of_moves_begins_in_the_scratch_buffer() {
+    // 3 runs: two merges; 5 runs: three. One bucket: no distribution.
+    assert_eq!(
+        outline(&record(3000, &options(Engine::BcfMergesort, 1, 1))),
+        [
+            "base case 0 shearsort_diagonal keys > keys",
+            "merge 0 page_merge keys > scratch",
+            "merge 1 page_merge scratch > keys"
+        ]
+    );
+    assert_eq!(
+        outline(&record(
+            5000,
+            &options(Engine::BcfMergesort, 1, 1).base_case(BaseCase::Transpose)
+        )),
+        [
+            "base case 0 shearsort_transpose keys > scratch",
+            "merge 0 page_merge scratch > keys",
+            "merge 1 page_merge keys > scratch",
+            "merge 2 page_merge scratch > keys"
+        ]
+    );
+}
+
+#[test]
+fn short_sorts_take_no_more_than_they_need() {
+    for len in [0, 1] {
+        assert_eq!(record(len, &Options::default()).steps, []);
+    }
+    for len in [2, 31, 1023, 1024] {
+        let recording = record(len, &Options::default());
+        assert_eq!(
+            outline(&recording),
+            ["base case 0 shearsort_diagonal keys > keys"]
+        );
+        assert_eq!(recording.scratch_bytes(), 0);
+    }
+    assert_eq!(record(1025, &Options::default()).steps.len(), 2);
+}
+
+/// Pivot buckets are finished by the distribution, so it must write where the result ends.
+#[test]
+fn with_pivot_buckets_the_distribution_writes_where_the_result_ends() {
+    for runs in 1..=70 {
+        for buckets in [2, 3, 4, 7, 16, 64] {
+            let recording = record(runs * MATRIX, &options(Engine::BcfMergesortPb, buckets, 3));
+            let passes = passes(&recording);
+            let distribution = passes.iter().find(|p| p[0].phase == Phase::Distribution);
+            if let Some(distribution) = distribution {
+                assert_eq!(distribution[0].buffer("destination"), Some(Buffer::Keys));
+            }
+        }
+    }
+    // 7 runs would take three rounds, 4 take two.
+    let recording = record(7 * MATRIX, &options(Engine::BcfMergesortPb, 8, 3));
+    assert!(outline(&recording).contains(&"merge 0 page_merge keys > scratch".to_owned()));
+    let recording = record(7 * MATRIX, &options(Engine::BcfMergesort, 8, 3));
+    assert!(
+        !outline(&recording)
+            .iter()
+            .any(|pass| pass.starts_with("merge"))
+    );
+}
+
+#[test]
+fn the_first_merge_phase_halves_the_runs_until_at_most_p_are_left() {
+    for (len, buckets, rounds, runs) in [
+        (1 << 20, 64, 4, 64),
+        (1 << 20, 100, 4, 64),
+        (1 << 20, 1024, 0, 1024),
+        (1 << 20, 1, 10, 1),
+        (200 * MATRIX, 128, 1, 100),
+        (200 * MATRIX - 1, 50, 2, 50),
+        (200 * MATRIX + 1, 50, 3, 26),
+        (9 * MATRIX, 8, 1, 5),
+    ] {
+        let recording = record(len, &options(Engine::BcfMergesort, buckets, 4));
+        let merges: Vec<_> = passes(&recording)
+            .into_iter()
+            .filter(|p| p[0].phase == Phase::Merge)
+            .collect();
+        assert_eq!(merges.len(), rounds, "{len} keys, P = {buckets}");
+        for (round, pass) in merges.iter().enumerate() {
+            let run = MATRIX << round;
+            assert_eq!(parameter(pass[0], "run"), run);
+            assert_eq!(parameter(pass[0], "len"), len);
+            assert_eq!(parameter(pass[0], "substreams"), 0);
+            assert_eq!(parameter(pass[0], "end"), len.div_ceil(run).div_ceil(2));
+        }
+        let ranks = recording
+            .steps
+            .iter()
+            .find(|s| s.kernel == Kernel::RankSplitters);
+        assert_eq!(ranks.map_or(1, |step| parameter(step, "runs")), runs);
+    }
+}
+
+#[test]
+fn the_distribution_has_p_buckets_or_2p_minus_1() {
+    for (engine, all) in [(Engine::BcfMergesort, 16), (Engine::BcfMergesortPb, 31)] {
+        let recording = record(1 << 20, &options(engine, 16, 8));
+        let step = |kernel| recording.steps.iter().find(|s| s.kernel == kernel).unwrap();
+        let samples = step(Kernel::SampleRuns);
+        assert_eq!(parameter(samples, "run"), 1 << 16);
+        assert_eq!(parameter(samples, "samples"), 8);
+        assert_eq!(parameter(samples, "total"), 16 * 8);
+        let ranks = step(Kernel::RankSplitters);
+        assert_eq!(parameter(ranks, "buckets"), 16);
+        assert_eq!(parameter(ranks, "samples"), 128);
+        assert_eq!(parameter(ranks, "pivots"), u32::from(all == 31));
+        assert_eq!(recording.buffers[&Buffer::Ranks(0)], (all + 1) * 16 * 4);
+        assert_eq!(
+            parameter(step(Kernel::BucketOffsets), "buckets"),
+            all as u32
+        );
+        assert_eq!(recording.buffers[&Buffer::Separators(0)], all * 17 * 4);
+        assert_eq!(u64::from(step(Kernel::Distribute).workgroups[1]), all);
+
+        // log2(16) rounds, each with as many pairs in every bucket, and none in pivot buckets.
+        let rounds: Vec<_> = passes(&recording)
+            .into_iter()
+            .filter(|p| p[0].phase == Phase::FinalMerge)
+            .collect();
+        assert_eq!(rounds.len(), 4);
+        for (round, pass) in rounds.iter().enumerate() {
+            assert_eq!(parameter(pass[0], "substreams"), 16);
+            assert_eq!(parameter(pass[0], "span"), 1 << round);
+            assert_eq!(parameter(pass[0], "pairs"), 8 >> round);
+            assert_eq!(
+                parameter(pass[0], "bucket_step"),
+                if all == 31 { 2 } else { 1 }
+            );
+            assert_eq!(parameter(pass.last().unwrap(), "end"), 16 * (8 >> round));
+        }
+    }
+}
+
+/// Samples beyond 1024 are merged, and beyond 2^15 distributed, by the same phases.
+#[test]
+fn the_samples_are_sorted_by_the_same_sort() {
+    let recording = record(1 << 20, &options(Engine::BcfMergesortPb, 256, 512));
+    let samples = 256 * 512;
+    let inner = record(samples, &Options::default().engine(Engine::BcfMergesortPb));
+    assert!(inner.steps.iter().any(|s| s.kernel == Kernel::Distribute));
+    let kernels = |steps: &[Step]| {
+        steps
+            .iter()
+            .map(|s| (s.kernel, s.parameters.clone()))
+            .collect::<Vec<_>>()
+    };
+    let begin = recording
+        .steps
+        .iter()
+        .position(|s| s.kernel == Kernel::SampleRuns)
+        .unwrap();
+    let end = recording
+        .steps
+        .iter()
+        .position(|s| s.phase == Phase::Ranks)
+        .unwrap();
+    let within = &recording.steps[begin + 1..end];
+    assert!(within.iter().all(|s| s.phase == Phase::Splitters));
+    // The base case of the outer sort's samples works in place, of the inner sort's where it must.
+    assert_eq!(kernels(&within[1..]), kernels(&inner.steps[1..]));
+    // On its own buffers, and its result is what the ranks are found from.
+    assert_eq!(
+        recording.steps[end].buffer("sampled"),
+        Some(Buffer::Samples(0))
+    );
+    let last = places(within.last().unwrap()).unwrap();
+    assert_eq!(last, (Buffer::SamplesScratch(0), Buffer::Samples(0)));
+    assert!(recording.buffers.contains_key(&Buffer::Ranks(1)));
+    assert_eq!(
+        recording.buffers[&Buffer::Samples(0)],
+        u64::from(samples) * 4
+    );
+}
+
+/// Lemma 2: one pass for the base case, log(n / M P) of binary merges, one for the distribution,
+/// log(P) of the final phase.
+#[test]
+fn the_passes_over_the_keys_are_those_of_lemma_2() {
+    for engine in Engine::ALL {
+        for (log_n, log_p) in [(20, 4), (20, 6), (22, 8), (26, 2), (26, 8)] {
+            let options = options(engine, 1 << log_p, 16);
+            let expected = 1 + (log_n - 10 - log_p) + 1 + log_p;
+            let plan = Plan::new(1 << log_n, KeyType::U32, &options);
+            assert_eq!(plan.passes(), expected);
+            let recording = record(1 << log_n, &options);
+            let of_keys = |pass: &&Vec<&Step>| {
+                places(pass[0]).is_some_and(|(from, _)| from <= Buffer::Scratch)
+            };
+            assert_eq!(
+                passes(&recording).iter().filter(of_keys).count(),
+                expected as usize
+            );
+        }
+    }
+}
+
+/// n0/h + n1/h - 1 page merges of h = 512 keys, all in sequence.
+#[test]
+fn a_pair_takes_one_page_merge_less_than_it_has_pages() {
+    for (a, b) in [(512, 512), (1024, 1024), (4096, 512), (512 * 7, 512 * 9)] {
+        assert_eq!(plan::page_merges(a, b), a / PAGE + b / PAGE - 1);
+    }
+    assert_eq!(plan::page_merges(1, 1), 1);
+    assert_eq!(plan::page_merges(513, 1), 2);
+    assert_eq!(plan::page_merges(0, 700), 0);
+
+    // Two page merges a dispatch: as many dispatches as that takes, each beginning where the one
+    // before ended.
+    let limits = DeviceLimits {
+        keys_per_dispatch: 2 * PAGE,
+        ..LIMITS
+    };
+    let options = options(Engine::BcfMergesort, 1, 1);
+    for runs in [2u32, 4, 8, 64] {
+        let recording = record_sort(
+            runs * MATRIX,
+            KeyType::U32,
+            Order::Ascending,
+            &options,
+            &limits,
+        );
+        let passes = passes(&recording);
+        let last = passes.last().unwrap();
+        let run = parameter(last[0], "run");
+        assert_eq!(run, runs * MATRIX / 2);
+        let merges = run / PAGE + run / PAGE - 1;
+        assert_eq!(last.len() as u32, merges.div_ceil(2));
+        let mut done = 0;
+        for step in last {
+            assert!(parameter(step, "steps") <= 2);
+            assert_eq!(parameter(step, "done"), done);
+            done += parameter(step, "steps");
+        }
+        assert_eq!(done, merges);
+    }
+}
+
+/// In the final phase runs start anywhere: pages lie on a grid of 32 keys, and the ends take more.
+#[test]
+fn no_pair_takes_more_steps_than_are_recorded() {
+    let pages = |start: u32, end: u32| {
+        if start < end {
+            (end - start / 32 * 32).div_ceil(PAGE)
+        } else {
+            0
+        }
+    };
+    for len in (1..40)
+        .chain(500..560)
+        .chain(1020..1070)
+        .chain([2047, 2048, 2049, 5000])
+    {
+        let most = plan::most_page_merges(len.into());
+        let mut worst = 0;
+        for start in 0..32 {
+            for middle in start..=start + len {
+                let (a, b) = (pages(start, middle), pages(middle, start + len));
+                let steps = if a == 0 || b == 0 {
+                    // Copied, a page a step.
+                    a + b
+                } else {
+                    a + b - 1
+                };
+                worst = worst.max(steps);
+            }
+        }
+        assert!(worst <= most, "{len} keys: {worst} steps, {most} recorded");
+        assert!(
+            most <= worst + 1,
+            "{len} keys: {worst} steps, {most} recorded"
+        );
+    }
+}
+
+#[test]
+fn more_workgroups_than_a_dimension_holds_make_a_second_one() {
+    let recording = record(1 << 27, &options(Engine::BcfMergesort, 1024, 4));
+    let base_case = &recording.steps[0];
+    assert_eq!(parameter(base_case, "end"), 1 << 17);
+    assert_eq!(base_case.workgroups, [65_535, 3]);
+    for step in &recording.steps {
+        assert!(
+            step.workgroups
+                .iter()
+                .all(|&count| (1..=65_535).contains(&count)),
+            "{step:?}"
+        );
+    }
+    let exact = record(65_535 * MATRIX, &Options::default());
+    assert_eq!(exact.steps[0].workgroups, [65_535, 1]);
+    let beyond = record(65_535 * MATRIX + 1, &Options::default());
+    assert_eq!(beyond.steps[0].workgroups, [65_535, 2]);
+}
+
+/// The items of a pass, each of which must be in one dispatch, or in a chain of them.
+fn check_items(pass: &[&Step], limits: &DeviceLimits, len: u32) {
+    let first = pass[0];
+    let workgroups = |step: &Step| u64::from(step.workgroups[0]) * u64::from(step.workgroups[1]);
+    for step in pass {
+        assert!(step.workgroups[0] <= limits.workgroups);
+    }
+    match first.kernel {
+        Kernel::ShearsortDiagonal { .. } | Kernel::ShearsortTranspose { .. } => {
+            let mut next = 0;
+            for step in pass {
+                let (from, to) = (parameter(step, "first"), parameter(step, "end"));
+                assert_eq!(from, next);
+                assert!(workgroups(step) >= u64::from(to - from));
+                assert!(
+                    u64::from(to - from) * u64::from(MATRIX) <= u64::from(limits.keys_per_dispatch)
+                );
+                next = to;
+            }
+            assert_eq!(next, parameter(first, "len").div_ceil(MATRIX));
+        }
+        Kernel::PageMerge => {
+            let most = (limits.keys_per_dispatch / PAGE).min(1 << 14);
+            let (mut pairs, mut done, mut chain) = ((0, 0), 0, None);
+            for step in pass {
+                let range = (parameter(step, "first"), parameter(step, "end"));
+                if range != pairs {
+                    // Pairs follow pairs, and their chains are equally long.
+                    if pairs.1 > 0 {
+                        assert_eq!(*chain.get_or_insert(done), done);
+                    }
+                    assert_eq!(range.0, pairs.1);
+                    assert!(range.0 < range.1);
+                    (pairs, done) = (range, 0);
+                }
+                assert_eq!(parameter(step, "done"), done);
+                assert!((1..=most).contains(&parameter(step, "steps")));
+                done += parameter(step, "steps");
+                assert!(workgroups(step) >= u64::from(range.1 - range.0));
+            }
+            assert_eq!(chain.unwrap_or(done), done);
+            let substreams = parameter(first, "substreams");
+            if substreams == 0 {
+                let run = parameter(first, "run");
+                let len = parameter(first, "len");
+                assert_eq!(pairs.1, len.div_ceil(run).div_ceil(2));
+                // Of the first pair, which is the longest; a lone run is copied.
+                let merges = plan::page_merges(run.min(len), run.min(len - run.min(len)));
+                assert_eq!(done, merges.max(1));
+            } else {
+                let span = parameter(first, "span");
+                assert_eq!(parameter(first, "pairs"), substreams.div_ceil(2 * span));
+                assert_eq!(pairs.1 % parameter(first, "pairs"), 0);
+            }
+        }
+        Kernel::Distribute => {
+            let runs = parameter(first, "runs");
+            let mut next = 0;
+            for step in pass {
+                assert_eq!(parameter(step, "first"), next);
+                next += step.workgroups[0] / step.parameter("pieces").unwrap_or(1);
+            }
+            assert_eq!(next, runs);
+            assert!(runs <= len.div_ceil(MATRIX));
+        }
+        _ => assert_eq!(pass.len(), 1),
+    }
+}
+
+/// What must hold for every sort there is.
+fn check(len: u32, key: KeyType, options: &Options, limits: &DeviceLimits) {
+    let recording = record_sort(len, key, Order::Ascending, options, limits);
+    let plan = Plan::new(len, key, options);
+    let bytes = u64::from(len) * key.bytes();
+    let promised = bytes + bytes / 10 + (16 << 20);
+    let scratch = recording.scratch_bytes();
+    assert!(
+        scratch <= promised,
+        "{scratch} bytes of scratch, {promised} promised: {:?}",
+        recording.buffers
+    );
+
+    // Keys move to and fro, each pass from where the one before left them, and end in their buffer.
+    let mut place = Buffer::Keys;
+    let mut moves = 0;
+    for pass in passes(&recording) {
+        check_items(&pass, limits, len);
+        for step in &pass {
+            // One buffer in two roles of a dispatch is refused by wgpu.
+            for (i, a) in step.bindings.iter().enumerate() {
+                assert!(
+                    step.bindings[i + 1..].iter().all(|b| a.1 != b.1),
+                    "{step:?}"
+                );
+            }
+            for (_, buffer) in &step.bindings {
+                assert!(*buffer == Buffer::Keys || recording.buffers.contains_key(buffer));
+            }
+        }
+        match places(pass[0]) {
+            Some((from, to)) if from <= Buffer::Scratch => {
+                assert_eq!(from, place);
+                place = to;
+                moves += 1;
+            }
+            _ => {}
+        }
+        if matches!(pass[0].kernel, Kernel::SampleRuns | Kernel::RankSplitters)
+            && !matches!(
+                pass[0].buffer("source"),
+                Some(Buffer::Samples(_) | Buffer::SamplesScratch(_))
+            )
+        {
+            assert_eq!(pass[0].buffer("source"), Some(place));
+        }
+    }
+    assert_eq!(place, Buffer::Keys);
+    assert_eq!(moves, if len < 2 { 0 } else { plan.passes() });
+    let rounds = plan.merge_rounds.len() as u32;
+    let left = rounds_left(len, rounds);
+    match &plan.distribution {
+        None => assert!(left <= 1),
+        Some(d) => {
+            assert_eq!(d.runs, left);
+            assert!(d.runs <= d.buckets);
+            assert_eq!(d.final_rounds(), d.runs.next_power_of_two().ilog2());
+            assert!(d.buckets <= options.buckets.unwrap_or(1024));
+        }
+    }
+}
+
+fn rounds_left(len: u32, rounds: u32) -> u32 {
+    (0..rounds).fold(len.div_ceil(MATRIX), |runs, _| runs.div_ceil(2))
+}
+
+fn any_options() -> impl Strategy<Value = Options> {
+    let buckets = prop_oneof![
+        Just(None),
+        (0u32..=10).prop_map(|p| Some(1 << p)),
+        (1u32..=1024).prop_map(Some)
+    ];
+    let samples = prop_oneof![Just(None), (1u32..=1024).prop_map(Some), Just(Some(1024))];
+    (0..2usize, 0..2usize, buckets, samples).prop_map(|(engine, base_case, buckets, samples)| {
+        let mut options = Options::default()
+            .engine(Engine::ALL[engine])
+            .base_case(BaseCase::ALL[base_case]);
+        options.buckets = buckets;
+        options.samples = samples;
+        options
+    })
+}
+
+/// Lengths of every magnitude up to the greatest.
+fn any_len() -> impl Strategy<Value = u32> {
+    let most = u32::MAX - 2 * MATRIX + 1;
+    prop_oneof![
+        (0u32..32, any::<u32>()).prop_map(move |(shift, len)| (len >> shift).min(most)),
+        (0..MATRIX * 4).prop_map(move |below| most - below),
+        (1u32..1 << 14, 0u32..3).prop_map(|(runs, off)| (runs * MATRIX).saturating_sub(1) + off),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn every_sort_is_well_recorded_and_within_the_scratch_memory_promised(
+        len in any_len(), key in 0..6usize, options in any_options(), cut in 0u32..8,
+    ) {
+        // Cut into pieces, but not so fine that the recording fills the memory.
+        let keys_per_dispatch = (len >> cut).max(MATRIX).max(1 << 22);
+        let limits = DeviceLimits {
+            keys_per_dispatch: if len > 1 << 27 { u32::MAX } else { keys_per_dispatch },
+            ..LIMITS
+        };
+        check(len, KeyType::ALL[key], &options, &limits);
+    }
+
+    #[test]
+    fn every_sort_cut_fine_is_well_recorded(
+        len in 0u32..300_000, key in 0..6usize, options in any_options(),
+        keys_per_dispatch in prop_oneof![1024u32..5000, 1024u32..100_000],
+        workgroups in 16u32..2000,
+    ) {
+        check(len, KeyType::ALL[key], &options, &DeviceLimits { keys_per_dispatch, workgroups, ..LIMITS });
+    }
+}
+
+/// The corners of the scratch memory: every P and t there is a power of two, around lengths where
+/// the tables weigh most.
+#[test]
+fn scratch_memory_stays_within_the_promise_in_the_corners() {
+    for engine in Engine::ALL {
+        for log_p in 0..=10 {
+            for samples in [1, 2, 16, 128, 500, 600, 700, 800, 1024] {
+                for len in [
+                    1025,
+                    32_769,
+                    1 << 20,
+                    (1 << 20) + 1,
+                    1 << 24,
+                    u32::MAX - 2047,
+                ] {
+                    for key in [KeyType::U32, KeyType::F64] {
+                        let limits = DeviceLimits {
+                            keys_per_dispatch: if len < 1 << 24 { 1 << 16 } else { u32::MAX },
+                            ..LIMITS
+                        };
+                        check(len, key, &options(engine, 1 << log_p, samples), &limits);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Which P is best is a matter of measurement; that it is used, and grows with n, is not.
+#[test]
+fn without_options_p_and_t_follow_from_the_number_of_keys() {
+    let lens: Vec<u32> = (0..32).map(|log_n| 1 << log_n).chain([u32::MAX]).collect();
+    let buckets: Vec<u32> = lens.iter().map(|&len| plan::default_buckets(len)).collect();
+    assert!(buckets.is_sorted());
+    assert!(buckets.iter().all(|p| p.is_power_of_two() && *p <= 1024));
+    for (&len, &buckets) in lens[..26].iter().zip(&buckets) {
+        let plan = Plan::new(len, KeyType::U32, &Options::default());
+        let Some(distribution) = plan.distribution else {
+            assert!(buckets == 1 || len <= MATRIX * 2, "{len} keys");
+            continue;
+        };
+        assert_eq!(distribution.buckets, buckets);
+        assert_eq!(distribution.samples, plan::default_samples(buckets));
+        assert!(distribution.pivots);
+    }
+}
