@@ -85,6 +85,14 @@ pub enum Error {
         /// What wgpu says.
         message: String,
     },
+    /// The host has not enough memory to merge chunks.
+    #[error("out of memory: {bytes} bytes could not be had to merge chunks ({message})")]
+    OutOfHostMemory {
+        /// Bytes asked for.
+        bytes: u64,
+        /// What the allocator says.
+        message: String,
+    },
     /// The device was lost, before or during the sort.
     #[error("the device was lost: {0}")]
     DeviceLost(String),

@@ -40,6 +40,8 @@ pub struct Sorter {
     queue: wgpu::Queue,
     options: Options,
     limits: DeviceLimits,
+    /// Shared by the sorters that [`with_options`](Self::with_options) makes, and by no others: it
+    /// tells what was prepared for this device.
     pipelines: Arc<Pipelines>,
     /// Scratch buffers of the last sort, for the next one.
     pool: Mutex<BufferSet>,
@@ -53,7 +55,7 @@ pub struct Sorter {
 /// of times, also twice in one submission. Made by [`Sorter::prepare`].
 pub struct PreparedSort {
     prepared: Prepared,
-    device: wgpu::Device,
+    pipelines: Arc<Pipelines>,
     recording: Recording,
     /// Kept alive for the bind groups' sake, and given back to the pool by the sorter's own calls.
     buffers: BufferSet,
@@ -216,7 +218,9 @@ impl Sorter {
     }
 
     /// Bytes of scratch memory that a sort of `len` keys takes: at most 1.1 times the keys' bytes
-    /// and 16 MiB. None up to 1024 keys.
+    /// and 16 MiB. None up to 1024 keys. (The parameters of the dispatches, 256 bytes each, come on
+    /// top: a page or two, unless [`keys_per_dispatch`](Options::keys_per_dispatch) cuts the sort
+    /// very fine.)
     ///
     /// # Errors
     ///
@@ -267,7 +271,8 @@ impl Sorter {
     /// # Errors
     ///
     /// [`Error::TooLarge`], [`Error::BufferTooSmall`], [`Error::BufferUsage`] (the buffer needs
-    /// `STORAGE`), [`Error::OutOfMemory`], [`Error::Device`] for a buffer of another device.
+    /// `STORAGE`), [`Error::OutOfMemory`], [`Error::Device`] for a buffer of another device of the
+    /// same [`wgpu::Instance`]. (wgpu cannot tell a buffer of another instance.)
     pub fn prepare(
         &self,
         buffer: &wgpu::Buffer,
@@ -318,7 +323,7 @@ impl Sorter {
         )?;
         Ok(PreparedSort {
             prepared,
-            device: self.device.clone(),
+            pipelines: self.pipelines.clone(),
             recording,
             buffers,
         })
@@ -329,11 +334,12 @@ impl Sorter {
     ///
     /// The whole sort runs in the submission that the caller makes. A driver's watchdog ends
     /// submissions of some seconds: where [`PreparedSort::submissions`] is more than 1, consider
-    /// [`record_slice`](Self::record_slice).
+    /// [`record_slice`](Self::record_slice). By default that is beyond 2^23 keys on a GPU.
     ///
     /// # Errors
     ///
-    /// [`Error::Foreign`] if the sort was prepared on another device.
+    /// [`Error::Foreign`] if the sort was prepared by another sorter, unless one is the other's
+    /// [`with_options`](Self::with_options).
     ///
     /// # Examples
     ///
@@ -369,7 +375,7 @@ impl Sorter {
     ///
     /// # Errors
     ///
-    /// [`Error::Foreign`] if the sort was prepared on another device; [`Error::InvalidOption`] if
+    /// [`Error::Foreign`] if the sort was prepared by another sorter; [`Error::InvalidOption`] if
     /// there is no such slice.
     pub fn record_slice(
         &self,
@@ -377,7 +383,7 @@ impl Sorter {
         sort: &PreparedSort,
         slice: usize,
     ) -> Result<(), Error> {
-        if sort.device != self.device {
+        if !Arc::ptr_eq(&sort.pipelines, &self.pipelines) {
             return Err(Error::Foreign("prepared sort"));
         }
         if slice >= sort.submissions() {
@@ -535,7 +541,14 @@ impl Sorter {
             }
         }
         // The chunks' results stay apart until all is well, so that an error changes nothing.
-        let mut sorted: Vec<T> = keys.to_vec();
+        let mut sorted: Vec<T> = Vec::new();
+        sorted
+            .try_reserve_exact(keys.len())
+            .map_err(|error| Error::OutOfHostMemory {
+                bytes: size_of_val(keys) as u64,
+                message: error.to_string(),
+            })?;
+        sorted.extend_from_slice(keys);
         let mut start = 0;
         let mut runs = Vec::new();
         while start < keys.len() {
@@ -588,9 +601,10 @@ impl Sorter {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
-        let buffer = match pooled {
-            Some(buffer) if buffer.size() >= bytes => buffer,
-            _ => scoped(&self.device, bytes, || {
+        // One too small is let go before a larger one is made.
+        let buffer = match pooled.filter(|buffer| buffer.size() >= bytes) {
+            Some(buffer) => buffer,
+            None => scoped(&self.device, bytes, || {
                 use wgpu::BufferUsages as Usage;
                 self.device.create_buffer(&wgpu::BufferDescriptor {
                     label: Some("bcfsort.keys"),

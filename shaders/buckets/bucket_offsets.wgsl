@@ -26,8 +26,8 @@ const LANES: u32 = 256u;
 // Two halves, read and written in turns.
 var<workgroup> sums: array<u32, 2u * LANES>;
 
-// The sum of `value` over the lanes up to this one. Ends with a barrier: sums[LANES - 1] holds the
-// sum over all lanes until the next call.
+// The sum of `value` over the lanes up to this one. Ends with a barrier: sums[2 * LANES - 1] holds
+// the sum over all lanes until the next call.
 fn inclusive_sum(value: u32, lane: u32) -> u32 {
     var sum = value;
     var half = LANES;
@@ -62,7 +62,7 @@ fn main(
     for (var k = lane; k < params.runs; k += LANES) {
         before += ranks[row + k] - k * params.run;
     }
-    let unused = inclusive_sum(before, lane);
+    _ = inclusive_sum(before, lane);
     var offset = sums[2u * LANES - 1u];
     workgroupBarrier();
 

@@ -137,6 +137,9 @@ fn main(
         // Two pages at a time, whole groups of 32 keys. All of them are read before any is written:
         // one key after the other would wait for memory each time.
         let grid = pair.a.start - pair.a.start % W;
+        if params.done * PAGE >= pair.b.end - grid {
+            return;
+        }
         let end = grid + min(pair.b.end - grid, (params.done + params.steps) * PAGE);
         for (var base = grid + params.done * PAGE; base < end; base += 2u * PAGE) {
             var keys: array<Key, 32>;

@@ -41,14 +41,24 @@ pub(super) fn parse<T: SortKey>(text: &[u8]) -> Option<T> {
         KeyType::I64 => text.parse::<i64>().ok()?.to_bits64(),
         KeyType::F32 => match nan(text, T::KEY_TYPE) {
             Some(bits) => bits,
-            None => text.parse::<f32>().ok()?.to_bits64(),
+            None => (text.parse().ok())
+                .filter(|key: &f32| key.is_finite() || is_infinity(text))?
+                .to_bits64(),
         },
         KeyType::F64 => match nan(text, T::KEY_TYPE) {
             Some(bits) => bits,
-            None => text.parse::<f64>().ok()?.to_bits64(),
+            None => (text.parse().ok())
+                .filter(|key: &f64| key.is_finite() || is_infinity(text))?
+                .to_bits64(),
         },
     };
     Some(T::from_bits64(bits))
+}
+
+/// Whether an infinity is written as one: a number too great for the type reads as one, too, and
+/// must not be taken for it.
+fn is_infinity(text: &str) -> bool {
+    text.contains(['i', 'I'])
 }
 
 /// The bits of a written `NaN`. Rust promises no bits for the ones that its own parser makes.
@@ -89,7 +99,14 @@ pub(super) fn hint(text: &[u8], key: KeyType) -> String {
         KeyType::I32 => (i64::from(i32::MIN), i32::MAX as u64),
         KeyType::U64 => (0, u64::MAX),
         KeyType::I64 => (i64::MIN, i64::MAX as u64),
-        KeyType::F32 | KeyType::F64 => return String::new(),
+        KeyType::F32 | KeyType::F64 => {
+            let number = str::from_utf8(text).is_ok_and(|text| text.parse::<f64>().is_ok());
+            return if number {
+                format!(": too great for {key}")
+            } else {
+                String::new()
+            };
+        }
     };
     if integer {
         format!(": {key} is {low} to {high}")
@@ -223,6 +240,8 @@ mod tests {
         );
         assert!(hint(b"1.5", KeyType::I32).contains("-t f32"));
         assert!(hint(b"\0\x01", KeyType::I32).contains("-f raw"));
+        assert!(hint(b"1e400", KeyType::F64).contains("too great"));
+        assert_eq!(hint(b"abc", KeyType::F64), "");
         assert_eq!(hint(b"abc", KeyType::I32), "");
         assert_eq!(hint(b"-", KeyType::I32), "");
     }

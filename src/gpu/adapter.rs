@@ -2,6 +2,7 @@
 
 use crate::plan::DeviceLimits;
 use crate::{Error, Options};
+use std::sync::LazyLock;
 
 /// What to ask of an adapter, so that its device can sort.
 ///
@@ -104,10 +105,17 @@ pub fn adapters() -> Vec<wgpu::Adapter> {
     pollster::block_on(adapters_async())
 }
 
+/// One instance for every adapter that this crate opens: wgpu can tell the devices of one instance
+/// apart, and mistakes an object of another instance for one of its own.
+fn instance() -> &'static wgpu::Instance {
+    static INSTANCE: LazyLock<wgpu::Instance> = LazyLock::new(|| {
+        wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env())
+    });
+    &INSTANCE
+}
+
 pub(crate) async fn adapters_async() -> Vec<wgpu::Adapter> {
-    let instance =
-        wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
-    let mut adapters = instance.enumerate_adapters(wgpu::Backends::all()).await;
+    let mut adapters = instance().enumerate_adapters(wgpu::Backends::all()).await;
     adapters.retain(|adapter| match requirements(adapter) {
         Ok(_) => true,
         Err(error) => {

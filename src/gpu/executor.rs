@@ -30,9 +30,10 @@ pub(crate) fn make_buffers(
 ) -> Result<BufferSet, Error> {
     let mut made = BufferSet::new();
     for (&role, &bytes) in &recording.buffers {
-        let buffer = match pool.remove(&role) {
-            Some(pooled) if pooled.size() >= bytes => pooled,
-            _ => scoped(device, bytes, || {
+        let pooled = pool.remove(&role);
+        let buffer = match pooled.filter(|pooled| pooled.size() >= bytes) {
+            Some(pooled) => pooled,
+            None => scoped(device, bytes, || {
                 device.create_buffer(&wgpu::BufferDescriptor {
                     label: Some(&format!("bcfsort.{role}")),
                     size: bytes,
@@ -292,6 +293,10 @@ impl Profile {
 
     /// Adds the times of another sort, phase by phase.
     pub fn add(&mut self, other: &Self) {
+        // Of a sum, the worse clock is told.
+        if other.clock == Clock::WallClock {
+            self.clock = Clock::WallClock;
+        }
         self.total += other.total;
         self.upload += other.upload;
         self.download += other.download;

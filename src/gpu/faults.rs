@@ -25,7 +25,10 @@ pub(crate) fn scoped<T>(
         ];
         match errors.into_iter().flatten().next() {
             None => Ok(made),
-            Some(error) => Err(typed(&error, bytes)),
+            Some(error) => Err(match typed(&error, bytes) {
+                Error::Device(message) if is_lost(device) => Error::DeviceLost(message),
+                error => error,
+            }),
         }
     }
     #[cfg(target_arch = "wasm32")]
@@ -33,6 +36,24 @@ pub(crate) fn scoped<T>(
         let _ = (device, bytes);
         Ok(create())
     }
+}
+
+/// Whether nothing works on the device any more. wgpu says of objects made on a lost device only that
+/// they are invalid, so this tries to map one: the callback tells a lost device's truth.
+#[cfg(not(target_arch = "wasm32"))]
+fn is_lost(device: &wgpu::Device) -> bool {
+    let scope = device.push_error_scope(wgpu::ErrorFilter::Validation);
+    let probe = device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some("bcfsort.probe"),
+        size: 4,
+        usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+        mapped_at_creation: false,
+    });
+    let answer = pollster::block_on(super::waiting::Waiting::Block.answer(device, |answer| {
+        probe.map_async(wgpu::MapMode::Read, .., answer);
+    }));
+    let refused = pollster::block_on(scope.pop()).is_some();
+    refused || !matches!(answer, Ok(Ok(())))
 }
 
 fn typed(error: &wgpu::Error, bytes: u64) -> Error {
@@ -47,12 +68,6 @@ fn typed(error: &wgpu::Error, bytes: u64) -> Error {
         source = cause.source();
     }
     let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
-    if message.contains("device is lost")
-        || message.contains("device was lost")
-        || message.contains("Device lost")
-    {
-        return Error::DeviceLost(message);
-    }
     match error {
         wgpu::Error::OutOfMemory { .. } => Error::OutOfMemory { bytes, message },
         wgpu::Error::Validation { .. } | wgpu::Error::Internal { .. } => Error::Device(message),

@@ -65,12 +65,15 @@ fn compile(device: &wgpu::Device, kernel: Specialised) -> Result<Compiled, Error
             label: Some(&label),
             source: wgpu::ShaderSource::Wgsl(assembled.wgsl.as_str().into()),
         };
-        // SAFETY: the text is this crate's own, and no buffer content leads it out of bounds or
-        // into an endless loop. Keys are only ever compared and moved. Indices into key buffers
-        // are compared with the ends of runs, which the plan takes from the buffer's length; in
-        // the final merge, with separators, which `bucket_offsets` adds up from ranks, each of
-        // which a binary search confined to its run. Loops run to a constant, a parameter, or a
-        // difference of such ends. Workgroup memory is indexed by lane and loop counter alone.
+        // SAFETY: the text is this crate's own, and no keys lead it out of bounds or into an
+        // endless loop, not even keys that another submission overwrites in the middle of a sort.
+        // Keys are only ever compared and moved. Indices into key buffers are compared with the
+        // ends of runs, which the plan takes from the buffer's length; in the final merge, with
+        // separators, which `bucket_offsets` adds up from ranks, each of which a binary search
+        // confined to its run. Ranks of one run ascend whatever it holds, since the splitters do
+        // and each probe of the searches decides alike for a greater one; so no part is negative.
+        // `progress` has room for every pair. Loops run to a constant, a parameter, or a difference
+        // of such ends. Workgroup memory is indexed by lane and loop counter alone.
         let module = unsafe {
             device.create_shader_module_trusted(descriptor, wgpu::ShaderRuntimeChecks::unchecked())
         };

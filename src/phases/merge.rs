@@ -63,12 +63,9 @@ impl Pairs {
             limits.steps_per_dispatch()
         };
         let slices = self.slices(steps, limits.steps_per_dispatch());
-        let progress_bytes = if slices.len() > 1 {
-            u64::from(self.count) * 8
-        } else {
-            8
-        };
-        let progress = recording.reserve(Buffer::Progress, progress_bytes);
+        // For every pair, even where one dispatch should do: keys overwritten in the middle of a
+        // sort must not lead a kernel out of a buffer.
+        let progress = recording.reserve(Buffer::Progress, u64::from(self.count) * 8);
         // Bound even where it is not read: a kernel's bindings are always all there.
         let separators = self
             .separators

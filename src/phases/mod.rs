@@ -114,7 +114,7 @@ impl Job<'_> {
 
     /// Workgroups in x and y for `count` of them in a row; the last row may be longer than needed.
     fn grid(&self, count: u32) -> [u32; 2] {
-        let x = count.min(self.limits.workgroups);
+        let x = count.min(self.limits.workgroups).max(1);
         [x, count.div_ceil(x)]
     }
 }

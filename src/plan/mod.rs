@@ -100,7 +100,8 @@ pub const fn default_samples(buckets: u32) -> u32 {
     buckets
 }
 
-/// The most keys of scratch a sort of `len` keys may use: 1.1 times the keys' bytes and 16 MiB.
+/// The most bytes of scratch memory a sort of `len` keys may use: 1.1 times the keys' bytes and
+/// 16 MiB.
 #[must_use]
 pub const fn scratch_promise(len: u32, key: KeyType) -> u64 {
     let bytes = len as u64 * key.bytes();
@@ -209,9 +210,16 @@ impl Plan {
     /// Plans a sort of `len` keys.
     #[must_use]
     pub fn new(len: u32, key: KeyType, options: &Options) -> Self {
-        let mut buckets = options.buckets.unwrap_or_else(|| default_buckets(len));
+        // Options are validated where a sorter is made; here, 0 is taken for 1.
+        let mut buckets = options
+            .buckets
+            .unwrap_or_else(|| default_buckets(len))
+            .max(1);
         loop {
-            let samples = options.samples.unwrap_or_else(|| default_samples(buckets));
+            let samples = options
+                .samples
+                .unwrap_or_else(|| default_samples(buckets))
+                .max(1);
             let plan = Self::with_buckets(len, key, options.engine, buckets, samples);
             if buckets == 1 || plan.scratch_estimate(key) <= scratch_promise(len, key) {
                 return plan;

@@ -146,6 +146,14 @@ pub(crate) fn count(text: &str) -> Result<u64, String> {
     parse_count(text).map_err(|error| error.to_string())
 }
 
+/// A count that is not 0.
+pub(crate) fn positive(text: &str) -> Result<u64, String> {
+    match count(text)? {
+        0 => Err("at least 1 is needed".to_owned()),
+        count => Ok(count),
+    }
+}
+
 fn count_u32(text: &str) -> Result<u32, String> {
     u32::try_from(count(text)?).map_err(|_| format!("'{text}' is above {}", u32::MAX))
 }

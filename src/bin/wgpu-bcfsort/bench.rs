@@ -107,6 +107,16 @@ struct Report {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+    for &pattern in &args.patterns {
+        for &size in &args.sizes {
+            if size > 0 && Spec::new(pattern, size).fitting_count() == 0 {
+                return Err(Fault::Usage(format!(
+                    "{pattern} has no data set of {size} keys or less: take a greater size"
+                )));
+            }
+        }
+    }
+    args.gpu.options(Engine::default()).validate()?;
     let contenders = contenders(args)?;
     let mut progress = Progress::new(args.quiet);
     if !args.json {

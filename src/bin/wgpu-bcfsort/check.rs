@@ -63,13 +63,17 @@ fn check<T: SortKey>(args: &Args) -> Result<(), Fault> {
                 Format::Text => format!("line {}", found.index + 1),
                 _ => format!("index {}", found.index),
             };
-            print(&format!(
+            let printed = print(&format!(
                 "{}: not sorted: {place}: {} after {}\n",
                 input.name,
                 text(found.key),
                 text(found.before)
-            ))?;
-            return Err(Fault::NotSorted);
+            ));
+            // Whether anyone reads where makes no difference to what was found.
+            return match printed {
+                Ok(()) | Err(Fault::ClosedPipe) => Err(Fault::NotSorted),
+                Err(fault) => Err(fault),
+            };
         }
     }
 }

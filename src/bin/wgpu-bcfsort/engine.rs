@@ -49,6 +49,8 @@ impl Contender {
 
     /// Opens what was asked for.
     pub(crate) fn open(choice: Choice, gpu: &Gpu, quiet: bool) -> Result<Self, Fault> {
+        // Said also where no adapter asks for them.
+        gpu.options(Engine::default()).validate()?;
         let engine = match choice {
             Choice::Cpu => {
                 gpu.refuse_for_cpu()?;
@@ -130,12 +132,11 @@ pub(crate) fn adapter(gpu: &Gpu) -> Result<wgpu::Adapter, Fault> {
         .parse()
         .ok()
         .filter(|&index: &usize| index < all.len());
-    let found = by_index.or_else(|| all.iter().position(by_name));
+    let found = by_index.or_else(|| all.iter().position(by_name).filter(|_| !name.is_empty()));
     match found {
         Some(index) => Ok(all.swap_remove(index)),
         None => Err(Fault::Usage(format!(
-            "no adapter '{wanted}': 'wgpu-bcfsort devices' lists the {} there are",
-            all.len()
+            "no adapter '{wanted}': 'wgpu-bcfsort devices' lists those there are"
         ))),
     }
 }

@@ -2,7 +2,8 @@
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{self, IsTerminal, Write};
-use std::time::{Duration, Instant};
+use std::sync::mpsc;
+use std::time::Duration;
 
 /// Writes a message, on one line. A closed stderr is no reason to fail.
 pub(crate) fn say(message: &str) {
@@ -15,35 +16,43 @@ const LONG: Duration = Duration::from_millis(1500);
 
 /// A spinner for long work, on a terminal only.
 pub(crate) struct Progress {
-    started: Instant,
-    wanted: bool,
     bar: Option<ProgressBar>,
+    /// Dropped, it tells the thread that would show the bar that there is no need any more.
+    _done: Option<mpsc::Sender<()>>,
 }
 
 impl Progress {
     pub(crate) fn new(quiet: bool) -> Self {
+        if quiet || !io::stderr().is_terminal() {
+            return Self {
+                bar: None,
+                _done: None,
+            };
+        }
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {msg}") {
+            bar.set_style(style);
+        }
+        // The work may go into one long call at any time: a thread shows the bar when it is time.
+        let (done, wait) = mpsc::channel::<()>();
+        let shown = bar.clone();
+        std::thread::spawn(move || {
+            if wait.recv_timeout(LONG) == Err(mpsc::RecvTimeoutError::Timeout) {
+                shown.set_draw_target(ProgressDrawTarget::stderr());
+                shown.enable_steady_tick(Duration::from_millis(200));
+            }
+        });
         Self {
-            started: Instant::now(),
-            wanted: !quiet && io::stderr().is_terminal(),
-            bar: None,
+            bar: Some(bar),
+            _done: Some(done),
         }
     }
 
     /// Says what is being done.
     pub(crate) fn show(&mut self, state: impl FnOnce() -> String) {
-        if !self.wanted || self.bar.is_none() && self.started.elapsed() < LONG {
-            return;
+        if let Some(bar) = &self.bar {
+            bar.set_message(state());
         }
-        let bar = self.bar.get_or_insert_with(|| {
-            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr())
-                .with_elapsed(self.started.elapsed());
-            if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {msg}") {
-                bar.set_style(style);
-            }
-            bar.enable_steady_tick(Duration::from_millis(200));
-            bar
-        });
-        bar.set_message(state());
     }
 }
 

@@ -1,6 +1,6 @@
 //! `sort`: sorts a file.
 
-use crate::args::{Choice, Direction, Gpu, Keys, count};
+use crate::args::{Choice, Direction, Gpu, Keys, positive};
 use crate::engine::Contender;
 use crate::fault::Fault;
 use crate::input::Input;
@@ -58,7 +58,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     gpu: Gpu,
     /// Keys to sort at a time (default: what fits on the device, at most 1 GiB)
-    #[arg(long, value_name = "COUNT", value_parser = count, help_heading = "Tuning")]
+    #[arg(long, value_name = "COUNT", value_parser = positive, help_heading = "Tuning")]
     chunk: Option<u64>,
     /// Check that the output is sorted and has the input's keys; if not, exit with 3 and write no
     /// file
