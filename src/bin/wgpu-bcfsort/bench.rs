@@ -10,7 +10,7 @@ use crate::timings::{Timings, keys_per_second, rate, time};
 use serde::Serialize;
 use std::time::{Duration, Instant};
 use wgpu_bcfsort::data::{Pattern, Spec, generate};
-use wgpu_bcfsort::{Engine, KeyType, Options, Order, Profile, SortKey, Sorter, wgpu};
+use wgpu_bcfsort::{Engine, KeyType, Options, Order, PreparedSort, Profile, SortKey, Sorter, wgpu};
 
 /// An idle GPU lowers its clock within milliseconds; this much work brings it up again.
 const WARM_UP: Duration = Duration::from_millis(400);
@@ -265,17 +265,18 @@ impl Series<'_> {
             if let Some(resident) = &resident {
                 self.progress.show(|| format!("{what}: warming up"));
                 let sorters: Vec<&Sorter> = gpu.iter().filter_map(|c| c.sorter()).collect();
+                let work = resident.prepare()?;
+                let once = resident.sort(sorter)?.total;
+                let times = |time: Duration| (time.as_nanos() / once.as_nanos().max(1)) as u32;
                 let started = Instant::now();
-                let mut slowest = Duration::ZERO;
                 while started.elapsed() < WARM_UP {
-                    for sorter in &sorters {
-                        slowest = resident.sort(sorter, 0)?.total.max(slowest);
-                    }
+                    resident.keep_busy(&work, times(4 * BUSY).clamp(1, 256))?;
+                    resident.sort(sorter)?;
                 }
-                let busy = (BUSY.as_nanos() / slowest.as_nanos().max(1)).min(64) as u32;
                 for round in 0..self.repeats {
                     for (sorter, profiles) in sorters.iter().zip(&mut profiles) {
-                        profiles.push(resident.sort(sorter, busy)?);
+                        resident.keep_busy(&work, times(BUSY).min(256))?;
+                        profiles.push(resident.sort(sorter)?);
                     }
                     self.progress
                         .show(|| format!("{what}: run {} of {}", round + 1, self.repeats));
@@ -369,22 +370,48 @@ impl<'a> Resident<'a> {
         })
     }
 
-    /// Sorts the keys with one of the device's sorters, after as many sorts that are not timed.
-    fn sort(&self, sorter: &Sorter, before: u32) -> Result<Profile, Fault> {
-        for _ in 0..before {
-            self.restore();
-            sorter.sort_buffer(&self.keys, self.count, self.key, Order::Ascending)?;
-        }
-        self.restore();
+    /// Sorts the keys with one of the device's sorters.
+    fn sort(&self, sorter: &Sorter) -> Result<Profile, Fault> {
+        self.submit(|encoder| {
+            self.restore(encoder);
+            Ok(())
+        })?;
         Ok(sorter.sort_buffer_profiled(&self.keys, self.count, self.key, Order::Ascending)?)
     }
 
+    fn prepare(&self) -> Result<PreparedSort, Fault> {
+        let sorter = self.sorter;
+        Ok(sorter.prepare(&self.keys, self.count, self.key, Order::Ascending)?)
+    }
+
+    /// Gives the device sorts to do that are not timed, all in one submission: small ones submitted
+    /// one by one would leave it idle most of the time.
+    fn keep_busy(&self, work: &PreparedSort, times: u32) -> Result<(), Fault> {
+        if times == 0 {
+            return Ok(());
+        }
+        self.submit(|encoder| {
+            (0..times).try_for_each(|_| {
+                self.restore(encoder);
+                self.sorter.record_sort(encoder, work)
+            })
+        })
+    }
+
     /// Puts the keys back in their first order.
-    fn restore(&self) {
+    fn restore(&self, encoder: &mut wgpu::CommandEncoder) {
+        encoder.copy_buffer_to_buffer(&self.input, 0, &self.keys, 0, self.input.size());
+    }
+
+    fn submit(
+        &self,
+        encode: impl FnOnce(&mut wgpu::CommandEncoder) -> Result<(), wgpu_bcfsort::Error>,
+    ) -> Result<(), Fault> {
         let device = self.sorter.device();
         let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-        encoder.copy_buffer_to_buffer(&self.input, 0, &self.keys, 0, self.input.size());
+        encode(&mut encoder)?;
         self.sorter.queue().submit([encoder.finish()]);
+        Ok(())
     }
 }
 
