@@ -95,6 +95,8 @@ struct Pieces {
     network: Option<(&'static str, MakeNetwork)>,
     /// Whether keys pass through workgroup memory; their cells are the constant `TILE_CELLS`.
     tile: bool,
+    /// Text that kernels of one phase share.
+    shared: Option<&'static str>,
     text: &'static str,
 }
 
@@ -164,6 +166,7 @@ impl Kernel {
                 io: Some(if in_place { IN_PLACE } else { OUT_OF_PLACE }),
                 network: Some(("sort_registers", || Network::odd_even_merge_sort(W))),
                 tile: true,
+                shared: Some(shader!("base_case/fill_matrix.wgsl")),
                 text,
             }
         }
@@ -173,6 +176,7 @@ impl Kernel {
                 io: None,
                 network: None,
                 tile: false,
+                shared: None,
                 text,
             }
         }
@@ -189,6 +193,7 @@ impl Kernel {
                 io: Some(OUT_OF_PLACE),
                 network: Some(("merge_registers", || Network::bitonic_merger(W))),
                 tile: true,
+                shared: None,
                 text: shader!("merge/page_merge.wgsl"),
             },
             Self::SampleRuns => plain(shader!("buckets/sample_runs.wgsl")),
@@ -199,6 +204,7 @@ impl Kernel {
                 io: None,
                 network: None,
                 tile: true,
+                shared: None,
                 text: shader!("buckets/distribute.wgsl"),
             },
         }
@@ -290,6 +296,9 @@ impl Specialised {
         }
         if let Some((function, network)) = pieces.network {
             add(&network().to_wgsl(function));
+        }
+        if let Some(shared) = pieces.shared {
+            add(shared);
         }
         add(pieces.text);
         text

@@ -624,37 +624,26 @@ impl Sorter {
             waiting,
         )
         .await?;
-        if let Some(profile) = profile {
+        let mut measured = None;
+        if profile.is_some() {
             waiting.done(&self.device, &self.queue).await?;
             let uploaded = begin.elapsed();
-            let mut measured =
-                run_profiled(&self.device, &self.queue, &sort.prepared, waiting).await?;
-            measured.upload = uploaded;
-            let begin = Instant::now();
-            download(
-                &self.device,
-                &self.queue,
-                &buffer,
-                bytemuck::cast_slice_mut(keys),
-                waiting,
-            )
-            .await?;
-            measured.download = begin.elapsed();
-            profile.add(&measured);
+            let ran = run_profiled(&self.device, &self.queue, &sort.prepared, waiting).await?;
+            measured = Some((uploaded, ran));
         } else {
             for slice in 0..sort.submissions() {
                 submit(&self.device, &self.queue, |encoder| {
                     sort.prepared.encode(encoder, slice);
                 })?;
             }
-            download(
-                &self.device,
-                &self.queue,
-                &buffer,
-                bytemuck::cast_slice_mut(keys),
-                waiting,
-            )
-            .await?;
+        }
+        let begin = Instant::now();
+        let sorted = bytemuck::cast_slice_mut(keys);
+        download(&self.device, &self.queue, &buffer, sorted, waiting).await?;
+        if let (Some(profile), Some((uploaded, mut ran))) = (profile, measured) {
+            ran.upload = uploaded;
+            ran.download = begin.elapsed();
+            profile.add(&ran);
         }
         self.give_back(sort.buffers);
         *self

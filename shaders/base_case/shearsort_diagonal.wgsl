@@ -17,16 +17,6 @@
 // No bank conflict: every access has its bank at (t + j) % 32 or at t, for constant j.
 // 768 accesses of workgroup memory a lane: 32 to fill, 64 in each of 11 passes, 32 to read out.
 
-struct Params {
-    // Keys in the buffer.
-    len: u32,
-    // The first matrix of this dispatch, and one past the last.
-    first: u32,
-    end: u32,
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
-
 @compute @workgroup_size(LANES)
 fn main(
     @builtin(workgroup_id) group: vec3<u32>,
@@ -40,15 +30,7 @@ fn main(
     let keys_end = select(0u, params.len, number < params.end);
 
     var r: array<Key, 32>;
-    for (var j = 0u; j < W; j++) {
-        r[j] = decode(LAST);
-        if base + cell(t, j) < keys_end {
-            r[j] = load_bits(base + cell(t, j));
-        }
-    }
-    for (var j = 0u; j < W; j++) {
-        tile_store(matrix + cell(t, j), encode(r[j]));
-    }
+    fill_matrix(&r, matrix, t, base, keys_end);
     workgroupBarrier();
 
     for (var sweep = 0u; sweep <= 2u * LOG2_W; sweep++) {

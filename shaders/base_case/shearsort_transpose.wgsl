@@ -16,16 +16,6 @@
 // No bank conflict: a row pass keeps lane t in row t, its bank. A transposition round touches
 // (t, t+i) and (t+i, t): all lanes in different rows both times.
 
-struct Params {
-    // Keys in the buffer.
-    len: u32,
-    // The first matrix of this dispatch, and one past the last.
-    first: u32,
-    end: u32,
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
-
 fn transpose(matrix: u32, t: u32) {
     for (var i = 1u; i <= W / 2u; i++) {
         if i < W / 2u || t < W / 2u {
@@ -52,15 +42,7 @@ fn main(
     let keys_end = select(0u, params.len, number < params.end);
 
     var r: array<Key, 32>;
-    for (var j = 0u; j < W; j++) {
-        r[j] = decode(LAST);
-        if base + cell(t, j) < keys_end {
-            r[j] = load_bits(base + cell(t, j));
-        }
-    }
-    for (var j = 0u; j < W; j++) {
-        tile_store(matrix + cell(t, j), encode(r[j]));
-    }
+    fill_matrix(&r, matrix, t, base, keys_end);
     workgroupBarrier();
 
     for (var sweep = 0u; sweep <= 2u * LOG2_W; sweep++) {

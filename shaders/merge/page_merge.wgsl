@@ -100,6 +100,23 @@ fn load_padded(run: Run, index: u32) -> Key {
     return bits;
 }
 
+// Reads page `number` of a run, for a lane in row `row`, so that page[j] belongs to position
+// (W-1-j)*32 + row of the two pages held: descending.
+fn load_page(page: ptr<function, array<Key, 16>>, run: Run, number: u32, row: u32) {
+    let base = run.grid + number * PAGE + W - 1u - row;
+    for (var j = 0u; j < HALF; j++) {
+        (*page)[j] = load_padded(run, base + j * W);
+    }
+}
+
+fn run_of(pair: Pair, from_b: bool) -> Run {
+    var run = pair.a;
+    if from_b {
+        run = pair.b;
+    }
+    return run;
+}
+
 // Writes page `page` of the pair's output, held in r[0..16) with position j*32 + row in lane t. The
 // row is rotated by the misalignment of B, so that lane t always writes an index of its own residue
 // modulo 32: lanes whose row wrapped round are one group behind.
@@ -171,13 +188,13 @@ fn main(
 
     // r[0..16): the page held, ascending. r[16..32): the page just loaded, descending.
     var r: array<Key, 32>;
+    var next_page: array<Key, 16>;
     var loaded = vec2<u32>(1u, 1u);
     // Which run the newest page came from: B is the second of the first two.
     var from_b = true;
     if params.done == 0u {
         for (var j = 0u; j < HALF; j++) {
             r[j] = load_padded(pair.a, pair.a.grid + j * W + row);
-            r[W - 1u - j] = load_padded(pair.b, pair.b.grid + j * W + W - 1u - row);
         }
     } else {
         // The page held lies in the output, past the pages written; the newest page is read again.
@@ -191,22 +208,13 @@ fn main(
                 r[j] = destination[held + j * W + row];
             }
         }
-        var next = pair.a;
-        var page = loaded.x;
-        if from_b {
-            next = pair.b;
-            page = loaded.y;
-        }
-        for (var j = 0u; j < HALF; j++) {
-            r[W - 1u - j] = load_padded(next, next.grid + (page - 1u) * PAGE + j * W + W - 1u - row);
-        }
     }
-
-    for (var j = 0u; j < W; j++) {
+    load_page(&next_page, run_of(pair, from_b), select(loaded.x, loaded.y, from_b) - 1u, row);
+    for (var j = 0u; j < HALF; j++) {
         r[j] = encode(r[j]);
+        r[W - 1u - j] = encode(next_page[j]);
     }
 
-    var next_page: array<Key, 16>;
     for (var step = 0u; step < steps; step++) {
         // The greatest key of each page, for everyone.
         if row == W - 1u {
@@ -232,15 +240,7 @@ fn main(
             from_b = true;
         }
         // In the last step of all no page is left, and this reads none.
-        var next = pair.a;
-        var page = loaded.x;
-        if from_b {
-            next = pair.b;
-            page = loaded.y;
-        }
-        for (var j = 0u; j < HALF; j++) {
-            next_page[j] = load_padded(next, next.grid + page * PAGE + j * W + W - 1u - row);
-        }
+        load_page(&next_page, run_of(pair, from_b), select(loaded.x, loaded.y, from_b), row);
         loaded += select(vec2<u32>(1u, 0u), vec2<u32>(0u, 1u), from_b);
 
         for (var j = 0u; j < W; j++) {
