@@ -136,8 +136,8 @@ impl Kernel {
         }
     }
 
-    /// Keys that a lane's comparators touch in one call of the kernel's network, and the network:
-    /// Batcher's sort in the base case, the bitonic merger in the page merge.
+    /// The comparator network that each lane applies to the 32 keys in its registers: Batcher's sort
+    /// in the base case, the bitonic merger in the page merge, none elsewhere.
     #[must_use]
     pub fn network(self) -> Option<Network> {
         self.pieces().network.map(|(_, network)| network())
