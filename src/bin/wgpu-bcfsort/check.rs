@@ -3,6 +3,7 @@
 use crate::args::{Direction, Keys};
 use crate::fault::Fault;
 use crate::input::Input;
+use crate::notice::Progress;
 use crate::output::print;
 use crate::verify::OrderCheck;
 use std::path::PathBuf;
@@ -51,7 +52,10 @@ fn check<T: SortKey>(args: &Args) -> Result<(), Fault> {
     let input = Input::open(&args.input)?;
     let mut reader = KeyReader::<T, _>::new(input.stream, args.keys.format);
     let mut check = OrderCheck::new(args.direction.order());
+    let mut progress = Progress::new(false);
     loop {
+        let read = reader.count();
+        progress.show(|| format!("checking, {read} keys so far"));
         let keys = reader
             .read_chunk(CHUNK)
             .map_err(|error| Fault::data(&input.name, &error))?;
@@ -63,6 +67,7 @@ fn check<T: SortKey>(args: &Args) -> Result<(), Fault> {
                 Format::Text => format!("line {}", found.index + 1),
                 _ => format!("index {}", found.index),
             };
+            drop(progress);
             let printed = print(&format!(
                 "{}: not sorted: {place}: {} after {}\n",
                 input.name,

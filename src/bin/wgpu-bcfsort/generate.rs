@@ -2,6 +2,7 @@
 
 use crate::args::{Keys, count};
 use crate::fault::Fault;
+use crate::notice::Progress;
 use crate::output::Output;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::path::PathBuf;
@@ -79,7 +80,10 @@ fn write<T: SortKey>(args: &Args) -> Result<(), Fault> {
     spec.runs = args.runs;
     spec.items = args.items;
     let output = Output::create(&args.output)?;
+    let mut progress = Progress::new(false);
+    progress.show(|| format!("making {} keys", args.count));
     let keys = generate::<T>(&spec).map_err(|error| Fault::Usage(error.to_string()))?;
+    progress.show(|| format!("writing {} keys", args.count));
     let name = output.name.clone();
     let failed = |error| Fault::data(&name, &error);
     let mut writer = KeyWriter::new(output, args.keys.format);
