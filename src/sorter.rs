@@ -1,6 +1,8 @@
 //! The public sorter: keys -> plan -> recording -> executor.
 
-use crate::gpu::adapter::{adapters_async, check_limits, device_limits, requirements};
+use crate::gpu::adapter::{
+    adapters_async, check_limits, device_limits, most_default_buckets, requirements,
+};
 use crate::gpu::executor::{
     BufferSet, Clock, Prepared, Profile, make_buffers, run_profiled, submit,
 };
@@ -40,6 +42,8 @@ pub struct Sorter {
     queue: wgpu::Queue,
     options: Options,
     limits: DeviceLimits,
+    /// The most buckets where the caller names none.
+    most_default_buckets: u32,
     /// Shared by the sorters that [`with_options`](Self::with_options) makes, and by no others: it
     /// tells what was prepared for this device.
     pipelines: Arc<Pipelines>,
@@ -118,6 +122,7 @@ impl Sorter {
         check_limits(&device.limits())?;
         Ok(Self {
             limits: device_limits(device, &options),
+            most_default_buckets: most_default_buckets(device),
             device: device.clone(),
             queue: queue.clone(),
             options,
@@ -252,10 +257,9 @@ impl Sorter {
             });
         }
         let mut options = self.options.clone();
-        if self.device.adapter_info().device_type == wgpu::DeviceType::Cpu {
-            let buckets = plan::default_buckets(len as u32).min(plan::MOST_BUCKETS_ON_CPU);
-            options.buckets.get_or_insert(buckets);
-        }
+        options.buckets.get_or_insert_with(|| {
+            plan::default_buckets(len as u32).min(self.most_default_buckets)
+        });
         Ok(phases::record_sort(
             len as u32,
             key,

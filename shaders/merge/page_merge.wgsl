@@ -153,7 +153,7 @@ fn main(
     if pair.a.pages == 0u || pair.b.pages == 0u {
         // Two pages at a time, whole groups of 32 keys. All of them are read before any is written:
         // one key after the other would wait for memory each time.
-        let grid = pair.a.start - pair.a.start % W;
+        let grid = pair.a.grid;
         if params.done * PAGE >= pair.b.end - grid {
             return;
         }

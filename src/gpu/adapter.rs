@@ -1,6 +1,6 @@
 //! Which adapters can sort, and what to ask of them.
 
-use crate::plan::DeviceLimits;
+use crate::plan::{DeviceLimits, MOST_BUCKETS, MOST_BUCKETS_ON_CPU};
 use crate::{Error, Options};
 use std::sync::LazyLock;
 
@@ -131,6 +131,14 @@ pub(crate) async fn adapters_async() -> Vec<wgpu::Adapter> {
         wgpu::DeviceType::Cpu => 4,
     });
     adapters
+}
+
+/// The most buckets that a device is given where the caller names none.
+pub(crate) fn most_default_buckets(device: &wgpu::Device) -> u32 {
+    match device.adapter_info().device_type {
+        wgpu::DeviceType::Cpu => MOST_BUCKETS_ON_CPU,
+        _ => MOST_BUCKETS,
+    }
 }
 
 /// What the plan needs to know of a device.

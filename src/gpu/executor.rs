@@ -207,13 +207,20 @@ impl Prepared {
 
     /// Encodes one of the [`submissions`](Self::submissions).
     pub(crate) fn encode(&self, encoder: &mut wgpu::CommandEncoder, submission: usize) {
-        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
-            label: Some("bcfsort"),
-            timestamp_writes: None,
-        });
-        for dispatch in &self.dispatches[self.submissions[submission].clone()] {
-            dispatch.encode(&mut pass);
-        }
+        let dispatches = &self.dispatches[self.submissions[submission].clone()];
+        encode_pass(encoder, "bcfsort", dispatches, None);
+    }
+
+    /// Encodes dispatches of one phase, timed.
+    fn encode_phase(
+        &self,
+        encoder: &mut wgpu::CommandEncoder,
+        range: &Range<usize>,
+        timestamp_writes: Option<wgpu::ComputePassTimestampWrites<'_>>,
+    ) {
+        let dispatches = &self.dispatches[range.clone()];
+        let label = format!("bcfsort.{}", dispatches[0].phase);
+        encode_pass(encoder, &label, dispatches, timestamp_writes);
     }
 
     /// Runs of dispatches of one phase within one submission, each a compute pass of its own when
@@ -389,7 +396,7 @@ async fn run_with_wall_clock(
     for (_, range) in passes {
         let start = begin.elapsed();
         submit(device, queue, |encoder| {
-            encode_pass(encoder, &prepared.dispatches[range.clone()], None);
+            prepared.encode_phase(encoder, range, None);
         })?;
         waiting.done(device, queue).await?;
         spans.push((start, begin.elapsed()));
@@ -399,11 +406,12 @@ async fn run_with_wall_clock(
 
 fn encode_pass(
     encoder: &mut wgpu::CommandEncoder,
+    label: &str,
     dispatches: &[Dispatch],
     timestamp_writes: Option<wgpu::ComputePassTimestampWrites<'_>>,
 ) {
     let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
-        label: Some(&format!("bcfsort.{}", dispatches[0].phase)),
+        label: Some(label),
         timestamp_writes,
     });
     for dispatch in dispatches {
@@ -459,7 +467,7 @@ async fn run_with_timestamps(
                     beginning_of_pass_write_index: Some(at as u32 * 2),
                     end_of_pass_write_index: Some(at as u32 * 2 + 1),
                 };
-                encode_pass(encoder, &prepared.dispatches[range.clone()], Some(writes));
+                prepared.encode_phase(encoder, range, Some(writes));
                 at += 1;
             }
             if submission + 1 == prepared.submissions() {

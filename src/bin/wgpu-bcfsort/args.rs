@@ -21,6 +21,31 @@ pub(crate) fn key_type() -> impl TypedValueParser<Value = KeyType> {
     one_of(KeyType::ALL.map(KeyType::name))
 }
 
+/// Runs `$body` with `$type` standing for the Rust type of the keys.
+macro_rules! with_key_type {
+    ($key:expr, $type:ident => $body:expr) => {{
+        use wgpu_bcfsort::KeyType;
+        macro_rules! with {
+            ($rust:ty) => {{
+                type $type = $rust;
+                $body
+            }};
+        }
+        match $key {
+            KeyType::U32 => with!(u32),
+            KeyType::I32 => with!(i32),
+            KeyType::F32 => with!(f32),
+            KeyType::U64 => with!(u64),
+            KeyType::I64 => with!(i64),
+            KeyType::F64 => with!(f64),
+            other => Err($crate::fault::Fault::Usage(format!(
+                "this command does not know {other} keys yet"
+            ))),
+        }
+    }};
+}
+pub(crate) use with_key_type;
+
 /// What the keys are and how they stand in the file.
 #[derive(clap::Args)]
 pub(crate) struct Keys {

@@ -1,6 +1,6 @@
 //! `bench`: times sorts against each other.
 
-use crate::args::{Choice, Gpu, count, key_type};
+use crate::args::{Choice, Gpu, count, key_type, with_key_type};
 use crate::engine::{Contender, adapter, adapter_or_cpu};
 use crate::fault::Fault;
 use crate::generate::pattern;
@@ -152,15 +152,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
                     repeats: args.repeats,
                     progress: &mut progress,
                 };
-                let rows = match key {
-                    KeyType::U32 => series.run::<u32>(&spec),
-                    KeyType::I32 => series.run::<i32>(&spec),
-                    KeyType::F32 => series.run::<f32>(&spec),
-                    KeyType::U64 => series.run::<u64>(&spec),
-                    KeyType::I64 => series.run::<i64>(&spec),
-                    KeyType::F64 => series.run::<f64>(&spec),
-                    other => Err(Fault::Usage(format!("{other} keys cannot be sorted yet"))),
-                }?;
+                let rows = with_key_type!(key, T => series.run::<T>(&spec))?;
                 if !args.json {
                     print(&rows.iter().map(line).collect::<String>())?;
                 }

@@ -1,14 +1,14 @@
 //! `check`: says whether a file is sorted.
 
-use crate::args::{Direction, Keys};
+use crate::args::{Direction, Keys, with_key_type};
 use crate::fault::Fault;
 use crate::input::Input;
 use crate::notice::Progress;
 use crate::output::print;
 use crate::verify::OrderCheck;
 use std::path::PathBuf;
+use wgpu_bcfsort::SortKey;
 use wgpu_bcfsort::data::{Format, KeyReader, KeyWriter};
-use wgpu_bcfsort::{KeyType, SortKey};
 
 /// Keys that are read at a time.
 const CHUNK: usize = 1 << 18;
@@ -37,15 +37,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Fault> {
-    match args.keys.key {
-        KeyType::U32 => check::<u32>(args),
-        KeyType::I32 => check::<i32>(args),
-        KeyType::F32 => check::<f32>(args),
-        KeyType::U64 => check::<u64>(args),
-        KeyType::I64 => check::<i64>(args),
-        KeyType::F64 => check::<f64>(args),
-        other => Err(Fault::Usage(format!("{other} keys cannot be checked yet"))),
-    }
+    with_key_type!(args.keys.key, T => check::<T>(args))
 }
 
 fn check<T: SortKey>(args: &Args) -> Result<(), Fault> {

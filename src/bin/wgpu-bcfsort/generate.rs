@@ -1,13 +1,13 @@
 //! `gen`: writes a data set.
 
-use crate::args::{Keys, count};
+use crate::args::{Keys, count, with_key_type};
 use crate::fault::Fault;
 use crate::notice::Progress;
 use crate::output::Output;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::path::PathBuf;
+use wgpu_bcfsort::SortKey;
 use wgpu_bcfsort::data::{KeyWriter, Pattern, Range, Spec, generate};
-use wgpu_bcfsort::{KeyType, SortKey};
 
 const AFTER_HELP: &str = "\
 The same pattern, count, type, parameters and seed give the same bytes on every machine.
@@ -62,15 +62,7 @@ pub(crate) fn pattern() -> impl TypedValueParser<Value = Pattern> {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Fault> {
-    match args.keys.key {
-        KeyType::U32 => write::<u32>(args),
-        KeyType::I32 => write::<i32>(args),
-        KeyType::F32 => write::<f32>(args),
-        KeyType::U64 => write::<u64>(args),
-        KeyType::I64 => write::<i64>(args),
-        KeyType::F64 => write::<f64>(args),
-        other => Err(Fault::Usage(format!("{other} keys cannot be made yet"))),
-    }
+    with_key_type!(args.keys.key, T => write::<T>(args))
 }
 
 fn write<T: SortKey>(args: &Args) -> Result<(), Fault> {

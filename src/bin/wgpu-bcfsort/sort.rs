@@ -1,6 +1,6 @@
 //! `sort`: sorts a file.
 
-use crate::args::{Choice, Direction, Gpu, Keys, positive};
+use crate::args::{Choice, Direction, Gpu, Keys, positive, with_key_type};
 use crate::engine::Contender;
 use crate::fault::Fault;
 use crate::input::Input;
@@ -14,7 +14,7 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::time::Instant;
 use wgpu_bcfsort::data::{KeyReader, KeyWriter};
-use wgpu_bcfsort::{KWayMerge, KeyType, Order, SortKey};
+use wgpu_bcfsort::{KWayMerge, Order, SortKey};
 
 /// Bytes of keys that are sorted at a time: more are sorted in chunks.
 const CHUNK: u64 = 1 << 30;
@@ -73,15 +73,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Fault> {
-    match args.keys.key {
-        KeyType::U32 => sort::<u32>(args),
-        KeyType::I32 => sort::<i32>(args),
-        KeyType::F32 => sort::<f32>(args),
-        KeyType::U64 => sort::<u64>(args),
-        KeyType::I64 => sort::<i64>(args),
-        KeyType::F64 => sort::<f64>(args),
-        other => Err(Fault::Usage(format!("{other} keys cannot be sorted yet"))),
-    }
+    with_key_type!(args.keys.key, T => sort::<T>(args))
 }
 
 fn sort<T: SortKey>(args: &Args) -> Result<(), Fault> {
