@@ -42,6 +42,8 @@ mod gpu;
 mod host;
 pub mod kernel;
 mod key;
+#[cfg(feature = "lockstep")]
+pub mod lockstep;
 pub mod network;
 mod options;
 mod order;

@@ -116,6 +116,8 @@ impl Step {
 /// A whole sort: its dispatches in order, and the buffers they use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recording {
+    /// Keys to sort, in [`Buffer::Keys`].
+    pub len: u32,
     /// The type of the keys.
     pub key: KeyType,
     /// The direction.
@@ -129,8 +131,9 @@ pub struct Recording {
 impl Recording {
     /// An empty recording.
     #[must_use]
-    pub const fn new(key: KeyType, order: Order) -> Self {
+    pub const fn new(len: u32, key: KeyType, order: Order) -> Self {
         Self {
+            len,
             key,
             order,
             steps: Vec::new(),

@@ -30,7 +30,7 @@ pub fn record_sort(
     options: &Options,
     limits: &DeviceLimits,
 ) -> Recording {
-    let mut recording = Recording::new(key, order);
+    let mut recording = Recording::new(len, key, order);
     let plan = Plan::new(len, key, options);
     let job = Job {
         plan: &plan,

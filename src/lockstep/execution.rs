@@ -1,0 +1,157 @@
+//! The lock-step executor of recordings: a whole sort, every dispatch counted.
+
+use super::{Buffers, Config, Report, Shader, ShaderError};
+use crate::Error;
+use crate::kernel::{Access, Assembled, Specialised};
+use crate::recording::{Buffer, Phase, Recording, Step};
+use std::collections::{BTreeMap, HashMap};
+
+/// What all dispatches of one kernel in one phase did.
+#[derive(Clone, Debug)]
+pub struct KernelReport {
+    /// The kernel.
+    pub kernel: Specialised,
+    /// The phase.
+    pub phase: Phase,
+    /// What they did.
+    pub report: Report,
+}
+
+struct Prepared {
+    assembled: Assembled,
+    shader: Shader,
+}
+
+/// A recording being executed on the CPU, dispatch by dispatch.
+///
+/// # Examples
+///
+/// ```
+/// use wgpu_bcfsort::lockstep::{Config, Execution};
+/// use wgpu_bcfsort::phases::record_sort;
+/// use wgpu_bcfsort::plan::DeviceLimits;
+/// use wgpu_bcfsort::{KeyType, Options, Order};
+///
+/// let limits = DeviceLimits {
+///     buffer_bytes: 1 << 27,
+///     workgroups: 65_535,
+///     keys_per_dispatch: u32::MAX,
+/// };
+/// let keys: Vec<u32> = (0..3000).map(|i| i * 7919 % 3000).collect();
+/// let options = Options::default();
+/// let recording = record_sort(3000, KeyType::U32, Order::Ascending, &options, &limits);
+///
+/// let mut execution = Execution::new(&recording, &keys, Config::default());
+/// let reports = execution.run()?;
+/// assert!(execution.buffer(wgpu_bcfsort::recording::Buffer::Keys).is_sorted());
+/// for kernel in reports {
+///     assert!(kernel.report.findings.is_empty());
+///     assert!(kernel.report.banks().max_degree <= 1);
+/// }
+/// # Ok::<(), wgpu_bcfsort::Error>(())
+/// ```
+pub struct Execution<'a> {
+    recording: &'a Recording,
+    config: Config,
+    buffers: BTreeMap<Buffer, Vec<u32>>,
+    prepared: HashMap<Specialised, Prepared>,
+}
+
+impl<'a> Execution<'a> {
+    /// Makes the recording's buffers, and puts these words into that of the keys.
+    #[must_use]
+    pub fn new(recording: &'a Recording, keys: &[u32], config: Config) -> Self {
+        let mut buffers: BTreeMap<_, _> = recording
+            .buffers
+            .iter()
+            .map(|(&role, &bytes)| (role, vec![0; bytes.div_ceil(4) as usize]))
+            .collect();
+        buffers.insert(Buffer::Keys, keys.to_vec());
+        Self {
+            recording,
+            config,
+            buffers,
+            prepared: HashMap::new(),
+        }
+    }
+
+    /// The contents of a buffer; none where the recording has no such buffer.
+    #[must_use]
+    pub fn buffer(&self, buffer: Buffer) -> &[u32] {
+        self.buffers.get(&buffer).map_or(&[], Vec::as_slice)
+    }
+
+    /// Changes the contents of a buffer, between two steps.
+    pub fn set_buffer(&mut self, buffer: Buffer, words: Vec<u32>) {
+        self.buffers.insert(buffer, words);
+    }
+
+    /// Runs one dispatch of the recording.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Kernel`] if the kernel cannot be run: it does not assemble, or its bindings and
+    /// the step's do not agree.
+    pub fn step(&mut self, step: &Step) -> Result<Report, Error> {
+        let kernel = self.recording.specialised(step);
+        let fail = |e: ShaderError| Error::Kernel {
+            kernel: kernel.label(),
+            message: e.to_string(),
+        };
+        if !self.prepared.contains_key(&kernel) {
+            let assembled = kernel.assemble()?;
+            let shader = Shader::new(&assembled.wgsl, None, &[]).map_err(fail)?;
+            self.prepared.insert(kernel, Prepared { assembled, shader });
+        }
+        let Prepared { assembled, shader } = &self.prepared[&kernel];
+        let mut buffers = Buffers::new();
+        for binding in &assembled.bindings {
+            let words = if binding.access == Access::Uniform {
+                let value = |name: &String| step.parameter(name).unwrap_or(0);
+                assembled.parameters.iter().map(value).collect()
+            } else {
+                let role = step.buffer(&binding.name);
+                let words = role.and_then(|role| self.buffers.remove(&role));
+                // The missing buffer is reported by the run.
+                let Some(words) = words else { continue };
+                words
+            };
+            buffers.insert((0, binding.binding), words);
+        }
+        let [x, y] = step.workgroups;
+        let report = shader.run(&mut buffers, [x, y, 1], &self.config);
+        for binding in &assembled.bindings {
+            if let (Some(role), Some(words)) = (
+                step.buffer(&binding.name),
+                buffers.remove(&(0, binding.binding)),
+            ) {
+                self.buffers.insert(role, words);
+            }
+        }
+        report.map_err(fail)
+    }
+
+    /// Runs the whole recording. The reports are of each kernel in each phase, in the order of
+    /// their first dispatch.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Execution::step`].
+    pub fn run(&mut self) -> Result<Vec<KernelReport>, Error> {
+        let mut reports: Vec<KernelReport> = Vec::new();
+        for step in &self.recording.steps {
+            let report = self.step(step)?;
+            let kernel = self.recording.specialised(step);
+            let same = |r: &&mut KernelReport| (r.kernel, r.phase) == (kernel, step.phase);
+            match reports.iter_mut().find(same) {
+                Some(known) => known.report.merge(&report),
+                None => reports.push(KernelReport {
+                    kernel,
+                    phase: step.phase,
+                    report,
+                }),
+            }
+        }
+        Ok(reports)
+    }
+}

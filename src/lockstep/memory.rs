@@ -1,0 +1,322 @@
+//! Memories that lanes share: their contents, who touched what when, and what each access costs.
+
+use super::report::{Banks, Space};
+
+/// Who touched a granule last, when, and where in the source. The time is that of [`Clock`].
+#[derive(Clone, Copy, Debug, Default)]
+struct Touch {
+    who: u32,
+    when: u32,
+    location: u32,
+}
+
+/// Stands for several lanes.
+const MANY: u32 = u32::MAX;
+
+/// What is remembered of a granule.
+#[derive(Clone, Copy, Debug, Default)]
+struct Shadow {
+    write: Touch,
+    /// Whether that was an atomic operation: these do not race with each other.
+    atomic: bool,
+    read: Touch,
+    /// An earlier workgroup of the dispatch read it, here; no barrier orders it. 0 is nowhere.
+    foreign_read: u32,
+}
+
+/// Time passes at barriers and between workgroups; 0 is before all.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Clock {
+    pub(super) now: u32,
+    pub(super) dispatch: u32,
+    pub(super) workgroup: u32,
+    /// The last barriers for workgroup memory, for storage, and between the lanes of a subgroup.
+    pub(super) workgroup_barrier: u32,
+    pub(super) storage_barrier: u32,
+    pub(super) subgroup_barrier: u32,
+}
+
+/// Who accesses.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Actor {
+    /// The invocation's number in the dispatch.
+    pub(super) who: u32,
+    /// The first invocation of its subgroup, and one past the last.
+    pub(super) subgroup: (u32, u32),
+    pub(super) location: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    Read,
+    Write,
+    Atomic,
+}
+
+/// What the shadow says of an access.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Verdict {
+    /// The location of an earlier access by another lane that this one races with.
+    pub(super) race: Option<u32>,
+    pub(super) uninitialised: bool,
+}
+
+/// A memory.
+#[derive(Debug)]
+pub(super) struct Memory {
+    pub(super) words: Vec<u32>,
+    pub(super) bytes: u32,
+    space: Space,
+    granule_shift: u32,
+    /// Empty where nothing can race.
+    shadow: Vec<Shadow>,
+}
+
+impl Memory {
+    pub(super) fn new(words: Vec<u32>, space: Space, watched: bool, granule_shift: u32) -> Self {
+        let bytes = words.len() as u32 * 4;
+        let granules = if watched { bytes >> granule_shift } else { 0 };
+        Self {
+            words,
+            bytes,
+            space,
+            granule_shift,
+            shadow: vec![Shadow::default(); granules as usize],
+        }
+    }
+
+    /// Reads a scalar of 1, 2 or 4 bytes at an aligned address in bounds.
+    #[inline]
+    pub(super) fn read(&self, address: u32, width: u32) -> u32 {
+        let word = self.words[address as usize / 4];
+        match width {
+            4 => word,
+            2 => word >> (address % 4 * 8) & 0xffff,
+            _ => word >> (address % 4 * 8) & 0xff,
+        }
+    }
+
+    /// Writes a scalar of 1, 2 or 4 bytes at an aligned address in bounds.
+    #[inline]
+    pub(super) fn write(&mut self, address: u32, width: u32, value: u32) {
+        let word = &mut self.words[address as usize / 4];
+        let shift = address % 4 * 8;
+        match width {
+            4 => *word = value,
+            2 => *word = *word & !(0xffff << shift) | (value & 0xffff) << shift,
+            _ => *word = *word & !(0xff << shift) | (value & 0xff) << shift,
+        }
+    }
+
+    /// Remembers an access to the bytes from `address` on, and compares it with what was.
+    #[inline]
+    pub(super) fn touch(
+        &mut self,
+        clock: &Clock,
+        actor: Actor,
+        access: Access,
+        address: u32,
+        bytes: u32,
+    ) -> Verdict {
+        let mut verdict = Verdict::default();
+        if self.shadow.is_empty() {
+            return verdict;
+        }
+        let first = (address >> self.granule_shift) as usize;
+        let last = ((address + bytes - 1) >> self.granule_shift) as usize;
+        let barrier = match self.space {
+            Space::Workgroup => clock.workgroup_barrier,
+            _ => clock.storage_barrier,
+        };
+        for shadow in &mut self.shadow[first..=last] {
+            // Whether an earlier touch is by another lane, in this dispatch, and not ordered.
+            let races = |touch: &Touch| {
+                touch.when >= clock.dispatch.max(1)
+                    && touch.who != actor.who
+                    && if touch.when < clock.workgroup {
+                        self.space != Space::Workgroup
+                    } else {
+                        touch.when >= barrier
+                            && !(touch.when < clock.subgroup_barrier
+                                && (actor.subgroup.0..actor.subgroup.1).contains(&touch.who))
+                    }
+            };
+            // Workgroup memory is a new one in each workgroup; `when` tells.
+            let written = shadow.write.when >= clock.workgroup.max(1);
+            if !written && access != Access::Write && self.space == Space::Workgroup {
+                verdict.uninitialised = true;
+            }
+            if races(&shadow.write) && !(access == Access::Atomic && shadow.atomic) {
+                verdict.race = Some(shadow.write.location);
+            }
+            let me = Touch {
+                who: actor.who,
+                when: clock.now,
+                location: actor.location,
+            };
+            if access == Access::Read {
+                let read = &mut shadow.read;
+                if read.when < clock.workgroup {
+                    shadow.foreign_read = if read.when >= clock.dispatch.max(1) {
+                        read.location + 1
+                    } else {
+                        0
+                    };
+                    *read = me;
+                } else if read.when >= barrier && read.who != actor.who {
+                    read.who = MANY;
+                    read.when = clock.now;
+                } else {
+                    *read = me;
+                }
+                continue;
+            }
+            if races(&shadow.read) {
+                verdict.race = Some(shadow.read.location);
+            } else if shadow.foreign_read != 0
+                && self.space != Space::Workgroup
+                && shadow.read.when >= clock.workgroup
+            {
+                verdict.race = Some(shadow.foreign_read - 1);
+            }
+            let atomic = access == Access::Atomic;
+            let others =
+                atomic && shadow.atomic && shadow.write.who != me.who && races(&shadow.write);
+            shadow.write = me;
+            shadow.atomic = atomic;
+            if others {
+                shadow.write.who = MANY;
+            }
+        }
+        verdict
+    }
+}
+
+/// The most lanes of a warp, and the most banks.
+pub(super) const MOST: usize = 64;
+
+/// The degree of an access: the most different words in one bank. `counts` gets the number of
+/// different words in each bank.
+fn degree(words: &[u32], banks: u32, counts: &mut [u32; MOST]) -> u32 {
+    let mut first = [u32::MAX; MOST];
+    let mut conflict = false;
+    for &word in words {
+        let bank = (word % banks) as usize;
+        if first[bank] == u32::MAX {
+            first[bank] = word;
+            counts[bank] = 1;
+        } else if first[bank] != word {
+            conflict = true;
+            break;
+        }
+    }
+    if !conflict {
+        return u32::from(!words.is_empty());
+    }
+    let mut sorted = [0; MOST];
+    let sorted = &mut sorted[..words.len()];
+    sorted.copy_from_slice(words);
+    sorted.sort_unstable();
+    *counts = [0; MOST];
+    let mut last = u32::MAX;
+    for &word in &*sorted {
+        if word != last {
+            counts[(word % banks) as usize] += 1;
+            last = word;
+        }
+    }
+    counts.iter().copied().max().unwrap_or(0)
+}
+
+/// What one access of a warp to workgroup memory costs.
+#[derive(Debug)]
+pub(super) struct BankCost {
+    pub(super) wide: Banks,
+    pub(super) by_word: Banks,
+    /// Different words in each bank, the most in one 4-byte access.
+    pub(super) counts: [u32; MOST],
+}
+
+/// Counts the conflicts of a warp's access. `addresses` are in bytes, by lane: (lane in the warp,
+/// address).
+pub(super) fn bank_cost(addresses: &[(u32, u32)], bytes: u32, warp: u32, banks: u32) -> BankCost {
+    let mut cost = BankCost {
+        wide: Banks::default(),
+        by_word: Banks::default(),
+        counts: [0; MOST],
+    };
+    let mut words = [0; MOST];
+    let steps = bytes.div_ceil(4);
+    // As 4-byte accesses of the whole warp.
+    let mut worst = 0;
+    for step in 0..steps {
+        for (word, &(_, address)) in words.iter_mut().zip(addresses) {
+            *word = address / 4 + step;
+        }
+        let mut counts = [0; MOST];
+        let degree = degree(&words[..addresses.len()], banks, &mut counts);
+        for (most, count) in cost.counts.iter_mut().zip(counts) {
+            *most = (*most).max(count);
+        }
+        worst = worst.max(degree);
+        cost.by_word.cycles += u64::from(degree);
+        cost.by_word.min_cycles += 1;
+    }
+    cost.by_word.max_degree = worst;
+    cost.by_word.conflict_free = u64::from(worst <= 1);
+    if !matches!(bytes, 8 | 16) {
+        cost.wide = cost.by_word;
+        return cost;
+    }
+    // In parts of the warp, each of which reads as many words as there are lanes.
+    let parts = steps;
+    let part_lanes = warp.div_ceil(parts);
+    let mut worst = 0;
+    for part in 0..parts {
+        let mut n = 0;
+        for &(lane, address) in addresses {
+            if lane / part_lanes == part {
+                for step in 0..steps {
+                    words[n] = address / 4 + step;
+                    n += 1;
+                }
+            }
+        }
+        if n > 0 {
+            let degree = degree(&words[..n], banks, &mut [0; MOST]);
+            worst = worst.max(degree);
+            cost.wide.cycles += u64::from(degree);
+            cost.wide.min_cycles += 1;
+        }
+    }
+    cost.wide.max_degree = worst;
+    cost.wide.conflict_free = u64::from(worst <= 1);
+    cost
+}
+
+/// Bytes of a sector of global memory.
+const SECTOR: u32 = 32;
+
+/// Sectors that a warp's access touches, and the fewest that hold as many bytes.
+pub(super) fn sectors(addresses: &[(u32, u32)], bytes: u32) -> (u64, u64) {
+    let mut starts = [0; MOST];
+    let starts = &mut starts[..addresses.len()];
+    for (start, &(_, address)) in starts.iter_mut().zip(addresses) {
+        *start = address;
+    }
+    if !starts.is_sorted() {
+        starts.sort_unstable();
+    }
+    let (mut touched, mut held) = (0, 0);
+    // One past the last sector, and one past the last byte, so far.
+    let (mut next_sector, mut next_byte) = (0, 0);
+    for &start in &*starts {
+        let end = start + bytes;
+        held += end.saturating_sub(start.max(next_byte));
+        next_byte = next_byte.max(end);
+        let last = (end - 1) / SECTOR + 1;
+        touched += last.saturating_sub((start / SECTOR).max(next_sector));
+        next_sector = next_sector.max(last);
+    }
+    (u64::from(touched), u64::from(held.div_ceil(SECTOR)))
+}

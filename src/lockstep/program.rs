@@ -1,0 +1,298 @@
+//! What the machine runs: naga's IR with values taken apart into scalars and calls inlined.
+//!
+//! Every scalar component of every value has a slot: 32 bits for each lane. Structs, vectors and
+//! arrays are lists of slots, so composing, swizzling and passing them costs nothing, and the
+//! variables of a function are slots, too. A pointer is a root (slots, or a memory), a constant offset and, where
+//! it was indexed by a value, a slot with the rest. Because calls are inlined, all of this is known
+//! before the program runs.
+
+use super::arithmetic::LaneFn;
+use super::report::{AccessKind, Location, Space};
+
+/// Index of a scalar's place among the registers.
+pub(super) type Slot = u32;
+
+/// Part of one of the program's pools.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Range {
+    pub(super) start: u32,
+    pub(super) len: u32,
+}
+
+impl Range {
+    pub(super) fn of<T>(self, pool: &[T]) -> &[T] {
+        &pool[self.start as usize..][..self.len as usize]
+    }
+}
+
+/// A scalar or a vector in memory: what one access moves.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Leaf {
+    /// Bytes from the start of the value accessed.
+    pub(super) offset: u32,
+    /// Bytes of a component: 1, 2, 4 or 8.
+    pub(super) width: u32,
+    pub(super) components: u32,
+    pub(super) site: u32,
+}
+
+impl Leaf {
+    pub(super) const fn bytes(self) -> u32 {
+        self.width * self.components
+    }
+}
+
+/// An address in a memory, for each lane.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Address {
+    pub(super) memory: u32,
+    pub(super) base: u32,
+    /// Bytes to add, or [`POISON`].
+    pub(super) offset: Option<Slot>,
+    /// The indices that led here, to say which of them was out of bounds.
+    pub(super) checks: Range,
+    pub(super) location: u32,
+}
+
+/// The offset of an element that does not exist.
+pub(super) const POISON: u32 = u32::MAX;
+
+/// How many elements there are to index.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Bound {
+    Constant(u32),
+    /// As many as fit behind these bytes of a buffer.
+    Runtime {
+        memory: u32,
+        before: u32,
+        stride: u32,
+    },
+}
+
+/// A read-modify-write.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum AtomicOp {
+    /// Of the old value and the operand.
+    Update(LaneFn),
+    Exchange,
+    /// The operand of the comparison has these slots.
+    CompareExchange(Range),
+}
+
+/// Where a subgroup's lane takes its value from.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Gather {
+    First,
+    /// The lane whose number is in a slot.
+    Lane(Slot),
+    /// This lane's number plus, minus, or exclusive-or what is in a slot.
+    Down(Slot),
+    Up(Slot),
+    Xor(Slot),
+    /// Within four lanes.
+    Quad(Slot),
+    QuadSwap(u32),
+}
+
+/// One instruction for all active lanes.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Instruction {
+    /// Arithmetic; inactive lanes may get anything.
+    Compute {
+        function: LaneFn,
+        inputs: Range,
+        output: Slot,
+        outputs: u32,
+    },
+    /// A copy in every lane.
+    Copy {
+        from: Slot,
+        to: Slot,
+    },
+    /// A copy in the active lanes.
+    Assign {
+        from: Slot,
+        to: Slot,
+    },
+    /// `output = before + index * scale`, or poison.
+    Index {
+        index: Slot,
+        before: Option<Slot>,
+        scale: u32,
+        bound: Bound,
+        check: u32,
+        output: Slot,
+    },
+    /// Reads a lane's own variable through an index.
+    LoadLocal {
+        base: Slot,
+        offset: Slot,
+        count: u32,
+        output: Slot,
+        checks: Range,
+        location: u32,
+    },
+    /// Writes a lane's own variable through an index.
+    StoreLocal {
+        base: Slot,
+        offset: Slot,
+        values: Range,
+        checks: Range,
+        location: u32,
+    },
+    /// Picks an element of a value: `table` has as many slots as there are elements times `outputs`.
+    Pick {
+        index: Slot,
+        table: Range,
+        output: Slot,
+        outputs: u32,
+        location: u32,
+    },
+    Load {
+        address: Address,
+        leaves: Range,
+        output: Slot,
+    },
+    Store {
+        address: Address,
+        leaves: Range,
+        values: Range,
+    },
+    Atomic {
+        address: Address,
+        leaf: Leaf,
+        op: AtomicOp,
+        value: Range,
+        output: Option<Slot>,
+    },
+    ArrayLength {
+        memory: u32,
+        before: u32,
+        stride: u32,
+        output: Slot,
+    },
+    If {
+        condition: Slot,
+        accept: u32,
+        reject: u32,
+    },
+    Switch {
+        selector: Slot,
+        cases: Range,
+    },
+    Loop {
+        body: u32,
+        continuing: u32,
+        break_if: Option<Slot>,
+        location: u32,
+    },
+    Break,
+    Continue,
+    Return,
+    /// A block that `Return` leaves.
+    Call {
+        body: u32,
+    },
+    Barrier {
+        workgroup: bool,
+        storage: bool,
+        subgroup: bool,
+        location: u32,
+    },
+    Ballot {
+        predicate: Option<Slot>,
+        output: Slot,
+    },
+    Gather {
+        mode: Gather,
+        from: Slot,
+        output: Slot,
+    },
+    /// Combines the values of a subgroup's lanes; `identity` is where an exclusive scan begins.
+    Collective {
+        function: LaneFn,
+        scan: Scan,
+        value: Range,
+        identity: Range,
+        output: Slot,
+    },
+}
+
+/// Which lanes' values a collective operation combines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scan {
+    All,
+    Inclusive,
+    Exclusive,
+}
+
+/// A case of a `switch`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Case {
+    /// `None` is the default.
+    pub(super) value: Option<u32>,
+    pub(super) body: u32,
+    pub(super) fall_through: bool,
+}
+
+/// A place in the source that accesses memory.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct SiteInfo {
+    pub(super) location: u32,
+    pub(super) variable: String,
+    pub(super) space: Space,
+    pub(super) kind: AccessKind,
+    pub(super) bytes: u32,
+}
+
+/// An input of the entry point, filled in before a workgroup starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Builtin {
+    GlobalInvocationId(u32),
+    LocalInvocationId(u32),
+    LocalInvocationIndex,
+    WorkgroupId(u32),
+    NumWorkgroups(u32),
+    WorkgroupSize(u32),
+    SubgroupSize,
+    SubgroupInvocationId,
+    SubgroupId,
+    NumSubgroups,
+}
+
+/// A memory that lanes share. The first is workgroup memory.
+#[derive(Clone, Debug)]
+pub(super) struct MemoryInfo {
+    pub(super) space: Space,
+    pub(super) variable: String,
+    /// Group and binding.
+    pub(super) binding: Option<(u32, u32)>,
+    pub(super) writable: bool,
+    /// Bytes; of a buffer, the fewest it may have.
+    pub(super) bytes: u32,
+    /// Bytes of an element of the runtime-sized array at its end.
+    pub(super) stride: Option<u32>,
+}
+
+/// A whole program.
+#[derive(Debug, Default)]
+pub(super) struct Program {
+    pub(super) workgroup_size: [u32; 3],
+    pub(super) blocks: Vec<Vec<Instruction>>,
+    pub(super) operands: Vec<Slot>,
+    pub(super) leaves: Vec<Leaf>,
+    pub(super) cases: Vec<Case>,
+    pub(super) checks: Vec<u32>,
+    pub(super) check_count: u32,
+    pub(super) entry: u32,
+    pub(super) slots: u32,
+    pub(super) constants: Vec<(Slot, u32)>,
+    /// Slots of private variables with what they begin with.
+    pub(super) privates: Vec<(Slot, Slot)>,
+    pub(super) builtins: Vec<(Slot, Builtin)>,
+    pub(super) memories: Vec<MemoryInfo>,
+    pub(super) sites: Vec<SiteInfo>,
+    pub(super) locations: Vec<Location>,
+    /// Log2 of the bytes of the smallest scalar in memory: races are told apart that finely.
+    pub(super) granule_shift: u32,
+}
