@@ -428,7 +428,7 @@ fn on_zeros_and_ones_nothing_is_merged_after_the_distribution() {
 /// One page merge with everything else left out: `runs` lie between the separators in the keys, and
 /// are merged into the scratch buffer.
 fn page_merge_recording(key: KeyType, order: Order, len: u32, pairs: u32) -> Recording {
-    let mut recording = Recording::new(key, order);
+    let mut recording = Recording::new(len, key, order);
     recording.reserve(Buffer::Scratch, u64::from(len) * key.bytes());
     recording.reserve(Buffer::Separators(0), u64::from(2 * pairs + 1) * 4);
     recording.reserve(Buffer::Progress, u64::from(pairs) * 8);
