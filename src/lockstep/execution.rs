@@ -4,6 +4,7 @@ use super::{Buffers, Config, Report, Shader, ShaderError};
 use crate::Error;
 use crate::kernel::{Access, Assembled, Specialised};
 use crate::recording::{Buffer, Phase, Recording, Step};
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
 /// What all dispatches of one kernel in one phase did.
@@ -98,12 +99,14 @@ impl<'a> Execution<'a> {
             kernel: kernel.label(),
             message: e.to_string(),
         };
-        if !self.prepared.contains_key(&kernel) {
-            let assembled = kernel.assemble()?;
-            let shader = Shader::new(&assembled.wgsl, None, &[]).map_err(fail)?;
-            self.prepared.insert(kernel, Prepared { assembled, shader });
-        }
-        let Prepared { assembled, shader } = &self.prepared[&kernel];
+        let Prepared { assembled, shader } = match self.prepared.entry(kernel) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => {
+                let assembled = kernel.assemble()?;
+                let shader = Shader::new(&assembled.wgsl, None, &[]).map_err(fail)?;
+                new.insert(Prepared { assembled, shader })
+            }
+        };
         let mut buffers = Buffers::new();
         for binding in &assembled.bindings {
             let words = if binding.access == Access::Uniform {

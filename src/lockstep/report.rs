@@ -273,8 +273,7 @@ impl Report {
     }
 
     pub(super) fn sort(&mut self) {
-        self.sites
-            .sort_by(|a, b| (a.location, a.kind, a.space).cmp(&(b.location, b.kind, b.space)));
+        self.sites.sort_by_key(|s| (s.location, s.kind, s.space));
         self.findings
             .sort_by_key(|f| (f.location, f.fault, f.other));
     }

@@ -117,8 +117,8 @@ fn inverse<F: Real, const N: usize>(m: &[[F; N]; N]) -> [[F; N]; N] {
     })
 }
 
-/// A fraction of magnitude in [0.5, 1), and the power of two that it is to be multiplied with. Zeros
-/// and what is not finite come back with 0.
+/// A fraction of magnitude in [0.5, 1), and the power of two that it is to be multiplied with.
+/// Zeros and what is not finite come back with 0.
 fn frexp(a: f64) -> (f64, i32) {
     const EXPONENT: u64 = 0x7ff << 52;
     const HALF: u64 = 0x3fe << 52;

@@ -81,11 +81,13 @@ fn of_integers(fun: MathFunction, scalar: Scalar) -> Option<LaneFn> {
         Mf::Max => each!(|a: T, b: T| -> T { a.max(b) }),
         // As WGSL writes it; Rust's clamp panics where low is above high.
         Mf::Clamp => each!(|a: T, low: T, high: T| -> T { a.max(low).min(high) }),
-        Mf::Sign => each!(|a: T| -> T { match a.cmp(&0) {
-            Ordering::Less => !0,
-            Ordering::Equal => 0,
-            Ordering::Greater => 1,
-        } }),
+        Mf::Sign => each!(|a: T| -> T {
+            match a.cmp(&0) {
+                Ordering::Less => !0,
+                Ordering::Equal => 0,
+                Ordering::Greater => 1,
+            }
+        }),
         Mf::CountTrailingZeros => each!(|a: T| -> T { a.trailing_zeros() as T }),
         Mf::CountLeadingZeros => each!(|a: T| -> T { a.leading_zeros() as T }),
         Mf::CountOneBits => each!(|a: T| -> T { a.count_ones() as T }),
@@ -117,16 +119,16 @@ fn with_scalars(fun: MathFunction, args: &[Shape]) -> Option<LaneFn> {
         Mf::InsertBits | Mf::Mix => args.split_at(2),
         _ => return None,
     };
-    let scalar = if fun == Mf::Mix {
-        first.scalar
-    } else {
-        Scalar::U32
+    let scalar = match fun {
+        Mf::Mix => first.scalar,
+        _ => Scalar::U32,
     };
-    if vectors.iter().any(|arg| *arg != first)
-        || scalars
-            .iter()
-            .any(|arg| arg.components != 1 || arg.scalar != scalar)
-    {
+    let one = Shape {
+        components: 1,
+        columns: 1,
+        scalar,
+    };
+    if vectors.iter().any(|arg| *arg != first) || scalars.iter().any(|arg| *arg != one) {
         return None;
     }
     sized!(first.components, N in 1 2 3 4 => match fun {

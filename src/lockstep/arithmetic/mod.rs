@@ -14,6 +14,8 @@ mod word;
 mod geometry;
 mod math;
 mod packing;
+#[cfg(test)]
+mod tests;
 
 pub(super) use geometry::matrix_multiply;
 pub(super) use math::{Math, Shape, math};

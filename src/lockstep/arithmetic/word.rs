@@ -65,13 +65,22 @@ one_slot! {
     // In f64, so that a value is rounded to 11 bits once: each operation's exact or nearly exact
     // result is what is written.
     f16 as f64: |bits| f16::from_bits(bits as u16).to_f64(),
-        |value| u32::from(f16::from_f64(value).to_bits());
+        |value| u32::from(to_f16(value).to_bits());
 }
 
 two_slots! {
     u64: |bits| bits, |value| value;
     i64: u64::cast_signed, i64::cast_unsigned;
     f64: f64::from_bits, f64::to_bits;
+}
+
+/// The nearest f16, ties to even.
+pub(super) fn to_f16(value: f64) -> f16 {
+    // `from_f64` does not look at the low 32 bits of a value, or rounds it to f32 first: a bit that
+    // says that they are not 0 makes it right in either case.
+    let bits = value.to_bits();
+    let sticky = u64::from(bits as u32 != 0) << 32;
+    f16::from_f64(f64::from_bits(bits >> 32 << 32 | sticky))
 }
 
 /// A vector, or a matrix as an array of columns.

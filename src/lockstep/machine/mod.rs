@@ -5,15 +5,16 @@
 //! where something races, that is found and reported. What a warp does is counted for warps with an
 //! active lane only.
 
+mod accesses;
+mod findings;
+mod subgroups;
+
 use super::Config;
-use super::arithmetic::Lanes;
+use super::arithmetic::{LaneFn, Lanes};
 use super::mask::{Mask, bits};
-use super::memory::{Access, Actor, Clock, MOST, Memory, bank_cost, sectors};
-use super::program::{
-    Address, AtomicOp, Bound, Builtin, Gather, Instruction, Leaf, POISON, Program, Range, Scan,
-    Slot,
-};
-use super::report::{Banks, Fault, Finding, Location, Report, Site, Space};
+use super::memory::{Clock, MOST, Memory};
+use super::program::{Bound, Builtin, Instruction, POISON, Program, Range, Slot};
+use super::report::{Banks, Fault, Space};
 use std::collections::HashMap;
 
 const CHUNK: usize = 32;
@@ -201,62 +202,6 @@ impl<'a> Machine<'a> {
         mask
     }
 
-    // Findings.
-
-    fn find(
-        &mut self,
-        fault: Fault,
-        location: u32,
-        other: Option<u32>,
-        about: Option<(Space, &str)>,
-        example: impl FnOnce(&Self) -> String,
-    ) {
-        let key = (fault, location, other, about.map(|a| a.0));
-        if let Some(known) = self.findings.get_mut(&key) {
-            known.0 += 1;
-            return;
-        }
-        let example = example(self);
-        let variable = about
-            .map(|a| a.1.to_owned())
-            .filter(|name| !name.is_empty());
-        self.findings.insert(key, (1, example, variable));
-    }
-
-    fn at(&self, lane: usize) -> String {
-        let [x, y, z] = self.workgroup;
-        format!("lane {lane} of workgroup ({x}, {y}, {z})")
-    }
-
-    fn out_of_bounds(&mut self, lane: usize, address: &Address, leaf: &Leaf, bytes: Option<u32>) {
-        let program = self.program;
-        let site = &program.sites[leaf.site as usize];
-        let about = Some((site.space, site.variable.as_str()));
-        let length = self.memories[address.memory as usize].bytes;
-        self.find(Fault::OutOfBounds, address.location, None, about, |this| {
-            let who = this.at(lane);
-            match bytes {
-                Some(byte) => format!(
-                    "{who}: bytes {byte} to {} of {length}",
-                    u64::from(byte) + u64::from(leaf.bytes())
-                ),
-                None => this.bad_index(&who, address.checks),
-            }
-        });
-    }
-
-    fn bad_index(&self, who: &str, checks: Range) -> String {
-        let checks = checks.of(&self.program.checks);
-        let bad = checks.iter().map(|&check| self.bad_indices[check as usize]);
-        match bad.into_iter().find(|bad| bad.1 >= bad.2) {
-            Some((_, index, count)) if index > i32::MAX.cast_unsigned() => {
-                format!("{who}: index {index} ({}) of {count}", index.cast_signed())
-            }
-            Some((_, index, count)) => format!("{who}: index {index} of {count}"),
-            None => who.to_owned(),
-        }
-    }
-
     // Control flow.
 
     fn block(&mut self, block: u32) {
@@ -280,6 +225,7 @@ impl<'a> Machine<'a> {
     }
 
     #[inline]
+    #[allow(clippy::too_many_lines)] // One arm an instruction.
     fn step(&mut self, instruction: &Instruction) {
         match *instruction {
             Instruction::Compute {
@@ -331,66 +277,21 @@ impl<'a> Machine<'a> {
                 output,
                 checks,
                 location,
-            } => self.each_lane(|this, lane| {
-                let offset = this.get(offset, lane);
-                if offset == POISON {
-                    this.private_out_of_bounds(lane, checks, location);
-                }
-                for i in 0..count {
-                    let value = match offset {
-                        POISON => 0,
-                        _ => this.get(base + offset + i, lane),
-                    };
-                    this.set(output + i, lane, value);
-                }
-            }),
+            } => self.load_local(base, offset, count, output, (checks, location)),
             Instruction::StoreLocal {
                 base,
                 offset,
                 values,
                 checks,
                 location,
-            } => self.each_lane(|this, lane| {
-                let offset = this.get(offset, lane);
-                if offset == POISON {
-                    this.private_out_of_bounds(lane, checks, location);
-                    return;
-                }
-                let values = values.of(&this.program.operands);
-                for (to, &from) in (base + offset..).zip(values) {
-                    let value = this.get(from, lane);
-                    this.set(to, lane, value);
-                }
-            }),
+            } => self.store_local(base, offset, values, (checks, location)),
             Instruction::Pick {
                 index,
                 table,
                 output,
                 outputs,
                 location,
-            } => self.each_lane(|this, lane| {
-                let index = this.get(index, lane);
-                let table = table.of(&this.program.operands);
-                let count = table.len() as u32 / outputs;
-                if index >= count {
-                    this.find(
-                        Fault::OutOfBounds,
-                        location,
-                        None,
-                        Some((Space::Private, "")),
-                        |this| format!("{}: index {index} of {count}", this.at(lane)),
-                    );
-                }
-                for i in 0..outputs {
-                    let value = match table
-                        .get((u64::from(index) * u64::from(outputs)) as usize + i as usize)
-                    {
-                        Some(&slot) => this.get(slot, lane),
-                        None => 0,
-                    };
-                    this.set(output + i, lane, value);
-                }
-            }),
+            } => self.pick(index, table, output, outputs, location),
             Instruction::Load {
                 address,
                 leaves,
@@ -590,7 +491,7 @@ impl<'a> Machine<'a> {
     #[inline]
     fn compute(
         &mut self,
-        function: super::arithmetic::LaneFn,
+        function: LaneFn,
         inputs: &[Slot],
         output: Slot,
         outputs: u32,
@@ -682,397 +583,73 @@ impl<'a> Machine<'a> {
         });
     }
 
-    // Memory.
-
-    /// Goes over the active lanes warp by warp: finds what is wrong, counts, and has `transfer` move
-    /// the data of each lane whose address is in bounds; `missing` is told of the others.
-    fn access(
+    fn load_local(
         &mut self,
-        address: &Address,
-        leaf: &Leaf,
-        access: Access,
-        mut transfer: impl FnMut(&mut Self, usize, u32),
-        mut missing: impl FnMut(&mut Self, usize),
-    ) {
-        let memory = address.memory as usize;
-        let bytes = leaf.bytes();
-        let length = u64::from(self.memories[memory].bytes);
-        let base = address.base + leaf.offset;
-        for warp in 0..self.lanes.div_ceil(self.warp) {
-            let active = self.active.warp(warp, self.warp);
-            if active == 0 {
-                continue;
-            }
-            let mut addresses = [(0, 0); MOST];
-            let mut count = 0;
-            for bit in bits(active) {
-                let lane = warp * self.warp + bit;
-                let offset = address.offset.map_or(0, |slot| self.get(slot, lane));
-                let at = u64::from(base) + u64::from(offset);
-                if offset == POISON || at + u64::from(bytes) > length {
-                    let bytes = (offset != POISON).then_some(at as u32);
-                    self.out_of_bounds(lane, address, leaf, bytes);
-                    missing(self, lane);
-                    continue;
-                }
-                let at = at as u32;
-                addresses[count] = (bit as u32, at);
-                count += 1;
-                self.watch(lane, address, leaf, access, at);
-                transfer(self, lane, at);
-            }
-            self.tally(leaf, &addresses[..count]);
-        }
-    }
-
-    #[inline]
-    fn watch(&mut self, lane: usize, address: &Address, leaf: &Leaf, access: Access, at: u32) {
-        let first = self.workgroup_number.wrapping_mul(self.lanes as u32);
-        let warp = (lane / self.warp * self.warp) as u32;
-        let actor = Actor {
-            who: first.wrapping_add(lane as u32),
-            subgroup: (
-                first.wrapping_add(warp),
-                first.wrapping_add(warp + self.warp as u32),
-            ),
-            location: address.location,
-        };
-        let clock = self.clock;
-        let verdict =
-            self.memories[address.memory as usize].touch(&clock, actor, access, at, leaf.bytes());
-        if verdict.race.is_none() && !verdict.uninitialised {
-            return;
-        }
-        let program = self.program;
-        let site = &program.sites[leaf.site as usize];
-        let about = Some((site.space, site.variable.as_str()));
-        let place = |byte: u32| match site.space {
-            Space::Workgroup => format!("byte {byte} of workgroup memory"),
-            _ => format!("byte {byte} of {}", site.variable),
-        };
-        if let Some(other) = verdict.race {
-            self.find(Fault::Race, address.location, Some(other), about, |this| {
-                format!(
-                    "{}: {} at {}, which another lane had touched with no barrier between",
-                    this.at(lane),
-                    site.kind,
-                    place(at)
-                )
-            });
-        }
-        if verdict.uninitialised {
-            self.find(
-                Fault::Uninitialised,
-                address.location,
-                None,
-                about,
-                |this| format!("{}: {}", this.at(lane), place(at)),
-            );
-        }
-    }
-
-    fn tally(&mut self, leaf: &Leaf, addresses: &[(u32, u32)]) {
-        if addresses.is_empty() {
-            return;
-        }
-        let tally = &mut self.tallies[leaf.site as usize];
-        tally.accesses += 1;
-        tally.lanes += addresses.len() as u64;
-        match self.program.sites[leaf.site as usize].space {
-            Space::Workgroup => {
-                let cost = bank_cost(addresses, leaf.bytes(), self.config.warp, self.config.banks);
-                tally.banks.merge(&cost.wide);
-                tally.banks_by_word.merge(&cost.by_word);
-                for (most, count) in tally.bank_degrees.iter_mut().zip(cost.counts) {
-                    *most = (*most).max(count);
-                }
-            }
-            Space::Storage => {
-                let (touched, fewest) = sectors(addresses, leaf.bytes());
-                tally.sectors += touched;
-                tally.min_sectors += fewest;
-            }
-            _ => {}
-        }
-    }
-
-    fn load(&mut self, address: &Address, leaf: &Leaf, output: Slot) {
-        let Leaf {
-            width, components, ..
-        } = *leaf;
-        let (step, slots) = (width.min(4), components * width.div_ceil(4));
-        let memory = address.memory as usize;
-        let access = match self.program.sites[leaf.site as usize].kind {
-            super::AccessKind::Atomic => Access::Atomic,
-            _ => Access::Read,
-        };
-        self.access(
-            address,
-            leaf,
-            access,
-            |this, lane, at| {
-                for i in 0..slots {
-                    let value = this.memories[memory].read(at + i * step, step);
-                    this.set(output + i, lane, value);
-                }
-            },
-            |this, lane| {
-                for i in 0..slots {
-                    this.set(output + i, lane, 0);
-                }
-            },
-        );
-    }
-
-    fn store(&mut self, address: &Address, leaf: &Leaf, values: &[Slot]) {
-        let step = leaf.width.min(4);
-        let memory = address.memory as usize;
-        let access = match self.program.sites[leaf.site as usize].kind {
-            super::AccessKind::Atomic => Access::Atomic,
-            _ => Access::Write,
-        };
-        self.access(
-            address,
-            leaf,
-            access,
-            |this, lane, at| {
-                for (i, &slot) in (0..).zip(values) {
-                    let value = this.get(slot, lane);
-                    this.memories[memory].write(at + i * step, step, value);
-                }
-            },
-            |_, _| {},
-        );
-    }
-
-    fn atomic(
-        &mut self,
-        address: &Address,
-        leaf: &Leaf,
-        op: AtomicOp,
-        value: Range,
-        output: Option<Slot>,
-    ) {
-        let memory = address.memory as usize;
-        let slots = leaf.width.div_ceil(4);
-        let program = self.program;
-        let value = value.of(&program.operands);
-        self.access(
-            address,
-            leaf,
-            Access::Atomic,
-            |this, lane, at| {
-                let read = |this: &Self, i: u32| this.memories[memory].read(at + i * 4, 4);
-                let old: Vec<u32> = (0..slots).map(|i| read(this, i)).collect();
-                let operand: Vec<u32> = value.iter().map(|&slot| this.get(slot, lane)).collect();
-                let mut exchanged = true;
-                let new = match op {
-                    AtomicOp::Update(function) => {
-                        let wide: Vec<Lanes> =
-                            old.iter().chain(&operand).map(|&w| [w; CHUNK]).collect();
-                        let inputs: Vec<&Lanes> = wide.iter().collect();
-                        let mut results = vec![[0; CHUNK]; slots as usize];
-                        function(&inputs, &mut results);
-                        results.iter().map(|r| r[0]).collect()
-                    }
-                    AtomicOp::Exchange => operand,
-                    AtomicOp::CompareExchange(compare) => {
-                        let compare = compare.of(&program.operands);
-                        exchanged = compare
-                            .iter()
-                            .zip(&old)
-                            .all(|(&c, &o)| this.get(c, lane) == o);
-                        if exchanged { operand } else { old.clone() }
-                    }
-                };
-                for (i, &word) in (0..).zip(&new) {
-                    this.memories[memory].write(at + i * 4, 4, word);
-                }
-                if let Some(output) = output {
-                    for (i, &word) in (0..).zip(&old) {
-                        this.set(output + i, lane, word);
-                    }
-                    if matches!(op, AtomicOp::CompareExchange(_)) {
-                        this.set(output + slots, lane, u32::from(exchanged));
-                    }
-                }
-            },
-            |this, lane| {
-                if let Some(output) = output {
-                    let flag = u32::from(matches!(op, AtomicOp::CompareExchange(_)));
-                    for i in 0..slots + flag {
-                        this.set(output + i, lane, 0);
-                    }
-                }
-            },
-        );
-    }
-
-    // Subgroups: a subgroup is a warp.
-
-    fn each_warp(&mut self, mut f: impl FnMut(&mut Self, usize, u64)) {
-        for warp in 0..self.lanes.div_ceil(self.warp) {
-            let active = self.active.warp(warp, self.warp);
-            if active != 0 {
-                f(self, warp * self.warp, active);
-            }
-        }
-    }
-
-    fn ballot(&mut self, predicate: Option<Slot>, output: Slot) {
-        self.each_warp(|this, first, active| {
-            let votes = |lane: &usize| predicate.is_none_or(|p| this.get(p, first + lane) != 0);
-            let ballot = bits(active)
-                .filter(votes)
-                .fold(0_u64, |b, lane| b | 1 << lane);
-            for lane in bits(active) {
-                for (i, word) in [ballot as u32, (ballot >> 32) as u32, 0, 0]
-                    .into_iter()
-                    .enumerate()
-                {
-                    this.set(output + i as u32, first + lane, word);
-                }
-            }
-        });
-    }
-
-    fn gather(&mut self, mode: Gather, from: Slot, output: Slot) {
-        self.each_warp(|this, first, active| {
-            let lowest = active.trailing_zeros();
-            let values: Vec<(usize, u32)> = bits(active)
-                .map(|lane| {
-                    let own = lane as u32;
-                    let by = |slot| this.get(slot, first + lane);
-                    let source = match mode {
-                        Gather::First => lowest,
-                        Gather::Lane(slot) => by(slot),
-                        Gather::Down(slot) => own.wrapping_add(by(slot)),
-                        Gather::Up(slot) => own.wrapping_sub(by(slot)),
-                        Gather::Xor(slot) => own ^ by(slot),
-                        Gather::Quad(slot) => own / 4 * 4 + by(slot) % 4,
-                        Gather::QuadSwap(bit) => own ^ bit,
-                    };
-                    // A lane that is not there may give anything.
-                    let there = source < this.config.warp && active >> source & 1 == 1;
-                    let value = if there {
-                        this.get(from, first + source as usize)
-                    } else {
-                        0
-                    };
-                    (lane, value)
-                })
-                .collect();
-            for (lane, value) in values {
-                this.set(output, first + lane, value);
-            }
-        });
-    }
-
-    fn collective(
-        &mut self,
-        function: super::arithmetic::LaneFn,
-        scan: Scan,
-        value: Range,
-        identity: Range,
+        base: Slot,
+        offset: Slot,
+        count: u32,
         output: Slot,
+        (checks, location): (Range, u32),
     ) {
-        let program = self.program;
-        let value = value.of(&program.operands);
-        let identity = identity.of(&program.operands);
-        self.each_warp(|this, first, active| {
-            let mut sum: Option<Vec<Lanes>> = None;
-            for lane in bits(active) {
-                let own: Vec<Lanes> = value
-                    .iter()
-                    .map(|&s| [this.get(s, first + lane); CHUNK])
-                    .collect();
-                if scan == Scan::Exclusive {
-                    for (i, (output, &identity)) in (output..).zip(identity).enumerate() {
-                        let before = sum
-                            .as_ref()
-                            .map_or(this.get(identity, first + lane), |s| s[i][0]);
-                        this.set(output, first + lane, before);
-                    }
-                }
-                sum = Some(match sum {
-                    None => own,
-                    Some(sum) => {
-                        let inputs: Vec<&Lanes> = sum.iter().chain(&own).collect();
-                        let mut results = vec![[0; CHUNK]; own.len()];
-                        function(&inputs, &mut results);
-                        results
-                    }
-                });
-                if scan == Scan::Inclusive {
-                    for (output, word) in (output..).zip(sum.iter().flatten()) {
-                        this.set(output, first + lane, word[0]);
-                    }
-                }
+        self.each_lane(|this, lane| {
+            let offset = this.get(offset, lane);
+            if offset == POISON {
+                this.private_out_of_bounds(lane, checks, location);
             }
-            if scan == Scan::All {
-                for lane in bits(active) {
-                    for (output, word) in (output..).zip(sum.iter().flatten()) {
-                        this.set(output, first + lane, word[0]);
-                    }
-                }
+            for i in 0..count {
+                let value = match offset {
+                    POISON => 0,
+                    _ => this.get(base + offset + i, lane),
+                };
+                this.set(output + i, lane, value);
             }
         });
     }
 
-    // The report.
-
-    pub(super) fn report(&self) -> Report {
-        let program = self.program;
-        let location = |index: u32| -> Location {
-            program
-                .locations
-                .get(index as usize)
-                .copied()
-                .unwrap_or_default()
-        };
-        let mut report = Report {
-            dispatches: 1,
-            workgroups: u64::from(self.workgroup_number),
-            lane_instructions: self.instructions,
-            ..Report::default()
-        };
-        for (info, tally) in program.sites.iter().zip(&self.tallies) {
-            if tally.accesses == 0 {
-                continue;
+    fn store_local(
+        &mut self,
+        base: Slot,
+        offset: Slot,
+        values: Range,
+        (checks, location): (Range, u32),
+    ) {
+        self.each_lane(|this, lane| {
+            let offset = this.get(offset, lane);
+            if offset == POISON {
+                this.private_out_of_bounds(lane, checks, location);
+                return;
             }
-            let banked = info.space == Space::Workgroup;
-            let banks = if banked {
-                self.config.banks as usize
-            } else {
-                0
-            };
-            report.sites.push(Site {
-                location: location(info.location),
-                variable: info.variable.clone(),
-                space: info.space,
-                kind: info.kind,
-                bytes: info.bytes,
-                accesses: tally.accesses,
-                lanes: tally.lanes,
-                banks: tally.banks,
-                banks_by_word: tally.banks_by_word,
-                bank_degrees: tally.bank_degrees[..banks].to_vec(),
-                sectors: tally.sectors,
-                min_sectors: tally.min_sectors,
-            });
-        }
-        for ((fault, at, other, space), (count, example, variable)) in &self.findings {
-            report.findings.push(Finding {
-                fault: *fault,
-                space: *space,
-                variable: variable.clone(),
-                location: location(*at),
-                other: other.map(location),
-                count: *count,
-                example: example.clone(),
-            });
-        }
-        report.sort();
-        report
+            let values = values.of(&this.program.operands);
+            for (to, &from) in (base + offset..).zip(values) {
+                let value = this.get(from, lane);
+                this.set(to, lane, value);
+            }
+        });
+    }
+
+    fn pick(&mut self, index: Slot, table: Range, output: Slot, outputs: u32, location: u32) {
+        self.each_lane(|this, lane| {
+            let index = this.get(index, lane);
+            let table = table.of(&this.program.operands);
+            let count = table.len() as u32 / outputs;
+            if index >= count {
+                this.find(
+                    Fault::OutOfBounds,
+                    location,
+                    None,
+                    Some((Space::Private, "")),
+                    |this| format!("{}: index {index} of {count}", this.at(lane)),
+                );
+            }
+            for i in 0..outputs {
+                let value = match table
+                    .get((u64::from(index) * u64::from(outputs)) as usize + i as usize)
+                {
+                    Some(&slot) => this.get(slot, lane),
+                    None => 0,
+                };
+                this.set(output + i, lane, value);
+            }
+        });
     }
 }

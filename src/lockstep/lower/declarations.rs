@@ -1,0 +1,224 @@
+//! Globals, inputs and constants.
+
+use super::{Lowering, Result, Root, width};
+use crate::lockstep::program::{Builtin, MemoryInfo, Slot};
+use crate::lockstep::report::Space;
+use naga::valid::FunctionInfo;
+use naga::{
+    AddressSpace, ArraySize, Binding, BuiltIn, Constant, Expression, GlobalVariable, Handle,
+    Literal, Span, StorageAccess, Type, TypeInner,
+};
+
+impl Lowering<'_> {
+    pub(super) fn declare_globals(&mut self, used: &FunctionInfo) -> Result<()> {
+        self.program.memories.push(MemoryInfo {
+            space: Space::Workgroup,
+            variable: String::new(),
+            binding: None,
+            writable: true,
+            bytes: 0,
+            stride: None,
+        });
+        let mut smallest = 4;
+        for (handle, variable) in self.module.global_variables.iter() {
+            if used[handle].is_empty() {
+                continue;
+            }
+            let span = self.module.global_variables.get_span(handle);
+            let inner = self.inner(variable.ty);
+            let name = variable.name.clone().unwrap_or_default();
+            let root = match variable.space {
+                AddressSpace::Private => {
+                    let count = self.slots_of(inner, span)?;
+                    let start = self.allocate(count, span)?;
+                    let initial = match variable.init {
+                        Some(init) => self.global_constant(init)?,
+                        None => vec![self.constant(0, span)?; count],
+                    };
+                    let slots = (start..).zip(initial);
+                    self.program.privates.extend(slots);
+                    Root::Private(start)
+                }
+                AddressSpace::WorkGroup => {
+                    smallest = smallest.min(self.smallest_scalar(inner));
+                    let bytes = inner.size(self.module.to_ctx());
+                    let start = self.program.memories[0].bytes;
+                    // Sixteen bytes are enough for every alignment.
+                    self.program.memories[0].bytes = bytes
+                        .checked_next_multiple_of(16)
+                        .and_then(|b| b.checked_add(start))
+                        .filter(|&b| b <= 1 << 28)
+                        .ok_or_else(|| self.unsupported("as much workgroup memory", span))?;
+                    Root::Shared { memory: 0, start }
+                }
+                AddressSpace::Uniform | AddressSpace::Storage { .. } => {
+                    smallest = smallest.min(self.smallest_scalar(inner));
+                    self.declare_buffer(variable, inner, name, span)?
+                }
+                _ => {
+                    return Err(self.unsupported(
+                        "a texture, sampler or other resource that is no buffer",
+                        span,
+                    ));
+                }
+            };
+            self.globals.insert(handle, root);
+        }
+        self.program.granule_shift = smallest.trailing_zeros();
+        Ok(())
+    }
+
+    pub(super) fn smallest_scalar(&self, inner: &TypeInner) -> u32 {
+        match inner {
+            TypeInner::Scalar(scalar)
+            | TypeInner::Atomic(scalar)
+            | TypeInner::Vector { scalar, .. }
+            | TypeInner::Matrix { scalar, .. } => width(*scalar),
+            TypeInner::Array { base, .. } => self.smallest_scalar(self.inner(*base)),
+            TypeInner::Struct { members, .. } => {
+                let of = members
+                    .iter()
+                    .map(|m| self.smallest_scalar(self.inner(m.ty)));
+                of.min().unwrap_or(4)
+            }
+            _ => 4,
+        }
+    }
+
+    pub(super) fn declare_buffer(
+        &mut self,
+        variable: &GlobalVariable,
+        inner: &TypeInner,
+        name: String,
+        span: Span,
+    ) -> Result<Root> {
+        let Some(binding) = &variable.binding else {
+            return Err(self.unsupported("a buffer without a binding", span));
+        };
+        let (stride, bytes) = match inner {
+            TypeInner::Array {
+                size: ArraySize::Dynamic,
+                stride,
+                ..
+            } => (Some(*stride), *stride),
+            TypeInner::Struct { members, span } => {
+                match members.last().map(|m| (m.offset, self.inner(m.ty))) {
+                    Some((
+                        offset,
+                        TypeInner::Array {
+                            size: ArraySize::Dynamic,
+                            stride,
+                            ..
+                        },
+                    )) => (Some(*stride), offset + stride),
+                    _ => (None, *span),
+                }
+            }
+            TypeInner::BindingArray { .. } => {
+                return Err(self.unsupported("an array of bindings", span));
+            }
+            other => (None, other.size(self.module.to_ctx())),
+        };
+        self.program.memories.push(MemoryInfo {
+            space: match variable.space {
+                AddressSpace::Uniform => Space::Uniform,
+                _ => Space::Storage,
+            },
+            variable: name,
+            binding: Some((binding.group, binding.binding)),
+            writable: matches!(variable.space, AddressSpace::Storage { access } if access.intersects(StorageAccess::STORE | StorageAccess::ATOMIC)),
+            bytes,
+            stride,
+        });
+        Ok(Root::Shared {
+            memory: self.program.memories.len() as u32 - 1,
+            start: 0,
+        })
+    }
+
+    pub(super) fn declare_input(&mut self, argument: &naga::FunctionArgument) -> Result<Vec<Slot>> {
+        let span = Span::UNDEFINED;
+        let inputs: Vec<(Option<&Binding>, Handle<Type>)> =
+            match (&argument.binding, self.inner(argument.ty)) {
+                (None, TypeInner::Struct { members, .. }) => {
+                    members.iter().map(|m| (m.binding.as_ref(), m.ty)).collect()
+                }
+                (binding, _) => vec![(binding.as_ref(), argument.ty)],
+            };
+        let mut slots = Vec::new();
+        for (binding, ty) in inputs {
+            let Some(Binding::BuiltIn(builtin)) = binding else {
+                return Err(self.unsupported("an input that is no built-in value", span));
+            };
+            let count = self.slots_of(self.inner(ty), span)?;
+            let start = self.allocate(count, span)?;
+            for i in 0..count as u32 {
+                let input = match builtin {
+                    BuiltIn::GlobalInvocationId => Builtin::GlobalInvocationId(i),
+                    BuiltIn::LocalInvocationId => Builtin::LocalInvocationId(i),
+                    BuiltIn::LocalInvocationIndex => Builtin::LocalInvocationIndex,
+                    BuiltIn::WorkGroupId => Builtin::WorkgroupId(i),
+                    BuiltIn::NumWorkGroups => Builtin::NumWorkgroups(i),
+                    BuiltIn::WorkGroupSize => Builtin::WorkgroupSize(i),
+                    BuiltIn::SubgroupSize => Builtin::SubgroupSize,
+                    BuiltIn::SubgroupInvocationId => Builtin::SubgroupInvocationId,
+                    BuiltIn::SubgroupId => Builtin::SubgroupId,
+                    BuiltIn::NumSubgroups => Builtin::NumSubgroups,
+                    other => return Err(self.unsupported(format!("the built-in {other:?}"), span)),
+                };
+                self.program.builtins.push((start + i, input));
+            }
+            slots.extend(start..start + count as u32);
+        }
+        Ok(slots)
+    }
+
+    // Constants.
+
+    pub(super) fn literal(&mut self, literal: Literal, span: Span) -> Result<Vec<Slot>> {
+        let two = |bits: u64| vec![bits as u32, (bits >> 32) as u32];
+        let words = match literal {
+            Literal::U32(value) => vec![value],
+            Literal::I32(value) => vec![value.cast_unsigned()],
+            Literal::F32(value) => vec![value.to_bits()],
+            Literal::Bool(value) => vec![u32::from(value)],
+            Literal::F16(value) => vec![u32::from(value.to_bits())],
+            Literal::U16(value) => vec![u32::from(value)],
+            Literal::I16(value) => vec![u32::from(value.cast_unsigned())],
+            Literal::U64(value) => two(value),
+            Literal::I64(value) => two(value.cast_unsigned()),
+            Literal::F64(value) => two(value.to_bits()),
+            _ => return Err(self.unsupported("a literal of this type", span)),
+        };
+        words.into_iter().map(|w| self.constant(w, span)).collect()
+    }
+
+    /// The slots of a module-scope constant expression.
+    pub(super) fn global_constant(&mut self, expression: Handle<Expression>) -> Result<Vec<Slot>> {
+        let span = self.module.global_expressions.get_span(expression);
+        match self.module.global_expressions[expression] {
+            Expression::Literal(literal) => self.literal(literal, span),
+            Expression::Constant(constant) => self.named_constant(constant),
+            Expression::ZeroValue(ty) => {
+                let count = self.slots_of(self.inner(ty), span)?;
+                Ok(vec![self.constant(0, span)?; count])
+            }
+            Expression::Compose { ref components, .. } => {
+                let mut slots = Vec::new();
+                for &component in components {
+                    slots.extend(self.global_constant(component)?);
+                }
+                Ok(slots)
+            }
+            Expression::Splat { size, value } => {
+                let one = self.global_constant(value)?;
+                Ok(one.repeat(size as usize))
+            }
+            _ => Err(self.unsupported("a constant of this form", span)),
+        }
+    }
+
+    pub(super) fn named_constant(&mut self, constant: Handle<Constant>) -> Result<Vec<Slot>> {
+        self.global_constant(self.module.constants[constant].init)
+    }
+}

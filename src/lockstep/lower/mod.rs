@@ -1,0 +1,374 @@
+//! From naga's IR to a [`Program`].
+
+mod declarations;
+mod expressions;
+mod places;
+mod statements;
+mod subgroups;
+
+use super::ShaderError;
+use super::arithmetic::{self, LaneFn, Shape};
+use super::program::{Instruction, Program, Range, SiteInfo, Slot};
+use super::report::Location;
+use naga::{
+    ArraySize, Expression, Function, GlobalVariable, Handle, LocalVariable, Module, Scalar, Span,
+    Type, TypeInner, valid::FunctionInfo, valid::ModuleInfo,
+};
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+/// Different constants that a shader may use: their slots lie before all others.
+const MOST_CONSTANTS: u32 = 4096;
+/// Inlining multiplies; beyond these bounds a shader is refused rather than memory exhausted.
+const MOST_INSTRUCTIONS: usize = 1 << 22;
+const MOST_SLOTS: u32 = 1 << 18;
+/// A called function with more scalars of its own is not merged with its caller: its slots would
+/// be taken until the caller's block ends.
+const MOST_MERGED_SLOTS: u32 = 64;
+
+type Result<T> = std::result::Result<T, ShaderError>;
+
+/// What an expression stands for.
+#[derive(Clone, Debug)]
+enum Value {
+    Slots(Vec<Slot>),
+    Place(Place),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Root {
+    /// A variable of a lane's own: offsets count slots.
+    Private(Slot),
+    /// A variable in a memory, at a byte: offsets count bytes.
+    Shared { memory: u32, start: u32 },
+}
+
+#[derive(Clone, Debug)]
+struct Place {
+    root: Root,
+    constant: u32,
+    dynamic: Option<Slot>,
+    checks: Vec<u32>,
+}
+
+/// A function being inlined.
+struct Frame<'a> {
+    function: &'a Function,
+    info: &'a FunctionInfo,
+    arguments: Vec<Value>,
+    values: Vec<Option<Value>>,
+    locals: HashMap<Handle<LocalVariable>, Slot>,
+    /// Where `return` leaves its value; nothing where the last statement's value is used as it is.
+    result: Option<Vec<Slot>>,
+}
+
+pub(super) fn lower(
+    module: &Module,
+    info: &ModuleInfo,
+    entry: usize,
+    source: &str,
+) -> Result<Program> {
+    let entry_point = &module.entry_points[entry];
+    let mut lowering = Lowering {
+        module,
+        info,
+        source,
+        program: Program {
+            workgroup_size: entry_point.workgroup_size,
+            ..Program::default()
+        },
+        literals: HashMap::new(),
+        globals: HashMap::new(),
+        locations: HashMap::new(),
+        sites: HashMap::new(),
+        next: MOST_CONSTANTS,
+        instructions: 0,
+    };
+    lowering.declare_globals(info.get_entry_point(entry))?;
+    let function = &entry_point.function;
+    let mut arguments = Vec::new();
+    for argument in &function.arguments {
+        arguments.push(Value::Slots(lowering.declare_input(argument)?));
+    }
+    let mut frame = Frame::new(
+        function,
+        info.get_entry_point(entry),
+        arguments,
+        Some(Vec::new()),
+    );
+    let mut out = Vec::new();
+    lowering.enter(&mut frame, &mut out)?;
+    lowering.statements(&mut frame, &function.body, &mut out)?;
+    lowering.program.entry = lowering.add_block(out);
+    lowering.program.constants = lowering
+        .literals
+        .iter()
+        .map(|(&value, &slot)| (slot, value))
+        .collect();
+    Ok(lowering.program)
+}
+
+impl<'a> Frame<'a> {
+    fn new(
+        function: &'a Function,
+        info: &'a FunctionInfo,
+        arguments: Vec<Value>,
+        result: Option<Vec<Slot>>,
+    ) -> Self {
+        Self {
+            function,
+            info,
+            arguments,
+            values: vec![None; function.expressions.len()],
+            locals: HashMap::new(),
+            result,
+        }
+    }
+
+    fn span(&self, expression: Handle<Expression>) -> Span {
+        self.function.expressions.get_span(expression)
+    }
+}
+
+struct Lowering<'a> {
+    module: &'a Module,
+    info: &'a ModuleInfo,
+    source: &'a str,
+    program: Program,
+    literals: HashMap<u32, Slot>,
+    globals: HashMap<Handle<GlobalVariable>, Root>,
+    locations: HashMap<Location, u32>,
+    sites: HashMap<SiteInfo, u32>,
+    /// The next free slot. Slots of a block are free again where it ends.
+    next: Slot,
+    instructions: usize,
+}
+
+/// Bytes of a scalar in memory. A `bool` takes one, as naga lays it out.
+const fn width(scalar: Scalar) -> u32 {
+    scalar.width as u32
+}
+
+/// The scalars that a value of a type consists of, or `None` for types with no values.
+fn scalars(
+    types: &naga::UniqueArena<Type>,
+    inner: &TypeInner,
+    out: &mut Vec<Scalar>,
+) -> Option<()> {
+    match *inner {
+        TypeInner::Scalar(scalar) | TypeInner::Atomic(scalar) => out.push(scalar),
+        TypeInner::Vector { size, scalar } => {
+            out.extend(std::iter::repeat_n(scalar, size as usize));
+        }
+        TypeInner::Matrix {
+            columns,
+            rows,
+            scalar,
+        } => out.extend(std::iter::repeat_n(
+            scalar,
+            columns as usize * rows as usize,
+        )),
+        TypeInner::Array {
+            base,
+            size: ArraySize::Constant(count),
+            ..
+        } => {
+            let mut element = Vec::new();
+            scalars(types, &types[base].inner, &mut element)?;
+            if element.len() as u64 * u64::from(count.get()) > u64::from(MOST_SLOTS) {
+                return None;
+            }
+            for _ in 0..count.get() {
+                out.extend_from_slice(&element);
+            }
+        }
+        TypeInner::Struct { ref members, .. } => {
+            for member in members {
+                scalars(types, &types[member.ty].inner, out)?;
+            }
+        }
+        _ => return None,
+    }
+    (out.len() <= MOST_SLOTS as usize).then_some(())
+}
+
+impl<'a> Lowering<'a> {
+    // Errors and places in the source.
+
+    fn locate(&self, span: Span) -> Location {
+        if !span.is_defined() || self.source.is_empty() {
+            return Location::default();
+        }
+        let found = span.location(self.source);
+        Location {
+            line: found.line_number,
+            column: found.line_position,
+            length: found.length,
+        }
+    }
+
+    fn location(&mut self, span: Span) -> u32 {
+        let location = self.locate(span);
+        let known = self.program.locations.len() as u32;
+        let index = *self.locations.entry(location).or_insert(known);
+        if index == known {
+            self.program.locations.push(location);
+        }
+        index
+    }
+
+    fn unsupported(&self, what: impl Into<String>, span: Span) -> ShaderError {
+        let location = self.locate(span);
+        ShaderError::Unsupported {
+            what: what.into(),
+            location,
+            excerpt: super::excerpt(self.source, location),
+        }
+    }
+
+    // Slots.
+
+    fn allocate(&mut self, count: usize, span: Span) -> Result<Slot> {
+        let start = self.next;
+        let end = u64::from(start) + count as u64;
+        if end > u64::from(MOST_SLOTS) {
+            return Err(self.unsupported(
+                format!("more than {MOST_SLOTS} scalars alive in a lane"),
+                span,
+            ));
+        }
+        self.next = end as u32;
+        self.program.slots = self.program.slots.max(self.next);
+        Ok(start)
+    }
+
+    fn constant(&mut self, bits: u32, span: Span) -> Result<Slot> {
+        let count = self.literals.len() as u32;
+        if let Some(&slot) = self.literals.get(&bits) {
+            return Ok(slot);
+        }
+        if count == MOST_CONSTANTS {
+            return Err(self.unsupported(
+                format!("more than {MOST_CONSTANTS} different constants"),
+                span,
+            ));
+        }
+        self.literals.insert(bits, count);
+        Ok(count)
+    }
+
+    fn push(&mut self, out: &mut Vec<Instruction>, instruction: Instruction) -> Result<()> {
+        self.instructions += 1;
+        if self.instructions > MOST_INSTRUCTIONS {
+            return Err(self.unsupported(
+                format!("more than {MOST_INSTRUCTIONS} instructions with all calls inlined"),
+                Span::UNDEFINED,
+            ));
+        }
+        out.push(instruction);
+        Ok(())
+    }
+
+    fn add_block(&mut self, block: Vec<Instruction>) -> u32 {
+        self.program.blocks.push(block);
+        self.program.blocks.len() as u32 - 1
+    }
+
+    fn operands(&mut self, slots: impl IntoIterator<Item = Slot>) -> Range {
+        let start = self.program.operands.len() as u32;
+        self.program.operands.extend(slots);
+        Range {
+            start,
+            len: self.program.operands.len() as u32 - start,
+        }
+    }
+
+    fn compute(
+        &mut self,
+        out: &mut Vec<Instruction>,
+        function: LaneFn,
+        inputs: impl IntoIterator<Item = Slot>,
+        outputs: usize,
+        span: Span,
+    ) -> Result<Vec<Slot>> {
+        let inputs = self.operands(inputs);
+        let output = self.allocate(outputs, span)?;
+        let outputs = outputs as u32;
+        self.push(
+            out,
+            Instruction::Compute {
+                function,
+                inputs,
+                output,
+                outputs,
+            },
+        )?;
+        Ok((output..output + outputs).collect())
+    }
+
+    // Types.
+
+    fn scalars_of(&self, inner: &TypeInner, span: Span) -> Result<Vec<Scalar>> {
+        let mut out = Vec::new();
+        scalars(&self.module.types, inner, &mut out)
+            .ok_or_else(|| self.unsupported("a value of this type (or of this size)", span))?;
+        Ok(out)
+    }
+
+    fn slots_of(&self, inner: &TypeInner, span: Span) -> Result<usize> {
+        let scalars = self.scalars_of(inner, span)?;
+        Ok(scalars.iter().map(|&s| arithmetic::slots(s)).sum())
+    }
+
+    fn inner(&self, ty: Handle<Type>) -> &'a TypeInner {
+        &self.module.types[ty].inner
+    }
+
+    fn type_of(&self, frame: &Frame<'a>, expression: Handle<Expression>) -> &'a TypeInner {
+        frame.info[expression].ty.inner_with(&self.module.types)
+    }
+
+    /// What a pointer points to.
+    fn pointee(&self, pointer: &'a TypeInner, span: Span) -> Result<Cow<'a, TypeInner>> {
+        match *pointer {
+            TypeInner::Pointer { base, .. } => Ok(Cow::Borrowed(self.inner(base))),
+            TypeInner::ValuePointer {
+                size: Some(size),
+                scalar,
+                ..
+            } => Ok(Cow::Owned(TypeInner::Vector { size, scalar })),
+            TypeInner::ValuePointer { scalar, .. } => Ok(Cow::Owned(TypeInner::Scalar(scalar))),
+            _ => Err(self.unsupported("a pointer of this type", span)),
+        }
+    }
+
+    /// A type's shape for arithmetic.
+    fn shape(&self, inner: &TypeInner, span: Span) -> Result<Shape> {
+        let (components, columns, scalar) = match *inner {
+            TypeInner::Scalar(scalar) => (1, 1, scalar),
+            TypeInner::Vector { size, scalar } => (size as usize, 1, scalar),
+            TypeInner::Matrix {
+                columns,
+                rows,
+                scalar,
+            } => (rows as usize, columns as usize, scalar),
+            _ => return Err(self.unsupported("arithmetic on this type", span)),
+        };
+        Ok(Shape {
+            components,
+            columns,
+            scalar,
+        })
+    }
+}
+
+impl Place {
+    const fn at(root: Root) -> Self {
+        Self {
+            root,
+            constant: 0,
+            dynamic: None,
+            checks: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! Accesses to memory: bounds, races, and what they cost.
+
+use super::{CHUNK, Machine};
+use crate::lockstep::arithmetic::Lanes;
+use crate::lockstep::mask::bits;
+use crate::lockstep::memory::{Access, Actor, MOST, bank_cost, sectors};
+use crate::lockstep::program::{Address, AtomicOp, Leaf, POISON, Range, Slot};
+use crate::lockstep::report::{AccessKind, Fault, Space};
+
+impl Machine<'_> {
+    /// Goes over the active lanes warp by warp: finds what is wrong, counts, and has `transfer` move
+    /// the data of each lane whose address is in bounds; `missing` is told of the others.
+    pub(super) fn access(
+        &mut self,
+        address: &Address,
+        leaf: &Leaf,
+        access: Access,
+        mut transfer: impl FnMut(&mut Self, usize, u32),
+        mut missing: impl FnMut(&mut Self, usize),
+    ) {
+        let memory = address.memory as usize;
+        let bytes = leaf.bytes();
+        let length = u64::from(self.memories[memory].bytes);
+        let base = address.base + leaf.offset;
+        for warp in 0..self.lanes.div_ceil(self.warp) {
+            let active = self.active.warp(warp, self.warp);
+            if active == 0 {
+                continue;
+            }
+            let mut addresses = [(0, 0); MOST];
+            let mut count = 0;
+            for bit in bits(active) {
+                let lane = warp * self.warp + bit;
+                let offset = address.offset.map_or(0, |slot| self.get(slot, lane));
+                let at = u64::from(base) + u64::from(offset);
+                if offset == POISON || at + u64::from(bytes) > length {
+                    let bytes = (offset != POISON).then_some(at as u32);
+                    self.out_of_bounds(lane, address, leaf, bytes);
+                    missing(self, lane);
+                    continue;
+                }
+                let at = at as u32;
+                addresses[count] = (bit as u32, at);
+                count += 1;
+                self.watch(lane, address, leaf, access, at);
+                transfer(self, lane, at);
+            }
+            self.tally(leaf, &addresses[..count]);
+        }
+    }
+
+    #[inline]
+    pub(super) fn watch(
+        &mut self,
+        lane: usize,
+        address: &Address,
+        leaf: &Leaf,
+        access: Access,
+        at: u32,
+    ) {
+        let first = self.workgroup_number.wrapping_mul(self.lanes as u32);
+        let warp = (lane / self.warp * self.warp) as u32;
+        let actor = Actor {
+            who: first.wrapping_add(lane as u32),
+            subgroup: (
+                first.wrapping_add(warp),
+                first.wrapping_add(warp + self.warp as u32),
+            ),
+            location: address.location,
+        };
+        let clock = self.clock;
+        let verdict =
+            self.memories[address.memory as usize].touch(&clock, actor, access, at, leaf.bytes());
+        if verdict.race.is_none() && !verdict.uninitialised {
+            return;
+        }
+        let program = self.program;
+        let site = &program.sites[leaf.site as usize];
+        let about = Some((site.space, site.variable.as_str()));
+        let place = |byte: u32| match site.space {
+            Space::Workgroup => format!("byte {byte} of workgroup memory"),
+            _ => format!("byte {byte} of {}", site.variable),
+        };
+        if let Some(other) = verdict.race {
+            self.find(Fault::Race, address.location, Some(other), about, |this| {
+                format!(
+                    "{}: {} at {}, which another lane had touched with no barrier between",
+                    this.at(lane),
+                    site.kind,
+                    place(at)
+                )
+            });
+        }
+        if verdict.uninitialised {
+            self.find(
+                Fault::Uninitialised,
+                address.location,
+                None,
+                about,
+                |this| format!("{}: {}", this.at(lane), place(at)),
+            );
+        }
+    }
+
+    pub(super) fn tally(&mut self, leaf: &Leaf, addresses: &[(u32, u32)]) {
+        if addresses.is_empty() {
+            return;
+        }
+        let tally = &mut self.tallies[leaf.site as usize];
+        tally.accesses += 1;
+        tally.lanes += addresses.len() as u64;
+        match self.program.sites[leaf.site as usize].space {
+            Space::Workgroup => {
+                let cost = bank_cost(addresses, leaf.bytes(), self.config.warp, self.config.banks);
+                tally.banks.merge(&cost.wide);
+                tally.banks_by_word.merge(&cost.by_word);
+                for (most, count) in tally.bank_degrees.iter_mut().zip(cost.counts) {
+                    *most = (*most).max(count);
+                }
+            }
+            Space::Storage => {
+                let (touched, fewest) = sectors(addresses, leaf.bytes());
+                tally.sectors += touched;
+                tally.min_sectors += fewest;
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn load(&mut self, address: &Address, leaf: &Leaf, output: Slot) {
+        let Leaf {
+            width, components, ..
+        } = *leaf;
+        let (step, slots) = (width.min(4), components * width.div_ceil(4));
+        let memory = address.memory as usize;
+        let access = match self.program.sites[leaf.site as usize].kind {
+            AccessKind::Atomic => Access::Atomic,
+            _ => Access::Read,
+        };
+        self.access(
+            address,
+            leaf,
+            access,
+            |this, lane, at| {
+                for i in 0..slots {
+                    let value = this.memories[memory].read(at + i * step, step);
+                    this.set(output + i, lane, value);
+                }
+            },
+            |this, lane| {
+                for i in 0..slots {
+                    this.set(output + i, lane, 0);
+                }
+            },
+        );
+    }
+
+    pub(super) fn store(&mut self, address: &Address, leaf: &Leaf, values: &[Slot]) {
+        let step = leaf.width.min(4);
+        let memory = address.memory as usize;
+        let access = match self.program.sites[leaf.site as usize].kind {
+            AccessKind::Atomic => Access::Atomic,
+            _ => Access::Write,
+        };
+        self.access(
+            address,
+            leaf,
+            access,
+            |this, lane, at| {
+                for (i, &slot) in (0..).zip(values) {
+                    let value = this.get(slot, lane);
+                    this.memories[memory].write(at + i * step, step, value);
+                }
+            },
+            |_, _| {},
+        );
+    }
+
+    pub(super) fn atomic(
+        &mut self,
+        address: &Address,
+        leaf: &Leaf,
+        op: AtomicOp,
+        value: Range,
+        output: Option<Slot>,
+    ) {
+        let memory = address.memory as usize;
+        let slots = leaf.width.div_ceil(4);
+        let program = self.program;
+        let value = value.of(&program.operands);
+        self.access(
+            address,
+            leaf,
+            Access::Atomic,
+            |this, lane, at| {
+                let read = |this: &Self, i: u32| this.memories[memory].read(at + i * 4, 4);
+                let old: Vec<u32> = (0..slots).map(|i| read(this, i)).collect();
+                let operand: Vec<u32> = value.iter().map(|&slot| this.get(slot, lane)).collect();
+                let mut exchanged = true;
+                let new = match op {
+                    AtomicOp::Update(function) => {
+                        let wide: Vec<Lanes> =
+                            old.iter().chain(&operand).map(|&w| [w; CHUNK]).collect();
+                        let inputs: Vec<&Lanes> = wide.iter().collect();
+                        let mut results = vec![[0; CHUNK]; slots as usize];
+                        function(&inputs, &mut results);
+                        results.iter().map(|r| r[0]).collect()
+                    }
+                    AtomicOp::Exchange => operand,
+                    AtomicOp::CompareExchange(compare) => {
+                        let compare = compare.of(&program.operands);
+                        exchanged = compare
+                            .iter()
+                            .zip(&old)
+                            .all(|(&c, &o)| this.get(c, lane) == o);
+                        if exchanged { operand } else { old.clone() }
+                    }
+                };
+                for (i, &word) in (0..).zip(&new) {
+                    this.memories[memory].write(at + i * 4, 4, word);
+                }
+                if let Some(output) = output {
+                    for (i, &word) in (0..).zip(&old) {
+                        this.set(output + i, lane, word);
+                    }
+                    if matches!(op, AtomicOp::CompareExchange(_)) {
+                        this.set(output + slots, lane, u32::from(exchanged));
+                    }
+                }
+            },
+            |this, lane| {
+                if let Some(output) = output {
+                    let flag = u32::from(matches!(op, AtomicOp::CompareExchange(_)));
+                    for i in 0..slots + flag {
+                        this.set(output + i, lane, 0);
+                    }
+                }
+            },
+        );
+    }
+}
