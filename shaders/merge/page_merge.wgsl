@@ -139,6 +139,28 @@ fn store_page(r: ptr<function, array<Key, 32>>, pair: Pair, page: u32, t: u32, w
     }
 }
 
+// Reads the page that a dispatch before this one held when it ended, and stored as page `page`.
+fn load_held(r: ptr<function, array<Key, 32>>, pair: Pair, page: u32, t: u32, wrapped: bool) {
+    let base = pair.a.grid + page * PAGE + t;
+    for (var j = 0u; j < HALF; j++) {
+        (*r)[j] = decode(LAST);
+    }
+    if wrapped && base - W < pair.b.end {
+        (*r)[0] = destination[base - W];
+    }
+    for (var j = 0u; j < HALF - 1u; j++) {
+        var bits = decode(LAST);
+        if base + j * W < pair.b.end {
+            bits = destination[base + j * W];
+        }
+        (*r)[j] = select(bits, (*r)[j], wrapped);
+        (*r)[j + 1u] = select((*r)[j + 1u], bits, wrapped);
+    }
+    if !wrapped && base + (HALF - 1u) * W < pair.b.end {
+        (*r)[HALF - 1u] = destination[base + (HALF - 1u) * W];
+    }
+}
+
 @compute @workgroup_size(32)
 fn main(
     @builtin(workgroup_id) group: vec3<u32>,
@@ -199,15 +221,12 @@ fn main(
     } else {
         // The page held lies in the output, past the pages written; the newest page is read again.
         loaded = progress[number];
+        // All lanes read it before one of them writes it: a workgroup's barrier orders workgroup
+        // memory only.
+        storageBarrier();
         from_b = (loaded.y >> 31u) == 1u;
         loaded.y &= 0x7fffffffu;
-        let held = pair.a.grid + params.done * PAGE - shift;
-        for (var j = 0u; j < HALF; j++) {
-            r[j] = decode(LAST);
-            if held + j * W + row < pair.b.end {
-                r[j] = destination[held + j * W + row];
-            }
-        }
+        load_held(&r, pair, params.done, t, wrapped);
     }
     load_page(&next_page, run_of(pair, from_b), select(loaded.x, loaded.y, from_b) - 1u, row);
     for (var j = 0u; j < HALF; j++) {

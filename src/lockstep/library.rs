@@ -29,8 +29,8 @@ pub fn library(key: KeyType, order: Order) -> Vec<Recording> {
     // An even and an odd number of moves, so that keys begin in either buffer; the second with
     // dispatches of so few keys that merges are cut into several.
     const SHAPES: [(u32, u32, u32); 3] = [
-        (5 * 1024 + 123, 4, u32::MAX),
-        (9 * 1024 - 5, 3, 2048),
+        (3 * 1024 + 123, 4, u32::MAX),
+        (5 * 1024 - 5, 3, 2048),
         (2 * 1024 + 1, 1, u32::MAX),
     ];
     let mut recordings = Vec::new();

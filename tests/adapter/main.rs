@@ -2,11 +2,12 @@
 //!
 //! Without an adapter these tests say so and pass; `WGPU_BCFSORT_REQUIRE_ADAPTER=1` makes them fail.
 
-#![cfg(feature = "data")]
+#![cfg(all(feature = "data", feature = "lockstep"))]
 
 mod covering;
 mod device;
 mod execution;
 mod faults;
+mod lockstep;
 mod phases;
 mod sorts;

@@ -1,0 +1,45 @@
+//! The lock-step executor against this machine's adapter: every kernel, every buffer, bit for bit.
+
+use crate::device::gpu;
+use crate::execution::Execution;
+use std::collections::BTreeSet;
+use wgpu_bcfsort::data::{Pattern, Spec, generate};
+use wgpu_bcfsort::kernel::Kernel;
+use wgpu_bcfsort::lockstep::{self, Config};
+use wgpu_bcfsort::recording::Buffer;
+use wgpu_bcfsort::{KeyType, Order};
+
+#[test]
+fn every_kernel_leaves_the_same_bits_on_the_cpu_as_on_the_adapter() {
+    let Some(gpu) = gpu() else { return };
+    let mut used = BTreeSet::new();
+    for (i, key) in KeyType::ALL.into_iter().enumerate() {
+        // The other order of each type is another constant in the same text.
+        for order in [[Order::Ascending, Order::Descending][i % 2]] {
+            for recording in lockstep::library(key, order) {
+                let words = u64::from(recording.len) * u64::from(key.words());
+                let keys: Vec<u32> =
+                    generate(&Spec::new(Pattern::FewDistinct, words).distinct(2000)).unwrap();
+                let on_adapter = Execution::new(gpu, &recording, &keys);
+                let mut on_cpu = lockstep::Execution::new(&recording, &keys, Config::default());
+                for step in &recording.steps {
+                    on_adapter.step(step);
+                    on_cpu.step(step).unwrap();
+                    used.insert(step.kernel);
+                    let buffers = step.bindings.iter().map(|binding| binding.1);
+                    for buffer in buffers {
+                        assert!(
+                            on_adapter.read(buffer) == on_cpu.buffer(buffer),
+                            "{key} {}: {buffer} after {} of {:?}",
+                            order.name(),
+                            step.kernel.name(),
+                            step.phase
+                        );
+                    }
+                }
+                assert!(on_cpu.buffer(Buffer::Keys) != keys);
+            }
+        }
+    }
+    assert!(Kernel::ALL.iter().all(|kernel| used.contains(kernel)));
+}

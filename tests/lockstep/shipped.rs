@@ -1,0 +1,188 @@
+//! Every kernel that the library can build, on kinds of input that differ as much as can be: no bank
+//! conflict, no race, nothing out of bounds, and no more of global memory touched than needed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
+use wgpu_bcfsort::data::{Pattern, Spec, generate};
+use wgpu_bcfsort::kernel::{Kernel, Specialised};
+use wgpu_bcfsort::lockstep::{AccessKind, Config, Execution, Fault, Report, Site, Space, library};
+use wgpu_bcfsort::recording::{Buffer, Recording};
+use wgpu_bcfsort::{KeyType, Order, SortKey, sort_on_cpu};
+
+const PATTERNS: [Pattern; 7] = [
+    Pattern::Random,
+    Pattern::Ascending,
+    Pattern::Descending,
+    Pattern::ZeroOne,
+    Pattern::Constant,
+    Pattern::Adversary,
+    Pattern::Special,
+];
+
+/// Kernels whose accesses of workgroup memory depend on the keys, with the greatest degree measured
+/// and the reason. All others are free of conflicts.
+const EXCEPTIONS: [(Kernel, u32, &str); 0] = [];
+
+/// How many keys to generate for a recording. The adversary is only made in some sizes.
+fn count(pattern: Pattern, len: u32) -> u64 {
+    match pattern {
+        Pattern::Adversary => 17 * 32 * u64::from(len).div_ceil(17 * 32).next_power_of_two(),
+        _ => len.into(),
+    }
+}
+
+/// Runs a recording on a pattern, and checks that it sorts.
+fn run<T: SortKey>(recording: &Recording, pattern: Pattern) -> Vec<(Specialised, Report)> {
+    let mut keys: Vec<T> = generate(&Spec::new(pattern, count(pattern, recording.len))).unwrap();
+    keys.truncate(recording.len as usize);
+    let mut expected = keys.clone();
+    sort_on_cpu(&mut expected, recording.order);
+    let words = |keys: &[T]| -> Vec<u32> { bytemuck::pod_collect_to_vec(keys) };
+    let mut execution = Execution::new(recording, &words(&keys), Config::default());
+    let reports = execution.run().unwrap();
+    assert!(
+        execution.buffer(Buffer::Keys) == words(&expected),
+        "{pattern}: not sorted"
+    );
+    reports.into_iter().map(|r| (r.kernel, r.report)).collect()
+}
+
+/// What every kernel did, in all runs together. They are made once for all tests.
+fn reports() -> &'static BTreeMap<String, (Kernel, Report)> {
+    static REPORTS: OnceLock<BTreeMap<String, (Kernel, Report)>> = OnceLock::new();
+    REPORTS.get_or_init(|| {
+        let mut jobs = Vec::new();
+        for key in KeyType::ALL {
+            for order in [Order::Ascending, Order::Descending] {
+                for recording in library(key, order) {
+                    for pattern in PATTERNS {
+                        jobs.push((recording.clone(), pattern));
+                    }
+                }
+            }
+        }
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let done = std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..threads)
+                .map(|worker| {
+                    let jobs = jobs.iter().skip(worker).step_by(threads);
+                    scope.spawn(move || {
+                        jobs.flat_map(|(recording, pattern)| match recording.key {
+                            KeyType::U32 => run::<u32>(recording, *pattern),
+                            KeyType::I32 => run::<i32>(recording, *pattern),
+                            KeyType::F32 => run::<f32>(recording, *pattern),
+                            KeyType::U64 => run::<u64>(recording, *pattern),
+                            KeyType::I64 => run::<i64>(recording, *pattern),
+                            KeyType::F64 => run::<f64>(recording, *pattern),
+                            other => panic!("no type for {other}"),
+                        })
+                        .collect::<Vec<_>>()
+                    })
+                })
+                .collect();
+            workers
+                .into_iter()
+                .flat_map(|worker| worker.join().unwrap())
+                .collect::<Vec<_>>()
+        });
+        let mut reports: BTreeMap<String, (Kernel, Report)> = BTreeMap::new();
+        for (kernel, report) in done {
+            reports
+                .entry(kernel.label())
+                .or_insert_with(|| (kernel.kernel(), Report::default()))
+                .1
+                .merge(&report);
+        }
+        reports
+    })
+}
+
+#[test]
+fn every_kernel_is_run_for_every_key_type_and_order_over_two_tiles() {
+    let reports = reports();
+    for kernel in Kernel::ALL {
+        for key in KeyType::ALL {
+            for order in [Order::Ascending, Order::Descending] {
+                let label = kernel.specialise(key, order).label();
+                let (_, report) = reports
+                    .get(&label)
+                    .unwrap_or_else(|| panic!("{label} was never run"));
+                assert!(report.workgroups >= 2, "{label}");
+                assert!(report.lane_instructions > 0, "{label}");
+            }
+        }
+    }
+}
+
+#[test]
+fn no_kernel_has_a_bank_conflict() {
+    let mut with_workgroup_memory = BTreeSet::new();
+    for (label, (kernel, report)) in reports() {
+        for site in report.in_space(Space::Workgroup) {
+            with_workgroup_memory.insert(*kernel);
+            let allowed = EXCEPTIONS
+                .iter()
+                .find(|exception| exception.0 == *kernel)
+                .map_or(1, |exception| exception.1);
+            assert!(
+                site.banks.max_degree <= allowed && site.banks_by_word.max_degree <= allowed,
+                "{label}: {site:?}"
+            );
+            if allowed == 1 {
+                assert_eq!(site.banks.conflict_free, site.accesses, "{label}: {site:?}");
+            }
+        }
+    }
+    // They are found by running them, so that a new one cannot be left out.
+    assert!(with_workgroup_memory.len() >= 7, "{with_workgroup_memory:?}");
+}
+
+#[test]
+fn no_kernel_has_a_race_or_goes_out_of_bounds_or_reads_what_was_not_written() {
+    for (label, (_, report)) in reports() {
+        assert_eq!(report.findings, [], "{label}");
+        for fault in [
+            Fault::Race,
+            Fault::OutOfBounds,
+            Fault::DivergentBarrier,
+            Fault::Uninitialised,
+            Fault::Runaway,
+        ] {
+            assert_eq!(report.count(fault), 0, "{label}");
+        }
+    }
+}
+
+/// A variable that holds keys, in pages or tiles.
+fn holds_keys(site: &Site) -> bool {
+    ["keys", "source", "destination"].contains(&site.variable.as_str())
+}
+
+#[test]
+fn pages_are_loaded_and_stored_with_the_fewest_sectors() {
+    let mut seen = BTreeSet::new();
+    for (label, (kernel, report)) in reports() {
+        // Samples and splitters are picked from everywhere.
+        if matches!(kernel, Kernel::SampleRuns | Kernel::RankSplitters) {
+            continue;
+        }
+        for site in report.in_space(Space::Storage).filter(|s| holds_keys(s)) {
+            seen.insert((*kernel, site.kind));
+            // Ragged ends: a warp that reaches into a group of 32 keys touches its first sector or
+            // its last one only in part, so at most one more than its bytes would fill.
+            assert!(
+                site.sectors <= site.min_sectors + ragged(site),
+                "{label}: {site:?}"
+            );
+        }
+    }
+    for kernel in [Kernel::PageMerge, Kernel::Distribute] {
+        assert!(seen.contains(&(kernel, AccessKind::Load)), "{kernel:?}");
+        assert!(seen.contains(&(kernel, AccessKind::Store)), "{kernel:?}");
+    }
+}
+
+/// Accesses in which not all lanes of the warp took part, at most: each missing lane spoils one.
+fn ragged(site: &Site) -> u64 {
+    (site.accesses * 32 - site.lanes).min(site.accesses)
+}
