@@ -66,6 +66,17 @@ pub enum Buffer {
     Progress,
 }
 
+impl Buffer {
+    /// Whether it holds keys (or will), and not numbers of keys.
+    #[must_use]
+    pub const fn holds_keys(self) -> bool {
+        match self {
+            Self::Keys | Self::Scratch | Self::Samples(_) | Self::SamplesScratch(_) => true,
+            Self::Ranks(_) | Self::Separators(_) | Self::Progress => false,
+        }
+    }
+}
+
 impl fmt::Display for Buffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

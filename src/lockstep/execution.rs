@@ -122,7 +122,14 @@ impl<'a> Execution<'a> {
             buffers.insert((0, binding.binding), words);
         }
         let [x, y] = step.workgroups;
-        let report = shader.run(&mut buffers, [x, y, 1], &self.config);
+        // Tables say where runs and buckets begin, and pages do not move within them by the keys.
+        let holds_keys = |(_, number)| {
+            let binding = assembled.bindings.iter().find(|b| b.binding == number);
+            binding
+                .and_then(|b| step.buffer(&b.name))
+                .is_some_and(Buffer::holds_keys)
+        };
+        let report = shader.run_on(&mut buffers, [x, y, 1], &self.config, holds_keys);
         for binding in &assembled.bindings {
             if let (Some(role), Some(words)) = (
                 step.buffer(&binding.name),

@@ -15,8 +15,8 @@
 //! | runaway loops | more rounds than [`Config::max_iterations`] allows |
 //! | coalescing | 32-byte sectors of storage a warp's access touches, against the fewest that hold as many bytes |
 //!
-//! A run is of one input: it proves nothing for others, unless no value of the input decides an
-//! address, which is so in the kernels that the paper calls conflict-free.
+//! A run is of one input. It holds for others where no value of the input decided an address, or
+//! that an access is made; that is followed through the program, too ([`Site::oblivious`]).
 //!
 //! # Examples
 //!
@@ -392,6 +392,17 @@ impl Shader {
         workgroups: [u32; 3],
         config: &Config,
     ) -> Result<Report, ShaderError> {
+        self.run_on(buffers, workgroups, config, |_| true)
+    }
+
+    /// [`Shader::run`], where only some storage buffers hold data, by which no address should be decided.
+    fn run_on(
+        &self,
+        buffers: &mut Buffers,
+        workgroups: [u32; 3],
+        config: &Config,
+        holds_data: impl Fn((u32, u32)) -> bool,
+    ) -> Result<Report, ShaderError> {
         self.check(buffers, config)?;
         let program = &self.program;
         let shift = program.granule_shift;
@@ -403,7 +414,11 @@ impl Shader {
             };
             memories.push(memory::Memory::new(words, info.space, info.writable, shift));
         }
-        let mut machine = machine::Machine::new(program, config, memories);
+        let is_data = |info: &program::MemoryInfo| {
+            info.space == Space::Storage && info.binding.is_some_and(&holds_data)
+        };
+        let data = program.memories.iter().map(is_data).collect();
+        let mut machine = machine::Machine::new(program, config, memories, data);
         machine.run(workgroups);
         let report = machine.report();
         for (info, memory) in program.memories.iter().zip(machine.memories) {

@@ -116,7 +116,11 @@ pub struct Site {
     pub kind: AccessKind,
     /// Bytes a lane.
     pub bytes: u32,
-    /// Accesses: executions of this place by a warp.
+    /// Whether no value from a data buffer decided where it accesses, or that it does: then what is
+    /// counted here is the same for all data. Data buffers are all storage buffers of a
+    /// [`Shader`](super::Shader), and those that hold keys in an [`Execution`](super::Execution).
+    pub oblivious: bool,
+    /// Accesses: executions of this place by a warp. 0 only where data decided against it.
     pub accesses: u64,
     /// Lanes active in them, all together.
     pub lanes: u64,
@@ -153,6 +157,7 @@ impl Site {
     }
 
     pub(super) fn merge(&mut self, other: &Self) {
+        self.oblivious &= other.oblivious;
         self.accesses += other.accesses;
         self.lanes += other.lanes;
         self.banks.merge(&other.banks);
@@ -298,6 +303,12 @@ impl Report {
     pub fn count(&self, fault: Fault) -> u64 {
         let of = self.findings.iter().filter(|f| f.fault == fault);
         of.map(|f| f.count).sum()
+    }
+
+    /// Whether all accesses of a kind of memory are [oblivious](Site::oblivious) to the data.
+    #[must_use]
+    pub fn is_oblivious(&self, space: Space) -> bool {
+        self.in_space(space).all(|s| s.oblivious)
     }
 
     /// Accesses of a kind of memory by warps.

@@ -1,4 +1,5 @@
 //! The lock-step executor: what it proves of the shipped shaders, and that it can find fault.
 #![cfg(all(feature = "data", feature = "lockstep"))]
 
+mod counts;
 mod shipped;

@@ -129,12 +129,17 @@ fn no_kernel_has_a_bank_conflict() {
                 "{label}: {site:?}"
             );
             if allowed == 1 {
+                // So it is the same for all other keys.
+                assert!(site.oblivious, "{label}: {site:?}");
                 assert_eq!(site.banks.conflict_free, site.accesses, "{label}: {site:?}");
             }
         }
     }
     // They are found by running them, so that a new one cannot be left out.
-    assert!(with_workgroup_memory.len() >= 7, "{with_workgroup_memory:?}");
+    assert!(
+        with_workgroup_memory.len() >= 7,
+        "{with_workgroup_memory:?}"
+    );
 }
 
 #[test]

@@ -82,8 +82,10 @@ impl Machine<'_> {
             lane_instructions: self.instructions,
             ..Report::default()
         };
-        for (info, tally) in program.sites.iter().zip(&self.tallies) {
-            if tally.accesses == 0 {
+        let decided = &self.flow.decided;
+        for ((info, tally), &decided) in program.sites.iter().zip(&self.tallies).zip(decided) {
+            // A site that was not reached is told of where data could have decided otherwise.
+            if tally.accesses == 0 && !decided {
                 continue;
             }
             let banked = info.space == Space::Workgroup;
@@ -98,6 +100,7 @@ impl Machine<'_> {
                 space: info.space,
                 kind: info.kind,
                 bytes: info.bytes,
+                oblivious: !decided,
                 accesses: tally.accesses,
                 lanes: tally.lanes,
                 banks: tally.banks,

@@ -6,6 +6,7 @@
 //! active lane only.
 
 mod accesses;
+mod dataflow;
 mod findings;
 mod subgroups;
 
@@ -52,6 +53,7 @@ pub(super) struct Machine<'a> {
     workgroup_number: u32,
     instructions: u64,
     tallies: Vec<Tally>,
+    flow: dataflow::Dataflow,
     findings: HashMap<FindingKey, (u64, String, Option<String>)>,
     /// The last index out of bounds at each check: lane, index, elements.
     bad_indices: Vec<(u32, u32, u32)>,
@@ -60,7 +62,13 @@ pub(super) struct Machine<'a> {
 }
 
 impl<'a> Machine<'a> {
-    pub(super) fn new(program: &'a Program, config: &'a Config, memories: Vec<Memory>) -> Self {
+    /// `data` tells for each memory whether it holds data, by which no address should be decided.
+    pub(super) fn new(
+        program: &'a Program,
+        config: &'a Config,
+        memories: Vec<Memory>,
+        data: Vec<bool>,
+    ) -> Self {
         let [x, y, z] = program.workgroup_size;
         let lanes = (x * y * z) as usize;
         let chunks = lanes.div_ceil(CHUNK);
@@ -94,6 +102,7 @@ impl<'a> Machine<'a> {
             workgroup_number: 0,
             instructions: 0,
             tallies: vec![tally; program.sites.len()],
+            flow: dataflow::Dataflow::new(program, data),
             findings: HashMap::new(),
             bad_indices: vec![(0, 0, 0); program.check_count as usize],
             exhausted: false,
@@ -128,6 +137,7 @@ impl<'a> Machine<'a> {
         self.clock.storage_barrier = self.clock.now;
         self.clock.subgroup_barrier = self.clock.now;
         self.memories[0].words.fill(0);
+        self.flow.start();
         let program = self.program;
         let [size_x, size_y, size_z] = program.workgroup_size;
         for &(slot, builtin) in &program.builtins {
@@ -211,6 +221,7 @@ impl<'a> Machine<'a> {
                 return;
             }
             self.instructions += self.active_lanes;
+            self.mark(instruction);
             self.step(instruction);
         }
         if self.instructions > self.config.max_lane_instructions && !self.exhausted {
@@ -341,12 +352,15 @@ impl<'a> Machine<'a> {
             } => {
                 let outer = self.active;
                 let chosen = self.lanes_where(condition);
+                let outside = self.flow.enter_branch(self.flow.slot(condition));
                 self.activate(chosen);
                 self.block(accept);
                 let accepted = self.active;
                 self.activate(outer.without(chosen));
                 self.block(reject);
                 self.activate(self.active.or(accepted));
+                self.flow
+                    .leave_branch(self.program, outside, &[accept, reject]);
             }
             Instruction::Switch { selector, cases } => self.switch(selector, cases),
             Instruction::Loop {
@@ -366,8 +380,10 @@ impl<'a> Machine<'a> {
             Instruction::Return => self.activate(Mask::NONE),
             Instruction::Call { body } => {
                 let outer = self.active;
+                let outside = self.flow.enter();
                 self.block(body);
                 self.activate(outer);
+                self.flow.leave_call(&outside);
             }
             Instruction::Barrier {
                 workgroup,
@@ -407,6 +423,8 @@ impl<'a> Machine<'a> {
             }
         }
         let all = entering.iter().fold(Mask::NONE, |all, &m| all.or(m));
+        let outside = self.flow.enter();
+        let branch = self.flow.enter_branch(self.flow.slot(selector));
         let mut done = outer.without(all);
         let mut falling = Mask::NONE;
         for (case, entering) in cases.iter().zip(entering) {
@@ -423,11 +441,15 @@ impl<'a> Machine<'a> {
         self.activate(done.or(falling).or(self.broken));
         self.broken = broken;
         self.continued = self.continued.or(continued);
+        let blocks: Vec<u32> = cases.iter().map(|case| case.body).collect();
+        self.flow.leave_branch(self.program, branch, &blocks);
+        self.flow.leave(self.program, &outside, &blocks);
     }
 
     fn repeat(&mut self, body: u32, continuing: u32, break_if: Option<Slot>, location: u32) {
         let (broken, continued) = (self.broken, self.continued);
         self.broken = Mask::NONE;
+        let outside = self.flow.enter();
         let mut rounds = 0_u64;
         loop {
             self.continued = Mask::NONE;
@@ -435,6 +457,7 @@ impl<'a> Machine<'a> {
             self.activate(self.active.or(self.continued));
             self.block(continuing);
             if let Some(condition) = break_if {
+                self.flow.leave_loop_if(self.flow.slot(condition));
                 let leaving = self.lanes_where(condition);
                 self.broken = self.broken.or(leaving);
                 self.activate(self.active.without(leaving));
@@ -455,6 +478,7 @@ impl<'a> Machine<'a> {
         self.activate(self.broken);
         self.broken = broken;
         self.continued = continued;
+        self.flow.leave(self.program, &outside, &[body, continuing]);
     }
 
     fn barrier(&mut self, workgroup: bool, storage: bool, subgroup: bool, location: u32) {

@@ -1,0 +1,205 @@
+//! The paper's counts: accesses of workgroup memory in the shipped kernels, one workgroup each.
+//!
+//! That they are the same for all keys, [`Site::oblivious`] says, and is asserted with them.
+
+use wgpu_bcfsort::KeyType;
+use wgpu_bcfsort::Order;
+use wgpu_bcfsort::kernel::{Access, Kernel, MATRIX, PAGE, W};
+use wgpu_bcfsort::lockstep::{Buffers, Config, Report, Shader, Space};
+
+const LANES: u64 = W as u64;
+
+/// Two key types stand for the two texts that touch memory.
+const WIDTHS: [KeyType; 2] = [KeyType::U32, KeyType::F64];
+
+/// Some keys, in no order: nothing here depends on them.
+fn keys(count: u32) -> Vec<u32> {
+    (0..count).map(|i| i.wrapping_mul(0x9e37_79b9)).collect()
+}
+
+/// Runs one workgroup of a kernel; `tables` are the contents of buffers that hold no keys.
+fn run(
+    kernel: Kernel,
+    key: KeyType,
+    parameters: &[(&str, u32)],
+    tables: &[(&str, Vec<u32>)],
+) -> Report {
+    let assembled = kernel.specialise(key, Order::Ascending).assemble().unwrap();
+    let shader = Shader::new(&assembled.wgsl, None, &[]).unwrap();
+    let mut buffers = Buffers::new();
+    for binding in &assembled.bindings {
+        let words = if binding.access == Access::Uniform {
+            let value = |name: &String| parameters.iter().find(|p| p.0 == name).unwrap().1;
+            assembled.parameters.iter().map(value).collect()
+        } else {
+            let table = tables.iter().find(|t| t.0 == binding.name);
+            table.map_or_else(|| keys(16 * MATRIX * key.words()), |t| t.1.clone())
+        };
+        buffers.insert((0, binding.binding), words);
+    }
+    let report = shader
+        .run(&mut buffers, [1, 1, 1], &Config::default())
+        .unwrap();
+    let name = kernel.name();
+    assert_eq!(report.findings, [], "{name}");
+    assert!(report.banks().max_degree <= 1, "{name} has a bank conflict");
+    report
+}
+
+/// Accesses of workgroup memory by all lanes together. Two-word keys have two planes, which are
+/// accessed alike.
+fn accesses(report: &Report, key: KeyType) -> u64 {
+    let of = |plane: &str| -> u64 {
+        let sites = report.in_space(Space::Workgroup);
+        sites.filter(|s| s.variable == plane).map(|s| s.lanes).sum()
+    };
+    if key.words() == 1 {
+        of("tile")
+    } else {
+        assert_eq!(of("tile_low"), of("tile_high"));
+        of("tile_low")
+    }
+}
+
+fn base_case(kernel: Kernel, key: KeyType, len: u32) -> u64 {
+    let parameters = [("len", len), ("first", 0), ("end", 1)];
+    let report = run(kernel, key, &parameters, &[]);
+    assert!(report.is_oblivious(Space::Workgroup));
+    accesses(&report, key)
+}
+
+/// An in-place kernel and its twin.
+fn both(kernel: fn(bool) -> Kernel) -> impl Iterator<Item = (Kernel, KeyType)> {
+    WIDTHS
+        .into_iter()
+        .flat_map(move |key| [false, true].map(|in_place| (kernel(in_place), key)))
+}
+
+#[test]
+fn shearsort_diagonal_takes_768_accesses_a_lane() {
+    for (kernel, key) in both(|in_place| Kernel::ShearsortDiagonal { in_place }) {
+        // 32 to fill, 64 in each of 11 sweeps, 32 to read out.
+        assert_eq!(base_case(kernel, key, 5 * MATRIX), LANES * 768);
+    }
+    assert_eq!(32 + 11 * 64 + 32, 768);
+}
+
+#[test]
+fn shearsort_with_transpositions_takes_1472_accesses_a_lane() {
+    for (kernel, key) in both(|in_place| Kernel::ShearsortTranspose { in_place }) {
+        // An exchange is two loads and two stores, and the last one of the 16 of a transposition is
+        // done by half of the lanes.
+        let of = |exchanges: u64| 32 + 11 * (64 + 4 * exchanges) + 32;
+        let all = base_case(kernel, key, 5 * MATRIX);
+        assert_eq!(all, LANES / 2 * (of(16) + of(15)));
+        assert_eq!(of(16), 1472);
+    }
+}
+
+/// Every matrix but the last of a dispatch that ends early: lanes without keys do the same.
+#[test]
+fn a_ragged_base_case_takes_as_many_accesses_but_the_reads_out() {
+    let kernel = Kernel::ShearsortDiagonal { in_place: true };
+    assert_eq!(base_case(kernel, KeyType::U32, 1), LANES * 768 - 1023);
+}
+
+/// 11 sweeps of a network of 191 comparators are 65.7 a key; a page merge takes two passes of a
+/// merger of 80, which is 5 a key.
+#[test]
+fn comparators_a_key_are_those_of_the_paper() {
+    let comparators = |kernel: Kernel| kernel.network().unwrap().comparators().len() as f64;
+    for in_place in [false, true] {
+        for kernel in [
+            Kernel::ShearsortDiagonal { in_place },
+            Kernel::ShearsortTranspose { in_place },
+        ] {
+            let a_key = f64::from(W) * 11.0 * comparators(kernel) / f64::from(MATRIX);
+            assert!((a_key - 65.7).abs() < 0.05, "{a_key}");
+        }
+    }
+    let a_key = f64::from(W) * 2.0 * comparators(Kernel::PageMerge) / f64::from(MATRIX);
+    assert!((a_key - 5.0).abs() < f64::EPSILON);
+}
+
+fn merge(key: KeyType, done: u32, steps: u32, run_len: u32, len: u32) -> Report {
+    let parameters = [
+        ("first", 0),
+        ("end", 1),
+        ("done", done),
+        ("steps", steps),
+        ("len", len),
+        ("run", run_len),
+        ("substreams", 0),
+        ("span", 0),
+        ("pairs", 0),
+        ("bucket_step", 0),
+    ];
+    // Where a dispatch before this one left off: half of the pages of each run.
+    let pages = |keys: u32| keys.div_ceil(PAGE);
+    let loaded_a = (done + 2)
+        .saturating_sub(pages(len - run_len.min(len)))
+        .max(1);
+    let progress = vec![loaded_a, done + 2 - loaded_a];
+    let tables = [("separators", vec![0]), ("progress", progress)];
+    run(Kernel::PageMerge, key, &parameters, &tables)
+}
+
+#[test]
+fn a_page_merge_takes_128_accesses_a_lane_and_those_for_the_last_keys() {
+    for key in WIDTHS {
+        // Run length, length, merges done before, merges asked for, and merges done.
+        for (run_len, len, done, steps, merges) in [
+            (PAGE, 2 * PAGE, 0, 1, 1),
+            (4 * PAGE, 8 * PAGE, 0, 3, 3),
+            // 4 + 4 - 1, however many are asked for.
+            (4 * PAGE, 8 * PAGE, 0, 100, 7),
+            (4 * PAGE, 8 * PAGE, 5, 100, 2),
+            (4 * PAGE, 8 * PAGE, 7, 100, 0),
+            // Ragged: 4 and 2 pages, then B is unaligned.
+            (4 * PAGE, 5 * PAGE + 7, 0, 100, 5),
+            (4 * PAGE - 5, 6 * PAGE, 0, 100, 6),
+        ] {
+            let report = merge(key, done, steps, run_len, len);
+            assert!(report.is_oblivious(Space::Workgroup));
+            // Two turns of the matrix; one of the two last keys is written by the lane in the last
+            // row, the other by that in the first, and everyone reads both.
+            assert_eq!(
+                accesses(&report, key),
+                merges * (LANES * (128 + 2) + 2),
+                "{merges} merges of runs of {run_len} of {len}"
+            );
+        }
+    }
+}
+
+#[test]
+fn copying_a_run_without_a_partner_takes_no_workgroup_memory() {
+    let report = merge(KeyType::U32, 0, 4, 4 * PAGE, 3 * PAGE);
+    assert_eq!(report.accesses(Space::Workgroup), 0);
+    assert!(report.accesses(Space::Storage) > 0);
+}
+
+#[test]
+fn distribution_stores_and_loads_every_key_once() {
+    for key in [KeyType::U32, KeyType::U64] {
+        for (start, end, place) in [(0, 1024, 0), (5, 4000, 77), (31, 32, 1), (9, 9, 9)] {
+            let parameters = [("runs", 1), ("first", 0), ("pieces", 1)];
+            let tables = [
+                ("ranks", vec![start, end]),
+                ("separators", vec![place, place + end - start]),
+            ];
+            let report = run(Kernel::Distribute, key, &parameters, &tables);
+            assert_eq!(accesses(&report, key), u64::from(2 * (end - start)));
+        }
+    }
+}
+
+#[test]
+fn the_scan_of_bucket_sizes_has_no_conflict_at_any_number_of_runs() {
+    for runs in [1, 255, 256, 257, 700] {
+        let parameters = [("runs", runs), ("run", 1024), ("buckets", 3)];
+        let report = run(Kernel::BucketOffsets, KeyType::U32, &parameters, &[]);
+        assert!(report.is_oblivious(Space::Workgroup));
+        assert_eq!(report.banks().conflict_free, report.banks().cycles);
+    }
+}
