@@ -1,14 +1,15 @@
 //! Recordings that together use everything the library can dispatch.
 
+use crate::kernel::MATRIX;
 use crate::phases::record_sort;
 use crate::plan::DeviceLimits;
 use crate::recording::Recording;
 use crate::{BaseCase, Engine, KeyType, Options, Order};
 
-/// Sorts whose recordings together use every kernel, each over two tiles or more: both engines and
-/// base cases, deterministic and pivot buckets, long merges cut into several dispatches, ragged
-/// ends. Each is of a few thousand keys: [`Recording::len`] words (twice as many for two-word
-/// types) are its input.
+/// Sorts whose recordings together use every kernel, each over two tiles or more: of several runs,
+/// the last one ragged; with each base case from one buffer to another and in place; with
+/// deterministic and with pivot buckets; merged at once and in instalments; in grids of one row and
+/// of two. Each is of a few thousand keys, [`Recording::len`].
 ///
 /// # Examples
 ///
@@ -26,30 +27,33 @@ use crate::{BaseCase, Engine, KeyType, Options, Order};
 /// ```
 #[must_use]
 pub fn library(key: KeyType, order: Order) -> Vec<Recording> {
-    // An even and an odd number of moves, so that keys begin in either buffer; the second with
-    // dispatches of so few keys that merges are cut into several.
-    const SHAPES: [(u32, u32, u32); 3] = [
-        (3 * 1024 + 123, 4, u32::MAX),
-        (5 * 1024 - 5, 3, 2048),
-        (2 * 1024 + 1, 1, u32::MAX),
-    ];
-    let mut recordings = Vec::new();
-    for engine in Engine::ALL {
-        for base_case in BaseCase::ALL {
-            for (len, buckets, keys_per_dispatch) in SHAPES {
-                let options = Options::default()
-                    .engine(engine)
-                    .base_case(base_case)
-                    .buckets(buckets)
-                    .samples(buckets);
-                let limits = DeviceLimits {
-                    buffer_bytes: 1 << 27,
-                    workgroups: 65_535,
-                    keys_per_dispatch,
-                };
-                recordings.push(record_sort(len, key, order, &options, &limits));
-            }
-        }
-    }
-    recordings
+    use BaseCase::{Diagonal, Transpose};
+    use Engine::{BcfMergesort, BcfMergesortPb};
+    let record = |len, engine, base_case, buckets, samples, cut: fn(&mut DeviceLimits)| {
+        let options = Options::default()
+            .engine(engine)
+            .base_case(base_case)
+            .buckets(buckets)
+            .samples(samples);
+        let mut limits = DeviceLimits {
+            buffer_bytes: u64::MAX,
+            workgroups: 65_535,
+            keys_per_dispatch: u32::MAX,
+        };
+        cut(&mut limits);
+        record_sort(len, key, order, &options, &limits)
+    };
+    let whole: fn(&mut DeviceLimits) = |_| {};
+    vec![
+        record(4500, BcfMergesort, Transpose, 1, 1, whole),
+        // Long merges in instalments.
+        record(6900, BcfMergesort, Transpose, 2, 9, |limits| {
+            limits.keys_per_dispatch = MATRIX;
+        }),
+        // Grids of two rows.
+        record(5300, BcfMergesortPb, Diagonal, 4, 7, |limits| {
+            limits.workgroups = 2;
+        }),
+        record(3333, BcfMergesortPb, Diagonal, 4, 5, whole),
+    ]
 }

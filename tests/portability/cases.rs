@@ -1,0 +1,223 @@
+//! What the gates that run a kernel run it on: dispatches of real sorts, and what each must leave
+//! according to the lock-step executor.
+
+use crate::gate::Subject;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::LazyLock;
+use wgpu_bcfsort::kernel::{Access, Kernel, Specialised};
+use wgpu_bcfsort::lockstep::{Config, Execution, library};
+use wgpu_bcfsort::recording::{Buffer, Step};
+use wgpu_bcfsort::{KeyType, Order, SortKey, sort_on_cpu};
+
+/// The contents of a kernel's buffers by their binding, the parameters among them.
+pub(crate) type Contents = BTreeMap<u32, Vec<u32>>;
+
+/// One dispatch of a kernel.
+pub(crate) struct Case {
+    /// Where it comes from, for messages.
+    pub(crate) what: String,
+    pub(crate) workgroups: [u32; 2],
+    pub(crate) before: Contents,
+    expected: Contents,
+}
+
+impl Case {
+    /// The dispatches of a kernel, of which every kernel must have some.
+    pub(crate) fn of(kernel: Specialised) -> Result<&'static [Self], String> {
+        static ALL: LazyLock<Result<HashMap<Specialised, Vec<Case>>, String>> =
+            LazyLock::new(record_all);
+        let all = ALL.as_ref().map_err(Clone::clone)?;
+        let cases = all.get(&kernel).ok_or("no sort dispatches this kernel")?;
+        Ok(cases)
+    }
+
+    /// Compares every word of every buffer.
+    pub(crate) fn check(&self, after: &Contents) -> Result<(), String> {
+        for (binding, expected) in &self.expected {
+            let after = after.get(binding).map_or(&[][..], Vec::as_slice);
+            if after.len() != expected.len() {
+                return Err(format!(
+                    "{}: the result in binding {binding} is of {} words, not {}",
+                    self.what,
+                    after.len(),
+                    expected.len()
+                ));
+            }
+            let mut wrong = (0..after.len()).filter(|&i| after[i] != expected[i]);
+            if let Some(i) = wrong.next() {
+                return Err(format!(
+                    "{}: the result is wrong: in binding {binding} word {i} is {:#x}, not {:#x}, \
+                     and {} more of {} are wrong",
+                    self.what,
+                    after[i],
+                    expected[i],
+                    wrong.count(),
+                    after.len()
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A kernel whose text has been tampered with, for a gate to catch.
+pub(crate) fn tampered(
+    kernel: Specialised,
+    tamper: impl FnOnce(&str) -> String,
+) -> Result<Subject, String> {
+    let label = format!("{}.tampered", kernel.label());
+    let text = kernel.wgsl();
+    let wgsl = tamper(&text);
+    if wgsl == text {
+        return Err(format!("{label}: the text to tamper with is gone"));
+    }
+    let module = naga::front::wgsl::parse_str(&wgsl).map_err(|e| e.emit_to_string(&wgsl))?;
+    let info = naga::valid::Validator::new(
+        naga::valid::ValidationFlags::all(),
+        naga::valid::Capabilities::empty(),
+    )
+    .validate(&module)
+    .map_err(|e| e.emit_to_string(&wgsl))?;
+    Ok(Subject {
+        specialised: kernel,
+        label,
+        wgsl,
+        module,
+        info,
+    })
+}
+
+/// A page merge that takes the greatest key for the smallest.
+pub(crate) fn backwards() -> Result<Subject, String> {
+    let kernel = Kernel::PageMerge.specialise(KeyType::U32, Order::Ascending);
+    tampered(kernel, |text| {
+        text.replace("KEY_FLIP: u32 = 0x0u", "KEY_FLIP: u32 = 0xffffffffu")
+    })
+}
+
+/// How keys are made.
+#[derive(Clone, Copy)]
+enum Keys {
+    /// Of all values.
+    Full,
+    /// Of a few values only, at and around the ends of each type's range.
+    Few,
+    /// Half of them so, half otherwise.
+    Mixed,
+}
+
+/// Deterministic keys, the same on every machine.
+fn make_keys(kind: Keys, len: u32, key: KeyType) -> Vec<u32> {
+    // Zeros, ones, infinities and NaNs of both signs, subnormals, and the ends of the integers.
+    const ENDS: [u32; 12] = [
+        0,
+        1,
+        0x8000_0000,
+        0x8000_0001,
+        0x7fff_ffff,
+        0xffff_ffff,
+        0x7f80_0000,
+        0xff80_0000,
+        0x7ff0_0000,
+        0xfff0_0000,
+        0x7fc0_0000,
+        0xffc0_0001,
+    ];
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64 ^ u64::from(len);
+    let mut random = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (state >> 33) as u32
+    };
+    let mut words = Vec::new();
+    for i in 0..len {
+        let few = match kind {
+            Keys::Full => false,
+            Keys::Few => true,
+            Keys::Mixed => i % 2 == 0,
+        };
+        for _ in 0..key.words() {
+            let (a, b) = (random(), random());
+            words.push(if few {
+                ENDS[a as usize % ENDS.len()]
+            } else {
+                // The generator gives 31 bits.
+                a ^ (b << 1)
+            });
+        }
+    }
+    words
+}
+
+fn record_all() -> Result<HashMap<Specialised, Vec<Case>>, String> {
+    let mut all: HashMap<_, Vec<_>> = HashMap::new();
+    let mut seen = HashSet::new();
+    for key in KeyType::ALL {
+        for order in [Order::Ascending, Order::Descending] {
+            let kinds = [Keys::Full, Keys::Few, Keys::Mixed].into_iter().cycle();
+            for (number, (recording, kind)) in library(key, order).iter().zip(kinds).enumerate() {
+                let keys = make_keys(kind, recording.len, key);
+                let mut execution = Execution::new(recording, &keys, Config::default());
+                for step in &recording.steps {
+                    // One of each kind: a first and a later instalment are two.
+                    let later = step.parameter("done").is_some_and(|done| done > 0);
+                    let kernel = recording.specialised(step);
+                    let before = seen
+                        .insert((kernel, number, step.phase, later))
+                        .then(|| contents(kernel, step, &execution))
+                        .transpose()?;
+                    execution.step(step).map_err(|e| e.to_string())?;
+                    if let Some(before) = before {
+                        all.entry(kernel).or_default().push(Case {
+                            what: format!("{} round {} of {}", step.phase, step.round, keys.len()),
+                            workgroups: step.workgroups,
+                            before,
+                            expected: contents(kernel, step, &execution)?,
+                        });
+                    }
+                }
+                if execution.buffer(Buffer::Keys) != sorted(key, &keys, order) {
+                    return Err(format!("{} {key} keys are not sorted", recording.len));
+                }
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// What a kernel's buffers hold, between two steps.
+fn contents(kernel: Specialised, step: &Step, execution: &Execution) -> Result<Contents, String> {
+    let assembled = kernel.assemble().map_err(|e| e.to_string())?;
+    (assembled.bindings.iter())
+        .map(|binding| {
+            let words = match (binding.access, step.buffer(&binding.name)) {
+                (Access::Uniform, _) => (assembled.parameters.iter())
+                    .map(|name| step.parameter(name))
+                    .collect(),
+                (_, Some(buffer)) => Some(execution.buffer(buffer).to_vec()),
+                (_, None) => None,
+            };
+            let missing = || format!("a step of {} leaves out {}", kernel.label(), binding.name);
+            Ok((binding.binding, words.ok_or_else(missing)?))
+        })
+        .collect()
+}
+
+fn sorted(key: KeyType, words: &[u32], order: Order) -> Vec<u32> {
+    fn sort<T: SortKey>(words: &[u32], order: Order) -> Vec<u32> {
+        let mut keys: Vec<T> = bytemuck::pod_collect_to_vec(words);
+        sort_on_cpu(&mut keys, order);
+        bytemuck::pod_collect_to_vec(&keys)
+    }
+    let sort = match key {
+        KeyType::U32 => sort::<u32>,
+        KeyType::I32 => sort::<i32>,
+        KeyType::F32 => sort::<f32>,
+        KeyType::U64 => sort::<u64>,
+        KeyType::I64 => sort::<i64>,
+        KeyType::F64 => sort::<f64>,
+        other => panic!("key type {other}"),
+    };
+    sort(words, order)
+}

@@ -1,0 +1,299 @@
+//! Kernels run on a Vulkan driver.
+
+use crate::cases::{Case, Contents, backwards};
+use crate::gate::{Gate, Subject};
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+use wgpu_bcfsort::{adapters, requirements};
+
+/// Compiles and runs each kernel on one driver, and compares what it leaves.
+pub(crate) struct Vulkan {
+    name: &'static str,
+    catches: &'static str,
+    /// What the adapter's name has in it.
+    adapter: &'static str,
+    /// Where its manifest is, and what begins its name.
+    manifests: &'static [&'static str],
+    prefix: &'static str,
+    install: &'static str,
+}
+
+/// Mesa's driver for CPUs.
+pub(crate) const LAVAPIPE: Vulkan = Vulkan {
+    name: "lavapipe",
+    catches: "a wrong result through SPIR-V, Mesa and LLVM",
+    adapter: "llvmpipe",
+    manifests: &[
+        "/usr/share/vulkan/icd.d",
+        "/usr/local/share/vulkan/icd.d",
+        "/etc/vulkan/icd.d",
+    ],
+    prefix: "lvp_icd",
+    install: "'make setup' installs it",
+};
+
+/// Google's driver for CPUs, which shares no compiler with Mesa's.
+pub(crate) const SWIFTSHADER: Vulkan = Vulkan {
+    name: "SwiftShader",
+    catches: "a wrong result through SPIR-V and Reactor",
+    adapter: "SwiftShader",
+    manifests: &[concat!(
+        env!("CARGO_TARGET_TMPDIR"),
+        "/../portability/swiftshader"
+    )],
+    prefix: "vk_swiftshader_icd",
+    install: "'make portability' installs it",
+};
+
+impl Vulkan {
+    fn manifest(&self) -> Option<PathBuf> {
+        let is_it = |path: &Path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            name.starts_with(self.prefix) && name.ends_with(".json")
+        };
+        (self.manifests.iter())
+            .filter_map(|folder| std::fs::read_dir(folder).ok())
+            .flatten()
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .find(|path| is_it(path))
+    }
+}
+
+/// Makes the Vulkan loader of this process list both drivers, and no others.
+///
+/// To be called before there is another thread.
+pub(crate) fn choose_drivers() {
+    let manifests = [LAVAPIPE, SWIFTSHADER]
+        .iter()
+        .filter_map(Vulkan::manifest)
+        .collect::<Vec<_>>();
+    let Ok(list) = std::env::join_paths(manifests) else {
+        return;
+    };
+    // The second is the older name of the first.
+    for variable in ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"] {
+        // SAFETY: there is no other thread that could read the environment meanwhile.
+        unsafe { std::env::set_var(variable, &list) };
+    }
+}
+
+/// A device of a driver.
+struct Driver {
+    device: wgpu::Device,
+    queue: wgpu::Queue,
+    info: wgpu::AdapterInfo,
+}
+
+/// A compiled kernel.
+struct Pipeline {
+    compiled: wgpu::ComputePipeline,
+    layout: wgpu::BindGroupLayout,
+    /// The bindings that are no storage buffers.
+    uniforms: Vec<u32>,
+}
+
+impl Driver {
+    /// The one whose adapter has this in its name.
+    fn get(name: &str) -> Result<&'static Self, String> {
+        static ALL: LazyLock<Vec<Driver>> = LazyLock::new(|| {
+            (adapters().iter())
+                .filter(|adapter| adapter.get_info().backend == wgpu::Backend::Vulkan)
+                .filter_map(|adapter| Driver::open(adapter).ok())
+                .collect()
+        });
+        (ALL.iter())
+            .find(|driver| driver.info.name.contains(name))
+            .ok_or_else(|| format!("no adapter is named {name}"))
+    }
+
+    fn open(adapter: &wgpu::Adapter) -> Result<Self, String> {
+        let needs = requirements(adapter).map_err(|e| e.to_string())?;
+        let (device, queue) = pollster::block_on(adapter.request_device(&wgpu::DeviceDescriptor {
+            label: Some("portability"),
+            required_limits: needs.limits,
+            ..Default::default()
+        }))
+        .map_err(|e| e.to_string())?;
+        Ok(Self {
+            device,
+            queue,
+            info: adapter.get_info(),
+        })
+    }
+
+    /// Compiles a text as the sorter does.
+    fn compile(&self, label: &str, wgsl: &str, module: &naga::Module) -> Result<Pipeline, String> {
+        let mut entries = Vec::new();
+        let mut uniforms = Vec::new();
+        for (_, variable) in module.global_variables.iter() {
+            let Some(resource) = variable.binding else {
+                continue;
+            };
+            let ty = if let naga::AddressSpace::Storage { access } = variable.space {
+                wgpu::BufferBindingType::Storage {
+                    read_only: !access.contains(naga::StorageAccess::STORE),
+                }
+            } else {
+                uniforms.push(resource.binding);
+                wgpu::BufferBindingType::Uniform
+            };
+            entries.push(wgpu::BindGroupLayoutEntry {
+                binding: resource.binding,
+                visibility: wgpu::ShaderStages::COMPUTE,
+                ty: wgpu::BindingType::Buffer {
+                    ty,
+                    has_dynamic_offset: false,
+                    min_binding_size: None,
+                },
+                count: None,
+            });
+        }
+        let device = &self.device;
+        let scope = device.push_error_scope(wgpu::ErrorFilter::Validation);
+        let descriptor = wgpu::ShaderModuleDescriptor {
+            label: Some(label),
+            source: wgpu::ShaderSource::Wgsl(wgsl.into()),
+        };
+        // SAFETY: the sorter's own kernels, on dispatches of its own, keep to their buffers. One
+        // tampered with here compares keys wrongly, which leads it nowhere else.
+        let module = unsafe {
+            device.create_shader_module_trusted(descriptor, wgpu::ShaderRuntimeChecks::unchecked())
+        };
+        let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+            label: None,
+            entries: &entries,
+        });
+        let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+            label: None,
+            bind_group_layouts: &[Some(&layout)],
+            immediate_size: 0,
+        });
+        let compiled = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label: Some(label),
+            layout: Some(&pipeline_layout),
+            module: &module,
+            entry_point: Some("main"),
+            compilation_options: wgpu::PipelineCompilationOptions {
+                zero_initialize_workgroup_memory: false,
+                ..Default::default()
+            },
+            cache: None,
+        });
+        if let Some(error) = pollster::block_on(scope.pop()) {
+            return Err(format!("does not compile: {error}"));
+        }
+        Ok(Pipeline {
+            compiled,
+            layout,
+            uniforms,
+        })
+    }
+
+    /// Runs one dispatch: what it leaves in its buffers.
+    fn dispatch(
+        &self,
+        pipeline: &Pipeline,
+        workgroups: [u32; 2],
+        before: &Contents,
+    ) -> Result<Contents, String> {
+        let Self { device, queue, .. } = self;
+        let make = |words: usize, usage| {
+            device.create_buffer(&wgpu::BufferDescriptor {
+                label: None,
+                size: words as u64 * 4,
+                usage,
+                mapped_at_creation: false,
+            })
+        };
+        let scope = device.push_error_scope(wgpu::ErrorFilter::Validation);
+        let mut buffers = Vec::new();
+        for (&binding, words) in before {
+            let usage = if pipeline.uniforms.contains(&binding) {
+                wgpu::BufferUsages::UNIFORM
+            } else {
+                wgpu::BufferUsages::STORAGE
+            };
+            let usage = usage | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
+            let buffer = make(words.len(), usage);
+            queue.write_buffer(&buffer, 0, bytemuck::cast_slice(words));
+            let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
+            buffers.push((binding, buffer, make(words.len(), usage)));
+        }
+        let entries: Vec<_> = (buffers.iter())
+            .map(|(binding, buffer, _)| wgpu::BindGroupEntry {
+                binding: *binding,
+                resource: buffer.as_entire_binding(),
+            })
+            .collect();
+        let bind_group = device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: None,
+            layout: &pipeline.layout,
+            entries: &entries,
+        });
+        let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        {
+            let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+            pass.set_pipeline(&pipeline.compiled);
+            pass.set_bind_group(0, &bind_group, &[]);
+            pass.dispatch_workgroups(workgroups[0], workgroups[1], 1);
+        }
+        for (_, buffer, staging) in &buffers {
+            encoder.copy_buffer_to_buffer(buffer, 0, staging, 0, buffer.size());
+        }
+        queue.submit([encoder.finish()]);
+        if let Some(error) = pollster::block_on(scope.pop()) {
+            return Err(format!("does not run: {error}"));
+        }
+        for (_, _, staging) in &buffers {
+            staging.map_async(wgpu::MapMode::Read, .., |_| {});
+        }
+        device
+            .poll(wgpu::PollType::wait_indefinitely())
+            .map_err(|e| e.to_string())?;
+        let read = |(binding, _, staging): &(u32, _, wgpu::Buffer)| {
+            let range = staging.get_mapped_range(..).map_err(|e| e.to_string())?;
+            Ok((*binding, bytemuck::pod_collect_to_vec(&range)))
+        };
+        buffers.iter().map(read).collect()
+    }
+}
+
+impl Gate for Vulkan {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn catches(&self) -> &'static str {
+        self.catches
+    }
+
+    fn ready(&self) -> Result<String, String> {
+        if self.manifest().is_none() {
+            return Err(format!("{} is missing: {}", self.name, self.install));
+        }
+        let info = &Driver::get(self.adapter)?.info;
+        Ok(format!(
+            "{}, {} {}",
+            info.name, info.driver, info.driver_info
+        ))
+    }
+
+    fn examine(&self, subject: &Subject) -> Result<(), String> {
+        let driver = Driver::get(self.adapter)?;
+        let pipeline = driver.compile(&subject.label, &subject.wgsl, &subject.module)?;
+        for case in Case::of(subject.specialised)? {
+            case.check(&driver.dispatch(&pipeline, case.workgroups, &case.before)?)?;
+        }
+        Ok(())
+    }
+
+    fn planted(&self) -> Result<String, String> {
+        match self.examine(&backwards()?) {
+            Err(found) if found.contains("the result is wrong") => {
+                Ok("a merge that takes the wrong key".to_owned())
+            }
+            Err(found) => Err(format!("a merge that takes the wrong key: {found}")),
+            Ok(()) => Err("a merge that takes the wrong key got through".to_owned()),
+        }
+    }
+}

@@ -1,0 +1,548 @@
+//! Kernels in Metal's language, as naga writes it for wgpu, compiled as C++ and run on the CPU.
+//!
+//! `metal/` holds what Metal would bring: its standard library, as far as kernels use it, and what
+//! makes a dispatch.
+
+use crate::cases::{Case, Contents, backwards, tampered};
+use crate::gate::{Gate, Subject};
+use naga::back::msl;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+use wgpu_bcfsort::kernel::Kernel;
+use wgpu_bcfsort::{KeyType, Order};
+
+const RUNTIME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/portability/metal");
+const OUTPUT: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/portability-metal");
+
+/// The versions of Metal's language that wgpu asks for, from macOS 11 on.
+const VERSIONS: [(u8, u8); 6] = [(2, 3), (2, 4), (3, 0), (3, 1), (3, 2), (4, 0)];
+
+/// What the compiler builds in to watch the kernel.
+struct Watch {
+    /// The name of its folder.
+    name: &'static str,
+    flags: &'static [&'static str],
+    /// What makes the dispatches, compiled once.
+    driver: OnceLock<Result<PathBuf, String>>,
+}
+
+/// Accesses out of bounds, of buffers and workgroup memory.
+static BOUNDS: Watch = Watch::new("bounds", &["-fsanitize=address"]);
+/// Races, in one kind of memory at a time: a barrier for one kind orders nothing in the other.
+static RACES: [Watch; 2] = [
+    Watch::new(
+        "workgroup-races",
+        &["-fsanitize=thread", "-DUNWATCHED_DEVICE"],
+    ),
+    Watch::new(
+        "buffer-races",
+        &["-fsanitize=thread", "-DUNWATCHED_THREADGROUP"],
+    ),
+];
+
+/// Whether each kernel is valid and gives the right result, within its buffers.
+pub(crate) struct Metal;
+
+/// Whether two lanes ever touch one word, one of them writing, with no barrier between.
+pub(crate) struct Races;
+
+impl Watch {
+    const fn new(name: &'static str, flags: &'static [&'static str]) -> Self {
+        Self {
+            name,
+            flags,
+            driver: OnceLock::new(),
+        }
+    }
+
+    fn folder(&self, label: &str) -> Result<PathBuf, String> {
+        let folder = Path::new(OUTPUT).join(self.name).join(label);
+        std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+        Ok(folder)
+    }
+
+    fn compiler(&self) -> Result<Command, String> {
+        let mut command = Command::new(&Clang::get()?.program);
+        command
+            .args(["-std=c++20", "-O1", "-g1", "-w", "-pthread", "-I", RUNTIME])
+            .args(self.flags);
+        Ok(command)
+    }
+
+    fn driver(&self) -> Result<&Path, String> {
+        let made = self.driver.get_or_init(|| {
+            let object = self.folder("")?.join("driver.o");
+            let mut compiler = self.compiler()?;
+            compiler.arg("-c").arg(format!("{RUNTIME}/driver.cpp"));
+            run(compiler.arg("-o").arg(&object))?;
+            Ok(object)
+        });
+        made.as_deref().map_err(Clone::clone)
+    }
+
+    /// A program that is watched.
+    fn command(program: &Path) -> Command {
+        // The thread sanitizer has its places in memory, which a system that shuffles addresses may
+        // have given to something else.
+        let mut command = Command::new("setarch");
+        command
+            .arg("-R")
+            .arg(program)
+            // Where no process may trace another, the search for leaks fails.
+            .env("ASAN_OPTIONS", "detect_leaks=0")
+            .env("TSAN_OPTIONS", "halt_on_error=1");
+        command
+    }
+
+    /// Whether the compiler makes programs that can be watched here.
+    fn ready(&self) -> Result<String, String> {
+        let version = &Clang::get()?.version;
+        let folder = self.folder("ready")?;
+        let (source, program) = (folder.join("nothing.cpp"), folder.join("nothing"));
+        write(&source, b"int main() {}\n")?;
+        run(self.compiler()?.arg(&source).arg("-o").arg(&program))
+            .and_then(|()| run(&mut Self::command(&program)))
+            .map_err(|e| {
+                format!(
+                    "{version} cannot watch a program: {e}; 'make portability' installs its library"
+                )
+            })?;
+        self.driver()?;
+        Ok(version.clone())
+    }
+
+    /// Compiles and runs a kernel that is C++ already, and compares what it leaves.
+    fn examine(&self, subject: &Subject, text: &str) -> Result<(), String> {
+        let folder = self.folder(&subject.label)?;
+        let [source, program, before, after] =
+            ["kernel.cpp", "kernel", "before", "after"].map(|name| folder.join(name));
+        write(&source, text.as_bytes())?;
+        let mut compiler = self.compiler()?;
+        compiler.arg(&source).arg(self.driver()?);
+        run(compiler.arg("-o").arg(&program)).map_err(|e| format!("does not compile: {e}"))?;
+        for case in Case::of(subject.specialised)? {
+            let mut words = case.workgroups.to_vec();
+            words.push(case.before.len() as u32);
+            for buffer in case.before.values() {
+                words.push(buffer.len() as u32);
+                words.extend(buffer);
+            }
+            write(&before, bytemuck::cast_slice(&words))?;
+            run(Self::command(&program).args([&before, &after]))
+                .map_err(|e| format!("{}: {e}", case.what))?;
+            let bytes = std::fs::read(&after).map_err(|e| e.to_string())?;
+            let words: Vec<u32> = bytemuck::pod_collect_to_vec(&bytes);
+            let mut rest = &words[..];
+            let mut result = Contents::new();
+            for (&binding, buffer) in &case.before {
+                let (first, others) = rest.split_at(buffer.len().min(rest.len()));
+                result.insert(binding, first.to_vec());
+                rest = others;
+            }
+            case.check(&result)?;
+        }
+        // Its text stays to be looked at; a program is large, and there are many.
+        std::fs::remove_file(&program).map_err(|e| e.to_string())
+    }
+
+    /// That a fault is caught, with a message that has `reason` in it.
+    fn catches(
+        &self,
+        fault: &str,
+        reason: &str,
+        subject: &Subject,
+        text: &str,
+    ) -> Result<(), String> {
+        match self.examine(subject, text) {
+            Err(found) if found.contains(reason) => Ok(()),
+            Err(found) => Err(format!("{fault}: {found}")),
+            Ok(()) => Err(format!("{fault} got through")),
+        }
+    }
+}
+
+impl Gate for Metal {
+    fn name(&self) -> &'static str {
+        "Metal"
+    }
+
+    fn catches(&self) -> &'static str {
+        "text that is not valid, a wrong result, an access out of bounds"
+    }
+
+    fn ready(&self) -> Result<String, String> {
+        BOUNDS.ready()
+    }
+
+    fn examine(&self, subject: &Subject) -> Result<(), String> {
+        BOUNDS.examine(subject, &translate(subject)?)
+    }
+
+    fn planted(&self) -> Result<String, String> {
+        let of = |kernel: Kernel| kernel.specialise(KeyType::U32, Order::Ascending);
+        let mut planted = Vec::new();
+        let mut plant = |fault, reason, subject: &Subject, text: &str| {
+            planted.push(fault);
+            BOUNDS.catches(fault, reason, subject, text)
+        };
+
+        let wrong = backwards()?;
+        let text = translate(&wrong)?;
+        plant(
+            "a merge that takes the wrong key",
+            "the result is wrong",
+            &wrong,
+            &text,
+        )?;
+        let first = "using metal::uint;\n";
+        let number = "constant uint NUMBER = metal::uint2(1u, 2u);\n";
+        let invalid = text.replace(first, &[first, number].concat());
+        plant("a pair for a number", "does not compile", &wrong, &invalid)?;
+
+        let base_case = of(Kernel::ShearsortTranspose { in_place: false });
+        let beyond = tampered(base_case, |text| {
+            text.replace("if base + cell(t, j) < keys_end", "if true")
+        })?;
+        plant(
+            "keys past the end",
+            "heap-buffer-overflow",
+            &beyond,
+            &translate(&beyond)?,
+        )?;
+        let apart = tampered(of(Kernel::BucketOffsets), |text| {
+            text.replace("if bucket >= params.buckets", "if lane == 7u")
+        })?;
+        plant(
+            "a lane that leaves before a barrier",
+            "not all lanes",
+            &apart,
+            &translate(&apart)?,
+        )?;
+        Ok(planted.join(", "))
+    }
+}
+
+impl Gate for Races {
+    fn name(&self) -> &'static str {
+        "races"
+    }
+
+    fn catches(&self) -> &'static str {
+        "a missing barrier, or one for the wrong memory; two workgroups at one word"
+    }
+
+    fn ready(&self) -> Result<String, String> {
+        RACES[0].ready()?;
+        RACES[1].ready()
+    }
+
+    fn examine(&self, subject: &Subject) -> Result<(), String> {
+        let text = translate(subject)?;
+        RACES
+            .iter()
+            .try_for_each(|watch| watch.examine(subject, &text))
+    }
+
+    fn planted(&self) -> Result<String, String> {
+        let [workgroup, buffers] = &RACES;
+        let of = |kernel: Kernel| kernel.specialise(KeyType::U32, Order::Ascending);
+        let base_case = of(Kernel::ShearsortDiagonal { in_place: false });
+        let distribute = of(Kernel::Distribute);
+
+        // Each barrier of these by itself: none of theirs is there for nothing.
+        let barrier = "workgroupBarrier();";
+        let mut barriers = 0;
+        for kernel in [base_case, of(Kernel::PageMerge), distribute] {
+            for number in 0..kernel.wgsl().matches(barrier).count() {
+                let without = tampered(kernel, |text| {
+                    let (at, _) = text.match_indices(barrier).nth(number).unwrap_or_default();
+                    text[..at].to_owned() + &text[at + barrier.len()..]
+                })?;
+                let fault = format!("barrier {number} of {} left out", kernel.label());
+                workgroup.catches(&fault, "data race", &without, &translate(&without)?)?;
+                barriers += 1;
+            }
+        }
+
+        let twice = tampered(distribute, |text| {
+            text.replace("group.x / params.pieces", "(group.x & 0u)")
+        })?;
+        let fault = "two workgroups at one word";
+        buffers.catches(fault, "data race", &twice, &translate(&twice)?)?;
+
+        // A neighbour's key, read back behind a barrier: of one kind, and of the other.
+        let read_back = |barrier: &str| {
+            tampered(base_case, |text| {
+                let body = text.trim_end().trim_end_matches('}');
+                format!(
+                    "{body}\n{barrier}();\nif base + t + 1u < keys_end {{\n\
+                     if destination[base + t + 1u] == destination[base + t] {{\n\
+                     tile_store(matrix + t, r[0]);\n}}\n}}\n}}\n"
+                )
+            })
+        };
+        let (wrong, right) = (read_back("workgroupBarrier")?, read_back("storageBarrier")?);
+        let fault = "a barrier for the wrong memory";
+        buffers.catches(fault, "data race", &wrong, &translate(&wrong)?)?;
+        buffers
+            .examine(&right, &translate(&right)?)
+            .map_err(|e| format!("a barrier for the right memory: {e}"))?;
+        Ok(format!(
+            "{barriers} barriers left out one by one, two workgroups at one word, a barrier for the \
+             wrong memory"
+        ))
+    }
+}
+
+/// The compiler.
+struct Clang {
+    program: String,
+    version: String,
+}
+
+impl Clang {
+    fn get() -> Result<&'static Self, String> {
+        static FOUND: OnceLock<Option<Clang>> = OnceLock::new();
+        let found = FOUND.get_or_init(|| ["clang++-16", "clang++"].into_iter().find_map(Self::ask));
+        found.as_ref().ok_or_else(|| {
+            "no clang++ from version 16 on: 'make portability' installs it".to_owned()
+        })
+    }
+
+    fn ask(program: &str) -> Option<Self> {
+        let output = Command::new(program).arg("--version").output().ok()?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let version = text.lines().next()?.trim().to_owned();
+        let number = version.split("clang version ").nth(1)?.split('.').next()?;
+        (number.parse::<u32>().ok()? >= 16).then_some(Self {
+            program: program.to_owned(),
+            version,
+        })
+    }
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
+    std::fs::write(path, bytes).map_err(|e| format!("{}: {e}", path.display()))
+}
+
+/// Runs a program to its end, which must come and be a good one: else what it said.
+fn run(command: &mut Command) -> Result<(), String> {
+    const LIMIT: Duration = Duration::from_secs(120);
+    let name = command.get_program().to_string_lossy().into_owned();
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|e| format!("{name}: {e}"))?;
+    let mut stderr = child.stderr.take();
+    // Read meanwhile, or a program that says much would wait for it.
+    let said = std::thread::spawn(move || {
+        let mut said = Vec::new();
+        if let Some(stderr) = &mut stderr {
+            // What was read until then is all there is to show.
+            let _ = std::io::Read::read_to_end(stderr, &mut said);
+        }
+        String::from_utf8_lossy(&said).into_owned()
+    });
+    let begin = Instant::now();
+    let status = loop {
+        match child.try_wait() {
+            Ok(Some(status)) => break status,
+            Ok(None) if begin.elapsed() < LIMIT => std::thread::sleep(Duration::from_millis(2)),
+            ended => {
+                // It may have ended just now.
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(match ended {
+                    Err(error) => format!("{name}: {error}"),
+                    Ok(_) => format!("{name}: not done after {} s", LIMIT.as_secs()),
+                });
+            }
+        }
+    };
+    if status.success() {
+        return Ok(());
+    }
+    let said = said.join().unwrap_or_default();
+    // A sanitizer's summary says it all, but for the types of a function's arguments. A compiler's
+    // first error explains the others.
+    let summary = |line: &&str| line.starts_with("SUMMARY: ");
+    let line = (said.lines().find(summary))
+        .map(|line| line.split_once('(').map_or(line, |(first, _)| first))
+        .or_else(|| said.lines().find(|line| line.contains("error: ")))
+        .or_else(|| said.lines().find(|line| !line.trim().is_empty()))
+        .unwrap_or("not a word");
+    Err(format!(
+        "{} ({status})",
+        line.trim_start_matches("SUMMARY: ")
+    ))
+}
+
+/// A kernel as C++: Metal's text, and a function that calls it for a lane.
+fn translate(subject: &Subject) -> Result<String, String> {
+    let module = &subject.module;
+    let [entry_point] = &module.entry_points[..] else {
+        return Err("it is not one entry point".to_owned());
+    };
+    let (text, name) = to_msl(subject, &entry_point.name)?;
+
+    // Metal tells a kernel's arguments apart by their attributes. What has none is workgroup memory.
+    let begin = format!("kernel void {name}(\n");
+    let arguments = (text.split_once(&begin))
+        .and_then(|(_, rest)| rest.split_once("\n) {"))
+        .ok_or("naga's text has no kernel in it")?
+        .0;
+    let mut call = Vec::new();
+    let mut variables = 0;
+    for argument in arguments.lines() {
+        let attribute = (argument.split_once("[["))
+            .and_then(|(_, rest)| rest.split_once("]]"))
+            .map(|(attribute, _)| attribute);
+        let slot = attribute
+            .and_then(|attribute| attribute.strip_prefix("buffer("))
+            .and_then(|slot| slot.strip_suffix(')'));
+        call.push(match (attribute, slot) {
+            (Some(_), Some(slot)) => format!("Place{{buffers[{slot}]}}"),
+            (Some(attribute), None) => format!("lane.{attribute}"),
+            (None, _) => {
+                variables += 1;
+                format!("Place{{variables[{}]}}", variables - 1)
+            }
+        });
+    }
+
+    // As wgpu does: the kernel's text says neither how much workgroup memory it wants ...
+    let info = subject.info.get_entry_point(0);
+    let sizes: Vec<_> = (module.global_variables.iter())
+        .filter(|(handle, variable)| {
+            variable.space == naga::AddressSpace::WorkGroup && !info[*handle].is_empty()
+        })
+        .map(|(_, variable)| module.types[variable.ty].inner.size(module.to_ctx()))
+        .collect();
+    if sizes.len() != variables {
+        return Err(format!(
+            "{variables} arguments without an attribute, {} variables in workgroup memory",
+            sizes.len()
+        ));
+    }
+    // ... nor how long the arrays in its buffers are.
+    let slots = slots(module);
+    let lengths: Vec<_> = (module.global_variables.iter())
+        .filter(|(_, variable)| {
+            (module.types[variable.ty].inner).needs_host_buffer_byte_size(&module.types)
+        })
+        .filter_map(|(_, variable)| slots.iter().position(|b| Some(*b) == variable.binding))
+        .map(|slot| slot as u32)
+        .collect();
+
+    let mut cpp = String::new();
+    let list = |items: &[u32]| {
+        let mut items: Vec<String> = items.iter().map(u32::to_string).collect();
+        // An array has an element, needed or not.
+        items.push("0".to_owned());
+        items.join(", ")
+    };
+    let [x, y, z] = entry_point.workgroup_size;
+    write!(
+        cpp,
+        "#include \"lane.h\"\n\
+         namespace shader {{\n{text}\n}}\n\
+         const metal::uint LANES_XYZ[3] = {{{x}, {y}, {z}}};\n\
+         const metal::uint THREADGROUP_VARIABLES = {};\n\
+         const metal::uint THREADGROUP_BYTES[] = {{{}}};\n\
+         const metal::uint ARRAYS = {};\n\
+         const metal::uint ARRAY_SLOTS[] = {{{}}};\n\
+         void run_lane(const Lane &lane, void *const *buffers, void *const *variables) {{\n\
+             shader::{name}({});\n\
+         }}\n",
+        sizes.len(),
+        list(&sizes),
+        lengths.len(),
+        list(&lengths),
+        call.join(", "),
+    )
+    .map_err(|e| e.to_string())?;
+    Ok(cpp)
+}
+
+/// The bindings in the order of their slots: by number, as wgpu lays them out.
+fn slots(module: &naga::Module) -> Vec<naga::ResourceBinding> {
+    let mut slots: Vec<_> = (module.global_variables.iter())
+        .filter_map(|(_, variable)| variable.binding)
+        .collect();
+    slots.sort();
+    slots
+}
+
+/// Metal's text, and the kernel's name in it, with the options of wgpu's Metal backend for a module
+/// that it trusts.
+fn to_msl(subject: &Subject, entry_point: &str) -> Result<(String, String), String> {
+    let slots = slots(&subject.module);
+    let resources = (slots.iter().enumerate())
+        .map(|(slot, &binding)| {
+            let mutable = subject.module.global_variables.iter().any(|(_, variable)| {
+                variable.binding == Some(binding)
+                    && matches!(variable.space, naga::AddressSpace::Storage { access }
+                        if access.contains(naga::StorageAccess::STORE))
+            });
+            let target = msl::BindTarget {
+                buffer: Some(slot as u8),
+                mutable,
+                ..msl::BindTarget::default()
+            };
+            (binding, target)
+        })
+        .collect();
+    let resources = msl::EntryPointResources {
+        resources,
+        immediates_buffer: None,
+        sizes_buffer: Some(slots.len() as u8),
+    };
+    let unchecked = naga::proc::BoundsCheckPolicy::Unchecked;
+    let mut options = msl::Options {
+        per_entry_point_map: [(entry_point.to_owned(), resources)].into(),
+        fake_missing_bindings: false,
+        bounds_check_policies: naga::proc::BoundsCheckPolicies {
+            index: unchecked,
+            buffer: unchecked,
+            image_load: unchecked,
+            binding_array: unchecked,
+        },
+        zero_initialize_workgroup_memory: false,
+        force_loop_bounding: false,
+        mesh_shader_primitive_indices_clamp: false,
+        emit_int_div_checks: false,
+        ray_query_initialization_tracking: false,
+        ..msl::Options::default()
+    };
+    let pipeline = msl::PipelineOptions {
+        entry_point: Some((naga::ShaderStage::Compute, entry_point.to_owned())),
+        vertex_pulling_transform: true,
+        ..msl::PipelineOptions::default()
+    };
+    let mut texts = VERSIONS.map(|version| {
+        options.lang_version = version;
+        msl::write_string(&subject.module, &subject.info, &options, &pipeline)
+            .map_err(|e| e.to_string())
+    });
+    // One of them is run, so that one must be all: but for the first line, which names the version.
+    let body = |text: &Result<(String, _), _>| match text {
+        Ok((text, _)) => text.split_once('\n').map(|(_, body)| body.to_owned()),
+        Err(_) => None,
+    };
+    for pair in texts.windows(2) {
+        if body(&pair[0]) != body(&pair[1]) {
+            return Err("its text is not the same in all versions of Metal".to_owned());
+        }
+    }
+    let last = texts.len() - 1;
+    let (text, info) = std::mem::replace(&mut texts[last], Err(String::new()))?;
+    let name = info.entry_point_names[0]
+        .clone()
+        .map_err(|e| e.to_string())?;
+    Ok((text, name))
+}
