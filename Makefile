@@ -5,10 +5,12 @@ export WGPU_BCFSORT_REQUIRE_ADAPTER = 1
 # Mesa complains of each device that it lists, where no login session has set this.
 export XDG_RUNTIME_DIR ?= $(CURDIR)
 
-.PHONY: help setup demo test lint package deny
+CROSS = x86_64-pc-windows-msvc aarch64-apple-darwin
+
+.PHONY: help setup demo test portability cross lint package deny
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
 
 setup: ## install lavapipe (Debian, Ubuntu) where there is no Vulkan device
 	@bash .ci/setup
@@ -18,6 +20,14 @@ demo: setup ## sort real data and ten million keys on the GPU, verified and time
 
 test: setup ## run every test; a machine without a device fails
 	cargo test --locked
+
+portability: setup ## examine every kernel as the compilers of Vulkan, Metal, DX12 and browsers do
+	@bash .ci/portability
+	WGPU_BCFSORT_REQUIRE_GATES=1 cargo test --locked --test portability
+
+cross: ## check the code for Windows and macOS, as far as compiling goes (needs rustup)
+	rustup --quiet target add $(CROSS)
+	cargo check --locked $(CROSS:%=--target %)
 
 lint: ## formatting, clippy and the documentation, warnings denied
 	cargo fmt --check

@@ -58,9 +58,14 @@ fn main(
     let row = bucket * params.runs;
     let next_row = row + params.runs;
 
+    // As many rounds in every lane: behind a loop that lanes leave one by one, Direct3D's older
+    // compiler, FXC, takes every barrier for divergent.
     var before = 0u;
-    for (var k = lane; k < params.runs; k += LANES) {
-        before += ranks[row + k] - k * params.run;
+    for (var base = 0u; base < params.runs; base += LANES) {
+        let k = base + lane;
+        if k < params.runs {
+            before += ranks[row + k] - k * params.run;
+        }
     }
     _ = inclusive_sum(before, lane);
     var offset = sums[2u * LANES - 1u];

@@ -60,37 +60,10 @@ impl Case {
     }
 }
 
-/// A kernel whose text has been tampered with, for a gate to catch.
-pub(crate) fn tampered(
-    kernel: Specialised,
-    tamper: impl FnOnce(&str) -> String,
-) -> Result<Subject, String> {
-    let label = format!("{}.tampered", kernel.label());
-    let text = kernel.wgsl();
-    let wgsl = tamper(&text);
-    if wgsl == text {
-        return Err(format!("{label}: the text to tamper with is gone"));
-    }
-    let module = naga::front::wgsl::parse_str(&wgsl).map_err(|e| e.emit_to_string(&wgsl))?;
-    let info = naga::valid::Validator::new(
-        naga::valid::ValidationFlags::all(),
-        naga::valid::Capabilities::empty(),
-    )
-    .validate(&module)
-    .map_err(|e| e.emit_to_string(&wgsl))?;
-    Ok(Subject {
-        specialised: kernel,
-        label,
-        wgsl,
-        module,
-        info,
-    })
-}
-
 /// A page merge that takes the greatest key for the smallest.
 pub(crate) fn backwards() -> Result<Subject, String> {
     let kernel = Kernel::PageMerge.specialise(KeyType::U32, Order::Ascending);
-    tampered(kernel, |text| {
+    Subject::tampered(kernel, |text| {
         text.replace("KEY_FLIP: u32 = 0x0u", "KEY_FLIP: u32 = 0xffffffffu")
     })
 }

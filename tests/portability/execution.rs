@@ -70,6 +70,11 @@ pub(crate) fn choose_drivers() {
     let Ok(list) = std::env::join_paths(manifests) else {
         return;
     };
+    // Mesa complains of each device that it lists, where no login session has set its directory.
+    if std::env::var_os("XDG_RUNTIME_DIR").is_none() {
+        // SAFETY: as below.
+        unsafe { std::env::set_var("NODEVICE_SELECT", "1") };
+    }
     // The second is the older name of the first.
     for variable in ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"] {
         // SAFETY: there is no other thread that could read the environment meanwhile.

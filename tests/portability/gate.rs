@@ -13,8 +13,8 @@ pub(crate) struct Subject {
 }
 
 impl Subject {
-    /// Every kernel the library can build, each text once.
-    pub(crate) fn all() -> Vec<Self> {
+    /// Every kernel the library can build, each text once; or its label, and why it is no WGSL.
+    pub(crate) fn all() -> Vec<Result<Self, (Specialised, String)>> {
         let mut seen = std::collections::HashSet::new();
         let mut all = Vec::new();
         for kernel in Kernel::ALL {
@@ -22,7 +22,8 @@ impl Subject {
                 for order in [Order::Ascending, Order::Descending] {
                     let specialised = kernel.specialise(key, order);
                     if seen.insert(specialised) {
-                        all.push(Self::new(specialised));
+                        let subject = Self::new(specialised, specialised.wgsl());
+                        all.push(subject.map_err(|message| (specialised, message)));
                     }
                 }
             }
@@ -30,23 +31,84 @@ impl Subject {
         all
     }
 
-    fn new(specialised: Specialised) -> Self {
-        let wgsl = specialised.wgsl();
-        let module = naga::front::wgsl::parse_str(&wgsl)
-            .unwrap_or_else(|e| panic!("{}", e.emit_to_string(&wgsl)));
-        let info = naga::valid::Validator::new(
-            naga::valid::ValidationFlags::all(),
-            naga::valid::Capabilities::empty(),
-        )
-        .validate(&module)
-        .unwrap_or_else(|e| panic!("{}", e.emit_to_string(&wgsl)));
-        Self {
+    /// A kernel for `u32` keys, as it is.
+    pub(crate) fn specimen(kernel: Kernel) -> Result<Self, String> {
+        let specialised = kernel.specialise(KeyType::U32, Order::Ascending);
+        Self::new(specialised, specialised.wgsl())
+    }
+
+    /// The same with a piece of its text replaced: a fault that naga does not see.
+    pub(crate) fn altered(kernel: Kernel, piece: &str, by: &str) -> Result<Self, String> {
+        let specialised = kernel.specialise(KeyType::U32, Order::Ascending);
+        Self::new(specialised, altered(&specialised.wgsl(), piece, by)?)
+    }
+
+    /// A kernel whose text has been tampered with, for a gate to catch.
+    pub(crate) fn tampered(
+        kernel: Specialised,
+        tamper: impl FnOnce(&str) -> String,
+    ) -> Result<Self, String> {
+        let text = kernel.wgsl();
+        let wgsl = tamper(&text);
+        if wgsl == text {
+            return Err(format!(
+                "{}: the text to tamper with is gone",
+                kernel.label()
+            ));
+        }
+        let label = format!("{}.tampered", kernel.label());
+        Ok(Self {
+            label,
+            ..Self::new(kernel, wgsl)?
+        })
+    }
+
+    fn new(specialised: Specialised, wgsl: String) -> Result<Self, String> {
+        let (module, info) = validated(&wgsl)?;
+        Ok(Self {
             specialised,
             label: specialised.label(),
             wgsl,
             module,
             info,
-        }
+        })
+    }
+}
+
+/// A text with the one occurrence of a piece replaced.
+///
+/// None, or several, are an error: a fault to be planted must not get lost.
+pub(crate) fn altered(text: &str, piece: &str, by: &str) -> Result<String, String> {
+    match text.matches(piece).count() {
+        1 => Ok(text.replace(piece, by)),
+        times => Err(format!("to be altered, and there {times} times: {piece}")),
+    }
+}
+
+/// The module that naga makes of a text, with nothing allowed that a device may lack.
+pub(crate) fn validated(wgsl: &str) -> Result<(naga::Module, naga::valid::ModuleInfo), String> {
+    let module = naga::front::wgsl::parse_str(wgsl).map_err(|e| e.emit_to_string(wgsl))?;
+    let info = naga::valid::Validator::new(
+        naga::valid::ValidationFlags::all(),
+        naga::valid::Capabilities::empty(),
+    )
+    .validate(&module)
+    .map_err(|e| e.emit_to_string(wgsl))?;
+    Ok((module, info))
+}
+
+/// That an examination failed, and for the reason expected; `fault` says of what.
+pub(crate) fn caught(
+    fault: &str,
+    outcome: Result<(), String>,
+    reason: &str,
+) -> Result<String, String> {
+    match outcome {
+        Err(message) if message.contains(reason) => Ok(fault.to_owned()),
+        Err(message) => Err(format!(
+            "{fault}: caught, but not for '{reason}':\n{message}"
+        )),
+        Ok(()) => Err(format!("{fault}: not caught")),
     }
 }
 

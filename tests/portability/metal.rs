@@ -3,7 +3,7 @@
 //! `metal/` holds what Metal would bring: its standard library, as far as kernels use it, and what
 //! makes a dispatch.
 
-use crate::cases::{Case, Contents, backwards, tampered};
+use crate::cases::{Case, Contents, backwards};
 use crate::gate::{Gate, Subject};
 use naga::back::msl;
 use std::fmt::Write as _;
@@ -203,7 +203,7 @@ impl Gate for Metal {
         plant("a pair for a number", "does not compile", &wrong, &invalid)?;
 
         let base_case = of(Kernel::ShearsortTranspose { in_place: false });
-        let beyond = tampered(base_case, |text| {
+        let beyond = Subject::tampered(base_case, |text| {
             text.replace("if base + cell(t, j) < keys_end", "if true")
         })?;
         plant(
@@ -212,7 +212,7 @@ impl Gate for Metal {
             &beyond,
             &translate(&beyond)?,
         )?;
-        let apart = tampered(of(Kernel::BucketOffsets), |text| {
+        let apart = Subject::tampered(of(Kernel::BucketOffsets), |text| {
             text.replace("if bucket >= params.buckets", "if lane == 7u")
         })?;
         plant(
@@ -257,7 +257,7 @@ impl Gate for Races {
         let mut barriers = 0;
         for kernel in [base_case, of(Kernel::PageMerge), distribute] {
             for number in 0..kernel.wgsl().matches(barrier).count() {
-                let without = tampered(kernel, |text| {
+                let without = Subject::tampered(kernel, |text| {
                     let (at, _) = text.match_indices(barrier).nth(number).unwrap_or_default();
                     text[..at].to_owned() + &text[at + barrier.len()..]
                 })?;
@@ -267,7 +267,7 @@ impl Gate for Races {
             }
         }
 
-        let twice = tampered(distribute, |text| {
+        let twice = Subject::tampered(distribute, |text| {
             text.replace("group.x / params.pieces", "(group.x & 0u)")
         })?;
         let fault = "two workgroups at one word";
@@ -275,7 +275,7 @@ impl Gate for Races {
 
         // A neighbour's key, read back behind a barrier: of one kind, and of the other.
         let read_back = |barrier: &str| {
-            tampered(base_case, |text| {
+            Subject::tampered(base_case, |text| {
                 let body = text.trim_end().trim_end_matches('}');
                 format!(
                     "{body}\n{barrier}();\nif base + t + 1u < keys_end {{\n\

@@ -1,0 +1,183 @@
+//! The gate of FXC: Direct3D's own compiler, which wgpu takes for DX12 where there is no DXC: on
+//! every Windows, unless an application ships one. It runs on Wine.
+//!
+//! It alone refuses barriers after what it takes for divergent control flow, and its analysis is
+//! not WGSL's.
+
+use crate::gate::{Gate, Subject, altered, caught};
+use crate::hlsl::{sound, write};
+use crate::tools;
+use naga::back::hlsl::ShaderModel;
+use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+use wgpu_bcfsort::kernel::Kernel;
+
+/// The only shader model that wgpu has FXC compile for.
+const MODEL: ShaderModel = ShaderModel::V5_1;
+
+#[derive(Default)]
+pub(crate) struct FxcGate {
+    /// Those started and not at work: starting one takes a second.
+    idle: Mutex<Vec<Fxc>>,
+}
+
+impl FxcGate {
+    fn compile(&self, text: &str) -> Result<(), String> {
+        let lock = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let idle = lock().pop();
+        let mut fxc = idle.map_or_else(Fxc::start, Ok)?;
+        // One whose pipes fail is not put back.
+        let (result, said) = fxc.compile(text).map_err(|e| format!("FXC: {e}"))?;
+        lock().push(fxc);
+        if result < 0 { Err(said) } else { Ok(()) }
+    }
+}
+
+impl Gate for FxcGate {
+    fn name(&self) -> &'static str {
+        "FXC 5.1"
+    }
+
+    fn catches(&self) -> &'static str {
+        "HLSL that Windows' own compiler refuses: barriers it cannot prove to be met by all lanes"
+    }
+
+    fn ready(&self) -> Result<String, String> {
+        let wine = tools::run(Command::new(WINE).arg("--version"), b"")?;
+        build()?;
+        self.compile("[numthreads(1, 1, 1)] void main() {}")?;
+        Ok(format!(
+            "d3dcompiler_47.dll on {}",
+            String::from_utf8_lossy(&wine).trim()
+        ))
+    }
+
+    fn examine(&self, subject: &Subject) -> Result<(), String> {
+        // Unchecked, as the library has it compiled. Checked, a kernel takes FXC up to 10 s.
+        self.compile(&write(subject, MODEL, false)?)
+    }
+
+    fn planted(&self) -> Result<String, String> {
+        self.compile(&sound(MODEL)?)?;
+        let mistyped = altered(
+            &sound(MODEL)?,
+            "uint origin = (start + ",
+            "uint origin = (params + ",
+        )?;
+        let divergent = Subject::altered(
+            Kernel::Distribute,
+            "var done = first_chunk;",
+            "var done = first_chunk + lane;",
+        )?;
+        Ok([
+            caught(
+                "a sum of a number and a structure",
+                self.compile(&mistyped),
+                "X3022",
+            )?,
+            caught(
+                "a barrier in divergent control flow",
+                self.examine(&divergent),
+                "non-varying flow control",
+            )?,
+        ]
+        .join("; "))
+    }
+}
+
+/// Where Debian puts it; its launcher in the PATH is of a package that asks for much more.
+const WINE: &str = "/usr/lib/wine/wine64";
+
+/// FXC in a process of its own, which tests/portability/fxc.c is.
+struct Fxc {
+    process: Child,
+    stdin: ChildStdin,
+    stdout: ChildStdout,
+}
+
+impl Fxc {
+    fn start() -> Result<Self, String> {
+        let library =
+            tools::installed("node/node_modules/webgpu/dist/win32-x64/d3dcompiler_47.dll")?;
+        let wine = tools::installed("wine")?;
+        let mut process = Command::new(WINE)
+            .arg(program()?)
+            // The root directory is drive Z.
+            .env("FXC", format!("Z:{}", library.display()).replace('/', "\\"))
+            .env("WINEPREFIX", &wine)
+            // Where it would put entries for menus.
+            .env("HOME", &wine)
+            .env("WINEDEBUG", "-all")
+            // Not Wine's own compiler, nor .NET or a browser.
+            .env("WINEDLLOVERRIDES", "d3dcompiler_47=n;mscoree,mshtml=")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|e| format!("{WINE}: {e}"))?;
+        Ok(Self {
+            stdin: process.stdin.take().expect("a pipe was asked for"),
+            stdout: process.stdout.take().expect("a pipe was asked for"),
+            process,
+        })
+    }
+
+    /// The result, which is negative for an error, and what FXC said.
+    fn compile(&mut self, text: &str) -> std::io::Result<(i32, String)> {
+        let length = u32::try_from(text.len()).map_err(std::io::Error::other)?;
+        self.stdin.write_all(&length.to_le_bytes())?;
+        self.stdin.write_all(text.as_bytes())?;
+        let mut number = || {
+            let mut bytes = [0; 4];
+            self.stdout.read_exact(&mut bytes).map(|()| bytes)
+        };
+        let result = i32::from_le_bytes(number()?);
+        let mut said = vec![0; u32::from_le_bytes(number()?) as usize];
+        self.stdout.read_exact(&mut said)?;
+        Ok((result, String::from_utf8_lossy(&said).into_owned()))
+    }
+}
+
+impl Drop for Fxc {
+    fn drop(&mut self) {
+        // Nobody waits for its answers any more.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn program() -> Result<PathBuf, String> {
+    Ok(tools::installed("wine")?.with_file_name("fxc.exe"))
+}
+
+/// Builds the program, for Windows; done at each start, so that it is never an old one.
+fn build() -> Result<(), String> {
+    const MINGW: &str = "/usr/x86_64-w64-mingw32";
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/portability/fxc.c");
+    let program = program()?;
+    let object = program.with_extension("o");
+    tools::run(
+        Command::new("clang-16")
+            .args([
+                "--target=x86_64-w64-mingw32",
+                "-O1",
+                "-Wall",
+                "-Werror",
+                "-c",
+            ])
+            .args(["-mno-stack-arg-probe", "-DCINTERFACE", "-isystem"])
+            .arg(format!("{MINGW}/include"))
+            .args([&source, Path::new("-o"), &object]),
+        b"",
+    )?;
+    tools::run(
+        Command::new("ld.lld-16")
+            .args(["-m", "i386pep", "-e", "start", "--subsystem", "console"])
+            .args([&object, Path::new("-o"), &program])
+            .args([&format!("-L{MINGW}/lib"), "-lkernel32"]),
+        b"",
+    )?;
+    Ok(())
+}

@@ -1,0 +1,67 @@
+//! HLSL, as wgpu has naga write it for DX12.
+
+use crate::gate::Subject;
+use naga::back::hlsl;
+use wgpu_bcfsort::kernel::{Access, Kernel};
+
+/// The entry point, which naga gives another name only where HLSL has that one for itself.
+pub(crate) const ENTRY: &str = "main";
+
+/// What wgpu makes of a kernel, as any text (`checked`), or as this crate's own.
+pub(crate) fn write(
+    subject: &Subject,
+    shader_model: hlsl::ShaderModel,
+    checked: bool,
+) -> Result<String, String> {
+    let options = hlsl::Options {
+        shader_model,
+        zero_initialize_workgroup_memory: checked,
+        restrict_indexing: checked,
+        force_loop_bounding: checked,
+        ..layout(subject)?
+    };
+    let entry = hlsl::PipelineOptions {
+        entry_point: Some((naga::ShaderStage::Compute, ENTRY.to_owned())),
+    };
+    let mut text = String::new();
+    let reflected = hlsl::Writer::new(&mut text, &options, &entry)
+        .write(&subject.module, &subject.info, None)
+        .map_err(|e| e.to_string())?;
+    match reflected.entry_point_names.as_slice() {
+        [Ok(name)] if name == ENTRY => Ok(text),
+        other => Err(format!("the entry point is {other:?}")),
+    }
+}
+
+/// The registers that wgpu's pipeline layout assigns: read buffers, written buffers and parameters
+/// (with a dynamic offset) each count from 0, and the size of the grid follows the parameters.
+fn layout(subject: &Subject) -> Result<hlsl::Options, String> {
+    let assembled = subject.specialised.assemble().map_err(|e| e.to_string())?;
+    let [mut read, mut written, mut uniform] = [hlsl::BindTarget::default(); 3];
+    let mut options = hlsl::Options::default();
+    for binding in &assembled.bindings {
+        let (next, restrict_indexing) = match binding.access {
+            Access::Uniform => (&mut uniform, true),
+            Access::Read => (&mut read, false),
+            Access::ReadWrite => (&mut written, false),
+        };
+        options.binding_map.insert(
+            naga::ResourceBinding {
+                group: 0,
+                binding: binding.binding,
+            },
+            hlsl::BindTarget {
+                restrict_indexing,
+                ..*next
+            },
+        );
+        next.register += 1;
+    }
+    options.special_constants_binding = Some(uniform);
+    Ok(options)
+}
+
+/// A kernel's text for faults to be planted in.
+pub(crate) fn sound(shader_model: hlsl::ShaderModel) -> Result<String, String> {
+    write(&Subject::specimen(Kernel::Distribute)?, shader_model, false)
+}

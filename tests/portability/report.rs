@@ -1,0 +1,140 @@
+//! What is printed: the table (kernels in rows, gates in columns, and how many of a kernel's variants
+//! passed), and what failed.
+
+use std::fmt;
+use std::time::Duration;
+use wgpu_bcfsort::kernel::Kernel;
+
+#[derive(Default)]
+pub(crate) struct Table {
+    /// Each kernel, and how many variants of it there are.
+    rows: Vec<(Kernel, usize)>,
+    columns: Vec<Column>,
+}
+
+#[derive(Default)]
+struct Column {
+    title: &'static str,
+    skipped: bool,
+    /// A kernel for each variant that passed.
+    passed: Vec<Kernel>,
+    time: Duration,
+}
+
+impl Table {
+    /// A variant that is to pass every gate.
+    pub(crate) fn expect(&mut self, kernel: Kernel) {
+        match self.rows.iter_mut().find(|(row, _)| *row == kernel) {
+            Some((_, variants)) => *variants += 1,
+            None => self.rows.push((kernel, 1)),
+        }
+    }
+
+    /// Adds a gate.
+    pub(crate) fn column(&mut self, title: &'static str) -> usize {
+        self.columns.push(Column {
+            title,
+            ..Column::default()
+        });
+        self.columns.len() - 1
+    }
+
+    pub(crate) fn skip(&mut self, column: usize) {
+        self.columns[column].skipped = true;
+    }
+
+    pub(crate) fn pass(&mut self, column: usize, kernel: Kernel) {
+        self.columns[column].passed.push(kernel);
+    }
+
+    /// Adds to a gate's time.
+    pub(crate) fn took(&mut self, column: usize, time: Duration) {
+        self.columns[column].time += time;
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let head = std::iter::once("kernel".to_owned())
+            .chain(self.columns.iter().map(|column| column.title.to_owned()));
+        let mut lines: Vec<Vec<String>> = vec![head.collect()];
+        for &(kernel, variants) in &self.rows {
+            let cells = self.columns.iter().map(|column| {
+                let passed = column.passed.iter().filter(|&&row| row == kernel).count();
+                if column.skipped {
+                    "-".to_owned()
+                } else if passed < variants {
+                    format!("FAIL {passed}/{variants}")
+                } else {
+                    format!("{passed}/{variants}")
+                }
+            });
+            lines.push(
+                std::iter::once(kernel.name().to_owned())
+                    .chain(cells)
+                    .collect(),
+            );
+        }
+        let seconds = self
+            .columns
+            .iter()
+            .map(|column| format!("{:.1}", column.time.as_secs_f64()));
+        lines.push(
+            std::iter::once("seconds, one by one".to_owned())
+                .chain(seconds)
+                .collect(),
+        );
+
+        let width = |column: usize| lines.iter().map(|line| line[column].len()).max();
+        let widths: Vec<_> = (0..=self.columns.len()).filter_map(width).collect();
+        for line in &lines {
+            write!(f, "{:<1$}", line[0], widths[0])?;
+            for (cell, width) in line.iter().zip(&widths).skip(1) {
+                write!(f, "  {cell:>width$}")?;
+            }
+            writeln!(f)?;
+        }
+        Ok(())
+    }
+}
+
+/// What failed, and why; once for all that failed alike.
+#[derive(Default)]
+pub(crate) struct Failures(Vec<Failure>);
+
+struct Failure {
+    gate: &'static str,
+    of: Vec<String>,
+    why: String,
+}
+
+impl Failures {
+    pub(crate) fn add(&mut self, gate: &'static str, of: &str, why: String) {
+        let alike = |failure: &&mut Failure| failure.gate == gate && failure.why == why;
+        match self.0.iter_mut().find(alike) {
+            Some(failure) => failure.of.push(of.to_owned()),
+            None => self.0.push(Failure {
+                gate,
+                of: vec![of.to_owned()],
+                why,
+            }),
+        }
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.0.iter().map(|failure| failure.of.len()).sum()
+    }
+}
+
+impl fmt::Display for Failures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for Failure { gate, of, why } in &self.0 {
+            writeln!(f, "FAILED {gate}: {}", of.join(", "))?;
+            for line in why.trim_end().lines() {
+                writeln!(f, "    {line}")?;
+            }
+            writeln!(f)?;
+        }
+        Ok(())
+    }
+}
