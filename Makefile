@@ -5,8 +5,6 @@ export WGPU_BCFSORT_REQUIRE_ADAPTER = 1
 # Mesa complains of each device that it lists, where no login session has set this.
 export XDG_RUNTIME_DIR ?= $(CURDIR)
 
-CROSS = x86_64-pc-windows-msvc aarch64-apple-darwin
-
 .PHONY: help setup demo test portability cross lint package deny
 
 help: ## list the targets
@@ -25,9 +23,8 @@ portability: setup ## examine every kernel as the compilers of Vulkan, Metal, DX
 	@bash .ci/portability
 	WGPU_BCFSORT_REQUIRE_GATES=1 cargo test --locked --test portability
 
-cross: ## check the code for Windows and macOS, as far as compiling goes (needs rustup)
-	rustup --quiet target add $(CROSS)
-	cargo check --locked $(CROSS:%=--target %)
+cross: ## check the code for Windows, macOS and browsers, as far as compiling goes (needs rustup)
+	@bash .ci/cross
 
 lint: ## formatting, clippy and the documentation, warnings denied
 	cargo fmt --check

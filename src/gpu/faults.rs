@@ -56,6 +56,7 @@ fn is_lost(device: &wgpu::Device) -> bool {
     refused || !matches!(answer, Ok(Ok(())))
 }
 
+#[cfg(not(target_arch = "wasm32"))]
 fn typed(error: &wgpu::Error, bytes: u64) -> Error {
     use std::error::Error as _;
     let mut message = error.to_string();
