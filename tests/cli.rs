@@ -87,6 +87,7 @@ mod general {
             "check",
             "devices",
             "bench",
+            "audit",
             "completions",
             "man",
         ] {
@@ -142,6 +143,7 @@ mod general {
         run(&["man", "--dir", &place.name("")]).code(0);
         assert!(place.list().contains(&"wgpu-bcfsort.1".to_owned()));
         assert!(place.list().contains(&"wgpu-bcfsort-sort.1".to_owned()));
+        assert!(place.list().contains(&"wgpu-bcfsort-audit.1".to_owned()));
     }
 }
 

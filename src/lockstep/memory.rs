@@ -10,7 +10,7 @@ struct Touch {
     location: u32,
 }
 
-/// Stands for several lanes.
+/// Stands for several lanes, which did the same atomically.
 const MANY: u32 = u32::MAX;
 
 /// What is remembered of a granule.
@@ -20,6 +20,9 @@ struct Shadow {
     /// Whether that was an atomic operation: these do not race with each other.
     atomic: bool,
     read: Touch,
+    /// One more than the location of another lane's read since, so that a race with a lane's own
+    /// read is told from one with another's. 0 is nowhere.
+    second_read: u32,
     /// An earlier workgroup of the dispatch read it, here; no barrier orders it. 0 is nowhere.
     foreign_read: u32,
 }
@@ -155,24 +158,26 @@ impl Memory {
                 location: actor.location,
             };
             if access == Access::Read {
-                let read = &mut shadow.read;
+                let read = &shadow.read;
                 if read.when < clock.workgroup {
                     shadow.foreign_read = if read.when >= clock.dispatch.max(1) {
                         read.location + 1
                     } else {
                         0
                     };
-                    *read = me;
-                } else if read.when >= barrier && read.who != actor.who {
-                    read.who = MANY;
-                    read.when = clock.now;
-                } else {
-                    *read = me;
+                }
+                if read.when < barrier {
+                    shadow.read = me;
+                    shadow.second_read = 0;
+                } else if read.who != actor.who && shadow.second_read == 0 {
+                    shadow.second_read = me.location + 1;
                 }
                 continue;
             }
             if races(&shadow.read) {
                 verdict.race = Some(shadow.read.location);
+            } else if shadow.second_read != 0 && shadow.read.when >= barrier {
+                verdict.race = Some(shadow.second_read - 1);
             } else if shadow.foreign_read != 0
                 && self.space != Space::Workgroup
                 && shadow.read.when >= clock.workgroup

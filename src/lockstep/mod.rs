@@ -260,6 +260,7 @@ pub struct Resource {
 #[derive(Debug)]
 pub struct Shader {
     program: program::Program,
+    entry: String,
     resources: Vec<Resource>,
     source: String,
 }
@@ -347,6 +348,7 @@ impl Shader {
             .collect();
         Ok(Self {
             program,
+            entry: name.to_owned(),
             resources,
             source: wgsl.to_owned(),
         })
@@ -356,6 +358,12 @@ impl Shader {
     #[must_use]
     pub fn source(&self) -> &str {
         &self.source
+    }
+
+    /// The entry point's name.
+    #[must_use]
+    pub fn entry(&self) -> &str {
+        &self.entry
     }
 
     /// Lanes of a workgroup in x, y and z.

@@ -137,6 +137,10 @@ pub struct Site {
     pub sectors: u64,
     /// Storage: the fewest sectors that hold as many bytes.
     pub min_sectors: u64,
+    /// The access with the greatest degree, or to storage with the most sectors, of several the
+    /// first: the active lanes of the warp, in order, and the first byte that each touches of the
+    /// buffer or of all workgroup memory.
+    pub worst: Vec<(u32, u32)>,
 }
 
 impl Site {
@@ -160,6 +164,10 @@ impl Site {
         self.oblivious &= other.oblivious;
         self.accesses += other.accesses;
         self.lanes += other.lanes;
+        // Accesses to storage cannot be compared any more: the first one stands for both.
+        if self.worst.is_empty() || other.banks.max_degree > self.banks.max_degree {
+            self.worst.clone_from(&other.worst);
+        }
         self.banks.merge(&other.banks);
         self.banks_by_word.merge(&other.banks_by_word);
         for (a, b) in self.bank_degrees.iter_mut().zip(&other.bank_degrees) {

@@ -114,12 +114,9 @@ impl Choice {
     }
 }
 
-/// The paper's parameters, and the adapter.
+/// The paper's parameters.
 #[derive(clap::Args)]
-pub(crate) struct Gpu {
-    /// Adapter to sort on: its index or a part of its name, as 'devices' lists them
-    #[arg(long, value_name = "INDEX|NAME")]
-    pub(crate) adapter: Option<String>,
+pub(crate) struct Tuning {
     /// How 1024 keys are sorted in workgroup memory: with transpositions of the bank matrix, or
     /// along its diagonals, which is faster
     #[arg(long, value_name = "KIND", help_heading = "Tuning", value_parser = one_of::<BaseCase>(BaseCase::ALL.map(BaseCase::name)))]
@@ -134,7 +131,7 @@ pub(crate) struct Gpu {
     samples: Option<u32>,
 }
 
-impl Gpu {
+impl Tuning {
     pub(crate) fn options(&self, engine: Engine) -> Options {
         let mut options = Options::default().engine(engine);
         if let Some(base_case) = self.base_case {
@@ -148,14 +145,30 @@ impl Gpu {
         }
         options
     }
+}
+
+/// The paper's parameters, and the adapter.
+#[derive(clap::Args)]
+pub(crate) struct Gpu {
+    /// Adapter to sort on: its index or a part of its name, as 'devices' lists them
+    #[arg(long, value_name = "INDEX|NAME")]
+    pub(crate) adapter: Option<String>,
+    #[command(flatten)]
+    tuning: Tuning,
+}
+
+impl Gpu {
+    pub(crate) fn options(&self, engine: Engine) -> Options {
+        self.tuning.options(engine)
+    }
 
     /// The CPU has no use for any of these.
     pub(crate) fn refuse_for_cpu(&self) -> Result<(), Fault> {
         let unused = [
             ("--adapter", self.adapter.is_some()),
-            ("--base-case", self.base_case.is_some()),
-            ("--buckets", self.buckets.is_some()),
-            ("--samples", self.samples.is_some()),
+            ("--base-case", self.tuning.base_case.is_some()),
+            ("--buckets", self.tuning.buckets.is_some()),
+            ("--samples", self.tuning.samples.is_some()),
         ];
         match unused.into_iter().find(|(_, given)| *given) {
             Some((option, _)) => Err(Fault::Usage(format!(

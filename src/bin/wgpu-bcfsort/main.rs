@@ -1,6 +1,7 @@
 //! The command line of wgpu-bcfsort: sorts files of numbers on the GPU.
 
 mod args;
+mod audit;
 mod bench;
 mod check;
 mod completions;
@@ -25,7 +26,7 @@ use std::process::ExitCode;
 const AFTER_HELP: &str = "\
 Exit codes:
   0    done (a closed output pipe counts as done)
-  1    check: the keys are not sorted
+  1    check: the keys are not sorted; audit: a kernel or a shader failed
   2    wrong usage, bad input, or the output could not be written
   3    device trouble, or --verify found the output wrong
   130  interrupted
@@ -40,7 +41,8 @@ Examples:
   wgpu-bcfsort sort keys.bin -o sorted.bin --timings
   wgpu-bcfsort check sorted.bin
   seq 1000000 | shuf | wgpu-bcfsort sort -t u64 -f text | head
-  wgpu-bcfsort bench --sizes 2^20,2^24 --patterns random,zero-one";
+  wgpu-bcfsort bench --sizes 2^20,2^24 --patterns random,zero-one
+  wgpu-bcfsort audit shader.wgsl --workgroups 4";
 
 /// Sorts numbers on the GPU without bank conflicts.
 ///
@@ -61,6 +63,7 @@ enum Command {
     Check(check::Args),
     Devices(devices::Args),
     Bench(bench::Args),
+    Audit(audit::Args),
     Completions(completions::Args),
     Man(man::Args),
 }
@@ -73,6 +76,7 @@ fn run(command: &Command) -> Result<(), Fault> {
         Command::Check(args) => check::run(args),
         Command::Devices(args) => devices::run(args),
         Command::Bench(args) => bench::run(args),
+        Command::Audit(args) => audit::run(args),
         Command::Completions(args) => completions::run(args),
         Command::Man(args) => man::run(args),
     }
@@ -118,6 +122,9 @@ fn main() -> ExitCode {
         Err(fault) => {
             if let Some(message) = fault.message() {
                 notice::say(message);
+            }
+            if let Some(excerpt) = fault.excerpt() {
+                notice::say_lines(excerpt);
             }
             ExitCode::from(fault.exit_code())
         }

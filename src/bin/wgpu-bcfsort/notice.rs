@@ -11,6 +11,11 @@ pub(crate) fn say(message: &str) {
     let _ = writeln!(io::stderr(), "wgpu-bcfsort: {message}");
 }
 
+/// Writes lines as they are: what is pasted from a source, or what other programs read.
+pub(crate) fn say_lines(lines: &str) {
+    let _ = writeln!(io::stderr(), "{}", lines.trim_end());
+}
+
 /// Work shorter than this shows no progress.
 const LONG: Duration = Duration::from_millis(1500);
 

@@ -84,6 +84,8 @@ pub(super) fn lower(
         next: MOST_CONSTANTS,
         instructions: 0,
     };
+    // The first location is none: that of what concerns the whole shader.
+    lowering.location(Span::UNDEFINED);
     lowering.declare_globals(info.get_entry_point(entry))?;
     let function = &entry_point.function;
     let mut arguments = Vec::new();

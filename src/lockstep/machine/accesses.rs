@@ -112,6 +112,9 @@ impl Machine<'_> {
         match self.program.sites[leaf.site as usize].space {
             Space::Workgroup => {
                 let cost = bank_cost(addresses, leaf.bytes(), self.config.warp, self.config.banks);
+                if cost.wide.max_degree > tally.banks.max_degree {
+                    tally.worst = addresses.to_vec();
+                }
                 tally.banks.merge(&cost.wide);
                 tally.banks_by_word.merge(&cost.by_word);
                 for (most, count) in tally.bank_degrees.iter_mut().zip(cost.counts) {
@@ -120,6 +123,10 @@ impl Machine<'_> {
             }
             Space::Storage => {
                 let (touched, fewest) = sectors(addresses, leaf.bytes());
+                if touched > tally.worst_sectors {
+                    tally.worst = addresses.to_vec();
+                    tally.worst_sectors = touched;
+                }
                 tally.sectors += touched;
                 tally.min_sectors += fewest;
             }

@@ -108,6 +108,7 @@ impl Machine<'_> {
                 bank_degrees: tally.bank_degrees[..banks].to_vec(),
                 sectors: tally.sectors,
                 min_sectors: tally.min_sectors,
+                worst: tally.worst.clone(),
             });
         }
         for ((fault, at, other, space), (count, example, variable)) in &self.findings {

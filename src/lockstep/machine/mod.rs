@@ -30,6 +30,8 @@ struct Tally {
     bank_degrees: [u32; MOST],
     sectors: u64,
     min_sectors: u64,
+    worst: Vec<(u32, u32)>,
+    worst_sectors: u64,
 }
 
 /// Findings of one kind at one place.
@@ -80,6 +82,8 @@ impl<'a> Machine<'a> {
             bank_degrees: [0; MOST],
             sectors: 0,
             min_sectors: 0,
+            worst: Vec::new(),
+            worst_sectors: 0,
         };
         let mut machine = Self {
             program,

@@ -1,0 +1,343 @@
+//! What is in the buffers of a shader.
+
+use crate::args::count;
+use crate::fault::Fault;
+use std::fmt;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use wgpu_bcfsort::data::{Pattern, Spec, generate};
+use wgpu_bcfsort::lockstep::{Buffers, Resource, Space};
+
+/// Words of a buffer that ends in an array without a length, where nothing is asked for.
+const WORDS: u64 = 4096;
+
+/// The most memory that a run may take.
+const MOST_MEMORY: u64 = 4 << 30;
+
+/// The executor remembers who touched each word.
+const BYTES_OF_A_WORD: u64 = 44;
+
+/// Refuses buffers that the executor could not hold.
+pub(crate) fn check_memory(bytes: u64, advice: &str) -> Result<(), Fault> {
+    let needed = (bytes / 4).saturating_mul(BYTES_OF_A_WORD);
+    // Tried out, since the executor would be killed by a failure.
+    let room = || {
+        let mut room: Vec<u8> = Vec::new();
+        room.try_reserve_exact(usize::try_from(needed).ok()?).ok()
+    };
+    if needed > MOST_MEMORY || room().is_none() {
+        return Err(Fault::Usage(format!(
+            "{bytes} bytes of buffers would take {} MiB of memory here, and at most {} MiB may be \
+             had: {advice}",
+            needed >> 20,
+            MOST_MEMORY >> 20
+        )));
+    }
+    Ok(())
+}
+
+/// What to fill a buffer with.
+#[derive(Clone, Debug, PartialEq)]
+enum Fill {
+    Random(u64),
+    Zero(u64),
+    Iota(u64),
+    Words(Vec<u32>),
+    File(PathBuf),
+}
+
+impl fmt::Display for Fill {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Random(count) => write!(f, "random:{count}"),
+            Self::Zero(count) => write!(f, "zero:{count}"),
+            Self::Iota(count) => write!(f, "iota:{count}"),
+            Self::Words(words) => {
+                let first: Vec<String> = words.iter().take(8).map(u32::to_string).collect();
+                let more = if words.len() > 8 { ",..." } else { "" };
+                write!(f, "words:{}{more}", first.join(","))
+            }
+            Self::File(path) => write!(f, "file:{}", path.display()),
+        }
+    }
+}
+
+/// `--buffer`: a binding, and what is in it.
+#[derive(Clone, Debug)]
+pub(crate) struct Contents {
+    group: u32,
+    binding: u32,
+    fill: Fill,
+}
+
+const FORM: &str = "write it as BINDING=random:N, zero:N, iota:N, words:A,B,C or file:PATH, with \
+                    BINDING such as 0 (of group 0) or 1.2 (binding 2 of group 1)";
+
+impl FromStr for Contents {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (place, fill) = text.split_once('=').ok_or(FORM)?;
+        let number = |text: &str| text.parse::<u32>().map_err(|_| FORM.to_owned());
+        let (group, binding) = match place.split_once('.') {
+            Some((group, binding)) => (number(group)?, number(binding)?),
+            None => (0, number(place)?),
+        };
+        let (kind, value) = fill.split_once(':').ok_or(FORM)?;
+        let fill = match kind {
+            "random" => Fill::Random(count(value)?),
+            "zero" => Fill::Zero(count(value)?),
+            "iota" => Fill::Iota(count(value)?),
+            "words" => Fill::Words(value.split(',').map(word).collect::<Result<_, _>>()?),
+            "file" => Fill::File(PathBuf::from(value)),
+            _ => return Err(FORM.to_owned()),
+        };
+        Ok(Self {
+            group,
+            binding,
+            fill,
+        })
+    }
+}
+
+/// A word as one writes it.
+fn word(text: &str) -> Result<u32, String> {
+    let text = text.trim();
+    let wrong = |what: &str| format!("'{text}' is no {what}");
+    if text.contains('.') {
+        return match text.parse::<f32>() {
+            Ok(float) => Ok(float.to_bits()),
+            Err(_) => Err(wrong("f32")),
+        };
+    }
+    if let Some(digits) = text.strip_prefix("0x") {
+        return u32::from_str_radix(digits, 16).map_err(|_| wrong("u32"));
+    }
+    if text.starts_with('-') {
+        return match text.parse::<i32>() {
+            Ok(number) => Ok(number.cast_unsigned()),
+            Err(_) => Err(wrong("i32")),
+        };
+    }
+    u32::try_from(count(text)?).map_err(|_| wrong("u32"))
+}
+
+impl Fill {
+    fn words(&self, seed: u64) -> Result<Vec<u32>, Fault> {
+        Ok(match self {
+            Self::Random(count) => generate(&Spec::new(Pattern::Full, *count).seed(seed))
+                .map_err(|error| Fault::Usage(error.to_string()))?,
+            Self::Zero(count) => vec![0; *count as usize],
+            Self::Iota(count) => (0..*count as u32).collect(),
+            Self::Words(words) => words.clone(),
+            Self::File(path) => words_of(path)?,
+        })
+    }
+
+    /// Words that it will make, to be known before.
+    fn count(&self) -> u64 {
+        match self {
+            Self::Random(count) | Self::Zero(count) | Self::Iota(count) => *count,
+            Self::Words(words) => words.len() as u64,
+            // What cannot be read is told when it is read.
+            Self::File(path) => fs::metadata(path).map_or(0, |file| file.len() / 4),
+        }
+    }
+}
+
+/// A file's words.
+fn words_of(path: &Path) -> Result<Vec<u32>, Fault> {
+    // A device may have no end.
+    const MOST: u64 = MOST_MEMORY / BYTES_OF_A_WORD * 4;
+    let name = path.display().to_string();
+    let failed = |error| Fault::io(&name, "cannot read", &error);
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(failed)?;
+    file.take(MOST + 1)
+        .read_to_end(&mut bytes)
+        .map_err(failed)?;
+    if bytes.len() as u64 > MOST {
+        return Err(Fault::Usage(format!(
+            "{name} has more than {MOST} bytes: take a smaller file"
+        )));
+    }
+    if bytes.len() % 4 != 0 {
+        return Err(Fault::Usage(format!(
+            "{name}: {} bytes are no whole number of 4-byte words: give a file of words",
+            bytes.len()
+        )));
+    }
+    Ok(bytes
+        .chunks_exact(4)
+        .map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
+        .collect())
+}
+
+/// What a buffer holds where nothing is asked for.
+fn default_fill(resource: &Resource) -> Fill {
+    let least = u64::from(resource.min_bytes).div_ceil(4);
+    if resource.space == Space::Uniform {
+        return Fill::Zero(least);
+    }
+    match resource.stride {
+        // Whole elements, also behind other members.
+        Some(stride) => {
+            let stride = u64::from(stride.div_ceil(4)).max(1);
+            Fill::Random(least + WORDS.saturating_sub(least).div_ceil(stride) * stride)
+        }
+        None => Fill::Random(least),
+    }
+}
+
+/// A buffer that was made, to be told of.
+pub(crate) struct Made {
+    pub(crate) group: u32,
+    pub(crate) binding: u32,
+    pub(crate) name: String,
+    pub(crate) space: Space,
+    pub(crate) words: usize,
+    pub(crate) contents: String,
+    /// Whether they were asked for.
+    pub(crate) given: bool,
+}
+
+impl Made {
+    pub(crate) fn place(&self) -> String {
+        format!("{}.{}", self.group, self.binding)
+    }
+}
+
+/// Makes the buffers of a shader. `file` is the shader's name; `workgroup_bytes` is the memory that
+/// it takes beside.
+pub(crate) fn make(
+    file: &str,
+    resources: &[Resource],
+    workgroup_bytes: u32,
+    wanted: &[Contents],
+    seed: u64,
+) -> Result<(Buffers, Vec<Made>), Fault> {
+    for (i, contents) in wanted.iter().enumerate() {
+        let place = (contents.group, contents.binding);
+        let is_there = |r: &Resource| (r.group, r.binding) == place;
+        if !resources.iter().any(is_there) {
+            return Err(Fault::Usage(format!(
+                "--buffer {}.{}: {file} uses no such binding: {}",
+                place.0,
+                place.1,
+                list(resources)
+            )));
+        }
+        if wanted[..i].iter().any(|c| (c.group, c.binding) == place) {
+            return Err(Fault::Usage(format!(
+                "--buffer {}.{} is given twice: leave out one of them",
+                place.0, place.1
+            )));
+        }
+    }
+    let fill_of = |resource: &Resource| {
+        let place = (resource.group, resource.binding);
+        let given = wanted.iter().find(|c| (c.group, c.binding) == place);
+        given.map_or_else(|| default_fill(resource), |given| given.fill.clone())
+    };
+    let words: u64 = resources
+        .iter()
+        .map(|resource| fill_of(resource).count())
+        .fold(0, u64::saturating_add);
+    check_memory(
+        words
+            .saturating_mul(4)
+            .saturating_add(workgroup_bytes.into()),
+        "take smaller buffers",
+    )?;
+    let mut buffers = Buffers::new();
+    let mut made = Vec::new();
+    for resource in resources {
+        let (group, binding) = (resource.group, resource.binding);
+        let fill = fill_of(resource);
+        // No two buffers are the same.
+        let own_seed = seed ^ u64::from(group) << 48 ^ u64::from(binding) << 32;
+        let words = fill.words(own_seed)?;
+        let given = wanted
+            .iter()
+            .any(|c| (c.group, c.binding) == (group, binding));
+        made.push(Made {
+            group,
+            binding,
+            name: resource.name.clone(),
+            space: resource.space,
+            words: words.len(),
+            contents: fill.to_string(),
+            given,
+        });
+        buffers.insert((group, binding), words);
+    }
+    Ok((buffers, made))
+}
+
+fn list(resources: &[Resource]) -> String {
+    if resources.is_empty() {
+        return "it uses no buffer".to_owned();
+    }
+    let name = |r: &Resource| format!("{}.{} ({}, {})", r.group, r.binding, r.name, r.space);
+    let names: Vec<String> = resources.iter().map(name).collect();
+    format!("it has {}", names.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contents_are_parsed() {
+        let words = |text: &str| {
+            let contents: Contents = text.parse().unwrap();
+            contents.fill.words(1).unwrap()
+        };
+        assert_eq!(
+            words("0=words:1, -2,0x10,1.5,2K"),
+            [1, 0xffff_fffe, 16, 0x3fc0_0000, 2000]
+        );
+        assert_eq!(words("1.2=iota:3"), [0, 1, 2]);
+        assert_eq!(words("0=zero:2"), [0, 0]);
+        assert_eq!(words("0=random:2^4").len(), 16);
+        for text in [
+            "0",
+            "x=zero:1",
+            "0=",
+            "0=zero",
+            "0=zero:x",
+            "0=ones:3",
+            "0.1.2=zero:1",
+            "0=words:",
+            "0=words:1,,2",
+            "0=words:2^32",
+            "0=words:0xg",
+            "0=words:1.x",
+            "0=words:-2147483649",
+        ] {
+            assert!(text.parse::<Contents>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn defaults_are_whole_elements() {
+        let resource = |min_bytes, stride| Resource {
+            group: 0,
+            binding: 0,
+            name: "b".to_owned(),
+            space: Space::Storage,
+            writable: true,
+            min_bytes,
+            stride,
+        };
+        assert_eq!(default_fill(&resource(4, Some(4))), Fill::Random(4096));
+        // 16 bytes of other members, and one element of 12.
+        assert_eq!(
+            default_fill(&resource(28, Some(12))),
+            Fill::Random(4 + 3 * 1364)
+        );
+        assert_eq!(default_fill(&resource(400, None)), Fill::Random(100));
+    }
+}

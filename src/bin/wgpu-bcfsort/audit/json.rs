@@ -1,0 +1,315 @@
+//! The report for other programs. The names of the fields are the keys of the JSON, which
+//! `audit --help` explains.
+
+use super::buffers::Made;
+use super::figures::Figures;
+use super::{Args, Audit, Job, Subject};
+use crate::fault::Fault;
+use serde::Serialize;
+use wgpu_bcfsort::lockstep::{Banks, Fault as Found, Finding, Location, Site, Space};
+use wgpu_bcfsort::recording::Phase;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    version: &'static str,
+    command: &'static str,
+    clean: bool,
+    failures: &'a [String],
+    config: Config,
+    seconds: f64,
+    lane_instructions: u64,
+    lane_instructions_per_second: f64,
+    sort: Option<Sort>,
+    buffers: Vec<Buffer<'a>>,
+    kernels: Vec<Kernel<'a>>,
+}
+
+#[derive(Serialize)]
+struct Config {
+    warp: u32,
+    banks: u32,
+    max_iterations: u64,
+    max_lane_instructions: Option<u64>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Sort {
+    One {
+        engine: &'static str,
+        keys: u64,
+        r#type: &'static str,
+        order: &'static str,
+        pattern: &'static str,
+        seed: u64,
+        sorted: bool,
+    },
+    Many {
+        sorts: usize,
+        sorted: usize,
+    },
+}
+
+#[derive(Serialize)]
+struct Buffer<'a> {
+    group: u32,
+    binding: u32,
+    name: &'a str,
+    space: &'static str,
+    words: usize,
+    contents: &'a str,
+}
+
+#[derive(Serialize)]
+#[allow(clippy::struct_field_names)] // They are named as in the tables.
+struct Kernel<'a> {
+    file: &'a str,
+    kernel: &'a str,
+    phase: Option<&'static str>,
+    dispatches: u64,
+    workgroups: u64,
+    lane_instructions: u64,
+    workgroup: Workgroup,
+    storage: Storage,
+    faults: Faults,
+    sites: Vec<Place<'a>>,
+    findings: Vec<Told<'a>>,
+}
+
+#[derive(Serialize)]
+struct Workgroup {
+    accesses: u64,
+    conflict_free: u64,
+    max_degree: u32,
+    max_degree_by_word: u32,
+    oblivious: bool,
+    cycles: u64,
+    min_cycles: u64,
+}
+
+#[derive(Serialize)]
+struct Storage {
+    accesses: u64,
+    sectors: u64,
+    min_sectors: u64,
+}
+
+#[derive(Serialize)]
+struct Faults {
+    race: u64,
+    bounds: u64,
+    barrier: u64,
+    r#loop: u64,
+    uninitialised: u64,
+}
+
+#[derive(Serialize)]
+struct Conflicts {
+    conflict_free: u64,
+    max_degree: u32,
+    cycles: u64,
+    min_cycles: u64,
+}
+
+impl From<Banks> for Conflicts {
+    fn from(banks: Banks) -> Self {
+        Self {
+            conflict_free: banks.conflict_free,
+            max_degree: banks.max_degree,
+            cycles: banks.cycles,
+            min_cycles: banks.min_cycles,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct At {
+    line: u32,
+    column: u32,
+    length: u32,
+}
+
+impl From<Location> for At {
+    fn from(location: Location) -> Self {
+        Self {
+            line: location.line,
+            column: location.column,
+            length: location.length,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Place<'a> {
+    #[serde(flatten)]
+    at: At,
+    space: &'static str,
+    variable: &'a str,
+    kind: &'static str,
+    bytes: u32,
+    oblivious: bool,
+    accesses: u64,
+    lanes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    banks: Option<Conflicts>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    banks_by_word: Option<Conflicts>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bank_degrees: Option<&'a [u32]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sectors: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    min_sectors: Option<u64>,
+    worst: &'a [(u32, u32)],
+}
+
+#[derive(Serialize)]
+struct Told<'a> {
+    fault: &'static str,
+    #[serde(flatten)]
+    at: At,
+    space: Option<&'static str>,
+    variable: Option<&'a str>,
+    other: Option<At>,
+    count: u64,
+    example: &'a str,
+}
+
+pub(crate) fn document(audit: &Audit, args: &Args, failures: &[String]) -> Result<String, Fault> {
+    let lane_instructions = audit.lane_instructions();
+    let seconds = audit.time.as_secs_f64();
+    let (command, sort, buffers) = match &audit.job {
+        Job::Shader(job) => ("shader", None, job.buffers.iter().map(buffer).collect()),
+        Job::Sort(job) => (
+            "sort",
+            Some(Sort::One {
+                engine: job.engine.name(),
+                keys: job.spec.count,
+                r#type: job.key.name(),
+                order: job.order.name(),
+                pattern: job.spec.pattern.name(),
+                seed: job.spec.seed,
+                sorted: job.sorted,
+            }),
+            Vec::new(),
+        ),
+        Job::All(job) => (
+            "all",
+            Some(Sort::Many {
+                sorts: job.sorts,
+                sorted: job.sorts - job.unsorted.len(),
+            }),
+            Vec::new(),
+        ),
+    };
+    let document = Document {
+        version: env!("CARGO_PKG_VERSION"),
+        command,
+        clean: failures.is_empty(),
+        failures,
+        config: Config {
+            warp: args.warp,
+            banks: args.banks,
+            max_iterations: args.max_iterations,
+            max_lane_instructions: args.max_lane_instructions,
+        },
+        seconds,
+        lane_instructions,
+        lane_instructions_per_second: lane_instructions as f64 / seconds.max(1e-9),
+        sort,
+        buffers,
+        kernels: audit.subjects.iter().map(kernel).collect(),
+    };
+    let json =
+        serde_json::to_string_pretty(&document).map_err(|error| Fault::Usage(error.to_string()))?;
+    Ok(json + "\n")
+}
+
+fn buffer(made: &Made) -> Buffer<'_> {
+    Buffer {
+        group: made.group,
+        binding: made.binding,
+        name: &made.name,
+        space: made.space.name(),
+        words: made.words,
+        contents: &made.contents,
+    }
+}
+
+fn kernel(subject: &Subject) -> Kernel<'_> {
+    let f = Figures::of(&subject.report);
+    let sites = subject.report.sites.iter();
+    Kernel {
+        file: &subject.file,
+        kernel: &subject.kernel,
+        phase: subject.phase.map(Phase::name),
+        dispatches: f.dispatches,
+        workgroups: f.workgroups,
+        lane_instructions: f.lane_instructions,
+        workgroup: Workgroup {
+            accesses: f.accesses,
+            conflict_free: f.conflict_free,
+            max_degree: f.max_degree,
+            max_degree_by_word: f.max_degree_by_word,
+            oblivious: f.oblivious,
+            cycles: f.cycles,
+            min_cycles: f.min_cycles,
+        },
+        storage: Storage {
+            accesses: f.storage_accesses,
+            sectors: f.sectors,
+            min_sectors: f.min_sectors,
+        },
+        faults: Faults {
+            race: f.races,
+            bounds: f.out_of_bounds,
+            barrier: f.divergent_barriers,
+            r#loop: f.runaway_loops,
+            uninitialised: f.uninitialised,
+        },
+        sites: sites
+            .filter(|site| matches!(site.space, Space::Workgroup | Space::Storage))
+            .map(place)
+            .collect(),
+        findings: subject.report.findings.iter().map(told).collect(),
+    }
+}
+
+fn place(site: &Site) -> Place<'_> {
+    let banked = site.space == Space::Workgroup;
+    Place {
+        at: site.location.into(),
+        space: site.space.name(),
+        variable: &site.variable,
+        kind: site.kind.name(),
+        bytes: site.bytes,
+        oblivious: site.oblivious,
+        accesses: site.accesses,
+        lanes: site.lanes,
+        banks: banked.then(|| site.banks.into()),
+        banks_by_word: banked.then(|| site.banks_by_word.into()),
+        bank_degrees: banked.then_some(&site.bank_degrees),
+        sectors: (!banked).then_some(site.sectors),
+        min_sectors: (!banked).then_some(site.min_sectors),
+        worst: &site.worst,
+    }
+}
+
+fn told(finding: &Finding) -> Told<'_> {
+    Told {
+        fault: match finding.fault {
+            Found::Race => "race",
+            Found::OutOfBounds => "bounds",
+            Found::DivergentBarrier => "barrier",
+            Found::Runaway => "loop",
+            Found::Uninitialised => "uninitialised",
+            other => other.name(),
+        },
+        at: finding.location.into(),
+        space: finding.space.map(Space::name),
+        variable: finding.variable.as_deref(),
+        other: finding.other.map(At::from),
+        count: finding.count,
+        example: &finding.example,
+    }
+}

@@ -1,0 +1,149 @@
+//! Every kernel there is: sorts with each engine, base case, key type, order and several patterns.
+
+use super::sort::{Kernels, is_sorted};
+use super::{Args, Audit, Job as Any};
+use crate::args::with_key_type;
+use crate::fault::Fault;
+use crate::notice::Progress;
+use std::num::NonZero;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::Instant;
+use wgpu_bcfsort::data::{Pattern, Spec, generate};
+use wgpu_bcfsort::lockstep::{self, Config, Execution};
+use wgpu_bcfsort::recording::{Buffer, Recording};
+use wgpu_bcfsort::{KeyType, Order, SortKey};
+
+/// The order decides which way merges go, few keys put equal ones everywhere, and the adversary
+/// was made to cause conflicts.
+const PATTERNS: [Pattern; 5] = [
+    Pattern::Random,
+    Pattern::Ascending,
+    Pattern::ZeroOne,
+    Pattern::Constant,
+    Pattern::Adversary,
+];
+
+/// Sorts that were run.
+pub(crate) struct Job {
+    pub(crate) sorts: usize,
+    /// Those whose result is not the CPU's.
+    pub(crate) unsorted: Vec<String>,
+}
+
+impl Job {
+    pub(crate) fn wrong_result(&self) -> Option<String> {
+        let first = self.unsorted.first()?;
+        Some(format!(
+            "{first}: unsorted: the CPU's sort gives another result ({} of {} sorts)",
+            self.unsorted.len(),
+            self.sorts
+        ))
+    }
+}
+
+/// What became of one recording with each pattern.
+#[derive(Default)]
+struct Outcome {
+    kernels: Kernels,
+    unsorted: Vec<String>,
+}
+
+pub(crate) fn run(args: &Args) -> Result<Audit, Fault> {
+    let mut recordings = Vec::new();
+    for key in KeyType::ALL {
+        for order in [Order::Ascending, Order::Descending] {
+            recordings.extend(lockstep::library(key, order));
+        }
+    }
+    let sorts = recordings.len() * PATTERNS.len();
+    let started = Instant::now();
+    let outcomes = in_parallel(&recordings, args)?;
+    let time = started.elapsed();
+
+    // In the order of the recordings, so that the same examples are told each time.
+    let mut all = Outcome::default();
+    for outcome in outcomes {
+        all.kernels.add_all(&outcome.kernels);
+        all.unsorted.extend(outcome.unsorted);
+    }
+    all.kernels.sort();
+    Ok(Audit {
+        job: Any::All(Job {
+            sorts,
+            unsorted: all.unsorted,
+        }),
+        subjects: all.kernels.subjects(),
+        time,
+    })
+}
+
+fn in_parallel(recordings: &[Recording], args: &Args) -> Result<Vec<Outcome>, Fault> {
+    let threads = thread::available_parallelism().map_or(1, NonZero::get);
+    let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let progress = Mutex::new(Progress::new(args.quiet));
+    let outcomes: Vec<Mutex<Option<Result<Outcome, Fault>>>> =
+        recordings.iter().map(|_| Mutex::new(None)).collect();
+    let work = || {
+        loop {
+            let i = next.fetch_add(1, Ordering::Relaxed);
+            let Some(recording) = recordings.get(i) else {
+                break;
+            };
+            let outcome = with_key_type!(recording.key, T => sort::<T>(recording, args));
+            // Nobody panics with these locks held.
+            *outcomes[i].lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
+            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+            let mut progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
+            progress.show(|| {
+                let each = PATTERNS.len();
+                format!("sort {} of {}", done * each, recordings.len() * each)
+            });
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(work);
+        }
+        work();
+    });
+    outcomes
+        .into_iter()
+        .filter_map(|outcome| outcome.into_inner().unwrap_or_else(PoisonError::into_inner))
+        .collect()
+}
+
+fn sort<T: SortKey>(recording: &Recording, args: &Args) -> Result<Outcome, Fault> {
+    let config: Config = args.config();
+    let mut outcome = Outcome::default();
+    let mut execution = Execution::new(recording, &[], config);
+    for pattern in PATTERNS {
+        let keys: Vec<T> = keys(pattern, recording.len.into(), args.seed)?;
+        execution.set_buffer(Buffer::Keys, bytemuck::cast_slice(&keys).to_vec());
+        outcome.kernels.add(recording, &mut execution, |_| ())?;
+        if !is_sorted(&execution, keys, recording.order) {
+            outcome.unsorted.push(format!(
+                "sort of {} {} keys, {pattern}, {}",
+                recording.len,
+                recording.key,
+                recording.order.name()
+            ));
+        }
+    }
+    Ok(outcome)
+}
+
+/// Keys of a pattern. The adversary exists for few counts only: keys above all of its own follow.
+fn keys<T: SortKey>(pattern: Pattern, count: u64, seed: u64) -> Result<Vec<T>, Fault> {
+    let make = |pattern, count| {
+        generate::<T>(&Spec::new(pattern, count).seed(seed))
+            .map_err(|error| Fault::Usage(error.to_string()))
+    };
+    let fitting = Spec::new(pattern, count).fitting_count();
+    let mut keys = make(pattern, fitting)?;
+    if fitting < count {
+        keys.extend(&make(Pattern::Ascending, count)?[fitting as usize..]);
+    }
+    Ok(keys)
+}

@@ -1,0 +1,380 @@
+//! What there is to say of a kernel: what failed, what is slow, where, and what to do about it.
+
+use super::Subject;
+use super::table::ratio;
+use std::fmt::Write as _;
+use wgpu_bcfsort::lockstep::{Fault, Finding, Location, Report, Site, Space};
+
+/// From here on accesses to storage are told of: this many times the fewest sectors.
+const UNCOALESCED: u64 = 2;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Severity {
+    Failure,
+    Warning,
+    Note,
+}
+
+/// One thing to say.
+pub(crate) struct Note {
+    pub(crate) severity: Severity,
+    /// One line with the place, as compilers have it.
+    pub(crate) headline: String,
+    /// The lines of the source, and what to do.
+    pub(crate) body: String,
+    location: Location,
+}
+
+/// Everything there is to say of a kernel, in the order of its source. Conflicts above
+/// `max_degree` are failures.
+pub(crate) fn of(subject: &Subject, max_degree: Option<u32>) -> Vec<Note> {
+    let report = &subject.report;
+    let mut notes: Vec<Note> = report
+        .findings
+        .iter()
+        .map(|finding| fault(subject, finding))
+        .collect();
+    notes.extend(
+        groups(report, |site| {
+            site.space == Space::Workgroup && site.banks.max_degree > 1
+        })
+        .iter()
+        .map(|sites| conflict(subject, sites, max_degree)),
+    );
+    notes.extend(
+        groups(report, |site| {
+            site.space == Space::Storage && site.sectors > UNCOALESCED * site.min_sectors
+        })
+        .iter()
+        .map(|sites| uncoalesced(subject, sites)),
+    );
+    notes.sort_by_key(|note| (note.location.line, note.location.column, note.severity));
+    notes
+}
+
+/// The file, the line and the column; the file alone, where the line is not known.
+fn place(subject: &Subject, location: Location) -> String {
+    match location.line {
+        0 => subject.file.clone(),
+        line => format!("{}:{line}:{}", subject.file, location.column),
+    }
+}
+
+fn times(count: u64) -> String {
+    match count {
+        1 => "once".to_owned(),
+        count => format!("{count} times"),
+    }
+}
+
+fn fault(subject: &Subject, finding: &Finding) -> Note {
+    let name = finding.variable.as_deref().unwrap_or("memory");
+    let often = times(finding.count);
+    let storage = finding.space == Some(Space::Storage);
+    let (severity, text, help) = match finding.fault {
+        Fault::Race => {
+            let other = finding.other.unwrap_or_default();
+            let where_else = if other == finding.location {
+                "here, too,".to_owned()
+            } else {
+                format!("at {}:{}", other.line, other.column)
+            };
+            (
+                Severity::Failure,
+                format!(
+                    "race: another lane touches the same bytes of '{name}' {where_else} with no \
+                     barrier between ({often})"
+                ),
+                if storage {
+                    "within a workgroup, storageBarrier() orders storage (workgroupBarrier() does \
+                     not); nothing orders two workgroups: let them touch different bytes, use \
+                     atomics, or make it two dispatches"
+                } else {
+                    "put workgroupBarrier() between the two accesses, where all lanes come by; in \
+                     a loop, the next round's accesses count, too"
+                },
+            )
+        }
+        Fault::OutOfBounds => (
+            Severity::Failure,
+            format!("bounds: access past the end of '{name}' ({often})"),
+            if storage {
+                "do it only if the index is below arrayLength(), or give the buffer more room; an \
+                 index that is read from a buffer is as good as what --buffer puts there"
+            } else {
+                "do it only if the index is below the array's length; an index that is read from \
+                 a buffer is as good as what --buffer puts there"
+            },
+        ),
+        Fault::DivergentBarrier => (
+            Severity::Failure,
+            format!("barrier: not all lanes of the workgroup come here together ({often})"),
+            "move it out of the branch or loop that lanes leave one by one: let those that have \
+             nothing to do skip the work, not the barrier",
+        ),
+        Fault::Runaway => (
+            Severity::Failure,
+            format!("loop: it does not end within the limits ({often})"),
+            "if it is to take so long, raise --max-iterations or --max-lane-instructions",
+        ),
+        Fault::Uninitialised => (
+            Severity::Warning,
+            format!(
+                "warning: '{name}' is read where no lane of the workgroup has written ({often})"
+            ),
+            "WGSL makes it zero there, which costs a pass over the memory before each workgroup; \
+             without that it is garbage",
+        ),
+        _ => (
+            Severity::Failure,
+            format!("{}: {often}", finding.fault),
+            "the place is marked above",
+        ),
+    };
+    let mut body = finding.location.excerpt(&subject.source);
+    if let Some(other) = finding.other.filter(|&other| other != finding.location) {
+        let excerpt = other.excerpt(&subject.source);
+        if !excerpt.is_empty() {
+            let _ = write!(body, "\n      | the other access:\n{excerpt}");
+        }
+    }
+    if !body.is_empty() {
+        body.push('\n');
+    }
+    let _ = writeln!(body, "      = first: {}", finding.example);
+    let _ = writeln!(body, "      = help: {help}");
+    Note {
+        severity,
+        headline: format!("{}: {text}", place(subject, finding.location)),
+        body,
+        location: finding.location,
+    }
+}
+
+/// Sites that there is one thing to say of: `a[i] += 1` loads and stores, at one distance.
+fn groups(report: &Report, wanted: impl Fn(&Site) -> bool) -> Vec<Vec<&Site>> {
+    let mut groups: Vec<Vec<&Site>> = Vec::new();
+    let key = |site: &Site| {
+        let distance = Distance::of(&site.worst).map(|distance| distance.bytes);
+        (
+            site.location.line,
+            site.banks.max_degree,
+            site.bytes,
+            distance,
+        )
+    };
+    for site in report.sites.iter().filter(|site| wanted(site)) {
+        let same = |group: &&mut Vec<&Site>| {
+            key(group[0]) == key(site) && group[0].variable == site.variable
+        };
+        match groups.iter_mut().find(same) {
+            Some(group) => group.push(site),
+            None => groups.push(vec![site]),
+        }
+    }
+    groups
+}
+
+/// What they do: `load and store of 'a'`.
+fn action(sites: &[&Site]) -> String {
+    let mut kinds: Vec<&str> = sites.iter().map(|site| site.kind.name()).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let kinds = kinds.join(" and ");
+    let atomic = if kinds.ends_with("atomic") {
+        " access"
+    } else {
+        ""
+    };
+    format!("{kinds}{atomic} of '{}'", sites[0].variable)
+}
+
+fn conflict(subject: &Subject, sites: &[&Site], max_degree: Option<u32>) -> Note {
+    let site = sites[0];
+    let degree = site.banks.max_degree;
+    let above = max_degree.filter(|&most| degree > most);
+    let (severity, kind, limit) = match above {
+        Some(most) => (
+            Severity::Failure,
+            "conflict",
+            format!(", above --max-degree {most}"),
+        ),
+        None => (Severity::Note, "note: conflict", String::new()),
+    };
+    let sum = |of: fn(&Site) -> u64| sites.iter().map(|&site| of(site)).sum();
+    let headline = format!(
+        "{}: {kind}: degree {degree}{limit}: {degree} different words of one bank at once, by {}; \
+         {} the cycles",
+        place(subject, site.location),
+        action(sites),
+        ratio(sum(|s| s.banks.cycles), sum(|s| s.banks.min_cycles)),
+    );
+    let banks = site.bank_degrees.len() as u32;
+    let mut body = site.location.excerpt(&subject.source);
+    let help = match Distance::of(&site.worst) {
+        Some(distance) if distance.bytes % 4 == 0 => {
+            let words = distance.bytes.abs() / 4;
+            let _ = write!(
+                body,
+                "\n      = {} are {words} words apart, and every {banks} words the banks are the \
+                 same again",
+                distance.who(),
+            );
+            if site.bytes == 4 && words % 2 == 0 {
+                format!(
+                    "let lanes side by side take words side by side, or pad: {} words apart, or \
+                     any odd number, they do not meet",
+                    words + 1
+                )
+            } else {
+                "let lanes side by side take elements side by side, or keep each member in an \
+                 array of its own"
+                    .to_owned()
+            }
+        }
+        _ => {
+            if let Some(met) = meeting(&site.worst, banks) {
+                let _ = write!(body, "\n      = {met}");
+            }
+            if site.oblivious {
+                "change the layout, so that the lanes of a warp take words of different banks in \
+                 each step: by padding, or by a rotation that depends on the row"
+                    .to_owned()
+            } else {
+                "the data decides where lanes go: sort or bin it before, or keep a copy for each \
+                 few lanes"
+                    .to_owned()
+            }
+        }
+    };
+    let _ = write!(body, "\n      = help: {help}\n");
+    Note {
+        severity,
+        headline,
+        body,
+        location: site.location,
+    }
+}
+
+fn uncoalesced(subject: &Subject, sites: &[&Site]) -> Note {
+    let site = sites[0];
+    let sum = |of: fn(&Site) -> u64| sites.iter().map(|&site| of(site)).sum();
+    let headline = format!(
+        "{}: note: uncoalesced {}: {} the sectors of 32 bytes that would do",
+        place(subject, site.location),
+        action(sites),
+        ratio(sum(|s| s.sectors), sum(|s| s.min_sectors)),
+    );
+    let mut body = site.location.excerpt(&subject.source);
+    if let Some(distance) = Distance::of(&site.worst) {
+        let _ = write!(
+            body,
+            "\n      = {} are {} bytes apart, and take {} each",
+            distance.who(),
+            distance.bytes.abs(),
+            site.bytes
+        );
+    } else {
+        let _ = write!(
+            body,
+            "\n      = {} lanes at no regular distance take {} bytes each",
+            site.worst.len(),
+            site.bytes
+        );
+    }
+    body += "\n      = help: let lanes side by side take elements side by side (index = step * \
+             lanes + lane), keep each member in an array of its own, or go through workgroup \
+             memory\n";
+    Note {
+        severity: Severity::Note,
+        headline,
+        body,
+        location: site.location,
+    }
+}
+
+/// Bytes from a lane's address to the next lane's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Distance {
+    bytes: i64,
+    /// Of all lanes, or of most: a warp may have several rows of a workgroup.
+    all: bool,
+}
+
+impl Distance {
+    /// The distance that most lanes have; nothing if they have none in common, or are in one place.
+    fn of(lanes: &[(u32, u32)]) -> Option<Self> {
+        let pairs = lanes.windows(2).filter(|pair| pair[1].0 == pair[0].0 + 1);
+        let mut distances: Vec<i64> = pairs
+            .map(|pair| i64::from(pair[1].1) - i64::from(pair[0].1))
+            .collect();
+        distances.sort_unstable();
+        let most = distances
+            .chunk_by(|a, b| a == b)
+            .max_by_key(|equal| equal.len())?;
+        let bytes = most[0];
+        (most.len() * 2 > lanes.len() && bytes != 0).then_some(Self {
+            bytes,
+            all: most.len() + 1 == lanes.len(),
+        })
+    }
+
+    const fn who(self) -> &'static str {
+        if self.all {
+            "lanes side by side"
+        } else {
+            "most lanes side by side"
+        }
+    }
+}
+
+/// Two lanes that touch different words of the bank with the most of them.
+fn meeting(lanes: &[(u32, u32)], banks: u32) -> Option<String> {
+    let first_two = |bank: u32| {
+        let in_bank = || {
+            let words = lanes.iter().map(|&(lane, byte)| (lane, byte / 4));
+            words.filter(move |(_, word)| word % banks == bank)
+        };
+        let first = in_bank().next()?;
+        let second = in_bank().find(|other| other.1 != first.1)?;
+        let mut words: Vec<u32> = in_bank().map(|(_, word)| word).collect();
+        words.sort_unstable();
+        words.dedup();
+        Some((words.len(), bank, first, second))
+    };
+    let worst = (0..banks.max(1))
+        .filter_map(first_two)
+        .max_by_key(|w| w.0)?;
+    let (_, bank, (a, word_a), (b, word_b)) = worst;
+    Some(format!(
+        "lane {a} is at word {word_a} and lane {b} at word {word_b}, both in bank {bank}"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances() {
+        let of = |lanes: &[(u32, u32)]| Distance::of(lanes).map(|d| (d.bytes, d.all));
+        assert_eq!(of(&[(0, 8), (1, 16), (2, 24)]), Some((8, true)));
+        assert_eq!(of(&[(0, 8), (1, 4), (2, 0)]), Some((-4, true)));
+        let rows = [(0, 0), (1, 64), (2, 128), (3, 192), (4, 4), (5, 68)];
+        assert_eq!(of(&rows), Some((64, false)));
+        assert_eq!(of(&[(0, 8), (1, 16), (2, 20)]), None);
+        assert_eq!(of(&[(0, 8), (2, 16)]), None);
+        assert_eq!(of(&[(0, 8), (1, 8), (2, 8)]), None);
+        assert_eq!(of(&[(5, 8)]), None);
+    }
+
+    #[test]
+    fn lanes_that_meet() {
+        let text = meeting(&[(0, 0), (1, 4), (2, 4 + 128), (3, 4)], 32).unwrap();
+        assert_eq!(
+            text,
+            "lane 1 is at word 1 and lane 2 at word 33, both in bank 1"
+        );
+        assert_eq!(meeting(&[(0, 0), (1, 0)], 32), None);
+    }
+}

@@ -1,0 +1,176 @@
+//! The kernels of one sort.
+
+use super::{Args, Audit, Job as Any, Subject, buffers};
+use crate::args::with_key_type;
+use crate::fault::Fault;
+use crate::notice::Progress;
+use std::time::Instant;
+use wgpu_bcfsort::data::{Spec, generate};
+use wgpu_bcfsort::kernel::Specialised;
+use wgpu_bcfsort::lockstep::{Config, Execution, Report};
+use wgpu_bcfsort::phases::record_sort;
+use wgpu_bcfsort::plan::DeviceLimits;
+use wgpu_bcfsort::recording::{Buffer, Phase, Recording};
+use wgpu_bcfsort::{Engine, KeyType, Order, SortKey, sort_on_cpu};
+
+/// Those of a usual GPU.
+const LIMITS: DeviceLimits = DeviceLimits {
+    buffer_bytes: 1 << 27,
+    workgroups: 65_535,
+    keys_per_dispatch: 1 << 25,
+};
+
+/// A sort that was run.
+pub(crate) struct Job {
+    pub(crate) engine: Engine,
+    pub(crate) spec: Spec,
+    pub(crate) key: KeyType,
+    pub(crate) order: Order,
+    /// Whether the result is that of the CPU, byte for byte.
+    pub(crate) sorted: bool,
+}
+
+impl Job {
+    pub(crate) fn wrong_result(&self) -> Option<String> {
+        (!self.sorted).then(|| {
+            format!(
+                "{}: unsorted: the CPU's sort gives another result",
+                self.name()
+            )
+        })
+    }
+
+    pub(crate) fn name(&self) -> String {
+        format!(
+            "{} sort of {} {} keys, {}, {}",
+            self.engine,
+            self.spec.count,
+            self.key,
+            self.spec.pattern,
+            self.order.name()
+        )
+    }
+}
+
+pub(crate) fn run(args: &Args) -> Result<Audit, Fault> {
+    with_key_type!(args.key, T => sort::<T>(args))
+}
+
+fn sort<T: SortKey>(args: &Args) -> Result<Audit, Fault> {
+    let order = args.direction.order();
+    let options = args.tuning.options(args.engine);
+    options.validate()?;
+    let most = LIMITS.max_len(T::KEY_TYPE);
+    let len = u32::try_from(args.count)
+        .ok()
+        .filter(|&len| u64::from(len) <= most)
+        .ok_or_else(|| {
+            Fault::Usage(format!(
+                "audit sorts {most} {} keys at most: take a smaller --count",
+                T::KEY_TYPE
+            ))
+        })?;
+    let spec = Spec::new(args.pattern, args.count).seed(args.seed);
+    let keys: Vec<T> = generate(&spec).map_err(|error| Fault::Usage(error.to_string()))?;
+    let recording = record_sort(len, T::KEY_TYPE, order, &options, &LIMITS);
+    let key_bytes = args.count * T::KEY_TYPE.bytes();
+    buffers::check_memory(
+        recording.scratch_bytes() + key_bytes,
+        "take a smaller --count",
+    )?;
+
+    let mut progress = Progress::new(args.quiet);
+    let started = Instant::now();
+    let words = bytemuck::cast_slice(&keys);
+    let mut execution = Execution::new(&recording, words, args.config());
+    let mut kernels = Kernels::default();
+    let of = recording.steps.len();
+    kernels.add(&recording, &mut execution, |step| {
+        progress.show(|| format!("dispatch {} of {of}", step + 1));
+    })?;
+    let time = started.elapsed();
+    drop(progress);
+
+    Ok(Audit {
+        subjects: kernels.subjects(),
+        job: Any::Sort(Job {
+            engine: args.engine,
+            spec,
+            key: T::KEY_TYPE,
+            order,
+            sorted: is_sorted(&execution, keys, order),
+        }),
+        time,
+    })
+}
+
+/// Whether what was sorted is what the CPU makes of the keys.
+pub(crate) fn is_sorted<T: SortKey>(
+    execution: &Execution<'_>,
+    mut keys: Vec<T>,
+    order: Order,
+) -> bool {
+    sort_on_cpu(&mut keys, order);
+    execution.buffer(Buffer::Keys) == bytemuck::cast_slice::<T, u32>(&keys)
+}
+
+/// The kernels of one sort or of many, in the order of their first dispatch.
+#[derive(Default)]
+pub(crate) struct Kernels(Vec<(Option<Phase>, Specialised, Report)>);
+
+impl Kernels {
+    /// Runs a recording, and adds what each kernel did in each phase.
+    pub(crate) fn add(
+        &mut self,
+        recording: &Recording,
+        execution: &mut Execution<'_>,
+        mut begin: impl FnMut(usize),
+    ) -> Result<(), Fault> {
+        for (i, step) in recording.steps.iter().enumerate() {
+            begin(i);
+            // A kernel that cannot be run is no device's fault.
+            let report = execution
+                .step(step)
+                .map_err(|error| Fault::Usage(error.to_string()))?;
+            self.merge(Some(step.phase), recording.specialised(step), &report);
+        }
+        Ok(())
+    }
+
+    fn merge(&mut self, phase: Option<Phase>, kernel: Specialised, report: &Report) {
+        let known = self.0.iter_mut().find(|k| (k.0, k.1) == (phase, kernel));
+        match known {
+            Some((.., known)) => known.merge(report),
+            None => self.0.push((phase, kernel, report.clone())),
+        }
+    }
+
+    /// Adds all of another's, whatever the phase.
+    pub(crate) fn add_all(&mut self, other: &Self) {
+        for (_, kernel, report) in &other.0 {
+            self.merge(None, *kernel, report);
+        }
+    }
+
+    /// Sorts them by name.
+    pub(crate) fn sort(&mut self) {
+        self.0
+            .sort_by_cached_key(|(_, kernel, _)| (kernel.kernel(), kernel.label()));
+    }
+
+    pub(crate) fn subjects(self) -> Vec<Subject> {
+        let subject = |(phase, kernel, report): (Option<Phase>, Specialised, Report)| Subject {
+            phase,
+            kernel: kernel.kernel().name().to_owned(),
+            file: format!("{}.wgsl", kernel.label()),
+            source: kernel.wgsl(),
+            report,
+        };
+        self.0.into_iter().map(subject).collect()
+    }
+}
+
+/// What the executor counts by.
+pub(crate) fn hardware(config: &Config) -> String {
+    format!("warps of {} lanes, {} banks", config.warp, config.banks)
+}
