@@ -1,7 +1,7 @@
 //! What there is to say of a kernel: what failed, what is slow, where, and what to do about it.
 
 use super::Subject;
-use super::table::ratio;
+use super::table::{plural, ratio};
 use std::fmt::Write as _;
 use wgpu_bcfsort::lockstep::{Fault, Finding, Location, Report, Site, Space};
 
@@ -20,8 +20,10 @@ pub(crate) struct Note {
     pub(crate) severity: Severity,
     /// One line with the place, as compilers have it.
     pub(crate) headline: String,
-    /// The lines of the source, and what to do.
+    /// The lines of the source, and what happened there first.
     pub(crate) body: String,
+    /// What to do.
+    pub(crate) help: String,
     location: Location,
 }
 
@@ -142,11 +144,11 @@ fn fault(subject: &Subject, finding: &Finding) -> Note {
         body.push('\n');
     }
     let _ = writeln!(body, "      = first: {}", finding.example);
-    let _ = writeln!(body, "      = help: {help}");
     Note {
         severity,
         headline: format!("{}: {text}", place(subject, finding.location)),
         body,
+        help: help.to_owned(),
         location: finding.location,
     }
 }
@@ -211,47 +213,49 @@ fn conflict(subject: &Subject, sites: &[&Site], max_degree: Option<u32>) -> Note
     );
     let banks = site.bank_degrees.len() as u32;
     let mut body = site.location.excerpt(&subject.source);
-    let help = match Distance::of(&site.worst) {
-        Some(distance) if distance.bytes % 4 == 0 => {
-            let words = distance.bytes.abs() / 4;
-            let _ = write!(
-                body,
-                "\n      = {} are {words} words apart, and every {banks} words the banks are the \
-                 same again",
-                distance.who(),
-            );
-            if site.bytes == 4 && words % 2 == 0 {
-                format!(
-                    "let lanes side by side take words side by side, or pad: {} words apart, or \
-                     any odd number, they do not meet",
-                    words + 1
-                )
-            } else {
-                "let lanes side by side take elements side by side, or keep each member in an \
-                 array of its own"
-                    .to_owned()
-            }
+    let distance = Distance::of(&site.worst).filter(|distance| distance.bytes % 4 == 0);
+    if let Some(distance) = distance {
+        let _ = write!(
+            body,
+            "\n      = {} are {} apart, and every {banks} words the banks are the same again",
+            distance.who(),
+            plural(distance.bytes.unsigned_abs() / 4, "word"),
+        );
+    }
+    if let Some(met) = meeting(&site.worst, banks) {
+        let _ = write!(body, "\n      = {met}");
+    }
+    body.push('\n');
+    let help = match distance {
+        Some(Distance { all: false, .. }) if site.oblivious => {
+            "a warp spans several rows of lanes, which meet: let it span one, or choose the rows' \
+             distance so that their banks do not overlap"
+                .to_owned()
         }
-        _ => {
-            if let Some(met) = meeting(&site.worst, banks) {
-                let _ = write!(body, "\n      = {met}");
-            }
-            if site.oblivious {
-                "change the layout, so that the lanes of a warp take words of different banks in \
-                 each step: by padding, or by a rotation that depends on the row"
-                    .to_owned()
-            } else {
-                "the data decides where lanes go: sort or bin it before, or keep a copy for each \
-                 few lanes"
-                    .to_owned()
-            }
+        Some(Distance { bytes, .. }) if site.bytes == 4 && bytes / 4 % 2 == 0 => format!(
+            "let lanes side by side take words side by side, or pad: {} words apart, or any odd \
+             number, they do not meet",
+            bytes.abs() / 4 + 1
+        ),
+        Some(_) if site.oblivious => {
+            "let lanes side by side take elements side by side, or keep each member in an array \
+             of its own"
+                .to_owned()
         }
+        None if site.oblivious => {
+            "change the layout, so that the lanes of a warp take words of different banks in each \
+             step: by padding, or by a rotation that depends on the row"
+                .to_owned()
+        }
+        _ => "the data decides where lanes go: sort or bin it before, or keep a copy for each few \
+              lanes"
+            .to_owned(),
     };
-    let _ = write!(body, "\n      = help: {help}\n");
     Note {
         severity,
         headline,
         body,
+        help,
         location: site.location,
     }
 }
@@ -282,13 +286,14 @@ fn uncoalesced(subject: &Subject, sites: &[&Site]) -> Note {
             site.bytes
         );
     }
-    body += "\n      = help: let lanes side by side take elements side by side (index = step * \
-             lanes + lane), keep each member in an array of its own, or go through workgroup \
-             memory\n";
+    body.push('\n');
     Note {
         severity: Severity::Note,
         headline,
         body,
+        help: "let lanes side by side take elements side by side (index = step * lanes + lane), \
+               keep each member in an array of its own, or go through workgroup memory"
+            .to_owned(),
         location: site.location,
     }
 }

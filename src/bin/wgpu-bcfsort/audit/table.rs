@@ -114,6 +114,14 @@ pub(crate) fn short(value: f64) -> String {
     }
 }
 
+/// A number of things.
+pub(crate) fn plural(count: u64, what: &str) -> String {
+    match count {
+        1 => format!("1 {what}"),
+        count => format!("{count} {what}s"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,11 +3,15 @@
 use super::figures::{degree, table};
 use super::notes::{Note, Severity};
 use super::sort::hardware;
-use super::table::{Table, ratio, share, short};
+use super::table::{Table, plural, ratio, share, short};
 use super::{Args, Audit, Job, Subject, shader};
 use crate::timings::time;
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use wgpu_bcfsort::lockstep::{Site, Space};
+
+/// Notes of a kernel that come with the lines of the source; of the others, only the headline.
+const IN_FULL: usize = 6;
 
 pub(crate) fn report(audit: &Audit, args: &Args, notes: &[Vec<Note>]) -> String {
     let mut text = String::new();
@@ -48,10 +52,19 @@ pub(crate) fn report(audit: &Audit, args: &Args, notes: &[Vec<Note>]) -> String 
         if in_full {
             text += &lines(subject, !matches!(audit.job, Job::Shader(_)));
         }
-        for note in notes {
-            // What is merely slow, there is more of than anyone reads who did not ask for it.
-            if in_full || note.severity != Severity::Note {
-                let _ = write!(text, "\n{}\n{}", note.headline, note.body);
+        // What is merely slow, there is more of than anyone reads who did not ask for it.
+        let wanted = |note: &&Note| in_full || note.severity != Severity::Note;
+        let mut helps = HashSet::new();
+        for (number, note) in notes.iter().filter(wanted).enumerate() {
+            // One missing barrier shows in many places: the first ones tell.
+            if number >= IN_FULL {
+                let gap = if number == IN_FULL { "\n" } else { "" };
+                let _ = writeln!(text, "{gap}{}", note.headline);
+                continue;
+            }
+            let _ = write!(text, "\n{}\n{}", note.headline, note.body);
+            if helps.insert(&note.help) {
+                let _ = writeln!(text, "      = help: {}", note.help);
             }
         }
     }
@@ -88,13 +101,6 @@ fn header(job: &shader::Job, args: &Args) -> String {
         );
     }
     text
-}
-
-fn plural(count: u64, what: &str) -> String {
-    match count {
-        1 => format!("1 {what}"),
-        count => format!("{count} {what}s"),
-    }
 }
 
 /// A size in as many dimensions as it has.
