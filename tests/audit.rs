@@ -482,6 +482,14 @@ mod sorts {
             assert!(["1", "-"].contains(&row[4]), "{table}");
             assert_eq!(row[6..8], ["0", "0"], "{table}");
         }
+        // What is printed is what the documentation shows.
+        for file in ["README.md", "src/lockstep/kernels.md"] {
+            let text = fs::read_to_string(file).unwrap();
+            assert!(
+                text.contains(table.trim_end()),
+                "{file} has not this table, which audit --all --markdown prints:\n{table}"
+            );
+        }
     }
 
     #[test]

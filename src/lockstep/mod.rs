@@ -18,6 +18,12 @@
 //! A run is of one input. It holds for others where no value of the input decided an address, or
 //! that an access is made; that is followed through the program, too ([`Site::oblivious`]).
 //!
+//! # The kernels of this crate
+//!
+//! In sorts with every key type and order on five kinds of keys, as `wgpu-bcfsort audit --all --markdown`
+//! prints it:
+#![doc = include_str!("kernels.md")]
+//!
 //! # Examples
 //!
 //! A transposition through workgroup memory without padding: 32 lanes meet in one bank.
