@@ -194,6 +194,28 @@ fn distribution_stores_and_loads_every_key_once() {
     }
 }
 
+/// Where runs and buckets begin is read from tables, and all that matters of it is how it is aligned
+/// to the banks: every alignment there is. (`run` asserts that there is no conflict.)
+#[test]
+fn no_alignment_of_runs_and_buckets_brings_a_conflict() {
+    for key in WIDTHS {
+        for shift in 0..W {
+            let report = merge(key, 0, 100, 4 * PAGE - shift, 6 * PAGE);
+            assert!(report.accesses(Space::Workgroup) > 0);
+        }
+    }
+    for from in 0..W {
+        for to in 0..W {
+            let parameters = [("runs", 1), ("first", 0), ("pieces", 1)];
+            let tables = [
+                ("ranks", vec![from, from + 1500]),
+                ("separators", vec![to, to + 1500]),
+            ];
+            run(Kernel::Distribute, KeyType::U32, &parameters, &tables);
+        }
+    }
+}
+
 #[test]
 fn the_scan_of_bucket_sizes_has_no_conflict_at_any_number_of_runs() {
     for runs in [1, 255, 256, 257, 700] {
