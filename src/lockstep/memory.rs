@@ -20,10 +20,10 @@ struct Shadow {
     /// Whether that was an atomic operation: these do not race with each other.
     atomic: bool,
     read: Touch,
-    /// One more than the location of another lane's read since, so that a race with a lane's own
-    /// read is told from one with another's. 0 is nowhere.
-    second_read: u32,
-    /// An earlier workgroup of the dispatch read it, here; no barrier orders it. 0 is nowhere.
+    /// Another lane's read since; of another subgroup than the first one's, if there is one.
+    second_read: Touch,
+    /// One more than the location at which an earlier workgroup of the dispatch read it; no barrier
+    /// orders that. 0 is nowhere.
     foreign_read: u32,
 }
 
@@ -33,10 +33,9 @@ pub(super) struct Clock {
     pub(super) now: u32,
     pub(super) dispatch: u32,
     pub(super) workgroup: u32,
-    /// The last barriers for workgroup memory, for storage, and between the lanes of a subgroup.
+    /// The last barriers for workgroup memory and for storage.
     pub(super) workgroup_barrier: u32,
     pub(super) storage_barrier: u32,
-    pub(super) subgroup_barrier: u32,
 }
 
 /// Who accesses.
@@ -44,8 +43,10 @@ pub(super) struct Clock {
 pub(super) struct Actor {
     /// The invocation's number in the dispatch.
     pub(super) who: u32,
-    /// The first invocation of its subgroup, and one past the last.
+    /// The first invocation of its subgroup, and one past the last; and the time of their last
+    /// barrier among themselves.
     pub(super) subgroup: (u32, u32),
+    pub(super) subgroup_barrier: u32,
     pub(super) location: u32,
 }
 
@@ -131,6 +132,7 @@ impl Memory {
             Space::Workgroup => clock.workgroup_barrier,
             _ => clock.storage_barrier,
         };
+        let beside = |who| (actor.subgroup.0..actor.subgroup.1).contains(&who);
         for shadow in &mut self.shadow[first..=last] {
             // Whether an earlier touch is by another lane, in this dispatch, and not ordered.
             let races = |touch: &Touch| {
@@ -140,8 +142,7 @@ impl Memory {
                         self.space != Space::Workgroup
                     } else {
                         touch.when >= barrier
-                            && !(touch.when < clock.subgroup_barrier
-                                && (actor.subgroup.0..actor.subgroup.1).contains(&touch.who))
+                            && !(touch.when < actor.subgroup_barrier && beside(touch.who))
                     }
             };
             // Workgroup memory is a new one in each workgroup; `when` tells.
@@ -166,18 +167,24 @@ impl Memory {
                         0
                     };
                 }
-                if read.when < barrier {
+                if read.when < barrier || read.who == actor.who {
+                    if read.when < barrier {
+                        shadow.second_read = Touch::default();
+                    }
                     shadow.read = me;
-                    shadow.second_read = 0;
-                } else if read.who != actor.who && shadow.second_read == 0 {
-                    shadow.second_read = me.location + 1;
+                } else if shadow.second_read.when < barrier
+                    || shadow.second_read.who == actor.who
+                    || (beside(shadow.read.who) && beside(shadow.second_read.who))
+                    || !beside(shadow.read.who)
+                {
+                    shadow.second_read = me;
                 }
                 continue;
             }
             if races(&shadow.read) {
                 verdict.race = Some(shadow.read.location);
-            } else if shadow.second_read != 0 && shadow.read.when >= barrier {
-                verdict.race = Some(shadow.second_read - 1);
+            } else if races(&shadow.second_read) {
+                verdict.race = Some(shadow.second_read.location);
             } else if shadow.foreign_read != 0
                 && self.space != Space::Workgroup
                 && shadow.read.when >= clock.workgroup
@@ -242,61 +249,58 @@ pub(super) struct BankCost {
     pub(super) counts: [u32; MOST],
 }
 
-/// Counts the conflicts of a warp's access. `addresses` are in bytes, by lane: (lane in the warp,
-/// address).
-pub(super) fn bank_cost(addresses: &[(u32, u32)], bytes: u32, warp: u32, banks: u32) -> BankCost {
+/// Counts the conflicts of a warp's access. `addresses` are (lane in the warp, byte), by lane.
+///
+/// A warp is served in parts, which take as many words as there are banks: 64 lanes on 32 banks in
+/// two, and so are 32 lanes that take 8 bytes each.
+pub(super) fn bank_cost(addresses: &[(u32, u32)], bytes: u32, banks: u32) -> BankCost {
     let mut cost = BankCost {
         wide: Banks::default(),
         by_word: Banks::default(),
         counts: [0; MOST],
     };
-    let mut words = [0; MOST];
-    let steps = bytes.div_ceil(4);
-    // As 4-byte accesses of the whole warp.
-    let mut worst = 0;
-    for step in 0..steps {
-        for (word, &(_, address)) in words.iter_mut().zip(addresses) {
-            *word = address / 4 + step;
-        }
-        let mut counts = [0; MOST];
-        let degree = degree(&words[..addresses.len()], banks, &mut counts);
-        for (most, count) in cost.counts.iter_mut().zip(counts) {
-            *most = (*most).max(count);
-        }
-        worst = worst.max(degree);
-        cost.by_word.cycles += u64::from(degree);
-        cost.by_word.min_cycles += 1;
+    let words = bytes.div_ceil(4);
+    for word in 0..words {
+        let counts = &mut cost.counts;
+        serve(addresses, word..word + 1, banks, &mut cost.by_word, counts);
     }
-    cost.by_word.max_degree = worst;
-    cost.by_word.conflict_free = u64::from(worst <= 1);
-    if !matches!(bytes, 8 | 16) {
-        cost.wide = cost.by_word;
-        return cost;
+    cost.by_word.conflict_free = u64::from(cost.by_word.max_degree <= 1);
+    cost.wide = cost.by_word;
+    if matches!(bytes, 8 | 16) {
+        cost.wide = Banks::default();
+        serve(addresses, 0..words, banks, &mut cost.wide, &mut [0; MOST]);
+        cost.wide.conflict_free = u64::from(cost.wide.max_degree <= 1);
     }
-    // In parts of the warp, each of which reads as many words as there are lanes.
-    let parts = steps;
-    let part_lanes = warp.div_ceil(parts);
-    let mut worst = 0;
-    for part in 0..parts {
-        let mut n = 0;
-        for &(lane, address) in addresses {
-            if lane / part_lanes == part {
-                for step in 0..steps {
-                    words[n] = address / 4 + step;
-                    n += 1;
-                }
+    cost
+}
+
+/// Serves each lane these words of its access, part by part of the warp.
+fn serve(
+    addresses: &[(u32, u32)],
+    words: std::ops::Range<u32>,
+    banks: u32,
+    cost: &mut Banks,
+    most: &mut [u32; MOST],
+) {
+    let part_lanes = (banks / words.len() as u32).max(1);
+    for part in addresses.chunk_by(|a, b| a.0 / part_lanes == b.0 / part_lanes) {
+        let mut touched = [0; MOST];
+        let mut count = 0;
+        for &(_, address) in part {
+            for word in words.clone() {
+                touched[count] = address / 4 + word;
+                count += 1;
             }
         }
-        if n > 0 {
-            let degree = degree(&words[..n], banks, &mut [0; MOST]);
-            worst = worst.max(degree);
-            cost.wide.cycles += u64::from(degree);
-            cost.wide.min_cycles += 1;
+        let mut counts = [0; MOST];
+        let degree = degree(&touched[..count], banks, &mut counts);
+        for (most, count) in most.iter_mut().zip(counts) {
+            *most = (*most).max(count);
         }
+        cost.max_degree = cost.max_degree.max(degree);
+        cost.cycles += u64::from(degree);
+        cost.min_cycles += 1;
     }
-    cost.wide.max_degree = worst;
-    cost.wide.conflict_free = u64::from(worst <= 1);
-    cost
 }
 
 /// Bytes of a sector of global memory.

@@ -120,16 +120,17 @@ pub struct Site {
     /// counted here is the same for all data. Data buffers are all storage buffers of a
     /// [`Shader`](super::Shader), and those that hold keys in an [`Execution`](super::Execution).
     pub oblivious: bool,
-    /// Accesses: executions of this place by a warp. 0 only where data decided against it.
+    /// Accesses: executions of this place by a warp. 0 where no lane came by.
     pub accesses: u64,
     /// Lanes active in them, all together.
     pub lanes: u64,
-    /// Workgroup memory: conflicts as hardware with wide accesses has them. Those of 8 bytes a lane
-    /// are served in two halves of the warp, those of 16 bytes in four quarters, each with a degree
-    /// of its own (as NVIDIA documents for its GPUs); any other width as 4-byte accesses, one after
-    /// the other.
+    /// Workgroup memory: conflicts as hardware with wide accesses has them. A warp is served in parts
+    /// that take as many words as there are banks, each with a degree of its own: accesses of 8 bytes a
+    /// lane, on as many banks as lanes, in two halves of the warp, those of 16 bytes in four quarters
+    /// (as NVIDIA documents for its GPUs), and a warp of 64 lanes on 32 banks in two halves. Any other
+    /// width is as many 4-byte accesses.
     pub banks: Banks,
-    /// Workgroup memory: conflicts where every access is split into 4-byte accesses of the whole warp.
+    /// Workgroup memory: conflicts where every access is split into 4-byte accesses, one after the other.
     pub banks_by_word: Banks,
     /// Workgroup memory: for each bank the most different words of it in one 4-byte access.
     pub bank_degrees: Vec<u32>,
@@ -243,7 +244,7 @@ pub struct Finding {
 /// What a dispatch, or several of one shader, did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Every place that accessed memory, in order of the source.
+    /// Every place that accesses memory, reached or not, in order of the source.
     pub sites: Vec<Site>,
     /// Everything that went wrong, in order of the source.
     pub findings: Vec<Finding>,

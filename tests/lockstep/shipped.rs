@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 use wgpu_bcfsort::data::{Pattern, Spec, generate};
 use wgpu_bcfsort::kernel::{Kernel, Specialised};
-use wgpu_bcfsort::lockstep::{AccessKind, Config, Execution, Fault, Report, Site, Space, library};
+use wgpu_bcfsort::lockstep::{
+    AccessKind, Config, Execution, Fault, Report, Shader, Site, Space, library,
+};
 use wgpu_bcfsort::recording::{Buffer, Recording};
 use wgpu_bcfsort::{KeyType, Order, SortKey, sort_on_cpu};
 
@@ -116,10 +118,8 @@ fn every_kernel_is_run_for_every_key_type_and_order_over_two_tiles() {
 
 #[test]
 fn no_kernel_has_a_bank_conflict() {
-    let mut with_workgroup_memory = BTreeSet::new();
     for (label, (kernel, report)) in reports() {
         for site in report.in_space(Space::Workgroup) {
-            with_workgroup_memory.insert(*kernel);
             let allowed = EXCEPTIONS
                 .iter()
                 .find(|exception| exception.0 == *kernel)
@@ -135,11 +135,29 @@ fn no_kernel_has_a_bank_conflict() {
             }
         }
     }
-    // They are found by running them, so that a new one cannot be left out.
-    assert!(
-        with_workgroup_memory.len() >= 7,
-        "{with_workgroup_memory:?}"
-    );
+}
+
+/// What is not reached cannot be counted.
+#[test]
+fn every_access_of_every_kernel_is_reached() {
+    for (label, (kernel, report)) in reports() {
+        for site in &report.sites {
+            assert!(site.accesses > 0, "{label}: {site:?}");
+        }
+        let shader = Shader::new(&specialised(label, *kernel).wgsl(), None, &[]).unwrap();
+        let banked = report.in_space(Space::Workgroup).count();
+        assert_eq!(banked > 0, shader.workgroup_bytes() > 0, "{label}");
+    }
+}
+
+/// The kernel with this label.
+fn specialised(label: &str, kernel: Kernel) -> Specialised {
+    let orders = [Order::Ascending, Order::Descending];
+    let mut all = KeyType::ALL
+        .into_iter()
+        .flat_map(|key| orders.map(|order| kernel.specialise(key, order)));
+    all.find(|specialised| specialised.label() == label)
+        .unwrap()
 }
 
 #[test]
@@ -173,21 +191,14 @@ fn pages_are_loaded_and_stored_with_the_fewest_sectors() {
         }
         for site in report.in_space(Space::Storage).filter(|s| holds_keys(s)) {
             seen.insert((*kernel, site.kind));
-            // Ragged ends: a warp that reaches into a group of 32 keys touches its first sector or
-            // its last one only in part, so at most one more than its bytes would fill.
-            assert!(
-                site.sectors <= site.min_sectors + ragged(site),
-                "{label}: {site:?}"
-            );
+            // Ragged ends: where a part is of few keys, they may lie across the border of two
+            // sectors. Pages that began anywhere would touch five sectors for four.
+            let more = site.sectors - site.min_sectors;
+            assert!(more * 1000 <= site.min_sectors, "{label}: {site:?}");
         }
     }
     for kernel in [Kernel::PageMerge, Kernel::Distribute] {
         assert!(seen.contains(&(kernel, AccessKind::Load)), "{kernel:?}");
         assert!(seen.contains(&(kernel, AccessKind::Store)), "{kernel:?}");
     }
-}
-
-/// Accesses in which not all lanes of the warp took part, at most: each missing lane spoils one.
-fn ragged(site: &Site) -> u64 {
-    (site.accesses * 32 - site.lanes).min(site.accesses)
 }

@@ -66,6 +66,7 @@ impl Machine<'_> {
                 first.wrapping_add(warp),
                 first.wrapping_add(warp + self.warp as u32),
             ),
+            subgroup_barrier: self.subgroup_barriers[lane / self.warp],
             location: address.location,
         };
         let clock = self.clock;
@@ -84,7 +85,7 @@ impl Machine<'_> {
         if let Some(other) = verdict.race {
             self.find(Fault::Race, address.location, Some(other), about, |this| {
                 format!(
-                    "{}: {} at {}, which another lane had touched with no barrier between",
+                    "{}: {} at {}, which another lane had touched",
                     this.at(lane),
                     site.kind,
                     place(at)
@@ -111,7 +112,7 @@ impl Machine<'_> {
         tally.lanes += addresses.len() as u64;
         match self.program.sites[leaf.site as usize].space {
             Space::Workgroup => {
-                let cost = bank_cost(addresses, leaf.bytes(), self.config.warp, self.config.banks);
+                let cost = bank_cost(addresses, leaf.bytes(), self.config.banks);
                 if cost.wide.max_degree > tally.banks.max_degree {
                     tally.worst = addresses.to_vec();
                 }

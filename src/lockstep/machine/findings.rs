@@ -84,10 +84,6 @@ impl Machine<'_> {
         };
         let decided = &self.flow.decided;
         for ((info, tally), &decided) in program.sites.iter().zip(&self.tallies).zip(decided) {
-            // A site that was not reached is told of where data could have decided otherwise.
-            if tally.accesses == 0 && !decided {
-                continue;
-            }
             let banked = info.space == Space::Workgroup;
             let banks = if banked {
                 self.config.banks as usize

@@ -47,6 +47,8 @@ pub(super) struct Machine<'a> {
     registers: Vec<Lanes>,
     pub(super) memories: Vec<Memory>,
     clock: Clock,
+    /// Of each warp, its lanes' last barrier among themselves.
+    subgroup_barriers: Vec<u32>,
     active: Mask,
     active_lanes: u64,
     broken: Mask,
@@ -98,6 +100,7 @@ impl<'a> Machine<'a> {
                 dispatch: 1,
                 ..Clock::default()
             },
+            subgroup_barriers: vec![0; lanes.div_ceil(config.warp as usize)],
             active: Mask::NONE,
             active_lanes: 0,
             broken: Mask::NONE,
@@ -139,7 +142,7 @@ impl<'a> Machine<'a> {
         self.clock.workgroup = self.clock.now;
         self.clock.workgroup_barrier = self.clock.now;
         self.clock.storage_barrier = self.clock.now;
-        self.clock.subgroup_barrier = self.clock.now;
+        self.subgroup_barriers.fill(self.clock.now);
         self.memories[0].words.fill(0);
         self.flow.start();
         let program = self.program;
@@ -486,35 +489,47 @@ impl<'a> Machine<'a> {
     }
 
     fn barrier(&mut self, workgroup: bool, storage: bool, subgroup: bool, location: u32) {
-        if !subgroup {
-            let missing = Mask::first(self.lanes).without(self.active);
-            if let (Some(lane), Some(here)) = (missing.lowest(), self.active.lowest()) {
-                let count = missing.count();
-                self.find(Fault::DivergentBarrier, location, None, None, |this| {
-                    format!(
-                        "{} is here and lane {lane} is not, nor are {} others of {}",
-                        this.at(here),
-                        count - 1,
-                        this.lanes
-                    )
-                });
-            }
-        }
         self.clock.now += 1;
+        let all = Mask::first(self.lanes);
+        if subgroup {
+            for warp in 0..self.subgroup_barriers.len() {
+                let (lanes, here) = (all.warp(warp, self.warp), self.active.warp(warp, self.warp));
+                if here != 0 {
+                    self.subgroup_barriers[warp] = self.clock.now;
+                    let first = warp * self.warp;
+                    let lane = |word: u64| first + word.trailing_zeros() as usize;
+                    if here != lanes {
+                        let missing = lanes & !here;
+                        self.divergent(lane(here), lane(missing), missing.count_ones(), location);
+                    }
+                }
+            }
+            return;
+        }
+        let missing = all.without(self.active);
+        if let (Some(lane), Some(here)) = (missing.lowest(), self.active.lowest()) {
+            self.divergent(here, lane, missing.count(), location);
+        }
         if workgroup {
             self.clock.workgroup_barrier = self.clock.now;
         }
         if storage {
             self.clock.storage_barrier = self.clock.now;
         }
-        // Whatever orders the workgroup orders its subgroups, but only for its own memory: one
-        // clock for both would order too much, so only subgroup barriers count here.
-        if subgroup {
-            self.clock.subgroup_barrier = self.clock.now;
-        }
     }
 
-    // Arithmetic.
+    fn divergent(&mut self, here: usize, missing: usize, count: u32, location: u32) {
+        self.find(Fault::DivergentBarrier, location, None, None, |this| {
+            let others = match count - 1 {
+                0 => String::new(),
+                others => format!(", nor are {others} others"),
+            };
+            format!(
+                "{} is here and lane {missing} is not{others}",
+                this.at(here)
+            )
+        });
+    }
 
     #[inline]
     fn compute(
