@@ -133,6 +133,9 @@ impl Config {
     }
 }
 
+/// Words of registers, 256 MiB of them.
+const MOST_REGISTERS: u64 = 1 << 26;
+
 /// Why a shader was not run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -213,6 +216,20 @@ fn line_of(location: Location) -> String {
     match location.line {
         0 => "the shader".to_owned(),
         line => format!("line {line}"),
+    }
+}
+
+/// What is wrong with the overrides, or with the shader once they have their values. Such an error
+/// by itself says only in which function.
+fn override_error(
+    error: &naga::back::pipeline_constants::PipelineConstantError,
+    source: &str,
+) -> String {
+    match error {
+        naga::back::pipeline_constants::PipelineConstantError::ValidationError(error) => {
+            error.emit_to_string(source)
+        }
+        other => other.to_string(),
     }
 }
 
@@ -316,7 +333,7 @@ impl Shader {
         let point = Some((naga::ShaderStage::Compute, name));
         let (module, info) =
             naga::back::pipeline_constants::process_overrides(&module, &info, point, &constants)
-                .map_err(|e| ShaderError::Override(e.to_string()))?;
+                .map_err(|e| ShaderError::Override(override_error(&e, wgsl)))?;
         let index = module
             .entry_points
             .iter()
@@ -334,6 +351,15 @@ impl Shader {
                 what: "the workgroup's size",
                 value: lanes.min(u64::from(u32::MAX)) as u32,
                 allowed: "1 to 1024 lanes",
+            });
+        }
+        // All lanes' registers lie side by side.
+        let words = u64::from(program.slots) * lanes.next_multiple_of(32);
+        if words > MOST_REGISTERS {
+            return Err(ShaderError::Unsupported {
+                what: format!("{lanes} lanes with {} scalars alive in each", program.slots),
+                location: Location::default(),
+                excerpt: String::new(),
             });
         }
         let resources = program

@@ -218,6 +218,19 @@ pub(super) enum Instruction {
     },
 }
 
+impl Instruction {
+    /// What a lane does in it: an access to each scalar or vector of a value is one of its own.
+    pub(super) const fn operations(&self) -> u64 {
+        let count = match self {
+            Self::Load { leaves, .. } | Self::Store { leaves, .. } => leaves.len,
+            Self::LoadLocal { count, .. } => *count,
+            Self::StoreLocal { values, .. } => values.len,
+            _ => 1,
+        };
+        count as u64
+    }
+}
+
 /// Which lanes' values a collective operation combines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scan {

@@ -289,7 +289,7 @@ impl Report {
     pub(super) fn sort(&mut self) {
         self.sites.sort_by_key(|s| (s.location, s.kind, s.space));
         self.findings
-            .sort_by_key(|f| (f.location, f.fault, f.other));
+            .sort_by_key(|f| (f.location, f.fault, f.other, f.space));
     }
 
     /// The sites of one kind of memory.

@@ -1,6 +1,6 @@
 //! Globals, inputs and constants.
 
-use super::{Lowering, Result, Root, width};
+use super::{Lowering, Result, Root};
 use crate::lockstep::program::{Builtin, MemoryInfo, Slot};
 use crate::lockstep::report::Space;
 use naga::valid::FunctionInfo;
@@ -8,6 +8,9 @@ use naga::{
     AddressSpace, ArraySize, Binding, BuiltIn, Constant, Expression, GlobalVariable, Handle,
     Literal, Span, StorageAccess, Type, TypeInner,
 };
+
+/// More than any GPU has; each byte may take forty to watch over.
+const MOST_WORKGROUP_BYTES: u32 = 1 << 22;
 
 impl Lowering<'_> {
     pub(super) fn declare_globals(&mut self, used: &FunctionInfo) -> Result<()> {
@@ -40,19 +43,19 @@ impl Lowering<'_> {
                     Root::Private(start)
                 }
                 AddressSpace::WorkGroup => {
-                    smallest = smallest.min(self.smallest_scalar(inner));
+                    smallest = smallest.min(self.shapes[variable.ty.index()].smallest);
                     let bytes = inner.size(self.module.to_ctx());
                     let start = self.program.memories[0].bytes;
                     // Sixteen bytes are enough for every alignment.
                     self.program.memories[0].bytes = bytes
                         .checked_next_multiple_of(16)
                         .and_then(|b| b.checked_add(start))
-                        .filter(|&b| b <= 1 << 28)
+                        .filter(|&b| b <= MOST_WORKGROUP_BYTES)
                         .ok_or_else(|| self.unsupported("as much workgroup memory", span))?;
                     Root::Shared { memory: 0, start }
                 }
                 AddressSpace::Uniform | AddressSpace::Storage { .. } => {
-                    smallest = smallest.min(self.smallest_scalar(inner));
+                    smallest = smallest.min(self.shapes[variable.ty.index()].smallest);
                     self.declare_buffer(variable, inner, name, span)?
                 }
                 _ => {
@@ -66,23 +69,6 @@ impl Lowering<'_> {
         }
         self.program.granule_shift = smallest.trailing_zeros();
         Ok(())
-    }
-
-    pub(super) fn smallest_scalar(&self, inner: &TypeInner) -> u32 {
-        match inner {
-            TypeInner::Scalar(scalar)
-            | TypeInner::Atomic(scalar)
-            | TypeInner::Vector { scalar, .. }
-            | TypeInner::Matrix { scalar, .. } => width(*scalar),
-            TypeInner::Array { base, .. } => self.smallest_scalar(self.inner(*base)),
-            TypeInner::Struct { members, .. } => {
-                let of = members
-                    .iter()
-                    .map(|m| self.smallest_scalar(self.inner(m.ty)));
-                of.min().unwrap_or(4)
-            }
-            _ => 4,
-        }
     }
 
     pub(super) fn declare_buffer(
@@ -102,15 +88,13 @@ impl Lowering<'_> {
                 ..
             } => (Some(*stride), *stride),
             TypeInner::Struct { members, span } => {
-                match members.last().map(|m| (m.offset, self.inner(m.ty))) {
-                    Some((
-                        offset,
-                        TypeInner::Array {
-                            size: ArraySize::Dynamic,
-                            stride,
-                            ..
-                        },
-                    )) => (Some(*stride), offset + stride),
+                // The span counts one element of a runtime-sized array, and what WGSL rounds up.
+                match members.last().map(|m| self.inner(m.ty)) {
+                    Some(TypeInner::Array {
+                        size: ArraySize::Dynamic,
+                        stride,
+                        ..
+                    }) => (Some(*stride), *span),
                     _ => (None, *span),
                 }
             }
@@ -203,7 +187,9 @@ impl Lowering<'_> {
                 let count = self.slots_of(self.inner(ty), span)?;
                 Ok(vec![self.constant(0, span)?; count])
             }
-            Expression::Compose { ref components, .. } => {
+            Expression::Compose { ty, ref components } => {
+                // Nothing too large, or too deep, is taken apart.
+                self.slots_of(self.inner(ty), span)?;
                 let mut slots = Vec::new();
                 for &component in components {
                     slots.extend(self.global_constant(component)?);

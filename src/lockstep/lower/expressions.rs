@@ -78,7 +78,8 @@ impl<'a> Lowering<'a> {
                 let count = self.slots_of(self.inner(ty), span)?;
                 vec![self.constant(0, span)?; count]
             }
-            Expression::Compose { ref components, .. } => {
+            Expression::Compose { ty, ref components } => {
+                self.slots_of(self.inner(ty), span)?;
                 let mut slots = Vec::new();
                 for &component in components {
                     slots.extend(self.slots(frame, component, out)?);
@@ -234,6 +235,7 @@ impl<'a> Lowering<'a> {
                 return Err(self.unsupported(name, span));
             }
         };
+        self.spend(slots.len(), span)?;
         Ok(Value::Slots(slots))
     }
 

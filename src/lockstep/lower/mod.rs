@@ -21,10 +21,16 @@ use std::collections::HashMap;
 const MOST_CONSTANTS: u32 = 4096;
 /// Inlining multiplies; beyond these bounds a shader is refused rather than memory exhausted.
 const MOST_INSTRUCTIONS: usize = 1 << 22;
+/// Statements, expressions and the scalars of their values, with all calls inlined: a tree of calls
+/// may have no instruction at all, and an array by value is long.
+const MOST_WORK: usize = 1 << 24;
 const MOST_SLOTS: u32 = 1 << 18;
 /// A called function with more scalars of its own is not merged with its caller: its slots would
 /// be taken until the caller's block ends.
 const MOST_MERGED_SLOTS: u32 = 64;
+/// Blocks and calls in each other, and types in each other. Each takes a piece of the stack, of
+/// which a thread may have little.
+const MOST_NESTED: u32 = 256;
 
 type Result<T> = std::result::Result<T, ShaderError>;
 
@@ -81,8 +87,12 @@ pub(super) fn lower(
         globals: HashMap::new(),
         locations: HashMap::new(),
         sites: HashMap::new(),
+        shapes: TypeShape::all(module),
+        spans: HashMap::new(),
         next: MOST_CONSTANTS,
         instructions: 0,
+        work: 0,
+        nested: 0,
     };
     // The first location is none: that of what concerns the whole shader.
     lowering.location(Span::UNDEFINED);
@@ -102,6 +112,9 @@ pub(super) fn lower(
     lowering.enter(&mut frame, &mut out)?;
     lowering.statements(&mut frame, &function.body, &mut out)?;
     lowering.program.entry = lowering.add_block(out);
+    // Of a shader that computes nothing, constants may be all there is.
+    let slots = lowering.program.slots.max(lowering.literals.len() as u32);
+    lowering.program.slots = slots;
     lowering.program.constants = lowering
         .literals
         .iter()
@@ -141,9 +154,15 @@ struct Lowering<'a> {
     globals: HashMap<Handle<GlobalVariable>, Root>,
     locations: HashMap<Location, u32>,
     sites: HashMap<SiteInfo, u32>,
+    /// By the type's index.
+    shapes: Vec<TypeShape>,
+    /// The locations of spans: counting lines takes long, and inlining asks often.
+    spans: HashMap<(usize, usize), u32>,
     /// The next free slot. Slots of a block are free again where it ends.
     next: Slot,
     instructions: usize,
+    work: usize,
+    nested: u32,
 }
 
 /// Bytes of a scalar in memory. A `bool` takes one, as naga lays it out.
@@ -151,47 +170,78 @@ const fn width(scalar: Scalar) -> u32 {
     scalar.width as u32
 }
 
-/// The scalars that a value of a type consists of, or `None` for types with no values.
-fn scalars(
-    types: &naga::UniqueArena<Type>,
-    inner: &TypeInner,
-    out: &mut Vec<Scalar>,
-) -> Option<()> {
-    match *inner {
-        TypeInner::Scalar(scalar) | TypeInner::Atomic(scalar) => out.push(scalar),
-        TypeInner::Vector { size, scalar } => {
-            out.extend(std::iter::repeat_n(scalar, size as usize));
+/// What is asked of a type again and again.
+#[derive(Clone, Copy, Debug)]
+struct TypeShape {
+    /// Slots of a value; nothing for types with no values, and for those too large.
+    slots: Option<u32>,
+    /// Bytes of its smallest scalar; 4 where it has none.
+    smallest: u32,
+    /// How deep types are nested in it.
+    depth: u32,
+}
+
+impl TypeShape {
+    /// The shapes of all types, each from those before it: a type that is nested deeply, or that has
+    /// another one many times in it, takes no longer than any.
+    fn all(module: &Module) -> Vec<Self> {
+        let mut shapes = Vec::with_capacity(module.types.len());
+        for (_, ty) in module.types.iter() {
+            shapes.push(Self::of(&shapes, &ty.inner));
         }
-        TypeInner::Matrix {
-            columns,
-            rows,
-            scalar,
-        } => out.extend(std::iter::repeat_n(
-            scalar,
-            columns as usize * rows as usize,
-        )),
-        TypeInner::Array {
-            base,
-            size: ArraySize::Constant(count),
-            ..
-        } => {
-            let mut element = Vec::new();
-            scalars(types, &types[base].inner, &mut element)?;
-            if element.len() as u64 * u64::from(count.get()) > u64::from(MOST_SLOTS) {
-                return None;
-            }
-            for _ in 0..count.get() {
-                out.extend_from_slice(&element);
-            }
-        }
-        TypeInner::Struct { ref members, .. } => {
-            for member in members {
-                scalars(types, &types[member.ty].inner, out)?;
-            }
-        }
-        _ => return None,
+        shapes
     }
-    (out.len() <= MOST_SLOTS as usize).then_some(())
+
+    fn of(known: &[Self], inner: &TypeInner) -> Self {
+        let numbers = |count: u32, scalar: Scalar| Self {
+            slots: Some(count * arithmetic::slots(scalar) as u32),
+            smallest: width(scalar),
+            depth: 0,
+        };
+        let shape = match *inner {
+            TypeInner::Scalar(scalar) | TypeInner::Atomic(scalar) => numbers(1, scalar),
+            TypeInner::Vector { size, scalar } => numbers(size as u32, scalar),
+            TypeInner::Matrix {
+                columns,
+                rows,
+                scalar,
+            } => numbers(columns as u32 * rows as u32, scalar),
+            TypeInner::Array { base, size, .. } => {
+                let base = known[base.index()];
+                let count = match size {
+                    ArraySize::Constant(count) => Some(count.get()),
+                    _ => None,
+                };
+                Self {
+                    slots: base
+                        .slots
+                        .zip(count)
+                        .and_then(|(n, count)| n.checked_mul(count)),
+                    depth: base.depth + 1,
+                    ..base
+                }
+            }
+            TypeInner::Struct { ref members, .. } => {
+                let members = || members.iter().map(|member| known[member.ty.index()]);
+                Self {
+                    slots: members().try_fold(0_u32, |sum, m| sum.checked_add(m.slots?)),
+                    smallest: members().map(|m| m.smallest).min().unwrap_or(4),
+                    depth: 1 + members().map(|m| m.depth).max().unwrap_or(0),
+                }
+            }
+            _ => Self {
+                slots: None,
+                smallest: 4,
+                depth: 0,
+            },
+        };
+        Self {
+            slots: shape
+                .slots
+                .filter(|&n| n <= MOST_SLOTS && shape.depth <= MOST_NESTED),
+            ..shape
+        }
+    }
 }
 
 impl<'a> Lowering<'a> {
@@ -210,6 +260,16 @@ impl<'a> Lowering<'a> {
     }
 
     fn location(&mut self, span: Span) -> u32 {
+        let range = span.to_range().unwrap_or_default();
+        if let Some(&index) = self.spans.get(&(range.start, range.end)) {
+            return index;
+        }
+        let index = self.new_location(span);
+        self.spans.insert((range.start, range.end), index);
+        index
+    }
+
+    fn new_location(&mut self, span: Span) -> u32 {
         let location = self.locate(span);
         let known = self.program.locations.len() as u32;
         let index = *self.locations.entry(location).or_insert(known);
@@ -271,6 +331,15 @@ impl<'a> Lowering<'a> {
         Ok(())
     }
 
+    /// Takes note of work done, whether or not it leads to an instruction.
+    fn spend(&mut self, work: usize, span: Span) -> Result<()> {
+        self.work += work;
+        if self.work > MOST_WORK {
+            return Err(self.unsupported("as much with all calls inlined", span));
+        }
+        Ok(())
+    }
+
     fn add_block(&mut self, block: Vec<Instruction>) -> u32 {
         self.program.blocks.push(block);
         self.program.blocks.len() as u32 - 1
@@ -310,16 +379,11 @@ impl<'a> Lowering<'a> {
 
     // Types.
 
-    fn scalars_of(&self, inner: &TypeInner, span: Span) -> Result<Vec<Scalar>> {
-        let mut out = Vec::new();
-        scalars(&self.module.types, inner, &mut out)
-            .ok_or_else(|| self.unsupported("a value of this type (or of this size)", span))?;
-        Ok(out)
-    }
-
     fn slots_of(&self, inner: &TypeInner, span: Span) -> Result<usize> {
-        let scalars = self.scalars_of(inner, span)?;
-        Ok(scalars.iter().map(|&s| arithmetic::slots(s)).sum())
+        let slots = TypeShape::of(&self.shapes, inner).slots;
+        let slots = slots
+            .ok_or_else(|| self.unsupported("a value of this type (or of this size)", span))?;
+        Ok(slots as usize)
     }
 
     fn inner(&self, ty: Handle<Type>) -> &'a TypeInner {

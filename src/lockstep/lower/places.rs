@@ -285,8 +285,9 @@ impl<'a> Lowering<'a> {
         variable: String,
         span: Span,
     ) -> Result<(Range, u32)> {
-        // The size is checked where it could be great.
-        self.scalars_of(inner, span)?;
+        // Nothing too large, or too deep, is taken apart.
+        let slots = self.slots_of(inner, span)?;
+        self.spend(slots, span)?;
         let location = self.location(span);
         let site = SiteInfo {
             location,

@@ -1,6 +1,6 @@
 //! Statements and calls.
 
-use super::{Frame, Lowering, MOST_MERGED_SLOTS, Result, Value};
+use super::{Frame, Lowering, MOST_MERGED_SLOTS, MOST_NESTED, Result, Value};
 use crate::lockstep::program::{Case, Instruction, Range, Slot};
 use crate::lockstep::report::AccessKind;
 use naga::{Block, Expression, Function, Handle, Span, Statement, SwitchValue};
@@ -37,17 +37,38 @@ impl<'a> Lowering<'a> {
         Ok(self.add_block(out))
     }
 
-    #[allow(clippy::too_many_lines)] // One arm a statement: shorter in no other order.
     pub(super) fn statements(
         &mut self,
         frame: &mut Frame<'a>,
         block: &'a Block,
         out: &mut Vec<Instruction>,
     ) -> Result<()> {
+        self.nested += 1;
+        if self.nested > MOST_NESTED {
+            let span = block.span_iter().next().map(|(_, &span)| span);
+            return Err(self.unsupported(
+                format!("blocks and calls nested more than {MOST_NESTED} deep"),
+                span.unwrap_or_default(),
+            ));
+        }
+        self.each_statement(frame, block, out)?;
+        self.nested -= 1;
+        Ok(())
+    }
+
+    #[allow(clippy::too_many_lines)] // One arm a statement: shorter in no other order.
+    fn each_statement(
+        &mut self,
+        frame: &mut Frame<'a>,
+        block: &'a Block,
+        out: &mut Vec<Instruction>,
+    ) -> Result<()> {
         for (statement, &span) in block.span_iter() {
+            self.spend(1, span)?;
             match *statement {
                 Statement::Emit(ref range) => {
                     for expression in range.clone() {
+                        self.spend(1, span)?;
                         let value = self.evaluate(frame, expression, out)?;
                         frame.values[expression.index()] = Some(value);
                     }
@@ -213,6 +234,7 @@ impl<'a> Lowering<'a> {
         out: &mut Vec<Instruction>,
     ) -> Result<()> {
         let function = &self.module.functions[callee];
+        self.spend(function.expressions.len(), span)?;
         let mut values = Vec::new();
         for &argument in arguments {
             values.push(self.value(frame, argument, out)?);

@@ -21,6 +21,8 @@ struct Facts {
     stores_workgroup: bool,
     /// Lanes may leave the loop or switch around it, or the function.
     leaves_loop: bool,
+    /// They may go on to the next round, which leaves all switches in the loop, too.
+    continues: bool,
     leaves_call: bool,
 }
 
@@ -50,24 +52,27 @@ impl Facts {
                     facts.add(Self::of(program, reject));
                 }
                 Instruction::Switch { cases, .. } => {
+                    let outer = facts.leaves_loop;
                     for case in cases.of(&program.cases) {
                         facts.add(Self::of(program, case.body));
                     }
+                    facts.leaves_loop = outer || facts.continues;
                 }
                 Instruction::Loop {
                     body, continuing, ..
                 } => {
-                    let outer = facts.leaves_loop;
+                    let outer = (facts.leaves_loop, facts.continues);
                     facts.add(Self::of(program, body));
                     facts.add(Self::of(program, continuing));
-                    facts.leaves_loop = outer;
+                    (facts.leaves_loop, facts.continues) = outer;
                 }
                 Instruction::Call { body } => {
                     let outer = facts.leaves_call;
                     facts.add(Self::of(program, body));
                     facts.leaves_call = outer;
                 }
-                Instruction::Break | Instruction::Continue => facts.leaves_loop = true,
+                Instruction::Break => facts.leaves_loop = true,
+                Instruction::Continue => (facts.leaves_loop, facts.continues) = (true, true),
                 Instruction::Return => facts.leaves_call = true,
                 _ => {}
             }
@@ -81,6 +86,7 @@ impl Facts {
         self.stores_anywhere |= other.stores_anywhere;
         self.stores_workgroup |= other.stores_workgroup;
         self.leaves_loop |= other.leaves_loop;
+        self.continues |= other.continues;
         self.leaves_call |= other.leaves_call;
     }
 }
@@ -100,6 +106,9 @@ pub(super) struct Dataflow {
     branch: bool,
     left_loop: bool,
     left_call: bool,
+    /// Of those that left the loop, some by `continue`: these have left it even if they were in a
+    /// switch.
+    continued: bool,
     /// Sites whose accesses data decided.
     pub(super) decided: Vec<bool>,
     facts: HashMap<u32, Rc<Facts>>,
@@ -109,6 +118,7 @@ pub(super) struct Dataflow {
 pub(super) struct Outer {
     left_loop: bool,
     left_call: bool,
+    continued: bool,
 }
 
 impl Dataflow {
@@ -122,6 +132,7 @@ impl Dataflow {
             branch: false,
             left_loop: false,
             left_call: false,
+            continued: false,
             decided: vec![false; program.sites.len()],
             facts: HashMap::new(),
         }
@@ -136,6 +147,7 @@ impl Dataflow {
         self.branch = false;
         self.left_loop = false;
         self.left_call = false;
+        self.continued = false;
     }
 
     fn control(&self) -> bool {
@@ -193,6 +205,7 @@ impl Dataflow {
             self.all_slots |= facts.stores_anywhere;
             self.all_words |= facts.stores_workgroup;
             self.left_loop |= facts.leaves_loop;
+            self.continued |= facts.continues;
             self.left_call |= facts.leaves_call;
         }
     }
@@ -201,6 +214,7 @@ impl Dataflow {
         Outer {
             left_loop: std::mem::take(&mut self.left_loop),
             left_call: self.left_call,
+            continued: std::mem::take(&mut self.continued),
         }
     }
 
@@ -209,18 +223,31 @@ impl Dataflow {
         self.left_loop |= decided;
     }
 
-    /// Ends a loop or a switch.
-    pub(super) fn leave(&mut self, program: &Program, outer: &Outer, blocks: &[u32]) {
+    /// Ends a loop.
+    pub(super) fn leave_loop(&mut self, program: &Program, outer: &Outer, blocks: &[u32]) {
+        self.end(program, outer, blocks);
+        self.left_loop = outer.left_loop;
+        self.continued = outer.continued;
+    }
+
+    /// Ends a switch. Who left it by `continue` is gone until the loop's next round.
+    pub(super) fn leave_switch(&mut self, program: &Program, outer: &Outer, blocks: &[u32]) {
+        self.end(program, outer, blocks);
+        self.left_loop = outer.left_loop || self.continued;
+        self.continued |= outer.continued;
+    }
+
+    fn end(&mut self, program: &Program, outer: &Outer, blocks: &[u32]) {
         if self.left_loop || (self.left_call && !outer.left_call) {
             self.settle(program, blocks);
         }
-        self.left_loop = outer.left_loop;
     }
 
     /// Ends a call.
     pub(super) fn leave_call(&mut self, outer: &Outer) {
         self.left_loop = outer.left_loop;
         self.left_call = outer.left_call;
+        self.continued = outer.continued;
     }
 }
 

@@ -20,6 +20,9 @@ use std::collections::HashMap;
 
 const CHUNK: usize = 32;
 
+/// The index of no location.
+const NOWHERE: u32 = u32::MAX;
+
 /// What is counted at a site.
 #[derive(Clone, Debug)]
 struct Tally {
@@ -124,6 +127,10 @@ impl<'a> Machine<'a> {
 
     /// Runs every workgroup, in order.
     pub(super) fn run(&mut self, workgroups: [u32; 3]) {
+        // The outer loops alone would take a while.
+        if workgroups.contains(&0) {
+            return;
+        }
         for z in 0..workgroups[2] {
             for y in 0..workgroups[1] {
                 for x in 0..workgroups[0] {
@@ -179,8 +186,10 @@ impl<'a> Machine<'a> {
                 *self.register(to, chunk) = *self.register(from, chunk);
             }
         }
+        let before = self.instructions;
         self.block(program.entry);
-        self.workgroup_number += 1;
+        self.spend_some(before, self.lanes as u64);
+        self.workgroup_number = self.workgroup_number.wrapping_add(1);
     }
 
     // Registers.
@@ -227,18 +236,30 @@ impl<'a> Machine<'a> {
             if self.active_lanes == 0 || self.exhausted {
                 return;
             }
-            self.instructions += self.active_lanes;
+            self.spend(self.active_lanes * instruction.operations());
             self.mark(instruction);
             self.step(instruction);
         }
+    }
+
+    /// Counts operations, and ends the run where they are too many.
+    fn spend(&mut self, operations: u64) {
+        self.instructions += operations;
         if self.instructions > self.config.max_lane_instructions && !self.exhausted {
             self.exhausted = true;
-            self.find(Fault::Runaway, 0, None, None, |this| {
+            self.find(Fault::Runaway, NOWHERE, None, None, |this| {
                 format!(
                     "stopped after {} lane-instructions, in workgroup {:?}",
                     this.instructions, this.workgroup
                 )
             });
+        }
+    }
+
+    /// A round of a loop, or a workgroup, takes time even if there is nothing in it.
+    fn spend_some(&mut self, before: u64, lanes: u64) {
+        if self.instructions == before {
+            self.spend(lanes);
         }
     }
 
@@ -450,7 +471,7 @@ impl<'a> Machine<'a> {
         self.continued = self.continued.or(continued);
         let blocks: Vec<u32> = cases.iter().map(|case| case.body).collect();
         self.flow.leave_branch(self.program, branch, &blocks);
-        self.flow.leave(self.program, &outside, &blocks);
+        self.flow.leave_switch(self.program, &outside, &blocks);
     }
 
     fn repeat(&mut self, body: u32, continuing: u32, break_if: Option<Slot>, location: u32) {
@@ -460,6 +481,7 @@ impl<'a> Machine<'a> {
         let mut rounds = 0_u64;
         loop {
             self.continued = Mask::NONE;
+            let (before, lanes) = (self.instructions, self.active_lanes);
             self.block(body);
             self.activate(self.active.or(self.continued));
             self.block(continuing);
@@ -469,6 +491,7 @@ impl<'a> Machine<'a> {
                 self.broken = self.broken.or(leaving);
                 self.activate(self.active.without(leaving));
             }
+            self.spend_some(before, lanes);
             if self.active_lanes == 0 || self.exhausted {
                 break;
             }
@@ -485,7 +508,8 @@ impl<'a> Machine<'a> {
         self.activate(self.broken);
         self.broken = broken;
         self.continued = continued;
-        self.flow.leave(self.program, &outside, &[body, continuing]);
+        self.flow
+            .leave_loop(self.program, &outside, &[body, continuing]);
     }
 
     fn barrier(&mut self, workgroup: bool, storage: bool, subgroup: bool, location: u32) {

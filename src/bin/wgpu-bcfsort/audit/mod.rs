@@ -104,7 +104,7 @@ Examples:
 #[allow(clippy::struct_excessive_bools)] // Each is a flag of the command line.
 pub(crate) struct Args {
     /// Compute shader in WGSL, - for stdin (default: the kernels of a sort)
-    #[arg(value_name = "FILE", conflicts_with_all = ["all", "engine", "count", "pattern", "key", "Direction", "Tuning", "lines"])]
+    #[arg(value_name = "FILE", conflicts_with_all = ["all", "engine", "count", "pattern", "key", "Direction", "Tuning"])]
     file: Option<PathBuf>,
     /// Entry point; may be left out where there is only one
     #[arg(long, value_name = "NAME", requires = "file", help_heading = "Shader")]
@@ -166,7 +166,7 @@ pub(crate) struct Args {
     /// Greatest degree of conflict that does not fail (default: any)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Limits")]
     max_degree: Option<u32>,
-    /// Show each line that accesses memory, for each kernel of a sort
+    /// Show each line that accesses memory, for each kernel of a sort (of FILE it is always shown)
     #[arg(long, conflicts_with_all = ["json", "markdown"])]
     lines: bool,
     /// Print JSON
