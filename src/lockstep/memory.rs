@@ -1,5 +1,6 @@
 //! Memories that lanes share: their contents, who touched what when, and what each access costs.
 
+use super::program::MemoryInfo;
 use super::report::{Banks, Space};
 
 /// Who touched a granule last, when, and where in the source. The time is that of [`Clock`].
@@ -26,6 +27,9 @@ struct Shadow {
     /// orders that. 0 is nowhere.
     foreign_read: u32,
 }
+
+/// Bytes of what is remembered of a granule.
+pub(super) const SHADOW_BYTES: u32 = size_of::<Shadow>() as u32;
 
 /// Time passes at barriers and between workgroups; 0 is before all.
 #[derive(Clone, Copy, Debug, Default)]
@@ -62,7 +66,16 @@ pub(super) enum Access {
 pub(super) struct Verdict {
     /// The location of an earlier access by another lane that this one races with.
     pub(super) race: Option<u32>,
+    /// Whether that lane is of another workgroup.
+    pub(super) foreign: bool,
     pub(super) uninitialised: bool,
+}
+
+impl Verdict {
+    fn met(&mut self, touch: &Touch, clock: &Clock) {
+        self.race = Some(touch.location);
+        self.foreign = touch.when < clock.workgroup;
+    }
 }
 
 /// A memory.
@@ -74,6 +87,18 @@ pub(super) struct Memory {
     granule_shift: u32,
     /// Empty where nothing can race.
     shadow: Vec<Shadow>,
+}
+
+impl MemoryInfo {
+    /// Bytes that each word takes, with what is remembered of it.
+    pub(super) fn bytes_a_word(&self) -> u32 {
+        let granules = if self.writable {
+            4 >> self.granule_shift
+        } else {
+            0
+        };
+        4 + granules * SHADOW_BYTES
+    }
 }
 
 impl Memory {
@@ -151,7 +176,7 @@ impl Memory {
                 verdict.uninitialised = true;
             }
             if races(&shadow.write) && !(access == Access::Atomic && shadow.atomic) {
-                verdict.race = Some(shadow.write.location);
+                verdict.met(&shadow.write, clock);
             }
             let me = Touch {
                 who: actor.who,
@@ -182,14 +207,15 @@ impl Memory {
                 continue;
             }
             if races(&shadow.read) {
-                verdict.race = Some(shadow.read.location);
+                verdict.met(&shadow.read, clock);
             } else if races(&shadow.second_read) {
-                verdict.race = Some(shadow.second_read.location);
+                verdict.met(&shadow.second_read, clock);
             } else if shadow.foreign_read != 0
                 && self.space != Space::Workgroup
                 && shadow.read.when >= clock.workgroup
             {
                 verdict.race = Some(shadow.foreign_read - 1);
+                verdict.foreign = true;
             }
             let atomic = access == Access::Atomic;
             let others =

@@ -15,6 +15,8 @@
 //! | runaway loops | more rounds than [`Config::max_iterations`] allows |
 //! | coalescing | 32-byte sectors of storage a warp's access touches, against the fewest that hold as many bytes |
 //!
+//! A `bool` takes a byte, as naga lays it out; hardware may give it a word.
+//!
 //! A run is of one input. It holds for others where no value of the input decided an address, or
 //! that an access is made; that is followed through the program, too ([`Site::oblivious`]).
 //!
@@ -132,6 +134,10 @@ impl Config {
         }
     }
 }
+
+/// Bytes that a run takes for each word of a buffer that is written as words: the word, and what is
+/// remembered of it.
+pub const MEMORY_A_WORD: u32 = 4 + memory::SHADOW_BYTES;
 
 /// Words of registers, 256 MiB of them.
 const MOST_REGISTERS: u64 = 1 << 26;
@@ -277,6 +283,8 @@ pub struct Resource {
     pub min_bytes: u32,
     /// Bytes of an element of the runtime-sized array at its end, if it has one.
     pub stride: Option<u32>,
+    /// Bytes that a run takes for each word of it.
+    pub memory_a_word: u32,
 }
 
 /// A compute shader, ready to run.
@@ -375,6 +383,7 @@ impl Shader {
                     writable: memory.writable,
                     min_bytes: memory.bytes,
                     stride: memory.stride,
+                    memory_a_word: memory.bytes_a_word(),
                 })
             })
             .collect();
@@ -419,7 +428,7 @@ impl Shader {
     /// Runs a dispatch of `workgroups` on `buffers`, one workgroup after the other, and reports.
     ///
     /// The buffers are changed as by a GPU. Time grows with the lane-instructions, some hundred millions
-    /// of which take a second; memory is 40 bytes for each word of a buffer that can be written.
+    /// of which take a second; for the memory see [`Resource::memory_a_word`].
     ///
     /// # Errors
     ///
@@ -445,14 +454,18 @@ impl Shader {
     ) -> Result<Report, ShaderError> {
         self.check(buffers, config)?;
         let program = &self.program;
-        let shift = program.granule_shift;
         let mut memories = Vec::new();
         for info in &program.memories {
             let words = match info.binding {
                 Some(place) => buffers.remove(&place).unwrap_or_default(),
                 None => vec![0; info.bytes.div_ceil(4) as usize],
             };
-            memories.push(memory::Memory::new(words, info.space, info.writable, shift));
+            memories.push(memory::Memory::new(
+                words,
+                info.space,
+                info.writable,
+                info.granule_shift,
+            ));
         }
         let is_data = |info: &program::MemoryInfo| {
             info.space == Space::Storage && info.binding.is_some_and(&holds_data)

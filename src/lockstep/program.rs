@@ -285,6 +285,8 @@ pub(super) struct MemoryInfo {
     pub(super) bytes: u32,
     /// Bytes of an element of the runtime-sized array at its end.
     pub(super) stride: Option<u32>,
+    /// Log2 of the bytes of the smallest scalar in it: races are told apart that finely.
+    pub(super) granule_shift: u32,
 }
 
 /// A whole program.
@@ -306,6 +308,4 @@ pub(super) struct Program {
     pub(super) memories: Vec<MemoryInfo>,
     pub(super) sites: Vec<SiteInfo>,
     pub(super) locations: Vec<Location>,
-    /// Log2 of the bytes of the smallest scalar in memory: races are told apart that finely.
-    pub(super) granule_shift: u32,
 }

@@ -3,3 +3,4 @@
 
 mod counts;
 mod shipped;
+mod small;

@@ -21,8 +21,8 @@ impl Lowering<'_> {
             writable: true,
             bytes: 0,
             stride: None,
+            granule_shift: 2,
         });
-        let mut smallest = 4;
         for (handle, variable) in self.module.global_variables.iter() {
             if used[handle].is_empty() {
                 continue;
@@ -43,7 +43,9 @@ impl Lowering<'_> {
                     Root::Private(start)
                 }
                 AddressSpace::WorkGroup => {
-                    smallest = smallest.min(self.shapes[variable.ty.index()].smallest);
+                    let shift = self.granule_shift(variable.ty);
+                    let memory = &mut self.program.memories[0];
+                    memory.granule_shift = memory.granule_shift.min(shift);
                     let bytes = inner.size(self.module.to_ctx());
                     let start = self.program.memories[0].bytes;
                     // Sixteen bytes are enough for every alignment.
@@ -55,20 +57,24 @@ impl Lowering<'_> {
                     Root::Shared { memory: 0, start }
                 }
                 AddressSpace::Uniform | AddressSpace::Storage { .. } => {
-                    smallest = smallest.min(self.shapes[variable.ty.index()].smallest);
                     self.declare_buffer(variable, inner, name, span)?
                 }
-                _ => {
-                    return Err(self.unsupported(
-                        "a texture, sampler or other resource that is no buffer",
-                        span,
-                    ));
+                AddressSpace::Handle => {
+                    return Err(self.unsupported("a texture or a sampler", span));
+                }
+                other => {
+                    return Err(
+                        self.unsupported(format!("a variable of the space {other:?}"), span)
+                    );
                 }
             };
             self.globals.insert(handle, root);
         }
-        self.program.granule_shift = smallest.trailing_zeros();
         Ok(())
+    }
+
+    fn granule_shift(&self, ty: Handle<Type>) -> u32 {
+        self.shapes[ty.index()].smallest.min(4).trailing_zeros()
     }
 
     pub(super) fn declare_buffer(
@@ -113,6 +119,7 @@ impl Lowering<'_> {
             writable: matches!(variable.space, AddressSpace::Storage { access } if access.intersects(StorageAccess::STORE | StorageAccess::ATOMIC)),
             bytes,
             stride,
+            granule_shift: self.granule_shift(variable.ty),
         });
         Ok(Root::Shared {
             memory: self.program.memories.len() as u32 - 1,

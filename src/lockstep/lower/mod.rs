@@ -93,6 +93,7 @@ pub(super) fn lower(
         instructions: 0,
         work: 0,
         nested: 0,
+        span: Span::UNDEFINED,
     };
     // The first location is none: that of what concerns the whole shader.
     lowering.location(Span::UNDEFINED);
@@ -163,11 +164,21 @@ struct Lowering<'a> {
     instructions: usize,
     work: usize,
     nested: u32,
+    /// Of the statement at hand.
+    span: Span,
 }
 
 /// Bytes of a scalar in memory. A `bool` takes one, as naga lays it out.
 const fn width(scalar: Scalar) -> u32 {
     scalar.width as u32
+}
+
+/// Elements of an array; nothing where only a buffer's size tells.
+fn length(module: &Module, size: ArraySize) -> Option<u32> {
+    match size.resolve(module.to_ctx()) {
+        Ok(naga::proc::IndexableLength::Known(count)) => Some(count),
+        _ => None,
+    }
 }
 
 /// What is asked of a type again and again.
@@ -187,12 +198,12 @@ impl TypeShape {
     fn all(module: &Module) -> Vec<Self> {
         let mut shapes = Vec::with_capacity(module.types.len());
         for (_, ty) in module.types.iter() {
-            shapes.push(Self::of(&shapes, &ty.inner));
+            shapes.push(Self::of(module, &shapes, &ty.inner));
         }
         shapes
     }
 
-    fn of(known: &[Self], inner: &TypeInner) -> Self {
+    fn of(module: &Module, known: &[Self], inner: &TypeInner) -> Self {
         let numbers = |count: u32, scalar: Scalar| Self {
             slots: Some(count * arithmetic::slots(scalar) as u32),
             smallest: width(scalar),
@@ -208,10 +219,7 @@ impl TypeShape {
             } => numbers(columns as u32 * rows as u32, scalar),
             TypeInner::Array { base, size, .. } => {
                 let base = known[base.index()];
-                let count = match size {
-                    ArraySize::Constant(count) => Some(count.get()),
-                    _ => None,
-                };
+                let count = length(module, size);
                 Self {
                     slots: base
                         .slots
@@ -324,7 +332,7 @@ impl<'a> Lowering<'a> {
         if self.instructions > MOST_INSTRUCTIONS {
             return Err(self.unsupported(
                 format!("more than {MOST_INSTRUCTIONS} instructions with all calls inlined"),
-                Span::UNDEFINED,
+                self.span,
             ));
         }
         out.push(instruction);
@@ -380,7 +388,7 @@ impl<'a> Lowering<'a> {
     // Types.
 
     fn slots_of(&self, inner: &TypeInner, span: Span) -> Result<usize> {
-        let slots = TypeShape::of(&self.shapes, inner).slots;
+        let slots = TypeShape::of(self.module, &self.shapes, inner).slots;
         let slots = slots
             .ok_or_else(|| self.unsupported("a value of this type (or of this size)", span))?;
         Ok(slots as usize)

@@ -1,12 +1,12 @@
 //! Pointers, and the loads and stores through them.
 
-use super::{Frame, Lowering, Place, Result, Root, Value, width};
+use super::{Frame, Lowering, Place, Result, Root, Value, length, width};
 use crate::lockstep::arithmetic::{self, Math, Shape};
 use crate::lockstep::program::{
     Address, AtomicOp, Bound, Instruction, Leaf, Range, SiteInfo, Slot,
 };
 use crate::lockstep::report::AccessKind;
-use naga::{ArraySize, AtomicFunction, Expression, Handle, Scalar, Span, StructMember, TypeInner};
+use naga::{AtomicFunction, Expression, Handle, Scalar, Span, StructMember, TypeInner};
 
 impl<'a> Lowering<'a> {
     /// The name of the variable that a pointer leads to.
@@ -94,13 +94,7 @@ impl<'a> Lowering<'a> {
         let private = matches!(root, Root::Private(_));
         Ok(match *inner {
             TypeInner::Array { base, size, stride } => {
-                let count = match size {
-                    ArraySize::Constant(count) => Some(count.get()),
-                    ArraySize::Dynamic => None,
-                    ArraySize::Pending(_) => {
-                        return Err(self.unsupported("an array whose length is an override", span));
-                    }
-                };
+                let count = length(self.module, size);
                 let slots = if private {
                     self.slots_of(self.inner(base), span)? as u32
                 } else {
@@ -235,12 +229,10 @@ impl<'a> Lowering<'a> {
                 }
                 return Ok(());
             }
-            TypeInner::Array {
-                base,
-                size: ArraySize::Constant(count),
-                stride,
-            } => {
-                for i in 0..count.get() {
+            TypeInner::Array { base, size, stride } => {
+                let count = length(self.module, size)
+                    .ok_or_else(|| self.unsupported("an array of no fixed length", span))?;
+                for i in 0..count {
                     self.flatten(self.inner(base), offset + i * stride, site, leaves, span)?;
                 }
                 return Ok(());

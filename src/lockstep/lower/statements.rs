@@ -64,6 +64,7 @@ impl<'a> Lowering<'a> {
         out: &mut Vec<Instruction>,
     ) -> Result<()> {
         for (statement, &span) in block.span_iter() {
+            self.span = span;
             self.spend(1, span)?;
             match *statement {
                 Statement::Emit(ref range) => {

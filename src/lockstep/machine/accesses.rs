@@ -85,10 +85,15 @@ impl Machine<'_> {
         if let Some(other) = verdict.race {
             self.find(Fault::Race, address.location, Some(other), about, |this| {
                 format!(
-                    "{}: {} at {}, which another lane had touched",
+                    "{}: {} at {}, which {} had touched",
                     this.at(lane),
                     site.kind,
-                    place(at)
+                    place(at),
+                    if verdict.foreign {
+                        "another workgroup"
+                    } else {
+                        "another lane"
+                    },
                 )
             });
         }

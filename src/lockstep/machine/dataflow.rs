@@ -210,6 +210,13 @@ impl Dataflow {
         }
     }
 
+    /// Ends a workgroup.
+    pub(super) fn finish(&mut self, program: &Program) {
+        if self.left_call {
+            self.settle(program, &[program.entry]);
+        }
+    }
+
     pub(super) fn enter(&mut self) -> Outer {
         Outer {
             left_loop: std::mem::take(&mut self.left_loop),
@@ -243,8 +250,11 @@ impl Dataflow {
         }
     }
 
-    /// Ends a call.
-    pub(super) fn leave_call(&mut self, outer: &Outer) {
+    /// Ends a call. Where data decided that lanes return, it decided all that the others did.
+    pub(super) fn leave_call(&mut self, program: &Program, outer: &Outer, body: u32) {
+        if self.left_call && !outer.left_call {
+            self.settle(program, &[body]);
+        }
         self.left_loop = outer.left_loop;
         self.left_call = outer.left_call;
         self.continued = outer.continued;
@@ -269,6 +279,10 @@ impl Machine<'_> {
     }
 
     fn mark_words(&mut self, address: &Address, leaf: &Leaf, mark: bool) {
+        // Of a word that is written in part, the rest keeps its mark.
+        if !mark && !leaf.bytes().is_multiple_of(4) {
+            return;
+        }
         // Taken out, so that the lanes' addresses can be read meanwhile.
         let mut words = std::mem::take(&mut self.flow.words);
         self.each_words(address, leaf, |range| {

@@ -188,6 +188,7 @@ impl<'a> Machine<'a> {
         }
         let before = self.instructions;
         self.block(program.entry);
+        self.flow.finish(program);
         self.spend_some(before, self.lanes as u64);
         self.workgroup_number = self.workgroup_number.wrapping_add(1);
     }
@@ -411,7 +412,7 @@ impl<'a> Machine<'a> {
                 let outside = self.flow.enter();
                 self.block(body);
                 self.activate(outer);
-                self.flow.leave_call(&outside);
+                self.flow.leave_call(self.program, &outside, body);
             }
             Instruction::Barrier {
                 workgroup,
@@ -501,7 +502,8 @@ impl<'a> Machine<'a> {
                 self.find(Fault::Runaway, location, None, None, |this| {
                     format!("{}: still going after {rounds} rounds", this.at(lane))
                 });
-                self.broken = self.broken.or(self.active);
+                // What comes after it means nothing, and may be as endless.
+                self.exhausted = true;
                 break;
             }
         }

@@ -16,12 +16,8 @@ const WORDS: u64 = 4096;
 /// The most memory that a run may take.
 const MOST_MEMORY: u64 = 4 << 30;
 
-/// The executor remembers who touched each word.
-const BYTES_OF_A_WORD: u64 = 44;
-
-/// Refuses buffers that the executor could not hold.
-pub(crate) fn check_memory(bytes: u64, advice: &str) -> Result<(), Fault> {
-    let needed = (bytes / 4).saturating_mul(BYTES_OF_A_WORD);
+/// Refuses what takes more memory than the executor could have: it remembers who touched each word.
+pub(crate) fn check_memory(needed: u64, advice: &str) -> Result<(), Fault> {
     // Tried out, since the executor would be killed by a failure.
     let room = || {
         let mut room: Vec<u8> = Vec::new();
@@ -29,7 +25,7 @@ pub(crate) fn check_memory(bytes: u64, advice: &str) -> Result<(), Fault> {
     };
     if needed > MOST_MEMORY || room().is_none() {
         return Err(Fault::Usage(format!(
-            "{bytes} bytes of buffers would take {} MiB of memory here, and at most {} MiB may be \
+            "buffers and what is noted of their words would take {} MiB, and at most {} MiB may be \
              had: {advice}",
             needed >> 20,
             MOST_MEMORY >> 20
@@ -150,7 +146,7 @@ impl Fill {
 /// A file's words.
 fn words_of(path: &Path) -> Result<Vec<u32>, Fault> {
     // A device may have no end.
-    const MOST: u64 = MOST_MEMORY / BYTES_OF_A_WORD * 4;
+    const MOST: u64 = MOST_MEMORY / 4;
     let name = path.display().to_string();
     let failed = |error| Fault::io(&name, "cannot read", &error);
     let mut bytes = Vec::new();
@@ -209,12 +205,10 @@ impl Made {
     }
 }
 
-/// Makes the buffers of a shader. `file` is the shader's name; `workgroup_bytes` is the memory that
-/// it takes beside.
+/// Makes the buffers of a shader. `file` is the shader's name.
 pub(crate) fn make(
     file: &str,
     resources: &[Resource],
-    workgroup_bytes: u32,
     wanted: &[Contents],
     seed: u64,
 ) -> Result<(Buffers, Vec<Made>), Fault> {
@@ -241,16 +235,12 @@ pub(crate) fn make(
         let given = wanted.iter().find(|c| (c.group, c.binding) == place);
         given.map_or_else(|| default_fill(resource), |given| given.fill.clone())
     };
-    let words: u64 = resources
-        .iter()
-        .map(|resource| fill_of(resource).count())
-        .fold(0, u64::saturating_add);
-    check_memory(
-        words
-            .saturating_mul(4)
-            .saturating_add(workgroup_bytes.into()),
-        "take smaller buffers",
-    )?;
+    let memory = |resource: &Resource| {
+        let words = fill_of(resource).count();
+        words.saturating_mul(resource.memory_a_word.into())
+    };
+    let needed = resources.iter().map(memory).fold(0, u64::saturating_add);
+    check_memory(needed, "take smaller buffers")?;
     let mut buffers = Buffers::new();
     let mut made = Vec::new();
     for resource in resources {
@@ -331,6 +321,7 @@ mod tests {
             writable: true,
             min_bytes,
             stride,
+            memory_a_word: 4,
         };
         assert_eq!(default_fill(&resource(4, Some(4))), Fill::Random(4096));
         // 16 bytes of other members, and one element of 12.

@@ -57,13 +57,7 @@ pub(crate) fn run(args: &Args, file: &Path) -> Result<Audit, Fault> {
             "so many workgroups have more than 2^32 lanes: take fewer --workgroups".to_owned(),
         ));
     }
-    let (mut buffers, made) = buffers::make(
-        &name,
-        shader.resources(),
-        shader.workgroup_bytes(),
-        &args.buffers,
-        args.seed,
-    )?;
+    let (mut buffers, made) = buffers::make(&name, shader.resources(), &args.buffers, args.seed)?;
 
     let mut progress = Progress::new(args.quiet);
     progress.show(|| format!("running {name}"));

@@ -7,7 +7,7 @@ use crate::notice::Progress;
 use std::time::Instant;
 use wgpu_bcfsort::data::{Spec, generate};
 use wgpu_bcfsort::kernel::Specialised;
-use wgpu_bcfsort::lockstep::{Config, Execution, Report};
+use wgpu_bcfsort::lockstep::{Config, Execution, MEMORY_A_WORD, Report};
 use wgpu_bcfsort::phases::record_sort;
 use wgpu_bcfsort::plan::DeviceLimits;
 use wgpu_bcfsort::recording::{Buffer, Phase, Recording};
@@ -74,10 +74,9 @@ fn sort<T: SortKey>(args: &Args) -> Result<Audit, Fault> {
     let keys: Vec<T> = generate(&spec).map_err(|error| Fault::Usage(error.to_string()))?;
     let recording = record_sort(len, T::KEY_TYPE, order, &options, &LIMITS);
     let key_bytes = args.count * T::KEY_TYPE.bytes();
-    buffers::check_memory(
-        recording.scratch_bytes() + key_bytes,
-        "take a smaller --count",
-    )?;
+    // All of a sort's buffers are of words, and are written.
+    let words = (recording.scratch_bytes() + key_bytes) / 4;
+    buffers::check_memory(words * u64::from(MEMORY_A_WORD), "take a smaller --count")?;
 
     let mut progress = Progress::new(args.quiet);
     let started = Instant::now();
