@@ -100,15 +100,16 @@ struct Pipeline {
 impl Driver {
     /// The one whose adapter has this in its name.
     fn get(name: &str) -> Result<&'static Self, String> {
-        static ALL: LazyLock<Vec<Driver>> = LazyLock::new(|| {
+        static ALL: LazyLock<Vec<(String, Result<Driver, String>)>> = LazyLock::new(|| {
             (adapters().iter())
                 .filter(|adapter| adapter.get_info().backend == wgpu::Backend::Vulkan)
-                .filter_map(|adapter| Driver::open(adapter).ok())
+                .map(|adapter| (adapter.get_info().name, Driver::open(adapter)))
                 .collect()
         });
-        (ALL.iter())
-            .find(|driver| driver.info.name.contains(name))
-            .ok_or_else(|| format!("no adapter is named {name}"))
+        let (_, driver) = (ALL.iter())
+            .find(|(adapter, _)| adapter.contains(name))
+            .ok_or_else(|| format!("no adapter is named {name}"))?;
+        driver.as_ref().map_err(Clone::clone)
     }
 
     fn open(adapter: &wgpu::Adapter) -> Result<Self, String> {

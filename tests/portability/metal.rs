@@ -5,12 +5,12 @@
 
 use crate::cases::{Case, Contents, backwards};
 use crate::gate::{Gate, Subject};
+use crate::tools;
 use naga::back::msl;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
 use wgpu_bcfsort::kernel::Kernel;
 use wgpu_bcfsort::{KeyType, Order};
 
@@ -330,44 +330,12 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
 
 /// Runs a program to its end, which must come and be a good one: else what it said.
 fn run(command: &mut Command) -> Result<(), String> {
-    const LIMIT: Duration = Duration::from_secs(120);
-    let name = command.get_program().to_string_lossy().into_owned();
-    let mut child = command
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(|e| format!("{name}: {e}"))?;
-    let mut stderr = child.stderr.take();
-    // Read meanwhile, or a program that says much would wait for it.
-    let said = std::thread::spawn(move || {
-        let mut said = Vec::new();
-        if let Some(stderr) = &mut stderr {
-            // What was read until then is all there is to show.
-            let _ = std::io::Read::read_to_end(stderr, &mut said);
-        }
-        String::from_utf8_lossy(&said).into_owned()
-    });
-    let begin = Instant::now();
-    let status = loop {
-        match child.try_wait() {
-            Ok(Some(status)) => break status,
-            Ok(None) if begin.elapsed() < LIMIT => std::thread::sleep(Duration::from_millis(2)),
-            ended => {
-                // It may have ended just now.
-                let _ = child.kill();
-                let _ = child.wait();
-                return Err(match ended {
-                    Err(error) => format!("{name}: {error}"),
-                    Ok(_) => format!("{name}: not done after {} s", LIMIT.as_secs()),
-                });
-            }
-        }
-    };
+    let output = tools::output(command, &[])?;
+    let status = output.status;
     if status.success() {
         return Ok(());
     }
-    let said = said.join().unwrap_or_default();
+    let said = String::from_utf8_lossy(&output.stderr);
     // A sanitizer's summary says it all, but for the types of a function's arguments. A compiler's
     // first error explains the others.
     let summary = |line: &&str| line.starts_with("SUMMARY: ");

@@ -1,8 +1,9 @@
 //! The tools that gates run: where `.ci/portability` puts them, and how they are called.
 
-use std::io::Write as _;
+use std::io::{Read, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 /// How to get what a gate lacks.
 pub(crate) const SETUP: &str = "'bash .ci/portability' installs it";
@@ -23,24 +24,62 @@ pub(crate) fn installed(path: &str) -> Result<PathBuf, String> {
 /// Runs a tool with an input, and gives its output; or what it said against that.
 pub(crate) fn run(command: &mut Command, input: &[u8]) -> Result<Vec<u8>, String> {
     let name = command.get_program().to_string_lossy().into_owned();
-    let mut child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(|e| format!("{name} does not start ({e}): {SETUP}"))?;
-    let mut stdin = child.stdin.take().expect("a pipe was asked for");
-    let output = std::thread::scope(|scope| {
-        // Written while the output is read, as neither pipe holds it all. A tool that ends early
-        // breaks this pipe, and then its exit status tells.
-        scope.spawn(move || stdin.write_all(input));
-        child.wait_with_output()
-    })
-    .map_err(|e| format!("{name}: {e}"))?;
+    let output = output(command, input)?;
     if output.status.success() {
         return Ok(output.stdout);
     }
     let mut said = String::from_utf8_lossy(&output.stdout).into_owned();
     said += &String::from_utf8_lossy(&output.stderr);
     Err(format!("{name}: {}\n{said}", output.status))
+}
+
+/// Runs a program to its end, which must come: what it printed, and how it ended.
+pub(crate) fn output(command: &mut Command, input: &[u8]) -> Result<Output, String> {
+    const LIMIT: Duration = Duration::from_secs(300);
+    fn read(pipe: Option<impl Read>) -> Vec<u8> {
+        let mut all = Vec::new();
+        if let Some(mut pipe) = pipe {
+            // What was read until then is all there is to show.
+            let _ = pipe.read_to_end(&mut all);
+        }
+        all
+    }
+    let name = command.get_program().to_string_lossy().into_owned();
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|e| format!("{name} does not start ({e}): {SETUP}"))?;
+    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    std::thread::scope(|scope| {
+        // Written and read at once, as no pipe holds it all. A tool that ends early breaks the first
+        // one, and then its exit status tells.
+        scope.spawn(move || stdin.map(|mut stdin| stdin.write_all(input)));
+        let stdout = scope.spawn(|| read(stdout));
+        let stderr = scope.spawn(|| read(stderr));
+        let begin = Instant::now();
+        let ended = loop {
+            match child.try_wait() {
+                Ok(Some(status)) => break Ok(status),
+                Ok(None) if begin.elapsed() < LIMIT => {
+                    std::thread::sleep(Duration::from_millis(2));
+                }
+                ended => {
+                    // It may have ended just now.
+                    let _ = child.kill();
+                    let _ = child.wait();
+                    break Err(match ended {
+                        Err(error) => format!("{name}: {error}"),
+                        Ok(_) => format!("{name}: not done after {} s", LIMIT.as_secs()),
+                    });
+                }
+            }
+        };
+        Ok(Output {
+            status: ended?,
+            stdout: stdout.join().unwrap_or_default(),
+            stderr: stderr.join().unwrap_or_default(),
+        })
+    })
 }
