@@ -1,6 +1,6 @@
 //! Expressions: values as lists of slots.
 
-use super::{Frame, Lowering, Place, Result, Root, Value};
+use super::{Frame, Lowering, Place, Result, Root, Value, variant};
 use crate::lockstep::arithmetic::{self, LaneFn, Math, Shape};
 use crate::lockstep::program::{Instruction, Slot};
 use crate::lockstep::report::AccessKind;
@@ -226,13 +226,7 @@ impl<'a> Lowering<'a> {
                 vec![output]
             }
             ref other => {
-                let name = format!("{other:?}");
-                let name = name
-                    .split([' ', '(', '{'])
-                    .next()
-                    .unwrap_or_default()
-                    .to_owned();
-                return Err(self.unsupported(name, span));
+                return Err(self.unsupported(variant(other), span));
             }
         };
         self.spend(slots.len(), span)?;

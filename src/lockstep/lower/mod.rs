@@ -173,6 +173,13 @@ const fn width(scalar: Scalar) -> u32 {
     scalar.width as u32
 }
 
+/// The name of an expression or statement in naga's IR, for errors.
+fn variant(of: &impl std::fmt::Debug) -> String {
+    let text = format!("{of:?}");
+    let end = text.find([' ', '(', '{']).unwrap_or(text.len());
+    text[..end].to_owned()
+}
+
 /// Elements of an array; nothing where only a buffer's size tells.
 fn length(module: &Module, size: ArraySize) -> Option<u32> {
     match size.resolve(module.to_ctx()) {

@@ -269,14 +269,15 @@ impl<'a> Lowering<'a> {
         index
     }
 
-    pub(super) fn leaves(
+    /// What an access to a place in a shared memory goes to: an address, and what lies there.
+    fn shared(
         &mut self,
+        place: &Place,
         inner: &TypeInner,
-        memory: u32,
-        kind: AccessKind,
-        variable: String,
+        (memory, start): (u32, u32),
+        (kind, variable): (AccessKind, String),
         span: Span,
-    ) -> Result<(Range, u32)> {
+    ) -> Result<(Address, Range)> {
         // Nothing too large, or too deep, is taken apart.
         let slots = self.slots_of(inner, span)?;
         self.spend(slots, span)?;
@@ -290,10 +291,20 @@ impl<'a> Lowering<'a> {
         };
         let mut leaves = Vec::new();
         self.flatten(inner, 0, &site, &mut leaves, span)?;
-        let start = self.program.leaves.len() as u32;
+        let first = self.program.leaves.len() as u32;
         self.program.leaves.extend_from_slice(&leaves);
-        let len = leaves.len() as u32;
-        Ok((Range { start, len }, location))
+        let address = Address {
+            memory,
+            base: start + place.constant,
+            offset: place.dynamic,
+            checks: self.checks(place),
+            location,
+        };
+        let leaves = Range {
+            start: first,
+            len: leaves.len() as u32,
+        };
+        Ok((address, leaves))
     }
 
     pub(super) fn load(
@@ -327,15 +338,9 @@ impl<'a> Lowering<'a> {
                 };
                 self.push(out, instruction)?;
             }
-            (Root::Shared { memory, start }, offset) => {
-                let (leaves, location) = self.leaves(inner, memory, kind, variable, span)?;
-                let address = Address {
-                    memory,
-                    base: start + place.constant,
-                    offset,
-                    checks,
-                    location,
-                };
+            (Root::Shared { memory, start }, _) => {
+                let access = (kind, variable);
+                let (address, leaves) = self.shared(place, inner, (memory, start), access, span)?;
                 let instruction = Instruction::Load {
                     address,
                     leaves,
@@ -376,22 +381,16 @@ impl<'a> Lowering<'a> {
                 };
                 self.push(out, instruction)?;
             }
-            (Root::Shared { memory, start }, offset) => {
+            (Root::Shared { memory, start }, _) => {
                 let inner = self.pointee(self.type_of(frame, pointer), span)?;
                 let kind = match *inner {
                     TypeInner::Atomic(_) => AccessKind::Atomic,
                     _ => AccessKind::Store,
                 };
-                let name = self.name_of(frame, pointer);
-                let (leaves, location) = self.leaves(&inner, memory, kind, name, span)?;
+                let access = (kind, self.name_of(frame, pointer));
+                let (address, leaves) =
+                    self.shared(&place, &inner, (memory, start), access, span)?;
                 let values = self.operands(values);
-                let address = Address {
-                    memory,
-                    base: start + place.constant,
-                    offset,
-                    checks,
-                    location,
-                };
                 let instruction = Instruction::Store {
                     address,
                     leaves,
@@ -464,16 +463,9 @@ impl<'a> Lowering<'a> {
             None => None,
         };
         let name = self.name_of(frame, pointer);
-        let (leaves, location) = self.leaves(&inner, memory, AccessKind::Atomic, name, span)?;
+        let access = (AccessKind::Atomic, name);
+        let (address, leaves) = self.shared(&place, &inner, (memory, start), access, span)?;
         let leaf = leaves.of(&self.program.leaves)[0];
-        let checks = self.checks(&place);
-        let address = Address {
-            memory,
-            base: start + place.constant,
-            offset: place.dynamic,
-            checks,
-            location,
-        };
         let instruction = Instruction::Atomic {
             address,
             leaf,

@@ -1,6 +1,6 @@
 //! Statements and calls.
 
-use super::{Frame, Lowering, MOST_MERGED_SLOTS, MOST_NESTED, Result, Value};
+use super::{Frame, Lowering, MOST_MERGED_SLOTS, MOST_NESTED, Result, Value, variant};
 use crate::lockstep::program::{Case, Instruction, Range, Slot};
 use crate::lockstep::report::AccessKind;
 use naga::{Block, Expression, Function, Handle, Span, Statement, SwitchValue};
@@ -212,13 +212,7 @@ impl<'a> Lowering<'a> {
                     result,
                 } => self.collective(frame, op, collective_op, argument, result, span, out)?,
                 ref other => {
-                    let name = format!("{other:?}");
-                    let name = name
-                        .split([' ', '(', '{'])
-                        .next()
-                        .unwrap_or_default()
-                        .to_owned();
-                    return Err(self.unsupported(name, span));
+                    return Err(self.unsupported(variant(other), span));
                 }
             }
         }
