@@ -40,6 +40,8 @@ pub(super) struct Clock {
     /// The last barriers for workgroup memory and for storage.
     pub(super) workgroup_barrier: u32,
     pub(super) storage_barrier: u32,
+    /// Whether subgroups have barriers of their own, at all.
+    pub(super) subgroups: bool,
 }
 
 /// Who accesses.
@@ -199,8 +201,9 @@ impl Memory {
                     shadow.read = me;
                 } else if shadow.second_read.when < barrier
                     || shadow.second_read.who == actor.who
-                    || (beside(shadow.read.who) && beside(shadow.second_read.who))
-                    || !beside(shadow.read.who)
+                    // What a subgroup's barrier may order gives way to what none can.
+                    || (clock.subgroups
+                        && (!beside(shadow.read.who) || beside(shadow.second_read.who)))
                 {
                     shadow.second_read = me;
                 }

@@ -8,6 +8,10 @@ mod covering;
 mod device;
 mod execution;
 mod faults;
+#[allow(dead_code)] // Its other style is for the executor alone.
+#[path = "../lockstep/generator.rs"]
+mod generator;
 mod lockstep;
 mod phases;
+mod random_modules;
 mod sorts;

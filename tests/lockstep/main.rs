@@ -2,5 +2,8 @@
 #![cfg(all(feature = "data", feature = "lockstep"))]
 
 mod counts;
+mod generator;
+mod oddities;
+mod random_modules;
 mod shipped;
 mod small;

@@ -68,6 +68,11 @@ pub(super) struct Machine<'a> {
     exhausted: bool,
 }
 
+fn has_subgroup_barrier(program: &Program) -> bool {
+    let is = |i: &Instruction| matches!(i, Instruction::Barrier { subgroup: true, .. });
+    program.blocks.iter().flatten().any(is)
+}
+
 impl<'a> Machine<'a> {
     /// `data` tells for each memory whether it holds data, by which no address should be decided.
     pub(super) fn new(
@@ -101,6 +106,7 @@ impl<'a> Machine<'a> {
             clock: Clock {
                 now: 1,
                 dispatch: 1,
+                subgroups: has_subgroup_barrier(program),
                 ..Clock::default()
             },
             subgroup_barriers: vec![0; lanes.div_ceil(config.warp as usize)],
@@ -486,7 +492,8 @@ impl<'a> Machine<'a> {
             self.block(body);
             self.activate(self.active.or(self.continued));
             self.block(continuing);
-            if let Some(condition) = break_if {
+            // Where no lane comes here, the condition is that of another time, or of another value.
+            if let Some(condition) = break_if.filter(|_| self.active_lanes > 0) {
                 self.flow.leave_loop_if(self.flow.slot(condition));
                 let leaving = self.lanes_where(condition);
                 self.broken = self.broken.or(leaving);
