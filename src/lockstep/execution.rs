@@ -62,29 +62,29 @@ impl<'a> Execution<'a> {
     /// Makes the recording's buffers, and puts these words into that of the keys.
     #[must_use]
     pub fn new(recording: &'a Recording, keys: &[u32], config: Config) -> Self {
-        let mut buffers: BTreeMap<_, _> = recording
-            .buffers
-            .iter()
-            .map(|(&role, &bytes)| (role, vec![0; bytes.div_ceil(4) as usize]))
-            .collect();
-        buffers.insert(Buffer::Keys, keys.to_vec());
-        Self {
+        let mut execution = Self {
             recording,
             config,
-            buffers,
+            buffers: BTreeMap::new(),
             prepared: HashMap::new(),
+        };
+        execution.restart(keys);
+        execution
+    }
+
+    /// Begins again with other keys: all other buffers are zeros. The kernels are kept.
+    pub fn restart(&mut self, keys: &[u32]) {
+        for (&role, &bytes) in &self.recording.buffers {
+            self.buffers
+                .insert(role, vec![0; bytes.div_ceil(4) as usize]);
         }
+        self.buffers.insert(Buffer::Keys, keys.to_vec());
     }
 
     /// The contents of a buffer; none where the recording has no such buffer.
     #[must_use]
     pub fn buffer(&self, buffer: Buffer) -> &[u32] {
         self.buffers.get(&buffer).map_or(&[], Vec::as_slice)
-    }
-
-    /// Changes the contents of a buffer, between two steps.
-    pub fn set_buffer(&mut self, buffer: Buffer, words: Vec<u32>) {
-        self.buffers.insert(buffer, words);
     }
 
     /// Runs one dispatch of the recording.

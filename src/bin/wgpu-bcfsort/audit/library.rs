@@ -12,7 +12,7 @@ use std::thread;
 use std::time::Instant;
 use wgpu_bcfsort::data::{Pattern, Spec, generate};
 use wgpu_bcfsort::lockstep::{self, Config, Execution};
-use wgpu_bcfsort::recording::{Buffer, Recording};
+use wgpu_bcfsort::recording::Recording;
 use wgpu_bcfsort::{KeyType, Order, SortKey};
 
 /// The order decides which way merges go, few keys put equal ones everywhere, and the adversary
@@ -120,7 +120,7 @@ fn sort<T: SortKey>(recording: &Recording, args: &Args) -> Result<Outcome, Fault
     let mut execution = Execution::new(recording, &[], config);
     for pattern in PATTERNS {
         let keys: Vec<T> = keys(pattern, recording.len.into(), args.seed)?;
-        execution.set_buffer(Buffer::Keys, bytemuck::cast_slice(&keys).to_vec());
+        execution.restart(bytemuck::cast_slice(&keys));
         outcome.kernels.add(recording, &mut execution, |_| ())?;
         if !is_sorted(&execution, keys, recording.order) {
             outcome.unsorted.push(format!(
