@@ -148,8 +148,21 @@ impl<'a> Execution<'a> {
     ///
     /// Those of [`Execution::step`].
     pub fn run(&mut self) -> Result<Vec<KernelReport>, Error> {
+        self.run_observed(|_| ())
+    }
+
+    /// [`Execution::run`], told of each dispatch before it is run: its number, from 0.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Execution::step`].
+    pub fn run_observed(
+        &mut self,
+        mut begin: impl FnMut(usize),
+    ) -> Result<Vec<KernelReport>, Error> {
         let mut reports: Vec<KernelReport> = Vec::new();
-        for step in &self.recording.steps {
+        for (number, step) in self.recording.steps.iter().enumerate() {
+            begin(number);
             let report = self.step(step)?;
             let kernel = self.recording.specialised(step);
             let same = |r: &&mut KernelReport| (r.kernel, r.phase) == (kernel, step.phase);

@@ -31,11 +31,10 @@ struct Shadow {
 /// Bytes of what is remembered of a granule.
 pub(super) const SHADOW_BYTES: u32 = size_of::<Shadow>() as u32;
 
-/// Time passes at barriers and between workgroups; 0 is before all.
+/// Time passes at barriers and between workgroups of one dispatch; 0 is before all.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Clock {
     pub(super) now: u32,
-    pub(super) dispatch: u32,
     pub(super) workgroup: u32,
     /// The last barriers for workgroup memory and for storage.
     pub(super) workgroup_barrier: u32,
@@ -161,9 +160,9 @@ impl Memory {
         };
         let beside = |who| (actor.subgroup.0..actor.subgroup.1).contains(&who);
         for shadow in &mut self.shadow[first..=last] {
-            // Whether an earlier touch is by another lane, in this dispatch, and not ordered.
+            // Whether there was an earlier touch, by another lane, and not ordered.
             let races = |touch: &Touch| {
-                touch.when >= clock.dispatch.max(1)
+                touch.when > 0
                     && touch.who != actor.who
                     && if touch.when < clock.workgroup {
                         self.space != Space::Workgroup
@@ -173,7 +172,7 @@ impl Memory {
                     }
             };
             // Workgroup memory is a new one in each workgroup; `when` tells.
-            let written = shadow.write.when >= clock.workgroup.max(1);
+            let written = shadow.write.when >= clock.workgroup;
             if !written && access != Access::Write && self.space == Space::Workgroup {
                 verdict.uninitialised = true;
             }
@@ -188,11 +187,7 @@ impl Memory {
             if access == Access::Read {
                 let read = &shadow.read;
                 if read.when < clock.workgroup {
-                    shadow.foreign_read = if read.when >= clock.dispatch.max(1) {
-                        read.location + 1
-                    } else {
-                        0
-                    };
+                    shadow.foreign_read = if read.when > 0 { read.location + 1 } else { 0 };
                 }
                 if read.when < barrier || read.who == actor.who {
                     if read.when < barrier {
@@ -221,8 +216,7 @@ impl Memory {
                 verdict.foreign = true;
             }
             let atomic = access == Access::Atomic;
-            let others =
-                atomic && shadow.atomic && shadow.write.who != me.who && races(&shadow.write);
+            let others = atomic && shadow.atomic && races(&shadow.write);
             shadow.write = me;
             shadow.atomic = atomic;
             if others {

@@ -173,6 +173,19 @@ const fn width(scalar: Scalar) -> u32 {
     scalar.width as u32
 }
 
+/// A built-in function of two scalars of a type.
+fn math_of_two(fun: naga::MathFunction, scalar: Scalar) -> Option<LaneFn> {
+    let shape = Shape {
+        components: 1,
+        columns: 1,
+        scalar,
+    };
+    match arithmetic::math(fun, &[shape, shape]) {
+        Some(arithmetic::Math::PerComponent(function)) => Some(function),
+        _ => None,
+    }
+}
+
 /// The name of an expression or statement in naga's IR, for errors.
 fn variant(of: &impl std::fmt::Debug) -> String {
     let text = format!("{of:?}");

@@ -1,7 +1,7 @@
 //! Pointers, and the loads and stores through them.
 
-use super::{Frame, Lowering, Place, Result, Root, Value, length, width};
-use crate::lockstep::arithmetic::{self, Math, Shape};
+use super::{Frame, Lowering, Place, Result, Root, Value, length, math_of_two, width};
+use crate::lockstep::arithmetic;
 use crate::lockstep::program::{
     Address, AtomicOp, Bound, Instruction, Leaf, Range, SiteInfo, Slot,
 };
@@ -422,17 +422,7 @@ impl<'a> Lowering<'a> {
         };
         let scalar = *scalar;
         let update = |op| arithmetic::binary(op, scalar).map(AtomicOp::Update);
-        let extremum = |fun| {
-            let shape = Shape {
-                components: 1,
-                columns: 1,
-                scalar,
-            };
-            match arithmetic::math(fun, &[shape, shape]) {
-                Some(Math::PerComponent(function)) => Some(AtomicOp::Update(function)),
-                _ => None,
-            }
-        };
+        let extremum = |fun| math_of_two(fun, scalar).map(AtomicOp::Update);
         let op = match fun {
             AtomicFunction::Add => update(Op::Add),
             AtomicFunction::Subtract => update(Op::Subtract),

@@ -1,7 +1,7 @@
 //! Operations between the lanes of a subgroup.
 
-use super::{Frame, Lowering, Result, Value};
-use crate::lockstep::arithmetic::{self, Math, Shape};
+use super::{Frame, Lowering, Result, Value, math_of_two};
+use crate::lockstep::arithmetic;
 use crate::lockstep::program::{Gather, Instruction, Scan};
 use naga::{Expression, Handle, Literal, ScalarKind, Span};
 
@@ -56,17 +56,7 @@ impl<'a> Lowering<'a> {
         let shape = self.shape(self.type_of(frame, argument), span)?;
         let scalar = shape.scalar;
         let binary = |op| arithmetic::binary(op, scalar);
-        let extremum = |fun| {
-            let one = Shape {
-                components: 1,
-                columns: 1,
-                scalar,
-            };
-            match arithmetic::math(fun, &[one, one]) {
-                Some(Math::PerComponent(function)) => Some(function),
-                _ => None,
-            }
-        };
+        let extremum = |fun| math_of_two(fun, scalar);
         // Only sums and products have exclusive scans, so only theirs is ever used.
         let one = match (op, scalar.kind, scalar.width) {
             (Op::Mul, ScalarKind::Float, 4) => Literal::F32(1.0),

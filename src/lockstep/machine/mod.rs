@@ -104,8 +104,6 @@ impl<'a> Machine<'a> {
             registers: vec![[0; CHUNK]; program.slots as usize * chunks],
             memories,
             clock: Clock {
-                now: 1,
-                dispatch: 1,
                 subgroups: has_subgroup_barrier(program),
                 ..Clock::default()
             },

@@ -121,7 +121,7 @@ fn sort<T: SortKey>(recording: &Recording, args: &Args) -> Result<Outcome, Fault
     for pattern in PATTERNS {
         let keys: Vec<T> = keys(pattern, recording.len.into(), args.seed)?;
         execution.restart(bytemuck::cast_slice(&keys));
-        outcome.kernels.add(recording, &mut execution, |_| ())?;
+        outcome.kernels.add(&mut execution, |_| ())?;
         if !is_sorted(&execution, keys, recording.order) {
             outcome.unsorted.push(format!(
                 "sort of {} {} keys, {pattern}, {}",

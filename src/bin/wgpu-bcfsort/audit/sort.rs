@@ -10,7 +10,7 @@ use wgpu_bcfsort::kernel::Specialised;
 use wgpu_bcfsort::lockstep::{Config, Execution, MEMORY_A_WORD, Report};
 use wgpu_bcfsort::phases::record_sort;
 use wgpu_bcfsort::plan::DeviceLimits;
-use wgpu_bcfsort::recording::{Buffer, Phase, Recording};
+use wgpu_bcfsort::recording::{Buffer, Phase};
 use wgpu_bcfsort::{Engine, KeyType, Order, SortKey, sort_on_cpu};
 
 /// Those of a usual GPU.
@@ -84,7 +84,7 @@ fn sort<T: SortKey>(args: &Args) -> Result<Audit, Fault> {
     let mut execution = Execution::new(&recording, words, args.config());
     let mut kernels = Kernels::default();
     let of = recording.steps.len();
-    kernels.add(&recording, &mut execution, |step| {
+    kernels.add(&mut execution, |step| {
         progress.show(|| format!("dispatch {} of {of}", step + 1));
     })?;
     let time = started.elapsed();
@@ -121,17 +121,15 @@ impl Kernels {
     /// Runs a recording, and adds what each kernel did in each phase.
     pub(crate) fn add(
         &mut self,
-        recording: &Recording,
         execution: &mut Execution<'_>,
-        mut begin: impl FnMut(usize),
+        begin: impl FnMut(usize),
     ) -> Result<(), Fault> {
-        for (i, step) in recording.steps.iter().enumerate() {
-            begin(i);
+        let reports = execution
+            .run_observed(begin)
             // A kernel that cannot be run is no device's fault.
-            let report = execution
-                .step(step)
-                .map_err(|error| Fault::Usage(error.to_string()))?;
-            self.merge(Some(step.phase), recording.specialised(step), &report);
+            .map_err(|error| Fault::Usage(error.to_string()))?;
+        for one in &reports {
+            self.merge(Some(one.phase), one.kernel, &one.report);
         }
         Ok(())
     }
