@@ -93,6 +93,21 @@ pub enum Error {
         /// What the allocator says.
         message: String,
     },
+    /// The base case that was asked for takes more workgroup memory than the device has.
+    #[error(
+        "kernel {kernel} takes {needed} bytes of workgroup memory for {key} keys, and this device \
+         has {limit}: choose a base case of fewer warps"
+    )]
+    WorkgroupMemory {
+        /// The kernel's name.
+        kernel: String,
+        /// The type of the keys.
+        key: KeyType,
+        /// Bytes it takes.
+        needed: u32,
+        /// Bytes there are.
+        limit: u32,
+    },
     /// The device was lost, before or during the sort.
     #[error("the device was lost: {0}")]
     DeviceLost(String),

@@ -5,7 +5,7 @@
 //! plain WGSL, and every number comes from here.
 
 use crate::network::Network;
-use crate::{Error, KeyType, Order};
+use crate::{BaseCase, Error, KeyType, Order};
 
 /// Banks of workgroup memory, lanes of a warp, rows and columns of the bank matrix: the paper's w.
 pub const W: u32 = 32;
@@ -13,8 +13,6 @@ pub const W: u32 = 32;
 pub const MATRIX: u32 = W * W;
 /// Keys of a page in the page-wise merge: the paper's M/2.
 pub const PAGE: u32 = MATRIX / 2;
-/// Bank matrices a workgroup of the base case sorts, one each 32 lanes.
-pub const WARPS: u32 = 1;
 /// Lanes of a workgroup in the kernels with one lane an item.
 pub const ITEM_LANES: u32 = 64;
 
@@ -22,14 +20,13 @@ pub const ITEM_LANES: u32 = 64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Kernel {
-    /// `ShearSort` of 1024 keys with transpositions; `in_place` reads and writes one buffer.
-    ShearsortTranspose {
-        /// Whether keys stay in their buffer.
-        in_place: bool,
-    },
-    /// `ShearSort` of 1024 keys over diagonals; `in_place` reads and writes one buffer.
-    ShearsortDiagonal {
-        /// Whether keys stay in their buffer.
+    /// A base case: sorts tiles of [`BaseCase::keys`] keys.
+    BaseCase {
+        /// How.
+        form: BaseCase,
+        /// Warps of 32 lanes a workgroup; every [`BaseCase::warps`] of them sort a tile.
+        warps: u32,
+        /// Whether keys stay in their buffer, or are read from one and written to another.
         in_place: bool,
     },
     /// Page-wise binary merge of pairs of runs.
@@ -87,12 +84,11 @@ pub struct Assembled {
     pub workgroup_size: u32,
 }
 
-type MakeNetwork = fn() -> Network;
-
 struct Pieces {
-    constants: &'static [(&'static str, u32)],
+    constants: Vec<(&'static str, u32)>,
     io: Option<&'static str>,
-    network: Option<(&'static str, MakeNetwork)>,
+    /// Networks by the names of their functions.
+    networks: Vec<(&'static str, Network)>,
     /// Whether keys pass through workgroup memory; their cells are the constant `TILE_CELLS`.
     tile: bool,
     /// Text that kernels of one phase share.
@@ -107,40 +103,77 @@ macro_rules! shader {
 }
 
 impl Kernel {
-    /// Every kernel.
-    pub const ALL: [Self; 9] = [
-        Self::ShearsortTranspose { in_place: false },
-        Self::ShearsortTranspose { in_place: true },
-        Self::ShearsortDiagonal { in_place: false },
-        Self::ShearsortDiagonal { in_place: true },
-        Self::PageMerge,
-        Self::SampleRuns,
-        Self::RankSplitters,
-        Self::BucketOffsets,
-        Self::Distribute,
-    ];
+    /// Every kernel that a sort can dispatch, each base case with as few warps a workgroup as it can
+    /// do with, and the default one with more, too.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let widths = |form: BaseCase| {
+            if form == BaseCase::default() {
+                vec![1, 2, 4]
+            } else {
+                vec![form.warps()]
+            }
+        };
+        let base_cases = BaseCase::ALL
+            .into_iter()
+            .flat_map(move |form| widths(form).into_iter().map(move |warps| (form, warps)));
+        let base_cases = base_cases.flat_map(|(form, warps)| {
+            [false, true].map(|in_place| Self::BaseCase {
+                form,
+                warps,
+                in_place,
+            })
+        });
+        base_cases.chain([
+            Self::PageMerge,
+            Self::SampleRuns,
+            Self::RankSplitters,
+            Self::BucketOffsets,
+            Self::Distribute,
+        ])
+    }
 
-    /// The kernel's name in labels and reports: its file's path, dotted.
+    /// The kernel's name in labels and reports: its file's path, dotted, and what it is specialised
+    /// to.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::ShearsortTranspose { in_place: false } => "base_case.shearsort_transpose",
-            Self::ShearsortTranspose { in_place: true } => "base_case.shearsort_transpose.in_place",
-            Self::ShearsortDiagonal { in_place: false } => "base_case.shearsort_diagonal",
-            Self::ShearsortDiagonal { in_place: true } => "base_case.shearsort_diagonal.in_place",
+    pub fn name(self) -> String {
+        let name = match self {
+            Self::BaseCase {
+                form,
+                warps,
+                in_place,
+            } => {
+                let mut name = base_case(form).0.to_owned();
+                if warps != form.warps() {
+                    name += &format!(".{warps}_warps");
+                }
+                if in_place {
+                    name += ".in_place";
+                }
+                return name;
+            }
             Self::PageMerge => "merge.page_merge",
             Self::SampleRuns => "buckets.sample_runs",
             Self::RankSplitters => "buckets.rank_splitters",
             Self::BucketOffsets => "buckets.bucket_offsets",
             Self::Distribute => "buckets.distribute",
-        }
+        };
+        name.to_owned()
     }
 
-    /// The comparator network that each lane applies to the 32 keys in its registers: Batcher's sort
-    /// in the base case, the bitonic merger in the page merge, none elsewhere.
+    /// The comparator networks that each lane applies to the keys in its registers, by the names of
+    /// their functions: Batcher's sort in `ShearSort`, the bitonic merger in the page merge, none in
+    /// kernels that sort nothing.
     #[must_use]
-    pub fn network(self) -> Option<Network> {
-        self.pieces().network.map(|(_, network)| network())
+    pub fn networks(self) -> Vec<(&'static str, Network)> {
+        self.pieces().networks
+    }
+
+    /// Bytes of workgroup memory that one workgroup takes.
+    #[must_use]
+    pub fn workgroup_bytes(self, key: KeyType) -> u32 {
+        let pieces = self.pieces();
+        let cells = pieces.constants.iter().find(|c| c.0 == "TILE_CELLS");
+        cells.map_or(0, |cells| cells.1 * key.bytes() as u32)
     }
 
     /// Whether the kernel compares keys, or only moves their bits.
@@ -151,47 +184,44 @@ impl Kernel {
         )
     }
 
-    const fn pieces(self) -> Pieces {
+    fn pieces(self) -> Pieces {
         const OUT_OF_PLACE: &str = shader!("io/out_of_place.wgsl");
         const IN_PLACE: &str = shader!("io/in_place.wgsl");
-        const BASE_CASE: &[(&str, u32)] = &[
-            ("LOG2_W", W.ilog2()),
-            ("WARPS", WARPS),
-            ("LANES", W * WARPS),
-            ("TILE_CELLS", MATRIX * WARPS),
-        ];
-        const fn base_case(in_place: bool, text: &'static str) -> Pieces {
-            Pieces {
-                constants: BASE_CASE,
-                io: Some(if in_place { IN_PLACE } else { OUT_OF_PLACE }),
-                network: Some(("sort_registers", || Network::odd_even_merge_sort(W))),
-                tile: true,
-                shared: Some(shader!("base_case/fill_matrix.wgsl")),
-                text,
-            }
-        }
-        const fn plain(text: &'static str) -> Pieces {
-            Pieces {
-                constants: &[],
-                io: None,
-                network: None,
-                tile: false,
-                shared: None,
-                text,
-            }
-        }
+        let plain = |text| Pieces {
+            constants: Vec::new(),
+            io: None,
+            networks: Vec::new(),
+            tile: false,
+            shared: None,
+            text,
+        };
         match self {
-            Self::ShearsortTranspose { in_place } => {
-                base_case(in_place, shader!("base_case/shearsort_transpose.wgsl"))
-            }
-            Self::ShearsortDiagonal { in_place } => {
-                base_case(in_place, shader!("base_case/shearsort_diagonal.wgsl"))
+            Self::BaseCase {
+                form,
+                warps,
+                in_place,
+            } => {
+                let (_, cells, networks, text) = base_case(form);
+                let tiles = warps / form.warps();
+                Pieces {
+                    constants: vec![
+                        ("LOG2_W", W.ilog2()),
+                        ("TILES", tiles),
+                        ("LANES", W * warps),
+                        ("TILE_CELLS", cells * tiles),
+                    ],
+                    io: Some(if in_place { IN_PLACE } else { OUT_OF_PLACE }),
+                    networks,
+                    tile: true,
+                    shared: Some(shader!("base_case/fill_matrix.wgsl")),
+                    text,
+                }
             }
             Self::PageMerge => Pieces {
                 // Behind the padded matrix lie the two pages' last keys.
-                constants: &[("TILE_CELLS", W * (W + 1) + 2), ("LASTS", W * (W + 1))],
+                constants: vec![("TILE_CELLS", W * (W + 1) + 2), ("LASTS", W * (W + 1))],
                 io: Some(OUT_OF_PLACE),
-                network: Some(("merge_registers", || Network::bitonic_merger(W))),
+                networks: vec![("merge_registers", Network::bitonic_merger(W))],
                 tile: true,
                 shared: None,
                 text: shader!("merge/page_merge.wgsl"),
@@ -200,12 +230,9 @@ impl Kernel {
             Self::RankSplitters => plain(shader!("buckets/rank_splitters.wgsl")),
             Self::BucketOffsets => plain(shader!("buckets/bucket_offsets.wgsl")),
             Self::Distribute => Pieces {
-                constants: &[("TILE_CELLS", MATRIX)],
-                io: None,
-                network: None,
+                constants: vec![("TILE_CELLS", MATRIX)],
                 tile: true,
-                shared: None,
-                text: shader!("buckets/distribute.wgsl"),
+                ..plain(shader!("buckets/distribute.wgsl"))
             },
         }
     }
@@ -231,6 +258,32 @@ impl Kernel {
             key,
             order: Order::Ascending,
         }
+    }
+}
+
+/// A base case's name, cells of workgroup memory a tile, networks, and text.
+fn base_case(
+    form: BaseCase,
+) -> (
+    &'static str,
+    u32,
+    Vec<(&'static str, Network)>,
+    &'static str,
+) {
+    let sort = || ("sort_registers", Network::odd_even_merge_sort(W));
+    match form {
+        BaseCase::Transpose => (
+            "base_case.shearsort_transpose",
+            MATRIX,
+            vec![sort()],
+            shader!("base_case/shearsort_transpose.wgsl"),
+        ),
+        BaseCase::Diagonal => (
+            "base_case.shearsort_diagonal",
+            MATRIX,
+            vec![sort()],
+            shader!("base_case/shearsort_diagonal.wgsl"),
+        ),
     }
 }
 
@@ -263,7 +316,7 @@ impl Specialised {
         let map = self.key.map(self.order);
         let two_words = self.key.words() == 2;
         let mut text = format!("// {}\n\nconst W: u32 = {W}u;\n", self.label());
-        for (name, value) in pieces.constants {
+        for (name, value) in &pieces.constants {
             text += &format!("const {name}: u32 = {value}u;\n");
         }
         for (name, value) in [("KEY_SIGN_MASK", map.sign_mask), ("KEY_FLIP", map.flip)] {
@@ -294,8 +347,8 @@ impl Specialised {
         if let Some(io) = pieces.io {
             add(io);
         }
-        if let Some((function, network)) = pieces.network {
-            add(&network().to_wgsl(function));
+        for (function, network) in &pieces.networks {
+            add(&network.to_wgsl(function));
         }
         if let Some(shared) = pieces.shared {
             add(shared);
@@ -375,7 +428,7 @@ mod tests {
 
     #[test]
     fn every_kernel_is_valid_for_every_key_type_and_order() {
-        for kernel in Kernel::ALL {
+        for kernel in Kernel::all() {
             for key in KeyType::ALL {
                 for order in [Order::Ascending, Order::Descending] {
                     let assembled = kernel

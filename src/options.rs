@@ -1,6 +1,7 @@
 //! What a caller may choose about a sort.
 
 use crate::Error;
+use crate::kernel::{Kernel, MATRIX, PAGE};
 use crate::plan::MOST_BUCKETS;
 use std::fmt;
 use std::str::FromStr;
@@ -65,8 +66,32 @@ pub enum Engine {
 }
 named!(Engine, "engine", BcfMergesort => "bcf", BcfMergesortPb => "bcf-pb");
 
+impl Engine {
+    /// The base case where the caller names none.
+    #[must_use]
+    pub const fn default_base_case(self) -> BaseCase {
+        match self {
+            Self::BcfMergesort | Self::BcfMergesortPb => BaseCase::Diagonal,
+        }
+    }
+
+    /// Keys of a page in its merges.
+    #[must_use]
+    pub const fn page(self) -> u32 {
+        match self {
+            Self::BcfMergesort | Self::BcfMergesortPb => PAGE,
+        }
+    }
+
+    /// Whether the copies of each splitter have a bucket of their own.
+    #[must_use]
+    pub const fn has_pivot_buckets(self) -> bool {
+        matches!(self, Self::BcfMergesortPb)
+    }
+}
+
 /// How 1024 keys are sorted in workgroup memory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum BaseCase {
     /// `ShearSort`; the bank matrix is transposed between passes.
@@ -76,6 +101,24 @@ pub enum BaseCase {
     Diagonal,
 }
 named!(BaseCase, "base case", Transpose => "transpose", Diagonal => "diagonal");
+
+impl BaseCase {
+    /// Keys of a tile, which one or more warps sort together.
+    #[must_use]
+    pub const fn keys(self) -> u32 {
+        match self {
+            Self::Transpose | Self::Diagonal => MATRIX,
+        }
+    }
+
+    /// Warps that sort a tile.
+    #[must_use]
+    pub const fn warps(self) -> u32 {
+        match self {
+            Self::Transpose | Self::Diagonal => 1,
+        }
+    }
+}
 
 /// What a [`Sorter`](crate::Sorter) does with every sort. The default suits every device.
 ///
@@ -91,8 +134,11 @@ named!(BaseCase, "base case", Transpose => "transpose", Diagonal => "diagonal");
 pub struct Options {
     /// The algorithm: by default [`Engine::BcfMergesortPb`].
     pub engine: Engine,
-    /// The base case: by default [`BaseCase::Diagonal`].
-    pub base_case: BaseCase,
+    /// The base case: by default the engine's, [`Engine::default_base_case`].
+    pub base_case: Option<BaseCase>,
+    /// The paper's W, for the base case: warps of 32 lanes a workgroup, at least those of a tile
+    /// ([`BaseCase::warps`], the default), 1, 2, 4 or 8. Each tile takes its own workgroup memory.
+    pub warps: Option<u32>,
     /// The paper's P: merging stops when at most P runs are left, and the keys are distributed
     /// into P buckets. 1 to 1024; 1 merges to the end. By default
     /// [`plan::default_buckets`](crate::plan::default_buckets) of the number of keys, and on CPUs at
@@ -121,8 +167,35 @@ impl Options {
     /// Sets [`base_case`](Self::base_case).
     #[must_use]
     pub const fn base_case(mut self, base_case: BaseCase) -> Self {
-        self.base_case = base_case;
+        self.base_case = Some(base_case);
         self
+    }
+
+    /// Sets [`warps`](Self::warps).
+    #[must_use]
+    pub const fn warps(mut self, warps: u32) -> Self {
+        self.warps = Some(warps);
+        self
+    }
+
+    /// The base case, where the caller named none the engine's.
+    #[must_use]
+    pub const fn resolved_base_case(&self) -> BaseCase {
+        match self.base_case {
+            Some(base_case) => base_case,
+            None => self.engine.default_base_case(),
+        }
+    }
+
+    /// The base case's kernel.
+    #[must_use]
+    pub fn base_case_kernel(&self, in_place: bool) -> Kernel {
+        let form = self.resolved_base_case();
+        Kernel::BaseCase {
+            form,
+            warps: self.warps.unwrap_or(form.warps()),
+            in_place,
+        }
     }
 
     /// Sets [`buckets`](Self::buckets).
@@ -162,6 +235,16 @@ impl Options {
         };
         check("buckets", self.buckets, 1, MOST_BUCKETS, "1 to 1024")?;
         check("samples", self.samples, 1, 1024, "1 to 1024")?;
+        if let Some(warps) = self.warps {
+            let fewest = self.resolved_base_case().warps();
+            if ![1, 2, 4, 8].contains(&warps) || warps < fewest {
+                return Err(Error::InvalidOption {
+                    name: "warps",
+                    value: warps.into(),
+                    allowed: "1, 2, 4 or 8, and as many as the base case's tile takes",
+                });
+            }
+        }
         check(
             "keys_per_dispatch",
             self.keys_per_dispatch,

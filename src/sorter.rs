@@ -12,8 +12,9 @@ use crate::gpu::transfer::{download, upload};
 use crate::gpu::waiting::Waiting;
 use crate::host::KWayMerge;
 use crate::plan::DeviceLimits;
-use crate::recording::Recording;
+use crate::recording::{Buffer, Recording};
 use crate::{Error, KeyType, Options, Order, SortKey, phases, plan};
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -81,6 +82,17 @@ impl PreparedSort {
     #[must_use]
     pub fn submissions(&self) -> usize {
         self.prepared.submissions()
+    }
+
+    /// A buffer of the sort's scratch memory, to look into after it ran: where a bucket begins, say,
+    /// in [`Buffer::Separators`]. `None` if the sort needs none of this role.
+    ///
+    /// It has the usages `STORAGE` and `COPY_SRC`, may be larger than
+    /// [`Recording::buffers`] says, and is overwritten by the sort.
+    #[must_use]
+    pub fn scratch(&self, buffer: Buffer) -> Option<&wgpu::Buffer> {
+        let needed = self.recording.buffers.contains_key(&buffer);
+        self.buffers.get(&buffer).filter(|_| needed)
     }
 
     /// The dispatches.
@@ -256,6 +268,19 @@ impl Sorter {
                 limit_bytes,
             });
         }
+        let base_case = self.options.base_case_kernel(true);
+        let (needed, limit) = (
+            base_case.workgroup_bytes(key),
+            self.device.limits().max_compute_workgroup_storage_size,
+        );
+        if needed > limit {
+            return Err(Error::WorkgroupMemory {
+                kernel: base_case.name(),
+                key,
+                needed,
+                limit,
+            });
+        }
         let mut options = self.options.clone();
         options.buckets.get_or_insert_with(|| {
             plan::default_buckets(len as u32).min(self.most_default_buckets)
@@ -321,7 +346,7 @@ impl Sorter {
             &self.device,
             &self.pipelines,
             &recording,
-            &keys,
+            &BTreeMap::from([(Buffer::Keys, keys)]),
             &buffers,
             self.limits.keys_per_dispatch,
         )?;

@@ -476,7 +476,7 @@ mod sorts {
             .map(|line| line.split('|').map(str::trim).collect())
             .collect();
         let names: Vec<String> = rows.iter().map(|row| row[1].replace('`', "")).collect();
-        let kernels = Kernel::ALL.map(|kernel| kernel.name().to_owned());
+        let kernels = Kernel::all().map(Kernel::name).collect::<Vec<_>>();
         assert_eq!(names, kernels);
         for row in rows {
             assert!(["1", "-"].contains(&row[4]), "{table}");

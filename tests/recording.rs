@@ -57,7 +57,8 @@ fn outline(recording: &Recording) -> Vec<String> {
     passes(recording)
         .iter()
         .map(|pass| {
-            let name = pass[0].kernel.name().split('.').nth(1).unwrap_or_default();
+            let name = pass[0].kernel.name();
+            let name = name.split('.').nth(1).unwrap_or_default();
             let keys =
                 places(pass[0]).map_or(String::new(), |(from, to)| format!(" {from} > {to}"));
             format!("{} {} {name}{keys}", pass[0].phase, pass[0].round)
@@ -295,11 +296,11 @@ fn the_passes_over_the_keys_are_those_of_lemma_2() {
 #[test]
 fn a_pair_takes_one_page_merge_less_than_it_has_pages() {
     for (a, b) in [(512, 512), (1024, 1024), (4096, 512), (512 * 7, 512 * 9)] {
-        assert_eq!(plan::page_merges(a, b), a / PAGE + b / PAGE - 1);
+        assert_eq!(plan::page_merges(a, b, PAGE), a / PAGE + b / PAGE - 1);
     }
-    assert_eq!(plan::page_merges(1, 1), 1);
-    assert_eq!(plan::page_merges(513, 1), 2);
-    assert_eq!(plan::page_merges(0, 700), 0);
+    assert_eq!(plan::page_merges(1, 1, PAGE), 1);
+    assert_eq!(plan::page_merges(513, 1, PAGE), 2);
+    assert_eq!(plan::page_merges(0, 700, PAGE), 0);
 
     // Two page merges a dispatch: as many dispatches as that takes, each beginning where the one
     // before ended.
@@ -347,7 +348,7 @@ fn no_pair_takes_more_steps_than_are_recorded() {
         .chain(1020..1070)
         .chain([2047, 2048, 2049, 5000])
     {
-        let most = plan::most_page_merges(len.into());
+        let most = plan::most_page_merges(len.into(), PAGE);
         let mut worst = 0;
         for start in 0..32 {
             for middle in start..=start + len {
@@ -397,7 +398,7 @@ fn check_items(pass: &[&Step], limits: &DeviceLimits, len: u32) {
         assert!(step.workgroups[0] <= limits.workgroups);
     }
     match first.kernel {
-        Kernel::ShearsortDiagonal { .. } | Kernel::ShearsortTranspose { .. } => {
+        Kernel::BaseCase { .. } => {
             let mut next = 0;
             for step in pass {
                 let (from, to) = (parameter(step, "first"), parameter(step, "end"));
@@ -436,7 +437,7 @@ fn check_items(pass: &[&Step], limits: &DeviceLimits, len: u32) {
                 let len = parameter(first, "len");
                 assert_eq!(pairs.1, len.div_ceil(run).div_ceil(2));
                 // Of the first pair, which is the longest; a lone run is copied.
-                let merges = plan::page_merges(run.min(len), run.min(len - run.min(len)));
+                let merges = plan::page_merges(run.min(len), run.min(len - run.min(len)), PAGE);
                 assert_eq!(done, merges.max(1));
             } else {
                 let span = parameter(first, "span");
@@ -543,7 +544,7 @@ fn any_options() -> impl Strategy<Value = Options> {
 
 /// Lengths of every magnitude up to the greatest.
 fn any_len() -> impl Strategy<Value = u32> {
-    let most = u32::MAX - 2 * MATRIX + 1;
+    let most = u32::MAX - 2 * plan::LARGEST_TILE + 1;
     prop_oneof![
         (0u32..32, any::<u32>()).prop_map(move |(shift, len)| (len >> shift).min(most)),
         (0..MATRIX * 4).prop_map(move |below| most - below),

@@ -1,6 +1,6 @@
 // SHEARSORT-DIAGONAL: no transposition (paper, section 3.3 and Algorithm 2).
 //
-// Sorts each 1024 consecutive keys: one bank matrix of 32 x 32 and 32 lanes a matrix, WARPS
+// Sorts each 1024 consecutive keys: one bank matrix of 32 x 32 and 32 lanes a matrix, TILES
 // matrices a workgroup. The rows of the sort are the diagonals of the matrix, its columns are the
 // matrix's columns, shifted; both can be read straight into registers.
 //
@@ -25,7 +25,7 @@ fn main(
 ) {
     let t = lane % W;
     let matrix = (lane / W) * W * W;
-    let number = params.first + workgroup_number(group, groups) * WARPS + lane / W;
+    let number = params.first + workgroup_number(group, groups) * TILES + lane / W;
     let base = number * W * W;
     let keys_end = select(0u, params.len, number < params.end);
 

@@ -1,6 +1,6 @@
 // SHEARSORT, transposing form (paper, section 3.1 and Algorithm 1).
 //
-// Sorts each 1024 consecutive keys: one bank matrix of 32 x 32 and 32 lanes a matrix, WARPS
+// Sorts each 1024 consecutive keys: one bank matrix of 32 x 32 and 32 lanes a matrix, TILES
 // matrices a workgroup. Rows are sorted in registers; between two passes the matrix is transposed
 // in workgroup memory by exchanging cells.
 //
@@ -37,7 +37,7 @@ fn main(
 ) {
     let t = lane % W;
     let matrix = (lane / W) * W * W;
-    let number = params.first + workgroup_number(group, groups) * WARPS + lane / W;
+    let number = params.first + workgroup_number(group, groups) * TILES + lane / W;
     let base = number * W * W;
     let keys_end = select(0u, params.len, number < params.end);
 

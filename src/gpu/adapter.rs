@@ -24,7 +24,7 @@ pub struct Requirements {
     /// Features: `TIMESTAMP_QUERY` where the adapter has it, for phase timings. None is needed.
     pub features: wgpu::Features,
     /// Limits: the default ones, or the adapter's where they are lower, with the largest buffers
-    /// that the adapter offers.
+    /// and the most workgroup memory that the adapter offers.
     pub limits: wgpu::Limits,
 }
 
@@ -90,6 +90,7 @@ pub fn requirements(adapter: &wgpu::Adapter) -> Result<Requirements, Error> {
     let mut limits = wgpu::Limits::default().or_worse_values_from(&offered);
     limits.max_buffer_size = offered.max_buffer_size;
     limits.max_storage_buffer_binding_size = offered.max_storage_buffer_binding_size;
+    limits.max_compute_workgroup_storage_size = offered.max_compute_workgroup_storage_size;
     Ok(Requirements {
         features: adapter.features() & wgpu::Features::TIMESTAMP_QUERY,
         limits,

@@ -37,7 +37,8 @@ pub(crate) fn make_buffers(
                 device.create_buffer(&wgpu::BufferDescriptor {
                     label: Some(&format!("bcfsort.{role}")),
                     size: bytes,
-                    usage: wgpu::BufferUsages::STORAGE,
+                    // To be read by who wants to look into a sort.
+                    usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC,
                     mapped_at_creation: false,
                 })
             })?,
@@ -80,7 +81,7 @@ fn make_parameters(
         let words = block.chunks_exact_mut(4);
         for (name, word) in compiled.assembled.parameters.iter().zip(words) {
             let value = step.parameter(name).ok_or_else(|| Error::Kernel {
-                kernel: step.kernel.name().to_owned(),
+                kernel: step.kernel.name(),
                 message: format!("the recording gives no parameter {name}"),
             })?;
             word.copy_from_slice(&value.to_ne_bytes());
@@ -125,11 +126,12 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
+    /// `callers`: the buffers that the recording does not make.
     pub(crate) fn new(
         device: &wgpu::Device,
         pipelines: &Pipelines,
         recording: &Recording,
-        keys: &wgpu::BufferBinding<'_>,
+        callers: &BTreeMap<Buffer, wgpu::BufferBinding<'_>>,
         buffers: &BufferSet,
         keys_per_dispatch: u32,
     ) -> Result<Self, Error> {
@@ -150,41 +152,44 @@ impl Prepared {
         let mut bind_groups: HashMap<_, wgpu::BindGroup> = HashMap::new();
         let mut dispatches = Vec::with_capacity(recording.steps.len());
         for (i, (step, compiled)) in recording.steps.iter().zip(kernels).enumerate() {
-            let bind_group = match bind_groups.entry((step.kernel, &step.bindings)) {
-                Entry::Occupied(found) => found.get().clone(),
-                Entry::Vacant(vacant) => {
-                    let resource = |binding: &Binding| match step.buffer(&binding.name) {
-                        Some(Buffer::Keys) => keys.clone(),
-                        Some(role) => wgpu::BufferBinding {
-                            buffer: &buffers[&role],
-                            offset: 0,
-                            size: wgpu::BufferSize::new(recording.buffers[&role]),
-                        },
-                        None => wgpu::BufferBinding {
-                            buffer: &parameters,
-                            offset: 0,
-                            size: wgpu::BufferSize::new(PARAMETER_BLOCK),
-                        },
-                    };
-                    let entries: Vec<_> = compiled
-                        .assembled
-                        .bindings
-                        .iter()
-                        .map(|binding| wgpu::BindGroupEntry {
-                            binding: binding.binding,
-                            resource: wgpu::BindingResource::Buffer(resource(binding)),
-                        })
-                        .collect();
-                    let made = scoped(device, 0, || {
-                        device.create_bind_group(&wgpu::BindGroupDescriptor {
-                            label: Some(&format!("bcfsort.{}", step.kernel.name())),
-                            layout: &compiled.layout,
-                            entries: &entries,
-                        })
-                    })?;
-                    vacant.insert(made).clone()
-                }
-            };
+            let bind_group =
+                match bind_groups.entry((step.kernel, &step.bindings)) {
+                    Entry::Occupied(found) => found.get().clone(),
+                    Entry::Vacant(vacant) => {
+                        let resource =
+                            |binding: &Binding| match step.buffer(&binding.name) {
+                                Some(role) => callers.get(&role).cloned().unwrap_or_else(|| {
+                                    wgpu::BufferBinding {
+                                        buffer: &buffers[&role],
+                                        offset: 0,
+                                        size: wgpu::BufferSize::new(recording.buffers[&role]),
+                                    }
+                                }),
+                                None => wgpu::BufferBinding {
+                                    buffer: &parameters,
+                                    offset: 0,
+                                    size: wgpu::BufferSize::new(PARAMETER_BLOCK),
+                                },
+                            };
+                        let entries: Vec<_> = compiled
+                            .assembled
+                            .bindings
+                            .iter()
+                            .map(|binding| wgpu::BindGroupEntry {
+                                binding: binding.binding,
+                                resource: wgpu::BindingResource::Buffer(resource(binding)),
+                            })
+                            .collect();
+                        let made = scoped(device, 0, || {
+                            device.create_bind_group(&wgpu::BindGroupDescriptor {
+                                label: Some(&format!("bcfsort.{}", step.kernel.name())),
+                                layout: &compiled.layout,
+                                entries: &entries,
+                            })
+                        })?;
+                        vacant.insert(made).clone()
+                    }
+                };
             dispatches.push(Dispatch {
                 compiled,
                 bind_group,

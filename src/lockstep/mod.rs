@@ -68,7 +68,7 @@ mod program;
 mod report;
 
 pub use execution::{Execution, KernelReport};
-pub use library::library;
+pub use library::{kernels, library};
 pub use report::{AccessKind, Banks, Fault, Finding, Location, Report, Site, Space};
 
 use std::collections::BTreeMap;

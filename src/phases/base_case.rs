@@ -1,36 +1,32 @@
-//! Base case: each 1024 keys are sorted by `ShearSort` (paper, section 3.1).
+//! Base case: each tile of keys is sorted in workgroup memory (paper, section 3.1).
 
 use super::Job;
-use crate::BaseCase;
-use crate::kernel::{Kernel, MATRIX, WARPS};
 use crate::recording::{Buffer, Phase, Recording, Step};
 
-/// Sorts each 1024 keys of `from` into `to`, which may be the same buffer.
+/// Sorts each tile of `from` into `to`, which may be the same buffer.
 pub(super) fn record(job: &Job<'_>, recording: &mut Recording, from: Buffer, to: Buffer) {
     let in_place = from == to;
-    let kernel = match job.base_case {
-        BaseCase::Transpose => Kernel::ShearsortTranspose { in_place },
-        BaseCase::Diagonal => Kernel::ShearsortDiagonal { in_place },
-    };
+    let form = job.options.resolved_base_case();
+    let tiles_a_workgroup = job.options.warps.unwrap_or(form.warps()) / form.warps();
     let len = job.plan.len;
-    let matrices = len.div_ceil(MATRIX);
-    let per_dispatch = (job.limits.keys_per_dispatch / MATRIX)
+    let tiles = len.div_ceil(form.keys());
+    let per_dispatch = (job.limits.keys_per_dispatch / form.keys())
         .max(1)
-        .next_multiple_of(WARPS);
-    for first in (0..matrices).step_by(per_dispatch as usize) {
-        let end = matrices.min(first + per_dispatch);
+        .next_multiple_of(tiles_a_workgroup);
+    for first in (0..tiles).step_by(per_dispatch as usize) {
+        let end = tiles.min(first + per_dispatch);
         recording.steps.push(Step {
             phase: job.phase(Phase::BaseCase),
             round: 0,
-            kernel,
-            workgroups: job.grid((end - first).div_ceil(WARPS)),
+            kernel: job.options.base_case_kernel(in_place),
+            workgroups: job.grid((end - first).div_ceil(tiles_a_workgroup)),
             bindings: if in_place {
                 vec![("keys", to)]
             } else {
                 vec![("source", from), ("destination", to)]
             },
             parameters: vec![("len", len), ("first", first), ("end", end)],
-            keys: u64::from((end - first) * MATRIX),
+            keys: u64::from(end - first) * u64::from(form.keys()),
         });
     }
 }

@@ -27,7 +27,8 @@ pub(super) fn record(
     let pairs_per_bucket = runs.div_ceil(span).div_ceil(2);
     // A pair holds parts of at most 2 * span runs, and is part of a bucket.
     let runs_keys = u64::from(run) * 2 * u64::from(span);
-    let steps = |bucket: u32| most_page_merges(runs_keys.min(bucket.into()));
+    let page = job.options.engine.page();
+    let steps = |bucket: u32| most_page_merges(runs_keys.min(bucket.into()), page);
     let pairs = Pairs {
         phase: Phase::FinalMerge,
         round,

@@ -1,7 +1,7 @@
 //! First merge phase: page-wise binary merges of pairs of runs (paper, section 3.2).
 
 use super::Job;
-use crate::kernel::{Kernel, PAGE};
+use crate::kernel::Kernel;
 use crate::plan::page_merges;
 use crate::recording::{Buffer, Phase, Recording, Step};
 
@@ -10,7 +10,8 @@ pub(super) fn record(job: &Job<'_>, recording: &mut Recording, round: u32, run: 
     let len = job.plan.len;
     let first_run = run.min(len);
     // No pair is longer than the first.
-    let steps = page_merges(first_run, run.min(len - first_run)).max(1);
+    let page = job.options.engine.page();
+    let steps = page_merges(first_run, run.min(len - first_run), page).max(1);
     let pairs = Pairs {
         phase: Phase::Merge,
         round,
@@ -54,15 +55,16 @@ impl Pairs {
     /// leave the device idle: each dispatch takes all of them some steps further.
     pub(super) fn record(&self, job: &Job<'_>, recording: &mut Recording, from: Buffer) {
         let limits = job.limits;
+        let page = job.options.engine.page();
         let pair_keys = self.keys.div_ceil(self.count).max(1);
         let of_this_length = limits.keys_per_dispatch / pair_keys;
         let pairs = of_this_length.max(limits.fewest_pairs()).min(self.count);
         let steps = if pairs > of_this_length {
-            (limits.keys_per_dispatch / PAGE / pairs).max(1)
+            (limits.keys_per_dispatch / page / pairs).max(1)
         } else {
-            limits.steps_per_dispatch()
+            limits.steps_per_dispatch(page)
         };
-        let slices = self.slices(steps, limits.steps_per_dispatch());
+        let slices = self.slices(steps, limits.steps_per_dispatch(page));
         // For every pair, even where one dispatch should do: keys overwritten in the middle of a
         // sort must not lead a kernel out of a buffer.
         let progress = recording.reserve(Buffer::Progress, u64::from(self.count) * 8);
@@ -80,7 +82,7 @@ impl Pairs {
                     ("steps", steps),
                 ];
                 parameters.extend(&self.shape);
-                let keys = u64::from(pair_keys).min(u64::from(steps) * u64::from(PAGE));
+                let keys = u64::from(pair_keys).min(u64::from(steps) * u64::from(page));
                 recording.steps.push(Step {
                     phase: job.phase(self.phase),
                     round: self.round,

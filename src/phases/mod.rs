@@ -1,7 +1,7 @@
 //! The sort on one screen: each phase adds its dispatches to a recording.
 //!
 //! ```text
-//! base case        n / 1024 runs              in place, or from keys to scratch
+//! base case        n / tile runs              in place, or from keys to scratch
 //! merge            log2(runs / P) rounds      keys <-> scratch, until at most P runs are left
 //! splitters        t samples a run, sorted    by this same sort, on its own buffers
 //! ranks            P-1 searches a run
@@ -17,7 +17,7 @@ mod splitters;
 
 use crate::plan::{DeviceLimits, Plan};
 use crate::recording::{Buffer, Phase, Recording};
-use crate::{BaseCase, KeyType, Options, Order};
+use crate::{KeyType, Options, Order};
 
 /// Records a sort of `len` keys, in [`Buffer::Keys`].
 ///
@@ -34,7 +34,7 @@ pub fn record_sort(
     let plan = Plan::new(len, key, options);
     let job = Job {
         plan: &plan,
-        base_case: options.base_case,
+        options,
         limits,
         home: Buffer::Keys,
         other: Buffer::Scratch,
@@ -49,7 +49,7 @@ pub fn record_sort(
 #[derive(Clone, Copy)]
 struct Job<'a> {
     plan: &'a Plan,
-    base_case: BaseCase,
+    options: &'a Options,
     limits: &'a DeviceLimits,
     /// The buffer where the result ends, and the one that keys move to and fro.
     home: Buffer,

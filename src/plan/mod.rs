@@ -1,7 +1,7 @@
 //! Arithmetic: which runs, rounds, buckets and bytes a sort of n keys takes. No GPU is needed.
 
-use crate::kernel::{MATRIX, PAGE, W};
-use crate::{Engine, KeyType, Options};
+use crate::kernel::{MATRIX, W};
+use crate::{KeyType, Options};
 
 /// What the plan must know of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ impl DeviceLimits {
     #[must_use]
     pub const fn max_len(&self, key: KeyType) -> u64 {
         // The last page may reach past the last key.
-        let indices = (1 << 32) - 2 * MATRIX as u64;
+        let indices = (1 << 32) - 2 * LARGEST_TILE as u64;
         let keys = self.buffer_bytes / key.bytes();
         if keys < indices { keys } else { indices }
     }
@@ -36,15 +36,18 @@ impl DeviceLimits {
 
     /// Page merges (or copied pages) a pair may take in one dispatch: they happen in sequence.
     #[must_use]
-    pub const fn steps_per_dispatch(&self) -> u32 {
+    pub const fn steps_per_dispatch(&self, page: u32) -> u32 {
         // 2^14 of them take about 50 ms on an H200.
-        match self.keys_per_dispatch / PAGE {
+        match self.keys_per_dispatch / page {
             0 => 1,
             steps if steps < 1 << 14 => steps,
             _ => 1 << 14,
         }
     }
 }
+
+/// The most keys that a tile of any base case holds.
+pub const LARGEST_TILE: u32 = 8 * MATRIX;
 
 /// The paper's P for n keys, where the caller names none: buckets, and runs at which merging stops.
 ///
@@ -111,18 +114,18 @@ pub const fn scratch_promise(len: u32, key: KeyType) -> u64 {
 /// Page merges that a pair of runs of `a` and `b` keys takes when both start at a multiple of 32
 /// keys: pages(a) + pages(b) - 1, or 0 if one is empty.
 #[must_use]
-pub const fn page_merges(a: u32, b: u32) -> u32 {
+pub const fn page_merges(a: u32, b: u32, page: u32) -> u32 {
     if a == 0 || b == 0 {
         0
     } else {
-        a.div_ceil(PAGE) + b.div_ceil(PAGE) - 1
+        a.div_ceil(page) + b.div_ceil(page) - 1
     }
 }
 
 /// The most steps a pair of `keys` keys takes in all, wherever the two runs start and meet.
 #[must_use]
-pub const fn most_page_merges(keys: u64) -> u32 {
-    ((keys + 2 * (W as u64 - 1) + 2 * (PAGE as u64 - 1)) / PAGE as u64 - 1) as u32
+pub const fn most_page_merges(keys: u64, page: u32) -> u32 {
+    ((keys + 2 * (W as u64 - 1) + 2 * (page as u64 - 1)) / page as u64 - 1) as u32
 }
 
 /// The plan of a sort.
@@ -220,7 +223,7 @@ impl Plan {
                 .samples
                 .unwrap_or_else(|| default_samples(buckets))
                 .max(1);
-            let plan = Self::with_buckets(len, key, options.engine, buckets, samples);
+            let plan = Self::with_buckets(len, key, options, buckets, samples);
             if buckets == 1 || plan.scratch_estimate(key) <= scratch_promise(len, key) {
                 return plan;
             }
@@ -228,11 +231,11 @@ impl Plan {
         }
     }
 
-    fn with_buckets(len: u32, key: KeyType, engine: Engine, buckets: u32, samples: u32) -> Self {
-        let pivots = engine == Engine::BcfMergesortPb;
+    fn with_buckets(len: u32, key: KeyType, options: &Options, buckets: u32, samples: u32) -> Self {
+        let pivots = options.engine.has_pivot_buckets();
         let mut merge_rounds = Vec::new();
-        let mut runs = len.div_ceil(MATRIX);
-        let mut run = MATRIX;
+        let mut run = options.resolved_base_case().keys();
+        let mut runs = len.div_ceil(run);
         // Pivot buckets are finished where the distribution puts them, so that must be where the
         // result ends: an even number of rounds must follow.
         while runs > buckets || (runs > 1 && pivots && ceil_log2(runs) % 2 == 1) {
@@ -252,7 +255,15 @@ impl Plan {
                 buckets,
                 pivots,
                 samples,
-                sample_plan: Box::new(Self::new(total, key, &Options::default().engine(engine))),
+                sample_plan: Box::new(Self::new(
+                    total,
+                    key,
+                    &Options {
+                        buckets: None,
+                        samples: None,
+                        ..options.clone()
+                    },
+                )),
                 likely_bucket,
                 largest_bucket: if pivots { likely_bucket } else { len },
             }

@@ -133,7 +133,7 @@ fn a_covering_set_of_sorts_equals_the_cpu() {
             "{size} {key} {pattern} {distinct:?} {} {} {} P={:?} t={:?} keys_per_dispatch={:?}",
             order.name(),
             options.engine,
-            options.base_case,
+            options.resolved_base_case(),
             options.buckets,
             options.samples,
             options.keys_per_dispatch,

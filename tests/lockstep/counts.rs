@@ -2,6 +2,7 @@
 //!
 //! That they are the same for all keys, [`Site::oblivious`] says, and is asserted with them.
 
+use wgpu_bcfsort::BaseCase;
 use wgpu_bcfsort::KeyType;
 use wgpu_bcfsort::Order;
 use wgpu_bcfsort::kernel::{Access, Kernel, MATRIX, PAGE, W};
@@ -77,7 +78,11 @@ fn both(kernel: fn(bool) -> Kernel) -> impl Iterator<Item = (Kernel, KeyType)> {
 
 #[test]
 fn shearsort_diagonal_takes_768_accesses_a_lane() {
-    for (kernel, key) in both(|in_place| Kernel::ShearsortDiagonal { in_place }) {
+    for (kernel, key) in both(|in_place| Kernel::BaseCase {
+        form: BaseCase::Diagonal,
+        warps: 1,
+        in_place,
+    }) {
         // 32 to fill, 64 in each of 11 sweeps, 32 to read out.
         assert_eq!(base_case(kernel, key, 5 * MATRIX), LANES * 768);
     }
@@ -86,7 +91,11 @@ fn shearsort_diagonal_takes_768_accesses_a_lane() {
 
 #[test]
 fn shearsort_with_transpositions_takes_1472_accesses_a_lane() {
-    for (kernel, key) in both(|in_place| Kernel::ShearsortTranspose { in_place }) {
+    for (kernel, key) in both(|in_place| Kernel::BaseCase {
+        form: BaseCase::Transpose,
+        warps: 1,
+        in_place,
+    }) {
         // An exchange is two loads and two stores, and the last one of the 16 of a transposition is
         // done by half of the lanes.
         let of = |exchanges: u64| 32 + 11 * (64 + 4 * exchanges) + 32;
@@ -99,7 +108,11 @@ fn shearsort_with_transpositions_takes_1472_accesses_a_lane() {
 /// Every matrix but the last of a dispatch that ends early: lanes without keys do the same.
 #[test]
 fn a_ragged_base_case_takes_as_many_accesses_but_the_reads_out() {
-    let kernel = Kernel::ShearsortDiagonal { in_place: true };
+    let kernel = Kernel::BaseCase {
+        form: BaseCase::Diagonal,
+        warps: 1,
+        in_place: true,
+    };
     assert_eq!(base_case(kernel, KeyType::U32, 1), LANES * 768 - 1023);
 }
 
@@ -107,11 +120,19 @@ fn a_ragged_base_case_takes_as_many_accesses_but_the_reads_out() {
 /// merger of 80, which is 5 a key.
 #[test]
 fn comparators_a_key_are_those_of_the_paper() {
-    let comparators = |kernel: Kernel| kernel.network().unwrap().comparators().len() as f64;
+    let comparators = |kernel: Kernel| kernel.networks()[0].1.comparators().len() as f64;
     for in_place in [false, true] {
         for kernel in [
-            Kernel::ShearsortDiagonal { in_place },
-            Kernel::ShearsortTranspose { in_place },
+            Kernel::BaseCase {
+                form: BaseCase::Diagonal,
+                warps: 1,
+                in_place,
+            },
+            Kernel::BaseCase {
+                form: BaseCase::Transpose,
+                warps: 1,
+                in_place,
+            },
         ] {
             let a_key = f64::from(W) * 11.0 * comparators(kernel) / f64::from(MATRIX);
             assert!((a_key - 65.7).abs() < 0.05, "{a_key}");

@@ -1,7 +1,7 @@
 //! What a portability gate is: one way in which a kernel may fail on hardware that is not here.
 
 use wgpu_bcfsort::kernel::{Kernel, Specialised};
-use wgpu_bcfsort::{KeyType, Order};
+use wgpu_bcfsort::{KeyType, Order, lockstep};
 
 /// A kernel for a key type and an order, as the device gets it.
 pub(crate) struct Subject {
@@ -13,22 +13,13 @@ pub(crate) struct Subject {
 }
 
 impl Subject {
-    /// Every kernel the library can build, each text once; or its label, and why it is no WGSL.
+    /// Every kernel that `lockstep::library` dispatches, each text once; or its label, and why it is no
+    /// WGSL.
     pub(crate) fn all() -> Vec<Result<Self, (Specialised, String)>> {
-        let mut seen = std::collections::HashSet::new();
-        let mut all = Vec::new();
-        for kernel in Kernel::ALL {
-            for key in KeyType::ALL {
-                for order in [Order::Ascending, Order::Descending] {
-                    let specialised = kernel.specialise(key, order);
-                    if seen.insert(specialised) {
-                        let subject = Self::new(specialised, specialised.wgsl());
-                        all.push(subject.map_err(|message| (specialised, message)));
-                    }
-                }
-            }
-        }
-        all
+        let subject = |specialised: Specialised| {
+            Self::new(specialised, specialised.wgsl()).map_err(|message| (specialised, message))
+        };
+        lockstep::kernels().into_iter().map(subject).collect()
     }
 
     /// A kernel for `u32` keys, as it is.

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 use wgpu_bcfsort::kernel::Kernel;
-use wgpu_bcfsort::{KeyType, Order};
+use wgpu_bcfsort::{BaseCase, KeyType, Order};
 
 const RUNTIME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/portability/metal");
 const OUTPUT: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/portability-metal");
@@ -202,7 +202,11 @@ impl Gate for Metal {
         let invalid = text.replace(first, &[first, number].concat());
         plant("a pair for a number", "does not compile", &wrong, &invalid)?;
 
-        let base_case = of(Kernel::ShearsortTranspose { in_place: false });
+        let base_case = of(Kernel::BaseCase {
+            form: BaseCase::Transpose,
+            warps: 1,
+            in_place: false,
+        });
         let beyond = Subject::tampered(base_case, |text| {
             text.replace("if base + cell(t, j) < keys_end", "if true")
         })?;
@@ -249,7 +253,11 @@ impl Gate for Races {
     fn planted(&self) -> Result<String, String> {
         let [workgroup, buffers] = &RACES;
         let of = |kernel: Kernel| kernel.specialise(KeyType::U32, Order::Ascending);
-        let base_case = of(Kernel::ShearsortDiagonal { in_place: false });
+        let base_case = of(Kernel::BaseCase {
+            form: BaseCase::Diagonal,
+            warps: 1,
+            in_place: false,
+        });
         let distribute = of(Kernel::Distribute);
 
         // Each barrier of these by itself: none of theirs is there for nothing.

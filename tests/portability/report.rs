@@ -69,11 +69,7 @@ impl fmt::Display for Table {
                     format!("{passed}/{variants}")
                 }
             });
-            lines.push(
-                std::iter::once(kernel.name().to_owned())
-                    .chain(cells)
-                    .collect(),
-            );
+            lines.push(std::iter::once(kernel.name()).chain(cells).collect());
         }
         let seconds = self
             .columns

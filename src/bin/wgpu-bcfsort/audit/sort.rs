@@ -158,7 +158,7 @@ impl Kernels {
     pub(crate) fn subjects(self) -> Vec<Subject> {
         let subject = |(phase, kernel, report): (Option<Phase>, Specialised, Report)| Subject {
             phase,
-            kernel: kernel.kernel().name().to_owned(),
+            kernel: kernel.kernel().name(),
             file: format!("{}.wgsl", kernel.label()),
             source: kernel.wgsl(),
             report,
