@@ -5,7 +5,7 @@ export WGPU_BCFSORT_REQUIRE_ADAPTER = 1
 # Mesa complains of each device that it lists, where no login session has set this.
 export XDG_RUNTIME_DIR ?= $(CURDIR)
 
-.PHONY: help setup demo test portability cross lint package deny
+.PHONY: help setup demo test portability cross lint package deny peers
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -38,3 +38,6 @@ package: ## build the crate as it would be published
 
 deny: ## licences, duplicates and sources of all dependencies (needs cargo-deny)
 	cargo deny --locked check bans licenses sources
+
+peers: ## build the programs that time other sorters, to compare with (benches/peers)
+	@bash benches/peers/build

@@ -1,0 +1,307 @@
+//! Times the crate lampshade on a file of keys.
+
+#[path = "../../common/peer.rs"]
+mod peer;
+
+use peer::{Gpu, Peer, Sort, locked_version};
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+/// Uploads and downloads go through host memory of this size.
+const PIECE: usize = 32 << 20;
+
+/// A buffer must have a size, also one of no keys.
+const LEAST_BYTES: u64 = 4;
+
+fn main() -> ExitCode {
+    let lock = include_str!("../Cargo.lock");
+    peer::main::<Context>(&Peer {
+        name: "lampshade",
+        engine: "lampshade",
+        version: [
+            locked_version(lock, "lampshade"),
+            locked_version(lock, "wgpu"),
+        ]
+        .join(", "),
+        moves: "keys",
+    })
+}
+
+#[derive(Clone)]
+struct Context {
+    info: wgpu::AdapterInfo,
+    device: wgpu::Device,
+    queue: wgpu::Queue,
+    /// The first error that no call has returned.
+    trouble: Arc<Mutex<Option<String>>>,
+}
+
+impl Context {
+    fn check(&self) -> Result<(), String> {
+        match self.trouble.lock().map_err(|_| "poisoned")?.take() {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+
+    fn wait(&self) -> Result<(), String> {
+        self.device
+            .poll(wgpu::PollType::wait_indefinitely())
+            .map_err(|error| error.to_string())?;
+        self.check()
+    }
+
+    fn buffer(&self, label: &str, size: u64, usage: wgpu::BufferUsages) -> wgpu::Buffer {
+        self.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some(label),
+            size,
+            usage,
+            mapped_at_creation: false,
+        })
+    }
+
+    fn encoder(&self) -> wgpu::CommandEncoder {
+        self.device
+            .create_command_encoder(&wgpu::CommandEncoderDescriptor::default())
+    }
+
+    /// An invalid command buffer is not submitted, where its error would be lost in a panic.
+    fn submit(&self, encoder: wgpu::CommandEncoder) -> Result<(), String> {
+        let commands = encoder.finish();
+        self.check()?;
+        self.queue.submit([commands]);
+        Ok(())
+    }
+
+    /// Hands over a part of a buffer that was created to be mapped.
+    fn read<T>(
+        &self,
+        staging: &wgpu::Buffer,
+        size: u64,
+        take: impl FnOnce(&[u8]) -> T,
+    ) -> Result<T, String> {
+        let slice = staging.slice(..size);
+        let (sender, receiver) = std::sync::mpsc::channel();
+        slice.map_async(wgpu::MapMode::Read, move |result| {
+            // Nobody listens only if the wait below has failed.
+            let _ = sender.send(result);
+        });
+        self.wait()?;
+        let mapped = receiver.recv().map_err(|error| error.to_string())?;
+        mapped.map_err(|error| error.to_string())?;
+        let taken = take(
+            &slice
+                .get_mapped_range()
+                .map_err(|error| error.to_string())?,
+        );
+        staging.unmap();
+        Ok(taken)
+    }
+
+    fn allocated_bytes(&self) -> Option<u64> {
+        let report = self.device.generate_allocator_report()?;
+        Some(report.total_allocated_bytes)
+    }
+}
+
+impl Gpu for Context {
+    type Sort = Resident;
+
+    fn open() -> Result<Self, String> {
+        let descriptor = wgpu::InstanceDescriptor {
+            backends: wgpu::Backends::PRIMARY,
+            ..wgpu::InstanceDescriptor::new_without_display_handle()
+        };
+        let instance = wgpu::Instance::new(descriptor.with_env());
+        let adapter = pollster::block_on(instance.request_adapter(&wgpu::RequestAdapterOptions {
+            power_preference: wgpu::PowerPreference::HighPerformance,
+            ..Default::default()
+        }))
+        .map_err(|error| error.to_string())?;
+        // Subgroups are what its fastest way needs. It is for the device's owner to ask for them.
+        let wanted = wgpu::Features::SUBGROUP
+            | wgpu::Features::TIMESTAMP_QUERY
+            | wgpu::Features::TIMESTAMP_QUERY_INSIDE_ENCODERS;
+        let (device, queue) = pollster::block_on(adapter.request_device(&wgpu::DeviceDescriptor {
+            required_features: adapter.features() & wanted,
+            required_limits: adapter.limits(),
+            memory_hints: wgpu::MemoryHints::Performance,
+            ..Default::default()
+        }))
+        .map_err(|error| error.to_string())?;
+        let trouble = Arc::new(Mutex::new(None));
+        let first = Arc::clone(&trouble);
+        device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
+            if let Ok(mut first) = first.lock() {
+                first.get_or_insert(error.to_string());
+            }
+        }));
+        Ok(Self {
+            info: adapter.get_info(),
+            device,
+            queue,
+            trouble,
+        })
+    }
+
+    fn name(&self) -> String {
+        self.info.name.clone()
+    }
+
+    fn has_timestamps(&self) -> bool {
+        self.device.features().contains(
+            wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::TIMESTAMP_QUERY_INSIDE_ENCODERS,
+        )
+    }
+
+    fn upload(&self, keys: &[u8]) -> Result<Resident, String> {
+        use wgpu::BufferUsages as Usages;
+
+        let count = u32::try_from(keys.len() / 4).map_err(|_| "too many keys")?;
+        let size = (keys.len() as u64).max(LEAST_BYTES);
+        let timestamps = self.has_timestamps().then(|| Timestamps {
+            set: self.device.create_query_set(&wgpu::QuerySetDescriptor {
+                label: Some("begin and end"),
+                ty: wgpu::QueryType::Timestamp,
+                count: 2,
+            }),
+            resolved: self.buffer("timestamps", 16, Usages::QUERY_RESOLVE | Usages::COPY_SRC),
+            staging: self.buffer("timestamps read", 16, Usages::MAP_READ | Usages::COPY_DST),
+            period: self.queue.get_timestamp_period().into(),
+        });
+        let input = self.buffer("input", size, Usages::COPY_SRC | Usages::COPY_DST);
+        let keys_buffer = self.buffer("keys", size, Usages::STORAGE | Usages::COPY_DST);
+        let output = self.buffer("output", size, Usages::STORAGE | Usages::COPY_SRC);
+        self.check()?;
+        for (i, piece) in keys.chunks(PIECE).enumerate() {
+            self.queue.write_buffer(&input, (i * PIECE) as u64, piece);
+            self.queue.submit([]);
+            self.wait()?;
+        }
+        Ok(Resident {
+            sorter: lampshade::Sorter::new_for_adapter(&self.device, &self.queue, &self.info),
+            gpu: self.clone(),
+            timestamps,
+            count,
+            input,
+            keys: keys_buffer,
+            output,
+            workspace_bytes: None,
+        })
+    }
+}
+
+#[derive(Clone)]
+struct Timestamps {
+    set: wgpu::QuerySet,
+    resolved: wgpu::Buffer,
+    staging: wgpu::Buffer,
+    /// Nanoseconds.
+    period: f64,
+}
+
+struct Resident {
+    gpu: Context,
+    sorter: lampshade::Sorter,
+    timestamps: Option<Timestamps>,
+    count: u32,
+    /// The first order of the keys.
+    input: wgpu::Buffer,
+    /// What is sorted.
+    keys: wgpu::Buffer,
+    output: wgpu::Buffer,
+    /// What the sorter allocated in its first sort.
+    workspace_bytes: Option<u64>,
+}
+
+impl Resident {
+    /// lampshade leaves its input as it is. It is copied all the same: each sort of each peer finds
+    /// its keys as fresh in the caches as the others find theirs.
+    fn restore(&self, encoder: &mut wgpu::CommandEncoder) {
+        encoder.copy_buffer_to_buffer(&self.input, 0, &self.keys, 0, self.input.size());
+    }
+
+    fn record(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), String> {
+        self.sorter
+            .record_sort(encoder, &self.keys, &self.output, self.count)
+            .map_err(|error| error.to_string())
+    }
+
+    /// By the GPU's timestamps, with all the work in one submission.
+    fn sort_by_gpu_clock(
+        &mut self,
+        timestamps: &Timestamps,
+        mut encoder: wgpu::CommandEncoder,
+    ) -> Result<f64, String> {
+        encoder.write_timestamp(&timestamps.set, 0);
+        self.record(&mut encoder)?;
+        encoder.write_timestamp(&timestamps.set, 1);
+        encoder.resolve_query_set(&timestamps.set, 0..2, &timestamps.resolved, 0);
+        encoder.copy_buffer_to_buffer(&timestamps.resolved, 0, &timestamps.staging, 0, 16);
+        self.gpu.submit(encoder)?;
+        self.gpu.read(&timestamps.staging, 16, |bytes| {
+            peer::seconds_between(bytes, timestamps.period)
+        })
+    }
+
+    /// By the host's clock, from the submission of the sort alone to its end.
+    fn sort_by_wall_clock(&mut self, before: wgpu::CommandEncoder) -> Result<f64, String> {
+        self.gpu.submit(before)?;
+        let mut encoder = self.gpu.encoder();
+        self.record(&mut encoder)?;
+        self.gpu.wait()?;
+        let started = Instant::now();
+        self.gpu.submit(encoder)?;
+        self.gpu.wait()?;
+        Ok(started.elapsed().as_secs_f64())
+    }
+}
+
+impl Sort for Resident {
+    fn sort_timed(&mut self, untimed: u32) -> Result<f64, String> {
+        let before = self.gpu.allocated_bytes();
+        let mut encoder = self.gpu.encoder();
+        for _ in 0..untimed {
+            self.restore(&mut encoder);
+            self.record(&mut encoder)?;
+        }
+        self.restore(&mut encoder);
+        let seconds = match self.timestamps.clone() {
+            Some(timestamps) => self.sort_by_gpu_clock(&timestamps, encoder)?,
+            None => self.sort_by_wall_clock(encoder)?,
+        };
+        if self.workspace_bytes.is_none() {
+            self.gpu.wait()?;
+            let after = self.gpu.allocated_bytes();
+            self.workspace_bytes = after
+                .zip(before)
+                .map(|(after, before)| after.saturating_sub(before));
+        }
+        Ok(seconds)
+    }
+
+    fn verify(&self, expected: &[u8], _: &[u8]) -> Result<bool, String> {
+        let staging = self.gpu.buffer(
+            "read",
+            PIECE as u64,
+            wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+        );
+        self.gpu.check()?;
+        for (i, piece) in expected.chunks(PIECE).enumerate() {
+            let size = piece.len() as u64;
+            let mut encoder = self.gpu.encoder();
+            encoder.copy_buffer_to_buffer(&self.output, (i * PIECE) as u64, &staging, 0, size);
+            self.gpu.submit(encoder)?;
+            if !self.gpu.read(&staging, size, |sorted| sorted == piece)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// It sorts into a second buffer, with a workspace beside it.
+    fn scratch_bytes(&self) -> Option<u64> {
+        Some(u64::from(self.count) * 4 + self.workspace_bytes?)
+    }
+}

@@ -1,0 +1,344 @@
+//! Times the crate `wgpu_sort` on a file of keys, each with its index as the payload.
+
+#[path = "../../common/peer.rs"]
+mod peer;
+
+use peer::{Gpu, Peer, Sort, locked_version};
+use std::num::NonZeroU32;
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+use wgpu_sort::{GPUSorter, HISTO_BLOCK_KVS, SortBuffers};
+
+/// Uploads and downloads go through host memory of this size.
+const PIECE: usize = 32 << 20;
+
+/// Its buffers of keys hold so many bytes a key: four times what there is to hold.
+const KEY_BUFFER_BYTES: u64 = 16;
+
+fn main() -> ExitCode {
+    let lock = include_str!("../Cargo.lock");
+    peer::main::<Context>(&Peer {
+        name: "wgpu_sort",
+        engine: "wgpu_sort-pairs",
+        version: [
+            locked_version(lock, "wgpu_sort"),
+            locked_version(lock, "wgpu"),
+        ]
+        .join(", "),
+        moves: "keys with payloads, 8 bytes a record",
+    })
+}
+
+#[derive(Clone)]
+struct Context {
+    name: String,
+    device: Arc<wgpu::Device>,
+    queue: Arc<wgpu::Queue>,
+    /// The first error that no call has returned.
+    trouble: Arc<Mutex<Option<String>>>,
+}
+
+impl Context {
+    fn check(&self) -> Result<(), String> {
+        match self.trouble.lock().map_err(|_| "poisoned")?.take() {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+
+    fn wait(&self) -> Result<(), String> {
+        self.device.poll(wgpu::Maintain::Wait);
+        self.check()
+    }
+
+    fn buffer(&self, label: &str, size: u64, usage: wgpu::BufferUsages) -> wgpu::Buffer {
+        self.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some(label),
+            size,
+            usage,
+            mapped_at_creation: false,
+        })
+    }
+
+    fn encoder(&self) -> wgpu::CommandEncoder {
+        self.device
+            .create_command_encoder(&wgpu::CommandEncoderDescriptor::default())
+    }
+
+    /// An invalid command buffer is not submitted, where its error would be lost in a panic.
+    fn submit(&self, encoder: wgpu::CommandEncoder) -> Result<(), String> {
+        let commands = encoder.finish();
+        self.check()?;
+        self.queue.submit([commands]);
+        Ok(())
+    }
+
+    fn write(&self, buffer: &wgpu::Buffer, piece: usize, bytes: &[u8]) -> Result<(), String> {
+        self.queue
+            .write_buffer(buffer, (piece * PIECE) as u64, bytes);
+        self.queue.submit([]);
+        self.wait()
+    }
+
+    /// Hands over a part of a buffer that was created to be mapped.
+    fn read<T>(
+        &self,
+        staging: &wgpu::Buffer,
+        size: u64,
+        take: impl FnOnce(&[u8]) -> T,
+    ) -> Result<T, String> {
+        let slice = staging.slice(..size);
+        let (sender, receiver) = std::sync::mpsc::channel();
+        slice.map_async(wgpu::MapMode::Read, move |result| {
+            // Nobody listens only if the wait below has failed.
+            let _ = sender.send(result);
+        });
+        self.wait()?;
+        let mapped = receiver.recv().map_err(|error| error.to_string())?;
+        mapped.map_err(|error| error.to_string())?;
+        let taken = take(&slice.get_mapped_range());
+        staging.unmap();
+        Ok(taken)
+    }
+}
+
+impl Gpu for Context {
+    type Sort = Pairs;
+
+    fn open() -> Result<Self, String> {
+        let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
+            backends: wgpu::util::backend_bits_from_env().unwrap_or(wgpu::Backends::PRIMARY),
+            ..Default::default()
+        });
+        let adapter = pollster::block_on(instance.request_adapter(&wgpu::RequestAdapterOptions {
+            power_preference: wgpu::PowerPreference::HighPerformance,
+            ..Default::default()
+        }))
+        .ok_or("no adapter")?;
+        let (device, queue) = pollster::block_on(adapter.request_device(
+            &wgpu::DeviceDescriptor {
+                label: None,
+                required_features: adapter.features() & wgpu::Features::TIMESTAMP_QUERY,
+                required_limits: adapter.limits(),
+            },
+            None,
+        ))
+        .map_err(|error| error.to_string())?;
+        let trouble = Arc::new(Mutex::new(None));
+        let first = Arc::clone(&trouble);
+        device.on_uncaptured_error(Box::new(move |error| {
+            if let Ok(mut first) = first.lock() {
+                first.get_or_insert(error.to_string());
+            }
+        }));
+        Ok(Self {
+            name: adapter.get_info().name,
+            device: Arc::new(device),
+            queue: Arc::new(queue),
+            trouble,
+        })
+    }
+
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn has_timestamps(&self) -> bool {
+        self.device
+            .features()
+            .contains(wgpu::Features::TIMESTAMP_QUERY)
+    }
+
+    fn upload(&self, keys: &[u8]) -> Result<Pairs, String> {
+        use wgpu::BufferUsages as Usages;
+
+        let size = keys.len() as u64;
+        let count = u32::try_from(size / 4).map_err(|_| "too many keys")?;
+        let count = NonZeroU32::new(count).ok_or("it sorts one pair at least")?;
+        let padded = u64::from(count.get()).next_multiple_of(HISTO_BLOCK_KVS.into());
+        if padded * KEY_BUFFER_BYTES > u32::MAX.into() {
+            return Err("too many keys: it counts the bytes of its buffers in 32 bits".to_owned());
+        }
+        let subgroup_size = pollster::block_on(wgpu_sort::utils::guess_workgroup_size(
+            &self.device,
+            &self.queue,
+        ));
+        self.check()?;
+        let subgroup_size =
+            subgroup_size.ok_or("it finds no subgroup size that sorts on this device")?;
+        let sorter = GPUSorter::new(&self.device, subgroup_size);
+        let buffers = sorter.create_sort_buffers(&self.device, count);
+        let source = Usages::COPY_SRC | Usages::COPY_DST;
+        let (input, indices) = (
+            self.buffer("input", size, source),
+            self.buffer("indices", size, source),
+        );
+        let timestamps = self.has_timestamps().then(|| Timestamps {
+            set: self.device.create_query_set(&wgpu::QuerySetDescriptor {
+                label: Some("begin and end"),
+                ty: wgpu::QueryType::Timestamp,
+                count: 2,
+            }),
+            resolved: self.buffer("timestamps", 16, Usages::QUERY_RESOLVE | Usages::COPY_SRC),
+            staging: self.buffer("timestamps read", 16, Usages::MAP_READ | Usages::COPY_DST),
+            period: self.queue.get_timestamp_period().into(),
+        });
+        self.check()?;
+        let mut index = 0..count.get();
+        for (i, piece) in keys.chunks(PIECE).enumerate() {
+            self.write(&input, i, piece)?;
+            let piece: Vec<u8> = index
+                .by_ref()
+                .take(piece.len() / 4)
+                .flat_map(u32::to_le_bytes)
+                .collect();
+            self.write(&indices, i, &piece)?;
+        }
+        Ok(Pairs {
+            gpu: self.clone(),
+            sorter,
+            buffers,
+            timestamps,
+            input,
+            indices,
+        })
+    }
+}
+
+struct Timestamps {
+    set: wgpu::QuerySet,
+    resolved: wgpu::Buffer,
+    staging: wgpu::Buffer,
+    /// Nanoseconds.
+    period: f64,
+}
+
+struct Pairs {
+    gpu: Context,
+    sorter: GPUSorter,
+    buffers: SortBuffers,
+    timestamps: Option<Timestamps>,
+    /// The first order of the keys.
+    input: wgpu::Buffer,
+    /// The first order of the payloads.
+    indices: wgpu::Buffer,
+}
+
+impl Pairs {
+    fn restore(&self, encoder: &mut wgpu::CommandEncoder) {
+        let size = self.input.size();
+        encoder.copy_buffer_to_buffer(&self.input, 0, self.buffers.keys(), 0, size);
+        encoder.copy_buffer_to_buffer(&self.indices, 0, self.buffers.values(), 0, size);
+    }
+
+    fn record(&self, encoder: &mut wgpu::CommandEncoder) {
+        self.sorter
+            .sort(encoder, &self.gpu.queue, &self.buffers, None);
+    }
+
+    /// By the GPU's timestamps, with all the work in one submission.
+    fn sort_by_gpu_clock(
+        &self,
+        timestamps: &Timestamps,
+        mut encoder: wgpu::CommandEncoder,
+    ) -> Result<f64, String> {
+        encoder.write_timestamp(&timestamps.set, 0);
+        self.record(&mut encoder);
+        encoder.write_timestamp(&timestamps.set, 1);
+        encoder.resolve_query_set(&timestamps.set, 0..2, &timestamps.resolved, 0);
+        encoder.copy_buffer_to_buffer(&timestamps.resolved, 0, &timestamps.staging, 0, 16);
+        self.gpu.submit(encoder)?;
+        self.gpu.read(&timestamps.staging, 16, |bytes| {
+            peer::seconds_between(bytes, timestamps.period)
+        })
+    }
+
+    /// By the host's clock, from the submission of the sort alone to its end.
+    fn sort_by_wall_clock(&self, before: wgpu::CommandEncoder) -> Result<f64, String> {
+        self.gpu.submit(before)?;
+        let mut encoder = self.gpu.encoder();
+        self.record(&mut encoder);
+        self.gpu.wait()?;
+        let started = Instant::now();
+        self.gpu.submit(encoder)?;
+        self.gpu.wait()?;
+        Ok(started.elapsed().as_secs_f64())
+    }
+
+    /// Shows what a buffer holds, piece by piece, until a piece is not accepted.
+    fn all_pieces(
+        &self,
+        buffer: &wgpu::Buffer,
+        expected: &[u8],
+        mut accept: impl FnMut(&[u8], &[u8]) -> bool,
+    ) -> Result<bool, String> {
+        let staging = self.gpu.buffer(
+            "read",
+            PIECE as u64,
+            wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+        );
+        self.gpu.check()?;
+        for (i, piece) in expected.chunks(PIECE).enumerate() {
+            let size = piece.len() as u64;
+            let mut encoder = self.gpu.encoder();
+            encoder.copy_buffer_to_buffer(buffer, (i * PIECE) as u64, &staging, 0, size);
+            self.gpu.submit(encoder)?;
+            if !self
+                .gpu
+                .read(&staging, size, |sorted| accept(sorted, piece))?
+            {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl Sort for Pairs {
+    fn sort_timed(&mut self, untimed: u32) -> Result<f64, String> {
+        let mut encoder = self.gpu.encoder();
+        for _ in 0..untimed {
+            self.restore(&mut encoder);
+            self.record(&mut encoder);
+        }
+        self.restore(&mut encoder);
+        match &self.timestamps {
+            Some(timestamps) => self.sort_by_gpu_clock(timestamps, encoder),
+            None => self.sort_by_wall_clock(encoder),
+        }
+    }
+
+    /// The keys are the expected ones, and every payload has come once, with its own key.
+    fn verify(&self, expected: &[u8], input: &[u8]) -> Result<bool, String> {
+        let words = |bytes: &[u8]| -> Vec<u32> {
+            let word = |bytes: &[u8]| bytes.try_into().map_or(0, u32::from_le_bytes);
+            bytes.chunks_exact(4).map(word).collect()
+        };
+        let equal = |sorted: &[u8], expected: &[u8]| sorted == expected;
+        if !self.all_pieces(self.buffers.keys(), expected, equal)? {
+            return Ok(false);
+        }
+        let input = words(input);
+        let mut come = vec![false; input.len()];
+        self.all_pieces(self.buffers.values(), expected, |payloads, expected| {
+            words(payloads)
+                .into_iter()
+                .zip(words(expected))
+                .all(|(payload, key)| {
+                    let payload = payload as usize;
+                    input.get(payload) == Some(&key) && !std::mem::replace(&mut come[payload], true)
+                })
+        })
+    }
+
+    /// Its second buffers, both buffers of payloads, its histograms, and the room that its buffers
+    /// of keys have beyond the keys.
+    fn scratch_bytes(&self) -> Option<u64> {
+        let blocks = u64::from(self.buffers.len().div_ceil(HISTO_BLOCK_KVS));
+        let histograms = (4 + blocks) * 256 * 4;
+        let state = self.buffers.state_buffer().size();
+        let buffers = self.buffers.keys().size() + self.buffers.values().size();
+        Some(2 * buffers + histograms + state - self.input.size())
+    }
+}
