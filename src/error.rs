@@ -16,11 +16,11 @@ pub enum Error {
     )]
     NoAdapter,
     /// The adapter's limits are below what the kernels need.
-    #[error("{limit} is {actual} on this device, and sorting needs {needed}")]
+    #[error("{limit} is {actual} on this device, and the kernels need {needed}")]
     AdapterTooSmall {
         /// The name of the limit in [`wgpu::Limits`].
         limit: &'static str,
-        /// What the sorter needs.
+        /// What the kernels need.
         needed: u64,
         /// What the device has.
         actual: u64,
@@ -28,9 +28,9 @@ pub enum Error {
     /// wgpu refused to create the device.
     #[error("the device could not be opened: {0}")]
     RequestDevice(#[from] wgpu::RequestDeviceError),
-    /// More keys than one call on GPU buffers can sort on this device.
+    /// More keys, or values, than one call on GPU buffers takes on this device.
     #[error(
-        "{len} {key} keys are {bytes} bytes; this device sorts at most {max_len} in one buffer \
+        "{len} {key} keys are {bytes} bytes; this device takes at most {max_len} in one buffer \
          ({limit} is {limit_bytes} bytes)"
     )]
     TooLarge {
@@ -47,7 +47,7 @@ pub enum Error {
         /// The value of that limit in bytes.
         limit_bytes: u64,
     },
-    /// The buffer holds fewer bytes than the keys named.
+    /// The buffer holds fewer bytes than the keys, or values, named.
     #[error("the buffer holds {actual} bytes, and {len} {key} keys take {needed}")]
     BufferTooSmall {
         /// Keys asked for.
@@ -60,12 +60,36 @@ pub enum Error {
         actual: u64,
     },
     /// The buffer was created without a usage that the call needs.
-    #[error("the buffer has usages {actual:?}, and sorting needs {needed:?}")]
+    #[error("the buffer has usages {actual:?}, and {needed:?} is needed")]
     BufferUsage {
         /// Usages that are needed.
         needed: wgpu::BufferUsages,
         /// Usages of the buffer.
         actual: wgpu::BufferUsages,
+    },
+    /// One buffer was given for both values and colors, and the GPU may not have a buffer in two roles.
+    #[error("values and colors are one buffer: they must be two")]
+    SameBuffer,
+    /// There are no prefix sums of this type.
+    #[error("no prefix sums of {0} values: there are those of u32, i32 and f32")]
+    NoSums(KeyType),
+    /// Values and colors are not of one length.
+    #[error("{values} values and {colors} colors: each value needs a color")]
+    LengthsDiffer {
+        /// Values given.
+        values: u64,
+        /// Colors given.
+        colors: u64,
+    },
+    /// A color is not below the number of colors.
+    #[error("color {color} at index {index}: with {colors} colors the greatest is {}", colors - 1)]
+    ColorOutOfRange {
+        /// Where it stands, from 0.
+        index: u64,
+        /// The color.
+        color: u32,
+        /// The number of colors asked for.
+        colors: u32,
     },
     /// An option is outside its range.
     #[error("option {name} is {value}: {allowed}")]

@@ -5,7 +5,7 @@
 //! plain WGSL, and every number comes from here.
 
 use crate::network::Network;
-use crate::{BaseCase, Error, KeyType, Order};
+use crate::{BaseCase, Error, KeyType, Order, PrefixSumsMethod};
 
 /// Banks of workgroup memory, lanes of a warp, rows and columns of the bank matrix: the paper's w.
 pub const W: u32 = 32;
@@ -15,6 +15,8 @@ pub const MATRIX: u32 = W * W;
 pub const PAGE: u32 = MATRIX / 2;
 /// Lanes of a workgroup in the kernels with one lane an item.
 pub const ITEM_LANES: u32 = 64;
+/// The most colors that prefix sums take: the paper's limit on d, which is that of workgroup memory.
+pub const MOST_COLORS: u32 = 16;
 
 /// One compute kernel of the library, before it is specialised to a key type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -39,6 +41,18 @@ pub enum Kernel {
     BucketOffsets,
     /// Moves each run's part of each bucket.
     Distribute,
+    /// Colored prefix sums, phase 1: the sums of each tile.
+    TileSums {
+        /// Where the lanes' sums lie.
+        method: PrefixSumsMethod,
+    },
+    /// Colored prefix sums, phase 2: the tiles' offsets.
+    TileOffsets,
+    /// Colored prefix sums, phase 3: those of each tile.
+    PrefixSums {
+        /// Where the lanes' sums lie.
+        method: PrefixSumsMethod,
+    },
 }
 
 /// A kernel for a key type and an order: what is compiled.
@@ -89,6 +103,8 @@ struct Pieces {
     io: Option<&'static str>,
     /// Networks by the names of their functions.
     networks: Vec<(&'static str, Network)>,
+    /// Whether it adds up values, rather than sorting or moving keys.
+    adds: bool,
     /// Whether keys pass through workgroup memory; their cells are the constant `TILE_CELLS`.
     tile: bool,
     /// Text that kernels of one phase share.
@@ -103,7 +119,7 @@ macro_rules! shader {
 }
 
 impl Kernel {
-    /// Every kernel that a sort can dispatch, each base case with as few warps a workgroup as it can
+    /// Every kernel that a sort or prefix sums can dispatch, each base case with as few warps a workgroup as it can
     /// do with, and the default one with more, too.
     pub fn all() -> impl Iterator<Item = Self> {
         let widths = |form: BaseCase| {
@@ -123,13 +139,45 @@ impl Kernel {
                 in_place,
             })
         });
-        base_cases.chain([
-            Self::PageMerge,
-            Self::SampleRuns,
-            Self::RankSplitters,
-            Self::BucketOffsets,
-            Self::Distribute,
-        ])
+        base_cases
+            .chain([
+                Self::PageMerge,
+                Self::SampleRuns,
+                Self::RankSplitters,
+                Self::BucketOffsets,
+                Self::Distribute,
+            ])
+            .chain(PrefixSumsMethod::ALL.map(|method| Self::TileSums { method }))
+            .chain([Self::TileOffsets])
+            .chain(PrefixSumsMethod::ALL.map(|method| Self::PrefixSums { method }))
+    }
+
+    /// Whether there is such a kernel for a type: sorts take every one, prefix sums `u32`, `i32` and
+    /// `f32`.
+    #[must_use]
+    pub const fn takes(self, key: KeyType) -> bool {
+        !self.adds() || key.words() == 1
+    }
+
+    /// Whether its lanes meet in banks, and are meant to: it is there to be compared with.
+    #[must_use]
+    pub const fn has_bank_conflicts(self) -> bool {
+        matches!(
+            self,
+            Self::TileSums {
+                method: PrefixSumsMethod::Naive
+            } | Self::PrefixSums {
+                method: PrefixSumsMethod::Naive
+            }
+        )
+    }
+
+    /// Whether it adds up values, and has no order.
+    const fn adds(self) -> bool {
+        matches!(
+            self,
+            Self::TileSums { .. } | Self::TileOffsets | Self::PrefixSums { .. }
+        )
     }
 
     /// The kernel's name in labels and reports: its file's path, dotted, and what it is specialised
@@ -156,6 +204,15 @@ impl Kernel {
             Self::RankSplitters => "buckets.rank_splitters",
             Self::BucketOffsets => "buckets.bucket_offsets",
             Self::Distribute => "buckets.distribute",
+            Self::TileSums { method } => match method {
+                PrefixSumsMethod::Naive => "prefix_sums.tile_sums.naive",
+                PrefixSumsMethod::ConflictFree => "prefix_sums.tile_sums",
+            },
+            Self::TileOffsets => "prefix_sums.tile_offsets",
+            Self::PrefixSums { method } => match method {
+                PrefixSumsMethod::Naive => "prefix_sums.prefix_sums.naive",
+                PrefixSumsMethod::ConflictFree => "prefix_sums.prefix_sums",
+            },
         };
         name.to_owned()
     }
@@ -172,16 +229,18 @@ impl Kernel {
     #[must_use]
     pub fn workgroup_bytes(self, key: KeyType) -> u32 {
         let pieces = self.pieces();
-        let cells = pieces.constants.iter().find(|c| c.0 == "TILE_CELLS");
-        cells.map_or(0, |cells| cells.1 * key.bytes() as u32)
+        let sizes = ["TILE_CELLS", "SUM_CELLS"];
+        let cells = pieces.constants.iter().filter(|c| sizes.contains(&c.0));
+        cells.map(|cells| cells.1 * key.bytes() as u32).sum()
     }
 
     /// Whether the kernel compares keys, or only moves their bits.
     const fn compares(self) -> bool {
-        !matches!(
-            self,
-            Self::SampleRuns | Self::BucketOffsets | Self::Distribute
-        )
+        !self.adds()
+            && !matches!(
+                self,
+                Self::SampleRuns | Self::BucketOffsets | Self::Distribute
+            )
     }
 
     fn pieces(self) -> Pieces {
@@ -191,6 +250,7 @@ impl Kernel {
             constants: Vec::new(),
             io: None,
             networks: Vec::new(),
+            adds: self.adds(),
             tile: false,
             shared: None,
             text,
@@ -212,6 +272,7 @@ impl Kernel {
                     ],
                     io: Some(if in_place { IN_PLACE } else { OUT_OF_PLACE }),
                     networks,
+                    adds: false,
                     tile: true,
                     shared: Some(shader!("base_case/fill_matrix.wgsl")),
                     text,
@@ -222,6 +283,7 @@ impl Kernel {
                 constants: vec![("TILE_CELLS", W * (W + 1) + 2), ("LASTS", W * (W + 1))],
                 io: Some(OUT_OF_PLACE),
                 networks: vec![("merge_registers", Network::bitonic_merger(W))],
+                adds: false,
                 tile: true,
                 shared: None,
                 text: shader!("merge/page_merge.wgsl"),
@@ -234,11 +296,36 @@ impl Kernel {
                 tile: true,
                 ..plain(shader!("buckets/distribute.wgsl"))
             },
+            Self::TileSums { method } => {
+                let (cells, lane_sums) = lane_sums(method);
+                Pieces {
+                    constants: vec![("MOST_COLORS", MOST_COLORS), ("SUM_CELLS", cells)],
+                    shared: Some(lane_sums),
+                    ..plain(shader!("prefix_sums/tile_sums.wgsl"))
+                }
+            }
+            Self::TileOffsets => Pieces {
+                constants: vec![("SUM_CELLS", MOST_COLORS * (W + 1))],
+                ..plain(shader!("prefix_sums/tile_offsets.wgsl"))
+            },
+            Self::PrefixSums { method } => {
+                let (cells, lane_sums) = lane_sums(method);
+                Pieces {
+                    constants: vec![
+                        ("MOST_COLORS", MOST_COLORS),
+                        ("SUM_CELLS", cells),
+                        ("TILE_CELLS", W * (W + 1)),
+                    ],
+                    shared: Some(lane_sums),
+                    ..plain(shader!("prefix_sums/prefix_sums.wgsl"))
+                }
+            }
         }
     }
 
     /// The kernel for a key type and an order. Kernels that do not compare keys are the same for
-    /// every type of a width.
+    /// every type of a width, and those that add for `u32` and `i32`. One that there
+    /// [is not](Self::takes) does not [assemble](Specialised::assemble).
     #[must_use]
     pub const fn specialise(self, key: KeyType, order: Order) -> Specialised {
         if self.compares() {
@@ -248,16 +335,28 @@ impl Kernel {
                 order,
             };
         }
-        let key = if key.words() == 1 {
-            KeyType::U32
-        } else {
-            KeyType::U64
+        let key = match key {
+            KeyType::F32 if self.adds() => KeyType::F32,
+            key if key.words() == 1 => KeyType::U32,
+            _ => KeyType::U64,
         };
         Specialised {
             kernel: self,
             key,
             order: Order::Ascending,
         }
+    }
+}
+
+/// Cells of workgroup memory that the lanes' sums take, and the text that says where they lie.
+const fn lane_sums(method: PrefixSumsMethod) -> (u32, &'static str) {
+    match method {
+        PrefixSumsMethod::Naive => (W * MOST_COLORS, shader!("prefix_sums/naive.wgsl")),
+        // As they are, and turned.
+        PrefixSumsMethod::ConflictFree => (
+            (W + W + 1) * MOST_COLORS,
+            shader!("prefix_sums/conflict_free.wgsl"),
+        ),
     }
 }
 
@@ -304,6 +403,8 @@ impl Specialised {
                 self.key,
                 self.order.name()
             )
+        } else if self.kernel.adds() {
+            format!("bcfsort.{}.{}", self.kernel.name(), self.key)
         } else {
             format!("bcfsort.{}.{}w", self.kernel.name(), self.key.words())
         }
@@ -319,7 +420,8 @@ impl Specialised {
         for (name, value) in &pieces.constants {
             text += &format!("const {name}: u32 = {value}u;\n");
         }
-        for (name, value) in [("KEY_SIGN_MASK", map.sign_mask), ("KEY_FLIP", map.flip)] {
+        let map = [("KEY_SIGN_MASK", map.sign_mask), ("KEY_FLIP", map.flip)];
+        for (name, value) in map.into_iter().filter(|_| !pieces.adds) {
             let (low, high) = (value as u32, (value >> 32) as u32);
             text += &if two_words {
                 format!("const {name} = vec2<u32>({low:#x}u, {high:#x}u);\n")
@@ -331,12 +433,16 @@ impl Specialised {
             text.push('\n');
             text.push_str(piece);
         };
-        add(if two_words {
-            shader!("key/two_words.wgsl")
-        } else {
-            shader!("key/one_word.wgsl")
+        add(match self.key {
+            KeyType::F32 if pieces.adds => shader!("prefix_sums/floats.wgsl"),
+            _ if pieces.adds => shader!("prefix_sums/integers.wgsl"),
+            _ if two_words => shader!("key/two_words.wgsl"),
+            _ => shader!("key/one_word.wgsl"),
         });
         add(shader!("bank_matrix.wgsl"));
+        if pieces.adds {
+            add(shader!("prefix_sums/tile_matrix.wgsl"));
+        }
         if pieces.tile {
             add(if two_words {
                 shader!("tile/two_words.wgsl")
@@ -361,14 +467,17 @@ impl Specialised {
     ///
     /// # Errors
     ///
-    /// [`Error::Kernel`] if the text is not valid WGSL: a bug, which a test rules out for every
-    /// kernel, type and order.
+    /// [`Error::Kernel`] if there is [no such kernel](Kernel::takes) for the type, or if the text is
+    /// not valid WGSL: a bug, which a test rules out for every kernel, type and order.
     pub fn assemble(self) -> Result<Assembled, Error> {
-        let wgsl = self.wgsl();
         let fail = |message: String| Error::Kernel {
             kernel: self.label(),
             message,
         };
+        if !self.kernel.takes(self.key) {
+            return Err(fail(format!("there is none for {}", self.key)));
+        }
+        let wgsl = self.wgsl();
         let module =
             naga::front::wgsl::parse_str(&wgsl).map_err(|e| fail(e.emit_to_string(&wgsl)))?;
         naga::valid::Validator::new(
@@ -429,7 +538,7 @@ mod tests {
     #[test]
     fn every_kernel_is_valid_for_every_key_type_and_order() {
         for kernel in Kernel::all() {
-            for key in KeyType::ALL {
+            for key in KeyType::ALL.into_iter().filter(|&key| kernel.takes(key)) {
                 for order in [Order::Ascending, Order::Descending] {
                     let assembled = kernel
                         .specialise(key, order)
@@ -439,6 +548,23 @@ mod tests {
                     assert!(!assembled.parameters.is_empty());
                 }
             }
+        }
+    }
+
+    #[test]
+    fn kernels_that_add_are_of_one_word_and_shared_between_integers() {
+        for method in PrefixSumsMethod::ALL {
+            let of = |key, order| Kernel::PrefixSums { method }.specialise(key, order);
+            let u32s = of(KeyType::U32, Order::Ascending);
+            assert_eq!(of(KeyType::I32, Order::Descending), u32s);
+            assert_ne!(of(KeyType::F32, Order::Ascending), u32s);
+            for key in [KeyType::U64, KeyType::I64, KeyType::F64] {
+                assert!(!u32s.kernel().takes(key));
+                let error = of(key, Order::Ascending).assemble().unwrap_err();
+                assert!(error.to_string().contains("none for u64"), "{error}");
+            }
+            // What every adapter that can sort has.
+            assert!(u32s.kernel().workgroup_bytes(KeyType::U32) <= 8464);
         }
     }
 

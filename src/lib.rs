@@ -11,6 +11,7 @@
 //! | a wgpu device | [`Sorter::new`] |
 //! | keys in a GPU buffer | [`Sorter::sort_buffer`] |
 //! | an encoder of your own | [`Sorter::prepare`] once, then [`Sorter::record_sort`] |
+//! | values to add up, by color | [`PrefixSums`] |
 //!
 //! Keys are `u32`, `i32`, `f32`, `u64`, `i64` and `f64`, ascending or descending; floats sort by
 //! [`f32::total_cmp`], and no bit of a NaN is changed.
@@ -49,6 +50,7 @@ mod options;
 mod order;
 pub mod phases;
 pub mod plan;
+mod prefix_sums;
 pub mod recording;
 mod sorter;
 
@@ -59,6 +61,10 @@ pub use host::{KWayMerge, first_out_of_order, sort_on_cpu};
 pub use key::{KeyMap, KeyType, SortKey, UnknownKeyType};
 pub use options::{BaseCase, Engine, Options, UnknownName};
 pub use order::Order;
+pub use prefix_sums::{
+    PrefixSums, PrefixSumsMethod, PrefixSumsOptions, PreparedPrefixSums, Scan, Summand,
+    prefix_sums_on_cpu,
+};
 pub use sorter::{PreparedSort, Sorter};
 pub use wgpu;
 

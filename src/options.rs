@@ -3,8 +3,6 @@
 use crate::Error;
 use crate::kernel::{Kernel, MATRIX, PAGE};
 use crate::plan::MOST_BUCKETS;
-use std::fmt;
-use std::str::FromStr;
 
 macro_rules! named {
     ($type:ident, $what:literal, $($variant:ident => $name:literal),+) => {
@@ -19,17 +17,17 @@ macro_rules! named {
             }
         }
 
-        impl fmt::Display for $type {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str(self.name())
             }
         }
 
-        impl FromStr for $type {
-            type Err = UnknownName;
+        impl std::str::FromStr for $type {
+            type Err = $crate::UnknownName;
 
-            fn from_str(name: &str) -> Result<Self, UnknownName> {
-                Self::ALL.into_iter().find(|choice| choice.name() == name).ok_or_else(|| UnknownName {
+            fn from_str(name: &str) -> Result<Self, Self::Err> {
+                Self::ALL.into_iter().find(|choice| choice.name() == name).ok_or_else(|| $crate::UnknownName {
                     what: $what,
                     name: name.to_owned(),
                     known: Self::ALL.map(Self::name).join(", "),
@@ -39,13 +37,15 @@ macro_rules! named {
     };
 }
 
+pub(crate) use named;
+
 /// The text names none of the choices.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown {what} '{name}': one of {known}")]
 pub struct UnknownName {
-    what: &'static str,
-    name: String,
-    known: String,
+    pub(crate) what: &'static str,
+    pub(crate) name: String,
+    pub(crate) known: String,
 }
 
 /// A sorting algorithm on the GPU.

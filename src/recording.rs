@@ -1,4 +1,4 @@
-//! A sort as a list of dispatches. It knows no graphics API: `gpu` encodes it into a command
+//! A sort, or prefix sums, as a list of dispatches. It knows no graphics API: `gpu` encodes it into a command
 //! encoder, and anything else that can run WGSL may run it too.
 
 use crate::kernel::{Kernel, Specialised};
@@ -6,7 +6,7 @@ use crate::{KeyType, Order};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// A phase of the sort, as the paper divides it.
+/// A phase of the sort or of the prefix sums, as the paper divides them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Phase {
@@ -22,6 +22,12 @@ pub enum Phase {
     Distribution,
     /// The parts of each bucket are merged.
     FinalMerge,
+    /// Prefix sums: each tile's sums.
+    TileSums,
+    /// Prefix sums: the tiles' offsets.
+    TileOffsets,
+    /// Prefix sums: those of each tile, from its offsets on.
+    PrefixSums,
 }
 
 impl Phase {
@@ -35,6 +41,9 @@ impl Phase {
             Self::Ranks => "ranks",
             Self::Distribution => "distribution",
             Self::FinalMerge => "final merge",
+            Self::TileSums => "tile sums",
+            Self::TileOffsets => "tile offsets",
+            Self::PrefixSums => "prefix sums",
         }
     }
 }
@@ -50,7 +59,7 @@ impl fmt::Display for Phase {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Buffer {
-    /// The caller's keys, where the result ends.
+    /// The caller's keys, where the result ends; of prefix sums, the caller's values.
     Keys,
     /// As many keys again.
     Scratch,
@@ -64,14 +73,24 @@ pub enum Buffer {
     Separators(u8),
     /// How far each pair is merged, between two dispatches.
     Progress,
+    /// The color of each value of prefix sums: the caller's, and not written.
+    Colors,
+    /// The sums of each tile, a row a color; later the tiles' offsets.
+    Sums,
 }
 
 impl Buffer {
-    /// Whether it holds keys (or will), and not numbers of keys.
+    /// Whether it holds keys (or will), and not numbers of keys. Values, their sums and their colors
+    /// are the caller's data as keys are.
     #[must_use]
     pub const fn holds_keys(self) -> bool {
         match self {
-            Self::Keys | Self::Scratch | Self::Samples(_) | Self::SamplesScratch(_) => true,
+            Self::Keys
+            | Self::Scratch
+            | Self::Samples(_)
+            | Self::SamplesScratch(_)
+            | Self::Colors
+            | Self::Sums => true,
             Self::Ranks(_) | Self::Separators(_) | Self::Progress => false,
         }
     }
@@ -87,6 +106,8 @@ impl fmt::Display for Buffer {
             Self::Ranks(level) => write!(f, "ranks.{level}"),
             Self::Separators(level) => write!(f, "separators.{level}"),
             Self::Progress => f.write_str("progress"),
+            Self::Colors => f.write_str("colors"),
+            Self::Sums => f.write_str("sums"),
         }
     }
 }
@@ -124,18 +145,18 @@ impl Step {
     }
 }
 
-/// A whole sort: its dispatches in order, and the buffers they use.
+/// A whole sort, or prefix sums: its dispatches in order, and the buffers they use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recording {
-    /// Keys to sort, in [`Buffer::Keys`].
+    /// Keys to sort, or values to add up, in [`Buffer::Keys`].
     pub len: u32,
-    /// The type of the keys.
+    /// The type of the keys or values.
     pub key: KeyType,
-    /// The direction.
+    /// The direction. Prefix sums have none, and say [`Order::Ascending`].
     pub order: Order,
     /// The dispatches. Each sees what the ones before it wrote.
     pub steps: Vec<Step>,
-    /// Bytes of every buffer but [`Buffer::Keys`].
+    /// Bytes of every buffer but the caller's, [`Buffer::Keys`] and [`Buffer::Colors`].
     pub buffers: BTreeMap<Buffer, u64>,
 }
 
@@ -165,7 +186,7 @@ impl Recording {
         step.kernel.specialise(self.key, self.order)
     }
 
-    /// Bytes of scratch memory: every buffer but the keys.
+    /// Bytes of scratch memory: every buffer but the caller's.
     #[must_use]
     pub fn scratch_bytes(&self) -> u64 {
         self.buffers.values().sum()

@@ -1,12 +1,8 @@
 //! The public sorter: keys -> plan -> recording -> executor.
 
-use crate::gpu::adapter::{
-    adapters_async, check_limits, device_limits, most_default_buckets, requirements,
-};
-use crate::gpu::executor::{
-    BufferSet, Clock, Prepared, Profile, make_buffers, run_profiled, submit,
-};
-use crate::gpu::faults::scoped;
+use crate::gpu::adapter::{adapters_async, check_limits, device_limits, most_default_buckets};
+use crate::gpu::calls;
+use crate::gpu::executor::{BufferSet, Clock, Prepared, Profile, make_buffers, run_profiled};
 use crate::gpu::pipelines::Pipelines;
 use crate::gpu::transfer::{download, upload};
 use crate::gpu::waiting::Waiting;
@@ -182,15 +178,7 @@ impl Sorter {
         adapter: &wgpu::Adapter,
         options: Options,
     ) -> Result<Self, Error> {
-        let needs = requirements(adapter)?;
-        let (device, queue) = adapter
-            .request_device(&wgpu::DeviceDescriptor {
-                label: Some("bcfsort"),
-                required_features: needs.features,
-                required_limits: needs.limits,
-                ..Default::default()
-            })
-            .await?;
+        let (device, queue) = calls::open(adapter).await?;
         Self::new(&device, &queue, options)
     }
 
@@ -247,27 +235,7 @@ impl Sorter {
     }
 
     fn record(&self, len: u64, key: KeyType, order: Order) -> Result<Recording, Error> {
-        let max_len = self.max_len(key);
-        if len > max_len {
-            let device = self.device.limits();
-            let (limit, limit_bytes) =
-                if device.max_storage_buffer_binding_size <= device.max_buffer_size {
-                    (
-                        "max_storage_buffer_binding_size",
-                        device.max_storage_buffer_binding_size,
-                    )
-                } else {
-                    ("max_buffer_size", device.max_buffer_size)
-                };
-            return Err(Error::TooLarge {
-                len,
-                key,
-                bytes: len.saturating_mul(key.bytes()),
-                max_len,
-                limit,
-                limit_bytes,
-            });
-        }
+        let len = calls::check_len(&self.device, &self.limits, len, key)?;
         let base_case = self.options.base_case_kernel(true);
         let (needed, limit) = (
             base_case.workgroup_bytes(key),
@@ -282,16 +250,10 @@ impl Sorter {
             });
         }
         let mut options = self.options.clone();
-        options.buckets.get_or_insert_with(|| {
-            plan::default_buckets(len as u32).min(self.most_default_buckets)
-        });
-        Ok(phases::record_sort(
-            len as u32,
-            key,
-            order,
-            &options,
-            &self.limits,
-        ))
+        options
+            .buckets
+            .get_or_insert_with(|| plan::default_buckets(len).min(self.most_default_buckets));
+        Ok(phases::record_sort(len, key, order, &options, &self.limits))
     }
 
     /// Makes everything a sort of the first `len` keys of `buffer` needs: pipelines, bind groups,
@@ -321,27 +283,8 @@ impl Sorter {
         pool: BufferSet,
     ) -> Result<PreparedSort, Error> {
         let recording = self.record(len, key, order)?;
-        let needed = len * key.bytes();
-        if buffer.size() < needed {
-            return Err(Error::BufferTooSmall {
-                len,
-                key,
-                needed,
-                actual: buffer.size(),
-            });
-        }
-        if !buffer.usage().contains(wgpu::BufferUsages::STORAGE) {
-            return Err(Error::BufferUsage {
-                needed: wgpu::BufferUsages::STORAGE,
-                actual: buffer.usage(),
-            });
-        }
+        let keys = calls::bind(buffer, len, key)?;
         let buffers = make_buffers(&self.device, &recording, pool)?;
-        let keys = wgpu::BufferBinding {
-            buffer,
-            offset: 0,
-            size: wgpu::BufferSize::new(needed),
-        };
         let prepared = Prepared::new(
             &self.device,
             &self.pipelines,
@@ -460,11 +403,7 @@ impl Sorter {
         order: Order,
     ) -> Result<(), Error> {
         let sort = self.prepare_pooled(buffer, len, key, order)?;
-        for slice in 0..sort.submissions() {
-            submit(&self.device, &self.queue, |encoder| {
-                sort.prepared.encode(encoder, slice);
-            })?;
-        }
+        calls::submit_all(&self.device, &self.queue, &sort.prepared)?;
         // The queue runs submissions in order, so the next sort may use the same scratch memory.
         self.give_back(sort.buffers);
         Ok(())
@@ -625,24 +564,7 @@ impl Sorter {
         profile: Option<&mut Profile>,
     ) -> Result<(), Error> {
         let bytes = size_of_val(keys) as u64;
-        let pooled = self
-            .host_keys
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        // One too small is let go before a larger one is made.
-        let buffer = match pooled.filter(|buffer| buffer.size() >= bytes) {
-            Some(buffer) => buffer,
-            None => scoped(&self.device, bytes, || {
-                use wgpu::BufferUsages as Usage;
-                self.device.create_buffer(&wgpu::BufferDescriptor {
-                    label: Some("bcfsort.keys"),
-                    size: bytes,
-                    usage: Usage::STORAGE | Usage::COPY_DST | Usage::COPY_SRC,
-                    mapped_at_creation: false,
-                })
-            })?,
-        };
+        let buffer = calls::host_buffer(&self.device, "bcfsort.keys", bytes, &self.host_keys)?;
         let sort = self.prepare_pooled(&buffer, keys.len() as u64, T::KEY_TYPE, order)?;
         let begin = Instant::now();
         upload(
@@ -653,23 +575,17 @@ impl Sorter {
             waiting,
         )
         .await?;
-        let mut measured = None;
-        if profile.is_some() {
+        let profiled = profile.is_some();
+        if profiled {
             waiting.done(&self.device, &self.queue).await?;
-            let uploaded = begin.elapsed();
-            let ran = run_profiled(&self.device, &self.queue, &sort.prepared, waiting).await?;
-            measured = Some((uploaded, ran));
-        } else {
-            for slice in 0..sort.submissions() {
-                submit(&self.device, &self.queue, |encoder| {
-                    sort.prepared.encode(encoder, slice);
-                })?;
-            }
         }
+        let uploaded = begin.elapsed();
+        let measured =
+            calls::run(&self.device, &self.queue, &sort.prepared, waiting, profiled).await?;
         let begin = Instant::now();
         let sorted = bytemuck::cast_slice_mut(keys);
         download(&self.device, &self.queue, &buffer, sorted, waiting).await?;
-        if let (Some(profile), Some((uploaded, mut ran))) = (profile, measured) {
+        if let (Some(profile), Some(mut ran)) = (profile, measured) {
             ran.upload = uploaded;
             ran.download = begin.elapsed();
             profile.add(&ran);

@@ -36,7 +36,7 @@ fn needed(limits: &wgpu::Limits) -> [(&'static str, u64, u64); 6] {
             4,
             limits.max_storage_buffers_per_shader_stage.into(),
         ),
-        // The page merge of two-word keys: two planes of 32 x 33 + 2 words.
+        // The page merge of two-word keys: two planes of 32 x 33 + 2 words. Prefix sums take less.
         (
             "max_compute_workgroup_storage_size",
             8464,

@@ -1,6 +1,7 @@
 //! The executor on wgpu: adapters, pipelines, buffers, encoding, timestamps, faults.
 
 pub(crate) mod adapter;
+pub(crate) mod calls;
 pub(crate) mod executor;
 pub(crate) mod faults;
 pub(crate) mod pipelines;

@@ -72,8 +72,12 @@ fn compile(device: &wgpu::Device, kernel: Specialised) -> Result<Compiled, Error
         // separators, which `bucket_offsets` adds up from ranks, each of which a binary search
         // confined to its run. Ranks of one run ascend whatever it holds, since the splitters do
         // and each probe of the searches decides alike for a greater one; so no part is negative.
-        // `progress` has room for every pair. Loops run to a constant, a parameter, or a difference
-        // of such ends. Workgroup memory is indexed by lane and loop counter alone.
+        // `progress` has room for every pair. In prefix sums, indices into the caller's buffers are
+        // compared with the end of a tile, which is at most the length; a color is used as an index
+        // where it is below `colors`, which is at most 16, for which the lanes' sums have room in
+        // either layout, as the tiles' sums have for each tile of each color. Loops run to a constant, a parameter, or a difference
+        // of such ends. Workgroup memory is indexed by lane and loop counter, and by such a color,
+        // alone.
         let module = unsafe {
             device.create_shader_module_trusted(descriptor, wgpu::ShaderRuntimeChecks::unchecked())
         };

@@ -1,4 +1,4 @@
-//! The lock-step executor of recordings: a whole sort, every dispatch counted.
+//! The lock-step executor of recordings: a whole sort, or prefix sums, every dispatch counted.
 
 use super::{Buffers, Config, Report, Shader, ShaderError};
 use crate::Error;
@@ -72,13 +72,36 @@ impl<'a> Execution<'a> {
         execution
     }
 
-    /// Begins again with other keys: all other buffers are zeros. The kernels are kept.
+    /// Begins again with other keys: all other buffers of the recording's own are zeros. The kernels are
+    /// kept, and so is what [`set_buffer`](Self::set_buffer) put into a buffer of the caller's.
     pub fn restart(&mut self, keys: &[u32]) {
         for (&role, &bytes) in &self.recording.buffers {
             self.buffers
                 .insert(role, vec![0; bytes.div_ceil(4) as usize]);
         }
         self.buffers.insert(Buffer::Keys, keys.to_vec());
+    }
+
+    /// Puts words into a buffer: the colors of prefix sums, above all, which no recording makes.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use wgpu_bcfsort::lockstep::{Config, Execution, prefix_sums_library};
+    /// use wgpu_bcfsort::{KeyType, recording::Buffer};
+    ///
+    /// for recording in prefix_sums_library(KeyType::U32) {
+    ///     let ones = vec![1; recording.len as usize];
+    ///     let mut execution = Execution::new(&recording, &ones, Config::default());
+    ///     execution.set_buffer(Buffer::Colors, vec![0; recording.len as usize]);
+    ///     execution.run()?;
+    ///     let sums = execution.buffer(Buffer::Keys);
+    ///     assert!(sums.windows(2).all(|pair| pair[1] == pair[0] + 1));
+    /// }
+    /// # Ok::<(), wgpu_bcfsort::Error>(())
+    /// ```
+    pub fn set_buffer(&mut self, buffer: Buffer, words: Vec<u32>) {
+        self.buffers.insert(buffer, words);
     }
 
     /// The contents of a buffer; none where the recording has no such buffer.

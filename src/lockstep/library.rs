@@ -1,12 +1,13 @@
 //! Recordings that together use everything the library can dispatch.
 
 use crate::kernel::{Kernel, MATRIX, Specialised};
-use crate::phases::record_sort;
+use crate::phases::{record_prefix_sums, record_sort};
 use crate::plan::DeviceLimits;
 use crate::recording::Recording;
-use crate::{BaseCase, Engine, KeyType, Options, Order};
+use crate::{BaseCase, Engine, KeyType, Options, Order, PrefixSumsMethod, PrefixSumsOptions, Scan};
 
-/// Sorts whose recordings together use every kernel of the default sorts, each over two tiles or more:
+/// Sorts whose recordings together use every kernel of the default sorts
+/// (those of prefix sums are [another](prefix_sums_library)), each over two tiles or more:
 /// of several runs, the last one ragged; with deterministic and with pivot buckets; merged at once
 /// and in instalments; in grids of one row and of two. For some key types and orders, which between
 /// them have every piece of every kernel's text, all other kernels too: each base case, from one buffer
@@ -20,7 +21,8 @@ use crate::{BaseCase, Engine, KeyType, Options, Order};
 /// use wgpu_bcfsort::kernel::Kernel;
 /// use wgpu_bcfsort::{KeyType, Order, lockstep};
 ///
-/// let recordings = lockstep::library(KeyType::U32, Order::Ascending);
+/// let mut recordings = lockstep::library(KeyType::U32, Order::Ascending);
+/// recordings.extend(lockstep::prefix_sums_library(KeyType::U32));
 /// let used: BTreeSet<Kernel> = recordings
 ///     .iter()
 ///     .flat_map(|recording| recording.steps.iter().map(|step| step.kernel))
@@ -85,13 +87,53 @@ pub fn library(key: KeyType, order: Order) -> Vec<Recording> {
     recordings
 }
 
-/// Every kernel that the recordings of [`library`] dispatch, for every key type and order.
+/// Prefix sums whose recordings together use every kernel of theirs: over one tile, and over several of
+/// several pages, the last ones ragged; with one color, some, and as many as there may be; inclusive and
+/// exclusive; dispatched at once, cut, and in grids of two rows. None for types that have
+/// [no sums](Kernel::takes). Each is of up to some ten thousand values, [`Recording::len`], whose colors are
+/// to be given by [`set_buffer`](super::Execution::set_buffer).
+#[must_use]
+pub fn prefix_sums_library(key: KeyType) -> Vec<Recording> {
+    if !Kernel::TileOffsets.takes(key) {
+        return Vec::new();
+    }
+    let cut = DeviceLimits {
+        keys_per_dispatch: 2 * MATRIX,
+        ..LIMITS
+    };
+    let two_rows = DeviceLimits {
+        workgroups: 2,
+        ..LIMITS
+    };
+    let mut recordings = Vec::new();
+    for method in PrefixSumsMethod::ALL {
+        for (len, colors, tiles, scan, limits) in [
+            (700, 1, 1, Scan::Inclusive, LIMITS),
+            // Tiles of two pages; the last one has a page and a bit.
+            (2 * 2048 + 1100, 5, 3, Scan::Exclusive, cut),
+            // More tiles than lanes, so that those have two in the second phase.
+            (34 * MATRIX + 77, 16, 35, Scan::Inclusive, two_rows),
+        ] {
+            let options = PrefixSumsOptions::default()
+                .colors(colors)
+                .method(method)
+                .scan(scan)
+                .tiles(tiles);
+            recordings.push(record_prefix_sums(len, key, &options, &limits));
+        }
+    }
+    recordings
+}
+
+/// Every kernel that the recordings of [`library`] and [`prefix_sums_library`] dispatch, for every key
+/// type and order.
 #[must_use]
 pub fn kernels() -> Vec<Specialised> {
     let mut kernels = Vec::new();
     for key in KeyType::ALL {
         for order in [Order::Ascending, Order::Descending] {
-            for recording in library(key, order) {
+            let sums = prefix_sums_library(key);
+            for recording in library(key, order).iter().chain(&sums) {
                 let used = recording
                     .steps
                     .iter()

@@ -66,10 +66,12 @@ mod mask;
 mod memory;
 mod program;
 mod report;
+mod sums;
 
 pub use execution::{Execution, KernelReport};
-pub use library::{kernels, library};
+pub use library::{kernels, library, prefix_sums_library};
 pub use report::{AccessKind, Banks, Fault, Finding, Location, Report, Site, Space};
+pub use sums::{Coloring, prefix_sums_of};
 
 use std::collections::BTreeMap;
 

@@ -13,7 +13,10 @@ mod base_case;
 mod distribution;
 mod final_merge;
 mod merge;
+mod prefix_sums;
 mod splitters;
+
+pub use prefix_sums::record_prefix_sums;
 
 use crate::plan::{DeviceLimits, Plan};
 use crate::recording::{Buffer, Phase, Recording};
@@ -114,7 +117,12 @@ impl Job<'_> {
 
     /// Workgroups in x and y for `count` of them in a row; the last row may be longer than needed.
     fn grid(&self, count: u32) -> [u32; 2] {
-        let x = count.min(self.limits.workgroups).max(1);
-        [x, count.div_ceil(x)]
+        grid(count, self.limits)
     }
+}
+
+/// Workgroups in x and y for `count` of them in a row; the last row may be longer than needed.
+fn grid(count: u32, limits: &DeviceLimits) -> [u32; 2] {
+    let x = count.min(limits.workgroups).max(1);
+    [x, count.div_ceil(x)]
 }

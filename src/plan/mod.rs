@@ -1,5 +1,9 @@
 //! Arithmetic: which runs, rounds, buckets and bytes a sort of n keys takes. No GPU is needed.
 
+mod tiling;
+
+pub use tiling::{LONGEST_TILE, MOST_TILES, Tiling, default_tiles};
+
 use crate::kernel::{MATRIX, W};
 use crate::{KeyType, Options};
 

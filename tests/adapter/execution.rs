@@ -147,6 +147,11 @@ impl<'a> Execution<'a> {
         queue.submit([encoder.finish()]);
     }
 
+    /// Makes a buffer of the caller's.
+    pub(crate) fn set_buffer(&mut self, buffer: Buffer, words: &[u32]) {
+        self.buffers.insert(buffer, self.gpu.buffer(words));
+    }
+
     pub(crate) fn read(&self, buffer: Buffer) -> Vec<u32> {
         self.gpu.read(&self.buffers[&buffer])
     }

@@ -5,7 +5,7 @@ use crate::execution::Execution;
 use std::collections::BTreeSet;
 use wgpu_bcfsort::data::{Pattern, Spec, generate};
 use wgpu_bcfsort::kernel::Kernel;
-use wgpu_bcfsort::lockstep::{self, Config};
+use wgpu_bcfsort::lockstep::{self, Coloring, Config};
 use wgpu_bcfsort::recording::Buffer;
 use wgpu_bcfsort::{KeyType, Order};
 
@@ -16,12 +16,23 @@ fn every_kernel_leaves_the_same_bits_on_the_cpu_as_on_the_adapter() {
     for (i, key) in KeyType::ALL.into_iter().enumerate() {
         // The other order of each type is another constant in the same text.
         for order in [[Order::Ascending, Order::Descending][i % 2]] {
-            for recording in lockstep::library(key, order) {
+            let sums = lockstep::prefix_sums_library(key);
+            for recording in lockstep::library(key, order).into_iter().chain(sums) {
                 let words = u64::from(recording.len) * u64::from(key.words());
                 let keys: Vec<u32> =
                     generate(&Spec::new(Pattern::FewDistinct, words).distinct(2000)).unwrap();
-                let on_adapter = Execution::new(gpu, &recording, &keys);
+                // Small whole numbers, as integers and as floats, which are sums of one another.
+                let keys = match (recording.steps[0].parameter("colors"), key) {
+                    (Some(_), KeyType::F32) => keys.iter().map(|&k| (k as f32).to_bits()).collect(),
+                    _ => keys,
+                };
+                let mut on_adapter = Execution::new(gpu, &recording, &keys);
                 let mut on_cpu = lockstep::Execution::new(&recording, &keys, Config::default());
+                if let Some(colors) = recording.steps[0].parameter("colors") {
+                    let colors = Coloring::Beyond.make(recording.len, colors);
+                    on_adapter.set_buffer(Buffer::Colors, &colors);
+                    on_cpu.set_buffer(Buffer::Colors, colors);
+                }
                 for step in &recording.steps {
                     on_adapter.step(step);
                     on_cpu.step(step).unwrap();

@@ -13,5 +13,6 @@ mod faults;
 mod generator;
 mod lockstep;
 mod phases;
+mod prefix_sums;
 mod random_modules;
 mod sorts;

@@ -4,6 +4,7 @@
 mod counts;
 mod generator;
 mod oddities;
+mod prefix_sums;
 mod random_modules;
 mod shipped;
 mod small;

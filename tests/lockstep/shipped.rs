@@ -6,10 +6,11 @@ use std::sync::OnceLock;
 use wgpu_bcfsort::data::{Pattern, Spec, generate};
 use wgpu_bcfsort::kernel::{Kernel, Specialised};
 use wgpu_bcfsort::lockstep::{
-    AccessKind, Config, Execution, Fault, Report, Shader, Site, Space, library,
+    AccessKind, Coloring, Config, Execution, Fault, Report, Shader, Site, Space, library,
+    prefix_sums_library, prefix_sums_of,
 };
 use wgpu_bcfsort::recording::{Buffer, Recording};
-use wgpu_bcfsort::{BaseCase, KeyType, Order, SortKey, sort_on_cpu};
+use wgpu_bcfsort::{BaseCase, KeyType, Order, PrefixSumsMethod, SortKey, sort_on_cpu};
 
 const PATTERNS: [Pattern; 7] = [
     Pattern::Random,
@@ -23,7 +24,22 @@ const PATTERNS: [Pattern; 7] = [
 
 /// Kernels whose accesses of workgroup memory depend on the keys, with the greatest degree measured
 /// and the reason. All others are free of conflicts.
-const EXCEPTIONS: [(Kernel, u32, &str); 0] = [];
+const EXCEPTIONS: [(Kernel, u32, &str); 2] = [
+    (
+        Kernel::TileSums {
+            method: PrefixSumsMethod::Naive,
+        },
+        16,
+        "the scan's lanes, one a color, all stand in one bank",
+    ),
+    (
+        Kernel::PrefixSums {
+            method: PrefixSumsMethod::Naive,
+        },
+        16,
+        "the scan's lanes, one a color, all stand in one bank",
+    ),
+];
 
 /// How many keys to generate for a recording. The adversary is only made in some sizes.
 fn count(pattern: Pattern, len: u32) -> u64 {
@@ -49,6 +65,34 @@ fn run<T: SortKey>(recording: &Recording, pattern: Pattern) -> Vec<(Specialised,
     reports.into_iter().map(|r| (r.kernel, r.report)).collect()
 }
 
+/// Runs a recording of prefix sums on values of some colors, and checks the sums.
+fn add_up(recording: &Recording, coloring: Coloring) -> Vec<(Specialised, Report)> {
+    let spec = Spec::new(Pattern::Random, recording.len.into());
+    let values: Vec<u32> = match recording.key {
+        // Infinities and NaNs would hide what is added to them.
+        KeyType::F32 => bytemuck::cast_vec(generate::<f32>(&spec).unwrap()),
+        _ => generate(&spec).unwrap(),
+    };
+    let colors = coloring.make(
+        recording.len,
+        recording.steps[0].parameter("colors").unwrap(),
+    );
+    let mut execution = Execution::new(recording, &values, Config::default());
+    execution.set_buffer(Buffer::Colors, colors.clone());
+    let reports = execution.run().unwrap();
+    assert!(
+        execution.buffer(Buffer::Keys) == prefix_sums_of(recording, &values, &colors),
+        "{coloring:?}: wrong sums"
+    );
+    reports.into_iter().map(|r| (r.kernel, r.report)).collect()
+}
+
+/// A recording and what to run it on.
+enum Job {
+    Sort(Recording, Pattern),
+    AddUp(Recording, Coloring),
+}
+
 /// What every kernel did, in all runs together. They are made once for all tests.
 fn reports() -> &'static BTreeMap<String, (Kernel, Report)> {
     static REPORTS: OnceLock<BTreeMap<String, (Kernel, Report)>> = OnceLock::new();
@@ -58,8 +102,13 @@ fn reports() -> &'static BTreeMap<String, (Kernel, Report)> {
             for order in [Order::Ascending, Order::Descending] {
                 for recording in library(key, order) {
                     for pattern in PATTERNS {
-                        jobs.push((recording.clone(), pattern));
+                        jobs.push(Job::Sort(recording.clone(), pattern));
                     }
+                }
+            }
+            for recording in prefix_sums_library(key) {
+                for coloring in Coloring::ALL {
+                    jobs.push(Job::AddUp(recording.clone(), coloring));
                 }
             }
         }
@@ -69,7 +118,7 @@ fn reports() -> &'static BTreeMap<String, (Kernel, Report)> {
                 .map(|worker| {
                     let jobs = jobs.iter().skip(worker).step_by(threads);
                     scope.spawn(move || {
-                        jobs.flat_map(|(recording, pattern)| match recording.key {
+                        let sort = |recording: &Recording, pattern: &Pattern| match recording.key {
                             KeyType::U32 => run::<u32>(recording, *pattern),
                             KeyType::I32 => run::<i32>(recording, *pattern),
                             KeyType::F32 => run::<f32>(recording, *pattern),
@@ -77,6 +126,10 @@ fn reports() -> &'static BTreeMap<String, (Kernel, Report)> {
                             KeyType::I64 => run::<i64>(recording, *pattern),
                             KeyType::F64 => run::<f64>(recording, *pattern),
                             other => panic!("no type for {other}"),
+                        };
+                        jobs.flat_map(|job| match job {
+                            Job::Sort(recording, pattern) => sort(recording, pattern),
+                            Job::AddUp(recording, coloring) => add_up(recording, *coloring),
                         })
                         .collect::<Vec<_>>()
                     })
@@ -122,7 +175,9 @@ fn every_kernel_is_run_over_two_tiles_and_those_of_the_default_sorts_for_every_k
             }
             _ => true,
         };
-        assert!(runs >= if default { 12 } else { 4 }, "{}", kernel.name());
+        let types = KeyType::ALL.into_iter().filter(|&key| kernel.takes(key));
+        let most = 2 * types.count();
+        assert!(runs >= if default { most } else { 4 }, "{}", kernel.name());
     }
 }
 
@@ -139,10 +194,24 @@ fn no_kernel_has_a_bank_conflict() {
                 "{label}: {site:?}"
             );
             if allowed == 1 {
-                // So it is the same for all other keys.
-                assert!(site.oblivious, "{label}: {site:?}");
+                // So it is the same for all other keys. Which of its own sums a lane reaches for, the
+                // color decides; not which bank they are all in.
+                let by_color = !kernel.takes(KeyType::U64) && site.variable == "lane_sums";
+                assert!(site.oblivious || by_color, "{label}: {site:?}");
                 assert_eq!(site.banks.conflict_free, site.accesses, "{label}: {site:?}");
             }
+        }
+    }
+}
+
+/// Else they would compare with nothing.
+#[test]
+fn kernels_that_are_to_have_conflicts_have_them() {
+    for (label, (kernel, report)) in reports() {
+        let exception = EXCEPTIONS.iter().find(|e| e.0 == *kernel);
+        assert_eq!(exception.is_some(), kernel.has_bank_conflicts(), "{label}");
+        if let Some((_, degree, why)) = exception {
+            assert_eq!(report.banks().max_degree, *degree, "{label}: {why}");
         }
     }
 }
@@ -188,7 +257,7 @@ fn no_kernel_has_a_race_or_goes_out_of_bounds_or_reads_what_was_not_written() {
 
 /// A variable that holds keys, in pages or tiles.
 fn holds_keys(site: &Site) -> bool {
-    ["keys", "source", "destination"].contains(&site.variable.as_str())
+    ["keys", "source", "destination", "values", "colors"].contains(&site.variable.as_str())
 }
 
 #[test]
@@ -199,7 +268,9 @@ fn pages_are_loaded_and_stored_with_the_fewest_sectors() {
         if matches!(kernel, Kernel::SampleRuns | Kernel::RankSplitters) {
             continue;
         }
-        for site in report.in_space(Space::Storage).filter(|s| holds_keys(s)) {
+        let pages = report.in_space(Space::Storage).filter(|s| holds_keys(s));
+        // Values of no color are not written, wherever they stand.
+        for site in pages.filter(|s| (s.kind, &*s.variable) != (AccessKind::Store, "values")) {
             seen.insert((*kernel, site.kind));
             // Ragged ends: where a part is of few keys, they may lie across the border of two
             // sectors. Pages that began anywhere would touch five sectors for four.

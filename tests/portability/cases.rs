@@ -5,8 +5,10 @@ use crate::gate::Subject;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::LazyLock;
 use wgpu_bcfsort::kernel::{Access, Kernel, Specialised};
-use wgpu_bcfsort::lockstep::{Config, Execution, library};
-use wgpu_bcfsort::recording::{Buffer, Step};
+use wgpu_bcfsort::lockstep::{
+    Coloring, Config, Execution, library, prefix_sums_library, prefix_sums_of,
+};
+use wgpu_bcfsort::recording::{Buffer, Phase, Recording, Step};
 use wgpu_bcfsort::{KeyType, Order, SortKey, sort_on_cpu};
 
 /// The contents of a kernel's buffers by their binding, the parameters among them.
@@ -131,32 +133,67 @@ fn record_all() -> Result<HashMap<Specialised, Vec<Case>>, String> {
             let kinds = [Keys::Full, Keys::Few, Keys::Mixed].into_iter().cycle();
             for (number, (recording, kind)) in library(key, order).iter().zip(kinds).enumerate() {
                 let keys = make_keys(kind, recording.len, key);
-                let mut execution = Execution::new(recording, &keys, Config::default());
-                for step in &recording.steps {
-                    // One of each kind: a first and a later instalment are two.
-                    let later = step.parameter("done").is_some_and(|done| done > 0);
-                    let kernel = recording.specialised(step);
-                    let before = seen
-                        .insert((kernel, number, step.phase, later))
-                        .then(|| contents(kernel, step, &execution))
-                        .transpose()?;
-                    execution.step(step).map_err(|e| e.to_string())?;
-                    if let Some(before) = before {
-                        all.entry(kernel).or_default().push(Case {
-                            what: format!("{} round {} of {}", step.phase, step.round, keys.len()),
-                            workgroups: step.workgroups,
-                            before,
-                            expected: contents(kernel, step, &execution)?,
-                        });
-                    }
-                }
-                if execution.buffer(Buffer::Keys) != sorted(key, &keys, order) {
+                let execution = Execution::new(recording, &keys, Config::default());
+                let left = record(recording, number, execution, &mut seen, &mut all)?;
+                if left != sorted(key, &keys, order) {
                     return Err(format!("{} {key} keys are not sorted", recording.len));
                 }
             }
         }
+        let sums = prefix_sums_library(key);
+        for (number, (recording, coloring)) in
+            sums.iter().zip(COLORINGS.into_iter().cycle()).enumerate()
+        {
+            // Floats that are rounded, of both signs, and no NaNs, whose bits are each device's own.
+            let values: Vec<u32> = (make_keys(Keys::Full, recording.len, key).iter())
+                .map(|&word| match key {
+                    KeyType::F32 => (word.cast_signed() as f32 / 3e4).to_bits(),
+                    _ => word,
+                })
+                .collect();
+            let d = recording.steps[0].parameter("colors").unwrap_or(1);
+            let colors = coloring.make(recording.len, d);
+            let mut execution = Execution::new(recording, &values, Config::default());
+            execution.set_buffer(Buffer::Colors, colors.clone());
+            let left = record(recording, number, execution, &mut seen, &mut all)?;
+            if left != prefix_sums_of(recording, &values, &colors) {
+                return Err(format!("{} {key} values: wrong sums", recording.len));
+            }
+        }
     }
     Ok(all)
+}
+
+/// Colors for prefix sums, of which the second kind leaves some values without.
+const COLORINGS: [Coloring; 2] = [Coloring::Random, Coloring::Beyond];
+
+/// Runs a recording, and keeps a dispatch of each kind. What it leaves where the keys were.
+fn record(
+    recording: &Recording,
+    number: usize,
+    mut execution: Execution,
+    seen: &mut HashSet<(Specialised, usize, Phase, bool)>,
+    all: &mut HashMap<Specialised, Vec<Case>>,
+) -> Result<Vec<u32>, String> {
+    for step in &recording.steps {
+        // One of each kind: a first and a later instalment are two.
+        let later = step.parameter("done").is_some_and(|done| done > 0);
+        let kernel = recording.specialised(step);
+        let before = seen
+            .insert((kernel, number, step.phase, later))
+            .then(|| contents(kernel, step, &execution))
+            .transpose()?;
+        execution.step(step).map_err(|e| e.to_string())?;
+        if let Some(before) = before {
+            all.entry(kernel).or_default().push(Case {
+                what: format!("{} round {} of {}", step.phase, step.round, recording.len),
+                workgroups: step.workgroups,
+                before,
+                expected: contents(kernel, step, &execution)?,
+            });
+        }
+    }
+    Ok(execution.buffer(Buffer::Keys).to_vec())
 }
 
 /// What a kernel's buffers hold, between two steps.

@@ -105,24 +105,37 @@ impl Contender {
 /// The adapter that was asked for, or the best; `None`, with a warning, where the CPU is to do the
 /// work.
 pub(crate) fn adapter_or_cpu(gpu: &Gpu, quiet: bool) -> Result<Option<wgpu::Adapter>, Fault> {
+    chosen_or_cpu(gpu.adapter.as_deref(), quiet, "sorting")
+}
+
+/// The same, by what the command line says of the adapter; `work` is what the warning says is done.
+pub(crate) fn chosen_or_cpu(
+    wanted: Option<&str>,
+    quiet: bool,
+    work: &str,
+) -> Result<Option<wgpu::Adapter>, Fault> {
     let required = std::env::var_os(REQUIRE_ADAPTER).is_some_and(|value| value == "1");
-    if gpu.adapter.is_some() || required {
-        return adapter(gpu).map(Some);
+    if wanted.is_some() || required {
+        return chosen(wanted).map(Some);
     }
     let best = adapters().into_iter().next();
     if best.is_none() && !quiet {
-        notice::say(&format!("sorting on the CPU: {}", Error::NoAdapter));
+        notice::say(&format!("{work} on the CPU: {}", Error::NoAdapter));
     }
     Ok(best)
 }
 
 /// The adapter that was asked for, or the best.
 pub(crate) fn adapter(gpu: &Gpu) -> Result<wgpu::Adapter, Fault> {
+    chosen(gpu.adapter.as_deref())
+}
+
+fn chosen(wanted: Option<&str>) -> Result<wgpu::Adapter, Fault> {
     let mut all = adapters();
     if all.is_empty() {
         return Err(Error::NoAdapter.into());
     }
-    let Some(wanted) = &gpu.adapter else {
+    let Some(wanted) = wanted else {
         return Ok(all.swap_remove(0));
     };
     let name = wanted.to_lowercase();

@@ -70,7 +70,9 @@ impl Fault {
 impl From<Error> for Fault {
     fn from(error: Error) -> Self {
         match error {
-            Error::InvalidOption { .. } => Self::Usage(error.to_string()),
+            Error::InvalidOption { .. }
+            | Error::LengthsDiffer { .. }
+            | Error::ColorOutOfRange { .. } => Self::Usage(error.to_string()),
             error => Self::Device(error.to_string()),
         }
     }

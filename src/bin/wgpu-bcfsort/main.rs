@@ -13,6 +13,7 @@ mod input;
 mod man;
 mod notice;
 mod output;
+mod prefix_sums;
 mod sort;
 mod spill;
 mod timings;
@@ -42,6 +43,7 @@ Examples:
   wgpu-bcfsort check sorted.bin
   seq 1000000 | shuf | wgpu-bcfsort sort -t u64 -f text | head
   wgpu-bcfsort bench --sizes 2^20,2^24 --patterns random,zero-one
+  wgpu-bcfsort prefix-sums values.bin colors.bin -o sums.bin
   wgpu-bcfsort audit shader.wgsl --workgroups 4";
 
 /// Sorts numbers on the GPU without bank conflicts.
@@ -63,6 +65,7 @@ enum Command {
     Check(check::Args),
     Devices(devices::Args),
     Bench(bench::Args),
+    PrefixSums(prefix_sums::Args),
     Audit(audit::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -76,6 +79,7 @@ fn run(command: &Command) -> Result<(), Fault> {
         Command::Check(args) => check::run(args),
         Command::Devices(args) => devices::run(args),
         Command::Bench(args) => bench::run(args),
+        Command::PrefixSums(args) => prefix_sums::run(args),
         Command::Audit(args) => audit::run(args),
         Command::Completions(args) => completions::run(args),
         Command::Man(args) => man::run(args),

@@ -55,8 +55,13 @@ impl Timings {
         }
     }
 
-    /// The phases and their sum.
+    /// The phases of a sort and their sum.
     pub(crate) fn table(&self, keys: u64) -> String {
+        self.table_of("sort", keys)
+    }
+
+    /// The phases and their sum, which is that of `what`.
+    pub(crate) fn table_of(&self, what: &str, keys: u64) -> String {
         let mut table = String::new();
         let phases = self.profile.iter().flat_map(|profile| &profile.phases);
         if phases.clone().next().is_some() {
@@ -82,8 +87,7 @@ impl Timings {
         }
         let _ = writeln!(
             table,
-            "{:<43} {:>12}  {} ({})",
-            "sort",
+            "{what:<43} {:>12}  {} ({})",
             time(self.sort),
             rate(keys, self.sort),
             self.clock()

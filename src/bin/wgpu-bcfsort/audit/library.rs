@@ -11,8 +11,8 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 use wgpu_bcfsort::data::{Pattern, Spec, generate};
-use wgpu_bcfsort::lockstep::{self, Config, Execution};
-use wgpu_bcfsort::recording::Recording;
+use wgpu_bcfsort::lockstep::{self, Coloring, Config, Execution, prefix_sums_of};
+use wgpu_bcfsort::recording::{Buffer, Phase, Recording};
 use wgpu_bcfsort::{KeyType, Order, SortKey};
 
 /// The order decides which way merges go, few keys put equal ones everywhere, and the adversary
@@ -25,7 +25,7 @@ const PATTERNS: [Pattern; 5] = [
     Pattern::Adversary,
 ];
 
-/// Sorts that were run.
+/// Sorts that were run, prefix sums among them.
 pub(crate) struct Job {
     pub(crate) sorts: usize,
     /// Those whose result is not the CPU's.
@@ -36,7 +36,7 @@ impl Job {
     pub(crate) fn wrong_result(&self) -> Option<String> {
         let first = self.unsorted.first()?;
         Some(format!(
-            "{first}: unsorted: the CPU's sort gives another result ({} of {} sorts)",
+            "{first}: the CPU gives another result ({} of {} sorts and prefix sums)",
             self.unsorted.len(),
             self.sorts
         ))
@@ -56,6 +56,7 @@ pub(crate) fn run(args: &Args) -> Result<Audit, Fault> {
         for order in [Order::Ascending, Order::Descending] {
             recordings.extend(lockstep::library(key, order));
         }
+        recordings.extend(lockstep::prefix_sums_library(key));
     }
     let sorts = recordings.len() * PATTERNS.len();
     let started = Instant::now();
@@ -91,7 +92,11 @@ fn in_parallel(recordings: &[Recording], args: &Args) -> Result<Vec<Outcome>, Fa
             let Some(recording) = recordings.get(i) else {
                 break;
             };
-            let outcome = with_key_type!(recording.key, T => sort::<T>(recording, args));
+            let outcome = if adds_up(recording) {
+                add_up(recording, args)
+            } else {
+                with_key_type!(recording.key, T => sort::<T>(recording, args))
+            };
             // Nobody panics with these locks held.
             *outcomes[i].lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
@@ -112,6 +117,40 @@ fn in_parallel(recordings: &[Recording], args: &Args) -> Result<Vec<Outcome>, Fa
         .into_iter()
         .filter_map(|outcome| outcome.into_inner().unwrap_or_else(PoisonError::into_inner))
         .collect()
+}
+
+/// Whether it is of prefix sums: they begin with the sums of tiles.
+fn adds_up(recording: &Recording) -> bool {
+    (recording.steps.first()).is_some_and(|step| step.phase == Phase::TileSums)
+}
+
+/// Prefix sums, once with each kind of colors.
+fn add_up(recording: &Recording, args: &Args) -> Result<Outcome, Fault> {
+    let mut outcome = Outcome::default();
+    let numbers: Vec<u32> = keys(Pattern::Random, recording.len.into(), args.seed)?;
+    // Of numbers up to 10^6, floats and their sums are rounded, and no bits are those of a NaN.
+    let values: Vec<u32> = match recording.key {
+        KeyType::F32 => numbers
+            .iter()
+            .map(|&v| (v as f32 / 3.0).to_bits())
+            .collect(),
+        _ => numbers,
+    };
+    let d = recording.steps[0].parameter("colors").unwrap_or(1);
+    let mut execution = Execution::new(recording, &[], args.config());
+    for coloring in Coloring::ALL {
+        let colors = coloring.make(recording.len, d);
+        execution.restart(&values);
+        execution.set_buffer(Buffer::Colors, colors.clone());
+        outcome.kernels.add(&mut execution, |_| ())?;
+        if execution.buffer(Buffer::Keys) != prefix_sums_of(recording, &values, &colors) {
+            outcome.unsorted.push(format!(
+                "prefix sums of {} {} values, {d} colors, {coloring:?}",
+                recording.len, recording.key
+            ));
+        }
+    }
+    Ok(outcome)
 }
 
 fn sort<T: SortKey>(recording: &Recording, args: &Args) -> Result<Outcome, Fault> {

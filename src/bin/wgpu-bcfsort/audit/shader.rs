@@ -75,6 +75,7 @@ pub(crate) fn run(args: &Args, file: &Path) -> Result<Audit, Fault> {
             kernel: entry.clone(),
             file: name.clone(),
             source,
+            has_conflicts: false,
             report,
         }],
         job: Any::Shader(Job {

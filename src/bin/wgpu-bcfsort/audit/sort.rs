@@ -161,6 +161,7 @@ impl Kernels {
             kernel: kernel.kernel().name(),
             file: format!("{}.wgsl", kernel.label()),
             source: kernel.wgsl(),
+            has_conflicts: kernel.kernel().has_bank_conflicts(),
             report,
         };
         self.0.into_iter().map(subject).collect()

@@ -28,7 +28,7 @@ pub(crate) fn report(audit: &Audit, args: &Args, notes: &[Vec<Note>]) -> String 
         Job::All(job) => {
             let _ = writeln!(
                 text,
-                "{} sorts: {} sorted, the same bytes as the CPU's sort",
+                "{} sorts and prefix sums: {} as the CPU's, byte for byte",
                 job.sorts,
                 job.sorts - job.unsorted.len()
             );

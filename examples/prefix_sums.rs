@@ -1,0 +1,43 @@
+//! What bank conflicts cost, on this machine: the time of the third phase of colored prefix sums by the
+//! number of colors, with the naive and with the conflict-free method. (The figure in
+//! the introduction of Sitchinava and Weichert, "Bank Conflict Free Comparison-based Sorting On GPUs".)
+//!
+//! ```text
+//! cargo run --release --example prefix_sums
+//! ```
+
+use std::time::Duration;
+use wgpu_bcfsort::{Error, PrefixSums, PrefixSumsMethod, PrefixSumsOptions};
+
+const LEN: u32 = 1 << 22;
+
+fn main() -> Result<(), Error> {
+    let sums = PrefixSums::open()?;
+    println!(
+        "{LEN} values on {}: ms of the phase 'prefix sums', the best of 5",
+        sums.device().adapter_info().name
+    );
+    println!("{:>6} {:>10} {:>13}", "colors", "naive", "conflict-free");
+    for d in [1, 2, 4, 8, 12, 16] {
+        let colors: Vec<u32> = (0..LEN)
+            .map(|i| (i.wrapping_mul(0x9e37_79b9) >> 16) % d)
+            .collect();
+        let time = |method| {
+            let options = PrefixSumsOptions::default().colors(d).method(method);
+            let mut best = Duration::MAX;
+            for _ in 0..5 {
+                let mut values = vec![1_u32; LEN as usize];
+                let profile = sums.run_profiled(&mut values, &colors, &options)?;
+                let phase = profile.phases.iter().find(|p| p.phase == "prefix sums");
+                best = best.min(phase.map_or(profile.total, |phase| phase.time));
+            }
+            Ok::<f64, Error>(best.as_secs_f64() * 1e3)
+        };
+        let (naive, free) = (
+            time(PrefixSumsMethod::Naive)?,
+            time(PrefixSumsMethod::ConflictFree)?,
+        );
+        println!("{d:>6} {naive:>10.3} {free:>13.3}");
+    }
+    Ok(())
+}

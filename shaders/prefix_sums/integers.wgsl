@@ -1,0 +1,13 @@
+// Values to be added up: u32. Sums of i32 are the same words, since both wrap round.
+
+alias Value = u32;
+
+const ZERO: Value = 0u;
+
+fn to_word(value: Value) -> u32 {
+    return value;
+}
+
+fn from_word(word: u32) -> Value {
+    return word;
+}

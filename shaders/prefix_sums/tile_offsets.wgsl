@@ -1,0 +1,71 @@
+// Colored prefix sums, phase 2: from the tiles' sums to their offsets (paper, Appendix A).
+//
+// One workgroup of 256 lanes, 8 warps, for the d x P matrix of sums: its rows become their exclusive
+// prefix sums. Each warp takes a row at a time. Lane t adds up `rounds` consecutive tiles, from
+// t * rounds on; a lane a color goes through the sums of lanes 0, 1, 2, ...; and each lane goes through
+// its tiles again, from what the lanes before it add up to.
+//
+// No bank conflict: the lanes of a warp store and load a padded line, side by side; those of the scan
+// walk a line each, in banks color + i.
+
+struct Params {
+    // The paper's d and P.
+    colors: u32,
+    tiles: u32,
+    // Tiles of a lane: P / 32, rounded up.
+    rounds: u32,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read_write> tile_sums: array<Value>;
+
+const LANES: u32 = 256u;
+
+// A line a color, a sum a lane.
+var<workgroup> lane_sums: array<Value, SUM_CELLS>;
+
+@compute @workgroup_size(LANES)
+fn main(@builtin(local_invocation_index) lane: u32) {
+    let t = lane % W;
+    // As many rounds in every lane: behind a loop that lanes leave one by one, Direct3D's older
+    // compiler, FXC, takes every barrier for divergent.
+    for (var first = 0u; first < params.colors; first += LANES / W) {
+        let color = first + lane / W;
+        var sum = ZERO;
+        for (var j = 0u; j < params.rounds; j++) {
+            if color < params.colors && t * params.rounds + j < params.tiles {
+                sum += tile_sums[(color * params.rounds + j) * W + t];
+            }
+        }
+        if color < params.colors {
+            lane_sums[padded(color, t)] = sum;
+        }
+    }
+    workgroupBarrier();
+
+    if lane < params.colors {
+        var offset = ZERO;
+        for (var i = 0u; i < W; i++) {
+            let sum = lane_sums[padded(lane, i)];
+            lane_sums[padded(lane, i)] = offset;
+            offset += sum;
+        }
+    }
+    workgroupBarrier();
+
+    for (var first = 0u; first < params.colors; first += LANES / W) {
+        let color = first + lane / W;
+        var offset = ZERO;
+        if color < params.colors {
+            offset = lane_sums[padded(color, t)];
+        }
+        for (var j = 0u; j < params.rounds; j++) {
+            if color < params.colors && t * params.rounds + j < params.tiles {
+                let index = (color * params.rounds + j) * W + t;
+                let sum = tile_sums[index];
+                tile_sums[index] = offset;
+                offset += sum;
+            }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+// Colored prefix sums, phase 1: the sums of each tile, one a color (paper, introduction and Appendix A).
+//
+// One workgroup of 32 lanes a tile of `tile` consecutive elements, a whole number of pages of 1024; the
+// last tile may end early. Lane t adds up elements t, t + 32, t + 64, ... of its tile, each to its own
+// sum of that element's color, in this order; then a lane a color adds up the sums of lanes 0, 1, 2, ...
+//
+//   values[i], colors[i] for i in the tile -> tile_sums[tile_cell(color, tile)]
+//
+// Bank conflicts: in the sums of the lanes alone, naive.wgsl or conflict_free.wgsl.
+
+struct Params {
+    // Elements, and elements of a tile.
+    len: u32,
+    tile: u32,
+    // The first tile of this dispatch, and one past the last.
+    first: u32,
+    end: u32,
+    // The paper's d. Elements whose color is not below it have no color.
+    colors: u32,
+    // Columns of 32 cells of a row of `tile_sums`.
+    rounds: u32,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> values: array<Value>;
+@group(0) @binding(2) var<storage, read> colors: array<u32>;
+@group(0) @binding(3) var<storage, read_write> tile_sums: array<Value>;
+
+@compute @workgroup_size(32)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) t: u32,
+) {
+    let number = params.first + workgroup_number(group, groups);
+    if number >= params.end {
+        return;
+    }
+    let start = number * params.tile;
+    let end = start + min(params.tile, params.len - start);
+    for (var color = 0u; color < params.colors; color++) {
+        store_sum(t, color, ZERO);
+    }
+
+    var r: array<Value, 32>;
+    var c: array<u32, 32>;
+    for (var page = start; page < end; page += W * W) {
+        // All are read before any is added: one after the other would wait for memory each time.
+        for (var j = 0u; j < W; j++) {
+            c[j] = NONE;
+            if page + cell(t, j) < end {
+                r[j] = values[page + cell(t, j)];
+                c[j] = colors[page + cell(t, j)];
+            }
+        }
+        for (var j = 0u; j < W; j++) {
+            if c[j] < params.colors {
+                store_sum(t, c[j], load_sum(t, c[j]) + r[j]);
+            }
+        }
+    }
+
+    turn(t);
+    workgroupBarrier();
+    if t < params.colors {
+        var sum = ZERO;
+        for (var lane = 0u; lane < W; lane++) {
+            sum += load_turned(lane, t);
+        }
+        tile_sums[tile_cell(t, number, params.rounds)] = sum;
+    }
+}

@@ -1,0 +1,260 @@
+//! `prefix-sums`: adds up the values of a file, by the colors of another.
+
+use crate::args::{Keys, one_of};
+use crate::engine::{chosen_or_cpu, describe};
+use crate::fault::Fault;
+use crate::input::Input;
+use crate::notice::Progress;
+use crate::output::Output;
+use crate::timings::{Timings, rate, time};
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+use wgpu_bcfsort::data::{Format, KeyReader, KeyWriter};
+use wgpu_bcfsort::kernel::MOST_COLORS;
+use wgpu_bcfsort::{
+    KeyType, PrefixSums, PrefixSumsMethod, PrefixSumsOptions, Scan, SortKey, Summand,
+    prefix_sums_on_cpu,
+};
+
+const AFTER_HELP: &str = "\
+Each value of VALUES has the color that stands in the same place of COLORS: a number from 0 to 15. \
+The output has, in the place of each value, the sum of all values of its color up to there. So d \
+colors make d prefix sums, independent of each other; COLORS of zeros make the usual one.
+
+Integers wrap round. Sums of f32 are rounded in an order that depends on nothing but the number of \
+values, and not from left to right; --verify adds in the same order on the CPU, and compares each bit.
+
+'naive' is there to be compared with: where it adds up the sums of the lanes, a lane for each color, \
+these lanes meet in one bank of workgroup memory. 'conflict-free' turns the matrix of the sums first, \
+so that none do. --timings shows what that makes of the phase 'prefix sums'.
+
+Both files are of one format, as the output is. They are read as a whole, and must fit the device.
+
+Exit codes: 0 done, 2 bad usage, input or output, 3 device trouble or failed --verify, \
+130 interrupted
+
+Examples:
+  wgpu-bcfsort prefix-sums values.bin colors.bin -o sums.bin
+  wgpu-bcfsort prefix-sums -t f32 -f text amounts.txt accounts.txt --exclusive
+  seq 5 | wgpu-bcfsort prefix-sums -f text - <(printf '0\\n1\\n0\\n1\\n0\\n')     prints 1 2 4 6 9
+  wgpu-bcfsort prefix-sums values.bin colors.bin -o s.bin --method naive --timings";
+
+/// Add up values, by color: prefix sums
+#[derive(clap::Args)]
+#[command(after_help = AFTER_HELP)]
+#[allow(clippy::struct_excessive_bools)] // Each is a flag of the command line.
+pub(crate) struct Args {
+    /// File of values, - for stdin
+    values: PathBuf,
+    /// File of as many colors, as u32 words or one a line, - for stdin
+    colors: PathBuf,
+    /// File to write, - for stdout
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    output: PathBuf,
+    /// Number of colors, 1 to 16 (default: the greatest color and one)
+    #[arg(short = 'd', long = "colors", value_name = "N", id = "count", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_COLORS)))]
+    count: Option<u32>,
+    /// Leave each value out of its own sum
+    #[arg(long)]
+    exclusive: bool,
+    /// How workgroup memory is laid out; the result is the same
+    #[arg(long, default_value = PrefixSumsMethod::default().name(), value_parser = one_of::<PrefixSumsMethod>(PrefixSumsMethod::ALL.map(PrefixSumsMethod::name)))]
+    method: PrefixSumsMethod,
+    #[command(flatten)]
+    keys: Keys,
+    /// Adapter to add up on: its index or a part of its name, as 'devices' lists them
+    #[arg(long, value_name = "INDEX|NAME")]
+    adapter: Option<String>,
+    /// Compare the output with the CPU's; if it differs, exit with 3 and write no file
+    #[arg(long)]
+    verify: bool,
+    /// Print the method, the adapter and the time of each phase to stderr
+    #[arg(long)]
+    timings: bool,
+    /// Print neither warnings nor progress
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+    match args.keys.key {
+        KeyType::U32 => add_up::<u32>(args),
+        KeyType::I32 => add_up::<i32>(args),
+        KeyType::F32 => add_up::<f32>(args),
+        other => Err(Fault::Usage(format!(
+            "no prefix sums of {other}: -t is u32, i32 or f32"
+        ))),
+    }
+}
+
+fn add_up<T: Summand>(args: &Args) -> Result<(), Fault> {
+    let started = Instant::now();
+    let stdin = Path::new("-");
+    if args.values == stdin && args.colors == stdin {
+        return Err(Fault::Usage(
+            "values and colors cannot both come from stdin: give one of them as a file".to_owned(),
+        ));
+    }
+    // The cheap ways to fail first: nobody waits for a device to learn of a typing error.
+    let (values, colors) = (Input::open(&args.values)?, Input::open(&args.colors)?);
+    let output = Output::create(&args.output)?;
+    let mut progress = Progress::new(args.quiet);
+    progress.show(|| "reading".to_owned());
+    let names = [values.name.clone(), colors.name.clone()];
+    let mut values: Vec<T> = read(values, args.keys.format)?;
+    let colors: Vec<u32> = read(colors, args.keys.format)?;
+    let options = options(args, values.len(), &colors, &names)?;
+
+    let device = match chosen_or_cpu(args.adapter.as_deref(), args.quiet, "adding up")? {
+        Some(adapter) => Some(PrefixSums::on_adapter(&adapter)?),
+        None => None,
+    };
+    let expected = if args.verify {
+        let mut expected = values.clone();
+        prefix_sums_on_cpu(&mut expected, &colors, &options)?;
+        Some(expected)
+    } else {
+        None
+    };
+    progress.show(|| format!("adding up {} values", values.len()));
+    let begun = Instant::now();
+    let timings = match &device {
+        Some(sums) if args.timings => {
+            let profile = sums.run_profiled(&mut values, &colors, &options)?;
+            Timings::of_gpu(profile, begun.elapsed())
+        }
+        Some(sums) => {
+            sums.run(&mut values, &colors, &options)?;
+            Timings::default()
+        }
+        None => {
+            prefix_sums_on_cpu(&mut values, &colors, &options)?;
+            Timings::of_cpu(begun.elapsed())
+        }
+    };
+    if let Some(expected) = expected {
+        verify(&values, &expected)?;
+    }
+
+    progress.show(|| "writing".to_owned());
+    let name = output.name.clone();
+    let failed = |error| Fault::data(&name, &error);
+    let mut writer = KeyWriter::<T, _>::new(output, args.keys.format);
+    writer.write(&values).map_err(failed)?;
+    writer.finish().map_err(failed)?.commit()?;
+    drop(progress);
+    if args.timings {
+        let count = values.len() as u64;
+        let adapter = device.map_or_else(
+            || "none".to_owned(),
+            |sums| describe(&sums.device().adapter_info()),
+        );
+        let mut report = String::new();
+        let _ = write!(
+            report,
+            "method   {}\nadapter  {adapter}\nvalues   {count} {}, {} colors, {}\n{}",
+            options.method,
+            T::KEY_TYPE,
+            options.colors,
+            options.scan,
+            timings.table_of("prefix sums", count),
+        );
+        let total = started.elapsed();
+        let _ = writeln!(
+            report,
+            "{:<43} {:>12}  {}",
+            "total, with reading and writing",
+            time(total),
+            rate(count, total)
+        );
+        let _ = io::stderr().write_all(report.as_bytes());
+    }
+    Ok(())
+}
+
+fn read<T: SortKey>(input: Input, format: Format) -> Result<Vec<T>, Fault> {
+    KeyReader::<T, _>::new(input.stream, format)
+        .read_chunk(usize::MAX)
+        .map_err(|error| Fault::data(&input.name, &error))
+}
+
+/// What is asked for, if values and colors are such that it can be done.
+fn options(
+    args: &Args,
+    values: usize,
+    colors: &[u32],
+    [values_name, colors_name]: &[String; 2],
+) -> Result<PrefixSumsOptions, Fault> {
+    if values != colors.len() {
+        return Err(Fault::Usage(format!(
+            "{values_name} has {values} values and {colors_name} {} colors: each value needs a color",
+            colors.len()
+        )));
+    }
+    let count = args.count.unwrap_or(MOST_COLORS);
+    if let Some(index) = colors.iter().position(|&color| color >= count) {
+        let place = match args.keys.format {
+            Format::Text => format!("line {}", index + 1),
+            _ => format!("index {index}"),
+        };
+        let why = match args.count {
+            Some(count) => format!("with -d {count} the greatest is {}", count - 1),
+            None => format!(
+                "there are at most {MOST_COLORS} colors, 0 to {}",
+                MOST_COLORS - 1
+            ),
+        };
+        return Err(Fault::Usage(format!(
+            "{colors_name}: {place}: color {}: {why}",
+            colors[index]
+        )));
+    }
+    let greatest = colors.iter().max().copied().unwrap_or(0);
+    let scan = if args.exclusive {
+        Scan::Exclusive
+    } else {
+        Scan::Inclusive
+    };
+    Ok(PrefixSumsOptions::default()
+        .colors(args.count.unwrap_or(greatest + 1))
+        .method(args.method)
+        .scan(scan))
+}
+
+/// Compares sums bit for bit; of a `NaN` the bits are the device's own.
+fn verify<T: Summand>(sums: &[T], expected: &[T]) -> Result<(), Fault> {
+    let is_nan = |sum: T| {
+        let bits = sum.to_bits64();
+        T::KEY_TYPE == KeyType::F32 && f32::from_bits64(bits).is_nan()
+    };
+    let differ = |(&sum, &expected): (&T, &T)| {
+        sum.to_bits64() != expected.to_bits64() && !(is_nan(sum) && is_nan(expected))
+    };
+    match sums.iter().zip(expected).position(differ) {
+        Some(index) => Err(Fault::Device(format!(
+            "--verify: the result is wrong at index {index}: {:?}, not {:?}. Please report this with \
+             the device's name",
+            sums[index], expected[index]
+        ))),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_other_bit_but_a_nans_is_told() {
+        assert!(verify(&[1_u32, 2], &[1, 2]).is_ok());
+        assert!(verify(&[1_i32, 2], &[1, -2]).is_err());
+        assert!(verify(&[0.0_f32], &[-0.0]).is_err());
+        let other = f32::from_bits(0xffc0_0001);
+        assert!(verify(&[f32::NAN, f32::INFINITY], &[other, f32::INFINITY]).is_ok());
+        assert!(verify(&[f32::NAN], &[1.0]).is_err());
+        // The same bits as a NaN.
+        assert!(verify(&[0x7fc0_0000_u32], &[0x7fc0_0001]).is_err());
+    }
+}

@@ -1,0 +1,91 @@
+//! Colored prefix sums on one screen (paper, introduction and Appendix A).
+//!
+//! ```text
+//! tile sums       P workgroups    d sums of each tile
+//! tile offsets    1 workgroup     prefix sums of the d x P matrix of these
+//! prefix sums     P workgroups    those of each tile, from its offsets on, in place
+//! ```
+
+use super::grid;
+use crate::kernel::Kernel;
+use crate::plan::{DeviceLimits, Tiling};
+use crate::recording::{Buffer, Phase, Recording, Step};
+use crate::{KeyType, Order, PrefixSumsOptions, Scan};
+
+/// Records the prefix sums of `len` values in [`Buffer::Keys`], with their colors in
+/// [`Buffer::Colors`].
+///
+/// `len` must be at most [`DeviceLimits::max_len`], and `key` a type whose values
+/// [can be added](Kernel::takes).
+#[must_use]
+pub fn record_prefix_sums(
+    len: u32,
+    key: KeyType,
+    options: &PrefixSumsOptions,
+    limits: &DeviceLimits,
+) -> Recording {
+    let mut recording = Recording::new(len, key, Order::Ascending);
+    if len == 0 {
+        return recording;
+    }
+    let (method, colors) = (options.method, options.colors);
+    let tiling = Tiling::new(len, options.tiles);
+    let rounds = tiling.rounds();
+    let sums = recording.reserve(Buffer::Sums, tiling.sum_words(colors) * 4);
+    let exclusive = u32::from(options.scan == Scan::Exclusive);
+
+    let all_tiles = |recording: &mut Recording, phase, kernel, last: &[(&'static str, u32)]| {
+        let per_dispatch = (limits.keys_per_dispatch / tiling.tile).max(1);
+        for first in (0..tiling.tiles).step_by(per_dispatch as usize) {
+            let end = tiling.tiles.min(first + per_dispatch);
+            let mut parameters = vec![
+                ("len", len),
+                ("tile", tiling.tile),
+                ("first", first),
+                ("end", end),
+                ("colors", colors),
+                ("rounds", rounds),
+            ];
+            parameters.extend(last);
+            recording.steps.push(Step {
+                phase,
+                round: 0,
+                kernel,
+                workgroups: grid(end - first, limits),
+                bindings: vec![
+                    ("values", Buffer::Keys),
+                    ("colors", Buffer::Colors),
+                    ("tile_sums", sums),
+                ],
+                parameters,
+                keys: u64::from(end - first) * u64::from(tiling.tile),
+            });
+        }
+    };
+    all_tiles(
+        &mut recording,
+        Phase::TileSums,
+        Kernel::TileSums { method },
+        &[],
+    );
+    recording.steps.push(Step {
+        phase: Phase::TileOffsets,
+        round: 0,
+        kernel: Kernel::TileOffsets,
+        workgroups: [1, 1],
+        bindings: vec![("tile_sums", sums)],
+        parameters: vec![
+            ("colors", colors),
+            ("tiles", tiling.tiles),
+            ("rounds", rounds),
+        ],
+        keys: tiling.sum_words(colors),
+    });
+    all_tiles(
+        &mut recording,
+        Phase::PrefixSums,
+        Kernel::PrefixSums { method },
+        &[("exclusive", exclusive)],
+    );
+    recording
+}

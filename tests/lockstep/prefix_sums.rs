@@ -1,0 +1,85 @@
+//! What prefix sums cost in bank conflicts, by the number of colors: the paper's introduction, counted.
+
+use wgpu_bcfsort::kernel::{MATRIX, MOST_COLORS};
+use wgpu_bcfsort::lockstep::{Coloring, Config, Execution, Report, prefix_sums_of};
+use wgpu_bcfsort::phases::record_prefix_sums;
+use wgpu_bcfsort::plan::DeviceLimits;
+use wgpu_bcfsort::recording::{Buffer, Phase};
+use wgpu_bcfsort::{KeyType, PrefixSumsMethod, PrefixSumsOptions};
+
+const LIMITS: DeviceLimits = DeviceLimits {
+    buffer_bytes: 1 << 27,
+    workgroups: 65_535,
+    keys_per_dispatch: u32::MAX,
+};
+
+/// What a phase did with a page in one tile.
+fn report(method: PrefixSumsMethod, colors: u32, coloring: Coloring, phase: Phase) -> Report {
+    let options = PrefixSumsOptions::default().colors(colors).method(method);
+    let recording = record_prefix_sums(MATRIX, KeyType::U32, &options, &LIMITS);
+    let values: Vec<u32> = (0..MATRIX).map(|i| i * i).collect();
+    let of = coloring.make(MATRIX, colors);
+    let mut execution = Execution::new(&recording, &values, Config::default());
+    execution.set_buffer(Buffer::Colors, of.clone());
+    let reports = execution.run().unwrap();
+    assert!(execution.buffer(Buffer::Keys) == prefix_sums_of(&recording, &values, &of));
+    let found = reports.into_iter().find(|report| report.phase == phase);
+    found.unwrap().report
+}
+
+/// Cycles that a page takes in the third phase for nothing but conflicts.
+fn conflicts(method: PrefixSumsMethod, colors: u32, coloring: Coloring) -> u64 {
+    let banks = report(method, colors, coloring, Phase::PrefixSums).banks();
+    banks.cycles - banks.min_cycles
+}
+
+#[test]
+fn the_conflict_free_method_has_no_conflict_whatever_the_colors() {
+    for colors in 1..=MOST_COLORS {
+        for coloring in Coloring::ALL {
+            for phase in [Phase::TileSums, Phase::TileOffsets, Phase::PrefixSums] {
+                let banks = report(PrefixSumsMethod::ConflictFree, colors, coloring, phase).banks();
+                assert_eq!(banks.max_degree, 1, "{colors} {coloring:?} {phase}");
+                assert_eq!(banks.cycles, banks.min_cycles);
+            }
+        }
+    }
+}
+
+/// The scan goes through the sums of 32 lanes, a load and a store each, and its d lanes stand in one bank.
+#[test]
+fn the_naive_method_takes_64_cycles_more_for_each_color_more_whatever_the_colors() {
+    for colors in 1..=MOST_COLORS {
+        for coloring in Coloring::ALL {
+            let method = PrefixSumsMethod::Naive;
+            assert_eq!(
+                conflicts(method, colors, coloring),
+                u64::from(64 * (colors - 1)),
+                "{colors} {coloring:?}"
+            );
+            let degree = |phase| report(method, colors, coloring, phase).banks().max_degree;
+            assert_eq!(degree(Phase::TileSums), colors);
+            assert_eq!(degree(Phase::TileOffsets), 1);
+            assert_eq!(degree(Phase::PrefixSums), colors);
+        }
+    }
+}
+
+/// The paper expects a run time that the number of colors does not change: nor does it the accesses, but
+/// for turning the sums and back.
+#[test]
+fn colors_add_nothing_but_the_turning_of_their_sums() {
+    let accesses = |d| {
+        let report = report(
+            PrefixSumsMethod::ConflictFree,
+            d,
+            Coloring::Random,
+            Phase::PrefixSums,
+        );
+        report.banks().min_cycles
+    };
+    for d in 2..=MOST_COLORS {
+        // A sum is set to zero, moved there and moved back: five accesses by all lanes at once.
+        assert_eq!(accesses(d) - accesses(1), u64::from(5 * (d - 1)));
+    }
+}
