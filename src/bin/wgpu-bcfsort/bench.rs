@@ -4,20 +4,14 @@ use crate::args::{Choice, Gpu, count, key_type, with_key_type};
 use crate::engine::{Contender, adapter, adapter_or_cpu};
 use crate::fault::Fault;
 use crate::generate::pattern;
+use crate::measure::{Pace, Resident, median, too_large};
 use crate::notice::Progress;
 use crate::output::print;
 use crate::timings::{Timings, keys_per_second, rate, time};
 use serde::Serialize;
 use std::time::{Duration, Instant};
 use wgpu_bcfsort::data::{Pattern, Spec, generate};
-use wgpu_bcfsort::{Engine, KeyType, Options, Order, PreparedSort, Profile, SortKey, Sorter, wgpu};
-
-/// An idle GPU lowers its clock within milliseconds; this much work brings it up again.
-const WARM_UP: Duration = Duration::from_millis(400);
-
-/// So much work is done right before each timed sort, since small sorts alone leave gaps in which
-/// the clock falls.
-const BUSY: Duration = Duration::from_millis(5);
+use wgpu_bcfsort::{Engine, KeyType, Options, Order, Profile, SortKey, Sorter};
 
 const AFTER_HELP: &str = "\
 In each series (size, type and pattern) every contender's result is first compared with that of \
@@ -249,7 +243,8 @@ impl Series<'_> {
         if let Some(sorter) = gpu.first().and_then(|contender| contender.sorter()) {
             // Keys that do not fit in one buffer are timed by the whole call alone.
             let resident = if spec.count <= sorter.max_len(T::KEY_TYPE) {
-                Some(Resident::upload(sorter, &input)?)
+                let uploaded = Resident::upload(sorter, &input);
+                Some(uploaded.map_err(|error| too_large(error, "--sizes"))?)
             } else {
                 None
             };
@@ -257,22 +252,10 @@ impl Series<'_> {
             if let Some(resident) = &resident {
                 self.progress.show(|| format!("{what}: warming up"));
                 let sorters: Vec<&Sorter> = gpu.iter().filter_map(|c| c.sorter()).collect();
-                let work = resident.prepare()?;
-                let once = resident.sort(sorter)?.total;
-                let times = |time: Duration| (time.as_nanos() / once.as_nanos().max(1)) as u32;
-                let started = Instant::now();
-                while started.elapsed() < WARM_UP {
-                    resident.keep_busy(&work, times(4 * BUSY).clamp(1, 256))?;
-                    resident.sort(sorter)?;
-                }
-                for round in 0..self.repeats {
-                    for (sorter, profiles) in sorters.iter().zip(&mut profiles) {
-                        resident.keep_busy(&work, times(BUSY).min(256))?;
-                        profiles.push(resident.sort(sorter)?);
-                    }
+                profiles = resident.take_turns(&sorters, self.repeats, Pace::GPU, |round| {
                     self.progress
-                        .show(|| format!("{what}: run {} of {}", round + 1, self.repeats));
-                }
+                        .show(|| format!("{what}: run {round} of {}", self.repeats));
+                })?;
             }
             for round in 0..self.repeats {
                 for ((contender, profiles), timings) in
@@ -307,103 +290,6 @@ impl Series<'_> {
             .zip(&timings)
             .map(|(contender, timings)| row::<T>(spec, contender, timings, cpu_median))
             .collect())
-    }
-}
-
-/// A data set in a buffer, to be sorted again and again with nothing for the host to do in between:
-/// an idle GPU lowers its clock.
-struct Resident<'a> {
-    sorter: &'a Sorter,
-    input: wgpu::Buffer,
-    keys: wgpu::Buffer,
-    count: u64,
-    key: KeyType,
-}
-
-impl<'a> Resident<'a> {
-    fn upload<T: SortKey>(sorter: &'a Sorter, keys: &[T]) -> Result<Self, Fault> {
-        const PIECE: usize = 32 << 20;
-        let (device, queue) = (sorter.device(), sorter.queue());
-        let bytes: &[u8] = bytemuck::cast_slice(keys);
-        let buffer = |label, usage| {
-            device.create_buffer(&wgpu::BufferDescriptor {
-                label: Some(label),
-                // A buffer must have a size, also one of no keys.
-                size: (bytes.len() as u64).max(8),
-                usage,
-                mapped_at_creation: false,
-            })
-        };
-        let scope = device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
-        let input = buffer(
-            "bench.input",
-            wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC,
-        );
-        let keys_buffer = buffer(
-            "bench.keys",
-            wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST,
-        );
-        if pollster::block_on(scope.pop()).is_some() {
-            return Err(Fault::Device(format!(
-                "the device has no memory for twice {} bytes: take smaller --sizes",
-                bytes.len()
-            )));
-        }
-        for (i, piece) in bytes.chunks(PIECE).enumerate() {
-            queue.write_buffer(&input, (i * PIECE) as u64, piece);
-            queue.submit([]);
-        }
-        Ok(Self {
-            sorter,
-            input,
-            keys: keys_buffer,
-            count: keys.len() as u64,
-            key: T::KEY_TYPE,
-        })
-    }
-
-    /// Sorts the keys with one of the device's sorters.
-    fn sort(&self, sorter: &Sorter) -> Result<Profile, Fault> {
-        self.submit(|encoder| {
-            self.restore(encoder);
-            Ok(())
-        })?;
-        Ok(sorter.sort_buffer_profiled(&self.keys, self.count, self.key, Order::Ascending)?)
-    }
-
-    fn prepare(&self) -> Result<PreparedSort, Fault> {
-        let sorter = self.sorter;
-        Ok(sorter.prepare(&self.keys, self.count, self.key, Order::Ascending)?)
-    }
-
-    /// Gives the device sorts to do that are not timed, all in one submission: small ones submitted
-    /// one by one would leave it idle most of the time.
-    fn keep_busy(&self, work: &PreparedSort, times: u32) -> Result<(), Fault> {
-        if times == 0 {
-            return Ok(());
-        }
-        self.submit(|encoder| {
-            (0..times).try_for_each(|_| {
-                self.restore(encoder);
-                self.sorter.record_sort(encoder, work)
-            })
-        })
-    }
-
-    /// Puts the keys back in their first order.
-    fn restore(&self, encoder: &mut wgpu::CommandEncoder) {
-        encoder.copy_buffer_to_buffer(&self.input, 0, &self.keys, 0, self.input.size());
-    }
-
-    fn submit(
-        &self,
-        encode: impl FnOnce(&mut wgpu::CommandEncoder) -> Result<(), wgpu_bcfsort::Error>,
-    ) -> Result<(), Fault> {
-        let device = self.sorter.device();
-        let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-        encode(&mut encoder)?;
-        self.sorter.queue().submit([encoder.finish()]);
-        Ok(())
     }
 }
 
@@ -454,28 +340,4 @@ fn line(row: &Row) -> String {
         seconds(row.wall_median_s),
         row.wall_ratio_to_cpu,
     )
-}
-
-/// The median; of an even number of times, the mean of the middle two.
-fn median(times: impl Iterator<Item = Duration>) -> Duration {
-    let mut times: Vec<Duration> = times.collect();
-    times.sort_unstable();
-    match times.len() {
-        0 => Duration::ZERO,
-        len => (times[(len - 1) / 2] + times[len / 2]) / 2,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn medians() {
-        let of =
-            |times: &[u64]| median(times.iter().map(|&s| Duration::from_secs(s))).as_secs_f64();
-        assert!(of(&[]).abs() < 1e-9);
-        assert!((of(&[5, 1, 3]) - 3.0).abs() < 1e-9);
-        assert!((of(&[4, 1, 2, 9]) - 3.0).abs() < 1e-9);
-    }
 }

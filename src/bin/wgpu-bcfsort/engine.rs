@@ -116,7 +116,7 @@ pub(crate) fn chosen_or_cpu(
 ) -> Result<Option<wgpu::Adapter>, Fault> {
     let required = std::env::var_os(REQUIRE_ADAPTER).is_some_and(|value| value == "1");
     if wanted.is_some() || required {
-        return chosen(wanted).map(Some);
+        return adapter_named(wanted).map(Some);
     }
     let best = adapters().into_iter().next();
     if best.is_none() && !quiet {
@@ -127,10 +127,11 @@ pub(crate) fn chosen_or_cpu(
 
 /// The adapter that was asked for, or the best.
 pub(crate) fn adapter(gpu: &Gpu) -> Result<wgpu::Adapter, Fault> {
-    chosen(gpu.adapter.as_deref())
+    adapter_named(gpu.adapter.as_deref())
 }
 
-fn chosen(wanted: Option<&str>) -> Result<wgpu::Adapter, Fault> {
+/// The adapter with this index or part of a name, or the best.
+pub(crate) fn adapter_named(wanted: Option<&str>) -> Result<wgpu::Adapter, Fault> {
     let mut all = adapters();
     if all.is_empty() {
         return Err(Error::NoAdapter.into());

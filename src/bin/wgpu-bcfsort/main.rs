@@ -7,10 +7,12 @@ mod check;
 mod completions;
 mod devices;
 mod engine;
+mod experiment;
 mod fault;
 mod generate;
 mod input;
 mod man;
+mod measure;
 mod notice;
 mod output;
 mod prefix_sums;
@@ -44,6 +46,7 @@ Examples:
   seq 1000000 | shuf | wgpu-bcfsort sort -t u64 -f text | head
   wgpu-bcfsort bench --sizes 2^20,2^24 --patterns random,zero-one
   wgpu-bcfsort prefix-sums values.bin colors.bin -o sums.bin
+  wgpu-bcfsort experiment all --quick --out figures
   wgpu-bcfsort audit shader.wgsl --workgroups 4";
 
 /// Sorts numbers on the GPU without bank conflicts.
@@ -66,6 +69,7 @@ enum Command {
     Devices(devices::Args),
     Bench(bench::Args),
     PrefixSums(prefix_sums::Args),
+    Experiment(experiment::Args),
     Audit(audit::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -80,6 +84,7 @@ fn run(command: &Command) -> Result<(), Fault> {
         Command::Devices(args) => devices::run(args),
         Command::Bench(args) => bench::run(args),
         Command::PrefixSums(args) => prefix_sums::run(args),
+        Command::Experiment(args) => experiment::run(args),
         Command::Audit(args) => audit::run(args),
         Command::Completions(args) => completions::run(args),
         Command::Man(args) => man::run(args),

@@ -53,6 +53,27 @@ impl Progress {
         }
     }
 
+    /// Whether anybody sees it.
+    pub(crate) const fn is_shown(&self) -> bool {
+        self.bar.is_some()
+    }
+
+    /// Says how much of all the work is done, and how long the rest will take.
+    pub(crate) fn share(&mut self, done: Duration, all: Duration, left: Option<Duration>) {
+        let Some(bar) = &self.bar else { return };
+        if bar.length().is_none() {
+            let template = "{spinner} {elapsed} [{bar:20}] {percent} %{prefix} {wide_msg}";
+            if let Ok(style) = ProgressStyle::with_template(template) {
+                bar.set_style(style.progress_chars("=> "));
+            }
+        }
+        bar.set_length(all.as_millis() as u64);
+        bar.set_position(done.as_millis() as u64);
+        if let Some(left) = left.map(|left| left.as_secs()) {
+            bar.set_prefix(format!(", {}:{:02} left", left / 60, left % 60));
+        }
+    }
+
     /// Says what is being done.
     pub(crate) fn show(&mut self, state: impl FnOnce() -> String) {
         if let Some(bar) = &self.bar {

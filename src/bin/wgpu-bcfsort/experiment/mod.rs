@@ -1,0 +1,476 @@
+//! `experiment`: measures and draws the figures of the paper on this machine.
+
+#![allow(
+    clippy::cast_sign_loss,
+    clippy::cast_possible_wrap,
+    reason = "places in a picture and counts told in words: small, and not negative where they must not be"
+)]
+
+mod csv;
+mod figures;
+mod peers;
+mod plot;
+mod report;
+mod series;
+mod state;
+mod stats;
+
+use crate::args::{count, positive};
+use crate::engine::{adapter_named, describe};
+use crate::fault::Fault;
+use crate::measure::Pace;
+use crate::notice::{self, Progress};
+use crate::output::{Output, print};
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use csv::Table;
+use figures::FIGURES;
+use peers::Peers;
+use plot::Chart;
+use report::Report;
+use state::{Results, Settings, State};
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use wgpu_bcfsort::plan::{MOST_BUCKETS_ON_CPU, default_buckets};
+use wgpu_bcfsort::{Options, Sorter, wgpu};
+
+const AFTER_HELP: &str = "\
+In each series (a data set and those who sort it) every contender's result is first compared with \
+that of the CPU, byte by byte. Then the GPU is warmed up, and the contenders take turns on keys that \
+stay on the device, with work before each timed sort that keeps its clock up; the CPU's sorts and \
+the peers follow. Times are of the sort alone, by GPU timestamps where there are any. Keys are u32.
+
+Files in --out:
+  report.html      all figures, with what the paper found and what this machine shows
+  FIGURE*.svg      the charts; error bars are the least and the greatest of the repeats
+  FIGURE.csv       their data, one row a data set and contender; columns of times:
+                     figure, keys, type, pattern, parameter, contender, device, clock,
+                     min_s, q1_s, median_s, q3_s, max_s (quartiles), runs, ns_per_key, verified
+                   bucket-sizes has keys a bucket, memory bytes, and passes the fit of Lemma 2
+  results.jsonl    every measurement as it was made: what a run goes on from
+
+A run that was interrupted, or ended by --time-limit, goes on where it stopped when it is started \
+again with the same --out: series that are there are not measured again. A greater --max-n or \
+another FIGURE adds to what is there. Another adapter, version, seed or number of repeats is refused, \
+unless --restart throws away what is there.
+
+Peers are other people's sorts, measured on the same keys: the executable files of the --peers \
+directory. Each is run as
+  PEER --input KEYS --expected SORTED --type u32 --repeats N
+(files of little-endian words), and prints one line of JSON:
+  {\"peer\":\"cub\",\"version\":\"3.0\",\"device\":\"..\",\"clock\":\"GPU timestamps\",\"results\":[
+   {\"engine\":\"cub-merge\",\"type\":\"u32\",\"keys\":65536,\"times_s\":[1e-4,..],\"verified\":true,
+    \"scratch_bytes\":270336,\"moves\":\"keys\"}, {\"engine\":\"..\",\"error\":\"why it cannot\"}]}
+verified says that it compared its result with SORTED. Exit codes: 0, 2 for wrong usage, 3 where it \
+has no device. A peer that crashes, hangs or is wrong is told in the report and left out of the charts.
+
+Examples:
+  wgpu-bcfsort experiment all --quick --out figures      every figure, small: a minute or so anywhere
+  wgpu-bcfsort experiment all --out figures              on a GPU, up to 2^28 keys
+  wgpu-bcfsort experiment random duplicates --out figures --max-n 2^24
+  wgpu-bcfsort experiment all --out figures --time-limit 600    again and again, until it is done";
+
+/// Redraw the paper's figures on this machine
+#[derive(clap::Args)]
+#[command(after_help = AFTER_HELP)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "flags of a command line are independent"
+)]
+pub(crate) struct Args {
+    /// What to measure and draw
+    #[arg(value_name = "FIGURE", required = true, value_parser = figure_names())]
+    figures: Vec<String>,
+    /// Directory for the results, made if it is not there
+    #[arg(short, long, value_name = "DIR")]
+    out: PathBuf,
+    /// Small data sets and few repeats: shows that every figure works, not how fast anything is
+    #[arg(long)]
+    quick: bool,
+    /// The most keys of a data set (2^28; on a CPU adapter 2^20; with --quick 2^16)
+    #[arg(long, value_name = "COUNT", value_parser = positive)]
+    max_n: Option<u64>,
+    /// Factor from one number of keys to the next, 2 to 4
+    #[arg(long, value_name = "FACTOR", default_value_t = 4, value_parser = clap::value_parser!(u32).range(2..=4))]
+    step: u32,
+    /// The most keys that the CPU sorts, 0 for none
+    #[arg(long, value_name = "COUNT", default_value = "2^24", value_parser = count)]
+    cpu_max_n: u64,
+    /// Timed runs of each contender in a series (7; with --quick 3)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    repeats: Option<u32>,
+    /// Seed of the data sets
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Adapter to sort on: its index or a part of its name, as 'devices' lists them
+    #[arg(long, value_name = "INDEX|NAME")]
+    adapter: Option<String>,
+    /// Directory of peers (target/peers, if it is there)
+    #[arg(long, value_name = "DIR", conflicts_with = "no_peers")]
+    peers: Option<PathBuf>,
+    /// Run no peers
+    #[arg(long)]
+    no_peers: bool,
+    /// The most seconds that a peer may take for one data set
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
+    peer_timeout: u64,
+    /// Begin no further series after this time, and say how to go on
+    #[arg(long, value_name = "SECONDS")]
+    time_limit: Option<u64>,
+    /// Throw away the measurements in --out
+    #[arg(long)]
+    restart: bool,
+    /// Print neither progress nor the summary
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+fn figure_names() -> PossibleValuesParser {
+    let figures = FIGURES
+        .iter()
+        .map(|figure| PossibleValue::new(figure.name()).help(figure.about()));
+    let all = PossibleValue::new("all").help("all of these");
+    PossibleValuesParser::new(figures.chain([all]))
+}
+
+/// Which data sets are measured.
+pub(crate) struct Scope {
+    quick: bool,
+    max_n: u64,
+    step: u32,
+    cpu_max_n: u64,
+    repeats: u32,
+    seed: u64,
+    /// The adapter is a CPU, where sorters take fewer buckets.
+    on_cpu: bool,
+}
+
+impl Scope {
+    /// Numbers of keys for a curve.
+    fn sizes(&self) -> Vec<u64> {
+        let first = if self.quick { 1 << 12 } else { 1 << 16 };
+        let sizes = std::iter::successors(Some(first), |n| Some(n * u64::from(self.step)));
+        let sizes: Vec<u64> = sizes.take_while(|&n| n <= self.max_n).collect();
+        if sizes.is_empty() {
+            vec![self.max_n]
+        } else {
+            sizes
+        }
+    }
+
+    /// The number of keys of a figure that has only one, `n` unless it is to be smaller.
+    fn size(&self, n: u64) -> u64 {
+        let most = if self.quick { 1 << 14 } else { n };
+        most.min(self.max_n)
+    }
+
+    /// The paper's P that a sorter on this adapter takes by default.
+    fn buckets(&self, n: u64) -> u32 {
+        let most = if self.on_cpu {
+            MOST_BUCKETS_ON_CPU
+        } else {
+            u32::MAX
+        };
+        default_buckets(n as u32).min(most)
+    }
+}
+
+/// What measuring takes: the device, who takes part, and where results are kept.
+pub(crate) struct Lab<'a> {
+    scope: &'a Scope,
+    sorter: Sorter,
+    adapter: String,
+    pace: Pace,
+    peers: Peers,
+    state: State,
+    progress: Progress,
+}
+
+impl Lab<'_> {
+    fn tell(&mut self, what: impl FnOnce() -> String) {
+        self.progress.show(what);
+    }
+}
+
+/// Something to measure.
+pub(crate) trait Task {
+    /// In a few words.
+    fn what(&self) -> String;
+
+    /// What it keeps, by ids that say all that matters of it.
+    fn parts(&self, peers: &[&str]) -> Vec<String>;
+
+    /// How long it takes, compared with others; in seconds, about, on a fast GPU.
+    fn weight(&self) -> f64;
+
+    /// Measures and keeps those of its parts that are lacking.
+    fn run(&self, lab: &mut Lab<'_>) -> Result<(), Fault>;
+}
+
+/// What is to be done for a figure.
+type Tasks = Vec<Box<dyn Task>>;
+
+/// A figure: what is measured for it, and how it is drawn. `figures::FIGURES` lists them all.
+pub(crate) trait Figure: Sync {
+    /// The name on the command line, and of the files.
+    fn name(&self) -> &'static str;
+
+    /// What it shows, in one line.
+    fn about(&self) -> &'static str;
+
+    /// What is to be measured.
+    fn tasks(&self, scope: &Scope) -> Vec<Box<dyn Task>>;
+
+    /// Draws it from what has been measured so far; `None` if that is nothing.
+    fn draw(&self, scope: &Scope, results: &Results) -> Option<Drawing>;
+}
+
+/// A figure drawn.
+pub(crate) struct Drawing {
+    title: String,
+    /// What the charts show.
+    shows: String,
+    /// What the paper found.
+    paper: String,
+    /// What this machine shows, a paragraph each.
+    found: Vec<String>,
+    /// Charts, by what is added to the figure's name for the file.
+    charts: Vec<(String, Chart)>,
+    /// The data, likewise.
+    tables: Vec<(String, Table)>,
+    /// Who was left out, and why.
+    notes: Vec<String>,
+}
+
+/// The tasks of the chosen figures that still have to be done, by figure. What two figures share is
+/// measured for the first.
+fn lacking(
+    chosen: &[&'static dyn Figure],
+    scope: &Scope,
+    state: &State,
+    peers: &[&str],
+) -> Vec<(&'static dyn Figure, Tasks)> {
+    let mut planned = BTreeSet::new();
+    chosen
+        .iter()
+        .map(|&figure| {
+            let mut tasks = figure.tasks(scope);
+            tasks.retain(|task| {
+                let parts = task.parts(peers);
+                let lacks = parts.iter().any(|part| state.lacks(part));
+                lacks && planned.insert(parts)
+            });
+            (figure, tasks)
+        })
+        .collect()
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+    let started = Instant::now();
+    let adapter = adapter_named(args.adapter.as_deref())?;
+    let info = adapter.get_info();
+    let on_cpu = info.device_type == wgpu::DeviceType::Cpu;
+    let scope = Scope {
+        quick: args.quick,
+        max_n: args.max_n.unwrap_or(match (args.quick, on_cpu) {
+            (true, _) => 1 << 16,
+            (false, true) => 1 << 20,
+            (false, false) => 1 << 28,
+        }),
+        step: args.step,
+        cpu_max_n: args.cpu_max_n,
+        repeats: args.repeats.unwrap_or(if args.quick { 3 } else { 7 }),
+        seed: args.seed,
+        on_cpu,
+    };
+    let all = args.figures.iter().any(|name| name == "all");
+    let chosen: Vec<&'static dyn Figure> = FIGURES
+        .into_iter()
+        .filter(|figure| all || args.figures.iter().any(|name| name == figure.name()))
+        .collect();
+    let out = &args.out;
+    fs::create_dir_all(out)
+        .map_err(|error| Fault::io(&out.display().to_string(), "cannot make it", &error))?;
+    let settings = Settings {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        adapter: describe(&info),
+        repeats: scope.repeats,
+        seed: scope.seed,
+        host: report::host(),
+    };
+    let state = State::open(out, &settings, args.restart)?;
+    let timeout = Duration::from_secs(args.peer_timeout);
+    let peers = match &args.peers {
+        _ if args.no_peers => Peers::none(out),
+        Some(directory) => Peers::find(directory, out, timeout)?,
+        None if Path::new(peers::DEFAULT).is_dir() => {
+            Peers::find(Path::new(peers::DEFAULT), out, timeout)?
+        }
+        None => Peers::none(out),
+    };
+    let mut lab = Lab {
+        scope: &scope,
+        sorter: Sorter::on_adapter(&adapter, Options::default())?,
+        adapter: settings.adapter,
+        pace: Pace::of(&info),
+        peers,
+        state,
+        progress: Progress::new(args.quiet),
+    };
+    let limit = args.time_limit.map(Duration::from_secs);
+    let measured = measure(&mut lab, &chosen, args.quiet, started, limit)?;
+    lab.progress.show(|| "drawing".to_owned());
+    let written = draw(out, &lab)?;
+    drop(lab);
+    if args.quiet {
+        return Ok(());
+    }
+    print(&format!(
+        "{}: {} with {} in {} (measured {} now)\n",
+        out.join("report.html").display(),
+        plural(written.figures, "figure"),
+        plural(written.charts, "chart"),
+        stats::duration(started.elapsed().as_secs_f64()),
+        plural(measured.done, "series")
+    ))?;
+    if measured.left > 0 {
+        print(&format!(
+            "stopped after {} s with {} to go: the same command goes on from here\n",
+            started.elapsed().as_secs(),
+            plural(measured.left, "series")
+        ))?;
+    }
+    Ok(())
+}
+
+/// Series done now, and left for another run.
+struct Measured {
+    done: usize,
+    left: usize,
+}
+
+fn measure(
+    lab: &mut Lab<'_>,
+    chosen: &[&'static dyn Figure],
+    quiet: bool,
+    started: Instant,
+    limit: Option<Duration>,
+) -> Result<Measured, Fault> {
+    let peers = lab.peers.names();
+    let plan = lacking(chosen, lab.scope, &lab.state, &peers);
+    let weight_of = |tasks: &Tasks| tasks.iter().map(|task| task.weight()).sum::<f64>();
+    let whole: f64 = plan.iter().map(|(_, tasks)| weight_of(tasks)).sum();
+    let begun = Instant::now();
+    let mut measured = Measured {
+        done: 0,
+        left: plan.iter().map(|(_, tasks)| tasks.len()).sum(),
+    };
+    let mut weight_done = 0.0;
+    for figure in chosen {
+        lab.state.want(figure.name())?;
+    }
+    for (figure, tasks) in plan {
+        let mut announced = false;
+        for task in tasks {
+            if limit.is_some_and(|limit| started.elapsed() >= limit) {
+                return Ok(measured);
+            }
+            // Proportions are guessed, so there is something to go by only after some work.
+            let left = (weight_done > 0.0)
+                .then(|| begun.elapsed().as_secs_f64() * (whole - weight_done) / weight_done);
+            if !announced && !quiet && !lab.progress.is_shown() {
+                let left = left.map_or(String::new(), |left| {
+                    format!(", about {} left", stats::duration(left))
+                });
+                notice::say(&format!(
+                    "{}: {} to go{left}",
+                    figure.name(),
+                    plural(measured.left, "series")
+                ));
+            }
+            announced = true;
+            let [done, all] = [weight_done, whole].map(Duration::from_secs_f64);
+            lab.progress
+                .share(done, all, left.map(Duration::from_secs_f64));
+            lab.tell(|| format!("{}: {}", figure.name(), task.what()));
+            task.run(lab)?;
+            weight_done += task.weight();
+            measured.done += 1;
+            measured.left -= 1;
+        }
+    }
+    Ok(measured)
+}
+
+/// What was written.
+struct Written {
+    figures: usize,
+    charts: usize,
+}
+
+/// Draws all figures that were ever asked for, and checks the files.
+fn draw(out: &Path, lab: &Lab<'_>) -> Result<Written, Fault> {
+    let mut report = Report::new(lab);
+    let mut written = Written {
+        figures: 0,
+        charts: 0,
+    };
+    let results = &lab.state.results;
+    for figure in FIGURES
+        .into_iter()
+        .filter(|figure| results.wants(figure.name()))
+    {
+        let name = figure.name();
+        let Some(drawing) = figure.draw(lab.scope, results) else {
+            report.lacks(name);
+            continue;
+        };
+        let mut svgs = Vec::new();
+        for (suffix, chart) in &drawing.charts {
+            let svg = chart.svg()?;
+            report::check_svg(&svg, chart)
+                .map_err(|fault| flawed(&format!("{name}{suffix}.svg"), &fault))?;
+            write(out, &format!("{name}{suffix}.svg"), &svg)?;
+            svgs.push(svg);
+        }
+        for (suffix, table) in &drawing.tables {
+            let text = table.text()?;
+            report::check_csv(&text, table)
+                .map_err(|fault| flawed(&format!("{name}{suffix}.csv"), &fault))?;
+            write(out, &format!("{name}{suffix}.csv"), &text)?;
+        }
+        written.figures += 1;
+        written.charts += svgs.len();
+        report.add(name, &drawing, svgs);
+    }
+    let html = report.html()?;
+    report
+        .check(&html)
+        .map_err(|fault| flawed("report.html", &fault))?;
+    write(out, "report.html", &html)?;
+    Ok(written)
+}
+
+fn flawed(file: &str, why: &str) -> Fault {
+    Fault::Device(format!(
+        "{file} is not as it should be: {why}: please report this"
+    ))
+}
+
+fn write(directory: &Path, name: &str, text: &str) -> Result<(), Fault> {
+    let mut output = Output::create(&directory.join(name))?;
+    output
+        .write_all(text.as_bytes())
+        .map_err(|error| Fault::io(&output.name, "cannot write", &error))?;
+    output.commit()
+}
+
+fn plural(count: usize, what: &str) -> String {
+    if count == 1 || what.ends_with('s') {
+        format!("{count} {what}")
+    } else {
+        format!("{count} {what}s")
+    }
+}

@@ -1,0 +1,332 @@
+//! Sorts timed so that the times hold: on keys that stay on the device, on a device that is kept
+//! busy, by contenders that take turns.
+
+use crate::fault::Fault;
+use std::time::{Duration, Instant};
+use wgpu_bcfsort::{Error, KeyType, Order, PreparedSort, Profile, SortKey, Sorter, wgpu};
+
+/// How a device is kept from idling while it is measured.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pace {
+    /// Work done before a series of timed sorts.
+    warm_up: Duration,
+    /// Work done right before each timed sort.
+    busy: Duration,
+}
+
+impl Pace {
+    /// An idle GPU lowers its clock within milliseconds; 0.4 s of work bring it up again, and since
+    /// small sorts alone leave gaps in which it falls, each has 5 ms of work before it.
+    pub(crate) const GPU: Self = Self {
+        warm_up: Duration::from_millis(400),
+        busy: Duration::from_millis(5),
+    };
+
+    /// No more than one sort: where the device is a CPU, the host that waits for it keeps it awake.
+    pub(crate) const CPU: Self = Self {
+        warm_up: Duration::ZERO,
+        busy: Duration::ZERO,
+    };
+
+    /// What suits an adapter.
+    pub(crate) fn of(adapter: &wgpu::AdapterInfo) -> Self {
+        match adapter.device_type {
+            wgpu::DeviceType::Cpu => Self::CPU,
+            _ => Self::GPU,
+        }
+    }
+}
+
+/// A data set in a buffer, to be sorted again and again with nothing for the host to do in between:
+/// an idle GPU lowers its clock.
+pub(crate) struct Resident<'a> {
+    sorter: &'a Sorter,
+    input: wgpu::Buffer,
+    keys: wgpu::Buffer,
+    count: u64,
+    key: KeyType,
+}
+
+/// Bytes moved between host and device at a time.
+const PIECE: usize = 32 << 20;
+
+impl<'a> Resident<'a> {
+    /// Uploads the keys to the sorter's device. [`Error::TooLarge`] if one buffer cannot hold them,
+    /// [`Error::OutOfMemory`] if the device cannot hold them twice.
+    pub(crate) fn upload<T: SortKey>(sorter: &'a Sorter, keys: &[T]) -> Result<Self, Error> {
+        use wgpu::BufferUsages as Usage;
+        sorter.scratch_size(keys.len() as u64, T::KEY_TYPE)?;
+        let input = filled(sorter, "input", keys, Usage::COPY_SRC)?;
+        let keys_buffer = buffer(
+            sorter,
+            "keys",
+            input.size(),
+            Usage::STORAGE | Usage::COPY_DST | Usage::COPY_SRC,
+        )?;
+        Ok(Self {
+            sorter,
+            input,
+            keys: keys_buffer,
+            count: keys.len() as u64,
+            key: T::KEY_TYPE,
+        })
+    }
+
+    /// Sorts the keys with one of the device's sorters.
+    pub(crate) fn sort(&self, sorter: &Sorter) -> Result<Profile, Error> {
+        self.submit(|encoder| {
+            self.restore(encoder);
+            Ok(())
+        })?;
+        sorter.sort_buffer_profiled(&self.keys, self.count, self.key, Order::Ascending)
+    }
+
+    /// Whether the keys on the device are these, byte by byte.
+    pub(crate) fn holds<T: SortKey>(&self, expected: &[T]) -> Result<bool, Error> {
+        holds(self.sorter, &self.keys, expected)
+    }
+
+    /// Sorts once with what the sort leaves in its scratch memory.
+    pub(crate) fn sort_prepared(&self, sorter: &Sorter) -> Result<PreparedSort, Error> {
+        let prepared = sorter.prepare(&self.keys, self.count, self.key, Order::Ascending)?;
+        self.submit(|encoder| {
+            self.restore(encoder);
+            Ok(())
+        })?;
+        for slice in 0..prepared.submissions() {
+            self.submit(|encoder| sorter.record_slice(encoder, &prepared, slice))?;
+        }
+        Ok(prepared)
+    }
+
+    /// Times the sorters, `repeats` sorts each, in turns. `told` is called after each round.
+    pub(crate) fn take_turns(
+        &self,
+        sorters: &[&Sorter],
+        repeats: u32,
+        pace: Pace,
+        told: impl FnMut(u32),
+    ) -> Result<Vec<Vec<Profile>>, Error> {
+        let Some(&first) = sorters.first() else {
+            return Ok(Vec::new());
+        };
+        let work = first.prepare(&self.keys, self.count, self.key, Order::Ascending)?;
+        let sorts: Vec<_> = sorters.iter().map(|sorter| || self.sort(sorter)).collect();
+        let sorts: Vec<Timed<'_>> = sorts.iter().map(|sort| sort as Timed<'_>).collect();
+        let busy = |times| self.keep_busy(first, &work, times);
+        in_turns(pace, repeats, &busy, &sorts, told)
+    }
+
+    /// Gives the device sorts to do that are not timed, all in one submission: small ones submitted
+    /// one by one would leave it idle most of the time.
+    fn keep_busy(&self, sorter: &Sorter, work: &PreparedSort, times: u32) -> Result<(), Error> {
+        if times == 0 {
+            return Ok(());
+        }
+        self.submit(|encoder| {
+            (0..times).try_for_each(|_| {
+                self.restore(encoder);
+                sorter.record_sort(encoder, work)
+            })
+        })
+    }
+
+    /// Puts the keys back in their first order.
+    fn restore(&self, encoder: &mut wgpu::CommandEncoder) {
+        copy(encoder, &self.input, &self.keys);
+    }
+
+    fn submit(
+        &self,
+        encode: impl FnOnce(&mut wgpu::CommandEncoder) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        submit(self.sorter, encode)
+    }
+}
+
+/// Does once what is timed.
+pub(crate) type Timed<'a> = &'a dyn Fn() -> Result<Profile, Error>;
+
+/// Times each contender `repeats` times, in turns. `busy` gives the device so many times the work of the
+/// first one to do, untimed; `told` is called after each round.
+pub(crate) fn in_turns(
+    pace: Pace,
+    repeats: u32,
+    busy: &dyn Fn(u32) -> Result<(), Error>,
+    contenders: &[Timed<'_>],
+    mut told: impl FnMut(u32),
+) -> Result<Vec<Vec<Profile>>, Error> {
+    let mut profiles = vec![Vec::new(); contenders.len()];
+    let Some(first) = contenders.first() else {
+        return Ok(profiles);
+    };
+    let once = first()?.total;
+    let times = |time: Duration| (time.as_nanos() / once.as_nanos().max(1)) as u32;
+    let started = Instant::now();
+    while started.elapsed() < pace.warm_up {
+        busy(times(4 * pace.busy).clamp(1, 256))?;
+        first()?;
+    }
+    for round in 0..repeats {
+        for (contender, profiles) in contenders.iter().zip(&mut profiles) {
+            busy(times(pace.busy).min(256))?;
+            profiles.push(contender()?);
+        }
+        told(round + 1);
+    }
+    Ok(profiles)
+}
+
+/// Copies a whole buffer to another, on the device.
+pub(crate) fn restore(
+    sorter: &Sorter,
+    from: &wgpu::Buffer,
+    to: &wgpu::Buffer,
+) -> Result<(), Error> {
+    submit(sorter, |encoder| {
+        copy(encoder, from, to);
+        Ok(())
+    })
+}
+
+fn copy(encoder: &mut wgpu::CommandEncoder, from: &wgpu::Buffer, to: &wgpu::Buffer) {
+    encoder.copy_buffer_to_buffer(from, 0, to, 0, from.size());
+}
+
+/// Makes a buffer that holds these.
+pub(crate) fn filled<T: bytemuck::Pod>(
+    sorter: &Sorter,
+    role: &str,
+    contents: &[T],
+    usage: wgpu::BufferUsages,
+) -> Result<wgpu::Buffer, Error> {
+    let bytes: &[u8] = bytemuck::cast_slice(contents);
+    // A buffer must have a size, also one of nothing.
+    let size = (bytes.len() as u64).max(8);
+    let buffer = buffer(sorter, role, size, usage | wgpu::BufferUsages::COPY_DST)?;
+    for (i, piece) in bytes.chunks(PIECE).enumerate() {
+        sorter
+            .queue()
+            .write_buffer(&buffer, (i * PIECE) as u64, piece);
+        sorter.queue().submit([]);
+    }
+    Ok(buffer)
+}
+
+/// Whether a buffer begins with these, byte by byte.
+pub(crate) fn holds<T: bytemuck::Pod>(
+    sorter: &Sorter,
+    buffer: &wgpu::Buffer,
+    expected: &[T],
+) -> Result<bool, Error> {
+    let expected: &[u8] = bytemuck::cast_slice(expected);
+    for (i, piece) in expected.chunks(PIECE).enumerate() {
+        let offset = (i * PIECE) as u64;
+        if read(sorter, buffer, offset, piece.len() as u64)? != piece {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn submit(
+    sorter: &Sorter,
+    encode: impl FnOnce(&mut wgpu::CommandEncoder) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let device = sorter.device();
+    let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+    encode(&mut encoder)?;
+    sorter.queue().submit([encoder.finish()]);
+    Ok(())
+}
+
+/// Makes a buffer on a sorter's device, or says that there is no memory for it.
+pub(crate) fn buffer(
+    sorter: &Sorter,
+    role: &str,
+    size: u64,
+    usage: wgpu::BufferUsages,
+) -> Result<wgpu::Buffer, Error> {
+    let device = sorter.device();
+    let scope = device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
+    let buffer = device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some(&format!("measure.{role}")),
+        size,
+        usage,
+        mapped_at_creation: false,
+    });
+    match pollster::block_on(scope.pop()) {
+        Some(error) => Err(Error::OutOfMemory {
+            bytes: size,
+            message: error.to_string(),
+        }),
+        None => Ok(buffer),
+    }
+}
+
+/// Reads a part of a buffer.
+pub(crate) fn read(
+    sorter: &Sorter,
+    from: &wgpu::Buffer,
+    offset: u64,
+    size: u64,
+) -> Result<Vec<u8>, Error> {
+    use wgpu::BufferUsages as Usage;
+    let staging = buffer(sorter, "staging", size, Usage::MAP_READ | Usage::COPY_DST)?;
+    submit(sorter, |encoder| {
+        encoder.copy_buffer_to_buffer(from, offset, &staging, 0, size);
+        Ok(())
+    })?;
+    let (answer, answered) = std::sync::mpsc::channel();
+    staging.map_async(wgpu::MapMode::Read, .., move |result| {
+        let _ = answer.send(result);
+    });
+    let lost = |error: &dyn std::fmt::Display| Error::DeviceLost(error.to_string());
+    sorter
+        .device()
+        .poll(wgpu::PollType::wait_indefinitely())
+        .map_err(|error| lost(&error))?;
+    match answered.recv() {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => return Err(lost(&error)),
+        Err(error) => return Err(lost(&error)),
+    }
+    let view = staging
+        .get_mapped_range(..)
+        .map_err(|error| Error::Device(error.to_string()))?;
+    Ok(view.to_vec())
+}
+
+/// A device that has no memory for a data set, told to who chose its size with `option`.
+pub(crate) fn too_large(error: Error, option: &str) -> Fault {
+    match error {
+        Error::OutOfMemory { bytes, .. } => Fault::Device(format!(
+            "the device has no memory for twice {bytes} bytes: take smaller {option}"
+        )),
+        error => error.into(),
+    }
+}
+
+/// The median; of an even number of times, the mean of the middle two.
+pub(crate) fn median(times: impl Iterator<Item = Duration>) -> Duration {
+    let mut times: Vec<Duration> = times.collect();
+    times.sort_unstable();
+    match times.len() {
+        0 => Duration::ZERO,
+        len => (times[(len - 1) / 2] + times[len / 2]) / 2,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians() {
+        let of =
+            |times: &[u64]| median(times.iter().map(|&s| Duration::from_secs(s))).as_secs_f64();
+        assert!(of(&[]).abs() < 1e-9);
+        assert!((of(&[5, 1, 3]) - 3.0).abs() < 1e-9);
+        assert!((of(&[4, 1, 2, 9]) - 3.0).abs() < 1e-9);
+    }
+}
