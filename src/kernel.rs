@@ -13,6 +13,10 @@ pub const W: u32 = 32;
 pub const MATRIX: u32 = W * W;
 /// Keys of a page in the page-wise merge: the paper's M/2.
 pub const PAGE: u32 = MATRIX / 2;
+/// Keys of a page in warpsort's merge: a warp holds two of them, 4 keys a lane.
+pub const WARP_PAGE: u32 = 2 * W;
+/// Keys that a warp sorts in warpsort's base case, 4 a lane.
+pub const WARP_TILE: u32 = 2 * WARP_PAGE;
 /// Lanes of a workgroup in the kernels with one lane an item.
 pub const ITEM_LANES: u32 = 64;
 /// The most colors that prefix sums take: the paper's limit on d, which is that of workgroup memory.
@@ -41,6 +45,10 @@ pub enum Kernel {
     BucketOffsets,
     /// Moves each run's part of each bucket.
     Distribute,
+    /// Warpsort's page-wise merge of pairs of runs.
+    WarpMerge,
+    /// Samples of the input at random positions, as warpsort takes them.
+    RandomSamples,
     /// Colored prefix sums, phase 1: the sums of each tile.
     TileSums {
         /// Where the lanes' sums lie.
@@ -146,6 +154,8 @@ impl Kernel {
                 Self::RankSplitters,
                 Self::BucketOffsets,
                 Self::Distribute,
+                Self::WarpMerge,
+                Self::RandomSamples,
             ])
             .chain(PrefixSumsMethod::ALL.map(|method| Self::TileSums { method }))
             .chain([Self::TileOffsets])
@@ -164,11 +174,16 @@ impl Kernel {
     pub const fn has_bank_conflicts(self) -> bool {
         matches!(
             self,
-            Self::TileSums {
-                method: PrefixSumsMethod::Naive
-            } | Self::PrefixSums {
-                method: PrefixSumsMethod::Naive
-            }
+            Self::BaseCase {
+                form: BaseCase::WarpBitonic,
+                ..
+            } | Self::WarpMerge
+                | Self::TileSums {
+                    method: PrefixSumsMethod::Naive
+                }
+                | Self::PrefixSums {
+                    method: PrefixSumsMethod::Naive
+                }
         )
     }
 
@@ -204,6 +219,8 @@ impl Kernel {
             Self::RankSplitters => "buckets.rank_splitters",
             Self::BucketOffsets => "buckets.bucket_offsets",
             Self::Distribute => "buckets.distribute",
+            Self::WarpMerge => "baseline.warp_merge",
+            Self::RandomSamples => "baseline.random_samples",
             Self::TileSums { method } => match method {
                 PrefixSumsMethod::Naive => "prefix_sums.tile_sums.naive",
                 PrefixSumsMethod::ConflictFree => "prefix_sums.tile_sums",
@@ -219,7 +236,7 @@ impl Kernel {
 
     /// The comparator networks that each lane applies to the keys in its registers, by the names of
     /// their functions: Batcher's sort in `ShearSort`, the bitonic merger in the page merge, none in
-    /// kernels that sort nothing.
+    /// kernels that sort nothing, or that compare keys in workgroup memory as warpsort's do.
     #[must_use]
     pub fn networks(self) -> Vec<(&'static str, Network)> {
         self.pieces().networks
@@ -239,7 +256,7 @@ impl Kernel {
         !self.adds()
             && !matches!(
                 self,
-                Self::SampleRuns | Self::BucketOffsets | Self::Distribute
+                Self::SampleRuns | Self::BucketOffsets | Self::Distribute | Self::RandomSamples
             )
     }
 
@@ -274,7 +291,11 @@ impl Kernel {
                     networks,
                     adds: false,
                     tile: true,
-                    shared: Some(shader!("base_case/fill_matrix.wgsl")),
+                    shared: Some(if form == BaseCase::WarpBitonic {
+                        shader!("baseline/bitonic_merge.wgsl")
+                    } else {
+                        shader!("base_case/fill_matrix.wgsl")
+                    }),
                     text,
                 }
             }
@@ -285,7 +306,7 @@ impl Kernel {
                 networks: vec![("merge_registers", Network::bitonic_merger(W))],
                 adds: false,
                 tile: true,
-                shared: None,
+                shared: Some(shader!("merge/pairs.wgsl")),
                 text: shader!("merge/page_merge.wgsl"),
             },
             Self::SampleRuns => plain(shader!("buckets/sample_runs.wgsl")),
@@ -296,6 +317,22 @@ impl Kernel {
                 tile: true,
                 ..plain(shader!("buckets/distribute.wgsl"))
             },
+            Self::WarpMerge => Pieces {
+                // Behind the two pages lies the last key of the one just loaded.
+                constants: vec![
+                    ("TILE_CELLS", 2 * WARP_PAGE + 1),
+                    ("LAST_KEY", 2 * WARP_PAGE),
+                ],
+                io: Some(OUT_OF_PLACE),
+                tile: true,
+                shared: Some(concat!(
+                    shader!("merge/pairs.wgsl"),
+                    "\n",
+                    shader!("baseline/bitonic_merge.wgsl")
+                )),
+                ..plain(shader!("baseline/warp_merge.wgsl"))
+            },
+            Self::RandomSamples => plain(shader!("baseline/random_samples.wgsl")),
             Self::TileSums { method } => {
                 let (cells, lane_sums) = lane_sums(method);
                 Pieces {
@@ -382,6 +419,12 @@ fn base_case(
             MATRIX,
             vec![sort()],
             shader!("base_case/shearsort_diagonal.wgsl"),
+        ),
+        BaseCase::WarpBitonic => (
+            "baseline.warp_bitonic",
+            WARP_TILE,
+            Vec::new(),
+            shader!("baseline/warp_bitonic.wgsl"),
         ),
     }
 }

@@ -1,7 +1,7 @@
 //! What a caller may choose about a sort.
 
 use crate::Error;
-use crate::kernel::{Kernel, MATRIX, PAGE};
+use crate::kernel::{Kernel, MATRIX, PAGE, WARP_PAGE, WARP_TILE};
 use crate::plan::MOST_BUCKETS;
 
 macro_rules! named {
@@ -50,9 +50,9 @@ pub struct UnknownName {
 
 /// A sorting algorithm on the GPU.
 ///
-/// Both are the mergesort of Sitchinava and Weichert, "Bank Conflict Free Comparison-based Sorting
-/// On GPUs": base case, page-wise binary merge, distribution into buckets by deterministic
-/// splitters, and a final merge phase within each bucket.
+/// Each is a mergesort of the phases that Sitchinava and Weichert describe in "Bank Conflict Free
+/// Comparison-based Sorting On GPUs": base case, page-wise binary merge, distribution into buckets, and
+/// a final merge phase within each bucket. Theirs have deterministic splitters and no bank conflict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Engine {
@@ -63,8 +63,19 @@ pub enum Engine {
     /// which is finished as soon as it is filled. Repeated keys make it faster.
     #[default]
     BcfMergesortPb,
+    /// Warpsort, which the paper compares itself with: Ye, Fan, Lin, Yuan and Ienne, "High Performance
+    /// Comparison-Based Sorting Algorithm on Many-Core GPUs", IPDPS 2010. Each warp sorts 128 keys and
+    /// merges pages of 64 by bitonic networks in workgroup memory, bank conflicts and all; P buckets
+    /// are chosen from random samples ([`Options::seed`]).
+    ///
+    /// It is here to measure against. The result is the same as any engine's, whatever the keys and
+    /// the seed: the paper found warpsort to fail on zeros and ones, and here a splitter that occurs
+    /// twice leaves a bucket empty, no more. But equal keys share a bucket, as in
+    /// [`BcfMergesort`](Self::BcfMergesort), so on few distinct keys it is as slow as the merge of
+    /// one bucket by few warps, 64 keys at a time.
+    Warpsort,
 }
-named!(Engine, "engine", BcfMergesort => "bcf", BcfMergesortPb => "bcf-pb");
+named!(Engine, "engine", BcfMergesort => "bcf", BcfMergesortPb => "bcf-pb", Warpsort => "warpsort");
 
 impl Engine {
     /// The base case where the caller names none.
@@ -72,6 +83,7 @@ impl Engine {
     pub const fn default_base_case(self) -> BaseCase {
         match self {
             Self::BcfMergesort | Self::BcfMergesortPb => BaseCase::Diagonal,
+            Self::Warpsort => BaseCase::WarpBitonic,
         }
     }
 
@@ -80,7 +92,23 @@ impl Engine {
     pub const fn page(self) -> u32 {
         match self {
             Self::BcfMergesort | Self::BcfMergesortPb => PAGE,
+            Self::Warpsort => WARP_PAGE,
         }
+    }
+
+    /// The kernel of its merges, of pages of [`page`](Self::page) keys.
+    #[must_use]
+    pub const fn merge_kernel(self) -> Kernel {
+        match self {
+            Self::BcfMergesort | Self::BcfMergesortPb => Kernel::PageMerge,
+            Self::Warpsort => Kernel::WarpMerge,
+        }
+    }
+
+    /// Whether its splitters are random samples of the input, not regular ones of each run.
+    #[must_use]
+    pub const fn has_random_splitters(self) -> bool {
+        matches!(self, Self::Warpsort)
     }
 
     /// Whether the copies of each splitter have a bucket of their own.
@@ -90,7 +118,7 @@ impl Engine {
     }
 }
 
-/// How 1024 keys are sorted in workgroup memory.
+/// How a tile of keys, in most of them 1024, is sorted in workgroup memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum BaseCase {
@@ -99,8 +127,10 @@ pub enum BaseCase {
     /// `ShearSort` over the diagonals of the bank matrix: no transposition, half the accesses.
     #[default]
     Diagonal,
+    /// Warpsort's: 128 keys by a bitonic network in workgroup memory. It has bank conflicts.
+    WarpBitonic,
 }
-named!(BaseCase, "base case", Transpose => "transpose", Diagonal => "diagonal");
+named!(BaseCase, "base case", Transpose => "transpose", Diagonal => "diagonal", WarpBitonic => "warp-bitonic");
 
 impl BaseCase {
     /// Keys of a tile, which one or more warps sort together.
@@ -108,6 +138,7 @@ impl BaseCase {
     pub const fn keys(self) -> u32 {
         match self {
             Self::Transpose | Self::Diagonal => MATRIX,
+            Self::WarpBitonic => WARP_TILE,
         }
     }
 
@@ -115,7 +146,7 @@ impl BaseCase {
     #[must_use]
     pub const fn warps(self) -> u32 {
         match self {
-            Self::Transpose | Self::Diagonal => 1,
+            Self::Transpose | Self::Diagonal | Self::WarpBitonic => 1,
         }
     }
 }
@@ -148,8 +179,13 @@ pub struct Options {
     pub buckets: Option<u32>,
     /// The paper's t: samples of each run from which the splitters are chosen. 1 to 1024. By
     /// default [`plan::default_samples`](crate::plan::default_samples) of P. A bucket holds at most
-    /// N/P + N/t keys, give or take rounding (Lemma 1).
+    /// N/P + N/t keys, give or take rounding (Lemma 1). [`Engine::Warpsort`] takes P t samples of the
+    /// whole input, each t-th of which is a splitter, and has no such bound.
     pub samples: Option<u32>,
+    /// Where [`Engine::Warpsort`] takes its random samples; no other engine has a use for it. By default
+    /// 0. The seed decides how long a sort takes, not its result; one seed gives the same buckets on
+    /// every device.
+    pub seed: u64,
     /// The most keys that one dispatch moves, at least 1024: long rounds are cut into several
     /// dispatches, and long sorts into several submissions, so that none trips a driver's
     /// watchdog. By default 2^25 on GPUs and 2^22 on CPUs.
@@ -209,6 +245,13 @@ impl Options {
     #[must_use]
     pub const fn samples(mut self, samples: u32) -> Self {
         self.samples = Some(samples);
+        self
+    }
+
+    /// Sets [`seed`](Self::seed).
+    #[must_use]
+    pub const fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
         self
     }
 

@@ -10,7 +10,7 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Phase {
-    /// Each 1024 keys are sorted.
+    /// Each tile of keys, in most base cases 1024, is sorted.
     BaseCase,
     /// Pairs of runs are merged until at most P are left.
     Merge,

@@ -223,9 +223,9 @@ impl Sorter {
     }
 
     /// Bytes of scratch memory that a sort of `len` keys takes: at most 1.1 times the keys' bytes
-    /// and 16 MiB. None up to 1024 keys. (The parameters of the dispatches, 256 bytes each, come on
-    /// top: a page or two, unless [`keys_per_dispatch`](Options::keys_per_dispatch) cuts the sort
-    /// very fine.)
+    /// and 16 MiB. None for the keys of one tile ([`BaseCase::keys`](crate::BaseCase::keys)). (The
+    /// parameters of the dispatches, 256 bytes each, come on top: a page or two, unless
+    /// [`keys_per_dispatch`](Options::keys_per_dispatch) cuts the sort very fine.)
     ///
     /// # Errors
     ///

@@ -109,6 +109,10 @@ mod general {
             &["sort", "-f", "csv"],
             &["sort", "--engine", "quick"],
             &["sort", "--engine", "cpu", "--buckets", "4"],
+            &["sort", "--engine", "cpu", "--seed", "4"],
+            &["sort", "--engine", "bcf", "--seed", "4"],
+            &["sort", "--seed", "4"],
+            &["sort", "--engine", "warpsort", "--seed", "-1"],
             &["sort", "--buckets", "many"],
             &["gen", "random"],
             &["gen", "random", "-n", "ten"],
@@ -714,7 +718,7 @@ mod sort_on_the_gpu {
             return;
         }
         for key in ["u32", "i32", "f32", "u64", "i64", "f64"] {
-            for engine in ["bcf", "bcf-pb", "auto"] {
+            for engine in ["bcf", "bcf-pb", "warpsort", "auto"] {
                 let keys = run(&["gen", "special", "-n", "20011", "-t", key])
                     .get_output()
                     .clone();
@@ -756,6 +760,8 @@ mod sort_on_the_gpu {
             &["--engine", "cpu"][..],
             &["--chunk", "9999"],
             &["--base-case", "transpose"],
+            &["--base-case", "warp-bitonic"],
+            &["--engine", "warpsort", "--buckets", "16", "--seed", "9"],
             &[
                 "--base-case",
                 "diagonal",
@@ -834,7 +840,8 @@ mod sort_on_the_gpu {
             .clone();
         let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
         let results = json["results"].as_array().unwrap();
-        assert_eq!(results.len(), 12);
+        // Three engines and the CPU.
+        assert_eq!(results.len(), 16);
         for result in results {
             assert!(result["engine"].is_string() && result["adapter"].is_string());
             assert!(result["keys_per_second"].as_f64().unwrap() > 0.0);

@@ -398,6 +398,151 @@ fn shearsort_merge_needs_both_passes_and_one_page_reversed() {
     }
 }
 
+/// Keys that a warp of warpsort sorts, 4 a lane of 32; a page is half of them.
+const TILE: usize = 128;
+
+/// A stage of warpsort's networks as a warp does it: lane t has two comparators, each of which brings
+/// the lesser key to its first cell. Every cell must be in one of them. Returns how many lanes meet in a
+/// bank at the most.
+fn stage(tile: &mut [u64; TILE], comparators: impl Fn(usize) -> [(usize, usize); 2]) -> usize {
+    let mut seen = [false; TILE];
+    let mut degree = 0;
+    for first_or_second in 0..2 {
+        let mut banks = [[0; 32]; 2];
+        for t in 0..32 {
+            let (low, high) = comparators(t)[first_or_second];
+            let (a, b) = (tile[low], tile[high]);
+            (tile[low], tile[high]) = (a & b, a | b);
+            for (side, cell) in [low, high].into_iter().enumerate() {
+                assert!(
+                    !std::mem::replace(&mut seen[cell], true),
+                    "cell {cell} twice"
+                );
+                banks[side][cell % 32] += 1;
+            }
+        }
+        degree = degree.max(banks.into_iter().flatten().max().unwrap());
+    }
+    degree
+}
+
+/// `merge_bitonic`: each lane two ascending comparators.
+fn merge_bitonic(tile: &mut [u64; TILE]) -> usize {
+    let distances = [64, 32, 16, 8, 4, 2, 1].into_iter();
+    let degrees = distances.map(|distance| {
+        stage(tile, |t| {
+            [t, 32 + t].map(|number| {
+                let low = number + (number & !(distance - 1));
+                (low, low + distance)
+            })
+        })
+    });
+    degrees.max().unwrap()
+}
+
+/// The stages of warpsort's tile that merge blocks of `block` keys: each lane has one comparator that
+/// ascends and one that descends.
+fn merge_blocks(tile: &mut [u64; TILE], block: usize) -> usize {
+    let distances = (0..block.ilog2()).rev().map(|log| 1 << log);
+    let degrees = distances.map(|distance: usize| {
+        stage(tile, |t| {
+            let within = t & (block / 2 - 1);
+            let low = 4 * (t - within) + within + (within & !(distance - 1));
+            // Nothing leaves its block.
+            assert_eq!(low / block, (low + distance) / block);
+            [(low, low + distance), (low + block + distance, low + block)]
+        })
+    });
+    degrees.max().unwrap()
+}
+
+fn to_tile(words: &[u64]) -> [u64; TILE] {
+    words.try_into().unwrap()
+}
+
+/// A page that descends and then one that ascends, as the merge has them.
+#[test]
+fn warpsorts_merge_merges_all_pages() {
+    const PAGE: usize = TILE / 2;
+    let states = (0..=PAGE).flat_map(|a| (0..=PAGE).map(move |b| (a, b)));
+    let counted = sweep(
+        states,
+        TILE,
+        |&(a, b), set| {
+            (0..a).for_each(&mut *set);
+            (TILE - b..TILE).for_each(set);
+        },
+        |words| {
+            let mut tile = to_tile(words);
+            assert_eq!(merge_bitonic(&mut tile), 2);
+            unsorted(&tile)
+        },
+    );
+    assert_eq!(counted, (65 * 65, 0));
+}
+
+/// By induction over the blocks: blocks of `block` keys are merged of two that are sorted, one of them
+/// ascending and the next descending; the network does not leave a block. So it is enough that a
+/// block sorts every such pair of zeros and ones, at every place. The last merge is of one block.
+#[test]
+fn warpsorts_tile_sorts_every_zero_one_input() {
+    for (block, degree) in [(2, 4), (4, 4), (8, 4), (16, 4), (32, 2), (64, 2)] {
+        let half = block / 2;
+        let states = (0..=half).flat_map(|a| (0..=half).map(move |b| (a, b)));
+        let counted = sweep(
+            states,
+            TILE,
+            |&(a, b), set| {
+                for start in (0..TILE).step_by(block) {
+                    (start + half - a..start + half).for_each(&mut *set);
+                    (start + half..start + half + b).for_each(&mut *set);
+                }
+            },
+            |words| {
+                let mut tile = to_tile(words);
+                assert_eq!(merge_blocks(&mut tile, block), degree);
+                let blocks = tile.chunks(block).enumerate();
+                blocks.fold(0, |bad, (number, keys)| {
+                    let mut keys = keys.to_vec();
+                    if number % 2 == 1 {
+                        keys.reverse();
+                    }
+                    bad | unsorted(&keys)
+                })
+            },
+        );
+        assert_eq!(
+            counted,
+            (((half + 1) * (half + 1)) as u64, 0),
+            "blocks of {block}"
+        );
+    }
+    let states = (0..=64).flat_map(|a| (0..=64).map(move |b| (a, b)));
+    let counted = sweep(
+        states,
+        TILE,
+        |&(a, b), set| (64 - a..64 + b).for_each(set),
+        |words| {
+            let mut tile = to_tile(words);
+            merge_bitonic(&mut tile);
+            unsorted(&tile)
+        },
+    );
+    assert_eq!(counted, (65 * 65, 0));
+
+    // And all of it together.
+    let mut state = 2;
+    for _ in 0..1000 {
+        let words: Vec<u64> = (0..TILE).map(|_| random(&mut state)).collect();
+        let mut tile = to_tile(&words);
+        for log in 1..=6 {
+            merge_blocks(&mut tile, 1 << log);
+        }
+        merge_bitonic(&mut tile);
+        assert_eq!(unsorted(&tile), 0);
+    }
+}
+
 #[test]
 #[should_panic(expected = "meets another in bank")]
 fn a_bank_conflict_is_found() {

@@ -3,7 +3,7 @@
 //! Nothing here needs a GPU: a sort is a list of dispatches before it is anything else.
 
 use proptest::prelude::*;
-use wgpu_bcfsort::kernel::{Kernel, MATRIX, PAGE};
+use wgpu_bcfsort::kernel::{Kernel, MATRIX, PAGE, WARP_PAGE};
 use wgpu_bcfsort::phases::record_sort;
 use wgpu_bcfsort::plan::{self, DeviceLimits, Plan};
 use wgpu_bcfsort::recording::{Buffer, Phase, Recording, Step};
@@ -69,7 +69,7 @@ fn outline(recording: &Recording) -> Vec<String> {
 #[test]
 fn a_whole_sort_is_recorded_as_the_paper_has_it() {
     // 20 runs, P = 4: merged to 10, 5, 3 runs, distributed, and two more rounds for 3 runs.
-    for engine in Engine::ALL {
+    for engine in [Engine::BcfMergesort, Engine::BcfMergesortPb] {
         let recording = record(20_000, &options(engine, 4, 4));
         assert_eq!(
             outline(&recording),
@@ -88,6 +88,83 @@ fn a_whole_sort_is_recorded_as_the_paper_has_it() {
             ],
             "{engine}"
         );
+    }
+}
+
+/// The same phases with kernels of its own: 40 tiles of 128 keys, merged to 20, 10, 5, 3 runs.
+#[test]
+fn warpsort_is_recorded_as_the_papers_have_it() {
+    let options = options(Engine::Warpsort, 4, 40).seed(0x1234_5678_9abc_def0);
+    let recording = record(5000, &options);
+    assert_eq!(
+        outline(&recording),
+        [
+            "base case 0 warp_bitonic keys > scratch",
+            "merge 0 warp_merge scratch > keys",
+            "merge 1 warp_merge keys > scratch",
+            "merge 2 warp_merge scratch > keys",
+            "merge 3 warp_merge keys > scratch",
+            "splitters 0 random_samples",
+            "splitters 0 warp_bitonic samples_scratch.0 > samples_scratch.0",
+            "splitters 0 warp_merge samples_scratch.0 > samples.0",
+            "ranks 0 rank_splitters",
+            "ranks 1 bucket_offsets",
+            "distribution 0 distribute scratch > keys",
+            "final merge 0 warp_merge keys > scratch",
+            "final merge 1 warp_merge scratch > keys",
+        ]
+    );
+    let step = |kernel| recording.steps.iter().find(|s| s.kernel == kernel).unwrap();
+    let samples = step(Kernel::RandomSamples);
+    assert_eq!(
+        samples.parameters,
+        [
+            ("len", 5000),
+            // P t, every t-th of which is a splitter.
+            ("total", 4 * 40),
+            ("seed_low", 0x9abc_def0),
+            ("seed_high", 0x1234_5678),
+            ("level", 0),
+        ]
+    );
+    let ranks = step(Kernel::RankSplitters);
+    assert_eq!(parameter(ranks, "samples"), 160);
+    assert_eq!(
+        (parameter(ranks, "buckets"), parameter(ranks, "pivots")),
+        (4, 0)
+    );
+
+    // Samples of samples are taken elsewhere in their sorts. More samples than keys there are not.
+    let recording = record(1 << 17, &options.buckets(256).samples(1024));
+    let levels: Vec<_> = recording
+        .steps
+        .iter()
+        .filter(|s| s.kernel == Kernel::RandomSamples)
+        .map(|s| (parameter(s, "level"), parameter(s, "total")))
+        .collect();
+    assert_eq!(levels[0], (0, 1 << 17));
+    assert_eq!(levels[1].0, 1);
+    assert!(levels[1].1 < 1 << 17);
+}
+
+/// The seed decides where samples are taken, and nothing else of the recording.
+#[test]
+fn a_seed_changes_the_samples_positions_alone() {
+    for engine in Engine::ALL {
+        let of = |seed| record(100_000, &options(engine, 16, 9).seed(seed));
+        assert_eq!(of(7), of(7));
+        let differing: Vec<_> = of(7)
+            .steps
+            .into_iter()
+            .zip(of(8).steps)
+            .filter(|(a, b)| a != b)
+            .map(|(step, _)| step.kernel)
+            .collect();
+        if engine == Engine::Warpsort {
+            assert_eq!(differing, [Kernel::RandomSamples]);
+        } else {
+            assert_eq!(differing, []);
+        }
     }
 }
 
@@ -271,13 +348,14 @@ fn the_samples_are_sorted_by_the_same_sort() {
 }
 
 /// Lemma 2: one pass for the base case, log(n / M P) of binary merges, one for the distribution,
-/// log(P) of the final phase.
+/// log(P) of the final phase. (M is the keys of a tile, which are fewer in warpsort.)
 #[test]
 fn the_passes_over_the_keys_are_those_of_lemma_2() {
     for engine in Engine::ALL {
         for (log_n, log_p) in [(20, 4), (20, 6), (22, 8), (26, 2), (26, 8)] {
             let options = options(engine, 1 << log_p, 16);
-            let expected = 1 + (log_n - 10 - log_p) + 1 + log_p;
+            let log_m = options.resolved_base_case().keys().ilog2();
+            let expected = 1 + (log_n - log_m - log_p) + 1 + log_p;
             let plan = Plan::new(1 << log_n, KeyType::U32, &options);
             assert_eq!(plan.passes(), expected);
             let recording = record(1 << log_n, &options);
@@ -292,26 +370,34 @@ fn the_passes_over_the_keys_are_those_of_lemma_2() {
     }
 }
 
-/// n0/h + n1/h - 1 page merges of h = 512 keys, all in sequence.
+/// n0/h + n1/h - 1 page merges of h keys, all in sequence.
 #[test]
 fn a_pair_takes_one_page_merge_less_than_it_has_pages() {
-    for (a, b) in [(512, 512), (1024, 1024), (4096, 512), (512 * 7, 512 * 9)] {
-        assert_eq!(plan::page_merges(a, b, PAGE), a / PAGE + b / PAGE - 1);
+    for engine in Engine::ALL {
+        let page = engine.page();
+        let of = |a, b| plan::page_merges(a, b, page);
+        for (a, b) in [(1, 1), (2, 2), (8, 1), (7, 9)] {
+            assert_eq!(of(a * page, b * page), a + b - 1);
+        }
+        assert_eq!(of(1, 1), 1);
+        assert_eq!(of(page + 1, 1), 2);
+        assert_eq!(of(0, 700), 0);
+        two_page_merges_a_dispatch(engine);
     }
-    assert_eq!(plan::page_merges(1, 1, PAGE), 1);
-    assert_eq!(plan::page_merges(513, 1, PAGE), 2);
-    assert_eq!(plan::page_merges(0, 700, PAGE), 0);
+}
 
-    // Two page merges a dispatch: as many dispatches as that takes, each beginning where the one
-    // before ended.
+/// As many dispatches as that takes, each beginning where the one before ended.
+fn two_page_merges_a_dispatch(engine: Engine) {
+    let page = engine.page();
+    let tile = engine.default_base_case().keys();
     let limits = DeviceLimits {
-        keys_per_dispatch: 2 * PAGE,
+        keys_per_dispatch: 2 * page,
         ..LIMITS
     };
-    let options = options(Engine::BcfMergesort, 1, 1);
+    let options = options(engine, 1, 1);
     for runs in [2u32, 4, 8, 64] {
         let recording = record_sort(
-            runs * MATRIX,
+            runs * tile,
             KeyType::U32,
             Order::Ascending,
             &options,
@@ -320,8 +406,8 @@ fn a_pair_takes_one_page_merge_less_than_it_has_pages() {
         let passes = passes(&recording);
         let last = passes.last().unwrap();
         let run = parameter(last[0], "run");
-        assert_eq!(run, runs * MATRIX / 2);
-        let merges = run / PAGE + run / PAGE - 1;
+        assert_eq!(run, runs * tile / 2);
+        let merges = run / page + run / page - 1;
         assert_eq!(last.len() as u32, merges.div_ceil(2));
         let mut done = 0;
         for step in last {
@@ -336,9 +422,15 @@ fn a_pair_takes_one_page_merge_less_than_it_has_pages() {
 /// In the final phase runs start anywhere: pages lie on a grid of 32 keys, and the ends take more.
 #[test]
 fn no_pair_takes_more_steps_than_are_recorded() {
+    for page in [PAGE, WARP_PAGE] {
+        no_pair_takes_more_steps_than_are_recorded_of(page);
+    }
+}
+
+fn no_pair_takes_more_steps_than_are_recorded_of(page: u32) {
     let pages = |start: u32, end: u32| {
         if start < end {
-            (end - start / 32 * 32).div_ceil(PAGE)
+            (end - start / 32 * 32).div_ceil(page)
         } else {
             0
         }
@@ -348,7 +440,7 @@ fn no_pair_takes_more_steps_than_are_recorded() {
         .chain(1020..1070)
         .chain([2047, 2048, 2049, 5000])
     {
-        let most = plan::most_page_merges(len.into(), PAGE);
+        let most = plan::most_page_merges(len.into(), page);
         let mut worst = 0;
         for start in 0..32 {
             for middle in start..=start + len {
@@ -391,28 +483,30 @@ fn more_workgroups_than_a_dimension_holds_make_a_second_one() {
 }
 
 /// The items of a pass, each of which must be in one dispatch, or in a chain of them.
-fn check_items(pass: &[&Step], limits: &DeviceLimits, len: u32) {
+fn check_items(pass: &[&Step], limits: &DeviceLimits, len: u32, options: &Options) {
+    let page = options.engine.page();
     let first = pass[0];
     let workgroups = |step: &Step| u64::from(step.workgroups[0]) * u64::from(step.workgroups[1]);
     for step in pass {
         assert!(step.workgroups[0] <= limits.workgroups);
     }
     match first.kernel {
-        Kernel::BaseCase { .. } => {
+        Kernel::BaseCase { form, .. } => {
+            assert_eq!(form, options.resolved_base_case());
             let mut next = 0;
             for step in pass {
                 let (from, to) = (parameter(step, "first"), parameter(step, "end"));
                 assert_eq!(from, next);
                 assert!(workgroups(step) >= u64::from(to - from));
-                assert!(
-                    u64::from(to - from) * u64::from(MATRIX) <= u64::from(limits.keys_per_dispatch)
-                );
+                let keys = u64::from(to - from) * u64::from(form.keys());
+                assert!(keys <= u64::from(limits.keys_per_dispatch));
                 next = to;
             }
-            assert_eq!(next, parameter(first, "len").div_ceil(MATRIX));
+            assert_eq!(next, parameter(first, "len").div_ceil(form.keys()));
         }
-        Kernel::PageMerge => {
-            let most = (limits.keys_per_dispatch / PAGE).min(1 << 14);
+        Kernel::PageMerge | Kernel::WarpMerge => {
+            assert_eq!(first.kernel, options.engine.merge_kernel());
+            let most = (limits.keys_per_dispatch / page).min(1 << 14);
             let (mut pairs, mut done, mut chain) = ((0, 0), 0, None);
             for step in pass {
                 let range = (parameter(step, "first"), parameter(step, "end"));
@@ -437,7 +531,7 @@ fn check_items(pass: &[&Step], limits: &DeviceLimits, len: u32) {
                 let len = parameter(first, "len");
                 assert_eq!(pairs.1, len.div_ceil(run).div_ceil(2));
                 // Of the first pair, which is the longest; a lone run is copied.
-                let merges = plan::page_merges(run.min(len), run.min(len - run.min(len)), PAGE);
+                let merges = plan::page_merges(run.min(len), run.min(len - run.min(len)), page);
                 assert_eq!(done, merges.max(1));
             } else {
                 let span = parameter(first, "span");
@@ -453,7 +547,7 @@ fn check_items(pass: &[&Step], limits: &DeviceLimits, len: u32) {
                 next += step.workgroups[0] / step.parameter("pieces").unwrap_or(1);
             }
             assert_eq!(next, runs);
-            assert!(runs <= len.div_ceil(MATRIX));
+            assert!(runs <= len.div_ceil(options.resolved_base_case().keys()));
         }
         _ => assert_eq!(pass.len(), 1),
     }
@@ -476,7 +570,7 @@ fn check(len: u32, key: KeyType, options: &Options, limits: &DeviceLimits) {
     let mut place = Buffer::Keys;
     let mut moves = 0;
     for pass in passes(&recording) {
-        check_items(&pass, limits, len);
+        check_items(&pass, limits, len, options);
         for step in &pass {
             // One buffer in two roles of a dispatch is refused by wgpu.
             for (i, a) in step.bindings.iter().enumerate() {
@@ -497,19 +591,20 @@ fn check(len: u32, key: KeyType, options: &Options, limits: &DeviceLimits) {
             }
             _ => {}
         }
-        if matches!(pass[0].kernel, Kernel::SampleRuns | Kernel::RankSplitters)
-            && !matches!(
-                pass[0].buffer("source"),
-                Some(Buffer::Samples(_) | Buffer::SamplesScratch(_))
-            )
-        {
+        if matches!(
+            pass[0].kernel,
+            Kernel::SampleRuns | Kernel::RandomSamples | Kernel::RankSplitters
+        ) && !matches!(
+            pass[0].buffer("source"),
+            Some(Buffer::Samples(_) | Buffer::SamplesScratch(_))
+        ) {
             assert_eq!(pass[0].buffer("source"), Some(place));
         }
     }
     assert_eq!(place, Buffer::Keys);
     assert_eq!(moves, if len < 2 { 0 } else { plan.passes() });
     let rounds = plan.merge_rounds.len() as u32;
-    let left = rounds_left(len, rounds);
+    let left = rounds_left(len, rounds, options.resolved_base_case().keys());
     match &plan.distribution {
         None => assert!(left <= 1),
         Some(d) => {
@@ -517,12 +612,14 @@ fn check(len: u32, key: KeyType, options: &Options, limits: &DeviceLimits) {
             assert!(d.runs <= d.buckets);
             assert_eq!(d.final_rounds(), d.runs.next_power_of_two().ilog2());
             assert!(d.buckets <= options.buckets.unwrap_or(1024));
+            assert!(d.likely_bucket <= d.largest_bucket && d.largest_bucket <= len);
+            assert!(d.likely_bucket >= len / d.buckets);
         }
     }
 }
 
-fn rounds_left(len: u32, rounds: u32) -> u32 {
-    (0..rounds).fold(len.div_ceil(MATRIX), |runs, _| runs.div_ceil(2))
+fn rounds_left(len: u32, rounds: u32, tile: u32) -> u32 {
+    (0..rounds).fold(len.div_ceil(tile), |runs, _| runs.div_ceil(2))
 }
 
 fn any_options() -> impl Strategy<Value = Options> {
@@ -532,7 +629,9 @@ fn any_options() -> impl Strategy<Value = Options> {
         (1u32..=1024).prop_map(Some)
     ];
     let samples = prop_oneof![Just(None), (1u32..=1024).prop_map(Some), Just(Some(1024))];
-    (0..2usize, 0..2usize, buckets, samples).prop_map(|(engine, base_case, buckets, samples)| {
+    let engines = 0..Engine::ALL.len();
+    let base_cases = 0..BaseCase::ALL.len();
+    (engines, base_cases, buckets, samples).prop_map(|(engine, base_case, buckets, samples)| {
         let mut options = Options::default()
             .engine(Engine::ALL[engine])
             .base_case(BaseCase::ALL[base_case]);

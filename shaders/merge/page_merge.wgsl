@@ -9,6 +9,8 @@
 //   repeat: merge; write the lower page; load the next page of the run that was exhausted first
 //   write the upper page
 //
+// Where the runs lie and which page is next is in merge/pairs.wgsl.
+//
 // The merge (corrected: with both pages ascending, one round does not merge): positions 0..511 hold
 // one page ascending, 512..1023 the other descending. Lane t takes positions j*32+t, merges these 32
 // (a bitonic merger of 80 comparators), then positions t*32+j, and merges those: the bitonic merge
@@ -28,77 +30,8 @@
 // No bank conflict: a store or load has its bank at (t + constant) % 32 in every access, or all
 // lanes read the same word.
 
-struct Params {
-    // Pairs of this dispatch: from `first` up to `end`.
-    first: u32,
-    end: u32,
-    // Merges done for each pair by earlier dispatches, and merges to do in this one.
-    done: u32,
-    steps: u32,
-    // Equal runs of `run` keys in `len` keys (the first merge phase) ...
-    len: u32,
-    run: u32,
-    // ... or, where `substreams` is not 0, `pairs` pairs a bucket of `span` substreams each, between
-    // separators[bucket * bucket_step][0 ..= substreams] (the final merge phase).
-    substreams: u32,
-    span: u32,
-    pairs: u32,
-    bucket_step: u32,
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(3) var<storage, read> separators: array<u32>;
-// Per pair, between two dispatches: pages loaded of A, pages loaded of B.
-@group(0) @binding(4) var<storage, read_write> progress: array<vec2<u32>>;
-
 const HALF: u32 = W / 2u;
 const PAGE: u32 = W * HALF;
-
-// A sorted run, as pages on a grid of 32 keys.
-struct Run {
-    start: u32,
-    end: u32,
-    grid: u32,
-    pages: u32,
-}
-
-fn make_run(start: u32, end: u32) -> Run {
-    let grid = start - start % W;
-    let pages = select(0u, (end - grid + PAGE - 1u) / PAGE, start < end);
-    return Run(start, end, grid, pages);
-}
-
-struct Pair {
-    a: Run,
-    b: Run,
-}
-
-fn find_pair(number: u32) -> Pair {
-    var start: u32;
-    var middle: u32;
-    var end: u32;
-    if params.substreams == 0u {
-        start = 2u * number * params.run;
-        middle = start + min(params.run, params.len - start);
-        end = middle + min(params.run, params.len - middle);
-    } else {
-        let row = (number / params.pairs) * params.bucket_step * (params.substreams + 1u);
-        let first = 2u * (number % params.pairs) * params.span;
-        start = separators[row + first];
-        middle = separators[row + min(first + params.span, params.substreams)];
-        end = separators[row + min(first + 2u * params.span, params.substreams)];
-    }
-    return Pair(make_run(start, middle), make_run(middle, end));
-}
-
-// The bits of a run's key, or of padding.
-fn load_padded(run: Run, index: u32) -> Key {
-    var bits = select(decode(LAST), decode(FIRST), index < run.start);
-    if index >= run.start && index < run.end {
-        bits = load_bits(index);
-    }
-    return bits;
-}
 
 // Reads page `number` of a run, for a lane in row `row`, so that page[j] belongs to position
 // (W-1-j)*32 + row of the two pages held: descending.
@@ -107,14 +40,6 @@ fn load_page(page: ptr<function, array<Key, 16>>, run: Run, number: u32, row: u3
     for (var j = 0u; j < HALF; j++) {
         (*page)[j] = load_padded(run, base + j * W);
     }
-}
-
-fn run_of(pair: Pair, from_b: bool) -> Run {
-    var run = pair.a;
-    if from_b {
-        run = pair.b;
-    }
-    return run;
 }
 
 // Writes page `page` of the pair's output, held in r[0..16) with position j*32 + row in lane t. The
@@ -173,28 +98,7 @@ fn main(
     }
     let pair = find_pair(number);
     if pair.a.pages == 0u || pair.b.pages == 0u {
-        // Two pages at a time, whole groups of 32 keys. All of them are read before any is written:
-        // one key after the other would wait for memory each time.
-        let grid = pair.a.grid;
-        if params.done * PAGE >= pair.b.end - grid {
-            return;
-        }
-        let end = grid + min(pair.b.end - grid, (params.done + params.steps) * PAGE);
-        for (var base = grid + params.done * PAGE; base < end; base += 2u * PAGE) {
-            var keys: array<Key, 32>;
-            for (var j = 0u; j < W; j++) {
-                let index = base + j * W + t;
-                if index >= pair.a.start && index < end {
-                    keys[j] = source[index];
-                }
-            }
-            for (var j = 0u; j < W; j++) {
-                let index = base + j * W + t;
-                if index >= pair.a.start && index < end {
-                    destination[index] = keys[j];
-                }
-            }
-        }
+        copy_run(pair, t);
         return;
     }
     let merges = pair.a.pages + pair.b.pages - 1u;
@@ -211,24 +115,16 @@ fn main(
     // r[0..16): the page held, ascending. r[16..32): the page just loaded, descending.
     var r: array<Key, 32>;
     var next_page: array<Key, 16>;
-    var loaded = vec2<u32>(1u, 1u);
-    // Which run the newest page came from: B is the second of the first two.
-    var from_b = true;
+    var at = resume(number);
     if params.done == 0u {
         for (var j = 0u; j < HALF; j++) {
             r[j] = load_padded(pair.a, pair.a.grid + j * W + row);
         }
     } else {
         // The page held lies in the output, past the pages written; the newest page is read again.
-        loaded = progress[number];
-        // All lanes read it before one of them writes it: a workgroup's barrier orders workgroup
-        // memory only.
-        storageBarrier();
-        from_b = (loaded.y >> 31u) == 1u;
-        loaded.y &= 0x7fffffffu;
         load_held(&r, pair, params.done, t, wrapped);
     }
-    load_page(&next_page, run_of(pair, from_b), select(loaded.x, loaded.y, from_b) - 1u, row);
+    load_page(&next_page, run_of(pair, at.from_b), newest(at), row);
     for (var j = 0u; j < HALF; j++) {
         r[j] = encode(r[j]);
         r[W - 1u - j] = encode(next_page[j]);
@@ -248,19 +144,9 @@ fn main(
         }
         workgroupBarrier();
 
-        // The page held ends with the last key loaded of the run that is not `from_b`. The run
-        // whose loaded keys end first is next, unless it has no page left.
-        if precedes(tile_load(LASTS), tile_load(LASTS + 1u)) {
-            from_b = !from_b;
-        }
-        if from_b && loaded.y == pair.b.pages {
-            from_b = false;
-        } else if !from_b && loaded.x == pair.a.pages {
-            from_b = true;
-        }
         // In the last step of all no page is left, and this reads none.
-        load_page(&next_page, run_of(pair, from_b), select(loaded.x, loaded.y, from_b), row);
-        loaded += select(vec2<u32>(1u, 0u), vec2<u32>(0u, 1u), from_b);
+        at = advance(pair, at, precedes(tile_load(LASTS), tile_load(LASTS + 1u)));
+        load_page(&next_page, run_of(pair, at.from_b), newest(at), row);
 
         for (var j = 0u; j < W; j++) {
             r[j] = tile_load(padded(t, j));
@@ -285,6 +171,6 @@ fn main(
     // The last page of the pair, or a page left for the next dispatch to take up.
     store_page(&r, pair, params.done + steps, t, wrapped);
     if t == 0u && params.done + steps < merges {
-        progress[number] = vec2<u32>(loaded.x, loaded.y | select(0u, 0x80000000u, from_b));
+        suspend(number, at);
     }
 }

@@ -64,6 +64,11 @@ pub fn library(key: KeyType, order: Order) -> Vec<Recording> {
     if !REPRESENTATIVES.contains(&(key, order)) {
         return recordings;
     }
+    // Warpsort, at once and in instalments of a few of its pages.
+    recordings.push(whole(&engine(Engine::Warpsort, 4, 5), 3000));
+    recordings.push(cut(&engine(Engine::Warpsort, 2, 9), 2500, |limits| {
+        limits.keys_per_dispatch = 512;
+    }));
     // Base cases alone, in place, and from one buffer to the other before one merge.
     for kernel in Kernel::all() {
         if let Kernel::BaseCase {

@@ -3,7 +3,8 @@
 //! ```text
 //! base case        n / tile runs              in place, or from keys to scratch
 //! merge            log2(runs / P) rounds      keys <-> scratch, until at most P runs are left
-//! splitters        t samples a run, sorted    by this same sort, on its own buffers
+//! splitters        t samples a run, sorted    by this same sort, on its own buffers (warpsort: P t
+//!                                             random samples)
 //! ranks            P-1 searches a run
 //! distribution     into P or 2P-1 buckets     keys <-> scratch
 //! final merge      log2(P) rounds             keys <-> scratch, within each bucket

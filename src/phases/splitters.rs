@@ -1,4 +1,4 @@
-//! Deterministic splitters: samples of each run, sorted, and their ranks (paper, section 3.2).
+//! Splitters: samples of each run, or random ones of all, sorted, and their ranks (paper, section 3.2).
 
 use super::Job;
 use crate::kernel::{ITEM_LANES, Kernel};
@@ -20,6 +20,7 @@ pub(super) fn record(
         samples,
         buckets,
         pivots,
+        random,
         ..
     } = distribution;
     let total = distribution.total_samples();
@@ -37,18 +38,32 @@ pub(super) fn record(
     // Taken to where the base case can work in place.
     let sampled = samples_job.first_place();
     recording.reserve(sampled, bytes);
-    recording.steps.push(Step {
-        phase: job.phase(Phase::Splitters),
-        round: 0,
-        kernel: Kernel::SampleRuns,
-        workgroups: job.grid(total.div_ceil(ITEM_LANES)),
-        bindings: vec![("source", from), ("sampled", sampled)],
-        parameters: vec![
+    let (kernel, parameters) = if random {
+        let seed = job.options.seed;
+        let parameters = vec![
+            ("len", len),
+            ("total", total),
+            ("seed_low", seed as u32),
+            ("seed_high", (seed >> 32) as u32),
+            ("level", job.level.into()),
+        ];
+        (Kernel::RandomSamples, parameters)
+    } else {
+        let parameters = vec![
             ("len", len),
             ("run", run),
             ("samples", samples),
             ("total", total),
-        ],
+        ];
+        (Kernel::SampleRuns, parameters)
+    };
+    recording.steps.push(Step {
+        phase: job.phase(Phase::Splitters),
+        round: 0,
+        kernel,
+        workgroups: job.grid(total.div_ceil(ITEM_LANES)),
+        bindings: vec![("source", from), ("sampled", sampled)],
+        parameters,
         keys: u64::from(total),
     });
     samples_job.record(recording, sampled);

@@ -1,7 +1,9 @@
 //! Arithmetic: which runs, rounds, buckets and bytes a sort of n keys takes. No GPU is needed.
 
+mod random;
 mod tiling;
 
+pub use random::sample_position;
 pub use tiling::{LONGEST_TILE, MOST_TILES, Tiling, default_tiles};
 
 use crate::kernel::{MATRIX, W};
@@ -41,7 +43,8 @@ impl DeviceLimits {
     /// Page merges (or copied pages) a pair may take in one dispatch: they happen in sequence.
     #[must_use]
     pub const fn steps_per_dispatch(&self, page: u32) -> u32 {
-        // 2^14 of them take about 50 ms on an H200.
+        // 2^14 of them take about 50 ms on an H200. More than 65,535 rounds of a loop llvmpipe leaves
+        // undone, without a word.
         match self.keys_per_dispatch / page {
             0 => 1,
             steps if steps < 1 << 14 => steps,
@@ -74,6 +77,10 @@ pub const LARGEST_TILE: u32 = 8 * MATRIX;
 /// of a run is so short that its pages are mostly padding: sqrt(n/64), and sqrt(n/256) from 2^24 on,
 /// rounded down to a power of two (bold). Below 2^14 keys there is too little to distribute: 1
 /// bucket, which is none (2^13 keys: 0.062 ms, with 8 buckets 0.114 ms).
+///
+/// Warpsort takes the same P. Its pages are an eighth as long, so it could do with shorter parts; but with
+/// this P they are of 64 to 256 keys, one to four of its pages, and shorter ones would be padding there
+/// too.
 #[must_use]
 pub const fn default_buckets(len: u32) -> u32 {
     if len < 1 << 14 {
@@ -154,12 +161,18 @@ pub struct Distribution {
     pub buckets: u32,
     /// Whether the copies of each splitter have a bucket of their own.
     pub pivots: bool,
-    /// The paper's t: samples a run.
+    /// The paper's t: samples a run, or a bucket where they are random.
     pub samples: u32,
+    /// Whether samples are taken at random positions of the input, not at regular ones of each run.
+    pub random: bool,
     /// How the samples are sorted.
     pub sample_plan: Box<Plan>,
     /// The most keys that a bucket to be merged holds where keys are distinct: Lemma 1, rounding
     /// included.
+    ///
+    /// With random samples nothing bounds a bucket but the input. Between every t-th of them lies
+    /// N/P of it on average, with a standard deviation of N/P / sqrt(t): taken here are 4 of them above
+    /// the average, which few buckets exceed.
     pub likely_bucket: u32,
     /// The most keys that a bucket to be merged can hold, whatever the input. With pivot buckets
     /// Lemma 1 holds for repeated keys too: copies of a splitter are elsewhere, and a key between
@@ -178,10 +191,11 @@ impl Distribution {
         }
     }
 
-    /// Samples of all runs.
+    /// All samples: t of each run, or P t of the input; but then not more than there are keys, since
+    /// more would tell little more.
     #[must_use]
     pub const fn total_samples(&self) -> u32 {
-        self.runs * self.samples
+        self.sample_plan.len
     }
 
     /// Rounds of the final merge phase.
@@ -249,9 +263,17 @@ impl Plan {
             run = run.saturating_mul(2);
         }
         let distribution = (runs > 1).then(|| {
-            let total = runs * samples;
-            let samples_a_bucket = u64::from(total.div_ceil(buckets)) + u64::from(runs);
-            let likely = samples_a_bucket * u64::from(run.div_ceil(samples));
+            let random = options.engine.has_random_splitters();
+            let (total, likely) = if random {
+                let total = (buckets * samples).min(len);
+                let average = u64::from(len.div_ceil(buckets));
+                let root = (total / buckets).isqrt().max(1);
+                (total, average + 4 * average / u64::from(root))
+            } else {
+                let total = runs * samples;
+                let samples_a_bucket = u64::from(total.div_ceil(buckets)) + u64::from(runs);
+                (total, samples_a_bucket * u64::from(run.div_ceil(samples)))
+            };
             let likely_bucket = likely.min(len.into()) as u32;
             Distribution {
                 runs,
@@ -259,6 +281,7 @@ impl Plan {
                 buckets,
                 pivots,
                 samples,
+                random,
                 sample_plan: Box::new(Self::new(
                     total,
                     key,
@@ -301,10 +324,15 @@ impl Plan {
         if self.moves() == 0 {
             return 0;
         }
-        // Progress is kept of long pairs only: 8 bytes for each 1024 keys at the most.
-        let mut bytes = u64::from(self.len) * key.bytes() + u64::from(self.len) / 128;
+        // Progress: 8 bytes a pair.
+        let progress = |plan: &Self| {
+            let run = plan.merge_rounds.first();
+            run.map_or(0, |run| u64::from(plan.len.div_ceil(*run)) * 8)
+        };
+        let mut bytes = u64::from(self.len) * key.bytes() + progress(self);
         let mut plan = self;
         while let Some(d) = &plan.distribution {
+            bytes += progress(&d.sample_plan);
             let tables = (d.rank_words() + d.separator_words()) * 4;
             let progress = u64::from(d.buckets) * u64::from(d.runs.div_ceil(2)) * 8;
             bytes += tables + progress + 2 * u64::from(d.total_samples()) * key.bytes();

@@ -3,9 +3,9 @@
 use crate::device::{Gpu, gpu};
 use crate::execution::Execution;
 use wgpu_bcfsort::data::{Pattern, Spec, generate};
-use wgpu_bcfsort::kernel::{Kernel, MATRIX, PAGE};
+use wgpu_bcfsort::kernel::{Kernel, PAGE, WARP_PAGE};
 use wgpu_bcfsort::phases::record_sort;
-use wgpu_bcfsort::plan::{DeviceLimits, Distribution, Plan};
+use wgpu_bcfsort::plan::{DeviceLimits, Distribution, Plan, sample_position};
 use wgpu_bcfsort::recording::{Buffer, Phase, Recording, Step};
 use wgpu_bcfsort::{BaseCase, Engine, KeyType, Options, Order};
 
@@ -42,6 +42,7 @@ fn passes(recording: &Recording) -> Vec<&[Step]> {
 struct Inspection<'a> {
     execution: Execution<'a>,
     distribution: Option<Distribution>,
+    options: Options,
     key: KeyType,
     order: Order,
     input: Vec<u32>,
@@ -65,7 +66,10 @@ impl Inspection<'_> {
         let place = step.buffer("destination").or(step.buffer("keys"));
         let run = step.parameter("run").unwrap_or(0) as usize;
         match step.phase {
-            Phase::BaseCase => self.check_runs(place.unwrap(), MATRIX as usize),
+            Phase::BaseCase => {
+                let tile = self.options.resolved_base_case().keys();
+                self.check_runs(place.unwrap(), tile as usize);
+            }
             Phase::Merge => self.check_runs(place.unwrap(), 2 * run),
             Phase::Splitters => self.check_samples(),
             Phase::Ranks if step.kernel == Kernel::RankSplitters => self.check_ranks(),
@@ -98,12 +102,20 @@ impl Inspection<'_> {
     }
 
     fn samples(&self) -> Vec<u32> {
-        let t = self.distribution.as_ref().unwrap().samples as usize;
-        let mut samples: Vec<u32> = self
-            .runs()
-            .iter()
-            .flat_map(|run| (0..t).map(|i| run[i * run.len() / t]))
-            .collect();
+        let d = self.distribution.as_ref().unwrap();
+        let t = d.samples as usize;
+        let runs = self.runs();
+        let mut samples: Vec<u32> = if d.random {
+            let keys = runs.concat();
+            let position = |i| sample_position(self.options.seed, 0, i, keys.len() as u32);
+            (0..d.total_samples())
+                .map(|i| keys[position(i) as usize])
+                .collect()
+        } else {
+            runs.iter()
+                .flat_map(|run| (0..t).map(|i| run[i * run.len() / t]))
+                .collect()
+        };
         samples.sort_unstable();
         samples
     }
@@ -195,7 +207,7 @@ impl Inspection<'_> {
                     pivots.windows(2).all(|pair| pair[0] == pair[1]),
                     "pivots of {bucket}"
                 );
-            } else if d.pivots || distinct {
+            } else if (d.pivots || distinct) && !d.random {
                 assert!(
                     size <= bound,
                     "bucket {bucket} holds {size} keys, Lemma 1 {bound}"
@@ -248,6 +260,7 @@ fn inspect_with(
     let inspection = Inspection {
         execution: Execution::new(gpu, &recording, input),
         distribution: Plan::new(len, key, options).distribution,
+        options: options.clone(),
         key,
         order,
         input: input.to_vec(),
@@ -278,7 +291,9 @@ fn every_phase_leaves_what_the_paper_says() {
                 (63 * 1024 + 5, 64, 300, KeyType::I32, Order::Ascending),
             ] {
                 println!("{engine} {base_case} {len} {buckets} {samples} {key}");
-                let options = options(engine, buckets, samples).base_case(base_case);
+                let options = options(engine, buckets, samples)
+                    .base_case(base_case)
+                    .seed(len);
                 inspect(gpu, &random(len, len), key, order, &options);
             }
         }
@@ -310,7 +325,8 @@ fn every_phase_holds_on_skewed_and_repeated_keys() {
     }
 }
 
-/// With P dividing the samples and t the runs there is no rounding: N/P + N/t exactly.
+/// With P dividing the samples and t the runs there is no rounding: N/P + N/t exactly. (Random samples
+/// have no bound.)
 #[test]
 fn buckets_are_within_the_bound_of_lemma_1() {
     let Some(gpu) = gpu() else { return };
@@ -339,7 +355,7 @@ fn buckets_are_within_the_bound_of_lemma_1() {
         ),
     ];
     for (name, input) in inputs {
-        for engine in Engine::ALL {
+        for engine in [Engine::BcfMergesort, Engine::BcfMergesortPb] {
             println!("{name} {engine}");
             let options = options(engine, 16, 16);
             let plan = Plan::new(n, KeyType::U32, &options);
@@ -435,7 +451,16 @@ fn page_merge_recording(key: KeyType, order: Order, len: u32, pairs: u32) -> Rec
     recording
 }
 
-fn page_merge_step(pairs: u32, shape: &[(&'static str, u32)], done: u32, steps: u32) -> Step {
+/// The engines' merges, by the keys of their pages.
+const MERGES: [(Kernel, u32); 2] = [(Kernel::PageMerge, PAGE), (Kernel::WarpMerge, WARP_PAGE)];
+
+fn page_merge_step(
+    kernel: Kernel,
+    pairs: u32,
+    shape: &[(&'static str, u32)],
+    done: u32,
+    steps: u32,
+) -> Step {
     let mut parameters = vec![
         ("first", 0),
         ("end", pairs),
@@ -446,7 +471,7 @@ fn page_merge_step(pairs: u32, shape: &[(&'static str, u32)], done: u32, steps: 
     Step {
         phase: Phase::Merge,
         round: 0,
-        kernel: Kernel::PageMerge,
+        kernel,
         workgroups: [pairs.min(65_535), pairs.div_ceil(65_535)],
         bindings: vec![
             ("source", Buffer::Keys),
@@ -459,9 +484,9 @@ fn page_merge_step(pairs: u32, shape: &[(&'static str, u32)], done: u32, steps: 
     }
 }
 
-fn pages(start: u32, end: u32) -> u32 {
+fn pages(start: u32, end: u32, page: u32) -> u32 {
     if start < end {
-        (end - start / 32 * 32).div_ceil(PAGE)
+        (end - start / 32 * 32).div_ceil(page)
     } else {
         0
     }
@@ -471,6 +496,12 @@ fn pages(start: u32, end: u32) -> u32 {
 #[test]
 fn a_pair_is_merged_by_exactly_one_page_merge_less_than_it_has_pages() {
     let Some(gpu) = gpu() else { return };
+    for (kernel, page) in MERGES {
+        merge_page_by_page(gpu, kernel, page);
+    }
+}
+
+fn merge_page_by_page(gpu: &Gpu, kernel: Kernel, page: u32) {
     // Where A and B begin and end: aligned, ragged, off the grid of 32, very unlike.
     for [start, middle, end] in [
         [0u32, 4096, 8192],
@@ -519,15 +550,15 @@ fn a_pair_is_merged_by_exactly_one_page_merge_less_than_it_has_pages() {
                 ("pairs", 1),
                 ("bucket_step", 1),
             ];
-            let merges = pages(start, middle) + pages(middle, end) - 1;
+            let merges = pages(start, middle, page) + pages(middle, end, page) - 1;
             let what = format!("{skew}, {start} {middle} {end}, {merges} merges");
             for done in 0..merges {
                 let before = execution.read(Buffer::Scratch);
                 let sorted = before[start as usize..end as usize] == expected;
                 assert!(!sorted, "{what}: sorted after {done}");
-                execution.step(&page_merge_step(1, &shape, done, 1));
+                execution.step(&page_merge_step(kernel, 1, &shape, done, 1));
                 // The pages before the one held are final.
-                let page_end = start / 32 * 32 + (done + 1) * PAGE - middle % 32;
+                let page_end = start / 32 * 32 + (done + 1) * page - middle % 32;
                 let now = execution.read(Buffer::Scratch);
                 let finished = (page_end.clamp(start, end) - start) as usize;
                 assert!(
@@ -540,27 +571,33 @@ fn a_pair_is_merged_by_exactly_one_page_merge_less_than_it_has_pages() {
             whole[start as usize..end as usize].copy_from_slice(&expected);
             assert!(execution.read(Buffer::Scratch) == whole, "{what}");
             // More steps do nothing.
-            execution.step(&page_merge_step(1, &shape, merges, 3));
+            execution.step(&page_merge_step(kernel, 1, &shape, merges, 3));
             assert!(execution.read(Buffer::Scratch) == whole, "{what}: one more");
         }
     }
 }
 
-/// Pairs of pages of one dispatch: 64 MiB of keys, less than the smallest binding limit.
+/// Pairs of pages of one dispatch: at most 64 MiB of keys, less than the smallest binding limit.
 const PAIRS: u32 = 1 << 14;
 
-/// The network proof on the shipped kernel: it is data-oblivious, so zeros and ones suffice.
+/// The network proof on the shipped kernels: they are data-oblivious, so zeros and ones suffice.
 #[test]
 fn all_pairs_of_sorted_pages_of_zeros_and_ones_are_merged() {
     let Some(gpu) = gpu() else { return };
-    let page = PAGE as usize;
-    let all = (PAGE + 1) * (PAGE + 1);
-    let len = PAIRS * MATRIX;
+    for (kernel, page) in MERGES {
+        merge_all_pages(gpu, kernel, page);
+    }
+}
+
+fn merge_all_pages(gpu: &Gpu, kernel: Kernel, page_keys: u32) {
+    let page = page_keys as usize;
+    let all = (page_keys + 1) * (page_keys + 1);
+    let len = PAIRS * 2 * page_keys;
     let recording = page_merge_recording(KeyType::U32, Order::Ascending, len, PAIRS);
     let execution = Execution::new(gpu, &recording, &vec![0; len as usize]);
     let shape = [
         ("len", len),
-        ("run", PAGE),
+        ("run", page_keys),
         ("substreams", 0),
         ("span", 0),
         ("pairs", 0),
@@ -579,7 +616,7 @@ fn all_pairs_of_sorted_pages_of_zeros_and_ones_are_merged() {
             keys[page..page + zeros_b].fill(0);
         }
         execution.write(Buffer::Keys, &keys);
-        execution.step(&page_merge_step(PAIRS, &shape, 0, 1));
+        execution.step(&page_merge_step(kernel, PAIRS, &shape, 0, 1));
         let merged = execution.read(Buffer::Scratch);
         for (i, merged) in merged.chunks_exact(2 * page).enumerate() {
             let (zeros_a, zeros_b) = pair(i);

@@ -172,6 +172,7 @@ fn four_million_and_one_keys_equal_the_cpu() {
     for (engine, key) in [
         (Engine::BcfMergesortPb, KeyType::U32),
         (Engine::BcfMergesort, KeyType::I64),
+        (Engine::Warpsort, KeyType::F32),
     ] {
         let sorter = gpu.sorter(&Options::default().engine(engine));
         let what = format!("2^22+1 {key} {engine}");
@@ -195,7 +196,7 @@ fn every_length_from_one_tile_to_two_equals_the_cpu() {
     let Some(gpu) = gpu() else { return };
     for n in u64::from(MATRIX)..=u64::from(2 * MATRIX) {
         let order = [Order::Ascending, Order::Descending][n as usize % 2];
-        let base_case = BaseCase::ALL[n as usize / 2 % 2];
+        let base_case = BaseCase::ALL[n as usize / 2 % BaseCase::ALL.len()];
         let sorter = gpu.sorter(&Options::default().base_case(base_case));
         for key in [
             KeyType::ALL[n as usize % 3],
@@ -222,7 +223,7 @@ fn lengths_around_pages_and_runs_with_few_buckets_equal_the_cpu() {
         // 33 keys below a page, up to 31 above.
         for off in [0, 32, 33, 34, 64] {
             let n = (pages * PAGE as usize - 33 + off) as u64;
-            let engine = Engine::ALL[pages % 2];
+            let engine = Engine::ALL[pages % Engine::ALL.len()];
             let buckets = [2, 3, 4, 8][pages / 2 % 4];
             let sorter = gpu.sorter(&options(engine, buckets, 5));
             let what = format!("{n} keys, {engine}, P={buckets}");
@@ -290,6 +291,24 @@ fn long_pairs_cut_and_resumed_equal_the_cpu() {
                 }
             }
         }
+    }
+}
+
+/// 16,383 steps of one pair in one dispatch, which is as many as there may be: some drivers end loops that
+/// go round too often.
+#[test]
+fn the_longest_merge_of_a_dispatch_equals_the_cpu() {
+    let Some(gpu) = gpu() else { return };
+    let sorter = gpu.sorter(&options(Engine::Warpsort, 1, 1));
+    for pattern in [Pattern::Ascending, Pattern::Full] {
+        sort_pattern::<u32>(
+            &sorter,
+            pattern,
+            None,
+            1 << 20,
+            Order::Ascending,
+            "2^20, P=1",
+        );
     }
 }
 
@@ -397,7 +416,7 @@ proptest! {
             prop::collection::vec(prop_oneof![Just(0), Just(u64::MAX), any::<u64>()], 0..20_000),
         ],
         key in 0..6usize,
-        engine in 0..2usize,
+        engine in 0..Engine::ALL.len(),
         descending in any::<bool>(),
         options in 0..6usize,
     ) {

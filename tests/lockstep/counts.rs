@@ -5,7 +5,7 @@
 use wgpu_bcfsort::BaseCase;
 use wgpu_bcfsort::KeyType;
 use wgpu_bcfsort::Order;
-use wgpu_bcfsort::kernel::{Access, Kernel, MATRIX, PAGE, W};
+use wgpu_bcfsort::kernel::{Access, Kernel, MATRIX, PAGE, W, WARP_PAGE, WARP_TILE};
 use wgpu_bcfsort::lockstep::{Buffers, Config, Report, Shader, Space};
 
 const LANES: u64 = W as u64;
@@ -18,8 +18,22 @@ fn keys(count: u32) -> Vec<u32> {
     (0..count).map(|i| i.wrapping_mul(0x9e37_79b9)).collect()
 }
 
-/// Runs one workgroup of a kernel; `tables` are the contents of buffers that hold no keys.
+/// Runs one workgroup of a kernel that is free of conflicts; `tables` are the contents of buffers that
+/// hold no keys.
 fn run(
+    kernel: Kernel,
+    key: KeyType,
+    parameters: &[(&str, u32)],
+    tables: &[(&str, Vec<u32>)],
+) -> Report {
+    let report = run_baseline(kernel, key, parameters, tables);
+    let name = kernel.name();
+    assert!(report.banks().max_degree <= 1, "{name} has a bank conflict");
+    report
+}
+
+/// Runs one workgroup of any kernel.
+fn run_baseline(
     kernel: Kernel,
     key: KeyType,
     parameters: &[(&str, u32)],
@@ -41,9 +55,7 @@ fn run(
     let report = shader
         .run(&mut buffers, [1, 1, 1], &Config::default())
         .unwrap();
-    let name = kernel.name();
-    assert_eq!(report.findings, [], "{name}");
-    assert!(report.banks().max_degree <= 1, "{name} has a bank conflict");
+    assert_eq!(report.findings, [], "{}", kernel.name());
     report
 }
 
@@ -143,6 +155,17 @@ fn comparators_a_key_are_those_of_the_paper() {
 }
 
 fn merge(key: KeyType, done: u32, steps: u32, run_len: u32, len: u32) -> Report {
+    let report = merge_of(Kernel::PageMerge, PAGE, key, [done, steps, run_len, len]);
+    assert!(report.banks().max_degree <= 1);
+    report
+}
+
+fn merge_of(
+    kernel: Kernel,
+    page: u32,
+    key: KeyType,
+    [done, steps, run_len, len]: [u32; 4],
+) -> Report {
     let parameters = [
         ("first", 0),
         ("end", 1),
@@ -156,13 +179,13 @@ fn merge(key: KeyType, done: u32, steps: u32, run_len: u32, len: u32) -> Report 
         ("bucket_step", 0),
     ];
     // Where a dispatch before this one left off: half of the pages of each run.
-    let pages = |keys: u32| keys.div_ceil(PAGE);
+    let pages = |keys: u32| keys.div_ceil(page);
     let loaded_a = (done + 2)
         .saturating_sub(pages(len - run_len.min(len)))
         .max(1);
     let progress = vec![loaded_a, done + 2 - loaded_a];
     let tables = [("separators", vec![0]), ("progress", progress)];
-    run(Kernel::PageMerge, key, &parameters, &tables)
+    run_baseline(kernel, key, &parameters, &tables)
 }
 
 #[test]
@@ -244,5 +267,86 @@ fn the_scan_of_bucket_sizes_has_no_conflict_at_any_number_of_runs() {
         let report = run(Kernel::BucketOffsets, KeyType::U32, &parameters, &[]);
         assert!(report.is_oblivious(Space::Workgroup));
         assert_eq!(report.banks().conflict_free, report.banks().cycles);
+    }
+}
+
+/// Cycles of workgroup memory more than there are accesses: for each access of a warp, its degree less 1.
+fn extra_cycles(report: &Report, key: KeyType) -> u64 {
+    let sites = report.in_space(Space::Workgroup);
+    let extra = sites.map(|s| s.banks.cycles - s.accesses).sum::<u64>();
+    assert_eq!(extra % key.words() as u64, 0);
+    extra / key.words() as u64
+}
+
+/// 28 stages of two comparators a lane, each of which loads and stores two keys.
+#[test]
+fn warpsorts_tile_takes_232_accesses_a_lane_and_the_conflicts_of_its_stages() {
+    for (kernel, key) in both(|in_place| Kernel::BaseCase {
+        form: BaseCase::WarpBitonic,
+        warps: 1,
+        in_place,
+    }) {
+        let parameters = [("len", WARP_TILE + 1), ("first", 0), ("end", 1)];
+        let report = run_baseline(kernel, key, &parameters, &[]);
+        assert!(report.is_oblivious(Space::Workgroup));
+        let stages = 28;
+        assert_eq!(stages, (1..=WARP_TILE.ilog2()).sum::<u32>());
+        assert_eq!(
+            accesses(&report, key),
+            LANES * (4 + 8 * u64::from(stages) + 4)
+        );
+        // A comparator has 4 accesses, and a stage 2 comparators: 8 accesses a warp, of degree 4 in 10
+        // stages, 2 in 15 and 1 in 3.
+        assert_eq!(extra_cycles(&report, key), 8 * (10 * 3 + 15));
+        assert_eq!(report.banks().max_degree, 4);
+        // 14 comparators a key.
+        assert_eq!(stages * WARP_TILE / 2, 14 * WARP_TILE);
+    }
+}
+
+#[test]
+fn warpsorts_merge_takes_60_accesses_a_lane_and_those_for_the_last_keys() {
+    for key in WIDTHS {
+        // Run length, length, merges done before, merges asked for, and merges done.
+        for (run_len, len, done, steps, merges) in [
+            (WARP_PAGE, 2 * WARP_PAGE, 0, 1, 1),
+            (4 * WARP_PAGE, 8 * WARP_PAGE, 0, 3, 3),
+            (4 * WARP_PAGE, 8 * WARP_PAGE, 0, 100, 7),
+            (4 * WARP_PAGE, 8 * WARP_PAGE, 5, 100, 2),
+            (4 * WARP_PAGE, 8 * WARP_PAGE, 7, 100, 0),
+            (4 * WARP_PAGE, 5 * WARP_PAGE + 7, 0, 100, 5),
+            (4 * WARP_PAGE - 5, 6 * WARP_PAGE, 0, 100, 6),
+        ] {
+            let what = [done, steps, run_len, len];
+            let report = merge_of(Kernel::WarpMerge, WARP_PAGE, key, what);
+            assert!(report.is_oblivious(Space::Workgroup));
+            // In each merge: 7 stages of two comparators of 4 accesses, 2 to read a page out, 2 to fill
+            // the next one in, and for the last keys two loads and one lane's store. Once more a page
+            // is filled in and the last one read out, and the held page is filled in and its last key
+            // loaded; and where the loop ends both pages and the last keys were there once more.
+            let each = LANES * (7 * 8 + 2 + 2 + 2) + 1;
+            let once = LANES * (2 + 2 + 1 + 2) + 1;
+            let expected = if merges == 0 { 0 } else { merges * each + once };
+            assert_eq!(accesses(&report, key), expected, "{what:?}");
+            // Two lanes a bank in 5 stages of 7.
+            assert_eq!(extra_cycles(&report, key), merges * 5 * 8, "{what:?}");
+        }
+    }
+}
+
+/// As for the other merge: where runs begin makes no conflict more.
+#[test]
+fn warpsorts_merge_has_the_same_conflicts_at_every_alignment_of_runs() {
+    for shift in 0..W {
+        let what = [0, 100, 4 * WARP_PAGE - shift, 6 * WARP_PAGE];
+        let report = merge_of(Kernel::WarpMerge, WARP_PAGE, KeyType::U32, what);
+        // 4 pages and 2, or 3 where B begins on a page's last group of 32 or before.
+        let merges = 4 + (6 * WARP_PAGE - (4 * WARP_PAGE - shift) / W * W).div_ceil(WARP_PAGE) - 1;
+        let merges = u64::from(merges);
+        assert_eq!(
+            extra_cycles(&report, KeyType::U32),
+            merges * 5 * 8,
+            "{shift}"
+        );
     }
 }

@@ -8,3 +8,4 @@ mod prefix_sums;
 mod random_modules;
 mod shipped;
 mod small;
+mod warpsort;

@@ -22,9 +22,24 @@ const PATTERNS: [Pattern; 7] = [
     Pattern::Special,
 ];
 
-/// Kernels whose accesses of workgroup memory depend on the keys, with the greatest degree measured
-/// and the reason. All others are free of conflicts.
-const EXCEPTIONS: [(Kernel, u32, &str); 2] = [
+/// Kernels that have bank conflicts, with the greatest degree measured and the reason: what is there to be
+/// compared with. All others are free of conflicts.
+const EXCEPTIONS: [(Kernel, u32, &str); 5] = [
+    (
+        warp_bitonic(false),
+        4,
+        "comparators of a network in linear memory",
+    ),
+    (
+        warp_bitonic(true),
+        4,
+        "comparators of a network in linear memory",
+    ),
+    (
+        Kernel::WarpMerge,
+        2,
+        "comparators of a network in linear memory",
+    ),
     (
         Kernel::TileSums {
             method: PrefixSumsMethod::Naive,
@@ -40,6 +55,14 @@ const EXCEPTIONS: [(Kernel, u32, &str); 2] = [
         "the scan's lanes, one a color, all stand in one bank",
     ),
 ];
+
+const fn warp_bitonic(in_place: bool) -> Kernel {
+    Kernel::BaseCase {
+        form: BaseCase::WarpBitonic,
+        warps: 1,
+        in_place,
+    }
+}
 
 /// How many keys to generate for a recording. The adversary is only made in some sizes.
 fn count(pattern: Pattern, len: u32) -> u64 {
@@ -173,6 +196,7 @@ fn every_kernel_is_run_over_two_tiles_and_those_of_the_default_sorts_for_every_k
             Kernel::BaseCase { form, warps, .. } => {
                 form == BaseCase::default() && warps == form.warps()
             }
+            Kernel::WarpMerge | Kernel::RandomSamples => false,
             _ => true,
         };
         let types = KeyType::ALL.into_iter().filter(|&key| kernel.takes(key));
@@ -212,6 +236,9 @@ fn kernels_that_are_to_have_conflicts_have_them() {
         assert_eq!(exception.is_some(), kernel.has_bank_conflicts(), "{label}");
         if let Some((_, degree, why)) = exception {
             assert_eq!(report.banks().max_degree, *degree, "{label}: {why}");
+            // Comparators are where they are, whatever the keys; colors lead to sums.
+            let sorts = kernel.takes(KeyType::U64);
+            assert_eq!(report.is_oblivious(Space::Workgroup), sorts, "{label}");
         }
     }
 }
@@ -265,7 +292,10 @@ fn pages_are_loaded_and_stored_with_the_fewest_sectors() {
     let mut seen = BTreeSet::new();
     for (label, (kernel, report)) in reports() {
         // Samples and splitters are picked from everywhere.
-        if matches!(kernel, Kernel::SampleRuns | Kernel::RankSplitters) {
+        if matches!(
+            kernel,
+            Kernel::SampleRuns | Kernel::RandomSamples | Kernel::RankSplitters
+        ) {
             continue;
         }
         let pages = report.in_space(Space::Storage).filter(|s| holds_keys(s));
@@ -278,7 +308,7 @@ fn pages_are_loaded_and_stored_with_the_fewest_sectors() {
             assert!(more * 1000 <= site.min_sectors, "{label}: {site:?}");
         }
     }
-    for kernel in [Kernel::PageMerge, Kernel::Distribute] {
+    for kernel in [Kernel::PageMerge, Kernel::WarpMerge, Kernel::Distribute] {
         assert!(seen.contains(&(kernel, AccessKind::Load)), "{kernel:?}");
         assert!(seen.contains(&(kernel, AccessKind::Store)), "{kernel:?}");
     }

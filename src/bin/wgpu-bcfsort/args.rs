@@ -117,16 +117,16 @@ impl Choice {
 /// The paper's parameters.
 #[derive(clap::Args)]
 pub(crate) struct Tuning {
-    /// How 1024 keys are sorted in workgroup memory: with transpositions of the bank matrix, or
-    /// along its diagonals, which is faster
+    /// How a tile of keys is sorted in workgroup memory: 1024 with transpositions of the bank matrix,
+    /// or along its diagonals, which is faster, or 128 as warpsort does
     #[arg(long, value_name = "KIND", help_heading = "Tuning", value_parser = one_of::<BaseCase>(BaseCase::ALL.map(BaseCase::name)))]
     base_case: Option<BaseCase>,
     /// Buckets that sorted runs are distributed to (the paper's P); chosen by the count of keys
     /// if not given
     #[arg(long, value_name = "P", help_heading = "Tuning", value_parser = count_u32)]
     buckets: Option<u32>,
-    /// Samples taken of each sorted run to choose the buckets' borders (the paper's t): more make
-    /// buckets more even
+    /// Samples taken of each sorted run to choose the buckets' borders (the paper's t), or for each
+    /// bucket by warpsort: more make buckets more even
     #[arg(long, value_name = "T", help_heading = "Tuning", value_parser = count_u32)]
     samples: Option<u32>,
 }
@@ -176,6 +176,36 @@ impl Gpu {
             ))),
             None => Ok(()),
         }
+    }
+}
+
+/// Where warpsort looks for its splitters.
+#[derive(clap::Args)]
+pub(crate) struct Seed {
+    /// Seed of the random samples that warpsort takes; for this engine only. It changes the time,
+    /// not the result (default: 0)
+    #[arg(long, value_name = "N", help_heading = "Tuning")]
+    seed: Option<u64>,
+}
+
+impl Seed {
+    pub(crate) fn apply(&self, options: Options) -> Options {
+        match self.seed {
+            Some(seed) => options.seed(seed),
+            None => options,
+        }
+    }
+
+    /// No other engine has a use for it.
+    pub(crate) fn refuse_for_others(&self, choice: Choice) -> Result<(), Fault> {
+        let used = matches!(choice, Choice::Gpu(engine) if engine.has_random_splitters());
+        if self.seed.is_none() || used {
+            return Ok(());
+        }
+        Err(Fault::Usage(format!(
+            "--seed has no meaning with --engine {}: leave out one of them",
+            choice.name()
+        )))
     }
 }
 

@@ -121,7 +121,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
             print(&format!("{}: {}\n", contender.engine, contender.adapter))?;
         }
         print(&format!(
-            "{:>11} {:4} {:15} {:7} {:>10} {:>10} {:>10} {:>15} {:>7} {:>10} {:>7}\n",
+            "{:>11} {:4} {:15} {:8} {:>10} {:>10} {:>10} {:>15} {:>7} {:>10} {:>7}\n",
             "keys",
             "type",
             "pattern",
@@ -327,7 +327,7 @@ fn row<T: SortKey>(
 fn line(row: &Row) -> String {
     let seconds = |seconds: f64| time(Duration::from_secs_f64(seconds));
     format!(
-        "{:>11} {:4} {:15} {:7} {:>10} {:>10} {:>10} {:>15} {:>6.3}x {:>10} {:>6.3}x\n",
+        "{:>11} {:4} {:15} {:8} {:>10} {:>10} {:>10} {:>15} {:>6.3}x {:>10} {:>6.3}x\n",
         row.keys,
         row.r#type,
         row.pattern,

@@ -1,6 +1,6 @@
 //! Who sorts: a GPU engine on an adapter, or the CPU.
 
-use crate::args::{Choice, Gpu};
+use crate::args::{Choice, Gpu, Seed};
 use crate::fault::Fault;
 use crate::notice;
 use crate::timings::Timings;
@@ -28,8 +28,13 @@ impl Contender {
         }
     }
 
-    pub(crate) fn gpu(engine: Engine, gpu: &Gpu, adapter: &wgpu::Adapter) -> Result<Self, Fault> {
-        let sorter = Sorter::on_adapter(adapter, gpu.options(engine))?;
+    pub(crate) fn gpu(
+        engine: Engine,
+        gpu: &Gpu,
+        seed: &Seed,
+        adapter: &wgpu::Adapter,
+    ) -> Result<Self, Fault> {
+        let sorter = Sorter::on_adapter(adapter, seed.apply(gpu.options(engine)))?;
         Ok(Self::new(engine, sorter))
     }
 
@@ -48,7 +53,7 @@ impl Contender {
     }
 
     /// Opens what was asked for.
-    pub(crate) fn open(choice: Choice, gpu: &Gpu, quiet: bool) -> Result<Self, Fault> {
+    pub(crate) fn open(choice: Choice, gpu: &Gpu, seed: &Seed, quiet: bool) -> Result<Self, Fault> {
         // Said also where no adapter asks for them.
         gpu.options(Engine::default()).validate()?;
         let engine = match choice {
@@ -60,11 +65,11 @@ impl Contender {
                 let Some(adapter) = adapter_or_cpu(gpu, quiet)? else {
                     return Ok(Self::cpu());
                 };
-                return Self::gpu(Engine::default(), gpu, &adapter);
+                return Self::gpu(Engine::default(), gpu, seed, &adapter);
             }
             Choice::Gpu(engine) => engine,
         };
-        Self::gpu(engine, gpu, &adapter(gpu)?)
+        Self::gpu(engine, gpu, seed, &adapter(gpu)?)
     }
 
     pub(crate) const fn sorter(&self) -> Option<&Sorter> {

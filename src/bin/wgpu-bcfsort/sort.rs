@@ -1,6 +1,6 @@
 //! `sort`: sorts a file.
 
-use crate::args::{Choice, Direction, Gpu, Keys, positive, with_key_type};
+use crate::args::{Choice, Direction, Gpu, Keys, Seed, positive, with_key_type};
 use crate::engine::Contender;
 use crate::fault::Fault;
 use crate::input::Input;
@@ -57,6 +57,8 @@ pub(crate) struct Args {
     engine: Choice,
     #[command(flatten)]
     gpu: Gpu,
+    #[command(flatten)]
+    seed: Seed,
     /// Keys to sort at a time (default: what fits on the device, at most 1 GiB)
     #[arg(long, value_name = "COUNT", value_parser = positive, help_heading = "Tuning")]
     chunk: Option<u64>,
@@ -81,7 +83,8 @@ fn sort<T: SortKey>(args: &Args) -> Result<(), Fault> {
     // The cheap ways to fail first: nobody waits for a device to learn of a typing error.
     let input = Input::open(&args.input)?;
     let output = Output::create(&args.output)?;
-    let contender = Contender::open(args.engine, &args.gpu, args.quiet)?;
+    args.seed.refuse_for_others(args.engine)?;
+    let contender = Contender::open(args.engine, &args.gpu, &args.seed, args.quiet)?;
     let order = args.direction.order();
     let chunk = args
         .chunk

@@ -180,7 +180,11 @@ fn keys<T: SortKey>(pattern: Pattern, count: u64, seed: u64) -> Result<Vec<T>, F
             .map_err(|error| Fault::Usage(error.to_string()))
     };
     let fitting = Spec::new(pattern, count).fitting_count();
-    let mut keys = make(pattern, fitting)?;
+    let mut keys = if fitting == 0 {
+        Vec::new()
+    } else {
+        make(pattern, fitting)?
+    };
     if fitting < count {
         keys.extend(&make(Pattern::Ascending, count)?[fitting as usize..]);
     }

@@ -56,7 +56,8 @@ make sense, or all that follows is out of bounds. Textures and samplers cannot b
 Without FILE it audits this program's own kernels, in a sort of generated keys, and compares the \
 result with the CPU's. --all runs sorts that together use every kernel, with each key type and \
 order, on random, ascending, zero-one, constant and adversary keys, and prefix sums with colors of five \
-kinds. Of 'naive' kernels, which are there for their conflicts, --max-degree fails none. \
+kinds. Kernels whose name begins with baseline or ends with naive are there to be compared with, and have the \
+bank conflicts of their originals: --max-degree fails none of them. \
 Lines are those of the text that a device gets, put together from several files; --lines shows them.
 
 'oblivious' says whether no value of the data (of keys or of a storage buffer) decides where \
@@ -97,7 +98,8 @@ Examples:
   wgpu-bcfsort audit scan.wgsl --buffer 0=iota:1000 --buffer 1=words:1000 --override BLOCK=256
   wgpu-bcfsort audit transpose.wgsl --heatmap banks.svg
   wgpu-bcfsort audit -n 2^17 --pattern zero-one --lines | less
-  wgpu-bcfsort audit --all --max-degree 1";
+  wgpu-bcfsort audit --all --max-degree 1
+  wgpu-bcfsort audit --all --markdown";
 
 /// Count bank conflicts and find races, in a compute shader or in the sort's own kernels
 #[derive(clap::Args)]
