@@ -5,9 +5,10 @@ use crate::kernel::{MATRIX, W};
 /// The most tiles that may be asked for.
 pub const MOST_TILES: u32 = 1 << 14;
 
-/// The most elements of a tile: one workgroup takes its 4096 pages one after the other, and no dispatch
-/// may run long.
-pub const LONGEST_TILE: u32 = 1 << 22;
+/// The most elements of a tile, whose pages one workgroup takes one after the other: no dispatch may run
+/// long. And llvmpipe ends all loops of an invocation, without a word, when together they have gone round
+/// 65,535 times: with 16 colors a page takes 49 rounds, and 1024 pages stay below.
+pub const LONGEST_TILE: u32 = 1 << 20;
 
 /// The paper's P for n elements, where the caller names none: a tile a page, up to 2048 tiles.
 ///
