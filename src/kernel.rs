@@ -175,7 +175,7 @@ impl Kernel {
         matches!(
             self,
             Self::BaseCase {
-                form: BaseCase::WarpBitonic,
+                form: BaseCase::WarpBitonic | BaseCase::OddEvenTransposition,
                 ..
             } | Self::WarpMerge
                 | Self::TileSums {
@@ -236,7 +236,7 @@ impl Kernel {
 
     /// The comparator networks that each lane applies to the keys in its registers, by the names of
     /// their functions: Batcher's sort in `ShearSort`, the bitonic merger in the page merge, none in
-    /// kernels that sort nothing, or that compare keys in workgroup memory as warpsort's do.
+    /// kernels that sort nothing, or not in registers.
     #[must_use]
     pub fn networks(self) -> Vec<(&'static str, Network)> {
         self.pieces().networks
@@ -279,10 +279,13 @@ impl Kernel {
                 in_place,
             } => {
                 let (_, cells, networks, text) = base_case(form);
-                let tiles = warps / form.warps();
+                let h = form.warps();
+                let tiles = warps / h;
                 Pieces {
                     constants: vec![
                         ("LOG2_W", W.ilog2()),
+                        ("H", h),
+                        ("LOG2_H", h.ilog2()),
                         ("TILES", tiles),
                         ("LANES", W * warps),
                         ("TILE_CELLS", cells * tiles),
@@ -407,6 +410,15 @@ fn base_case(
     &'static str,
 ) {
     let sort = || ("sort_registers", Network::odd_even_merge_sort(W));
+    let long = |name, text| {
+        // The keys that a lane holds are of W / h rows, h of each.
+        let h = form.warps();
+        let segments = Network::odd_even_merge_sort(h).side_by_side(W / h);
+        let networks = vec![sort(), ("sort_segments", segments)];
+        (name, form.keys(), networks, text)
+    };
+    let long_transpose = |name| long(name, shader!("base_case/shearsort_long.wgsl"));
+    let long_diagonal = |name| long(name, shader!("base_case/shearsort_long_diagonal.wgsl"));
     match form {
         BaseCase::Transpose => (
             "base_case.shearsort_transpose",
@@ -419,6 +431,41 @@ fn base_case(
             MATRIX,
             vec![sort()],
             shader!("base_case/shearsort_diagonal.wgsl"),
+        ),
+        BaseCase::Bitonic => (
+            "base_case.bitonic_matrix",
+            W * (W + 1),
+            vec![
+                sort(),
+                ("cross_1", Network::bitonic_cross(W, 1)),
+                ("cross_2", Network::bitonic_cross(W, 2)),
+                ("cross_3", Network::bitonic_cross(W, 3)),
+                ("cross_4", Network::bitonic_cross(W, 4)),
+                ("cross_5", Network::bitonic_cross(W, 5)),
+                ("merge_registers", Network::bitonic_merger(W)),
+            ],
+            shader!("base_case/bitonic_matrix.wgsl"),
+        ),
+        BaseCase::Long1 => long_transpose("base_case.shearsort_long.h1"),
+        BaseCase::Long2 => long_transpose("base_case.shearsort_long.h2"),
+        BaseCase::Long4 => long_transpose("base_case.shearsort_long.h4"),
+        BaseCase::Long8 => long_transpose("base_case.shearsort_long.h8"),
+        BaseCase::LongDiagonal1 => long_diagonal("base_case.shearsort_long_diagonal.h1"),
+        BaseCase::LongDiagonal2 => long_diagonal("base_case.shearsort_long_diagonal.h2"),
+        BaseCase::LongDiagonal4 => long_diagonal("base_case.shearsort_long_diagonal.h4"),
+        BaseCase::LongDiagonal8 => long_diagonal("base_case.shearsort_long_diagonal.h8"),
+        // Their networks are loops over workgroup memory, in their own text.
+        BaseCase::NoRegisters => (
+            "baseline.shearsort_no_registers",
+            MATRIX,
+            Vec::new(),
+            shader!("baseline/shearsort_no_registers.wgsl"),
+        ),
+        BaseCase::OddEvenTransposition => (
+            "baseline.odd_even_transposition",
+            MATRIX,
+            Vec::new(),
+            shader!("baseline/odd_even_transposition.wgsl"),
         ),
         BaseCase::WarpBitonic => (
             "baseline.warp_bitonic",
@@ -436,6 +483,12 @@ impl Specialised {
         self.kernel
     }
 
+    /// The type of its keys; of kernels that move bits only, one of that width.
+    #[must_use]
+    pub const fn key(self) -> KeyType {
+        self.key
+    }
+
     /// The label of its GPU objects, e.g. `bcfsort.merge.page_merge.u32.ascending`.
     #[must_use]
     pub fn label(self) -> String {
@@ -451,6 +504,12 @@ impl Specialised {
         } else {
             format!("bcfsort.{}.{}w", self.kernel.name(), self.key.words())
         }
+    }
+
+    /// Bytes of workgroup memory that one workgroup takes.
+    #[must_use]
+    pub fn workgroup_bytes(self) -> u32 {
+        self.kernel.workgroup_bytes(self.key)
     }
 
     /// The module's text.

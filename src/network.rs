@@ -70,6 +70,54 @@ impl Network {
         Self { lines, comparators }
     }
 
+    /// The part of a bitonic merge that compares keys of different lines of a matrix, where each block
+    /// of `2^k` lines holds two sorted sequences, one in each half of its lines, both ascending. Every
+    /// position of the lines is merged by itself. `lines / 2 * k` comparators; the bitonic merger of
+    /// each line does the rest.
+    ///
+    /// The values are of the same position in the lines of a block's first half, and of the opposite
+    /// one in those of its second half: that line is read backwards, which turns the two sequences
+    /// into a bitonic one.
+    ///
+    /// # Panics
+    ///
+    /// If `lines` is not a power of two, or a block has more lines than that.
+    #[must_use]
+    pub fn bitonic_cross(lines: u32, k: u32) -> Self {
+        assert!(lines.is_power_of_two() && (1..=lines.ilog2()).contains(&k));
+        let mut comparators: Vec<_> = (0..lines)
+            .filter(|i| i >> (k - 1) & 1 == 0)
+            // The other end of the block.
+            .map(|i| (i, i ^ ((1 << k) - 1)))
+            .collect();
+        let mut distance = (1 << k) / 4;
+        while distance >= 1 {
+            comparators.extend(
+                (0..lines)
+                    .filter(|i| i & distance == 0)
+                    .map(|i| (i, i + distance)),
+            );
+            distance /= 2;
+        }
+        Self { lines, comparators }
+    }
+
+    /// This network `copies` times, side by side: on the first lines, on those behind, and so on.
+    #[must_use]
+    pub fn side_by_side(&self, copies: u32) -> Self {
+        let shifted = |by: u32| {
+            self.comparators
+                .iter()
+                .map(move |&(low, high)| (low + by, high + by))
+        };
+        Self {
+            lines: self.lines * copies,
+            comparators: (0..copies)
+                .flat_map(|copy| shifted(copy * self.lines))
+                .collect(),
+        }
+    }
+
     /// Pairs of lines in the order they are compared; the lesser key goes to the first.
     #[must_use]
     pub fn comparators(&self) -> &[(u32, u32)] {
@@ -181,6 +229,50 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Two sorted halves of every block, lines of one key each: with lines of more keys, the merge is
+    /// proven in tests/proofs.rs.
+    #[test]
+    fn bitonic_cross_merges_every_two_sorted_halves_of_every_block() {
+        for lines in [2u32, 4, 8, 16, 32] {
+            for k in 1..=lines.ilog2() {
+                let network = Network::bitonic_cross(lines, k);
+                assert_eq!(network.comparators().len() as u32, lines / 2 * k);
+                let half = 1 << (k - 1);
+                for (first, second) in (0..=half).flat_map(|a| (0..=half).map(move |b| (a, b))) {
+                    // Blocks differ: every other one has its halves exchanged.
+                    let is_one = |i: u32| {
+                        let other = (i / half) % 2 != (i / half / 2) % 2;
+                        i % half >= if other { second } else { first }
+                    };
+                    let mut values: Vec<bool> = (0..lines).map(is_one).collect();
+                    network.apply(&mut values);
+                    let mut blocks = values.chunks(2 * half as usize);
+                    assert!(blocks.all(<[bool]>::is_sorted), "{lines} lines, k = {k}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn networks_side_by_side_sort_their_own_lines() {
+        let network = Network::odd_even_merge_sort(4).side_by_side(3);
+        assert_eq!(network.comparators().len(), 3 * 5);
+        for value in 0..1 << 12 {
+            let mut values = bits(value, 12);
+            let ones: Vec<_> = values
+                .chunks(4)
+                .map(|c| c.iter().filter(|b| **b).count())
+                .collect();
+            network.apply(&mut values);
+            for (chunk, ones) in values.chunks(4).zip(ones) {
+                assert!(chunk.is_sorted());
+                assert_eq!(chunk.iter().filter(|b| **b).count(), ones);
+            }
+        }
+        let none = Network::odd_even_merge_sort(1).side_by_side(32);
+        assert_eq!((none.lines, none.comparators().len()), (32, 0));
     }
 
     #[test]

@@ -82,7 +82,7 @@ impl Engine {
     #[must_use]
     pub const fn default_base_case(self) -> BaseCase {
         match self {
-            Self::BcfMergesort | Self::BcfMergesortPb => BaseCase::Diagonal,
+            Self::BcfMergesort | Self::BcfMergesortPb => BaseCase::Bitonic,
             Self::Warpsort => BaseCase::WarpBitonic,
         }
     }
@@ -118,35 +118,88 @@ impl Engine {
     }
 }
 
-/// How a tile of keys, in most of them 1024, is sorted in workgroup memory.
+/// How a tile of keys is sorted in workgroup memory: 1024 keys by a warp of 32 lanes, where nothing
+/// else is said.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum BaseCase {
     /// `ShearSort`; the bank matrix is transposed between passes.
     Transpose,
     /// `ShearSort` over the diagonals of the bank matrix: no transposition, half the accesses.
-    #[default]
     Diagonal,
+    /// Bitonic sort of the bank matrix in passes over registers: free of conflicts like `ShearSort`,
+    /// with two fifths of its comparators.
+    #[default]
+    Bitonic,
+    /// `ShearSort` of 1024 h keys by h warps, with transpositions: h = 1.
+    Long1,
+    /// The same with h = 2.
+    Long2,
+    /// The same with h = 4.
+    Long4,
+    /// The same with h = 8: 32 KiB of workgroup memory for 32-bit keys, 64 KiB for 64-bit keys, which
+    /// not every device has.
+    Long8,
+    /// `ShearSort` of 1024 h keys by h warps, over diagonals: h = 1.
+    LongDiagonal1,
+    /// The same with h = 2.
+    LongDiagonal2,
+    /// The same with h = 4.
+    LongDiagonal4,
+    /// The same with h = 8, and the memory of [`Long8`](Self::Long8).
+    LongDiagonal8,
+    /// [`Transpose`](Self::Transpose) with every comparator in workgroup memory, nothing in
+    /// registers: what registers are worth.
+    NoRegisters,
+    /// Odd-even transposition sort in workgroup memory as others write it, bank conflicts included:
+    /// what the paper compares with.
+    OddEvenTransposition,
     /// Warpsort's: 128 keys by a bitonic network in workgroup memory. It has bank conflicts.
     WarpBitonic,
 }
-named!(BaseCase, "base case", Transpose => "transpose", Diagonal => "diagonal", WarpBitonic => "warp-bitonic");
+named!(
+    BaseCase, "base case",
+    Transpose => "transpose",
+    Diagonal => "diagonal",
+    Bitonic => "bitonic",
+    Long1 => "long-1",
+    Long2 => "long-2",
+    Long4 => "long-4",
+    Long8 => "long-8",
+    LongDiagonal1 => "long-diagonal-1",
+    LongDiagonal2 => "long-diagonal-2",
+    LongDiagonal4 => "long-diagonal-4",
+    LongDiagonal8 => "long-diagonal-8",
+    NoRegisters => "no-registers",
+    OddEvenTransposition => "odd-even-transposition",
+    WarpBitonic => "warp-bitonic"
+);
 
 impl BaseCase {
     /// Keys of a tile, which one or more warps sort together.
     #[must_use]
     pub const fn keys(self) -> u32 {
         match self {
-            Self::Transpose | Self::Diagonal => MATRIX,
             Self::WarpBitonic => WARP_TILE,
+            _ => MATRIX * self.warps(),
         }
     }
 
-    /// Warps that sort a tile.
+    /// Warps that sort a tile: the paper's h.
     #[must_use]
     pub const fn warps(self) -> u32 {
         match self {
-            Self::Transpose | Self::Diagonal | Self::WarpBitonic => 1,
+            Self::Transpose
+            | Self::Diagonal
+            | Self::Bitonic
+            | Self::Long1
+            | Self::LongDiagonal1
+            | Self::NoRegisters
+            | Self::OddEvenTransposition
+            | Self::WarpBitonic => 1,
+            Self::Long2 | Self::LongDiagonal2 => 2,
+            Self::Long4 | Self::LongDiagonal4 => 4,
+            Self::Long8 | Self::LongDiagonal8 => 8,
         }
     }
 }

@@ -462,7 +462,7 @@ mod sorts {
         let lines = ["-n", "1500", "--lines"];
         audit(&lines)
             .code(0)
-            .stdout(contains("base case: bcfsort.base_case.shearsort_diagonal.").and(line()));
+            .stdout(contains("base case: bcfsort.base_case.bitonic_matrix.").and(line()));
         audit(&lines[..2]).code(0).stdout(line().not());
     }
 

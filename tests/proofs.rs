@@ -18,8 +18,13 @@ struct Memory<T> {
 
 impl<T: Copy + Default> Memory<T> {
     fn new(banks: usize) -> Self {
+        Self::of(banks, 1)
+    }
+
+    /// For `h` matrices side by side.
+    fn of(banks: usize, h: usize) -> Self {
         // Room for the padded layout.
-        let cells = vec![T::default(); banks * (banks + 1)];
+        let cells = vec![T::default(); h * banks * (banks + 1)];
         Self { banks, cells }
     }
 
@@ -93,11 +98,16 @@ fn padded(w: usize, line: usize, position: usize) -> usize {
 
 /// `rounds` rounds of the exchange, w/2 of which transpose; half of the lanes do the last.
 fn transpose<T: Copy + Default>(memory: &mut Memory<T>, rounds: usize) {
+    transpose_at(memory, 0, rounds);
+}
+
+/// Of the square matrix that begins at cell `first`.
+fn transpose_at<T: Copy + Default>(memory: &mut Memory<T>, first: usize, rounds: usize) {
     let w = memory.banks;
     for i in 1..=rounds {
         let lanes = if i < w / 2 { 0..w } else { 0..w / 2 };
-        let upper = |t| cell(w, t, (t + i) % w);
-        let lower = |t| cell(w, (t + i) % w, t);
+        let upper = |t| first + cell(w, t, (t + i) % w);
+        let lower = |t| first + cell(w, (t + i) % w, t);
         let key = memory.load(lanes.clone(), &upper);
         let other = memory.load(lanes.clone(), &lower);
         memory.store(lanes.clone(), &upper, &other);
@@ -148,6 +158,158 @@ fn shearsort_diagonal(rows: &Registers<u64>, rounds: u32) -> Vec<u64> {
 fn by_rank(r: &Registers<u64>) -> Vec<u64> {
     let w = r.len();
     (0..w * w).map(|rank| r[rank % w][rank / w]).collect()
+}
+
+/// The kernel of odd-even transposition sort has conflicts, and its pairs need no proof: 1024 rounds
+/// sort 1024 keys (Knuth, exercise 5.3.4-37). The others follow.
+///
+/// `ShearSort` without registers is the transposing form, with its rows sorted by loops. Their
+/// comparators, in order:
+fn comparators_of_the_loops(w: u32) -> Vec<(u32, u32)> {
+    let mut comparators = Vec::new();
+    let mut block = 1;
+    while block < w {
+        let mut distance = block;
+        while distance >= 1 {
+            let skipped = if distance == block { 0 } else { distance };
+            for start in (0..w).step_by(2 * block as usize) {
+                let mut group = start + skipped;
+                while group + distance < start + 2 * block {
+                    comparators.extend((group..group + distance).map(|i| (i, i + distance)));
+                    group += 2 * distance;
+                }
+            }
+            distance /= 2;
+        }
+        block *= 2;
+    }
+    comparators
+}
+
+/// Which form of SHEARSORT-LONG.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Long {
+    Transposing,
+    Diagonal,
+}
+
+/// SHEARSORT-LONG: w*w*h keys, in the order of the cells at the beginning, by h warps. `outer` and
+/// `inner` are the numbers of rounds, log2(w) and log2(h) of which sort.
+fn shearsort_long(keys: &[u64], w: usize, form: Long, outer: usize, inner: usize) -> Vec<u64> {
+    let h = keys.len() / (w * w);
+    let lines_network = Network::odd_even_merge_sort(w as u32);
+    let segments_network = Network::odd_even_merge_sort(h as u32).side_by_side((w / h) as u32);
+    let transposes = form == Long::Transposing;
+    let mut memory = Memory::of(w, h);
+    memory.cells[..keys.len()].copy_from_slice(keys);
+    // All warps load, then all warps store, as with the shader's barriers.
+    let load = |memory: &Memory<u64>, address: &dyn Fn(usize, usize, usize) -> usize| {
+        (0..h)
+            .map(|warp| memory.load_all(&|t, j| address(warp, t, j)))
+            .collect::<Vec<_>>()
+    };
+    let store = |memory: &mut Memory<u64>,
+                 address: &dyn Fn(usize, usize, usize) -> usize,
+                 r: &[Registers<u64>]| {
+        for (warp, r) in r.iter().enumerate() {
+            memory.store_all(&|t, j| address(warp, t, j), r);
+        }
+    };
+    let turn = |memory: &mut Memory<u64>| {
+        for warp in (0..h).filter(|_| transposes) {
+            transpose_at(memory, warp * w * w, w / 2);
+        }
+    };
+    // Position p of a line of a warp's matrix in row-major order, and of a part of a row else.
+    let position = |square: usize, line: usize, p: usize| {
+        let bank = if transposes { p } else { (line + p) % w };
+        let column = if transposes { line } else { p };
+        square * w * w + cell(w, bank, column)
+    };
+    let of_lines = |warp: usize, t: usize, j: usize| position(warp, j, t);
+    let of_parts = |warp: usize, t: usize, j: usize| position(j % h, warp * (w / h) + j / h, t);
+
+    let round = 2 * inner + 2;
+    for sweep in 0..=round * outer + 2 * inner {
+        let pass = sweep % round;
+        if pass == 0 {
+            let r = load(&memory, &of_parts);
+            store(&mut memory, &of_lines, &r);
+        }
+        turn(&mut memory);
+        if pass == round - 1 {
+            // Odd rows of the long matrix backwards. At w = h a warp has one.
+            let r = load(&memory, &|warp, t, j| {
+                if (warp * (w / h) + j / h) % 2 == 1 {
+                    of_lines(warp, w - 1 - t, j - j % h + (h - 1 - j % h))
+                } else {
+                    of_lines(warp, t, j)
+                }
+            });
+            store(&mut memory, &of_parts, &r);
+        }
+        let lines = pass.is_multiple_of(2);
+        let address = |warp: usize, t: usize, j: usize| {
+            warp * w * w
+                + match form {
+                    Long::Transposing => cell(w, t, j),
+                    Long::Diagonal => cell(w, (t + j) % w, if lines { j } else { t }),
+                }
+        };
+        let mut r = load(&memory, &address);
+        for warp in &mut r {
+            if lines || pass == round - 1 {
+                apply(&lines_network, warp);
+            } else {
+                apply(&segments_network, warp);
+            }
+            if lines && pass < 2 * inner {
+                // By address in the transposing form: the same row.
+                let odd = warp.iter_mut().skip(1).step_by(2);
+                odd.for_each(|lane| lane.reverse());
+            }
+        }
+        store(&mut memory, &address, &r);
+    }
+    turn(&mut memory);
+    // The keys of warp 0, then those of warp 1: rank j*w + t of its own by lane t.
+    load(&memory, &of_lines).iter().flat_map(by_rank).collect()
+}
+
+/// What bitonic sort does for k = `from` .. `to`, in the padded layout: lines that are sorted in
+/// blocks of 2^(from - 1) come out sorted in blocks of 2^to.
+fn bitonic_passes(lines: &Registers<u64>, from: u32, to: u32) -> Registers<u64> {
+    let w = lines.len();
+    let mut memory = Memory::new(w);
+    let store_lines = |memory: &mut Memory<u64>, r: &Registers<u64>, k: u32| {
+        let mut turned = r.clone();
+        for (t, line) in turned.iter_mut().enumerate() {
+            if t >> k & 1 == 1 {
+                line.reverse();
+            }
+        }
+        memory.store_all(&|t, j| padded(w, t, j), &turned);
+    };
+    store_lines(&mut memory, lines, from - 1);
+    for k in from..=to {
+        let mut r = memory.load_all(&|t, j| padded(w, j, t));
+        apply(&Network::bitonic_cross(w as u32, k), &mut r);
+        memory.store_all(&|t, j| padded(w, j, t), &r);
+        let mut r = memory.load_all(&|t, j| padded(w, t, j));
+        apply(&Network::bitonic_merger(w as u32), &mut r);
+        store_lines(&mut memory, &r, if k == to { w.ilog2() } else { k });
+    }
+    let columns = memory.load_all(&|t, j| padded(w, j, t));
+    (0..w)
+        .map(|j| (0..w).map(|t| columns[t][j]).collect())
+        .collect()
+}
+
+fn bitonic_matrix(lines: &Registers<u64>) -> Vec<u64> {
+    let w = lines.len();
+    let mut lines = lines.clone();
+    apply(&Network::odd_even_merge_sort(w as u32), &mut lines);
+    bitonic_passes(&lines, 1, w.ilog2()).concat()
 }
 
 /// The parts of SHEARSORT-MERGE that may be left out, to see that it fails without.
@@ -331,15 +493,281 @@ fn shearsort_of_32_sorts_random_inputs_and_the_tight_one() {
             "{name}, one round fewer"
         );
         for _ in 0..100 {
-            // A third of the inputs have few ones, a third as many ones as zeros, a third few zeros.
-            let words: Vec<u64> = (0..1024)
-                .map(|_| {
-                    let [a, b, c, d] = [(); 4].map(|()| random(&mut state));
-                    let (few, many) = (a & b & c & d, a | b | c | d);
-                    (few << 42) | (a & 0x1f_ffff << 21) | (many & 0x1f_ffff)
-                })
-                .collect();
+            let words = random_words(&mut state, 1024);
             assert_eq!(unsorted(&sort(&rows(&words, 32), 5)), 0, "{name}");
+        }
+    }
+}
+
+#[test]
+fn the_loops_of_shearsort_without_registers_are_batchers_network() {
+    for w in [2, 4, 8, 16, 32] {
+        let network = Network::odd_even_merge_sort(w);
+        assert_eq!(comparators_of_the_loops(w), network.comparators());
+    }
+}
+
+#[test]
+fn bitonic_of_2_and_4_sorts_every_zero_one_input() {
+    for w in [2usize, 4] {
+        let inputs = 1 << (w * w);
+        let counted = sweep(
+            0..inputs,
+            w * w,
+            |value: &u64, set| (0..w * w).filter(|i| value >> i & 1 == 1).for_each(set),
+            |words| unsorted(&bitonic_matrix(&rows(words, w))),
+        );
+        assert_eq!(counted, (inputs, 0), "w = {w}");
+    }
+}
+
+/// Passes k take blocks of 2^(k-1) sorted lines to blocks of 2^k: every pair of sorted halves of
+/// every block. With the sort of single lines, which src/network.rs proves, that is all inputs.
+#[test]
+fn bitonic_of_8_and_32_merges_all_halves_of_all_blocks() {
+    for w in [8usize, 32] {
+        for k in 1..=w.ilog2() {
+            let half = (w << k) / 2;
+            let blocks = w >> k;
+            // A different pair in each block.
+            let pairs: Vec<_> = (0..=half)
+                .flat_map(|a| (0..=half).map(move |b| (a, b)))
+                .collect();
+            let (_, wrong) = sweep(
+                pairs.chunks(blocks),
+                w * w,
+                |pairs: &&[(usize, usize)], set| {
+                    for (block, &(a, b)) in pairs.iter().enumerate() {
+                        let first = 2 * half * block;
+                        (first + half - a..first + half).for_each(&mut *set);
+                        (first + 2 * half - b..first + 2 * half).for_each(&mut *set);
+                    }
+                },
+                |words| {
+                    let keys = bitonic_passes(&rows(words, w), k, k).concat();
+                    let bad = keys.chunks(2 * half).map(unsorted);
+                    bad.fold(0, |all, bad| all | bad)
+                },
+            );
+            assert_eq!(wrong, 0, "w = {w}, k = {k}");
+        }
+    }
+}
+
+/// Random words: a third of the inputs have few ones, a third as many ones as zeros, a third few
+/// zeros.
+fn random_words(state: &mut u64, keys: usize) -> Vec<u64> {
+    let word = |_| {
+        let [a, b, c, d] = [(); 4].map(|()| random(state));
+        let (few, many) = (a & b & c & d, a | b | c | d);
+        (few << 42) | (a & 0x1f_ffff << 21) | (many & 0x1f_ffff)
+    };
+    (0..keys).map(word).collect()
+}
+
+#[test]
+fn bitonic_of_32_sorts_random_inputs() {
+    let mut state = 1;
+    for _ in 0..100 {
+        let words = random_words(&mut state, 1024);
+        assert_eq!(unsorted(&bitonic_matrix(&rows(&words, 32))), 0);
+    }
+}
+
+const LONG_FORMS: [Long; 2] = [Long::Transposing, Long::Diagonal];
+
+/// `w` rows of w*h keys, each known by its number of ones, as they are after the first pass: where
+/// the ones stand in a row does not matter. The numbers are the digits of a state.
+fn fill_rows(w: usize, h: usize) -> impl Fn(&u64, &mut dyn FnMut(usize)) {
+    move |state, set| {
+        let mut state = *state as usize;
+        for row in 0..w {
+            let ones = state % (w * h + 1);
+            state /= w * h + 1;
+            // Part k of row `row` is a column of the square matrix k, before it is first sorted.
+            (0..ones).for_each(|i| set(i % h * w * w + row * w + i / h));
+        }
+    }
+}
+
+/// What is in the columns of square matrices, where a form of the kernel has it: columns, or diagonals.
+fn in_form(form: Long, words: &[u64], w: usize) -> Vec<u64> {
+    let mut keys = words.to_vec();
+    if form == Long::Diagonal {
+        for (i, key) in keys.iter_mut().enumerate() {
+            let (square, bank, p) = (i / (w * w), i % w, i / w % w);
+            let diagonal = (bank + w - p) % w;
+            *key = words[square * w * w + cell(w, p, diagonal)];
+        }
+    }
+    keys
+}
+
+/// Without outer rounds, SHEARSORT-LONG sorts rows, as h lines each. Lines are known by their
+/// numbers of ones after their first sort, and what stands across by how many even and how many odd
+/// lines have each number.
+#[test]
+fn segmented_shearsort_sorts_every_zero_one_input_in_log_h_rounds_and_not_in_fewer() {
+    let multisets = |w: usize, size: usize| -> Vec<Vec<usize>> {
+        (0..size).fold(vec![Vec::new()], |sets, _| {
+            let longer = |set: &Vec<usize>| -> Vec<Vec<usize>> {
+                let least = set.last().copied().unwrap_or(0);
+                (least..=w)
+                    .map(|next| [set.as_slice(), &[next]].concat())
+                    .collect()
+            };
+            sets.iter().flat_map(longer).collect()
+        })
+    };
+    for (w, h, all) in [
+        (4usize, 2usize, true),
+        (4, 4, true),
+        (8, 2, true),
+        (8, 4, true),
+        (8, 8, true),
+        (32, 2, true),
+        (32, 4, true),
+        (32, 8, false),
+    ] {
+        // The numbers of ones of a row's lines.
+        let mut states: Vec<Vec<usize>> = Vec::new();
+        let alternating = |even: &[usize], odd: &[usize]| -> Vec<usize> {
+            even.iter()
+                .zip(odd)
+                .flat_map(|(&even, &odd)| [even, odd])
+                .collect()
+        };
+        if all {
+            let half = multisets(w, h / 2);
+            for even in &half {
+                states.extend(half.iter().map(|odd| alternating(even, odd)));
+            }
+        } else {
+            // No zero but one in each even line, and random ones.
+            states.push(alternating(&vec![w - 1; h / 2], &vec![w; h / 2]));
+            let mut state = 1;
+            let mut ones = |_| (random(&mut state) >> 32) as usize % (w + 1);
+            states.extend((0..20_000).map(|_| (0..h).map(&mut ones).collect::<Vec<_>>()));
+        }
+        let run = |form, inner: u32| {
+            // A different state in each of the w rows.
+            let fill = |states: &&[Vec<usize>], set: &mut dyn FnMut(usize)| {
+                for (row, lines) in states.iter().enumerate() {
+                    for (line, &ones) in lines.iter().enumerate() {
+                        (0..ones).for_each(|p| set(line * w * w + cell(w, p, row)));
+                    }
+                }
+            };
+            let (_, wrong) = sweep(states.chunks(w), w * w * h, fill, |words| {
+                let keys = in_form(form, words, w);
+                let keys = shearsort_long(&keys, w, form, 0, inner as usize);
+                keys.chunks(w * h)
+                    .map(unsorted)
+                    .fold(0, |all, bad| all | bad)
+            });
+            wrong
+        };
+        for form in LONG_FORMS {
+            let what = format!("{form:?}, w = {w}, h = {h}");
+            assert_eq!(run(form, h.ilog2()), 0, "{what}");
+            assert!(run(form, h.ilog2() - 1) > 0, "{what}, one round fewer");
+        }
+    }
+}
+
+#[test]
+fn long_shearsort_of_2_and_4_sorts_every_zero_one_input_and_not_in_fewer_rounds() {
+    for (w, h) in [(2usize, 1usize), (2, 2), (4, 1), (4, 2), (4, 4)] {
+        let states = ((w * h + 1) as u64).pow(w as u32);
+        let run = |form, outer: u32, inner: u32| {
+            let fill = fill_rows(w, h);
+            sweep(0..states, w * w * h, fill, |words| {
+                let keys = in_form(form, words, w);
+                unsorted(&shearsort_long(
+                    &keys,
+                    w,
+                    form,
+                    outer as usize,
+                    inner as usize,
+                ))
+            })
+        };
+        for form in LONG_FORMS {
+            let what = format!("{form:?}, w = {w}, h = {h}");
+            assert_eq!(run(form, w.ilog2(), h.ilog2()), (states, 0), "{what}");
+            let (_, wrong) = run(form, w.ilog2() - 1, h.ilog2());
+            assert!(wrong > 0, "{what}, one outer round fewer");
+            if h > 1 {
+                let (_, wrong) = run(form, w.ilog2(), h.ilog2() - 1);
+                assert!(wrong > 0, "{what}, one inner round fewer");
+            }
+        }
+        if w * w * h <= 16 {
+            // Every input, without that reasoning.
+            let inputs = 1 << (w * w * h);
+            for form in LONG_FORMS {
+                let counted = sweep(
+                    0..inputs,
+                    w * w * h,
+                    |value: &u64, set| (0..w * w * h).filter(|i| value >> i & 1 == 1).for_each(set),
+                    |words| {
+                        let (outer, inner) = (w.ilog2() as usize, h.ilog2() as usize);
+                        unsorted(&shearsort_long(words, w, form, outer, inner))
+                    },
+                );
+                assert_eq!(counted, (inputs, 0), "{form:?}, w = {w}, h = {h}");
+            }
+        }
+    }
+}
+
+#[test]
+fn long_shearsort_of_8_and_32_sorts_random_and_tight_inputs_and_not_in_fewer_outer_rounds() {
+    let mut state = 1;
+    for (w, h) in [
+        (8usize, 1usize),
+        (8, 2),
+        (8, 4),
+        (8, 8),
+        (32, 1),
+        (32, 2),
+        (32, 4),
+        (32, 8),
+    ] {
+        let keys = w * w * h;
+        let (outer, inner) = (w.ilog2() as usize, h.ilog2() as usize);
+        // No zero but one in each even row, in part 0: every outer round halves them.
+        let tight: Vec<u64> = (0..keys)
+            .map(|i| {
+                if i < w * w && i % (2 * w) == 0 {
+                    0
+                } else {
+                    u64::MAX
+                }
+            })
+            .collect();
+        let mut inputs: Vec<Vec<u64>> = (0..20).map(|_| random_words(&mut state, keys)).collect();
+        // Rows of ones and zeros only, but for one that has h * w / 2 of each, and such.
+        for _ in 0..20 {
+            let rows: Vec<u64> = (0..w * h).map(|_| random(&mut state)).collect();
+            let mixed = random_words(&mut state, keys);
+            let key = |i: usize| {
+                let kept = random(&mut 1_u64.wrapping_add(i as u64));
+                rows[i / w] ^ (mixed[i] & kept & mixed[(i * 7) % keys])
+            };
+            inputs.push((0..keys).map(key).collect());
+        }
+        for form in LONG_FORMS {
+            let what = format!("{form:?}, w = {w}, h = {h}");
+            let sorts = |keys: &[u64], outer, inner| {
+                unsorted(&shearsort_long(keys, w, form, outer, inner)) == 0
+            };
+            let all = || std::iter::once(&tight).chain(&inputs);
+            assert!(all().all(|keys| sorts(keys, outer, inner)), "{what}");
+            assert!(
+                !all().all(|keys| sorts(keys, outer - 1, inner)),
+                "{what}, one outer round fewer"
+            );
         }
     }
 }

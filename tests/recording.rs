@@ -74,12 +74,12 @@ fn a_whole_sort_is_recorded_as_the_paper_has_it() {
         assert_eq!(
             outline(&recording),
             [
-                "base case 0 shearsort_diagonal keys > keys",
+                "base case 0 bitonic_matrix keys > keys",
                 "merge 0 page_merge keys > scratch",
                 "merge 1 page_merge scratch > keys",
                 "merge 2 page_merge keys > scratch",
                 "splitters 0 sample_runs",
-                "splitters 0 shearsort_diagonal samples.0 > samples.0",
+                "splitters 0 bitonic_matrix samples.0 > samples.0",
                 "ranks 0 rank_splitters",
                 "ranks 1 bucket_offsets",
                 "distribution 0 distribute scratch > keys",
@@ -174,7 +174,7 @@ fn an_odd_number_of_moves_begins_in_the_scratch_buffer() {
     assert_eq!(
         outline(&record(3000, &options(Engine::BcfMergesort, 1, 1))),
         [
-            "base case 0 shearsort_diagonal keys > keys",
+            "base case 0 bitonic_matrix keys > keys",
             "merge 0 page_merge keys > scratch",
             "merge 1 page_merge scratch > keys"
         ]
@@ -202,7 +202,7 @@ fn short_sorts_take_no_more_than_they_need() {
         let recording = record(len, &Options::default());
         assert_eq!(
             outline(&recording),
-            ["base case 0 shearsort_diagonal keys > keys"]
+            ["base case 0 bitonic_matrix keys > keys"]
         );
         assert_eq!(recording.scratch_bytes(), 0);
     }
@@ -491,15 +491,19 @@ fn check_items(pass: &[&Step], limits: &DeviceLimits, len: u32, options: &Option
         assert!(step.workgroups[0] <= limits.workgroups);
     }
     match first.kernel {
-        Kernel::BaseCase { form, .. } => {
+        Kernel::BaseCase { form, warps, .. } => {
             assert_eq!(form, options.resolved_base_case());
+            let tiles_a_workgroup = u64::from(warps / form.warps());
+            let tile = u64::from(form.keys());
+            let most = u64::from(limits.keys_per_dispatch).max(tile * tiles_a_workgroup);
             let mut next = 0;
             for step in pass {
                 let (from, to) = (parameter(step, "first"), parameter(step, "end"));
                 assert_eq!(from, next);
-                assert!(workgroups(step) >= u64::from(to - from));
-                let keys = u64::from(to - from) * u64::from(form.keys());
-                assert!(keys <= u64::from(limits.keys_per_dispatch));
+                assert!(workgroups(step) * tiles_a_workgroup >= u64::from(to - from));
+                // Whole workgroups, which may be more than is asked for by less than one.
+                let tiles = u64::from(to - from).next_multiple_of(tiles_a_workgroup);
+                assert!(tiles * tile < most + tile * tiles_a_workgroup);
                 next = to;
             }
             assert_eq!(next, parameter(first, "len").div_ceil(form.keys()));
@@ -629,16 +633,26 @@ fn any_options() -> impl Strategy<Value = Options> {
         (1u32..=1024).prop_map(Some)
     ];
     let samples = prop_oneof![Just(None), (1u32..=1024).prop_map(Some), Just(Some(1024))];
-    let engines = 0..Engine::ALL.len();
-    let base_cases = 0..BaseCase::ALL.len();
-    (engines, base_cases, buckets, samples).prop_map(|(engine, base_case, buckets, samples)| {
-        let mut options = Options::default()
-            .engine(Engine::ALL[engine])
-            .base_case(BaseCase::ALL[base_case]);
-        options.buckets = buckets;
-        options.samples = samples;
-        options
-    })
+    let engine = prop::sample::select(&Engine::ALL[..]);
+    // None is the engine's own.
+    let base_case = prop_oneof![
+        Just(None),
+        prop::sample::select(&BaseCase::ALL[..]).prop_map(Some)
+    ];
+    // As many warps as a tile takes, or up to eight times as many.
+    let tiles = 0..4u32;
+    (engine, base_case, tiles, buckets, samples).prop_map(
+        |(engine, base_case, tiles, buckets, samples)| {
+            let mut options = Options::default().engine(engine);
+            options.base_case = base_case;
+            let fewest = options.resolved_base_case().warps();
+            options.warps = (tiles > 0).then(|| (fewest << tiles).min(8));
+            options.buckets = buckets;
+            options.samples = samples;
+            options.validate().unwrap();
+            options
+        },
+    )
 }
 
 /// Lengths of every magnitude up to the greatest.

@@ -4,7 +4,7 @@ use crate::kernel::{Kernel, MATRIX, Specialised};
 use crate::phases::{record_prefix_sums, record_sort};
 use crate::plan::DeviceLimits;
 use crate::recording::Recording;
-use crate::{BaseCase, Engine, KeyType, Options, Order, PrefixSumsMethod, PrefixSumsOptions, Scan};
+use crate::{Engine, KeyType, Options, Order, PrefixSumsMethod, PrefixSumsOptions, Scan};
 
 /// Sorts whose recordings together use every kernel of the default sorts
 /// (those of prefix sums are [another](prefix_sums_library)), each over two tiles or more:
@@ -13,6 +13,10 @@ use crate::{BaseCase, Engine, KeyType, Options, Order, PrefixSumsMethod, PrefixS
 /// them have every piece of every kernel's text, all other kernels too: each base case, from one buffer
 /// to another and in place, and what the paper compares with. Each is of a few thousand keys,
 /// [`Recording::len`].
+///
+/// A base case that takes more than 32 KiB of workgroup memory is left out: many devices have no more,
+/// and these recordings are there to be run on any. For 32-bit keys there is none; for 64-bit keys
+/// it is those of 8192 keys, and the default one with four warps.
 ///
 /// # Examples
 ///
@@ -31,7 +35,6 @@ use crate::{BaseCase, Engine, KeyType, Options, Order, PrefixSumsMethod, PrefixS
 /// ```
 #[must_use]
 pub fn library(key: KeyType, order: Order) -> Vec<Recording> {
-    use BaseCase::{Diagonal, Transpose};
     use Engine::{BcfMergesort, BcfMergesortPb};
     let engine = |engine, buckets, samples| {
         Options::default()
@@ -46,20 +49,16 @@ pub fn library(key: KeyType, order: Order) -> Vec<Recording> {
     };
     let whole = |options: &Options, len| cut(options, len, |_| {});
     let mut recordings = vec![
-        whole(&engine(BcfMergesort, 1, 1).base_case(Transpose), 4500),
+        whole(&engine(BcfMergesort, 1, 1), 4500),
         // Long merges in instalments.
-        cut(
-            &engine(BcfMergesort, 2, 9).base_case(Transpose),
-            6900,
-            |limits| limits.keys_per_dispatch = MATRIX,
-        ),
+        cut(&engine(BcfMergesort, 2, 9), 6900, |limits| {
+            limits.keys_per_dispatch = MATRIX;
+        }),
         // Grids of two rows.
-        cut(
-            &engine(BcfMergesortPb, 4, 7).base_case(Diagonal),
-            5300,
-            |limits| limits.workgroups = 2,
-        ),
-        whole(&engine(BcfMergesortPb, 4, 5).base_case(Diagonal), 3333),
+        cut(&engine(BcfMergesortPb, 4, 7), 5300, |limits| {
+            limits.workgroups = 2;
+        }),
+        whole(&engine(BcfMergesortPb, 4, 5), 3333),
     ];
     if !REPRESENTATIVES.contains(&(key, order)) {
         return recordings;
@@ -71,6 +70,9 @@ pub fn library(key: KeyType, order: Order) -> Vec<Recording> {
     }));
     // Base cases alone, in place, and from one buffer to the other before one merge.
     for kernel in Kernel::all() {
+        if kernel.workgroup_bytes(key) > WORKGROUP_MEMORY {
+            continue;
+        }
         if let Kernel::BaseCase {
             form,
             warps,
@@ -152,6 +154,9 @@ pub fn kernels() -> Vec<Specialised> {
     kernels.dedup();
     kernels
 }
+
+/// What devices have that do not have little: all kernels fit for keys of one word.
+const WORKGROUP_MEMORY: u32 = 32 << 10;
 
 const LIMITS: DeviceLimits = DeviceLimits {
     buffer_bytes: u64::MAX,

@@ -4,7 +4,7 @@ use crate::device::{Gpu, check_sort, gpu, open};
 use std::sync::Arc;
 use wgpu::util::DeviceExt;
 use wgpu_bcfsort::{
-    Engine, Error, KeyType, Options, Order, PreparedSort, SortKey, Sorter, requirements,
+    BaseCase, Engine, Error, KeyType, Options, Order, PreparedSort, SortKey, Sorter, requirements,
     sort_on_cpu,
 };
 
@@ -348,6 +348,48 @@ fn a_device_with_too_little_workgroup_memory_is_refused_with_the_numbers() {
         ("max_compute_workgroup_storage_size", 8000)
     );
     assert!(needed > actual);
+}
+
+/// A base case may take more than the default ones do: that is found where keys of a type are to be
+/// sorted, and the others still are.
+#[test]
+fn a_base_case_with_more_workgroup_memory_than_the_device_has_is_refused_with_the_numbers() {
+    let Some(gpu) = gpu() else { return };
+    let (device, queue) = own_device(gpu, |limits| {
+        limits.max_compute_workgroup_storage_size = 16 << 10;
+    });
+    let long = Options::default().base_case(BaseCase::Long4);
+    let sorter = Sorter::new(&device, &queue, long).unwrap();
+    let mut keys = random::<u32>(5000, 4);
+    sorter.sort(&mut keys, Order::Ascending).unwrap();
+    assert!(keys.is_sorted());
+
+    let before = random::<u64>(5000, 4);
+    let mut keys = before.clone();
+    let error = sorter.sort(&mut keys, Order::Ascending).unwrap_err();
+    let Error::WorkgroupMemory {
+        kernel,
+        key,
+        needed,
+        limit,
+    } = &error
+    else {
+        panic!("{error:?}");
+    };
+    assert_eq!(kernel, "base_case.shearsort_long.h4.in_place");
+    assert_eq!((*key, *needed, *limit), (KeyType::U64, 32 << 10, 16 << 10));
+    assert!(keys == before);
+
+    // It is a matter of the warps, too.
+    let wide = Options::default().base_case(BaseCase::Transpose).warps(8);
+    let sorter = sorter.with_options(wide).unwrap();
+    let error = sorter
+        .sort(&mut random::<u32>(9, 4), Order::Ascending)
+        .unwrap_err();
+    assert!(
+        matches!(error, Error::WorkgroupMemory { needed: 32768, .. }),
+        "{error:?}"
+    );
 }
 
 fn is_loss(error: &Error) -> bool {

@@ -280,7 +280,14 @@ fn inspect_with(
 fn every_phase_leaves_what_the_paper_says() {
     let Some(gpu) = gpu() else { return };
     for engine in Engine::ALL {
-        for base_case in BaseCase::ALL {
+        // Tiles of every size; what a base case leaves does not depend on how it sorts.
+        for base_case in [
+            BaseCase::Bitonic,
+            BaseCase::Diagonal,
+            BaseCase::Long2,
+            BaseCase::Long4,
+            BaseCase::LongDiagonal8,
+        ] {
             for (len, buckets, samples, key, order) in [
                 (20_000, 4, 4, KeyType::U32, Order::Ascending),
                 (40_961, 16, 16, KeyType::I32, Order::Descending),

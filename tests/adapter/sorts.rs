@@ -94,7 +94,19 @@ const SAMPLES: [Option<u32>; 4] = [None, Some(1), Some(7), Some(64)];
 /// Dispatches that a pass over the keys is cut into; 0 leaves it to the library.
 const CUTS: [u64; 3] = [0, 4, 64];
 
-/// Every pair of engine, base case, type, order, size, pattern, P, t and cut occurs in some sort.
+/// Times the warps of a tile that a workgroup of the base case has; 0 leaves it to the library.
+const WARPS: [u32; 3] = [0, 2, 4];
+
+/// Whether the shared device has the workgroup memory that a sort takes.
+fn fits(options: &Options, key: KeyType) -> bool {
+    let limit = gpu().map_or(0, |gpu| {
+        gpu.device.limits().max_compute_workgroup_storage_size
+    });
+    options.base_case_kernel(true).workgroup_bytes(key) <= limit
+}
+
+/// Every pair of engine, base case, type, order, size, pattern, P, t, cut and number of warps occurs in
+/// some sort, but for what takes more workgroup memory than there is.
 #[test]
 fn a_covering_set_of_sorts_equals_the_cpu() {
     let Some(gpu) = gpu() else { return };
@@ -109,6 +121,7 @@ fn a_covering_set_of_sorts_equals_the_cpu() {
         Engine::ALL.len(),
         BaseCase::ALL.len(),
         2,
+        WARPS.len(),
     ];
     let cases = crate::covering::pairs(&levels);
     println!("{} sorts", cases.len());
@@ -121,6 +134,17 @@ fn a_covering_set_of_sorts_equals_the_cpu() {
             .base_case(BaseCase::ALL[case[7]]);
         // Large sorts with most buckets, or cut fine, take long and teach nothing more.
         let most = if size > 1 << 17 { 128 } else { 1024 };
+        let fewest = options.resolved_base_case().warps();
+        let warps = WARPS[case[9]] * fewest;
+        options.warps = (warps > 0).then_some(warps.min(8));
+        if !fits(&options, key) {
+            options.warps = None;
+        }
+        if !fits(&options, key) {
+            // The most that any device must have does not hold 8192 keys of two words.
+            assert_eq!((fewest, key.words()), (8, 2));
+            options.base_case = None;
+        }
         options.buckets = BUCKETS[case[3]].map(|buckets| buckets.min(most));
         options.samples = SAMPLES[case[4]];
         let cut = if size > 40_000 {
@@ -130,10 +154,12 @@ fn a_covering_set_of_sorts_equals_the_cpu() {
         };
         options.keys_per_dispatch = (cut > 0).then(|| (size / cut.max(1)).max(1024) as u32);
         let what = format!(
-            "{size} {key} {pattern} {distinct:?} {} {} {} P={:?} t={:?} keys_per_dispatch={:?}",
+            "{size} {key} {pattern} {distinct:?} {} {} {} warps={:?} P={:?} t={:?} \
+             keys_per_dispatch={:?}",
             order.name(),
             options.engine,
             options.resolved_base_case(),
+            options.warps,
             options.buckets,
             options.samples,
             options.keys_per_dispatch,
@@ -196,7 +222,8 @@ fn every_length_from_one_tile_to_two_equals_the_cpu() {
     let Some(gpu) = gpu() else { return };
     for n in u64::from(MATRIX)..=u64::from(2 * MATRIX) {
         let order = [Order::Ascending, Order::Descending][n as usize % 2];
-        let base_case = BaseCase::ALL[n as usize / 2 % BaseCase::ALL.len()];
+        let of_one_tile = [BaseCase::Bitonic, BaseCase::Diagonal, BaseCase::Transpose];
+        let base_case = of_one_tile[n as usize / 2 % 3];
         let sorter = gpu.sorter(&Options::default().base_case(base_case));
         for key in [
             KeyType::ALL[n as usize % 3],
@@ -212,6 +239,39 @@ fn every_length_from_one_tile_to_two_equals_the_cpu() {
                 key,
                 sort_pattern(&sorter, Pattern::Maximal, None, n, order, &what)
             );
+        }
+    }
+}
+
+/// Tiles of 2048, 4096 and 8192 keys, and the baselines: lengths around a tile and two.
+#[test]
+fn lengths_around_tiles_of_every_base_case_equal_the_cpu() {
+    let Some(gpu) = gpu() else { return };
+    for base_case in BaseCase::ALL {
+        let options = Options::default().base_case(base_case);
+        let tile = u64::from(base_case.keys());
+        for key in [KeyType::U32, KeyType::F64] {
+            if !fits(&options, key) {
+                assert_eq!((base_case.warps(), key.words()), (8, 2));
+                continue;
+            }
+            let sorter = gpu.sorter(&options);
+            for n in [
+                tile / 2 + 1,
+                tile - 1,
+                tile,
+                tile + 1,
+                2 * tile - 7,
+                3 * tile + 33,
+            ] {
+                for pattern in [Pattern::Full, Pattern::Maximal] {
+                    let what = format!("{n} {key} {pattern} {base_case}");
+                    with_type!(
+                        key,
+                        sort_pattern(&sorter, pattern, None, n, Order::Descending, &what)
+                    );
+                }
+            }
         }
     }
 }

@@ -7,6 +7,7 @@ use wgpu_bcfsort::KeyType;
 use wgpu_bcfsort::Order;
 use wgpu_bcfsort::kernel::{Access, Kernel, MATRIX, PAGE, W, WARP_PAGE, WARP_TILE};
 use wgpu_bcfsort::lockstep::{Buffers, Config, Report, Shader, Space};
+use wgpu_bcfsort::network::Network;
 
 const LANES: u64 = W as u64;
 
@@ -48,7 +49,7 @@ fn run_baseline(
             assembled.parameters.iter().map(value).collect()
         } else {
             let table = tables.iter().find(|t| t.0 == binding.name);
-            table.map_or_else(|| keys(16 * MATRIX * key.words()), |t| t.1.clone())
+            table.map_or_else(|| keys(64 * MATRIX * key.words()), |t| t.1.clone())
         };
         buffers.insert((0, binding.binding), words);
     }
@@ -79,6 +80,15 @@ fn base_case(kernel: Kernel, key: KeyType, len: u32) -> u64 {
     let report = run(kernel, key, &parameters, &[]);
     assert!(report.is_oblivious(Space::Workgroup));
     accesses(&report, key)
+}
+
+/// A base case with as many warps as its tile takes.
+fn of(form: BaseCase, in_place: bool) -> Kernel {
+    Kernel::BaseCase {
+        form,
+        warps: form.warps(),
+        in_place,
+    }
 }
 
 /// An in-place kernel and its twin.
@@ -117,6 +127,52 @@ fn shearsort_with_transpositions_takes_1472_accesses_a_lane() {
     }
 }
 
+#[test]
+fn the_bitonic_base_case_takes_704_accesses_a_lane() {
+    for (kernel, key) in both(|in_place| of(BaseCase::Bitonic, in_place)) {
+        // 32 to store the sorted lines, 64 in each of 10 passes, 32 to read out.
+        assert_eq!(base_case(kernel, key, 5 * MATRIX), LANES * 704);
+    }
+    assert_eq!(32 + 10 * 64 + 32, 704);
+}
+
+const LONG: [(BaseCase, BaseCase); 4] = [
+    (BaseCase::Long1, BaseCase::LongDiagonal1),
+    (BaseCase::Long2, BaseCase::LongDiagonal2),
+    (BaseCase::Long4, BaseCase::LongDiagonal4),
+    (BaseCase::Long8, BaseCase::LongDiagonal8),
+];
+
+#[test]
+fn long_shearsort_takes_1472_accesses_a_lane_and_more_for_each_doubling_of_h() {
+    for (transposing, diagonal) in LONG {
+        let h = transposing.warps();
+        let (lanes, log_h) = (LANES * u64::from(h), u64::from(h.ilog2()));
+        // Changes of order; and sorts, of the lines, across them, and of the columns.
+        let (changes, sorts) = (6 + 5, 6 * (2 * log_h + 1) + 5);
+        let moves = 32 + 64 * (changes + sorts) + 32;
+        let all = base_case(of(diagonal, true), KeyType::U32, 5 * diagonal.keys());
+        assert_eq!(all, lanes * moves, "h = {h}");
+        assert_eq!(moves, 1472 + 768 * log_h);
+
+        let transpositions = 6 * (2 * log_h + 2);
+        let all = base_case(of(transposing, true), KeyType::U32, 5 * transposing.keys());
+        let exchanges = lanes / 2 * (16 + 15) * transpositions;
+        assert_eq!(all, lanes * moves + 4 * exchanges, "h = {h}");
+        assert_eq!(moves + 4 * 16 * transpositions, 2240 + 1536 * log_h);
+    }
+}
+
+#[test]
+fn shearsort_without_registers_takes_9172_accesses_a_lane() {
+    for (kernel, key) in both(|in_place| of(BaseCase::NoRegisters, in_place)) {
+        let of = |exchanges: u64| 32 + 11 * 4 * (191 + exchanges) + 32;
+        let all = base_case(kernel, key, 5 * MATRIX);
+        assert_eq!(all, LANES / 2 * (of(16) + of(15)));
+        assert_eq!(of(16), 9172);
+    }
+}
+
 /// Every matrix but the last of a dispatch that ends early: lanes without keys do the same.
 #[test]
 fn a_ragged_base_case_takes_as_many_accesses_but_the_reads_out() {
@@ -128,11 +184,31 @@ fn a_ragged_base_case_takes_as_many_accesses_but_the_reads_out() {
     assert_eq!(base_case(kernel, KeyType::U32, 1), LANES * 768 - 1023);
 }
 
-/// 11 sweeps of a network of 191 comparators are 65.7 a key; a page merge takes two passes of a
+/// 11 sweeps of a network of 191 comparators are 65.7 a key; the bitonic base case takes 26.0; a page merge takes two passes of a
 /// merger of 80, which is 5 a key.
 #[test]
 fn comparators_a_key_are_those_of_the_paper() {
     let comparators = |kernel: Kernel| kernel.networks()[0].1.comparators().len() as f64;
+    let all = |form: BaseCase| -> Vec<(&str, usize)> {
+        let networks = of(form, true).networks();
+        let count =
+            |(name, network): &(&'static str, Network)| (*name, network.comparators().len());
+        networks.iter().map(count).collect()
+    };
+    // The merger is applied in each of the five rounds, the others once.
+    let bitonic = all(BaseCase::Bitonic);
+    assert_eq!(bitonic[0], ("sort_registers", 191));
+    assert_eq!(bitonic[6], ("merge_registers", 80));
+    let cross: usize = bitonic[1..6].iter().map(|cross| cross.1).sum();
+    assert_eq!(cross, 240);
+    let a_key = f64::from(191 + 240 + 5 * 80) * f64::from(W) / f64::from(MATRIX);
+    assert!((a_key - 26.0).abs() < 0.05, "{a_key}");
+    // Across the h lines of a row.
+    for ((transposing, diagonal), segments) in LONG.into_iter().zip([0, 16, 8 * 5, 4 * 19]) {
+        for form in [transposing, diagonal] {
+            assert_eq!(all(form)[1], ("sort_segments", segments));
+        }
+    }
     for in_place in [false, true] {
         for kernel in [
             Kernel::BaseCase {

@@ -22,16 +22,40 @@ const PATTERNS: [Pattern; 7] = [
     Pattern::Special,
 ];
 
+/// For the other base cases, some of which take long: what a sort does with these tells whether it
+/// depends on the keys.
+const FEW_PATTERNS: [Pattern; 2] = [Pattern::Random, Pattern::ZeroOne];
+
+/// Whether a recording is of what a sort without options dispatches.
+fn is_default(recording: &Recording) -> bool {
+    recording.steps.iter().all(|step| match step.kernel {
+        Kernel::BaseCase { form, warps, .. } => {
+            form == BaseCase::default() && warps == form.warps()
+        }
+        _ => true,
+    })
+}
+
 /// Kernels that have bank conflicts, with the greatest degree measured and the reason: what is there to be
 /// compared with. All others are free of conflicts.
-const EXCEPTIONS: [(Kernel, u32, &str); 5] = [
+const EXCEPTIONS: [(Kernel, u32, &str); 7] = [
     (
-        warp_bitonic(false),
+        base_case(BaseCase::OddEvenTransposition, false),
+        2,
+        "lane t loads and stores cells 2t + c and 2t + c + 1",
+    ),
+    (
+        base_case(BaseCase::OddEvenTransposition, true),
+        2,
+        "lane t loads and stores cells 2t + c and 2t + c + 1",
+    ),
+    (
+        base_case(BaseCase::WarpBitonic, false),
         4,
         "comparators of a network in linear memory",
     ),
     (
-        warp_bitonic(true),
+        base_case(BaseCase::WarpBitonic, true),
         4,
         "comparators of a network in linear memory",
     ),
@@ -56,9 +80,9 @@ const EXCEPTIONS: [(Kernel, u32, &str); 5] = [
     ),
 ];
 
-const fn warp_bitonic(in_place: bool) -> Kernel {
+const fn base_case(form: BaseCase, in_place: bool) -> Kernel {
     Kernel::BaseCase {
-        form: BaseCase::WarpBitonic,
+        form,
         warps: 1,
         in_place,
     }
@@ -124,7 +148,12 @@ fn reports() -> &'static BTreeMap<String, (Kernel, Report)> {
         for key in KeyType::ALL {
             for order in [Order::Ascending, Order::Descending] {
                 for recording in library(key, order) {
-                    for pattern in PATTERNS {
+                    let patterns = if is_default(&recording) {
+                        &PATTERNS[..]
+                    } else {
+                        &FEW_PATTERNS
+                    };
+                    for &pattern in patterns {
                         jobs.push(Job::Sort(recording.clone(), pattern));
                     }
                 }
@@ -201,12 +230,20 @@ fn every_kernel_is_run_over_two_tiles_and_those_of_the_default_sorts_for_every_k
         };
         let types = KeyType::ALL.into_iter().filter(|&key| kernel.takes(key));
         let most = 2 * types.count();
-        assert!(runs >= if default { most } else { 4 }, "{}", kernel.name());
+        // Four pairs of a type and an order stand for all; the library leaves out what takes too much
+        // memory for the two of 64 bits.
+        let fits = kernel.workgroup_bytes(KeyType::U64) <= 32 << 10;
+        let least = match (default, fits) {
+            (true, _) => most,
+            (false, true) => 4,
+            (false, false) => 2,
+        };
+        assert!(runs >= least, "{}", kernel.name());
     }
 }
 
 #[test]
-fn no_kernel_has_a_bank_conflict() {
+fn no_kernel_has_a_bank_conflict_but_those_that_are_to_have_them() {
     for (label, (kernel, report)) in reports() {
         for site in report.in_space(Space::Workgroup) {
             let allowed = EXCEPTIONS

@@ -6,7 +6,7 @@
 use crate::gate::{Gate, Subject, caught};
 use crate::tools;
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::process::Command;
 use std::sync::OnceLock;
@@ -37,16 +37,35 @@ struct Verdict {
     pipeline: Option<String>,
 }
 
+/// Workgroup memory that the null backend has, and every browser's device.
+const WORKGROUP_MEMORY: u32 = 16 << 10;
+
+/// What it says of a kernel that takes more.
+fn refusal(bytes: u32) -> String {
+    format!("total use of workgroup storage ({bytes} bytes) is larger")
+}
+
 pub(crate) struct Tint {
     texts: Vec<Text>,
+    /// Kernels that take more workgroup memory than that: these are compiled, but no pipeline can be
+    /// made of them.
+    too_large: BTreeSet<String>,
     /// By label. Node.js starts once, for all texts.
     verdicts: OnceLock<Result<HashMap<String, Verdict>, String>>,
 }
 
 impl Tint {
-    pub(crate) fn new<'a>(subjects: impl IntoIterator<Item = &'a Subject>) -> Self {
+    pub(crate) fn new(subjects: &[Subject]) -> Self {
+        let too_large =
+            (subjects.iter()).filter(|s| s.specialised.workgroup_bytes() > WORKGROUP_MEMORY);
         Self {
-            texts: subjects.into_iter().map(Text::from).collect(),
+            texts: subjects.iter().map(Text::from).collect(),
+            too_large: too_large
+                .map(|subject| {
+                    let words = subject.specialised.key().words();
+                    format!("{} ({words}w)", subject.specialised.kernel().name())
+                })
+                .collect(),
             verdicts: OnceLock::new(),
         }
     }
@@ -68,16 +87,34 @@ impl Gate for Tint {
         let manifest: serde_json::Value =
             serde_json::from_slice(&manifest).map_err(|e| e.to_string())?;
         compile(&[])?;
-        Ok(format!(
+        let mut found = format!(
             "npm package webgpu {}, Node.js {}",
             manifest["version"].as_str().unwrap_or("of no version"),
             String::from_utf8_lossy(&node).trim(),
-        ))
+        );
+        if !self.too_large.is_empty() {
+            let names: Vec<&str> = self.too_large.iter().map(String::as_str).collect();
+            found += "; compiled, but refused as too large for its 16 KiB of workgroup memory: ";
+            found += &names.join(", ");
+        }
+        Ok(found)
     }
 
     fn examine(&self, subject: &Subject) -> Result<(), String> {
         let verdicts = self.verdicts.get_or_init(|| compile(&self.texts)).as_ref();
-        judge(verdicts.map_err(String::clone)?, &subject.label)
+        let verdict = judge(verdicts.map_err(String::clone)?, &subject.label);
+        let bytes = subject.specialised.workgroup_bytes();
+        if bytes <= WORKGROUP_MEMORY {
+            return verdict;
+        }
+        // The compiler has nothing to say; the device has this.
+        match verdict {
+            Err(message) if message.starts_with("The ") && message.contains(&refusal(bytes)) => {
+                Ok(())
+            }
+            Err(message) => Err(message),
+            Ok(()) => Err("a pipeline, with more workgroup memory than there is".to_owned()),
+        }
     }
 
     fn planted(&self) -> Result<String, String> {

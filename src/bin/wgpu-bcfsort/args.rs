@@ -117,10 +117,18 @@ impl Choice {
 /// The paper's parameters.
 #[derive(clap::Args)]
 pub(crate) struct Tuning {
-    /// How a tile of keys is sorted in workgroup memory: 1024 with transpositions of the bank matrix,
-    /// or along its diagonals, which is faster, or 128 as warpsort does
+    /// How a tile of keys is sorted in workgroup memory. 1024 keys: 'bitonic' (the default) merges in
+    /// passes over registers; 'transpose' and 'diagonal' are the paper's, with transpositions of the
+    /// bank matrix or along its diagonals; 'no-registers' is the former with every comparator in
+    /// workgroup memory, and 'odd-even-transposition' a sort with bank conflicts, to compare with.
+    /// h times 1024 keys, by h warps: 'long-h' and 'long-diagonal-h'. 128 keys: 'warp-bitonic', as
+    /// warpsort does
     #[arg(long, value_name = "KIND", help_heading = "Tuning", value_parser = one_of::<BaseCase>(BaseCase::ALL.map(BaseCase::name)))]
     base_case: Option<BaseCase>,
+    /// Warps of 32 lanes a workgroup of the base case (the paper's W): 1, 2, 4 or 8, and at least
+    /// those that sort a tile together, which is the default
+    #[arg(long, value_name = "W", help_heading = "Tuning", value_parser = count_u32)]
+    warps: Option<u32>,
     /// Buckets that sorted runs are distributed to (the paper's P); chosen by the count of keys
     /// if not given
     #[arg(long, value_name = "P", help_heading = "Tuning", value_parser = count_u32)]
@@ -136,6 +144,9 @@ impl Tuning {
         let mut options = Options::default().engine(engine);
         if let Some(base_case) = self.base_case {
             options = options.base_case(base_case);
+        }
+        if let Some(warps) = self.warps {
+            options = options.warps(warps);
         }
         if let Some(buckets) = self.buckets {
             options = options.buckets(buckets);
@@ -167,6 +178,7 @@ impl Gpu {
         let unused = [
             ("--adapter", self.adapter.is_some()),
             ("--base-case", self.tuning.base_case.is_some()),
+            ("--warps", self.tuning.warps.is_some()),
             ("--buckets", self.tuning.buckets.is_some()),
             ("--samples", self.tuning.samples.is_some()),
         ];

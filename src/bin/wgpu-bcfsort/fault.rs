@@ -70,7 +70,9 @@ impl Fault {
 impl From<Error> for Fault {
     fn from(error: Error) -> Self {
         match error {
+            // Another device may have that much memory; on this one it is a matter of the options.
             Error::InvalidOption { .. }
+            | Error::WorkgroupMemory { .. }
             | Error::LengthsDiffer { .. }
             | Error::ColorOutOfRange { .. } => Self::Usage(error.to_string()),
             error => Self::Device(error.to_string()),
