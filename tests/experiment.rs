@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 use tempfile::TempDir;
 
-const FIGURES: [&str; 10] = [
+const FIGURES: [&str; 11] = [
+    "prefix-sums",
     "random",
     "distinct",
     "zero-one",
@@ -120,7 +121,7 @@ fn every_figure_is_produced_and_kept() {
     let place = directory();
     let out = place.path().join("new").join("figures");
     let first = small(&["all"], &out).success();
-    assert!(stdout(&first).contains("10 figures"), "{}", stdout(&first));
+    assert!(stdout(&first).contains("11 figures"), "{}", stdout(&first));
     for name in FIGURES {
         let progress = String::from_utf8(first.get_output().stderr.clone()).unwrap();
         // What passes shows is measured for distinct.
