@@ -26,7 +26,7 @@ fn main() -> ExitCode {
             locked_version(lock, "wgpu"),
         ]
         .join(", "),
-        moves: "keys with payloads, 8 bytes a record",
+        moves: "pairs of 8 bytes",
     })
 }
 
