@@ -5,7 +5,7 @@ export WGPU_BCFSORT_REQUIRE_ADAPTER = 1
 # Mesa complains of each device that it lists, where no login session has set this.
 export XDG_RUNTIME_DIR ?= $(CURDIR)
 
-.PHONY: help setup demo test portability cross lint package deny peers
+.PHONY: help setup demo test portability cross lint package deny peers figures
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -38,6 +38,10 @@ package: ## build the crate as it would be published
 
 deny: ## licences, duplicates and sources of all dependencies (needs cargo-deny)
 	cargo deny --locked check bans licenses sources
+
+figures: setup ## redraw the paper's figures from small data sets, into target/figures
+	cargo run --release --locked --bin wgpu-bcfsort -- experiment all --quick --restart --no-peers \
+		--out "$${CARGO_TARGET_DIR:-target}/figures"
 
 peers: ## build the programs that time other sorters, to compare with (benches/peers)
 	@bash benches/peers/build

@@ -143,11 +143,17 @@ pub(crate) const OUTPUT: u32 = 0;
 
 impl Module {
     /// The shader, which naga accepts, but for a bug of naga 30: where it gives overrides their
-    /// values, it emits constants that are composed in functions twice, and then finds that invalid.
+    /// values, it emits constants that are composed in functions twice, or too late, and then finds that
+    /// invalid.
     pub(crate) fn shader(&self) -> Option<Shader> {
         match Shader::new(&self.wgsl, None, &self.overrides) {
             Ok(shader) => Some(shader),
-            Err(ShaderError::Override(text)) if text.contains("already in scope") => None,
+            Err(ShaderError::Override(text))
+                if text.contains("already in scope")
+                    || text.contains("before it was introduced into the scope") =>
+            {
+                None
+            }
             Err(error) => panic!("{}\n{error}", self.wgsl),
         }
     }

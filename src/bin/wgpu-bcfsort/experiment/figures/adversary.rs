@@ -140,12 +140,12 @@ fn words(line: &Line) -> Option<String> {
         line.points.iter().max_by(by_ratio)?,
     );
     let kind = if [PLAIN, PIVOTS].contains(&line.name.as_str()) {
-        "in whose merges no order of the keys causes conflicts, "
+        ", in whose merges no order of the keys causes conflicts,"
     } else {
         ""
     };
     Some(format!(
-        "{}, {kind}takes {} to {} times as long on the adversary as on random order (at {} and {} keys).",
+        "{}{kind} takes {} to {} times as long on the adversary as on random order (at {} and {} keys).",
         line.name,
         digits(least.y),
         digits(most.y),
