@@ -214,8 +214,9 @@ fn every_chart_and_table_is_well_formed(out: &Path) {
             .collect();
         // An axis that is named, and numbers at it.
         assert!(
-            all.iter()
-                .any(|text| text.contains('(') || text.contains("passes") || text.contains('/')),
+            all.iter().any(|text| ["(", "passes", "/", "cycles"]
+                .iter()
+                .any(|unit| text.contains(unit))),
             "{name}: {all:?}"
         );
         assert!(
@@ -363,9 +364,10 @@ fn an_interrupt_leaves_what_was_measured() {
     assert_eq!(code, Some(130));
     assert!(kept >= 2);
     let out = place.path();
-    let rest = cli(&["random", "--quick", "--no-peers"], out).success();
+    // The first figure, which has four series.
+    let rest = cli(&["prefix-sums", "--quick", "--no-peers"], out).success();
     assert!(
-        !stdout(&rest).contains("measured 3 series"),
+        !stdout(&rest).contains("measured 4 series"),
         "{}",
         stdout(&rest)
     );
