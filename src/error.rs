@@ -120,7 +120,7 @@ pub enum Error {
     /// The base case that was asked for takes more workgroup memory than the device has.
     #[error(
         "kernel {kernel} takes {needed} bytes of workgroup memory for {key} keys, and this device \
-         has {limit}: choose a base case of fewer warps"
+         has {limit}: choose a base case of smaller tiles, or fewer warps"
     )]
     WorkgroupMemory {
         /// The kernel's name.

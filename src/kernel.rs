@@ -128,7 +128,8 @@ macro_rules! shader {
 
 impl Kernel {
     /// Every kernel that a sort or prefix sums can dispatch, each base case with as few warps a workgroup as it can
-    /// do with, and the default one with more, too.
+    /// do with, and the default one with more, too: with as many as [`Options::warps`](crate::Options::warps)
+    /// says, the others are the same text with another constant.
     pub fn all() -> impl Iterator<Item = Self> {
         let widths = |form: BaseCase| {
             if form == BaseCase::default() {
@@ -235,14 +236,17 @@ impl Kernel {
     }
 
     /// The comparator networks that each lane applies to the keys in its registers, by the names of
-    /// their functions: Batcher's sort in `ShearSort`, the bitonic merger in the page merge, none in
+    /// their functions: Batcher's sort in `ShearSort`, of a row or of its segments; that, the parts of
+    /// bitonic merges and the bitonic merger in the bitonic base case; the merger in the page merge; none in
     /// kernels that sort nothing, or not in registers.
     #[must_use]
     pub fn networks(self) -> Vec<(&'static str, Network)> {
         self.pieces().networks
     }
 
-    /// Bytes of workgroup memory that one workgroup takes.
+    /// Bytes of workgroup memory in which keys, or the values and sums of prefix sums, pass through one
+    /// workgroup: all of it, but for the 2 KiB of numbers in which [`BucketOffsets`](Self::BucketOffsets)
+    /// adds up.
     #[must_use]
     pub fn workgroup_bytes(self, key: KeyType) -> u32 {
         let pieces = self.pieces();
@@ -506,7 +510,7 @@ impl Specialised {
         }
     }
 
-    /// Bytes of workgroup memory that one workgroup takes.
+    /// [`Kernel::workgroup_bytes`] for its keys.
     #[must_use]
     pub fn workgroup_bytes(self) -> u32 {
         self.kernel.workgroup_bytes(self.key)

@@ -2,7 +2,8 @@
 //!
 //! A complete implementation of Sitchinava and Weichert, "Bank Conflict Free Comparison-based
 //! Sorting On GPUs": a mergesort whose kernels never let two lanes of a warp meet in a bank of
-//! workgroup memory, whatever the keys.
+//! workgroup memory, whatever the keys; its colored prefix sums; and what it compares itself with
+//! ([`Engine::Warpsort`], two [base cases](BaseCase) and the naive prefix sums), bank conflicts and all.
 //!
 //! | you have | use |
 //! |---|---|

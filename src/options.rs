@@ -239,7 +239,7 @@ pub struct Options {
     /// 0. The seed decides how long a sort takes, not its result; one seed gives the same buckets on
     /// every device.
     pub seed: u64,
-    /// The most keys that one dispatch moves, at least 1024: long rounds are cut into several
+    /// The most keys that one dispatch moves, at least 1024, or those of one workgroup if that has more: long rounds are cut into several
     /// dispatches, and long sorts into several submissions, so that none trips a driver's
     /// watchdog. By default 2^25 on GPUs and 2^22 on CPUs.
     pub keys_per_dispatch: Option<u32>,

@@ -14,7 +14,8 @@ struct Params {
 // Lane t's 32 of the keys from `base` up to `keys_end`, and padding behind: coalesced. All are
 // loaded before any is encoded.
 fn load_keys(r: ptr<function, array<Key, 32>>, t: u32, base: u32, keys_end: u32) {
-    if base + W * W <= keys_end {
+    // (A sum could pass 2^32, in a tile past the last.)
+    if keys_end >= W * W && base <= keys_end - W * W {
         // With a branch around each of them, loads from a buffer that is written, too, wait for one another:
         // twice the time of the whole base case on an H200.
         for (var j = 0u; j < W; j++) {

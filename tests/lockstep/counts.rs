@@ -426,3 +426,23 @@ fn warpsorts_merge_has_the_same_conflicts_at_every_alignment_of_runs() {
         );
     }
 }
+
+/// Where a grid's last row is longer than needed, next to the longest input of all.
+#[test]
+fn a_tile_past_the_last_reads_nothing_wherever_it_would_begin() {
+    for form in BaseCase::ALL {
+        for in_place in [false, true] {
+            let warps = form.warps();
+            let kernel = Kernel::BaseCase {
+                form,
+                warps,
+                in_place,
+            };
+            if !kernel.has_bank_conflicts() {
+                let last = u32::MAX / form.keys();
+                let parameters = [("len", 1000), ("first", last), ("end", last)];
+                run(kernel, KeyType::U32, &parameters, &[]);
+            }
+        }
+    }
+}

@@ -117,12 +117,12 @@ impl Choice {
 /// The paper's parameters.
 #[derive(clap::Args)]
 pub(crate) struct Tuning {
-    /// How a tile of keys is sorted in workgroup memory. 1024 keys: 'bitonic' (the default) merges in
-    /// passes over registers; 'transpose' and 'diagonal' are the paper's, with transpositions of the
+    /// How a tile of keys is sorted in workgroup memory. 1024 keys: 'bitonic' (the default of bcf and
+    /// bcf-pb) merges in passes over registers; 'transpose' and 'diagonal' are the paper's, with transpositions of the
     /// bank matrix or along its diagonals; 'no-registers' is the former with every comparator in
     /// workgroup memory, and 'odd-even-transposition' a sort with bank conflicts, to compare with.
-    /// h times 1024 keys, by h warps: 'long-h' and 'long-diagonal-h'. 128 keys: 'warp-bitonic', as
-    /// warpsort does
+    /// h times 1024 keys, by h warps: 'long-h' and 'long-diagonal-h'. 128 keys: 'warp-bitonic', the
+    /// default of warpsort
     #[arg(long, value_name = "KIND", help_heading = "Tuning", value_parser = one_of::<BaseCase>(BaseCase::ALL.map(BaseCase::name)))]
     base_case: Option<BaseCase>,
     /// Warps of 32 lanes a workgroup of the base case (the paper's W): 1, 2, 4 or 8, and at least

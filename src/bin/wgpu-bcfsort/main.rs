@@ -36,7 +36,7 @@ Exit codes:
 
 Environment:
   WGPU_BCFSORT_REQUIRE_ADAPTER=1  fail with exit code 3 where no GPU adapter is found,
-                                  instead of sorting on the CPU
+                                  instead of sorting or adding up on the CPU
   RUST_LOG                        log levels, such as warn, debug or wgpu_bcfsort=trace
 
 Examples:
@@ -53,7 +53,7 @@ Examples:
 ///
 /// Keys are u32, i32, f32, u64, i64 or f64, in raw little-endian files or as text with one number
 /// a line. Sorting needs a GPU adapter (a software one such as lavapipe will do); without one,
-/// `sort` falls back to the CPU.
+/// `sort` and `prefix-sums` fall back to the CPU.
 #[derive(Parser)]
 #[command(name = "wgpu-bcfsort", version, after_help = AFTER_HELP, max_term_width = 100)]
 struct Cli {

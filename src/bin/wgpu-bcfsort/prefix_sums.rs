@@ -1,6 +1,6 @@
 //! `prefix-sums`: adds up the values of a file, by the colors of another.
 
-use crate::args::{Keys, one_of};
+use crate::args::one_of;
 use crate::engine::{chosen_or_cpu, describe};
 use crate::fault::Fault;
 use crate::input::Input;
@@ -29,6 +29,9 @@ values, and not from left to right; --verify adds in the same order on the CPU, 
 'naive' is there to be compared with: where it adds up the sums of the lanes, a lane for each color, \
 these lanes meet in one bank of workgroup memory. 'conflict-free' turns the matrix of the sums first, \
 so that none do. --timings shows what that makes of the phase 'prefix sums'.
+
+(WGSL lets a device flush numbers below the normal ones to zero, or ignore infinities and NaNs: there \
+--verify may fail for them.) Without an adapter the CPU adds up.
 
 Both files are of one format, as the output is. They are read as a whole, and must fit the device.
 
@@ -62,8 +65,12 @@ pub(crate) struct Args {
     /// How workgroup memory is laid out; the result is the same
     #[arg(long, default_value = PrefixSumsMethod::default().name(), value_parser = one_of::<PrefixSumsMethod>(PrefixSumsMethod::ALL.map(PrefixSumsMethod::name)))]
     method: PrefixSumsMethod,
-    #[command(flatten)]
-    keys: Keys,
+    /// Type of the values; colors are u32
+    #[arg(short = 't', long = "type", value_name = "TYPE", default_value = "u32", value_parser = one_of::<KeyType>([KeyType::U32, KeyType::I32, KeyType::F32].map(KeyType::name)))]
+    key: KeyType,
+    /// Little-endian words (raw), or one number a line (text)
+    #[arg(short, long, default_value = "raw", value_parser = one_of::<Format>(Format::ALL.map(Format::name)))]
+    format: Format,
     /// Adapter to add up on: its index or a part of its name, as 'devices' lists them
     #[arg(long, value_name = "INDEX|NAME")]
     adapter: Option<String>,
@@ -79,7 +86,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Fault> {
-    match args.keys.key {
+    match args.key {
         KeyType::U32 => add_up::<u32>(args),
         KeyType::I32 => add_up::<i32>(args),
         KeyType::F32 => add_up::<f32>(args),
@@ -103,8 +110,8 @@ fn add_up<T: Summand>(args: &Args) -> Result<(), Fault> {
     let mut progress = Progress::new(args.quiet);
     progress.show(|| "reading".to_owned());
     let names = [values.name.clone(), colors.name.clone()];
-    let mut values: Vec<T> = read(values, args.keys.format)?;
-    let colors: Vec<u32> = read(colors, args.keys.format)?;
+    let mut values: Vec<T> = read(values, args.format)?;
+    let colors: Vec<u32> = read(colors, args.format)?;
     let options = options(args, values.len(), &colors, &names)?;
 
     let device = match chosen_or_cpu(args.adapter.as_deref(), args.quiet, "adding up")? {
@@ -141,7 +148,7 @@ fn add_up<T: Summand>(args: &Args) -> Result<(), Fault> {
     progress.show(|| "writing".to_owned());
     let name = output.name.clone();
     let failed = |error| Fault::data(&name, &error);
-    let mut writer = KeyWriter::<T, _>::new(output, args.keys.format);
+    let mut writer = KeyWriter::<T, _>::new(output, args.format);
     writer.write(&values).map_err(failed)?;
     writer.finish().map_err(failed)?.commit()?;
     drop(progress);
@@ -195,7 +202,7 @@ fn options(
     }
     let count = args.count.unwrap_or(MOST_COLORS);
     if let Some(index) = colors.iter().position(|&color| color >= count) {
-        let place = match args.keys.format {
+        let place = match args.format {
             Format::Text => format!("line {}", index + 1),
             _ => format!("index {index}"),
         };

@@ -56,8 +56,8 @@ make sense, or all that follows is out of bounds. Textures and samplers cannot b
 Without FILE it audits this program's own kernels, in a sort of generated keys, and compares the \
 result with the CPU's. --all runs sorts that together use every kernel, with each key type and \
 order, on random, ascending, zero-one, constant and adversary keys, and prefix sums with colors of five \
-kinds. Kernels whose name begins with baseline or ends with naive are there to be compared with, and have the \
-bank conflicts of their originals: --max-degree fails none of them. \
+kinds. Some kernels are there to be compared with, and have the bank conflicts of their originals: odd-even \
+transposition, warpsort's, and the naive prefix sums. --max-degree fails none of these. \
 Lines are those of the text that a device gets, put together from several files; --lines shows them.
 
 'oblivious' says whether no value of the data (of keys or of a storage buffer) decides where \

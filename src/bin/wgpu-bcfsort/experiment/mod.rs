@@ -48,7 +48,8 @@ Files in --out:
   FIGURE.csv       their data, one row a data set and contender; columns of times:
                      figure, keys, type, pattern, parameter, contender, device, clock,
                      min_s, q1_s, median_s, q3_s, max_s (quartiles), runs, ns_per_key, verified
-                   bucket-sizes has keys a bucket, memory bytes, and passes the fit of Lemma 2
+                   bucket-sizes has keys a bucket, memory bytes, passes the fit of Lemma 2, and
+                   prefix-sums colors, the method, the phases and their conflicts
   results.jsonl    every measurement as it was made: what a run goes on from
 
 A run that was interrupted, or ended by --time-limit, goes on where it stopped when it is started \
