@@ -58,7 +58,7 @@ pub const LARGEST_TILE: u32 = 8 * MATRIX;
 
 /// The paper's P for n keys, where the caller names none: buckets, and runs at which merging stops.
 ///
-/// Measured on an H200 (time of u32 keys in ms, `bcf-pb`, t = P):
+/// Measured on an H200 (time of u32 keys in ms, `bcf-pb`, t = P, base case `diagonal`):
 ///
 /// | n | P = 16 | 32 | 64 | 128 | 256 | 512 | 1024 |
 /// |---|---|---|---|---|---|---|---|
