@@ -13,7 +13,12 @@ use wgpu_bcfsort::{KeyType, Order};
 fn every_kernel_leaves_the_same_bits_on_the_cpu_as_on_the_adapter() {
     let Some(gpu) = gpu() else { return };
     let mut used = BTreeSet::new();
+    // Where the adapter is a CPU, the portability gates run the others.
+    let on_cpu = gpu.device.adapter_info().device_type == wgpu_bcfsort::wgpu::DeviceType::Cpu;
     for (i, key) in KeyType::ALL.into_iter().enumerate() {
+        if on_cpu && ![KeyType::U32, KeyType::F32, KeyType::F64].contains(&key) {
+            continue;
+        }
         // The other order of each type is another constant in the same text.
         for order in [[Order::Ascending, Order::Descending][i % 2]] {
             let sums = lockstep::prefix_sums_library(key);

@@ -104,7 +104,8 @@ fn fits(options: &Options, key: KeyType) -> bool {
 
 /// Every pair of engine, base case, type, order, size, pattern, P, t and cut occurs in some sort. But of
 /// the base cases other than those of the paper and the default there is one type for each width of a
-/// key: compiling for all takes long, and the texts differ in constants only.
+/// key: compiling for all takes long, and the texts differ in constants only. And larger sorts have the default
+/// one in their place: on a CPU some of them take seconds for a million keys.
 #[test]
 fn a_covering_set_of_sorts_equals_the_cpu() {
     let Some(gpu) = gpu() else { return };
@@ -132,9 +133,9 @@ fn a_covering_set_of_sorts_equals_the_cpu() {
         // Large sorts with most buckets, or cut fine, take long and teach nothing more.
         let most = if size > 1 << 17 { 128 } else { 1024 };
         let (mut key, mut order) = (key, order);
-        if ![BaseCase::Bitonic, BaseCase::Diagonal, BaseCase::Transpose]
-            .contains(&options.resolved_base_case())
-        {
+        let usual = [BaseCase::Bitonic, BaseCase::Diagonal, BaseCase::Transpose]
+            .contains(&options.resolved_base_case());
+        if !usual {
             (key, order) = match key.words() {
                 1 => (KeyType::F32, Order::Descending),
                 _ => (KeyType::U64, Order::Ascending),
@@ -145,6 +146,9 @@ fn a_covering_set_of_sorts_equals_the_cpu() {
                 "{key} {}: too large for this device",
                 options.resolved_base_case()
             );
+            options.base_case = None;
+        }
+        if !usual && size > 1 << 16 {
             options.base_case = None;
         }
         options.buckets = BUCKETS[case[3]].map(|buckets| buckets.min(most));
