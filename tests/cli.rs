@@ -977,7 +977,7 @@ mod prefix_sums {
         fails(&["-", "-"], "cannot both come from stdin");
         fails(
             &["-t", "u64", &values, &few],
-            "no prefix sums of u64: -t is u32, i32 or f32",
+            "possible values: u32, i32, f32",
         );
         fails(
             &[&values, &place.name("missing")],
