@@ -74,10 +74,7 @@ impl<'a> Resident<'a> {
 
     /// Sorts the keys with one of the device's sorters.
     pub(crate) fn sort(&self, sorter: &Sorter) -> Result<Profile, Error> {
-        self.submit(|encoder| {
-            self.restore(encoder);
-            Ok(())
-        })?;
+        restore(self.sorter, &self.input, &self.keys)?;
         sorter.sort_buffer_profiled(&self.keys, self.count, self.key, Order::Ascending)
     }
 
@@ -89,10 +86,7 @@ impl<'a> Resident<'a> {
     /// Sorts once with what the sort leaves in its scratch memory.
     pub(crate) fn sort_prepared(&self, sorter: &Sorter) -> Result<PreparedSort, Error> {
         let prepared = sorter.prepare(&self.keys, self.count, self.key, Order::Ascending)?;
-        self.submit(|encoder| {
-            self.restore(encoder);
-            Ok(())
-        })?;
+        restore(self.sorter, &self.input, &self.keys)?;
         for slice in 0..prepared.submissions() {
             self.submit(|encoder| sorter.record_slice(encoder, &prepared, slice))?;
         }

@@ -104,6 +104,32 @@ impl Metric {
                 .map(|time| time.time.as_secs_f64()),
         }
     }
+
+    /// What a contender's profiles say of it.
+    pub(crate) fn outcome(
+        self,
+        contender: impl Into<String>,
+        lab: &Lab<'_>,
+        profiles: &[Profile],
+    ) -> Outcome {
+        let times: Option<Vec<f64>> = profiles.iter().map(|p| self.of(p)).collect();
+        let Some(times_s) = times else {
+            return Outcome::failed(contender, "the device does not time the phases");
+        };
+        let timestamps = profiles.iter().all(|p| p.clock == Clock::Timestamps);
+        Outcome {
+            contender: contender.into(),
+            device: lab.adapter.clone(),
+            clock: if timestamps {
+                "GPU timestamps"
+            } else {
+                "wall clock"
+            }
+            .to_owned(),
+            times_s,
+            ..Outcome::default()
+        }
+    }
 }
 
 /// One data set, and who sorts it.
@@ -231,23 +257,7 @@ impl Series {
             lab.tell(|| format!("{what}: run {round} of {repeats}"));
         })?;
         for ((name, _), profiles) in ready.iter().zip(profiles) {
-            let times: Option<Vec<f64>> = profiles.iter().map(|p| self.metric.of(p)).collect();
-            let timestamps = profiles.iter().all(|p| p.clock == Clock::Timestamps);
-            outcomes.push(match times {
-                Some(times_s) => Outcome {
-                    contender: (*name).to_owned(),
-                    device: lab.adapter.clone(),
-                    clock: if timestamps {
-                        "GPU timestamps"
-                    } else {
-                        "wall clock"
-                    }
-                    .to_owned(),
-                    times_s,
-                    ..Outcome::default()
-                },
-                None => Outcome::failed(*name, "the device does not time the phases"),
-            });
+            outcomes.push(self.metric.outcome(*name, lab, &profiles));
         }
         // In the order of the contenders, also where one failed.
         let place = |outcome: &Outcome| {

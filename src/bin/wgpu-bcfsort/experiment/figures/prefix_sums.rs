@@ -3,7 +3,7 @@
 use super::{add, notes_of};
 use crate::experiment::csv::Table;
 use crate::experiment::plot::{Axis, Chart, Line, Point, Scale};
-use crate::experiment::series::left_out;
+use crate::experiment::series::{Metric, left_out};
 use crate::experiment::state::{Outcome, Results};
 use crate::experiment::stats::{Spread, count, digits, median};
 use crate::experiment::{Drawing, Figure, Lab, Scope, Task};
@@ -16,8 +16,7 @@ use wgpu_bcfsort::phases::record_prefix_sums;
 use wgpu_bcfsort::plan::DeviceLimits;
 use wgpu_bcfsort::recording::{Buffer, Phase};
 use wgpu_bcfsort::{
-    Clock, Error, KeyType, PrefixSums, PrefixSumsMethod, PrefixSumsOptions, prefix_sums_on_cpu,
-    wgpu,
+    Error, KeyType, PrefixSums, PrefixSumsMethod, PrefixSumsOptions, prefix_sums_on_cpu, wgpu,
 };
 
 pub(crate) struct ColoredPrefixSums;
@@ -151,33 +150,11 @@ impl Sums {
         let contenders: [Timed<'_>; 2] = [&first, &second];
         let profiles = in_turns(lab.pace, lab.scope.repeats, &busy, &contenders, |_| {})?;
 
-        let third = |profile: &wgpu_bcfsort::Profile| {
-            let phases = profile.phases.iter();
-            let time = phases
-                .filter(|p| p.phase == Phase::PrefixSums.name())
-                .map(|p| p.time.as_secs_f64());
-            time.sum::<f64>()
-        };
         let mut outcomes = Vec::new();
         for (method, profiles) in PrefixSumsMethod::ALL.into_iter().zip(&profiles) {
-            let timestamps = profiles
-                .iter()
-                .all(|profile| profile.clock == Clock::Timestamps);
-            let outcome = |what, times_s| Outcome {
-                contender: name(method, what),
-                device: lab.adapter.clone(),
-                clock: if timestamps {
-                    "GPU timestamps"
-                } else {
-                    "wall clock"
-                }
-                .to_owned(),
-                times_s,
-                ..Outcome::default()
-            };
-            let total = profiles.iter().map(|profile| profile.total.as_secs_f64());
-            outcomes.push(outcome(TOTAL, total.collect()));
-            let mut of_third = outcome(THIRD, profiles.iter().map(third).collect());
+            let outcome = |what, metric: Metric| metric.outcome(name(method, what), lab, profiles);
+            outcomes.push(outcome(TOTAL, Metric::Sort));
+            let mut of_third = outcome(THIRD, Metric::Phase(Phase::PrefixSums.name()));
             let conflicts = self.conflicts(method)? as f64;
             of_third.values.insert(CONFLICTS.to_owned(), conflicts);
             outcomes.push(of_third);
