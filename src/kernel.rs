@@ -126,6 +126,13 @@ macro_rules! shader {
     };
 }
 
+/// The text of a base case that turns its matrix.
+macro_rules! turning {
+    ($path:literal) => {
+        concat!(shader!("base_case/transpose.wgsl"), "\n", shader!($path))
+    };
+}
+
 impl Kernel {
     /// Every kernel that a sort or prefix sums can dispatch, each base case with as few warps a workgroup as it can
     /// do with, and the default one with more, too: with as many as [`Options::warps`](crate::Options::warps)
@@ -421,14 +428,14 @@ fn base_case(
         let networks = vec![sort(), ("sort_segments", segments)];
         (name, form.keys(), networks, text)
     };
-    let long_transpose = |name| long(name, shader!("base_case/shearsort_long.wgsl"));
+    let long_transpose = |name| long(name, turning!("base_case/shearsort_long.wgsl"));
     let long_diagonal = |name| long(name, shader!("base_case/shearsort_long_diagonal.wgsl"));
     match form {
         BaseCase::Transpose => (
             "base_case.shearsort_transpose",
             MATRIX,
             vec![sort()],
-            shader!("base_case/shearsort_transpose.wgsl"),
+            turning!("base_case/shearsort_transpose.wgsl"),
         ),
         BaseCase::Diagonal => (
             "base_case.shearsort_diagonal",
@@ -463,7 +470,7 @@ fn base_case(
             "baseline.shearsort_no_registers",
             MATRIX,
             Vec::new(),
-            shader!("baseline/shearsort_no_registers.wgsl"),
+            turning!("baseline/shearsort_no_registers.wgsl"),
         ),
         BaseCase::OddEvenTransposition => (
             "baseline.odd_even_transposition",

@@ -38,19 +38,6 @@
 // column-major of 64 each, 6 (2 log2(H) + 1) + 5 sorts of 64, 6 (2 log2(H) + 2) transpositions of
 // 64, 32 to read out: 2240 for H = 1, 6848 for H = 8.
 
-fn transpose(square: u32, t: u32) {
-    for (var i = 1u; i <= W / 2u; i++) {
-        if i < W / 2u || t < W / 2u {
-            let other = (t + i) % W;
-            let upper = square + cell(t, other);
-            let lower = square + cell(other, t);
-            let key = tile_load(upper);
-            tile_store(upper, tile_load(lower));
-            tile_store(lower, key);
-        }
-    }
-}
-
 // Part k of row q of this warp's rows, in column-major order: a column of the square matrix k.
 fn part(q: u32, k: u32, warp: u32) -> u32 {
     return k * W + (warp % H) * (W / H) + q;

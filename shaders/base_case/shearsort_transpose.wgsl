@@ -16,19 +16,6 @@
 // No bank conflict: a row pass keeps lane t in row t, its bank. A transposition round touches
 // (t, t+i) and (t+i, t): all lanes in different rows both times.
 
-fn transpose(matrix: u32, t: u32) {
-    for (var i = 1u; i <= W / 2u; i++) {
-        if i < W / 2u || t < W / 2u {
-            let other = (t + i) % W;
-            let upper = matrix + cell(t, other);
-            let lower = matrix + cell(other, t);
-            let key = tile_load(upper);
-            tile_store(upper, tile_load(lower));
-            tile_store(lower, key);
-        }
-    }
-}
-
 @compute @workgroup_size(LANES)
 fn main(
     @builtin(workgroup_id) group: vec3<u32>,

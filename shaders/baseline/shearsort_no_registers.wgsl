@@ -17,19 +17,6 @@
 // Accesses of workgroup memory a lane, at most: 32 to fill, 11 passes of 191 comparators with 4
 // each, 11 transpositions of 64, 32 to read out: 9172, where the form with registers takes 1472.
 
-fn transpose(matrix: u32, t: u32) {
-    for (var i = 1u; i <= W / 2u; i++) {
-        if i < W / 2u || t < W / 2u {
-            let other = (t + i) % W;
-            let upper = matrix + cell(t, other);
-            let lower = matrix + cell(other, t);
-            let key = tile_load(upper);
-            tile_store(upper, tile_load(lower));
-            tile_store(lower, key);
-        }
-    }
-}
-
 // The cell of line `line` of the network, in row t.
 fn place(t: u32, line: u32, descending: bool) -> u32 {
     return cell(t, select(line, W - 1u - line, descending));
