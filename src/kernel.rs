@@ -4,8 +4,18 @@
 //! network where it needs one, and its own file. Pieces are concatenated and nothing else: each is
 //! plain WGSL, and every number comes from here.
 
-use crate::network::Network;
-use crate::{BaseCase, Error, KeyType, Order, PrefixSumsMethod};
+macro_rules! shader {
+    ($path:literal) => {
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/shaders/", $path))
+    };
+}
+
+mod sample_sort;
+
+pub use sample_sort::{SampleSortKernel, tile_bytes};
+
+use crate::network::{Element, Network};
+use crate::{BaseCase, Error, KeyType, Order, Payload, PrefixSumsMethod};
 
 /// Banks of workgroup memory, lanes of a warp, rows and columns of the bank matrix: the paper's w.
 pub const W: u32 = 32;
@@ -21,6 +31,14 @@ pub const WARP_TILE: u32 = 2 * WARP_PAGE;
 pub const ITEM_LANES: u32 = 64;
 /// The most colors that prefix sums take: the paper's limit on d, which is that of workgroup memory.
 pub const MOST_COLORS: u32 = 16;
+
+/// The most buckets that sample sort distributes into at first: a lane each, and one more, finds where they
+/// begin.
+pub const MOST_SAMPLE_BUCKETS: u32 = 255;
+/// Lanes of a workgroup that ranks a splitter in the tiles of a bucket.
+const RANK_LANES: u32 = 128;
+/// Lanes of a workgroup that adds up numbers.
+const SUM_LANES: u32 = 256;
 
 /// One compute kernel of the library, before it is specialised to a key type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -49,6 +67,8 @@ pub enum Kernel {
     WarpMerge,
     /// Samples of the input at random positions, as warpsort takes them.
     RandomSamples,
+    /// A kernel of the sample sort.
+    SampleSort(SampleSortKernel),
     /// Colored prefix sums, phase 1: the sums of each tile.
     TileSums {
         /// Where the lanes' sums lie.
@@ -69,6 +89,7 @@ pub struct Specialised {
     kernel: Kernel,
     key: KeyType,
     order: Order,
+    payload: Payload,
 }
 
 /// How a kernel uses a buffer.
@@ -109,6 +130,8 @@ pub struct Assembled {
 struct Pieces {
     constants: Vec<(&'static str, u32)>,
     io: Option<&'static str>,
+    /// What a record is, and how it is loaded and stored; none where keys are all there is.
+    record: Vec<&'static str>,
     /// Networks by the names of their functions.
     networks: Vec<(&'static str, Network)>,
     /// Whether it adds up values, rather than sorting or moving keys.
@@ -116,14 +139,8 @@ struct Pieces {
     /// Whether keys pass through workgroup memory; their cells are the constant `TILE_CELLS`.
     tile: bool,
     /// Text that kernels of one phase share.
-    shared: Option<&'static str>,
+    shared: Vec<&'static str>,
     text: &'static str,
-}
-
-macro_rules! shader {
-    ($path:literal) => {
-        include_str!(concat!("../shaders/", $path))
-    };
 }
 
 /// The text of a base case that turns its matrix.
@@ -131,6 +148,22 @@ macro_rules! turning {
     ($path:literal) => {
         concat!(shader!("base_case/transpose.wgsl"), "\n", shader!($path))
     };
+}
+
+impl Pieces {
+    /// A kernel of its own text and nothing else.
+    const fn plain(text: &'static str) -> Self {
+        Self {
+            constants: Vec::new(),
+            io: None,
+            record: Vec::new(),
+            networks: Vec::new(),
+            adds: false,
+            tile: false,
+            shared: Vec::new(),
+            text,
+        }
+    }
 }
 
 impl Kernel {
@@ -238,6 +271,7 @@ impl Kernel {
                 PrefixSumsMethod::Naive => "prefix_sums.prefix_sums.naive",
                 PrefixSumsMethod::ConflictFree => "prefix_sums.prefix_sums",
             },
+            Self::SampleSort(kernel) => return kernel.name(),
         };
         name.to_owned()
     }
@@ -248,7 +282,7 @@ impl Kernel {
     /// kernels that sort nothing, or not in registers.
     #[must_use]
     pub fn networks(self) -> Vec<(&'static str, Network)> {
-        self.pieces().networks
+        self.pieces(Payload::None).networks
     }
 
     /// Bytes of workgroup memory in which keys, or the values and sums of prefix sums, pass through one
@@ -256,7 +290,7 @@ impl Kernel {
     /// adds up.
     #[must_use]
     pub fn workgroup_bytes(self, key: KeyType) -> u32 {
-        let pieces = self.pieces();
+        let pieces = self.pieces(Payload::None);
         let sizes = ["TILE_CELLS", "SUM_CELLS"];
         let cells = pieces.constants.iter().filter(|c| sizes.contains(&c.0));
         cells.map(|cells| cells.1 * key.bytes() as u32).sum()
@@ -267,23 +301,29 @@ impl Kernel {
         !self.adds()
             && !matches!(
                 self,
-                Self::SampleRuns | Self::BucketOffsets | Self::Distribute | Self::RandomSamples
+                Self::SampleRuns
+                    | Self::BucketOffsets
+                    | Self::Distribute
+                    | Self::RandomSamples
+                    | Self::SampleSort(SampleSortKernel::RowSums | SampleSortKernel::BucketTable)
             )
     }
 
-    fn pieces(self) -> Pieces {
+    /// Whether the kernel takes what goes with keys along.
+    #[must_use]
+    pub const fn carries(self) -> bool {
+        matches!(self, Self::SampleSort(_)) && self.compares()
+    }
+
+    fn pieces(self, payload: Payload) -> Pieces {
         const OUT_OF_PLACE: &str = shader!("io/out_of_place.wgsl");
         const IN_PLACE: &str = shader!("io/in_place.wgsl");
         let plain = |text| Pieces {
-            constants: Vec::new(),
-            io: None,
-            networks: Vec::new(),
             adds: self.adds(),
-            tile: false,
-            shared: None,
-            text,
+            ..Pieces::plain(text)
         };
         match self {
+            Self::SampleSort(kernel) => kernel.pieces(payload),
             Self::BaseCase {
                 form,
                 warps,
@@ -303,13 +343,14 @@ impl Kernel {
                     ],
                     io: Some(if in_place { IN_PLACE } else { OUT_OF_PLACE }),
                     networks,
+                    record: Vec::new(),
                     adds: false,
                     tile: true,
-                    shared: Some(if form == BaseCase::WarpBitonic {
+                    shared: vec![if form == BaseCase::WarpBitonic {
                         shader!("baseline/bitonic_merge.wgsl")
                     } else {
                         shader!("base_case/fill_matrix.wgsl")
-                    }),
+                    }],
                     text,
                 }
             }
@@ -318,9 +359,10 @@ impl Kernel {
                 constants: vec![("TILE_CELLS", W * (W + 1) + 2), ("LASTS", W * (W + 1))],
                 io: Some(OUT_OF_PLACE),
                 networks: vec![("merge_registers", Network::bitonic_merger(W))],
+                record: Vec::new(),
                 adds: false,
                 tile: true,
-                shared: Some(shader!("merge/pairs.wgsl")),
+                shared: vec![shader!("merge/pairs.wgsl")],
                 text: shader!("merge/page_merge.wgsl"),
             },
             Self::SampleRuns => plain(shader!("buckets/sample_runs.wgsl")),
@@ -339,11 +381,10 @@ impl Kernel {
                 ],
                 io: Some(OUT_OF_PLACE),
                 tile: true,
-                shared: Some(concat!(
+                shared: vec![
                     shader!("merge/pairs.wgsl"),
-                    "\n",
-                    shader!("baseline/bitonic_merge.wgsl")
-                )),
+                    shader!("baseline/bitonic_merge.wgsl"),
+                ],
                 ..plain(shader!("baseline/warp_merge.wgsl"))
             },
             Self::RandomSamples => plain(shader!("baseline/random_samples.wgsl")),
@@ -351,7 +392,7 @@ impl Kernel {
                 let (cells, lane_sums) = lane_sums(method);
                 Pieces {
                     constants: vec![("MOST_COLORS", MOST_COLORS), ("SUM_CELLS", cells)],
-                    shared: Some(lane_sums),
+                    shared: vec![lane_sums],
                     ..plain(shader!("prefix_sums/tile_sums.wgsl"))
                 }
             }
@@ -367,7 +408,7 @@ impl Kernel {
                         ("SUM_CELLS", cells),
                         ("TILE_CELLS", W * (W + 1)),
                     ],
-                    shared: Some(lane_sums),
+                    shared: vec![lane_sums],
                     ..plain(shader!("prefix_sums/prefix_sums.wgsl"))
                 }
             }
@@ -379,14 +420,17 @@ impl Kernel {
     /// [is not](Self::takes) does not [assemble](Specialised::assemble).
     #[must_use]
     pub const fn specialise(self, key: KeyType, order: Order) -> Specialised {
+        let payload = Payload::None;
         if self.compares() {
             return Specialised {
                 kernel: self,
                 key,
                 order,
+                payload,
             };
         }
         let key = match key {
+            _ if matches!(self, Self::SampleSort(_)) => KeyType::U32,
             KeyType::F32 if self.adds() => KeyType::F32,
             key if key.words() == 1 => KeyType::U32,
             _ => KeyType::U64,
@@ -395,6 +439,7 @@ impl Kernel {
             kernel: self,
             key,
             order: Order::Ascending,
+            payload,
         }
     }
 }
@@ -494,6 +539,15 @@ impl Specialised {
         self.kernel
     }
 
+    /// The same for keys with a payload. A kernel that does not [take it along](Kernel::carries) stays as it is.
+    #[must_use]
+    pub const fn carrying(mut self, payload: Payload) -> Self {
+        if self.kernel.carries() {
+            self.payload = payload;
+        }
+        self
+    }
+
     /// The type of its keys; of kernels that move bits only, one of that width.
     #[must_use]
     pub const fn key(self) -> KeyType {
@@ -504,8 +558,12 @@ impl Specialised {
     #[must_use]
     pub fn label(self) -> String {
         if self.kernel.compares() {
+            let payload = match self.payload {
+                Payload::None => String::new(),
+                payload => format!(".{}", payload.name()),
+            };
             format!(
-                "bcfsort.{}.{}.{}",
+                "bcfsort.{}.{}.{}{payload}",
                 self.kernel.name(),
                 self.key,
                 self.order.name()
@@ -526,7 +584,7 @@ impl Specialised {
     /// The module's text.
     #[must_use]
     pub fn wgsl(self) -> String {
-        let pieces = self.kernel.pieces();
+        let pieces = self.kernel.pieces(self.payload);
         let map = self.key.map(self.order);
         let two_words = self.key.words() == 2;
         let mut text = format!("// {}\n\nconst W: u32 = {W}u;\n", self.label());
@@ -566,12 +624,16 @@ impl Specialised {
         if let Some(io) = pieces.io {
             add(io);
         }
+        let element = if pieces.record.is_empty() {
+            Element::Key
+        } else {
+            Element::Record
+        };
+        pieces.record.iter().for_each(|piece| add(piece));
         for (function, network) in &pieces.networks {
-            add(&network.to_wgsl(function));
+            add(&network.to_wgsl(function, element));
         }
-        if let Some(shared) = pieces.shared {
-            add(shared);
-        }
+        pieces.shared.iter().for_each(|piece| add(piece));
         add(pieces.text);
         text
     }

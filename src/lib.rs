@@ -49,6 +49,7 @@ pub mod lockstep;
 pub mod network;
 mod options;
 mod order;
+mod payload;
 pub mod phases;
 pub mod plan;
 mod prefix_sums;
@@ -62,6 +63,7 @@ pub use host::{KWayMerge, first_out_of_order, sort_on_cpu};
 pub use key::{KeyMap, KeyType, SortKey, UnknownKeyType};
 pub use options::{BaseCase, Engine, Options, UnknownName};
 pub use order::Order;
+pub use payload::Payload;
 pub use prefix_sums::{
     PrefixSums, PrefixSumsMethod, PrefixSumsOptions, PreparedPrefixSums, Scan, Summand,
     prefix_sums_on_cpu,

@@ -19,6 +19,15 @@ pub struct Network {
     comparators: Vec<(u32, u32)>,
 }
 
+/// What a network's WGSL text compares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Element {
+    /// Keys: `Key` of `shaders/key/`.
+    Key,
+    /// Keys with what goes with them: `Record` of `shaders/record/`.
+    Record,
+}
+
 impl Network {
     /// Batcher's odd-even merge sort ("Sorting networks and their applications", 1968) of a power
     /// of two of lines: 191 comparators for 32.
@@ -137,17 +146,21 @@ impl Network {
         }
     }
 
-    /// The network as a WGSL function over an array of keys, one statement a comparator.
+    /// The network as a WGSL function over an array of elements, one statement a comparator.
     #[must_use]
-    pub fn to_wgsl(&self, function: &str) -> String {
+    pub fn to_wgsl(&self, function: &str, element: Element) -> String {
+        let (element, ordered, compare_exchange) = match element {
+            Element::Key => ("Key", "Ordered", "compare_exchange"),
+            Element::Record => ("Record", "OrderedRecords", "compare_exchange_records"),
+        };
         let mut text = format!(
-            "// {} comparators, written by src/network.rs.\nfn {function}(r: ptr<function, array<Key, {}>>) {{\n    var x: Ordered;\n",
+            "// {} comparators, written by src/network.rs.\nfn {function}(r: ptr<function, array<{element}, {}>>) {{\n    var x: {ordered};\n",
             self.comparators.len(),
             self.lines
         );
         for (low, high) in &self.comparators {
             text += &format!(
-                "    x = compare_exchange((*r)[{low}], (*r)[{high}]); (*r)[{low}] = x.low; (*r)[{high}] = x.high;\n"
+                "    x = {compare_exchange}((*r)[{low}], (*r)[{high}]); (*r)[{low}] = x.low; (*r)[{high}] = x.high;\n"
             );
         }
         text.push_str("}\n");

@@ -74,15 +74,19 @@ pub enum Engine {
     /// [`BcfMergesort`](Self::BcfMergesort), so on few distinct keys it is as slow as the merge of
     /// one bucket by few warps, 64 keys at a time.
     Warpsort,
+    /// The fastest: sample sort. Tiles of some thousand keys are sorted in workgroup memory, and distributed by
+    /// splitters that are regular samples of them, so that each bucket fits a tile and is sorted once
+    /// more.
+    SampleSort,
 }
-named!(Engine, "engine", BcfMergesort => "bcf", BcfMergesortPb => "bcf-pb", Warpsort => "warpsort");
+named!(Engine, "engine", BcfMergesort => "bcf", BcfMergesortPb => "bcf-pb", Warpsort => "warpsort", SampleSort => "sample-sort");
 
 impl Engine {
     /// The base case where the caller names none.
     #[must_use]
     pub const fn default_base_case(self) -> BaseCase {
         match self {
-            Self::BcfMergesort | Self::BcfMergesortPb => BaseCase::Bitonic,
+            Self::BcfMergesort | Self::BcfMergesortPb | Self::SampleSort => BaseCase::Bitonic,
             Self::Warpsort => BaseCase::WarpBitonic,
         }
     }
@@ -91,7 +95,7 @@ impl Engine {
     #[must_use]
     pub const fn page(self) -> u32 {
         match self {
-            Self::BcfMergesort | Self::BcfMergesortPb => PAGE,
+            Self::BcfMergesort | Self::BcfMergesortPb | Self::SampleSort => PAGE,
             Self::Warpsort => WARP_PAGE,
         }
     }
@@ -100,7 +104,7 @@ impl Engine {
     #[must_use]
     pub const fn merge_kernel(self) -> Kernel {
         match self {
-            Self::BcfMergesort | Self::BcfMergesortPb => Kernel::PageMerge,
+            Self::BcfMergesort | Self::BcfMergesortPb | Self::SampleSort => Kernel::PageMerge,
             Self::Warpsort => Kernel::WarpMerge,
         }
     }

@@ -2,7 +2,7 @@
 //! encoder, and anything else that can run WGSL may run it too.
 
 use crate::kernel::{Kernel, Specialised};
-use crate::{KeyType, Order};
+use crate::{KeyType, Order, Payload};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -22,6 +22,8 @@ pub enum Phase {
     Distribution,
     /// The parts of each bucket are merged.
     FinalMerge,
+    /// Each child of a bucket is gathered and sorted.
+    BucketSort,
     /// Prefix sums: each tile's sums.
     TileSums,
     /// Prefix sums: the tiles' offsets.
@@ -41,6 +43,7 @@ impl Phase {
             Self::Ranks => "ranks",
             Self::Distribution => "distribution",
             Self::FinalMerge => "final merge",
+            Self::BucketSort => "bucket sort",
             Self::TileSums => "tile sums",
             Self::TileOffsets => "tile offsets",
             Self::PrefixSums => "prefix sums",
@@ -73,6 +76,20 @@ pub enum Buffer {
     Separators(u8),
     /// How far each pair is merged, between two dispatches.
     Progress,
+    /// What goes with each key: the caller's.
+    Values,
+    /// As many values again.
+    ScratchValues,
+    /// Sample sort: the splitters, encoded.
+    Splitters,
+    /// Sample sort: what tells each splitter from keys that equal it.
+    Ties,
+    /// Sample sort: records left of each splitter, in each tile and all before.
+    Prefixes,
+    /// Sample sort: where buckets begin.
+    BucketTable,
+    /// Sample sort: from which tiles those of the buckets are gathered.
+    TileTable,
     /// The color of each value of prefix sums: the caller's, and not written.
     Colors,
     /// The sums of each tile, a row a color; later the tiles' offsets.
@@ -89,9 +106,18 @@ impl Buffer {
             | Self::Scratch
             | Self::Samples(_)
             | Self::SamplesScratch(_)
+            | Self::Values
+            | Self::ScratchValues
+            | Self::Splitters
+            | Self::Ties
             | Self::Colors
             | Self::Sums => true,
-            Self::Ranks(_) | Self::Separators(_) | Self::Progress => false,
+            Self::Ranks(_)
+            | Self::Separators(_)
+            | Self::Progress
+            | Self::Prefixes
+            | Self::BucketTable
+            | Self::TileTable => false,
         }
     }
 }
@@ -106,6 +132,13 @@ impl fmt::Display for Buffer {
             Self::Ranks(level) => write!(f, "ranks.{level}"),
             Self::Separators(level) => write!(f, "separators.{level}"),
             Self::Progress => f.write_str("progress"),
+            Self::Values => f.write_str("values"),
+            Self::ScratchValues => f.write_str("scratch_values"),
+            Self::Splitters => f.write_str("splitters"),
+            Self::Ties => f.write_str("ties"),
+            Self::Prefixes => f.write_str("prefixes"),
+            Self::BucketTable => f.write_str("bucket_table"),
+            Self::TileTable => f.write_str("tile_table"),
             Self::Colors => f.write_str("colors"),
             Self::Sums => f.write_str("sums"),
         }
@@ -154,9 +187,11 @@ pub struct Recording {
     pub key: KeyType,
     /// The direction. Prefix sums have none, and say [`Order::Ascending`].
     pub order: Order,
+    /// What goes with the keys, in [`Buffer::Values`].
+    pub payload: Payload,
     /// The dispatches. Each sees what the ones before it wrote.
     pub steps: Vec<Step>,
-    /// Bytes of every buffer but the caller's, [`Buffer::Keys`] and [`Buffer::Colors`].
+    /// Bytes of every buffer but the caller's: [`Buffer::Keys`], [`Buffer::Values`] and [`Buffer::Colors`].
     pub buffers: BTreeMap<Buffer, u64>,
 }
 
@@ -168,9 +203,17 @@ impl Recording {
             len,
             key,
             order,
+            payload: Payload::None,
             steps: Vec::new(),
             buffers: BTreeMap::new(),
         }
+    }
+
+    /// The same, of keys with a payload.
+    #[must_use]
+    pub const fn carrying(mut self, payload: Payload) -> Self {
+        self.payload = payload;
+        self
     }
 
     /// Makes sure that a buffer has at least these bytes, and returns it.
@@ -183,7 +226,9 @@ impl Recording {
     /// A step's kernel for this recording's keys.
     #[must_use]
     pub const fn specialised(&self, step: &Step) -> Specialised {
-        step.kernel.specialise(self.key, self.order)
+        step.kernel
+            .specialise(self.key, self.order)
+            .carrying(self.payload)
     }
 
     /// Bytes of scratch memory: every buffer but the caller's.

@@ -13,6 +13,7 @@ const LIMITS: DeviceLimits = DeviceLimits {
     buffer_bytes: u64::MAX,
     workgroups: 65_535,
     keys_per_dispatch: u32::MAX,
+    workgroup_bytes: 48 << 10,
 };
 
 fn options(engine: Engine, buckets: u32, samples: u32) -> Options {

@@ -9,3 +9,12 @@ fn tile_load(cell: u32) -> Key {
 fn tile_store(cell: u32, key: Key) {
     tile[cell] = key;
 }
+
+// A cell's first word, to be used for something else than a key.
+fn word_load(cell: u32) -> u32 {
+    return tile[cell];
+}
+
+fn word_store(cell: u32, word: u32) {
+    tile[cell] = word;
+}

@@ -13,3 +13,12 @@ fn tile_store(cell: u32, key: Key) {
     tile_low[cell] = key.x;
     tile_high[cell] = key.y;
 }
+
+// A cell's first word, to be used for something else than a key.
+fn word_load(cell: u32) -> u32 {
+    return tile_low[cell];
+}
+
+fn word_store(cell: u32, word: u32) {
+    tile_low[cell] = word;
+}

@@ -161,5 +161,6 @@ pub(crate) fn device_limits(device: &wgpu::Device, options: &Options) -> DeviceL
             * 8,
         workgroups: limits.max_compute_workgroups_per_dimension,
         keys_per_dispatch: keys,
+        workgroup_bytes: limits.max_compute_workgroup_storage_size,
     }
 }

@@ -37,6 +37,7 @@ struct Prepared {
 ///     buffer_bytes: 1 << 27,
 ///     workgroups: 65_535,
 ///     keys_per_dispatch: u32::MAX,
+///     workgroup_bytes: 48 << 10,
 /// };
 /// let keys: Vec<u32> = (0..3000).map(|i| i * 7919 % 3000).collect();
 /// let options = Options::default();

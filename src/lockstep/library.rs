@@ -162,6 +162,7 @@ const LIMITS: DeviceLimits = DeviceLimits {
     buffer_bytes: u64::MAX,
     workgroups: 65_535,
     keys_per_dispatch: u32::MAX,
+    workgroup_bytes: 48 << 10,
 };
 
 /// One key type and order for each width of keys, without and with all that encodes them. The pieces of text

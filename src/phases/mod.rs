@@ -15,13 +15,15 @@ mod distribution;
 mod final_merge;
 mod merge;
 mod prefix_sums;
+mod sample_sort;
 mod splitters;
 
 pub use prefix_sums::record_prefix_sums;
+pub use sample_sort::record_sample_sort;
 
-use crate::plan::{DeviceLimits, Plan};
+use crate::plan::{DeviceLimits, Plan, Tuning};
 use crate::recording::{Buffer, Phase, Recording};
-use crate::{KeyType, Options, Order};
+use crate::{Engine, KeyType, Options, Order, Payload};
 
 /// Records a sort of `len` keys, in [`Buffer::Keys`].
 ///
@@ -34,6 +36,10 @@ pub fn record_sort(
     options: &Options,
     limits: &DeviceLimits,
 ) -> Recording {
+    if options.engine == Engine::SampleSort {
+        let tuning = Tuning::default();
+        return record_sample_sort(len, key, order, Payload::None, &tuning, limits);
+    }
     let mut recording = Recording::new(len, key, order);
     let plan = Plan::new(len, key, options);
     let job = Job {

@@ -1,9 +1,11 @@
 //! Arithmetic: which runs, rounds, buckets and bytes a sort of n keys takes. No GPU is needed.
 
 mod random;
+mod sample_sort;
 mod tiling;
 
 pub use random::sample_position;
+pub use sample_sort::{SampleSort, Tuning, largest_tile};
 pub use tiling::{LONGEST_TILE, MOST_TILES, Tiling, default_tiles};
 
 use crate::kernel::{MATRIX, W};
@@ -18,6 +20,8 @@ pub struct DeviceLimits {
     pub workgroups: u32,
     /// Keys a dispatch may move.
     pub keys_per_dispatch: u32,
+    /// Bytes of workgroup memory that a workgroup may take.
+    pub workgroup_bytes: u32,
 }
 
 impl DeviceLimits {

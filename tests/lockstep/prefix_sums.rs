@@ -11,6 +11,7 @@ const LIMITS: DeviceLimits = DeviceLimits {
     buffer_bytes: 1 << 27,
     workgroups: 65_535,
     keys_per_dispatch: u32::MAX,
+    workgroup_bytes: 48 << 10,
 };
 
 /// What a phase did with a page in one tile.

@@ -18,6 +18,7 @@ const LIMITS: DeviceLimits = DeviceLimits {
     buffer_bytes: 1 << 27,
     workgroups: 65_535,
     keys_per_dispatch: 1 << 25,
+    workgroup_bytes: 48 << 10,
 };
 
 /// A sort that was run.

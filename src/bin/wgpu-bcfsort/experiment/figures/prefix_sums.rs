@@ -70,6 +70,7 @@ impl Sums {
             buffer_bytes: 1 << 27,
             workgroups: 65_535,
             keys_per_dispatch: u32::MAX,
+            workgroup_bytes: 48 << 10,
         };
         let recording = record_prefix_sums(MATRIX, KeyType::U32, &self.options(method), &limits);
         let mut execution = Execution::new(&recording, &[1; MATRIX as usize], Config::default());

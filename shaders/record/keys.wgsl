@@ -1,0 +1,28 @@
+// A record that is a key and nothing else.
+
+alias Record = Key;
+alias OrderedRecords = Ordered;
+
+// Pads a tile behind. A real record may equal it: the bits are the same.
+const LAST_RECORD: Record = LAST;
+
+fn compare_exchange_records(a: Record, b: Record) -> OrderedRecords {
+    return compare_exchange(a, b);
+}
+
+fn record_load(cell: u32) -> Record {
+    return tile_load(cell);
+}
+
+fn record_store(cell: u32, record: Record) {
+    tile_store(cell, record);
+}
+
+fn encode_record(bits: Record) -> Record {
+    return encode(bits);
+}
+
+// Whether a record of a tile is on the left of a splitter: equal keys are told apart by their tiles.
+fn is_left(record: Record, tile: u32, splitter: Key, tie: u32) -> bool {
+    return precedes(record, splitter) || (!precedes(splitter, record) && tile < tie);
+}

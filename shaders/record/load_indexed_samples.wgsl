@@ -1,0 +1,9 @@
+@group(0) @binding(3) var<storage, read> source_values: array<u32>;
+
+// A sample's bits, still to be encoded: its key, and where it stands in the input.
+fn load_sample(index: u32, tile: u32) -> Record {
+    if params.raw == 1u {
+        return Record(load_bits(index), index);
+    }
+    return Record(load_bits(index), source_values[index]);
+}

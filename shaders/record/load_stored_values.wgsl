@@ -1,0 +1,4 @@
+// The bits of a record that was written before.
+fn load_stored(index: u32) -> Record {
+    return Record(destination[index], destination_values[index]);
+}

@@ -1,0 +1,151 @@
+// What the kernels of the sample sort share: TILE records sorted in workgroup memory, by LANES lanes
+// with 32 records each in registers.
+//
+// Batcher's bitonic sort in passes over registers, as in base_case/bitonic_matrix.wgsl, for matrices of
+// more than 32 lines. Record i of the tile is in line i / 32. A pass takes, of all bits of i, a window
+// of five: a lane holds the 32 records that differ in these bits, and does all stages of these bits.
+//
+//   sort the lines                                           bits 4..0
+//   for k = 6 .. 10, merging blocks of 2^k records:
+//       cross pass: merge what differs in bits k-1 .. 5      window 9..5
+//       line pass:  merge the lines                          window 4..0
+//   for k = 11 .. log2(TILE):
+//       wide pass:  bits k-1 .. log2(LANES)                  the window at the top
+//       middle pass: the bits from there down to 5           window 9..5
+//       line pass
+//
+// The second half of a block must be backwards before it is merged. The lane reads those of its
+// records that are in second halves from the mirrored place, and puts them back there: two base addresses
+// instead of one, and no record moves for it. All comparators put the lesser record first.
+//
+// No bank conflict: a line takes 33 cells, so lanes at one position of consecutive lines, and lanes at
+// consecutive positions of one line, mirrored or not, are in different banks. All addresses are a
+// base and a constant. A record of more words has a plane of cells for each.
+//
+// Padding is behind the records. Warps whose 1024 places hold nothing else leave out what cannot move it.
+
+// The places of a line pass: line `lane`.
+fn load_line(r: ptr<function, array<Record, 32>>, lane: u32) {
+    for (var j = 0u; j < 32u; j++) {
+        (*r)[j] = record_load(lane * 33u + j);
+    }
+}
+
+fn store_line(r: ptr<function, array<Record, 32>>, lane: u32) {
+    for (var j = 0u; j < 32u; j++) {
+        record_store(lane * 33u + j, (*r)[j]);
+    }
+}
+
+// Places `stride` cells apart, those with a bit of `half` in their number from `mirrored` on.
+fn load_window(r: ptr<function, array<Record, 32>>, base: u32, mirrored: u32, stride: u32, half: u32) {
+    for (var j = 0u; j < 32u; j++) {
+        (*r)[j] = record_load(select(base, mirrored, (j & half) != 0u) + j * stride);
+    }
+}
+
+fn store_window(r: ptr<function, array<Record, 32>>, base: u32, mirrored: u32, stride: u32, half: u32) {
+    for (var j = 0u; j < 32u; j++) {
+        record_store(select(base, mirrored, (j & half) != 0u) + j * stride, (*r)[j]);
+    }
+}
+
+fn merge_lines(r: ptr<function, array<Record, 32>>, lane: u32, live: bool) {
+    workgroupBarrier();
+    if live {
+        load_line(r, lane);
+        merge_registers(r);
+        store_line(r, lane);
+    }
+    workgroupBarrier();
+}
+
+// Where record j of a lane is loaded to and stored from: 1024 consecutive ones a warp.
+fn place(lane: u32, j: u32) -> u32 {
+    return (lane / 32u) * 1024u + j * 32u + lane % 32u;
+}
+
+// The cell of that place.
+fn place_cell(lane: u32, j: u32) -> u32 {
+    return ((lane / 32u) * 32u + j) * 33u + lane % 32u;
+}
+
+// Sorts the records that the lanes hold, of which the first `count` places are real, into workgroup
+// memory, where `place_cell` finds them. Workgroup memory must not be in use any more.
+fn sort_tile(r: ptr<function, array<Record, 32>>, lane: u32, count: u32) {
+    let live = (lane / 32u) * 1024u < count;
+    if live {
+        sort_registers(r);
+    }
+    store_line(r, lane);
+
+    // Blocks of up to 1024: bits 9..5 are lines of the warp's own matrix.
+    let matrix = (lane / 32u) * 32u * 33u;
+    let near = matrix + lane % 32u;
+    let near_mirrored = matrix + 31u - lane % 32u;
+    workgroupBarrier();
+    if live {
+        load_window(r, near, near_mirrored, 33u, 1u);
+        cross_1(r);
+        store_window(r, near, near_mirrored, 33u, 1u);
+    }
+    merge_lines(r, lane, live);
+    if live {
+        load_window(r, near, near_mirrored, 33u, 2u);
+        cross_2(r);
+        store_window(r, near, near_mirrored, 33u, 2u);
+    }
+    merge_lines(r, lane, live);
+    if live {
+        load_window(r, near, near_mirrored, 33u, 4u);
+        cross_3(r);
+        store_window(r, near, near_mirrored, 33u, 4u);
+    }
+    merge_lines(r, lane, live);
+    if live {
+        load_window(r, near, near_mirrored, 33u, 8u);
+        cross_4(r);
+        store_window(r, near, near_mirrored, 33u, 8u);
+    }
+    merge_lines(r, lane, live);
+    if live {
+        load_window(r, near, near_mirrored, 33u, 16u);
+        cross_5(r);
+        store_window(r, near, near_mirrored, 33u, 16u);
+    }
+    merge_lines(r, lane, live);
+
+    // Blocks of more: the top five bits are a record's number in its lane.
+    let far = lane + lane / 32u;
+    let far_mirrored = LANES - 1u - lane + (LANES - 1u - lane) / 32u;
+    let far_stride = LANES + LANES / 32u;
+    if TILE >= 8192u {
+        load_window(r, far, far_mirrored, far_stride, 4u);
+        cross_3(r);
+        store_window(r, far, far_mirrored, far_stride, 4u);
+        merge_middle_and_lines(r, lane, live);
+    }
+    if TILE >= 4096u {
+        load_window(r, far, far_mirrored, far_stride, 8u);
+        cross_4(r);
+        store_window(r, far, far_mirrored, far_stride, 8u);
+        merge_middle_and_lines(r, lane, live);
+    }
+    if TILE >= 2048u {
+        load_window(r, far, far_mirrored, far_stride, 16u);
+        cross_5(r);
+        store_window(r, far, far_mirrored, far_stride, 16u);
+        merge_middle_and_lines(r, lane, live);
+    }
+}
+
+fn merge_middle_and_lines(r: ptr<function, array<Record, 32>>, lane: u32, live: bool) {
+    let near = (lane / 32u) * 32u * 33u + lane % 32u;
+    workgroupBarrier();
+    if live {
+        load_window(r, near, near, 33u, 0u);
+        merge_middle(r);
+        store_window(r, near, near, 33u, 0u);
+    }
+    merge_lines(r, lane, live);
+}

@@ -1,0 +1,67 @@
+// SAMPLE SORT: ranks each splitter in all sorted tiles of its bucket, and adds the ranks up.
+//
+// `splitters`, `ties`, `bucket_table`: see splitters.wgsl. `prefixes`: for each splitter a row of a word a
+// tile: how many records of this and all tiles before are left of it. The rows of a bucket lie behind those of
+// the buckets before, which are at most most_children - 1 for each of their tiles.
+//
+// A workgroup of LANES lanes a child; the first of a bucket has no splitter. A lane searches a tile.
+//
+// No bank conflict: keys are searched where they lie, and sums are added as in scan.wgsl.
+
+struct Params {
+    // Records.
+    len: u32,
+    // Buckets, and children of the only one.
+    buckets: u32,
+    children: u32,
+    // Records of a tile, a power of two.
+    tile: u32,
+    // The most children of a bucket.
+    most_children: u32,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(2) var<storage, read_write> prefixes: array<u32>;
+@group(0) @binding(5) var<storage, read> bucket_table: array<u32>;
+@group(0) @binding(6) var<storage, read> splitters: array<Key>;
+@group(0) @binding(7) var<storage, read> ties: array<u32>;
+
+@compute @workgroup_size(LANES)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) lane: u32,
+) {
+    let number = workgroup_number(group, groups);
+    if number >= all_children() {
+        return;
+    }
+    let bucket = bucket_of(bucket_of_child(number));
+    if number == bucket.first_child {
+        return;
+    }
+    let tiles = (bucket.len - 1u) / params.tile + 1u;
+    let row = (params.most_children - 1u) * bucket.first_tile + (number - bucket.first_child - 1u) * tiles;
+    let splitter = splitters[number];
+    let tie = ties[number];
+    var before = 0u;
+    for (var chunk = 0u; chunk < tiles; chunk += LANES) {
+        let tile = chunk + lane;
+        var rank = 0u;
+        if tile < tiles {
+            let base = tile * params.tile;
+            let count = min(bucket.len - base, params.tile);
+            for (var step = params.tile; step > 0u; step /= 2u) {
+                let next = rank + step;
+                if next <= count && is_left(encode_record(load_record(bucket.start + base + next - 1u)), tile, splitter, tie) {
+                    rank = next;
+                }
+            }
+        }
+        let sum = inclusive_sum(lane, rank);
+        if tile < tiles {
+            prefixes[row + tile] = before + sum;
+        }
+        before += lane_sums[LANES - 1u];
+    }
+}

@@ -1,0 +1,230 @@
+//! The pieces of the sample sort's kernels.
+
+use super::{Pieces, RANK_LANES, SUM_LANES, W};
+use crate::Payload;
+use crate::network::Network;
+
+/// One kernel of the sample sort, before it is specialised to a key type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum SampleSortKernel {
+    /// Sorts each tile of the input.
+    SortedTiles {
+        /// Records of a tile: 1024 to 8192, a power of two.
+        tile: u32,
+        /// Whether records stay in their buffers, or are read from one and written to another.
+        in_place: bool,
+    },
+    /// Sorts each tile of the input in place, and ranks splitters in it.
+    RankedTiles {
+        /// Records of a tile.
+        tile: u32,
+    },
+    /// Chooses the splitters of each bucket.
+    SampleSplitters {
+        /// Samples of a bucket, at the most: 1024 to 8192, a power of two.
+        samples: u32,
+    },
+    /// Adds up each splitter's ranks in all tiles.
+    RowSums,
+    /// Where buckets begin, and their tiles.
+    BucketTable,
+    /// Gathers the tiles of each bucket, and sorts them.
+    BucketTiles {
+        /// Records of a tile.
+        tile: u32,
+    },
+    /// Ranks each splitter in the tiles of its bucket.
+    SplitterRanks,
+    /// Gathers the children of each bucket, and sorts them.
+    SortedBuckets {
+        /// Records of a child, at the most: 1024 to 8192, a power of two.
+        tile: u32,
+    },
+}
+
+/// Cells of workgroup memory that a tile takes: 33 a line of 32 records.
+const fn cells(tile: u32) -> u32 {
+    tile + tile / W
+}
+
+/// Bytes of workgroup memory that a kernel with tiles of so many records takes, each of `words` words: the
+/// tile, and two words a line to gather it by.
+pub const fn tile_bytes(tile: u32, words: u32) -> u32 {
+    4 * (cells(tile) * words + 2 * (tile / W))
+}
+
+/// The networks of sort_tile.wgsl.
+fn networks(tile: u32) -> Vec<(&'static str, Network)> {
+    // Bits of a record's number between those of its place in a line, and the five uppermost.
+    let middle = 1 << tile.ilog2().saturating_sub(10);
+    vec![
+        ("sort_registers", Network::odd_even_merge_sort(W)),
+        ("cross_1", Network::bitonic_cross(W, 1)),
+        ("cross_2", Network::bitonic_cross(W, 2)),
+        ("cross_3", Network::bitonic_cross(W, 3)),
+        ("cross_4", Network::bitonic_cross(W, 4)),
+        ("cross_5", Network::bitonic_cross(W, 5)),
+        (
+            "merge_middle",
+            Network::bitonic_merger(middle).side_by_side(W / middle),
+        ),
+        ("merge_registers", Network::bitonic_merger(W)),
+    ]
+}
+
+/// Where a kernel has its records from, and where it leaves them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Io {
+    InPlace,
+    OutOfPlace,
+    SourceOnly,
+}
+
+/// What a record is, and how it is loaded and stored. `first`: the records are loaded for the first time, and
+/// indices are yet to be made.
+fn records(payload: Payload, io: Io, first: bool) -> (&'static str, Vec<&'static str>) {
+    let keys = match io {
+        Io::InPlace => shader!("io/in_place.wgsl"),
+        Io::OutOfPlace => shader!("io/out_of_place.wgsl"),
+        Io::SourceOnly => shader!("io/source.wgsl"),
+    };
+    let mut pieces = vec![match payload {
+        Payload::None => shader!("record/keys.wgsl"),
+        Payload::Values | Payload::Indices => shader!("record/values.wgsl"),
+    }];
+    pieces.push(match (payload, io) {
+        (Payload::None, _) => shader!("record/load_keys.wgsl"),
+        (Payload::Indices, _) if first => shader!("record/load_indices.wgsl"),
+        (_, Io::InPlace) => shader!("record/load_values_in_place.wgsl"),
+        _ => shader!("record/load_values.wgsl"),
+    });
+    match (payload, io) {
+        (_, Io::SourceOnly) => {}
+        (Payload::None, _) => pieces.push(shader!("record/store_keys.wgsl")),
+        (_, Io::InPlace) => pieces.push(shader!("record/store_values_in_place.wgsl")),
+        (_, Io::OutOfPlace) => pieces.push(shader!("record/store_values.wgsl")),
+    }
+    (keys, pieces)
+}
+
+/// The pieces of a kernel that sorts tiles.
+fn sorter(
+    tile: u32,
+    payload: Payload,
+    io: (&'static str, Vec<&'static str>),
+    shared: &[&'static str],
+    text: &'static str,
+) -> Pieces {
+    Pieces {
+        constants: vec![
+            ("TILE", tile),
+            ("LANES", tile / W),
+            ("TILE_CELLS", cells(tile)),
+            ("MOST_BUCKETS", super::MOST_SAMPLE_BUCKETS + 1),
+            ("INDEXED", (payload == Payload::Indices).into()),
+        ],
+        io: Some(io.0),
+        record: io.1,
+        networks: networks(tile),
+        tile: true,
+        shared: [&[shader!("sample_sort/sort_tile.wgsl")], shared].concat(),
+        ..Pieces::plain(text)
+    }
+}
+
+impl SampleSortKernel {
+    /// The pieces of its text.
+    pub(super) fn pieces(self, payload: Payload) -> Pieces {
+        const GATHER: &str = shader!("sample_sort/gather.wgsl");
+        const BUCKET: &str = shader!("sample_sort/bucket.wgsl");
+        const SCAN: &str = shader!("sample_sort/scan.wgsl");
+        const LOAD_TILE: &str = shader!("sample_sort/load_tile.wgsl");
+        match self {
+            Self::SortedTiles { tile, in_place } => {
+                let io = if in_place {
+                    Io::InPlace
+                } else {
+                    Io::OutOfPlace
+                };
+                let text = shader!("sample_sort/sorted_tiles.wgsl");
+                let io = records(payload, io, true);
+                sorter(tile, payload, io, &[LOAD_TILE], text)
+            }
+            Self::RankedTiles { tile } => {
+                let text = shader!("sample_sort/ranked_tiles.wgsl");
+                let io = records(payload, Io::InPlace, true);
+                sorter(tile, payload, io, &[LOAD_TILE], text)
+            }
+            Self::SampleSplitters { samples } => {
+                let text = shader!("sample_sort/splitters.wgsl");
+                let load = match payload {
+                    Payload::None | Payload::Values => shader!("record/load_samples.wgsl"),
+                    Payload::Indices => shader!("record/load_indexed_samples.wgsl"),
+                };
+                let io = (
+                    shader!("io/source.wgsl"),
+                    vec![shader!("record/values.wgsl"), load],
+                );
+                sorter(samples, payload, io, &[BUCKET], text)
+            }
+            Self::RowSums => Pieces {
+                constants: vec![("LANES", SUM_LANES)],
+                shared: vec![SCAN],
+                ..Pieces::plain(shader!("sample_sort/row_sums.wgsl"))
+            },
+            Self::BucketTable => Pieces {
+                constants: vec![("LANES", SUM_LANES)],
+                shared: vec![SCAN],
+                ..Pieces::plain(shader!("sample_sort/bucket_table.wgsl"))
+            },
+            Self::BucketTiles { tile } => {
+                let text = shader!("sample_sort/bucket_tiles.wgsl");
+                let io = records(payload, Io::OutOfPlace, false);
+                sorter(tile, payload, io, &[GATHER], text)
+            }
+            Self::SplitterRanks => {
+                let (io, record) = records(payload, Io::SourceOnly, false);
+                Pieces {
+                    constants: vec![
+                        ("LANES", RANK_LANES),
+                        ("TILE_CELLS", 1),
+                        ("MOST_BUCKETS", super::MOST_SAMPLE_BUCKETS + 1),
+                        ("INDEXED", (payload == Payload::Indices).into()),
+                    ],
+                    io: Some(io),
+                    record,
+                    tile: true,
+                    shared: vec![SCAN, BUCKET],
+                    ..Pieces::plain(shader!("sample_sort/splitter_ranks.wgsl"))
+                }
+            }
+            Self::SortedBuckets { tile } => {
+                let text = shader!("sample_sort/sorted_buckets.wgsl");
+                let mut io = records(payload, Io::OutOfPlace, false);
+                io.1.push(match payload {
+                    Payload::None => shader!("record/load_stored_keys.wgsl"),
+                    Payload::Values | Payload::Indices => shader!("record/load_stored_values.wgsl"),
+                });
+                sorter(tile, payload, io, &[BUCKET, GATHER], text)
+            }
+        }
+    }
+
+    /// Its name in labels and reports.
+    pub(super) fn name(self) -> String {
+        match self {
+            Self::SortedTiles { tile, in_place } => {
+                let place = if in_place { ".in_place" } else { "" };
+                format!("sample_sort.sorted_tiles.{tile}{place}")
+            }
+            Self::RankedTiles { tile } => format!("sample_sort.ranked_tiles.{tile}"),
+            Self::SampleSplitters { samples } => format!("sample_sort.splitters.{samples}"),
+            Self::RowSums => "sample_sort.row_sums".into(),
+            Self::BucketTable => "sample_sort.bucket_table".into(),
+            Self::BucketTiles { tile } => format!("sample_sort.bucket_tiles.{tile}"),
+            Self::SplitterRanks => "sample_sort.splitter_ranks".into(),
+            Self::SortedBuckets { tile } => format!("sample_sort.sorted_buckets.{tile}"),
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! The sample sort: its dispatches, in one place.
+//!
+//! ```text
+//! up to one tile     sorted tiles
+//! distributed once   sorted tiles -> splitters -> ranks -> sorted buckets
+//! distributed twice  splitters of all -> ranked tiles -> row sums, bucket table -> bucket tiles
+//!                    -> splitters of each bucket -> ranks -> sorted buckets
+//! ```
+
+use super::grid;
+use crate::kernel::{Kernel, SampleSortKernel};
+use crate::plan::{DeviceLimits, SampleSort, Tuning};
+use crate::recording::{Buffer, Phase, Recording, Step};
+use crate::{KeyType, Order, Payload};
+
+/// Records a sample sort of `len` keys and what goes with them, in [`Buffer::Keys`] and
+/// [`Buffer::Values`].
+///
+/// `len` must be at most [`DeviceLimits::max_len`].
+#[must_use]
+pub fn record_sample_sort(
+    len: u32,
+    key: KeyType,
+    order: Order,
+    payload: Payload,
+    tuning: &Tuning,
+    limits: &DeviceLimits,
+) -> Recording {
+    let mut recording = Recording::new(len, key, order).carrying(payload);
+    let plan = SampleSort::new(len, key.words(), payload.words(), tuning, limits);
+    // (Indices are written even where there is nothing to sort.)
+    if len > u32::from(payload != Payload::Indices) {
+        let job = Job {
+            plan,
+            payload,
+            limits,
+        };
+        job.record(&mut recording);
+    }
+    recording
+}
+
+/// A buffer of keys, and that of what goes with them.
+type Records = (Buffer, Buffer);
+const HOME: Records = (Buffer::Keys, Buffer::Values);
+const AWAY: Records = (Buffer::Scratch, Buffer::ScratchValues);
+
+struct Job<'a> {
+    plan: SampleSort,
+    payload: Payload,
+    limits: &'a DeviceLimits,
+}
+
+impl Job<'_> {
+    fn record(&self, recording: &mut Recording) {
+        let plan = &self.plan;
+        if plan.is_one_tile() {
+            self.tiles(recording, HOME, HOME);
+            return;
+        }
+        let key_bytes = recording.key.bytes();
+        recording.reserve(Buffer::Scratch, u64::from(plan.len) * key_bytes);
+        if recording.payload != Payload::None {
+            recording.reserve(Buffer::ScratchValues, u64::from(plan.len) * 4);
+        }
+        let splitters = u64::from(plan.all_children().max(plan.buckets)) + 1;
+        recording.reserve(Buffer::Splitters, splitters * key_bytes);
+        recording.reserve(Buffer::Ties, splitters * 4);
+        recording.reserve(Buffer::Prefixes, plan.prefix_words() * 4);
+        // (One bucket needs no table, but a binding something to bind.)
+        recording.reserve(Buffer::BucketTable, (u64::from(plan.buckets) + 1) * 12);
+        if plan.buckets == 1 {
+            self.tiles(recording, HOME, AWAY);
+        } else {
+            self.splitters(recording, HOME, 1, plan.buckets, true);
+            self.tiles(recording, HOME, HOME);
+            self.bucket_tiles(recording);
+        }
+        let children = plan.children(plan.len);
+        self.splitters(recording, AWAY, plan.buckets, children, false);
+        self.sorted_buckets(recording, children);
+    }
+
+    /// Sorts the tiles of the input; ranks the splitters in them if there are any yet.
+    fn tiles(&self, recording: &mut Recording, from: Records, to: Records) {
+        let plan = &self.plan;
+        let (tile, tiles) = (plan.tile, plan.tiles());
+        let in_place = from == to;
+        let mut bindings = if in_place {
+            let mut bindings = vec![("keys", from.0)];
+            if self.payload != Payload::None {
+                bindings.push(("values", from.1));
+            }
+            bindings
+        } else {
+            self.moves(from, to, &[])
+        };
+        // Indices are not there to be read yet.
+        if self.payload == Payload::Indices {
+            bindings.retain(|binding| binding.0 != "source_values");
+        }
+        let kernel = if plan.buckets == 1 {
+            Kernel::SampleSort(SampleSortKernel::SortedTiles { tile, in_place })
+        } else {
+            bindings.extend([SPLITTERS, TIES, PREFIXES]);
+            Kernel::SampleSort(SampleSortKernel::RankedTiles { tile })
+        };
+        let per_dispatch = (self.limits.keys_per_dispatch / tile).max(1);
+        for first in (0..tiles).step_by(per_dispatch as usize) {
+            let end = tiles.min(first + per_dispatch);
+            recording.steps.push(Step {
+                phase: Phase::BaseCase,
+                round: 0,
+                kernel,
+                workgroups: grid(end - first, self.limits),
+                bindings: bindings.clone(),
+                parameters: vec![
+                    ("len", plan.len),
+                    ("first", first),
+                    ("end", end),
+                    ("children", plan.buckets),
+                    ("tiles", tiles),
+                ],
+                keys: u64::from(end - first) * u64::from(tile),
+            });
+        }
+    }
+
+    /// Chooses the splitters of each bucket.
+    fn splitters(
+        &self,
+        recording: &mut Recording,
+        from: Records,
+        buckets: u32,
+        children: u32,
+        raw: bool,
+    ) {
+        let samples = self.plan.samples;
+        let mut bindings = self.reads(from, &[BUCKET_TABLE, SPLITTERS, TIES]);
+        // A sample has the number of its tile with it, or its index.
+        if self.payload == Payload::Values {
+            bindings.retain(|binding| binding.0 != "source_values");
+        }
+        recording.steps.push(Step {
+            phase: Phase::Splitters,
+            round: u32::from(!raw && self.plan.buckets > 1),
+            kernel: Kernel::SampleSort(SampleSortKernel::SampleSplitters { samples }),
+            workgroups: grid(buckets, self.limits),
+            bindings,
+            parameters: vec![
+                ("len", self.plan.len),
+                ("buckets", buckets),
+                ("children", children),
+                ("tile", self.plan.tile),
+                ("raw", raw.into()),
+            ],
+            keys: u64::from(buckets) * u64::from(samples),
+        });
+    }
+
+    /// Distributes the sorted tiles into buckets, whose tiles are sorted again.
+    fn bucket_tiles(&self, recording: &mut Recording) {
+        let plan = &self.plan;
+        let (tile, tiles) = (plan.tile, plan.tiles());
+        let slots = plan.bucket_tiles();
+        recording.reserve(Buffer::TileTable, u64::from(slots) * 16);
+        recording.steps.push(Step {
+            phase: Phase::Ranks,
+            round: 0,
+            kernel: Kernel::SampleSort(SampleSortKernel::RowSums),
+            workgroups: grid(plan.buckets - 1, self.limits),
+            bindings: vec![PREFIXES],
+            parameters: vec![("rows", plan.buckets - 1), ("length", tiles)],
+            keys: u64::from(plan.buckets) * u64::from(tiles),
+        });
+        recording.steps.push(Step {
+            phase: Phase::Ranks,
+            round: 1,
+            kernel: Kernel::SampleSort(SampleSortKernel::BucketTable),
+            workgroups: grid(slots.div_ceil(256), self.limits),
+            bindings: vec![PREFIXES, BUCKET_TABLE, TILE_TABLE],
+            parameters: vec![
+                ("len", plan.len),
+                ("buckets", plan.buckets),
+                ("tiles", tiles),
+                ("tiles_power", tiles.next_power_of_two()),
+                ("tile", tile),
+                ("samples", plan.samples),
+                ("capacity", plan.child),
+                ("most_children", plan.most_children),
+            ],
+            keys: u64::from(slots),
+        });
+        let per_dispatch = (self.limits.keys_per_dispatch / tile).max(1);
+        for first in (0..slots).step_by(per_dispatch as usize) {
+            let end = slots.min(first + per_dispatch);
+            recording.steps.push(Step {
+                phase: Phase::Distribution,
+                round: 0,
+                kernel: Kernel::SampleSort(SampleSortKernel::BucketTiles { tile }),
+                workgroups: grid(end - first, self.limits),
+                bindings: self.moves(HOME, AWAY, &[PREFIXES, BUCKET_TABLE, TILE_TABLE]),
+                parameters: vec![
+                    ("len", plan.len),
+                    ("first", first),
+                    ("end", end),
+                    ("buckets", plan.buckets),
+                    ("tiles", tiles),
+                    ("tile", tile),
+                ],
+                keys: u64::from(end - first) * u64::from(tile),
+            });
+        }
+    }
+
+    /// Ranks the splitters of each bucket, and sorts what is between them.
+    fn sorted_buckets(&self, recording: &mut Recording, children: u32) {
+        let plan = &self.plan;
+        let all = plan.all_children();
+        let common = [
+            ("len", plan.len),
+            ("buckets", plan.buckets),
+            ("children", children),
+            ("tile", plan.tile),
+            ("most_children", plan.most_children),
+        ];
+        recording.steps.push(Step {
+            phase: Phase::Ranks,
+            round: if plan.buckets == 1 { 0 } else { 2 },
+            kernel: Kernel::SampleSort(SampleSortKernel::SplitterRanks),
+            workgroups: grid(all, self.limits),
+            bindings: self.reads(AWAY, &[PREFIXES, BUCKET_TABLE, SPLITTERS, TIES]),
+            parameters: common.to_vec(),
+            keys: plan.prefix_words(),
+        });
+        let per_dispatch = (self.limits.keys_per_dispatch / plan.child).max(1);
+        for first in (0..all).step_by(per_dispatch as usize) {
+            let end = all.min(first + per_dispatch);
+            recording.steps.push(Step {
+                phase: Phase::BucketSort,
+                round: 0,
+                kernel: Kernel::SampleSort(SampleSortKernel::SortedBuckets { tile: plan.child }),
+                workgroups: grid(end - first, self.limits),
+                bindings: self.moves(AWAY, HOME, &[PREFIXES, BUCKET_TABLE]),
+                parameters: [&common[..], &[("first", first), ("end", end)]].concat(),
+                keys: u64::from(plan.len) * u64::from(end - first) / u64::from(all),
+            });
+        }
+    }
+}
+
+impl Job<'_> {
+    /// The records that a kernel reads, and the tables.
+    fn reads(&self, from: Records, tables: &[Table]) -> Vec<Table> {
+        let mut bindings = vec![("source", from.0)];
+        if self.payload != Payload::None {
+            bindings.push(("source_values", from.1));
+        }
+        bindings.extend_from_slice(tables);
+        bindings
+    }
+
+    /// The records that a kernel reads, those that it writes, and the tables.
+    fn moves(&self, from: Records, to: Records, tables: &[Table]) -> Vec<Table> {
+        let mut bindings = self.reads(from, tables);
+        bindings.push(("destination", to.0));
+        if self.payload != Payload::None {
+            bindings.push(("destination_values", to.1));
+        }
+        bindings
+    }
+}
+
+/// A name, and what is bound to it.
+type Table = (&'static str, Buffer);
+const SPLITTERS: Table = ("splitters", Buffer::Splitters);
+const TIES: Table = ("ties", Buffer::Ties);
+const PREFIXES: Table = ("prefixes", Buffer::Prefixes);
+const BUCKET_TABLE: Table = ("bucket_table", Buffer::BucketTable);
+const TILE_TABLE: Table = ("tile_table", Buffer::TileTable);

@@ -1,0 +1,178 @@
+//! Arithmetic of the sample sort: tiles, buckets, samples, and how many records a bucket may be given.
+
+use super::DeviceLimits;
+use crate::kernel::{MOST_SAMPLE_BUCKETS, W, tile_bytes};
+
+/// The numbers that decide the sample sort's speed, and not its result.
+///
+/// The defaults were measured on an H200 (time of u32 keys in ms).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Tuning {
+    /// Records of a tile of the input and of a bucket, at the most: 1024 to 8192, a power of two.
+    pub tile: u32,
+    /// Records that a child of a bucket may have, at the most: the tile that it is sorted in.
+    pub child: u32,
+    /// Samples that a bucket's splitters are chosen from, at the most.
+    pub samples: u32,
+    /// Records from which on they are distributed twice.
+    pub twice: u32,
+    /// Records of a bucket of the first of two distributions, about.
+    pub bucket: u32,
+}
+
+impl Default for Tuning {
+    fn default() -> Self {
+        Self {
+            tile: 4096,
+            child: 8192,
+            samples: 4096,
+            twice: 3 << 18,
+            bucket: 1 << 18,
+        }
+    }
+}
+
+/// The plan of a sample sort.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SampleSort {
+    /// Records.
+    pub len: u32,
+    /// Records of a tile. If all fit one, it is all there is.
+    pub tile: u32,
+    /// Records that a child may have.
+    pub child: u32,
+    /// Samples a bucket.
+    pub samples: u32,
+    /// Buckets of the first distribution: 1 if there is but one distribution.
+    pub buckets: u32,
+    /// Children of a bucket, at the most.
+    pub most_children: u32,
+}
+
+/// The largest tile that fits workgroup memory, with records of `words` words; 1024 at least.
+#[must_use]
+pub const fn largest_tile(words: u32, workgroup_bytes: u32) -> u32 {
+    let mut tile = LARGEST;
+    while tile > SMALLEST && tile_bytes(tile, words) > workgroup_bytes {
+        tile /= 2;
+    }
+    tile
+}
+
+const SMALLEST: u32 = W * W;
+const LARGEST: u32 = 8 * SMALLEST;
+
+impl SampleSort {
+    /// Plans a sort of `len` records of a key of `key_words` and a payload of `payload_words`.
+    #[must_use]
+    pub fn new(
+        len: u32,
+        key_words: u32,
+        payload_words: u32,
+        tuning: &Tuning,
+        limits: &DeviceLimits,
+    ) -> Self {
+        let words = key_words + payload_words;
+        let fits = |words, wanted: u32| {
+            let wanted = wanted.next_power_of_two().clamp(SMALLEST, LARGEST);
+            wanted.min(largest_tile(words, limits.workgroup_bytes))
+        };
+        let (tile, child) = (fits(words, tuning.tile), fits(words, tuning.child));
+        let samples = fits(key_words + 1, tuning.samples);
+        let power = |records: u32| records.max(1).next_power_of_two();
+        let mut plan = Self {
+            len,
+            tile,
+            child,
+            samples,
+            buckets: 1,
+            most_children: 2,
+        };
+        if len <= tile {
+            plan.tile = power(len).clamp(SMALLEST, tile);
+            return plan;
+        }
+        if len >= tuning.twice {
+            let buckets = len.div_ceil(tuning.bucket);
+            plan.buckets = buckets.clamp(2, MOST_SAMPLE_BUCKETS.min(tile / 16));
+        } else {
+            // About as many tiles as a large GPU runs at once, each as small as may be.
+            plan.tile = power(len / 128).clamp(SMALLEST, tile);
+            plan.samples = power(len / 32).clamp(SMALLEST, samples);
+            let margin = margin(len, plan.tile, plan.samples);
+            plan.child = power(3 * margin).clamp(2 * SMALLEST.min(child), child);
+        }
+        plan.most_children = plan.tile / 16;
+        plan
+    }
+
+    /// Whether one workgroup sorts everything.
+    #[must_use]
+    pub const fn is_one_tile(&self) -> bool {
+        self.len <= self.tile
+    }
+
+    /// Tiles of the input.
+    #[must_use]
+    pub const fn tiles(&self) -> u32 {
+        self.len.div_ceil(self.tile)
+    }
+
+    /// Tiles of all buckets, at the most: each may have one that is not full.
+    #[must_use]
+    pub const fn bucket_tiles(&self) -> u32 {
+        if self.buckets == 1 {
+            self.tiles()
+        } else {
+            self.tiles() + self.buckets
+        }
+    }
+
+    /// Children of a bucket of so many records.
+    ///
+    /// As many as that, by ten standard deviations or more, none has more records than [`child`](Self::child):
+    /// the number of records between two samples misses what it should be by up to an interval in
+    /// each tile, evenly distributed and independent, so by `interval * sqrt(2 tiles / 12)`, and 2.5
+    /// times `interval * sqrt(tiles)` is left free. But never more than half.
+    #[must_use]
+    pub fn children(&self, records: u32) -> u32 {
+        if records <= self.child {
+            return records.min(1);
+        }
+        let margin = margin(records, self.tile, self.samples).min(self.child / 2);
+        records
+            .div_ceil(self.child - margin)
+            .min(self.most_children)
+    }
+
+    /// Children of all buckets, at the most.
+    #[must_use]
+    pub fn all_children(&self) -> u32 {
+        if self.buckets == 1 {
+            self.children(self.len)
+        } else {
+            self.len / (self.child / 2) + self.buckets
+        }
+    }
+
+    /// Words of the table of ranks, of either distribution.
+    #[must_use]
+    pub fn prefix_words(&self) -> u64 {
+        let first = u64::from(self.buckets - 1) * u64::from(self.tiles());
+        let second = if self.buckets == 1 {
+            u64::from(self.children(self.len).max(1) - 1) * u64::from(self.tiles())
+        } else {
+            u64::from(self.most_children - 1) * u64::from(self.bucket_tiles())
+        };
+        first.max(second).max(1)
+    }
+}
+
+/// Records to be left free in a child, so that it does not overflow.
+fn margin(records: u32, tile: u32, samples: u32) -> u32 {
+    let interval = records.div_ceil(samples).min(8192);
+    let tiles = records.div_ceil(tile);
+    let root = tiles.isqrt() + u32::from(tiles.isqrt().pow(2) < tiles);
+    interval * root * 5 / 2
+}
