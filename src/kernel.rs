@@ -290,6 +290,9 @@ impl Kernel {
     /// adds up.
     #[must_use]
     pub fn workgroup_bytes(self, key: KeyType) -> u32 {
+        if let Self::SampleSort(kernel) = self {
+            return kernel.workgroup_bytes(key, Payload::None);
+        }
         let pieces = self.pieces(Payload::None);
         let sizes = ["TILE_CELLS", "SUM_CELLS"];
         let cells = pieces.constants.iter().filter(|c| sizes.contains(&c.0));
@@ -575,10 +578,14 @@ impl Specialised {
         }
     }
 
-    /// [`Kernel::workgroup_bytes`] for its keys.
+    /// [`Kernel::workgroup_bytes`] for its keys, and of the sample sort's kernels for what goes with them and
+    /// all else.
     #[must_use]
     pub fn workgroup_bytes(self) -> u32 {
-        self.kernel.workgroup_bytes(self.key)
+        match self.kernel {
+            Kernel::SampleSort(kernel) => kernel.workgroup_bytes(self.key, self.payload),
+            kernel => kernel.workgroup_bytes(self.key),
+        }
     }
 
     /// The module's text.

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::kernel::{Kernel, MATRIX, PAGE, WARP_PAGE, WARP_TILE};
-use crate::plan::MOST_BUCKETS;
+use crate::plan::{MOST_BUCKETS, Tuning};
 
 macro_rules! named {
     ($type:ident, $what:literal, $($variant:ident => $name:literal),+) => {
@@ -247,6 +247,8 @@ pub struct Options {
     /// dispatches, and long sorts into several submissions, so that none trips a driver's
     /// watchdog. By default 2^25 on GPUs and 2^22 on CPUs.
     pub keys_per_dispatch: Option<u32>,
+    /// The numbers that decide the speed of [`Engine::SampleSort`], and not its result.
+    pub tuning: Tuning,
 }
 
 impl Options {
@@ -316,6 +318,13 @@ impl Options {
     #[must_use]
     pub const fn keys_per_dispatch(mut self, keys: u32) -> Self {
         self.keys_per_dispatch = Some(keys);
+        self
+    }
+
+    /// Sets [`tuning`](Self::tuning).
+    #[must_use]
+    pub const fn tuning(mut self, tuning: Tuning) -> Self {
+        self.tuning = tuning;
         self
     }
 

@@ -9,7 +9,7 @@ use crate::gpu::waiting::Waiting;
 use crate::host::KWayMerge;
 use crate::plan::DeviceLimits;
 use crate::recording::{Buffer, Recording};
-use crate::{Error, KeyType, Options, Order, SortKey, phases, plan};
+use crate::{Engine, Error, KeyType, Options, Order, Payload, SortKey, phases, plan};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -231,24 +231,45 @@ impl Sorter {
     ///
     /// [`Error::TooLarge`].
     pub fn scratch_size(&self, len: u64, key: KeyType) -> Result<u64, Error> {
-        Ok(self.record(len, key, Order::Ascending)?.scratch_bytes())
+        Ok(self
+            .record(len, key, Order::Ascending, Payload::None)?
+            .scratch_bytes())
     }
 
-    fn record(&self, len: u64, key: KeyType, order: Order) -> Result<Recording, Error> {
+    fn record(
+        &self,
+        len: u64,
+        key: KeyType,
+        order: Order,
+        payload: Payload,
+    ) -> Result<Recording, Error> {
         let len = calls::check_len(&self.device, &self.limits, len, key)?;
-        let base_case = self.options.base_case_kernel(true);
-        let (needed, limit) = (
-            base_case.workgroup_bytes(key),
-            self.device.limits().max_compute_workgroup_storage_size,
-        );
-        if needed > limit {
-            return Err(Error::WorkgroupMemory {
-                kernel: base_case.name(),
+        let fits = |kernel: String, needed| {
+            let limit = self.limits.workgroup_bytes;
+            if needed <= limit {
+                return Ok(());
+            }
+            Err(Error::WorkgroupMemory {
+                kernel,
                 key,
                 needed,
                 limit,
-            });
+            })
+        };
+        if payload != Payload::None || self.options.engine == Engine::SampleSort {
+            let tuning = &self.options.tuning;
+            let recording =
+                phases::record_sample_sort(len, key, order, payload, tuning, &self.limits);
+            for step in &recording.steps {
+                fits(
+                    step.kernel.name(),
+                    recording.specialised(step).workgroup_bytes(),
+                )?;
+            }
+            return Ok(recording);
         }
+        let base_case = self.options.base_case_kernel(true);
+        fits(base_case.name(), base_case.workgroup_bytes(key))?;
         let mut options = self.options.clone();
         options
             .buckets
@@ -271,25 +292,102 @@ impl Sorter {
         key: KeyType,
         order: Order,
     ) -> Result<PreparedSort, Error> {
-        self.prepare_with(buffer, len, key, order, BufferSet::new())
+        let recording = self.record(len, key, order, Payload::None)?;
+        let keys = calls::bind(buffer, len, key)?;
+        let callers = BTreeMap::from([(Buffer::Keys, keys)]);
+        self.prepare_recording(recording, &callers, BufferSet::new())
     }
 
-    fn prepare_with(
+    /// The same for keys that have a 32-bit value each, in another buffer: both are sorted by the keys.
+    ///
+    /// Equal keys come in the order of their values or not, the same on every device for the same
+    /// [`Tuning`](plan::Tuning). The engine is [`Engine::SampleSort`] whatever [`Options::engine`] says.
+    /// Scratch memory of 1.1 times the bytes of both and 16 MiB.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`prepare`](Self::prepare), of either buffer; [`Error::SameBuffer`] if they are one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use wgpu::util::DeviceExt;
+    /// use wgpu_bcfsort::{KeyType, Options, Order, Sorter};
+    /// let sorter = Sorter::open(Options::default())?;
+    /// let buffer = |contents: &[u32]| {
+    ///     sorter.device().create_buffer_init(&wgpu::util::BufferInitDescriptor {
+    ///         label: None,
+    ///         contents: bytemuck::cast_slice(contents),
+    ///         usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC,
+    ///     })
+    /// };
+    /// let (keys, values) = (buffer(&[8, 6, 5, 3, 0, 9]), buffer(&[0, 1, 2, 3, 4, 5]));
+    /// let sort = sorter.prepare_pairs(&keys, &values, 6, KeyType::U32, Order::Ascending)?;
+    /// let profile = sorter.run_profiled(&sort)?;
+    /// // keys: [0, 3, 5, 6, 8, 9], values: [4, 3, 2, 1, 0, 5]
+    /// # Ok(()) }
+    /// ```
+    pub fn prepare_pairs(
         &self,
-        buffer: &wgpu::Buffer,
+        keys: &wgpu::Buffer,
+        values: &wgpu::Buffer,
         len: u64,
         key: KeyType,
         order: Order,
+    ) -> Result<PreparedSort, Error> {
+        self.prepare_carrying(keys, values, len, key, order, Payload::Values)
+    }
+
+    /// The same, with each key's index in the input for a value: it sorts the keys, and writes to `indices` where
+    /// each was. Equal keys come in the order of their indices, descending or not: the sort is stable.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`prepare_pairs`](Self::prepare_pairs).
+    pub fn prepare_indices(
+        &self,
+        keys: &wgpu::Buffer,
+        indices: &wgpu::Buffer,
+        len: u64,
+        key: KeyType,
+        order: Order,
+    ) -> Result<PreparedSort, Error> {
+        self.prepare_carrying(keys, indices, len, key, order, Payload::Indices)
+    }
+
+    fn prepare_carrying(
+        &self,
+        keys: &wgpu::Buffer,
+        values: &wgpu::Buffer,
+        len: u64,
+        key: KeyType,
+        order: Order,
+        payload: Payload,
+    ) -> Result<PreparedSort, Error> {
+        if keys == values {
+            return Err(Error::SameBuffer);
+        }
+        let recording = self.record(len, key, order, payload)?;
+        let callers = BTreeMap::from([
+            (Buffer::Keys, calls::bind(keys, len, key)?),
+            (Buffer::Values, calls::bind(values, len, KeyType::U32)?),
+        ]);
+        self.prepare_recording(recording, &callers, BufferSet::new())
+    }
+
+    fn prepare_recording(
+        &self,
+        recording: Recording,
+        callers: &BTreeMap<Buffer, wgpu::BufferBinding<'_>>,
         pool: BufferSet,
     ) -> Result<PreparedSort, Error> {
-        let recording = self.record(len, key, order)?;
-        let keys = calls::bind(buffer, len, key)?;
         let buffers = make_buffers(&self.device, &recording, pool)?;
         let prepared = Prepared::new(
             &self.device,
             &self.pipelines,
             &recording,
-            &BTreeMap::from([(Buffer::Keys, keys)]),
+            callers,
             &buffers,
             self.limits.keys_per_dispatch,
         )?;
@@ -422,14 +520,27 @@ impl Sorter {
         order: Order,
     ) -> Result<Profile, Error> {
         let sort = self.prepare_pooled(buffer, len, key, order)?;
-        let profile = pollster::block_on(run_profiled(
+        let profile = self.run_profiled(&sort)?;
+        self.give_back(sort.buffers);
+        Ok(profile)
+    }
+
+    /// Runs a prepared sort, blocking, and says what time each phase took on the GPU.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Foreign`] if the sort was prepared by another sorter; [`Error::DeviceLost`],
+    /// [`Error::Device`].
+    pub fn run_profiled(&self, sort: &PreparedSort) -> Result<Profile, Error> {
+        if !Arc::ptr_eq(&sort.pipelines, &self.pipelines) {
+            return Err(Error::Foreign("prepared sort"));
+        }
+        pollster::block_on(run_profiled(
             &self.device,
             &self.queue,
             &sort.prepared,
             Waiting::Block,
-        ))?;
-        self.give_back(sort.buffers);
-        Ok(profile)
+        ))
     }
 
     fn prepare_pooled(
@@ -439,8 +550,10 @@ impl Sorter {
         key: KeyType,
         order: Order,
     ) -> Result<PreparedSort, Error> {
+        let recording = self.record(len, key, order, Payload::None)?;
+        let callers = BTreeMap::from([(Buffer::Keys, calls::bind(buffer, len, key)?)]);
         let pool = std::mem::take(&mut *self.pool.lock().unwrap_or_else(PoisonError::into_inner));
-        self.prepare_with(buffer, len, key, order, pool)
+        self.prepare_recording(recording, &callers, pool)
     }
 
     fn give_back(&self, buffers: BufferSet) {

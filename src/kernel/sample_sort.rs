@@ -1,7 +1,7 @@
 //! The pieces of the sample sort's kernels.
 
 use super::{Pieces, RANK_LANES, SUM_LANES, W};
-use crate::Payload;
+use crate::{KeyType, Payload};
 use crate::network::Network;
 
 /// One kernel of the sample sort, before it is specialised to a key type.
@@ -208,6 +208,21 @@ impl SampleSortKernel {
                 });
                 sorter(tile, payload, io, &[BUCKET, GATHER], text)
             }
+        }
+    }
+
+    /// Bytes of workgroup memory.
+    pub(super) const fn workgroup_bytes(self, key: KeyType, payload: Payload) -> u32 {
+        let words = key.words() + payload.words();
+        match self {
+            Self::SortedTiles { tile, .. }
+            | Self::RankedTiles { tile }
+            | Self::BucketTiles { tile }
+            | Self::SortedBuckets { tile } => tile_bytes(tile, words),
+            Self::SampleSplitters { samples } => tile_bytes(samples, key.words() + 1),
+            Self::RowSums => 4 * SUM_LANES,
+            Self::BucketTable => 8 * SUM_LANES,
+            Self::SplitterRanks => 4 * (RANK_LANES + words),
         }
     }
 

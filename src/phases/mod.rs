@@ -21,7 +21,7 @@ mod splitters;
 pub use prefix_sums::record_prefix_sums;
 pub use sample_sort::record_sample_sort;
 
-use crate::plan::{DeviceLimits, Plan, Tuning};
+use crate::plan::{DeviceLimits, Plan};
 use crate::recording::{Buffer, Phase, Recording};
 use crate::{Engine, KeyType, Options, Order, Payload};
 
@@ -37,8 +37,7 @@ pub fn record_sort(
     limits: &DeviceLimits,
 ) -> Recording {
     if options.engine == Engine::SampleSort {
-        let tuning = Tuning::default();
-        return record_sample_sort(len, key, order, Payload::None, &tuning, limits);
+        return record_sample_sort(len, key, order, Payload::None, &options.tuning, limits);
     }
     let mut recording = Recording::new(len, key, order);
     let plan = Plan::new(len, key, options);

@@ -101,7 +101,7 @@ impl SampleSort {
             plan.tile = power(len / 128).clamp(SMALLEST, tile);
             plan.samples = power(len / 32).clamp(SMALLEST, samples);
             let margin = margin(len, plan.tile, plan.samples);
-            plan.child = power(3 * margin).clamp(2 * SMALLEST.min(child), child);
+            plan.child = power(3 * margin).clamp((2 * SMALLEST).min(child), child);
         }
         plan.most_children = plan.tile / 16;
         plan
