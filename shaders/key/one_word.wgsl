@@ -19,6 +19,10 @@ fn precedes(a: Key, b: Key) -> bool {
     return a < b;
 }
 
+fn equals(a: Key, b: Key) -> bool {
+    return a == b;
+}
+
 fn compare_exchange(a: Key, b: Key) -> Ordered {
     return Ordered(min(a, b), max(a, b));
 }

@@ -24,5 +24,5 @@ fn encode_record(bits: Record) -> Record {
 
 // Whether a record of a tile is on the left of a splitter: equal keys are told apart by their tiles.
 fn is_left(record: Record, tile: u32, splitter: Key, tie: u32) -> bool {
-    return precedes(record, splitter) || (!precedes(splitter, record) && tile < tie);
+    return precedes(record, splitter) | (equals(record, splitter) & (tile < tie));
 }

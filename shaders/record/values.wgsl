@@ -16,7 +16,7 @@ struct OrderedRecords {
 const LAST_RECORD: Record = Record(LAST, 0xffffffffu);
 
 fn compare_exchange_records(a: Record, b: Record) -> OrderedRecords {
-    let swap = precedes(b.key, a.key) || (!precedes(a.key, b.key) && b.value < a.value);
+    let swap = precedes(b.key, a.key) | (equals(a.key, b.key) & (b.value < a.value));
     return OrderedRecords(
         Record(select(a.key, b.key, swap), select(a.value, b.value, swap)),
         Record(select(b.key, a.key, swap), select(b.value, a.value, swap)),
@@ -42,5 +42,5 @@ fn encode_record(bits: Record) -> Record {
 // or by their tiles.
 fn is_left(record: Record, tile: u32, splitter: Key, tie: u32) -> bool {
     let own = select(tile, record.value, INDEXED == 1u);
-    return precedes(record.key, splitter) || (!precedes(splitter, record.key) && own < tie);
+    return precedes(record.key, splitter) | (equals(record.key, splitter) & (own < tie));
 }

@@ -6,11 +6,11 @@
 // of five: a lane holds the 32 records that differ in these bits, and does all stages of these bits.
 //
 //   sort the lines                                           bits 4..0
-//   for k = 6 .. 10, merging blocks of 2^k records:
-//       cross pass: merge what differs in bits k-1 .. 5      window 9..5
+//   for k = 1 .. 5, merging blocks of 2^k lines:
+//       cross pass: merge what differs in bits k+4 .. 5      window 9..5
 //       line pass:  merge the lines                          window 4..0
-//   for k = 11 .. log2(TILE):
-//       wide pass:  bits k-1 .. log2(LANES)                  the window at the top
+//   for k = 6 .. log2(TILE / 32):
+//       wide pass:  bits k+4 .. log2(LANES)                  the window at the top
 //       middle pass: the bits from there down to 5           window 9..5
 //       line pass
 //
@@ -50,14 +50,55 @@ fn store_window(r: ptr<function, array<Record, 32>>, base: u32, mirrored: u32, s
     }
 }
 
-fn merge_lines(r: ptr<function, array<Record, 32>>, lane: u32, live: bool) {
-    workgroupBarrier();
-    if live {
-        load_line(r, lane);
-        merge_registers(r);
-        store_line(r, lane);
-    }
-    workgroupBarrier();
+// The passes. Each has registers of its own: what is not needed between two barriers need not be kept.
+
+fn line_pass(lane: u32) {
+    var r: array<Record, 32>;
+    load_line(&r, lane);
+    merge_registers(&r);
+    store_line(&r, lane);
+}
+
+fn cross_pass_1(base: u32, mirrored: u32, stride: u32) {
+    var r: array<Record, 32>;
+    load_window(&r, base, mirrored, stride, 1u);
+    cross_1(&r);
+    store_window(&r, base, mirrored, stride, 1u);
+}
+
+fn cross_pass_2(base: u32, mirrored: u32, stride: u32) {
+    var r: array<Record, 32>;
+    load_window(&r, base, mirrored, stride, 2u);
+    cross_2(&r);
+    store_window(&r, base, mirrored, stride, 2u);
+}
+
+fn cross_pass_3(base: u32, mirrored: u32, stride: u32) {
+    var r: array<Record, 32>;
+    load_window(&r, base, mirrored, stride, 4u);
+    cross_3(&r);
+    store_window(&r, base, mirrored, stride, 4u);
+}
+
+fn cross_pass_4(base: u32, mirrored: u32, stride: u32) {
+    var r: array<Record, 32>;
+    load_window(&r, base, mirrored, stride, 8u);
+    cross_4(&r);
+    store_window(&r, base, mirrored, stride, 8u);
+}
+
+fn cross_pass_5(base: u32, mirrored: u32, stride: u32) {
+    var r: array<Record, 32>;
+    load_window(&r, base, mirrored, stride, 16u);
+    cross_5(&r);
+    store_window(&r, base, mirrored, stride, 16u);
+}
+
+fn middle_pass(base: u32, mirrored: u32, stride: u32) {
+    var r: array<Record, 32>;
+    load_window(&r, base, mirrored, stride, 0u);
+    merge_middle(&r);
+    store_window(&r, base, mirrored, stride, 0u);
 }
 
 // Where record j of a lane is loaded to and stored from: 1024 consecutive ones a warp.
@@ -79,73 +120,62 @@ fn sort_tile(r: ptr<function, array<Record, 32>>, lane: u32, count: u32) {
     }
     store_line(r, lane);
 
-    // Blocks of up to 1024: bits 9..5 are lines of the warp's own matrix.
-    let matrix = (lane / 32u) * 32u * 33u;
-    let near = matrix + lane % 32u;
-    let near_mirrored = matrix + 31u - lane % 32u;
-    workgroupBarrier();
-    if live {
-        load_window(r, near, near_mirrored, 33u, 1u);
-        cross_1(r);
-        store_window(r, near, near_mirrored, 33u, 1u);
-    }
-    merge_lines(r, lane, live);
-    if live {
-        load_window(r, near, near_mirrored, 33u, 2u);
-        cross_2(r);
-        store_window(r, near, near_mirrored, 33u, 2u);
-    }
-    merge_lines(r, lane, live);
-    if live {
-        load_window(r, near, near_mirrored, 33u, 4u);
-        cross_3(r);
-        store_window(r, near, near_mirrored, 33u, 4u);
-    }
-    merge_lines(r, lane, live);
-    if live {
-        load_window(r, near, near_mirrored, 33u, 8u);
-        cross_4(r);
-        store_window(r, near, near_mirrored, 33u, 8u);
-    }
-    merge_lines(r, lane, live);
-    if live {
-        load_window(r, near, near_mirrored, 33u, 16u);
-        cross_5(r);
-        store_window(r, near, near_mirrored, 33u, 16u);
-    }
-    merge_lines(r, lane, live);
-
-    // Blocks of more: the top five bits are a record's number in its lane.
+    // Up to blocks of 1024, bits 9..5 are lines of the warp's own matrix.
+    let near = (lane / 32u) * 32u * 33u + lane % 32u;
+    let near_mirrored = (lane / 32u) * 32u * 33u + 31u - lane % 32u;
+    // Beyond, the top five bits are a record's number in its lane.
     let far = lane + lane / 32u;
     let far_mirrored = LANES - 1u - lane + (LANES - 1u - lane) / 32u;
     let far_stride = LANES + LANES / 32u;
+    // Written out: where a switch in a loop is no branch, as in llvmpipe, all of its cases take time.
+    workgroupBarrier();
+    if live {
+        cross_pass_1(near, near_mirrored, 33u);
+    }
+    merge_lines(lane, live);
+    if live {
+        cross_pass_2(near, near_mirrored, 33u);
+    }
+    merge_lines(lane, live);
+    if live {
+        cross_pass_3(near, near_mirrored, 33u);
+    }
+    merge_lines(lane, live);
+    if live {
+        cross_pass_4(near, near_mirrored, 33u);
+    }
+    merge_lines(lane, live);
+    if live {
+        cross_pass_5(near, near_mirrored, 33u);
+    }
+    merge_lines(lane, live);
     if TILE >= 8192u {
-        load_window(r, far, far_mirrored, far_stride, 4u);
-        cross_3(r);
-        store_window(r, far, far_mirrored, far_stride, 4u);
-        merge_middle_and_lines(r, lane, live);
+        cross_pass_3(far, far_mirrored, far_stride);
+        merge_middle_and_lines(lane, live);
     }
     if TILE >= 4096u {
-        load_window(r, far, far_mirrored, far_stride, 8u);
-        cross_4(r);
-        store_window(r, far, far_mirrored, far_stride, 8u);
-        merge_middle_and_lines(r, lane, live);
+        cross_pass_4(far, far_mirrored, far_stride);
+        merge_middle_and_lines(lane, live);
     }
     if TILE >= 2048u {
-        load_window(r, far, far_mirrored, far_stride, 16u);
-        cross_5(r);
-        store_window(r, far, far_mirrored, far_stride, 16u);
-        merge_middle_and_lines(r, lane, live);
+        cross_pass_5(far, far_mirrored, far_stride);
+        merge_middle_and_lines(lane, live);
     }
 }
 
-fn merge_middle_and_lines(r: ptr<function, array<Record, 32>>, lane: u32, live: bool) {
+fn merge_middle_and_lines(lane: u32, live: bool) {
     let near = (lane / 32u) * 32u * 33u + lane % 32u;
     workgroupBarrier();
     if live {
-        load_window(r, near, near, 33u, 0u);
-        merge_middle(r);
-        store_window(r, near, near, 33u, 0u);
+        middle_pass(near, near, 33u);
     }
-    merge_lines(r, lane, live);
+    merge_lines(lane, live);
+}
+
+fn merge_lines(lane: u32, live: bool) {
+    workgroupBarrier();
+    if live {
+        line_pass(lane);
+    }
+    workgroupBarrier();
 }

@@ -120,6 +120,7 @@ fn sorter(
         constants: vec![
             ("TILE", tile),
             ("LANES", tile / W),
+            ("LOG2_LINES", (tile / W).ilog2()),
             ("TILE_CELLS", cells(tile)),
             ("MOST_BUCKETS", super::MOST_SAMPLE_BUCKETS + 1),
             ("INDEXED", (payload == Payload::Indices).into()),
