@@ -12,7 +12,7 @@ macro_rules! shader {
 
 mod sample_sort;
 
-pub use sample_sort::{SampleSortKernel, tile_bytes};
+pub use sample_sort::{SampleSortKernel, Tile, tile_bytes};
 
 use crate::network::{Element, Network};
 use crate::{BaseCase, Error, KeyType, Order, Payload, PrefixSumsMethod};

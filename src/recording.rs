@@ -88,6 +88,8 @@ pub enum Buffer {
     Prefixes,
     /// Sample sort: where buckets begin.
     BucketTable,
+    /// Sample sort: the bucket of each child.
+    ChildTable,
     /// Sample sort: from which tiles those of the buckets are gathered.
     TileTable,
     /// The color of each value of prefix sums: the caller's, and not written.
@@ -117,6 +119,7 @@ impl Buffer {
             | Self::Progress
             | Self::Prefixes
             | Self::BucketTable
+            | Self::ChildTable
             | Self::TileTable => false,
         }
     }
@@ -138,6 +141,7 @@ impl fmt::Display for Buffer {
             Self::Ties => f.write_str("ties"),
             Self::Prefixes => f.write_str("prefixes"),
             Self::BucketTable => f.write_str("bucket_table"),
+            Self::ChildTable => f.write_str("child_table"),
             Self::TileTable => f.write_str("tile_table"),
             Self::Colors => f.write_str("colors"),
             Self::Sums => f.write_str("sums"),

@@ -22,7 +22,7 @@ fn encode_record(bits: Record) -> Record {
     return encode(bits);
 }
 
-// Whether a record of a tile is on the left of a splitter: equal keys are told apart by their tiles.
-fn is_left(record: Record, tile: u32, splitter: Key, tie: u32) -> bool {
-    return precedes(record, splitter) | (equals(record, splitter) & (tile < tie));
+// Whether a record is on the left of a splitter; of those that equal it, none or all are.
+fn is_left(record: Record, splitter: Key, tie: u32, equal: bool) -> bool {
+    return precedes(record, splitter) | (equal & equals(record, splitter));
 }

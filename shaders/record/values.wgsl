@@ -1,6 +1,5 @@
-// A record of a key and a 32-bit value: the caller's, or the key's index in the input. Equal keys are
-// ordered by their values. With indices that makes a sort stable; with the caller's values it makes
-// every record but its own copies differ from what pads a tile.
+// A record of a key and a 32-bit value: the caller's, or the key's index in the input. By indices equal keys
+// are ordered, which makes a sort stable.
 
 struct Record {
     key: Key,
@@ -12,11 +11,11 @@ struct OrderedRecords {
     high: Record,
 }
 
-// Pads a tile behind. A real record may equal it: the bits are the same.
+// Pads a tile behind. A real record's key may equal its key: see sort_tile.wgsl.
 const LAST_RECORD: Record = Record(LAST, 0xffffffffu);
 
 fn compare_exchange_records(a: Record, b: Record) -> OrderedRecords {
-    let swap = precedes(b.key, a.key) | (equals(a.key, b.key) & (b.value < a.value));
+    let swap = precedes(b.key, a.key) | ((INDEXED == 1u) & equals(a.key, b.key) & (b.value < a.value));
     return OrderedRecords(
         Record(select(a.key, b.key, swap), select(a.value, b.value, swap)),
         Record(select(b.key, a.key, swap), select(b.value, a.value, swap)),
@@ -38,9 +37,9 @@ fn encode_record(bits: Record) -> Record {
     return Record(encode(bits.key), bits.value);
 }
 
-// Whether a record of a tile is on the left of a splitter: equal keys are told apart by their indices,
-// or by their tiles.
-fn is_left(record: Record, tile: u32, splitter: Key, tie: u32) -> bool {
-    let own = select(tile, record.value, INDEXED == 1u);
-    return precedes(record.key, splitter) | (equals(record.key, splitter) & (own < tie));
+// Whether a record is on the left of a splitter; of those that equal it, none or all are. Indices leave
+// none that do.
+fn is_left(record: Record, splitter: Key, tie: u32, equal: bool) -> bool {
+    let before = select(equal, record.value < tie, INDEXED == 1u);
+    return precedes(record.key, splitter) | (before & equals(record.key, splitter));
 }

@@ -29,7 +29,6 @@ const NOTHING: u32 = 0xffffffffu;
 const EVERYTHING: u32 = 0xfffffffeu;
 
 var<workgroup> starts: array<atomic<u32>, LANES>;
-var<workgroup> moves: array<u32, LANES>;
 
 // Records of all tiles before this one that are left of a splitter.
 fn left_of(row: u32, tile: u32, parent: u32) -> u32 {
@@ -45,6 +44,7 @@ fn left_of(row: u32, tile: u32, parent: u32) -> u32 {
 fn gather(r: ptr<function, array<Record, 32>>, lane: u32, part: Part) {
     workgroupBarrier();
     atomicStore(&starts[lane], 0u);
+    word_store(TILE + lane, 0u);
     workgroupBarrier();
     let end = part.first + part.count;
     for (var chunk = part.first_tile; chunk < part.end_tile; chunk += LANES) {
@@ -64,7 +64,7 @@ fn gather(r: ptr<function, array<Record, 32>>, lane: u32, part: Part) {
                 atomicOr(&starts[begin / 32u], 1u << (begin % 32u));
                 word_store(begin, move_by);
                 for (var line = begin / 32u + 1u; line * 32u < last_end - part.first; line++) {
-                    moves[line] = move_by;
+                    word_store(TILE + line, move_by);
                 }
             }
         }
@@ -73,18 +73,11 @@ fn gather(r: ptr<function, array<Record, 32>>, lane: u32, part: Part) {
     for (var j = 0u; j < 32u; j++) {
         let at = place(lane, j);
         let line = at / 32u;
-        var source_at = part.start;
-        if at < part.count {
-            // The last segment that begins in this line, and not behind this place.
-            let begun = atomicLoad(&starts[line]) & (0xffffffffu >> (31u - at % 32u));
-            if begun != 0u {
-                source_at = at + word_load(line * 32u + firstLeadingBit(begun));
-            } else {
-                source_at = at + moves[line];
-            }
-        }
+        // The last segment that begins in this line, and not behind this place, or the one before.
+        let begun = atomicLoad(&starts[line]) & (0xffffffffu >> (31u - at % 32u));
+        let mark = select(TILE + line, line * 32u + firstLeadingBit(begun), begun != 0u);
         // Some record, where there is none: a load in a branch of its own waits for the one before.
-        (*r)[j] = load_record(source_at);
+        (*r)[j] = load_record(select(part.start, at + word_load(mark), at < part.count));
     }
     for (var j = 0u; j < 32u; j++) {
         if place(lane, j) < part.count {

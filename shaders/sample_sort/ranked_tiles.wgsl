@@ -13,6 +13,19 @@
 @group(0) @binding(6) var<storage, read> ties: array<u32>;
 @group(0) @binding(7) var<storage, read_write> prefixes: array<u32>;
 
+fn rank_in_tile(count: u32, splitter: Key, tie: u32, equal: bool) -> u32 {
+    var rank = 0u;
+    for (var step = TILE; step > 0u; step /= 2u) {
+        let next = rank + step;
+        // (The cell before it is one of the tile, whatever `count` is.)
+        let probe = min(next, TILE) - 1u;
+        if next <= count && is_left(record_load(probe + probe / 32u), splitter, tie, equal) {
+            rank = next;
+        }
+    }
+    return rank;
+}
+
 @compute @workgroup_size(LANES)
 fn main(
     @builtin(workgroup_id) group: vec3<u32>,
@@ -33,14 +46,10 @@ fn main(
     for (var s = 1u + lane; s < params.children; s += LANES) {
         let splitter = splitters[s];
         let tie = ties[s];
-        var rank = 0u;
-        for (var step = TILE; step > 0u; step /= 2u) {
-            let next = rank + step;
-            // (The cell before it is one of the tile, whatever `count` is.)
-            let probe = min(next, TILE) - 1u;
-            if next <= count && is_left(record_load(probe + probe / 32u), number, splitter, tie) {
-                rank = next;
-            }
+        var rank = rank_in_tile(count, splitter, tie, false);
+        if INDEXED == 0u && tie != 0u {
+            let equal = rank_in_tile(count, splitter, tie, true) - rank;
+            rank += (equal * tie) >> 16u;
         }
         prefixes[(s - 1u) * params.tiles + number] = rank;
     }

@@ -115,67 +115,17 @@ fn place_cell(lane: u32, j: u32) -> u32 {
 // memory, where `place_cell` finds them. Workgroup memory must not be in use any more.
 fn sort_tile(r: ptr<function, array<Record, 32>>, lane: u32, count: u32) {
     let live = (lane / 32u) * 1024u < count;
+    if TIES_STAY == 1u && count < TILE {
+        // A comparator leaves equal keys where they are, so padding that is behind all records stays there.
+        for (var j = 0u; j < 32u; j++) {
+            record_store(place_cell(lane, j), (*r)[j]);
+        }
+        workgroupBarrier();
+        load_line(r, lane);
+    }
     if live {
         sort_registers(r);
     }
     store_line(r, lane);
-
-    // Up to blocks of 1024, bits 9..5 are lines of the warp's own matrix.
-    let near = (lane / 32u) * 32u * 33u + lane % 32u;
-    let near_mirrored = (lane / 32u) * 32u * 33u + 31u - lane % 32u;
-    // Beyond, the top five bits are a record's number in its lane.
-    let far = lane + lane / 32u;
-    let far_mirrored = LANES - 1u - lane + (LANES - 1u - lane) / 32u;
-    let far_stride = LANES + LANES / 32u;
-    // Written out: where a switch in a loop is no branch, as in llvmpipe, all of its cases take time.
-    workgroupBarrier();
-    if live {
-        cross_pass_1(near, near_mirrored, 33u);
-    }
-    merge_lines(lane, live);
-    if live {
-        cross_pass_2(near, near_mirrored, 33u);
-    }
-    merge_lines(lane, live);
-    if live {
-        cross_pass_3(near, near_mirrored, 33u);
-    }
-    merge_lines(lane, live);
-    if live {
-        cross_pass_4(near, near_mirrored, 33u);
-    }
-    merge_lines(lane, live);
-    if live {
-        cross_pass_5(near, near_mirrored, 33u);
-    }
-    merge_lines(lane, live);
-    if TILE >= 8192u {
-        cross_pass_3(far, far_mirrored, far_stride);
-        merge_middle_and_lines(lane, live);
-    }
-    if TILE >= 4096u {
-        cross_pass_4(far, far_mirrored, far_stride);
-        merge_middle_and_lines(lane, live);
-    }
-    if TILE >= 2048u {
-        cross_pass_5(far, far_mirrored, far_stride);
-        merge_middle_and_lines(lane, live);
-    }
-}
-
-fn merge_middle_and_lines(lane: u32, live: bool) {
-    let near = (lane / 32u) * 32u * 33u + lane % 32u;
-    workgroupBarrier();
-    if live {
-        middle_pass(near, near, 33u);
-    }
-    merge_lines(lane, live);
-}
-
-fn merge_lines(lane: u32, live: bool) {
-    workgroupBarrier();
-    if live {
-        line_pass(lane);
-    }
-    workgroupBarrier();
+    merge_blocks(lane, live);
 }

@@ -1,7 +1,7 @@
 // SAMPLE SORT, last distribution: gathers each child of a bucket from the sorted tiles of the bucket, sorts
 // it, and writes it where it belongs.
 //
-// `prefixes`: see splitter_ranks.wgsl. `bucket_table`: see splitters.wgsl.
+// `prefixes`, `child_table`: see splitter_ranks.wgsl. `bucket_table`: see splitters.wgsl.
 //
 // A workgroup of LANES = TILE / 32 lanes a child, which TILE records are enough for: samples are so many
 // that more is very unlikely, on any input. Should one have more all the same, its workgroup sorts it in
@@ -29,6 +29,7 @@ struct Params {
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(5) var<storage, read> prefixes: array<u32>;
 @group(0) @binding(6) var<storage, read> bucket_table: array<u32>;
+@group(0) @binding(7) var<storage, read> child_table: array<u32>;
 
 // Loads two blocks of half a tile, the second from `high` on; what is past the end is padded.
 fn load_blocks(r: ptr<function, array<Record, 32>>, lane: u32, start: u32, len: u32, low: u32, high: u32) {
@@ -52,7 +53,7 @@ fn main(
     if number >= params.end || number >= all_children() {
         return;
     }
-    let bucket = bucket_of(bucket_of_child(number));
+    let bucket = bucket_of(child_table[number]);
     let tiles = (bucket.len - 1u) / params.tile + 1u;
     let child = number - bucket.first_child;
     let rows = (params.most_children - 1u) * bucket.first_tile + child * tiles;
@@ -89,6 +90,7 @@ fn main(
         } else {
             low = block * (TILE / 2u);
             high = (block + distance) * (TILE / 2u);
+            real = TILE / 2u + min(count - high, TILE / 2u);
             load_blocks(&r, lane, start, count, low, high);
             workgroupBarrier();
         }

@@ -4,6 +4,12 @@
 // tile: how many records of this and all tiles before are left of it. The rows of a bucket lie behind those of
 // the buckets before, which are at most most_children - 1 for each of their tiles.
 //
+// `child_table`: the bucket of each child.
+//
+// A key that equals the splitter is left of it or right: as many of each tile's as the samples that equalled
+// it, in 65536ths, which its tie is. So the copies of one key are dealt out evenly, however many splitters
+// they make. Where records have indices, these order equal keys, and the tie is the splitter's.
+//
 // A workgroup of LANES lanes a child; the first of a bucket has no splitter. A lane searches a tile.
 //
 // No bank conflict: keys are searched where they lie, and sums are added as in scan.wgsl.
@@ -22,9 +28,21 @@ struct Params {
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(2) var<storage, read_write> prefixes: array<u32>;
+@group(0) @binding(4) var<storage, read_write> child_table: array<u32>;
 @group(0) @binding(5) var<storage, read> bucket_table: array<u32>;
 @group(0) @binding(6) var<storage, read> splitters: array<Key>;
 @group(0) @binding(7) var<storage, read> ties: array<u32>;
+
+fn rank_in_source(base: u32, count: u32, splitter: Key, tie: u32, equal: bool) -> u32 {
+    var rank = 0u;
+    for (var step = params.tile; step > 0u; step /= 2u) {
+        let next = rank + step;
+        if next <= count && is_left(encode_record(load_record(base + next - 1u)), splitter, tie, equal) {
+            rank = next;
+        }
+    }
+    return rank;
+}
 
 @compute @workgroup_size(LANES)
 fn main(
@@ -36,7 +54,11 @@ fn main(
     if number >= all_children() {
         return;
     }
-    let bucket = bucket_of(bucket_of_child(number));
+    let bucket_number = bucket_of_child(number);
+    if lane == 0u {
+        child_table[number] = bucket_number;
+    }
+    let bucket = bucket_of(bucket_number);
     if number == bucket.first_child {
         return;
     }
@@ -51,11 +73,10 @@ fn main(
         if tile < tiles {
             let base = tile * params.tile;
             let count = min(bucket.len - base, params.tile);
-            for (var step = params.tile; step > 0u; step /= 2u) {
-                let next = rank + step;
-                if next <= count && is_left(encode_record(load_record(bucket.start + base + next - 1u)), tile, splitter, tie) {
-                    rank = next;
-                }
+            rank = rank_in_source(bucket.start + base, count, splitter, tie, false);
+            if INDEXED == 0u && tie != 0u {
+                let equal = rank_in_source(bucket.start + base, count, splitter, tie, true) - rank;
+                rank += (equal * tie) >> 16u;
             }
         }
         let sum = inclusive_sum(lane, rank);

@@ -8,11 +8,13 @@
 //
 // `source`: the records. `bucket_table`: of each bucket its first record, first tile and first child; of one
 // bucket, nothing, it is all. `splitters`, `ties`: child c of a bucket begins with the splitter at the
-// child's number, encoded; the first child has none. Samples of equal keys are told apart by their tiles.
+// child's number, encoded; the first child has none. A tie tells the splitter from keys that equal it:
+// see splitter_ranks.wgsl.
 //
-// A workgroup of LANES = TILE / 32 lanes a bucket. A sample is a key and its tie.
+// A workgroup of LANES = TILE / 32 lanes a bucket. A sample is a key, with its index where there are any.
 //
-// No bank conflict: see sort_tile.wgsl.
+// No bank conflict in the sort: see sort_tile.wgsl. Looking for samples of equal keys has some: an exception by
+// name.
 
 struct Params {
     // Records.
@@ -20,8 +22,6 @@ struct Params {
     // Buckets, and children of the only one.
     buckets: u32,
     children: u32,
-    // Records of a tile, by which ties are numbered.
-    tile: u32,
     // Whether a record's index is its place, since it is in the input.
     raw: u32,
 }
@@ -58,7 +58,7 @@ fn main(
         let part = (i * GOLDEN) >> 16u;
         let jitter = part * (interval >> 16u) + ((part * (interval & 0xffffu)) >> 16u);
         let at = i * interval + jitter;
-        r[j] = load_sample(bucket.start + at, at / params.tile);
+        r[j] = load_sample(bucket.start + at);
     }
     for (var j = 0u; j < 32u; j++) {
         if place(lane, j) < samples {
@@ -71,8 +71,7 @@ fn main(
     for (var c = 1u + lane; c < bucket.children; c += LANES) {
         // (Fewer children than samples, and fewer of these than 2^13: the product is small.)
         let at = c * samples / bucket.children;
-        let sample = record_load(at + at / 32u);
-        splitters[bucket.first_child + c] = sample.key;
-        ties[bucket.first_child + c] = sample.value;
+        splitters[bucket.first_child + c] = key_of(record_load(at + at / 32u));
+        ties[bucket.first_child + c] = tie_of(at, samples);
     }
 }

@@ -1,8 +1,24 @@
 //! The pieces of the sample sort's kernels.
 
 use super::{Pieces, RANK_LANES, SUM_LANES, W};
-use crate::{KeyType, Payload};
 use crate::network::Network;
+use crate::{KeyType, Payload};
+
+/// What a workgroup sorts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Tile {
+    /// Records: 1024 to 8192, a power of two.
+    pub records: u32,
+    /// Whether the merges are a loop, or written out.
+    pub looped: bool,
+}
+
+impl std::fmt::Display for Tile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let form = if self.looped { ".looped" } else { "" };
+        write!(f, "{}{form}", self.records)
+    }
+}
 
 /// One kernel of the sample sort, before it is specialised to a key type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -11,19 +27,19 @@ pub enum SampleSortKernel {
     /// Sorts each tile of the input.
     SortedTiles {
         /// Records of a tile: 1024 to 8192, a power of two.
-        tile: u32,
+        tile: Tile,
         /// Whether records stay in their buffers, or are read from one and written to another.
         in_place: bool,
     },
     /// Sorts each tile of the input in place, and ranks splitters in it.
     RankedTiles {
         /// Records of a tile.
-        tile: u32,
+        tile: Tile,
     },
     /// Chooses the splitters of each bucket.
     SampleSplitters {
         /// Samples of a bucket, at the most: 1024 to 8192, a power of two.
-        samples: u32,
+        samples: Tile,
     },
     /// Adds up each splitter's ranks in all tiles.
     RowSums,
@@ -32,14 +48,14 @@ pub enum SampleSortKernel {
     /// Gathers the tiles of each bucket, and sorts them.
     BucketTiles {
         /// Records of a tile.
-        tile: u32,
+        tile: Tile,
     },
     /// Ranks each splitter in the tiles of its bucket.
     SplitterRanks,
     /// Gathers the children of each bucket, and sorts them.
     SortedBuckets {
         /// Records of a child, at the most: 1024 to 8192, a power of two.
-        tile: u32,
+        tile: Tile,
     },
 }
 
@@ -110,7 +126,10 @@ fn records(payload: Payload, io: Io, first: bool) -> (&'static str, Vec<&'static
 
 /// The pieces of a kernel that sorts tiles.
 fn sorter(
-    tile: u32,
+    Tile {
+        records: tile,
+        looped,
+    }: Tile,
     payload: Payload,
     io: (&'static str, Vec<&'static str>),
     shared: &[&'static str],
@@ -124,12 +143,24 @@ fn sorter(
             ("TILE_CELLS", cells(tile)),
             ("MOST_BUCKETS", super::MOST_SAMPLE_BUCKETS + 1),
             ("INDEXED", (payload == Payload::Indices).into()),
+            ("TIES_STAY", (payload == Payload::Values).into()),
         ],
         io: Some(io.0),
         record: io.1,
         networks: networks(tile),
         tile: true,
-        shared: [&[shader!("sample_sort/sort_tile.wgsl")], shared].concat(),
+        shared: [
+            &[
+                shader!("sample_sort/sort_tile.wgsl"),
+                if looped {
+                    shader!("sample_sort/merge_blocks_looped.wgsl")
+                } else {
+                    shader!("sample_sort/merge_blocks.wgsl")
+                },
+            ],
+            shared,
+        ]
+        .concat(),
         ..Pieces::plain(text)
     }
 }
@@ -159,14 +190,17 @@ impl SampleSortKernel {
             }
             Self::SampleSplitters { samples } => {
                 let text = shader!("sample_sort/splitters.wgsl");
-                let load = match payload {
-                    Payload::None | Payload::Values => shader!("record/load_samples.wgsl"),
-                    Payload::Indices => shader!("record/load_indexed_samples.wgsl"),
+                let record = match payload {
+                    Payload::None | Payload::Values => vec![
+                        shader!("record/keys.wgsl"),
+                        shader!("record/load_samples.wgsl"),
+                    ],
+                    Payload::Indices => vec![
+                        shader!("record/values.wgsl"),
+                        shader!("record/load_indexed_samples.wgsl"),
+                    ],
                 };
-                let io = (
-                    shader!("io/source.wgsl"),
-                    vec![shader!("record/values.wgsl"), load],
-                );
+                let io = (shader!("io/source.wgsl"), record);
                 sorter(samples, payload, io, &[BUCKET], text)
             }
             Self::RowSums => Pieces {
@@ -219,8 +253,11 @@ impl SampleSortKernel {
             Self::SortedTiles { tile, .. }
             | Self::RankedTiles { tile }
             | Self::BucketTiles { tile }
-            | Self::SortedBuckets { tile } => tile_bytes(tile, words),
-            Self::SampleSplitters { samples } => tile_bytes(samples, key.words() + 1),
+            | Self::SortedBuckets { tile } => tile_bytes(tile.records, words),
+            Self::SampleSplitters { samples } => tile_bytes(
+                samples.records,
+                key.words() + (payload as u32 == Payload::Indices as u32) as u32,
+            ),
             Self::RowSums => 4 * SUM_LANES,
             Self::BucketTable => 8 * SUM_LANES,
             Self::SplitterRanks => 4 * (RANK_LANES + words),

@@ -8,7 +8,7 @@
 //! ```
 
 use super::grid;
-use crate::kernel::{Kernel, SampleSortKernel};
+use crate::kernel::{Kernel, SampleSortKernel, Tile};
 use crate::plan::{DeviceLimits, SampleSort, Tuning};
 use crate::recording::{Buffer, Phase, Recording, Step};
 use crate::{KeyType, Order, Payload};
@@ -66,6 +66,7 @@ impl Job<'_> {
         let splitters = u64::from(plan.all_children().max(plan.buckets)) + 1;
         recording.reserve(Buffer::Splitters, splitters * key_bytes);
         recording.reserve(Buffer::Ties, splitters * 4);
+        recording.reserve(Buffer::ChildTable, splitters * 4);
         recording.reserve(Buffer::Prefixes, plan.prefix_words() * 4);
         // (One bucket needs no table, but a binding something to bind.)
         recording.reserve(Buffer::BucketTable, (u64::from(plan.buckets) + 1) * 12);
@@ -100,10 +101,15 @@ impl Job<'_> {
             bindings.retain(|binding| binding.0 != "source_values");
         }
         let kernel = if plan.buckets == 1 {
-            Kernel::SampleSort(SampleSortKernel::SortedTiles { tile, in_place })
+            Kernel::SampleSort(SampleSortKernel::SortedTiles {
+                tile: self.tile(tile),
+                in_place,
+            })
         } else {
             bindings.extend([SPLITTERS, TIES, PREFIXES]);
-            Kernel::SampleSort(SampleSortKernel::RankedTiles { tile })
+            Kernel::SampleSort(SampleSortKernel::RankedTiles {
+                tile: self.tile(tile),
+            })
         };
         let per_dispatch = (self.limits.keys_per_dispatch / tile).max(1);
         for first in (0..tiles).step_by(per_dispatch as usize) {
@@ -144,14 +150,15 @@ impl Job<'_> {
         recording.steps.push(Step {
             phase: Phase::Splitters,
             round: u32::from(!raw && self.plan.buckets > 1),
-            kernel: Kernel::SampleSort(SampleSortKernel::SampleSplitters { samples }),
+            kernel: Kernel::SampleSort(SampleSortKernel::SampleSplitters {
+                samples: self.tile(samples),
+            }),
             workgroups: grid(buckets, self.limits),
             bindings,
             parameters: vec![
                 ("len", self.plan.len),
                 ("buckets", buckets),
                 ("children", children),
-                ("tile", self.plan.tile),
                 ("raw", raw.into()),
             ],
             keys: u64::from(buckets) * u64::from(samples),
@@ -197,7 +204,9 @@ impl Job<'_> {
             recording.steps.push(Step {
                 phase: Phase::Distribution,
                 round: 0,
-                kernel: Kernel::SampleSort(SampleSortKernel::BucketTiles { tile }),
+                kernel: Kernel::SampleSort(SampleSortKernel::BucketTiles {
+                    tile: self.tile(tile),
+                }),
                 workgroups: grid(end - first, self.limits),
                 bindings: self.moves(HOME, AWAY, &[PREFIXES, BUCKET_TABLE, TILE_TABLE]),
                 parameters: vec![
@@ -229,7 +238,10 @@ impl Job<'_> {
             round: if plan.buckets == 1 { 0 } else { 2 },
             kernel: Kernel::SampleSort(SampleSortKernel::SplitterRanks),
             workgroups: grid(all, self.limits),
-            bindings: self.reads(AWAY, &[PREFIXES, BUCKET_TABLE, SPLITTERS, TIES]),
+            bindings: self.reads(
+                AWAY,
+                &[PREFIXES, BUCKET_TABLE, CHILD_TABLE, SPLITTERS, TIES],
+            ),
             parameters: common.to_vec(),
             keys: plan.prefix_words(),
         });
@@ -239,9 +251,11 @@ impl Job<'_> {
             recording.steps.push(Step {
                 phase: Phase::BucketSort,
                 round: 0,
-                kernel: Kernel::SampleSort(SampleSortKernel::SortedBuckets { tile: plan.child }),
+                kernel: Kernel::SampleSort(SampleSortKernel::SortedBuckets {
+                    tile: self.tile(plan.child),
+                }),
                 workgroups: grid(end - first, self.limits),
-                bindings: self.moves(AWAY, HOME, &[PREFIXES, BUCKET_TABLE]),
+                bindings: self.moves(AWAY, HOME, &[PREFIXES, BUCKET_TABLE, CHILD_TABLE]),
                 parameters: [&common[..], &[("first", first), ("end", end)]].concat(),
                 keys: u64::from(plan.len) * u64::from(end - first) / u64::from(all),
             });
@@ -250,6 +264,13 @@ impl Job<'_> {
 }
 
 impl Job<'_> {
+    const fn tile(&self, records: u32) -> Tile {
+        Tile {
+            records,
+            looped: self.plan.looped,
+        }
+    }
+
     /// The records that a kernel reads, and the tables.
     fn reads(&self, from: Records, tables: &[Table]) -> Vec<Table> {
         let mut bindings = vec![("source", from.0)];
@@ -277,4 +298,5 @@ const SPLITTERS: Table = ("splitters", Buffer::Splitters);
 const TIES: Table = ("ties", Buffer::Ties);
 const PREFIXES: Table = ("prefixes", Buffer::Prefixes);
 const BUCKET_TABLE: Table = ("bucket_table", Buffer::BucketTable);
+const CHILD_TABLE: Table = ("child_table", Buffer::ChildTable);
 const TILE_TABLE: Table = ("tile_table", Buffer::TileTable);

@@ -19,6 +19,10 @@ pub struct Tuning {
     pub twice: u32,
     /// Records of a bucket of the first of two distributions, about.
     pub bucket: u32,
+    /// Whether the merges of a tile are a loop in the kernels, or written out, which CPUs are faster with.
+    /// Records of more than two words always have the loop: written out, they take llvmpipe minutes to
+    /// compile.
+    pub looped: bool,
 }
 
 impl Default for Tuning {
@@ -29,6 +33,7 @@ impl Default for Tuning {
             samples: 4096,
             twice: 3 << 18,
             bucket: 1 << 18,
+            looped: true,
         }
     }
 }
@@ -48,6 +53,8 @@ pub struct SampleSort {
     pub buckets: u32,
     /// Children of a bucket, at the most.
     pub most_children: u32,
+    /// Whether the merges of a tile are a loop, or written out.
+    pub looped: bool,
 }
 
 /// The largest tile that fits workgroup memory, with records of `words` words; 1024 at least.
@@ -79,7 +86,7 @@ impl SampleSort {
             wanted.min(largest_tile(words, limits.workgroup_bytes))
         };
         let (tile, child) = (fits(words, tuning.tile), fits(words, tuning.child));
-        let samples = fits(key_words + 1, tuning.samples);
+        let samples = fits(words, tuning.samples);
         let power = |records: u32| records.max(1).next_power_of_two();
         let mut plan = Self {
             len,
@@ -88,6 +95,7 @@ impl SampleSort {
             samples,
             buckets: 1,
             most_children: 2,
+            looped: tuning.looped || words > 1,
         };
         if len <= tile {
             plan.tile = power(len).clamp(SMALLEST, tile);
