@@ -90,6 +90,8 @@ pub enum Buffer {
     BucketTable,
     /// Sample sort: the bucket of each child.
     ChildTable,
+    /// Sample sort: children that do not fit a tile.
+    Overflows,
     /// Sample sort: from which tiles those of the buckets are gathered.
     TileTable,
     /// The color of each value of prefix sums: the caller's, and not written.
@@ -120,6 +122,7 @@ impl Buffer {
             | Self::Prefixes
             | Self::BucketTable
             | Self::ChildTable
+            | Self::Overflows
             | Self::TileTable => false,
         }
     }
@@ -142,6 +145,7 @@ impl fmt::Display for Buffer {
             Self::Prefixes => f.write_str("prefixes"),
             Self::BucketTable => f.write_str("bucket_table"),
             Self::ChildTable => f.write_str("child_table"),
+            Self::Overflows => f.write_str("overflows"),
             Self::TileTable => f.write_str("tile_table"),
             Self::Colors => f.write_str("colors"),
             Self::Sums => f.write_str("sums"),

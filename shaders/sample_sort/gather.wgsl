@@ -70,20 +70,26 @@ fn gather(r: ptr<function, array<Record, 32>>, lane: u32, part: Part) {
         }
     }
     workgroupBarrier();
-    for (var j = 0u; j < 32u; j++) {
-        let at = place(lane, j);
-        let line = at / 32u;
-        // The last segment that begins in this line, and not behind this place, or the one before.
-        let begun = atomicLoad(&starts[line]) & (0xffffffffu >> (31u - at % 32u));
-        let mark = select(TILE + line, line * 32u + firstLeadingBit(begun), begun != 0u);
-        // Some record, where there is none: a load in a branch of its own waits for the one before.
-        (*r)[j] = load_record(select(part.start, at + word_load(mark), at < part.count));
-    }
-    for (var j = 0u; j < 32u; j++) {
-        if place(lane, j) < part.count {
-            (*r)[j] = encode_record((*r)[j]);
-        } else {
+    let first_line = (lane / 32u) * 32u;
+    if first_line * 32u >= part.count {
+        for (var j = 0u; j < 32u; j++) {
             (*r)[j] = LAST_RECORD;
+        }
+    } else {
+        for (var j = 0u; j < 32u; j++) {
+            // The last segment that begins in this line, and not behind this place, or the one before.
+            let line = first_line + j;
+            let begun = atomicLoad(&starts[line]) & (0xffffffffu >> (31u - lane % 32u));
+            let mark = select(TILE + line, line * 32u + firstLeadingBit(begun), begun != 0u);
+            // Some record, where there is none: a load in a branch of its own waits for the one before.
+            (*r)[j] = load_record(min(place(lane, j) + word_load(mark), params.len - 1u));
+        }
+        for (var j = 0u; j < 32u; j++) {
+            if place(lane, j) < part.count {
+                (*r)[j] = encode_record((*r)[j]);
+            } else {
+                (*r)[j] = LAST_RECORD;
+            }
         }
     }
     workgroupBarrier();

@@ -3,11 +3,10 @@
 //
 // `prefixes`, `child_table`: see splitter_ranks.wgsl. `bucket_table`: see splitters.wgsl.
 //
-// A workgroup of LANES = TILE / 32 lanes a child, which TILE records are enough for: samples are so many
-// that more is very unlikely, on any input. Should one have more all the same, its workgroup sorts it in
-// pieces of TILE records, and then blocks of half as many by Batcher's merge exchange (Knuth, The Art of
-// Computer Programming, volume 3, algorithm 5.2.2M), whose comparators on blocks sort two of them: right
-// on every input, if slower, and by a number of rounds that only the number of records decides.
+// `overflows`: children that have more than TILE records, which is very unlikely, on any input: their number and
+// they, left to large_buckets.wgsl.
+//
+// A workgroup of LANES = TILE / 32 lanes a child.
 //
 // No bank conflict in the sort (see sort_tile.wgsl); marking the segments has some (see gather.wgsl).
 
@@ -30,18 +29,7 @@ struct Params {
 @group(0) @binding(5) var<storage, read> prefixes: array<u32>;
 @group(0) @binding(6) var<storage, read> bucket_table: array<u32>;
 @group(0) @binding(7) var<storage, read> child_table: array<u32>;
-
-// Loads two blocks of half a tile, the second from `high` on; what is past the end is padded.
-fn load_blocks(r: ptr<function, array<Record, 32>>, lane: u32, start: u32, len: u32, low: u32, high: u32) {
-    for (var j = 0u; j < 32u; j++) {
-        let at = place(lane, j);
-        let source_at = select(low + at, high + at - TILE / 2u, at >= TILE / 2u);
-        (*r)[j] = LAST_RECORD;
-        if source_at < len {
-            (*r)[j] = encode_record(load_stored(start + source_at));
-        }
-    }
-}
+@group(0) @binding(8) var<storage, read_write> overflows: array<atomic<u32>>;
 
 @compute @workgroup_size(LANES)
 fn main(
@@ -64,78 +52,20 @@ fn main(
     if count == 0u {
         return;
     }
-    let start = bucket.start + before;
-    let pieces = (count - 1u) / TILE + 1u;
-
-    // The piece, or of the merge exchange p, q, r, d and i.
-    var piece = 0u;
-    let blocks = (count - 1u) / (TILE / 2u) + 1u;
-    var top = 1u;
-    while 2u * top < blocks {
-        top *= 2u;
+    if count > TILE {
+        if lane == 0u {
+            let at = atomicAdd(&overflows[0], 1u);
+            atomicStore(&overflows[at + 1u], number);
+        }
+        return;
     }
-    var p = top;
-    var q = top;
-    var bits = 0u;
-    var distance = top;
-    var block = 0u;
+    let start = bucket.start + before;
     var r: array<Record, 32>;
-    loop {
-        var low = piece * TILE;
-        var high = low + TILE / 2u;
-        var real = TILE;
-        if piece < pieces {
-            real = min(count - low, TILE);
-            gather(&r, lane, Part(bucket.start, bucket.len, row, next_row, 0u, tiles, low, real));
-        } else {
-            low = block * (TILE / 2u);
-            high = (block + distance) * (TILE / 2u);
-            real = TILE / 2u + min(count - high, TILE / 2u);
-            load_blocks(&r, lane, start, count, low, high);
-            workgroupBarrier();
-        }
-        sort_tile(&r, lane, real);
-        for (var j = 0u; j < 32u; j++) {
-            let at = place(lane, j);
-            let to = select(low + at, high + at - TILE / 2u, at >= TILE / 2u);
-            if to < count {
-                store_record(start + to, record_load(place_cell(lane, j)));
-            }
-        }
-        if pieces == 1u {
-            break;
-        }
-        storageBarrier();
-        workgroupBarrier();
-
-        // The next piece, or the next comparator of blocks.
-        if piece < pieces {
-            piece++;
-            if piece < pieces {
-                continue;
-            }
-        } else {
-            block++;
-        }
-        while p > 0u && !(block + distance < blocks && (block & p) == bits) {
-            if block + distance < blocks {
-                block++;
-            } else {
-                block = 0u;
-                if q != p {
-                    distance = q - p;
-                    q /= 2u;
-                    bits = p;
-                } else {
-                    p /= 2u;
-                    q = top;
-                    bits = 0u;
-                    distance = p;
-                }
-            }
-        }
-        if p == 0u {
-            break;
+    gather(&r, lane, Part(bucket.start, bucket.len, row, next_row, 0u, tiles, 0u, count));
+    sort_tile(&r, lane, count);
+    for (var j = 0u; j < 32u; j++) {
+        if place(lane, j) < count {
+            store_record(start + place(lane, j), record_load(place_cell(lane, j)));
         }
     }
 }

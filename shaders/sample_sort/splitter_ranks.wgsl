@@ -4,7 +4,7 @@
 // tile: how many records of this and all tiles before are left of it. The rows of a bucket lie behind those of
 // the buckets before, which are at most most_children - 1 for each of their tiles.
 //
-// `child_table`: the bucket of each child.
+// `child_table`: the bucket of each child. `overflows`: begins with a 0, for sorted_buckets.wgsl.
 //
 // A key that equals the splitter is left of it or right: as many of each tile's as the samples that equalled
 // it, in 65536ths, which its tie is. So the copies of one key are dealt out evenly, however many splitters
@@ -28,6 +28,7 @@ struct Params {
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(2) var<storage, read_write> prefixes: array<u32>;
+@group(0) @binding(8) var<storage, read_write> overflows: array<u32>;
 @group(0) @binding(4) var<storage, read_write> child_table: array<u32>;
 @group(0) @binding(5) var<storage, read> bucket_table: array<u32>;
 @group(0) @binding(6) var<storage, read> splitters: array<Key>;
@@ -57,6 +58,9 @@ fn main(
     let bucket_number = bucket_of_child(number);
     if lane == 0u {
         child_table[number] = bucket_number;
+        if number == 0u {
+            overflows[0] = 0u;
+        }
     }
     let bucket = bucket_of(bucket_number);
     if number == bucket.first_child {

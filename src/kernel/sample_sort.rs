@@ -54,7 +54,12 @@ pub enum SampleSortKernel {
     SplitterRanks,
     /// Gathers the children of each bucket, and sorts them.
     SortedBuckets {
-        /// Records of a child, at the most: 1024 to 8192, a power of two.
+        /// What a child must fit.
+        tile: Tile,
+    },
+    /// The same for children of any size.
+    LargeBuckets {
+        /// What most children fit.
         tile: Tile,
     },
 }
@@ -236,6 +241,11 @@ impl SampleSortKernel {
             }
             Self::SortedBuckets { tile } => {
                 let text = shader!("sample_sort/sorted_buckets.wgsl");
+                let io = records(payload, Io::OutOfPlace, false);
+                sorter(tile, payload, io, &[BUCKET, GATHER], text)
+            }
+            Self::LargeBuckets { tile } => {
+                let text = shader!("sample_sort/large_buckets.wgsl");
                 let mut io = records(payload, Io::OutOfPlace, false);
                 io.1.push(match payload {
                     Payload::None => shader!("record/load_stored_keys.wgsl"),
@@ -253,7 +263,8 @@ impl SampleSortKernel {
             Self::SortedTiles { tile, .. }
             | Self::RankedTiles { tile }
             | Self::BucketTiles { tile }
-            | Self::SortedBuckets { tile } => tile_bytes(tile.records, words),
+            | Self::SortedBuckets { tile }
+            | Self::LargeBuckets { tile } => tile_bytes(tile.records, words),
             Self::SampleSplitters { samples } => tile_bytes(
                 samples.records,
                 key.words() + (payload as u32 == Payload::Indices as u32) as u32,
@@ -278,6 +289,7 @@ impl SampleSortKernel {
             Self::BucketTiles { tile } => format!("sample_sort.bucket_tiles.{tile}"),
             Self::SplitterRanks => "sample_sort.splitter_ranks".into(),
             Self::SortedBuckets { tile } => format!("sample_sort.sorted_buckets.{tile}"),
+            Self::LargeBuckets { tile } => format!("sample_sort.large_buckets.{tile}"),
         }
     }
 }

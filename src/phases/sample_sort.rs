@@ -27,7 +27,7 @@ pub fn record_sample_sort(
     limits: &DeviceLimits,
 ) -> Recording {
     let mut recording = Recording::new(len, key, order).carrying(payload);
-    let plan = SampleSort::new(len, key.words(), payload.words(), tuning, limits);
+    let plan = SampleSort::new(len, key, payload, tuning, limits);
     // (Indices are written even where there is nothing to sort.)
     if len > u32::from(payload != Payload::Indices) {
         let job = Job {
@@ -67,6 +67,7 @@ impl Job<'_> {
         recording.reserve(Buffer::Splitters, splitters * key_bytes);
         recording.reserve(Buffer::Ties, splitters * 4);
         recording.reserve(Buffer::ChildTable, splitters * 4);
+        recording.reserve(Buffer::Overflows, splitters * 4);
         recording.reserve(Buffer::Prefixes, plan.prefix_words() * 4);
         // (One bucket needs no table, but a binding something to bind.)
         recording.reserve(Buffer::BucketTable, (u64::from(plan.buckets) + 1) * 12);
@@ -240,28 +241,51 @@ impl Job<'_> {
             workgroups: grid(all, self.limits),
             bindings: self.reads(
                 AWAY,
-                &[PREFIXES, BUCKET_TABLE, CHILD_TABLE, SPLITTERS, TIES],
+                &[
+                    PREFIXES,
+                    BUCKET_TABLE,
+                    CHILD_TABLE,
+                    SPLITTERS,
+                    TIES,
+                    OVERFLOWS,
+                ],
             ),
             parameters: common.to_vec(),
             keys: plan.prefix_words(),
         });
-        let per_dispatch = (self.limits.keys_per_dispatch / plan.child).max(1);
-        for first in (0..all).step_by(per_dispatch as usize) {
-            let end = all.min(first + per_dispatch);
+        let tile = self.tile(plan.child);
+        let tables = [PREFIXES, BUCKET_TABLE, CHILD_TABLE, OVERFLOWS];
+        let mut step = |kernel, first, end, groups, parameters: &[(&'static str, u32)]| {
             recording.steps.push(Step {
                 phase: Phase::BucketSort,
                 round: 0,
-                kernel: Kernel::SampleSort(SampleSortKernel::SortedBuckets {
-                    tile: self.tile(plan.child),
-                }),
-                workgroups: grid(end - first, self.limits),
-                bindings: self.moves(AWAY, HOME, &[PREFIXES, BUCKET_TABLE, CHILD_TABLE]),
-                parameters: [&common[..], &[("first", first), ("end", end)]].concat(),
+                kernel: Kernel::SampleSort(kernel),
+                workgroups: grid(groups, self.limits),
+                bindings: self.moves(AWAY, HOME, &tables),
+                parameters: [&common[..], &[("first", first), ("end", end)], parameters].concat(),
                 keys: u64::from(plan.len) * u64::from(end - first) / u64::from(all),
             });
+        };
+        if plan.buckets == 1 {
+            // Few keys: one dispatch less is worth more than a simpler kernel.
+            let kernel = SampleSortKernel::LargeBuckets { tile };
+            step(kernel, 0, all, all, &[("listed", 0)]);
+            return;
         }
+        let per_dispatch = (self.limits.keys_per_dispatch / plan.child).max(1);
+        for first in (0..all).step_by(per_dispatch as usize) {
+            let end = all.min(first + per_dispatch);
+            let kernel = SampleSortKernel::SortedBuckets { tile };
+            step(kernel, first, end, end - first, &[]);
+        }
+        let groups = all.min(OVERFLOW_GROUPS);
+        let kernel = SampleSortKernel::LargeBuckets { tile };
+        step(kernel, 0, groups, groups, &[("listed", 1)]);
     }
 }
+
+/// Workgroups that sort what does not fit a tile.
+const OVERFLOW_GROUPS: u32 = 64;
 
 impl Job<'_> {
     const fn tile(&self, records: u32) -> Tile {
@@ -299,4 +323,5 @@ const TIES: Table = ("ties", Buffer::Ties);
 const PREFIXES: Table = ("prefixes", Buffer::Prefixes);
 const BUCKET_TABLE: Table = ("bucket_table", Buffer::BucketTable);
 const CHILD_TABLE: Table = ("child_table", Buffer::ChildTable);
+const OVERFLOWS: Table = ("overflows", Buffer::Overflows);
 const TILE_TABLE: Table = ("tile_table", Buffer::TileTable);

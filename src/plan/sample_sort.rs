@@ -2,6 +2,7 @@
 
 use super::DeviceLimits;
 use crate::kernel::{MOST_SAMPLE_BUCKETS, W, tile_bytes};
+use crate::{KeyType, Payload};
 
 /// The numbers that decide the sample sort's speed, and not its result.
 ///
@@ -29,10 +30,10 @@ impl Default for Tuning {
     fn default() -> Self {
         Self {
             tile: 4096,
-            child: 8192,
-            samples: 4096,
+            child: 4096,
+            samples: 8192,
             twice: 3 << 18,
-            bucket: 1 << 18,
+            bucket: 1 << 17,
             looped: true,
         }
     }
@@ -71,22 +72,26 @@ const SMALLEST: u32 = W * W;
 const LARGEST: u32 = 8 * SMALLEST;
 
 impl SampleSort {
-    /// Plans a sort of `len` records of a key of `key_words` and a payload of `payload_words`.
+    /// Plans a sort of `len` records.
     #[must_use]
     pub fn new(
         len: u32,
-        key_words: u32,
-        payload_words: u32,
+        key: KeyType,
+        payload: Payload,
         tuning: &Tuning,
         limits: &DeviceLimits,
     ) -> Self {
-        let words = key_words + payload_words;
+        let words = key.words() + payload.words();
         let fits = |words, wanted: u32| {
             let wanted = wanted.next_power_of_two().clamp(SMALLEST, LARGEST);
             wanted.min(largest_tile(words, limits.workgroup_bytes))
         };
         let (tile, child) = (fits(words, tuning.tile), fits(words, tuning.child));
-        let samples = fits(words, tuning.samples);
+        let sample_words = match payload {
+            Payload::None | Payload::Values => key.words(),
+            Payload::Indices => words,
+        };
+        let samples = fits(sample_words, tuning.samples);
         let power = |records: u32| records.max(1).next_power_of_two();
         let mut plan = Self {
             len,

@@ -1,0 +1,156 @@
+// SAMPLE SORT, last distribution: gathers each child of a bucket from the sorted tiles of the bucket, sorts
+// it, and writes it where it belongs, however many records it has. Where keys are distributed twice, that is
+// only for those that sorted_buckets.wgsl left.
+//
+// `prefixes`, `child_table`: see splitter_ranks.wgsl. `bucket_table`: see splitters.wgsl.
+//
+// `overflows`: how many children sorted_buckets.wgsl left, and their numbers.
+//
+// A workgroup of LANES = TILE / 32 lanes a child. Samples are so many that it is very unlikely to have more than
+// TILE records, on any input. Should one have more all the same, its workgroup sorts it in pieces of TILE records, and then blocks of half as many by Batcher's merge exchange (Knuth, The Art of
+// Computer Programming, volume 3, algorithm 5.2.2M), whose comparators on blocks sort two of them: right
+// on every input, if slower, and by a number of rounds that only the number of records decides.
+//
+// No bank conflict in the sort (see sort_tile.wgsl); marking the segments has some (see gather.wgsl).
+
+struct Params {
+    // Records.
+    len: u32,
+    // The first child of this dispatch, and one past the last that there can be.
+    first: u32,
+    end: u32,
+    // Buckets, and children of the only one.
+    buckets: u32,
+    children: u32,
+    // Records of a sorted tile.
+    tile: u32,
+    // The most children of a bucket.
+    most_children: u32,
+    // Whether children are those of the list.
+    listed: u32,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(5) var<storage, read> prefixes: array<u32>;
+@group(0) @binding(6) var<storage, read> bucket_table: array<u32>;
+@group(0) @binding(7) var<storage, read> child_table: array<u32>;
+@group(0) @binding(8) var<storage, read> overflows: array<u32>;
+
+// Loads two blocks of half a tile, the second from `high` on; what is past the end is padded.
+fn load_blocks(r: ptr<function, array<Record, 32>>, lane: u32, start: u32, len: u32, low: u32, high: u32) {
+    for (var j = 0u; j < 32u; j++) {
+        let at = place(lane, j);
+        let source_at = select(low + at, high + at - TILE / 2u, at >= TILE / 2u);
+        (*r)[j] = LAST_RECORD;
+        if source_at < len {
+            (*r)[j] = encode_record(load_stored(start + source_at));
+        }
+    }
+}
+
+fn sort_child(number: u32, lane: u32) {
+    let bucket = bucket_of(child_table[number]);
+    let tiles = (bucket.len - 1u) / params.tile + 1u;
+    let child = number - bucket.first_child;
+    let rows = (params.most_children - 1u) * bucket.first_tile + child * tiles;
+    let row = select(rows - tiles, NOTHING, child == 0u);
+    let next_row = select(rows, EVERYTHING, child + 1u == bucket.children);
+    let before = left_of(row, tiles, bucket.len);
+    let count = left_of(next_row, tiles, bucket.len) - before;
+    if count == 0u {
+        return;
+    }
+    let start = bucket.start + before;
+    let pieces = (count - 1u) / TILE + 1u;
+
+    // The piece, or of the merge exchange p, q, r, d and i.
+    var piece = 0u;
+    let blocks = (count - 1u) / (TILE / 2u) + 1u;
+    var top = 1u;
+    while 2u * top < blocks {
+        top *= 2u;
+    }
+    var p = top;
+    var q = top;
+    var bits = 0u;
+    var distance = top;
+    var block = 0u;
+    var r: array<Record, 32>;
+    loop {
+        var low = piece * TILE;
+        var high = low + TILE / 2u;
+        var real = TILE;
+        if piece < pieces {
+            real = min(count - low, TILE);
+            gather(&r, lane, Part(bucket.start, bucket.len, row, next_row, 0u, tiles, low, real));
+        } else {
+            low = block * (TILE / 2u);
+            high = (block + distance) * (TILE / 2u);
+            real = TILE / 2u + min(count - high, TILE / 2u);
+            load_blocks(&r, lane, start, count, low, high);
+            workgroupBarrier();
+        }
+        sort_tile(&r, lane, real);
+        for (var j = 0u; j < 32u; j++) {
+            let at = place(lane, j);
+            let to = select(low + at, high + at - TILE / 2u, at >= TILE / 2u);
+            if to < count {
+                store_record(start + to, record_load(place_cell(lane, j)));
+            }
+        }
+        if pieces == 1u {
+            break;
+        }
+        storageBarrier();
+        workgroupBarrier();
+
+        // The next piece, or the next comparator of blocks.
+        if piece < pieces {
+            piece++;
+            if piece < pieces {
+                continue;
+            }
+        } else {
+            block++;
+        }
+        while p > 0u && !(block + distance < blocks && (block & p) == bits) {
+            if block + distance < blocks {
+                block++;
+            } else {
+                block = 0u;
+                if q != p {
+                    distance = q - p;
+                    q /= 2u;
+                    bits = p;
+                } else {
+                    p /= 2u;
+                    q = top;
+                    bits = 0u;
+                    distance = p;
+                }
+            }
+        }
+        if p == 0u {
+            break;
+        }
+    }
+}
+
+@compute @workgroup_size(LANES)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) lane: u32,
+) {
+    let own = params.first + workgroup_number(group, groups);
+    let end = select(min(params.end, all_children()), overflows[0], params.listed == 1u);
+    // One round, or one for each child of the list that is left to this workgroup.
+    for (var i = own; i < end; i += params.end) {
+        var child = i;
+        if params.listed == 1u {
+            child = overflows[i + 1u];
+        }
+        sort_child(child, lane);
+        workgroupBarrier();
+    }
+}
