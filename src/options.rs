@@ -5,7 +5,7 @@ use crate::kernel::{Kernel, MATRIX, PAGE, WARP_PAGE, WARP_TILE};
 use crate::plan::{MOST_BUCKETS, Tuning};
 
 macro_rules! named {
-    ($type:ident, $what:literal, $($variant:ident => $name:literal),+) => {
+    ($type:ident, $what:literal, $($variant:ident => $name:literal $(or $alias:literal)*),+) => {
         impl $type {
             /// Every choice.
             pub const ALL: [Self; [$(Self::$variant),+].len()] = [$(Self::$variant),+];
@@ -27,11 +27,14 @@ macro_rules! named {
             type Err = $crate::UnknownName;
 
             fn from_str(name: &str) -> Result<Self, Self::Err> {
-                Self::ALL.into_iter().find(|choice| choice.name() == name).ok_or_else(|| $crate::UnknownName {
-                    what: $what,
-                    name: name.to_owned(),
-                    known: Self::ALL.map(Self::name).join(", "),
-                })
+                match name {
+                    $($name $(| $alias)* => Ok(Self::$variant),)+
+                    _ => Err($crate::UnknownName {
+                        what: $what,
+                        name: name.to_owned(),
+                        known: Self::ALL.map(Self::name).join(", "),
+                    }),
+                }
             }
         }
     };
@@ -74,14 +77,17 @@ pub enum Engine {
     /// [`BcfMergesort`](Self::BcfMergesort), so on few distinct keys it is as slow as the merge of
     /// one bucket by few warps, 64 keys at a time.
     Warpsort,
-    /// The fastest: sample sort. Tiles of some thousand keys are sorted in workgroup memory, and distributed by
+    /// The fastest, also called `fast`: sample sort. Tiles of some thousand keys are sorted in workgroup memory, and distributed by
     /// splitters that are regular samples of them, so that each bucket fits a tile and is sorted once
     /// more.
     SampleSort,
 }
-named!(Engine, "engine", BcfMergesort => "bcf", BcfMergesortPb => "bcf-pb", Warpsort => "warpsort", SampleSort => "sample-sort");
+named!(Engine, "engine", BcfMergesort => "bcf", BcfMergesortPb => "bcf-pb", Warpsort => "warpsort", SampleSort => "sample-sort" or "fast");
 
 impl Engine {
+    /// The mergesorts: the paper's two and the one it compares itself with.
+    pub const MERGESORTS: [Self; 3] = [Self::BcfMergesort, Self::BcfMergesortPb, Self::Warpsort];
+
     /// The base case where the caller names none.
     #[must_use]
     pub const fn default_base_case(self) -> BaseCase {
@@ -248,7 +254,8 @@ pub struct Options {
     /// watchdog. By default 2^25 on GPUs and 2^22 on CPUs.
     pub keys_per_dispatch: Option<u32>,
     /// The numbers that decide the speed of [`Engine::SampleSort`], and not its result.
-    pub tuning: Tuning,
+    /// By default those that suit the device: [`Tuning::default`], or [`Tuning::cpu`].
+    pub tuning: Option<Tuning>,
 }
 
 impl Options {
@@ -324,7 +331,7 @@ impl Options {
     /// Sets [`tuning`](Self::tuning).
     #[must_use]
     pub const fn tuning(mut self, tuning: Tuning) -> Self {
-        self.tuning = tuning;
+        self.tuning = Some(tuning);
         self
     }
 

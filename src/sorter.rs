@@ -1,6 +1,8 @@
 //! The public sorter: keys -> plan -> recording -> executor.
 
-use crate::gpu::adapter::{adapters_async, check_limits, device_limits, most_default_buckets};
+use crate::gpu::adapter::{
+    adapters_async, check_limits, default_tuning, device_limits, most_default_buckets,
+};
 use crate::gpu::calls;
 use crate::gpu::executor::{BufferSet, Clock, Prepared, Profile, make_buffers, run_profiled};
 use crate::gpu::pipelines::Pipelines;
@@ -41,6 +43,8 @@ pub struct Sorter {
     limits: DeviceLimits,
     /// The most buckets where the caller names none.
     most_default_buckets: u32,
+    /// The numbers of the sample sort where the caller names none.
+    default_tuning: plan::Tuning,
     /// Shared by the sorters that [`with_options`](Self::with_options) makes, and by no others: it
     /// tells what was prepared for this device.
     pipelines: Arc<Pipelines>,
@@ -131,6 +135,7 @@ impl Sorter {
         Ok(Self {
             limits: device_limits(device, &options),
             most_default_buckets: most_default_buckets(device),
+            default_tuning: default_tuning(device),
             device: device.clone(),
             queue: queue.clone(),
             options,
@@ -257,9 +262,9 @@ impl Sorter {
             })
         };
         if payload != Payload::None || self.options.engine == Engine::SampleSort {
-            let tuning = &self.options.tuning;
+            let tuning = self.options.tuning.unwrap_or(self.default_tuning);
             let recording =
-                phases::record_sample_sort(len, key, order, payload, tuning, &self.limits);
+                phases::record_sample_sort(len, key, order, payload, &tuning, &self.limits);
             for step in &recording.steps {
                 fits(
                     step.kernel.name(),

@@ -1,6 +1,6 @@
 //! Which adapters can sort, and what to ask of them.
 
-use crate::plan::{DeviceLimits, MOST_BUCKETS, MOST_BUCKETS_ON_CPU};
+use crate::plan::{DeviceLimits, MOST_BUCKETS, MOST_BUCKETS_ON_CPU, Tuning};
 use crate::{Error, Options};
 use std::sync::LazyLock;
 
@@ -139,6 +139,14 @@ pub(crate) fn most_default_buckets(device: &wgpu::Device) -> u32 {
     match device.adapter_info().device_type {
         wgpu::DeviceType::Cpu => MOST_BUCKETS_ON_CPU,
         _ => MOST_BUCKETS,
+    }
+}
+
+/// The numbers of the sample sort that a device is given where the caller names none.
+pub(crate) fn default_tuning(device: &wgpu::Device) -> Tuning {
+    match device.adapter_info().device_type {
+        wgpu::DeviceType::Cpu => Tuning::cpu(),
+        _ => Tuning::default(),
     }
 }
 

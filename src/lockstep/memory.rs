@@ -60,6 +60,14 @@ pub(super) enum Access {
     Read,
     Write,
     Atomic,
+    /// An atomic operation that does not look at what was there.
+    AtomicStore,
+}
+
+impl Access {
+    fn is_atomic(self) -> bool {
+        matches!(self, Self::Atomic | Self::AtomicStore)
+    }
 }
 
 /// What the shadow says of an access.
@@ -173,10 +181,11 @@ impl Memory {
             };
             // Workgroup memory is a new one in each workgroup; `when` tells.
             let written = shadow.write.when >= clock.workgroup;
-            if !written && access != Access::Write && self.space == Space::Workgroup {
+            let looks = matches!(access, Access::Read | Access::Atomic);
+            if !written && looks && self.space == Space::Workgroup {
                 verdict.uninitialised = true;
             }
-            if races(&shadow.write) && !(access == Access::Atomic && shadow.atomic) {
+            if races(&shadow.write) && !(access.is_atomic() && shadow.atomic) {
                 verdict.met(&shadow.write, clock);
             }
             let me = Touch {
@@ -215,7 +224,7 @@ impl Memory {
                 verdict.race = Some(shadow.foreign_read - 1);
                 verdict.foreign = true;
             }
-            let atomic = access == Access::Atomic;
+            let atomic = access.is_atomic();
             let others = atomic && shadow.atomic && races(&shadow.write);
             shadow.write = me;
             shadow.atomic = atomic;

@@ -37,7 +37,8 @@ pub fn record_sort(
     limits: &DeviceLimits,
 ) -> Recording {
     if options.engine == Engine::SampleSort {
-        return record_sample_sort(len, key, order, Payload::None, &options.tuning, limits);
+        let tuning = options.tuning.unwrap_or_default();
+        return record_sample_sort(len, key, order, Payload::None, &tuning, limits);
     }
     let mut recording = Recording::new(len, key, order);
     let plan = Plan::new(len, key, options);

@@ -15,4 +15,5 @@ mod lockstep;
 mod phases;
 mod prefix_sums;
 mod random_modules;
+mod sample_sort;
 mod sorts;

@@ -117,7 +117,7 @@ fn a_covering_set_of_sorts_equals_the_cpu() {
         BUCKETS.len(),
         SAMPLES.len(),
         CUTS.len(),
-        Engine::ALL.len(),
+        Engine::MERGESORTS.len(),
         BaseCase::ALL.len(),
         2,
     ];
@@ -128,7 +128,7 @@ fn a_covering_set_of_sorts_equals_the_cpu() {
         let key = KeyType::ALL[case[2]];
         let order = [Order::Ascending, Order::Descending][case[8]];
         let mut options = Options::default()
-            .engine(Engine::ALL[case[6]])
+            .engine(Engine::MERGESORTS[case[6]])
             .base_case(BaseCase::ALL[case[7]]);
         // Large sorts with most buckets, or cut fine, take long and teach nothing more.
         let most = if size > 1 << 17 { 128 } else { 1024 };
@@ -295,7 +295,7 @@ fn lengths_around_pages_and_runs_with_few_buckets_equal_the_cpu() {
         // 33 keys below a page, up to 31 above.
         for off in [0, 32, 33, 34, 64] {
             let n = (pages * PAGE as usize - 33 + off) as u64;
-            let engine = Engine::ALL[pages % Engine::ALL.len()];
+            let engine = Engine::MERGESORTS[pages % Engine::MERGESORTS.len()];
             let buckets = [2, 3, 4, 8][pages / 2 % 4];
             let sorter = gpu.sorter(&options(engine, buckets, 5));
             let what = format!("{n} keys, {engine}, P={buckets}");
@@ -308,7 +308,7 @@ fn lengths_around_pages_and_runs_with_few_buckets_equal_the_cpu() {
 #[test]
 fn maximal_keys_with_ragged_tails_do_not_mix_with_padding() {
     let Some(gpu) = gpu() else { return };
-    for engine in Engine::ALL {
+    for engine in Engine::MERGESORTS {
         let sorter = gpu.sorter(&options(engine, 8, 4));
         for n in [2u64, 33, 1025, 5000, 9217, 20_001, 40_000] {
             for key in KeyType::ALL {
@@ -342,7 +342,7 @@ fn sort_maximal<T: SortKey>(sorter: &Sorter, n: u64, order: Order, what: &str) {
 #[test]
 fn long_pairs_cut_and_resumed_equal_the_cpu() {
     let Some(gpu) = gpu() else { return };
-    for engine in Engine::ALL {
+    for engine in Engine::MERGESORTS {
         // 2, 3, 5 and 8 page merges a dispatch.
         for keys_per_dispatch in [1024, 1536, 2560, 4096] {
             for buckets in [1, 4, 6] {
@@ -388,7 +388,7 @@ fn the_longest_merge_of_a_dispatch_equals_the_cpu() {
 #[test]
 fn skewed_buckets_equal_the_cpu() {
     let Some(gpu) = gpu() else { return };
-    for engine in Engine::ALL {
+    for engine in Engine::MERGESORTS {
         for samples in [1, 64] {
             let sorter = gpu.sorter(&options(engine, 64, samples));
             let n = 200_003u32;
@@ -488,7 +488,7 @@ proptest! {
             prop::collection::vec(prop_oneof![Just(0), Just(u64::MAX), any::<u64>()], 0..20_000),
         ],
         key in 0..6usize,
-        engine in 0..Engine::ALL.len(),
+        engine in 0..Engine::MERGESORTS.len(),
         descending in any::<bool>(),
         options in 0..6usize,
     ) {
@@ -496,7 +496,7 @@ proptest! {
         let (buckets, samples, keys_per_dispatch) = [
             (1, 1, 1 << 20), (2, 2, 1 << 20), (4, 1, 2048), (8, 64, 1 << 20), (16, 3, 3000), (1024, 2, 1 << 20),
         ][options];
-        let options = self::options(Engine::ALL[engine], buckets, samples).keys_per_dispatch(keys_per_dispatch);
+        let options = self::options(Engine::MERGESORTS[engine], buckets, samples).keys_per_dispatch(keys_per_dispatch);
         let order = if descending { Order::Descending } else { Order::Ascending };
         with_type!(KeyType::ALL[key], sort_bits(&gpu.sorter(&options), &keys, order));
     }

@@ -1,7 +1,7 @@
 //! Options that several commands share.
 
 use crate::fault::Fault;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::str::FromStr;
 use wgpu_bcfsort::data::{Format, parse_count};
 use wgpu_bcfsort::{BaseCase, Engine, KeyType, Options, Order};
@@ -105,11 +105,20 @@ impl Choice {
     pub(crate) fn parser(
         choices: impl Iterator<Item = Self>,
     ) -> impl TypedValueParser<Value = Self> {
-        PossibleValuesParser::new(choices.map(Self::name)).map(|name| {
+        let values = choices.map(|choice| {
+            let value = PossibleValue::new(choice.name());
+            match choice {
+                Self::Gpu(Engine::SampleSort) => value.alias("fast"),
+                _ => value,
+            }
+        });
+        PossibleValuesParser::new(values).map(|name| {
             // The parser lets only these names through.
-            Self::all()
-                .find(|choice| choice.name() == name)
-                .unwrap_or(Self::Auto)
+            match name.parse() {
+                Ok(engine) => Self::Gpu(engine),
+                Err(_) if name == Self::Cpu.name() => Self::Cpu,
+                Err(_) => Self::Auto,
+            }
         })
     }
 }

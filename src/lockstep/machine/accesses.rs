@@ -172,7 +172,7 @@ impl Machine<'_> {
         let step = leaf.width.min(4);
         let memory = address.memory as usize;
         let access = match self.program.sites[leaf.site as usize].kind {
-            AccessKind::Atomic => Access::Atomic,
+            AccessKind::Atomic => Access::AtomicStore,
             _ => Access::Write,
         };
         self.access(

@@ -196,7 +196,7 @@ impl Task for Sizes {
 
 fn sizes(scope: &Scope) -> Vec<Sizes> {
     let (n, (buckets, samples)) = (size(scope), samples(scope));
-    Engine::ALL
+    Engine::MERGESORTS
         .into_iter()
         .flat_map(|engine| {
             let samples: Vec<u32> = samples
@@ -278,7 +278,7 @@ impl Figure for BucketSizes {
             "largest_to_mean",
             "within_bound",
         ]);
-        for engine in Engine::ALL {
+        for engine in Engine::MERGESORTS {
             let of: Vec<(&Sizes, Vec<&Outcome>)> = all
                 .iter()
                 .filter(|sizes| sizes.engine == engine)

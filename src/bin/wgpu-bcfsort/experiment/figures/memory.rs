@@ -147,7 +147,7 @@ impl Task for Sizes {
 
 fn engines(scope: &Scope) -> impl Iterator<Item = Sizes> {
     let sizes = scope.sizes();
-    Engine::ALL.into_iter().map(move |engine| Sizes {
+    Engine::MERGESORTS.into_iter().map(move |engine| Sizes {
         engine,
         sizes: sizes.clone(),
     })

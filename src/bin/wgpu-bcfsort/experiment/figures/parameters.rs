@@ -74,7 +74,7 @@ fn sweeps(scope: &Scope) -> Vec<Swept> {
         })
     };
     let engines = |set: fn(Options, u32) -> Options| -> Vec<(String, u32, Options)> {
-        Engine::ALL
+        Engine::MERGESORTS
             .into_iter()
             .flat_map(|engine| {
                 values(scope).iter().map(move |&value| {
@@ -85,7 +85,7 @@ fn sweeps(scope: &Scope) -> Vec<Swept> {
             .filter(|(_, _, options)| planned(options))
             .collect()
     };
-    let mut base_cases: Vec<BaseCase> = Engine::ALL
+    let mut base_cases: Vec<BaseCase> = Engine::MERGESORTS
         .into_iter()
         .map(Engine::default_base_case)
         .collect();

@@ -196,7 +196,7 @@ impl Figure for Passes {
     }
 
     fn draw(&self, scope: &Scope, results: &Results) -> Option<Drawing> {
-        let fitted: Vec<Fitted> = Engine::ALL
+        let fitted: Vec<Fitted> = Engine::MERGESORTS
             .into_iter()
             .enumerate()
             .filter_map(|(style, engine)| Fitted::new(engine, style, scope, results))

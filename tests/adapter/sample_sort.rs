@@ -1,0 +1,129 @@
+//! The sample sort on this machine's adapter.
+
+use crate::device::{Gpu, check_sort, gpu};
+use wgpu_bcfsort::data::{Pattern, Spec, generate};
+use wgpu_bcfsort::plan::Tuning;
+use wgpu_bcfsort::{Engine, Error, KeyType, Options, Order, SortKey};
+
+/// Few kernels, and small ones, since each takes lavapipe a second or more to compile.
+fn tuning(twice: u32, bucket: u32) -> Tuning {
+    let mut tuning = Tuning::default();
+    (tuning.tile, tuning.child, tuning.samples) = (1024, 1024, 1024);
+    (tuning.twice, tuning.bucket) = (twice, bucket);
+    tuning
+}
+
+fn options(tuning: Tuning) -> Options {
+    Options::default().engine(Engine::SampleSort).tuning(tuning)
+}
+
+fn check<T: SortKey>(gpu: &Gpu, options: &Options, spec: &Spec, order: Order) {
+    let what = format!("sample sort {spec:?} {} {}", T::KEY_TYPE, order.name());
+    check_sort::<T>(&gpu.sorter(options), &generate(spec).unwrap(), order, &what);
+}
+
+#[test]
+fn all_sizes_and_patterns_equal_the_cpu() {
+    let Some(gpu) = gpu() else { return };
+    let (once, twice) = (
+        options(tuning(u32::MAX, 1)),
+        options(tuning(20_000, 10_000)),
+    );
+    for len in [
+        0, 1, 2, 3, 31, 32, 33, 255, 256, 257, 1023, 1024, 1025, 1500, 2047, 2048, 2049, 3073,
+        5000, 9217, 20_000, 32_769, 64_316, 100_003, 300_000,
+    ] {
+        check::<u32>(
+            gpu,
+            &twice,
+            &Spec::new(Pattern::Full, len),
+            Order::Ascending,
+        );
+    }
+    for pattern in Pattern::ALL {
+        for (options, len) in [(&once, 30_000), (&twice, 140_000)] {
+            let spec = Spec::new(pattern, len);
+            let spec = Spec::new(pattern, spec.fitting_count());
+            check::<u32>(gpu, options, &spec, Order::Ascending);
+        }
+    }
+}
+
+#[test]
+fn every_type_and_order_equals_the_cpu() {
+    let Some(gpu) = gpu() else { return };
+    let options = options(tuning(u32::MAX, 1));
+    let spec = Spec::new(Pattern::Full, 3000);
+    check::<u32>(gpu, &options, &spec, Order::Descending);
+    check::<i32>(gpu, &options, &spec, Order::Ascending);
+    check::<f32>(gpu, &options, &spec, Order::Descending);
+    check::<u64>(gpu, &options, &spec, Order::Ascending);
+    check::<i64>(gpu, &options, &spec, Order::Descending);
+    check::<f64>(gpu, &options, &spec, Order::Ascending);
+}
+
+/// As it comes, on this device.
+#[test]
+fn the_default_tuning_sorts() {
+    let Some(gpu) = gpu() else { return };
+    let options = Options::default().engine(Engine::SampleSort);
+    check::<u32>(
+        gpu,
+        &options,
+        &Spec::new(Pattern::Random, 1_000_003),
+        Order::Ascending,
+    );
+}
+
+#[test]
+fn pairs_stay_together_and_indices_are_stable() {
+    let Some(gpu) = gpu() else { return };
+    let sorter = gpu.sorter(&options(tuning(20_000, 10_000)));
+    for (len, pattern) in [
+        (1, Pattern::Full),
+        (900, Pattern::Maximal),
+        (5000, Pattern::ZeroOne),
+        (70_001, Pattern::FewDistinct),
+    ] {
+        let keys: Vec<u32> = generate(&Spec::new(pattern, len)).unwrap();
+        let values: Vec<u32> = (0..len as u32)
+            .map(|i| i.wrapping_mul(0x9e37_79b1))
+            .collect();
+        let mut by_key: Vec<u32> = (0..len as u32).collect();
+        by_key.sort_by_key(|&i| keys[i as usize]);
+        let sorted: Vec<u32> = by_key.iter().map(|&i| keys[i as usize]).collect();
+
+        let (k, v) = (gpu.buffer(&keys), gpu.buffer(&values));
+        let sort = sorter
+            .prepare_pairs(&k, &v, len, KeyType::U32, Order::Ascending)
+            .unwrap();
+        sorter.run_profiled(&sort).unwrap();
+        assert!(gpu.read(&k) == sorted, "{len} keys");
+        let mut pairs: Vec<_> = keys.iter().zip(&values).collect();
+        let read = gpu.read(&v);
+        let mut found: Vec<_> = sorted.iter().zip(&read).collect();
+        pairs.sort_unstable();
+        found.sort_unstable();
+        assert!(pairs == found, "{len} pairs");
+
+        let (k, v) = (gpu.buffer(&keys), gpu.buffer(&values));
+        let sort = sorter
+            .prepare_indices(&k, &v, len, KeyType::U32, Order::Ascending)
+            .unwrap();
+        sorter.run_profiled(&sort).unwrap();
+        assert!(gpu.read(&k) == sorted, "{len} keys");
+        assert!(gpu.read(&v) == by_key, "{len} indices");
+    }
+}
+
+#[test]
+fn one_buffer_is_not_both() {
+    let Some(gpu) = gpu() else { return };
+    let sorter = gpu.sorter(&Options::default());
+    let keys = gpu.buffer(&[3, 1, 2]);
+    let refused = sorter.prepare_pairs(&keys, &keys, 3, KeyType::U32, Order::Ascending);
+    assert!(matches!(refused, Err(Error::SameBuffer)));
+    let short = gpu.buffer(&[0]);
+    let refused = sorter.prepare_indices(&keys, &short, 3, KeyType::U32, Order::Ascending);
+    assert!(matches!(refused, Err(Error::BufferTooSmall { .. })));
+}

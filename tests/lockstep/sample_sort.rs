@@ -1,0 +1,203 @@
+//! The sample sort by the lock-step executor: every kernel, whatever goes with the keys, without a race, an
+//! access out of bounds or a read of nothing; and with no bank conflict but where keys are looked for.
+
+use std::collections::BTreeMap;
+use wgpu_bcfsort::data::{Pattern, Spec, generate};
+use wgpu_bcfsort::kernel::{Kernel, SampleSortKernel as Sample};
+use wgpu_bcfsort::lockstep::{Config, Execution, KernelReport, Space};
+use wgpu_bcfsort::phases::record_sample_sort;
+use wgpu_bcfsort::plan::{DeviceLimits, Tuning};
+use wgpu_bcfsort::recording::{Buffer, Recording};
+use wgpu_bcfsort::{Order, Payload, SortKey, sort_on_cpu};
+
+const LIMITS: DeviceLimits = DeviceLimits {
+    buffer_bytes: u64::MAX,
+    workgroups: 65_535,
+    keys_per_dispatch: u32::MAX,
+    workgroup_bytes: 48 << 10,
+};
+
+/// Small tiles; distributed twice from so many keys on, into buckets of so many.
+fn tuning(tile: u32, twice: u32, bucket: u32) -> Tuning {
+    let mut tuning = Tuning::default();
+    (tuning.tile, tuning.child, tuning.samples) = (tile, tile, tile);
+    (tuning.twice, tuning.bucket) = (twice, bucket);
+    tuning
+}
+
+/// Runs a sort, and compares what it leaves with the CPU's. Values are the keys' places.
+fn sort<T: SortKey>(
+    keys: &[T],
+    order: Order,
+    payload: Payload,
+    tuning: &Tuning,
+    limits: &DeviceLimits,
+) -> (Recording, Vec<KernelReport>) {
+    let len = keys.len() as u32;
+    let what = format!("{len} {} {}", T::KEY_TYPE, payload.name());
+    let recording = record_sample_sort(len, T::KEY_TYPE, order, payload, tuning, limits);
+    let mut execution = Execution::new(&recording, bytemuck::cast_slice(keys), Config::default());
+    let places: Vec<u32> = (0..len).collect();
+    execution.set_buffer(
+        Buffer::Values,
+        match payload {
+            Payload::Values => places.clone(),
+            _ => vec![u32::MAX; keys.len()],
+        },
+    );
+    let reports = execution.run().unwrap();
+    let mut expected = keys.to_vec();
+    sort_on_cpu(&mut expected, order);
+    let sorted: &[T] = bytemuck::cast_slice(execution.buffer(Buffer::Keys));
+    assert!(
+        bytemuck::cast_slice::<T, u8>(sorted) == bytemuck::cast_slice::<T, u8>(&expected),
+        "{what}: not sorted"
+    );
+    if payload != Payload::None {
+        let values = execution.buffer(Buffer::Values);
+        let mut all = values.to_vec();
+        all.sort_unstable();
+        assert!(all == places, "{what}: values lost");
+        for (i, &value) in values.iter().enumerate() {
+            let own = [keys[value as usize]];
+            assert!(
+                bytemuck::bytes_of(&own[0]) == bytemuck::bytes_of(&sorted[i]),
+                "{what}: value {value} has left its key"
+            );
+        }
+        if payload == Payload::Indices {
+            let stable = (1..values.len()).all(|i| {
+                bytemuck::bytes_of(&sorted[i - 1]) != bytemuck::bytes_of(&sorted[i])
+                    || values[i - 1] < values[i]
+            });
+            assert!(stable, "{what}: not stable");
+        }
+    }
+    (recording, reports)
+}
+
+fn check(reports: &[KernelReport]) {
+    for kernel in reports {
+        let label = kernel.kernel.label();
+        assert!(
+            kernel.report.findings.is_empty(),
+            "{label}: {:?}",
+            kernel.report.findings
+        );
+    }
+}
+
+#[test]
+fn every_kernel_is_free_of_races_and_stays_in_bounds() {
+    let once = tuning(1024, u32::MAX, 1);
+    let twice = tuning(1024, 3000, 2000);
+    let middle = tuning(2048, 3000, 4000);
+    for payload in Payload::ALL {
+        for (len, tuning) in [(1000, once), (3300, once), (6100, twice), (9000, middle)] {
+            let spec = Spec::new(Pattern::Full, len);
+            let (_, reports) = sort::<u32>(
+                &generate(&spec).unwrap(),
+                Order::Ascending,
+                payload,
+                &tuning,
+                &LIMITS,
+            );
+            check(&reports);
+            let spec = Spec::new(Pattern::FewDistinct, len).distinct(7);
+            let (_, reports) = sort::<f64>(
+                &generate(&spec).unwrap(),
+                Order::Descending,
+                payload,
+                &tuning,
+                &LIMITS,
+            );
+            check(&reports);
+        }
+    }
+}
+
+/// Padding has the greatest key there is, and so may real records, with values of their own.
+#[test]
+fn values_of_the_greatest_keys_are_not_lost_to_padding() {
+    for pattern in [Pattern::Maximal, Pattern::Constant, Pattern::ZeroOne] {
+        for len in [33, 1023, 3333] {
+            let keys: Vec<u32> = generate(&Spec::new(pattern, len)).unwrap();
+            let tuning = tuning(1024, 2500, 1500);
+            sort(&keys, Order::Ascending, Payload::Values, &tuning, &LIMITS);
+            sort(&keys, Order::Descending, Payload::Values, &tuning, &LIMITS);
+        }
+    }
+}
+
+#[test]
+fn dispatches_are_cut_and_grids_have_rows() {
+    let limits = DeviceLimits {
+        workgroups: 2,
+        keys_per_dispatch: 2048,
+        ..LIMITS
+    };
+    let keys: Vec<u32> = generate(&Spec::new(Pattern::Random, 7000)).unwrap();
+    for tuning in [tuning(1024, 3000, 2000), tuning(1024, u32::MAX, 1)] {
+        let (recording, reports) = sort(&keys, Order::Ascending, Payload::None, &tuning, &limits);
+        assert!(recording.steps.iter().any(|step| step.workgroups[1] > 1));
+        check(&reports);
+    }
+}
+
+/// More keys than the children of a bucket can hold: each overflows, and is sorted in blocks.
+#[test]
+fn children_that_overflow_are_sorted_all_the_same() {
+    let keys: Vec<u32> = generate(&Spec::new(Pattern::Full, 73_000)).unwrap();
+    let (_, reports) = sort(
+        &keys,
+        Order::Ascending,
+        Payload::None,
+        &tuning(1024, u32::MAX, 1),
+        &LIMITS,
+    );
+    check(&reports);
+    // Twice, so that the list is used: two buckets of which each has children enough for half.
+    let keys: Vec<u32> = generate(&Spec::new(Pattern::Full, 140_000)).unwrap();
+    let (recording, reports) = sort(
+        &keys,
+        Order::Ascending,
+        Payload::Values,
+        &tuning(1024, 3000, 70_000),
+        &LIMITS,
+    );
+    check(&reports);
+    assert_eq!(recording.steps.last().unwrap().parameter("listed"), Some(1));
+}
+
+/// Where keys are sorted, no key decides an address, and lanes meet in no bank. What looks for a key, or for where it
+/// comes from, goes where the keys say: by so many lanes a bank at the most, which are counted here.
+#[test]
+fn conflicts_are_only_where_keys_are_looked_for() {
+    let keys: Vec<u32> = generate(&Spec::new(Pattern::Full, 20_000)).unwrap();
+    let mut degrees = BTreeMap::new();
+    for tuning in [tuning(1024, 3000, 5000), tuning(1024, u32::MAX, 1)] {
+        let (_, reports) = sort(&keys, Order::Ascending, Payload::None, &tuning, &LIMITS);
+        for kernel in reports {
+            let Kernel::SampleSort(which) = kernel.kernel.kernel() else {
+                panic!("a kernel of another sort");
+            };
+            let searches = matches!(
+                which,
+                Sample::RankedTiles { .. }
+                    | Sample::SampleSplitters { .. }
+                    | Sample::BucketTable
+                    | Sample::BucketTiles { .. }
+                    | Sample::SortedBuckets { .. }
+                    | Sample::LargeBuckets { .. }
+            );
+            let degree = kernel.report.banks().max_degree;
+            println!("{}: {degree}", kernel.kernel.label());
+            if !searches {
+                assert!(degree <= 1, "{}", kernel.kernel.label());
+                assert!(kernel.report.is_oblivious(Space::Workgroup));
+            }
+            degrees.insert(kernel.kernel.kernel().name(), degree);
+        }
+    }
+    assert!(degrees.values().all(|&degree| degree <= 32));
+}
