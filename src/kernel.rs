@@ -167,7 +167,7 @@ impl Pieces {
 }
 
 impl Kernel {
-    /// Every kernel that a sort or prefix sums can dispatch, each base case with as few warps a workgroup as it can
+    /// Every kernel that the mergesorts or prefix sums can dispatch, each base case with as few warps a workgroup as it can
     /// do with, and the default one with more, too: with as many as [`Options::warps`](crate::Options::warps)
     /// says, the others are the same text with another constant.
     pub fn all() -> impl Iterator<Item = Self> {

@@ -53,7 +53,7 @@ pub struct UnknownName {
 
 /// A sorting algorithm on the GPU.
 ///
-/// Each is a mergesort of the phases that Sitchinava and Weichert describe in "Bank Conflict Free
+/// [`MERGESORTS`](Self::MERGESORTS) are of the phases that Sitchinava and Weichert describe in "Bank Conflict Free
 /// Comparison-based Sorting On GPUs": base case, page-wise binary merge, distribution into buckets, and
 /// a final merge phase within each bucket. Theirs have deterministic splitters and no bank conflict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -71,11 +71,12 @@ const fn cells(tile: u32) -> u32 {
 
 /// Bytes of workgroup memory that a kernel with tiles of so many records takes, each of `words` words: the
 /// tile, and two words a line to gather it by.
+#[must_use]
 pub const fn tile_bytes(tile: u32, words: u32) -> u32 {
     4 * (cells(tile) * words + 2 * (tile / W))
 }
 
-/// The networks of sort_tile.wgsl.
+/// The networks of `sort_tile.wgsl`.
 fn networks(tile: u32) -> Vec<(&'static str, Network)> {
     // Bits of a record's number between those of its place in a line, and the five uppermost.
     let middle = 1 << tile.ilog2().saturating_sub(10);
@@ -290,6 +291,52 @@ impl SampleSortKernel {
             Self::SplitterRanks => "sample_sort.splitter_ranks".into(),
             Self::SortedBuckets { tile } => format!("sample_sort.sorted_buckets.{tile}"),
             Self::LargeBuckets { tile } => format!("sample_sort.large_buckets.{tile}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Kernel;
+    use super::*;
+    use crate::Order;
+
+    #[test]
+    fn every_kernel_is_valid_for_every_width_and_payload() {
+        let mut kernels = vec![
+            SampleSortKernel::RowSums,
+            SampleSortKernel::BucketTable,
+            SampleSortKernel::SplitterRanks,
+        ];
+        for (records, looped) in [(1024, true), (2048, false), (4096, true), (8192, false)] {
+            let tile = Tile { records, looped };
+            kernels.extend([
+                SampleSortKernel::SortedTiles {
+                    tile,
+                    in_place: false,
+                },
+                SampleSortKernel::SortedTiles {
+                    tile,
+                    in_place: true,
+                },
+                SampleSortKernel::RankedTiles { tile },
+                SampleSortKernel::SampleSplitters { samples: tile },
+                SampleSortKernel::BucketTiles { tile },
+                SampleSortKernel::SortedBuckets { tile },
+                SampleSortKernel::LargeBuckets { tile },
+            ]);
+        }
+        for kernel in kernels {
+            for key in [KeyType::U32, KeyType::F64] {
+                for payload in Payload::ALL {
+                    let specialised = Kernel::SampleSort(kernel)
+                        .specialise(key, Order::Descending)
+                        .carrying(payload);
+                    let assembled = specialised.assemble().unwrap_or_else(|e| panic!("{e}"));
+                    // The parameters, and the default limit of storage buffers.
+                    assert!(assembled.bindings.len() <= 9, "{}", kernel.name());
+                }
+            }
         }
     }
 }

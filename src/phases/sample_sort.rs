@@ -254,6 +254,11 @@ impl Job<'_> {
             keys: plan.prefix_words(),
         });
         let tile = self.tile(plan.child);
+        // A loop around what is written out takes llvmpipe minutes to compile.
+        let large = Tile {
+            looped: true,
+            ..tile
+        };
         let tables = [PREFIXES, BUCKET_TABLE, CHILD_TABLE, OVERFLOWS];
         let mut step = |kernel, first, end, groups, parameters: &[(&'static str, u32)]| {
             recording.steps.push(Step {
@@ -268,7 +273,7 @@ impl Job<'_> {
         };
         if plan.buckets == 1 {
             // Few keys: one dispatch less is worth more than a simpler kernel.
-            let kernel = SampleSortKernel::LargeBuckets { tile };
+            let kernel = SampleSortKernel::LargeBuckets { tile: large };
             step(kernel, 0, all, all, &[("listed", 0)]);
             return;
         }
@@ -279,7 +284,7 @@ impl Job<'_> {
             step(kernel, first, end, end - first, &[]);
         }
         let groups = all.min(OVERFLOW_GROUPS);
-        let kernel = SampleSortKernel::LargeBuckets { tile };
+        let kernel = SampleSortKernel::LargeBuckets { tile: large };
         step(kernel, 0, groups, groups, &[("listed", 1)]);
     }
 }

@@ -216,3 +216,104 @@ fn margin(records: u32, tile: u32, samples: u32) -> u32 {
     let root = tiles.isqrt() + u32::from(tiles.isqrt().pow(2) < tiles);
     interval * root * 5 / 2
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Order;
+    use crate::phases::record_sample_sort;
+    use crate::plan::scratch_promise;
+
+    const SIZES: [u32; 14] = [
+        0,
+        1,
+        1024,
+        1025,
+        4097,
+        32_769,
+        100_000,
+        1 << 18,
+        (1 << 20) + 123,
+        (1 << 22) + 1,
+        1 << 24,
+        1 << 26,
+        1 << 28,
+        u32::MAX - 2 * super::super::LARGEST_TILE,
+    ];
+
+    fn limits(workgroup_bytes: u32) -> DeviceLimits {
+        DeviceLimits {
+            buffer_bytes: u64::MAX,
+            workgroups: 65_535,
+            keys_per_dispatch: 1 << 25,
+            workgroup_bytes,
+        }
+    }
+
+    #[test]
+    fn plans_hold_together_and_scratch_memory_is_as_promised() {
+        for workgroup_bytes in [16 << 10, 32 << 10, 48 << 10] {
+            let limits = limits(workgroup_bytes);
+            for (key, payload) in KeyType::ALL
+                .into_iter()
+                .flat_map(|key| Payload::ALL.map(|payload| (key, payload)))
+            {
+                let words = key.words() + payload.words();
+                for len in SIZES {
+                    let plan = SampleSort::new(len, key, payload, &Tuning::default(), &limits);
+                    assert!(tile_bytes(plan.tile.max(plan.child), words) <= workgroup_bytes);
+                    assert!((1..=MOST_SAMPLE_BUCKETS).contains(&plan.buckets));
+                    if plan.is_one_tile() {
+                        continue;
+                    }
+                    // The rows of every bucket's splitters fit, whatever the buckets' sizes are.
+                    for records in [1, plan.child + 1, len / 3, len] {
+                        let children = plan.children(records);
+                        assert!(children <= plan.most_children);
+                        assert!(children <= records);
+                        let rows = u64::from(children.saturating_sub(1));
+                        let tiles = records.div_ceil(plan.tile);
+                        assert!(rows * u64::from(tiles) <= plan.prefix_words());
+                    }
+                    let recording = record_sample_sort(
+                        len,
+                        key,
+                        Order::Ascending,
+                        payload,
+                        &Tuning::default(),
+                        &limits,
+                    );
+                    let promise = scratch_promise(len, key)
+                        + u64::from(payload.words()) * u64::from(len) * 4 * 11 / 10;
+                    assert!(
+                        recording.scratch_bytes() <= promise,
+                        "{len} {key} {payload:?}: {} of {promise}",
+                        recording.scratch_bytes()
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn children_leave_room_for_what_samples_miss() {
+        let plan = SampleSort::new(
+            1 << 26,
+            KeyType::U32,
+            Payload::None,
+            &Tuning::default(),
+            &limits(48 << 10),
+        );
+        assert_eq!((plan.tile, plan.child, plan.samples), (4096, 4096, 8192));
+        assert_eq!(plan.buckets, 255);
+        for records in [5000, 1 << 17, 1 << 18, 300_000] {
+            let average = records / plan.children(records);
+            let interval = f64::from(records.div_ceil(plan.samples));
+            let tiles = f64::from(records.div_ceil(plan.tile));
+            let deviation = interval * (tiles / 6.0).sqrt();
+            assert!(f64::from(average) + 5.0 * deviation <= f64::from(plan.child));
+        }
+        assert_eq!(plan.children(0), 0);
+        assert_eq!(plan.children(4096), 1);
+    }
+}
