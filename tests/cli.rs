@@ -812,6 +812,31 @@ mod sort_on_the_gpu {
     }
 
     #[test]
+    fn the_fast_engine_has_two_names() {
+        if !adapter() {
+            return;
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let (input, output) = (dir.path().join("in"), dir.path().join("out"));
+        let keys: Vec<u32> = (0..3000).map(|i| i * 7919 % 3001).collect();
+        std::fs::write(&input, bytemuck::cast_slice(&keys)).unwrap();
+        for name in ["fast", "sample-sort"] {
+            run(&[
+                "sort",
+                "--engine",
+                name,
+                "--timings",
+                "--verify",
+                input.to_str().unwrap(),
+                "-o",
+                output.to_str().unwrap(),
+            ])
+            .code(0)
+            .stderr(contains("sample-sort").and(contains("bucket sort")));
+        }
+    }
+
+    #[test]
     fn bench_reports_every_contender() {
         if !adapter() {
             return;
@@ -840,8 +865,8 @@ mod sort_on_the_gpu {
             .clone();
         let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
         let results = json["results"].as_array().unwrap();
-        // Three engines and the CPU.
-        assert_eq!(results.len(), 16);
+        // Four engines and the CPU.
+        assert_eq!(results.len(), 20);
         for result in results {
             assert!(result["engine"].is_string() && result["adapter"].is_string());
             assert!(result["keys_per_second"].as_f64().unwrap() > 0.0);

@@ -2,10 +2,34 @@
 //!
 //! ```text
 //! up to one tile     sorted tiles
-//! distributed once   sorted tiles -> splitters -> ranks -> sorted buckets
+//! distributed once   sorted tiles -> splitters -> ranks -> large buckets
 //! distributed twice  splitters of all -> ranked tiles -> row sums, bucket table -> bucket tiles
-//!                    -> splitters of each bucket -> ranks -> sorted buckets
+//!                    -> splitters of each bucket -> ranks -> sorted buckets -> large buckets
 //! ```
+//!
+//! # Why so
+//!
+//! Sorting 2^26 keys two runs at a time takes 13 passes over memory behind tiles of 8192 keys, and a pass of
+//! them takes an H200 at least 0.17 ms. Here each key is moved three times. Tiles are sorted before they are distributed, so
+//! that their samples are regular ones: how far a bucket's size is from what it should be then grows with the
+//! square root of the number of tiles only, and a tile's part of a bucket is one segment, found by one search. The same
+//! multiset of keys costs the same in any order.
+//!
+//! Equal keys: the splitters that equal a key divide its copies in each tile, in the proportions of the samples
+//! that do. So repeated keys fill buckets as evenly as distinct ones.
+//!
+//! A bucket that does not fit a tile all the same is sorted in pieces: slower, and right.
+//!
+//! # Measured
+//!
+//! On an H200, 2^26 random u32 keys, before sorted and large buckets were two kernels, ms: splitters 0.11, ranked
+//! tiles 0.68 (of which ranking is 0.07), ranks and tables 0.25, bucket tiles 0.76, sorted buckets 0.84;
+//! 2.70 in all. A tile sort alone takes 0.53 ms in a pass from one buffer to another, of which memory is 0.17.
+//!
+//! What lost: 64 keys a lane (4096 keys a tile: 0.63 ms against 0.53; 8192: 0.87 against 0.64), 16 keys a lane
+//! (0.59); maxima as a sum less the minimum, on another pipe of the hardware (0.50 to 1.9); one kernel for buckets that fit and
+//! that do not (0.15 more); a branch for each gathered key (0.04 more); ties by the tile's number, a word more
+//! to sort with each sample (0.09 more); merges written out for 64-bit keys (20.7 against 11.1 in all).
 
 use super::grid;
 use crate::kernel::{Kernel, SampleSortKernel, Tile};

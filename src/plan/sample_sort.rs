@@ -134,8 +134,20 @@ impl SampleSort {
             return plan;
         }
         if len >= tuning.twice {
-            let buckets = len.div_ceil(tuning.bucket);
-            plan.buckets = buckets.clamp(2, MOST_SAMPLE_BUCKETS.min(tile / 16));
+            let buckets = |tile: u32| {
+                let most = MOST_SAMPLE_BUCKETS.min(tile / 16);
+                len.div_ceil(tuning.bucket).clamp(2, most)
+            };
+            // Buckets of so many tiles that samples tell too little: larger tiles, if there can be any.
+            let misses = |plan: &Self| {
+                let records = len / buckets(plan.tile);
+                margin(records, plan.tile, plan.samples) > plan.child / 3
+            };
+            while misses(&plan) && plan.tile < fits(words, LARGEST) {
+                plan.tile *= 2;
+                plan.child = fits(words, plan.child.max(plan.tile));
+            }
+            plan.buckets = buckets(plan.tile);
         } else {
             // About as many tiles as a large GPU runs at once, each as small as may be.
             plan.tile = power(len / 128).clamp(SMALLEST, tile);
@@ -313,6 +325,15 @@ mod tests {
             let deviation = interval * (tiles / 6.0).sqrt();
             assert!(f64::from(average) + 5.0 * deviation <= f64::from(plan.child));
         }
+        // Larger tiles where there would be too many of them.
+        let large = SampleSort::new(
+            1 << 28,
+            KeyType::U32,
+            Payload::None,
+            &Tuning::default(),
+            &limits(48 << 10),
+        );
+        assert_eq!((large.tile, large.child), (8192, 8192));
         assert_eq!(plan.children(0), 0);
         assert_eq!(plan.children(4096), 1);
     }
