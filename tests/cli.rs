@@ -832,7 +832,7 @@ mod sort_on_the_gpu {
                 output.to_str().unwrap(),
             ])
             .code(0)
-            .stderr(contains("sample-sort").and(contains("bucket sort")));
+            .stderr(contains("sample-sort").and(contains("base case")));
         }
     }
 
