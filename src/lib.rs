@@ -11,6 +11,7 @@
 //! | many slices, or a choice of adapter | [`Sorter::open`] or [`Sorter::on_adapter`], then [`Sorter::sort`] |
 //! | a wgpu device | [`Sorter::new`] |
 //! | keys in a GPU buffer | [`Sorter::sort_buffer`] |
+//! | keys and values in GPU buffers, or indices to be sorted | [`Sorter::prepare_pairs`], [`Sorter::prepare_indices`] |
 //! | an encoder of your own | [`Sorter::prepare`] once, then [`Sorter::record_sort`] |
 //! | values to add up, by color | [`PrefixSums`] |
 //!
