@@ -88,7 +88,8 @@ impl Engine {
     /// The mergesorts: the paper's two and the one it compares itself with.
     pub const MERGESORTS: [Self; 3] = [Self::BcfMergesort, Self::BcfMergesortPb, Self::Warpsort];
 
-    /// The base case where the caller names none.
+    /// The base case where the caller names none. (The sample sort has none, nor pages: it sorts tiles, and merges
+    /// nothing. What is said here for it is what the paper's engines have.)
     #[must_use]
     pub const fn default_base_case(self) -> BaseCase {
         match self {
@@ -228,19 +229,19 @@ impl BaseCase {
 pub struct Options {
     /// The algorithm: by default [`Engine::BcfMergesortPb`].
     pub engine: Engine,
-    /// The base case: by default the engine's, [`Engine::default_base_case`].
+    /// The base case of the mergesorts, [`Engine::MERGESORTS`]: by default the engine's, [`Engine::default_base_case`].
     pub base_case: Option<BaseCase>,
     /// The paper's W, for the base case: warps of 32 lanes a workgroup, at least those of a tile
     /// ([`BaseCase::warps`], the default), 1, 2, 4 or 8. Each tile takes its own workgroup memory.
     pub warps: Option<u32>,
-    /// The paper's P: merging stops when at most P runs are left, and the keys are distributed
+    /// The paper's P, for the mergesorts: merging stops when at most P runs are left, and the keys are distributed
     /// into P buckets. 1 to 1024; 1 merges to the end. By default
     /// [`plan::default_buckets`](crate::plan::default_buckets) of the number of keys, and on CPUs at
     /// most [`plan::MOST_BUCKETS_ON_CPU`](crate::plan::MOST_BUCKETS_ON_CPU).
     ///
     /// Lowered, by halves, where its tables would not fit the scratch memory promised.
     pub buckets: Option<u32>,
-    /// The paper's t: samples of each run from which the splitters are chosen. 1 to 1024. By
+    /// The paper's t, for the mergesorts: samples of each run from which the splitters are chosen. 1 to 1024. By
     /// default [`plan::default_samples`](crate::plan::default_samples) of P. A bucket holds at most
     /// N/P + N/t keys, give or take rounding (Lemma 1). [`Engine::Warpsort`] takes P t samples of the
     /// whole input, each t-th of which is a splitter, and has no such bound.

@@ -126,7 +126,7 @@ impl Choice {
 /// The paper's parameters.
 #[derive(clap::Args)]
 pub(crate) struct Tuning {
-    /// How a tile of keys is sorted in workgroup memory. 1024 keys: 'bitonic' (the default of bcf and
+    /// How a tile of keys is sorted in workgroup memory (as the options below, of no use to sample-sort). 1024 keys: 'bitonic' (the default of bcf and
     /// bcf-pb) merges in passes over registers; 'transpose' and 'diagonal' are the paper's, with transpositions of the
     /// bank matrix or along its diagonals; 'no-registers' is the former with every comparator in
     /// workgroup memory, and 'odd-even-transposition' a sort with bank conflicts, to compare with.
