@@ -52,9 +52,5 @@ fn main(
     var r: array<Record, 32>;
     gather(&r, lane, part);
     sort_tile(&r, lane, count);
-    for (var j = 0u; j < 32u; j++) {
-        if place(lane, j) < count {
-            store_record(start + first + place(lane, j), record_load(place_cell(lane, j)));
-        }
-    }
+    store_tile(lane, start + first, count);
 }

@@ -7,33 +7,13 @@
 // `overflows`: how many children sorted_buckets.wgsl left, and their numbers.
 //
 // A workgroup of LANES = TILE / 32 lanes a child. Samples are so many that it is very unlikely to have more than
-// TILE records, on any input. Should one have more all the same, its workgroup sorts it in pieces of TILE records, and then blocks of half as many by Batcher's merge exchange (Knuth, The Art of
-// Computer Programming, volume 3, algorithm 5.2.2M), whose comparators on blocks sort two of them: right
-// on every input, if slower, and by a number of rounds that only the number of records decides.
+// TILE records, on any input. Should one have more all the same, its workgroup sorts it in pieces of TILE records,
+// and then blocks of half as many by Batcher's merge exchange (Knuth, The Art of Computer Programming, volume 3,
+// algorithm 5.2.2M), whose comparators on blocks sort two of them: right on every input, if slower, and by a
+// number of rounds that only the number of records decides.
 //
 // No bank conflict in the sort (see sort_tile.wgsl); marking the segments has some (see gather.wgsl).
 
-struct Params {
-    // Records.
-    len: u32,
-    // The first child of this dispatch, and one past the last that there can be.
-    first: u32,
-    end: u32,
-    // Buckets, and children of the only one.
-    buckets: u32,
-    children: u32,
-    // Records of a sorted tile.
-    tile: u32,
-    // The most children of a bucket.
-    most_children: u32,
-    // Whether children are those of the list.
-    listed: u32,
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(5) var<storage, read> prefixes: array<u32>;
-@group(0) @binding(6) var<storage, read> bucket_table: array<u32>;
-@group(0) @binding(7) var<storage, read> child_table: array<u32>;
 @group(0) @binding(8) var<storage, read> overflows: array<u32>;
 
 // Loads two blocks of half a tile, the second from `high` on; what is past the end is padded.
@@ -49,18 +29,11 @@ fn load_blocks(r: ptr<function, array<Record, 32>>, lane: u32, start: u32, len: 
 }
 
 fn sort_child(number: u32, lane: u32) {
-    let bucket = bucket_of(child_table[number]);
-    let tiles = (bucket.len - 1u) / params.tile + 1u;
-    let child = number - bucket.first_child;
-    let rows = (params.most_children - 1u) * bucket.first_tile + child * tiles;
-    let row = select(rows - tiles, NOTHING, child == 0u);
-    let next_row = select(rows, EVERYTHING, child + 1u == bucket.children);
-    let before = left_of(row, tiles, bucket.len);
-    let count = left_of(next_row, tiles, bucket.len) - before;
+    let child = child_of(number);
+    let count = child.count;
     if count == 0u {
         return;
     }
-    let start = bucket.start + before;
     let pieces = (count - 1u) / TILE + 1u;
 
     // The piece, or of the merge exchange p, q, r, d and i.
@@ -82,12 +55,12 @@ fn sort_child(number: u32, lane: u32) {
         var real = TILE;
         if piece < pieces {
             real = min(count - low, TILE);
-            gather(&r, lane, Part(bucket.start, bucket.len, row, next_row, 0u, tiles, low, real));
+            gather_child(&r, lane, child, low, real);
         } else {
             low = block * (TILE / 2u);
             high = (block + distance) * (TILE / 2u);
             real = TILE / 2u + min(count - high, TILE / 2u);
-            load_blocks(&r, lane, start, count, low, high);
+            load_blocks(&r, lane, child.start, count, low, high);
             workgroupBarrier();
         }
         sort_tile(&r, lane, real);
@@ -95,7 +68,7 @@ fn sort_child(number: u32, lane: u32) {
             let at = place(lane, j);
             let to = select(low + at, high + at - TILE / 2u, at >= TILE / 2u);
             if to < count {
-                store_record(start + to, record_load(place_cell(lane, j)));
+                store_record(child.start + to, record_load(place_cell(lane, j)));
             }
         }
         if pieces == 1u {

@@ -32,12 +32,3 @@ fn load_tile(r: ptr<function, array<Record, 32>>, lane: u32, base: u32, count: u
         }
     }
 }
-
-// Writes the sorted tile.
-fn store_tile(lane: u32, base: u32, count: u32) {
-    for (var j = 0u; j < 32u; j++) {
-        if place(lane, j) < count {
-            store_record(base + place(lane, j), record_load(place_cell(lane, j)));
-        }
-    }
-}

@@ -10,25 +10,6 @@
 //
 // No bank conflict in the sort (see sort_tile.wgsl); marking the segments has some (see gather.wgsl).
 
-struct Params {
-    // Records.
-    len: u32,
-    // The first child of this dispatch, and one past the last that there can be.
-    first: u32,
-    end: u32,
-    // Buckets, and children of the only one.
-    buckets: u32,
-    children: u32,
-    // Records of a sorted tile.
-    tile: u32,
-    // The most children of a bucket.
-    most_children: u32,
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(5) var<storage, read> prefixes: array<u32>;
-@group(0) @binding(6) var<storage, read> bucket_table: array<u32>;
-@group(0) @binding(7) var<storage, read> child_table: array<u32>;
 @group(0) @binding(8) var<storage, read_write> overflows: array<atomic<u32>>;
 
 @compute @workgroup_size(LANES)
@@ -41,31 +22,19 @@ fn main(
     if number >= params.end || number >= all_children() {
         return;
     }
-    let bucket = bucket_of(child_table[number]);
-    let tiles = (bucket.len - 1u) / params.tile + 1u;
-    let child = number - bucket.first_child;
-    let rows = (params.most_children - 1u) * bucket.first_tile + child * tiles;
-    let row = select(rows - tiles, NOTHING, child == 0u);
-    let next_row = select(rows, EVERYTHING, child + 1u == bucket.children);
-    let before = left_of(row, tiles, bucket.len);
-    let count = left_of(next_row, tiles, bucket.len) - before;
-    if count == 0u {
+    let child = child_of(number);
+    if child.count == 0u {
         return;
     }
-    if count > TILE {
+    if child.count > TILE {
         if lane == 0u {
             let at = atomicAdd(&overflows[0], 1u);
             atomicStore(&overflows[at + 1u], number);
         }
         return;
     }
-    let start = bucket.start + before;
     var r: array<Record, 32>;
-    gather(&r, lane, Part(bucket.start, bucket.len, row, next_row, 0u, tiles, 0u, count));
-    sort_tile(&r, lane, count);
-    for (var j = 0u; j < 32u; j++) {
-        if place(lane, j) < count {
-            store_record(start + place(lane, j), record_load(place_cell(lane, j)));
-        }
-    }
+    gather_child(&r, lane, child, 0u, child.count);
+    sort_tile(&r, lane, child.count);
+    store_tile(lane, child.start, child.count);
 }

@@ -6,10 +6,6 @@
 //
 // `child_table`: the bucket of each child. `overflows`: begins with a 0, for sorted_buckets.wgsl.
 //
-// A key that equals the splitter is left of it or right: as many of each tile's as the samples that equalled
-// it, in 65536ths, which its tie is. So the copies of one key are dealt out evenly, however many splitters
-// they make. Where records have indices, these order equal keys, and the tie is the splitter's.
-//
 // A workgroup of LANES lanes a child; the first of a bucket has no splitter. A lane searches a tile.
 //
 // No bank conflict: keys are searched where they lie, and sums are added as in scan.wgsl.
@@ -34,15 +30,8 @@ struct Params {
 @group(0) @binding(6) var<storage, read> splitters: array<Key>;
 @group(0) @binding(7) var<storage, read> ties: array<u32>;
 
-fn rank_in_source(base: u32, count: u32, splitter: Key, tie: u32, equal: bool) -> u32 {
-    var rank = 0u;
-    for (var step = params.tile; step > 0u; step /= 2u) {
-        let next = rank + step;
-        if next <= count && is_left(encode_record(load_record(base + next - 1u)), splitter, tie, equal) {
-            rank = next;
-        }
-    }
-    return rank;
+fn probe(base: u32, i: u32) -> Record {
+    return encode_record(load_record(base + i));
 }
 
 @compute @workgroup_size(LANES)
@@ -77,11 +66,7 @@ fn main(
         if tile < tiles {
             let base = tile * params.tile;
             let count = min(bucket.len - base, params.tile);
-            rank = rank_in_source(bucket.start + base, count, splitter, tie, false);
-            if INDEXED == 0u && tie != 0u {
-                let equal = rank_in_source(bucket.start + base, count, splitter, tie, true) - rank;
-                rank += (equal * tie) >> 16u;
-            }
+            rank = rank_of(bucket.start + base, count, params.tile, splitter, tie);
         }
         let sum = inclusive_sum(lane, rank);
         if tile < tiles {

@@ -9,7 +9,7 @@
 // `source`: the records. `bucket_table`: of each bucket its first record, first tile and first child; of one
 // bucket, nothing, it is all. `splitters`, `ties`: child c of a bucket begins with the splitter at the
 // child's number, encoded; the first child has none. A tie tells the splitter from keys that equal it:
-// see splitter_ranks.wgsl.
+// see rank.wgsl.
 //
 // A workgroup of LANES = TILE / 32 lanes a bucket. A sample is a key, with its index where there are any.
 //

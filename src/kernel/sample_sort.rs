@@ -177,6 +177,9 @@ impl SampleSortKernel {
         const GATHER: &str = shader!("sample_sort/gather.wgsl");
         const BUCKET: &str = shader!("sample_sort/bucket.wgsl");
         const SCAN: &str = shader!("sample_sort/scan.wgsl");
+        const CHILD: &str = shader!("sample_sort/child.wgsl");
+        const RANK: &str = shader!("sample_sort/rank.wgsl");
+        const STORE_TILE: &str = shader!("sample_sort/store_tile.wgsl");
         const LOAD_TILE: &str = shader!("sample_sort/load_tile.wgsl");
         match self {
             Self::SortedTiles { tile, in_place } => {
@@ -187,12 +190,12 @@ impl SampleSortKernel {
                 };
                 let text = shader!("sample_sort/sorted_tiles.wgsl");
                 let io = records(payload, io, true);
-                sorter(tile, payload, io, &[LOAD_TILE], text)
+                sorter(tile, payload, io, &[LOAD_TILE, STORE_TILE], text)
             }
             Self::RankedTiles { tile } => {
                 let text = shader!("sample_sort/ranked_tiles.wgsl");
                 let io = records(payload, Io::InPlace, true);
-                sorter(tile, payload, io, &[LOAD_TILE], text)
+                sorter(tile, payload, io, &[LOAD_TILE, STORE_TILE, RANK], text)
             }
             Self::SampleSplitters { samples } => {
                 let text = shader!("sample_sort/splitters.wgsl");
@@ -222,7 +225,7 @@ impl SampleSortKernel {
             Self::BucketTiles { tile } => {
                 let text = shader!("sample_sort/bucket_tiles.wgsl");
                 let io = records(payload, Io::OutOfPlace, false);
-                sorter(tile, payload, io, &[GATHER], text)
+                sorter(tile, payload, io, &[GATHER, STORE_TILE], text)
             }
             Self::SplitterRanks => {
                 let (io, record) = records(payload, Io::SourceOnly, false);
@@ -236,14 +239,20 @@ impl SampleSortKernel {
                     io: Some(io),
                     record,
                     tile: true,
-                    shared: vec![SCAN, BUCKET],
+                    shared: vec![SCAN, BUCKET, RANK],
                     ..Pieces::plain(shader!("sample_sort/splitter_ranks.wgsl"))
                 }
             }
             Self::SortedBuckets { tile } => {
                 let text = shader!("sample_sort/sorted_buckets.wgsl");
                 let io = records(payload, Io::OutOfPlace, false);
-                sorter(tile, payload, io, &[BUCKET, GATHER], text)
+                sorter(
+                    tile,
+                    payload,
+                    io,
+                    &[BUCKET, GATHER, CHILD, STORE_TILE],
+                    text,
+                )
             }
             Self::LargeBuckets { tile } => {
                 let text = shader!("sample_sort/large_buckets.wgsl");
@@ -252,7 +261,7 @@ impl SampleSortKernel {
                     Payload::None => shader!("record/load_stored_keys.wgsl"),
                     Payload::Values | Payload::Indices => shader!("record/load_stored_values.wgsl"),
                 });
-                sorter(tile, payload, io, &[BUCKET, GATHER], text)
+                sorter(tile, payload, io, &[BUCKET, GATHER, CHILD], text)
             }
         }
     }

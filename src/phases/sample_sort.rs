@@ -296,32 +296,36 @@ impl Job<'_> {
             ..tile
         };
         let tables = [PREFIXES, BUCKET_TABLE, CHILD_TABLE, OVERFLOWS];
-        let mut step = |kernel, first, end, groups, parameters: &[(&'static str, u32)]| {
+        let mut step = |kernel, first, end, groups, listed| {
             recording.steps.push(Step {
                 phase: Phase::BucketSort,
                 round: 0,
                 kernel: Kernel::SampleSort(kernel),
                 workgroups: grid(groups, self.limits),
                 bindings: self.moves(AWAY, HOME, &tables),
-                parameters: [&common[..], &[("first", first), ("end", end)], parameters].concat(),
+                parameters: [
+                    &common[..],
+                    &[("first", first), ("end", end), ("listed", listed)],
+                ]
+                .concat(),
                 keys: u64::from(plan.len) * u64::from(end - first) / u64::from(all),
             });
         };
         if plan.buckets == 1 {
             // Few keys: one dispatch less is worth more than a simpler kernel.
             let kernel = SampleSortKernel::LargeBuckets { tile: large };
-            step(kernel, 0, all, all, &[("listed", 0)]);
+            step(kernel, 0, all, all, 0);
             return;
         }
         let per_dispatch = (self.limits.keys_per_dispatch / plan.child).max(1);
         for first in (0..all).step_by(per_dispatch as usize) {
             let end = all.min(first + per_dispatch);
             let kernel = SampleSortKernel::SortedBuckets { tile };
-            step(kernel, first, end, end - first, &[]);
+            step(kernel, first, end, end - first, 0);
         }
         let groups = all.min(OVERFLOW_GROUPS);
         let kernel = SampleSortKernel::LargeBuckets { tile: large };
-        step(kernel, 0, groups, groups, &[("listed", 1)]);
+        step(kernel, 0, groups, groups, 1);
     }
 }
 

@@ -1,0 +1,52 @@
+// A child of a bucket: what is between two of its splitters. Its records lie in the bucket's sorted tiles.
+
+struct Params {
+    // Records.
+    len: u32,
+    // The first child of this dispatch, and one past the last that there can be.
+    first: u32,
+    end: u32,
+    // Buckets, and children of the only one.
+    buckets: u32,
+    children: u32,
+    // Records of a sorted tile.
+    tile: u32,
+    // The most children of a bucket.
+    most_children: u32,
+    // Whether the children are those that are listed for not fitting a tile: for large_buckets.wgsl.
+    listed: u32,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(5) var<storage, read> prefixes: array<u32>;
+@group(0) @binding(6) var<storage, read> bucket_table: array<u32>;
+@group(0) @binding(7) var<storage, read> child_table: array<u32>;
+struct Child {
+    bucket: Bucket,
+    // The bucket's tiles.
+    tiles: u32,
+    // The rows of its splitters in `prefixes`.
+    row: u32,
+    next_row: u32,
+    // Where it belongs, and its records.
+    start: u32,
+    count: u32,
+}
+
+fn child_of(number: u32) -> Child {
+    let bucket = bucket_of(child_table[number]);
+    let tiles = (bucket.len - 1u) / params.tile + 1u;
+    let child = number - bucket.first_child;
+    let rows = (params.most_children - 1u) * bucket.first_tile + child * tiles;
+    let row = select(rows - tiles, NOTHING, child == 0u);
+    let next_row = select(rows, EVERYTHING, child + 1u == bucket.children);
+    let before = left_of(row, tiles, bucket.len);
+    let count = left_of(next_row, tiles, bucket.len) - before;
+    return Child(bucket, tiles, row, next_row, bucket.start + before, count);
+}
+
+// Gathers `count` of a child's records, from `first` on.
+fn gather_child(r: ptr<function, array<Record, 32>>, lane: u32, child: Child, first: u32, count: u32) {
+    let bucket = child.bucket;
+    gather(r, lane, Part(bucket.start, bucket.len, child.row, child.next_row, 0u, child.tiles, first, count));
+}
