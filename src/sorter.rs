@@ -4,7 +4,9 @@ use crate::gpu::adapter::{
     adapters_async, check_limits, default_tuning, device_limits, most_default_buckets,
 };
 use crate::gpu::calls;
-use crate::gpu::executor::{BufferSet, Clock, Prepared, Profile, make_buffers, run_profiled};
+use crate::gpu::executor::{
+    BufferSet, Clock, Detail, Prepared, Profile, make_buffers, run_profiled,
+};
 use crate::gpu::pipelines::Pipelines;
 use crate::gpu::transfer::{download, upload};
 use crate::gpu::waiting::Waiting;
@@ -537,6 +539,21 @@ impl Sorter {
     /// [`Error::Foreign`] if the sort was prepared by another sorter; [`Error::DeviceLost`],
     /// [`Error::Device`].
     pub fn run_profiled(&self, sort: &PreparedSort) -> Result<Profile, Error> {
+        self.run_measured(sort, Detail::Phases)
+    }
+
+    /// Runs a prepared sort, blocking, and says what time it took on the GPU as a whole: with all dispatches in
+    /// one compute pass, as [`record_sort`](Self::record_sort) has them. The profile has no phases; those of
+    /// [`run_profiled`](Self::run_profiled) are in passes of their own, which small sorts take longer for.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`run_profiled`](Self::run_profiled).
+    pub fn run_timed(&self, sort: &PreparedSort) -> Result<Profile, Error> {
+        self.run_measured(sort, Detail::Whole)
+    }
+
+    fn run_measured(&self, sort: &PreparedSort, detail: Detail) -> Result<Profile, Error> {
         if !Arc::ptr_eq(&sort.pipelines, &self.pipelines) {
             return Err(Error::Foreign("prepared sort"));
         }
@@ -544,6 +561,7 @@ impl Sorter {
             &self.device,
             &self.queue,
             &sort.prepared,
+            detail,
             Waiting::Block,
         ))
     }

@@ -25,12 +25,15 @@ struct Params {
     samples: u32,
     capacity: u32,
     most_children: u32,
+    // Children of every bucket with more records than that, or 0 if the samples decide.
+    fine: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> prefixes: array<u32>;
 @group(0) @binding(2) var<storage, read_write> bucket_table: array<u32>;
 @group(0) @binding(3) var<storage, read_write> tile_table: array<u32>;
+@group(0) @binding(4) var<storage, read_write> child_table: array<u32>;
 
 var<workgroup> first_tiles: array<u32, LANES>;
 
@@ -61,6 +64,9 @@ fn root(square: u32) -> u32 {
 fn children_of(records: u32) -> u32 {
     if records <= params.capacity {
         return min(records, 1u);
+    }
+    if params.fine > 0u {
+        return min(params.fine, records);
     }
     let interval = (records - 1u) / params.samples + 1u;
     let tiles = (records - 1u) / params.tile + 1u;
@@ -103,6 +109,11 @@ fn main(
         bucket_table[3u * lane] = start;
         bucket_table[3u * lane + 1u] = tiles_before;
         bucket_table[3u * lane + 2u] = children_before;
+    }
+
+    if number == 0u && lane == 0u {
+        // There are none yet.
+        child_table[0] = 0u;
     }
 
     let tile = number * LANES + lane;

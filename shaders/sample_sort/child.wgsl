@@ -1,4 +1,8 @@
-// A child of a bucket: what is between two of its splitters. Its records lie in the bucket's sorted tiles.
+// A child of a bucket, or a group of them: what is between two of its splitters. Its records lie in the
+// bucket's tiles.
+//
+// `child_table`: how many there are, and two words of each: its bucket; and the first of its children, and, in
+// the upper half, one past the last.
 
 struct Params {
     // Records.
@@ -21,6 +25,7 @@ struct Params {
 @group(0) @binding(5) var<storage, read> prefixes: array<u32>;
 @group(0) @binding(6) var<storage, read> bucket_table: array<u32>;
 @group(0) @binding(7) var<storage, read> child_table: array<u32>;
+
 struct Child {
     bucket: Bucket,
     // The bucket's tiles.
@@ -34,12 +39,13 @@ struct Child {
 }
 
 fn child_of(number: u32) -> Child {
-    let bucket = bucket_of(child_table[number]);
+    let bucket = bucket_of(child_table[1u + 2u * number]);
+    let first = child_table[2u + 2u * number] & 0xffffu;
+    let end = child_table[2u + 2u * number] >> 16u;
     let tiles = (bucket.len - 1u) / params.tile + 1u;
-    let child = number - bucket.first_child;
-    let rows = (params.most_children - 1u) * bucket.first_tile + child * tiles;
-    let row = select(rows - tiles, NOTHING, child == 0u);
-    let next_row = select(rows, EVERYTHING, child + 1u == bucket.children);
+    let rows = (params.most_children - 1u) * bucket.first_tile;
+    let row = select(rows + (first - 1u) * tiles, NOTHING, first == 0u);
+    let next_row = select(rows + (end - 1u) * tiles, EVERYTHING, end == bucket.children);
     let before = left_of(row, tiles, bucket.len);
     let count = left_of(next_row, tiles, bucket.len) - before;
     return Child(bucket, tiles, row, next_row, bucket.start + before, count);

@@ -116,7 +116,7 @@ fn main(
     @builtin(local_invocation_index) lane: u32,
 ) {
     let own = params.first + workgroup_number(group, groups);
-    let end = select(min(params.end, all_children()), overflows[0], params.listed == 1u);
+    let end = select(min(params.end, child_table[0]), overflows[0], params.listed == 1u);
     // One round, or one for each child of the list that is left to this workgroup.
     for (var i = own; i < end; i += params.end) {
         var child = i;

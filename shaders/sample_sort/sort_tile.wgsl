@@ -101,16 +101,6 @@ fn middle_pass(base: u32, mirrored: u32, stride: u32) {
     store_window(&r, base, mirrored, stride, 0u);
 }
 
-// Where record j of a lane is loaded to and stored from: 1024 consecutive ones a warp.
-fn place(lane: u32, j: u32) -> u32 {
-    return (lane / 32u) * 1024u + j * 32u + lane % 32u;
-}
-
-// The cell of that place.
-fn place_cell(lane: u32, j: u32) -> u32 {
-    return ((lane / 32u) * 32u + j) * 33u + lane % 32u;
-}
-
 // Sorts the records that the lanes hold, of which the first `count` places are real, into workgroup
 // memory, where `place_cell` finds them. Workgroup memory must not be in use any more.
 fn sort_tile(r: ptr<function, array<Record, 32>>, lane: u32, count: u32) {

@@ -19,7 +19,7 @@ fn main(
     @builtin(local_invocation_index) lane: u32,
 ) {
     let number = params.first + workgroup_number(group, groups);
-    if number >= params.end || number >= all_children() {
+    if number >= params.end || number >= child_table[0] {
         return;
     }
     let child = child_of(number);

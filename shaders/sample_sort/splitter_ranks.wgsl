@@ -4,7 +4,7 @@
 // tile: how many records of this and all tiles before are left of it. The rows of a bucket lie behind those of
 // the buckets before, which are at most most_children - 1 for each of their tiles.
 //
-// `child_table`: the bucket of each child. `overflows`: begins with a 0, for sorted_buckets.wgsl.
+// `child_table`: the children, see child.wgsl. `overflows`: begins with a 0, for sorted_buckets.wgsl.
 //
 // A workgroup of LANES lanes a child; the first of a bucket has no splitter. A lane searches a tile.
 //
@@ -45,18 +45,21 @@ fn main(
         return;
     }
     let bucket_number = bucket_of_child(number);
+    let bucket = bucket_of(bucket_number);
+    let child = number - bucket.first_child;
     if lane == 0u {
-        child_table[number] = bucket_number;
+        child_table[1u + 2u * number] = bucket_number;
+        child_table[2u + 2u * number] = child | (child + 1u) << 16u;
         if number == 0u {
+            child_table[0] = all_children();
             overflows[0] = 0u;
         }
     }
-    let bucket = bucket_of(bucket_number);
-    if number == bucket.first_child {
+    if child == 0u {
         return;
     }
     let tiles = (bucket.len - 1u) / params.tile + 1u;
-    let row = (params.most_children - 1u) * bucket.first_tile + (number - bucket.first_child - 1u) * tiles;
+    let row = (params.most_children - 1u) * bucket.first_tile + (child - 1u) * tiles;
     let splitter = splitters[number];
     let tie = ties[number];
     var before = 0u;

@@ -2,7 +2,7 @@
 //! is prepared.
 
 use super::adapter::requirements;
-use super::executor::{Prepared, Profile, run_profiled, submit};
+use super::executor::{Detail, Prepared, Profile, run_profiled, submit};
 use super::faults::scoped;
 use super::waiting::Waiting;
 use crate::plan::DeviceLimits;
@@ -128,7 +128,7 @@ pub(crate) async fn run(
     if !profiled {
         return submit_all(device, queue, prepared).map(|()| None);
     }
-    run_profiled(device, queue, prepared, waiting)
+    run_profiled(device, queue, prepared, Detail::Phases, waiting)
         .await
         .map(Some)
 }

@@ -247,6 +247,15 @@ impl Prepared {
     }
 }
 
+/// What is timed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// Each phase, in a compute pass of its own.
+    Phases,
+    /// All, in one compute pass a submission, as it runs untimed.
+    Whole,
+}
+
 /// Where the times of a [`Profile`] come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -331,10 +340,14 @@ pub(crate) async fn run_profiled(
     device: &wgpu::Device,
     queue: &wgpu::Queue,
     prepared: &Prepared,
+    detail: Detail,
     waiting: Waiting,
 ) -> Result<Profile, Error> {
     let started = std::time::Instant::now();
-    let passes = prepared.phase_passes();
+    let passes = match detail {
+        Detail::Phases => prepared.phase_passes(),
+        Detail::Whole => prepared.submissions.iter().cloned().enumerate().collect(),
+    };
     let timestamps = device.features().contains(wgpu::Features::TIMESTAMP_QUERY)
         && passes.len() * 2 <= wgpu::QUERY_SET_MAX_QUERIES as usize;
     let measured = if timestamps {
@@ -364,6 +377,9 @@ pub(crate) async fn run_profiled(
         .max()
         .unwrap_or_default()
         .saturating_sub(begin);
+    if detail == Detail::Whole {
+        return Ok(profile);
+    }
     for ((_, range), span) in passes.iter().zip(&spans) {
         let dispatches = &prepared.dispatches[range.clone()];
         let phase = dispatches[0].phase.name();

@@ -50,6 +50,25 @@ pub enum SampleSortKernel {
         /// Records of a tile.
         tile: Tile,
     },
+    /// Partitions each tile by its bucket's splitters, in place, and ranks these.
+    PartitionedTiles {
+        /// Records of a tile.
+        tile: Tile,
+        /// Children of a bucket at the most, a power of two.
+        children: u32,
+        /// Whether the records are the input's, and indices are yet to be made.
+        first: bool,
+    },
+    /// Gathers the tiles of each bucket.
+    GatheredTiles {
+        /// Records of a tile, a power of two from 1024 on.
+        tile: u32,
+    },
+    /// Adds up each bucket's ranks, and packs its children into groups that fit a tile.
+    PackedChildren {
+        /// Children of a bucket at the most, a power of two.
+        children: u32,
+    },
     /// Ranks each splitter in the tiles of its bucket.
     SplitterRanks,
     /// Gathers the children of each bucket, and sorts them.
@@ -74,6 +93,13 @@ const fn cells(tile: u32) -> u32 {
 #[must_use]
 pub const fn tile_bytes(tile: u32, words: u32) -> u32 {
     4 * (cells(tile) * words + 2 * (tile / W))
+}
+
+/// Bytes of workgroup memory that partitioning a tile of so many records takes, among so many children, by keys of
+/// `words` words.
+#[must_use]
+pub const fn partition_bytes(tile: u32, children: u32, words: u32) -> u32 {
+    4 * (cells(tile) + (words + 1) * children)
 }
 
 /// The networks of `sort_tile.wgsl`.
@@ -157,6 +183,7 @@ fn sorter(
         tile: true,
         shared: [
             &[
+                shader!("sample_sort/place.wgsl"),
                 shader!("sample_sort/sort_tile.wgsl"),
                 if looped {
                     shader!("sample_sort/merge_blocks_looped.wgsl")
@@ -175,12 +202,14 @@ impl SampleSortKernel {
     /// The pieces of its text.
     pub(super) fn pieces(self, payload: Payload) -> Pieces {
         const GATHER: &str = shader!("sample_sort/gather.wgsl");
+        const PLACE: &str = shader!("sample_sort/place.wgsl");
         const BUCKET: &str = shader!("sample_sort/bucket.wgsl");
         const SCAN: &str = shader!("sample_sort/scan.wgsl");
         const CHILD: &str = shader!("sample_sort/child.wgsl");
         const RANK: &str = shader!("sample_sort/rank.wgsl");
         const STORE_TILE: &str = shader!("sample_sort/store_tile.wgsl");
         const LOAD_TILE: &str = shader!("sample_sort/load_tile.wgsl");
+        const BUCKET_TILE: &str = shader!("sample_sort/bucket_tile.wgsl");
         match self {
             Self::SortedTiles { tile, in_place } => {
                 let io = if in_place {
@@ -225,8 +254,57 @@ impl SampleSortKernel {
             Self::BucketTiles { tile } => {
                 let text = shader!("sample_sort/bucket_tiles.wgsl");
                 let io = records(payload, Io::OutOfPlace, false);
-                sorter(tile, payload, io, &[GATHER, STORE_TILE], text)
+                sorter(tile, payload, io, &[GATHER, BUCKET_TILE, STORE_TILE], text)
             }
+            Self::PartitionedTiles {
+                tile,
+                children,
+                first,
+            } => {
+                let moved = match payload {
+                    Payload::None => shader!("record/moved_keys.wgsl"),
+                    Payload::Values | Payload::Indices => shader!("record/moved_values.wgsl"),
+                };
+                let record = vec![shader!("record/labels.wgsl")];
+                let io = (shader!("io/in_place.wgsl"), record);
+                let text = shader!("sample_sort/partitioned_tiles.wgsl");
+                let mut pieces = sorter(tile, Payload::None, io, &[BUCKET, moved], text);
+                pieces.constants.extend([
+                    ("CHILDREN", children),
+                    ("LOG2_CHILDREN", children.ilog2()),
+                    ("LABEL_SHIFT", tile.records.ilog2()),
+                    ("UNNUMBERED", first.into()),
+                ]);
+                for constant in &mut pieces.constants {
+                    if constant.0 == "INDEXED" {
+                        constant.1 = (payload == Payload::Indices).into();
+                    }
+                }
+                // Labels pass through it, and no keys.
+                pieces.tile = false;
+                pieces
+            }
+            Self::GatheredTiles { tile } => {
+                let text = shader!("sample_sort/gathered_tiles.wgsl");
+                let io = records(payload, Io::OutOfPlace, false);
+                let tile = Tile {
+                    records: tile,
+                    looped: true,
+                };
+                let mut pieces = sorter(tile, payload, io, &[GATHER, BUCKET_TILE], text);
+                pieces.networks.clear();
+                pieces.shared = vec![PLACE, GATHER, BUCKET_TILE];
+                pieces
+            }
+            Self::PackedChildren { children } => Pieces {
+                constants: vec![
+                    ("LANES", SUM_LANES),
+                    ("CHILDREN", children),
+                    ("MOST_BUCKETS", super::MOST_SAMPLE_BUCKETS + 1),
+                ],
+                shared: vec![BUCKET],
+                ..Pieces::plain(shader!("sample_sort/packed_children.wgsl"))
+            },
             Self::SplitterRanks => {
                 let (io, record) = records(payload, Io::SourceOnly, false);
                 Pieces {
@@ -275,6 +353,12 @@ impl SampleSortKernel {
             | Self::BucketTiles { tile }
             | Self::SortedBuckets { tile }
             | Self::LargeBuckets { tile } => tile_bytes(tile.records, words),
+            Self::PartitionedTiles { tile, children, .. } => {
+                partition_bytes(tile.records, children, key.words())
+            }
+            // The moves of segments, and two words a line.
+            Self::GatheredTiles { tile } => tile_bytes(tile, 1),
+            Self::PackedChildren { children } => 4 * (3 * children + 3),
             Self::SampleSplitters { samples } => tile_bytes(
                 samples.records,
                 key.words() + (payload as u32 == Payload::Indices as u32) as u32,
@@ -297,6 +381,18 @@ impl SampleSortKernel {
             Self::RowSums => "sample_sort.row_sums".into(),
             Self::BucketTable => "sample_sort.bucket_table".into(),
             Self::BucketTiles { tile } => format!("sample_sort.bucket_tiles.{tile}"),
+            Self::PartitionedTiles {
+                tile,
+                children,
+                first,
+            } => {
+                let first = if first { ".first" } else { "" };
+                format!("sample_sort.partitioned_tiles.{tile}.{children}{first}")
+            }
+            Self::GatheredTiles { tile } => format!("sample_sort.gathered_tiles.{tile}"),
+            Self::PackedChildren { children } => {
+                format!("sample_sort.packed_children.{children}")
+            }
             Self::SplitterRanks => "sample_sort.splitter_ranks".into(),
             Self::SortedBuckets { tile } => format!("sample_sort.sorted_buckets.{tile}"),
             Self::LargeBuckets { tile } => format!("sample_sort.large_buckets.{tile}"),
@@ -316,6 +412,7 @@ mod tests {
             SampleSortKernel::RowSums,
             SampleSortKernel::BucketTable,
             SampleSortKernel::SplitterRanks,
+            SampleSortKernel::PackedChildren { children: 256 },
         ];
         for (records, looped) in [(1024, true), (2048, false), (4096, true), (8192, false)] {
             let tile = Tile { records, looped };
@@ -331,6 +428,12 @@ mod tests {
                 SampleSortKernel::RankedTiles { tile },
                 SampleSortKernel::SampleSplitters { samples: tile },
                 SampleSortKernel::BucketTiles { tile },
+                SampleSortKernel::PartitionedTiles {
+                    tile,
+                    children: 256,
+                    first: looped,
+                },
+                SampleSortKernel::GatheredTiles { tile: records },
                 SampleSortKernel::SortedBuckets { tile },
                 SampleSortKernel::LargeBuckets { tile },
             ]);

@@ -102,11 +102,22 @@ impl Job<'_> {
         let splitters = u64::from(plan.all_children().max(plan.buckets)) + 1;
         recording.reserve(Buffer::Splitters, splitters * key_bytes);
         recording.reserve(Buffer::Ties, splitters * 4);
-        recording.reserve(Buffer::ChildTable, splitters * 4);
-        recording.reserve(Buffer::Overflows, splitters * 4);
+        let groups = u64::from(plan.groups());
+        recording.reserve(Buffer::ChildTable, groups * 8 + 4);
+        recording.reserve(Buffer::Overflows, groups * 4 + 4);
         recording.reserve(Buffer::Prefixes, plan.prefix_words() * 4);
         // (One bucket needs no table, but a binding something to bind.)
         recording.reserve(Buffer::BucketTable, (u64::from(plan.buckets) + 1) * 12);
+        if plan.fine > 0 {
+            self.splitters(recording, HOME, 1, plan.buckets, true);
+            self.partitioned_tiles(recording, HOME, 1);
+            self.bucket_tiles(recording);
+            self.splitters(recording, AWAY, plan.buckets, plan.fine, false);
+            self.partitioned_tiles(recording, AWAY, plan.buckets);
+            self.packed_children(recording);
+            self.sorted_buckets(recording, plan.fine);
+            return;
+        }
         if plan.buckets == 1 {
             self.tiles(recording, HOME, AWAY);
         } else {
@@ -116,6 +127,7 @@ impl Job<'_> {
         }
         let children = plan.children(plan.len);
         self.splitters(recording, AWAY, plan.buckets, children, false);
+        self.splitter_ranks(recording, children);
         self.sorted_buckets(recording, children);
     }
 
@@ -167,6 +179,69 @@ impl Job<'_> {
                 keys: u64::from(end - first) * u64::from(tile),
             });
         }
+    }
+
+    /// Partitions the tiles of the input among the buckets, or those of the buckets among their children.
+    fn partitioned_tiles(&self, recording: &mut Recording, at: Records, buckets: u32) {
+        let plan = &self.plan;
+        let first = buckets == 1;
+        let tiles = if first {
+            plan.tiles()
+        } else {
+            plan.bucket_tiles()
+        };
+        let mut bindings = vec![("keys", at.0)];
+        if self.payload != Payload::None {
+            bindings.push(("values", at.1));
+        }
+        bindings.extend([SPLITTERS, TIES, BUCKET_TABLE, TILE_TABLE, PREFIXES]);
+        let per_dispatch = (self.limits.keys_per_dispatch / plan.tile).max(1);
+        for from in (0..tiles).step_by(per_dispatch as usize) {
+            let end = tiles.min(from + per_dispatch);
+            recording.steps.push(Step {
+                phase: Phase::BaseCase,
+                round: u32::from(!first),
+                kernel: Kernel::SampleSort(SampleSortKernel::PartitionedTiles {
+                    tile: self.tile(plan.tile),
+                    children: plan.fine,
+                    first: first && self.payload == Payload::Indices,
+                }),
+                workgroups: grid(end - from, self.limits),
+                bindings: bindings.clone(),
+                parameters: vec![
+                    ("len", plan.len),
+                    ("first", from),
+                    ("end", end),
+                    ("buckets", buckets),
+                    ("children", plan.buckets),
+                    ("most_children", plan.most_children),
+                ],
+                keys: u64::from(end - from) * u64::from(plan.tile),
+            });
+        }
+    }
+
+    /// Packs the children of each bucket into groups.
+    fn packed_children(&self, recording: &mut Recording) {
+        let plan = &self.plan;
+        recording.steps.push(Step {
+            phase: Phase::Ranks,
+            round: 2,
+            kernel: Kernel::SampleSort(SampleSortKernel::PackedChildren {
+                children: plan.fine,
+            }),
+            workgroups: grid(plan.buckets, self.limits),
+            bindings: vec![BUCKET_TABLE, PREFIXES, CHILD_TABLE, OVERFLOWS],
+            parameters: vec![
+                ("len", plan.len),
+                ("buckets", plan.buckets),
+                ("children", plan.fine),
+                ("tile", plan.tile),
+                ("capacity", plan.child),
+                ("most_children", plan.most_children),
+            ],
+            keys: plan.prefix_words(),
+        });
     }
 
     /// Chooses the splitters of each bucket.
@@ -222,7 +297,7 @@ impl Job<'_> {
             round: 1,
             kernel: Kernel::SampleSort(SampleSortKernel::BucketTable),
             workgroups: grid(slots.div_ceil(256), self.limits),
-            bindings: vec![PREFIXES, BUCKET_TABLE, TILE_TABLE],
+            bindings: vec![PREFIXES, BUCKET_TABLE, TILE_TABLE, CHILD_TABLE],
             parameters: vec![
                 ("len", plan.len),
                 ("buckets", plan.buckets),
@@ -232,6 +307,7 @@ impl Job<'_> {
                 ("samples", plan.samples),
                 ("capacity", plan.child),
                 ("most_children", plan.most_children),
+                ("fine", plan.fine),
             ],
             keys: u64::from(slots),
         });
@@ -241,8 +317,12 @@ impl Job<'_> {
             recording.steps.push(Step {
                 phase: Phase::Distribution,
                 round: 0,
-                kernel: Kernel::SampleSort(SampleSortKernel::BucketTiles {
-                    tile: self.tile(tile),
+                kernel: Kernel::SampleSort(if plan.fine > 0 {
+                    SampleSortKernel::GatheredTiles { tile }
+                } else {
+                    SampleSortKernel::BucketTiles {
+                        tile: self.tile(tile),
+                    }
                 }),
                 workgroups: grid(end - first, self.limits),
                 bindings: self.moves(HOME, AWAY, &[PREFIXES, BUCKET_TABLE, TILE_TABLE]),
@@ -259,22 +339,25 @@ impl Job<'_> {
         }
     }
 
-    /// Ranks the splitters of each bucket, and sorts what is between them.
-    fn sorted_buckets(&self, recording: &mut Recording, children: u32) {
-        let plan = &self.plan;
-        let all = plan.all_children();
-        let common = [
-            ("len", plan.len),
-            ("buckets", plan.buckets),
+    /// What the children's kernels need to know.
+    fn of_children(&self, children: u32) -> [(&'static str, u32); 5] {
+        [
+            ("len", self.plan.len),
+            ("buckets", self.plan.buckets),
             ("children", children),
-            ("tile", plan.tile),
-            ("most_children", plan.most_children),
-        ];
+            ("tile", self.plan.tile),
+            ("most_children", self.plan.most_children),
+        ]
+    }
+
+    /// Ranks the splitters of each bucket in its tiles.
+    fn splitter_ranks(&self, recording: &mut Recording, children: u32) {
+        let plan = &self.plan;
         recording.steps.push(Step {
             phase: Phase::Ranks,
             round: if plan.buckets == 1 { 0 } else { 2 },
             kernel: Kernel::SampleSort(SampleSortKernel::SplitterRanks),
-            workgroups: grid(all, self.limits),
+            workgroups: grid(plan.all_children(), self.limits),
             bindings: self.reads(
                 AWAY,
                 &[
@@ -286,9 +369,16 @@ impl Job<'_> {
                     OVERFLOWS,
                 ],
             ),
-            parameters: common.to_vec(),
+            parameters: self.of_children(children).to_vec(),
             keys: plan.prefix_words(),
         });
+    }
+
+    /// Sorts what is between the splitters of each bucket.
+    fn sorted_buckets(&self, recording: &mut Recording, children: u32) {
+        let plan = &self.plan;
+        let all = plan.groups();
+        let common = self.of_children(children);
         let tile = self.tile(plan.child);
         // A loop around what is written out takes llvmpipe minutes to compile.
         let large = Tile {

@@ -1,7 +1,7 @@
 //! Arithmetic of the sample sort: tiles, buckets, samples, and how many records a bucket may be given.
 
 use super::DeviceLimits;
-use crate::kernel::{MOST_SAMPLE_BUCKETS, W, tile_bytes};
+use crate::kernel::{MOST_SAMPLE_BUCKETS, W, partition_bytes, tile_bytes};
 use crate::{KeyType, Payload};
 
 /// The numbers that decide the sample sort's speed, and not its result.
@@ -36,6 +36,11 @@ pub struct Tuning {
     /// Whether the merges of a tile are a loop in the kernels, or written out. Records of more than one word
     /// always have the loop: written out, they take llvmpipe minutes to compile.
     pub looped: bool,
+    /// Words of a record from which on two distributions [partition](SampleSort::fine) tiles rather than
+    /// sort them.
+    pub partition: u32,
+    /// Children that a bucket is partitioned into: a power of two, 32 to 512.
+    pub fine: u32,
 }
 
 impl Tuning {
@@ -56,6 +61,8 @@ impl Tuning {
             twice: 3 << 18,
             bucket: 1 << 17,
             looped: true,
+            partition: 2,
+            fine: 256,
         }
     }
 }
@@ -81,6 +88,9 @@ pub struct SampleSort {
     pub buckets: u32,
     /// Children of a bucket, at the most.
     pub most_children: u32,
+    /// Whether tiles are partitioned, and not sorted, before they are distributed: if not 0, by so many children
+    /// a bucket.
+    pub fine: u32,
     /// Whether the merges of a tile are a loop, or written out.
     pub looped: bool,
 }
@@ -127,10 +137,27 @@ impl SampleSort {
             samples,
             buckets: 1,
             most_children: 2,
+            fine: 0,
             looped: tuning.looped || words > 1,
         };
         if len <= tile {
             plan.tile = power(len).clamp(SMALLEST, tile);
+            return plan;
+        }
+        if len >= tuning.twice && words >= tuning.partition {
+            let fine = tuning.fine.next_power_of_two().clamp(32, 512);
+            let wanted = tuning.tile.next_power_of_two().clamp(SMALLEST, LARGEST);
+            plan.tile = wanted;
+            while plan.tile > SMALLEST
+                && partition_bytes(plan.tile, fine, key.words()) > limits.workgroup_bytes
+            {
+                plan.tile /= 2;
+            }
+            plan.fine = fine;
+            plan.buckets = len
+                .div_ceil(tuning.bucket)
+                .clamp(2, MOST_SAMPLE_BUCKETS.min(fine));
+            plan.most_children = fine;
             return plan;
         }
         if len >= tuning.twice {
@@ -201,10 +228,24 @@ impl SampleSort {
     /// Children of all buckets, at the most.
     #[must_use]
     pub fn all_children(&self) -> u32 {
-        if self.buckets == 1 {
+        if self.fine > 0 {
+            self.buckets * self.fine
+        } else if self.buckets == 1 {
             self.children(self.len)
         } else {
             self.len / (self.child / 2) + self.buckets
+        }
+    }
+
+    /// Tiles that the children are sorted in, at the most: each a child, or, where there is more than
+    /// one in it, as many as fit; so that two consecutive ones of a bucket have more than one tile's records.
+    #[must_use]
+    pub fn groups(&self) -> u32 {
+        if self.fine > 0 {
+            let half = self.child.div_ceil(2);
+            (self.len / half + self.buckets).min(self.all_children())
+        } else {
+            self.all_children()
         }
     }
 
@@ -273,14 +314,24 @@ mod tests {
                 let words = key.words() + payload.words();
                 for len in SIZES {
                     let plan = SampleSort::new(len, key, payload, &Tuning::default(), &limits);
-                    assert!(tile_bytes(plan.tile.max(plan.child), words) <= workgroup_bytes);
+                    assert!(tile_bytes(plan.child, words) <= workgroup_bytes);
+                    let tile_bytes = if plan.fine > 0 {
+                        partition_bytes(plan.tile, plan.fine, key.words())
+                    } else {
+                        tile_bytes(plan.tile, words)
+                    };
+                    assert!(tile_bytes <= workgroup_bytes);
                     assert!((1..=MOST_SAMPLE_BUCKETS).contains(&plan.buckets));
                     if plan.is_one_tile() {
                         continue;
                     }
                     // The rows of every bucket's splitters fit, whatever the buckets' sizes are.
                     for records in [1, plan.child + 1, len / 3, len] {
-                        let children = plan.children(records);
+                        let children = if plan.fine > 0 {
+                            plan.fine.min(records)
+                        } else {
+                            plan.children(records)
+                        };
                         assert!(children <= plan.most_children);
                         assert!(children <= records);
                         let rows = u64::from(children.saturating_sub(1));

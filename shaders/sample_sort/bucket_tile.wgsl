@@ -1,0 +1,48 @@
+// A tile of a bucket, to be gathered from the tiles of the input.
+
+struct Params {
+    // Records.
+    len: u32,
+    // The first tile of this dispatch, and one past the last that there can be.
+    first: u32,
+    end: u32,
+    // Buckets.
+    buckets: u32,
+    // Tiles of the input, and records of each.
+    tiles: u32,
+    tile: u32,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(5) var<storage, read> prefixes: array<u32>;
+@group(0) @binding(6) var<storage, read> bucket_table: array<u32>;
+@group(0) @binding(7) var<storage, read> tile_table: array<u32>;
+
+struct BucketTile {
+    // Where it belongs, and its records.
+    base: u32,
+    count: u32,
+    part: Part,
+}
+
+fn is_bucket_tile(number: u32) -> bool {
+    return number < min(params.end, bucket_table[3u * params.buckets + 1u]);
+}
+
+fn bucket_tile(number: u32) -> BucketTile {
+    let bucket = tile_table[4u * number];
+    let first = tile_table[4u * number + 1u];
+    let start = bucket_table[3u * bucket];
+    let count = min(bucket_table[3u * bucket + 3u] - start - first, TILE);
+    let part = Part(
+        0u,
+        params.len,
+        select((bucket - 1u) * params.tiles, NOTHING, bucket == 0u),
+        select(bucket * params.tiles, EVERYTHING, bucket + 1u == params.buckets),
+        tile_table[4u * number + 2u],
+        tile_table[4u * number + 3u] + 1u,
+        first,
+        count,
+    );
+    return BucketTile(start + first, count, part);
+}

@@ -1,0 +1,28 @@
+// SAMPLE SORT, first distribution of records of several words: gathers the tiles of each bucket from the
+// partitioned tiles of the input. The tiles of a bucket lie behind each other, those of the next bucket behind these.
+//
+// `prefixes`, `bucket_table`, `tile_table`: see bucket_table.wgsl.
+//
+// A workgroup of LANES = TILE / 32 lanes a tile.
+//
+// Marking the segments has bank conflicts: see gather.wgsl.
+
+@compute @workgroup_size(LANES)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) lane: u32,
+) {
+    let number = params.first + workgroup_number(group, groups);
+    if !is_bucket_tile(number) {
+        return;
+    }
+    let own = bucket_tile(number);
+    var r: array<Record, 32>;
+    gather(&r, lane, own.part);
+    for (var j = 0u; j < 32u; j++) {
+        if place(lane, j) < own.count {
+            store_record(own.base + place(lane, j), r[j]);
+        }
+    }
+}
