@@ -59,12 +59,18 @@ pub struct UnknownName {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Engine {
+    /// The fastest one, by the device and the keys: [`SampleSort`](Self::SampleSort) on GPUs;
+    /// [`BcfMergesortPb`](Self::BcfMergesortPb) on CPUs, whose drivers take long to compile the former's kernels,
+    /// for more keys than workgroup memory has room for samples of, and where an option of the
+    /// mergesorts is given. [`Sorter::engine`](crate::Sorter::engine) tells which. Where there is no
+    /// [`Sorter`](crate::Sorter) to decide, it is the latter.
+    #[default]
+    Auto,
     /// `BCFMergesort`, with P buckets. Equal keys share a bucket: on few distinct keys a bucket may
     /// hold most of the input and is then merged by few workgroups.
     BcfMergesort,
     /// `BCFMergesortPB`, with 2P-1 buckets: the copies of each splitter have one of their own,
     /// which is finished as soon as it is filled. Repeated keys make it faster.
-    #[default]
     BcfMergesortPb,
     /// Warpsort, which the paper compares itself with: Ye, Fan, Lin, Yuan and Ienne, "High Performance
     /// Comparison-Based Sorting Algorithm on Many-Core GPUs", IPDPS 2010. Each warp sorts 128 keys and
@@ -77,12 +83,12 @@ pub enum Engine {
     /// [`BcfMergesort`](Self::BcfMergesort), so on few distinct keys it is as slow as the merge of
     /// one bucket by few warps, 64 keys at a time.
     Warpsort,
-    /// The fastest, also called `fast`: sample sort. Tiles of some thousand keys are sorted in workgroup memory, and distributed by
+    /// Sample sort, also called `fast`. Tiles of some thousand keys are sorted in workgroup memory, and distributed by
     /// splitters that are regular samples of them, so that each bucket fits a tile and is sorted once
     /// more.
     SampleSort,
 }
-named!(Engine, "engine", BcfMergesort => "bcf", BcfMergesortPb => "bcf-pb", Warpsort => "warpsort", SampleSort => "sample-sort" or "fast");
+named!(Engine, "engine", Auto => "auto", BcfMergesort => "bcf", BcfMergesortPb => "bcf-pb", Warpsort => "warpsort", SampleSort => "sample-sort" or "fast");
 
 impl Engine {
     /// The mergesorts: the paper's two and the one it compares itself with.
@@ -93,7 +99,9 @@ impl Engine {
     #[must_use]
     pub const fn default_base_case(self) -> BaseCase {
         match self {
-            Self::BcfMergesort | Self::BcfMergesortPb | Self::SampleSort => BaseCase::Bitonic,
+            Self::Auto | Self::BcfMergesort | Self::BcfMergesortPb | Self::SampleSort => {
+                BaseCase::Bitonic
+            }
             Self::Warpsort => BaseCase::WarpBitonic,
         }
     }
@@ -102,7 +110,7 @@ impl Engine {
     #[must_use]
     pub const fn page(self) -> u32 {
         match self {
-            Self::BcfMergesort | Self::BcfMergesortPb | Self::SampleSort => PAGE,
+            Self::Auto | Self::BcfMergesort | Self::BcfMergesortPb | Self::SampleSort => PAGE,
             Self::Warpsort => WARP_PAGE,
         }
     }
@@ -111,7 +119,9 @@ impl Engine {
     #[must_use]
     pub const fn merge_kernel(self) -> Kernel {
         match self {
-            Self::BcfMergesort | Self::BcfMergesortPb | Self::SampleSort => Kernel::PageMerge,
+            Self::Auto | Self::BcfMergesort | Self::BcfMergesortPb | Self::SampleSort => {
+                Kernel::PageMerge
+            }
             Self::Warpsort => Kernel::WarpMerge,
         }
     }
@@ -125,7 +135,7 @@ impl Engine {
     /// Whether the copies of each splitter have a bucket of their own.
     #[must_use]
     pub const fn has_pivot_buckets(self) -> bool {
-        matches!(self, Self::BcfMergesortPb)
+        matches!(self, Self::Auto | Self::BcfMergesortPb)
     }
 }
 
@@ -227,7 +237,7 @@ impl BaseCase {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Options {
-    /// The algorithm: by default [`Engine::BcfMergesortPb`].
+    /// The algorithm: by default [`Engine::Auto`].
     pub engine: Engine,
     /// The base case of the mergesorts, [`Engine::MERGESORTS`]: by default the engine's, [`Engine::default_base_case`].
     pub base_case: Option<BaseCase>,
@@ -279,6 +289,15 @@ impl Options {
     pub const fn warps(mut self, warps: u32) -> Self {
         self.warps = Some(warps);
         self
+    }
+
+    /// Whether an option is given that only the mergesorts have a use for.
+    #[must_use]
+    pub const fn are_of_mergesorts(&self) -> bool {
+        self.base_case.is_some()
+            || self.warps.is_some()
+            || self.buckets.is_some()
+            || self.samples.is_some()
     }
 
     /// The base case, where the caller named none the engine's.

@@ -1,7 +1,7 @@
 //! The public sorter: keys -> plan -> recording -> executor.
 
 use crate::gpu::adapter::{
-    adapters_async, check_limits, default_tuning, device_limits, most_default_buckets,
+    adapters_async, check_limits, default_tuning, device_limits, is_cpu, most_default_buckets,
 };
 use crate::gpu::calls;
 use crate::gpu::executor::{
@@ -47,6 +47,7 @@ pub struct Sorter {
     most_default_buckets: u32,
     /// The numbers of the sample sort where the caller names none.
     default_tuning: plan::Tuning,
+    is_cpu: bool,
     /// Shared by the sorters that [`with_options`](Self::with_options) makes, and by no others: it
     /// tells what was prepared for this device.
     pipelines: Arc<Pipelines>,
@@ -138,6 +139,7 @@ impl Sorter {
             limits: device_limits(device, &options),
             most_default_buckets: most_default_buckets(device),
             default_tuning: default_tuning(device),
+            is_cpu: is_cpu(device),
             device: device.clone(),
             queue: queue.clone(),
             options,
@@ -263,8 +265,8 @@ impl Sorter {
                 limit,
             })
         };
-        if payload != Payload::None || self.options.engine == Engine::SampleSort {
-            let tuning = self.options.tuning.unwrap_or(self.default_tuning);
+        if payload != Payload::None || self.engine_of(len, key) == Engine::SampleSort {
+            let tuning = self.tuning();
             let recording =
                 phases::record_sample_sort(len, key, order, payload, &tuning, &self.limits);
             for step in &recording.steps {
@@ -282,6 +284,42 @@ impl Sorter {
             .buckets
             .get_or_insert_with(|| plan::default_buckets(len).min(self.most_default_buckets));
         Ok(phases::record_sort(len, key, order, &options, &self.limits))
+    }
+
+    fn tuning(&self) -> plan::Tuning {
+        self.options.tuning.unwrap_or(self.default_tuning)
+    }
+
+    /// The engine that sorts so many keys: [`Options::engine`], and what [`Engine::Auto`] takes, by the device's limits
+    /// and by what was measured.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> Result<(), wgpu_bcfsort::Error> {
+    /// use wgpu_bcfsort::{Engine, KeyType, Options, Sorter};
+    /// let sorter = Sorter::open(Options::default())?;
+    /// assert_ne!(sorter.engine(1000, KeyType::U32), Engine::Auto);
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn engine(&self, len: u64, key: KeyType) -> Engine {
+        self.engine_of(len.min(self.max_len(key)) as u32, key)
+    }
+
+    fn engine_of(&self, len: u32, key: KeyType) -> Engine {
+        match self.options.engine {
+            Engine::Auto => {
+                let tuning = self.tuning();
+                let plan = plan::SampleSort::new(len, key, Payload::None, &tuning, &self.limits);
+                if self.is_cpu || self.options.are_of_mergesorts() || !plan.has_room() {
+                    Engine::BcfMergesortPb
+                } else {
+                    Engine::SampleSort
+                }
+            }
+            engine => engine,
+        }
     }
 
     /// Makes everything a sort of the first `len` keys of `buffer` needs: pipelines, bind groups,
@@ -308,7 +346,7 @@ impl Sorter {
     /// The same for keys that have a 32-bit value each, in another buffer: both are sorted by the keys.
     ///
     /// Equal keys come in the order of their values or not, the same on every device for the same
-    /// [`Tuning`](plan::Tuning). The engine is [`Engine::SampleSort`] whatever [`Options::engine`] says.
+    /// [`Tuning`](plan::Tuning). The engine is [`Engine::SampleSort`], whatever [`Options::engine`] says.
     /// Scratch memory of 1.1 times the bytes of both and 16 MiB.
     ///
     /// # Errors

@@ -134,19 +134,26 @@ pub(crate) async fn adapters_async() -> Vec<wgpu::Adapter> {
     adapters
 }
 
+/// Whether it is a CPU that sorts.
+pub(crate) fn is_cpu(device: &wgpu::Device) -> bool {
+    device.adapter_info().device_type == wgpu::DeviceType::Cpu
+}
+
 /// The most buckets that a device is given where the caller names none.
 pub(crate) fn most_default_buckets(device: &wgpu::Device) -> u32 {
-    match device.adapter_info().device_type {
-        wgpu::DeviceType::Cpu => MOST_BUCKETS_ON_CPU,
-        _ => MOST_BUCKETS,
+    if is_cpu(device) {
+        MOST_BUCKETS_ON_CPU
+    } else {
+        MOST_BUCKETS
     }
 }
 
 /// The numbers of the sample sort that a device is given where the caller names none.
 pub(crate) fn default_tuning(device: &wgpu::Device) -> Tuning {
-    match device.adapter_info().device_type {
-        wgpu::DeviceType::Cpu => Tuning::cpu(),
-        _ => Tuning::default(),
+    if is_cpu(device) {
+        Tuning::cpu()
+    } else {
+        Tuning::default()
     }
 }
 

@@ -157,7 +157,11 @@ impl SampleSort {
             plan.buckets = len
                 .div_ceil(tuning.bucket)
                 .clamp(2, MOST_SAMPLE_BUCKETS.min(fine));
-            plan.most_children = fine;
+            // Children that fill a good part of a tile cannot be packed well.
+            while plan.fine < 512 && plan.len / (plan.buckets * plan.fine) > plan.child / 4 {
+                plan.fine *= 2;
+            }
+            plan.most_children = plan.fine;
             return plan;
         }
         if len >= tuning.twice {
@@ -184,6 +188,20 @@ impl SampleSort {
         }
         plan.most_children = plan.tile / 16;
         plan
+    }
+
+    /// Whether it is unlikely that many children overflow their tiles. If it is not, there are too many
+    /// records for the samples that fit workgroup memory, and the sort is slow, if right.
+    #[must_use]
+    pub fn has_room(&self) -> bool {
+        if self.is_one_tile() {
+            return true;
+        }
+        let records = self.len / self.buckets;
+        if self.fine > 0 {
+            return records / self.fine <= self.child / 2;
+        }
+        margin(records, self.tile, self.samples) <= self.child
     }
 
     /// Whether one workgroup sorts everything.

@@ -17,6 +17,9 @@ const BUSY: Duration = Duration::from_millis(5);
 
 const MOST_UNTIMED: f64 = 256.0;
 
+/// What a record is where it is a key.
+pub(crate) const KEYS: &str = "keys";
+
 /// What a peer says of itself.
 pub(crate) struct Peer {
     /// Of the program.
@@ -88,6 +91,8 @@ struct Arguments {
     expected: PathBuf,
     key_type: KeyType,
     repeats: u32,
+    /// Pairs are asked for.
+    pairs: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -135,6 +140,9 @@ pub(crate) fn main<G: Gpu>(peer: &Peer) -> ExitCode {
         Err(error) => return fail(&format!("no device: {error}"), 3),
     };
     let sorted = match arguments.key_type {
+        KeyType::U32 if arguments.pairs && peer.moves == KEYS => {
+            Err(format!("{} sorts keys alone here", peer.engine))
+        }
         KeyType::U32 => caught(|| measure(peer, &gpu, &input, &expected, arguments.repeats)),
         KeyType::U64 => Err(format!("{} sorts u32 keys alone", peer.engine)),
     };
@@ -177,12 +185,13 @@ fn help(peer: &Peer) -> String {
         "\
 Times {engine} on a file of keys, and checks what it returns.
 
-Usage: {name} --input KEYS --expected SORTED --type u32|u64 --repeats N [--engines {engine}]
+Usage: {name} --input KEYS --expected SORTED --type u32|u64 --repeats N [--pairs] [--engines {engine}]
 
   --input KEYS       the keys: raw, little-endian
   --expected SORTED  the same keys, sorted
   --type TYPE        u32; u64 is understood, and answered with an error in the JSON
   --repeats N        timed sorts, 1 to 1000000
+  --pairs            sort pairs of a key and a value; where there are none here, an error in the JSON
   --engines ENGINE   {engine}, which is all there is here (moves: {moves})
   -h, --help         print this
 
@@ -198,12 +207,14 @@ impl Arguments {
         use lexopt::prelude::{Long, Short, ValueExt};
 
         let (mut input, mut expected, mut key_type, mut repeats) = (None, None, None, None);
+        let mut pairs = false;
         while let Some(word) = words.next()? {
             match word {
                 Long("input") => input = Some(words.value()?.into()),
                 Long("expected") => expected = Some(words.value()?.into()),
                 Long("type") => key_type = Some(words.value()?.parse_with(key_type_of)?),
                 Long("repeats") => repeats = Some(words.value()?.parse_with(repeats_of)?),
+                Long("pairs") => pairs = true,
                 Long("engines") => check_engines(peer, &words.value()?)?,
                 Short('h') | Long("help") => return Ok(None),
                 other => return Err(other.unexpected()),
@@ -215,6 +226,7 @@ impl Arguments {
             expected: expected.ok_or_else(|| needed("--expected"))?,
             key_type: key_type.ok_or_else(|| needed("--type"))?,
             repeats: repeats.ok_or_else(|| needed("--repeats"))?,
+            pairs,
         }))
     }
 

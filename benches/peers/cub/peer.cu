@@ -24,6 +24,7 @@
 #include <fstream>
 #include <iostream>
 #include <memory>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -50,13 +51,15 @@ constexpr std::uint64_t most_keys = 0x7fff'ffff;
 const char *const usage =
     "Times the sorts of CUB and Thrust on a file of keys, and checks what they return.\n"
     "\n"
-    "Usage: cub --input KEYS --expected SORTED --type u32|u64 --repeats N [--engines A,B]\n"
+    "Usage: cub --input KEYS --expected SORTED --type u32|u64 --repeats N [--pairs] [--engines A,B]\n"
     "\n"
     "  --input KEYS       the keys: raw, little-endian\n"
     "  --expected SORTED  the same keys, sorted\n"
     "  --type TYPE        u32 or u64\n"
     "  --repeats N        timed sorts of each engine, 1 to 1000000\n"
-    "  --engines A,B      some of cub-merge, cub-radix, thrust-merge (default: all)\n"
+    "  --pairs            sort pairs of a key and a 32-bit value\n"
+    "  --engines A,B      some of cub-merge, cub-radix, thrust-merge (default: all); of pairs,\n"
+    "                     some of cub-merge-pairs, cub-radix-pairs\n"
     "  -h, --help         print this\n"
     "\n"
     "Prints one JSON object on one line. Exit status: 0, also where an engine cannot sort these\n"
@@ -215,6 +218,13 @@ public:
   }
   // Device memory beyond the keys.
   virtual std::size_t scratch_bytes() const = 0;
+  // Puts back, on the stream, what goes with the keys.
+  virtual void restore_values() {}
+  // Where the values are after the latest sort; none where keys are all there is.
+  virtual const std::uint32_t *values() const
+  {
+    return nullptr;
+  }
 
   Key *keys() const
   {
@@ -311,6 +321,163 @@ private:
   std::unique_ptr<Memory> temporary_;
 };
 
+// The values of pairs: where each key stood.
+class Values
+{
+public:
+  Values(const Stream &stream, std::uint32_t count)
+      : stream_(stream)
+      , first_(std::size_t{count} * sizeof(std::uint32_t))
+      , values_(first_.bytes())
+  {
+    std::vector<std::uint32_t> places(count);
+    std::iota(places.begin(), places.end(), 0u);
+    check(cudaMemcpyAsync(first_.start(),
+                          places.data(),
+                          first_.bytes(),
+                          cudaMemcpyHostToDevice,
+                          stream_.get()),
+          "cudaMemcpyAsync of values");
+    stream_.wait();
+  }
+  void restore() const
+  {
+    check(cudaMemcpyAsync(values_.start(),
+                          first_.start(),
+                          first_.bytes(),
+                          cudaMemcpyDeviceToDevice,
+                          stream_.get()),
+          "cudaMemcpyAsync of values");
+  }
+  std::uint32_t *start() const
+  {
+    return static_cast<std::uint32_t *>(values_.start());
+  }
+  std::size_t bytes() const
+  {
+    return values_.bytes();
+  }
+
+private:
+  const Stream &stream_;
+  const Memory first_;
+  const Memory values_;
+};
+
+// CubMerge of pairs.
+template <typename Key>
+class CubMergePairs final : public Engine<Key>
+{
+public:
+  CubMergePairs(const Stream &stream, std::uint32_t count)
+      : Engine<Key>(stream, count)
+      , values_(stream, count)
+  {
+    std::size_t bytes = 0;
+    run(nullptr, bytes);
+    temporary_ = std::make_unique<Memory>(bytes);
+  }
+  void sort() override
+  {
+    std::size_t bytes = temporary_->bytes();
+    run(temporary_->start(), bytes);
+  }
+  std::size_t scratch_bytes() const override
+  {
+    return temporary_->bytes();
+  }
+  void restore_values() override
+  {
+    values_.restore();
+  }
+  const std::uint32_t *values() const override
+  {
+    return values_.start();
+  }
+
+private:
+  void run(void *temporary, std::size_t &bytes)
+  {
+    check(cub::DeviceMergeSort::SortPairs(temporary,
+                                          bytes,
+                                          this->keys(),
+                                          values_.start(),
+                                          this->count_,
+                                          Less{},
+                                          this->stream_.get()),
+          "cub::DeviceMergeSort::SortPairs");
+  }
+
+  const Values values_;
+  std::unique_ptr<Memory> temporary_;
+};
+
+// CubRadix of pairs.
+template <typename Key>
+class CubRadixPairs final : public Engine<Key>
+{
+public:
+  CubRadixPairs(const Stream &stream, std::uint32_t count)
+      : Engine<Key>(stream, count)
+      , values_(stream, count)
+      , second_(std::size_t{count} * sizeof(Key))
+      , second_values_(values_.bytes())
+      , sorted_(this->keys())
+      , sorted_values_(values_.start())
+  {
+    std::size_t bytes = 0;
+    run(nullptr, bytes);
+    temporary_ = std::make_unique<Memory>(bytes);
+  }
+  void sort() override
+  {
+    std::size_t bytes = temporary_->bytes();
+    run(temporary_->start(), bytes);
+  }
+  const Key *sorted() const override
+  {
+    return sorted_;
+  }
+  std::size_t scratch_bytes() const override
+  {
+    return second_.bytes() + second_values_.bytes() + temporary_->bytes();
+  }
+  void restore_values() override
+  {
+    values_.restore();
+  }
+  const std::uint32_t *values() const override
+  {
+    return sorted_values_;
+  }
+
+private:
+  void run(void *temporary, std::size_t &bytes)
+  {
+    cub::DoubleBuffer<Key> keys(this->keys(), static_cast<Key *>(second_.start()));
+    cub::DoubleBuffer<std::uint32_t> values(
+      values_.start(), static_cast<std::uint32_t *>(second_values_.start()));
+    check(cub::DeviceRadixSort::SortPairs(temporary,
+                                          bytes,
+                                          keys,
+                                          values,
+                                          this->count_,
+                                          0,
+                                          static_cast<int>(8 * sizeof(Key)),
+                                          this->stream_.get()),
+          "cub::DeviceRadixSort::SortPairs");
+    sorted_        = keys.Current();
+    sorted_values_ = values.Current();
+  }
+
+  const Values values_;
+  const Memory second_;
+  const Memory second_values_;
+  const Key *sorted_;
+  const std::uint32_t *sorted_values_;
+  std::unique_ptr<Memory> temporary_;
+};
+
 // Gives Thrust the memory of its earlier sorts again: by itself it allocates and frees in every
 // sort, for which the device waits, and that would be timed with the sort.
 class Cache
@@ -395,8 +562,19 @@ struct Arguments
   std::string expected;
   std::string type;
   unsigned repeats = 0;
-  std::vector<std::string> engines{"cub-merge", "cub-radix", "thrust-merge"};
+  bool pairs       = false;
+  std::vector<std::string> engines;
 };
+
+// The engines that there are, of keys or of pairs.
+std::vector<std::string> known_engines(bool pairs)
+{
+  if (pairs)
+  {
+    return {"cub-merge-pairs", "cub-radix-pairs"};
+  }
+  return {"cub-merge", "cub-radix", "thrust-merge"};
+}
 
 // What comes of one engine.
 struct Outcome
@@ -419,6 +597,14 @@ std::unique_ptr<Engine<Key>> make(const std::string &name, const Stream &stream,
   if (name == "cub-radix")
   {
     return std::make_unique<CubRadix<Key>>(stream, count);
+  }
+  if (name == "cub-merge-pairs")
+  {
+    return std::make_unique<CubMergePairs<Key>>(stream, count);
+  }
+  if (name == "cub-radix-pairs")
+  {
+    return std::make_unique<CubRadixPairs<Key>>(stream, count);
   }
   return std::make_unique<ThrustMerge<Key>>(stream, count);
 }
@@ -459,6 +645,7 @@ class Measurement
 public:
   Measurement(const std::vector<char> &input, std::uint32_t count)
       : count_(count)
+      , host_(input)
       , input_(input.size())
   {
     // On this stream, since it waits for no other.
@@ -509,7 +696,7 @@ public:
                               stream_.get()),
               "cudaMemcpyAsync from the device");
         stream_.wait();
-        contender.outcome.verified      = sorted == expected;
+        contender.outcome.verified      = sorted == expected && keeps_values(*contender.engine, sorted);
         contender.outcome.scratch_bytes = contender.engine->scratch_bytes();
       });
       outcomes.push_back(contender.outcome);
@@ -518,6 +705,35 @@ public:
   }
 
 private:
+  // Whether every key still has its value, which is where it stood.
+  bool keeps_values(const Engine<Key> &engine, const std::vector<char> &sorted)
+  {
+    if (engine.values() == nullptr)
+    {
+      return true;
+    }
+    std::vector<std::uint32_t> values(count_);
+    check(cudaMemcpyAsync(values.data(),
+                          engine.values(),
+                          std::size_t{count_} * sizeof(std::uint32_t),
+                          cudaMemcpyDeviceToHost,
+                          stream_.get()),
+          "cudaMemcpyAsync of values");
+    stream_.wait();
+    std::vector<bool> seen(count_);
+    for (std::uint32_t i = 0; i < count_; ++i)
+    {
+      const std::uint32_t place = values[i];
+      if (place >= count_ || seen[place]
+          || std::memcmp(&host_[place * sizeof(Key)], &sorted[i * sizeof(Key)], sizeof(Key)) != 0)
+      {
+        return false;
+      }
+      seen[place] = true;
+    }
+    return true;
+  }
+
   template <typename Use>
   void take_turns(std::vector<Contender<Key>> &contenders, Use use)
   {
@@ -563,9 +779,11 @@ private:
                           cudaMemcpyDeviceToDevice,
                           stream_.get()),
           "cudaMemcpyAsync on the device");
+    engine.restore_values();
   }
 
   const std::uint32_t count_;
+  const std::vector<char> &host_;
   const Memory input_;
   const Stream stream_;
   const Event begin_;
@@ -646,7 +864,9 @@ std::string json_of(const Outcome &outcome, const std::string &type, std::size_t
   }
   json += std::string("],\"verified\":") + (outcome.verified ? "true" : "false");
   json += ",\"scratch_bytes\":" + std::to_string(outcome.scratch_bytes);
-  return json + ",\"moves\":\"keys\"}";
+  const bool pairs = outcome.engine.find("-pairs") != std::string::npos;
+  const char *width = type == "u32" ? "8" : "12";
+  return json + ",\"moves\":\"" + (pairs ? std::string("pairs of ") + width + " bytes" : "keys") + "\"}";
 }
 
 // "A,B" apart.
@@ -682,7 +902,6 @@ unsigned parse_repeats(const std::string &value)
 Arguments parse(const std::vector<std::string> &words)
 {
   Arguments arguments;
-  const std::vector<std::string> known = arguments.engines;
   for (std::size_t i = 0; i < words.size(); ++i)
   {
     std::string option = words[i];
@@ -693,6 +912,11 @@ Arguments parse(const std::vector<std::string> &words)
     {
       value = option.substr(equals + 1);
       option.resize(equals);
+    }
+    if (words[i] == "--pairs")
+    {
+      arguments.pairs = true;
+      continue;
     }
     if (option != "--input" && option != "--expected" && option != "--type" && option != "--repeats"
         && option != "--engines")
@@ -731,14 +955,18 @@ Arguments parse(const std::vector<std::string> &words)
     else
     {
       arguments.engines = split(value);
-      for (const std::string &engine : arguments.engines)
-      {
-        if (std::find(known.begin(), known.end(), engine) == known.end())
-        {
-          throw UsageError("no engine '" + engine
-                           + "': there are cub-merge, cub-radix and thrust-merge");
-        }
-      }
+    }
+  }
+  const std::vector<std::string> known = known_engines(arguments.pairs);
+  if (arguments.engines.empty())
+  {
+    arguments.engines = known;
+  }
+  for (const std::string &engine : arguments.engines)
+  {
+    if (std::find(known.begin(), known.end(), engine) == known.end())
+    {
+      throw UsageError("no engine '" + engine + "': see --help");
     }
   }
   if (arguments.input.empty() || arguments.expected.empty() || arguments.type.empty()

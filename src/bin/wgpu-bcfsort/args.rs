@@ -78,7 +78,7 @@ impl Direction {
 /// Who sorts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
-    /// The default GPU engine where there is an adapter, else the CPU.
+    /// The fastest GPU engine where there is an adapter, else the CPU.
     Auto,
     /// `sort_unstable`.
     Cpu,
@@ -98,8 +98,15 @@ impl Choice {
     pub(crate) fn all() -> impl Iterator<Item = Self> {
         Engine::ALL
             .into_iter()
+            .filter(|&engine| engine != Engine::Auto)
             .map(Self::Gpu)
             .chain([Self::Cpu, Self::Auto])
+    }
+
+    /// The engines that are not chosen by the device.
+    pub(crate) fn engines() -> impl TypedValueParser<Value = Engine> {
+        let named = Engine::ALL.map(Engine::name).into_iter();
+        one_of::<Engine>(named.filter(|&name| name != Engine::Auto.name()))
     }
 
     pub(crate) fn parser(
@@ -115,6 +122,7 @@ impl Choice {
         PossibleValuesParser::new(values).map(|name| {
             // The parser lets only these names through.
             match name.parse() {
+                Ok(Engine::Auto) => Self::Auto,
                 Ok(engine) => Self::Gpu(engine),
                 Err(_) if name == Self::Cpu.name() => Self::Cpu,
                 Err(_) => Self::Auto,

@@ -4,7 +4,7 @@ use crate::args::{Choice, Gpu, count, key_type, with_key_type};
 use crate::engine::{Contender, adapter, adapter_or_cpu};
 use crate::fault::Fault;
 use crate::generate::pattern;
-use crate::measure::{Pace, Resident, median, too_large};
+use crate::measure::{Pace, Resident, Timing, median, too_large};
 use crate::notice::Progress;
 use crate::output::print;
 use crate::timings::{Timings, keys_per_second, rate, time};
@@ -252,10 +252,16 @@ impl Series<'_> {
             if let Some(resident) = &resident {
                 self.progress.show(|| format!("{what}: warming up"));
                 let sorters: Vec<&Sorter> = gpu.iter().filter_map(|c| c.sorter()).collect();
-                profiles = resident.take_turns(&sorters, self.repeats, Pace::GPU, |round| {
-                    self.progress
-                        .show(|| format!("{what}: run {round} of {}", self.repeats));
-                })?;
+                profiles = resident.take_turns(
+                    &sorters,
+                    Timing::Whole,
+                    self.repeats,
+                    Pace::GPU,
+                    |round| {
+                        self.progress
+                            .show(|| format!("{what}: run {round} of {}", self.repeats));
+                    },
+                )?;
             }
             for round in 0..self.repeats {
                 for ((contender, profiles), timings) in

@@ -72,6 +72,14 @@ impl Contender {
         Self::gpu(engine, gpu, seed, &adapter(gpu)?)
     }
 
+    /// The engine that sorts so many keys, where it is chosen by their number.
+    pub(crate) fn engine_for(&self, count: u64, key: KeyType) -> &'static str {
+        match &self.sorter {
+            Some(sorter) => sorter.engine(count, key).name(),
+            None => self.engine,
+        }
+    }
+
     pub(crate) const fn sorter(&self) -> Option<&Sorter> {
         self.sorter.as_ref()
     }

@@ -43,8 +43,19 @@ pub(crate) struct Resident<'a> {
     sorter: &'a Sorter,
     input: wgpu::Buffer,
     keys: wgpu::Buffer,
+    /// What goes with the keys: as it was, and as it is sorted.
+    values: Option<[wgpu::Buffer; 2]>,
     count: u64,
     key: KeyType,
+}
+
+/// What is timed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Timing {
+    /// The sort as it runs untimed, in one compute pass.
+    Whole,
+    /// Each phase, in a pass of its own.
+    Phases,
 }
 
 /// Bytes moved between host and device at a time.
@@ -67,15 +78,52 @@ impl<'a> Resident<'a> {
             sorter,
             input,
             keys: keys_buffer,
+            values: None,
             count: keys.len() as u64,
             key: T::KEY_TYPE,
         })
     }
 
-    /// Sorts the keys with one of the device's sorters.
+    /// The same, with a value for each key.
+    pub(crate) fn upload_pairs<T: SortKey>(
+        sorter: &'a Sorter,
+        keys: &[T],
+        values: &[u32],
+    ) -> Result<Self, Error> {
+        use wgpu::BufferUsages as Usage;
+        let resident = Self::upload(sorter, keys)?;
+        let input = filled(sorter, "input values", values, Usage::COPY_SRC)?;
+        let usage = Usage::STORAGE | Usage::COPY_DST | Usage::COPY_SRC;
+        let values = buffer(sorter, "values", input.size(), usage)?;
+        Ok(Self {
+            values: Some([input, values]),
+            ..resident
+        })
+    }
+
+    /// Prepares a sort of them with one of the device's sorters.
+    fn prepare(&self, sorter: &Sorter) -> Result<PreparedSort, Error> {
+        let (keys, count, key, order) = (&self.keys, self.count, self.key, Order::Ascending);
+        match &self.values {
+            None => sorter.prepare(keys, count, key, order),
+            Some([_, values]) => sorter.prepare_pairs(keys, values, count, key, order),
+        }
+    }
+
+    /// Sorts once with one of the device's sorters.
     pub(crate) fn sort(&self, sorter: &Sorter) -> Result<Profile, Error> {
-        restore(self.sorter, &self.input, &self.keys)?;
-        sorter.sort_buffer_profiled(&self.keys, self.count, self.key, Order::Ascending)
+        self.run(sorter, &self.prepare(sorter)?, Timing::Whole)
+    }
+
+    fn run(&self, sorter: &Sorter, sort: &PreparedSort, timing: Timing) -> Result<Profile, Error> {
+        self.submit(|encoder| {
+            self.restore(encoder);
+            Ok(())
+        })?;
+        match timing {
+            Timing::Whole => sorter.run_timed(sort),
+            Timing::Phases => sorter.run_profiled(sort),
+        }
     }
 
     /// Whether the keys on the device are these, byte by byte.
@@ -83,9 +131,28 @@ impl<'a> Resident<'a> {
         holds(self.sorter, &self.keys, expected)
     }
 
+    /// The values on the device; none where keys are all there is.
+    pub(crate) fn values(&self) -> Result<Vec<u32>, Error> {
+        let Some([_, values]) = &self.values else {
+            return Ok(Vec::new());
+        };
+        let mut words = Vec::new();
+        let bytes = self.count * 4;
+        for offset in (0..bytes).step_by(PIECE) {
+            let piece = read(
+                self.sorter,
+                values,
+                offset,
+                (bytes - offset).min(PIECE as u64),
+            )?;
+            words.extend_from_slice(bytemuck::cast_slice(&piece));
+        }
+        Ok(words)
+    }
+
     /// Sorts once with what the sort leaves in its scratch memory.
     pub(crate) fn sort_prepared(&self, sorter: &Sorter) -> Result<PreparedSort, Error> {
-        let prepared = sorter.prepare(&self.keys, self.count, self.key, Order::Ascending)?;
+        let prepared = self.prepare(sorter)?;
         restore(self.sorter, &self.input, &self.keys)?;
         for slice in 0..prepared.submissions() {
             self.submit(|encoder| sorter.record_slice(encoder, &prepared, slice))?;
@@ -97,17 +164,24 @@ impl<'a> Resident<'a> {
     pub(crate) fn take_turns(
         &self,
         sorters: &[&Sorter],
+        timing: Timing,
         repeats: u32,
         pace: Pace,
         told: impl FnMut(u32),
     ) -> Result<Vec<Vec<Profile>>, Error> {
-        let Some(&first) = sorters.first() else {
+        let prepared: Vec<(&Sorter, PreparedSort)> = sorters
+            .iter()
+            .map(|&sorter| Ok((sorter, self.prepare(sorter)?)))
+            .collect::<Result<_, Error>>()?;
+        let Some((first, work)) = prepared.first() else {
             return Ok(Vec::new());
         };
-        let work = first.prepare(&self.keys, self.count, self.key, Order::Ascending)?;
-        let sorts: Vec<_> = sorters.iter().map(|sorter| || self.sort(sorter)).collect();
+        let sorts: Vec<_> = prepared
+            .iter()
+            .map(|(sorter, sort)| || self.run(sorter, sort, timing))
+            .collect();
         let sorts: Vec<Timed<'_>> = sorts.iter().map(|sort| sort as Timed<'_>).collect();
-        let busy = |times| self.keep_busy(first, &work, times);
+        let busy = |times| self.keep_busy(first, work, times);
         in_turns(pace, repeats, &busy, &sorts, told)
     }
 
@@ -128,6 +202,9 @@ impl<'a> Resident<'a> {
     /// Puts the keys back in their first order.
     fn restore(&self, encoder: &mut wgpu::CommandEncoder) {
         copy(encoder, &self.input, &self.keys);
+        if let Some([input, values]) = &self.values {
+            copy(encoder, input, values);
+        }
     }
 
     fn submit(

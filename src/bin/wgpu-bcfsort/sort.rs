@@ -52,7 +52,8 @@ pub(crate) struct Args {
     keys: Keys,
     #[command(flatten)]
     direction: Direction,
-    /// Who sorts; auto takes bcf-pb on the best adapter, and the CPU where there is none
+    /// Who sorts; auto takes the best adapter, and there the fastest: sample-sort on GPUs, bcf-pb on
+    /// CPUs; and where there is no adapter the CPU's own sort
     #[arg(long, default_value = "auto", value_parser = Choice::parser(Choice::all()))]
     engine: Choice,
     #[command(flatten)]
@@ -137,7 +138,7 @@ fn sort<T: SortKey>(args: &Args) -> Result<(), Fault> {
         let _ = write!(
             report,
             "engine   {}\nadapter  {}\nkeys     {count} {}, {}{chunks}\n{}",
-            contender.engine,
+            contender.engine_for(count, T::KEY_TYPE),
             contender.adapter,
             T::KEY_TYPE,
             order.name(),

@@ -24,7 +24,7 @@ fn main() -> ExitCode {
             locked_version(lock, "wgpu"),
         ]
         .join(", "),
-        moves: "keys",
+        moves: peer::KEYS,
     })
 }
 

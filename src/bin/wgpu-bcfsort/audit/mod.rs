@@ -11,7 +11,7 @@ mod sort;
 mod table;
 mod text;
 
-use crate::args::{Direction, Tuning, count, key_type, one_of, positive};
+use crate::args::{Choice, Direction, Tuning, count, key_type, positive};
 use crate::fault::Fault;
 use crate::generate::pattern;
 use crate::notice;
@@ -136,7 +136,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["engine", "count", "pattern", "key", "Direction", "Tuning"], help_heading = "Sort")]
     all: bool,
     /// Algorithm of the sort
-    #[arg(long, default_value = Engine::default().name(), value_parser = one_of::<Engine>(Engine::ALL.map(Engine::name)), help_heading = "Sort")]
+    #[arg(long, default_value = Engine::BcfMergesortPb.name(), value_parser = Choice::engines(), help_heading = "Sort")]
     engine: Engine,
     /// How many keys
     #[arg(short = 'n', long, default_value = "2^15", value_parser = count, help_heading = "Sort")]

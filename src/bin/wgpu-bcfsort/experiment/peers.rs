@@ -1,19 +1,19 @@
 //! Other people's sorts: programs that measure themselves on the same keys.
 
-use super::series::Key;
 use super::state::Outcome;
 use crate::fault::Fault;
 use crate::notice;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Read;
+use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
-use wgpu_bcfsort::{Engine, KeyType};
+use wgpu_bcfsort::data::{Format, KeyWriter};
+use wgpu_bcfsort::{Engine, KeyType, Payload, SortKey};
 
 /// Where peers are looked for, if there is such a directory.
 pub(crate) const DEFAULT: &str = "target/peers";
@@ -128,18 +128,23 @@ impl Peers {
     }
 
     /// Writes a data set for peers to read.
-    pub(crate) fn files(&self, input: &[Key], expected: &[Key]) -> Result<Files, Fault> {
-        let failed = |error: std::io::Error| {
-            let name = self.directory.display().to_string();
-            Fault::io(&name, "cannot write keys for peers", &error)
-        };
+    pub(crate) fn files<T: SortKey>(&self, input: &[T], expected: &[T]) -> Result<Files, Fault> {
+        let name = self.directory.display().to_string();
+        let failed =
+            |error: std::io::Error| Fault::io(&name, "cannot write keys for peers", &error);
         let directory = tempfile::Builder::new()
             .prefix(FILES)
             .tempdir_in(&self.directory)
             .map_err(failed)?;
-        let write = |name: &str, keys: &[Key]| -> Result<PathBuf, Fault> {
+        let write = |name: &str, keys: &[T]| -> Result<PathBuf, Fault> {
             let path = directory.path().join(name);
-            fs::write(&path, little_endian(keys)).map_err(failed)?;
+            let file = fs::File::create(&path).map_err(failed)?;
+            let mut writer = KeyWriter::new(BufWriter::new(file), Format::Raw);
+            let written = writer.write(keys).and_then(|()| writer.finish());
+            written
+                .map_err(std::io::Error::other)
+                .and_then(|mut file| file.flush())
+                .map_err(failed)?;
             fs::canonicalize(path).map_err(failed)
         };
         Ok(Files {
@@ -155,6 +160,7 @@ impl Peers {
         peer: usize,
         files: &Files,
         key: KeyType,
+        payload: Payload,
         count: usize,
         repeats: u32,
     ) -> Found {
@@ -175,6 +181,9 @@ impl Peers {
             .arg(&files.expected)
             .args(["--type", key.name()])
             .args(["--repeats", &repeats.to_string()]);
+        if payload != Payload::None {
+            command.arg("--pairs");
+        }
         let reply = match finish(&mut command, timeout) {
             Ended::Well(stdout) => parse(&stdout),
             Ended::Badly(reason) => Err(reason),
@@ -333,10 +342,6 @@ fn reader(mut pipe: impl Read + Send + 'static) -> mpsc::Receiver<String> {
         let _ = text.send(String::from_utf8_lossy(&bytes).into_owned());
     });
     received
-}
-
-fn little_endian(keys: &[Key]) -> Vec<u8> {
-    keys.iter().flat_map(|key| key.to_le_bytes()).collect()
 }
 
 #[cfg(unix)]

@@ -3,12 +3,13 @@
 use super::state::{Outcome, Results};
 use super::{Lab, Task};
 use crate::fault::Fault;
-use crate::measure::Resident;
+use crate::measure::{Resident, Timing};
 use rayon::slice::ParallelSliceMut;
 use std::time::Instant;
 use wgpu_bcfsort::data::{Spec, generate};
 use wgpu_bcfsort::{
-    Clock, Engine, Error, KeyType, Options, Order, Profile, SortKey, Sorter, sort_on_cpu, wgpu,
+    Clock, Engine, Error, KeyType, Options, Order, Payload, Profile, SortKey, Sorter, sort_on_cpu,
+    wgpu,
 };
 
 /// The type of the keys of every figure, as in the paper.
@@ -91,6 +92,13 @@ impl Metric {
         match self {
             Self::Sort => "sort",
             Self::Phase(phase) => phase,
+        }
+    }
+
+    const fn timing(self) -> Timing {
+        match self {
+            Self::Sort => Timing::Whole,
+            Self::Phase(_) => Timing::Phases,
         }
     }
 
@@ -253,9 +261,10 @@ impl Series {
         }
         let sorters: Vec<&Sorter> = ready.iter().map(|(_, sorter)| sorter).collect();
         let (repeats, pace) = (lab.scope.repeats, lab.pace);
-        let profiles = resident.take_turns(&sorters, repeats, pace, |round| {
-            lab.tell(|| format!("{what}: run {round} of {repeats}"));
-        })?;
+        let profiles =
+            resident.take_turns(&sorters, self.metric.timing(), repeats, pace, |round| {
+                lab.tell(|| format!("{what}: run {round} of {repeats}"));
+            })?;
         for ((name, _), profiles) in ready.iter().zip(profiles) {
             outcomes.push(self.metric.outcome(*name, lab, &profiles));
         }
@@ -374,9 +383,14 @@ impl Task for Series {
             let id = self.peer_id(&peer.name);
             lab.progress.show(|| format!("{what}: {}", peer.name));
             let key = KeyType::U32;
-            let found = lab
-                .peers
-                .run(i, &files, key, input.len(), lab.scope.repeats);
+            let found = lab.peers.run(
+                i,
+                &files,
+                key,
+                Payload::None,
+                input.len(),
+                lab.scope.repeats,
+            );
             lab.state.keep(id, found.outcomes, found.again)?;
         }
         Ok(())

@@ -4,6 +4,7 @@ mod adversary;
 mod base_case;
 mod bucket_sizes;
 mod duplicates;
+mod fast;
 mod memory;
 mod parameters;
 mod passes;
@@ -20,7 +21,7 @@ use std::collections::BTreeMap;
 use wgpu_bcfsort::{Engine, SortKey};
 
 /// Every figure, in the order of the report: a new one is a file beside this one and a line here.
-pub(crate) static FIGURES: [&dyn Figure; 11] = [
+pub(crate) static FIGURES: [&dyn Figure; 12] = [
     &prefix_sums::ColoredPrefixSums,
     &sweep::RANDOM,
     &sweep::DISTINCT,
@@ -32,6 +33,7 @@ pub(crate) static FIGURES: [&dyn Figure; 11] = [
     &memory::Memory,
     &passes::Passes,
     &adversary::Adversary,
+    &fast::Fast,
 ];
 
 /// Mergesort without and with pivot buckets, which the paper compares.

@@ -1,0 +1,424 @@
+//! Beyond the paper: the fast engine against other people's sorters, in turns.
+
+use super::{Outcome, add, keys_axis, notes_of, ns_axis};
+use crate::experiment::csv::Table;
+use crate::experiment::plot::{Axis, Chart, Line, Point, Scale};
+use crate::experiment::series::{Metric, left_out};
+use crate::experiment::state::Results;
+use crate::experiment::stats::{Spread, count, digits, median};
+use crate::experiment::{Drawing, Figure, Lab, Scope, Task};
+use crate::fault::Fault;
+use crate::measure::{Resident, Timing};
+use rayon::slice::ParallelSliceMut;
+use wgpu_bcfsort::data::{Pattern, Spec, generate};
+use wgpu_bcfsort::{Engine, KeyType, Options, Payload, SortKey};
+
+pub(crate) struct Fast;
+
+const OURS: &str = Engine::SampleSort.name();
+
+/// Each contender's timed sorts are spread over so many turns: what changes in the course of a run, as
+/// clocks do, meets all alike.
+const TURNS: u32 = 2;
+
+/// Orders of the same number of keys, in which no peer takes part.
+const PATTERNS: [Pattern; 16] = [
+    Pattern::Random,
+    Pattern::Full,
+    Pattern::Distinct,
+    Pattern::ZeroOne,
+    Pattern::Duplicates,
+    Pattern::FewDistinct,
+    Pattern::Zipf,
+    Pattern::Narrow,
+    Pattern::Constant,
+    Pattern::Ascending,
+    Pattern::Descending,
+    Pattern::HalfSorted,
+    Pattern::MostlySorted,
+    Pattern::Saws,
+    Pattern::OrganPipe,
+    Pattern::Runs,
+];
+
+/// One data set.
+#[derive(Clone, Debug)]
+struct Row {
+    spec: Spec,
+    key: KeyType,
+    payload: Payload,
+    peers: bool,
+}
+
+impl Row {
+    /// In words that no other has.
+    fn name(&self) -> String {
+        let pairs = match self.payload {
+            Payload::None => "",
+            _ => " pairs",
+        };
+        let (n, pattern) = (count(self.spec.count), self.spec.pattern);
+        format!("{n} {}{pairs} {pattern}", self.key)
+    }
+
+    fn prefix(&self) -> String {
+        let (n, key, payload) = (self.spec.count, self.key, self.payload.name());
+        format!("fast {n} {key} {payload} {} with ", self.spec.pattern)
+    }
+
+    fn id(&self, peers: &[&str]) -> String {
+        let peers = if self.peers { peers } else { &[] };
+        format!("{}{}", self.prefix(), peers.join(","))
+    }
+
+    /// What was measured; of several runs, with other peers, the one with the most.
+    fn outcomes<'a>(&self, results: &'a Results) -> &'a [Outcome] {
+        results
+            .starting_with(self.prefix())
+            .max_by_key(|part| part.outcomes.len())
+            .map_or(&[], |part| &part.outcomes)
+    }
+
+    fn ours(&self, results: &Results) -> Option<f64> {
+        let outcomes = self.outcomes(results).iter();
+        let mut ours = outcomes.filter(|o| o.contender == OURS && !o.times_s.is_empty());
+        ours.next().map(|outcome| median(&outcome.times_s))
+    }
+
+    fn measure<T: SortKey>(&self, lab: &mut Lab<'_>) -> Result<Vec<Outcome>, Fault> {
+        let what = self.name();
+        lab.tell(|| format!("{what}: making keys"));
+        let input: Vec<T> =
+            generate(&self.spec).map_err(|error| Fault::Usage(error.to_string()))?;
+        let mut expected = input.clone();
+        expected.par_sort_unstable_by(T::total_order);
+        let values: Vec<u32> = (0..input.len() as u32).collect();
+        let files = (self.peers && !lab.peers.list.is_empty())
+            .then(|| lab.peers.files(&input, &expected))
+            .transpose()?;
+
+        let options = Options::default().engine(Engine::SampleSort);
+        let sorter = lab.sorter.with_options(options)?;
+        let resident = match self.payload {
+            Payload::None => Resident::upload(&sorter, &input),
+            _ => Resident::upload_pairs(&sorter, &input, &values),
+        };
+        let resident = match resident {
+            Ok(resident) => resident,
+            Err(error) => return Ok(vec![left_out(OURS, &error)?]),
+        };
+        lab.tell(|| format!("{what}: checking"));
+        resident.sort(&sorter)?;
+        if !resident.holds(&expected)? || !are_pairs(&input, &expected, &resident.values()?) {
+            return Err(Fault::Device(format!(
+                "{OURS} on {} sorts {what} wrong: please report this",
+                lab.adapter
+            )));
+        }
+        let repeats = lab.scope.repeats.div_ceil(TURNS);
+        let mut profiles = Vec::new();
+        let mut found: Vec<Outcome> = Vec::new();
+        for turn in 1..=TURNS {
+            lab.tell(|| format!("{what}: turn {turn} of {TURNS}"));
+            let timed =
+                resident.take_turns(&[&sorter], Timing::Whole, repeats, lab.pace, |_| {})?;
+            profiles.extend(timed.into_iter().flatten());
+            let Some(files) = &files else { continue };
+            for i in 0..lab.peers.list.len() {
+                let name = lab.peers.list[i].name.clone();
+                lab.tell(|| format!("{what}: turn {turn} of {TURNS}, {name}"));
+                let (key, payload, n) = (self.key, self.payload, input.len());
+                let turn = lab.peers.run(i, files, key, payload, n, repeats);
+                turn.outcomes.into_iter().for_each(|o| join(&mut found, o));
+            }
+        }
+        let mut outcomes = vec![Metric::Sort.outcome(OURS, lab, &profiles)];
+        outcomes.extend(found);
+        Ok(outcomes)
+    }
+}
+
+/// Whether keys still have their values, which are where they stood in the input.
+fn are_pairs<T: SortKey>(input: &[T], sorted: &[T], values: &[u32]) -> bool {
+    let mut seen = vec![false; values.len()];
+    sorted.iter().zip(values).all(|(key, &value)| {
+        let first = seen.get_mut(value as usize).is_some_and(|seen| {
+            let first = !*seen;
+            *seen = true;
+            first
+        });
+        first && bytemuck::bytes_of(&input[value as usize]) == bytemuck::bytes_of(key)
+    })
+}
+
+/// Adds the times of a turn to those of the turns before. A turn that failed leaves the reason, and no times.
+fn join(found: &mut Vec<Outcome>, turn: Outcome) {
+    let Some(before) = found.iter_mut().find(|o| o.contender == turn.contender) else {
+        found.push(turn);
+        return;
+    };
+    if before.error.is_none() && turn.error.is_none() {
+        before.times_s.extend(turn.times_s);
+    } else if before.error.is_none() {
+        *before = turn;
+    }
+}
+
+impl Task for Row {
+    fn what(&self) -> String {
+        self.name()
+    }
+
+    fn parts(&self, peers: &[&str]) -> Vec<String> {
+        vec![self.id(peers)]
+    }
+
+    fn weight(&self) -> f64 {
+        let peers = if self.peers { 8.0 } else { 1.0 };
+        peers + self.spec.count as f64 * 3e-8
+    }
+
+    fn run(&self, lab: &mut Lab<'_>) -> Result<(), Fault> {
+        let outcomes = match self.key {
+            KeyType::U64 => self.measure::<u64>(lab)?,
+            _ => self.measure::<u32>(lab)?,
+        };
+        let id = self.id(&lab.peers.names());
+        lab.state.keep(id, outcomes, false)
+    }
+}
+
+/// Random 32-bit keys of any number.
+fn sweep(scope: &Scope) -> Vec<Row> {
+    let sizes = [10, 12, 14, 16, 18, 20, 22, 24, 26, 28].map(|log| 1u64 << log);
+    let row = |n| row(scope, n, KeyType::U32, Payload::None, Pattern::Random);
+    let all = sizes.into_iter().filter(|&n| n <= scope.size(1 << 28));
+    all.map(row).collect()
+}
+
+fn row(scope: &Scope, n: u64, key: KeyType, payload: Payload, pattern: Pattern) -> Row {
+    Row {
+        spec: Spec::new(pattern, n).seed(scope.seed),
+        key,
+        payload,
+        peers: true,
+    }
+}
+
+/// The others that peers sort, too.
+fn others(scope: &Scope) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for log in [20, 24, 26] {
+        let n = scope.size(1 << log);
+        rows.push(row(
+            scope,
+            n,
+            KeyType::U32,
+            Payload::Values,
+            Pattern::Random,
+        ));
+        rows.push(row(scope, n, KeyType::U64, Payload::None, Pattern::Full));
+    }
+    let n = Spec::new(Pattern::Adversary, scope.size(35_651_584)).fitting_count();
+    if n > 0 {
+        for pattern in [Pattern::Distinct, Pattern::Adversary] {
+            rows.push(row(scope, n, KeyType::U32, Payload::None, pattern));
+        }
+    }
+    rows.dedup_by_key(|row| row.prefix());
+    rows
+}
+
+/// Orders of the same number of keys.
+fn patterns(scope: &Scope) -> Vec<Row> {
+    let n = scope.size(1 << 25);
+    let row = |pattern| Row {
+        peers: false,
+        ..row(scope, n, KeyType::U32, Payload::None, pattern)
+    };
+    PATTERNS.into_iter().map(row).collect()
+}
+
+fn rows(scope: &Scope) -> Vec<Row> {
+    let mut rows = sweep(scope);
+    for row in others(scope).into_iter().chain(patterns(scope)) {
+        if rows.iter().all(|there| there.prefix() != row.prefix()) {
+            rows.push(row);
+        }
+    }
+    rows
+}
+
+impl Figure for Fast {
+    fn name(&self) -> &'static str {
+        "fast"
+    }
+
+    fn about(&self) -> &'static str {
+        "the fast engine against other people's sorters, in turns: keys, pairs, sizes, orders"
+    }
+
+    fn tasks(&self, scope: &Scope) -> Vec<Box<dyn Task>> {
+        let task = |row| Box::new(row) as Box<dyn Task>;
+        rows(scope).into_iter().map(task).collect()
+    }
+
+    fn draw(&self, scope: &Scope, results: &Results) -> Option<Drawing> {
+        let rows = rows(scope);
+        let table = table(self.name(), &rows, results);
+        if table.rows.is_empty() {
+            return None;
+        }
+        let mut lines: Vec<Line> = Vec::new();
+        for row in sweep(scope) {
+            for outcome in row.outcomes(results) {
+                if let Some(spread) = Spread::of(&outcome.times_s) {
+                    let n = row.spec.count as f64;
+                    let ns = |seconds: f64| seconds * 1e9 / n;
+                    let point = Point {
+                        x: n,
+                        y: ns(spread.median),
+                        low: ns(spread.min),
+                        high: ns(spread.max),
+                    };
+                    add(&mut lines, &outcome.contender, point);
+                }
+            }
+        }
+        let mut charts = Vec::new();
+        if !lines.is_empty() {
+            charts.push((
+                String::new(),
+                Chart::Lines {
+                    title: "Time per key, random 32-bit keys".to_owned(),
+                    x: keys_axis(),
+                    y: ns_axis(),
+                    lines,
+                },
+            ));
+        }
+        let orders: Vec<(String, Point)> = patterns(scope)
+            .iter()
+            .filter_map(|row| {
+                let ms = row.ours(results)? * 1e3;
+                Some((row.spec.pattern.to_string(), Point::exact(0.0, ms)))
+            })
+            .collect();
+        if !orders.is_empty() {
+            charts.push((
+                "-orders".to_owned(),
+                Chart::Bars {
+                    title: format!("{} keys in any order", count(scope.size(1 << 25))),
+                    x: Axis::new("runtime (ms)", Scale::Linear),
+                    bars: orders.clone(),
+                },
+            ));
+        }
+        let mut found: Vec<String> = rows.iter().filter_map(|row| words(row, results)).collect();
+        found.extend(slowest(&orders));
+        let outcomes = rows.iter().flat_map(|row| {
+            let outcomes = row.outcomes(results).iter();
+            outcomes.map(move |outcome| (row.spec.count, outcome))
+        });
+        Some(Drawing {
+            title: "The fast engine".to_owned(),
+            shows: format!(
+                "How long {OURS} takes, as a whole, in one compute pass, and how long others take for the \
+                 same keys, or pairs of a key and a 32-bit value. They take turns: {TURNS} of them each, with \
+                 half of the timed sorts in each."
+            ),
+            paper: "Not in the paper.".to_owned(),
+            found,
+            charts,
+            tables: vec![(String::new(), table)],
+            notes: notes_of(outcomes),
+        })
+    }
+}
+
+fn table(figure: &str, rows: &[Row], results: &Results) -> Table {
+    let mut table = Table::new([
+        "figure",
+        "keys",
+        "type",
+        "moves",
+        "pattern",
+        "contender",
+        "device",
+        "clock",
+        "min_s",
+        "median_s",
+        "max_s",
+        "runs",
+        "ns_per_key",
+        "of_sample_sort",
+        "verified",
+    ]);
+    for row in rows {
+        for outcome in row.outcomes(results) {
+            let Some(spread) = Spread::of(&outcome.times_s) else {
+                continue;
+            };
+            let seconds = |seconds: f64| format!("{seconds:e}");
+            let ratio = row.ours(results).map(|ours| spread.median / ours);
+            table.row([
+                figure.to_owned(),
+                row.spec.count.to_string(),
+                row.key.to_string(),
+                row.payload.name().to_owned(),
+                row.spec.pattern.to_string(),
+                outcome.contender.clone(),
+                outcome.device.clone(),
+                outcome.clock.clone(),
+                seconds(spread.min),
+                seconds(spread.median),
+                seconds(spread.max),
+                outcome.times_s.len().to_string(),
+                format!("{:.5}", spread.median * 1e9 / row.spec.count as f64),
+                ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.3}")),
+                // What is not, is left out.
+                "true".to_owned(),
+            ]);
+        }
+    }
+    table
+}
+
+/// A data set that peers sorted, too: "2^26 u32 random: 2.65 ms; cub-merge takes 1.10 times as long, ...".
+fn words(row: &Row, results: &Results) -> Option<String> {
+    let ours = row.ours(results)?;
+    let mut others: Vec<(&str, f64)> = row
+        .outcomes(results)
+        .iter()
+        .filter(|outcome| outcome.contender != OURS && !outcome.times_s.is_empty())
+        .map(|outcome| (outcome.contender.as_str(), median(&outcome.times_s) / ours))
+        .collect();
+    if others.is_empty() {
+        return None;
+    }
+    others.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let others: Vec<String> = others
+        .iter()
+        .map(|(name, ratio)| format!("{name} {}", digits(*ratio)))
+        .collect();
+    Some(format!(
+        "{}: {OURS} {} ms. The others, 1 being as long: {}.",
+        row.name(),
+        digits(ours * 1e3),
+        others.join(", ")
+    ))
+}
+
+/// The slowest order, compared with random order.
+fn slowest(orders: &[(String, Point)]) -> Option<String> {
+    let random = orders
+        .iter()
+        .find(|(name, _)| name == Pattern::Random.name())?;
+    let slowest = orders.iter().max_by(|a, b| a.1.y.total_cmp(&b.1.y))?;
+    Some(format!(
+        "Of {} orders the slowest is {}, with {:.3} times the time of random keys.",
+        orders.len(),
+        slowest.0,
+        slowest.1.y / random.1.y
+    ))
+}
