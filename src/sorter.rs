@@ -243,6 +243,12 @@ impl Sorter {
             .scratch_bytes())
     }
 
+    /// The numbers that [`Engine::SampleSort`] sorts with: those of the options, or what suits the device.
+    #[must_use]
+    pub fn tuning(&self) -> plan::Tuning {
+        self.options.tuning.unwrap_or(self.default_tuning)
+    }
+
     fn record(
         &self,
         len: u64,
@@ -264,7 +270,7 @@ impl Sorter {
             })
         };
         if payload != Payload::None || self.options.engine == Engine::SampleSort {
-            let tuning = self.options.tuning.unwrap_or(self.default_tuning);
+            let tuning = self.tuning();
             let recording =
                 phases::record_sample_sort(len, key, order, payload, &tuning, &self.limits);
             for step in &recording.steps {
