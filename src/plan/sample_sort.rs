@@ -459,7 +459,8 @@ mod tests {
     #[test]
     fn any_tuning_that_is_allowed_makes_a_plan() {
         for bits in 0..1 << 8 {
-            let pick = |bit: u32, [low, high]: [u32; 2]| if bits >> bit & 1 == 0 { low } else { high };
+            let pick =
+                |bit: u32, [low, high]: [u32; 2]| if bits >> bit & 1 == 0 { low } else { high };
             let tuning = Tuning {
                 tile: pick(0, [1024, 8192]),
                 child: pick(1, [1024, 8192]),

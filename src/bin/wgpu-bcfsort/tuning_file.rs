@@ -7,30 +7,6 @@ use std::path::Path;
 use wgpu_bcfsort::plan::Tuning;
 use wgpu_bcfsort::wgpu;
 
-/// The numbers of the sample sort, and where they were found. Only the numbers are needed: a file may
-/// be written by hand.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub(crate) struct Origin {
-    pub(crate) adapter: String,
-    pub(crate) backend: String,
-    pub(crate) driver: String,
-    /// Of wgpu-bcfsort.
-    pub(crate) version: String,
-}
-
-impl Origin {
-    pub(crate) fn of(adapter: &wgpu::AdapterInfo) -> Self {
-        let driver = format!("{} {}", adapter.driver, adapter.driver_info);
-        Self {
-            adapter: adapter.name.clone(),
-            backend: adapter.backend.to_string(),
-            driver: driver.trim().to_owned(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-        }
-    }
-}
-
 /// What the numbers brought for one kind of sort.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Measured {
@@ -42,32 +18,42 @@ pub(crate) struct Measured {
     pub(crate) tuned_ms: f64,
 }
 
+/// The numbers of the sample sort, and where they were found. Only the numbers are needed: a file may
+/// be written by hand.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct TuningFile {
-    #[serde(flatten)]
-    pub(crate) origin: Origin,
-    pub(crate) tuning: Tuning,
-    #[serde(default)]
-    pub(crate) measured: Vec<Measured>,
-}
-
-/// The parts that a file is read for, without `flatten`, which would lose where an error is.
-#[derive(Deserialize)]
-struct Read {
     #[serde(default)]
     adapter: String,
     #[serde(default)]
     backend: String,
     #[serde(default)]
     driver: String,
+    /// Of wgpu-bcfsort.
     #[serde(default)]
     version: String,
-    tuning: Tuning,
+    pub(crate) tuning: Tuning,
     #[serde(default)]
     measured: Vec<Measured>,
 }
 
 impl TuningFile {
+    /// What was found on an adapter.
+    pub(crate) fn new(
+        adapter: &wgpu::AdapterInfo,
+        tuning: Tuning,
+        measured: Vec<Measured>,
+    ) -> Self {
+        let driver = format!("{} {}", adapter.driver, adapter.driver_info);
+        Self {
+            adapter: adapter.name.clone(),
+            backend: adapter.backend.to_string(),
+            driver: driver.trim().to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            tuning,
+            measured,
+        }
+    }
+
     /// Reads the file while the command line is parsed: its faults are told as those of any option's value.
     pub(crate) fn parser() -> impl TypedValueParser<Value = Self> {
         PathBufValueParser::new().try_map(|path| Self::load(&path))
@@ -79,7 +65,7 @@ impl TuningFile {
     }
 
     fn parse(text: &str) -> Result<Self, String> {
-        let read: Read = serde_json::from_str(text).map_err(|error| {
+        let file: Self = serde_json::from_str(text).map_err(|error| {
             // The line names the field.
             let line = text.lines().nth(error.line().saturating_sub(1));
             let line = line.map_or("", str::trim);
@@ -90,27 +76,19 @@ impl TuningFile {
                 format!("no tuning file: {error}, in '{line}'")
             }
         })?;
-        read.tuning.validate().map_err(|error| error.to_string())?;
-        Ok(Self {
-            origin: Origin {
-                adapter: read.adapter,
-                backend: read.backend,
-                driver: read.driver,
-                version: read.version,
-            },
-            tuning: read.tuning,
-            measured: read.measured,
-        })
+        file.tuning.validate().map_err(|error| error.to_string())?;
+        Ok(file)
     }
 
     /// A warning, if the numbers are of another adapter. (Drivers are updated all the time.)
     pub(crate) fn mismatch(&self, adapter: &wgpu::AdapterInfo) -> Option<String> {
-        let (of, here) = (&self.origin, Origin::of(adapter));
-        let differs = of.adapter != here.adapter || of.backend != here.backend;
-        (differs && !of.adapter.is_empty()).then(|| {
+        let (name, backend) = (&adapter.name, adapter.backend.to_string());
+        let differs = self.adapter != *name || self.backend != backend;
+        (differs && !self.adapter.is_empty()).then(|| {
             format!(
-                "the tuning file is of {} ({}), and this is {} ({}): 'wgpu-bcfsort tune' makes one for it",
-                of.adapter, of.backend, here.adapter, here.backend
+                "the tuning file is of {} ({}), and this is {name} ({backend}): 'wgpu-bcfsort tune' makes one \
+                 for it",
+                self.adapter, self.backend
             )
         })
     }
@@ -123,11 +101,10 @@ mod tests {
     #[test]
     fn a_file_is_read_as_it_was_written() {
         let file = TuningFile {
-            origin: Origin {
-                adapter: "some GPU".to_owned(),
-                backend: "vulkan".to_owned(),
-                ..Origin::default()
-            },
+            adapter: "some GPU".to_owned(),
+            backend: "vulkan".to_owned(),
+            driver: String::new(),
+            version: "0.1.0".to_owned(),
             tuning: Tuning::cpu(),
             measured: vec![Measured {
                 keys: 1 << 20,
