@@ -72,7 +72,7 @@ impl TuningFile {
             if line.is_empty() || line.len() > 60 {
                 format!("no tuning file: {error}")
             } else {
-                let line = line.escape_debug();
+                let line = line.replace(char::is_control, " ");
                 format!("no tuning file: {error}, in '{line}'")
             }
         })?;
