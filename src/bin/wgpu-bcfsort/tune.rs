@@ -410,8 +410,8 @@ impl<'a> Job<'a> {
                 .is_some_and(|seen| !std::mem::replace(seen, true));
             first && input[index * width..][..width] == *key
         };
-        let pairs = values.chunks_exact(4).zip(sorted.chunks_exact(width));
-        Ok(pairs.map(goes_with).all(|right| right))
+        let mut pairs = values.chunks_exact(4).zip(sorted.chunks_exact(width));
+        Ok(pairs.all(goes_with))
     }
 }
 
