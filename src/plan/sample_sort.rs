@@ -490,7 +490,11 @@ mod tests {
                         assert!(plan.is_one_tile() || children <= plan.most_children);
                     }
                     let order = Order::Ascending;
-                    record_sample_sort(len, key, order, payload, &tuning, &limits);
+                    let recording = record_sample_sort(len, key, order, payload, &tuning, &limits);
+                    assert_eq!(
+                        recording.steps.is_empty(),
+                        len < 2 && payload != Payload::Indices || len == 0
+                    );
                 }
             }
         }
