@@ -433,7 +433,8 @@ mod tests {
         for tuning in [Tuning::default(), Tuning::cpu()] {
             assert!(tuning.validate().is_ok());
         }
-        let wrong: [(&str, fn(&mut Tuning)); 10] = [
+        type Spoil = fn(&mut Tuning);
+        let wrong: [(&str, Spoil); 10] = [
             ("tile", |tuning| tuning.tile = 0),
             ("tile", |tuning| tuning.tile = 3000),
             ("tile", |tuning| tuning.tile = 512),
