@@ -428,12 +428,13 @@ mod tests {
         }
     }
 
+    type Spoil = fn(&mut Tuning);
+
     #[test]
     fn nonsense_is_refused_by_name() {
         for tuning in [Tuning::default(), Tuning::cpu()] {
             assert!(tuning.validate().is_ok());
         }
-        type Spoil = fn(&mut Tuning);
         let wrong: [(&str, Spoil); 10] = [
             ("tile", |tuning| tuning.tile = 0),
             ("tile", |tuning| tuning.tile = 3000),
