@@ -265,7 +265,8 @@ pub struct Options {
     /// watchdog. By default 2^25 on GPUs and 2^22 on CPUs.
     pub keys_per_dispatch: Option<u32>,
     /// The numbers that decide the speed of [`Engine::SampleSort`], and not its result.
-    /// By default those that suit the device: [`Tuning::default`], or [`Tuning::cpu`].
+    /// By default those that suit the device: [`Tuning::default`], or [`Tuning::cpu`]. (Others than these may
+    /// take more scratch memory than [`Sorter::scratch_size`](crate::Sorter::scratch_size) promises; it tells how much.)
     pub tuning: Option<Tuning>,
 }
 
@@ -371,6 +372,9 @@ impl Options {
         };
         check("buckets", self.buckets, 1, MOST_BUCKETS, "1 to 1024")?;
         check("samples", self.samples, 1, 1024, "1 to 1024")?;
+        if let Some(tuning) = &self.tuning {
+            tuning.validate()?;
+        }
         if let Some(warps) = self.warps {
             let fewest = self.resolved_base_case().warps();
             if ![1, 2, 4, 8].contains(&warps) || warps < fewest {

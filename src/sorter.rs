@@ -245,6 +245,12 @@ impl Sorter {
             .scratch_bytes())
     }
 
+    /// The numbers that [`Engine::SampleSort`] sorts with: those of the options, or what suits the device.
+    #[must_use]
+    pub fn tuning(&self) -> plan::Tuning {
+        self.options.tuning.unwrap_or(self.default_tuning)
+    }
+
     fn record(
         &self,
         len: u64,

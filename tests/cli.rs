@@ -87,6 +87,7 @@ mod general {
             "check",
             "devices",
             "bench",
+            "tune",
             "prefix-sums",
             "audit",
             "completions",
@@ -123,6 +124,8 @@ mod general {
             &["gen", "distinct", "-n", "10", "--distinct", "3"],
             &["gen", "adversary", "-n", "1000"],
             &["bench", "--repeats", "0"],
+            &["tune", "--count", "0"],
+            &["sort", "--engine", "fast", "--tuning", "no/such/file"],
             &["completions", "tcl"],
         ] {
             cli()
@@ -303,6 +306,50 @@ mod bad_input {
             .assert()
             .code(0)
             .stdout("-1\n2\n3\n");
+    }
+
+    #[test]
+    fn faults_of_tuning_files_are_named() {
+        let place = Place::new();
+        for (text, message) in [
+            ("tile 2048", "no tuning file: expected"),
+            (r#"{"tile": 2048}"#, "missing field `tuning`"),
+            (r#"{"tuning": {"tiles": 2048}}"#, "unknown field `tiles`"),
+            (
+                r#"{"tuning": {"child": 3000}}"#,
+                "option tuning.child is 3000: a power of two from 1024 to 8192",
+            ),
+        ] {
+            let file = place.write("tuning.json", text);
+            for args in [
+                &["sort", "--engine", "fast"][..],
+                &["bench", "--engines", "fast"],
+            ] {
+                cli()
+                    .args(args)
+                    .args(["--tuning", &file])
+                    .write_stdin("")
+                    .assert()
+                    .code(2)
+                    .stdout("")
+                    .stderr(one_line().and(contains(message)));
+            }
+        }
+        // Others than the fast engine have no use for a good one.
+        let file = place.write("tuning.json", r#"{"tuning": {}}"#);
+        for args in [
+            &["sort", "--engine", "bcf"][..],
+            &["sort", "--engine", "cpu"],
+            &["bench", "--engines", "bcf,bcf-pb"],
+        ] {
+            cli()
+                .args(args)
+                .args(["--tuning", &file])
+                .write_stdin("")
+                .assert()
+                .code(2)
+                .stderr(one_line().and(contains("--tuning has no meaning with")));
+        }
     }
 
     #[test]
@@ -834,6 +881,53 @@ mod sort_on_the_gpu {
             .code(0)
             .stderr(contains("sample-sort").and(contains("base case")));
         }
+    }
+
+    #[test]
+    fn what_tune_writes_the_fast_engine_sorts_with() {
+        if !adapter() {
+            return;
+        }
+        let place = Place::new();
+        let file = place.name("tuning.json");
+        // One tile: few kernels to compile.
+        run(&["tune", "--quick", "--count", "1000", "-o", &file])
+            .code(0)
+            .stdout("")
+            .stderr(contains("adapter  ").and(contains("partition")));
+        let text = fs::read_to_string(&file).unwrap();
+        let mut json: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(json["version"], env!("CARGO_PKG_VERSION"));
+        assert!(json["measured"][0]["tuned_ms"].as_f64().unwrap() > 0.0);
+
+        // By default these keys fit one tile.
+        for number in ["tile", "child", "samples"] {
+            json["tuning"][number] = 1024.into();
+        }
+        let keys: Vec<u32> = (0..3000).map(|i| i * 7919 % 3001).collect();
+        let input = place.write("in", bytes(&keys));
+        let mut sorted = keys;
+        sorted.sort_unstable();
+        let output = place.name("out");
+        place.write("tuning.json", json.to_string());
+        let fast = ["sort", "--engine", "fast", "--tuning", &file];
+        cli()
+            .args(fast)
+            .args([&input, "-o", &output, "--timings"])
+            .assert()
+            .code(0)
+            .stderr(contains("splitters").and(contains("the tuning file").not()));
+        assert_eq!(words(&place.path("out")), sorted);
+
+        json["adapter"] = "another".into();
+        place.write("tuning.json", json.to_string());
+        let warning = one_line().and(contains("the tuning file is of another ("));
+        cli()
+            .args(fast)
+            .write_stdin("")
+            .assert()
+            .code(0)
+            .stderr(warning);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::DeviceLimits;
 use crate::kernel::{MOST_SAMPLE_BUCKETS, W, partition_bytes, tile_bytes};
-use crate::{KeyType, Payload};
+use crate::{Error, KeyType, Payload};
 
 /// The numbers that decide the sample sort's speed, and not its result.
 ///
@@ -18,7 +18,35 @@ use crate::{KeyType, Payload};
 /// of 4096 3.18, of 2048 more.) Merges as a loop in the kernels take 3.32 ms for 2^26 keys, and written out 3.37;
 /// but 2^26 keys of 64 bits 11.1 ms, and written out 20.7. Lavapipe on two cores takes 0.12 s for a million
 /// 32-bit keys where they are written out, and 0.43 s as a loop.
+///
+/// `wgpu-bcfsort tune` finds what suits a device, and writes it to a file.
+///
+/// # Examples
+///
+/// The file, read with the feature `serde`. Of its fields a program needs but one, `tuning`:
+///
+#[cfg_attr(feature = "serde", doc = "```")]
+#[cfg_attr(not(feature = "serde"), doc = "```ignore")]
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use wgpu_bcfsort::{Engine, Options, plan::Tuning};
+///
+/// #[derive(serde::Deserialize)]
+/// struct TuningFile {
+///     tuning: Tuning,
+/// }
+///
+/// // What the file does not name is as by default.
+/// let text = r#"{ "adapter": "NVIDIA H200", "tuning": { "tile": 2048, "looped": false } }"#;
+/// let TuningFile { tuning } = serde_json::from_str(text)?;
+/// assert_eq!((tuning.tile, tuning.child), (2048, Tuning::default().child));
+/// // A sorter does the same, and refuses nonsense.
+/// tuning.validate()?;
+/// let options = Options::default().engine(Engine::SampleSort).tuning(tuning);
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct Tuning {
     /// Records of a tile of the input and of a bucket, at the most: 1024 to 8192, a power of two; less
@@ -50,6 +78,48 @@ impl Tuning {
         Self {
             looped: false,
             ..Self::gpu()
+        }
+    }
+
+    /// Checks every number's range.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidOption`] with the number's name, value and range.
+    pub fn validate(&self) -> Result<(), Error> {
+        let tile = "a power of two from 1024 to 8192 is needed";
+        let is_tile = |tile: u32| tile.is_power_of_two() && (SMALLEST..=LARGEST).contains(&tile);
+        let is_fine = |fine: u32| fine.is_power_of_two() && (32..=512).contains(&fine);
+        let numbers = [
+            ("tuning.tile", self.tile, is_tile(self.tile), tile),
+            ("tuning.child", self.child, is_tile(self.child), tile),
+            ("tuning.samples", self.samples, is_tile(self.samples), tile),
+            (
+                "tuning.bucket",
+                self.bucket,
+                self.bucket > 0,
+                "at least 1 is needed",
+            ),
+            (
+                "tuning.partition",
+                self.partition,
+                self.partition > 0,
+                "at least 1 is needed",
+            ),
+            (
+                "tuning.fine",
+                self.fine,
+                is_fine(self.fine),
+                "a power of two from 32 to 512 is needed",
+            ),
+        ];
+        match numbers.into_iter().find(|&(_, _, right, _)| !right) {
+            Some((name, value, _, allowed)) => Err(Error::InvalidOption {
+                name,
+                value: value.into(),
+                allowed,
+            }),
+            None => Ok(()),
         }
     }
 
@@ -374,6 +444,96 @@ mod tests {
                 }
             }
         }
+    }
+
+    type Spoil = fn(&mut Tuning);
+
+    #[test]
+    fn nonsense_is_refused_by_name() {
+        for tuning in [Tuning::default(), Tuning::cpu()] {
+            assert!(tuning.validate().is_ok());
+        }
+        let wrong: [(&str, Spoil); 10] = [
+            ("tile", |tuning| tuning.tile = 0),
+            ("tile", |tuning| tuning.tile = 3000),
+            ("tile", |tuning| tuning.tile = 512),
+            ("child", |tuning| tuning.child = 16_384),
+            ("samples", |tuning| tuning.samples = u32::MAX),
+            ("bucket", |tuning| tuning.bucket = 0),
+            ("partition", |tuning| tuning.partition = 0),
+            ("fine", |tuning| tuning.fine = 16),
+            ("fine", |tuning| tuning.fine = 100),
+            ("fine", |tuning| tuning.fine = 1024),
+        ];
+        for (field, spoil) in wrong {
+            let mut tuning = Tuning::default();
+            spoil(&mut tuning);
+            let error = tuning.validate().unwrap_err().to_string();
+            assert!(error.contains(&format!("tuning.{field} is ")), "{error}");
+            let options = crate::Options::default().tuning(tuning);
+            assert_eq!(options.validate().unwrap_err().to_string(), error);
+        }
+    }
+
+    /// Whatever is allowed can be planned, and no table of ranks is smaller than what is written to it.
+    #[test]
+    fn any_tuning_that_is_allowed_makes_a_plan() {
+        for bits in 0..1 << 8 {
+            let pick =
+                |bit: u32, [low, high]: [u32; 2]| if bits >> bit & 1 == 0 { low } else { high };
+            let tuning = Tuning {
+                tile: pick(0, [1024, 8192]),
+                child: pick(1, [1024, 8192]),
+                samples: pick(2, [1024, 8192]),
+                twice: pick(3, [0, u32::MAX]),
+                bucket: pick(4, [1, u32::MAX]),
+                looped: bits >> 5 & 1 == 1,
+                partition: pick(6, [1, u32::MAX]),
+                fine: pick(7, [32, 512]),
+            };
+            tuning.validate().unwrap();
+            for (key, payload) in [
+                (KeyType::U32, Payload::None),
+                (KeyType::U32, Payload::Values),
+                (KeyType::U64, Payload::Indices),
+            ] {
+                for len in SIZES {
+                    let limits = limits(32 << 10);
+                    let plan = SampleSort::new(len, key, payload, &tuning, &limits);
+                    assert!((1..=MOST_SAMPLE_BUCKETS).contains(&plan.buckets));
+                    for records in [1, plan.child + 1, len / 3, len] {
+                        let children = if plan.fine > 0 {
+                            plan.fine.min(records)
+                        } else {
+                            plan.children(records)
+                        };
+                        assert!(plan.is_one_tile() || children <= plan.most_children);
+                    }
+                    let order = Order::Ascending;
+                    let recording = record_sample_sort(len, key, order, payload, &tuning, &limits);
+                    assert_eq!(
+                        recording.steps.is_empty(),
+                        len < 2 && payload != Payload::Indices || len == 0
+                    );
+                }
+            }
+        }
+    }
+
+    #[cfg(feature = "serde")]
+    #[test]
+    fn files_keep_their_meaning() {
+        let tuning = Tuning {
+            tile: 2048,
+            ..Tuning::cpu()
+        };
+        let text = serde_json::to_string(&tuning).unwrap();
+        assert_eq!(serde_json::from_str::<Tuning>(&text).unwrap(), tuning);
+        // An older file, of fewer numbers; and a newer one, of more.
+        let old: Tuning = serde_json::from_str(r#"{"tile": 2048}"#).unwrap();
+        assert_eq!((old.tile, old.fine), (2048, Tuning::default().fine));
+        assert!(serde_json::from_str::<Tuning>(r#"{"tiles": 2048}"#).is_err());
+        assert!(serde_json::from_str::<Tuning>(r#"{"tile": -1}"#).is_err());
     }
 
     #[test]

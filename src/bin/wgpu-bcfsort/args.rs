@@ -1,10 +1,12 @@
 //! Options that several commands share.
 
 use crate::fault::Fault;
+use crate::notice;
+use crate::tuning_file::TuningFile;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::str::FromStr;
 use wgpu_bcfsort::data::{Format, parse_count};
-use wgpu_bcfsort::{BaseCase, Engine, KeyType, Options, Order};
+use wgpu_bcfsort::{BaseCase, Engine, KeyType, Options, Order, wgpu};
 
 /// Parses one of the `names`, and lists them where another is given.
 pub(crate) fn one_of<T>(
@@ -183,11 +185,40 @@ pub(crate) struct Gpu {
     pub(crate) adapter: Option<String>,
     #[command(flatten)]
     tuning: Tuning,
+    /// File of 'wgpu-bcfsort tune', for sample-sort only. It changes the time, not the result
+    #[arg(long = "tuning", value_name = "FILE", help_heading = "Tuning", value_parser = TuningFile::parser())]
+    file: Option<TuningFile>,
 }
 
 impl Gpu {
     pub(crate) fn options(&self, engine: Engine) -> Options {
-        self.tuning.options(engine)
+        let options = self.tuning.options(engine);
+        match &self.file {
+            Some(file) => options.tuning(file.tuning),
+            None => options,
+        }
+    }
+
+    /// No other engine has a use for a tuning file. `engines` are those that sort.
+    pub(crate) fn refuse_for_others(&self, engines: &[Engine]) -> Result<(), Fault> {
+        if self.file.is_none() || engines.contains(&Engine::SampleSort) {
+            return Ok(());
+        }
+        let names: Vec<&str> = engines.iter().map(|engine| engine.name()).collect();
+        Err(Fault::Usage(format!(
+            "--tuning has no meaning with {}: it is for --engine {}",
+            names.join(", "),
+            Engine::SampleSort
+        )))
+    }
+
+    /// What suits one adapter may not suit another.
+    pub(crate) fn warn_of_another_adapter(&self, adapter: &wgpu::AdapterInfo, quiet: bool) {
+        if let Some(warning) = self.file.as_ref().and_then(|file| file.mismatch(adapter))
+            && !quiet
+        {
+            notice::say(&warning);
+        }
     }
 
     /// The CPU has no use for any of these.
@@ -198,6 +229,7 @@ impl Gpu {
             ("--warps", self.tuning.warps.is_some()),
             ("--buckets", self.tuning.buckets.is_some()),
             ("--samples", self.tuning.samples.is_some()),
+            ("--tuning", self.file.is_some()),
         ];
         match unused.into_iter().find(|(_, given)| *given) {
             Some((option, _)) => Err(Fault::Usage(format!(

@@ -187,12 +187,15 @@ fn contenders(args: &Args) -> Result<Vec<Contender>, Fault> {
     if engines.is_empty() {
         args.gpu.refuse_for_cpu()?;
     } else {
+        args.gpu.refuse_for_others(&engines)?;
         let adapter = if args.engines.is_empty() {
             adapter_or_cpu(&args.gpu, args.quiet)?
         } else {
             Some(adapter(&args.gpu)?)
         };
         if let Some(adapter) = adapter {
+            args.gpu
+                .warn_of_another_adapter(&adapter.get_info(), args.quiet);
             let device = Sorter::on_adapter(&adapter, Options::default())?;
             for engine in engines {
                 contenders.push(Contender::beside(&device, engine, &args.gpu)?);

@@ -62,14 +62,19 @@ impl Contender {
                 return Ok(Self::cpu());
             }
             Choice::Auto => {
+                gpu.refuse_for_others(&[Engine::default()])?;
                 let Some(adapter) = adapter_or_cpu(gpu, quiet)? else {
                     return Ok(Self::cpu());
                 };
+                gpu.warn_of_another_adapter(&adapter.get_info(), quiet);
                 return Self::gpu(Engine::default(), gpu, seed, &adapter);
             }
             Choice::Gpu(engine) => engine,
         };
-        Self::gpu(engine, gpu, seed, &adapter(gpu)?)
+        gpu.refuse_for_others(&[engine])?;
+        let adapter = adapter(gpu)?;
+        gpu.warn_of_another_adapter(&adapter.get_info(), quiet);
+        Self::gpu(engine, gpu, seed, &adapter)
     }
 
     /// The engine that sorts so many keys, where it is chosen by their number.

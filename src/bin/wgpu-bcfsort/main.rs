@@ -19,6 +19,8 @@ mod prefix_sums;
 mod sort;
 mod spill;
 mod timings;
+mod tune;
+mod tuning_file;
 mod verify;
 
 use clap::error::ErrorKind;
@@ -45,6 +47,8 @@ Examples:
   wgpu-bcfsort check sorted.bin
   seq 1000000 | shuf | wgpu-bcfsort sort -t u64 -f text | head
   wgpu-bcfsort bench --sizes 2^20,2^24 --patterns random,zero-one
+  wgpu-bcfsort tune -o tuning.json
+  wgpu-bcfsort sort keys.bin -o sorted.bin --engine fast --tuning tuning.json
   wgpu-bcfsort prefix-sums values.bin colors.bin -o sums.bin
   wgpu-bcfsort experiment all --quick --out figures
   wgpu-bcfsort audit shader.wgsl --workgroups 4";
@@ -68,6 +72,7 @@ enum Command {
     Check(check::Args),
     Devices(devices::Args),
     Bench(bench::Args),
+    Tune(tune::Args),
     PrefixSums(prefix_sums::Args),
     Experiment(experiment::Args),
     Audit(audit::Args),
@@ -83,6 +88,7 @@ fn run(command: &Command) -> Result<(), Fault> {
         Command::Check(args) => check::run(args),
         Command::Devices(args) => devices::run(args),
         Command::Bench(args) => bench::run(args),
+        Command::Tune(args) => tune::run(args),
         Command::PrefixSums(args) => prefix_sums::run(args),
         Command::Experiment(args) => experiment::run(args),
         Command::Audit(args) => audit::run(args),

@@ -1,0 +1,605 @@
+//! `tune`: finds the numbers of the sample sort that suit an adapter.
+
+use crate::args::positive;
+use crate::engine::{adapter_named, describe};
+use crate::fault::Fault;
+use crate::measure::{
+    Pace, Timed, buffer, filled, holds, in_turns, median, read, restore, too_large,
+};
+use crate::notice::{Progress, say_lines};
+use crate::output::Output;
+use crate::timings::time;
+use crate::tuning_file::{Measured, TuningFile};
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::time::Duration;
+use wgpu_bcfsort::data::{Pattern, Spec, generate};
+use wgpu_bcfsort::plan::{Tuning, scratch_promise};
+use wgpu_bcfsort::{
+    Engine, Error, KeyType, Options, Order, PreparedSort, Profile, SortKey, Sorter, sort_on_cpu,
+    wgpu,
+};
+
+const AFTER_HELP: &str = "\
+The engine sample-sort (also called fast) has numbers that decide its speed, and not its result. Its \
+own were measured on one GPU; this command looks for better ones on yours, and writes them to a file \
+for --tuning of 'sort' and 'bench'. (The library reads it too: see plan::Tuning.)
+
+It takes one number after the other, and times its values against the one in use: u32 keys, u64 keys, and \
+u32 keys with values, that stay on the device, in turns, by GPU timestamps where there are any. A value is \
+kept if it wins by more than 2 % over all of them together (geometric mean of the ratios of medians), and \
+wins again when timed once more. Each sort is first compared with the CPU's: a wrong result ends the run \
+with exit code 3. Values that take more scratch memory than the library promises are passed over, and so \
+are those that change nothing for these counts of keys.
+
+The file is JSON, one object: adapter, backend, driver, version (of wgpu-bcfsort), tuning (the numbers, an \
+object), and measured, an array of objects: keys, type, payload ('keys' or 'values'), default_ms, tuned_ms. \
+Only 'tuning' is needed, and of it only what shall differ from a GPU's defaults: a file may be written by hand.
+
+Nothing else should use the device meanwhile. Where the adapter is a CPU, most of the time goes into \
+compiling kernels, and --quick takes u32 keys alone.
+
+Examples:
+  wgpu-bcfsort tune -o tuning.json
+  wgpu-bcfsort sort keys.bin -o sorted.bin --engine fast --tuning tuning.json
+  wgpu-bcfsort bench --engines fast --tuning tuning.json
+  wgpu-bcfsort tune --count 2^26 -o large.json        for large inputs only
+  wgpu-bcfsort tune --quick --adapter llvmpipe        a look at it, in a software adapter";
+
+/// Find the numbers that make sample-sort fastest on an adapter
+#[derive(clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Args {
+    /// File to write, - for stdout
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    output: PathBuf,
+    /// Adapter to tune for: its index or a part of its name, as 'devices' lists them
+    #[arg(long, value_name = "INDEX|NAME")]
+    adapter: Option<String>,
+    /// Counts of keys to sort (default: 2^19, 2^20, 2^21 and 2^24; 2^20 with --quick or where the adapter is a CPU)
+    #[arg(short = 'n', long, value_name = "COUNTS", value_delimiter = ',', value_parser = positive)]
+    count: Vec<u64>,
+    /// Fewer values, each timed less often; where the adapter is a CPU, for u32 keys alone
+    #[arg(long)]
+    quick: bool,
+    /// Print neither the table nor progress
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// A change that wins less may be noise.
+const LEAST_GAIN: f64 = 1.02;
+
+/// One of the numbers.
+struct Parameter {
+    name: &'static str,
+    get: fn(&Tuning) -> u32,
+    set: fn(&mut Tuning, u32),
+    values: &'static [u32],
+    /// With `--quick`.
+    few: &'static [u32],
+}
+
+macro_rules! parameter {
+    ($field:ident, $values:expr, $few:expr) => {
+        Parameter {
+            name: stringify!($field),
+            get: |tuning| tuning.$field,
+            set: |tuning, value| tuning.$field = value,
+            values: &$values,
+            few: &$few,
+        }
+    };
+}
+
+/// Never: no record has so many words.
+const NEVER: u32 = u32::MAX;
+
+/// What has most to say comes first.
+const PARAMETERS: [Parameter; 8] = [
+    parameter!(tile, [1024, 2048, 4096, 8192], [2048, 8192]),
+    parameter!(child, [1024, 2048, 4096, 8192], [2048, 8192]),
+    Parameter {
+        name: "looped",
+        get: |tuning| tuning.looped.into(),
+        set: |tuning, value| tuning.looped = value != 0,
+        values: &[0, 1],
+        few: &[],
+    },
+    parameter!(partition, [1, 2, 3, NEVER], [NEVER]),
+    parameter!(fine, [64, 128, 256, 512], [128]),
+    parameter!(
+        twice,
+        [
+            1 << 18,
+            1 << 19,
+            3 << 18,
+            1 << 20,
+            3 << 19,
+            1 << 21,
+            1 << 22
+        ],
+        [1 << 21]
+    ),
+    parameter!(bucket, [1 << 15, 1 << 16, 1 << 17, 1 << 18], [1 << 16]),
+    parameter!(samples, [1024, 2048, 4096, 8192], [4096]),
+];
+
+impl Parameter {
+    fn text(&self, tuning: &Tuning) -> String {
+        let value = (self.get)(tuning);
+        match (self.name, value) {
+            ("looped", 0) => "no".to_owned(),
+            ("looped", _) => "yes".to_owned(),
+            (_, NEVER) => "never".to_owned(),
+            _ => value.to_string(),
+        }
+    }
+
+    fn with(&self, tuning: &Tuning, value: u32) -> Tuning {
+        let mut changed = *tuning;
+        (self.set)(&mut changed, value);
+        changed
+    }
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+    let mut output = Output::create(&args.output)?;
+    let adapter = adapter_named(args.adapter.as_deref())?;
+    let info = adapter.get_info();
+    let is_cpu = info.device_type == wgpu::DeviceType::Cpu;
+    let sorter = Sorter::on_adapter(&adapter, Options::default().engine(Engine::SampleSort))?;
+    let counts = match (&args.count[..], args.quick || is_cpu) {
+        ([], true) => vec![1 << 20],
+        ([], false) => vec![1 << 19, 1 << 20, 1 << 21, 1 << 24],
+        (counts, _) => counts.to_vec(),
+    };
+    let mut progress = Progress::new(args.quiet);
+    let mut jobs = Vec::new();
+    for count in counts {
+        progress.show(|| format!("making {count} keys"));
+        jobs.push(Job::new::<u32>(&sorter, count, false)?);
+        // Kernels take a CPU seconds to compile each, those of longer records most.
+        if is_cpu && args.quick {
+            continue;
+        }
+        jobs.push(Job::new::<u64>(&sorter, count, false)?);
+        jobs.push(Job::new::<u32>(&sorter, count, true)?);
+    }
+    let passes = if args.quick { 1 } else { 2 };
+    let default = sorter.tuning();
+    let mut search = Search {
+        sorter: &sorter,
+        jobs: &jobs,
+        quick: args.quick,
+        repeats: if args.quick { 5 } else { 11 },
+        pace: Pace::of(&info),
+        progress,
+        done: 0,
+    };
+    search.say("the default");
+    if !search.is_fit(&default)? {
+        return Err(Fault::Device(
+            "the device has no memory for the sorts to be timed: take a smaller --count".to_owned(),
+        ));
+    }
+    let (mut tuned, gains) = search.descend(default, passes)?;
+    search.say("what was found against the default");
+    let mut duels = search.duel(&default, &tuned, true)?;
+    // Gains are of one number each: together they could come to nothing.
+    if tuned == default || score(&duels) < 1.0 {
+        tuned = default;
+        for duel in duels.iter_mut().flatten() {
+            duel[1] = duel[0];
+        }
+    }
+    drop(search);
+    let measured: Vec<Measured> = jobs
+        .iter()
+        .zip(&duels)
+        .filter_map(|(job, duel)| Some(job.measured((*duel)?)))
+        .collect();
+    if !args.quiet {
+        let table = table(&describe(&info), [&default, &tuned], &gains, &measured);
+        say_lines(&table);
+    }
+    let file = TuningFile::new(&info, tuned, measured);
+    let json =
+        serde_json::to_string_pretty(&file).map_err(|error| Fault::Usage(error.to_string()))?;
+    writeln!(output, "{json}").map_err(|error| Fault::io(&output.name, "cannot write", &error))?;
+    output.commit()
+}
+
+/// What was found, for people.
+fn table(
+    adapter: &str,
+    [default, tuned]: [&Tuning; 2],
+    gains: &[f64; PARAMETERS.len()],
+    measured: &[Measured],
+) -> String {
+    let percent = |gain: f64| 100.0 * (gain - 1.0);
+    let mut table = format!(
+        "adapter  {adapter}\n\n{:<12} {:>10} {:>10} {:>9}\n",
+        "number", "default", "chosen", "gain"
+    );
+    for (parameter, &gain) in PARAMETERS.iter().zip(gains) {
+        let (was, is) = (parameter.text(default), parameter.text(tuned));
+        let gain = if was == is {
+            "-".to_owned()
+        } else {
+            format!("{:.1} %", percent(gain))
+        };
+        let _ = writeln!(table, "{:<12} {was:>10} {is:>10} {gain:>9}", parameter.name);
+    }
+    let _ = writeln!(
+        table,
+        "\n{:>12} {:<5} {:<7} {:>11} {:>11} {:>9}",
+        "keys", "type", "payload", "default", "tuned", "gain"
+    );
+    let ms = |ms: f64| time(Duration::from_secs_f64(ms / 1e3));
+    for row in measured {
+        let _ = writeln!(
+            table,
+            "{:>12} {:<5} {:<7} {:>11} {:>11} {:>7.1} %",
+            row.keys,
+            row.r#type,
+            row.payload,
+            ms(row.default_ms),
+            ms(row.tuned_ms),
+            percent(row.default_ms / row.tuned_ms.max(1e-9))
+        );
+    }
+    if default == tuned {
+        table.push_str(
+            "\nNothing was faster by more than noise: the file has the default numbers.\n",
+        );
+    }
+    table
+}
+
+/// Keys on the device, to be sorted again and again.
+struct Job<'a> {
+    sorter: &'a Sorter,
+    key: KeyType,
+    count: u64,
+    input: wgpu::Buffer,
+    keys: wgpu::Buffer,
+    /// Each key's index in the input.
+    values: Option<[wgpu::Buffer; 2]>,
+    /// The input and the sorted keys, as little-endian words.
+    expected: [Vec<u8>; 2],
+}
+
+impl<'a> Job<'a> {
+    fn new<T: SortKey>(sorter: &'a Sorter, count: u64, pairs: bool) -> Result<Self, Fault> {
+        use wgpu::BufferUsages as Usage;
+        let most = sorter.max_len(T::KEY_TYPE);
+        if count > most {
+            return Err(Fault::Usage(format!(
+                "--count {count}: this device sorts at most {most} {} keys at once",
+                T::KEY_TYPE
+            )));
+        }
+        let keys: Vec<T> = generate(&Spec::new(Pattern::Random, count).seed(1))
+            .map_err(|error| Fault::Usage(error.to_string()))?;
+        let both = |role, contents: &[u8]| {
+            let input = filled(sorter, role, contents, Usage::COPY_SRC)?;
+            let usage = Usage::STORAGE | Usage::COPY_DST | Usage::COPY_SRC;
+            let sorted = buffer(sorter, role, input.size(), usage)?;
+            Ok::<_, Error>([input, sorted])
+        };
+        let large = |error| too_large(error, "--count");
+        let mut sorted = keys.clone();
+        sort_on_cpu(&mut sorted, Order::Ascending);
+        let bytes = |keys: &[T]| bytemuck::cast_slice(keys).to_vec();
+        let expected = [bytes(&keys), bytes(&sorted)];
+        let [input, keys] = both("keys", &expected[0]).map_err(large)?;
+        let values = if pairs {
+            // Below 2^32, as any count that a device takes.
+            let indices: Vec<u32> = (0..count as u32).collect();
+            Some(both("values", bytemuck::cast_slice(&indices)).map_err(large)?)
+        } else {
+            None
+        };
+        Ok(Self {
+            sorter,
+            key: T::KEY_TYPE,
+            count,
+            input,
+            keys,
+            values,
+            expected,
+        })
+    }
+
+    fn payload(&self) -> &'static str {
+        if self.values.is_some() {
+            "values"
+        } else {
+            "keys"
+        }
+    }
+
+    fn measured(&self, [default, tuned]: [Duration; 2]) -> Measured {
+        Measured {
+            keys: self.count,
+            r#type: self.key.name().to_owned(),
+            payload: self.payload().to_owned(),
+            default_ms: default.as_secs_f64() * 1e3,
+            tuned_ms: tuned.as_secs_f64() * 1e3,
+        }
+    }
+
+    fn prepare(&self, sorter: &Sorter) -> Result<PreparedSort, Error> {
+        let order = Order::Ascending;
+        match &self.values {
+            None => sorter.prepare(&self.keys, self.count, self.key, order),
+            Some([_, values]) => {
+                sorter.prepare_pairs(&self.keys, values, self.count, self.key, order)
+            }
+        }
+    }
+
+    /// The scratch memory that the library promises not to exceed.
+    fn promise(&self) -> u64 {
+        let values = self.values.as_ref().map_or(0, |[_, values]| values.size());
+        // Below 2^32, as any count that a device takes.
+        scratch_promise(self.count as u32, self.key) + values * 11 / 10
+    }
+
+    /// Puts everything back in its first order.
+    fn restore(&self) -> Result<(), Error> {
+        restore(self.sorter, &self.input, &self.keys)?;
+        match &self.values {
+            Some([input, values]) => restore(self.sorter, input, values),
+            None => Ok(()),
+        }
+    }
+
+    fn sort(&self, sorter: &Sorter, prepared: &PreparedSort) -> Result<Profile, Error> {
+        self.restore()?;
+        sorter.run_timed(prepared)
+    }
+
+    /// Gives the device sorts to do that are not timed, without waiting for any.
+    fn keep_busy(&self, sorter: &Sorter, prepared: &PreparedSort, times: u32) -> Result<(), Error> {
+        for _ in 0..times {
+            self.restore()?;
+            let descriptor = wgpu::CommandEncoderDescriptor::default();
+            let mut encoder = sorter.device().create_command_encoder(&descriptor);
+            sorter.record_sort(&mut encoder, prepared)?;
+            sorter.queue().submit([encoder.finish()]);
+        }
+        Ok(())
+    }
+
+    /// Sorts once, and compares the result with the CPU's.
+    fn check(&self, sorter: &Sorter, prepared: &PreparedSort) -> Result<(), Fault> {
+        self.sort(sorter, prepared)?;
+        if self.holds_result()? {
+            return Ok(());
+        }
+        Err(Fault::Device(format!(
+            "{} {} {} with {:?}: the result is wrong. Please report this with the device's name",
+            self.count,
+            self.key,
+            self.payload(),
+            sorter.tuning()
+        )))
+    }
+
+    fn holds_result(&self) -> Result<bool, Error> {
+        let [input, sorted] = &self.expected;
+        if !holds(self.sorter, &self.keys, sorted)? {
+            return Ok(false);
+        }
+        let Some([_, values]) = &self.values else {
+            return Ok(true);
+        };
+        // Each index once, and with its key. (Equal keys may come in any order.)
+        let values = read(self.sorter, values, 0, self.count * 4)?;
+        let mut seen = vec![false; self.count as usize];
+        let width = self.key.bytes() as usize;
+        let goes_with = |(value, key): (&[u8], &[u8])| {
+            let index = value
+                .try_into()
+                .map_or(usize::MAX, |v| u32::from_le_bytes(v) as usize);
+            let first = seen
+                .get_mut(index)
+                .is_some_and(|seen| !std::mem::replace(seen, true));
+            first && input[index * width..][..width] == *key
+        };
+        let mut pairs = values.chunks_exact(4).zip(sorted.chunks_exact(width));
+        Ok(pairs.all(goes_with))
+    }
+}
+
+/// The medians of two contenders; none where they do the same.
+type Duel = Option<[Duration; 2]>;
+
+/// How many times as fast the second is, over all duels.
+fn score(duels: &[Duel]) -> f64 {
+    let logarithms = duels.iter().map(|duel| match duel {
+        Some([first, second]) if *first > Duration::ZERO && *second > Duration::ZERO => {
+            (first.as_secs_f64() / second.as_secs_f64()).ln()
+        }
+        _ => 0.0,
+    });
+    (logarithms.sum::<f64>() / duels.len().max(1) as f64).exp()
+}
+
+struct Search<'a> {
+    sorter: &'a Sorter,
+    jobs: &'a [Job<'a>],
+    quick: bool,
+    repeats: u32,
+    pace: Pace,
+    progress: Progress,
+    /// Values that were tried.
+    done: usize,
+}
+
+impl Search<'_> {
+    fn say(&mut self, what: &str) {
+        self.progress.show(|| what.to_owned());
+    }
+
+    const fn values(&self, parameter: &Parameter) -> &'static [u32] {
+        if self.quick {
+            parameter.few
+        } else {
+            parameter.values
+        }
+    }
+
+    /// Takes one number after the other, and of each the best value; and all once more if something changed.
+    /// Returns the numbers, and what each gained.
+    fn descend(
+        &mut self,
+        default: Tuning,
+        passes: usize,
+    ) -> Result<(Tuning, [f64; PARAMETERS.len()]), Fault> {
+        let mut tuning = default;
+        let mut gains = [1.0; PARAMETERS.len()];
+        for _ in 0..passes {
+            let before = tuning;
+            for (parameter, gain) in PARAMETERS.iter().zip(&mut gains) {
+                if let Some((better, gained)) = self.improve(&tuning, parameter, passes)? {
+                    tuning = better;
+                    *gain *= gained;
+                }
+            }
+            if tuning == before {
+                break;
+            }
+        }
+        Ok((tuning, gains))
+    }
+
+    /// The best value of one number, if it is better than the one that it has, and how many times as fast.
+    fn improve(
+        &mut self,
+        tuning: &Tuning,
+        parameter: &Parameter,
+        passes: usize,
+    ) -> Result<Option<(Tuning, f64)>, Fault> {
+        let all: usize = PARAMETERS.iter().map(|p| self.values(p).len()).sum();
+        let steps = |steps: usize| Duration::from_millis(steps as u64);
+        let mut best: Option<(Tuning, f64)> = None;
+        for &value in self.values(parameter) {
+            self.progress
+                .share(steps(self.done), steps(passes * all), None);
+            self.done += 1;
+            let candidate = parameter.with(tuning, value);
+            if candidate == *tuning {
+                continue;
+            }
+            self.say(&format!(
+                "{} {}",
+                parameter.name,
+                parameter.text(&candidate)
+            ));
+            let gain = self.gain(tuning, &candidate)?;
+            if gain > best.map_or(LEAST_GAIN, |(_, best)| best) {
+                best = Some((candidate, gain));
+            }
+        }
+        let Some((winner, gain)) = best else {
+            return Ok(None);
+        };
+        // The best of several is also the luckiest: once more, by itself.
+        let gain = gain.min(self.gain(tuning, &winner)?);
+        Ok((gain > LEAST_GAIN).then_some((winner, gain)))
+    }
+
+    /// How many times as fast the candidate is.
+    fn gain(&self, tuning: &Tuning, candidate: &Tuning) -> Result<f64, Fault> {
+        if self.is_fit(candidate)? {
+            Ok(score(&self.duel(tuning, candidate, false)?))
+        } else {
+            Ok(0.0)
+        }
+    }
+
+    fn with(&self, tuning: &Tuning) -> Result<Sorter, Error> {
+        let options = Options::default().engine(Engine::SampleSort);
+        self.sorter.with_options(options.tuning(*tuning))
+    }
+
+    /// Whether there is memory for these numbers. A wrong result is a failure.
+    fn is_fit(&self, tuning: &Tuning) -> Result<bool, Fault> {
+        let sorter = self.with(tuning)?;
+        for job in self.jobs {
+            let prepared = match job.prepare(&sorter) {
+                Err(Error::WorkgroupMemory { .. } | Error::OutOfMemory { .. }) => return Ok(false),
+                prepared => prepared?,
+            };
+            if prepared.recording().scratch_bytes() > job.promise() {
+                return Ok(false);
+            }
+            job.check(&sorter, &prepared)?;
+        }
+        Ok(true)
+    }
+
+    /// Times two against each other: `all`, or only those whose sorts differ.
+    fn duel(&self, first: &Tuning, second: &Tuning, all: bool) -> Result<Vec<Duel>, Fault> {
+        let (first, second) = (self.with(first)?, self.with(second)?);
+        let mut duels = Vec::new();
+        for job in self.jobs {
+            let prepare = |sorter| {
+                job.prepare(sorter)
+                    .map_err(|error| too_large(error, "--count"))
+            };
+            let (one, other) = (prepare(&first)?, prepare(&second)?);
+            if !all && one.recording() == other.recording() {
+                duels.push(None);
+                continue;
+            }
+            let sorts: [Timed<'_>; 2] = [&|| job.sort(&first, &one), &|| job.sort(&second, &other)];
+            let busy = |times| job.keep_busy(&first, &one, times);
+            let profiles = in_turns(self.pace, self.repeats, &busy, &sorts, |_| {})?;
+            let of = |profiles: &[Profile]| median(profiles.iter().map(|profile| profile.total));
+            duels.push(match &profiles[..] {
+                [first, second] => Some([of(first), of(second)]),
+                _ => None,
+            });
+        }
+        Ok(duels)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gains_are_averaged_as_ratios() {
+        let ms = Duration::from_millis;
+        assert!((score(&[]) - 1.0).abs() < 1e-9);
+        // Twice as fast, half as fast, and the same.
+        let duels = [Some([ms(4), ms(2)]), Some([ms(1), ms(2)]), None];
+        assert!((score(&duels) - 1.0).abs() < 1e-9);
+        assert!((score(&[Some([ms(4), ms(1)]), None]) - 2.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn every_number_is_tuned_and_every_value_allowed() {
+        let default = serde_json::to_value(Tuning::default()).unwrap();
+        let names: Vec<&str> = PARAMETERS.iter().map(|parameter| parameter.name).collect();
+        let fields = default.as_object().unwrap();
+        assert_eq!(fields.len(), names.len());
+        assert!(fields.keys().all(|field| names.contains(&field.as_str())));
+        for parameter in &PARAMETERS {
+            for &value in parameter.values.iter().chain(parameter.few) {
+                let tuning = parameter.with(&Tuning::default(), value);
+                assert_eq!((parameter.get)(&tuning), value);
+                tuning.validate().unwrap();
+            }
+            for tuning in [Tuning::default(), Tuning::cpu()] {
+                assert!(parameter.values.contains(&(parameter.get)(&tuning)));
+            }
+        }
+    }
+}
