@@ -483,8 +483,9 @@ mod sorts {
             let free = ["1", "-"].contains(&row[4]);
             let named = Kernel::all().find(|kernel| row[1] == format!("`{}`", kernel.name()));
             let kernel = named.unwrap();
-            assert_eq!(free, !kernel.has_bank_conflicts(), "{table}");
-            assert!(free || row[5] == "no" || !kernel.searches(), "{table}");
+            // (No search of these few keys has to meet any.)
+            let may = free && kernel.searches();
+            assert!(free != kernel.has_bank_conflicts() || may, "{table}");
             assert_eq!(row[6..8], ["0", "0"], "{table}");
         }
         // What is printed is what the documentation shows.

@@ -2,7 +2,7 @@
 
 use crate::kernel::{Kernel, MATRIX, Specialised};
 use crate::phases::{record_prefix_sums, record_sample_sort, record_sort};
-use crate::plan::{DeviceLimits, Tuning};
+use crate::plan::{DeviceLimits, SampleSort, Tuning};
 use crate::recording::Recording;
 use crate::{Engine, KeyType, Options, Order, Payload, PrefixSumsMethod, PrefixSumsOptions, Scan};
 
@@ -103,10 +103,11 @@ pub fn library(key: KeyType, order: Order) -> Vec<Recording> {
 }
 
 /// Sample sorts with the tiles that devices with least and with most workgroup memory are given: of one tile; distributed
-/// once and twice, over several tiles, the last one ragged; in grids of one row and of two, at once and cut.
+/// once and twice, over several tiles, the last one ragged, into few buckets of several children and into many of one;
+/// in grids of one row and of two, at once and cut.
 ///
-/// Each of those distributed comes a second time with one child a bucket, which is more than a tile holds: so few
-/// keys never overflow by themselves.
+/// Each of those distributed comes again with two children a bucket, which are more than a tile holds: so few keys
+/// never overflow by themselves.
 fn sample_sorts(key: KeyType, order: Order, payload: Payload, tuning: Tuning) -> Vec<Recording> {
     let little = DeviceLimits {
         workgroup_bytes: 16 << 10,
@@ -117,34 +118,37 @@ fn sample_sorts(key: KeyType, order: Order, payload: Payload, tuning: Tuning) ->
         keys_per_dispatch: 2 * tuning.tile,
         ..LIMITS
     };
-    let mut twice = tuning;
-    twice.twice = 1;
     let record =
         |len, tuning: &_, limits: &_| record_sample_sort(len, key, order, payload, tuning, limits);
-    let overflowing = |mut recording: Recording, numbers: [&str; 2]| {
+    let distributed_twice = |bucket| Tuning {
+        twice: 1,
+        bucket,
+        ..tuning
+    };
+    let few = distributed_twice(tuning.bucket);
+    // Two children in each of so many buckets, and what they cannot hold.
+    let overflowing = |tuning: &Tuning, limits: &DeviceLimits, buckets, numbers: [&str; 2]| {
+        let child = SampleSort::new(4 * tuning.tile, key, payload, tuning, limits).child;
+        let mut recording = record(child * buckets * 23 / 10, tuning, limits);
         for step in &mut recording.steps {
             for (name, value) in &mut step.parameters {
                 if numbers.contains(name) {
-                    *value = 1;
+                    *value = 2;
                 }
             }
         }
         recording
     };
-    let mut recordings = Vec::new();
-    for len in [1000, 1500, 3000] {
-        let recording = record(len, &tuning, &much);
-        if recording.steps.len() == 1 {
-            recordings.push(recording);
-        }
-    }
-    let once = record(3300, &tuning, &little);
-    recordings.push(once.clone());
-    recordings.push(overflowing(once, ["children"; 2]));
+    // (No warp of these has padding only, so that all do the same at once.)
+    let one_tile = [1000, 1500, 3900].map(|len| record(len, &tuning, &much));
+    let mut recordings = Vec::from(one_tile);
+    recordings.retain(|recording| recording.steps.len() == 1);
+    recordings.push(record(9000, &tuning, &little));
+    recordings.push(overflowing(&tuning, &little, 1, ["children"; 2]));
     for (len, limits) in [(5000, little), (9000, much)] {
-        let twice = record(len, &twice, &limits);
-        recordings.push(twice.clone());
-        recordings.push(overflowing(twice, ["most_children", "fine"]));
+        recordings.push(record(len, &few, &limits));
+        recordings.push(overflowing(&few, &limits, 2, ["most_children", "fine"]));
+        recordings.push(record(len, &distributed_twice(len / 8), &limits));
     }
     recordings
 }
