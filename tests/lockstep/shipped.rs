@@ -86,7 +86,8 @@ const EXCEPTIONS: [(Kernel, u32, &str); 7] = [
 /// Where the lanes of kernels that [search](Kernel::searches) meet in banks, as many as the data says: the variables, the
 /// functions that access them, and the reason. All other accesses of theirs, those of their sorting above all, are free
 /// of conflicts.
-const SEARCHED: [(&str, &str, &str); 15] = [
+const SEARCHED: [(&str, &str, &str); 16] = [
+    ("node_keys", "plant", "keys of two words, word by word"),
     ("tile", "tile_probe", "a splitter is ranked in sorted keys"),
     (
         "tile_low",
@@ -439,6 +440,10 @@ fn is_of_others(kernel: Kernel, site: &Site) -> bool {
         // Indices that are yet to be made are not read.
         (SampleSortKernel::PartitionedTiles { first: true, .. }, "values") => {
             site.kind == AccessKind::Load
+        }
+        // What is partitioned first is one bucket.
+        (SampleSortKernel::PartitionedTiles { first: true, .. }, "bucket_table" | "tile_table") => {
+            true
         }
         // With these tiles there is one bucket, which needs no table, or with those there are several.
         (SampleSortKernel::SampleSplitters { samples }, "bucket_table") => samples.records == 1024,
