@@ -445,6 +445,8 @@ fn is_of_others(kernel: Kernel, site: &Site) -> bool {
         (SampleSortKernel::PartitionedTiles { first: true, .. }, "bucket_table" | "tile_table") => {
             true
         }
+        // Records of several words are ranked in one bucket only.
+        (SampleSortKernel::SplitterRanks, "bucket_table") => true,
         // With these tiles there is one bucket, which needs no table, or with those there are several.
         (SampleSortKernel::SampleSplitters { samples }, "bucket_table") => samples.records == 1024,
         _ => site.space == Space::Uniform,
