@@ -167,9 +167,10 @@ impl Pieces {
 }
 
 impl Kernel {
-    /// Every kernel that the mergesorts or prefix sums can dispatch, each base case with as few warps a workgroup as it can
+    /// Every kernel that the sorts or prefix sums can dispatch, each base case with as few warps a workgroup as it can
     /// do with, and the default one with more, too: with as many as [`Options::warps`](crate::Options::warps)
-    /// says, the others are the same text with another constant.
+    /// says, the others are the same text with another constant. So are the sample sort's kernels with other tiles than
+    /// those here, which its default [`Tuning`](crate::plan::Tuning) comes to.
     pub fn all() -> impl Iterator<Item = Self> {
         let widths = |form: BaseCase| {
             if form == BaseCase::default() {
@@ -198,6 +199,7 @@ impl Kernel {
                 Self::WarpMerge,
                 Self::RandomSamples,
             ])
+            .chain(SampleSortKernel::all().into_iter().map(Self::SampleSort))
             .chain(PrefixSumsMethod::ALL.map(|method| Self::TileSums { method }))
             .chain([Self::TileOffsets])
             .chain(PrefixSumsMethod::ALL.map(|method| Self::PrefixSums { method }))
@@ -210,9 +212,23 @@ impl Kernel {
         !self.adds() || key.words() == 1
     }
 
-    /// Whether its lanes meet in banks, and are meant to: it is there to be compared with.
+    /// Whether its lanes meet in banks: because it is there to be compared with, or because they
+    /// [search](Self::searches).
     #[must_use]
     pub const fn has_bank_conflicts(self) -> bool {
+        self.searches() || self.is_compared_with()
+    }
+
+    /// Whether its lanes look for something in workgroup memory, a splitter or where a record comes from: each goes where
+    /// the data leads it, and so many meet in a bank as the data says. Of the sample sort, it is all kernels that do
+    /// more than to sort or to add up. Their sorting is as free of conflicts as that of all others.
+    #[must_use]
+    pub const fn searches(self) -> bool {
+        matches!(self, Self::SampleSort(kernel) if kernel.searches())
+    }
+
+    /// Whether it is there to be compared with, and has the bank conflicts of its original.
+    const fn is_compared_with(self) -> bool {
         matches!(
             self,
             Self::BaseCase {
@@ -730,7 +746,8 @@ mod tests {
                         .specialise(key, order)
                         .assemble()
                         .unwrap_or_else(|e| panic!("{e}"));
-                    assert!(assembled.bindings.len() <= 8, "{}", kernel.name());
+                    // The parameters, and the default limit of storage buffers.
+                    assert!(assembled.bindings.len() <= 9, "{}", kernel.name());
                     assert!(!assembled.parameters.is_empty());
                 }
             }

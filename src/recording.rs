@@ -126,6 +126,31 @@ impl Buffer {
             | Self::TileTable => false,
         }
     }
+
+    /// Whether these are the same words for it. Two of the sample sort's buffers are lists: a word that counts, and as
+    /// many entries, in the order in which workgroups got there, which may be another on each run. Then it is whether they
+    /// have the same entries.
+    #[must_use]
+    pub fn is_same(self, a: &[u32], b: &[u32]) -> bool {
+        let entry = match self {
+            Self::ChildTable => 2,
+            Self::Overflows => 1,
+            _ => return a == b,
+        };
+        let entries = |words: &[u32]| {
+            let count = words.first().copied().unwrap_or(0);
+            let listed = words.iter().skip(1).take(count as usize * entry);
+            let mut entries: Vec<Vec<u32>> = listed
+                .copied()
+                .collect::<Vec<_>>()
+                .chunks(entry)
+                .map(<[u32]>::to_vec)
+                .collect();
+            entries.sort_unstable();
+            (count, entries)
+        };
+        entries(a) == entries(b)
+    }
 }
 
 impl fmt::Display for Buffer {

@@ -14,6 +14,11 @@ fn record_load(cell: u32) -> Record {
     return tile_load(cell);
 }
 
+// The same, of a cell that the keys lead to: see tile_probe.
+fn record_probe(cell: u32) -> Record {
+    return tile_probe(cell);
+}
+
 fn record_store(cell: u32, record: Record) {
     tile_store(cell, record);
 }

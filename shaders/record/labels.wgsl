@@ -22,6 +22,11 @@ fn record_load(cell: u32) -> Record {
     return tile[cell];
 }
 
+// The same, of a cell that the labels lead to: what searches meets in banks.
+fn record_probe(cell: u32) -> Record {
+    return tile[cell];
+}
+
 fn record_store(cell: u32, record: Record) {
     tile[cell] = record;
 }

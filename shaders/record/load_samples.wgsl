@@ -6,16 +6,16 @@ fn load_sample(index: u32) -> Record {
 // What tells sample `at` of the sorted ones from keys that equal it: which part of the samples that do is
 // before it, in 65536ths.
 fn tie_of(at: u32, samples: u32) -> u32 {
-    let sample = record_load(at + at / 32u);
+    let sample = record_probe(at + at / 32u);
     var first = 0u;
     var end = 0u;
     for (var step = TILE; step > 0u; step /= 2u) {
         let cell = min(first + step, samples) - 1u;
-        if first + step <= samples && precedes(record_load(cell + cell / 32u), sample) {
+        if first + step <= samples && precedes(record_probe(cell + cell / 32u), sample) {
             first += step;
         }
         let end_cell = min(end + step, samples) - 1u;
-        if end + step <= samples && !precedes(sample, record_load(end_cell + end_cell / 32u)) {
+        if end + step <= samples && !precedes(sample, record_probe(end_cell + end_cell / 32u)) {
             end += step;
         }
     }

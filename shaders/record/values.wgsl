@@ -28,6 +28,11 @@ fn record_load(cell: u32) -> Record {
     return Record(tile_load(cell), tile_values[cell]);
 }
 
+// The same, of a cell that the keys lead to: see tile_probe.
+fn record_probe(cell: u32) -> Record {
+    return Record(tile_probe(cell), tile_values[cell]);
+}
+
 fn record_store(cell: u32, record: Record) {
     tile_store(cell, record.key);
     tile_values[cell] = record.value;

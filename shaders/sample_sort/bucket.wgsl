@@ -11,36 +11,33 @@ struct Bucket {
     children: u32,
 }
 
+// (One return: behind several, FXC takes the bucket for uninitialised, and no barrier for met by all lanes.)
 fn bucket_of(number: u32) -> Bucket {
-    if params.buckets == 1u {
-        return Bucket(0u, params.len, 0u, 0u, params.children);
+    var bucket = Bucket(0u, params.len, 0u, 0u, params.children);
+    if params.buckets != 1u {
+        let at = number * 3u;
+        bucket.start = bucket_table[at];
+        bucket.len = bucket_table[at + 3u] - bucket.start;
+        bucket.first_tile = bucket_table[at + 1u];
+        bucket.first_child = bucket_table[at + 2u];
+        bucket.children = bucket_table[at + 5u] - bucket.first_child;
     }
-    let at = number * 3u;
-    let start = bucket_table[at];
-    let first_child = bucket_table[at + 2u];
-    return Bucket(
-        start,
-        bucket_table[at + 3u] - start,
-        bucket_table[at + 1u],
-        first_child,
-        bucket_table[at + 5u] - first_child,
-    );
+    return bucket;
 }
 
 // The children of all buckets.
 fn all_children() -> u32 {
-    if params.buckets == 1u {
-        return params.children;
+    var children = params.children;
+    if params.buckets != 1u {
+        children = bucket_table[params.buckets * 3u + 2u];
     }
-    return bucket_table[params.buckets * 3u + 2u];
+    return children;
 }
 
 // The bucket of a child: the last whose first child is this or one before.
 fn bucket_of_child(child: u32) -> u32 {
     var bucket = 0u;
-    if params.buckets == 1u {
-        return bucket;
-    }
+    // (Of one bucket, no `next` is less.)
     for (var step = MOST_BUCKETS / 2u; step > 0u; step /= 2u) {
         let next = bucket + step;
         if next < params.buckets && bucket_table[next * 3u + 2u] <= child {

@@ -60,7 +60,7 @@ fn labels_before(child: u32) -> u32 {
     var rank = 0u;
     for (var step = TILE; step > 0u; step /= 2u) {
         let at = min(rank + step, TILE) - 1u;
-        if rank + step <= TILE && record_load(at + at / 32u) < child << LABEL_SHIFT {
+        if rank + step <= TILE && record_probe(at + at / 32u) < child << LABEL_SHIFT {
             rank += step;
         }
     }

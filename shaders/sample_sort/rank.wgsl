@@ -18,10 +18,10 @@ fn left_in(base: u32, count: u32, power: u32, splitter: Key, tie: u32, equal: bo
 }
 
 fn rank_of(base: u32, count: u32, power: u32, splitter: Key, tie: u32) -> u32 {
-    let rank = left_in(base, count, power, splitter, tie, false);
-    if INDEXED == 1u || tie == 0u {
-        return rank;
+    var rank = left_in(base, count, power, splitter, tie, false);
+    if INDEXED == 0u && tie != 0u {
+        let equal = left_in(base, count, power, splitter, tie, true) - rank;
+        rank += (equal * tie) >> 16u;
     }
-    let equal = left_in(base, count, power, splitter, tie, true) - rank;
-    return rank + ((equal * tie) >> 16u);
+    return rank;
 }

@@ -16,7 +16,7 @@
 // (A cell of the tile, whatever is asked for.)
 fn probe(base: u32, i: u32) -> Record {
     let cell = base + min(i, TILE - 1u);
-    return record_load(cell + cell / 32u);
+    return record_probe(cell + cell / 32u);
 }
 
 @compute @workgroup_size(LANES)

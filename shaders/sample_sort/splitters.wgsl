@@ -71,7 +71,7 @@ fn main(
     for (var c = 1u + lane; c < bucket.children; c += LANES) {
         // (Fewer children than samples, and fewer of these than 2^13: the product is small.)
         let at = c * samples / bucket.children;
-        splitters[bucket.first_child + c] = key_of(record_load(at + at / 32u));
+        splitters[bucket.first_child + c] = key_of(record_probe(at + at / 32u));
         ties[bucket.first_child + c] = tie_of(at, samples);
     }
 }

@@ -9,6 +9,11 @@ fn tile_load(cell: u32) -> Key {
     return vec2<u32>(tile_low[cell], tile_high[cell]);
 }
 
+// The same, of a cell that the keys lead to: what searches meets in banks.
+fn tile_probe(cell: u32) -> Key {
+    return vec2<u32>(tile_low[cell], tile_high[cell]);
+}
+
 fn tile_store(cell: u32, key: Key) {
     tile_low[cell] = key.x;
     tile_high[cell] = key.y;

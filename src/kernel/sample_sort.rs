@@ -198,18 +198,141 @@ fn sorter(
     }
 }
 
+const GATHER: &str = shader!("sample_sort/gather.wgsl");
+const BUCKET: &str = shader!("sample_sort/bucket.wgsl");
+const BUCKET_TILE: &str = shader!("sample_sort/bucket_tile.wgsl");
+
+/// The pieces of [`SampleSortKernel::SampleSplitters`], which sorts samples.
+fn splitters(samples: Tile, payload: Payload) -> Pieces {
+    let text = shader!("sample_sort/splitters.wgsl");
+    let record = match payload {
+        Payload::None | Payload::Values => vec![
+            shader!("record/keys.wgsl"),
+            shader!("record/load_samples.wgsl"),
+        ],
+        Payload::Indices => vec![
+            shader!("record/values.wgsl"),
+            shader!("record/load_indexed_samples.wgsl"),
+        ],
+    };
+    let io = (shader!("io/source.wgsl"), record);
+    sorter(samples, payload, io, &[BUCKET], text)
+}
+
+/// The pieces of [`SampleSortKernel::PartitionedTiles`], which sorts labels.
+fn partitioned_tiles(tile: Tile, children: u32, first: bool, payload: Payload) -> Pieces {
+    let moved = match payload {
+        Payload::None => shader!("record/moved_keys.wgsl"),
+        Payload::Values | Payload::Indices => shader!("record/moved_values.wgsl"),
+    };
+    let record = vec![shader!("record/labels.wgsl")];
+    let io = (shader!("io/in_place.wgsl"), record);
+    let text = shader!("sample_sort/partitioned_tiles.wgsl");
+    let mut pieces = sorter(tile, Payload::None, io, &[BUCKET, moved], text);
+    pieces.constants.extend([
+        ("CHILDREN", children),
+        ("LOG2_CHILDREN", children.ilog2()),
+        ("LABEL_SHIFT", tile.records.ilog2()),
+        ("UNNUMBERED", first.into()),
+    ]);
+    for constant in &mut pieces.constants {
+        if constant.0 == "INDEXED" {
+            constant.1 = (payload == Payload::Indices).into();
+        }
+    }
+    // Labels pass through it, and no keys.
+    pieces.tile = false;
+    pieces
+}
+
+/// The pieces of [`SampleSortKernel::GatheredTiles`], which sorts nothing.
+fn gathered_tiles(tile: u32, payload: Payload) -> Pieces {
+    let text = shader!("sample_sort/gathered_tiles.wgsl");
+    let io = records(payload, Io::OutOfPlace, false);
+    let tile = Tile {
+        records: tile,
+        looped: true,
+    };
+    let mut pieces = sorter(tile, payload, io, &[], text);
+    pieces.networks.clear();
+    pieces.shared = vec![shader!("sample_sort/place.wgsl"), GATHER, BUCKET_TILE];
+    pieces
+}
+
 impl SampleSortKernel {
+    /// Every kernel of the sample sort, with the tiles that the [default](crate::plan::Tuning) of GPUs, where merges are
+    /// loops, and of CPUs, where they are written out, come to with the least workgroup memory that a device has and with
+    /// as much as most have: a kernel with other tiles is the same text with other constants.
+    pub(super) fn all() -> Vec<Self> {
+        let mut all = vec![
+            Self::RowSums,
+            Self::BucketTable,
+            Self::PackedChildren { children: 256 },
+            Self::SplitterRanks,
+        ];
+        // Records of several words have smaller tiles, and always loops.
+        for looped in [false, true] {
+            let tile = |records| Tile { records, looped };
+            all.push(Self::SortedTiles {
+                tile: tile(1024),
+                in_place: false,
+            });
+            all.extend([1024, 2048, 4096].map(|records| Self::SortedTiles {
+                tile: tile(records),
+                in_place: true,
+            }));
+            for records in [2048, 4096] {
+                let tile = tile(records);
+                all.extend([
+                    Self::RankedTiles { tile },
+                    Self::BucketTiles { tile },
+                    Self::SortedBuckets { tile },
+                ]);
+            }
+            all.extend([1024, 2048, 8192].map(|records| Self::SampleSplitters {
+                samples: tile(records),
+            }));
+        }
+        let looped = |records| Tile {
+            records,
+            looped: true,
+        };
+        all.extend([
+            Self::SampleSplitters {
+                samples: looped(4096),
+            },
+            Self::SortedBuckets { tile: looped(1024) },
+        ]);
+        all.extend([1024, 2048, 4096].map(|records| Self::LargeBuckets {
+            tile: looped(records),
+        }));
+        for tile in [2048, 4096] {
+            all.push(Self::GatheredTiles { tile });
+            all.extend([false, true].map(|first| Self::PartitionedTiles {
+                tile: looped(tile),
+                children: 256,
+                first,
+            }));
+        }
+        all.sort_unstable();
+        all
+    }
+
+    /// Whether its lanes look for something in workgroup memory, each where the data leads it.
+    pub(super) const fn searches(self) -> bool {
+        !matches!(
+            self,
+            Self::SortedTiles { .. } | Self::RowSums | Self::SplitterRanks
+        )
+    }
+
     /// The pieces of its text.
     pub(super) fn pieces(self, payload: Payload) -> Pieces {
-        const GATHER: &str = shader!("sample_sort/gather.wgsl");
-        const PLACE: &str = shader!("sample_sort/place.wgsl");
-        const BUCKET: &str = shader!("sample_sort/bucket.wgsl");
         const SCAN: &str = shader!("sample_sort/scan.wgsl");
         const CHILD: &str = shader!("sample_sort/child.wgsl");
         const RANK: &str = shader!("sample_sort/rank.wgsl");
         const STORE_TILE: &str = shader!("sample_sort/store_tile.wgsl");
         const LOAD_TILE: &str = shader!("sample_sort/load_tile.wgsl");
-        const BUCKET_TILE: &str = shader!("sample_sort/bucket_tile.wgsl");
         match self {
             Self::SortedTiles { tile, in_place } => {
                 let io = if in_place {
@@ -226,21 +349,7 @@ impl SampleSortKernel {
                 let io = records(payload, Io::InPlace, true);
                 sorter(tile, payload, io, &[LOAD_TILE, STORE_TILE, RANK], text)
             }
-            Self::SampleSplitters { samples } => {
-                let text = shader!("sample_sort/splitters.wgsl");
-                let record = match payload {
-                    Payload::None | Payload::Values => vec![
-                        shader!("record/keys.wgsl"),
-                        shader!("record/load_samples.wgsl"),
-                    ],
-                    Payload::Indices => vec![
-                        shader!("record/values.wgsl"),
-                        shader!("record/load_indexed_samples.wgsl"),
-                    ],
-                };
-                let io = (shader!("io/source.wgsl"), record);
-                sorter(samples, payload, io, &[BUCKET], text)
-            }
+            Self::SampleSplitters { samples } => splitters(samples, payload),
             Self::RowSums => Pieces {
                 constants: vec![("LANES", SUM_LANES)],
                 shared: vec![SCAN],
@@ -260,42 +369,8 @@ impl SampleSortKernel {
                 tile,
                 children,
                 first,
-            } => {
-                let moved = match payload {
-                    Payload::None => shader!("record/moved_keys.wgsl"),
-                    Payload::Values | Payload::Indices => shader!("record/moved_values.wgsl"),
-                };
-                let record = vec![shader!("record/labels.wgsl")];
-                let io = (shader!("io/in_place.wgsl"), record);
-                let text = shader!("sample_sort/partitioned_tiles.wgsl");
-                let mut pieces = sorter(tile, Payload::None, io, &[BUCKET, moved], text);
-                pieces.constants.extend([
-                    ("CHILDREN", children),
-                    ("LOG2_CHILDREN", children.ilog2()),
-                    ("LABEL_SHIFT", tile.records.ilog2()),
-                    ("UNNUMBERED", first.into()),
-                ]);
-                for constant in &mut pieces.constants {
-                    if constant.0 == "INDEXED" {
-                        constant.1 = (payload == Payload::Indices).into();
-                    }
-                }
-                // Labels pass through it, and no keys.
-                pieces.tile = false;
-                pieces
-            }
-            Self::GatheredTiles { tile } => {
-                let text = shader!("sample_sort/gathered_tiles.wgsl");
-                let io = records(payload, Io::OutOfPlace, false);
-                let tile = Tile {
-                    records: tile,
-                    looped: true,
-                };
-                let mut pieces = sorter(tile, payload, io, &[GATHER, BUCKET_TILE], text);
-                pieces.networks.clear();
-                pieces.shared = vec![PLACE, GATHER, BUCKET_TILE];
-                pieces
-            }
+            } => partitioned_tiles(tile, children, first, payload),
+            Self::GatheredTiles { tile } => gathered_tiles(tile, payload),
             Self::PackedChildren { children } => Pieces {
                 constants: vec![
                     ("LANES", SUM_LANES),

@@ -1,9 +1,9 @@
 //! The lock-step executor of recordings: a whole sort, or prefix sums, every dispatch counted.
 
 use super::{Buffers, Config, Report, Shader, ShaderError};
-use crate::Error;
 use crate::kernel::{Access, Assembled, Specialised};
 use crate::recording::{Buffer, Phase, Recording, Step};
+use crate::{Error, Payload};
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
@@ -60,7 +60,8 @@ pub struct Execution<'a> {
 }
 
 impl<'a> Execution<'a> {
-    /// Makes the recording's buffers, and puts these words into that of the keys.
+    /// Makes the recording's buffers, and puts these words into that of the keys, and into that of what goes with them
+    /// 0, 1, 2 and so on.
     #[must_use]
     pub fn new(recording: &'a Recording, keys: &[u32], config: Config) -> Self {
         let mut execution = Self {
@@ -73,14 +74,19 @@ impl<'a> Execution<'a> {
         execution
     }
 
-    /// Begins again with other keys: all other buffers of the recording's own are zeros. The kernels are
-    /// kept, and so is what [`set_buffer`](Self::set_buffer) put into a buffer of the caller's.
+    /// Begins again with other keys: all other buffers of the recording's own are zeros, and what goes with the keys is
+    /// numbered from 0 on. The kernels are kept, and so is what [`set_buffer`](Self::set_buffer) put into another buffer
+    /// of the caller's.
     pub fn restart(&mut self, keys: &[u32]) {
         for (&role, &bytes) in &self.recording.buffers {
             self.buffers
                 .insert(role, vec![0; bytes.div_ceil(4) as usize]);
         }
         self.buffers.insert(Buffer::Keys, keys.to_vec());
+        if self.recording.payload != Payload::None {
+            let numbers = (0..self.recording.len).collect();
+            self.buffers.insert(Buffer::Values, numbers);
+        }
     }
 
     /// Puts words into a buffer: the colors of prefix sums, above all, which no recording makes.

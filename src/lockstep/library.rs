@@ -1,22 +1,23 @@
 //! Recordings that together use everything the library can dispatch.
 
 use crate::kernel::{Kernel, MATRIX, Specialised};
-use crate::phases::{record_prefix_sums, record_sort};
-use crate::plan::DeviceLimits;
+use crate::phases::{record_prefix_sums, record_sample_sort, record_sort};
+use crate::plan::{DeviceLimits, SampleSort, Tuning};
 use crate::recording::Recording;
-use crate::{Engine, KeyType, Options, Order, PrefixSumsMethod, PrefixSumsOptions, Scan};
+use crate::{Engine, KeyType, Options, Order, Payload, PrefixSumsMethod, PrefixSumsOptions, Scan};
 
 /// Sorts whose recordings together use every kernel of the default sorts
 /// (those of prefix sums are [another](prefix_sums_library)), each over two tiles or more:
 /// of several runs, the last one ragged; with deterministic and with pivot buckets; merged at once
 /// and in instalments; in grids of one row and of two. For some key types and orders, which between
 /// them have every piece of every kernel's text, all other kernels too: each base case, from one buffer
-/// to another and in place, and what the paper compares with. Each is of a few thousand keys,
-/// [`Recording::len`].
+/// to another and in place, what the paper compares with, and the sample sort with each [`Payload`]. Each is of a
+/// few thousand keys, [`Recording::len`].
 ///
 /// A base case that takes more than 32 KiB of workgroup memory is left out: many devices have no more,
 /// and these recordings are there to be run on any. For 32-bit keys there is none; for 64-bit keys
-/// it is those of 8192 keys, and the default one with four warps.
+/// it is those of 8192 keys, and the default one with four warps. Some of the sample sort's kernels take up to
+/// 48 KiB, those of the tiles that devices with as much are given; each has its like with 16 KiB.
 ///
 /// # Examples
 ///
@@ -91,7 +92,93 @@ pub fn library(key: KeyType, order: Order) -> Vec<Recording> {
             recordings.push(whole(&options, len));
         }
     }
+    for payload in Payload::ALL {
+        recordings.extend(sample_sorts(key, order, payload, Tuning::default()));
+        // (Of more words they are the same.)
+        if key.words() + payload.words() == 1 {
+            recordings.extend(sample_sorts(key, order, payload, Tuning::cpu()));
+        }
+    }
     recordings
+}
+
+/// Sample sorts with the tiles that devices with least and with most workgroup memory are given: of one tile; distributed
+/// once and twice, over several tiles, the last one ragged, into few buckets of several children and into many of one;
+/// in grids of one row and of two, at once and cut.
+///
+/// Each of those distributed comes again with two children a bucket, which are more than a tile holds: so few keys
+/// never overflow by themselves.
+fn sample_sorts(key: KeyType, order: Order, payload: Payload, tuning: Tuning) -> Vec<Recording> {
+    let little = DeviceLimits {
+        workgroup_bytes: 16 << 10,
+        workgroups: 2,
+        ..LIMITS
+    };
+    let much = DeviceLimits {
+        keys_per_dispatch: 2 * tuning.tile,
+        ..LIMITS
+    };
+    let record =
+        |len, tuning: &_, limits: &_| record_sample_sort(len, key, order, payload, tuning, limits);
+    let distributed_twice = |bucket| Tuning {
+        twice: 1,
+        bucket,
+        ..tuning
+    };
+    let few = distributed_twice(tuning.bucket);
+    // Two children in each of so many buckets, and what they cannot hold.
+    let overflowing = |tuning: &Tuning, limits: &DeviceLimits, buckets, numbers: [&str; 2]| {
+        let child = SampleSort::new(4 * tuning.tile, key, payload, tuning, limits).child;
+        let mut recording = record(child * buckets * 23 / 10, tuning, limits);
+        for step in &mut recording.steps {
+            for (name, value) in &mut step.parameters {
+                if numbers.contains(name) {
+                    *value = 2;
+                }
+            }
+        }
+        recording
+    };
+    // (No warp of these has padding only, so that all do the same at once.)
+    let one_tile = [1000, 1500, 3900].map(|len| record(len, &tuning, &much));
+    let mut recordings = Vec::from(one_tile);
+    recordings.retain(|recording| recording.steps.len() == 1);
+    recordings.push(record(9000, &tuning, &little));
+    recordings.push(overflowing(&tuning, &little, 1, ["children"; 2]));
+    for (len, limits) in [(5000, little), (9000, much)] {
+        recordings.push(record(len, &few, &limits));
+        recordings.push(overflowing(&few, &limits, 2, ["most_children", "fine"]));
+        recordings.push(record(len, &distributed_twice(len / 8), &limits));
+    }
+    recordings
+}
+
+/// Whether what goes with the keys of a recording went along: where it was numbered, as an
+/// [`Execution`](super::Execution) does, each number is still with the key that was in its place, and of
+/// [`Payload::Indices`] those of equal keys are in order. With no payload there is nothing to go along.
+#[must_use]
+pub fn values_went_along(
+    recording: &Recording,
+    before: &[u32],
+    after: &[u32],
+    values: &[u32],
+) -> bool {
+    if recording.payload == Payload::None {
+        return true;
+    }
+    let words = recording.key.words() as usize;
+    let mut seen = vec![false; recording.len as usize];
+    let mut last: Option<(&[u32], u32)> = None;
+    after.chunks(words).zip(values).all(|(key, &value)| {
+        let at = value as usize;
+        let is_new = seen
+            .get_mut(at)
+            .is_some_and(|seen| !std::mem::replace(seen, true));
+        let in_order = recording.payload == Payload::Values
+            || last.is_none_or(|(equal, first)| equal != key || first < value);
+        last = Some((key, value));
+        is_new && in_order && before[at * words..][..words] == *key
+    }) && !seen.contains(&false)
 }
 
 /// Prefix sums whose recordings together use every kernel of theirs: over one tile, and over several of

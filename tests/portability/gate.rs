@@ -25,6 +25,26 @@ fn is_twin(kernel: Kernel) -> bool {
     }
 }
 
+/// Of the sample sort, what FXC and most devices have workgroup memory for; and of those that differ in the numbers of
+/// their tiles only, as their labels say, whether there is one with a larger tile.
+fn is_smaller(specialised: Specialised, all: &[Specialised]) -> bool {
+    const WORKGROUP_BYTES: u32 = 32 << 10;
+    let Kernel::SampleSort(_) = specialised.kernel() else {
+        return false;
+    };
+    let text = |label: &str| -> Vec<String> {
+        let names = label.split('.').filter(|part| part.parse::<u32>().is_err());
+        names.map(str::to_owned).collect()
+    };
+    let own = text(&specialised.label());
+    let larger = |other: &&Specialised| {
+        let bytes = other.workgroup_bytes();
+        bytes <= WORKGROUP_BYTES && bytes > specialised.workgroup_bytes()
+    };
+    specialised.workgroup_bytes() > WORKGROUP_BYTES
+        || (all.iter().filter(larger)).any(|other| text(&other.label()) == own)
+}
+
 impl Subject {
     /// Every kernel that `lockstep::library` dispatches, each text once; or its label, and why it is no
     /// WGSL.
@@ -32,10 +52,12 @@ impl Subject {
         let subject = |specialised: Specialised| {
             Self::new(specialised, specialised.wgsl()).map_err(|message| (specialised, message))
         };
-        lockstep::kernels()
-            .into_iter()
-            .filter(|specialised| !is_twin(specialised.kernel()))
-            .map(subject)
+        let all = lockstep::kernels();
+        (all.iter())
+            .filter(|specialised| {
+                !is_twin(specialised.kernel()) && !is_smaller(**specialised, &all)
+            })
+            .map(|&specialised| subject(specialised))
             .collect()
     }
 

@@ -11,7 +11,9 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 use wgpu_bcfsort::data::{Pattern, Spec, generate};
-use wgpu_bcfsort::lockstep::{self, Coloring, Config, Execution, prefix_sums_of};
+use wgpu_bcfsort::lockstep::{
+    self, Coloring, Config, Execution, prefix_sums_of, values_went_along,
+};
 use wgpu_bcfsort::recording::{Buffer, Phase, Recording};
 use wgpu_bcfsort::{KeyType, Order, SortKey};
 
@@ -161,11 +163,18 @@ fn sort<T: SortKey>(recording: &Recording, args: &Args) -> Result<Outcome, Fault
         let keys: Vec<T> = keys(pattern, recording.len.into(), args.seed)?;
         execution.restart(bytemuck::cast_slice(&keys));
         outcome.kernels.add(&mut execution, |_| ())?;
-        if !is_sorted(&execution, keys, recording.order) {
+        let went_along = values_went_along(
+            recording,
+            bytemuck::cast_slice(&keys),
+            execution.buffer(Buffer::Keys),
+            execution.buffer(Buffer::Values),
+        );
+        if !went_along || !is_sorted(&execution, keys, recording.order) {
             outcome.unsorted.push(format!(
-                "sort of {} {} keys, {pattern}, {}",
+                "sort of {} {} keys, payload {}, {pattern}, {}",
                 recording.len,
                 recording.key,
+                recording.payload.name(),
                 recording.order.name()
             ));
         }

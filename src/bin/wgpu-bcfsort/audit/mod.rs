@@ -57,7 +57,8 @@ Without FILE it audits this program's own kernels, in a sort of generated keys, 
 result with the CPU's. --all runs sorts that together use every kernel, with each key type and \
 order, on random, ascending, zero-one, constant and adversary keys, and prefix sums with colors of five \
 kinds. Some kernels are there to be compared with, and have the bank conflicts of their originals: odd-even \
-transposition, warpsort's, and the naive prefix sums. --max-degree fails none of these. \
+transposition, warpsort's, and the naive prefix sums. Those of the sample sort that search in workgroup \
+memory go where the data leads them. --max-degree fails none of these. \
 Lines are those of the text that a device gets, put together from several files; --lines shows them.
 
 'oblivious' says whether no value of the data (of keys or of a storage buffer) decides where \
@@ -215,7 +216,7 @@ pub(crate) struct Subject {
     /// The name of its source in messages.
     pub(crate) file: String,
     pub(crate) source: String,
-    /// Whether conflicts are what it is there for.
+    /// Whether conflicts are what it is there for, or of searches.
     pub(crate) has_conflicts: bool,
     pub(crate) report: Report,
 }
