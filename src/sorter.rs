@@ -292,10 +292,6 @@ impl Sorter {
         Ok(phases::record_sort(len, key, order, &options, &self.limits))
     }
 
-    fn tuning(&self) -> plan::Tuning {
-        self.options.tuning.unwrap_or(self.default_tuning)
-    }
-
     /// The engine that sorts so many keys: [`Options::engine`], and what [`Engine::Auto`] takes, by the device's limits
     /// and by what was measured.
     ///
