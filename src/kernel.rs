@@ -12,7 +12,7 @@ macro_rules! shader {
 
 mod sample_sort;
 
-pub use sample_sort::{SampleSortKernel, Tile, partition_bytes, tile_bytes};
+pub use sample_sort::{Merges, SampleSortKernel, Tile, partition_bytes, tile_bytes};
 
 use crate::network::{Element, Network};
 use crate::{BaseCase, Error, KeyType, Order, Payload, PrefixSumsMethod};

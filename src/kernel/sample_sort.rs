@@ -9,13 +9,28 @@ use crate::{KeyType, Payload};
 pub struct Tile {
     /// Records: 1024 to 8192, a power of two.
     pub records: u32,
-    /// Whether the merges are a loop, or written out.
-    pub looped: bool,
+    /// The form of its merges in the text.
+    pub merges: Merges,
+}
+
+/// The form of a tile's merges in a kernel's text. The passes, and what they do, are the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Merges {
+    /// Pass after pass: the fastest on llvmpipe, where a `switch` takes the time of all its cases.
+    WrittenOut,
+    /// As a loop, with a pass of each kind: the fastest on GPUs.
+    Looped,
+    /// As two loops, with fewer texts of passes: what llvmpipe compiles in seconds.
+    Compact,
 }
 
 impl std::fmt::Display for Tile {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let form = if self.looped { ".looped" } else { "" };
+        let form = match self.merges {
+            Merges::WrittenOut => "",
+            Merges::Looped => ".looped",
+            Merges::Compact => ".compact",
+        };
         write!(f, "{}{form}", self.records)
     }
 }
@@ -160,7 +175,7 @@ fn records(payload: Payload, io: Io, first: bool) -> (&'static str, Vec<&'static
 fn sorter(
     Tile {
         records: tile,
-        looped,
+        merges,
     }: Tile,
     payload: Payload,
     io: (&'static str, Vec<&'static str>),
@@ -185,10 +200,11 @@ fn sorter(
             &[
                 shader!("sample_sort/place.wgsl"),
                 shader!("sample_sort/sort_tile.wgsl"),
-                if looped {
-                    shader!("sample_sort/merge_blocks_looped.wgsl")
-                } else {
-                    shader!("sample_sort/merge_blocks.wgsl")
+                shader!("sample_sort/passes.wgsl"),
+                match merges {
+                    Merges::WrittenOut => shader!("sample_sort/merge_blocks.wgsl"),
+                    Merges::Looped => shader!("sample_sort/merge_blocks_looped.wgsl"),
+                    Merges::Compact => shader!("sample_sort/merge_blocks_compact.wgsl"),
                 },
             ],
             shared,
@@ -251,7 +267,7 @@ fn gathered_tiles(tile: u32, payload: Payload) -> Pieces {
     let io = records(payload, Io::OutOfPlace, false);
     let tile = Tile {
         records: tile,
-        looped: true,
+        merges: Merges::Looped,
     };
     let mut pieces = sorter(tile, payload, io, &[], text);
     pieces.networks.clear();
@@ -260,8 +276,7 @@ fn gathered_tiles(tile: u32, payload: Payload) -> Pieces {
 }
 
 impl SampleSortKernel {
-    /// Every kernel of the sample sort, with the tiles that the [default](crate::plan::Tuning) of GPUs, where merges are
-    /// loops, and of CPUs, where they are written out, come to with the least workgroup memory that a device has and with
+    /// Every kernel of the sample sort, with the tiles that the [defaults](crate::plan::Tuning) of GPUs and of CPUs come to with the least workgroup memory that a device has and with
     /// as much as most have: a kernel with other tiles is the same text with other constants.
     pub(super) fn all() -> Vec<Self> {
         let mut all = vec![
@@ -270,50 +285,76 @@ impl SampleSortKernel {
             Self::PackedChildren { children: 256 },
             Self::SplitterRanks,
         ];
-        // Records of several words have smaller tiles, and always loops.
-        for looped in [false, true] {
-            let tile = |records| Tile { records, looped };
+        // On GPUs. Records of several words have smaller tiles.
+        let looped = |records| Tile {
+            records,
+            merges: Merges::Looped,
+        };
+        all.push(Self::SortedTiles {
+            tile: looped(1024),
+            in_place: false,
+        });
+        all.extend([1024, 2048, 4096].map(|records| Self::SortedTiles {
+            tile: looped(records),
+            in_place: true,
+        }));
+        for tile in [2048, 4096].map(looped) {
+            all.extend([
+                Self::RankedTiles { tile },
+                Self::BucketTiles { tile },
+                Self::SortedBuckets { tile },
+            ]);
+        }
+        all.extend(
+            [1024, 2048, 4096, 8192].map(|records| Self::SampleSplitters {
+                samples: looped(records),
+            }),
+        );
+        all.push(Self::SortedBuckets { tile: looped(1024) });
+        all.extend([1024, 2048, 4096].map(|records| Self::LargeBuckets {
+            tile: looped(records),
+        }));
+        let partitioned = |tile| {
+            [false, true].map(|first| Self::PartitionedTiles {
+                tile,
+                children: 256,
+                first,
+            })
+        };
+        for tile in [2048, 4096] {
+            all.push(Self::GatheredTiles { tile });
+            all.extend(partitioned(looped(tile)));
+        }
+        // On CPUs.
+        for merges in [Merges::WrittenOut, Merges::Compact] {
+            let tile = |records| Tile { records, merges };
             all.push(Self::SortedTiles {
                 tile: tile(1024),
                 in_place: false,
             });
-            all.extend([1024, 2048, 4096].map(|records| Self::SortedTiles {
+            all.extend([1024, 2048].map(|records| Self::SortedTiles {
                 tile: tile(records),
                 in_place: true,
             }));
-            for records in [2048, 4096] {
-                let tile = tile(records);
-                all.extend([
-                    Self::RankedTiles { tile },
-                    Self::BucketTiles { tile },
-                    Self::SortedBuckets { tile },
-                ]);
-            }
-            all.extend([1024, 2048, 8192].map(|records| Self::SampleSplitters {
-                samples: tile(records),
-            }));
+            all.push(Self::SampleSplitters {
+                samples: tile(2048),
+            });
+            all.push(Self::SortedBuckets { tile: tile(1024) });
         }
-        let looped = |records| Tile {
-            records,
-            looped: true,
+        let written_out = Tile {
+            records: 2048,
+            merges: Merges::WrittenOut,
         };
-        all.extend([
-            Self::SampleSplitters {
-                samples: looped(4096),
-            },
-            Self::SortedBuckets { tile: looped(1024) },
-        ]);
-        all.extend([1024, 2048, 4096].map(|records| Self::LargeBuckets {
-            tile: looped(records),
-        }));
-        for tile in [2048, 4096] {
-            all.push(Self::GatheredTiles { tile });
-            all.extend([false, true].map(|first| Self::PartitionedTiles {
-                tile: looped(tile),
-                children: 256,
-                first,
-            }));
-        }
+        all.push(Self::RankedTiles { tile: written_out });
+        all.push(Self::BucketTiles { tile: written_out });
+        let compact = |records| Tile {
+            records,
+            merges: Merges::Compact,
+        };
+        all.push(Self::LargeBuckets {
+            tile: compact(1024),
+        });
+        all.extend(partitioned(compact(2048)));
         all.sort_unstable();
         all
     }
@@ -489,8 +530,13 @@ mod tests {
             SampleSortKernel::SplitterRanks,
             SampleSortKernel::PackedChildren { children: 256 },
         ];
-        for (records, looped) in [(1024, true), (2048, false), (4096, true), (8192, false)] {
-            let tile = Tile { records, looped };
+        for (records, merges) in [
+            (1024, Merges::Looped),
+            (2048, Merges::WrittenOut),
+            (4096, Merges::Compact),
+            (8192, Merges::Looped),
+        ] {
+            let tile = Tile { records, merges };
             kernels.extend([
                 SampleSortKernel::SortedTiles {
                     tile,
@@ -506,7 +552,7 @@ mod tests {
                 SampleSortKernel::PartitionedTiles {
                     tile,
                     children: 256,
-                    first: looped,
+                    first: records == 1024,
                 },
                 SampleSortKernel::GatheredTiles { tile: records },
                 SampleSortKernel::SortedBuckets { tile },

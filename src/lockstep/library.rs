@@ -94,10 +94,7 @@ pub fn library(key: KeyType, order: Order) -> Vec<Recording> {
     }
     for payload in Payload::ALL {
         recordings.extend(sample_sorts(key, order, payload, Tuning::default()));
-        // (Of more words they are the same.)
-        if key.words() + payload.words() == 1 {
-            recordings.extend(sample_sorts(key, order, payload, Tuning::cpu()));
-        }
+        recordings.extend(sample_sorts(key, order, payload, Tuning::cpu()));
     }
     recordings
 }

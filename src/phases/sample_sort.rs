@@ -44,7 +44,7 @@
 //! to sort with each sample (0.09 more); merges written out for 64-bit keys (20.7 against 11.1 in all).
 
 use super::grid;
-use crate::kernel::{Kernel, SampleSortKernel, Tile};
+use crate::kernel::{Kernel, Merges, SampleSortKernel, Tile};
 use crate::plan::{DeviceLimits, SampleSort, Tuning};
 use crate::recording::{Buffer, Phase, Recording, Step};
 use crate::{KeyType, Order, Payload};
@@ -382,7 +382,10 @@ impl Job<'_> {
         let tile = self.tile(plan.child);
         // A loop around what is written out takes llvmpipe minutes to compile.
         let large = Tile {
-            looped: true,
+            merges: match self.plan.merges {
+                Merges::WrittenOut => Merges::Compact,
+                merges => merges,
+            },
             ..tile
         };
         let tables = [PREFIXES, BUCKET_TABLE, CHILD_TABLE, OVERFLOWS];
@@ -426,7 +429,7 @@ impl Job<'_> {
     const fn tile(&self, records: u32) -> Tile {
         Tile {
             records,
-            looped: self.plan.looped,
+            merges: self.plan.merges,
         }
     }
 

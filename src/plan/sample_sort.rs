@@ -1,7 +1,7 @@
 //! Arithmetic of the sample sort: tiles, buckets, samples, and how many records a bucket may be given.
 
 use super::DeviceLimits;
-use crate::kernel::{MOST_SAMPLE_BUCKETS, W, partition_bytes, tile_bytes};
+use crate::kernel::{MOST_SAMPLE_BUCKETS, Merges, W, partition_bytes, tile_bytes};
 use crate::{Error, KeyType, Payload};
 
 /// The numbers that decide the sample sort's speed, and not its result.
@@ -61,8 +61,8 @@ pub struct Tuning {
     /// Records of a bucket of the first of two distributions, about. There are at most 255 buckets, and at most
     /// a sixteenth of a tile's records.
     pub bucket: u32,
-    /// Whether the merges of a tile are a loop in the kernels, or written out. Records of more than one word
-    /// always have the loop: written out, they take llvmpipe minutes to compile.
+    /// Whether the merges of a tile have the [form](Merges) that suits GPUs: looped. If not, they are written
+    /// out, and compact for records of more than one word, which llvmpipe takes minutes to compile otherwise.
     pub looped: bool,
     /// Words of a record from which on two distributions [partition](SampleSort::fine) tiles rather than
     /// sort them.
@@ -76,6 +76,9 @@ impl Tuning {
     #[must_use]
     pub const fn cpu() -> Self {
         Self {
+            tile: 2048,
+            child: 1024,
+            samples: 2048,
             looped: false,
             ..Self::gpu()
         }
@@ -161,8 +164,8 @@ pub struct SampleSort {
     /// Whether tiles are partitioned, and not sorted, before they are distributed: if not 0, by so many children
     /// a bucket.
     pub fine: u32,
-    /// Whether the merges of a tile are a loop, or written out.
-    pub looped: bool,
+    /// The form of the kernels' merges.
+    pub merges: Merges,
 }
 
 /// The largest tile that fits workgroup memory, with records of `words` words; 1024 at least.
@@ -208,7 +211,11 @@ impl SampleSort {
             buckets: 1,
             most_children: 2,
             fine: 0,
-            looped: tuning.looped || words > 1,
+            merges: match (tuning.looped, words) {
+                (true, _) => Merges::Looped,
+                (false, 1) => Merges::WrittenOut,
+                (false, _) => Merges::Compact,
+            },
         };
         if len <= tile {
             plan.tile = power(len).clamp(SMALLEST, tile);
@@ -227,8 +234,12 @@ impl SampleSort {
             plan.buckets = len
                 .div_ceil(tuning.bucket)
                 .clamp(2, MOST_SAMPLE_BUCKETS.min(fine));
-            // Children that fill a good part of a tile cannot be packed well.
-            while plan.fine < 512 && plan.len / (plan.buckets * plan.fine) > plan.child / 4 {
+            // Children that fill a good part of a tile cannot be packed well. (But each has a word a tile in the table
+            // of ranks, which is to be a tenth of the records at the most.)
+            let room = plan.tile * words / 20;
+            while plan.fine < 512.min(room)
+                && plan.len / (plan.buckets * plan.fine) > plan.child / 4
+            {
                 plan.fine *= 2;
             }
             plan.most_children = plan.fine;

@@ -318,7 +318,9 @@ fn every_kernel_is_run_over_two_tiles_and_those_of_the_default_sorts_for_every_k
         assert!(
             reports
                 .values()
-                .any(|(run, report)| run.kernel() == kernel && report.workgroups >= 2)
+                .any(|(run, report)| run.kernel() == kernel && report.workgroups >= 2),
+            "{}",
+            kernel.name()
         );
     }
 }
