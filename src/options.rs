@@ -60,7 +60,7 @@ pub struct UnknownName {
 #[non_exhaustive]
 pub enum Engine {
     /// The fastest one, by the device and the keys: [`SampleSort`](Self::SampleSort) on GPUs;
-    /// [`BcfMergesortPb`](Self::BcfMergesortPb) on CPUs, whose drivers take long to compile the former's kernels,
+    /// [`BcfMergesortPb`](Self::BcfMergesortPb) on CPUs and on DX12, whose compilers take long for the former's kernels,
     /// for more keys than workgroup memory has room for samples of, and where an option of the
     /// mergesorts is given. [`Sorter::engine`](crate::Sorter::engine) tells which. Where there is no
     /// [`Sorter`](crate::Sorter) to decide, it is the latter.

@@ -1,7 +1,8 @@
 //! The public sorter: keys -> plan -> recording -> executor.
 
 use crate::gpu::adapter::{
-    adapters_async, check_limits, default_tuning, device_limits, is_cpu, most_default_buckets,
+    adapters_async, check_limits, compiles_slowly, default_tuning, device_limits,
+    most_default_buckets,
 };
 use crate::gpu::calls;
 use crate::gpu::executor::{
@@ -47,7 +48,7 @@ pub struct Sorter {
     most_default_buckets: u32,
     /// The numbers of the sample sort where the caller names none.
     default_tuning: plan::Tuning,
-    is_cpu: bool,
+    compiles_slowly: bool,
     /// Shared by the sorters that [`with_options`](Self::with_options) makes, and by no others: it
     /// tells what was prepared for this device.
     pipelines: Arc<Pipelines>,
@@ -139,7 +140,7 @@ impl Sorter {
             limits: device_limits(device, &options),
             most_default_buckets: most_default_buckets(device),
             default_tuning: default_tuning(device),
-            is_cpu: is_cpu(device),
+            compiles_slowly: compiles_slowly(device),
             device: device.clone(),
             queue: queue.clone(),
             options,
@@ -314,7 +315,7 @@ impl Sorter {
             Engine::Auto => {
                 let tuning = self.tuning();
                 let plan = plan::SampleSort::new(len, key, Payload::None, &tuning, &self.limits);
-                if self.is_cpu || self.options.are_of_mergesorts() || !plan.has_room() {
+                if self.compiles_slowly || self.options.are_of_mergesorts() || !plan.has_room() {
                     Engine::BcfMergesortPb
                 } else {
                     Engine::SampleSort

@@ -135,8 +135,14 @@ pub(crate) async fn adapters_async() -> Vec<wgpu::Adapter> {
 }
 
 /// Whether it is a CPU that sorts.
-pub(crate) fn is_cpu(device: &wgpu::Device) -> bool {
+fn is_cpu(device: &wgpu::Device) -> bool {
     device.adapter_info().device_type == wgpu::DeviceType::Cpu
+}
+
+/// Whether the sample sort's kernels take their compiler long: minutes each on DX12, where FXC may be all there is,
+/// and seconds on CPUs.
+pub(crate) fn compiles_slowly(device: &wgpu::Device) -> bool {
+    is_cpu(device) || device.adapter_info().backend == wgpu::Backend::Dx12
 }
 
 /// The most buckets that a device is given where the caller names none.

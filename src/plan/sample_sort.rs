@@ -279,8 +279,8 @@ impl SampleSort {
             return true;
         }
         let records = self.len / self.buckets;
-        if self.fine > 0 {
-            return records / self.fine <= self.child / 2;
+        if let Some(child) = records.checked_div(self.fine) {
+            return child <= self.child / 2;
         }
         margin(records, self.tile, self.samples) <= self.child
     }

@@ -444,11 +444,9 @@ fn is_of_others(kernel: Kernel, site: &Site) -> bool {
             site.kind == AccessKind::Load
         }
         // What is partitioned first is one bucket.
-        (SampleSortKernel::PartitionedTiles { first: true, .. }, "bucket_table" | "tile_table") => {
-            true
-        }
-        // Records of several words are ranked in one bucket only.
-        (SampleSortKernel::SplitterRanks, "bucket_table") => true,
+        // And records of several words are ranked in one bucket only.
+        (SampleSortKernel::PartitionedTiles { first: true, .. }, "bucket_table" | "tile_table")
+        | (SampleSortKernel::SplitterRanks, "bucket_table") => true,
         // With these tiles there is one bucket, which needs no table, or with those there are several.
         (SampleSortKernel::SampleSplitters { samples }, "bucket_table") => samples.records == 1024,
         _ => site.space == Space::Uniform,
@@ -499,11 +497,13 @@ fn pages_are_loaded_and_stored_with_the_fewest_sectors() {
         let kernel = kernel.kernel();
         // Samples and splitters are picked from everywhere, and so are the segments of a tile that is gathered.
         let picks = match kernel {
-            Kernel::SampleRuns | Kernel::RandomSamples | Kernel::RankSplitters => true,
             Kernel::SampleSort(
                 SampleSortKernel::SortedTiles { .. } | SampleSortKernel::RankedTiles { .. },
             ) => false,
-            Kernel::SampleSort(_) => true,
+            Kernel::SampleRuns
+            | Kernel::RandomSamples
+            | Kernel::RankSplitters
+            | Kernel::SampleSort(_) => true,
             _ => false,
         };
         if picks {

@@ -1,7 +1,7 @@
 //! What a portability gate is: one way in which a kernel may fail on hardware that is not here.
 
-use wgpu_bcfsort::kernel::{Kernel, Specialised};
-use wgpu_bcfsort::{BaseCase, KeyType, Order, lockstep};
+use wgpu_bcfsort::kernel::{Kernel, Merges, SampleSortKernel, Specialised};
+use wgpu_bcfsort::{BaseCase, KeyType, Order, Payload, lockstep};
 
 /// A kernel for a key type and an order, as the device gets it.
 pub(crate) struct Subject {
@@ -45,7 +45,36 @@ fn is_smaller(specialised: Specialised, all: &[Specialised]) -> bool {
         || (all.iter().filter(larger)).any(|other| text(&other.label()) == own)
 }
 
+/// Of the sample sort, the narrowest and the widest records stand for the others, whose pieces these have.
+fn is_between(specialised: Specialised) -> bool {
+    let widest = specialised.carrying(Payload::Indices) == specialised;
+    let wide = specialised.key().words() == 2;
+    let narrowest = specialised.carrying(Payload::None) == specialised;
+    let is_one = (narrowest && !wide) || (widest && wide);
+    matches!(specialised.kernel(), Kernel::SampleSort(_))
+        && specialised.kernel().carries()
+        && !is_one
+}
+
 impl Subject {
+    /// Whether it is a kernel of the sample sort that sorts in registers, and in which form of its merges.
+    pub(crate) fn merges(&self) -> Option<Merges> {
+        use SampleSortKernel as Sample;
+        let Kernel::SampleSort(kernel) = self.specialised.kernel() else {
+            return None;
+        };
+        match kernel {
+            Sample::SortedTiles { tile, .. }
+            | Sample::RankedTiles { tile }
+            | Sample::SampleSplitters { samples: tile }
+            | Sample::BucketTiles { tile }
+            | Sample::PartitionedTiles { tile, .. }
+            | Sample::SortedBuckets { tile }
+            | Sample::LargeBuckets { tile } => Some(tile.merges),
+            _ => None,
+        }
+    }
+
     /// Every kernel that `lockstep::library` dispatches, each text once; or its label, and why it is no
     /// WGSL.
     pub(crate) fn all() -> Vec<Result<Self, (Specialised, String)>> {
@@ -55,7 +84,9 @@ impl Subject {
         let all = lockstep::kernels();
         (all.iter())
             .filter(|specialised| {
-                !is_twin(specialised.kernel()) && !is_smaller(**specialised, &all)
+                !is_twin(specialised.kernel())
+                    && !is_smaller(**specialised, &all)
+                    && !is_between(**specialised)
             })
             .map(|&specialised| subject(specialised))
             .collect()
@@ -152,6 +183,10 @@ pub(crate) trait Gate: Sync {
     ///
     /// Says the version of what it found, or what is missing and how to get it.
     fn ready(&self) -> Result<String, String>;
+    /// Why a kernel is left out, if it is: one reason for all that are.
+    fn leaves_out(&self, _: &Subject) -> Option<&'static str> {
+        None
+    }
     /// Passes a kernel, or says what is wrong with it.
     fn examine(&self, subject: &Subject) -> Result<(), String>;
     /// Runs the same examination on faults planted for it: each must be caught, for its own reason.

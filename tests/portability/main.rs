@@ -20,6 +20,7 @@ mod validation;
 
 use gate::{Gate, Subject};
 use report::{Failures, Table};
+use std::collections::BTreeMap;
 use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
@@ -87,11 +88,21 @@ fn main() -> ExitCode {
                     column,
                     subject: None,
                 });
-                jobs.extend(subjects.iter().map(|subject| Job {
-                    gate,
-                    column,
-                    subject: Some(subject),
-                }));
+                let mut left_out = BTreeMap::new();
+                for subject in &subjects {
+                    if let Some(reason) = gate.leaves_out(subject) {
+                        *left_out.entry(reason).or_insert(0) += 1;
+                        continue;
+                    }
+                    jobs.push(Job {
+                        gate,
+                        column,
+                        subject: Some(subject),
+                    });
+                }
+                for (reason, count) in left_out {
+                    println!("    left out: {count} kernels that {reason}");
+                }
             }
             Err(missing) => {
                 table.skip(column);
