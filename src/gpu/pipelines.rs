@@ -77,7 +77,12 @@ fn compile(device: &wgpu::Device, kernel: Specialised) -> Result<Compiled, Error
         // where it is below `colors`, which is at most 16, for which the lanes' sums have room in
         // either layout, as the tiles' sums have for each tile of each color. Loops run to a constant, a parameter, or a difference
         // of such ends. Workgroup memory is indexed by lane and loop counter, and by such a color,
-        // alone.
+        // alone. The sample sort's tables hold counts, never keys: of a tile that has been sorted in workgroup
+        // memory, or by searches in a run as above, whose splitters ascend, sorted as they are in workgroup
+        // memory, too. So counts of one tile ascend and add up to its length, whatever the keys are by the time
+        // they are moved, and addresses made of them stay in the bucket; a label's place is masked, and
+        // compared with the tile's length. A tile is found among as many as the lengths have room for, and a
+        // group of children ends behind where it begins.
         let module = unsafe {
             device.create_shader_module_trusted(descriptor, wgpu::ShaderRuntimeChecks::unchecked())
         };

@@ -359,6 +359,25 @@ impl SampleSortKernel {
         all
     }
 
+    /// The form of its merges, if it sorts tiles.
+    #[must_use]
+    pub const fn merges(self) -> Option<Merges> {
+        match self {
+            Self::SortedTiles { tile, .. }
+            | Self::RankedTiles { tile }
+            | Self::SampleSplitters { samples: tile }
+            | Self::BucketTiles { tile }
+            | Self::PartitionedTiles { tile, .. }
+            | Self::SortedBuckets { tile }
+            | Self::LargeBuckets { tile } => Some(tile.merges),
+            Self::RowSums
+            | Self::BucketTable
+            | Self::GatheredTiles { .. }
+            | Self::PackedChildren { .. }
+            | Self::SplitterRanks => None,
+        }
+    }
+
     /// Whether its lanes look for something in workgroup memory, each where the data leads it.
     pub(super) const fn searches(self) -> bool {
         !matches!(

@@ -5,15 +5,25 @@
 //! distributed once   sorted tiles -> splitters -> ranks -> large buckets
 //! distributed twice  splitters of all -> ranked tiles -> row sums, bucket table -> bucket tiles
 //!                    -> splitters of each bucket -> ranks -> sorted buckets -> large buckets
+//! the same, of records of several words
+//!                    splitters of all -> partitioned tiles -> row sums, bucket table -> gathered tiles
+//!                    -> splitters of each bucket -> partitioned tiles -> packed children
+//!                    -> sorted buckets -> large buckets
 //! ```
 //!
 //! # Why so
 //!
 //! Sorting 2^26 keys two runs at a time takes 13 passes over memory behind tiles of 8192 keys, and a pass of
-//! them takes an H200 at least 0.17 ms. Here each key is moved three times. Tiles are sorted before they are distributed, so
+//! them takes an H200 at least 0.14 ms. Here each key is moved three times. Tiles are sorted before they are distributed, so
 //! that their samples are regular ones: how far a bucket's size is from what it should be then grows with the
 //! square root of the number of tiles only, and a tile's part of a bucket is one segment, found by one search. The same
 //! multiset of keys costs the same in any order.
+//!
+//! A tile sort takes 37 comparators a record: two operations each where a record is a word, five to seven where it is
+//! two. So records of several words are not sorted to be distributed. Each is labelled with its child, which a search of
+//! eight probes finds, and labels, one word each, are sorted. What is lost is that the samples are regular: they are
+//! those of unsorted records, so that the children's sizes vary. So there are more children than tiles are needed, and
+//! when all are counted they are packed into tiles, as many as fit.
 //!
 //! Equal keys: the splitters that equal a key divide its copies in each tile, in the proportions of the samples
 //! that do. So repeated keys fill buckets as evenly as distinct ones.
@@ -22,26 +32,42 @@
 //!
 //! # Measured
 //!
-//! On an H200, medians of 7, ms of GPU time with the phases timed one by one:
+//! On an H200, ms of GPU time, the phases timed one by one, and the whole in one compute pass:
 //!
-//! | keys | splitters | ranked tiles | ranks and tables | bucket tiles | bucket sort | in all | CUB's merge sort |
-//! |---|---|---|---|---|---|---|---|
-//! | 2^26 u32, random | 0.11 | 0.68 | 0.25 | 0.75 | 0.85 | 2.70 | 2.92 |
-//! | 2^24 u32, random | 0.07 | 0.17 | 0.06 | 0.19 | 0.21 | 0.74 | 0.77 |
-//! | 35,651,584 u32, the adversary of merge sorts | 0.10 | 0.36 | 0.11 | 0.41 | 0.42 | 1.44 | 2.26 |
-//! | 2^28 u32, random | 0.15 | 3.23 | 1.36 | 3.57 | 6.02 | 14.5 | 12.4 |
-//! | 2^26 u64, random | 0.17 | 2.09 | 0.28 | 2.25 | 3.49 | 8.34 | 6.54 |
-//! | 2^24 u32 and values, random | 0.08 | 0.46 | 0.06 | 0.52 | 0.56 | 1.71 | |
+//! | records | splitters | tiles | ranks and tables | distribution | bucket sort | the whole |
+//! |---|---|---|---|---|---|---|
+//! | 2^26 u32 | 0.11 | 0.68 | 0.25 | 0.75 | 0.85 | 2.65 |
+//! | 2^26 u64 | 0.17 | 2.24 (two partitions) | 0.19 | 0.42 | 2.53 | 5.57 |
+//! | 2^24 u32 and value | 0.08 | 0.62 (two) | 0.05 | 0.11 | 0.55 | 1.39 |
 //!
-//! (Those of CUB for 2^28 keys are of another run.) 2^25 keys of 14 data sets take 1.37 to 1.43 ms. A tile sort
-//! alone takes 0.53 ms for 2^26 u32 keys in a pass from one buffer to another, of which memory is 0.17; ranking
-//! 255 splitters in the tiles takes 0.07. Records of two words take four times as long as of one: not for
-//! their comparisons (another form of comparator changed nothing), but, it seems, for their registers.
+//! Other sorts beside it, in one run, are in `benches/results`.
 //!
-//! What lost: 64 keys a lane (4096 keys a tile: 0.63 ms against 0.53; 8192: 0.87 against 0.64), 16 keys a lane
-//! (0.59); maxima as a sum less the minimum, on another pipe of the hardware (0.50 to 1.9); one kernel for buckets that fit and
-//! that do not (0.15 more); a branch for each gathered key (0.04 more); ties by the tile's number, a word more
-//! to sort with each sample (0.09 more); merges written out for 64-bit keys (20.7 against 11.1 in all).
+//! # The cost model, and what it predicted
+//!
+//! 132 multiprocessors of 64 integer operations and 32 words of workgroup memory a clock, at 1.98 GHz at most: 2^26 times an operation
+//! are 4.0 us, an access without conflict 8.0 us. A copy of 2^26 words takes 143 us. What a phase
+//! takes lies between the greatest of the three and their sum.
+//!
+//! | phase, 2^26 records | operations | accesses | passes over memory | model, ms | measured |
+//! |---|---|---|---|---|---|
+//! | tile sort, a word | 75 | 34 | 1 | 0.30 to 0.72 | 0.53 |
+//! | tile sort, two words of a key | 262 | 68 | 2 | 1.05 to 1.88 | 2.09, with ranks |
+//! | partition, two words | 75 + 64 for the search | 34 + 8 times 3 words that some 2 lanes meet in | 3 | 0.66 to 1.65 | 1.12 |
+//! | gathering alone, two words | | | 2, and segments | 0.29 and more | 0.42 |
+//!
+//! Before it was built, records of two words were predicted to take 1.0 to 1.4 ms a partition, 0.5 for the gathering,
+//! 2.3 for the bucket sort, 0.3 for the rest, and 5.2 to 6.0 in all; 8.29 had been measured with tiles sorted three
+//! times. What bounds it now is the bucket sort: its operations, and workgroup memory.
+//!
+//! # What lost
+//!
+//! (ms for 2^26 keys, where nothing else is said.) 64 keys a lane (4096 keys a tile: 0.63 for the tile sort against 0.53; 8192: 0.87
+//! against 0.64), 16 keys a lane (0.59); maxima as a sum less the minimum, on another pipe of the hardware (0.50 to 1.9); one
+//! kernel for buckets that fit and that do not (0.15 more); a branch for each gathered key (0.04 more); ties by the tile's
+//! number, a word more to sort with each sample (0.09 more); merges written out for 64-bit keys (20.7 against 11.1
+//! in all, before partitions). Of partitions: searching record after record, which leaves the registers (2.15 a partition
+//! against 1.12, of which the search is 0.29 and the moves are 0.15); 512 children a bucket instead of 256 (0.2 more for the
+//! partitions and 0.08 for the ranks against 0.16 less for fuller tiles); tiles of 8192 (5.79 in all against 5.57) and of 2048 (5.87).
 
 use super::grid;
 use crate::kernel::{Kernel, Merges, SampleSortKernel, Tile};

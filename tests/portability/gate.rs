@@ -1,6 +1,6 @@
 //! What a portability gate is: one way in which a kernel may fail on hardware that is not here.
 
-use wgpu_bcfsort::kernel::{Kernel, Merges, SampleSortKernel, Specialised};
+use wgpu_bcfsort::kernel::{Kernel, Merges, Specialised};
 use wgpu_bcfsort::{BaseCase, KeyType, Order, Payload, lockstep};
 
 /// A kernel for a key type and an order, as the device gets it.
@@ -59,18 +59,8 @@ fn is_between(specialised: Specialised) -> bool {
 impl Subject {
     /// Whether it is a kernel of the sample sort that sorts in registers, and in which form of its merges.
     pub(crate) fn merges(&self) -> Option<Merges> {
-        use SampleSortKernel as Sample;
-        let Kernel::SampleSort(kernel) = self.specialised.kernel() else {
-            return None;
-        };
-        match kernel {
-            Sample::SortedTiles { tile, .. }
-            | Sample::RankedTiles { tile }
-            | Sample::SampleSplitters { samples: tile }
-            | Sample::BucketTiles { tile }
-            | Sample::PartitionedTiles { tile, .. }
-            | Sample::SortedBuckets { tile }
-            | Sample::LargeBuckets { tile } => Some(tile.merges),
+        match self.specialised.kernel() {
+            Kernel::SampleSort(kernel) => kernel.merges(),
             _ => None,
         }
     }
