@@ -316,6 +316,9 @@ impl Figure for Fast {
         }
         let mut found: Vec<String> = rows.iter().filter_map(|row| words(row, results)).collect();
         found.extend(slowest(&orders));
+        if found.is_empty() {
+            found.push("Nobody else has been measured.".to_owned());
+        }
         let outcomes = rows.iter().flat_map(|row| {
             let outcomes = row.outcomes(results).iter();
             outcomes.map(move |outcome| (row.spec.count, outcome))
