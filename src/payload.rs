@@ -7,8 +7,8 @@ pub enum Payload {
     /// Nothing.
     #[default]
     None,
-    /// A 32-bit value of the caller's. Equal keys come in the order of their values where they are in one
-    /// bucket: in the same order on every device, but in no order to rely on.
+    /// A 32-bit value of the caller's. Equal keys come in no order to rely on: in the same one in every run, but not
+    /// with every tuning.
     Values,
     /// The key's index in the input, which the sort writes: an argsort. Equal keys come in the order of
     /// their indices, which makes it stable.
