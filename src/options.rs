@@ -59,11 +59,13 @@ pub struct UnknownName {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Engine {
-    /// The fastest one, by the device and the keys: [`SampleSort`](Self::SampleSort) on GPUs;
-    /// [`BcfMergesortPb`](Self::BcfMergesortPb) on CPUs and on DX12, whose compilers take long for the former's kernels,
-    /// for more keys than workgroup memory has room for samples of, and where an option of the
+    /// The fastest one, by the device and the keys: [`SampleSort`](Self::SampleSort) on GPUs.
+    /// [`BcfMergesortPb`](Self::BcfMergesortPb) on CPUs and on DX12, whose compilers take long for the former's kernels;
+    /// for 1024 keys or less; for more keys than workgroup memory has room for samples of; and where an option of the
     /// mergesorts is given. [`Sorter::engine`](crate::Sorter::engine) tells which. Where there is no
     /// [`Sorter`](crate::Sorter) to decide, it is the latter.
+    ///
+    /// Of 2^12 to 2^28 `u32` keys on an H200 the former takes 0.42 to 0.71 of the time of the latter.
     #[default]
     Auto,
     /// `BCFMergesort`, with P buckets. Equal keys share a bucket: on few distinct keys a bucket may

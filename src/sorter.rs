@@ -12,6 +12,7 @@ use crate::gpu::pipelines::Pipelines;
 use crate::gpu::transfer::{download, upload};
 use crate::gpu::waiting::Waiting;
 use crate::host::KWayMerge;
+use crate::kernel::MATRIX;
 use crate::plan::DeviceLimits;
 use crate::recording::{Buffer, Recording};
 use crate::{Engine, Error, KeyType, Options, Order, Payload, SortKey, phases, plan};
@@ -315,7 +316,12 @@ impl Sorter {
             Engine::Auto => {
                 let tuning = self.tuning();
                 let plan = plan::SampleSort::new(len, key, Payload::None, &tuning, &self.limits);
-                if self.compiles_slowly || self.options.are_of_mergesorts() || !plan.has_room() {
+                // (A bank matrix is the mergesorts' base case, which one warp sorts sooner.)
+                if len <= MATRIX
+                    || self.compiles_slowly
+                    || self.options.are_of_mergesorts()
+                    || !plan.has_room()
+                {
                     Engine::BcfMergesortPb
                 } else {
                     Engine::SampleSort
