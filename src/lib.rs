@@ -5,6 +5,9 @@
 //! workgroup memory, whatever the keys; its colored prefix sums; and what it compares itself with
 //! ([`Engine::Warpsort`], two [base cases](BaseCase) and the naive prefix sums), bank conflicts and all.
 //!
+//! And a sort that goes beyond the paper, the fastest on GPUs: [`Engine::SampleSort`]
+//! ([how it works, and what was measured](phases::sample_sort)). [`Engine::Auto`] chooses.
+//!
 //! | you have | use |
 //! |---|---|
 //! | a slice, and nothing else | [`sort`], or [`sort_async`] |

@@ -15,7 +15,7 @@ mod distribution;
 mod final_merge;
 mod merge;
 mod prefix_sums;
-mod sample_sort;
+pub mod sample_sort;
 mod splitters;
 
 pub use prefix_sums::record_prefix_sums;
