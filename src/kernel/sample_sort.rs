@@ -336,9 +336,9 @@ impl SampleSortKernel {
                 tile: tile(records),
                 in_place: true,
             }));
-            all.push(Self::SampleSplitters {
-                samples: tile(2048),
-            });
+            all.extend([1024, 2048].map(|records| Self::SampleSplitters {
+                samples: tile(records),
+            }));
             all.push(Self::SortedBuckets { tile: tile(1024) });
         }
         let written_out = Tile {
