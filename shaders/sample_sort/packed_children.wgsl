@@ -101,6 +101,6 @@ fn main(
         let child = group_starts[i];
         let at = 1u + 2u * (first_group + i);
         atomicStore(&child_table[at], number);
-        atomicStore(&child_table[at + 1u], child | group_ends[child] << 16u);
+        atomicStore(&child_table[at + 1u], child | (group_ends[child] << 16u));
     }
 }

@@ -60,7 +60,7 @@ fn labels_before(child: u32) -> u32 {
     var rank = 0u;
     for (var step = TILE; step > 0u; step /= 2u) {
         let at = min(rank + step, TILE) - 1u;
-        if rank + step <= TILE && record_probe(at + at / 32u) < child << LABEL_SHIFT {
+        if rank + step <= TILE && record_probe(at + at / 32u) < (child << LABEL_SHIFT) {
             rank += step;
         }
     }
@@ -94,7 +94,7 @@ fn label_records(r: ptr<function, array<Record, 32>>, lane: u32, base: u32, coun
     for (var j = 0u; j < 32u; j++) {
         // (That of the greatest key and tie there is may be past the last.)
         let child = min((*r)[j] - CHILDREN, children - 1u);
-        (*r)[j] = select(LAST_RECORD, child << LABEL_SHIFT | place(lane, j), place(lane, j) < count);
+        (*r)[j] = select(LAST_RECORD, (child << LABEL_SHIFT) | place(lane, j), place(lane, j) < count);
     }
 }
 

@@ -49,7 +49,7 @@ fn main(
     let child = number - bucket.first_child;
     if lane == 0u {
         child_table[1u + 2u * number] = bucket_number;
-        child_table[2u + 2u * number] = child | (child + 1u) << 16u;
+        child_table[2u + 2u * number] = child | ((child + 1u) << 16u);
         if number == 0u {
             child_table[0] = all_children();
             overflows[0] = 0u;

@@ -104,10 +104,10 @@ const fn cells(tile: u32) -> u32 {
 }
 
 /// Bytes of workgroup memory that a kernel with tiles of so many records takes, each of `words` words: the
-/// tile, and two words a line to gather it by.
+/// tile, and a word a line to gather it by.
 #[must_use]
 pub const fn tile_bytes(tile: u32, words: u32) -> u32 {
-    4 * (cells(tile) * words + 2 * (tile / W))
+    4 * (cells(tile) * words + tile / W)
 }
 
 /// Bytes of workgroup memory that partitioning a tile of so many records takes, among so many children, by keys of
@@ -483,21 +483,22 @@ impl SampleSortKernel {
     pub(super) const fn workgroup_bytes(self, key: KeyType, payload: Payload) -> u32 {
         let words = key.words() + payload.words();
         match self {
-            Self::SortedTiles { tile, .. }
-            | Self::RankedTiles { tile }
-            | Self::BucketTiles { tile }
+            Self::SortedTiles { tile, .. } | Self::RankedTiles { tile } => {
+                4 * cells(tile.records) * words
+            }
+            Self::BucketTiles { tile }
             | Self::SortedBuckets { tile }
             | Self::LargeBuckets { tile } => tile_bytes(tile.records, words),
             Self::PartitionedTiles { tile, children, .. } => {
                 partition_bytes(tile.records, children, key.words())
             }
-            // The moves of segments, and two words a line.
+            // The moves of segments, and a word a line.
             Self::GatheredTiles { tile } => tile_bytes(tile, 1),
             Self::PackedChildren { children } => 4 * (3 * children + 3),
-            Self::SampleSplitters { samples } => tile_bytes(
-                samples.records,
-                key.words() + (payload as u32 == Payload::Indices as u32) as u32,
-            ),
+            Self::SampleSplitters { samples } => {
+                let indexed = payload as u32 == Payload::Indices as u32;
+                4 * cells(samples.records) * (key.words() + indexed as u32)
+            }
             Self::RowSums => 4 * SUM_LANES,
             Self::BucketTable => 8 * SUM_LANES,
             Self::SplitterRanks => 4 * (RANK_LANES + words),
