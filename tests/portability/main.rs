@@ -92,6 +92,7 @@ fn main() -> ExitCode {
                 for subject in &subjects {
                     if let Some(reason) = gate.leaves_out(subject) {
                         *left_out.entry(reason).or_insert(0) += 1;
+                        table.leave_out(column, subject.specialised.kernel());
                         continue;
                     }
                     jobs.push(Job {

@@ -18,6 +18,8 @@ struct Column {
     skipped: bool,
     /// A kernel for each variant that passed.
     passed: Vec<Kernel>,
+    /// A kernel for each variant that the gate leaves out.
+    left_out: Vec<Kernel>,
     time: Duration,
 }
 
@@ -47,6 +49,10 @@ impl Table {
         self.columns[column].passed.push(kernel);
     }
 
+    pub(crate) fn leave_out(&mut self, column: usize, kernel: Kernel) {
+        self.columns[column].left_out.push(kernel);
+    }
+
     /// Adds to a gate's time.
     pub(crate) fn took(&mut self, column: usize, time: Duration) {
         self.columns[column].time += time;
@@ -60,8 +66,11 @@ impl fmt::Display for Table {
         let mut lines: Vec<Vec<String>> = vec![head.collect()];
         for &(kernel, variants) in &self.rows {
             let cells = self.columns.iter().map(|column| {
-                let passed = column.passed.iter().filter(|&&row| row == kernel).count();
-                if column.skipped {
+                let count =
+                    |kernels: &[Kernel]| kernels.iter().filter(|&&row| row == kernel).count();
+                let passed = count(&column.passed);
+                let variants = variants - count(&column.left_out);
+                if column.skipped || variants == 0 {
                     "-".to_owned()
                 } else if passed < variants {
                     format!("FAIL {passed}/{variants}")
