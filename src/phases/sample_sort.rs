@@ -186,9 +186,7 @@ impl Job<'_> {
                 tile: self.tile(tile),
             })
         };
-        let per_dispatch = (self.limits.keys_per_dispatch / tile).max(1);
-        for first in (0..tiles).step_by(per_dispatch as usize) {
-            let end = tiles.min(first + per_dispatch);
+        for (first, end) in self.dispatches(tiles, tile) {
             recording.steps.push(Step {
                 phase: Phase::BaseCase,
                 round: 0,
@@ -221,9 +219,7 @@ impl Job<'_> {
             bindings.push(("values", at.1));
         }
         bindings.extend([SPLITTERS, TIES, BUCKET_TABLE, TILE_TABLE, PREFIXES]);
-        let per_dispatch = (self.limits.keys_per_dispatch / plan.tile).max(1);
-        for from in (0..tiles).step_by(per_dispatch as usize) {
-            let end = tiles.min(from + per_dispatch);
+        for (from, end) in self.dispatches(tiles, plan.tile) {
             recording.steps.push(Step {
                 phase: Phase::BaseCase,
                 round: u32::from(!first),
@@ -337,9 +333,7 @@ impl Job<'_> {
             ],
             keys: u64::from(slots),
         });
-        let per_dispatch = (self.limits.keys_per_dispatch / tile).max(1);
-        for first in (0..slots).step_by(per_dispatch as usize) {
-            let end = slots.min(first + per_dispatch);
+        for (first, end) in self.dispatches(slots, tile) {
             recording.steps.push(Step {
                 phase: Phase::Distribution,
                 round: 0,
@@ -436,9 +430,7 @@ impl Job<'_> {
             step(kernel, 0, all, all, 0);
             return;
         }
-        let per_dispatch = (self.limits.keys_per_dispatch / plan.child).max(1);
-        for first in (0..all).step_by(per_dispatch as usize) {
-            let end = all.min(first + per_dispatch);
+        for (first, end) in self.dispatches(all, plan.child) {
             let kernel = SampleSortKernel::SortedBuckets { tile };
             step(kernel, first, end, end - first, 0);
         }
@@ -452,6 +444,14 @@ impl Job<'_> {
 const OVERFLOW_GROUPS: u32 = 64;
 
 impl Job<'_> {
+    /// Cuts a dispatch of so many tiles of so many records where it would be too long: the first tile of each
+    /// part, and one past its last.
+    fn dispatches(&self, tiles: u32, tile: u32) -> impl Iterator<Item = (u32, u32)> + use<> {
+        let part = (self.limits.keys_per_dispatch / tile).max(1);
+        let firsts = (0..tiles).step_by(part as usize);
+        firsts.map(move |first| (first, tiles.min(first + part)))
+    }
+
     const fn tile(&self, records: u32) -> Tile {
         Tile {
             records,

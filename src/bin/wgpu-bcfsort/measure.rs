@@ -3,7 +3,7 @@
 
 use crate::fault::Fault;
 use std::time::{Duration, Instant};
-use wgpu_bcfsort::{Error, KeyType, Order, PreparedSort, Profile, SortKey, Sorter, wgpu};
+use wgpu_bcfsort::{Error, KeyType, Order, Payload, PreparedSort, Profile, SortKey, Sorter, wgpu};
 
 /// How a device is kept from idling while it is measured.
 #[derive(Clone, Copy, Debug)]
@@ -84,15 +84,13 @@ impl<'a> Resident<'a> {
         })
     }
 
-    /// The same, with a value for each key.
-    pub(crate) fn upload_pairs<T: SortKey>(
-        sorter: &'a Sorter,
-        keys: &[T],
-        values: &[u32],
-    ) -> Result<Self, Error> {
+    /// The same, with a value for each key: its index.
+    pub(crate) fn upload_pairs<T: SortKey>(sorter: &'a Sorter, keys: &[T]) -> Result<Self, Error> {
         use wgpu::BufferUsages as Usage;
         let resident = Self::upload(sorter, keys)?;
-        let input = filled(sorter, "input values", values, Usage::COPY_SRC)?;
+        // Below 2^32, as any count that a device takes.
+        let indices: Vec<u32> = (0..keys.len() as u32).collect();
+        let input = filled(sorter, "input values", &indices, Usage::COPY_SRC)?;
         let usage = Usage::STORAGE | Usage::COPY_DST | Usage::COPY_SRC;
         let values = buffer(sorter, "values", input.size(), usage)?;
         Ok(Self {
@@ -101,8 +99,17 @@ impl<'a> Resident<'a> {
         })
     }
 
+    /// What goes with the keys.
+    pub(crate) const fn payload(&self) -> Payload {
+        if self.values.is_some() {
+            Payload::Values
+        } else {
+            Payload::None
+        }
+    }
+
     /// Prepares a sort of them with one of the device's sorters.
-    fn prepare(&self, sorter: &Sorter) -> Result<PreparedSort, Error> {
+    pub(crate) fn prepare(&self, sorter: &Sorter) -> Result<PreparedSort, Error> {
         let (keys, count, key, order) = (&self.keys, self.count, self.key, Order::Ascending);
         match &self.values {
             None => sorter.prepare(keys, count, key, order),
@@ -115,7 +122,12 @@ impl<'a> Resident<'a> {
         self.run(sorter, &self.prepare(sorter)?, Timing::Whole)
     }
 
-    fn run(&self, sorter: &Sorter, sort: &PreparedSort, timing: Timing) -> Result<Profile, Error> {
+    pub(crate) fn run(
+        &self,
+        sorter: &Sorter,
+        sort: &PreparedSort,
+        timing: Timing,
+    ) -> Result<Profile, Error> {
         self.submit(|encoder| {
             self.restore(encoder);
             Ok(())
@@ -131,23 +143,37 @@ impl<'a> Resident<'a> {
         holds(self.sorter, &self.keys, expected)
     }
 
-    /// The values on the device; none where keys are all there is.
-    pub(crate) fn values(&self) -> Result<Vec<u32>, Error> {
-        let Some([_, values]) = &self.values else {
-            return Ok(Vec::new());
-        };
-        let mut words = Vec::new();
-        let bytes = self.count * 4;
-        for offset in (0..bytes).step_by(PIECE) {
-            let piece = read(
-                self.sorter,
-                values,
-                offset,
-                (bytes - offset).min(PIECE as u64),
-            )?;
-            words.extend_from_slice(bytemuck::cast_slice(&piece));
+    /// Whether the device holds these keys, sorted, and, where they have values, each once and with its key.
+    /// (Equal keys may come in any order.) Both are given as they lie in memory.
+    pub(crate) fn holds_result(&self, input: &[u8], sorted: &[u8]) -> Result<bool, Error> {
+        if !holds(self.sorter, &self.keys, sorted)? {
+            return Ok(false);
         }
-        Ok(words)
+        let Some([_, values]) = &self.values else {
+            return Ok(true);
+        };
+        let width = self.key.bytes() as usize;
+        let mut seen = vec![false; self.count as usize];
+        let mut goes_with = |(value, key): (&[u8], &[u8])| {
+            let index = value
+                .try_into()
+                .map_or(usize::MAX, |value| u32::from_le_bytes(value) as usize);
+            let first = seen
+                .get_mut(index)
+                .is_some_and(|seen| !std::mem::replace(seen, true));
+            first && input[index * width..][..width] == *key
+        };
+        let bytes = self.count as usize * 4;
+        for offset in (0..bytes).step_by(PIECE) {
+            let end = bytes.min(offset + PIECE);
+            let values = read(self.sorter, values, offset as u64, (end - offset) as u64)?;
+            let keys = &sorted[offset / 4 * width..end / 4 * width];
+            let mut pairs = values.chunks_exact(4).zip(keys.chunks_exact(width));
+            if !pairs.all(&mut goes_with) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Sorts once with what the sort leaves in its scratch memory.
@@ -187,7 +213,12 @@ impl<'a> Resident<'a> {
 
     /// Gives the device sorts to do that are not timed, all in one submission: small ones submitted
     /// one by one would leave it idle most of the time.
-    fn keep_busy(&self, sorter: &Sorter, work: &PreparedSort, times: u32) -> Result<(), Error> {
+    pub(crate) fn keep_busy(
+        &self,
+        sorter: &Sorter,
+        work: &PreparedSort,
+        times: u32,
+    ) -> Result<(), Error> {
         if times == 0 {
             return Ok(());
         }

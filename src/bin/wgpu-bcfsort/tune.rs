@@ -3,9 +3,7 @@
 use crate::args::positive;
 use crate::engine::{adapter_named, describe};
 use crate::fault::Fault;
-use crate::measure::{
-    Pace, Timed, buffer, filled, holds, in_turns, median, read, restore, too_large,
-};
+use crate::measure::{Pace, Resident, Timed, Timing, in_turns, median, too_large};
 use crate::notice::{Progress, say_lines};
 use crate::output::Output;
 use crate::timings::time;
@@ -260,20 +258,15 @@ fn table(
 
 /// Keys on the device, to be sorted again and again.
 struct Job<'a> {
-    sorter: &'a Sorter,
+    resident: Resident<'a>,
     key: KeyType,
     count: u64,
-    input: wgpu::Buffer,
-    keys: wgpu::Buffer,
-    /// Each key's index in the input.
-    values: Option<[wgpu::Buffer; 2]>,
-    /// The input and the sorted keys, as little-endian words.
+    /// The input and the sorted keys, as they lie in memory.
     expected: [Vec<u8>; 2],
 }
 
 impl<'a> Job<'a> {
     fn new<T: SortKey>(sorter: &'a Sorter, count: u64, pairs: bool) -> Result<Self, Fault> {
-        use wgpu::BufferUsages as Usage;
         let most = sorter.max_len(T::KEY_TYPE);
         if count > most {
             return Err(Fault::Usage(format!(
@@ -283,135 +276,53 @@ impl<'a> Job<'a> {
         }
         let keys: Vec<T> = generate(&Spec::new(Pattern::Random, count).seed(1))
             .map_err(|error| Fault::Usage(error.to_string()))?;
-        let both = |role, contents: &[u8]| {
-            let input = filled(sorter, role, contents, Usage::COPY_SRC)?;
-            let usage = Usage::STORAGE | Usage::COPY_DST | Usage::COPY_SRC;
-            let sorted = buffer(sorter, role, input.size(), usage)?;
-            Ok::<_, Error>([input, sorted])
-        };
-        let large = |error| too_large(error, "--count");
         let mut sorted = keys.clone();
         sort_on_cpu(&mut sorted, Order::Ascending);
-        let bytes = |keys: &[T]| bytemuck::cast_slice(keys).to_vec();
-        let expected = [bytes(&keys), bytes(&sorted)];
-        let [input, keys] = both("keys", &expected[0]).map_err(large)?;
-        let values = if pairs {
-            // Below 2^32, as any count that a device takes.
-            let indices: Vec<u32> = (0..count as u32).collect();
-            Some(both("values", bytemuck::cast_slice(&indices)).map_err(large)?)
+        let resident = if pairs {
+            Resident::upload_pairs(sorter, &keys)
         } else {
-            None
+            Resident::upload(sorter, &keys)
         };
+        let bytes = |keys: &[T]| bytemuck::cast_slice(keys).to_vec();
         Ok(Self {
-            sorter,
+            resident: resident.map_err(|error| too_large(error, "--count"))?,
             key: T::KEY_TYPE,
             count,
-            input,
-            keys,
-            values,
-            expected,
+            expected: [bytes(&keys), bytes(&sorted)],
         })
-    }
-
-    fn payload(&self) -> &'static str {
-        if self.values.is_some() {
-            "values"
-        } else {
-            "keys"
-        }
     }
 
     fn measured(&self, [default, tuned]: [Duration; 2]) -> Measured {
         Measured {
             keys: self.count,
             r#type: self.key.name().to_owned(),
-            payload: self.payload().to_owned(),
+            payload: self.resident.payload().name().to_owned(),
             default_ms: default.as_secs_f64() * 1e3,
             tuned_ms: tuned.as_secs_f64() * 1e3,
         }
     }
 
-    fn prepare(&self, sorter: &Sorter) -> Result<PreparedSort, Error> {
-        let order = Order::Ascending;
-        match &self.values {
-            None => sorter.prepare(&self.keys, self.count, self.key, order),
-            Some([_, values]) => {
-                sorter.prepare_pairs(&self.keys, values, self.count, self.key, order)
-            }
-        }
-    }
-
     /// The scratch memory that the library promises not to exceed.
     fn promise(&self) -> u64 {
-        let values = self.values.as_ref().map_or(0, |[_, values]| values.size());
+        let values = u64::from(self.resident.payload().words()) * self.count * 4;
         // Below 2^32, as any count that a device takes.
         scratch_promise(self.count as u32, self.key) + values * 11 / 10
     }
 
-    /// Puts everything back in its first order.
-    fn restore(&self) -> Result<(), Error> {
-        restore(self.sorter, &self.input, &self.keys)?;
-        match &self.values {
-            Some([input, values]) => restore(self.sorter, input, values),
-            None => Ok(()),
-        }
-    }
-
-    fn sort(&self, sorter: &Sorter, prepared: &PreparedSort) -> Result<Profile, Error> {
-        self.restore()?;
-        sorter.run_timed(prepared)
-    }
-
-    /// Gives the device sorts to do that are not timed, without waiting for any.
-    fn keep_busy(&self, sorter: &Sorter, prepared: &PreparedSort, times: u32) -> Result<(), Error> {
-        for _ in 0..times {
-            self.restore()?;
-            let descriptor = wgpu::CommandEncoderDescriptor::default();
-            let mut encoder = sorter.device().create_command_encoder(&descriptor);
-            sorter.record_sort(&mut encoder, prepared)?;
-            sorter.queue().submit([encoder.finish()]);
-        }
-        Ok(())
-    }
-
     /// Sorts once, and compares the result with the CPU's.
     fn check(&self, sorter: &Sorter, prepared: &PreparedSort) -> Result<(), Fault> {
-        self.sort(sorter, prepared)?;
-        if self.holds_result()? {
+        self.resident.run(sorter, prepared, Timing::Whole)?;
+        let [input, sorted] = &self.expected;
+        if self.resident.holds_result(input, sorted)? {
             return Ok(());
         }
         Err(Fault::Device(format!(
             "{} {} {} with {:?}: the result is wrong. Please report this with the device's name",
             self.count,
             self.key,
-            self.payload(),
+            self.resident.payload().name(),
             sorter.tuning()
         )))
-    }
-
-    fn holds_result(&self) -> Result<bool, Error> {
-        let [input, sorted] = &self.expected;
-        if !holds(self.sorter, &self.keys, sorted)? {
-            return Ok(false);
-        }
-        let Some([_, values]) = &self.values else {
-            return Ok(true);
-        };
-        // Each index once, and with its key. (Equal keys may come in any order.)
-        let values = read(self.sorter, values, 0, self.count * 4)?;
-        let mut seen = vec![false; self.count as usize];
-        let width = self.key.bytes() as usize;
-        let goes_with = |(value, key): (&[u8], &[u8])| {
-            let index = value
-                .try_into()
-                .map_or(usize::MAX, |v| u32::from_le_bytes(v) as usize);
-            let first = seen
-                .get_mut(index)
-                .is_some_and(|seen| !std::mem::replace(seen, true));
-            first && input[index * width..][..width] == *key
-        };
-        let mut pairs = values.chunks_exact(4).zip(sorted.chunks_exact(width));
-        Ok(pairs.all(goes_with))
     }
 }
 
@@ -531,7 +442,7 @@ impl Search<'_> {
     fn is_fit(&self, tuning: &Tuning) -> Result<bool, Fault> {
         let sorter = self.with(tuning)?;
         for job in self.jobs {
-            let prepared = match job.prepare(&sorter) {
+            let prepared = match job.resident.prepare(&sorter) {
                 Err(Error::WorkgroupMemory { .. } | Error::OutOfMemory { .. }) => return Ok(false),
                 prepared => prepared?,
             };
@@ -549,7 +460,8 @@ impl Search<'_> {
         let mut duels = Vec::new();
         for job in self.jobs {
             let prepare = |sorter| {
-                job.prepare(sorter)
+                job.resident
+                    .prepare(sorter)
                     .map_err(|error| too_large(error, "--count"))
             };
             let (one, other) = (prepare(&first)?, prepare(&second)?);
@@ -557,8 +469,9 @@ impl Search<'_> {
                 duels.push(None);
                 continue;
             }
-            let sorts: [Timed<'_>; 2] = [&|| job.sort(&first, &one), &|| job.sort(&second, &other)];
-            let busy = |times| job.keep_busy(&first, &one, times);
+            let sort = |sorter, sort| job.resident.run(sorter, sort, Timing::Whole);
+            let sorts: [Timed<'_>; 2] = [&|| sort(&first, &one), &|| sort(&second, &other)];
+            let busy = |times| job.resident.keep_busy(&first, &one, times);
             let profiles = in_turns(self.pace, self.repeats, &busy, &sorts, |_| {})?;
             let of = |profiles: &[Profile]| median(profiles.iter().map(|profile| profile.total));
             duels.push(match &profiles[..] {

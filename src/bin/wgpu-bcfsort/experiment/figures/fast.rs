@@ -92,7 +92,6 @@ impl Row {
             generate(&self.spec).map_err(|error| Fault::Usage(error.to_string()))?;
         let mut expected = input.clone();
         expected.par_sort_unstable_by(T::total_order);
-        let values: Vec<u32> = (0..input.len() as u32).collect();
         let files = (self.peers && !lab.peers.list.is_empty())
             .then(|| lab.peers.files(&input, &expected))
             .transpose()?;
@@ -101,7 +100,7 @@ impl Row {
         let sorter = lab.sorter.with_options(options)?;
         let resident = match self.payload {
             Payload::None => Resident::upload(&sorter, &input),
-            _ => Resident::upload_pairs(&sorter, &input, &values),
+            _ => Resident::upload_pairs(&sorter, &input),
         };
         let resident = match resident {
             Ok(resident) => resident,
@@ -109,7 +108,8 @@ impl Row {
         };
         lab.tell(|| format!("{what}: checking"));
         resident.sort(&sorter)?;
-        if !resident.holds(&expected)? || !are_pairs(&input, &expected, &resident.values()?) {
+        let bytes = bytemuck::cast_slice::<T, u8>;
+        if !resident.holds_result(bytes(&input), bytes(&expected))? {
             return Err(Fault::Device(format!(
                 "{OURS} on {} sorts {what} wrong: please report this",
                 lab.adapter
@@ -136,19 +136,6 @@ impl Row {
         outcomes.extend(found);
         Ok(outcomes)
     }
-}
-
-/// Whether keys still have their values, which are where they stood in the input.
-fn are_pairs<T: SortKey>(input: &[T], sorted: &[T], values: &[u32]) -> bool {
-    let mut seen = vec![false; values.len()];
-    sorted.iter().zip(values).all(|(key, &value)| {
-        let first = seen.get_mut(value as usize).is_some_and(|seen| {
-            let first = !*seen;
-            *seen = true;
-            first
-        });
-        first && bytemuck::bytes_of(&input[value as usize]) == bytemuck::bytes_of(key)
-    })
 }
 
 /// Adds the times of a turn to those of the turns before. A turn that failed leaves the reason, and no times.
