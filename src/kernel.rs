@@ -577,6 +577,12 @@ impl Specialised {
         self.key
     }
 
+    /// The order of the sort; of kernels that move bits only, ascending.
+    #[must_use]
+    pub const fn order(self) -> Order {
+        self.order
+    }
+
     /// The label of its GPU objects, e.g. `bcfsort.merge.page_merge.u32.ascending`.
     #[must_use]
     pub fn label(self) -> String {

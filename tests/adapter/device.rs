@@ -1,12 +1,17 @@
-//! One device for all tests of a process, and what they all do with it.
+//! Devices that all tests of a process share, and what they all do with them.
 
+use crate::execution::Pipeline;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
-use wgpu_bcfsort::{Options, Order, SortKey, Sorter, adapters, requirements, sort_on_cpu};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
+use wgpu_bcfsort::kernel::Specialised;
+use wgpu_bcfsort::{
+    Options, Order, PrefixSums, SortKey, Sorter, adapters, requirements, sort_on_cpu,
+};
 
-/// The device that the tests share, with a sorter for each set of options.
+/// A device that tests share, with a sorter for each set of options.
 pub(crate) struct Gpu {
     pub(crate) adapter: wgpu::Adapter,
     pub(crate) device: wgpu::Device,
@@ -14,34 +19,50 @@ pub(crate) struct Gpu {
     /// Its compiled kernels serve all the others.
     pub(crate) first: Sorter,
     sorters: Mutex<HashMap<Options, Arc<Sorter>>>,
+    /// What runs recordings step by step.
+    pub(crate) pipelines: Mutex<HashMap<Specialised, Arc<Pipeline>>>,
+    pub(crate) sums: OnceLock<PrefixSums>,
 }
 
-/// The shared device, or `None`, said aloud, where there is no adapter. With
+/// Lavapipe compiles a kernel when it first runs, one at a time on a device, which most of these tests' time goes into.
+const DEVICES: usize = 2;
+
+/// The device of this test, one of those shared, or `None`, said aloud, where there is no adapter. With
 /// `WGPU_BCFSORT_REQUIRE_ADAPTER` set, no adapter is a failure.
 pub(crate) fn gpu() -> Option<&'static Gpu> {
-    static GPU: LazyLock<Option<Gpu>> = LazyLock::new(|| {
+    static GPUS: LazyLock<Option<[Gpu; DEVICES]>> = LazyLock::new(|| {
         let adapter = adapters().into_iter().next()?;
         let needs = requirements(&adapter).unwrap();
-        let (device, queue) = open(&adapter, needs.limits);
-        let first = Sorter::new(&device, &queue, Options::default()).unwrap();
-        Some(Gpu {
-            first,
-            adapter,
-            device,
-            queue,
-            sorters: Mutex::default(),
-        })
+        Some(std::array::from_fn(|_| {
+            let (device, queue) = open(&adapter, needs.limits.clone());
+            Gpu {
+                first: Sorter::new(&device, &queue, Options::default()).unwrap(),
+                adapter: adapter.clone(),
+                device,
+                queue,
+                sorters: Mutex::default(),
+                pipelines: Mutex::default(),
+                sums: OnceLock::new(),
+            }
+        }))
     });
+    static TESTS: AtomicUsize = AtomicUsize::new(0);
+    thread_local! {
+        // Each test has a thread of its own, and those that run side by side begin one after the other.
+        static TEST: usize = TESTS.fetch_add(1, Ordering::Relaxed);
+    }
     let required = std::env::var("WGPU_BCFSORT_REQUIRE_ADAPTER").is_ok_and(|v| v != "0");
     assert!(
-        GPU.is_some() || !required,
+        GPUS.is_some() || !required,
         "no adapter, and one is required"
     );
-    match &*GPU {
-        Some(gpu) => println!("on {}", gpu.adapter.get_info().name),
-        None => println!("SKIPPED: no adapter on this machine"),
-    }
-    GPU.as_ref()
+    let Some(gpus) = &*GPUS else {
+        println!("SKIPPED: no adapter on this machine");
+        return None;
+    };
+    let gpu = &gpus[TEST.with(|test| *test) % DEVICES];
+    println!("on {}", gpu.adapter.get_info().name);
+    Some(gpu)
 }
 
 /// Opens a device of its own.

@@ -1,22 +1,21 @@
 //! An executor of recordings that stops between any two dispatches.
 
 use crate::device::Gpu;
-use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError};
 use wgpu_bcfsort::kernel::{Access, Assembled, Specialised};
 use wgpu_bcfsort::recording::{Buffer, Recording, Step};
 
-struct Pipeline {
+/// A compiled kernel.
+pub(crate) struct Pipeline {
     pipeline: wgpu::ComputePipeline,
     assembled: Assembled,
 }
 
 impl Pipeline {
-    /// The pipeline of a kernel on the shared device.
+    /// The pipeline of a kernel on a shared device.
     fn get(gpu: &Gpu, kernel: Specialised) -> Arc<Self> {
-        static PIPELINES: LazyLock<Mutex<HashMap<Specialised, Arc<Pipeline>>>> =
-            LazyLock::new(Mutex::default);
-        let mut pipelines = PIPELINES.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pipelines = gpu.pipelines.lock().unwrap_or_else(PoisonError::into_inner);
         let make = || {
             let assembled = kernel.assemble().unwrap();
             // With wgpu's own bounds checks, which the sorter does without.

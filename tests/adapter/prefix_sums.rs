@@ -1,7 +1,6 @@
 //! Colored prefix sums on this machine's adapter, against the CPU's and against their definition.
 
 use crate::device::{Gpu, gpu, open};
-use std::sync::OnceLock;
 use wgpu_bcfsort::lockstep::Coloring;
 use wgpu_bcfsort::{
     Error, KeyType, PrefixSums, PrefixSumsMethod, PrefixSumsOptions, Scan, Summand,
@@ -9,9 +8,9 @@ use wgpu_bcfsort::{
 };
 
 /// One for all tests: its kernels are compiled once.
-fn prefix_sums(gpu: &Gpu) -> &'static PrefixSums {
-    static SUMS: OnceLock<PrefixSums> = OnceLock::new();
-    SUMS.get_or_init(|| PrefixSums::new(&gpu.device, &gpu.queue).unwrap())
+fn prefix_sums(gpu: &Gpu) -> &PrefixSums {
+    let make = || PrefixSums::new(&gpu.device, &gpu.queue).unwrap();
+    gpu.sums.get_or_init(make)
 }
 
 /// Values of all magnitudes (xorshift64*, Vigna 2016).

@@ -137,8 +137,8 @@ fn a_covering_set_of_sorts_equals_the_cpu() {
             .contains(&options.resolved_base_case());
         if !usual {
             (key, order) = match key.words() {
-                1 => (KeyType::F32, Order::Descending),
-                _ => (KeyType::U64, Order::Ascending),
+                1 => (KeyType::U32, Order::Descending),
+                _ => (KeyType::F64, Order::Descending),
             };
         }
         if !fits(&options, key) {

@@ -292,6 +292,10 @@ impl Gate for Vulkan {
         ))
     }
 
+    fn runs_kernels(&self) -> bool {
+        true
+    }
+
     fn examine(&self, subject: &Subject) -> Result<(), String> {
         let driver = Driver::get(self.adapter)?;
         let pipeline = driver.compile(&subject.label, &subject.wgsl, &subject.module)?;

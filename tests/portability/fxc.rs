@@ -55,9 +55,12 @@ impl Gate for FxcGate {
     }
 
     fn leaves_out(&self, subject: &Subject) -> Option<&'static str> {
-        subject.merges().map(|_| {
-            "sort tiles of the sample sort: more than some minutes each, so Engine::Auto takes none on DX12"
-        })
+        if subject.merges().is_some() {
+            return Some(
+                "sort tiles of the sample sort: more than some minutes each, so Engine::Auto takes none on DX12",
+            );
+        }
+        subject.is_another_type().then_some(Subject::ANOTHER_TYPE)
     }
 
     fn examine(&self, subject: &Subject) -> Result<(), String> {

@@ -45,6 +45,9 @@ fn gates(subjects: &[Subject]) -> Vec<Box<dyn Gate>> {
     ]
 }
 
+/// How many of the examinations that took longest are named.
+const SLOWEST: usize = 8;
+
 fn main() -> ExitCode {
     let Some(filters) = filters(std::env::args().skip(1)) else {
         return ExitCode::SUCCESS;
@@ -115,16 +118,28 @@ fn main() -> ExitCode {
         }
     }
 
+    // Lavapipe compiles one kernel at a time, and so another gate is to run beside it.
+    jobs.sort_by_key(|job| {
+        (job.gate.runs_kernels()).then_some(job.subject.map(|subject| &subject.label))
+    });
     let examined = jobs.len();
     println!("\nplanted, and caught:");
+    let mut slowest = Vec::new();
     for Done { job, result, time } in run(&jobs) {
         table.took(job.column, time);
+        slowest.push((time, job));
         match (job.subject, result) {
             (Some(subject), Ok(_)) => table.pass(job.column, subject.specialised.kernel()),
             (Some(subject), Err(why)) => failures.add(job.gate.name(), &subject.label, why),
             (None, Ok(caught)) => println!("    {}: {caught}", job.gate.name()),
             (None, Err(why)) => failures.add(job.gate.name(), "a fault planted", why),
         }
+    }
+    slowest.sort_by_key(|&(time, _)| std::cmp::Reverse(time));
+    println!("\nslowest:");
+    for (time, job) in slowest.iter().take(SLOWEST) {
+        let of = (job.subject).map_or("faults planted", |subject| &subject.label);
+        println!("{:6.1} s  {}: {of}", time.as_secs_f64(), job.gate.name());
     }
     println!(
         "\n{table}\n{failures}portability: {examined} examinations, {} failed",
@@ -198,6 +213,10 @@ fn run<'a>(jobs: &'a [Job<'a>]) -> Vec<Done<'a>> {
     let done = Mutex::new(Vec::new());
     let said = Mutex::new(Instant::now());
     std::thread::scope(|scope| {
+        // Before all cores have to wait for them.
+        if jobs.iter().any(|job| job.gate.runs_kernels()) {
+            scope.spawn(cases::Case::all);
+        }
         for _ in 0..available_parallelism().map_or(1, NonZero::get) {
             scope.spawn(|| {
                 loop {

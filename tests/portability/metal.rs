@@ -177,6 +177,10 @@ impl Gate for Metal {
         BOUNDS.ready()
     }
 
+    fn runs_kernels(&self) -> bool {
+        true
+    }
+
     fn examine(&self, subject: &Subject) -> Result<(), String> {
         BOUNDS.examine(subject, &translate(subject)?)
     }
@@ -241,6 +245,14 @@ impl Gate for Races {
     fn ready(&self) -> Result<String, String> {
         RACES[0].ready()?;
         RACES[1].ready()
+    }
+
+    fn leaves_out(&self, subject: &Subject) -> Option<&'static str> {
+        subject.is_another_type().then_some(Subject::ANOTHER_TYPE)
+    }
+
+    fn runs_kernels(&self) -> bool {
+        true
     }
 
     fn examine(&self, subject: &Subject) -> Result<(), String> {
