@@ -67,19 +67,32 @@ pub enum Error {
         /// Usages of the buffer.
         actual: wgpu::BufferUsages,
     },
-    /// One buffer was given for both values and colors, and the GPU may not have a buffer in two roles.
-    #[error("values and colors are one buffer: they must be two")]
+    /// One buffer was given for both keys and values, or values and colors: the GPU may not have a buffer in two roles.
+    #[error("one buffer was given twice: keys and values, or values and colors, must be two")]
     SameBuffer,
     /// There are no prefix sums of this type.
     #[error("no prefix sums of {0} values: there are those of u32, i32 and f32")]
     NoSums(KeyType),
-    /// Values and colors are not of one length.
-    #[error("{values} values and {colors} colors: each value needs a color")]
+    /// Values and colors are not of one length, or keys and values.
+    #[error("{first} {of} and {second} {with}: each needs one of the other")]
     LengthsDiffer {
-        /// Values given.
-        values: u64,
-        /// Colors given.
-        colors: u64,
+        /// What was given first.
+        of: &'static str,
+        /// How many of it.
+        first: u64,
+        /// What was given with it.
+        with: &'static str,
+        /// How many of it.
+        second: u64,
+    },
+    /// Indices are of 32 bits.
+    #[error(
+        "{len} keys: indices are of 32 bits, which number at most {} keys",
+        u32::MAX
+    )]
+    TooManyToNumber {
+        /// Keys given.
+        len: u64,
     },
     /// A color is not below the number of colors.
     #[error("color {color} at index {index}: with {colors} colors the greatest is {}", colors - 1)]

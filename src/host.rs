@@ -4,6 +4,7 @@
 use crate::{KeyType, Order, SortKey};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
 /// Sorts on the CPU, in the same total order as the GPU: the same bytes come out.
 ///
@@ -46,6 +47,49 @@ pub fn first_out_of_order<T: SortKey>(keys: &[T], order: Order) -> Option<usize>
 fn rank<T: SortKey>(key: T, order: Order) -> u64 {
     let key_type: KeyType = T::KEY_TYPE;
     key_type.map(order).encode(key.to_bits64())
+}
+
+/// Merges the indices of sorted runs: `runs` are parts of `indices`, each sorted by the keys that its indices mean. Of equal
+/// keys those of an earlier run come first. O(log k) comparisons an index for k runs.
+pub(crate) fn merge_indices<T: SortKey>(
+    keys: &[T],
+    indices: &[u32],
+    runs: &[Range<usize>],
+    order: Order,
+) -> impl Iterator<Item = u32> {
+    let mut rests: Vec<_> = (runs.iter())
+        .map(|run| indices[run.clone()].iter().copied())
+        .collect();
+    // The next index of a run, with its key's rank: the run decides between equal keys.
+    let head = move |rests: &mut [std::iter::Copied<std::slice::Iter<'_, u32>>], run: usize| {
+        let index = rests[run].next()?;
+        Some(Reverse((rank(keys[index as usize], order), run, index)))
+    };
+    let mut heads: BinaryHeap<_> = (0..rests.len())
+        .filter_map(|run| head(&mut rests, run))
+        .collect();
+    std::iter::from_fn(move || {
+        let Reverse((_, run, index)) = heads.pop()?;
+        heads.extend(head(&mut rests, run));
+        Some(index)
+    })
+}
+
+/// Puts items in order by swaps: `from[i]` says where the one is that belongs at `i`. As many swaps as items, at most.
+pub(crate) fn permute(mut from: Vec<u32>, mut swap: impl FnMut(usize, usize)) {
+    for start in 0..from.len() {
+        let mut at = start;
+        loop {
+            let next = from[at] as usize;
+            from[at] = at as u32;
+            // The cycle's first item has come along to its end.
+            if next == start {
+                break;
+            }
+            swap(at, next);
+            at = next;
+        }
+    }
 }
 
 /// Merges sorted runs into one sorted sequence, streaming.
@@ -145,6 +189,57 @@ mod tests {
         ];
         let merged: Vec<_> = KWayMerge::new(runs, Order::Ascending).collect();
         assert_eq!(merged, [Ok(1), Err("torn")]);
+    }
+
+    #[test]
+    fn items_are_permuted_by_any_permutation() {
+        for n in 0..7_u32 {
+            let mut from: Vec<u32> = (0..n).collect();
+            // All of them, by Heap's method.
+            let mut counters = vec![0; n as usize];
+            let mut i = 0;
+            loop {
+                let mut items: Vec<u32> = (100..100 + n).collect();
+                permute(from.clone(), |i, j| items.swap(i, j));
+                assert!(
+                    items
+                        .iter()
+                        .zip(&from)
+                        .all(|(item, from)| item - 100 == *from)
+                );
+                while i < n as usize && counters[i] >= i {
+                    counters[i] = 0;
+                    i += 1;
+                }
+                if i >= n as usize {
+                    break;
+                }
+                from.swap(if i % 2 == 0 { 0 } else { counters[i] }, i);
+                counters[i] += 1;
+                i = 0;
+            }
+        }
+    }
+
+    #[test]
+    fn merged_indices_of_equal_keys_ascend() {
+        let keys = [5.0_f32, 1.0, 5.0, 1.0, 9.0, 5.0, 1.0];
+        let merged: Vec<u32> = merge_indices(
+            &keys,
+            &[1, 0, 2, 3, 4, 6, 5],
+            &[0..3, 3..5, 5..7],
+            Order::Ascending,
+        )
+        .collect();
+        assert_eq!(merged, [1, 3, 6, 0, 2, 5, 4]);
+        let merged: Vec<u32> = merge_indices(
+            &keys,
+            &[0, 2, 1, 4, 3, 5, 6],
+            &[0..3, 3..5, 5..7],
+            Order::Descending,
+        )
+        .collect();
+        assert_eq!(merged, [4, 0, 2, 5, 1, 3, 6]);
     }
 
     #[test]

@@ -12,10 +12,13 @@
 //! |---|---|
 //! | a slice, and nothing else | [`sort`], or [`sort_async`] |
 //! | many slices, or a choice of adapter | [`Sorter::open`] or [`Sorter::on_adapter`], then [`Sorter::sort`] |
+//! | a slice whose order you want to know | [`Sorter::argsort`] |
+//! | a slice of structs, or two slices | [`Sorter::sort_by_key`], [`Sorter::sort_pairs`]: stable |
 //! | a wgpu device | [`Sorter::new`] |
 //! | keys in a GPU buffer | [`Sorter::sort_buffer`] |
 //! | keys and values in GPU buffers, or indices to be sorted | [`Sorter::prepare_pairs`], [`Sorter::prepare_indices`] |
-//! | an encoder of your own | [`Sorter::prepare`] once, then [`Sorter::record_sort`] |
+//! | several sorts that may share scratch memory | [`Sorter::prepare_sort`] of a [`BufferSort`] with a [`Scratch`] |
+//! | an encoder, or a compute pass, of your own | [`Sorter::prepare`] once, then [`Sorter::record_sort`] or [`Sorter::record_sort_in_pass`] |
 //! | values to add up, by color | [`PrefixSums`] |
 //!
 //! Keys are `u32`, `i32`, `f32`, `u64`, `i64` and `f64`, ascending or descending; floats sort by
@@ -72,7 +75,7 @@ pub use prefix_sums::{
     PrefixSums, PrefixSumsMethod, PrefixSumsOptions, PreparedPrefixSums, Scan, Summand,
     prefix_sums_on_cpu,
 };
-pub use sorter::{PreparedSort, Sorter};
+pub use sorter::{BufferSort, PreparedSort, Scratch, Sorter};
 pub use wgpu;
 
 /// Sorts a slice in ascending order on the best GPU of this machine.

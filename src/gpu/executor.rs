@@ -216,6 +216,13 @@ impl Prepared {
         encode_pass(encoder, "bcfsort", dispatches, None);
     }
 
+    /// Encodes all of it into a pass that there is.
+    pub(crate) fn encode_in_pass(&self, pass: &mut wgpu::ComputePass<'_>) {
+        for dispatch in &self.dispatches {
+            dispatch.encode(pass);
+        }
+    }
+
     /// Encodes dispatches of one phase, timed.
     fn encode_phase(
         &self,

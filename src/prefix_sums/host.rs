@@ -47,8 +47,10 @@ pub(super) fn check(
     options.validate()?;
     if values != colors.len() {
         return Err(Error::LengthsDiffer {
-            values: values as u64,
-            colors: colors.len() as u64,
+            of: "values",
+            first: values as u64,
+            with: "colors",
+            second: colors.len() as u64,
         });
     }
     match colors.iter().position(|&color| color >= options.colors) {
@@ -248,7 +250,7 @@ mod tests {
         let error = prefix_sums_on_cpu(&mut values, &[0, 1], &options).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "3 values and 2 colors: each value needs a color"
+            "3 values and 2 colors: each needs one of the other"
         );
         let error = prefix_sums_on_cpu(&mut values, &[0, 2, 9], &options).unwrap_err();
         assert_eq!(

@@ -12,6 +12,7 @@ mod faults;
 #[path = "../lockstep/generator.rs"]
 mod generator;
 mod lockstep;
+mod pairs;
 mod phases;
 mod prefix_sums;
 mod random_modules;

@@ -328,8 +328,9 @@ fn slices_that_do_not_fit_together_are_refused_and_left_alone() {
         matches!(
             error,
             Error::LengthsDiffer {
-                values: 3,
-                colors: 4
+                first: 3,
+                second: 4,
+                ..
             }
         ),
         "{error:?}"

@@ -3,11 +3,11 @@
 use crate::device::{Gpu, check_sort, gpu};
 use wgpu_bcfsort::data::{Pattern, Spec, generate};
 use wgpu_bcfsort::plan::Tuning;
-use wgpu_bcfsort::{Engine, Error, KeyType, Options, Order, SortKey};
+use wgpu_bcfsort::{Engine, Options, Order, SortKey};
 
 /// Few kernels, and small ones, since each takes lavapipe a second or more to compile. Of records of several words, the
 /// form that it is quicker with.
-fn wide(twice: u32, bucket: u32) -> Tuning {
+pub(crate) fn wide(twice: u32, bucket: u32) -> Tuning {
     let mut tuning = tuning(twice, bucket);
     tuning.looped = false;
     tuning
@@ -20,7 +20,7 @@ fn tuning(twice: u32, bucket: u32) -> Tuning {
     tuning
 }
 
-fn options(tuning: Tuning) -> Options {
+pub(crate) fn options(tuning: Tuning) -> Options {
     Options::default().engine(Engine::SampleSort).tuning(tuning)
 }
 
@@ -83,57 +83,4 @@ fn the_default_tuning_sorts() {
         &Spec::new(Pattern::Random, 300_003),
         Order::Ascending,
     );
-}
-
-#[test]
-fn pairs_stay_together_and_indices_are_stable() {
-    let Some(gpu) = gpu() else { return };
-    let sorter = gpu.sorter(&options(wide(20_000, 10_000)));
-    for (len, pattern) in [
-        (1, Pattern::Full),
-        (900, Pattern::Maximal),
-        (5000, Pattern::ZeroOne),
-        (70_001, Pattern::FewDistinct),
-    ] {
-        let keys: Vec<u32> = generate(&Spec::new(pattern, len)).unwrap();
-        let values: Vec<u32> = (0..len as u32)
-            .map(|i| i.wrapping_mul(0x9e37_79b1))
-            .collect();
-        let mut by_key: Vec<u32> = (0..len as u32).collect();
-        by_key.sort_by_key(|&i| keys[i as usize]);
-        let sorted: Vec<u32> = by_key.iter().map(|&i| keys[i as usize]).collect();
-
-        let (k, v) = (gpu.buffer(&keys), gpu.buffer(&values));
-        let sort = sorter
-            .prepare_pairs(&k, &v, len, KeyType::U32, Order::Ascending)
-            .unwrap();
-        sorter.run_profiled(&sort).unwrap();
-        assert!(gpu.read(&k) == sorted, "{len} keys");
-        let mut pairs: Vec<_> = keys.iter().zip(&values).collect();
-        let read = gpu.read(&v);
-        let mut found: Vec<_> = sorted.iter().zip(&read).collect();
-        pairs.sort_unstable();
-        found.sort_unstable();
-        assert!(pairs == found, "{len} pairs");
-
-        let (k, v) = (gpu.buffer(&keys), gpu.buffer(&values));
-        let sort = sorter
-            .prepare_indices(&k, &v, len, KeyType::U32, Order::Ascending)
-            .unwrap();
-        sorter.run_profiled(&sort).unwrap();
-        assert!(gpu.read(&k) == sorted, "{len} keys");
-        assert!(gpu.read(&v) == by_key, "{len} indices");
-    }
-}
-
-#[test]
-fn one_buffer_is_not_both() {
-    let Some(gpu) = gpu() else { return };
-    let sorter = gpu.sorter(&Options::default());
-    let keys = gpu.buffer(&[3, 1, 2]);
-    let refused = sorter.prepare_pairs(&keys, &keys, 3, KeyType::U32, Order::Ascending);
-    assert!(matches!(refused, Err(Error::SameBuffer)));
-    let short = gpu.buffer(&[0]);
-    let refused = sorter.prepare_indices(&keys, &short, 3, KeyType::U32, Order::Ascending);
-    assert!(matches!(refused, Err(Error::BufferTooSmall { .. })));
 }

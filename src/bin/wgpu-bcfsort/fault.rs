@@ -74,6 +74,7 @@ impl From<Error> for Fault {
             Error::InvalidOption { .. }
             | Error::WorkgroupMemory { .. }
             | Error::LengthsDiffer { .. }
+            | Error::TooManyToNumber { .. }
             | Error::ColorOutOfRange { .. } => Self::Usage(error.to_string()),
             error => Self::Device(error.to_string()),
         }

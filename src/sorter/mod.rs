@@ -1,25 +1,24 @@
-//! The public sorter: keys -> plan -> recording -> executor.
+//! The public sorter: keys -> plan -> recording -> executor. Here on buffers of the GPU, and in `host` on slices.
+
+mod buffer_sort;
+mod host;
+
+pub use buffer_sort::{BufferSort, Scratch};
 
 use crate::gpu::adapter::{
     adapters_async, check_limits, compiles_slowly, default_tuning, device_limits,
     most_default_buckets,
 };
 use crate::gpu::calls;
-use crate::gpu::executor::{
-    BufferSet, Clock, Detail, Prepared, Profile, make_buffers, run_profiled,
-};
+use crate::gpu::executor::{BufferSet, Detail, Prepared, Profile, make_buffers, run_profiled};
 use crate::gpu::pipelines::Pipelines;
-use crate::gpu::transfer::{download, upload};
 use crate::gpu::waiting::Waiting;
-use crate::host::KWayMerge;
 use crate::kernel::MATRIX;
 use crate::plan::DeviceLimits;
 use crate::recording::{Buffer, Recording};
-use crate::{Engine, Error, KeyType, Options, Order, Payload, SortKey, phases, plan};
+use crate::{Engine, Error, KeyType, Options, Order, Payload, phases, plan};
 use std::collections::BTreeMap;
-use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
 
 /// Sorts keys on one device. Make it once and keep it: it holds the pipelines, which are compiled
 /// when they are first needed, and scratch memory.
@@ -57,6 +56,8 @@ pub struct Sorter {
     pool: Mutex<BufferSet>,
     /// The buffer of the last host slice, for the next one.
     host_keys: Mutex<Option<wgpu::Buffer>>,
+    /// That of its indices.
+    host_indices: Mutex<Option<wgpu::Buffer>>,
 }
 
 /// A sort whose every GPU object is made: recording it makes none.
@@ -148,6 +149,7 @@ impl Sorter {
             pipelines: Arc::default(),
             pool: Mutex::default(),
             host_keys: Mutex::default(),
+            host_indices: Mutex::default(),
         })
     }
 
@@ -242,8 +244,22 @@ impl Sorter {
     ///
     /// [`Error::TooLarge`].
     pub fn scratch_size(&self, len: u64, key: KeyType) -> Result<u64, Error> {
+        self.scratch_size_carrying(len, key, Payload::None)
+    }
+
+    /// The same with a payload: at most 1.1 times the bytes of both, and 16 MiB.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooLarge`].
+    pub fn scratch_size_carrying(
+        &self,
+        len: u64,
+        key: KeyType,
+        payload: Payload,
+    ) -> Result<u64, Error> {
         Ok(self
-            .record(len, key, Order::Ascending, Payload::None)?
+            .record(len, key, Order::Ascending, payload)?
             .scratch_bytes())
     }
 
@@ -346,10 +362,41 @@ impl Sorter {
         key: KeyType,
         order: Order,
     ) -> Result<PreparedSort, Error> {
-        let recording = self.record(len, key, order, Payload::None)?;
-        let keys = calls::bind(buffer, len, key)?;
-        let callers = BTreeMap::from([(Buffer::Keys, keys)]);
-        self.prepare_recording(recording, &callers, BufferSet::new())
+        self.prepare_sort(BufferSort::new(buffer, len, key).order(order))
+    }
+
+    /// [`prepare`](Self::prepare) with all that a sort of buffers may have: see [`BufferSort`].
+    ///
+    /// With values or indices the engine is [`Engine::SampleSort`], whatever [`Options::engine`] says.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`prepare`](Self::prepare), of each buffer; [`Error::SameBuffer`] if two are one.
+    pub fn prepare_sort(&self, sort: BufferSort<'_>) -> Result<PreparedSort, Error> {
+        let BufferSort {
+            keys,
+            len,
+            key,
+            order,
+            carried,
+            scratch,
+        } = sort;
+        if carried.is_some_and(|(_, buffer)| buffer == keys) {
+            return Err(Error::SameBuffer);
+        }
+        let payload = carried.map_or(Payload::None, |(payload, _)| payload);
+        let recording = self.record(len, key, order, payload)?;
+        let mut callers = BTreeMap::from([(Buffer::Keys, calls::bind(keys, len, key)?)]);
+        if let Some((_, buffer)) = carried {
+            callers.insert(Buffer::Values, calls::bind(buffer, len, KeyType::U32)?);
+        }
+        let Some(scratch) = scratch else {
+            return self.prepare_recording(recording, &callers, BufferSet::new());
+        };
+        let pool = scratch.buffers.clone();
+        let prepared = self.prepare_recording(recording, &callers, pool)?;
+        scratch.buffers.clone_from(&prepared.buffers);
+        Ok(prepared)
     }
 
     /// The same for keys that have a 32-bit value each, in another buffer: both are sorted by the keys.
@@ -390,7 +437,8 @@ impl Sorter {
         key: KeyType,
         order: Order,
     ) -> Result<PreparedSort, Error> {
-        self.prepare_carrying(keys, values, len, key, order, Payload::Values)
+        let sort = BufferSort::new(keys, len, key).order(order);
+        self.prepare_sort(sort.values(values))
     }
 
     /// The same, with each key's index in the input for a value: it sorts the keys, and writes to `indices` where
@@ -407,27 +455,8 @@ impl Sorter {
         key: KeyType,
         order: Order,
     ) -> Result<PreparedSort, Error> {
-        self.prepare_carrying(keys, indices, len, key, order, Payload::Indices)
-    }
-
-    fn prepare_carrying(
-        &self,
-        keys: &wgpu::Buffer,
-        values: &wgpu::Buffer,
-        len: u64,
-        key: KeyType,
-        order: Order,
-        payload: Payload,
-    ) -> Result<PreparedSort, Error> {
-        if keys == values {
-            return Err(Error::SameBuffer);
-        }
-        let recording = self.record(len, key, order, payload)?;
-        let callers = BTreeMap::from([
-            (Buffer::Keys, calls::bind(keys, len, key)?),
-            (Buffer::Values, calls::bind(values, len, KeyType::U32)?),
-        ]);
-        self.prepare_recording(recording, &callers, BufferSet::new())
+        let sort = BufferSort::new(keys, len, key).order(order);
+        self.prepare_sort(sort.indices(indices))
     }
 
     fn prepare_recording(
@@ -494,6 +523,55 @@ impl Sorter {
         (0..sort.submissions()).try_for_each(|slice| self.record_slice(encoder, sort, slice))
     }
 
+    /// The same in a compute pass of the caller's, between other dispatches. It leaves the pass with another pipeline
+    /// and another bind group 0.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`record_sort`](Self::record_sort).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use wgpu_bcfsort::{KeyType, Options, Order, Sorter};
+    /// # let sorter = Sorter::open(Options::default())?;
+    /// # let (device, queue) = (sorter.device().clone(), sorter.queue().clone());
+    /// # let keys = device.create_buffer(&wgpu::BufferDescriptor {
+    /// #     label: None,
+    /// #     size: 4 * 5000,
+    /// #     usage: wgpu::BufferUsages::STORAGE,
+    /// #     mapped_at_creation: false,
+    /// # });
+    /// let sort = sorter.prepare(&keys, 5000, KeyType::U32, Order::Ascending)?;
+    /// let mut encoder = device.create_command_encoder(&Default::default());
+    /// let mut pass = encoder.begin_compute_pass(&Default::default());
+    /// // Dispatches that write the keys, and then:
+    /// sorter.record_sort_in_pass(&mut pass, &sort)?;
+    /// // Dispatches that read them.
+    /// drop(pass);
+    /// queue.submit([encoder.finish()]);
+    /// # Ok(()) }
+    /// ```
+    pub fn record_sort_in_pass(
+        &self,
+        pass: &mut wgpu::ComputePass<'_>,
+        sort: &PreparedSort,
+    ) -> Result<(), Error> {
+        self.check_own(sort)?;
+        sort.prepared.encode_in_pass(pass);
+        Ok(())
+    }
+
+    /// That a prepared sort is one of this device and its pipelines.
+    fn check_own(&self, sort: &PreparedSort) -> Result<(), Error> {
+        if Arc::ptr_eq(&sort.pipelines, &self.pipelines) {
+            Ok(())
+        } else {
+            Err(Error::Foreign("prepared sort"))
+        }
+    }
+
     /// Records one of the [`submissions`](PreparedSort::submissions) of a prepared sort. They must
     /// be submitted in order.
     ///
@@ -507,9 +585,7 @@ impl Sorter {
         sort: &PreparedSort,
         slice: usize,
     ) -> Result<(), Error> {
-        if !Arc::ptr_eq(&sort.pipelines, &self.pipelines) {
-            return Err(Error::Foreign("prepared sort"));
-        }
+        self.check_own(sort)?;
         if slice >= sort.submissions() {
             return Err(Error::InvalidOption {
                 name: "slice",
@@ -554,7 +630,7 @@ impl Sorter {
         key: KeyType,
         order: Order,
     ) -> Result<(), Error> {
-        let sort = self.prepare_pooled(buffer, len, key, order)?;
+        let sort = self.prepare_pooled(BufferSort::new(buffer, len, key).order(order))?;
         calls::submit_all(&self.device, &self.queue, &sort.prepared)?;
         // The queue runs submissions in order, so the next sort may use the same scratch memory.
         self.give_back(sort.buffers);
@@ -573,7 +649,7 @@ impl Sorter {
         key: KeyType,
         order: Order,
     ) -> Result<Profile, Error> {
-        let sort = self.prepare_pooled(buffer, len, key, order)?;
+        let sort = self.prepare_pooled(BufferSort::new(buffer, len, key).order(order))?;
         let profile = self.run_profiled(&sort)?;
         self.give_back(sort.buffers);
         Ok(profile)
@@ -601,9 +677,7 @@ impl Sorter {
     }
 
     fn run_measured(&self, sort: &PreparedSort, detail: Detail) -> Result<Profile, Error> {
-        if !Arc::ptr_eq(&sort.pipelines, &self.pipelines) {
-            return Err(Error::Foreign("prepared sort"));
-        }
+        self.check_own(sort)?;
         pollster::block_on(run_profiled(
             &self.device,
             &self.queue,
@@ -613,174 +687,15 @@ impl Sorter {
         ))
     }
 
-    fn prepare_pooled(
-        &self,
-        buffer: &wgpu::Buffer,
-        len: u64,
-        key: KeyType,
-        order: Order,
-    ) -> Result<PreparedSort, Error> {
-        let recording = self.record(len, key, order, Payload::None)?;
-        let callers = BTreeMap::from([(Buffer::Keys, calls::bind(buffer, len, key)?)]);
-        let pool = std::mem::take(&mut *self.pool.lock().unwrap_or_else(PoisonError::into_inner));
-        self.prepare_recording(recording, &callers, pool)
+    /// With the scratch memory that the last sort gave back.
+    fn prepare_pooled(&self, sort: BufferSort<'_>) -> Result<PreparedSort, Error> {
+        let mut pool = Scratch {
+            buffers: std::mem::take(&mut *self.pool.lock().unwrap_or_else(PoisonError::into_inner)),
+        };
+        self.prepare_sort(sort.scratch(&mut pool))
     }
 
     fn give_back(&self, buffers: BufferSet) {
         *self.pool.lock().unwrap_or_else(PoisonError::into_inner) = buffers;
     }
-
-    /// Sorts a slice of host memory: uploads, sorts, downloads, blocking.
-    ///
-    /// Any length: what exceeds [`max_len`](Self::max_len), or the device's free memory, is sorted
-    /// in chunks that the host merges, which takes as much host memory again. O(n log n) time. Not
-    /// stable, which with keys alone makes no difference: the result is the same on every device.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Device`]; the slice is then as it was.
-    pub fn sort<T: SortKey>(&self, keys: &mut [T], order: Order) -> Result<(), Error> {
-        pollster::block_on(self.sort_host(keys, order, Waiting::Block, None))
-    }
-
-    /// [`sort`](Self::sort), as a future that does not block its executor while the device works.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`sort`](Self::sort).
-    pub async fn sort_async<T: SortKey>(&self, keys: &mut [T], order: Order) -> Result<(), Error> {
-        self.sort_host(keys, order, Waiting::Yield, None).await
-    }
-
-    /// [`sort`](Self::sort), with the time that each phase took.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`sort`](Self::sort).
-    pub fn sort_profiled<T: SortKey>(
-        &self,
-        keys: &mut [T],
-        order: Order,
-    ) -> Result<Profile, Error> {
-        let mut profile = Profile::new(Clock::Timestamps);
-        pollster::block_on(self.sort_host(keys, order, Waiting::Block, Some(&mut profile)))?;
-        Ok(profile)
-    }
-
-    async fn sort_host<T: SortKey>(
-        &self,
-        keys: &mut [T],
-        order: Order,
-        waiting: Waiting,
-        mut profile: Option<&mut Profile>,
-    ) -> Result<(), Error> {
-        if keys.len() < 2 {
-            return Ok(());
-        }
-        let mut chunk = keys
-            .len()
-            .min(usize::try_from(self.max_len(T::KEY_TYPE)).unwrap_or(usize::MAX));
-        if chunk == keys.len() {
-            match self
-                .sort_chunk(keys, order, waiting, profile.as_deref_mut())
-                .await
-            {
-                Err(Error::OutOfMemory { .. }) if chunk > SMALLEST_CHUNK => {
-                    chunk = chunk.div_ceil(2);
-                }
-                done => return done,
-            }
-        }
-        // The chunks' results stay apart until all is well, so that an error changes nothing.
-        let mut sorted: Vec<T> = Vec::new();
-        sorted
-            .try_reserve_exact(keys.len())
-            .map_err(|error| Error::OutOfHostMemory {
-                bytes: size_of_val(keys) as u64,
-                message: error.to_string(),
-            })?;
-        sorted.extend_from_slice(keys);
-        let mut start = 0;
-        let mut runs = Vec::new();
-        while start < keys.len() {
-            let end = keys.len().min(start + chunk);
-            match self
-                .sort_chunk(
-                    &mut sorted[start..end],
-                    order,
-                    waiting,
-                    profile.as_deref_mut(),
-                )
-                .await
-            {
-                Ok(()) => {
-                    runs.push(start..end);
-                    start = end;
-                }
-                Err(Error::OutOfMemory { .. }) if chunk > SMALLEST_CHUNK => {
-                    chunk = chunk.div_ceil(2);
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        let begin = Instant::now();
-        let runs = runs
-            .into_iter()
-            .map(|run| sorted[run].iter().copied().map(Ok::<T, Infallible>))
-            .collect();
-        for (key, merged) in keys.iter_mut().zip(KWayMerge::new(runs, order)) {
-            let Ok(merged) = merged;
-            *key = merged;
-        }
-        if let Some(profile) = profile {
-            profile.merge += begin.elapsed();
-        }
-        Ok(())
-    }
-
-    /// Sorts keys that fit the device. On an error they are as they were.
-    async fn sort_chunk<T: SortKey>(
-        &self,
-        keys: &mut [T],
-        order: Order,
-        waiting: Waiting,
-        profile: Option<&mut Profile>,
-    ) -> Result<(), Error> {
-        let bytes = size_of_val(keys) as u64;
-        let buffer = calls::host_buffer(&self.device, "bcfsort.keys", bytes, &self.host_keys)?;
-        let sort = self.prepare_pooled(&buffer, keys.len() as u64, T::KEY_TYPE, order)?;
-        let begin = Instant::now();
-        upload(
-            &self.device,
-            &self.queue,
-            bytemuck::cast_slice(keys),
-            &buffer,
-            waiting,
-        )
-        .await?;
-        let profiled = profile.is_some();
-        if profiled {
-            waiting.done(&self.device, &self.queue).await?;
-        }
-        let uploaded = begin.elapsed();
-        let measured =
-            calls::run(&self.device, &self.queue, &sort.prepared, waiting, profiled).await?;
-        let begin = Instant::now();
-        let sorted = bytemuck::cast_slice_mut(keys);
-        download(&self.device, &self.queue, &buffer, sorted, waiting).await?;
-        if let (Some(profile), Some(mut ran)) = (profile, measured) {
-            ran.upload = uploaded;
-            ran.download = begin.elapsed();
-            profile.add(&ran);
-        }
-        self.give_back(sort.buffers);
-        *self
-            .host_keys
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = Some(buffer);
-        Ok(())
-    }
 }
-
-/// Keys below which a device that has no memory for them has none for anything.
-const SMALLEST_CHUNK: usize = 1 << 16;

@@ -1,0 +1,218 @@
+//! Keys that something goes with, on this machine's adapter.
+
+use crate::device::{Gpu, gpu, open};
+use crate::sample_sort::{options, wide};
+use std::sync::Arc;
+use wgpu_bcfsort::data::{Pattern, Spec, generate};
+use wgpu_bcfsort::{
+    BufferSort, Error, KeyType, Options, Order, Payload, Scratch, SortKey, Sorter, requirements,
+};
+
+/// The same for all tests here, so that lavapipe compiles its kernels once.
+fn sorter(gpu: &Gpu) -> Arc<Sorter> {
+    gpu.sorter(&options(wide(20_000, 10_000)))
+}
+
+/// What a stable sort on the CPU gives.
+fn stable<T: SortKey>(keys: &[T], order: Order) -> Vec<u32> {
+    let mut indices: Vec<u32> = (0..keys.len() as u32).collect();
+    indices.sort_by(|&a, &b| {
+        let (a, b) = (&keys[a as usize], &keys[b as usize]);
+        match order {
+            Order::Ascending => a.total_order(b),
+            Order::Descending => b.total_order(a),
+        }
+    });
+    indices
+}
+
+#[test]
+fn pairs_stay_together_and_indices_are_stable() {
+    let Some(gpu) = gpu() else { return };
+    let sorter = sorter(gpu);
+    for (len, pattern) in [
+        (1, Pattern::Full),
+        (900, Pattern::Maximal),
+        (5000, Pattern::ZeroOne),
+        (70_001, Pattern::FewDistinct),
+    ] {
+        let keys: Vec<u32> = generate(&Spec::new(pattern, len)).unwrap();
+        let values: Vec<u32> = (0..len as u32)
+            .map(|i| i.wrapping_mul(0x9e37_79b1))
+            .collect();
+        let mut by_key: Vec<u32> = (0..len as u32).collect();
+        by_key.sort_by_key(|&i| keys[i as usize]);
+        let sorted: Vec<u32> = by_key.iter().map(|&i| keys[i as usize]).collect();
+
+        let (k, v) = (gpu.buffer(&keys), gpu.buffer(&values));
+        let sort = sorter
+            .prepare_pairs(&k, &v, len, KeyType::U32, Order::Ascending)
+            .unwrap();
+        sorter.run_profiled(&sort).unwrap();
+        assert!(gpu.read(&k) == sorted, "{len} keys");
+        let mut pairs: Vec<_> = keys.iter().zip(&values).collect();
+        let read = gpu.read(&v);
+        let mut found: Vec<_> = sorted.iter().zip(&read).collect();
+        pairs.sort_unstable();
+        found.sort_unstable();
+        assert!(pairs == found, "{len} pairs");
+
+        let (k, v) = (gpu.buffer(&keys), gpu.buffer(&values));
+        let sort = sorter
+            .prepare_indices(&k, &v, len, KeyType::U32, Order::Ascending)
+            .unwrap();
+        sorter.run_profiled(&sort).unwrap();
+        assert!(gpu.read(&k) == sorted, "{len} keys");
+        assert!(gpu.read(&v) == by_key, "{len} indices");
+    }
+}
+
+#[test]
+fn one_buffer_is_not_both() {
+    let Some(gpu) = gpu() else { return };
+    let sorter = gpu.sorter(&Options::default());
+    let keys = gpu.buffer(&[3, 1, 2]);
+    let refused = sorter.prepare_pairs(&keys, &keys, 3, KeyType::U32, Order::Ascending);
+    assert!(matches!(refused, Err(Error::SameBuffer)));
+    let short = gpu.buffer(&[0]);
+    let refused = sorter.prepare_indices(&keys, &short, 3, KeyType::U32, Order::Ascending);
+    assert!(matches!(refused, Err(Error::BufferTooSmall { .. })));
+}
+
+#[test]
+fn argsort_is_stable_for_all_types_and_both_orders() {
+    fn check<T: SortKey>(sorter: &Sorter, order: Order, len: u64, pattern: Pattern) {
+        let keys: Vec<T> = generate(&Spec::new(pattern, len)).unwrap();
+        let indices = sorter.argsort(&keys, order).unwrap();
+        assert!(
+            indices == stable(&keys, order),
+            "{len} {} {pattern}",
+            T::KEY_TYPE
+        );
+    }
+    let Some(gpu) = gpu() else { return };
+    let sorter = sorter(gpu);
+    for pattern in [Pattern::Full, Pattern::Maximal, Pattern::ZeroOne] {
+        for len in [0, 1, 2, 33, 1023, 1024, 1025, 40_000] {
+            check::<u32>(&sorter, Order::Ascending, len, pattern);
+        }
+        // One tile, and so one kernel, of each.
+        check::<u32>(&sorter, Order::Descending, 700, pattern);
+        check::<i32>(&sorter, Order::Ascending, 999, pattern);
+        check::<f64>(&sorter, Order::Descending, 1000, pattern);
+    }
+    let keys = [3_u32, 1, 2, 1];
+    let by_future = pollster::block_on(sorter.argsort_async(&keys, Order::Ascending));
+    assert_eq!(by_future.unwrap(), [1, 3, 2, 0]);
+}
+
+#[test]
+fn argsort_of_more_than_fits_the_device_is_stable() {
+    let Some(gpu) = gpu() else { return };
+    let mut limits = requirements(&gpu.adapter).unwrap().limits;
+    limits.max_storage_buffer_binding_size = 16 << 20;
+    let (device, queue) = open(&gpu.adapter, limits);
+    let sorter = Sorter::new(&device, &queue, options(wide(20_000, 1 << 17))).unwrap();
+    let most = sorter.max_len(KeyType::U32);
+    assert_eq!(most, 4 << 20);
+    let keys: Vec<u32> = generate(&Spec::new(Pattern::FewDistinct, most + 1001)).unwrap();
+    let indices = sorter.argsort(&keys, Order::Ascending).unwrap();
+    assert!(indices == stable(&keys, Order::Ascending));
+}
+
+#[test]
+fn slices_are_sorted_by_other_slices_and_by_keys_of_their_items() {
+    let Some(gpu) = gpu() else { return };
+    let sorter = sorter(gpu);
+    let keys: Vec<u32> = generate(&Spec::new(Pattern::FewDistinct, 5000)).unwrap();
+    // Neither `Copy`, nor of one size.
+    let names: Vec<String> = (0..keys.len()).map(|i| "x".repeat(i % 7)).collect();
+    let expected = stable(&keys, Order::Ascending);
+    let (mut sorted, mut values) = (keys.clone(), names.clone());
+    sorter
+        .sort_pairs(&mut sorted, &mut values, Order::Ascending)
+        .unwrap();
+    assert!(sorted.is_sorted());
+    assert!((expected.iter().zip(&values)).all(|(&i, name)| *name == names[i as usize]));
+
+    let mut items: Vec<(u32, String)> = keys.iter().copied().zip(names.clone()).collect();
+    sorter
+        .sort_by_key(&mut items, Order::Ascending, |item| item.0)
+        .unwrap();
+    assert!(items.into_iter().eq(sorted.into_iter().zip(values)));
+
+    let (mut keys, mut values) = ([3_u32, 1, 2], ["a", "b"]);
+    let error = sorter
+        .sort_pairs(&mut keys, &mut values, Order::Ascending)
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "3 keys and 2 values: each needs one of the other"
+    );
+    assert_eq!((keys, values), ([3, 1, 2], ["a", "b"]));
+}
+
+#[test]
+fn sorts_share_scratch_memory_in_one_submission() {
+    let Some(gpu) = gpu() else { return };
+    let sorter = sorter(gpu);
+    let mut scratch = Scratch::default();
+    let mut sorts = Vec::new();
+    // Growing and shrinking.
+    for len in [900, 30_000, 40_000, 5000] {
+        let keys: Vec<u32> = generate(&Spec::new(Pattern::FewDistinct, len)).unwrap();
+        let buffers = [gpu.buffer(&keys), gpu.buffer(&vec![7; keys.len()])];
+        let sort = BufferSort::new(&buffers[0], len, KeyType::U32).indices(&buffers[1]);
+        let sort = sorter.prepare_sort(sort.scratch(&mut scratch)).unwrap();
+        let needed = sorter.scratch_size_carrying(len, KeyType::U32, Payload::Indices);
+        assert!(scratch.bytes() >= needed.unwrap());
+        sorts.push((keys, buffers, sort));
+    }
+    // What the largest alone needs, and what of it was made too small at first is let go.
+    let largest = sorter.scratch_size_carrying(40_000, KeyType::U32, Payload::Indices);
+    assert!(scratch.bytes() <= 2 * largest.unwrap());
+    let device = &gpu.device;
+    let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+    for (.., sort) in &sorts {
+        sorter.record_sort(&mut encoder, sort).unwrap();
+    }
+    gpu.queue.submit([encoder.finish()]);
+    for (keys, [sorted, indices], _) in &sorts {
+        let expected = stable(keys, Order::Ascending);
+        assert!(gpu.read(indices) == expected, "{} keys", keys.len());
+        let sorted = gpu.read(sorted);
+        assert!((expected.iter().zip(&sorted)).all(|(&i, &key)| keys[i as usize] == key));
+    }
+}
+
+/// Between dispatches of the caller's; and twice in one pass.
+#[test]
+fn sorts_are_recorded_into_a_compute_pass() {
+    let Some(gpu) = gpu() else { return };
+    let sorter = sorter(gpu);
+    let keys: Vec<u32> = generate(&Spec::new(Pattern::Full, 40_000)).unwrap();
+    let (first, second) = (gpu.buffer(&keys), gpu.buffer(&keys[..700]));
+    let indices = gpu.buffer(&vec![0; keys.len()]);
+    let key = KeyType::U32;
+    let sorts = [
+        sorter.prepare_indices(&first, &indices, 40_000, key, Order::Ascending),
+        sorter.prepare(&second, 700, key, Order::Ascending),
+    ]
+    .map(Result::unwrap);
+    let device = &gpu.device;
+    let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+    let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+    for sort in &sorts {
+        sorter.record_sort_in_pass(&mut pass, sort).unwrap();
+    }
+    let stranger = Sorter::new(&gpu.device, &gpu.queue, Options::default()).unwrap();
+    let refused = stranger.record_sort_in_pass(&mut pass, &sorts[0]);
+    assert!(matches!(refused, Err(Error::Foreign(_))));
+    drop(pass);
+    gpu.queue.submit([encoder.finish()]);
+    assert!(gpu.read(&indices) == stable(&keys, Order::Ascending));
+    assert!(gpu.read(&first).is_sorted());
+    let mut expected = keys[..700].to_vec();
+    expected.sort_unstable();
+    assert!(gpu.read(&second) == expected);
+}
