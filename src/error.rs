@@ -122,8 +122,8 @@ pub enum Error {
         /// What wgpu says.
         message: String,
     },
-    /// The host has not enough memory to merge chunks.
-    #[error("out of memory: {bytes} bytes could not be had to merge chunks ({message})")]
+    /// The host has not enough memory to merge chunks, or for the indices of an argsort.
+    #[error("out of memory: {bytes} bytes of host memory could not be had ({message})")]
     OutOfHostMemory {
         /// Bytes asked for.
         bytes: u64,

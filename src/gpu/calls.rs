@@ -104,6 +104,11 @@ pub(crate) fn host_buffer(
     })
 }
 
+/// Keeps a [`host_buffer`] for the next call.
+pub(crate) fn keep_host_buffer(pool: &Mutex<Option<wgpu::Buffer>>, buffer: wgpu::Buffer) {
+    *pool.lock().unwrap_or_else(PoisonError::into_inner) = Some(buffer);
+}
+
 /// Submits all of it, and does not wait.
 pub(crate) fn submit_all(
     device: &wgpu::Device,

@@ -251,7 +251,10 @@ const LIMITS: DeviceLimits = DeviceLimits {
 
 /// One key type and order for each width of keys, without and with all that encodes them. The pieces of text
 /// that differ otherwise are those of the default sorts' kernels, too, which are there for every type.
-const REPRESENTATIVES: [(KeyType, Order); 2] = [
+///
+/// The recordings of [`library`] for these use every kernel; those for the others have the default sorts' kernels, which
+/// differ from these in constants only.
+pub const REPRESENTATIVES: [(KeyType, Order); 2] = [
     (KeyType::U32, Order::Ascending),
     (KeyType::F64, Order::Descending),
 ];

@@ -506,12 +506,8 @@ impl PrefixSums {
             }))
         })?;
         self.give_back(prepared.buffers);
-        for (pool, buffer) in [
-            (&self.host_values, value_buffer),
-            (&self.host_colors, color_buffer),
-        ] {
-            *pool.lock().unwrap_or_else(PoisonError::into_inner) = Some(buffer);
-        }
+        calls::keep_host_buffer(&self.host_values, value_buffer);
+        calls::keep_host_buffer(&self.host_colors, color_buffer);
         Ok(profile)
     }
 }

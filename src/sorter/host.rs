@@ -9,7 +9,6 @@ use crate::host::{KWayMerge, merge_indices, permute};
 use crate::{Error, KeyType, Order, SortKey};
 use std::convert::Infallible;
 use std::ops::Range;
-use std::sync::PoisonError;
 use std::time::Instant;
 
 impl Sorter {
@@ -238,12 +237,15 @@ impl Sorter {
             let outcome = self
                 .argsort_chunk(&keys[range.clone()], chunk, order, waiting)
                 .await;
-            for index in chunk {
-                *index += range.start as u32;
-            }
             chunks.took(range, outcome)?;
         }
         if chunks.sorted.len() > 1 {
+            // Only now: a chunk that the device has no memory for is sorted again, as smaller ones.
+            for run in &chunks.sorted {
+                for index in &mut indices[run.clone()] {
+                    *index += run.start as u32;
+                }
+            }
             let mut merged = reserved(keys.len())?;
             merged.extend(merge_indices(keys, &indices, &chunks.sorted, order));
             return Ok(merged);
@@ -272,11 +274,8 @@ impl Sorter {
         let read = bytemuck::cast_slice_mut(indices);
         download(device, queue, &numbers, read, waiting).await?;
         self.give_back(sort.buffers);
-        let keep = |pool: &std::sync::Mutex<_>, buffer| {
-            *pool.lock().unwrap_or_else(PoisonError::into_inner) = Some(buffer);
-        };
-        keep(&self.host_keys, on_device);
-        keep(&self.host_indices, numbers);
+        calls::keep_host_buffer(&self.host_keys, on_device);
+        calls::keep_host_buffer(&self.host_indices, numbers);
         Ok(())
     }
 
@@ -318,10 +317,7 @@ impl Sorter {
             profile.add(&ran);
         }
         self.give_back(sort.buffers);
-        *self
-            .host_keys
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = Some(buffer);
+        calls::keep_host_buffer(&self.host_keys, buffer);
         Ok(())
     }
 }

@@ -40,8 +40,7 @@ fn pairs_stay_together_and_indices_are_stable() {
         let values: Vec<u32> = (0..len as u32)
             .map(|i| i.wrapping_mul(0x9e37_79b1))
             .collect();
-        let mut by_key: Vec<u32> = (0..len as u32).collect();
-        by_key.sort_by_key(|&i| keys[i as usize]);
+        let by_key = stable(&keys, Order::Ascending);
         let sorted: Vec<u32> = by_key.iter().map(|&i| keys[i as usize]).collect();
 
         let (k, v) = (gpu.buffer(&keys), gpu.buffer(&values));

@@ -79,7 +79,7 @@ impl Gate for DxcGate {
     }
 
     fn leaves_out(&self, subject: &Subject) -> Option<&'static str> {
-        subject.is_another_type().then_some(Subject::ANOTHER_TYPE)
+        subject.same_but_for_constants()
     }
 
     fn examine(&self, subject: &Subject) -> Result<(), String> {

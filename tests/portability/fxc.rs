@@ -60,7 +60,7 @@ impl Gate for FxcGate {
                 "sort tiles of the sample sort: more than some minutes each, so Engine::Auto takes none on DX12",
             );
         }
-        subject.is_another_type().then_some(Subject::ANOTHER_TYPE)
+        subject.same_but_for_constants()
     }
 
     fn examine(&self, subject: &Subject) -> Result<(), String> {

@@ -57,22 +57,17 @@ fn is_between(specialised: Specialised) -> bool {
 }
 
 impl Subject {
-    /// What a gate says that leaves out the kernels of [`is_another_type`](Self::is_another_type).
-    pub(crate) const ANOTHER_TYPE: &str =
-        "differ from those for u32 ascending or f64 descending in constants only";
-
-    /// Whether there is the same text for another key type of that width or another order, with other constants.
-    pub(crate) fn is_another_type(&self) -> bool {
-        let all = [
-            (KeyType::U32, Order::Ascending),
-            (KeyType::F64, Order::Descending),
-        ];
-        let [narrow, wide] =
-            all.map(|(key, order)| self.specialised.kernel().specialise(key, order));
+    /// For gates that leave such kernels out: why, where there is the same text for another key type of that width or
+    /// another order, with other constants.
+    pub(crate) fn same_but_for_constants(&self) -> Option<&'static str> {
+        let [narrow, wide] = lockstep::REPRESENTATIVES;
+        let representative = |(key, order)| self.specialised.kernel().specialise(key, order);
         // (Of kernels that compare no keys there is one for each width, or for all; of those that add, another for f32.)
-        let compares = narrow.key() == all[0].0 && wide.key() == all[1].0;
+        let compares =
+            representative(narrow).key() == narrow.0 && representative(wide).key() == wide.0;
         let own = (self.specialised.key(), self.specialised.order());
-        compares && !all.contains(&own)
+        (compares && own != narrow && own != wide)
+            .then_some("differ from those for u32 ascending or f64 descending in constants only")
     }
 
     /// Whether it is a kernel of the sample sort that sorts in registers, and in which form of its merges.

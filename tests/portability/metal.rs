@@ -248,7 +248,7 @@ impl Gate for Races {
     }
 
     fn leaves_out(&self, subject: &Subject) -> Option<&'static str> {
-        subject.is_another_type().then_some(Subject::ANOTHER_TYPE)
+        subject.same_but_for_constants()
     }
 
     fn runs_kernels(&self) -> bool {
