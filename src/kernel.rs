@@ -453,7 +453,13 @@ impl Kernel {
             };
         }
         let key = match key {
-            _ if matches!(self, Self::SampleSort(_)) => KeyType::U32,
+            _ if matches!(
+                self,
+                Self::SampleSort(SampleSortKernel::RowSums | SampleSortKernel::BucketTable)
+            ) =>
+            {
+                KeyType::U32
+            }
             KeyType::F32 if self.adds() => KeyType::F32,
             key if key.words() == 1 => KeyType::U32,
             _ => KeyType::U64,

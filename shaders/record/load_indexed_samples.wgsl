@@ -9,7 +9,7 @@ fn load_sample(index: u32) -> Record {
 }
 
 // What tells sample `at` of the sorted ones from keys that equal it: its index.
-fn tie_of(at: u32, samples: u32) -> u32 {
+fn tie_of(at: u32, samples: u32, few: u32) -> u32 {
     return record_probe(at + at / 32u).value;
 }
 

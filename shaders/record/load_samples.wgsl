@@ -4,8 +4,8 @@ fn load_sample(index: u32) -> Record {
 }
 
 // What tells sample `at` of the sorted ones from keys that equal it: which part of the samples that do is
-// before it, in 65536ths.
-fn tie_of(at: u32, samples: u32) -> u32 {
+// before it, in 65536ths. No tie costs half the time to rank: so, of up to `few`, none is before it.
+fn tie_of(at: u32, samples: u32, few: u32) -> u32 {
     let sample = record_probe(at + at / 32u);
     var first = 0u;
     var end = 0u;
@@ -18,6 +18,9 @@ fn tie_of(at: u32, samples: u32) -> u32 {
         if end + step <= samples && !precedes(sample, record_probe(end_cell + end_cell / 32u)) {
             end += step;
         }
+    }
+    if end - first <= few {
+        return 0u;
     }
     return ((at - first) << 16u) / (end - first);
 }

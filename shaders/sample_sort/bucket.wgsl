@@ -1,5 +1,9 @@
 // A bucket of the distribution before, or, where there was none, all records.
 
+// With a bucket's number, of a child of it: its two splitters are equal, and so are all of its keys. (They may
+// not be in the first child of a bucket, nor in the last.)
+const ALIKE: u32 = 0x80000000u;
+
 struct Bucket {
     // Its first record, and records.
     start: u32,

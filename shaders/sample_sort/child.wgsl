@@ -1,8 +1,8 @@
 // A child of a bucket, or a group of them: what is between two of its splitters. Its records lie in the
 // bucket's tiles.
 //
-// `child_table`: how many there are, and two words of each: its bucket; and the first of its children, and, in
-// the upper half, one past the last.
+// `child_table`: how many there are, and two words of each: its bucket, and ALIKE if its splitters are equal; and the
+// first of its children, and, in the upper half, one past the last.
 
 struct Params {
     // Records.
@@ -36,10 +36,13 @@ struct Child {
     // Where it belongs, and its records.
     start: u32,
     count: u32,
+    // Whether all keys are one: what is gathered is sorted then, equal ones in the order of the input.
+    alike: bool,
 }
 
 fn child_of(number: u32) -> Child {
-    let bucket = bucket_of(child_table[1u + 2u * number]);
+    let alike_bucket = child_table[1u + 2u * number];
+    let bucket = bucket_of(alike_bucket & ~ALIKE);
     let first = child_table[2u + 2u * number] & 0xffffu;
     let end = child_table[2u + 2u * number] >> 16u;
     let tiles = (bucket.len - 1u) / params.tile + 1u;
@@ -48,7 +51,7 @@ fn child_of(number: u32) -> Child {
     let next_row = select(rows + (end - 1u) * tiles, EVERYTHING, end == bucket.children);
     let before = left_of(row, tiles, bucket.len);
     let count = left_of(next_row, tiles, bucket.len) - before;
-    return Child(bucket, tiles, row, next_row, bucket.start + before, count);
+    return Child(bucket, tiles, row, next_row, bucket.start + before, count, alike_bucket >= ALIKE);
 }
 
 // Gathers `count` of a child's records, from `first` on.

@@ -5,7 +5,7 @@
 // groups there are is known when every record has been counted, so that samples, which here are those of unsorted
 // records, need not be good.
 //
-// `prefixes`: a row a splitter, its ranks in each tile before, and those in this and all tiles before it afterwards.
+// `splitters`: see splitters.wgsl. `prefixes`: a row a splitter, its ranks in each tile before, and those in this and all tiles before it afterwards.
 // `bucket_table`: see bucket_table.wgsl. `child_table`: see child.wgsl; its first word counts, and must be 0.
 // `overflows`: begins with a 0, for sorted_buckets.wgsl.
 //
@@ -32,6 +32,7 @@ struct Params {
 @group(0) @binding(2) var<storage, read_write> prefixes: array<u32>;
 @group(0) @binding(3) var<storage, read_write> child_table: array<atomic<u32>>;
 @group(0) @binding(4) var<storage, read_write> overflows: array<u32>;
+@group(0) @binding(5) var<storage, read> splitters: array<Key>;
 
 // Where each child begins, and the bucket ends; and where a group from there on ends.
 var<workgroup> starts: array<u32, CHILDREN + 1>;
@@ -99,8 +100,11 @@ fn main(
     workgroupBarrier();
     for (var i = lane; i < groups_found; i += LANES) {
         let child = group_starts[i];
+        let end = group_ends[child];
         let at = 1u + 2u * (first_group + i);
-        atomicStore(&child_table[at], number);
-        atomicStore(&child_table[at + 1u], child | (group_ends[child] << 16u));
+        let inner = child > 0u && end < bucket.children;
+        let alike = inner && equals(splitters[bucket.first_child + child], splitters[bucket.first_child + end]);
+        atomicStore(&child_table[at], number | select(0u, ALIKE, alike));
+        atomicStore(&child_table[at + 1u], child | (end << 16u));
     }
 }

@@ -47,8 +47,11 @@ fn main(
     let bucket_number = bucket_of_child(number);
     let bucket = bucket_of(bucket_number);
     let child = number - bucket.first_child;
+    let splitter = splitters[number];
     if lane == 0u {
-        child_table[1u + 2u * number] = bucket_number;
+        let inner = child > 0u && child + 1u < bucket.children;
+        let alike = inner && equals(splitter, splitters[number + 1u]);
+        child_table[1u + 2u * number] = bucket_number | select(0u, ALIKE, alike);
         child_table[2u + 2u * number] = child | ((child + 1u) << 16u);
         if number == 0u {
             child_table[0] = all_children();
@@ -60,7 +63,6 @@ fn main(
     }
     let tiles = (bucket.len - 1u) / params.tile + 1u;
     let row = (params.most_children - 1u) * bucket.first_tile + (child - 1u) * tiles;
-    let splitter = splitters[number];
     let tie = ties[number];
     var before = 0u;
     for (var chunk = 0u; chunk < tiles; chunk += LANES) {
