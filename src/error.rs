@@ -59,6 +59,33 @@ pub enum Error {
         /// Bytes of the buffer.
         actual: u64,
     },
+    /// The buffer holds fewer bytes than the rows named.
+    #[error("the buffer holds {actual} bytes, and {len} rows of {words} words take {needed}")]
+    BufferTooSmallForRows {
+        /// Rows asked for.
+        len: u64,
+        /// 32-bit words of each.
+        words: u32,
+        /// Bytes those take.
+        needed: u64,
+        /// Bytes of the buffer.
+        actual: u64,
+    },
+    /// Rows of more bytes than one binding may have on this device.
+    #[error(
+        "{len} rows of {words} words are {needed} bytes; this device binds at most {limit} at once \
+         (max_storage_buffer_binding_size)"
+    )]
+    RowsTooLarge {
+        /// Rows asked for.
+        len: u64,
+        /// 32-bit words of each.
+        words: u32,
+        /// Bytes those take.
+        needed: u64,
+        /// The device's limit in bytes.
+        limit: u64,
+    },
     /// The buffer was created without a usage that the call needs.
     #[error("the buffer has usages {actual:?}, and {needed:?} is needed")]
     BufferUsage {
@@ -67,8 +94,11 @@ pub enum Error {
         /// Usages of the buffer.
         actual: wgpu::BufferUsages,
     },
-    /// One buffer was given for both keys and values, or values and colors: the GPU may not have a buffer in two roles.
-    #[error("one buffer was given twice: keys and values, or values and colors, must be two")]
+    /// One buffer was given for both keys and values, say, or values and colors: the GPU may not have a buffer in two
+    /// roles.
+    #[error(
+        "one buffer was given twice: keys, values, rows, colors and a count must be in buffers of their own"
+    )]
     SameBuffer,
     /// There are no prefix sums of this type.
     #[error("no prefix sums of {0} values: there are those of u32, i32 and f32")]

@@ -10,8 +10,11 @@ macro_rules! shader {
     };
 }
 
+mod rows;
 mod sample_sort;
 
+pub(crate) use rows::MOVED;
+pub use rows::RowsKernel;
 pub use sample_sort::{Merges, SampleSortKernel, Tile, partition_bytes, tile_bytes};
 
 use crate::network::{Element, Network};
@@ -69,6 +72,8 @@ pub enum Kernel {
     RandomSamples,
     /// A kernel of the sample sort.
     SampleSort(SampleSortKernel),
+    /// A kernel that moves keys or rows to and from a sort.
+    Rows(RowsKernel),
     /// Colored prefix sums, phase 1: the sums of each tile.
     TileSums {
         /// Where the lanes' sums lie.
@@ -200,16 +205,22 @@ impl Kernel {
                 Self::RandomSamples,
             ])
             .chain(SampleSortKernel::all().into_iter().map(Self::SampleSort))
+            .chain(RowsKernel::all().map(Self::Rows))
             .chain(PrefixSumsMethod::ALL.map(|method| Self::TileSums { method }))
             .chain([Self::TileOffsets])
             .chain(PrefixSumsMethod::ALL.map(|method| Self::PrefixSums { method }))
     }
 
-    /// Whether there is such a kernel for a type: sorts take every one, prefix sums `u32`, `i32` and
+    /// Whether there is such a kernel for a type: sorts take every one; prefix sums, and codes, `u32`, `i32` and
     /// `f32`.
     #[must_use]
     pub const fn takes(self, key: KeyType) -> bool {
-        !self.adds() || key.words() == 1
+        let of_one_word = self.adds()
+            || matches!(
+                self,
+                Self::Rows(RowsKernel::TakenCodes { .. } | RowsKernel::ReturnedCodes { .. })
+            );
+        !of_one_word || key.words() == 1
     }
 
     /// Whether its lanes meet in banks: because it is there to be compared with, or because they
@@ -288,6 +299,7 @@ impl Kernel {
                 PrefixSumsMethod::ConflictFree => "prefix_sums.prefix_sums",
             },
             Self::SampleSort(kernel) => return kernel.name(),
+            Self::Rows(kernel) => return kernel.name(),
         };
         name.to_owned()
     }
@@ -324,6 +336,7 @@ impl Kernel {
                     | Self::BucketOffsets
                     | Self::Distribute
                     | Self::RandomSamples
+                    | Self::Rows(RowsKernel::MovedRows { .. })
                     | Self::SampleSort(
                         SampleSortKernel::RowSums
                             | SampleSortKernel::BucketTable
@@ -347,6 +360,7 @@ impl Kernel {
         };
         match self {
             Self::SampleSort(kernel) => kernel.pieces(payload),
+            Self::Rows(kernel) => kernel.pieces(),
             Self::BaseCase {
                 form,
                 warps,
@@ -456,6 +470,7 @@ impl Kernel {
             _ if matches!(
                 self,
                 Self::SampleSort(SampleSortKernel::RowSums | SampleSortKernel::BucketTable)
+                    | Self::Rows(_)
             ) =>
             {
                 KeyType::U32

@@ -17,12 +17,18 @@
 //! | a wgpu device | [`Sorter::new`] |
 //! | keys in a GPU buffer | [`Sorter::sort_buffer`] |
 //! | keys and values in GPU buffers, or indices to be sorted | [`Sorter::prepare_pairs`], [`Sorter::prepare_indices`] |
+//! | structs in a GPU buffer, to be sorted by a field | [`BufferSort::of_rows`] |
+//! | rows of any size that go with keys in another buffer, ties in order | [`BufferSort::rows`] |
+//! | keys that stay where they are, and indices | [`BufferSort::keep_keys`] with [`BufferSort::indices`] |
+//! | a part of a buffer; a number of keys that only the GPU knows | [`BufferSort::first`]; [`BufferSort::count`] |
+//! | many arrays, one behind the other | [`BufferSort::segments`] |
+//! | keys of 8 or 16 bits | [`BufferSort::of_packed`] |
 //! | several sorts that may share scratch memory | [`Sorter::prepare_sort`] of a [`BufferSort`] with a [`Scratch`] |
 //! | an encoder, or a compute pass, of your own | [`Sorter::prepare`] once, then [`Sorter::record_sort`] or [`Sorter::record_sort_in_pass`] |
 //! | values to add up, by color | [`PrefixSums`] |
 //!
 //! Keys are `u32`, `i32`, `f32`, `u64`, `i64` and `f64`, ascending or descending; floats sort by
-//! [`f32::total_cmp`], and no bit of a NaN is changed.
+//! [`f32::total_cmp`], and no bit of a NaN is changed. In GPU buffers they may also be of 8 or 16 bits ([`PackedKey`]).
 //!
 //! ```
 //! # fn main() -> Result<(), wgpu_bcfsort::Error> {
@@ -75,7 +81,7 @@ pub use prefix_sums::{
     PrefixSums, PrefixSumsMethod, PrefixSumsOptions, PreparedPrefixSums, Scan, Summand,
     prefix_sums_on_cpu,
 };
-pub use sorter::{BufferSort, PreparedSort, Scratch, Sorter};
+pub use sorter::{BufferSort, PackedKey, PreparedSort, Scratch, Sorter};
 pub use wgpu;
 
 /// Sorts a slice in ascending order on the best GPU of this machine.

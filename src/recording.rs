@@ -24,6 +24,10 @@ pub enum Phase {
     FinalMerge,
     /// Each child of a bucket is gathered and sorted.
     BucketSort,
+    /// Keys are taken out of rows, or of a part of a buffer.
+    TakenKeys,
+    /// Keys are put back, and what goes with them is moved.
+    MovedRows,
     /// Prefix sums: each tile's sums.
     TileSums,
     /// Prefix sums: the tiles' offsets.
@@ -44,6 +48,8 @@ impl Phase {
             Self::Distribution => "distribution",
             Self::FinalMerge => "final merge",
             Self::BucketSort => "bucket sort",
+            Self::TakenKeys => "taken keys",
+            Self::MovedRows => "moved rows",
             Self::TileSums => "tile sums",
             Self::TileOffsets => "tile offsets",
             Self::PrefixSums => "prefix sums",
@@ -80,6 +86,18 @@ pub enum Buffer {
     Values,
     /// As many values again.
     ScratchValues,
+    /// Rows that go with the keys, behind the first column, which is in [`Buffer::Values`]: the caller's.
+    Column(u8),
+    /// The number of records: the caller's, and not written.
+    Count,
+    /// Where each of many arrays begins: the caller's, and not written.
+    Offsets,
+    /// Keys that the caller has elsewhere, or their codes.
+    TakenKeys,
+    /// Which record belongs where.
+    Indices,
+    /// As many rows again as the largest column has.
+    ScratchRows,
     /// Sample sort: the splitters, encoded.
     Splitters,
     /// Sample sort: what tells each splitter from keys that equal it.
@@ -112,6 +130,10 @@ impl Buffer {
             | Self::SamplesScratch(_)
             | Self::Values
             | Self::ScratchValues
+            | Self::Column(_)
+            | Self::TakenKeys
+            | Self::Indices
+            | Self::ScratchRows
             | Self::Splitters
             | Self::Ties
             | Self::Colors
@@ -119,6 +141,8 @@ impl Buffer {
             Self::Ranks(_)
             | Self::Separators(_)
             | Self::Progress
+            | Self::Count
+            | Self::Offsets
             | Self::Prefixes
             | Self::BucketTable
             | Self::ChildTable
@@ -165,6 +189,12 @@ impl fmt::Display for Buffer {
             Self::Progress => f.write_str("progress"),
             Self::Values => f.write_str("values"),
             Self::ScratchValues => f.write_str("scratch_values"),
+            Self::Column(number) => write!(f, "column.{number}"),
+            Self::Count => f.write_str("count"),
+            Self::Offsets => f.write_str("offsets"),
+            Self::TakenKeys => f.write_str("taken_keys"),
+            Self::Indices => f.write_str("indices"),
+            Self::ScratchRows => f.write_str("scratch_rows"),
             Self::Splitters => f.write_str("splitters"),
             Self::Ties => f.write_str("ties"),
             Self::Prefixes => f.write_str("prefixes"),
@@ -220,11 +250,14 @@ pub struct Recording {
     pub key: KeyType,
     /// The direction. Prefix sums have none, and say [`Order::Ascending`].
     pub order: Order,
+    /// The type and direction that the sort's own kernels are for: where it sorts codes of the keys, those of the codes.
+    pub sorted_as: (KeyType, Order),
     /// What goes with the keys, in [`Buffer::Values`].
     pub payload: Payload,
     /// The dispatches. Each sees what the ones before it wrote.
     pub steps: Vec<Step>,
-    /// Bytes of every buffer but the caller's: [`Buffer::Keys`], [`Buffer::Values`] and [`Buffer::Colors`].
+    /// Bytes of every buffer but the caller's: [`Buffer::Keys`], [`Buffer::Values`], [`Buffer::Column`],
+    /// [`Buffer::Count`], [`Buffer::Offsets`] and [`Buffer::Colors`].
     pub buffers: BTreeMap<Buffer, u64>,
 }
 
@@ -236,6 +269,7 @@ impl Recording {
             len,
             key,
             order,
+            sorted_as: (key, order),
             payload: Payload::None,
             steps: Vec::new(),
             buffers: BTreeMap::new(),
@@ -259,9 +293,11 @@ impl Recording {
     /// A step's kernel for this recording's keys.
     #[must_use]
     pub const fn specialised(&self, step: &Step) -> Specialised {
-        step.kernel
-            .specialise(self.key, self.order)
-            .carrying(self.payload)
+        let (key, order) = match step.kernel {
+            Kernel::Rows(_) => (self.key, self.order),
+            _ => self.sorted_as,
+        };
+        step.kernel.specialise(key, order).carrying(self.payload)
     }
 
     /// Bytes of scratch memory: every buffer but the caller's.

@@ -68,6 +68,28 @@ pub(crate) fn bind(
             actual: buffer.size(),
         });
     }
+    bind_bytes(buffer, needed)
+}
+
+/// The first rows of so many words of a caller's buffer, if it has as many and may be bound.
+pub(crate) fn bind_rows(
+    buffer: &wgpu::Buffer,
+    len: u64,
+    words: u32,
+) -> Result<wgpu::BufferBinding<'_>, Error> {
+    let needed = len * 4 * u64::from(words);
+    if buffer.size() < needed {
+        return Err(Error::BufferTooSmallForRows {
+            len,
+            words,
+            needed,
+            actual: buffer.size(),
+        });
+    }
+    bind_bytes(buffer, needed)
+}
+
+fn bind_bytes(buffer: &wgpu::Buffer, needed: u64) -> Result<wgpu::BufferBinding<'_>, Error> {
     if !buffer.usage().contains(wgpu::BufferUsages::STORAGE) {
         return Err(Error::BufferUsage {
             needed: wgpu::BufferUsages::STORAGE,

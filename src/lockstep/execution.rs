@@ -61,7 +61,8 @@ pub struct Execution<'a> {
 
 impl<'a> Execution<'a> {
     /// Makes the recording's buffers, and puts these words into that of the keys, and into that of what goes with them
-    /// 0, 1, 2 and so on.
+    /// 0, 1, 2 and so on. Where a buffer says how many records there are, it says as many as the recording does; and where one
+    /// tells arrays apart, there is one.
     #[must_use]
     pub fn new(recording: &'a Recording, keys: &[u32], config: Config) -> Self {
         let mut execution = Self {
@@ -87,6 +88,10 @@ impl<'a> Execution<'a> {
             let numbers = (0..self.recording.len).collect();
             self.buffers.insert(Buffer::Values, numbers);
         }
+        // Wherever it is looked up.
+        let count = vec![self.recording.len; 2];
+        self.buffers.insert(Buffer::Count, count);
+        self.buffers.insert(Buffer::Offsets, vec![0]);
     }
 
     /// Puts words into a buffer: the colors of prefix sums, above all, which no recording makes.

@@ -1,6 +1,7 @@
 //! Recordings that together use everything the library can dispatch.
 
 use crate::kernel::{Kernel, MATRIX, Specialised};
+use crate::phases::rows::{Arrangement, Carried};
 use crate::phases::{record_prefix_sums, record_sample_sort, record_sort};
 use crate::plan::{DeviceLimits, SampleSort, Tuning};
 use crate::recording::Recording;
@@ -96,6 +97,7 @@ pub fn library(key: KeyType, order: Order) -> Vec<Recording> {
         recordings.extend(sample_sorts(key, order, payload, Tuning::default()));
         recordings.extend(sample_sorts(key, order, payload, Tuning::cpu()));
     }
+    recordings.extend(arrangements(key, order));
     recordings
 }
 
@@ -176,6 +178,55 @@ pub fn values_went_along(
         last = Some((key, value));
         is_new && in_order && before[at * words..][..words] == *key
     }) && !seen.contains(&false)
+}
+
+/// What is around a sort. Where records are counted there is room for some more than there are.
+fn arrangements(key: KeyType, order: Order) -> Vec<Recording> {
+    let limits = DeviceLimits {
+        keys_per_dispatch: 4096,
+        workgroups: 1,
+        ..LIMITS
+    };
+    let around = |arrangement: Arrangement, len: u32, tuning| {
+        let room = len
+            + if arrangement.count_at.is_some() {
+                90
+            } else {
+                0
+            };
+        let (sorted, direction) = arrangement.sorted_as(key, order);
+        let payload = arrangement.payload();
+        let sort = record_sample_sort(room, sorted, direction, payload, &tuning, &limits);
+        let mut recording = arrangement.around(key, order, sort, &limits);
+        recording.len = len;
+        recording
+    };
+    let mut recordings = Vec::new();
+    for count_at in [None, Some(1)] {
+        for apart in [false, true] {
+            // Rows of a word, whose order shows.
+            let arrangement = Arrangement {
+                apart,
+                count_at,
+                carried: Carried::Columns(vec![1]),
+                ..Arrangement::default()
+            };
+            recordings.push(around(arrangement, 9000, Tuning::cpu()));
+        }
+        // Codes of keys of one word, and of one array.
+        for (bits, segments) in [(Some(32), None), (None, Some(1))] {
+            let arrangement = Arrangement {
+                bits,
+                segments,
+                count_at,
+                ..Arrangement::default()
+            };
+            if key.words() == 1 {
+                recordings.push(around(arrangement, 4000, Tuning::default()));
+            }
+        }
+    }
+    recordings
 }
 
 /// Prefix sums whose recordings together use every kernel of theirs: over one tile, and over several of

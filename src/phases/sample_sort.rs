@@ -37,9 +37,9 @@
 //!
 //! | records | splitters | tiles | ranks and tables | distribution | bucket sort | the whole |
 //! |---|---|---|---|---|---|---|
-//! | 2^26 u32 | 0.11 | 0.68 | 0.25 | 0.75 | 0.85 | 2.65 |
-//! | 2^26 u64 | 0.17 | 2.24 (two partitions) | 0.19 | 0.42 | 2.53 | 5.57 |
-//! | 2^24 u32 and value | 0.08 | 0.62 (two) | 0.05 | 0.11 | 0.55 | 1.39 |
+//! | 2^26 u32 | 0.11 | 0.65 | 0.23 | 0.75 | 0.85 | 2.59 |
+//! | 2^26 u64 | 0.18 | 2.46 (two partitions) | 0.27 | 0.42 | 2.37 | 5.71 |
+//! | 2^24 u32 and value | 0.08 | 0.62 (two) | 0.05 | 0.11 | 0.56 | 1.40 |
 //!
 //! Other sorts beside it, in one run, are in `benches/results`.
 //!

@@ -1,7 +1,11 @@
 //! What to sort in buffers of the GPU, said piece by piece.
 
+use crate::gpu::calls;
 use crate::gpu::executor::BufferSet;
-use crate::{KeyType, Order, Payload};
+use crate::phases::rows::{Arrangement, Carried, column};
+use crate::recording::Buffer;
+use crate::{Error, KeyType, Order};
+use std::collections::BTreeMap;
 
 /// A sort of buffers of the GPU, for [`Sorter::prepare_sort`](crate::Sorter::prepare_sort): of keys, ascending, unless more is
 /// said.
@@ -39,6 +43,13 @@ use crate::{KeyType, Order, Payload};
 /// sorter.queue().submit([encoder.finish()]);
 /// # Ok(()) }
 /// ```
+///
+/// # Scratch memory
+///
+/// [`Sorter::scratch_size_of`](crate::Sorter::scratch_size_of) says how much it is. For each record: the bytes of its key, and 4 if
+/// anything goes with it; 4 more with [`rows`](Self::rows), and the largest of its rows if that has more words than one;
+/// and the bytes of its key once more where the keys are not sorted where they lie, 4 for one of fewer bits and 8
+/// with [`segments`](Self::segments). And a tenth of all that at the most, and 16 MiB, for tables.
 #[derive(Debug)]
 #[must_use = "it is prepared by Sorter::prepare_sort"]
 pub struct BufferSort<'a> {
@@ -46,9 +57,77 @@ pub struct BufferSort<'a> {
     pub(super) len: u64,
     pub(super) key: KeyType,
     pub(super) order: Order,
-    pub(super) carried: Option<(Payload, &'a wgpu::Buffer)>,
+    first: u64,
+    packed: Option<PackedKey>,
+    segments: Option<(&'a wgpu::Buffer, u32)>,
+    /// Words of a row, and those before its key.
+    field: Option<(u32, u32)>,
+    keeps_keys: bool,
+    count: Option<(&'a wgpu::Buffer, u32)>,
+    carried: Carries<'a>,
     pub(super) scratch: Option<&'a mut Scratch>,
 }
+
+/// The type of keys of fewer than 32 bits, which lie in a buffer one behind the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum PackedKey {
+    /// `u8`.
+    U8,
+    /// `i8`.
+    I8,
+    /// `u16`.
+    U16,
+    /// `i16`.
+    I16,
+    /// IEEE 754's 16 bits, in its total order, as [`f32::total_cmp`] is.
+    F16,
+    /// The upper half of an [`f32`], in the same order.
+    Bf16,
+}
+
+impl PackedKey {
+    /// Every type.
+    pub const ALL: [Self; 6] = [
+        Self::U8,
+        Self::I8,
+        Self::U16,
+        Self::I16,
+        Self::F16,
+        Self::Bf16,
+    ];
+
+    /// Bits of a key: 8 or 16.
+    #[must_use]
+    pub const fn bits(self) -> u32 {
+        match self {
+            Self::U8 | Self::I8 => 8,
+            Self::U16 | Self::I16 | Self::F16 | Self::Bf16 => 16,
+        }
+    }
+
+    /// The type that has this one's order if these are its upper bits.
+    const fn as_word(self) -> KeyType {
+        match self {
+            Self::U8 | Self::U16 => KeyType::U32,
+            Self::I8 | Self::I16 => KeyType::I32,
+            Self::F16 | Self::Bf16 => KeyType::F32,
+        }
+    }
+}
+
+/// What goes with the keys.
+#[derive(Debug)]
+enum Carries<'a> {
+    Nothing,
+    Values(&'a wgpu::Buffer),
+    Indices(&'a wgpu::Buffer),
+    /// Buffers, and words of their rows.
+    Rows(Vec<(&'a wgpu::Buffer, u32)>),
+}
+
+/// Columns that a sort may have.
+const MOST_COLUMNS: usize = 64;
 
 impl<'a> BufferSort<'a> {
     /// Of the first `len` keys of a buffer, which needs the usage `STORAGE`.
@@ -58,9 +137,83 @@ impl<'a> BufferSort<'a> {
             len,
             key,
             order: Order::Ascending,
-            carried: None,
+            first: 0,
+            packed: None,
+            segments: None,
+            field: None,
+            keeps_keys: false,
+            count: None,
+            carried: Carries::Nothing,
             scratch: None,
         }
+    }
+
+    /// Of the first `len` rows of a buffer (structs, in an array) by a field of theirs: rows of `words` 32-bit words,
+    /// of which the key is word `key_word` or begins there. Rows of equal keys stay in order: a stable sort.
+    ///
+    /// A key of 64 bits begins at an even word of rows of an even number of words, as in WGSL and in Rust.
+    ///
+    /// With [`indices`](Self::indices) or [`values`](Self::values) after it, these are written or sorted by the rows' keys, and
+    /// the rows stay.
+    ///
+    /// # Examples
+    ///
+    /// Particles, farthest first, of which a shader says how many there are:
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use wgpu::util::{BufferInitDescriptor, DeviceExt};
+    /// use wgpu_bcfsort::{BufferSort, KeyType, Options, Order, Sorter};
+    ///
+    /// #[repr(C)]
+    /// #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+    /// struct Particle {
+    ///     position: [f32; 3],
+    ///     depth: f32,
+    /// }
+    ///
+    /// let sorter = Sorter::open(Options::default())?;
+    /// let particle = |depth| Particle { position: [0.0; 3], depth };
+    /// let buffer = |contents: &[u8]| {
+    ///     sorter.device().create_buffer_init(&BufferInitDescriptor {
+    ///         label: None,
+    ///         contents,
+    ///         usage: wgpu::BufferUsages::STORAGE,
+    ///     })
+    /// };
+    /// let particles = buffer(bytemuck::cast_slice(&[1.0, 9.0, 3.0, 0.0].map(particle)));
+    /// let alive = buffer(bytemuck::bytes_of(&3_u32));
+    /// // Four words each, of which the last is the key.
+    /// let sort = sorter.prepare_sort(
+    ///     BufferSort::of_rows(&particles, 4, 4, 3, KeyType::F32)
+    ///         .order(Order::Descending)
+    ///         .count(&alive, 0),
+    /// )?;
+    /// sorter.run_profiled(&sort)?;
+    /// // depths: [9.0, 3.0, 1.0, 0.0], of which the last was not sorted
+    /// # Ok(()) }
+    /// ```
+    pub fn of_rows(
+        rows: &'a wgpu::Buffer,
+        len: u64,
+        words: u32,
+        key_word: u32,
+        key: KeyType,
+    ) -> Self {
+        let mut sort = Self::new(rows, len, key);
+        sort.field = Some((words, key_word));
+        sort.rows(rows, words)
+    }
+
+    /// Of the first `len` keys of 8 or 16 bits, as many in a word of the buffer as it has bits for: an array of them in
+    /// host memory, as it is copied to the GPU. Its bytes are rounded up to whole words; those behind the keys are left
+    /// as they are.
+    ///
+    /// They are sorted as words in scratch memory, one more for each key.
+    pub const fn of_packed(keys: &'a wgpu::Buffer, len: u64, key: PackedKey) -> Self {
+        let mut sort = Self::new(keys, len, key.as_word());
+        sort.packed = Some(key);
+        sort
     }
 
     /// In this order.
@@ -69,17 +222,70 @@ impl<'a> BufferSort<'a> {
         self
     }
 
-    /// With a 32-bit value of another buffer for each key: [`Payload::Values`]. In place of
-    /// [`indices`](Self::indices), if they were named.
-    pub const fn values(mut self, values: &'a wgpu::Buffer) -> Self {
-        self.carried = Some((Payload::Values, values));
+    /// With a 32-bit value of another buffer for each key: [`Payload::Values`](crate::Payload::Values). In place of what was to
+    /// go with the keys before.
+    pub fn values(mut self, values: &'a wgpu::Buffer) -> Self {
+        self.carried = Carries::Values(values);
         self
     }
 
-    /// With each key's index in the input, which is written to another buffer: [`Payload::Indices`], a stable sort. In place
-    /// of [`values`](Self::values), if they were named.
-    pub const fn indices(mut self, indices: &'a wgpu::Buffer) -> Self {
-        self.carried = Some((Payload::Indices, indices));
+    /// With each key's index in the input, which is written to another buffer:
+    /// [`Payload::Indices`](crate::Payload::Indices), a stable sort. In place of what was to go with the keys before.
+    /// From a [first](Self::first) record on, indices count from there.
+    pub fn indices(mut self, indices: &'a wgpu::Buffer) -> Self {
+        self.carried = Carries::Indices(indices);
+        self
+    }
+
+    /// With a row of `words` 32-bit words of another buffer for each key: a stable sort. Called again, with rows of one
+    /// more buffer. In place of [`values`](Self::values) and [`indices`](Self::indices).
+    ///
+    /// Rows are moved once, when the keys are sorted, to where they belong, and from there back to their buffer.
+    /// They take as much scratch memory as the largest of these buffers, and two words a key.
+    pub fn rows(mut self, rows: &'a wgpu::Buffer, words: u32) -> Self {
+        if let Carries::Rows(columns) = &mut self.carried {
+            columns.push((rows, words));
+        } else {
+            self.carried = Carries::Rows(vec![(rows, words)]);
+        }
+        self
+    }
+
+    /// From this record on, in all buffers: those before, and those behind the `len` that are sorted, are left
+    /// as they are. The keys are sorted in scratch memory, as many bytes more.
+    pub const fn first(mut self, first: u64) -> Self {
+        self.first = first;
+        self
+    }
+
+    /// Leaves the keys as they are: with [`indices`](Self::indices), an argsort. They are sorted in scratch
+    /// memory, as many bytes more.
+    pub const fn keep_keys(mut self) -> Self {
+        self.keeps_keys = true;
+        self
+    }
+
+    /// As many records as a word of another buffer says when the sort runs, and no more than the `len` that
+    /// there is room for: the GPU may have written it, and the host need not know it. Records behind those are left as
+    /// they are.
+    ///
+    /// The keys are sorted in scratch memory, as many bytes more. It takes the time that `len` keys take, whatever
+    /// the word says.
+    pub const fn count(mut self, counts: &'a wgpu::Buffer, word: u32) -> Self {
+        self.count = Some((counts, word));
+        self
+    }
+
+    /// Sorts many arrays, one behind the other, each by itself: `number` words of another buffer say where each begins,
+    /// in ascending order, counted from the [first](Self::first) record; the last one ends with the last
+    /// record. Empty ones are none, and they may be as many and as different as they like: it is one sort of all records by their
+    /// arrays' numbers and their keys, and takes the time of that. If the first does not begin with the first record, those
+    /// before are an array, too.
+    ///
+    /// Keys are of 32 bits or fewer. They are sorted in scratch memory, two words each, with [indices](Self::indices) that are
+    /// those of all records, not of their arrays.
+    pub const fn segments(mut self, offsets: &'a wgpu::Buffer, number: u32) -> Self {
+        self.segments = Some((offsets, number));
         self
     }
 
@@ -88,6 +294,147 @@ impl<'a> BufferSort<'a> {
     pub const fn scratch(mut self, scratch: &'a mut Scratch) -> Self {
         self.scratch = Some(scratch);
         self
+    }
+
+    /// One past the last record.
+    pub(super) const fn end(&self) -> u64 {
+        self.first.saturating_add(self.len)
+    }
+
+    /// Whether its first rows are those that the keys are fields of.
+    const fn is_of_rows(&self) -> bool {
+        self.field.is_some() && matches!(self.carried, Carries::Rows(_))
+    }
+
+    /// What is to be done around the sort itself, on a device that binds so many bytes at once.
+    pub(super) fn arrangement(&self, limit: u64) -> Result<Arrangement, Error> {
+        let invalid = |name, value, allowed| Error::InvalidOption {
+            name,
+            value,
+            allowed,
+        };
+        let key_words = self.key.words();
+        if self.segments.is_some() && key_words > 1 {
+            let allowed = "keys of segments are of 32 bits at most";
+            return Err(invalid("bits of a key", 64, allowed));
+        }
+        let field = match self.field {
+            None => None,
+            Some((words, key_word)) => {
+                if !words.is_multiple_of(key_words) {
+                    let allowed = "rows with a key of 64 bits are of an even number of words";
+                    return Err(invalid("words of a row", words.into(), allowed));
+                }
+                if !key_word.is_multiple_of(key_words) {
+                    let allowed = "a key of 64 bits begins at an even word of its row";
+                    return Err(invalid("word of the key", key_word.into(), allowed));
+                }
+                if u64::from(key_word) + u64::from(key_words) > words.into() {
+                    let allowed = "a row's key is one of its words";
+                    return Err(invalid("word of the key", key_word.into(), allowed));
+                }
+                self.check_rows(words, limit)?;
+                Some((words / key_words, key_word / key_words))
+            }
+        };
+        let carried = match &self.carried {
+            Carries::Nothing => Carried::Nothing,
+            Carries::Values(_) => Carried::Values,
+            Carries::Indices(_) => Carried::Indices,
+            Carries::Rows(columns) => {
+                if columns.len() > MOST_COLUMNS {
+                    let allowed = "64 at the most go with one sort";
+                    return Err(invalid("buffers of rows", columns.len() as u64, allowed));
+                }
+                for &(_, words) in columns {
+                    self.check_rows(words, limit)?;
+                }
+                Carried::Columns(columns.iter().map(|column| column.1).collect())
+            }
+        };
+        Ok(Arrangement {
+            // (Checked: what a buffer holds has numbers of 32 bits.)
+            first: self.first as u32,
+            field,
+            bits: self.packed.map(PackedKey::bits),
+            segments: self.segments.map(|segments| segments.1),
+            apart: false,
+            keeps_keys: self.keeps_keys,
+            count_at: self.count.map(|count| count.1),
+            carried,
+        })
+    }
+
+    /// That there may be so many rows of so many words.
+    fn check_rows(&self, words: u32, limit: u64) -> Result<(), Error> {
+        if words == 0 {
+            return Err(Error::InvalidOption {
+                name: "words of a row",
+                value: 0,
+                allowed: "a row has one at least",
+            });
+        }
+        // Words have numbers of 32 bits.
+        let limit = limit.min(u64::from(u32::MAX) * 4);
+        let (len, row) = (self.end(), u64::from(words) * 4);
+        let needed = len.saturating_mul(row);
+        if needed <= limit {
+            return Ok(());
+        }
+        Err(Error::RowsTooLarge {
+            len,
+            words,
+            needed,
+            limit,
+        })
+    }
+
+    /// The caller's buffers by their roles.
+    pub(super) fn bindings(&self) -> Result<BTreeMap<Buffer, wgpu::BufferBinding<'a>>, Error> {
+        let end = self.end();
+        let words = |buffer, len| calls::bind(buffer, len, KeyType::U32);
+        let mut bindings = BTreeMap::new();
+        match &self.carried {
+            Carries::Nothing => {}
+            Carries::Values(buffer) | Carries::Indices(buffer) => {
+                bindings.insert(Buffer::Values, words(buffer, end)?);
+            }
+            Carries::Rows(columns) => {
+                for (number, &(buffer, words)) in columns.iter().enumerate() {
+                    let binding = calls::bind_rows(buffer, end, words)?;
+                    bindings.insert(column(number), binding);
+                }
+            }
+        }
+        if let Some((buffer, word)) = self.count {
+            bindings.insert(Buffer::Count, words(buffer, u64::from(word) + 1)?);
+        }
+        if let Some((buffer, number)) = self.segments {
+            // (No segments: some word is bound all the same.)
+            let number = u64::from(number).max(1);
+            bindings.insert(Buffer::Offsets, words(buffer, number)?);
+        }
+        let given: Vec<_> = bindings.values().map(|binding| binding.buffer).collect();
+        let is_given_twice = |i: usize| given[i + 1..].contains(&given[i]);
+        // Keys and rows may be one buffer, which no dispatch has twice.
+        let is_keys = |(&role, binding): (&Buffer, &wgpu::BufferBinding<'_>)| {
+            binding.buffer == self.keys && !(self.is_of_rows() && role == column(0))
+        };
+        if (0..given.len()).any(is_given_twice) || bindings.iter().any(is_keys) {
+            return Err(Error::SameBuffer);
+        }
+        let keys = match self.field {
+            Some((words, _)) => calls::bind_rows(self.keys, end, words)?,
+            None => match self.packed {
+                Some(packed) => {
+                    let words = (end * u64::from(packed.bits())).div_ceil(32);
+                    calls::bind_rows(self.keys, words, 1)?
+                }
+                None => calls::bind(self.keys, end, self.key)?,
+            },
+        };
+        bindings.insert(Buffer::Keys, keys);
+        Ok(bindings)
     }
 }
 

@@ -3,7 +3,7 @@
 mod buffer_sort;
 mod host;
 
-pub use buffer_sort::{BufferSort, Scratch};
+pub use buffer_sort::{BufferSort, PackedKey, Scratch};
 
 use crate::gpu::adapter::{
     adapters_async, check_limits, compiles_slowly, default_tuning, device_limits,
@@ -263,6 +263,25 @@ impl Sorter {
             .scratch_bytes())
     }
 
+    /// Bytes of scratch memory of a sort of buffers, all of it: see [`BufferSort`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooLarge`], [`Error::InvalidOption`].
+    pub fn scratch_size_of(&self, sort: &BufferSort<'_>) -> Result<u64, Error> {
+        Ok(self.record_buffers(sort)?.scratch_bytes())
+    }
+
+    fn record_buffers(&self, sort: &BufferSort<'_>) -> Result<Recording, Error> {
+        // What is not sorted is bound, too.
+        calls::check_len(&self.device, &self.limits, sort.end(), sort.key)?;
+        let limit = self.device.limits().max_storage_buffer_binding_size;
+        let arrangement = sort.arrangement(limit)?;
+        let (key, order) = arrangement.sorted_as(sort.key, sort.order);
+        let recording = self.record(sort.len, key, order, arrangement.payload())?;
+        Ok(arrangement.around(sort.key, sort.order, recording, &self.limits))
+    }
+
     /// The numbers that [`Engine::SampleSort`] sorts with: those of the options, or what suits the device.
     #[must_use]
     pub fn tuning(&self) -> plan::Tuning {
@@ -371,26 +390,12 @@ impl Sorter {
     ///
     /// # Errors
     ///
-    /// Those of [`prepare`](Self::prepare), of each buffer; [`Error::SameBuffer`] if two are one.
+    /// Those of [`prepare`](Self::prepare), of each buffer; [`Error::SameBuffer`] if two are one;
+    /// [`Error::InvalidOption`] for rows that are none, or whose key is not one of their words.
     pub fn prepare_sort(&self, sort: BufferSort<'_>) -> Result<PreparedSort, Error> {
-        let BufferSort {
-            keys,
-            len,
-            key,
-            order,
-            carried,
-            scratch,
-        } = sort;
-        if carried.is_some_and(|(_, buffer)| buffer == keys) {
-            return Err(Error::SameBuffer);
-        }
-        let payload = carried.map_or(Payload::None, |(payload, _)| payload);
-        let recording = self.record(len, key, order, payload)?;
-        let mut callers = BTreeMap::from([(Buffer::Keys, calls::bind(keys, len, key)?)]);
-        if let Some((_, buffer)) = carried {
-            callers.insert(Buffer::Values, calls::bind(buffer, len, KeyType::U32)?);
-        }
-        let Some(scratch) = scratch else {
+        let recording = self.record_buffers(&sort)?;
+        let callers = sort.bindings()?;
+        let Some(scratch) = sort.scratch else {
             return self.prepare_recording(recording, &callers, BufferSet::new());
         };
         let pool = scratch.buffers.clone();

@@ -16,5 +16,6 @@ mod pairs;
 mod phases;
 mod prefix_sums;
 mod random_modules;
+mod rows;
 mod sample_sort;
 mod sorts;

@@ -9,12 +9,12 @@ use wgpu_bcfsort::{
 };
 
 /// The same for all tests here, so that lavapipe compiles its kernels once.
-fn sorter(gpu: &Gpu) -> Arc<Sorter> {
+pub(crate) fn sorter(gpu: &Gpu) -> Arc<Sorter> {
     gpu.sorter(&options(wide(20_000, 10_000)))
 }
 
 /// What a stable sort on the CPU gives.
-fn stable<T: SortKey>(keys: &[T], order: Order) -> Vec<u32> {
+pub(crate) fn stable<T: SortKey>(keys: &[T], order: Order) -> Vec<u32> {
     let mut indices: Vec<u32> = (0..keys.len() as u32).collect();
     indices.sort_by(|&a, &b| {
         let (a, b) = (&keys[a as usize], &keys[b as usize]);

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 use wgpu_bcfsort::data::{Pattern, Spec, generate};
-use wgpu_bcfsort::kernel::{Kernel, SampleSortKernel, Specialised};
+use wgpu_bcfsort::kernel::{Kernel, RowsKernel, SampleSortKernel, Specialised};
 use wgpu_bcfsort::lockstep::{
     AccessKind, Coloring, Config, Execution, Fault, Report, Shader, Site, Space, library,
     prefix_sums_library, prefix_sums_of, values_went_along,
@@ -298,14 +298,14 @@ fn every_kernel_is_run_over_two_tiles_and_those_of_the_default_sorts_for_every_k
             Kernel::BaseCase { form, warps, .. } => {
                 form == BaseCase::default() && warps == form.warps()
             }
-            Kernel::WarpMerge | Kernel::RandomSamples => false,
+            Kernel::WarpMerge | Kernel::RandomSamples | Kernel::Rows(_) => false,
             _ => true,
         };
         let types = KeyType::ALL.into_iter().filter(|&key| kernel.takes(key));
         let most = 2 * types.count();
         // Two pairs of a type and an order stand for all; the library leaves out what takes too much
-        // memory for the one of 64 bits.
-        let fits = kernel.workgroup_bytes(KeyType::U64) <= 32 << 10;
+        // memory for the one of 64 bits, and what there is none of.
+        let fits = kernel.takes(KeyType::U64) && kernel.workgroup_bytes(KeyType::U64) <= 32 << 10;
         let least = match (default, fits) {
             (true, _) => most,
             (false, true) => 2,
@@ -435,6 +435,16 @@ fn kernels_that_are_to_have_conflicts_have_them() {
 
 /// Whether an access is never made in this kernel of the sample sort, but in those that share its text.
 fn is_of_others(kernel: Kernel, site: &Site) -> bool {
+    if let Kernel::Rows(kernel) = kernel {
+        // Where records are not counted there is no room for more of them.
+        return match kernel {
+            RowsKernel::MovedKeys { counted: false }
+            | RowsKernel::TakenCodes { counted: false, .. } => {
+                site.kind == AccessKind::Store || site.space == Space::Uniform
+            }
+            _ => false,
+        };
+    }
     let Kernel::SampleSort(kernel) = kernel else {
         return false;
     };
@@ -495,7 +505,8 @@ fn pages_are_loaded_and_stored_with_the_fewest_sectors() {
     let mut seen = BTreeSet::new();
     for (label, (kernel, report)) in reports() {
         let kernel = kernel.kernel();
-        // Samples and splitters are picked from everywhere, and so are the segments of a tile that is gathered.
+        // Samples and splitters are picked from everywhere, and so are the segments of a tile that is gathered,
+        // and rows that are put in order.
         let picks = match kernel {
             Kernel::SampleSort(
                 SampleSortKernel::SortedTiles { .. } | SampleSortKernel::RankedTiles { .. },
@@ -503,6 +514,7 @@ fn pages_are_loaded_and_stored_with_the_fewest_sectors() {
             Kernel::SampleRuns
             | Kernel::RandomSamples
             | Kernel::RankSplitters
+            | Kernel::Rows(_)
             | Kernel::SampleSort(_) => true,
             _ => false,
         };

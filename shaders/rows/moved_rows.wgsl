@@ -1,0 +1,45 @@
+// Moves rows of some words each: to the order of the sort, or as they are.
+//
+// `source`, `destination`: rows, the first from a word of each on. Places beyond the last record are left as they are.
+//
+// A lane moves 8 words, LANES places apart.
+//
+// No workgroup memory.
+
+struct Params {
+    // Rows that there is room for, and words of each.
+    len: u32,
+    words: u32,
+    // The first workgroup of this dispatch, and one past the last.
+    first: u32,
+    end: u32,
+    // Where the rows begin.
+    source_first: u32,
+    destination_first: u32,
+    // The word that says how many rows there are: see counted.wgsl.
+    count_at: u32,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> source: array<u32>;
+@group(0) @binding(2) var<storage, read_write> destination: array<u32>;
+
+@compute @workgroup_size(LANES)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) lane: u32,
+) {
+    let number = params.first + workgroup_number(group, groups);
+    if number >= params.end {
+        return;
+    }
+    let words = record_count() * params.words;
+    for (var j = 0u; j < 8u; j++) {
+        let i = (number * 8u + j) * LANES + lane;
+        if i < words {
+            let place = i / params.words;
+            destination[params.destination_first + i] = source[params.source_first + row_at(place) * params.words + (i - place * params.words)];
+        }
+    }
+}

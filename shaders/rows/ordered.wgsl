@@ -1,0 +1,7 @@
+// Rows are put in order: `order` says for each place which row belongs there.
+
+@group(0) @binding(3) var<storage, read> order: array<u32>;
+
+fn row_at(place: u32) -> u32 {
+    return order[place];
+}

@@ -1,0 +1,133 @@
+//! The kernels that move keys and rows to and from a sort.
+
+use super::Pieces;
+
+/// Lanes of a workgroup that moves keys or rows.
+const LANES: u32 = 256;
+
+/// Keys, or words of rows, that a workgroup moves.
+pub(crate) const MOVED: u32 = 8 * LANES;
+
+/// A kernel that moves keys or rows to and from a sort; see `shaders/rows`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum RowsKernel {
+    /// Moves keys between where the caller has them and where they are sorted.
+    MovedKeys {
+        /// Whether a buffer says how many there are.
+        counted: bool,
+    },
+    /// Makes codes of one-word keys.
+    TakenCodes {
+        /// Whether a buffer says how many there are.
+        counted: bool,
+        /// Whether they are of many arrays.
+        segmented: bool,
+    },
+    /// Makes keys of codes again.
+    ReturnedCodes {
+        /// Whether a buffer says how many there are.
+        counted: bool,
+    },
+    /// Moves rows of words.
+    MovedRows {
+        /// Whether a buffer says how many there are.
+        counted: bool,
+        /// Whether to the order of the sort, or as they are.
+        ordered: bool,
+    },
+}
+
+impl RowsKernel {
+    /// All of them.
+    pub(super) fn all() -> impl Iterator<Item = Self> {
+        [false, true].into_iter().flat_map(|counted| {
+            [
+                Self::MovedKeys { counted },
+                Self::TakenCodes {
+                    counted,
+                    segmented: false,
+                },
+                Self::TakenCodes {
+                    counted,
+                    segmented: true,
+                },
+                Self::ReturnedCodes { counted },
+                Self::MovedRows {
+                    counted,
+                    ordered: false,
+                },
+                Self::MovedRows {
+                    counted,
+                    ordered: true,
+                },
+            ]
+        })
+    }
+
+    /// The pieces of its text.
+    pub(super) fn pieces(self) -> Pieces {
+        let count = |counted| {
+            if counted {
+                shader!("rows/counted.wgsl")
+            } else {
+                shader!("rows/all.wgsl")
+            }
+        };
+        let (shared, text) = match self {
+            Self::MovedKeys { counted } => (vec![count(counted)], shader!("rows/moved_keys.wgsl")),
+            Self::TakenCodes { counted, segmented } => {
+                let arrays = if segmented {
+                    shader!("rows/segmented.wgsl")
+                } else {
+                    shader!("rows/whole.wgsl")
+                };
+                (
+                    vec![count(counted), arrays],
+                    shader!("rows/taken_codes.wgsl"),
+                )
+            }
+            Self::ReturnedCodes { counted } => {
+                (vec![count(counted)], shader!("rows/returned_codes.wgsl"))
+            }
+            Self::MovedRows { counted, ordered } => {
+                let order = if ordered {
+                    shader!("rows/ordered.wgsl")
+                } else {
+                    shader!("rows/as_they_are.wgsl")
+                };
+                (vec![count(counted), order], shader!("rows/moved_rows.wgsl"))
+            }
+        };
+        Pieces {
+            constants: vec![("LANES", LANES)],
+            shared,
+            ..Pieces::plain(text)
+        }
+    }
+
+    /// Its name in labels and reports.
+    pub(super) fn name(self) -> String {
+        let (name, counted) = match self {
+            Self::MovedKeys { counted } => ("rows.moved_keys", counted),
+            Self::TakenCodes {
+                counted,
+                segmented: true,
+            } => ("rows.taken_codes.segmented", counted),
+            Self::TakenCodes {
+                counted,
+                segmented: false,
+            } => ("rows.taken_codes", counted),
+            Self::ReturnedCodes { counted } => ("rows.returned_codes", counted),
+            Self::MovedRows {
+                counted,
+                ordered: true,
+            } => ("rows.moved_rows.ordered", counted),
+            Self::MovedRows {
+                counted,
+                ordered: false,
+            } => ("rows.moved_rows", counted),
+        };
+        format!("{name}{}", if counted { ".counted" } else { "" })
+    }
+}

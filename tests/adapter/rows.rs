@@ -1,0 +1,323 @@
+//! What is around a sort of buffers: rows that go with the keys, keys that are fields of rows, sub-ranges, numbers of
+//! records that only the GPU knows.
+
+use crate::device::{Gpu, gpu};
+use crate::pairs::{sorter, stable};
+use wgpu_bcfsort::data::{Pattern, Spec, generate};
+use wgpu_bcfsort::{BufferSort, Error, KeyType, Order, PackedKey, Sorter};
+
+fn keys(len: u64) -> Vec<u32> {
+    generate(&Spec::new(Pattern::FewDistinct, len).distinct(300)).unwrap()
+}
+
+/// Rows that tell whose they are, and which word of them each word is.
+fn rows(len: u64, words: u32) -> Vec<u32> {
+    let row = |i: u32| (0..words).map(move |w| i * 16 + w);
+    (0..len as u32).flat_map(row).collect()
+}
+
+fn in_order(rows: &[u32], words: u32, order: &[u32]) -> Vec<u32> {
+    let row = |&i: &u32| &rows[(i * words) as usize..][..words as usize];
+    order.iter().flat_map(row).copied().collect()
+}
+
+fn run(sorter: &Sorter, sort: BufferSort<'_>) {
+    let sort = sorter.prepare_sort(sort).unwrap();
+    sorter.run_profiled(&sort).unwrap();
+}
+
+#[test]
+fn rows_of_any_size_go_with_keys_in_order() {
+    let Some(gpu) = gpu() else { return };
+    let sorter = sorter(gpu);
+    for (len, order) in [
+        (0, Order::Ascending),
+        (1, Order::Ascending),
+        (900, Order::Ascending),
+        (901, Order::Descending),
+        (30_001, Order::Ascending),
+    ] {
+        let keys = keys(len);
+        let columns = [1, 3, 16].map(|words| (words, rows(len, words)));
+        let expected = stable(&keys, order);
+        let on_gpu = gpu.buffer(&keys);
+        let buffers = columns.each_ref().map(|column| gpu.buffer(&column.1));
+        let mut sort = BufferSort::new(&on_gpu, len, KeyType::U32).order(order);
+        for (buffer, (words, _)) in buffers.iter().zip(&columns) {
+            sort = sort.rows(buffer, *words);
+        }
+        run(&sorter, sort);
+        assert!(gpu.read(&on_gpu) == in_order(&keys, 1, &expected), "{len}");
+        for (buffer, (words, rows)) in buffers.iter().zip(&columns) {
+            let sorted = in_order(rows, *words, &expected);
+            assert!(gpu.read(buffer) == sorted, "{len} rows of {words}");
+        }
+    }
+}
+
+#[test]
+fn structs_are_sorted_by_a_field() {
+    let Some(gpu) = gpu() else { return };
+    let sorter = sorter(gpu);
+    let len = 5000;
+    let mut structs = rows(len, 4);
+    let keys = keys(len);
+    for (row, key) in structs.chunks_mut(4).zip(&keys) {
+        row[2] = *key;
+    }
+    let expected = stable(&keys, Order::Ascending);
+    let (on_gpu, others) = (gpu.buffer(&structs), gpu.buffer(&keys));
+    let sort = BufferSort::of_rows(&on_gpu, len, 4, 2, KeyType::U32);
+    run(&sorter, sort.rows(&others, 1));
+    assert!(gpu.read(&on_gpu) == in_order(&structs, 4, &expected));
+    assert!(gpu.read(&others) == in_order(&keys, 1, &expected));
+
+    // Only to know their order.
+    let (on_gpu, indices) = (gpu.buffer(&structs), gpu.buffer(&vec![0; len as usize]));
+    let sort = BufferSort::of_rows(&on_gpu, len, 4, 2, KeyType::U32);
+    run(&sorter, sort.indices(&indices));
+    assert!(gpu.read(&on_gpu) == structs);
+    assert!(gpu.read(&indices) == expected);
+
+    // A key of two words.
+    let keys: Vec<i64> = generate(&Spec::new(Pattern::ZeroOne, 800)).unwrap();
+    let mut structs = rows(800, 6);
+    for (row, key) in structs.chunks_mut(6).zip(&keys) {
+        row[4..].copy_from_slice(bytemuck::cast_slice(&[*key]));
+    }
+    let expected = stable(&keys, Order::Descending);
+    let on_gpu = gpu.buffer(&structs);
+    let sort = BufferSort::of_rows(&on_gpu, 800, 6, 4, KeyType::I64);
+    run(&sorter, sort.order(Order::Descending));
+    assert!(gpu.read(&on_gpu) == in_order(&structs, 6, &expected));
+}
+
+#[test]
+fn a_part_is_sorted_and_the_rest_stays() {
+    let Some(gpu) = gpu() else { return };
+    let sorter = sorter(gpu);
+    let (all, first, len) = (7000_usize, 1234_usize, 3001_usize);
+    let keys = keys(all as u64);
+    let part = first..first + len;
+    let expected = stable(&keys[part.clone()], Order::Ascending);
+    let sorted = |from: &[u32], words: u32| {
+        let mut to = from.to_vec();
+        let part = first * words as usize..(first + len) * words as usize;
+        to[part.clone()].copy_from_slice(&in_order(&from[part], words, &expected));
+        to
+    };
+    let part_of = |keys| BufferSort::new(keys, len as u64, KeyType::U32).first(first as u64);
+    let on_gpu = gpu.buffer(&keys);
+    run(&sorter, part_of(&on_gpu));
+    assert!(gpu.read(&on_gpu) == sorted(&keys, 1));
+
+    let rows = rows(all as u64, 2);
+    let (on_gpu, with_it) = (gpu.buffer(&keys), gpu.buffer(&rows));
+    run(&sorter, part_of(&on_gpu).rows(&with_it, 2));
+    assert!(gpu.read(&on_gpu) == sorted(&keys, 1));
+    assert!(gpu.read(&with_it) == sorted(&rows, 2));
+
+    // Values need not be stable, and are here.
+    let (on_gpu, with_it) = (gpu.buffer(&keys), gpu.buffer(&rows[..all]));
+    run(&sorter, part_of(&on_gpu).values(&with_it));
+    assert!(gpu.read(&with_it) == sorted(&rows[..all], 1));
+
+    // Indices count from the part's beginning, and the keys may stay.
+    let (on_gpu, with_it) = (gpu.buffer(&keys), gpu.buffer(&vec![7; all]));
+    run(&sorter, part_of(&on_gpu).keep_keys().indices(&with_it));
+    assert!(gpu.read(&on_gpu) == keys);
+    let indices = gpu.read(&with_it);
+    assert!(indices[part.clone()] == expected);
+    assert!(indices[..first].iter().all(|&i| i == 7));
+    assert!(indices[part.end..].iter().all(|&i| i == 7));
+}
+
+#[test]
+fn the_gpu_says_how_many() {
+    let Some(gpu) = gpu() else { return };
+    let sorter = sorter(gpu);
+    let room = 3000_usize;
+    for order in [Order::Ascending, Order::Descending] {
+        let mut keys = keys(room as u64);
+        // The greatest and the least key, too, which are what fills the places of those that are not there.
+        keys[..40].fill(u32::MAX);
+        keys[40..80].fill(0);
+        let values = rows(room as u64, 1);
+        let (on_gpu, with_it) = (gpu.buffer(&keys), gpu.buffer(&values));
+        let count = gpu.buffer(&[99, 0]);
+        let sort = BufferSort::new(&on_gpu, room as u64, KeyType::U32)
+            .order(order)
+            .count(&count, 1)
+            .rows(&with_it, 1);
+        // Prepared once, for any number.
+        let sort = sorter.prepare_sort(sort).unwrap();
+        for number in [0, 1, 1500, 2999, 3000, u32::MAX] {
+            gpu.queue
+                .write_buffer(&on_gpu, 0, bytemuck::cast_slice(&keys));
+            gpu.queue
+                .write_buffer(&with_it, 0, bytemuck::cast_slice(&values));
+            gpu.queue.write_buffer(&count, 4, &number.to_le_bytes());
+            sorter.run_profiled(&sort).unwrap();
+            let there = room.min(number as usize);
+            let expected = stable(&keys[..there], order);
+            for (buffer, before) in [(&on_gpu, &keys), (&with_it, &values)] {
+                let after = gpu.read(buffer);
+                assert!(after[..there] == in_order(before, 1, &expected), "{number}");
+                assert!(after[there..] == before[there..], "{number}: the rest");
+            }
+        }
+    }
+}
+
+/// Numbers of packed keys whose order is that of the type.
+fn ordered(bits: u32, key: PackedKey) -> i32 {
+    let sign = 1 << (key.bits() - 1);
+    match key {
+        PackedKey::U8 | PackedKey::U16 => bits as i32,
+        PackedKey::I8 => i32::from(bits as u8 as i8),
+        PackedKey::I16 => i32::from(bits as u16 as i16),
+        // A float's total order: of negative ones, the greater bits are less.
+        _ if bits & sign == 0 => bits as i32,
+        _ => -((bits & !sign) as i32) - 1,
+    }
+}
+
+#[test]
+fn packed_keys_of_8_and_16_bits_are_sorted_where_they_lie() {
+    let Some(gpu) = gpu() else { return };
+    let sorter = sorter(gpu);
+    for (i, key) in PackedKey::ALL.into_iter().enumerate() {
+        let (all, first, len) = (2999_usize, [0, 5, 8, 1, 2, 3][i], 2001_usize);
+        let order = [Order::Ascending, Order::Descending][i / 2 % 2];
+        let bits: Vec<u32> = generate(&Spec::new(Pattern::Full, all as u64)).unwrap();
+        let bits: Vec<u32> = bits.iter().map(|bits| bits >> (32 - key.bits())).collect();
+        let pack = |keys: &[u32]| -> Vec<u32> {
+            let per_word = (32 / key.bits()) as usize;
+            let word = |word: &[u32]| {
+                let keys = word.iter().rev();
+                keys.fold(0, |packed, bits| packed << key.bits() | bits)
+            };
+            keys.chunks(per_word).map(word).collect()
+        };
+        let part = first..first + len;
+        let numbers: Vec<i32> = bits.iter().map(|&bits| ordered(bits, key)).collect();
+        let expected = stable(&numbers[part.clone()], order);
+        let mut sorted = bits.clone();
+        sorted[part.clone()].copy_from_slice(&in_order(&bits[part], 1, &expected));
+
+        let (keys, indices) = (gpu.buffer(&pack(&bits)), gpu.buffer(&vec![0; all]));
+        let sort = BufferSort::of_packed(&keys, len as u64, key)
+            .first(first as u64)
+            .order(order);
+        run(&sorter, sort.indices(&indices));
+        assert!(gpu.read(&keys) == pack(&sorted), "{key:?}");
+        assert!(gpu.read(&indices)[first..][..len] == expected, "{key:?}");
+    }
+}
+
+#[test]
+fn segments_are_sorted_each_by_itself() {
+    let Some(gpu) = gpu() else { return };
+    let sorter = sorter(gpu);
+    // Empty ones, of one, of some, and of most.
+    let offsets = [0, 0, 1, 1, 2, 9, 40, 1500, 1500, 2900, 2999, 3000, 3000];
+    let len = 3000_usize;
+    let expected = |keys: &[u32], first: usize, order| {
+        let mut all = Vec::new();
+        for (i, &begin) in offsets.iter().enumerate() {
+            let end = offsets.get(i + 1).map_or(len, |&end| end as usize);
+            let segment = &keys[first + begin as usize..first + end];
+            let indices = stable(segment, order);
+            all.extend(indices.into_iter().map(|index| index + begin));
+        }
+        all
+    };
+    for (first, order) in [(0, Order::Ascending), (70, Order::Descending)] {
+        let keys = keys((first + len) as u64);
+        let rows = rows((first + len) as u64, 2);
+        let (on_gpu, with_it, starts) =
+            (gpu.buffer(&keys), gpu.buffer(&rows), gpu.buffer(&offsets));
+        let sort = BufferSort::new(&on_gpu, len as u64, KeyType::U32)
+            .first(first as u64)
+            .order(order)
+            .rows(&with_it, 2)
+            .segments(&starts, offsets.len() as u32);
+        run(&sorter, sort);
+        let expected = expected(&keys, first, order);
+        let sorted = in_order(&keys[first..], 1, &expected);
+        assert!(gpu.read(&on_gpu)[first..] == sorted);
+        assert!(gpu.read(&on_gpu)[..first] == keys[..first]);
+        let sorted = in_order(&rows[2 * first..], 2, &expected);
+        assert!(gpu.read(&with_it)[2 * first..] == sorted);
+    }
+    // One for each key, and packed keys: all are as they were.
+    let keys: Vec<u32> = generate(&Spec::new(Pattern::Full, 1000)).unwrap();
+    let each: Vec<u32> = (0..4000).collect();
+    let (on_gpu, starts) = (gpu.buffer(&keys), gpu.buffer(&each));
+    let sort = BufferSort::of_packed(&on_gpu, 4000, PackedKey::I8);
+    run(&sorter, sort.segments(&starts, 4000));
+    assert!(gpu.read(&on_gpu) == keys);
+
+    let sort = BufferSort::new(&on_gpu, 100, KeyType::U64).segments(&starts, 4);
+    let refused = sorter.prepare_sort(sort).unwrap_err().to_string();
+    assert_eq!(
+        refused,
+        "option bits of a key is 64: keys of segments are of 32 bits at most"
+    );
+}
+
+#[test]
+fn nonsense_is_refused_with_the_numbers() {
+    fn refused(gpu: &Gpu, sort: BufferSort<'_>) -> String {
+        let sorter = sorter(gpu);
+        sorter.prepare_sort(sort).unwrap_err().to_string()
+    }
+    let Some(gpu) = gpu() else { return };
+    let (keys, rows) = (gpu.buffer(&[3, 1, 2]), gpu.buffer(&[0; 8]));
+    let sort = || BufferSort::new(&keys, 3, KeyType::U32);
+    assert_eq!(
+        refused(gpu, sort().rows(&rows, 3)),
+        "the buffer holds 32 bytes, and 3 rows of 3 words take 36"
+    );
+    assert_eq!(
+        refused(gpu, sort().first(1)),
+        "the buffer holds 12 bytes, and 4 u32 keys take 16"
+    );
+    assert_eq!(
+        refused(gpu, sort().rows(&rows, 0)),
+        "option words of a row is 0: a row has one at least"
+    );
+    assert_eq!(
+        refused(gpu, sort().count(&rows, 8)),
+        "the buffer holds 32 bytes, and 9 u32 keys take 36"
+    );
+    assert_eq!(
+        refused(gpu, BufferSort::of_rows(&rows, 2, 4, 4, KeyType::U32)),
+        "option word of the key is 4: a row's key is one of its words"
+    );
+    assert_eq!(
+        refused(gpu, BufferSort::of_rows(&rows, 2, 4, 1, KeyType::F64)),
+        "option word of the key is 1: a key of 64 bits begins at an even word of its row"
+    );
+    assert_eq!(
+        refused(gpu, BufferSort::of_rows(&rows, 2, 3, 0, KeyType::F64)),
+        "option words of a row is 3: rows with a key of 64 bits are of an even number of words"
+    );
+    assert!(refused(gpu, sort().rows(&rows, u32::MAX)).contains("max_storage_buffer_binding_size"));
+    let sorter = sorter(gpu);
+    for twice in [
+        sort().rows(&keys, 1),
+        sort().rows(&rows, 1).rows(&rows, 1),
+        sort().count(&keys, 0),
+        sort().values(&rows).count(&rows, 7),
+        BufferSort::of_rows(&rows, 2, 4, 0, KeyType::U32).rows(&rows, 1),
+        BufferSort::of_rows(&rows, 2, 4, 0, KeyType::U32).indices(&rows),
+    ] {
+        let refused = sorter.prepare_sort(twice);
+        assert!(matches!(refused, Err(Error::SameBuffer)));
+    }
+    assert!(sorter.scratch_size_of(&sort().first(u64::MAX)).is_err());
+    // All that is needed at once: keys and values, indices twice, and rows of one buffer again.
+    let size = sorter.scratch_size_of(&sort().rows(&rows, 2)).unwrap();
+    assert!((3 * (4 + 8)..1 << 20).contains(&size));
+}
