@@ -134,6 +134,10 @@ pub enum Error {
         /// The number of colors asked for.
         colors: u32,
     },
+    /// A [`Comparator`](crate::Comparator) was refused: its own line and column, and why; or it is not of the Rust type that
+    /// was named.
+    #[error("comparator: {0}")]
+    Comparator(String),
     /// An option is outside its range.
     #[error("option {name} is {value}: {allowed}")]
     InvalidOption {

@@ -18,7 +18,7 @@ pub use rows::RowsKernel;
 pub use sample_sort::{Merges, SampleSortKernel, Tile, partition_bytes, tile_bytes};
 
 use crate::network::{Element, Network};
-use crate::{BaseCase, Error, KeyType, Order, Payload, PrefixSumsMethod};
+use crate::{BaseCase, Comparator, Error, KeyType, Order, Payload, PrefixSumsMethod};
 
 /// Banks of workgroup memory, lanes of a warp, rows and columns of the bank matrix: the paper's w.
 pub const W: u32 = 32;
@@ -95,6 +95,7 @@ pub struct Specialised {
     key: KeyType,
     order: Order,
     payload: Payload,
+    compared: bool,
 }
 
 /// How a kernel uses a buffer.
@@ -205,7 +206,7 @@ impl Kernel {
                 Self::RandomSamples,
             ])
             .chain(SampleSortKernel::all().into_iter().map(Self::SampleSort))
-            .chain(RowsKernel::all().map(Self::Rows))
+            .chain(RowsKernel::all().into_iter().map(Self::Rows))
             .chain(PrefixSumsMethod::ALL.map(|method| Self::TileSums { method }))
             .chain([Self::TileOffsets])
             .chain(PrefixSumsMethod::ALL.map(|method| Self::PrefixSums { method }))
@@ -336,7 +337,7 @@ impl Kernel {
                     | Self::BucketOffsets
                     | Self::Distribute
                     | Self::RandomSamples
-                    | Self::Rows(RowsKernel::MovedRows { .. })
+                    | Self::Rows(RowsKernel::MovedRows { .. } | RowsKernel::Numbers { .. })
                     | Self::SampleSort(
                         SampleSortKernel::RowSums
                             | SampleSortKernel::BucketTable
@@ -464,6 +465,7 @@ impl Kernel {
                 key,
                 order,
                 payload,
+                compared: false,
             };
         }
         let key = match key {
@@ -484,6 +486,7 @@ impl Kernel {
             key,
             order: Order::Ascending,
             payload,
+            compared: false,
         }
     }
 }
@@ -592,6 +595,20 @@ impl Specialised {
         self
     }
 
+    /// The same where keys are numbers of rows that a caller's function compares. A kernel that compares no keys of the sample
+    /// sort stays as it is.
+    #[must_use]
+    pub const fn comparing(mut self, compared: bool) -> Self {
+        self.compared = compared && self.kernel.carries();
+        self
+    }
+
+    /// Whether keys are numbers of rows that a caller's function compares.
+    #[must_use]
+    pub const fn compares_rows(self) -> bool {
+        self.compared
+    }
+
     /// The type of its keys; of kernels that move bits only, one of that width.
     #[must_use]
     pub const fn key(self) -> KeyType {
@@ -612,6 +629,13 @@ impl Specialised {
                 Payload::None => String::new(),
                 payload => format!(".{}", payload.name()),
             };
+            if self.compared {
+                return format!(
+                    "bcfsort.{}.compared.{}",
+                    self.kernel.name(),
+                    self.order.name()
+                );
+            }
             format!(
                 "bcfsort.{}.{}.{}{payload}",
                 self.kernel.name(),
@@ -635,9 +659,14 @@ impl Specialised {
         }
     }
 
-    /// The module's text.
+    /// The module's text. Where rows are compared, it is those that a stand-in for the caller's function compares: words, in
+    /// ascending order.
     #[must_use]
     pub fn wgsl(self) -> String {
+        self.text(None)
+    }
+
+    fn text(self, comparator: Option<&Comparator>) -> String {
         let pieces = self.kernel.pieces(self.payload);
         let map = self.key.map(self.order);
         let two_words = self.key.words() == 2;
@@ -646,7 +675,7 @@ impl Specialised {
             text += &format!("const {name}: u32 = {value}u;\n");
         }
         let map = [("KEY_SIGN_MASK", map.sign_mask), ("KEY_FLIP", map.flip)];
-        for (name, value) in map.into_iter().filter(|_| !pieces.adds) {
+        for (name, value) in map.into_iter().filter(|_| !pieces.adds && !self.compared) {
             let (low, high) = (value as u32, (value >> 32) as u32);
             text += &if two_words {
                 format!("const {name} = vec2<u32>({low:#x}u, {high:#x}u);\n")
@@ -658,7 +687,13 @@ impl Specialised {
             text.push('\n');
             text.push_str(piece);
         };
+        if self.compared {
+            let backwards = self.order == Order::Descending;
+            add(&format!("const BACKWARDS: bool = {backwards};\n"));
+            add(comparator.map_or(Comparator::STAND_IN, Comparator::text));
+        }
         add(match self.key {
+            _ if self.compared => shader!("key/compared.wgsl"),
             KeyType::F32 if pieces.adds => shader!("prefix_sums/floats.wgsl"),
             _ if pieces.adds => shader!("prefix_sums/integers.wgsl"),
             _ if two_words => shader!("key/two_words.wgsl"),
@@ -699,6 +734,15 @@ impl Specialised {
     /// [`Error::Kernel`] if there is [no such kernel](Kernel::takes) for the type, or if the text is
     /// not valid WGSL: a bug, which a test rules out for every kernel, type and order.
     pub fn assemble(self) -> Result<Assembled, Error> {
+        self.assemble_comparing(None)
+    }
+
+    /// The same, with a caller's comparator where rows are compared.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Kernel`].
+    pub fn assemble_comparing(self, comparator: Option<&Comparator>) -> Result<Assembled, Error> {
         let fail = |message: String| Error::Kernel {
             kernel: self.label(),
             message,
@@ -706,7 +750,7 @@ impl Specialised {
         if !self.kernel.takes(self.key) {
             return Err(fail(format!("there is none for {}", self.key)));
         }
-        let wgsl = self.wgsl();
+        let wgsl = self.text(comparator);
         let module =
             naga::front::wgsl::parse_str(&wgsl).map_err(|e| fail(e.emit_to_string(&wgsl)))?;
         naga::valid::Validator::new(

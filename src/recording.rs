@@ -2,7 +2,7 @@
 //! encoder, and anything else that can run WGSL may run it too.
 
 use crate::kernel::{Kernel, Specialised};
-use crate::{KeyType, Order, Payload};
+use crate::{Comparator, KeyType, Order, Payload};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -254,6 +254,8 @@ pub struct Recording {
     pub sorted_as: (KeyType, Order),
     /// What goes with the keys, in [`Buffer::Values`].
     pub payload: Payload,
+    /// What compares rows, where keys are their numbers.
+    pub comparator: Option<Comparator>,
     /// The dispatches. Each sees what the ones before it wrote.
     pub steps: Vec<Step>,
     /// Bytes of every buffer but the caller's: [`Buffer::Keys`], [`Buffer::Values`], [`Buffer::Column`],
@@ -271,6 +273,7 @@ impl Recording {
             order,
             sorted_as: (key, order),
             payload: Payload::None,
+            comparator: None,
             steps: Vec::new(),
             buffers: BTreeMap::new(),
         }
@@ -292,12 +295,15 @@ impl Recording {
 
     /// A step's kernel for this recording's keys.
     #[must_use]
-    pub const fn specialised(&self, step: &Step) -> Specialised {
+    pub fn specialised(&self, step: &Step) -> Specialised {
         let (key, order) = match step.kernel {
             Kernel::Rows(_) => (self.key, self.order),
             _ => self.sorted_as,
         };
-        step.kernel.specialise(key, order).carrying(self.payload)
+        step.kernel
+            .specialise(key, order)
+            .carrying(self.payload)
+            .comparing(self.comparator.is_some())
     }
 
     /// Bytes of scratch memory: every buffer but the caller's.

@@ -144,7 +144,10 @@ impl Prepared {
         let kernels = recording
             .steps
             .iter()
-            .map(|step| pipelines.get(device, recording.specialised(step)))
+            .map(|step| {
+                let comparator = recording.comparator.as_ref();
+                pipelines.get(device, recording.specialised(step), comparator)
+            })
             .collect::<Result<Vec<_>, _>>()?;
         let parameters = make_parameters(device, recording, &kernels)?;
 

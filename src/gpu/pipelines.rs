@@ -1,8 +1,8 @@
 //! Pipelines: each kernel is compiled once a key type and order, when it is first needed.
 
 use super::faults::scoped;
-use crate::Error;
 use crate::kernel::{Access, Assembled, Specialised};
+use crate::{Comparator, Error};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,10 +14,13 @@ pub(crate) struct Compiled {
     pub(crate) assembled: Assembled,
 }
 
+/// A kernel, and what compares rows in it.
+type AskedFor = (Specialised, Option<Comparator>);
+
 /// The kernels compiled so far.
 #[derive(Debug, Default)]
 pub(crate) struct Pipelines {
-    compiled: Mutex<HashMap<Specialised, Arc<Compiled>>>,
+    compiled: Mutex<HashMap<AskedFor, Arc<Compiled>>>,
 }
 
 impl Pipelines {
@@ -26,20 +29,28 @@ impl Pipelines {
         &self,
         device: &wgpu::Device,
         kernel: Specialised,
+        comparator: Option<&Comparator>,
     ) -> Result<Arc<Compiled>, Error> {
+        // (Others are the same whatever compares.)
+        let comparator = comparator.filter(|_| kernel.compares_rows());
+        let asked_for = (kernel, comparator.cloned());
         // Held while compiling, so that two threads do not compile the same kernel.
         let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = compiled.get(&kernel) {
+        if let Some(found) = compiled.get(&asked_for) {
             return Ok(found.clone());
         }
-        let made = Arc::new(compile(device, kernel)?);
-        compiled.insert(kernel, made.clone());
+        let made = Arc::new(compile(device, kernel, comparator)?);
+        compiled.insert(asked_for, made.clone());
         Ok(made)
     }
 }
 
-fn compile(device: &wgpu::Device, kernel: Specialised) -> Result<Compiled, Error> {
-    let assembled = kernel.assemble()?;
+fn compile(
+    device: &wgpu::Device,
+    kernel: Specialised,
+    comparator: Option<&Comparator>,
+) -> Result<Compiled, Error> {
+    let assembled = kernel.assemble_comparing(comparator)?;
     let label = kernel.label();
     log::debug!("compiling {label}");
     let entries: Vec<_> = assembled
@@ -65,7 +76,13 @@ fn compile(device: &wgpu::Device, kernel: Specialised) -> Result<Compiled, Error
             label: Some(&label),
             source: wgpu::ShaderSource::Wgsl(assembled.wgsl.as_str().into()),
         };
-        // SAFETY: the text is this crate's own, and no keys lead it out of bounds or into an
+        let checks = if kernel.compares_rows() {
+            wgpu::ShaderRuntimeChecks::checked()
+        } else {
+            wgpu::ShaderRuntimeChecks::unchecked()
+        };
+        // SAFETY: where rows are compared, with all of wgpu's checks, as the caller's text is in it, of whose loops
+        // `Comparator` makes sure that they end. Otherwise the text is this crate's own, and no keys lead it out of bounds or into an
         // endless loop, not even keys that another submission overwrites in the middle of a sort.
         // Keys are only ever compared and moved. Indices into key buffers are compared with the
         // ends of runs, which the plan takes from the buffer's length; in the final merge, with
@@ -83,9 +100,7 @@ fn compile(device: &wgpu::Device, kernel: Specialised) -> Result<Compiled, Error
         // they are moved, and addresses made of them stay in the bucket; a label's place is masked, and
         // compared with the tile's length. A tile is found among as many as the lengths have room for, and a
         // group of children ends behind where it begins.
-        let module = unsafe {
-            device.create_shader_module_trusted(descriptor, wgpu::ShaderRuntimeChecks::unchecked())
-        };
+        let module = unsafe { device.create_shader_module_trusted(descriptor, checks) };
         let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
             label: Some(&label),
             entries: &entries,

@@ -29,6 +29,11 @@ pub enum RowsKernel {
         /// Whether a buffer says how many there are.
         counted: bool,
     },
+    /// Numbers the rows that are to be compared.
+    Numbers {
+        /// Whether a buffer says how many there are.
+        counted: bool,
+    },
     /// Moves rows of words.
     MovedRows {
         /// Whether a buffer says how many there are.
@@ -39,30 +44,36 @@ pub enum RowsKernel {
 }
 
 impl RowsKernel {
-    /// All of them.
-    pub(super) fn all() -> impl Iterator<Item = Self> {
-        [false, true].into_iter().flat_map(|counted| {
-            [
-                Self::MovedKeys { counted },
-                Self::TakenCodes {
-                    counted,
-                    segmented: false,
-                },
-                Self::TakenCodes {
-                    counted,
-                    segmented: true,
-                },
-                Self::ReturnedCodes { counted },
-                Self::MovedRows {
-                    counted,
-                    ordered: false,
-                },
-                Self::MovedRows {
-                    counted,
-                    ordered: true,
-                },
-            ]
-        })
+    /// All of them, in order.
+    pub(super) fn all() -> Vec<Self> {
+        let mut all: Vec<_> = [false, true]
+            .into_iter()
+            .flat_map(|counted| {
+                [
+                    Self::MovedKeys { counted },
+                    Self::TakenCodes {
+                        counted,
+                        segmented: false,
+                    },
+                    Self::TakenCodes {
+                        counted,
+                        segmented: true,
+                    },
+                    Self::ReturnedCodes { counted },
+                    Self::Numbers { counted },
+                    Self::MovedRows {
+                        counted,
+                        ordered: false,
+                    },
+                    Self::MovedRows {
+                        counted,
+                        ordered: true,
+                    },
+                ]
+            })
+            .collect();
+        all.sort_unstable();
+        all
     }
 
     /// The pieces of its text.
@@ -90,6 +101,7 @@ impl RowsKernel {
             Self::ReturnedCodes { counted } => {
                 (vec![count(counted)], shader!("rows/returned_codes.wgsl"))
             }
+            Self::Numbers { counted } => (vec![count(counted)], shader!("rows/numbers.wgsl")),
             Self::MovedRows { counted, ordered } => {
                 let order = if ordered {
                     shader!("rows/ordered.wgsl")
@@ -119,6 +131,7 @@ impl RowsKernel {
                 segmented: false,
             } => ("rows.taken_codes", counted),
             Self::ReturnedCodes { counted } => ("rows.returned_codes", counted),
+            Self::Numbers { counted } => ("rows.numbers", counted),
             Self::MovedRows {
                 counted,
                 ordered: true,

@@ -22,6 +22,8 @@ pub enum Merges {
     Looped,
     /// As two loops, with fewer texts of passes: what llvmpipe compiles in seconds.
     Compact,
+    /// All of the sort in loops, with one comparator in the text: for those of callers. Of keys alone.
+    Stages,
 }
 
 impl std::fmt::Display for Tile {
@@ -30,6 +32,7 @@ impl std::fmt::Display for Tile {
             Merges::WrittenOut => "",
             Merges::Looped => ".looped",
             Merges::Compact => ".compact",
+            Merges::Stages => ".stages",
         };
         write!(f, "{}{form}", self.records)
     }
@@ -182,6 +185,22 @@ fn sorter(
     shared: &[&'static str],
     text: &'static str,
 ) -> Pieces {
+    const SORT: &str = shader!("sample_sort/sort_tile.wgsl");
+    const PASSES: &str = shader!("sample_sort/passes.wgsl");
+    let sort: &[&str] = match merges {
+        Merges::WrittenOut => &[SORT, PASSES, shader!("sample_sort/merge_blocks.wgsl")],
+        Merges::Looped => &[
+            SORT,
+            PASSES,
+            shader!("sample_sort/merge_blocks_looped.wgsl"),
+        ],
+        Merges::Compact => &[
+            SORT,
+            PASSES,
+            shader!("sample_sort/merge_blocks_compact.wgsl"),
+        ],
+        Merges::Stages => &[shader!("sample_sort/sort_tile_by_stages.wgsl")],
+    };
     Pieces {
         constants: vec![
             ("TILE", tile),
@@ -194,22 +213,12 @@ fn sorter(
         ],
         io: Some(io.0),
         record: io.1,
-        networks: networks(tile),
+        networks: match merges {
+            Merges::Stages => Vec::new(),
+            _ => networks(tile),
+        },
         tile: true,
-        shared: [
-            &[
-                shader!("sample_sort/place.wgsl"),
-                shader!("sample_sort/sort_tile.wgsl"),
-                shader!("sample_sort/passes.wgsl"),
-                match merges {
-                    Merges::WrittenOut => shader!("sample_sort/merge_blocks.wgsl"),
-                    Merges::Looped => shader!("sample_sort/merge_blocks_looped.wgsl"),
-                    Merges::Compact => shader!("sample_sort/merge_blocks_compact.wgsl"),
-                },
-            ],
-            shared,
-        ]
-        .concat(),
+        shared: [&[shader!("sample_sort/place.wgsl")], sort, shared].concat(),
         ..Pieces::plain(text)
     }
 }
@@ -355,8 +364,39 @@ impl SampleSortKernel {
             tile: compact(1024),
         });
         all.extend(partitioned(compact(2048)));
+        // By a caller's comparator.
+        let stages = |records| Tile {
+            records,
+            merges: Merges::Stages,
+        };
+        all.extend([1024, 2048, 4096].map(|records| Self::SortedTiles {
+            tile: stages(records),
+            in_place: true,
+        }));
+        for records in [1024, 4096] {
+            all.push(Self::SortedBuckets {
+                tile: stages(records),
+            });
+            all.push(Self::LargeBuckets {
+                tile: stages(records),
+            });
+        }
+        all.extend([2048, 8192].map(|records| Self::SampleSplitters {
+            samples: stages(records),
+        }));
         all.sort_unstable();
         all
+    }
+
+    /// Those that compare rows by a caller's function.
+    #[cfg(test)]
+    pub(crate) fn all_by_comparators() -> Vec<Self> {
+        let compares = |kernel: &Self| match kernel {
+            Self::PartitionedTiles { first, .. } => !first,
+            Self::GatheredTiles { .. } => true,
+            kernel => kernel.merges() == Some(Merges::Stages),
+        };
+        Self::all().into_iter().filter(compares).collect()
     }
 
     /// The form of its merges, if it sorts tiles.

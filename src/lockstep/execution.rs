@@ -137,7 +137,8 @@ impl<'a> Execution<'a> {
         let Prepared { assembled, shader } = match self.prepared.entry(kernel) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {
-                let assembled = kernel.assemble()?;
+                let comparator = self.recording.comparator.as_ref();
+                let assembled = kernel.assemble_comparing(comparator)?;
                 let shader = Shader::new(&assembled.wgsl, None, &[]).map_err(fail)?;
                 new.insert(Prepared { assembled, shader })
             }

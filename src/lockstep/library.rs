@@ -2,10 +2,12 @@
 
 use crate::kernel::{Kernel, MATRIX, Specialised};
 use crate::phases::rows::{Arrangement, Carried};
-use crate::phases::{record_prefix_sums, record_sample_sort, record_sort};
+use crate::phases::{record_comparison_sort, record_prefix_sums, record_sample_sort, record_sort};
 use crate::plan::{DeviceLimits, SampleSort, Tuning};
 use crate::recording::Recording;
-use crate::{Engine, KeyType, Options, Order, Payload, PrefixSumsMethod, PrefixSumsOptions, Scan};
+use crate::{
+    Comparator, Engine, KeyType, Options, Order, Payload, PrefixSumsMethod, PrefixSumsOptions, Scan,
+};
 
 /// Sorts whose recordings together use every kernel of the default sorts
 /// (those of prefix sums are [another](prefix_sums_library)), each over two tiles or more:
@@ -213,6 +215,10 @@ fn arrangements(key: KeyType, order: Order) -> Vec<Recording> {
             };
             recordings.push(around(arrangement, 9000, Tuning::cpu()));
         }
+        // Rows that are compared: of a tile, of several, and more than children can hold.
+        if key.words() == 1 {
+            recordings.extend(comparisons(order, count_at));
+        }
         // Codes of keys of one word, and of one array.
         for (bits, segments) in [(Some(32), None), (None, Some(1))] {
             let arrangement = Arrangement {
@@ -226,6 +232,43 @@ fn arrangements(key: KeyType, order: Order) -> Vec<Recording> {
             }
         }
     }
+    recordings
+}
+
+/// Sorts of rows of a word by what stands in for a caller's comparator.
+fn comparisons(order: Order, count_at: Option<u32>) -> Vec<Recording> {
+    let arrangement = Arrangement {
+        compared: Some(1),
+        count_at,
+        ..Arrangement::default()
+    };
+    let stand_in = Comparator::stand_in();
+    let around = |len: u32, tuning: &Tuning, overflowing: bool| {
+        let room = len + if count_at.is_some() { 90 } else { 0 };
+        let mut sort = record_comparison_sort(room, &stand_in, order, tuning, &LIMITS);
+        for step in &mut sort.steps {
+            for (name, value) in &mut step.parameters {
+                if overflowing && ["most_children", "fine"].contains(name) {
+                    *value = 2;
+                }
+            }
+        }
+        let mut recording = arrangement.around(KeyType::U32, order, sort, &LIMITS);
+        recording.len = len;
+        recording
+    };
+    let mut recordings = Vec::new();
+    for tuning in [Tuning::default(), Tuning::cpu()] {
+        recordings.extend([1000, 1500, 3900].map(|len| around(len, &tuning, false)));
+        recordings.push(around(9000, &tuning, false));
+        recordings.push(around(20_000, &tuning, true));
+    }
+    // Of so many tiles that their segments meet in banks.
+    let small = Tuning {
+        tile: 2048,
+        ..Tuning::default()
+    };
+    recordings.push(around(30_000, &small, false));
     recordings
 }
 

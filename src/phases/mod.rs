@@ -20,7 +20,7 @@ pub mod sample_sort;
 mod splitters;
 
 pub use prefix_sums::record_prefix_sums;
-pub use sample_sort::record_sample_sort;
+pub use sample_sort::{record_comparison_sort, record_sample_sort};
 
 use crate::plan::{DeviceLimits, Plan};
 use crate::recording::{Buffer, Phase, Recording};

@@ -20,13 +20,15 @@ pub struct Arrangement {
     /// The first record of every buffer that takes part.
     pub first: u32,
     /// Where keys are fields of rows: keys from one row's to the next, and those of the row before it. They
-    /// stay with their rows, the first column of [`Arrangement::columns`].
+    /// stay with their rows, the first column of what is [carried](Arrangement::carried).
     pub field: Option<(u32, u32)>,
     /// Bits of a narrow key, 8 or 16, which is sorted as a code of 32; a key of 32 bits may be, too.
     pub bits: Option<u32>,
     /// How many arrays there are, which [`Buffer::Offsets`] tells apart. Each is sorted by itself; keys are of 32 bits
     /// at most.
     pub segments: Option<u32>,
+    /// 32-bit words of the rows that are in the keys' place, where it is rows that are compared: what is sorted is their numbers.
+    pub compared: Option<u32>,
     /// Whether keys are sorted in memory of their own, and put back then. Where they lie apart, have no row of their
     /// own, are kept or counted, they are anyway.
     pub apart: bool,
@@ -60,6 +62,7 @@ impl Arrangement {
         self.first == 0
             && self.field.is_none()
             && !self.is_coded()
+            && self.compared.is_none()
             && !self.apart
             && !self.keeps_keys
             && self.count_at.is_none()
@@ -86,6 +89,8 @@ impl Arrangement {
     #[must_use]
     pub const fn payload(&self) -> Payload {
         match self.carried {
+            // Rows' numbers are their indices.
+            _ if self.compared.is_some() => Payload::None,
             Carried::Nothing => Payload::None,
             Carried::Values if self.is_in_place() => Payload::Values,
             Carried::Values | Carried::Indices | Carried::Columns(_) => Payload::Indices,
@@ -112,6 +117,7 @@ impl Arrangement {
         // The sort writes indices where the caller wants them, if it is there that they are wanted.
         let indices_in_place = keys_in_place && self.carried == Carried::Indices;
         let goes_along = sort.payload == Payload::Indices && !indices_in_place;
+        let compares = sort.comparator.is_some();
         if sort.len == 0 || keys_in_place && !goes_along {
             return sort;
         }
@@ -131,6 +137,9 @@ impl Arrangement {
             around.take_keys();
         }
         let mut indices = Buffer::Values;
+        if compares {
+            indices = keys;
+        }
         if goes_along {
             indices = Buffer::Indices;
             let bytes = u64::from(sort.len) * 4;
@@ -144,22 +153,31 @@ impl Arrangement {
                     _ => {}
                 }
             }
+            if compares && step.kernel.carries() {
+                step.bindings.push(("compared_rows", Buffer::Keys));
+            }
             step
         });
         around.recording.steps.extend(steps);
-        if !keys_in_place && !self.keeps_keys && self.field.is_none() {
+        if !keys_in_place && !self.keeps_keys && self.field.is_none() && !compares {
             around.put_keys_back();
         }
         if self.carried == Carried::Indices && !indices_in_place {
             around.move_rows((indices, 0), (Buffer::Values, self.first), 1, None);
         }
-        for (number, &words) in columns.iter().enumerate() {
-            let column = column(number);
+        let columns = columns.iter().enumerate();
+        let mut columns: Vec<_> = columns.map(|(i, &words)| (column(i), words)).collect();
+        if !self.keeps_keys {
+            columns.extend(self.compared.map(|words| (Buffer::Keys, words)));
+        }
+        for (column, words) in columns {
             // The sort's own scratch memory holds a word a record.
-            let scratch = if words == 1 {
-                Buffer::ScratchValues
-            } else {
+            let scratch = if words > 1 {
                 Buffer::ScratchRows
+            } else if compares {
+                Buffer::Scratch
+            } else {
+                Buffer::ScratchValues
             };
             let bytes = u64::from(sort.len) * u64::from(words) * 4;
             around.recording.reserve(scratch, bytes);
@@ -192,6 +210,20 @@ impl Around<'_> {
     fn take_keys(&mut self) {
         let bytes = u64::from(self.recording.len) * self.recording.sorted_as.0.bytes();
         let taken = self.recording.reserve(Buffer::TakenKeys, bytes);
+        if self.recording.comparator.is_some() {
+            let kernel = RowsKernel::Numbers {
+                counted: self.arrangement.count_at.is_some(),
+            };
+            let len = self.recording.len;
+            self.step(
+                Phase::TakenKeys,
+                kernel,
+                &[("destination", taken)],
+                &[],
+                len.into(),
+            );
+            return;
+        }
         let (stride, offset) = self.arrangement.field.unwrap_or((1, 0));
         let first = self.arrangement.first * stride + offset;
         if self.arrangement.is_coded() {

@@ -83,7 +83,7 @@ use super::grid;
 use crate::kernel::{Kernel, Merges, SampleSortKernel, Tile};
 use crate::plan::{DeviceLimits, SampleSort, Tuning};
 use crate::recording::{Buffer, Phase, Recording, Step};
-use crate::{KeyType, Order, Payload};
+use crate::{Comparator, KeyType, Order, Payload};
 
 /// Records a sample sort of `len` keys and what goes with them, in [`Buffer::Keys`] and
 /// [`Buffer::Values`].
@@ -105,6 +105,29 @@ pub fn record_sample_sort(
         let job = Job {
             plan,
             payload,
+            limits,
+        };
+        job.record(&mut recording);
+    }
+    recording
+}
+
+/// Records a sort of `len` numbers of rows, in [`Buffer::Keys`], by a caller's function of two of them; the rows are
+/// bound as `compared_rows`. What is distributed is labels, as for records of several words.
+#[must_use]
+pub fn record_comparison_sort(
+    len: u32,
+    comparator: &Comparator,
+    order: Order,
+    tuning: &Tuning,
+    limits: &DeviceLimits,
+) -> Recording {
+    let mut recording = Recording::new(len, KeyType::U32, order);
+    recording.comparator = Some(comparator.clone());
+    if len > 1 {
+        let job = Job {
+            plan: SampleSort::comparing(len, tuning, limits),
+            payload: Payload::None,
             limits,
         };
         job.record(&mut recording);
@@ -234,7 +257,10 @@ impl Job<'_> {
                 phase: Phase::BaseCase,
                 round: u32::from(!first),
                 kernel: Kernel::SampleSort(SampleSortKernel::PartitionedTiles {
-                    tile: self.tile(plan.tile),
+                    tile: Tile {
+                        records: plan.tile,
+                        merges: plan.label_merges,
+                    },
                     children: plan.fine,
                     first: first && self.payload == Payload::Indices,
                 }),

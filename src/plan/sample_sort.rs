@@ -166,6 +166,8 @@ pub struct SampleSort {
     pub fine: u32,
     /// The form of the kernels' merges.
     pub merges: Merges,
+    /// That of kernels that sort labels.
+    pub label_merges: Merges,
 }
 
 /// The largest tile that fits workgroup memory, with records of `words` words; 1024 at least.
@@ -215,6 +217,11 @@ impl SampleSort {
                 (true, _) => Merges::Looped,
                 (false, 1) => Merges::WrittenOut,
                 (false, _) => Merges::Compact,
+            },
+            label_merges: if tuning.looped {
+                Merges::Looped
+            } else {
+                Merges::Compact
             },
         };
         if len <= tile {
@@ -269,6 +276,22 @@ impl SampleSort {
         }
         plan.most_children = plan.tile / 16;
         plan
+    }
+
+    /// The plan for `len` numbers of rows that a caller's function compares. If there are more than a tile's, they are
+    /// distributed by labels, twice: whatever the function says of two rows, each number has one label, and so one place.
+    #[must_use]
+    pub fn comparing(len: u32, tuning: &Tuning, limits: &DeviceLimits) -> Self {
+        let tuning = Tuning {
+            twice: 0,
+            partition: 1,
+            ..*tuning
+        };
+        let plan = Self::new(len, KeyType::U32, Payload::None, &tuning, limits);
+        Self {
+            merges: Merges::Stages,
+            ..plan
+        }
     }
 
     /// Whether it is unlikely that many children overflow their tiles. If it is not, there are too many

@@ -4,7 +4,7 @@ use crate::gpu::calls;
 use crate::gpu::executor::BufferSet;
 use crate::phases::rows::{Arrangement, Carried, column};
 use crate::recording::Buffer;
-use crate::{Error, KeyType, Order};
+use crate::{Comparator, Error, KeyType, Order};
 use std::collections::BTreeMap;
 
 /// A sort of buffers of the GPU, for [`Sorter::prepare_sort`](crate::Sorter::prepare_sort): of keys, ascending, unless more is
@@ -59,6 +59,7 @@ pub struct BufferSort<'a> {
     pub(super) order: Order,
     first: u64,
     packed: Option<PackedKey>,
+    pub(super) comparator: Option<Comparator>,
     segments: Option<(&'a wgpu::Buffer, u32)>,
     /// Words of a row, and those before its key.
     field: Option<(u32, u32)>,
@@ -139,6 +140,7 @@ impl<'a> BufferSort<'a> {
             order: Order::Ascending,
             first: 0,
             packed: None,
+            comparator: None,
             segments: None,
             field: None,
             keeps_keys: false,
@@ -213,6 +215,52 @@ impl<'a> BufferSort<'a> {
     pub const fn of_packed(keys: &'a wgpu::Buffer, len: u64, key: PackedKey) -> Self {
         let mut sort = Self::new(keys, len, key.as_word());
         sort.packed = Some(key);
+        sort
+    }
+
+    /// Of the first `len` rows of a buffer by a function of the caller's, a stable sort. Rows move; with
+    /// [`indices`](Self::indices), which may be wanted alone, they stay if it is [said](Self::keep_keys).
+    ///
+    /// What is sorted is the rows' numbers, for each of which a comparison reads its row: it takes some times as long as a sort by
+    /// a key that a field or two make up. There are no parts ([`first`](Self::first)) and no segments, and the
+    /// [order](Self::order) is the function's, or from its end to its beginning.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use wgpu::util::{BufferInitDescriptor, DeviceExt};
+    /// use wgpu_bcfsort::{BufferSort, Comparator, Options, Sorter};
+    ///
+    /// // Keys of 128 bits, the upper half first.
+    /// let wide = Comparator::new(
+    ///     "struct Wide { words: array<u32, 4> }
+    ///     fn precedes(a: Wide, b: Wide) -> bool {
+    ///         for (var i = 0u; i < 4u; i++) {
+    ///             if a.words[3u - i] != b.words[3u - i] {
+    ///                 return a.words[3u - i] < b.words[3u - i];
+    ///             }
+    ///         }
+    ///         return false;
+    ///     }",
+    /// )?;
+    /// wide.check_layout::<u128>(&[("words", 0)])?;
+    ///
+    /// let sorter = Sorter::open(Options::default())?;
+    /// let keys: [u128; 3] = [1 << 100, 5, 1 << 64];
+    /// let keys = sorter.device().create_buffer_init(&BufferInitDescriptor {
+    ///     label: None,
+    ///     contents: bytemuck::cast_slice(&keys),
+    ///     usage: wgpu::BufferUsages::STORAGE,
+    /// });
+    /// let sort = sorter.prepare_sort(BufferSort::compared(&keys, 3, &wide))?;
+    /// sorter.run_profiled(&sort)?;
+    /// // keys: [5, 1 << 64, 1 << 100]
+    /// # Ok(()) }
+    /// ```
+    pub fn compared(rows: &'a wgpu::Buffer, len: u64, comparator: &Comparator) -> Self {
+        let mut sort = Self::new(rows, len, KeyType::U32);
+        sort.comparator = Some(comparator.clone());
         sort
     }
 
@@ -314,6 +362,17 @@ impl<'a> BufferSort<'a> {
             allowed,
         };
         let key_words = self.key.words();
+        if let Some(comparator) = &self.comparator {
+            self.check_rows(comparator.row_words(), limit)?;
+            if self.first > 0 {
+                let allowed = "rows that are compared are sorted from the first on";
+                return Err(invalid("first record", self.first, allowed));
+            }
+            if let Some((_, number)) = self.segments {
+                let allowed = "rows that are compared are one array";
+                return Err(invalid("segments", number.into(), allowed));
+            }
+        }
         if self.segments.is_some() && key_words > 1 {
             let allowed = "keys of segments are of 32 bits at most";
             return Err(invalid("bits of a key", 64, allowed));
@@ -358,6 +417,7 @@ impl<'a> BufferSort<'a> {
             field,
             bits: self.packed.map(PackedKey::bits),
             segments: self.segments.map(|segments| segments.1),
+            compared: self.comparator.as_ref().map(Comparator::row_words),
             apart: false,
             keeps_keys: self.keeps_keys,
             count_at: self.count.map(|count| count.1),
@@ -423,8 +483,9 @@ impl<'a> BufferSort<'a> {
         if (0..given.len()).any(is_given_twice) || bindings.iter().any(is_keys) {
             return Err(Error::SameBuffer);
         }
-        let keys = match self.field {
-            Some((words, _)) => calls::bind_rows(self.keys, end, words)?,
+        let compared = self.comparator.as_ref().map(Comparator::row_words);
+        let keys = match self.field.map(|field| field.0).or(compared) {
+            Some(words) => calls::bind_rows(self.keys, end, words)?,
             None => match self.packed {
                 Some(packed) => {
                     let words = (end * u64::from(packed.bits())).div_ceil(32);

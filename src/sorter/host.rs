@@ -6,7 +6,7 @@ use crate::gpu::executor::{Clock, Profile};
 use crate::gpu::transfer::{download, upload};
 use crate::gpu::waiting::Waiting;
 use crate::host::{KWayMerge, merge_indices, permute};
-use crate::{Error, KeyType, Order, SortKey};
+use crate::{Comparator, Error, KeyType, Order, SortKey};
 use std::convert::Infallible;
 use std::ops::Range;
 use std::time::Instant;
@@ -170,6 +170,67 @@ impl Sorter {
         keys.extend(items.iter().map(key));
         let indices = self.argsort(&keys, order)?;
         permute(indices, |i, j| items.swap(i, j));
+        Ok(())
+    }
+
+    /// Sorts structs of host memory by a function of the caller's, on the device. Stable, and what comes out has every row
+    /// of the input once, whatever the function says: see [`Comparator`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Comparator`] if `T` has not the size of the function's rows; [`Error::TooLarge`] and [`Error::RowsTooLarge`] if
+    /// they do not fit the device at once; [`Error::OutOfMemory`], [`Error::DeviceLost`]. The rows are then as they were.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use wgpu_bcfsort::{Comparator, Options, Order, Sorter};
+    /// # fn main() -> Result<(), wgpu_bcfsort::Error> {
+    /// // Points by their distance from the origin.
+    /// let nearest = Comparator::new(
+    ///     "struct Point { at: vec2<f32> }
+    ///     fn precedes(a: Point, b: Point) -> bool {
+    ///         return dot(a.at, a.at) < dot(b.at, b.at);
+    ///     }",
+    /// )?;
+    /// let mut points = [[3.0_f32, 4.0], [0.0, -1.0], [2.0, 2.0]];
+    /// let sorter = Sorter::open(Options::default())?;
+    /// sorter.sort_compared(&mut points, &nearest, Order::Ascending)?;
+    /// assert_eq!(points, [[0.0, -1.0], [2.0, 2.0], [3.0, 4.0]]);
+    /// # Ok(()) }
+    /// ```
+    pub fn sort_compared<T: bytemuck::Pod>(
+        &self,
+        rows: &mut [T],
+        comparator: &Comparator,
+        order: Order,
+    ) -> Result<(), Error> {
+        comparator.check_layout::<T>(&[])?;
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let (device, queue, waiting) = (&self.device, &self.queue, Waiting::Block);
+        let (len, bytes) = (rows.len() as u64, size_of_val(rows) as u64);
+        let limit = device.limits().max_storage_buffer_binding_size;
+        if bytes > limit {
+            return Err(Error::RowsTooLarge {
+                len,
+                words: comparator.row_words(),
+                needed: bytes,
+                limit,
+            });
+        }
+        let buffer = calls::host_buffer(device, "bcfsort.keys", bytes, &self.host_keys)?;
+        let sort = BufferSort::compared(&buffer, len, comparator).order(order);
+        let sort = self.prepare_pooled(sort)?;
+        pollster::block_on(async {
+            upload(device, queue, bytemuck::cast_slice(rows), &buffer, waiting).await?;
+            calls::submit_all(device, queue, &sort.prepared)?;
+            let sorted = bytemuck::cast_slice_mut(rows);
+            download(device, queue, &buffer, sorted, waiting).await
+        })?;
+        self.give_back(sort.buffers);
+        calls::keep_host_buffer(&self.host_keys, buffer);
         Ok(())
     }
 

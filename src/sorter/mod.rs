@@ -16,7 +16,7 @@ use crate::gpu::waiting::Waiting;
 use crate::kernel::MATRIX;
 use crate::plan::DeviceLimits;
 use crate::recording::{Buffer, Recording};
-use crate::{Engine, Error, KeyType, Options, Order, Payload, phases, plan};
+use crate::{Comparator, Engine, Error, KeyType, Options, Order, Payload, phases, plan};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -278,7 +278,10 @@ impl Sorter {
         let limit = self.device.limits().max_storage_buffer_binding_size;
         let arrangement = sort.arrangement(limit)?;
         let (key, order) = arrangement.sorted_as(sort.key, sort.order);
-        let recording = self.record(sort.len, key, order, arrangement.payload())?;
+        let recording = match &sort.comparator {
+            Some(comparator) => self.record_comparing(sort.len, comparator, order)?,
+            None => self.record(sort.len, key, order, arrangement.payload())?,
+        };
         Ok(arrangement.around(sort.key, sort.order, recording, &self.limits))
     }
 
@@ -296,37 +299,54 @@ impl Sorter {
         payload: Payload,
     ) -> Result<Recording, Error> {
         let len = calls::check_len(&self.device, &self.limits, len, key)?;
-        let fits = |kernel: String, needed| {
-            let limit = self.limits.workgroup_bytes;
-            if needed <= limit {
-                return Ok(());
-            }
-            Err(Error::WorkgroupMemory {
-                kernel,
-                key,
-                needed,
-                limit,
-            })
-        };
         if payload != Payload::None || self.engine_of(len, key) == Engine::SampleSort {
             let tuning = self.tuning();
             let recording =
                 phases::record_sample_sort(len, key, order, payload, &tuning, &self.limits);
-            for step in &recording.steps {
-                fits(
-                    step.kernel.name(),
-                    recording.specialised(step).workgroup_bytes(),
-                )?;
-            }
-            return Ok(recording);
+            return self.fitting(recording);
         }
         let base_case = self.options.base_case_kernel(true);
-        fits(base_case.name(), base_case.workgroup_bytes(key))?;
+        self.check_fits(base_case.name(), key, base_case.workgroup_bytes(key))?;
         let mut options = self.options.clone();
         options
             .buckets
             .get_or_insert_with(|| plan::default_buckets(len).min(self.most_default_buckets));
         Ok(phases::record_sort(len, key, order, &options, &self.limits))
+    }
+
+    fn record_comparing(
+        &self,
+        len: u64,
+        comparator: &Comparator,
+        order: Order,
+    ) -> Result<Recording, Error> {
+        let len = calls::check_len(&self.device, &self.limits, len, KeyType::U32)?;
+        let tuning = self.tuning();
+        let recording =
+            phases::record_comparison_sort(len, comparator, order, &tuning, &self.limits);
+        self.fitting(recording)
+    }
+
+    /// The recording, if workgroup memory has room for its kernels.
+    fn fitting(&self, recording: Recording) -> Result<Recording, Error> {
+        for step in &recording.steps {
+            let needed = recording.specialised(step).workgroup_bytes();
+            self.check_fits(step.kernel.name(), recording.key, needed)?;
+        }
+        Ok(recording)
+    }
+
+    fn check_fits(&self, kernel: String, key: KeyType, needed: u32) -> Result<(), Error> {
+        let limit = self.limits.workgroup_bytes;
+        if needed <= limit {
+            return Ok(());
+        }
+        Err(Error::WorkgroupMemory {
+            kernel,
+            key,
+            needed,
+            limit,
+        })
     }
 
     /// The engine that sorts so many keys: [`Options::engine`], and what [`Engine::Auto`] takes, by the device's limits

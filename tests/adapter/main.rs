@@ -4,8 +4,10 @@
 
 #![cfg(all(feature = "data", feature = "lockstep"))]
 
+mod comparators;
 mod covering;
 mod device;
+mod endurance;
 mod execution;
 mod faults;
 #[allow(dead_code)] // Its other style is for the executor alone.
@@ -13,6 +15,7 @@ mod faults;
 mod generator;
 mod lockstep;
 mod pairs;
+mod peers;
 mod phases;
 mod prefix_sums;
 mod random_modules;

@@ -170,15 +170,14 @@ fn the_gpu_says_how_many() {
 }
 
 /// Numbers of packed keys whose order is that of the type.
-fn ordered(bits: u32, key: PackedKey) -> i32 {
-    let sign = 1 << (key.bits() - 1);
+fn ordered(bits: u32, key: PackedKey) -> u32 {
+    let (sign, all) = (1 << (key.bits() - 1), u32::MAX >> (32 - key.bits()));
     match key {
-        PackedKey::U8 | PackedKey::U16 => bits as i32,
-        PackedKey::I8 => i32::from(bits as u8 as i8),
-        PackedKey::I16 => i32::from(bits as u16 as i16),
+        PackedKey::U8 | PackedKey::U16 => bits,
+        PackedKey::I8 | PackedKey::I16 => bits ^ sign,
         // A float's total order: of negative ones, the greater bits are less.
-        _ if bits & sign == 0 => bits as i32,
-        _ => -((bits & !sign) as i32) - 1,
+        _ if bits & sign == 0 => bits | sign,
+        _ => bits ^ all,
     }
 }
 
@@ -200,7 +199,7 @@ fn packed_keys_of_8_and_16_bits_are_sorted_where_they_lie() {
             keys.chunks(per_word).map(word).collect()
         };
         let part = first..first + len;
-        let numbers: Vec<i32> = bits.iter().map(|&bits| ordered(bits, key)).collect();
+        let numbers: Vec<u32> = bits.iter().map(|&bits| ordered(bits, key)).collect();
         let expected = stable(&numbers[part.clone()], order);
         let mut sorted = bits.clone();
         sorted[part.clone()].copy_from_slice(&in_order(&bits[part], 1, &expected));

@@ -277,7 +277,7 @@ impl Gate for Vulkan {
     fn leaves_out(&self, subject: &Subject) -> Option<&'static str> {
         let for_gpus = subject
             .merges()
-            .is_some_and(|merges| merges != Merges::Compact);
+            .is_some_and(|merges| !matches!(merges, Merges::Compact | Merges::Stages));
         for_gpus.then_some("have another form of the sample sort's merges than the compact one, half a minute each")
     }
 

@@ -119,7 +119,12 @@ impl Watch {
         let folder = self.folder(&subject.label)?;
         let [source, program, before, after] =
             ["kernel.cpp", "kernel", "before", "after"].map(|name| folder.join(name));
-        write(&source, text.as_bytes())?;
+        // Metal copies a struct out of any memory; this compiler must be told that it may.
+        let row = "struct user_row {\n    uint key;\n};";
+        let copied = "struct user_row {\n    uint key;\n#ifdef UNWATCHED_DEVICE\n    \
+                      user_row(const device user_row &row) : key(row.key) {}\n    \
+                      user_row(const user_row &row) = default;\n#endif\n};";
+        write(&source, text.replace(row, copied).as_bytes())?;
         let mut compiler = self.compiler()?;
         compiler.arg(&source).arg(self.driver()?);
         run(compiler.arg("-o").arg(&program)).map_err(|e| format!("does not compile: {e}"))?;

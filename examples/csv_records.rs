@@ -1,0 +1,103 @@
+//! Sorts the records of a CSV file by two of its columns, a text and a number, the greatest numbers first: the GPU sorts the
+//! columns, and the host moves the records.
+//!
+//! ```text
+//! cargo run --release --example csv_records
+//! cargo run --release --example csv_records -- bodies.csv kind mass
+//! ```
+
+use std::io::Read;
+use wgpu_bcfsort::{Comparator, Options, Order, Sorter};
+
+const BODIES: &str = "name,kind,mass
+Mercury,planet,3.30e23
+Ceres,dwarf planet,9.38e20
+Earth,planet,5.97e24
+Titan,moon,1.35e23
+Pluto,dwarf planet,1.31e22
+Ganymede,moon,1.48e23
+Mars,planet,6.42e23
+";
+
+/// Both columns of a record, and where it was: texts that begin alike in 16 bytes stay in order.
+#[repr(C)]
+#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+struct Row {
+    text: [u32; 4],
+    number: f32,
+    record: u32,
+}
+
+const BY_TEXT_AND_NUMBER: &str = "
+struct Row {
+    text: array<u32, 4>,
+    number: f32,
+    record: u32,
+}
+
+fn precedes(a: Row, b: Row) -> bool {
+    var left = a.text;
+    var right = b.text;
+    for (var i = 0u; i < 4u; i++) {
+        if left[i] != right[i] {
+            return left[i] < right[i];
+        }
+    }
+    return a.number > b.number;
+}";
+
+/// The first 16 bytes of a text as words that compare as it does.
+fn words(text: &str) -> [u32; 4] {
+    let mut bytes = [0; 16];
+    let len = text.len().min(16);
+    bytes[..len].copy_from_slice(&text.as_bytes()[..len]);
+    let mut words = [0; 4];
+    for (word, bytes) in words.iter_mut().zip(bytes.chunks_exact(4)) {
+        *word = u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+    }
+    words
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let (file, text, number) = match args.as_slice() {
+        [] => (None, "kind", "mass"),
+        [file, text, number] => (Some(file), text.as_str(), number.as_str()),
+        _ => return Err("csv_records [FILE TEXT_COLUMN NUMBER_COLUMN]".into()),
+    };
+    let source: Box<dyn Read> = match file {
+        Some(file) => Box::new(std::fs::File::open(file)?),
+        None => Box::new(BODIES.as_bytes()),
+    };
+    let mut reader = csv::Reader::from_reader(source);
+    let headers = reader.headers()?.clone();
+    let column = |name: &str| {
+        let found = headers.iter().position(|header| header == name);
+        found.ok_or_else(|| format!("there is no column {name}"))
+    };
+    let (text, number) = (column(text)?, column(number)?);
+    let records = reader.records().collect::<Result<Vec<_>, _>>()?;
+    let row = |(i, record): (usize, &csv::StringRecord)| {
+        Ok(Row {
+            text: words(&record[text]),
+            number: record[number].trim().parse()?,
+            record: i as u32,
+        })
+    };
+    let rows: Result<Vec<Row>, std::num::ParseFloatError> =
+        records.iter().enumerate().map(row).collect();
+    let mut rows = rows?;
+
+    let comparator = Comparator::new(BY_TEXT_AND_NUMBER)?;
+    comparator.check_layout::<Row>(&[("text", 0), ("number", 16), ("record", 20)])?;
+    let sorter = Sorter::open(Options::default())?;
+    sorter.sort_compared(&mut rows, &comparator, Order::Ascending)?;
+
+    let mut writer = csv::Writer::from_writer(std::io::stdout());
+    writer.write_record(&headers)?;
+    for row in rows {
+        writer.write_record(&records[row.record as usize])?;
+    }
+    writer.flush()?;
+    Ok(())
+}

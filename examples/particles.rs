@@ -1,0 +1,71 @@
+//! Sorts particles, structs in GPU memory, by cell and in a cell by depth: as a renderer or a simulation needs
+//! them, by a comparator in WGSL.
+//!
+//! ```text
+//! cargo run --release --example particles
+//! ```
+
+use std::mem::offset_of;
+use wgpu_bcfsort::{Comparator, Options, Order, Sorter};
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+struct Particle {
+    position: [f32; 3],
+    cell: u32,
+    velocity: [f32; 3],
+    depth: f32,
+}
+
+/// The same struct in WGSL, where a `vec3` takes the room of four words unless something stands behind it.
+const BY_CELL_AND_DEPTH: &str = "
+struct Particle {
+    position: vec3<f32>,
+    cell: u32,
+    velocity: vec3<f32>,
+    depth: f32,
+}
+
+// Back to front in each cell.
+fn precedes(a: Particle, b: Particle) -> bool {
+    if a.cell != b.cell {
+        return a.cell < b.cell;
+    }
+    return a.depth > b.depth;
+}";
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let comparator = Comparator::new(BY_CELL_AND_DEPTH)?;
+    // That both structs lie alike in memory.
+    comparator.check_layout::<Particle>(&[
+        ("position", offset_of!(Particle, position)),
+        ("cell", offset_of!(Particle, cell)),
+        ("velocity", offset_of!(Particle, velocity)),
+        ("depth", offset_of!(Particle, depth)),
+    ])?;
+
+    let particle = |i: u32| {
+        let random = i.wrapping_mul(2_654_435_761);
+        let place = [random % 100, random / 100 % 100, random / 10_000 % 100];
+        let position = place.map(|v| v as f32);
+        Particle {
+            position,
+            cell: place[0] / 25 + place[1] / 25 * 4,
+            velocity: [0.0; 3],
+            depth: position[2],
+        }
+    };
+    let mut particles: Vec<Particle> = (0..50_000).map(particle).collect();
+
+    let sorter = Sorter::open(Options::default())?;
+    println!("sorting on {}", sorter.device().adapter_info().name);
+    // Here they are in host memory; `BufferSort::compared` sorts those in a buffer.
+    sorter.sort_compared(&mut particles, &comparator, Order::Ascending)?;
+
+    assert!(particles.is_sorted_by(|a, b| (a.cell, -a.depth) <= (b.cell, -b.depth)));
+    for cell in 0..4 {
+        let farthest = particles.iter().find(|p| p.cell == cell);
+        println!("the farthest of cell {cell}: {farthest:?}");
+    }
+    Ok(())
+}

@@ -1,0 +1,39 @@
+// Numbers the rows that are to be compared.
+//
+// `destination`: 0, 1, 2 and so on, and what comes behind every key in the places beyond the last record.
+//
+// A lane writes 8 numbers, LANES places apart.
+//
+// No workgroup memory.
+
+struct Params {
+    // Records that there is room for.
+    len: u32,
+    // The first workgroup of this dispatch, and one past the last.
+    first: u32,
+    end: u32,
+    // The word that says how many records there are: see counted.wgsl.
+    count_at: u32,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(2) var<storage, read_write> destination: array<u32>;
+
+@compute @workgroup_size(LANES)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) lane: u32,
+) {
+    let number = params.first + workgroup_number(group, groups);
+    if number >= params.end {
+        return;
+    }
+    let count = record_count();
+    for (var j = 0u; j < 8u; j++) {
+        let i = (number * 8u + j) * LANES + lane;
+        if i < params.len {
+            destination[i] = select(0xffffffffu, i, i < count);
+        }
+    }
+}

@@ -1,0 +1,626 @@
+//! A caller's comparator: WGSL, read and checked on its own, and written again under names that clash with none.
+
+use crate::Error;
+use naga::{Expression, Function, Handle, LocalVariable, Module, Span, Statement};
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+/// The most rounds that a loop may take.
+const MOST_ROUNDS: u64 = 4096;
+
+/// An order of structs that the caller gives, in WGSL: what a row is, and which of two precedes the other. For
+/// [`BufferSort::compared`](crate::BufferSort::compared).
+///
+/// The text has a `struct` for rows and a function `fn precedes(a: Row, b: Row) -> bool`, whatever the
+/// struct's name, and may have other functions, structs and constants. It is validated by itself; the sorter's own names are
+/// not in its way. What could do harm is refused: variables of the module, entry points, barriers, and loops of which it is
+/// not plain that they end after 4096 rounds at the most: `for (var i = 0u; i < 16u; i++)`, with nothing
+/// else that writes to `i`. The sort runs it with all of wgpu's checks.
+///
+/// Rows that it does not tell apart come in the order of the input, as they do where each precedes the other. If it is
+/// no strict weak order at all, the result is some order of the rows: none is lost, and none is there twice.
+///
+/// # Examples
+///
+/// Particles by cell, and in a cell by depth:
+///
+/// ```
+/// use wgpu_bcfsort::Comparator;
+///
+/// #[repr(C)]
+/// struct Particle {
+///     cell: u32,
+///     depth: f32,
+/// }
+///
+/// let by_cell = Comparator::new(
+///     "struct Particle {
+///         cell: u32,
+///         depth: f32,
+///     }
+///     fn precedes(a: Particle, b: Particle) -> bool {
+///         if a.cell != b.cell {
+///             return a.cell < b.cell;
+///         }
+///         return a.depth < b.depth;
+///     }",
+/// )?;
+/// by_cell.check_layout::<Particle>(&[
+///     ("cell", std::mem::offset_of!(Particle, cell)),
+///     ("depth", std::mem::offset_of!(Particle, depth)),
+/// ])?;
+///
+/// let error = Comparator::new("fn precedes(a: u33, b: u33) -> bool { return false; }").unwrap_err();
+/// assert!(error.to_string().contains("wgsl:1:16"));
+/// # Ok::<(), wgpu_bcfsort::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Comparator(Arc<Checked>);
+
+/// A comparator that was checked.
+struct Checked {
+    /// Its text under names of its own: the struct `user_row`, the function `user_precedes`.
+    text: String,
+    /// 32-bit words from one row to the next.
+    words: u32,
+    /// Names of the row's members, and their offsets in bytes.
+    members: Vec<(String, u32)>,
+}
+
+impl std::fmt::Debug for Comparator {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Comparator")
+            .field("words", &self.0.words)
+            .field("members", &self.0.members)
+            .finish_non_exhaustive()
+    }
+}
+
+impl PartialEq for Comparator {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.text == other.0.text
+    }
+}
+
+impl Eq for Comparator {}
+
+impl Hash for Comparator {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.text.hash(state);
+    }
+}
+
+impl Comparator {
+    /// Reads and checks a comparator.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Comparator`], with the line and the column in `wgsl` where something is wrong.
+    pub fn new(wgsl: &str) -> Result<Self, Error> {
+        let mut module = naga::front::wgsl::parse_str(wgsl)
+            .map_err(|e| Error::Comparator(e.emit_to_string(wgsl)))?;
+        let info = validate(&module, wgsl).map_err(Error::Comparator)?;
+        let refuse = |span: Span, why: &str| {
+            let place = span.location(wgsl);
+            let line = wgsl.lines().nth(place.line_number.max(1) as usize - 1);
+            Error::Comparator(format!(
+                "wgsl:{}:{}: {why}\n{}",
+                place.line_number,
+                place.line_position,
+                line.unwrap_or_default()
+            ))
+        };
+        if let Some((handle, _)) = module.global_variables.iter().next() {
+            let span = module.global_variables.get_span(handle);
+            return Err(refuse(
+                span,
+                "a comparator has no variables outside of its functions",
+            ));
+        }
+        if let Some((handle, _)) = module.overrides.iter().next() {
+            let span = module.overrides.get_span(handle);
+            return Err(refuse(span, "a comparator has no overrides: use `const`"));
+        }
+        if let Some(point) = module.entry_points.first() {
+            let why = format!("a comparator has no entry points, as `{}` is", point.name);
+            return Err(Error::Comparator(why));
+        }
+        for (_, function) in module.functions.iter() {
+            check_block(&module, function, &function.body, MOST_ROUNDS, &refuse)?;
+        }
+
+        let is_precedes = |f: &Function| f.name.as_deref() == Some("precedes");
+        let found = module.functions.iter().find(|f| is_precedes(f.1));
+        let Some((precedes, function)) = found else {
+            let why = "there is no function `precedes`: fn precedes(a: Row, b: Row) -> bool";
+            return Err(Error::Comparator(why.into()));
+        };
+        let span = module.functions.get_span(precedes);
+        let wrong = || {
+            refuse(
+                span,
+                "it should be fn precedes(a: Row, b: Row) -> bool, of a struct",
+            )
+        };
+        let [a, b] = function.arguments.as_slice() else {
+            return Err(wrong());
+        };
+        let row = a.ty;
+        let returns_bool = function.result.as_ref().is_some_and(|result| {
+            let inner = &module.types[result.ty].inner;
+            *inner == naga::TypeInner::Scalar(naga::Scalar::BOOL)
+        });
+        let naga::TypeInner::Struct {
+            members,
+            span: bytes,
+        } = &module.types[row].inner
+        else {
+            return Err(wrong());
+        };
+        if a.ty != b.ty || !returns_bool {
+            return Err(wrong());
+        }
+        if !info[row].contains(naga::valid::TypeFlags::HOST_SHAREABLE) {
+            let why = "rows are not of a type that a buffer can hold";
+            return Err(refuse(module.types.get_span(row), why));
+        }
+        let members: Vec<_> = members
+            .iter()
+            .map(|member| (member.name.clone().unwrap_or_default(), member.offset))
+            .collect();
+        let bytes = *bytes;
+        rename(&mut module, row, precedes);
+        let written = |why: String| Error::Comparator(format!("it cannot be written again: {why}"));
+        let flags = naga::back::wgsl::WriterFlags::empty();
+        let text = naga::back::wgsl::write_string(&module, &info, flags)
+            .map_err(|e| written(e.to_string()))?;
+        let checked = Checked {
+            text,
+            words: bytes / 4,
+            members,
+        };
+        // (Attributes of members might be lost.)
+        if checked.layout_as_written() != Some((bytes, checked.members.clone())) {
+            return Err(written("rows would lie otherwise in memory".into()));
+        }
+        Ok(Self(Arc::new(checked)))
+    }
+
+    /// That the struct lies in memory as a Rust type does: its size, and the offsets of the members that are named.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Comparator`], with both numbers.
+    pub fn check_layout<T>(&self, members: &[(&str, usize)]) -> Result<(), Error> {
+        let rust = std::any::type_name::<T>();
+        let stride = self.0.words as usize * 4;
+        if size_of::<T>() != stride {
+            return Err(Error::Comparator(format!(
+                "{rust} is of {} bytes, and a row of {stride}",
+                size_of::<T>()
+            )));
+        }
+        for &(name, offset) in members {
+            let found = self.0.members.iter().find(|member| member.0 == name);
+            match found {
+                Some(&(_, there)) if there as usize == offset => {}
+                Some((_, there)) => {
+                    return Err(Error::Comparator(format!(
+                        "member {name} is at byte {offset} of {rust}, and at byte {there} of a row"
+                    )));
+                }
+                None => {
+                    return Err(Error::Comparator(format!("a row has no member {name}")));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// 32-bit words from one row to the next in a buffer.
+    #[must_use]
+    pub fn row_words(&self) -> u32 {
+        self.0.words
+    }
+
+    /// The text, under names that begin with `user_`.
+    pub(crate) fn text(&self) -> &str {
+        &self.0.text
+    }
+
+    /// What stands in for a caller's, where kernels are looked at with none: words in ascending order.
+    pub(crate) const STAND_IN: &str = "struct user_row {
+    key: u32,
+}
+
+fn user_precedes(a: user_row, b: user_row) -> bool {
+    return a.key < b.key;
+}
+";
+
+    /// That, as a comparator.
+    #[cfg(feature = "lockstep")]
+    pub(crate) fn stand_in() -> Self {
+        Self(Arc::new(Checked {
+            text: Self::STAND_IN.into(),
+            words: 1,
+            members: vec![("key".into(), 0)],
+        }))
+    }
+}
+
+impl Checked {
+    /// Size and members of a row as the text says.
+    fn layout_as_written(&self) -> Option<(u32, Vec<(String, u32)>)> {
+        let module = naga::front::wgsl::parse_str(&self.text).ok()?;
+        validate(&module, &self.text).ok()?;
+        module.types.iter().find_map(|(_, ty)| match &ty.inner {
+            naga::TypeInner::Struct { members, span } if ty.name.as_deref() == Some("user_row") => {
+                let member = |(i, m): (usize, &naga::StructMember)| {
+                    // (Names may have changed.)
+                    let name = self.members.get(i).map(|member| member.0.clone());
+                    (name.unwrap_or_default(), m.offset)
+                };
+                Some((*span, members.iter().enumerate().map(member).collect()))
+            }
+            _ => None,
+        })
+    }
+}
+
+/// Has naga look at a module; what it says names the lines of its text.
+fn validate(module: &Module, wgsl: &str) -> Result<naga::valid::ModuleInfo, String> {
+    let (flags, none) = (
+        naga::valid::ValidationFlags::all(),
+        naga::valid::Capabilities::empty(),
+    );
+    let mut validator = naga::valid::Validator::new(flags, none);
+    validator
+        .validate(module)
+        .map_err(|e| e.emit_to_string(wgsl))
+}
+
+/// Gives everything that a module declares a name that begins with `user_`.
+fn rename(module: &mut Module, row: Handle<naga::Type>, precedes: Handle<Function>) {
+    let renamed = |name: &Option<String>| name.as_ref().map(|name| format!("user_{name}"));
+    let mut types = naga::UniqueArena::new();
+    for (handle, ty) in module.types.iter() {
+        let mut ty = ty.clone();
+        ty.name = renamed(&ty.name);
+        if handle == row {
+            ty.name = Some("user_row".into());
+        } else if ty.name.as_deref() == Some("user_row") {
+            ty.name = Some("user_other_row".into());
+        }
+        // (The same numbers: no two become one, as their names differed.)
+        types.insert(ty, module.types.get_span(handle));
+    }
+    module.types = types;
+    for (_, constant) in module.constants.iter_mut() {
+        constant.name = renamed(&constant.name);
+    }
+    for (handle, function) in module.functions.iter_mut() {
+        function.name = renamed(&function.name);
+        if handle == precedes {
+            function.name = Some("user_precedes".into());
+        }
+    }
+}
+
+/// That a block has nothing in it that could do harm, and no loops of more rounds.
+fn check_block(
+    module: &Module,
+    function: &Function,
+    block: &naga::Block,
+    most_rounds: u64,
+    refuse: &impl Fn(Span, &str) -> Error,
+) -> Result<(), Error> {
+    let mut before: Option<&Statement> = None;
+    for (statement, &span) in block.span_iter() {
+        match statement {
+            Statement::Emit(_) => continue,
+            Statement::Block(block) => check_block(module, function, block, most_rounds, refuse)?,
+            Statement::If { accept, reject, .. } => {
+                check_block(module, function, accept, most_rounds, refuse)?;
+                check_block(module, function, reject, most_rounds, refuse)?;
+            }
+            Statement::Switch { cases, .. } => {
+                for case in cases {
+                    check_block(module, function, &case.body, most_rounds, refuse)?;
+                }
+            }
+            Statement::Loop {
+                body,
+                continuing,
+                break_if,
+            } => {
+                let rounds = rounds(module, function, before, body, continuing);
+                let rounds = rounds.filter(|&rounds| break_if.is_none() && rounds <= most_rounds);
+                let Some(rounds) = rounds else {
+                    let why = "it is not plain that this loop ends: say for (var i = 0u; i < 16u; i++), of 4096 \
+                               rounds at the most, and write to i nowhere else";
+                    return Err(refuse(span, why));
+                };
+                // Of a loop in a loop, all rounds together.
+                let most_rounds = most_rounds / rounds.max(1);
+                check_block(module, function, body, most_rounds, refuse)?;
+                check_block(module, function, continuing, most_rounds, refuse)?;
+            }
+            Statement::Break
+            | Statement::Continue
+            | Statement::Return { .. }
+            | Statement::Store { .. }
+            | Statement::Call { .. } => {}
+            _ => {
+                return Err(refuse(
+                    span,
+                    "a comparator compares, and does nothing like this",
+                ));
+            }
+        }
+        before = Some(statement);
+    }
+    Ok(())
+}
+
+/// How many rounds a loop takes at the most, if it is one that counts: from a number that a variable begins with, or that is
+/// stored just before it, to one that is compared first in each round, by one that is added at its end; and nothing else writes to what it counts in.
+fn rounds(
+    module: &Module,
+    function: &Function,
+    before: Option<&Statement>,
+    body: &naga::Block,
+    continuing: &naga::Block,
+) -> Option<u64> {
+    let number = |handle| number(module, function, handle);
+    let mut steps = continuing
+        .iter()
+        .filter(|s| !matches!(s, Statement::Emit(_)));
+    let (Some(&Statement::Store { pointer, value }), None) = (steps.next(), steps.next()) else {
+        return None;
+    };
+    let counter = local(function, pointer)?;
+    let is_counter = |handle| {
+        matches!(&function.expressions[handle],
+            &Expression::Load { pointer } if local(function, pointer) == Some(counter))
+    };
+    let mut steps = body.iter().filter(|s| !matches!(s, Statement::Emit(_)));
+    let Some(Statement::If {
+        condition,
+        accept,
+        reject,
+    }) = steps.next()
+    else {
+        return None;
+    };
+    if !accept.is_empty() || !matches!(reject.iter().next(), Some(Statement::Break)) {
+        return None;
+    }
+    let end = match &function.expressions[*condition] {
+        Expression::Binary { op, left, right } if is_counter(*left) => match op {
+            naga::BinaryOperator::Less => number(*right)?,
+            naga::BinaryOperator::LessEqual => number(*right)? + 1,
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let added = match &function.expressions[value] {
+        Expression::Binary {
+            op: naga::BinaryOperator::Add,
+            left,
+            right,
+        } if is_counter(*left) => number(*right)?,
+        _ => return None,
+    };
+    // That store, and one just before the loop, unless the variable begins with a number.
+    let (start, stores) = match before {
+        Some(&Statement::Store { pointer, value }) if local(function, pointer) == Some(counter) => {
+            (number(value)?, 2)
+        }
+        _ => (number(function.local_variables[counter].init?)?, 1),
+    };
+    let only_counts = writes(function, &function.body, counter) == stores;
+    let rounds = (end - start).max(0).unsigned_abs();
+    // Beyond that it would begin again.
+    let wraps = end + added > i64::from(i32::MAX);
+    (added > 0 && only_counts && !wraps).then(|| rounds.div_ceil(added.unsigned_abs()))
+}
+
+/// A number that is known when the text is read.
+fn number(module: &Module, function: &Function, handle: Handle<Expression>) -> Option<i64> {
+    let literal = |expression: &Expression| match expression {
+        Expression::Literal(naga::Literal::U32(number)) => Some(i64::from(*number)),
+        Expression::Literal(naga::Literal::I32(number)) => Some(i64::from(*number)),
+        _ => None,
+    };
+    match &function.expressions[handle] {
+        Expression::Constant(constant) => {
+            literal(&module.global_expressions[module.constants[*constant].init])
+        }
+        expression => literal(expression),
+    }
+}
+
+/// The variable that a pointer is to, or to a part of.
+fn local(function: &Function, pointer: Handle<Expression>) -> Option<Handle<LocalVariable>> {
+    match function.expressions[pointer] {
+        Expression::LocalVariable(variable) => Some(variable),
+        Expression::Access { base, .. } | Expression::AccessIndex { base, .. } => {
+            local(function, base)
+        }
+        _ => None,
+    }
+}
+
+/// How many statements write to a variable, or let others do.
+fn writes(function: &Function, block: &naga::Block, variable: Handle<LocalVariable>) -> usize {
+    let is_it = |handle| usize::from(local(function, handle) == Some(variable));
+    block
+        .iter()
+        .map(|statement| match statement {
+            Statement::Store { pointer, .. } => is_it(*pointer),
+            Statement::Call { arguments, .. } => arguments.iter().map(|&a| is_it(a)).sum(),
+            Statement::Block(block) => writes(function, block, variable),
+            Statement::If { accept, reject, .. } => {
+                writes(function, accept, variable) + writes(function, reject, variable)
+            }
+            Statement::Switch { cases, .. } => cases
+                .iter()
+                .map(|case| writes(function, &case.body, variable))
+                .sum(),
+            Statement::Loop {
+                body, continuing, ..
+            } => writes(function, body, variable) + writes(function, continuing, variable),
+            _ => 0,
+        })
+        .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(wgsl: &str) -> String {
+        Comparator::new(wgsl).unwrap_err().to_string()
+    }
+
+    fn with(body: &str) -> String {
+        format!("struct Row {{ key: u32 }}\nfn precedes(a: Row, b: Row) -> bool {{\n{body}\n}}")
+    }
+
+    #[test]
+    fn errors_show_the_callers_own_line() {
+        let error = refused(&with("return a.kye < b.key;"));
+        assert!(
+            error.contains("wgsl:3:10") && error.contains("kye"),
+            "{error}"
+        );
+        let error = refused(&with("return a.key;"));
+        assert!(error.contains("return a.key;"), "{error}");
+        for (wgsl, place) in [
+            (with("loop { }\nreturn true;"), "wgsl:3:1: it is not plain"),
+            (
+                with("for (var i = 0u; i < a.key; i++) { }\nreturn true;"),
+                "wgsl:3:1: it is not plain",
+            ),
+            (
+                with("for (var i = 0u; i < 9u; i++) { i = 0u; }\nreturn true;"),
+                "wgsl:3:1: it is not plain",
+            ),
+            (
+                with("for (var i = 0u; i < 99999u; i++) { }\nreturn true;"),
+                "wgsl:3:1: it is not plain",
+            ),
+            (
+                with("for (var i = 0u; i < 9u; i += 4294967290u) { }\nreturn true;"),
+                "wgsl:3:1: it is not plain",
+            ),
+            (
+                with(
+                    "for (var i = 0; i < 99; i++) {\nfor (var j = 0; j < 99; j++) { }\n}\nreturn true;",
+                ),
+                "wgsl:4:1: it is not plain",
+            ),
+            (
+                with("workgroupBarrier();\nreturn true;"),
+                "wgsl:3:1: a comparator compares",
+            ),
+            (
+                with("return true;") + "\nvar<private> x: u32;",
+                "wgsl:5:1: a comparator has no variables",
+            ),
+            (
+                "struct Row { key: u32 }\nfn precedes(a: Row) -> bool { return true; }".into(),
+                "wgsl:2:1: it should be",
+            ),
+            (
+                "fn precedes(a: u32, b: u32) -> bool { return a < b; }".into(),
+                "wgsl:1:1: it should be",
+            ),
+        ] {
+            let error = refused(&wgsl);
+            assert!(error.contains(place), "{error}");
+        }
+        assert!(refused("struct Row { key: u32 }").contains("no function `precedes`"));
+        assert!(refused(&with("return true;").replace("key: u32", "key: bool")).contains("Row"));
+        let point = with("return true;") + "\n@compute @workgroup_size(1) fn main() {}";
+        assert!(refused(&point).contains("`main`"));
+    }
+
+    #[test]
+    fn loops_that_count_are_allowed_and_names_do_not_clash() {
+        for body in [
+            "for (var i = 0u; i < 4u; i++) { if i == a.key { return true; } }\nreturn false;",
+            "for (var i = 0; i <= 4; i += 2) { if a.key == 1u { continue; } }\nreturn false;",
+            "var x = 0u;\nfor (var i = 0u; i < 3u; i++) { for (var j = 0u; j < 3u; j++) { x += j; } }\nreturn x > a.key;",
+        ] {
+            Comparator::new(&with(body)).unwrap_or_else(|e| panic!("{e}"));
+        }
+        // Names of the sorter's, and of each other.
+        let wgsl = "const W = 7u;
+            alias Key = u32;
+            struct user_row { lane: Key, tile: Key }
+            struct Record { tile: user_row, key: vec3<f32> }
+            fn compare_exchange(a: u32) -> u32 { return a + W; }
+            fn precedes(a: Record, b: Record) -> bool {
+                return compare_exchange(a.tile.lane) < compare_exchange(b.tile.lane);
+            }";
+        let comparator = Comparator::new(wgsl).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(comparator.row_words(), 8);
+        for kernel in crate::kernel::SampleSortKernel::all_by_comparators() {
+            let kernel = crate::kernel::Kernel::SampleSort(kernel)
+                .specialise(crate::KeyType::U32, crate::Order::Descending)
+                .comparing(true);
+            let assembled = kernel.assemble_comparing(Some(&comparator));
+            let assembled = assembled.unwrap_or_else(|e| panic!("{e}"));
+            assert!(assembled.bindings.len() <= 9, "{}", kernel.label());
+        }
+    }
+
+    #[test]
+    fn layouts_are_those_of_rust_or_refused() {
+        #[repr(C)]
+        struct Row {
+            key: u32,
+            position: [f32; 3],
+        }
+        let packed = "struct Row { key: u32, position: array<f32, 3> }
+            fn precedes(a: Row, b: Row) -> bool { return a.key < b.key; }";
+        let packed = Comparator::new(packed).unwrap();
+        let members = [
+            ("key", 0),
+            ("position", std::mem::offset_of!(Row, position)),
+        ];
+        packed.check_layout::<Row>(&members).unwrap();
+        let error = packed
+            .check_layout::<Row>(&[("key", 4)])
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("at byte 4 of") && error.ends_with("at byte 0 of a row"),
+            "{error}"
+        );
+        assert!(packed.check_layout::<Row>(&[("kye", 0)]).is_err());
+        // In WGSL a vec3 begins at 16 bytes, and the struct is of 32.
+        let aligned = "struct Row { key: u32, position: vec3<f32> }
+            fn precedes(a: Row, b: Row) -> bool { return a.key < b.key; }";
+        let error = Comparator::new(aligned)
+            .unwrap()
+            .check_layout::<Row>(&members);
+        let error = error.unwrap_err().to_string();
+        assert!(
+            error.ends_with("is of 16 bytes, and a row of 32"),
+            "{error}"
+        );
+        // Attributes are kept, or it is refused.
+        let spread = "struct Row { key: u32, @size(8) low: u32, @align(32) high: u32 }
+            fn precedes(a: Row, b: Row) -> bool { return a.key < b.key; }";
+        match Comparator::new(spread) {
+            Ok(comparator) => {
+                let members = [("key", 0), ("low", 4), ("high", 32)];
+                comparator.check_layout::<[u32; 16]>(&members).unwrap();
+            }
+            Err(error) => assert!(error.to_string().contains("otherwise in memory"), "{error}"),
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Sorts by a caller's function, on this machine's adapter.
+
+use crate::device::{Gpu, gpu};
+use crate::sample_sort::{options, wide};
+use std::cmp::Ordering;
+use std::sync::Arc;
+use wgpu_bcfsort::data::{Pattern, Spec, generate};
+use wgpu_bcfsort::{BufferSort, Comparator, Order, Sorter};
+
+/// The same for all tests here, so that lavapipe compiles what is not the comparator's once.
+fn sorter(gpu: &Gpu) -> Arc<Sorter> {
+    gpu.sorter(&options(wide(20_000, 10_000)))
+}
+
+const PARTICLES: &str = "
+struct Particle {
+    cell: u32,
+    position: vec2<f32>,
+    depth: f32,
+}
+
+fn precedes(a: Particle, b: Particle) -> bool {
+    if a.cell != b.cell {
+        return a.cell < b.cell;
+    }
+    return a.depth < b.depth;
+}
+";
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+struct Particle {
+    cell: u32,
+    number: u32,
+    position: [f32; 2],
+    depth: f32,
+    padding: u32,
+}
+
+/// Particles of a few cells and depths, and each with its number.
+fn particles(len: u64) -> Vec<Particle> {
+    let random: Vec<u32> = generate(&Spec::new(Pattern::Full, len)).unwrap();
+    let particle = |(i, random): (usize, u32)| Particle {
+        cell: random % 16,
+        number: i as u32,
+        position: [1.0, 2.0],
+        depth: (random >> 8 & 255) as f32,
+        padding: 7,
+    };
+    random.into_iter().enumerate().map(particle).collect()
+}
+
+fn by_cell_and_depth(a: &Particle, b: &Particle) -> Ordering {
+    (a.cell.cmp(&b.cell)).then(a.depth.total_cmp(&b.depth))
+}
+
+#[test]
+fn structs_are_sorted_by_two_members_and_stay_in_order() {
+    let Some(gpu) = gpu() else { return };
+    let sorter = sorter(gpu);
+    let comparator = Comparator::new(PARTICLES).unwrap();
+    comparator
+        .check_layout::<Particle>(&[
+            ("cell", std::mem::offset_of!(Particle, cell)),
+            ("position", std::mem::offset_of!(Particle, position)),
+            ("depth", std::mem::offset_of!(Particle, depth)),
+        ])
+        .unwrap();
+    for (len, order) in [
+        (0, Order::Ascending),
+        (1, Order::Ascending),
+        (2, Order::Descending),
+        (1000, Order::Ascending),
+        (1024, Order::Descending),
+        (1025, Order::Ascending),
+        (30_001, Order::Ascending),
+    ] {
+        let before = particles(len);
+        let mut expected = before.clone();
+        expected.sort_by(|a, b| match order {
+            Order::Ascending => by_cell_and_depth(a, b),
+            Order::Descending => by_cell_and_depth(b, a),
+        });
+        let rows = gpu.buffer(bytemuck::cast_slice(&before));
+        let sort = BufferSort::compared(&rows, len, &comparator).order(order);
+        let sort = sorter.prepare_sort(sort).unwrap();
+        sorter.run_profiled(&sort).unwrap();
+        let words = gpu.read(&rows);
+        let after: &[Particle] = bytemuck::cast_slice(&words);
+        assert!(after == expected, "{len} particles, {}", order.name());
+    }
+}
+
+#[test]
+fn indices_alone_leave_rows_that_are_kept_and_counts_are_obeyed() {
+    let Some(gpu) = gpu() else { return };
+    let sorter = sorter(gpu);
+    let comparator = Comparator::new(PARTICLES).unwrap();
+    let before = particles(3000);
+    let rows = gpu.buffer(bytemuck::cast_slice(&before));
+    let (indices, count) = (gpu.buffer(&vec![9; 3000]), gpu.buffer(&[2000]));
+    let sort = BufferSort::compared(&rows, 3000, &comparator)
+        .keep_keys()
+        .indices(&indices)
+        .count(&count, 0);
+    let sort = sorter.prepare_sort(sort).unwrap();
+    sorter.run_profiled(&sort).unwrap();
+    let mut expected: Vec<u32> = (0..2000).collect();
+    expected.sort_by(|&a, &b| by_cell_and_depth(&before[a as usize], &before[b as usize]));
+    let after = gpu.read(&indices);
+    assert!(after[..2000] == expected);
+    assert!(after[2000..].iter().all(|&i| i == 9));
+    assert!(gpu.read(&rows) == bytemuck::cast_slice::<_, u32>(&before));
+}
+
+/// Orders that are none: what comes out has every row once all the same.
+#[test]
+fn any_function_leaves_a_permutation() {
+    let Some(gpu) = gpu() else { return };
+    let sorter = sorter(gpu);
+    for (what, body) in [
+        ("always", "return true;"),
+        ("never", "return false;"),
+        (
+            "a hash",
+            "return ((a.key * 0x9e3779b9u) ^ (b.key * 0x85ebca6bu)) % 7u < 3u;",
+        ),
+        ("a circle", "return (a.key % 3u + 1u) % 3u == b.key % 3u;"),
+        (
+            "NaN",
+            "return bitcast<f32>(a.key | 0x7fc00000u) < bitcast<f32>(b.key);",
+        ),
+    ] {
+        let text =
+            format!("struct Row {{ key: u32 }} fn precedes(a: Row, b: Row) -> bool {{ {body} }}");
+        let comparator = Comparator::new(&text).unwrap();
+        for len in [900, 26_000] {
+            let rows: Vec<u32> = (0..len)
+                .map(|i: u32| i.wrapping_mul(2_654_435_761))
+                .collect();
+            let on_gpu = gpu.buffer(&rows);
+            let sort = BufferSort::compared(&on_gpu, len.into(), &comparator);
+            let sort = sorter.prepare_sort(sort).unwrap();
+            sorter.run_profiled(&sort).unwrap();
+            let mut after = gpu.read(&on_gpu);
+            if ["always", "never"].contains(&what) {
+                assert!(after == rows, "{what}: nothing tells them apart");
+            }
+            after.sort_unstable();
+            let mut before = rows.clone();
+            before.sort_unstable();
+            assert!(after == before, "{what}: {len} rows");
+        }
+    }
+}

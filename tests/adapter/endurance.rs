@@ -1,0 +1,207 @@
+//! What goes on for long, and what many do at once.
+
+use crate::device::{Gpu, gpu};
+use crate::pairs::stable;
+use crate::sample_sort::wide;
+use std::process::Command;
+use std::sync::Arc;
+use wgpu_bcfsort::data::{Pattern, Spec, generate};
+use wgpu_bcfsort::{BufferSort, KeyType, Options, Order, PreparedSort, Scratch, Sorter};
+
+/// That threads may share them, which is known when this compiles. (Of the others `faults` tells.)
+const _: fn() = || {
+    fn check<T: Send + Sync>() {}
+    check::<Scratch>();
+    check::<BufferSort<'static>>();
+};
+
+/// With the tiles of other tests, whose kernels are compiled once.
+fn sorter(gpu: &Gpu) -> Arc<Sorter> {
+    gpu.sorter(&Options::default().tuning(wide(20_000, 10_000)))
+}
+
+fn submit(gpu: &Gpu, record: impl FnOnce(&mut wgpu::CommandEncoder)) {
+    let mut encoder =
+        (gpu.device).create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+    record(&mut encoder);
+    gpu.queue.submit([encoder.finish()]);
+}
+
+/// Keys, where each is in order, and the keys in order.
+fn case(len: u64, seed: u64) -> [Vec<u32>; 3] {
+    let spec = Spec::new(Pattern::FewDistinct, len).distinct(300);
+    let keys: Vec<u32> = generate(&spec.seed(seed)).unwrap();
+    let indices = stable(&keys, Order::Ascending);
+    let sorted = indices.iter().map(|&i| keys[i as usize]).collect();
+    [keys, indices, sorted]
+}
+
+/// What tells the test that it is in a process of its own.
+const ALONE: &str = "WGPU_BCFSORT_ENDURANCE_ALONE";
+
+/// In a process of its own: in that of the other tests memory comes and goes.
+#[test]
+fn ten_thousand_sorts_leave_no_memory_behind() {
+    if std::env::var_os(ALONE).is_some() {
+        sort_ten_thousand_times();
+        return;
+    }
+    if gpu().is_none() {
+        return;
+    }
+    let this = "endurance::ten_thousand_sorts_leave_no_memory_behind";
+    let child = Command::new(std::env::current_exe().unwrap())
+        .args([this, "--exact", "--nocapture"])
+        .env(ALONE, "1")
+        // One heap for all threads (glibc), and no validation layers of Vulkan's, which keep memory of their own.
+        .env("MALLOC_ARENA_MAX", "1")
+        .env("WGPU_VALIDATION", "0")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&child.stdout);
+    println!("{said}");
+    // (No test of this name would pass, too.)
+    assert!(
+        child.status.success() && said.contains("1 passed"),
+        "{}: {}",
+        child.status,
+        String::from_utf8_lossy(&child.stderr)
+    );
+}
+
+/// What is held while the device has nothing to do.
+#[derive(Debug)]
+struct Held {
+    /// Of the process, where the system says so as Linux does.
+    resident_kib: Option<u64>,
+    /// Allocations of the device and their bytes, where wgpu makes them itself.
+    on_device: Option<(usize, u64)>,
+}
+
+impl Held {
+    fn now(gpu: &Gpu) -> Self {
+        let report = gpu.device.generate_allocator_report();
+        Self {
+            resident_kib: resident_kib(),
+            on_device: report.map(|r| (r.allocations.len(), r.total_allocated_bytes)),
+        }
+    }
+}
+
+fn resident_kib() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let resident = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))?;
+    resident.trim().strip_suffix("kB")?.trim().parse().ok()
+}
+
+/// How much more may be resident after 9000 sorts: less than a kilobyte of each. (A buffer takes a page at least.)
+const MOST_KIB: u64 = 8 << 10;
+
+fn sort_ten_thousand_times() {
+    // Of one tile: what takes time is what is done for each sort, and not the sorting.
+    const LEN: u64 = 500;
+    let (key, order) = (KeyType::U32, Order::Ascending);
+    let gpu = gpu().expect("the parent process found an adapter");
+    let sorter = sorter(gpu);
+    let cases: Vec<_> = (0..15).map(|seed| case(LEN, seed)).collect();
+    let buffer = gpu.buffer(&cases[0][0]);
+    let prepare = || sorter.prepare(&buffer, LEN, key, order).unwrap();
+    let run = |sort: &PreparedSort| {
+        submit(gpu, |encoder| sorter.record_sort(encoder, sort).unwrap());
+    };
+    let kept = prepare();
+    let sort = |i: usize| {
+        let [keys, indices, sorted] = &cases[i % cases.len()];
+        let on_host = i % 8 == 7;
+        if !on_host {
+            gpu.queue
+                .write_buffer(&buffer, 0, bytemuck::cast_slice(keys));
+        }
+        match i % 8 {
+            0..=2 => sorter.sort_buffer(&buffer, LEN, key, order).unwrap(),
+            3..=5 => run(&prepare()),
+            6 => run(&kept),
+            _ if i % 64 == 63 => {
+                let found = sorter.argsort(keys, order).unwrap();
+                assert!(found == *indices, "sort {i}");
+            }
+            // Which waits for all that was submitted before.
+            _ => {
+                let mut keys = keys.clone();
+                sorter.sort(&mut keys, order).unwrap();
+                assert!(keys == *sorted, "sort {i}");
+            }
+        }
+        // Now and then, after sorts of every kind; and before memory is measured.
+        if !on_host && (i.is_multiple_of(97) || i.is_multiple_of(1000)) {
+            assert!(gpu.read(&buffer) == *sorted, "sort {i}");
+        }
+    };
+    let begin = std::time::Instant::now();
+    (1..=1000).for_each(sort);
+    let before = Held::now(gpu);
+    (1001..=10_000).for_each(sort);
+    let after = Held::now(gpu);
+    println!("{:.1} s", begin.elapsed().as_secs_f64());
+    println!("after 1000 sorts: {before:?}");
+    println!("after 10,000 sorts: {after:?}");
+    if let (Some(before), Some(after)) = (before.resident_kib, after.resident_kib) {
+        assert!(after <= before + MOST_KIB, "{before} KiB, then {after} KiB");
+    }
+    if let (Some(before), Some(after)) = (before.on_device, after.on_device) {
+        assert!(after.0 <= before.0 + 2, "{} allocations", after.0);
+        assert!(after.1 <= before.1 + (1 << 16), "{} bytes", after.1);
+    }
+}
+
+/// Sorts prepared for once, and one that all threads share, and with scratch memory that they hand on to each other.
+/// (`faults` has threads that sort slices only.)
+#[test]
+fn threads_sort_buffers_and_slices_with_one_sorter() {
+    // More than a tile, and so with scratch memory.
+    const LEN: u64 = 2500;
+    let (key, order) = (KeyType::U32, Order::Ascending);
+    let Some(gpu) = gpu() else { return };
+    let sorter = sorter(gpu);
+    let place = gpu.empty_buffer(LEN * 4);
+    let shared = sorter.prepare(&place, LEN, key, order).unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..3 {
+            let (sorter, place, shared) = (&sorter, &place, &shared);
+            scope.spawn(move || {
+                for round in 0..8 {
+                    let [keys, indices, sorted] = case(LEN, 100 * thread + round);
+                    let what = format!("thread {thread}, round {round}");
+
+                    let buffer = gpu.buffer(&keys);
+                    sorter.sort_buffer(&buffer, LEN, key, order).unwrap();
+                    assert!(gpu.read(&buffer) == sorted, "{what}: a buffer");
+
+                    let (buffer, numbers) = (gpu.buffer(&keys), gpu.empty_buffer(LEN * 4));
+                    let own = sorter.prepare_indices(&buffer, &numbers, LEN, key, order);
+                    let own = own.unwrap();
+                    submit(gpu, |encoder| sorter.record_sort(encoder, &own).unwrap());
+                    assert!(gpu.read(&buffer) == sorted, "{what}: with indices");
+                    assert!(gpu.read(&numbers) == indices, "{what}: indices");
+
+                    // No submission of another thread comes between what is in one.
+                    let (from, to) = (gpu.buffer(&keys), gpu.empty_buffer(LEN * 4));
+                    submit(gpu, |encoder| {
+                        encoder.copy_buffer_to_buffer(&from, 0, place, 0, LEN * 4);
+                        sorter.record_sort(encoder, shared).unwrap();
+                        encoder.copy_buffer_to_buffer(place, 0, &to, 0, LEN * 4);
+                    });
+                    assert!(gpu.read(&to) == sorted, "{what}: prepared for all");
+
+                    let found = sorter.argsort(&keys, order).unwrap();
+                    assert!(found == indices, "{what}: the indices of a slice");
+                    let mut slice = keys;
+                    sorter.sort(&mut slice, order).unwrap();
+                    assert!(slice == sorted, "{what}: a slice");
+                }
+            });
+        }
+    });
+}

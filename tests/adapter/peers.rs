@@ -1,0 +1,425 @@
+//! The test cases of other sorts: an outside check, by what others thought might go wrong.
+//!
+//! - Patterns, sizes and the tests of stability of sort-research-rs, with which Rust's own sorts were developed:
+//!   <https://github.com/Voultapher/sort-research-rs>, `sort_test_tools` and `benches`.
+//! - Sizes of the tests of CUB's device merge sort: <https://github.com/NVIDIA/cccl>,
+//!   `cub/test/catch2_test_device_merge_sort.cu`, and the older test of <https://github.com/NVIDIA/cub>.
+//!
+//! The inputs are made here, as they are described there. A covering set of them runs always, and the whole matrix,
+//! which takes an adapter in software many minutes, with
+//! `WGPU_BCFSORT_WHOLE_PEERS=1 cargo test --release --test adapter peers`.
+
+use crate::device::{Gpu, check_sort, gpu};
+use crate::pairs::{sorter, stable};
+use Made::{Here, Ours};
+use std::collections::HashSet;
+use wgpu_bcfsort::data::{Pattern, Range, Spec, generate};
+use wgpu_bcfsort::{KeyType, Options, Order, SortKey, Sorter};
+
+fn whole() -> bool {
+    std::env::var("WGPU_BCFSORT_WHOLE_PEERS").is_ok_and(|value| value != "0")
+}
+
+/// Where the numbers of a peer's pattern come from.
+enum Made {
+    /// They are a data set of this crate.
+    Ours(fn(u64) -> Spec),
+    /// They are made here.
+    Here(fn(u64) -> Vec<i32>),
+}
+
+/// The patterns of sort-research-rs by their names there, in which dN is N different numbers, pN is N percent random
+/// ones among zeros, sN is the first N percent sorted, and zN is Zipf's law with this exponent.
+///
+/// Ours differ in what does not matter: they begin with 1 where theirs do with 0, all keys are another number, and
+/// runs and sorted parts are a number longer or shorter where theirs are rounded in another way.
+const PATTERNS: [(&str, Made); 35] = [
+    ("random", Ours(|len| Spec::new(Pattern::Full, len))),
+    (
+        "random_binary",
+        Ours(|len| Spec::new(Pattern::ZeroOne, len)),
+    ),
+    ("random_d4", Ours(|len| up_to(len, 3))),
+    ("random_d8", Ours(|len| up_to(len, 7))),
+    ("random_d16", Ours(|len| up_to(len, 15))),
+    ("random_d20", Ours(|len| up_to(len, 19))),
+    ("random_d256", Ours(|len| up_to(len, 255))),
+    ("random_d1024", Ours(|len| up_to(len, 1023))),
+    ("random_dense", Ours(|len| up_to(len, log2(len)))),
+    ("random_narrow", Ours(|len| up_to(len, 100 * log2(len)))),
+    ("random_div3", Ours(|len| up_to(len, len / 3))),
+    (
+        "random_z1",
+        Ours(|len| Spec::new(Pattern::Zipf, len).distinct(len)),
+    ),
+    ("random_z1_03", Here(|len| zipf(len, 1.03))),
+    ("random_z2", Here(|len| zipf(len, 2.0))),
+    (
+        "random_p1",
+        Here(|len| shuffled(&with_zeros(len, 1, random))),
+    ),
+    (
+        "random_p5",
+        Here(|len| shuffled(&with_zeros(len, 5, random))),
+    ),
+    (
+        "random_p50",
+        Here(|len| shuffled(&with_zeros(len, 50, random))),
+    ),
+    (
+        "random_s50",
+        Ours(|len| Spec::new(Pattern::HalfSorted, len).range(Range::Full)),
+    ),
+    (
+        "random_s95",
+        Ours(|len| Spec::new(Pattern::MostlySorted, len).range(Range::Full)),
+    ),
+    ("ascending", Ours(|len| Spec::new(Pattern::Ascending, len))),
+    (
+        "descending",
+        Ours(|len| Spec::new(Pattern::Descending, len)),
+    ),
+    (
+        "saw_ascending",
+        Ours(|len| {
+            let runs = log2(len).max(1);
+            Spec::new(Pattern::Runs, len).range(Range::Full).runs(runs)
+        }),
+    ),
+    (
+        "saw_descending",
+        Here(|len| saws(len, [len / log2(len).max(1); 2], Some(true))),
+    ),
+    (
+        "saws_long",
+        Here(|len| saws(len, [len / log2(len).max(1); 2], None)),
+    ),
+    ("saw_mixed_22", Here(|len| saws(len, [22, 22], None))),
+    ("saw_mixed_range", Here(|len| saws(len, [20, 49], None))),
+    ("saws_short", Here(|len| saws(len, [20, 69], None))),
+    ("pipe_organ", Here(pipe_organ)),
+    ("all_equal", Ours(|len| Spec::new(Pattern::Constant, len))),
+    (
+        "90_one_10_zero",
+        Here(|len| {
+            let mut numbers = with_zeros(len, 90, ones);
+            numbers.reverse();
+            numbers
+        }),
+    ),
+    ("90_zero_10_one", Here(|len| with_zeros(len, 10, ones))),
+    ("90_zero_10_random", Here(|len| with_zeros(len, 10, random))),
+    (
+        "90p_zero_10p_one",
+        Here(|len| shuffled(&with_zeros(len, 10, ones))),
+    ),
+    (
+        "90p_zero_10p_random_dense_neg",
+        Here(|len| shuffled(&with_zeros(len, 10, |few| uniform(few, -10, 10, 1)))),
+    ),
+    (
+        "90p_zero_10p_random_dense_pos",
+        Here(|len| shuffled(&with_zeros(len, 10, |few| uniform(few, 0, 10, 1)))),
+    ),
+];
+
+/// The sizes of sort-research-rs, with and without small ones that its versions differ in.
+const SIZES: [u64; 31] = [
+    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 15, 16, 17, 19, 20, 24, 30, 32, 33, 35, 50, 100, 200,
+    500, 1_000, 2_048, 5_000, 10_000,
+];
+const LARGE_SIZES: [u64; 2] = [100_000, 1_000_000];
+
+/// How they are sorted.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    /// As keys alone, with the default options.
+    Keys(KeyType, Order),
+    /// The same, by a sample sort of small tiles.
+    Sampled(KeyType),
+    /// As few different keys with their indices, by the same sample sort: stable.
+    Indices,
+}
+
+/// Few, since lavapipe compiles kernels for each.
+const WAYS: [Way; 4] = [
+    Way::Keys(KeyType::I32, Order::Ascending),
+    Way::Keys(KeyType::U64, Order::Ascending),
+    Way::Keys(KeyType::F32, Order::Descending),
+    Way::Indices,
+];
+/// Those of the whole matrix, besides.
+const MORE_WAYS: [Way; 6] = [
+    Way::Keys(KeyType::I32, Order::Descending),
+    Way::Keys(KeyType::U64, Order::Descending),
+    Way::Keys(KeyType::F32, Order::Ascending),
+    Way::Sampled(KeyType::I32),
+    Way::Sampled(KeyType::U64),
+    Way::Sampled(KeyType::F32),
+];
+
+/// Random numbers from 0 to this one.
+fn up_to(len: u64, last: u64) -> Spec {
+    Spec::new(Pattern::Random, len).range(Range::Values {
+        low: 0,
+        high: last.into(),
+    })
+}
+
+fn uniform<T: SortKey>(len: u64, low: i128, high: i128, seed: u64) -> Vec<T> {
+    let spec = Spec::new(Pattern::Random, len).range(Range::Values { low, high });
+    generate(&spec.seed(seed)).unwrap()
+}
+
+fn random(len: u64) -> Vec<i32> {
+    generate(&Spec::new(Pattern::Full, len)).unwrap()
+}
+
+fn ones(len: u64) -> Vec<i32> {
+    vec![1; len as usize]
+}
+
+/// The logarithm, rounded to the nearest integer; of 0, it is 0.
+fn log2(len: u64) -> u64 {
+    // That of the square, which is twice as much, is rounded up by halves.
+    (len * len).max(1).ilog2().div_ceil(2).into()
+}
+
+/// Numbers from 1 on, each k drawn with a probability proportional to 1 / k^exponent.
+fn zipf(len: u64, exponent: f64) -> Vec<i32> {
+    let mut total = 0.0;
+    let sums: Vec<f64> = (1..=len)
+        .map(|k| {
+            total += (k as f64).powf(-exponent);
+            total
+        })
+        .collect();
+    let drawn: Vec<u64> = generate(&Spec::new(Pattern::Full, len)).unwrap();
+    let number = |bits: u64| {
+        let drawn = bits as f64 / u64::MAX as f64 * total;
+        let below = sums.partition_point(|&sum| sum < drawn);
+        i32::try_from(below + 1).unwrap()
+    };
+    drawn.into_iter().map(number).collect()
+}
+
+/// Zeros, and behind them so many percent of others.
+fn with_zeros(len: u64, percent: u64, others: fn(u64) -> Vec<i32>) -> Vec<i32> {
+    let few = (len * percent + 50) / 100;
+    let mut numbers = vec![0; (len - few) as usize];
+    numbers.extend(others(few));
+    numbers
+}
+
+fn shuffled(numbers: &[i32]) -> Vec<i32> {
+    let spec = Spec::new(Pattern::Distinct, numbers.len() as u64).seed(2);
+    let order: Vec<u32> = generate(&spec).unwrap();
+    order.iter().map(|&i| numbers[i as usize - 1]).collect()
+}
+
+/// Random numbers in teeth of these lengths, all falling or rising, or, with `None`, some of each.
+fn saws(len: u64, [shortest, longest]: [u64; 2], fall: Option<bool>) -> Vec<i32> {
+    let (shortest, longest) = (shortest.max(1), longest.max(1));
+    let most = len.div_ceil(shortest);
+    let lengths: Vec<u64> = uniform(most, shortest.into(), longest.into(), 3);
+    let falls: Vec<u32> = uniform(most, 0, 1, 4);
+    let mut numbers = random(len);
+    let mut begin = 0;
+    for (length, falls) in lengths.into_iter().zip(falls) {
+        let end = numbers.len().min(begin + length as usize);
+        let tooth = &mut numbers[begin..end];
+        tooth.sort_unstable();
+        if fall.unwrap_or(falls == 1) {
+            tooth.reverse();
+        }
+        begin = end;
+    }
+    assert_eq!(begin, numbers.len());
+    numbers
+}
+
+/// Random numbers, the first half of them rising, the other one falling.
+fn pipe_organ(len: u64) -> Vec<i32> {
+    let mut numbers = random(len);
+    let (rising, falling) = numbers.split_at_mut(len as usize / 2);
+    rising.sort_unstable();
+    falling.sort_unstable();
+    falling.reverse();
+    numbers
+}
+
+/// Keys in the order of these numbers, which are spread over more bits where a key has them, as sort-research-rs does.
+/// Floats come from all of the type, `NaN`s too.
+fn keys<T: SortKey>(numbers: &[i32]) -> Vec<T> {
+    let spread: u64 = if T::KEY_TYPE.words() == 1 {
+        1
+    } else {
+        (1 << 31) - 1
+    };
+    let map = T::KEY_TYPE.map(Order::Ascending);
+    let key = |number: &i32| {
+        let ordered = u64::from(number.cast_unsigned() ^ (1 << 31));
+        T::from_bits64(map.decode(ordered * spread))
+    };
+    numbers.iter().map(key).collect()
+}
+
+fn check_keys(sorter: &Sorter, key: KeyType, order: Order, numbers: &[i32], what: &str) {
+    match key {
+        KeyType::I32 => check_sort::<i32>(sorter, &keys(numbers), order, what),
+        KeyType::U64 => check_sort::<u64>(sorter, &keys(numbers), order, what),
+        KeyType::F32 => check_sort::<f32>(sorter, &keys(numbers), order, what),
+        other => panic!("no way has {other} keys"),
+    }
+}
+
+fn check_indices(gpu: &Gpu, keys: &[u32], what: &str) {
+    let indices = sorter(gpu).argsort(keys, Order::Ascending).unwrap();
+    assert!(indices == stable(keys, Order::Ascending), "{what}");
+}
+
+fn check(gpu: &Gpu, (name, made): &(&str, Made), size: u64, way: Way) {
+    let numbers = match made {
+        Ours(spec) => generate(&spec(size)).unwrap(),
+        Here(make) => make(size),
+    };
+    let what = format!("{size} {name} {way:?}");
+    match way {
+        Way::Keys(key, order) => {
+            let sorter = gpu.sorter(&Options::default());
+            check_keys(&sorter, key, order, &numbers, &what);
+        }
+        Way::Sampled(key) => {
+            check_keys(&sorter(gpu), key, Order::Ascending, &numbers, &what);
+        }
+        Way::Indices => {
+            let few: Vec<u32> = numbers.iter().map(|n| n.unsigned_abs() % 128).collect();
+            check_indices(gpu, &few, &what);
+        }
+    }
+}
+
+/// Each pattern in each way, and each size in each way.
+fn covering_set() -> Vec<(usize, u64, Way)> {
+    let of_a_pattern = 2 * WAYS.len();
+    let turns = 0..PATTERNS.len() * of_a_pattern;
+    let met: HashSet<_> = (turns.clone())
+        .map(|turn| (turn % SIZES.len(), turn % WAYS.len()))
+        .collect();
+    assert_eq!(met.len(), SIZES.len() * WAYS.len());
+    let mut cases: Vec<_> = turns
+        .map(|turn| {
+            let (size, way) = (SIZES[turn % SIZES.len()], WAYS[turn % WAYS.len()]);
+            (turn / of_a_pattern, size, way)
+        })
+        .collect();
+    // Of the large ones few, in the ways that have few kernels more.
+    let large = |first, step, size, way| {
+        let patterns = (first..PATTERNS.len()).step_by(step);
+        patterns.map(move |pattern| (pattern, size, way))
+    };
+    cases.extend(large(0, 6, LARGE_SIZES[0], WAYS[0]));
+    cases.extend(large(3, 12, LARGE_SIZES[0], Way::Indices));
+    cases.extend(large(0, 26, LARGE_SIZES[1], WAYS[0]));
+    cases
+}
+
+fn whole_matrix() -> Vec<(usize, u64, Way)> {
+    let ways: Vec<Way> = WAYS.into_iter().chain(MORE_WAYS).collect();
+    let mut cases = Vec::new();
+    for size in SIZES.into_iter().chain(LARGE_SIZES) {
+        for pattern in 0..PATTERNS.len() {
+            cases.extend(ways.iter().map(|&way| (pattern, size, way)));
+        }
+    }
+    cases
+}
+
+#[test]
+fn patterns_and_sizes_of_sort_research_equal_the_cpu() {
+    let Some(gpu) = gpu() else { return };
+    let cases = if whole() {
+        whole_matrix()
+    } else {
+        covering_set()
+    };
+    println!("{} sorts", cases.len());
+    for (pattern, size, way) in cases {
+        check(gpu, &PATTERNS[pattern], size, way);
+    }
+}
+
+/// Ten different keys, and every size of a few, as sort-research-rs tests its stable sorts.
+#[test]
+fn indices_of_ten_different_keys_are_stable_at_every_small_size() {
+    let Some(gpu) = gpu() else { return };
+    let rounds = if whole() { 10 } else { 1 };
+    for size in (2..55).chain(3000..3010) {
+        for round in 0..rounds {
+            let keys: Vec<u32> = uniform(size, 0, 9, 10 * size + round);
+            check_indices(gpu, &keys, &format!("{size} keys, round {round}"));
+        }
+    }
+}
+
+/// What CUB's merge sort sorts in one workgroup, of 4-byte keys: 256 lanes of 11 or 17 keys, or 512 of 15.
+const CUB_TILES: [u64; 3] = [256 * 11, 256 * 17, 512 * 15];
+
+/// A shuffled range, as CUB's tests have it, in which no two keys are equal: keys alone, and keys that values go with.
+/// And keys of which many are equal, or all: their indices.
+#[test]
+fn sizes_of_cubs_merge_sort_equal_the_cpu() {
+    let Some(gpu) = gpu() else { return };
+    let default = gpu.sorter(&Options::default());
+    let around = |size: u64| [size - 1, size, size + 1];
+    // Of the older test.
+    let powers = (9..=21).step_by(2).map(|power| 1_u64 << power);
+    let mut sizes: Vec<u64> = powers.chain(CUB_TILES).flat_map(around).collect();
+    // Of the present one, which takes two random ones more, others each time.
+    sizes.extend([0, 500, 1_000_000, 2_000_000]);
+    let count = if whole() { 20 } else { 2 };
+    sizes.extend(uniform::<u64>(count, 1, 1_000_000, 5));
+    for (turn, size) in sizes.into_iter().enumerate() {
+        // Large ones take turns, and the largest are left out.
+        let every = whole() || size <= 10_000;
+        if !every && size > 1_000_000 {
+            continue;
+        }
+        let ranks: Vec<u32> = generate(&Spec::new(Pattern::Distinct, size)).unwrap();
+        if every || turn % 3 != 1 {
+            let what = format!("{size} shuffled");
+            check_sort(&default, &ranks, Order::Ascending, &what);
+        }
+        if every || turn % 3 == 1 {
+            let many: Vec<u32> = uniform(size, 0, 128, 6);
+            check_indices(gpu, &many, &format!("{size} of 129 different keys"));
+        }
+        if every {
+            let same = vec![42_u32; size as usize];
+            check_indices(gpu, &same, &format!("{size} equal keys"));
+        }
+        if every && size > 0 {
+            check_pairs(gpu, &ranks);
+        }
+        if whole() {
+            let wide: Vec<f64> = ranks.iter().copied().map(f64::from).collect();
+            let what = format!("{size} shuffled f64");
+            check_sort(&default, &wide, Order::Ascending, &what);
+        }
+    }
+}
+
+/// Sorts the numbers from 1 on with values that tell whose they are.
+fn check_pairs(gpu: &Gpu, ranks: &[u32]) {
+    let value = |rank: u32| rank.wrapping_mul(0x9e37_79b1);
+    let values: Vec<u32> = ranks.iter().copied().map(value).collect();
+    let (len, key) = (ranks.len() as u64, KeyType::U32);
+    let (keys, values) = (gpu.buffer(ranks), gpu.buffer(&values));
+    let sorter = sorter(gpu);
+    let sort = sorter.prepare_pairs(&keys, &values, len, key, Order::Ascending);
+    sorter.run_profiled(&sort.unwrap()).unwrap();
+    let sorted = 1..=len as u32;
+    assert!(gpu.read(&keys).into_iter().eq(sorted.clone()), "{len} keys");
+    let sorted = sorted.map(value);
+    assert!(gpu.read(&values).into_iter().eq(sorted), "{len} values");
+}
