@@ -212,15 +212,16 @@ impl Kernel {
             .chain(PrefixSumsMethod::ALL.map(|method| Self::PrefixSums { method }))
     }
 
-    /// Whether there is such a kernel for a type: sorts take every one; prefix sums, and codes, `u32`, `i32` and
-    /// `f32`.
+    /// Whether there is such a kernel for a type: sorts take every one; prefix sums, codes, and sorts of tiles by a caller's
+    /// comparator, `u32`, `i32` and `f32`.
     #[must_use]
     pub const fn takes(self, key: KeyType) -> bool {
-        let of_one_word = self.adds()
-            || matches!(
-                self,
-                Self::Rows(RowsKernel::TakenCodes { .. } | RowsKernel::ReturnedCodes { .. })
-            );
+        let of_one_word = match self {
+            Self::Rows(RowsKernel::TakenCodes { .. } | RowsKernel::ReturnedCodes { .. }) => true,
+            // Rows' numbers.
+            Self::SampleSort(kernel) => matches!(kernel.merges(), Some(Merges::Stages)),
+            _ => self.adds(),
+        };
         !of_one_word || key.words() == 1
     }
 

@@ -45,6 +45,7 @@ pub(crate) struct Resident<'a> {
     keys: wgpu::Buffer,
     /// What goes with the keys: as it was, and as it is sorted.
     values: Option<[wgpu::Buffer; 2]>,
+    payload: Payload,
     count: u64,
     key: KeyType,
 }
@@ -79,14 +80,22 @@ impl<'a> Resident<'a> {
             input,
             keys: keys_buffer,
             values: None,
+            payload: Payload::None,
             count: keys.len() as u64,
             key: T::KEY_TYPE,
         })
     }
 
-    /// The same, with a value for each key: its index.
-    pub(crate) fn upload_pairs<T: SortKey>(sorter: &'a Sorter, keys: &[T]) -> Result<Self, Error> {
+    /// The same, with what goes with each key: its index for a value, or as one that the sort writes.
+    pub(crate) fn upload_carrying<T: SortKey>(
+        sorter: &'a Sorter,
+        keys: &[T],
+        payload: Payload,
+    ) -> Result<Self, Error> {
         use wgpu::BufferUsages as Usage;
+        if payload == Payload::None {
+            return Self::upload(sorter, keys);
+        }
         let resident = Self::upload(sorter, keys)?;
         // Below 2^32, as any count that a device takes.
         let indices: Vec<u32> = (0..keys.len() as u32).collect();
@@ -95,17 +104,14 @@ impl<'a> Resident<'a> {
         let values = buffer(sorter, "values", input.size(), usage)?;
         Ok(Self {
             values: Some([input, values]),
+            payload,
             ..resident
         })
     }
 
     /// What goes with the keys.
     pub(crate) const fn payload(&self) -> Payload {
-        if self.values.is_some() {
-            Payload::Values
-        } else {
-            Payload::None
-        }
+        self.payload
     }
 
     /// Prepares a sort of them with one of the device's sorters.
@@ -113,6 +119,9 @@ impl<'a> Resident<'a> {
         let (keys, count, key, order) = (&self.keys, self.count, self.key, Order::Ascending);
         match &self.values {
             None => sorter.prepare(keys, count, key, order),
+            Some([_, indices]) if self.payload == Payload::Indices => {
+                sorter.prepare_indices(keys, indices, count, key, order)
+            }
             Some([_, values]) => sorter.prepare_pairs(keys, values, count, key, order),
         }
     }

@@ -15,8 +15,8 @@ use std::time::Duration;
 use wgpu_bcfsort::data::{Pattern, Spec, generate};
 use wgpu_bcfsort::plan::{Tuning, scratch_promise};
 use wgpu_bcfsort::{
-    Engine, Error, KeyType, Options, Order, PreparedSort, Profile, SortKey, Sorter, sort_on_cpu,
-    wgpu,
+    Engine, Error, KeyType, Options, Order, Payload, PreparedSort, Profile, SortKey, Sorter,
+    sort_on_cpu, wgpu,
 };
 
 const AFTER_HELP: &str = "\
@@ -279,7 +279,7 @@ impl<'a> Job<'a> {
         let mut sorted = keys.clone();
         sort_on_cpu(&mut sorted, Order::Ascending);
         let resident = if pairs {
-            Resident::upload_pairs(sorter, &keys)
+            Resident::upload_carrying(sorter, &keys, Payload::Values)
         } else {
             Resident::upload(sorter, &keys)
         };

@@ -55,6 +55,7 @@ impl Row {
     fn name(&self) -> String {
         let pairs = match self.payload {
             Payload::None => "",
+            Payload::Indices => " indices",
             _ => " pairs",
         };
         let (n, pattern) = (count(self.spec.count), self.spec.pattern);
@@ -98,10 +99,7 @@ impl Row {
 
         let options = Options::default().engine(Engine::SampleSort);
         let sorter = lab.sorter.with_options(options)?;
-        let resident = match self.payload {
-            Payload::None => Resident::upload(&sorter, &input),
-            _ => Resident::upload_pairs(&sorter, &input),
-        };
+        let resident = Resident::upload_carrying(&sorter, &input, self.payload);
         let resident = match resident {
             Ok(resident) => resident,
             Err(error) => return Ok(vec![left_out(OURS, &error)?]),
@@ -197,13 +195,10 @@ fn others(scope: &Scope) -> Vec<Row> {
     let mut rows = Vec::new();
     for log in [20, 24, 26] {
         let n = scope.size(1 << log);
-        rows.push(row(
-            scope,
-            n,
-            KeyType::U32,
-            Payload::Values,
-            Pattern::Random,
-        ));
+        // (A stable sort of keys with their indices: of peers, one of pairs.)
+        for payload in [Payload::Values, Payload::Indices] {
+            rows.push(row(scope, n, KeyType::U32, payload, Pattern::Random));
+        }
         rows.push(row(scope, n, KeyType::U64, Payload::None, Pattern::Full));
     }
     let n = Spec::new(Pattern::Adversary, scope.size(35_651_584)).fitting_count();
