@@ -99,7 +99,8 @@ fn compile(
         // memory, too. So counts of one tile ascend and add up to its length, whatever the keys are by the time
         // they are moved, and addresses made of them stay in the bucket; a label's place is masked, and
         // compared with the tile's length. A tile is found among as many as the lengths have room for, and a
-        // group of children ends behind where it begins.
+        // group of children ends behind where it begins. Around a sort, a count is compared with the room that there is,
+        // wherever it is read; a row's number with it, too; and where arrays begin only says which of them a record is of.
         let module = unsafe { device.create_shader_module_trusted(descriptor, checks) };
         let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
             label: Some(&label),

@@ -221,8 +221,9 @@ impl<'a> BufferSort<'a> {
     /// Of the first `len` rows of a buffer by a function of the caller's, a stable sort. Rows move; with
     /// [`indices`](Self::indices), which may be wanted alone, they stay if it is [said](Self::keep_keys).
     ///
-    /// What is sorted is the rows' numbers, for each of which a comparison reads its row: it takes some times as long as a sort by
-    /// a key that a field or two make up. There are no parts ([`first`](Self::first)) and no segments, and the
+    /// What is sorted is the rows' numbers, for each of which a comparison reads its row: many times as long as
+    /// a sort by a field of theirs. Where a key says as much, as one of 64 bits does of two fields, prefer
+    /// [`of_rows`](Self::of_rows). There are no parts ([`first`](Self::first)) and no segments, and the
     /// [order](Self::order) is the function's, or from its end to its beginning.
     ///
     /// # Examples
