@@ -5,7 +5,7 @@ use naga::{Expression, Function, Handle, LocalVariable, Module, Span, Statement}
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-/// The most rounds that a loop may take.
+/// The most rounds and calls that a comparison may take.
 const MOST_ROUNDS: u64 = 4096;
 
 /// An order of structs that the caller gives, in WGSL: what a row is, and which of two precedes the other. For
@@ -14,8 +14,8 @@ const MOST_ROUNDS: u64 = 4096;
 /// The text has a `struct` for rows and a function `fn precedes(a: Row, b: Row) -> bool`, whatever the
 /// struct's name, and may have other functions, structs and constants. It is validated by itself; the sorter's own names are
 /// not in its way. What could do harm is refused: variables of the module, entry points, barriers, and loops of which it is
-/// not plain that they end after 4096 rounds at the most: `for (var i = 0u; i < 16u; i++)`, with nothing
-/// else that writes to `i`. The sort runs it with all of wgpu's checks.
+/// not plain that they end: `for (var i = 0u; i < 16u; i++)` does, with nothing else that writes to `i`. Rounds
+/// and calls may be 4096 together at the most, those within each other multiplied. Structs have no `@align` or `@size`. The sort runs it with all of wgpu's checks.
 ///
 /// Rows that it does not tell apart come in the order of the input, as they do where each precedes the other. If it is
 /// no strict weak order at all, the result is some order of the rows: none is lost, and none is there twice.
@@ -125,9 +125,7 @@ impl Comparator {
             let why = format!("a comparator has no entry points, as `{}` is", point.name);
             return Err(Error::Comparator(why));
         }
-        for (_, function) in module.functions.iter() {
-            check_block(&module, function, &function.body, MOST_ROUNDS, &refuse)?;
-        }
+        check_functions(&module, &refuse)?;
 
         let is_precedes = |f: &Function| f.name.as_deref() == Some("precedes");
         let found = module.functions.iter().find(|f| is_precedes(f.1));
@@ -164,6 +162,10 @@ impl Comparator {
             let why = "rows are not of a type that a buffer can hold";
             return Err(refuse(module.types.get_span(row), why));
         }
+        if let Some(other) = laid_out_by_attributes(&module) {
+            let why = "structs with @align or @size are not read: a member that fills the gap is";
+            return Err(refuse(module.types.get_span(other), why));
+        }
         let members: Vec<_> = members
             .iter()
             .map(|member| (member.name.clone().unwrap_or_default(), member.offset))
@@ -179,10 +181,10 @@ impl Comparator {
             words: bytes / 4,
             members,
         };
-        // (Attributes of members might be lost.)
-        if checked.layout_as_written() != Some((bytes, checked.members.clone())) {
-            return Err(written("rows would lie otherwise in memory".into()));
-        }
+        // What was read is what is written.
+        let read = naga::front::wgsl::parse_str(&checked.text)
+            .map_err(|e| written(e.emit_to_string(&checked.text)))?;
+        validate(&read, &checked.text).map_err(written)?;
         Ok(Self(Arc::new(checked)))
     }
 
@@ -249,25 +251,6 @@ fn user_precedes(a: user_row, b: user_row) -> bool {
     }
 }
 
-impl Checked {
-    /// Size and members of a row as the text says.
-    fn layout_as_written(&self) -> Option<(u32, Vec<(String, u32)>)> {
-        let module = naga::front::wgsl::parse_str(&self.text).ok()?;
-        validate(&module, &self.text).ok()?;
-        module.types.iter().find_map(|(_, ty)| match &ty.inner {
-            naga::TypeInner::Struct { members, span } if ty.name.as_deref() == Some("user_row") => {
-                let member = |(i, m): (usize, &naga::StructMember)| {
-                    // (Names may have changed.)
-                    let name = self.members.get(i).map(|member| member.0.clone());
-                    (name.unwrap_or_default(), m.offset)
-                };
-                Some((*span, members.iter().enumerate().map(member).collect()))
-            }
-            _ => None,
-        })
-    }
-}
-
 /// Has naga look at a module; what it says names the lines of its text.
 fn validate(module: &Module, wgsl: &str) -> Result<naga::valid::ModuleInfo, String> {
     let (flags, none) = (
@@ -280,87 +263,145 @@ fn validate(module: &Module, wgsl: &str) -> Result<naga::valid::ModuleInfo, Stri
         .map_err(|e| e.emit_to_string(wgsl))
 }
 
-/// Gives everything that a module declares a name that begins with `user_`.
+/// Gives everything that a module declares a name of its own, which begins with `user_`; the row's struct is `user_row`, and
+/// the function `user_precedes`. Names within functions are made anew.
 fn rename(module: &mut Module, row: Handle<naga::Type>, precedes: Handle<Function>) {
-    let renamed = |name: &Option<String>| name.as_ref().map(|name| format!("user_{name}"));
     let mut types = naga::UniqueArena::new();
     for (handle, ty) in module.types.iter() {
         let mut ty = ty.clone();
-        ty.name = renamed(&ty.name);
+        // (Types without names differ by what they are, and those with names by these: handles stay what they are.)
+        ty.name = ty.name.map(|_| format!("user_t{}", handle.index()));
         if handle == row {
             ty.name = Some("user_row".into());
-        } else if ty.name.as_deref() == Some("user_row") {
-            ty.name = Some("user_other_row".into());
         }
-        // (The same numbers: no two become one, as their names differed.)
         types.insert(ty, module.types.get_span(handle));
     }
     module.types = types;
-    for (_, constant) in module.constants.iter_mut() {
-        constant.name = renamed(&constant.name);
+    for (handle, constant) in module.constants.iter_mut() {
+        constant.name = Some(format!("user_c{}", handle.index()));
     }
     for (handle, function) in module.functions.iter_mut() {
-        function.name = renamed(&function.name);
+        function.name = Some(format!("user_f{}", handle.index()));
         if handle == precedes {
             function.name = Some("user_precedes".into());
+        }
+        function.named_expressions.clear();
+        for argument in &mut function.arguments {
+            argument.name = None;
+        }
+        for (_, variable) in function.local_variables.iter_mut() {
+            variable.name = None;
         }
     }
 }
 
-/// That a block has nothing in it that could do harm, and no loops of more rounds.
+/// The first struct whose members do not lie where they would without attributes, which are not written again.
+fn laid_out_by_attributes(module: &Module) -> Option<Handle<naga::Type>> {
+    let mut layouter = naga::proc::Layouter::default();
+    layouter.update(module.to_ctx()).ok()?;
+    let is_other = |members: &[naga::StructMember], span: u32| {
+        let (mut end, mut alignment) = (0, naga::proc::Alignment::ONE);
+        for member in members {
+            let layout = layouter[member.ty];
+            if layout.alignment.round_up(end) != member.offset {
+                return true;
+            }
+            end = member.offset + layout.size;
+            alignment = alignment.max(layout.alignment);
+        }
+        alignment.round_up(end) != span
+    };
+    let mut structs = module.types.iter().filter(|(_, ty)| match &ty.inner {
+        naga::TypeInner::Struct { members, span } => is_other(members, *span),
+        _ => false,
+    });
+    structs.next().map(|found| found.0)
+}
+
+/// That no function does what could do harm, or too much.
+fn check_functions(module: &Module, refuse: &impl Fn(Span, &str) -> Error) -> Result<(), Error> {
+    // (A function stands behind those that it calls.)
+    let mut works = Vec::new();
+    for (handle, function) in module.functions.iter() {
+        let derives = |e: &Expression| matches!(e, Expression::Derivative { .. });
+        if let Some((at, _)) = function.expressions.iter().find(|e| derives(e.1)) {
+            let span = function.expressions.get_span(at);
+            return Err(refuse(
+                span,
+                "a comparator has no neighbours to differ from",
+            ));
+        }
+        let work = check_block(module, function, &function.body, &works, refuse)?;
+        if work > MOST_ROUNDS {
+            let span = module.functions.get_span(handle);
+            return Err(refuse(span, "this takes more than 4096 rounds and calls"));
+        }
+        works.push(work);
+    }
+    Ok(())
+}
+
+/// How many rounds and calls a block makes at the most, if it has nothing in it that could do harm. `works`: those of the
+/// functions before this one.
 fn check_block(
     module: &Module,
     function: &Function,
     block: &naga::Block,
-    most_rounds: u64,
+    works: &[u64],
     refuse: &impl Fn(Span, &str) -> Error,
-) -> Result<(), Error> {
+) -> Result<u64, Error> {
+    let check = |block| check_block(module, function, block, works, refuse);
+    let mut work = 0_u64;
     let mut before: Option<&Statement> = None;
     for (statement, &span) in block.span_iter() {
-        match statement {
+        let more = match statement {
             Statement::Emit(_) => continue,
-            Statement::Block(block) => check_block(module, function, block, most_rounds, refuse)?,
-            Statement::If { accept, reject, .. } => {
-                check_block(module, function, accept, most_rounds, refuse)?;
-                check_block(module, function, reject, most_rounds, refuse)?;
-            }
-            Statement::Switch { cases, .. } => {
-                for case in cases {
-                    check_block(module, function, &case.body, most_rounds, refuse)?;
-                }
-            }
+            Statement::Block(block) => check(block)?,
+            Statement::If { accept, reject, .. } => check(accept)?.saturating_add(check(reject)?),
+            Statement::Switch { cases, .. } => cases.iter().try_fold(0_u64, |work, case| {
+                check(&case.body).map(|more| work.saturating_add(more))
+            })?,
             Statement::Loop {
                 body,
                 continuing,
                 break_if,
             } => {
                 let rounds = rounds(module, function, before, body, continuing);
-                let rounds = rounds.filter(|&rounds| break_if.is_none() && rounds <= most_rounds);
-                let Some(rounds) = rounds else {
-                    let why = "it is not plain that this loop ends: say for (var i = 0u; i < 16u; i++), of 4096 \
-                               rounds at the most, and write to i nowhere else";
+                let Some(rounds) = rounds.filter(|_| break_if.is_none()) else {
+                    let why = "it is not plain that this loop ends: say for (var i = 0u; i < 16u; i++), and write to i \
+                               nowhere else";
                     return Err(refuse(span, why));
                 };
-                // Of a loop in a loop, all rounds together.
-                let most_rounds = most_rounds / rounds.max(1);
-                check_block(module, function, body, most_rounds, refuse)?;
-                check_block(module, function, continuing, most_rounds, refuse)?;
+                let each = check(body)?.saturating_add(check(continuing)?);
+                let all = rounds.saturating_mul(each.saturating_add(1));
+                if all > MOST_ROUNDS {
+                    let why = "this loop takes more than 4096 rounds and calls";
+                    return Err(refuse(span, why));
+                }
+                all
+            }
+            Statement::Call { function, .. } => {
+                let called = works.get(function.index());
+                let Some(called) = called else {
+                    return Err(refuse(span, "what is called here stands behind it"));
+                };
+                called.saturating_add(1)
             }
             Statement::Break
             | Statement::Continue
             | Statement::Return { .. }
-            | Statement::Store { .. }
-            | Statement::Call { .. } => {}
+            | Statement::Store { .. } => 0,
             _ => {
                 return Err(refuse(
                     span,
                     "a comparator compares, and does nothing like this",
                 ));
             }
-        }
+        };
+        work = work.saturating_add(more);
         before = Some(statement);
     }
-    Ok(())
+    Ok(work)
 }
 
 /// How many rounds a loop takes at the most, if it is one that counts: from a number that a variable begins with, or that is
@@ -379,10 +420,20 @@ fn rounds(
     let (Some(&Statement::Store { pointer, value }), None) = (steps.next(), steps.next()) else {
         return None;
     };
-    let counter = local(function, pointer)?;
-    let is_counter = |handle| {
-        matches!(&function.expressions[handle],
-            &Expression::Load { pointer } if local(function, pointer) == Some(counter))
+    let whole = |pointer: Handle<Expression>| match function.expressions[pointer] {
+        Expression::LocalVariable(variable) => Some(variable),
+        _ => None,
+    };
+    let counter = whole(pointer)?;
+    // That it is read there, and not before.
+    let is_counter = |handle: Handle<Expression>, block: &naga::Block| {
+        let reads = matches!(&function.expressions[handle],
+            &Expression::Load { pointer } if whole(pointer) == Some(counter));
+        let mut emitted = block.iter().map_while(|statement| match statement {
+            Statement::Emit(range) => Some(range.clone()),
+            _ => None,
+        });
+        reads && emitted.any(|mut range| range.any(|there| there == handle))
     };
     let mut steps = body.iter().filter(|s| !matches!(s, Statement::Emit(_)));
     let Some(Statement::If {
@@ -397,7 +448,7 @@ fn rounds(
         return None;
     }
     let end = match &function.expressions[*condition] {
-        Expression::Binary { op, left, right } if is_counter(*left) => match op {
+        Expression::Binary { op, left, right } if is_counter(*left, body) => match op {
             naga::BinaryOperator::Less => number(*right)?,
             naga::BinaryOperator::LessEqual => number(*right)? + 1,
             _ => return None,
@@ -409,12 +460,12 @@ fn rounds(
             op: naga::BinaryOperator::Add,
             left,
             right,
-        } if is_counter(*left) => number(*right)?,
+        } if is_counter(*left, continuing) => number(*right)?,
         _ => return None,
     };
     // That store, and one just before the loop, unless the variable begins with a number.
     let (start, stores) = match before {
-        Some(&Statement::Store { pointer, value }) if local(function, pointer) == Some(counter) => {
+        Some(&Statement::Store { pointer, value }) if whole(pointer) == Some(counter) => {
             (number(value)?, 2)
         }
         _ => (number(function.local_variables[counter].init?)?, 1),
@@ -509,7 +560,7 @@ mod tests {
             ),
             (
                 with("for (var i = 0u; i < 99999u; i++) { }\nreturn true;"),
-                "wgsl:3:1: it is not plain",
+                "wgsl:3:1: this loop takes",
             ),
             (
                 with("for (var i = 0u; i < 9u; i += 4294967290u) { }\nreturn true;"),
@@ -519,7 +570,28 @@ mod tests {
                 with(
                     "for (var i = 0; i < 99; i++) {\nfor (var j = 0; j < 99; j++) { }\n}\nreturn true;",
                 ),
+                "wgsl:3:1: this loop takes",
+            ),
+            (
+                with("var i = 0u; let c = i;\nfor (; c < 4u; i++) { }\nreturn true;"),
                 "wgsl:4:1: it is not plain",
+            ),
+            (
+                with("var i = 0u; let n = i + 1u;\nfor (; i < 4u; i = n) { }\nreturn true;"),
+                "wgsl:4:1: it is not plain",
+            ),
+            (
+                with("var v: vec2<u32>;\nfor (v.x = 0u; v.x < 4u; v.y += 1u) { }\nreturn true;"),
+                "wgsl:4:1: it is not plain",
+            ),
+            (
+                "fn f() -> u32 { for (var i = 0u; i < 99u; i++) { }\nreturn 1u; }\n".to_owned()
+                    + &with("for (var i = 0u; i < 99u; i++) { _ = f(); }\nreturn true;"),
+                "wgsl:5:1: this loop takes",
+            ),
+            (
+                with("return dpdx(f32(a.key)) < 0.0;"),
+                "wgsl:3:8: a comparator has no neighbours",
             ),
             (
                 with("workgroupBarrier();\nreturn true;"),
@@ -556,10 +628,19 @@ mod tests {
         ] {
             Comparator::new(&with(body)).unwrap_or_else(|e| panic!("{e}"));
         }
+        // What is called is the caller's `precedes`, and no function of a like name.
+        let like = with("return precedes_(b, a);")
+            + "\nfn precedes_(a: Row, b: Row) -> bool { return a.key < b.key; }";
+        let text = Comparator::new(&like).unwrap().text().to_owned();
+        let body = text.split("fn user_precedes(").nth(1).unwrap();
+        assert!(body.contains("user_f"), "{text}");
         // Names of the sorter's, and of each other.
         let wgsl = "const W = 7u;
             alias Key = u32;
             struct user_row { lane: Key, tile: Key }
+            alias row = vec2<f32>;
+            alias other_row = vec2<f32>;
+            fn both(a: row, b: other_row) -> f32 { return a.x + b.y; }
             struct Record { tile: user_row, key: vec3<f32> }
             fn compare_exchange(a: u32) -> u32 { return a + W; }
             fn precedes(a: Record, b: Record) -> bool {
@@ -612,15 +693,10 @@ mod tests {
             error.ends_with("is of 16 bytes, and a row of 32"),
             "{error}"
         );
-        // Attributes are kept, or it is refused.
-        let spread = "struct Row { key: u32, @size(8) low: u32, @align(32) high: u32 }
-            fn precedes(a: Row, b: Row) -> bool { return a.key < b.key; }";
-        match Comparator::new(spread) {
-            Ok(comparator) => {
-                let members = [("key", 0), ("low", 4), ("high", 32)];
-                comparator.check_layout::<[u32; 16]>(&members).unwrap();
-            }
-            Err(error) => assert!(error.to_string().contains("otherwise in memory"), "{error}"),
-        }
+        // Attributes would be lost, also in a member's struct.
+        let spread = "struct Inner { v: vec4<u32>, a: u32, @align(8) b: u32 }
+            struct Row { inner: Inner, key: u32 }
+            fn precedes(a: Row, b: Row) -> bool { return a.inner.b < b.inner.b; }";
+        assert!(refused(spread).contains("wgsl:1:1: structs with @align or @size"));
     }
 }

@@ -97,7 +97,7 @@ pub enum Error {
     /// One buffer was given for both keys and values, say, or values and colors: the GPU may not have a buffer in two
     /// roles.
     #[error(
-        "one buffer was given twice: keys, values, rows, colors and a count must be in buffers of their own"
+        "one buffer was given twice: keys, values, rows, offsets, colors and a count must be in buffers of their own"
     )]
     SameBuffer,
     /// There are no prefix sums of this type.

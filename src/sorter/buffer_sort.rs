@@ -295,7 +295,10 @@ impl<'a> BufferSort<'a> {
         if let Carries::Rows(columns) = &mut self.carried {
             columns.push((rows, words));
         } else {
-            self.carried = Carries::Rows(vec![(rows, words)]);
+            // Rows that the keys are fields of move in any case.
+            let of_keys = self.field.map(|(words, _)| (self.keys, words));
+            let columns = of_keys.filter(|of_keys| of_keys.0 != rows);
+            self.carried = Carries::Rows(columns.into_iter().chain([(rows, words)]).collect());
         }
         self
     }
@@ -363,6 +366,12 @@ impl<'a> BufferSort<'a> {
             allowed,
         };
         let key_words = self.key.words();
+        if let Some((_, word)) = self.count {
+            check_bound(u64::from(word) + 1, 1, limit)?;
+        }
+        if let Some((_, number)) = self.segments {
+            check_bound(number.into(), 1, limit)?;
+        }
         if let Some(comparator) = &self.comparator {
             self.check_rows(comparator.row_words(), limit)?;
             if self.first > 0 {
@@ -381,6 +390,11 @@ impl<'a> BufferSort<'a> {
         let field = match self.field {
             None => None,
             Some((words, key_word)) => {
+                self.check_rows(words, limit)?;
+                if self.keeps_keys && self.is_of_rows() {
+                    let allowed = "rows move with their keys, unless indices alone are asked for";
+                    return Err(invalid("keep_keys", 1, allowed));
+                }
                 if !words.is_multiple_of(key_words) {
                     let allowed = "rows with a key of 64 bits are of an even number of words";
                     return Err(invalid("words of a row", words.into(), allowed));
@@ -393,7 +407,6 @@ impl<'a> BufferSort<'a> {
                     let allowed = "a row's key is one of its words";
                     return Err(invalid("word of the key", key_word.into(), allowed));
                 }
-                self.check_rows(words, limit)?;
                 Some((words / key_words, key_word / key_words))
             }
         };
@@ -435,21 +448,28 @@ impl<'a> BufferSort<'a> {
                 allowed: "a row has one at least",
             });
         }
-        // Words have numbers of 32 bits.
-        let limit = limit.min(u64::from(u32::MAX) * 4);
-        let (len, row) = (self.end(), u64::from(words) * 4);
-        let needed = len.saturating_mul(row);
-        if needed <= limit {
-            return Ok(());
-        }
-        Err(Error::RowsTooLarge {
-            len,
-            words,
-            needed,
-            limit,
-        })
+        check_bound(self.end(), words, limit)
     }
+}
 
+/// That a device binds so many rows of so many words.
+fn check_bound(len: u64, words: u32, limit: u64) -> Result<(), Error> {
+    // Words have numbers of 32 bits.
+    let limit = limit.min(u64::from(u32::MAX) * 4);
+    let row = u64::from(words) * 4;
+    let needed = len.saturating_mul(row);
+    if needed <= limit {
+        return Ok(());
+    }
+    Err(Error::RowsTooLarge {
+        len,
+        words,
+        needed,
+        limit,
+    })
+}
+
+impl<'a> BufferSort<'a> {
     /// The caller's buffers by their roles.
     pub(super) fn bindings(&self) -> Result<BTreeMap<Buffer, wgpu::BufferBinding<'a>>, Error> {
         let end = self.end();

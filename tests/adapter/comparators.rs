@@ -107,6 +107,21 @@ fn indices_alone_leave_rows_that_are_kept_and_counts_are_obeyed() {
     sorter.run_profiled(&sort).unwrap();
     let mut expected: Vec<u32> = (0..2000).collect();
     expected.sort_by(|&a, &b| by_cell_and_depth(&before[a as usize], &before[b as usize]));
+    // Other rows along with them.
+    let (moved, numbers) = (
+        gpu.buffer(bytemuck::cast_slice(&before)),
+        (0..3000).collect::<Vec<u32>>(),
+    );
+    let with_it = gpu.buffer(&numbers);
+    let along = BufferSort::compared(&moved, 3000, &comparator).rows(&with_it, 1);
+    sorter
+        .run_profiled(&sorter.prepare_sort(along).unwrap())
+        .unwrap();
+    let (words, order) = (gpu.read(&moved), gpu.read(&with_it));
+    let moved: &[Particle] = bytemuck::cast_slice(&words);
+    assert!(moved.is_sorted_by(|a, b| by_cell_and_depth(a, b).is_le()));
+    assert!((moved.iter().zip(&order)).all(|(row, &number)| row.number == number));
+
     let after = gpu.read(&indices);
     assert!(after[..2000] == expected);
     assert!(after[2000..].iter().all(|&i| i == 9));

@@ -72,6 +72,13 @@ fn structs_are_sorted_by_a_field() {
     assert!(gpu.read(&on_gpu) == in_order(&structs, 4, &expected));
     assert!(gpu.read(&others) == in_order(&keys, 1, &expected));
 
+    // Whatever was wanted before, rows of the field move when others do.
+    let (on_gpu, others) = (gpu.buffer(&structs), gpu.buffer(&keys));
+    let sort = BufferSort::of_rows(&on_gpu, len, 4, 2, KeyType::U32);
+    run(&sorter, sort.values(&others).rows(&others, 1));
+    assert!(gpu.read(&on_gpu) == in_order(&structs, 4, &expected));
+    assert!(gpu.read(&others) == in_order(&keys, 1, &expected));
+
     // Only to know their order.
     let (on_gpu, indices) = (gpu.buffer(&structs), gpu.buffer(&vec![0; len as usize]));
     let sort = BufferSort::of_rows(&on_gpu, len, 4, 2, KeyType::U32);
@@ -301,6 +308,14 @@ fn nonsense_is_refused_with_the_numbers() {
     assert_eq!(
         refused(gpu, BufferSort::of_rows(&rows, 2, 3, 0, KeyType::F64)),
         "option words of a row is 3: rows with a key of 64 bits are of an even number of words"
+    );
+    let by_field = || BufferSort::of_rows(&rows, 2, 4, 0, KeyType::U32);
+    assert_eq!(
+        refused(gpu, by_field().keep_keys()),
+        "option keep_keys is 1: rows move with their keys, unless indices alone are asked for"
+    );
+    assert!(
+        refused(gpu, sort().count(&rows, u32::MAX)).contains("max_storage_buffer_binding_size")
     );
     assert!(refused(gpu, sort().rows(&rows, u32::MAX)).contains("max_storage_buffer_binding_size"));
     let sorter = sorter(gpu);
