@@ -450,26 +450,7 @@ impl<'a> BufferSort<'a> {
         }
         check_bound(self.end(), words, limit)
     }
-}
 
-/// That a device binds so many rows of so many words.
-fn check_bound(len: u64, words: u32, limit: u64) -> Result<(), Error> {
-    // Words have numbers of 32 bits.
-    let limit = limit.min(u64::from(u32::MAX) * 4);
-    let row = u64::from(words) * 4;
-    let needed = len.saturating_mul(row);
-    if needed <= limit {
-        return Ok(());
-    }
-    Err(Error::RowsTooLarge {
-        len,
-        words,
-        needed,
-        limit,
-    })
-}
-
-impl<'a> BufferSort<'a> {
     /// The caller's buffers by their roles.
     pub(super) fn bindings(&self) -> Result<BTreeMap<Buffer, wgpu::BufferBinding<'a>>, Error> {
         let end = self.end();
@@ -518,6 +499,23 @@ impl<'a> BufferSort<'a> {
         bindings.insert(Buffer::Keys, keys);
         Ok(bindings)
     }
+}
+
+/// That a device binds so many rows of so many words.
+pub(super) fn check_bound(len: u64, words: u32, limit: u64) -> Result<(), Error> {
+    // Words have numbers of 32 bits.
+    let limit = limit.min(u64::from(u32::MAX) * 4);
+    let row = u64::from(words) * 4;
+    let needed = len.saturating_mul(row);
+    if needed <= limit {
+        return Ok(());
+    }
+    Err(Error::RowsTooLarge {
+        len,
+        words,
+        needed,
+        limit,
+    })
 }
 
 /// Scratch memory for sorts that do not run at the same time: as much as the largest of them needs.

@@ -1,5 +1,6 @@
 //! The sorter on slices of host memory.
 
+use super::buffer_sort::check_bound;
 use super::{BufferSort, Sorter};
 use crate::gpu::calls;
 use crate::gpu::executor::{Clock, Profile};
@@ -212,14 +213,7 @@ impl Sorter {
         let (device, queue, waiting) = (&self.device, &self.queue, Waiting::Block);
         let (len, bytes) = (rows.len() as u64, size_of_val(rows) as u64);
         let limit = device.limits().max_storage_buffer_binding_size;
-        if bytes > limit {
-            return Err(Error::RowsTooLarge {
-                len,
-                words: comparator.row_words(),
-                needed: bytes,
-                limit,
-            });
-        }
+        check_bound(len, comparator.row_words(), limit)?;
         let buffer = calls::host_buffer(device, "bcfsort.keys", bytes, &self.host_keys)?;
         let sort = BufferSort::compared(&buffer, len, comparator).order(order);
         let sort = self.prepare_pooled(sort)?;
