@@ -90,7 +90,76 @@ impl Hash for Comparator {
     }
 }
 
+/// How several words are one key: see [`Comparator::wide`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum WideKey {
+    /// An unsigned number, the least significant word first: `u128` on the computers that wgpu runs on.
+    LeastFirst,
+    /// An unsigned number, the most significant word first: `[u32; N]` in Rust's order of arrays.
+    MostFirst,
+    /// A string of bytes, the first byte of a word in its lower bits, as it is copied to the GPU: `[u8; 4 * N]` in Rust's
+    /// order of arrays.
+    Bytes,
+}
+
 impl Comparator {
+    /// Keys of `words` words, and nothing else in a row: `u128`, addresses, hashes, names of fixed width.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidOption`] for no word, or more than 1024.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use wgpu_bcfsort::{Comparator, Options, Order, Sorter, WideKey};
+    /// let sorter = Sorter::open(Options::default())?;
+    ///
+    /// let mut keys: [u128; 3] = [1 << 100, 5, 1 << 64];
+    /// let numbers = Comparator::wide(4, WideKey::LeastFirst)?;
+    /// sorter.sort_compared(&mut keys, &numbers, Order::Ascending)?;
+    /// assert_eq!(keys, [5, 1 << 64, 1 << 100]);
+    ///
+    /// let mut names = [*b"Weichert\0\0\0\0", *b"Sitchinava\0\0"];
+    /// let strings = Comparator::wide(3, WideKey::Bytes)?;
+    /// sorter.sort_compared(&mut names, &strings, Order::Ascending)?;
+    /// assert_eq!(&names[0][..10], b"Sitchinava");
+    /// # Ok(()) }
+    /// ```
+    pub fn wide(words: u32, key: WideKey) -> Result<Self, Error> {
+        if !(1..=1024).contains(&words) {
+            return Err(Error::InvalidOption {
+                name: "words of a key",
+                value: words.into(),
+                allowed: "1 to 1024",
+            });
+        }
+        let at = match key {
+            WideKey::LeastFirst => format!("{words}u - 1u - i"),
+            WideKey::MostFirst | WideKey::Bytes => "i".into(),
+        };
+        let digit = match key {
+            WideKey::LeastFirst | WideKey::MostFirst => "word",
+            WideKey::Bytes => {
+                "(word << 24u) | ((word & 0xff00u) << 8u) | ((word >> 8u) & 0xff00u) | (word >> 24u)"
+            }
+        };
+        Self::new(&format!(
+            "struct Row {{ words: array<u32, {words}> }}
+            fn digit(word: u32) -> u32 {{ return {digit}; }}
+            fn precedes(a: Row, b: Row) -> bool {{
+                for (var i = 0u; i < {words}u; i++) {{
+                    let x = digit(a.words[{at}]);
+                    let y = digit(b.words[{at}]);
+                    if x != y {{ return x < y; }}
+                }}
+                return false;
+            }}"
+        ))
+    }
+
     /// Reads and checks a comparator.
     ///
     /// # Errors

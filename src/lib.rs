@@ -23,7 +23,9 @@
 //! | a part of a buffer; a number of keys that only the GPU knows | [`BufferSort::first`]; [`BufferSort::count`] |
 //! | many arrays, one behind the other | [`BufferSort::segments`] |
 //! | keys of 8 or 16 bits | [`BufferSort::of_packed`] |
-//! | an order of your own, in WGSL: several fields, wide keys, any rule | [`Comparator`] with [`BufferSort::compared`] or [`Sorter::sort_compared`] |
+//! | keys of many bits: `u128`, addresses, strings of a fixed width | [`Comparator::wide`] |
+//! | the best k, in order or not; the n-th | [`BufferSort::ranks`] |
+//! | an order of your own, in WGSL: several fields, any rule | [`Comparator`] with [`BufferSort::compared`] or [`Sorter::sort_compared`] |
 //! | several sorts that may share scratch memory | [`Sorter::prepare_sort`] of a [`BufferSort`] with a [`Scratch`] |
 //! | an encoder, or a compute pass, of your own | [`Sorter::prepare`] once, then [`Sorter::record_sort`] or [`Sorter::record_sort_in_pass`] |
 //! | values to add up, by color | [`PrefixSums`] |
@@ -71,7 +73,7 @@ mod prefix_sums;
 pub mod recording;
 mod sorter;
 
-pub use comparator::Comparator;
+pub use comparator::{Comparator, WideKey};
 pub use error::Error;
 pub use gpu::adapter::{Requirements, adapters, requirements};
 pub use gpu::executor::{Clock, PhaseTime, Profile};

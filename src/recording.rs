@@ -286,6 +286,22 @@ impl Recording {
         self
     }
 
+    /// The same, of which these places are to be in order, and others need not be: the records before them are those that
+    /// belong before them, in any order, and so behind them. It makes a sample sort shorter, and no other.
+    #[must_use]
+    pub fn selecting(mut self, places: &std::ops::Range<u32>) -> Self {
+        for step in &mut self.steps {
+            for (name, value) in &mut step.parameters {
+                match *name {
+                    "rank_begin" => *value = places.start,
+                    "rank_end" => *value = places.end,
+                    _ => {}
+                }
+            }
+        }
+        self
+    }
+
     /// Makes sure that a buffer has at least these bytes, and returns it.
     pub fn reserve(&mut self, buffer: Buffer, bytes: u64) -> Buffer {
         let size = self.buffers.entry(buffer).or_default();

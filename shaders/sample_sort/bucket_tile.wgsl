@@ -11,6 +11,9 @@ struct Params {
     // Tiles of the input, and records of each.
     tiles: u32,
     tile: u32,
+    // The places that are to be in order: see selected.wgsl.
+    rank_begin: u32,
+    rank_end: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -23,6 +26,8 @@ struct BucketTile {
     base: u32,
     count: u32,
     part: Part,
+    // Whether its bucket is one that is wanted in order.
+    selected: bool,
 }
 
 fn is_bucket_tile(number: u32) -> bool {
@@ -33,7 +38,8 @@ fn bucket_tile(number: u32) -> BucketTile {
     let bucket = tile_table[4u * number];
     let first = tile_table[4u * number + 1u];
     let start = bucket_table[3u * bucket];
-    let count = min(bucket_table[3u * bucket + 3u] - start - first, TILE);
+    let len = bucket_table[3u * bucket + 3u] - start;
+    let count = min(len - first, TILE);
     let part = Part(
         0u,
         params.len,
@@ -44,5 +50,5 @@ fn bucket_tile(number: u32) -> BucketTile {
         first,
         count,
     );
-    return BucketTile(start + first, count, part);
+    return BucketTile(start + first, count, part, is_selected(start, len));
 }

@@ -1,5 +1,5 @@
 // SAMPLE SORT, first distribution: gathers the tiles of each bucket from the sorted tiles of the input,
-// and sorts them. The tiles of a bucket lie behind each other, those of the next bucket behind these.
+// and sorts those of buckets that are wanted in order. The tiles of a bucket lie behind each other, those of the next bucket behind these.
 //
 // `prefixes`, `bucket_table`, `tile_table`: see bucket_table.wgsl.
 //
@@ -20,6 +20,10 @@ fn main(
     let own = bucket_tile(number);
     var r: array<Record, 32>;
     gather(&r, lane, own.part);
-    sort_tile(&r, lane, own.count);
-    store_tile(lane, own.base, own.count);
+    if own.selected {
+        sort_tile(&r, lane, own.count);
+        store_tile(lane, own.base, own.count);
+    } else {
+        store_gathered(&r, lane, own.base, own.count);
+    }
 }

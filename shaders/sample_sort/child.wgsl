@@ -19,6 +19,9 @@ struct Params {
     most_children: u32,
     // Whether the children are those that are listed for not fitting a tile: for large_buckets.wgsl.
     listed: u32,
+    // The places that are to be in order: see selected.wgsl.
+    rank_begin: u32,
+    rank_end: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -36,8 +39,9 @@ struct Child {
     // Where it belongs, and its records.
     start: u32,
     count: u32,
-    // Whether all keys are one: what is gathered is sorted then, equal ones in the order of the input.
-    alike: bool,
+    // Whether what is gathered is not sorted any more: all keys are one, whose order is that of the input; or these
+    // places need no order.
+    done: bool,
 }
 
 fn child_of(number: u32) -> Child {
@@ -51,7 +55,9 @@ fn child_of(number: u32) -> Child {
     let next_row = select(rows + (end - 1u) * tiles, EVERYTHING, end == bucket.children);
     let before = left_of(row, tiles, bucket.len);
     let count = left_of(next_row, tiles, bucket.len) - before;
-    return Child(bucket, tiles, row, next_row, bucket.start + before, count, alike_bucket >= ALIKE);
+    let start = bucket.start + before;
+    let done = alike_bucket >= ALIKE || !is_selected(start, count);
+    return Child(bucket, tiles, row, next_row, start, count, done);
 }
 
 // Gathers `count` of a child's records, from `first` on.

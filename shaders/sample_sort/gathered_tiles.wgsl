@@ -20,9 +20,5 @@ fn main(
     let own = bucket_tile(number);
     var r: array<Record, 32>;
     gather(&r, lane, own.part);
-    for (var j = 0u; j < 32u; j++) {
-        if place(lane, j) < own.count {
-            store_record(own.base + place(lane, j), r[j]);
-        }
-    }
+    store_gathered(&r, lane, own.base, own.count);
 }

@@ -63,15 +63,20 @@ fn sort_child(number: u32, lane: u32) {
             load_blocks(&r, lane, child.start, count, low, high);
             workgroupBarrier();
         }
-        sort_tile(&r, lane, real);
-        for (var j = 0u; j < 32u; j++) {
-            let at = place(lane, j);
-            let to = select(low + at, high + at - TILE / 2u, at >= TILE / 2u);
-            if to < count {
-                store_record(child.start + to, record_load(place_cell(lane, j)));
+        if child.done {
+            store_gathered(&r, lane, child.start + low, real);
+        } else {
+            sort_tile(&r, lane, real);
+            for (var j = 0u; j < 32u; j++) {
+                let at = place(lane, j);
+                let to = select(low + at, high + at - TILE / 2u, at >= TILE / 2u);
+                if to < count {
+                    store_record(child.start + to, record_load(place_cell(lane, j)));
+                }
             }
         }
-        if pieces == 1u {
+        // (What is gathered piece by piece is no longer in use when all lanes are here.)
+        if pieces == 1u || (child.done && piece + 1u == pieces) {
             break;
         }
         storageBarrier();

@@ -26,6 +26,9 @@ struct Params {
     children: u32,
     // The most children of a bucket.
     most_children: u32,
+    // The places that are to be in order: see selected.wgsl.
+    rank_begin: u32,
+    rank_end: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -128,6 +131,15 @@ fn main(
     let tile = number - bucket.first_tile;
     let base = bucket.start + tile * TILE;
     let count = min(bucket.len - tile * TILE, TILE);
+    let tiles = (bucket.len - 1u) / TILE + 1u;
+    let rows = (params.most_children - 1u) * bucket.first_tile;
+    if params.buckets > 1u && !is_selected(bucket.start, bucket.len) {
+        // Where no order is wanted, there is no splitter: a child is some of the tiles.
+        for (var child = 1u + lane; child < bucket.children; child += LANES) {
+            prefixes[rows + (child - 1u) * tiles + tile] = select(0u, count, tile < child * tiles / bucket.children);
+        }
+        return;
+    }
 
     plant(bucket, lane);
     var r: array<Record, 32>;
@@ -135,9 +147,7 @@ fn main(
     sort_tile(&r, lane, count);
 
     for (var child = 1u + lane; child < bucket.children; child += LANES) {
-        let tiles = (bucket.len - 1u) / TILE + 1u;
-        let row = (params.most_children - 1u) * bucket.first_tile + (child - 1u) * tiles;
-        prefixes[row + tile] = labels_before(child);
+        prefixes[rows + (child - 1u) * tiles + tile] = labels_before(child);
     }
     for (var j = 0u; j < 32u; j++) {
         let label = record_load(place_cell(lane, j));

@@ -35,12 +35,8 @@ fn main(
     }
     var r: array<Record, 32>;
     gather_child(&r, lane, child, 0u, child.count);
-    if child.alike {
-        for (var j = 0u; j < 32u; j++) {
-            if place(lane, j) < child.count {
-                store_record(child.start + place(lane, j), r[j]);
-            }
-        }
+    if child.done {
+        store_gathered(&r, lane, child.start, child.count);
     } else {
         sort_tile(&r, lane, child.count);
         store_tile(lane, child.start, child.count);

@@ -20,6 +20,9 @@ struct Params {
     tile: u32,
     // The most children of a bucket.
     most_children: u32,
+    // The places that are to be in order: see selected.wgsl.
+    rank_begin: u32,
+    rank_end: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -64,6 +67,9 @@ fn main(
     let tiles = (bucket.len - 1u) / params.tile + 1u;
     let row = (params.most_children - 1u) * bucket.first_tile + (child - 1u) * tiles;
     let tie = ties[number];
+    let selected = params.buckets == 1u || is_selected(bucket.start, bucket.len);
+    // Where no order is wanted, there is no splitter: a child is some of the tiles.
+    let tiles_before = child * tiles / bucket.children;
     var before = 0u;
     for (var chunk = 0u; chunk < tiles; chunk += LANES) {
         let tile = chunk + lane;
@@ -71,7 +77,10 @@ fn main(
         if tile < tiles {
             let base = tile * params.tile;
             let count = min(bucket.len - base, params.tile);
-            rank = rank_of(bucket.start + base, count, params.tile, splitter, tie);
+            rank = select(0u, count, tile < tiles_before);
+            if selected {
+                rank = rank_of(bucket.start + base, count, params.tile, splitter, tie);
+            }
         }
         let sum = inclusive_sum(lane, rank);
         if tile < tiles {

@@ -24,6 +24,9 @@ struct Params {
     children: u32,
     // Whether a record's index is its place, since it is in the input.
     raw: u32,
+    // The places that are to be in order: see selected.wgsl.
+    rank_begin: u32,
+    rank_end: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -45,7 +48,8 @@ fn main(
         return;
     }
     let bucket = bucket_of(number);
-    if bucket.children < 2u {
+    // (Of the input, splitters are chosen whatever part of it is wanted.)
+    if bucket.children < 2u || (params.buckets > 1u && !is_selected(bucket.start, bucket.len)) {
         return;
     }
     let interval = (bucket.len - 1u) / TILE + 1u;

@@ -21,7 +21,8 @@ use std::sync::LazyLock;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Requirements {
-    /// Features: `TIMESTAMP_QUERY` where the adapter has it, for phase timings. None is needed.
+    /// Features, where the adapter has them: `TIMESTAMP_QUERY` for phase timings, and `PIPELINE_CACHE` for
+    /// [`Sorter::with_pipeline_cache`](crate::Sorter::with_pipeline_cache). None is needed.
     pub features: wgpu::Features,
     /// Limits: the default ones, or the adapter's where they are lower, with the largest buffers
     /// and the most workgroup memory that the adapter offers.
@@ -91,8 +92,9 @@ pub fn requirements(adapter: &wgpu::Adapter) -> Result<Requirements, Error> {
     limits.max_buffer_size = offered.max_buffer_size;
     limits.max_storage_buffer_binding_size = offered.max_storage_buffer_binding_size;
     limits.max_compute_workgroup_storage_size = offered.max_compute_workgroup_storage_size;
+    let wanted = wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::PIPELINE_CACHE;
     Ok(Requirements {
-        features: adapter.features() & wgpu::Features::TIMESTAMP_QUERY,
+        features: adapter.features() & wanted,
         limits,
     })
 }

@@ -20,10 +20,20 @@ type AskedFor = (Specialised, Option<Comparator>);
 /// The kernels compiled so far.
 #[derive(Debug, Default)]
 pub(crate) struct Pipelines {
+    /// The caller's, in which the driver keeps what it makes of them.
+    cache: Option<wgpu::PipelineCache>,
     compiled: Mutex<HashMap<AskedFor, Arc<Compiled>>>,
 }
 
 impl Pipelines {
+    /// None yet, all of them to be compiled through a cache.
+    pub(crate) fn through(cache: wgpu::PipelineCache) -> Self {
+        Self {
+            cache: Some(cache),
+            compiled: Mutex::default(),
+        }
+    }
+
     /// The kernel's pipeline, compiled now if it is needed for the first time.
     pub(crate) fn get(
         &self,
@@ -39,7 +49,7 @@ impl Pipelines {
         if let Some(found) = compiled.get(&asked_for) {
             return Ok(found.clone());
         }
-        let made = Arc::new(compile(device, kernel, comparator)?);
+        let made = Arc::new(compile(device, kernel, comparator, self.cache.as_ref())?);
         compiled.insert(asked_for, made.clone());
         Ok(made)
     }
@@ -49,6 +59,7 @@ fn compile(
     device: &wgpu::Device,
     kernel: Specialised,
     comparator: Option<&Comparator>,
+    cache: Option<&wgpu::PipelineCache>,
 ) -> Result<Compiled, Error> {
     let assembled = kernel.assemble_comparing(comparator)?;
     let label = kernel.label();
@@ -121,7 +132,7 @@ fn compile(
                 zero_initialize_workgroup_memory: false,
                 ..Default::default()
             },
-            cache: None,
+            cache,
         });
         (pipeline, layout)
     })?;

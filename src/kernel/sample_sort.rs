@@ -226,6 +226,8 @@ fn sorter(
 const GATHER: &str = shader!("sample_sort/gather.wgsl");
 const BUCKET: &str = shader!("sample_sort/bucket.wgsl");
 const BUCKET_TILE: &str = shader!("sample_sort/bucket_tile.wgsl");
+const SELECTED: &str = shader!("sample_sort/selected.wgsl");
+const STORE_GATHERED: &str = shader!("sample_sort/store_gathered.wgsl");
 
 /// The pieces of [`SampleSortKernel::SampleSplitters`], which sorts samples.
 fn splitters(samples: Tile, payload: Payload) -> Pieces {
@@ -241,7 +243,7 @@ fn splitters(samples: Tile, payload: Payload) -> Pieces {
         ],
     };
     let io = (shader!("io/source.wgsl"), record);
-    sorter(samples, payload, io, &[BUCKET], text)
+    sorter(samples, payload, io, &[BUCKET, SELECTED], text)
 }
 
 /// The pieces of [`SampleSortKernel::PartitionedTiles`], which sorts labels.
@@ -253,7 +255,7 @@ fn partitioned_tiles(tile: Tile, children: u32, first: bool, payload: Payload) -
     let record = vec![shader!("record/labels.wgsl")];
     let io = (shader!("io/in_place.wgsl"), record);
     let text = shader!("sample_sort/partitioned_tiles.wgsl");
-    let mut pieces = sorter(tile, Payload::None, io, &[BUCKET, moved], text);
+    let mut pieces = sorter(tile, Payload::None, io, &[BUCKET, SELECTED, moved], text);
     pieces.constants.extend([
         ("CHILDREN", children),
         ("LOG2_CHILDREN", children.ilog2()),
@@ -280,7 +282,13 @@ fn gathered_tiles(tile: u32, payload: Payload) -> Pieces {
     };
     let mut pieces = sorter(tile, payload, io, &[], text);
     pieces.networks.clear();
-    pieces.shared = vec![shader!("sample_sort/place.wgsl"), GATHER, BUCKET_TILE];
+    pieces.shared = vec![
+        shader!("sample_sort/place.wgsl"),
+        GATHER,
+        SELECTED,
+        BUCKET_TILE,
+        STORE_GATHERED,
+    ];
     pieces
 }
 
@@ -369,21 +377,15 @@ impl SampleSortKernel {
             records,
             merges: Merges::Stages,
         };
-        all.extend([1024, 2048, 4096].map(|records| Self::SortedTiles {
+        all.extend([1024, 2048].map(|records| Self::SortedTiles {
             tile: stages(records),
             in_place: true,
         }));
-        for records in [1024, 4096] {
-            all.push(Self::SortedBuckets {
-                tile: stages(records),
-            });
-            all.push(Self::LargeBuckets {
-                tile: stages(records),
-            });
-        }
-        all.extend([2048, 8192].map(|records| Self::SampleSplitters {
-            samples: stages(records),
-        }));
+        all.push(Self::SortedBuckets { tile: stages(1024) });
+        all.push(Self::LargeBuckets { tile: stages(1024) });
+        all.push(Self::SampleSplitters {
+            samples: stages(2048),
+        });
         all.sort_unstable();
         all
     }
@@ -463,7 +465,13 @@ impl SampleSortKernel {
             Self::BucketTiles { tile } => {
                 let text = shader!("sample_sort/bucket_tiles.wgsl");
                 let io = records(payload, Io::OutOfPlace, false);
-                sorter(tile, payload, io, &[GATHER, BUCKET_TILE, STORE_TILE], text)
+                sorter(
+                    tile,
+                    payload,
+                    io,
+                    &[GATHER, SELECTED, BUCKET_TILE, STORE_TILE, STORE_GATHERED],
+                    text,
+                )
             }
             Self::PartitionedTiles {
                 tile,
@@ -492,7 +500,7 @@ impl SampleSortKernel {
                     io: Some(io),
                     record,
                     tile: true,
-                    shared: vec![SCAN, BUCKET, RANK],
+                    shared: vec![SCAN, BUCKET, SELECTED, RANK],
                     ..Pieces::plain(shader!("sample_sort/splitter_ranks.wgsl"))
                 }
             }
@@ -503,7 +511,7 @@ impl SampleSortKernel {
                     tile,
                     payload,
                     io,
-                    &[BUCKET, GATHER, CHILD, STORE_TILE],
+                    &[BUCKET, GATHER, SELECTED, CHILD, STORE_TILE, STORE_GATHERED],
                     text,
                 )
             }
@@ -514,7 +522,13 @@ impl SampleSortKernel {
                     Payload::None => shader!("record/load_stored_keys.wgsl"),
                     Payload::Values | Payload::Indices => shader!("record/load_stored_values.wgsl"),
                 });
-                sorter(tile, payload, io, &[BUCKET, GATHER, CHILD], text)
+                sorter(
+                    tile,
+                    payload,
+                    io,
+                    &[BUCKET, GATHER, SELECTED, CHILD, STORE_GATHERED],
+                    text,
+                )
             }
         }
     }

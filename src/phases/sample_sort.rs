@@ -273,6 +273,8 @@ impl Job<'_> {
                     ("buckets", buckets),
                     ("children", plan.buckets),
                     ("most_children", plan.most_children),
+                    ("rank_begin", 0),
+                    ("rank_end", plan.len),
                 ],
                 keys: u64::from(end - from) * u64::from(plan.tile),
             });
@@ -330,6 +332,8 @@ impl Job<'_> {
                 ("buckets", buckets),
                 ("children", children),
                 ("raw", raw.into()),
+                ("rank_begin", 0),
+                ("rank_end", self.plan.len),
             ],
             keys: u64::from(buckets) * u64::from(samples),
         });
@@ -389,6 +393,8 @@ impl Job<'_> {
                     ("buckets", plan.buckets),
                     ("tiles", tiles),
                     ("tile", tile),
+                    ("rank_begin", 0),
+                    ("rank_end", plan.len),
                 ],
                 keys: u64::from(end - first) * u64::from(tile),
             });
@@ -396,13 +402,15 @@ impl Job<'_> {
     }
 
     /// What the children's kernels need to know.
-    fn of_children(&self, children: u32) -> [(&'static str, u32); 5] {
+    fn of_children(&self, children: u32) -> [(&'static str, u32); 7] {
         [
             ("len", self.plan.len),
             ("buckets", self.plan.buckets),
             ("children", children),
             ("tile", self.plan.tile),
             ("most_children", self.plan.most_children),
+            ("rank_begin", 0),
+            ("rank_end", self.plan.len),
         ]
     }
 

@@ -289,9 +289,20 @@ impl SampleSort {
     /// distributed by labels, twice: whatever the function says of two rows, each number has one label, and so one place.
     #[must_use]
     pub fn comparing(len: u32, tuning: &Tuning, limits: &DeviceLimits) -> Self {
+        // A comparison reads two rows from memory, and a record of a larger tile takes part in more of them: so what is
+        // sorted by comparisons is small, and there is much of it. (At 2^16 rows one workgroup with 8192 samples took most of the
+        // time.)
+        let bucket = tuning.bucket.min(1 << 16);
+        let buckets = len.div_ceil(bucket.max(1)).clamp(2, MOST_SAMPLE_BUCKETS);
+        let child = 3 * (len / (buckets * tuning.fine.next_power_of_two().clamp(32, 512)));
+        let tile = if len < 1 << 19 { 2 * SMALLEST } else { LARGEST };
         let tuning = Tuning {
             twice: 0,
             partition: 1,
+            tile: tuning.tile.min(tile),
+            child: tuning.child.min(child.next_power_of_two().max(SMALLEST)),
+            samples: tuning.samples.min(2 * SMALLEST),
+            bucket,
             ..*tuning
         };
         let plan = Self::new(len, KeyType::U32, Payload::None, &tuning, limits);

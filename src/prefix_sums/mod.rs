@@ -155,6 +155,15 @@ impl PrefixSums {
         Self::new(&device, &queue)
     }
 
+    /// The same prefix sums, which compile their kernels through a pipeline cache of the caller's: see
+    /// [`Sorter::with_pipeline_cache`](crate::Sorter::with_pipeline_cache). Nothing is compiled yet, and what was prepared
+    /// before belongs to others.
+    #[must_use]
+    pub fn with_pipeline_cache(mut self, cache: &wgpu::PipelineCache) -> Self {
+        self.pipelines = Arc::new(Pipelines::through(cache.clone()));
+        self
+    }
+
     /// The device.
     #[must_use]
     pub const fn device(&self) -> &wgpu::Device {

@@ -6,6 +6,7 @@ use crate::phases::rows::{Arrangement, Carried, column};
 use crate::recording::Buffer;
 use crate::{Comparator, Error, KeyType, Order};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// A sort of buffers of the GPU, for [`Sorter::prepare_sort`](crate::Sorter::prepare_sort): of keys, ascending, unless more is
 /// said.
@@ -58,6 +59,8 @@ pub struct BufferSort<'a> {
     pub(super) key: KeyType,
     pub(super) order: Order,
     first: u64,
+    ranks: Option<Range<u64>>,
+    stable: bool,
     packed: Option<PackedKey>,
     pub(super) comparator: Option<Comparator>,
     segments: Option<(&'a wgpu::Buffer, u32)>,
@@ -139,6 +142,8 @@ impl<'a> BufferSort<'a> {
             key,
             order: Order::Ascending,
             first: 0,
+            ranks: None,
+            stable: false,
             packed: None,
             comparator: None,
             segments: None,
@@ -310,6 +315,59 @@ impl<'a> BufferSort<'a> {
         self
     }
 
+    /// Only what comes to these places has to be in order: the records that belong before them come before them, in any
+    /// order, and so those that belong behind. `0..k` is the `k` least, in order (with
+    /// [`Order::Descending`] the greatest: top-k), `k..k` the same unordered, and `n..n + 1` the n-th element. Places
+    /// are counted from the [first](Self::first) record on.
+    ///
+    /// It saves what sorting the others would cost, the greater part with many records: buckets without
+    /// such a place are moved only. All is moved all the same: for few of many, 2^24 and more, it is half of a sort. Engines
+    /// other than [`Engine::SampleSort`](crate::Engine::SampleSort) sort everything.
+    ///
+    /// # Examples
+    ///
+    /// The three best scores' owners, the scores left where they are:
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use wgpu::util::{BufferInitDescriptor, DeviceExt};
+    /// use wgpu_bcfsort::{BufferSort, KeyType, Options, Order, Sorter};
+    /// let sorter = Sorter::open(Options::default())?;
+    /// let scores = sorter.device().create_buffer_init(&BufferInitDescriptor {
+    ///     label: None,
+    ///     contents: bytemuck::cast_slice(&[0.5_f32, 9.0, 0.25, 7.0, 8.0]),
+    ///     usage: wgpu::BufferUsages::STORAGE,
+    /// });
+    /// let owners = sorter.device().create_buffer(&wgpu::BufferDescriptor {
+    ///     label: None,
+    ///     size: 5 * 4,
+    ///     usage: wgpu::BufferUsages::STORAGE,
+    ///     mapped_at_creation: false,
+    /// });
+    /// let sort = sorter.prepare_sort(
+    ///     BufferSort::new(&scores, 5, KeyType::F32)
+    ///         .order(Order::Descending)
+    ///         .indices(&owners)
+    ///         .keep_keys()
+    ///         .ranks(0..3),
+    /// )?;
+    /// sorter.run_profiled(&sort)?;
+    /// // owners: 1, 4, 3, and the others
+    /// # Ok(()) }
+    /// ```
+    pub const fn ranks(mut self, ranks: Range<u64>) -> Self {
+        self.ranks = Some(ranks);
+        self
+    }
+
+    /// With values in the order of the input where keys are equal, descending, too: a stable sort. All sorts are stable but
+    /// that of [values](Self::values) (and that of keys alone, where it makes no difference), for which it takes as much memory more as
+    /// the values, and a move more.
+    pub const fn stable(mut self) -> Self {
+        self.stable = true;
+        self
+    }
+
     /// Leaves the keys as they are: with [`indices`](Self::indices), an argsort. They are sorted in scratch
     /// memory, as many bytes more.
     pub const fn keep_keys(mut self) -> Self {
@@ -412,6 +470,7 @@ impl<'a> BufferSort<'a> {
         };
         let carried = match &self.carried {
             Carries::Nothing => Carried::Nothing,
+            Carries::Values(_) if self.stable => Carried::Columns(vec![1]),
             Carries::Values(_) => Carried::Values,
             Carries::Indices(_) => Carried::Indices,
             Carries::Rows(columns) => {
@@ -437,6 +496,32 @@ impl<'a> BufferSort<'a> {
             count_at: self.count.map(|count| count.1),
             carried,
         })
+    }
+
+    /// The places that are to be in order, if not all are.
+    pub(super) fn selected(&self) -> Result<Option<Range<u32>>, Error> {
+        let Some(Range { start, end }) = self.ranks else {
+            return Ok(None);
+        };
+        let invalid = |name, value, allowed| Error::InvalidOption {
+            name,
+            value,
+            allowed,
+        };
+        if let Some((_, number)) = self.segments {
+            let allowed = "places are those of one array";
+            return Err(invalid("segments", number.into(), allowed));
+        }
+        if end > self.len {
+            let allowed = "there are as many places as records";
+            return Err(invalid("end of the places", end, allowed));
+        }
+        if start > end {
+            let allowed = "places begin no later than they end";
+            return Err(invalid("first of the places", start, allowed));
+        }
+        // (Checked: what a buffer holds has numbers of 32 bits.)
+        Ok(Some(start as u32..end as u32))
     }
 
     /// That there may be so many rows of so many words.

@@ -216,6 +216,84 @@ impl Sorter {
         Ok(sorter)
     }
 
+    /// The same sorter, which compiles its kernels through a pipeline cache of the caller's: what the driver makes of them
+    /// can be kept in a file, and the next run of the program takes it from there.
+    ///
+    /// Nothing is compiled yet, so that the cache gets all that this sorter, and each that
+    /// [`with_options`](Self::with_options) makes of it, will compile. What was prepared before belongs to another sorter.
+    /// Several sorters of one device may share a cache.
+    ///
+    /// wgpu has such caches on Vulkan, with [`wgpu::Features::PIPELINE_CACHE`]. Devices that this crate opens have it where the
+    /// adapter does; for others [`requirements`](crate::requirements) asks for it. Many drivers keep a cache of their own as
+    /// well: there little is gained.
+    ///
+    /// The caller
+    ///
+    /// - makes the cache, by [`wgpu::Device::create_pipeline_cache`]. That is unsafe, as drivers trust the data: give it
+    ///   none but what [`wgpu::PipelineCache::get_data`] returned, from where nobody else can write.
+    /// - keeps each adapter's data apart, by [`wgpu::util::pipeline_cache_key`]: that of another adapter is refused. With
+    ///   `fallback`, that of another version of the driver is passed over.
+    /// - takes the data, by [`wgpu::PipelineCache::get_data`], once the sorts to come have been prepared or have run:
+    ///   kernels depend on the type of the keys, the order, and the length.
+    ///
+    /// A cache of another device is an [`Error::Device`] of whatever compiles a kernel. (wgpu cannot tell a cache of another
+    /// [`wgpu::Instance`].)
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::path::Path;
+    /// use wgpu_bcfsort::{Options, Order, Sorter};
+    ///
+    /// /// A sorter that keeps what it compiles in a directory to which this program alone writes.
+    /// fn open(directory: &Path) -> Result<Sorter, Box<dyn std::error::Error>> {
+    ///     let sorter = Sorter::open(Options::default())?;
+    ///     let device = sorter.device();
+    ///     if !device.features().contains(wgpu::Features::PIPELINE_CACHE) {
+    ///         return Ok(sorter);
+    ///     }
+    ///     let key = wgpu::util::pipeline_cache_key(&device.adapter_info()).ok_or("no key")?;
+    ///     let file = directory.join(key);
+    ///     let data = std::fs::read(&file).ok();
+    ///     // SAFETY: nobody else writes to the directory, and this program writes to the file, below, only
+    ///     // what `get_data` returned, and all of it.
+    ///     let cache = unsafe {
+    ///         device.create_pipeline_cache(&wgpu::PipelineCacheDescriptor {
+    ///             label: Some("sorter"),
+    ///             data: data.as_deref(),
+    ///             fallback: true,
+    ///         })
+    ///     };
+    ///     let sorter = sorter.with_pipeline_cache(&cache);
+    ///     // Whatever the program sorts, once: here, a few words.
+    ///     sorter.sort(&mut [2_u32, 1], Order::Ascending)?;
+    ///     if let Some(data) = cache.get_data() {
+    ///         // Renamed when it is whole. The name is this process's own: another may be at it, too.
+    ///         let whole = file.with_extension(std::process::id().to_string());
+    ///         std::fs::write(&whole, data)?;
+    ///         std::fs::rename(&whole, &file)?;
+    ///     }
+    ///     Ok(sorter)
+    /// }
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # // Made here, so nobody else has written to it. The second time there is a file.
+    /// # let directory = std::env::temp_dir().join(format!("bcfsort-cache-{}", std::process::id()));
+    /// # std::fs::create_dir(&directory)?;
+    /// # for _ in 0..2 {
+    /// let mut keys = [8_u32, 6, 6, 5, 3, 0, 9];
+    /// open(&directory)?.sort(&mut keys, Order::Ascending)?;
+    /// assert_eq!(keys, [0, 3, 5, 6, 6, 8, 9]);
+    /// # }
+    /// # std::fs::remove_dir_all(&directory)?;
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn with_pipeline_cache(mut self, cache: &wgpu::PipelineCache) -> Self {
+        self.pipelines = Arc::new(Pipelines::through(cache.clone()));
+        self
+    }
+
     /// The device it sorts on.
     #[must_use]
     pub const fn device(&self) -> &wgpu::Device {
@@ -281,6 +359,10 @@ impl Sorter {
         let recording = match &sort.comparator {
             Some(comparator) => self.record_comparing(sort.len, comparator, order)?,
             None => self.record(sort.len, key, order, arrangement.payload())?,
+        };
+        let recording = match sort.selected()? {
+            Some(places) => recording.selecting(&places),
+            None => recording,
         };
         Ok(arrangement.around(sort.key, sort.order, recording, &self.limits))
     }

@@ -1,10 +1,11 @@
 //! What goes wrong, what callers do at the same time, and what they do again and again.
 
 use crate::device::{Gpu, check_sort, gpu, open};
+use crate::sample_sort::{options, wide};
 use std::sync::Arc;
 use wgpu::util::DeviceExt;
 use wgpu_bcfsort::{
-    BaseCase, Engine, Error, KeyType, Options, Order, PreparedSort, SortKey, Sorter, requirements,
+    BaseCase, Comparator, Engine, Error, KeyType, Options, Order, PreparedSort, SortKey, Sorter, requirements,
     sort_on_cpu,
 };
 
@@ -435,29 +436,60 @@ fn a_device_lost_before_a_sort_is_an_error_and_leaves_the_keys_alone() {
     }
 }
 
+/// What brings keys of host memory in order.
+type Operation = fn(&Sorter, &mut Vec<u32>) -> Result<(), Error>;
+
 /// However the loss falls into the sort, it is done or an error, and never half a result.
 #[test]
 fn a_device_lost_during_a_sort_leaves_the_keys_sorted_or_alone() {
     let Some(gpu) = gpu() else { return };
-    let keys = random::<u32>(300_000, 3);
-    let expected = sorted(&keys);
-    for milliseconds in [0, 3, 10, 30, 60, 100] {
-        let (device, queue) = own_device(gpu, |_| {});
-        let sorter = Sorter::new(&device, &queue, Options::default()).unwrap();
-        let mut lost = keys.clone();
-        let outcome = std::thread::scope(|scope| {
-            scope.spawn(|| {
-                std::thread::sleep(std::time::Duration::from_millis(milliseconds));
-                device.destroy();
+    // Few kernels, where the sample sort is the engine whatever is asked for: lavapipe takes long for each.
+    let few = options(wide(20_000, 10_000));
+    let operations: [(&str, Options, usize, Operation); 3] = [
+        ("sort", Options::default(), 300_000, |sorter, keys| {
+            sorter.sort(keys, Order::Ascending)
+        }),
+        ("argsort", few.clone(), 15_000, |sorter, keys| {
+            let indices = sorter.argsort(keys, Order::Ascending)?;
+            *keys = indices.iter().map(|&i| keys[i as usize]).collect();
+            Ok(())
+        }),
+        ("sort_compared", few, 15_000, |sorter, keys| {
+            let rising = Comparator::new(
+                "struct Row { key: u32 }
+                fn precedes(a: Row, b: Row) -> bool { return a.key < b.key; }",
+            )?;
+            sorter.sort_compared(keys, &rising, Order::Ascending)
+        }),
+    ];
+    for (name, options, len, operation) in operations {
+        let keys = random::<u32>(len, 3);
+        let expected = sorted(&keys);
+        // The last is when the device has all of the work, and has not done it.
+        for milliseconds in [0, 3, 10, 30, 60, 100, 400] {
+            let what = format!("{name}, {milliseconds} ms");
+            let (device, queue) = own_device(gpu, |_| {});
+            let sorter = Sorter::new(&device, &queue, options.clone()).unwrap();
+            let mut lost = keys.clone();
+            let outcome = std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    std::thread::sleep(std::time::Duration::from_millis(milliseconds));
+                    device.destroy();
+                });
+                operation(&sorter, &mut lost)
             });
-            sorter.sort(&mut lost, Order::Ascending)
-        });
-        match outcome {
-            Ok(()) => assert!(lost == expected, "{milliseconds} ms: a wrong result"),
-            Err(error) => {
-                assert!(is_loss(&error), "{error:?}");
-                assert!(lost == keys, "{milliseconds} ms: the slice was touched");
+            match outcome {
+                Ok(()) => assert!(lost == expected, "{what}: a wrong result"),
+                Err(error) => {
+                    assert!(is_loss(&error), "{what}: {error:?}");
+                    assert!(lost == keys, "{what}: the slice was touched");
+                }
             }
+            // By now it is lost, however fast the first was.
+            lost.clone_from(&keys);
+            let error = operation(&sorter, &mut lost).unwrap_err();
+            assert!(is_loss(&error), "{what}, again: {error:?}");
+            assert!(lost == keys, "{what}, again: the slice was touched");
         }
     }
 }

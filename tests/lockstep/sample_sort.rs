@@ -7,7 +7,7 @@ use wgpu_bcfsort::lockstep::{Config, Execution, KernelReport, Space};
 use wgpu_bcfsort::phases::record_sample_sort;
 use wgpu_bcfsort::plan::{DeviceLimits, Tuning};
 use wgpu_bcfsort::recording::{Buffer, Recording};
-use wgpu_bcfsort::{Order, Payload, SortKey, sort_on_cpu};
+use wgpu_bcfsort::{KeyType, Order, Payload, SortKey, sort_on_cpu};
 
 const LIMITS: DeviceLimits = DeviceLimits {
     buffer_bytes: u64::MAX,
@@ -187,4 +187,43 @@ fn conflicts_are_only_where_keys_are_looked_for() {
         }
     }
     assert!(degrees.values().all(|&degree| degree <= 32));
+}
+
+/// Some places only: what is not sorted is free of races, too, and on its side.
+#[test]
+fn places_are_selected_without_a_race() {
+    let twice = tuning(1024, 3000, 2000);
+    let mut sorted_tiles = tuning(1024, 3000, 2000);
+    sorted_tiles.partition = u32::MAX;
+    let once = tuning(1024, u32::MAX, 1);
+    let keys: Vec<u32> = generate(&Spec::new(Pattern::Full, 9000)).unwrap();
+    let mut sorted = keys.clone();
+    sorted.sort_unstable();
+    for (tuning, payload) in [
+        (once, Payload::None),
+        (sorted_tiles, Payload::None),
+        (twice, Payload::Values),
+    ] {
+        for places in [100..200, 8999..9000, 4000..4000, 0..0] {
+            let recording = record_sample_sort(
+                9000,
+                KeyType::U32,
+                Order::Ascending,
+                payload,
+                &tuning,
+                &LIMITS,
+            );
+            let recording = recording.selecting(&places);
+            let mut execution = Execution::new(&recording, &keys, Config::default());
+            execution.set_buffer(Buffer::Values, (0..9000).collect());
+            check(&execution.run().unwrap());
+            let mut found = execution.buffer(Buffer::Keys).to_vec();
+            let (start, end) = (places.start as usize, places.end as usize);
+            assert!(found[start..end] == sorted[start..end], "{places:?}");
+            assert!(found != sorted, "{places:?}: less was to be done");
+            found[..start].sort_unstable();
+            found[end..].sort_unstable();
+            assert!(found == sorted, "{places:?}");
+        }
+    }
 }

@@ -1,0 +1,70 @@
+//! Pipeline caches, where this machine's adapter has them.
+
+use crate::device::{check_sort, gpu};
+use wgpu_bcfsort::{Error, Options, Order, PrefixSums, PrefixSumsOptions, Sorter};
+
+/// The adapter, or `None`, said aloud, where it has no caches.
+fn adapter() -> Option<&'static wgpu::Adapter> {
+    let adapter = &gpu()?.adapter;
+    if adapter.features().contains(wgpu::Features::PIPELINE_CACHE) {
+        return Some(adapter);
+    }
+    println!("SKIPPED: no pipeline caches on this adapter");
+    None
+}
+
+/// A sorter on a device of its own, which can make caches.
+fn open(adapter: &wgpu::Adapter) -> Sorter {
+    Sorter::on_adapter(adapter, Options::default()).unwrap()
+}
+
+/// A cache that begins with what another one has.
+fn make_cache(device: &wgpu::Device, from: Option<&wgpu::PipelineCache>) -> wgpu::PipelineCache {
+    let data = from.and_then(wgpu::PipelineCache::get_data);
+    // SAFETY: `get_data` has just returned the data, if there is any.
+    unsafe {
+        device.create_pipeline_cache(&wgpu::PipelineCacheDescriptor {
+            label: Some("tests"),
+            data: data.as_deref(),
+            fallback: true,
+        })
+    }
+}
+
+#[test]
+fn a_device_sorts_through_what_another_left_in_its_cache() {
+    let Some(adapter) = adapter() else { return };
+    let keys: Vec<u32> = (0..5000_u32)
+        .map(|i| i.wrapping_mul(2_654_435_761))
+        .collect();
+    let mut left = None;
+    for what in ["the first device", "the second device"] {
+        let sorter = open(adapter);
+        let cache = make_cache(sorter.device(), left.as_ref());
+        let sorter = sorter.with_pipeline_cache(&cache);
+        check_sort(&sorter, &keys, Order::Ascending, what);
+        let data = cache.get_data().expect(what);
+        assert!(!data.is_empty(), "{what}");
+        left = Some(cache);
+    }
+}
+
+/// wgpu refuses a cache of another device: that tells whether it was given one.
+#[test]
+fn all_that_is_compiled_goes_through_the_cache() {
+    let Some(adapter) = adapter() else { return };
+    let (sorter, other) = (open(adapter), open(adapter));
+    let cache = make_cache(other.device(), None);
+    let sums = PrefixSums::new(sorter.device(), sorter.queue()).unwrap();
+    // What was compiled before counts for nothing.
+    sorter.sort(&mut [2_u32, 1], Order::Ascending).unwrap();
+    let sorter = sorter.with_pipeline_cache(&cache);
+    let sibling = sorter.with_options(Options::default().seed(1)).unwrap();
+    for sorter in [&sorter, &sibling] {
+        let refused = sorter.sort(&mut [2_u32, 1], Order::Ascending);
+        assert!(matches!(refused, Err(Error::Device(_))), "{refused:?}");
+    }
+    let sums = sums.with_pipeline_cache(&cache);
+    let refused = sums.run(&mut [1_u32, 2], &[0, 0], &PrefixSumsOptions::default());
+    assert!(matches!(refused, Err(Error::Device(_))), "{refused:?}");
+}

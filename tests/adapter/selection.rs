@@ -1,0 +1,154 @@
+//! Only some places in order, on this machine's adapter.
+
+use crate::device::{Gpu, gpu};
+use crate::pairs::{sorter, stable};
+use crate::sample_sort::{options, wide};
+use std::ops::Range;
+use wgpu_bcfsort::data::{Pattern, Spec, generate};
+use wgpu_bcfsort::{BufferSort, Comparator, Error, KeyType, Options, Order, SortKey};
+
+/// Sorts indices by keys, those of some places, and checks them and what is before and behind.
+fn check<T: SortKey>(
+    gpu: &Gpu,
+    options: &Options,
+    (pattern, len): (Pattern, u64),
+    order: Order,
+    ranks: Range<u64>,
+) {
+    let what = format!("{pattern} {len} {} {} {ranks:?}", T::KEY_TYPE, order.name());
+    let keys: Vec<T> = generate(&Spec::new(pattern, len)).unwrap();
+    let words: &[u32] = bytemuck::cast_slice(&keys);
+    let (on_gpu, indices) = (gpu.buffer(words), gpu.buffer(&vec![0; keys.len()]));
+    let sorter = gpu.sorter(options);
+    let sort = BufferSort::new(&on_gpu, len, T::KEY_TYPE).order(order);
+    let sort = sort.indices(&indices).ranks(ranks.clone());
+    let sort = sorter.prepare_sort(sort).unwrap();
+    sorter.run_profiled(&sort).unwrap();
+
+    let expected = stable(&keys, order);
+    let found = gpu.read(&indices);
+    let places = |range: Range<u64>| range.start as usize..range.end as usize;
+    let wanted = places(ranks.clone());
+    assert!(found[wanted.clone()] == expected[wanted], "{what}");
+    for part in [0..ranks.start, ranks.end..len] {
+        let mut found = found[places(part.clone())].to_vec();
+        let mut expected = expected[places(part.clone())].to_vec();
+        found.sort_unstable();
+        expected.sort_unstable();
+        assert!(found == expected, "{what}, at {part:?}");
+    }
+    let moved: Vec<T> = found.iter().map(|&i| keys[i as usize]).collect();
+    let moved: &[u32] = bytemuck::cast_slice(&moved);
+    assert!(gpu.read(&on_gpu) == moved, "{what}: keys");
+}
+
+#[test]
+fn wanted_places_are_in_order_and_others_on_their_side() {
+    let Some(gpu) = gpu() else { return };
+    let wide = options(wide(20_000, 10_000));
+    for (len, ranks) in [
+        (1, 0..1),
+        (900, 10..20),
+        (5000, 0..10),
+        (5000, 4999..5000),
+        (70_001, 0..100),
+        (70_001, 35_000..35_001),
+        (70_001, 35_000..35_000),
+        (70_001, 30_000..52_000),
+        (70_001, 0..0),
+        (70_001, 70_001..70_001),
+        (70_001, 0..70_001),
+    ] {
+        for pattern in [Pattern::Full, Pattern::FewDistinct, Pattern::OrganPipe] {
+            check::<u32>(gpu, &wide, (pattern, len), Order::Ascending, ranks.clone());
+        }
+    }
+    check::<f64>(
+        gpu,
+        &wide,
+        (Pattern::Full, 50_000),
+        Order::Descending,
+        0..50,
+    );
+}
+
+#[test]
+fn keys_alone_are_selected() {
+    let Some(gpu) = gpu() else { return };
+    let mut narrow = wide(20_000, 10_000);
+    narrow.partition = u32::MAX;
+    let keys: Vec<u32> = generate(&Spec::new(Pattern::Random, 100_003)).unwrap();
+    let mut sorted = keys.clone();
+    sorted.sort_unstable();
+    for tuning in [wide(20_000, 10_000), narrow] {
+        let sorter = gpu.sorter(&options(tuning));
+        let on_gpu = gpu.buffer(&keys);
+        let sort = BufferSort::new(&on_gpu, 100_003, KeyType::U32).ranks(60_000..60_100);
+        let sort = sorter.prepare_sort(sort).unwrap();
+        sorter.run_profiled(&sort).unwrap();
+        let found = gpu.read(&on_gpu);
+        assert!(found[60_000..60_100] == sorted[60_000..60_100]);
+        // Less was done.
+        assert!(found != sorted);
+        let mut all = found;
+        all[..60_000].sort_unstable();
+        all[60_100..].sort_unstable();
+        assert!(all == sorted);
+    }
+}
+
+#[test]
+fn rows_that_are_compared_are_selected() {
+    let Some(gpu) = gpu() else { return };
+    let comparator = Comparator::new(
+        "struct Row { number: u32, key: u32 }
+        fn precedes(a: Row, b: Row) -> bool { return a.key < b.key; }",
+    )
+    .unwrap();
+    let keys: Vec<u32> = generate(&Spec::new(Pattern::FewDistinct, 9000)).unwrap();
+    let rows: Vec<u32> = (0_u32..).zip(&keys).flat_map(|(i, &k)| [i, k]).collect();
+    let expected = stable(&keys, Order::Ascending);
+    let on_gpu = gpu.buffer(&rows);
+    let sorter = sorter(gpu);
+    let sort = BufferSort::compared(&on_gpu, 9000, &comparator).ranks(0..500);
+    let sort = sorter.prepare_sort(sort).unwrap();
+    sorter.run_profiled(&sort).unwrap();
+    let mut numbers: Vec<u32> = gpu.read(&on_gpu).chunks(2).map(|row| row[0]).collect();
+    assert!(numbers[..500] == expected[..500]);
+    numbers.sort_unstable();
+    assert!(numbers.into_iter().eq(0..9000));
+}
+
+#[test]
+fn values_are_stable_where_it_is_asked_for() {
+    let Some(gpu) = gpu() else { return };
+    let keys: Vec<u32> = generate(&Spec::new(Pattern::ZeroOne, 9000)).unwrap();
+    let values: Vec<u32> = (0..9000).collect();
+    for order in [Order::Ascending, Order::Descending] {
+        let (on_gpu, with_them) = (gpu.buffer(&keys), gpu.buffer(&values));
+        let sorter = sorter(gpu);
+        let sort = BufferSort::new(&on_gpu, 9000, KeyType::U32).order(order);
+        let sort = sorter
+            .prepare_sort(sort.values(&with_them).stable())
+            .unwrap();
+        sorter.run_profiled(&sort).unwrap();
+        assert!(gpu.read(&with_them) == stable(&keys, order));
+    }
+}
+
+#[test]
+fn places_that_are_none_are_refused() {
+    let Some(gpu) = gpu() else { return };
+    let (keys, offsets) = (gpu.buffer(&[0; 100]), gpu.buffer(&[0]));
+    let sorter = sorter(gpu);
+    let sort = || BufferSort::new(&keys, 100, KeyType::U32);
+    #[allow(clippy::reversed_empty_ranges)]
+    for wrong in [
+        sort().ranks(0..101),
+        sort().ranks(7..3),
+        sort().ranks(0..1).segments(&offsets, 1),
+    ] {
+        let refused = sorter.prepare_sort(wrong).unwrap_err();
+        assert!(matches!(refused, Error::InvalidOption { .. }), "{refused}");
+    }
+}
