@@ -28,6 +28,7 @@
 //! | an order of your own, in WGSL: several fields, any rule | [`Comparator`] with [`BufferSort::compared`] or [`Sorter::sort_compared`] |
 //! | several sorts that may share scratch memory | [`Sorter::prepare_sort`] of a [`BufferSort`] with a [`Scratch`] |
 //! | an encoder, or a compute pass, of your own | [`Sorter::prepare`] once, then [`Sorter::record_sort`] or [`Sorter::record_sort_in_pass`] |
+//! | kernels that the next run need not compile | [`Sorter::with_pipeline_cache`] |
 //! | values to add up, by color | [`PrefixSums`] |
 //!
 //! Keys are `u32`, `i32`, `f32`, `u64`, `i64` and `f64`, ascending or descending; floats sort by

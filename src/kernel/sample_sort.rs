@@ -431,7 +431,13 @@ impl SampleSortKernel {
     /// The pieces of its text.
     pub(super) fn pieces(self, payload: Payload) -> Pieces {
         const SCAN: &str = shader!("sample_sort/scan.wgsl");
-        const CHILD: &str = shader!("sample_sort/child.wgsl");
+        const OF_CHILDREN: [&str; 5] = [
+            BUCKET,
+            GATHER,
+            SELECTED,
+            shader!("sample_sort/child.wgsl"),
+            STORE_GATHERED,
+        ];
         const RANK: &str = shader!("sample_sort/rank.wgsl");
         const STORE_TILE: &str = shader!("sample_sort/store_tile.wgsl");
         const LOAD_TILE: &str = shader!("sample_sort/load_tile.wgsl");
@@ -507,13 +513,8 @@ impl SampleSortKernel {
             Self::SortedBuckets { tile } => {
                 let text = shader!("sample_sort/sorted_buckets.wgsl");
                 let io = records(payload, Io::OutOfPlace, false);
-                sorter(
-                    tile,
-                    payload,
-                    io,
-                    &[BUCKET, GATHER, SELECTED, CHILD, STORE_TILE, STORE_GATHERED],
-                    text,
-                )
+                let shared = [&OF_CHILDREN[..], &[STORE_TILE]].concat();
+                sorter(tile, payload, io, &shared, text)
             }
             Self::LargeBuckets { tile } => {
                 let text = shader!("sample_sort/large_buckets.wgsl");
@@ -522,13 +523,7 @@ impl SampleSortKernel {
                     Payload::None => shader!("record/load_stored_keys.wgsl"),
                     Payload::Values | Payload::Indices => shader!("record/load_stored_values.wgsl"),
                 });
-                sorter(
-                    tile,
-                    payload,
-                    io,
-                    &[BUCKET, GATHER, SELECTED, CHILD, STORE_GATHERED],
-                    text,
-                )
+                sorter(tile, payload, io, &OF_CHILDREN, text)
             }
         }
     }

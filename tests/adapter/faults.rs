@@ -5,8 +5,8 @@ use crate::sample_sort::{options, wide};
 use std::sync::Arc;
 use wgpu::util::DeviceExt;
 use wgpu_bcfsort::{
-    BaseCase, Comparator, Engine, Error, KeyType, Options, Order, PreparedSort, SortKey, Sorter, requirements,
-    sort_on_cpu,
+    BaseCase, Comparator, Engine, Error, KeyType, Options, Order, PreparedSort, SortKey, Sorter,
+    requirements, sort_on_cpu,
 };
 
 /// Random keys (xorshift64*, Vigna 2016).
@@ -465,7 +465,7 @@ fn a_device_lost_during_a_sort_leaves_the_keys_sorted_or_alone() {
     for (name, options, len, operation) in operations {
         let keys = random::<u32>(len, 3);
         let expected = sorted(&keys);
-        // The last is when the device has all of the work, and has not done it.
+        // The longest is for those that take long to compile.
         for milliseconds in [0, 3, 10, 30, 60, 100, 400] {
             let what = format!("{name}, {milliseconds} ms");
             let (device, queue) = own_device(gpu, |_| {});

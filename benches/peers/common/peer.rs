@@ -20,13 +20,24 @@ const MOST_UNTIMED: f64 = 256.0;
 /// What a record is where it is a key.
 pub(crate) const KEYS: &str = "keys";
 
+/// What a record is where a key has a value.
+pub(crate) const PAIRS: &str = "pairs of 8 bytes";
+
 /// What a peer says of itself.
 pub(crate) struct Peer {
     /// Of the program.
     pub(crate) name: &'static str,
-    pub(crate) engine: &'static str,
     /// Of the library and of wgpu.
     pub(crate) version: String,
+    /// What sorts where no pairs are asked for: pairs, too, where the library knows nothing else.
+    pub(crate) keys: Engine,
+    /// What sorts where pairs are asked for.
+    pub(crate) pairs: Engine,
+}
+
+/// One of its sorts.
+pub(crate) struct Engine {
+    pub(crate) name: &'static str,
     /// What one record is.
     pub(crate) moves: &'static str,
 }
@@ -39,19 +50,33 @@ pub(crate) trait Gpu: Sized {
     fn name(&self) -> String;
     /// Whether sorts are timed by the GPU itself.
     fn has_timestamps(&self) -> bool;
-    /// Takes keys, as raw bytes, to the device.
-    fn upload(&self, keys: &[u8]) -> Result<Self::Sort, String>;
+    /// Takes keys, as raw bytes, to the device; of pairs, with their [`places`] as the values.
+    fn upload(&self, keys: &[u8], pairs: bool) -> Result<Self::Sort, String>;
 }
 
-/// Keys on a device, to be sorted again and again.
+/// Records on a device, to be sorted again and again.
 pub(crate) trait Sort {
-    /// Sorts `untimed` times and then once more, each time from the first order of the keys. The
-    /// seconds of the last sort.
+    /// Sorts `untimed` times and then once more, each time from the first order. The seconds of the
+    /// last sort.
     fn sort_timed(&mut self, untimed: u32) -> Result<f64, String>;
-    /// Whether the latest sort's output is right: these keys, of that input.
-    fn verify(&self, expected: &[u8], input: &[u8]) -> Result<bool, String>;
+    /// Shows what the latest sort put out, piece by piece with the expected keys there, until a
+    /// piece is not accepted.
+    fn all_pieces(
+        &self,
+        part: Part,
+        expected: &[u8],
+        accept: impl FnMut(&[u8], &[u8]) -> bool,
+    ) -> Result<bool, String>;
     /// Device memory beyond the keys; `None` where nobody tells.
     fn scratch_bytes(&self) -> Option<u64>;
+}
+
+/// What is put out.
+#[derive(Clone, Copy)]
+pub(crate) enum Part {
+    Keys,
+    /// Of pairs alone.
+    Values,
 }
 
 #[derive(Serialize)]
@@ -86,13 +111,12 @@ enum End {
     },
 }
 
-struct Arguments {
+struct Arguments<'a> {
     input: PathBuf,
     expected: PathBuf,
     key_type: KeyType,
     repeats: u32,
-    /// Pairs are asked for.
-    pairs: bool,
+    engine: &'a Engine,
 }
 
 #[derive(Clone, Copy)]
@@ -139,12 +163,10 @@ pub(crate) fn main<G: Gpu>(peer: &Peer) -> ExitCode {
         Ok(gpu) => gpu,
         Err(error) => return fail(&format!("no device: {error}"), 3),
     };
+    let engine = arguments.engine;
     let sorted = match arguments.key_type {
-        KeyType::U32 if arguments.pairs && peer.moves == KEYS => {
-            Err(format!("{} sorts keys alone here", peer.engine))
-        }
-        KeyType::U32 => caught(|| measure(peer, &gpu, &input, &expected, arguments.repeats)),
-        KeyType::U64 => Err(format!("{} sorts u32 keys alone", peer.engine)),
+        KeyType::U32 => caught(|| measure(engine, &gpu, &input, &expected, arguments.repeats)),
+        KeyType::U64 => Err(format!("{} sorts u32 keys alone", engine.name)),
     };
     let report = Report {
         peer: peer.name,
@@ -156,7 +178,7 @@ pub(crate) fn main<G: Gpu>(peer: &Peer) -> ExitCode {
             "wall clock"
         },
         results: [Outcome {
-            engine: peer.engine,
+            engine: engine.name,
             r#type: arguments.key_type.name(),
             keys: input.len() / arguments.key_type.bytes(),
             end: sorted.unwrap_or_else(|error| End::Failed {
@@ -175,24 +197,22 @@ pub(crate) fn main<G: Gpu>(peer: &Peer) -> ExitCode {
 }
 
 fn help(peer: &Peer) -> String {
-    let Peer {
-        name,
-        engine,
-        moves,
-        ..
-    } = peer;
+    let name = peer.name;
+    let told = |engine: &Engine| format!("{} (moves: {})", engine.name, engine.moves);
+    let (keys, pairs) = (told(&peer.keys), told(&peer.pairs));
     format!(
         "\
-Times {engine} on a file of keys, and checks what it returns.
+Times {name} on a file of keys, and checks what it returns.
 
-Usage: {name} --input KEYS --expected SORTED --type u32|u64 --repeats N [--pairs] [--engines {engine}]
+Usage: {name} --input KEYS --expected SORTED --type u32|u64 --repeats N [--pairs] [--engines ENGINE]
 
   --input KEYS       the keys: raw, little-endian
   --expected SORTED  the same keys, sorted
   --type TYPE        u32; u64 is understood, and answered with an error in the JSON
   --repeats N        timed sorts, 1 to 1000000
-  --pairs            sort pairs of a key and a value; where there are none here, an error in the JSON
-  --engines ENGINE   {engine}, which is all there is here (moves: {moves})
+  --pairs            sort pairs of a key and a 32-bit value
+  --engines ENGINE   {keys}, which is all there is here;
+                     of pairs, {pairs}
   -h, --help         print this
 
 Prints one JSON object on one line. Exit status: 0, also where these keys cannot be sorted or are
@@ -201,24 +221,28 @@ sorted wrong, which the JSON says; 2, bad usage or files; 3, no device.
     )
 }
 
-impl Arguments {
+impl<'a> Arguments<'a> {
     /// `None`: help is asked for.
-    fn parse(peer: &Peer, mut words: lexopt::Parser) -> Result<Option<Self>, lexopt::Error> {
+    fn parse(peer: &'a Peer, mut words: lexopt::Parser) -> Result<Option<Self>, lexopt::Error> {
         use lexopt::prelude::{Long, Short, ValueExt};
 
         let (mut input, mut expected, mut key_type, mut repeats) = (None, None, None, None);
-        let mut pairs = false;
+        let (mut engine, mut engines) = (&peer.keys, None);
         while let Some(word) = words.next()? {
             match word {
                 Long("input") => input = Some(words.value()?.into()),
                 Long("expected") => expected = Some(words.value()?.into()),
                 Long("type") => key_type = Some(words.value()?.parse_with(key_type_of)?),
                 Long("repeats") => repeats = Some(words.value()?.parse_with(repeats_of)?),
-                Long("pairs") => pairs = true,
-                Long("engines") => check_engines(peer, &words.value()?)?,
+                Long("pairs") => engine = &peer.pairs,
+                Long("engines") => engines = Some(words.value()?),
                 Short('h') | Long("help") => return Ok(None),
                 other => return Err(other.unexpected()),
             }
+        }
+        // Which there are depends on --pairs, wherever that stands.
+        if let Some(list) = engines {
+            check_engines(engine, &list)?;
         }
         let needed = |option: &str| format!("{option} is needed");
         Ok(Some(Self {
@@ -226,7 +250,7 @@ impl Arguments {
             expected: expected.ok_or_else(|| needed("--expected"))?,
             key_type: key_type.ok_or_else(|| needed("--type"))?,
             repeats: repeats.ok_or_else(|| needed("--repeats"))?,
-            pairs,
+            engine,
         }))
     }
 
@@ -260,14 +284,14 @@ fn repeats_of(value: &str) -> Result<u32, &'static str> {
         .ok_or("--repeats takes a number from 1 to 1000000")
 }
 
-fn check_engines(peer: &Peer, list: &OsString) -> Result<(), String> {
-    if list == peer.engine {
+fn check_engines(engine: &Engine, list: &OsString) -> Result<(), String> {
+    if list == engine.name {
         Ok(())
     } else {
         Err(format!(
             "no engines '{}': there is {} alone",
             list.display(),
-            peer.engine
+            engine.name
         ))
     }
 }
@@ -286,13 +310,14 @@ fn message_of(panic: &(dyn Any + Send)) -> String {
 }
 
 fn measure<G: Gpu>(
-    peer: &Peer,
+    engine: &Engine,
     gpu: &G,
     input: &[u8],
     expected: &[u8],
     repeats: u32,
 ) -> Result<End, String> {
-    let mut sort = gpu.upload(input)?;
+    let pairs = engine.moves != KEYS;
+    let mut sort = gpu.upload(input, pairs)?;
     let started = Instant::now();
     let mut latest = sort.sort_timed(0)?;
     while started.elapsed() < WARM_UP {
@@ -305,10 +330,41 @@ fn measure<G: Gpu>(
     }
     Ok(End::Sorted {
         times_s,
-        verified: sort.verify(expected, input)?,
+        verified: verify(&sort, input, expected, pairs)?,
         scratch_bytes: sort.scratch_bytes(),
-        moves: peer.moves,
+        moves: engine.moves,
     })
+}
+
+/// The keys are the expected ones, and of pairs every value has come once, with its own key.
+fn verify(sort: &impl Sort, input: &[u8], expected: &[u8], pairs: bool) -> Result<bool, String> {
+    let words = |bytes: &[u8]| -> Vec<u32> {
+        let word = |bytes: &[u8]| bytes.try_into().map_or(0, u32::from_le_bytes);
+        bytes.chunks_exact(4).map(word).collect()
+    };
+    let equal = |sorted: &[u8], expected: &[u8]| sorted == expected;
+    if !sort.all_pieces(Part::Keys, expected, equal)? {
+        return Ok(false);
+    }
+    if !pairs {
+        return Ok(true);
+    }
+    let input = words(input);
+    let mut come = vec![false; input.len()];
+    sort.all_pieces(Part::Values, expected, |values, expected| {
+        words(values)
+            .into_iter()
+            .zip(words(expected))
+            .all(|(value, key)| {
+                let place = value as usize;
+                input.get(place) == Some(&key) && !std::mem::replace(&mut come[place], true)
+            })
+    })
+}
+
+/// The values of so many keys, as raw bytes: where each key stands at first.
+pub(crate) fn places(count: u32) -> Vec<u8> {
+    (0..count).flat_map(u32::to_le_bytes).collect()
 }
 
 /// How many sorts keep the GPU busy for [`BUSY`], by the seconds that one takes.

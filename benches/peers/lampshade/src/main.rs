@@ -1,9 +1,10 @@
-//! Times the crate lampshade on a file of keys.
+//! Times the crate lampshade on a file of keys, alone or each with its index as the payload.
 
 #[path = "../../common/peer.rs"]
 mod peer;
 
-use peer::{Gpu, Peer, Sort, locked_version};
+use lampshade::KeyValueSoaSorter;
+use peer::{Engine, Gpu, KEYS, PAIRS, Part, Peer, Sort, locked_version};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -18,13 +19,19 @@ fn main() -> ExitCode {
     let lock = include_str!("../Cargo.lock");
     peer::main::<Context>(&Peer {
         name: "lampshade",
-        engine: "lampshade",
         version: [
             locked_version(lock, "lampshade"),
             locked_version(lock, "wgpu"),
         ]
         .join(", "),
-        moves: peer::KEYS,
+        keys: Engine {
+            name: "lampshade",
+            moves: KEYS,
+        },
+        pairs: Engine {
+            name: "lampshade-pairs",
+            moves: PAIRS,
+        },
     })
 }
 
@@ -71,6 +78,15 @@ impl Context {
         let commands = encoder.finish();
         self.check()?;
         self.queue.submit([commands]);
+        Ok(())
+    }
+
+    fn write(&self, buffer: &wgpu::Buffer, bytes: &[u8]) -> Result<(), String> {
+        for (i, piece) in bytes.chunks(PIECE).enumerate() {
+            self.queue.write_buffer(buffer, (i * PIECE) as u64, piece);
+            self.queue.submit([]);
+            self.wait()?;
+        }
         Ok(())
     }
 
@@ -155,7 +171,7 @@ impl Gpu for Context {
         )
     }
 
-    fn upload(&self, keys: &[u8]) -> Result<Resident, String> {
+    fn upload(&self, keys: &[u8], pairs: bool) -> Result<Resident, String> {
         use wgpu::BufferUsages as Usages;
 
         let count = u32::try_from(keys.len() / 4).map_err(|_| "too many keys")?;
@@ -170,25 +186,33 @@ impl Gpu for Context {
             staging: self.buffer("timestamps read", 16, Usages::MAP_READ | Usages::COPY_DST),
             period: self.queue.get_timestamp_period().into(),
         });
-        let input = self.buffer("input", size, Usages::COPY_SRC | Usages::COPY_DST);
-        let keys_buffer = self.buffer("keys", size, Usages::STORAGE | Usages::COPY_DST);
-        let output = self.buffer("output", size, Usages::STORAGE | Usages::COPY_SRC);
-        self.check()?;
-        for (i, piece) in keys.chunks(PIECE).enumerate() {
-            self.queue.write_buffer(&input, (i * PIECE) as u64, piece);
-            self.queue.submit([]);
-            self.wait()?;
-        }
-        Ok(Resident {
-            sorter: lampshade::Sorter::new_for_adapter(&self.device, &self.queue, &self.info),
+        let source = Usages::COPY_SRC | Usages::COPY_DST;
+        let input = self.buffer("input", size, source);
+        let sorter = if pairs {
+            Sorter::Pairs {
+                sorter: Box::new(KeyValueSoaSorter::new(&self.device, &self.queue)),
+                indices: self.buffer("indices", size, source),
+            }
+        } else {
+            let sorter = lampshade::Sorter::new_for_adapter(&self.device, &self.queue, &self.info);
+            Sorter::Keys(Box::new(sorter))
+        };
+        let resident = Resident {
             gpu: self.clone(),
+            sorter,
             timestamps,
             count,
             input,
-            keys: keys_buffer,
-            output,
+            keys: self.buffer("keys", size, source | Usages::STORAGE),
+            second: self.buffer("second", size, source | Usages::STORAGE),
             workspace_bytes: None,
-        })
+        };
+        self.check()?;
+        self.write(&resident.input, keys)?;
+        if let Sorter::Pairs { indices, .. } = &resident.sorter {
+            self.write(indices, &peer::places(count))?;
+        }
+        Ok(resident)
     }
 }
 
@@ -201,31 +225,49 @@ struct Timestamps {
     period: f64,
 }
 
+enum Sorter {
+    /// From the keys to the second buffer.
+    Keys(Box<lampshade::Sorter>),
+    /// In place: the second buffer is that of the payloads.
+    Pairs {
+        sorter: Box<KeyValueSoaSorter>,
+        /// The first order of the payloads.
+        indices: wgpu::Buffer,
+    },
+}
+
 struct Resident {
     gpu: Context,
-    sorter: lampshade::Sorter,
+    sorter: Sorter,
     timestamps: Option<Timestamps>,
     count: u32,
     /// The first order of the keys.
     input: wgpu::Buffer,
     /// What is sorted.
     keys: wgpu::Buffer,
-    output: wgpu::Buffer,
+    second: wgpu::Buffer,
     /// What the sorter allocated in its first sort.
     workspace_bytes: Option<u64>,
 }
 
 impl Resident {
-    /// lampshade leaves its input as it is. It is copied all the same: each sort of each peer finds
-    /// its keys as fresh in the caches as the others find theirs.
+    /// lampshade leaves keys as they are, other than pairs. They are copied all the same: each sort
+    /// of each peer finds its keys as fresh in the caches as the others find theirs.
     fn restore(&self, encoder: &mut wgpu::CommandEncoder) {
-        encoder.copy_buffer_to_buffer(&self.input, 0, &self.keys, 0, self.input.size());
+        let size = self.input.size();
+        encoder.copy_buffer_to_buffer(&self.input, 0, &self.keys, 0, size);
+        if let Sorter::Pairs { indices, .. } = &self.sorter {
+            encoder.copy_buffer_to_buffer(indices, 0, &self.second, 0, size);
+        }
     }
 
     fn record(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), String> {
-        self.sorter
-            .record_sort(encoder, &self.keys, &self.output, self.count)
-            .map_err(|error| error.to_string())
+        let (keys, second, count) = (&self.keys, &self.second, self.count);
+        match &mut self.sorter {
+            Sorter::Keys(sorter) => sorter.record_sort(encoder, keys, second, count),
+            Sorter::Pairs { sorter, .. } => sorter.record_sort(encoder, keys, second, count),
+        }
+        .map_err(|error| error.to_string())
     }
 
     /// By the GPU's timestamps, with all the work in one submission.
@@ -281,7 +323,16 @@ impl Sort for Resident {
         Ok(seconds)
     }
 
-    fn verify(&self, expected: &[u8], _: &[u8]) -> Result<bool, String> {
+    fn all_pieces(
+        &self,
+        part: Part,
+        expected: &[u8],
+        mut accept: impl FnMut(&[u8], &[u8]) -> bool,
+    ) -> Result<bool, String> {
+        let buffer = match (part, &self.sorter) {
+            (Part::Keys, Sorter::Pairs { .. }) => &self.keys,
+            (Part::Keys, Sorter::Keys(_)) | (Part::Values, _) => &self.second,
+        };
         let staging = self.gpu.buffer(
             "read",
             PIECE as u64,
@@ -291,16 +342,19 @@ impl Sort for Resident {
         for (i, piece) in expected.chunks(PIECE).enumerate() {
             let size = piece.len() as u64;
             let mut encoder = self.gpu.encoder();
-            encoder.copy_buffer_to_buffer(&self.output, (i * PIECE) as u64, &staging, 0, size);
+            encoder.copy_buffer_to_buffer(buffer, (i * PIECE) as u64, &staging, 0, size);
             self.gpu.submit(encoder)?;
-            if !self.gpu.read(&staging, size, |sorted| sorted == piece)? {
+            if !self
+                .gpu
+                .read(&staging, size, |sorted| accept(sorted, piece))?
+            {
                 return Ok(false);
             }
         }
         Ok(true)
     }
 
-    /// It sorts into a second buffer, with a workspace beside it.
+    /// Its second buffer, and the workspace that it has beside its buffers.
     fn scratch_bytes(&self) -> Option<u64> {
         Some(u64::from(self.count) * 4 + self.workspace_bytes?)
     }

@@ -3,7 +3,7 @@
 #[path = "../../common/peer.rs"]
 mod peer;
 
-use peer::{Gpu, Peer, Sort, locked_version};
+use peer::{Engine, Gpu, PAIRS, Part, Peer, Sort, locked_version};
 use std::num::NonZeroU32;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
@@ -16,17 +16,23 @@ const PIECE: usize = 32 << 20;
 /// Its buffers of keys hold so many bytes a key: four times what there is to hold.
 const KEY_BUFFER_BYTES: u64 = 16;
 
+/// It sorts nothing but pairs.
+const ENGINE: Engine = Engine {
+    name: "wgpu_sort-pairs",
+    moves: PAIRS,
+};
+
 fn main() -> ExitCode {
     let lock = include_str!("../Cargo.lock");
     peer::main::<Context>(&Peer {
         name: "wgpu_sort",
-        engine: "wgpu_sort-pairs",
         version: [
             locked_version(lock, "wgpu_sort"),
             locked_version(lock, "wgpu"),
         ]
         .join(", "),
-        moves: "pairs of 8 bytes",
+        keys: ENGINE,
+        pairs: ENGINE,
     })
 }
 
@@ -74,11 +80,13 @@ impl Context {
         Ok(())
     }
 
-    fn write(&self, buffer: &wgpu::Buffer, piece: usize, bytes: &[u8]) -> Result<(), String> {
-        self.queue
-            .write_buffer(buffer, (piece * PIECE) as u64, bytes);
-        self.queue.submit([]);
-        self.wait()
+    fn write(&self, buffer: &wgpu::Buffer, bytes: &[u8]) -> Result<(), String> {
+        for (i, piece) in bytes.chunks(PIECE).enumerate() {
+            self.queue.write_buffer(buffer, (i * PIECE) as u64, piece);
+            self.queue.submit([]);
+            self.wait()?;
+        }
+        Ok(())
     }
 
     /// Hands over a part of a buffer that was created to be mapped.
@@ -150,7 +158,7 @@ impl Gpu for Context {
             .contains(wgpu::Features::TIMESTAMP_QUERY)
     }
 
-    fn upload(&self, keys: &[u8]) -> Result<Pairs, String> {
+    fn upload(&self, keys: &[u8], _: bool) -> Result<Pairs, String> {
         use wgpu::BufferUsages as Usages;
 
         let size = keys.len() as u64;
@@ -185,16 +193,8 @@ impl Gpu for Context {
             period: self.queue.get_timestamp_period().into(),
         });
         self.check()?;
-        let mut index = 0..count.get();
-        for (i, piece) in keys.chunks(PIECE).enumerate() {
-            self.write(&input, i, piece)?;
-            let piece: Vec<u8> = index
-                .by_ref()
-                .take(piece.len() / 4)
-                .flat_map(u32::to_le_bytes)
-                .collect();
-            self.write(&indices, i, &piece)?;
-        }
+        self.write(&input, keys)?;
+        self.write(&indices, &peer::places(count.get()))?;
         Ok(Pairs {
             gpu: self.clone(),
             sorter,
@@ -265,14 +265,32 @@ impl Pairs {
         self.gpu.wait()?;
         Ok(started.elapsed().as_secs_f64())
     }
+}
 
-    /// Shows what a buffer holds, piece by piece, until a piece is not accepted.
+impl Sort for Pairs {
+    fn sort_timed(&mut self, untimed: u32) -> Result<f64, String> {
+        let mut encoder = self.gpu.encoder();
+        for _ in 0..untimed {
+            self.restore(&mut encoder);
+            self.record(&mut encoder);
+        }
+        self.restore(&mut encoder);
+        match &self.timestamps {
+            Some(timestamps) => self.sort_by_gpu_clock(timestamps, encoder),
+            None => self.sort_by_wall_clock(encoder),
+        }
+    }
+
     fn all_pieces(
         &self,
-        buffer: &wgpu::Buffer,
+        part: Part,
         expected: &[u8],
         mut accept: impl FnMut(&[u8], &[u8]) -> bool,
     ) -> Result<bool, String> {
+        let buffer = match part {
+            Part::Keys => self.buffers.keys(),
+            Part::Values => self.buffers.values(),
+        };
         let staging = self.gpu.buffer(
             "read",
             PIECE as u64,
@@ -292,44 +310,6 @@ impl Pairs {
             }
         }
         Ok(true)
-    }
-}
-
-impl Sort for Pairs {
-    fn sort_timed(&mut self, untimed: u32) -> Result<f64, String> {
-        let mut encoder = self.gpu.encoder();
-        for _ in 0..untimed {
-            self.restore(&mut encoder);
-            self.record(&mut encoder);
-        }
-        self.restore(&mut encoder);
-        match &self.timestamps {
-            Some(timestamps) => self.sort_by_gpu_clock(timestamps, encoder),
-            None => self.sort_by_wall_clock(encoder),
-        }
-    }
-
-    /// The keys are the expected ones, and every payload has come once, with its own key.
-    fn verify(&self, expected: &[u8], input: &[u8]) -> Result<bool, String> {
-        let words = |bytes: &[u8]| -> Vec<u32> {
-            let word = |bytes: &[u8]| bytes.try_into().map_or(0, u32::from_le_bytes);
-            bytes.chunks_exact(4).map(word).collect()
-        };
-        let equal = |sorted: &[u8], expected: &[u8]| sorted == expected;
-        if !self.all_pieces(self.buffers.keys(), expected, equal)? {
-            return Ok(false);
-        }
-        let input = words(input);
-        let mut come = vec![false; input.len()];
-        self.all_pieces(self.buffers.values(), expected, |payloads, expected| {
-            words(payloads)
-                .into_iter()
-                .zip(words(expected))
-                .all(|(payload, key)| {
-                    let payload = payload as usize;
-                    input.get(payload) == Some(&key) && !std::mem::replace(&mut come[payload], true)
-                })
-        })
     }
 
     /// Its second buffers, both buffers of payloads, its histograms, and the room that its buffers
