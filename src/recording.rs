@@ -5,6 +5,7 @@ use crate::kernel::{Kernel, Specialised};
 use crate::{Comparator, KeyType, Order, Payload};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Range;
 
 /// A phase of the sort or of the prefix sums, as the paper divides them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -28,6 +29,8 @@ pub enum Phase {
     TakenKeys,
     /// Keys are put back, and what goes with them is moved.
     MovedRows,
+    /// Keys are looked at whether they are in order.
+    OrderCheck,
     /// Prefix sums: each tile's sums.
     TileSums,
     /// Prefix sums: the tiles' offsets.
@@ -50,6 +53,7 @@ impl Phase {
             Self::BucketSort => "bucket sort",
             Self::TakenKeys => "taken keys",
             Self::MovedRows => "moved rows",
+            Self::OrderCheck => "order check",
             Self::TileSums => "tile sums",
             Self::TileOffsets => "tile offsets",
             Self::PrefixSums => "prefix sums",
@@ -112,6 +116,8 @@ pub enum Buffer {
     Overflows,
     /// Sample sort: from which tiles those of the buckets are gathered.
     TileTable,
+    /// Keys from the first on that is out of order.
+    OutOfOrder,
     /// The color of each value of prefix sums: the caller's, and not written.
     Colors,
     /// The sums of each tile, a row a color; later the tiles' offsets.
@@ -147,7 +153,8 @@ impl Buffer {
             | Self::BucketTable
             | Self::ChildTable
             | Self::Overflows
-            | Self::TileTable => false,
+            | Self::TileTable
+            | Self::OutOfOrder => false,
         }
     }
 
@@ -202,6 +209,7 @@ impl fmt::Display for Buffer {
             Self::ChildTable => f.write_str("child_table"),
             Self::Overflows => f.write_str("overflows"),
             Self::TileTable => f.write_str("tile_table"),
+            Self::OutOfOrder => f.write_str("out_of_order"),
             Self::Colors => f.write_str("colors"),
             Self::Sums => f.write_str("sums"),
         }
@@ -256,6 +264,8 @@ pub struct Recording {
     pub payload: Payload,
     /// What compares rows, where keys are their numbers.
     pub comparator: Option<Comparator>,
+    /// The places that are to be in order, where not all are.
+    pub selected: Option<Range<u32>>,
     /// The dispatches. Each sees what the ones before it wrote.
     pub steps: Vec<Step>,
     /// Bytes of every buffer but the caller's: [`Buffer::Keys`], [`Buffer::Values`], [`Buffer::Column`],
@@ -274,6 +284,7 @@ impl Recording {
             sorted_as: (key, order),
             payload: Payload::None,
             comparator: None,
+            selected: None,
             steps: Vec::new(),
             buffers: BTreeMap::new(),
         }
@@ -289,7 +300,8 @@ impl Recording {
     /// The same, of which these places are to be in order, and others need not be: the records before them are those that
     /// belong before them, in any order, and so behind them. It makes a sample sort shorter, and no other.
     #[must_use]
-    pub fn selecting(mut self, places: &std::ops::Range<u32>) -> Self {
+    pub fn selecting(mut self, places: &Range<u32>) -> Self {
+        self.selected = Some(places.clone());
         for step in &mut self.steps {
             for (name, value) in &mut step.parameters {
                 match *name {

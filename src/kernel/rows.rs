@@ -8,7 +8,7 @@ const LANES: u32 = 256;
 /// Keys, or words of rows, that a workgroup moves.
 pub(crate) const MOVED: u32 = 8 * LANES;
 
-/// A kernel that moves keys or rows to and from a sort; see `shaders/rows`.
+/// A kernel that moves keys or rows to and from a sort, or looks at them; see `shaders/rows`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum RowsKernel {
@@ -41,6 +41,8 @@ pub enum RowsKernel {
         /// Whether to the order of the sort, or as they are.
         ordered: bool,
     },
+    /// Looks whether keys are in order.
+    OutOfOrder,
 }
 
 impl RowsKernel {
@@ -71,6 +73,7 @@ impl RowsKernel {
                     },
                 ]
             })
+            .chain([Self::OutOfOrder])
             .collect();
         all.sort_unstable();
         all
@@ -110,6 +113,7 @@ impl RowsKernel {
                 };
                 (vec![count(counted), order], shader!("rows/moved_rows.wgsl"))
             }
+            Self::OutOfOrder => (Vec::new(), shader!("rows/out_of_order.wgsl")),
         };
         Pieces {
             constants: vec![("LANES", LANES)],
@@ -140,6 +144,7 @@ impl RowsKernel {
                 counted,
                 ordered: false,
             } => ("rows.moved_rows", counted),
+            Self::OutOfOrder => ("rows.out_of_order", false),
         };
         format!("{name}{}", if counted { ".counted" } else { "" })
     }

@@ -1,7 +1,7 @@
 //! Recordings that together use everything the library can dispatch.
 
 use crate::kernel::{Kernel, MATRIX, Specialised};
-use crate::phases::rows::{Arrangement, Carried};
+use crate::phases::rows::{Arrangement, Carried, with_order_check};
 use crate::phases::{record_comparison_sort, record_prefix_sums, record_sample_sort, record_sort};
 use crate::plan::{DeviceLimits, SampleSort, Tuning};
 use crate::recording::Recording;
@@ -108,7 +108,7 @@ pub fn library(key: KeyType, order: Order) -> Vec<Recording> {
 /// in grids of one row and of two, at once and cut.
 ///
 /// Each of those distributed comes again with two children a bucket, which are more than a tile holds: so few keys
-/// never overflow by themselves.
+/// never overflow by themselves. Of some sorts only the first places are wanted.
 fn sample_sorts(key: KeyType, order: Order, payload: Payload, tuning: Tuning) -> Vec<Recording> {
     let little = DeviceLimits {
         workgroup_bytes: 16 << 10,
@@ -138,7 +138,7 @@ fn sample_sorts(key: KeyType, order: Order, payload: Payload, tuning: Tuning) ->
                 }
             }
         }
-        recording
+        recording.selecting(&(0..child / 8))
     };
     // (No warp of these has padding only, so that all do the same at once.)
     let one_tile = [1000, 1500, 3900].map(|len| record(len, &tuning, &much));
@@ -149,37 +149,51 @@ fn sample_sorts(key: KeyType, order: Order, payload: Payload, tuning: Tuning) ->
     for (len, limits) in [(5000, little), (9000, much)] {
         recordings.push(record(len, &few, &limits));
         recordings.push(overflowing(&few, &limits, 2, ["most_children", "fine"]));
-        recordings.push(record(len, &distributed_twice(len / 8), &limits));
+        let many = record(len, &distributed_twice(len / 8), &limits);
+        recordings.push(many.selecting(&(0..len / 16)));
     }
     recordings
 }
 
-/// Whether what goes with the keys of a recording went along: where it was numbered, as an
+/// Whether a recording did what it is for, by the keys before it, and the keys and values after it: the keys are the
+/// same, and in order where they are [to be](Recording::selected). Where something goes with them and was numbered, as an
 /// [`Execution`](super::Execution) does, each number is still with the key that was in its place, and of
-/// [`Payload::Indices`] those of equal keys are in order. With no payload there is nothing to go along.
+/// [`Payload::Indices`] those of equal keys are in order.
 #[must_use]
-pub fn values_went_along(
-    recording: &Recording,
-    before: &[u32],
-    after: &[u32],
-    values: &[u32],
-) -> bool {
+pub fn was_sorted(recording: &Recording, before: &[u32], after: &[u32], values: &[u32]) -> bool {
+    let map = recording.key.map(recording.order);
+    let ranks = |keys: &[u32]| -> Vec<u64> {
+        let bits = keys.chunks(recording.key.words() as usize).map(|key| {
+            let upper = key.get(1).copied().unwrap_or(0);
+            u64::from(key[0]) | u64::from(upper) << 32
+        });
+        bits.map(|bits| map.encode(bits)).collect()
+    };
+    let before = ranks(before);
+    let values = values.iter().copied().chain(std::iter::repeat(0));
+    let mut records: Vec<(u64, u32)> = ranks(after).into_iter().zip(values).collect();
+    if let Some(places) = &recording.selected {
+        records[..places.start as usize].sort_unstable();
+        records[places.end as usize..].sort_unstable();
+    }
+    let mut expected = before.clone();
+    expected.sort_unstable();
+    if !records.iter().map(|record| record.0).eq(expected) {
+        return false;
+    }
     if recording.payload == Payload::None {
         return true;
     }
-    let words = recording.key.words() as usize;
-    let mut seen = vec![false; recording.len as usize];
-    let mut last: Option<(&[u32], u32)> = None;
-    after.chunks(words).zip(values).all(|(key, &value)| {
+    let mut seen = vec![false; before.len()];
+    let each_once_with_its_key = records.iter().all(|&(rank, value)| {
         let at = value as usize;
         let is_new = seen
             .get_mut(at)
             .is_some_and(|seen| !std::mem::replace(seen, true));
-        let in_order = recording.payload == Payload::Values
-            || last.is_none_or(|(equal, first)| equal != key || first < value);
-        last = Some((key, value));
-        is_new && in_order && before[at * words..][..words] == *key
-    }) && !seen.contains(&false)
+        is_new && before[at] == rank
+    });
+    let in_order = records.is_sorted() || recording.payload == Payload::Values;
+    each_once_with_its_key && in_order
 }
 
 /// What is around a sort. Where records are counted there is room for some more than there are.
@@ -213,7 +227,12 @@ fn arrangements(key: KeyType, order: Order) -> Vec<Recording> {
                 carried: Carried::Columns(vec![1]),
                 ..Arrangement::default()
             };
-            recordings.push(around(arrangement, 9000, Tuning::cpu()));
+            let recording = around(arrangement, 9000, Tuning::cpu());
+            // Looked at before they are sorted.
+            let sort = recording.steps.len();
+            let mut recording = with_order_check(recording, &limits);
+            recording.steps.rotate_left(sort);
+            recordings.push(recording);
         }
         // Rows that are compared: of a tile, of several, and more than children can hold.
         if key.words() == 1 {
@@ -249,9 +268,13 @@ fn comparisons(order: Order, count_at: Option<u32>) -> Vec<Recording> {
         for step in &mut sort.steps {
             for (name, value) in &mut step.parameters {
                 if overflowing && ["most_children", "fine"].contains(name) {
-                    *value = 2;
+                    // (More than two, so that a piece of a child has several segments.)
+                    *value = 8;
                 }
             }
+        }
+        if overflowing {
+            sort = sort.selecting(&(0..len / 8));
         }
         let mut recording = arrangement.around(KeyType::U32, order, sort, &LIMITS);
         recording.len = len;

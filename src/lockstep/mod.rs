@@ -69,7 +69,7 @@ mod report;
 mod sums;
 
 pub use execution::{Execution, KernelReport};
-pub use library::{REPRESENTATIVES, kernels, library, prefix_sums_library, values_went_along};
+pub use library::{REPRESENTATIVES, kernels, library, prefix_sums_library, was_sorted};
 pub use report::{AccessKind, Banks, Fault, Finding, Location, Report, Site, Space};
 pub use sums::{Coloring, prefix_sums_of};
 

@@ -189,6 +189,23 @@ impl Arrangement {
     }
 }
 
+/// The recording, and behind it a look whether its keys are in order, in [`Buffer::Keys`]: [`Buffer::OutOfOrder`], which is 0
+/// before, is 0 if they are; if not, keys from the first on that precedes the one before it.
+#[must_use]
+pub fn with_order_check(recording: Recording, limits: &DeviceLimits) -> Recording {
+    let len = recording.len;
+    let mut around = Around {
+        arrangement: &Arrangement::default(),
+        limits,
+        recording,
+    };
+    let found = around.recording.reserve(Buffer::OutOfOrder, 4);
+    let buffers = [("source", Buffer::Keys), ("found", found)];
+    let kernel = RowsKernel::OutOfOrder;
+    around.step(Phase::OrderCheck, kernel, &buffers, &[], len.into());
+    around.recording
+}
+
 /// Where the rows of a column are.
 #[must_use]
 pub const fn column(number: usize) -> Buffer {

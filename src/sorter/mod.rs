@@ -12,6 +12,7 @@ use crate::gpu::adapter::{
 use crate::gpu::calls;
 use crate::gpu::executor::{BufferSet, Detail, Prepared, Profile, make_buffers, run_profiled};
 use crate::gpu::pipelines::Pipelines;
+use crate::gpu::transfer::download;
 use crate::gpu::waiting::Waiting;
 use crate::kernel::MATRIX;
 use crate::plan::DeviceLimits;
@@ -760,6 +761,51 @@ impl Sorter {
         let profile = self.run_profiled(&sort)?;
         self.give_back(sort.buffers);
         Ok(profile)
+    }
+
+    /// The first index of a buffer whose key comes before its predecessor, or `None` if the first `len` keys are sorted.
+    /// Blocking; one pass over them.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`sort_buffer`](Self::sort_buffer).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use wgpu::util::DeviceExt;
+    /// use wgpu_bcfsort::{KeyType, Options, Order, Sorter};
+    /// let sorter = Sorter::open(Options::default())?;
+    /// let keys = sorter.device().create_buffer_init(&wgpu::util::BufferInitDescriptor {
+    ///     label: None,
+    ///     contents: bytemuck::cast_slice(&[1.0_f32, 5.0, 4.0, 6.0]),
+    ///     usage: wgpu::BufferUsages::STORAGE,
+    /// });
+    /// assert_eq!(sorter.first_out_of_order(&keys, 4, KeyType::F32, Order::Ascending)?, Some(2));
+    /// sorter.sort_buffer(&keys, 4, KeyType::F32, Order::Ascending)?;
+    /// assert!(sorter.first_out_of_order(&keys, 4, KeyType::F32, Order::Ascending)?.is_none());
+    /// # Ok(()) }
+    /// ```
+    pub fn first_out_of_order(
+        &self,
+        keys: &wgpu::Buffer,
+        len: u64,
+        key: KeyType,
+        order: Order,
+    ) -> Result<Option<u64>, Error> {
+        let records = calls::check_len(&self.device, &self.limits, len, key)?;
+        let recording = Recording::new(records, key, order);
+        let recording = phases::rows::with_order_check(recording, &self.limits);
+        let callers = BufferSort::new(keys, len, key).bindings()?;
+        let check = self.prepare_recording(recording, &callers, BufferSet::new())?;
+        calls::submit_all(&self.device, &self.queue, &check.prepared)?;
+        let mut left = 0_u32;
+        let read = bytemuck::bytes_of_mut(&mut left);
+        let found = &check.buffers[&Buffer::OutOfOrder];
+        let downloaded = download(&self.device, &self.queue, found, read, Waiting::Block);
+        pollster::block_on(downloaded)?;
+        Ok((left > 0).then(|| len - u64::from(left)))
     }
 
     /// Runs a prepared sort, blocking, and says what time each phase took on the GPU.

@@ -1,11 +1,14 @@
-//! Only some places in order, on this machine's adapter.
+//! Only some places in order, and whether all are, on this machine's adapter.
 
 use crate::device::{Gpu, gpu};
 use crate::pairs::{sorter, stable};
 use crate::sample_sort::{options, wide};
 use std::ops::Range;
 use wgpu_bcfsort::data::{Pattern, Spec, generate};
-use wgpu_bcfsort::{BufferSort, Comparator, Error, KeyType, Options, Order, SortKey};
+use wgpu_bcfsort::{
+    BufferSort, Comparator, Error, KeyType, Options, Order, SortKey, first_out_of_order,
+    sort_on_cpu,
+};
 
 /// Sorts indices by keys, those of some places, and checks them and what is before and behind.
 fn check<T: SortKey>(
@@ -151,4 +154,36 @@ fn places_that_are_none_are_refused() {
         let refused = sorter.prepare_sort(wrong).unwrap_err();
         assert!(matches!(refused, Error::InvalidOption { .. }), "{refused}");
     }
+}
+
+#[test]
+fn the_first_key_out_of_order_is_found() {
+    let Some(gpu) = gpu() else { return };
+    let sorter = &gpu.first;
+    for len in [0_usize, 1, 2, 2048, 2049, 70_001] {
+        let mut keys: Vec<f64> = generate(&Spec::new(Pattern::Full, len as u64)).unwrap();
+        for order in [Order::Ascending, Order::Descending] {
+            let found = |keys: &[f64]| {
+                // (Behind the keys there is one that is none of them.)
+                let words = [bytemuck::cast_slice(keys), &[0_u32, 0]].concat();
+                let on_gpu = gpu.buffer(&words);
+                sorter
+                    .first_out_of_order(&on_gpu, len as u64, KeyType::F64, order)
+                    .unwrap()
+            };
+            let on_cpu = |keys: &[f64]| first_out_of_order(keys, order).map(|i| i as u64);
+            assert_eq!(found(&keys), on_cpu(&keys), "{len}");
+            sort_on_cpu(&mut keys, order);
+            assert_eq!(found(&keys), None, "{len}");
+            if len > 1 {
+                keys.swap(len / 2, len - 1);
+                assert_eq!(found(&keys), on_cpu(&keys), "{len}");
+            }
+        }
+    }
+    let keys = gpu.buffer(&[0; 3]);
+    let refused = sorter
+        .first_out_of_order(&keys, 4, KeyType::U32, Order::Ascending)
+        .unwrap_err();
+    assert!(matches!(refused, Error::BufferTooSmall { .. }), "{refused}");
 }

@@ -7,12 +7,12 @@ use wgpu_bcfsort::data::{Pattern, Spec, generate};
 use wgpu_bcfsort::kernel::{Kernel, RowsKernel, SampleSortKernel, Specialised};
 use wgpu_bcfsort::lockstep::{
     AccessKind, Coloring, Config, Execution, Fault, Report, Shader, Site, Space, library,
-    prefix_sums_library, prefix_sums_of, values_went_along,
+    prefix_sums_library, prefix_sums_of, was_sorted,
 };
 use wgpu_bcfsort::phases::record_sample_sort;
 use wgpu_bcfsort::plan::{DeviceLimits, Tuning};
 use wgpu_bcfsort::recording::{Buffer, Recording};
-use wgpu_bcfsort::{BaseCase, KeyType, Order, Payload, PrefixSumsMethod, SortKey, sort_on_cpu};
+use wgpu_bcfsort::{BaseCase, KeyType, Order, Payload, PrefixSumsMethod, SortKey};
 
 const PATTERNS: [Pattern; 7] = [
     Pattern::Random,
@@ -168,17 +168,14 @@ fn count(pattern: Pattern, len: u32) -> u64 {
 fn run<T: SortKey>(recording: &Recording, pattern: Pattern) -> Vec<(Specialised, Report)> {
     let mut keys: Vec<T> = generate(&Spec::new(pattern, count(pattern, recording.len))).unwrap();
     keys.truncate(recording.len as usize);
-    let mut expected = keys.clone();
-    sort_on_cpu(&mut expected, recording.order);
     let words = |keys: &[T]| -> Vec<u32> { bytemuck::pod_collect_to_vec(keys) };
     let mut execution = Execution::new(recording, &words(&keys), Config::default());
     let reports = execution.run().unwrap();
     let sorted = execution.buffer(Buffer::Keys);
-    assert!(sorted == words(&expected), "{pattern}: not sorted");
     let values = execution.buffer(Buffer::Values);
     assert!(
-        values_went_along(recording, &words(&keys), sorted, values),
-        "{pattern}: {} did not go along",
+        was_sorted(recording, &words(&keys), sorted, values),
+        "{pattern}: not sorted, with {}",
         recording.payload.name()
     );
     reports.into_iter().map(|r| (r.kernel, r.report)).collect()
@@ -457,6 +454,8 @@ fn is_of_others(kernel: Kernel, site: &Site) -> bool {
         // And records of several words are ranked in one bucket only.
         (SampleSortKernel::PartitionedTiles { first: true, .. }, "bucket_table" | "tile_table")
         | (SampleSortKernel::SplitterRanks, "bucket_table") => true,
+        // Whatever part of the input is wanted, all of it is partitioned.
+        (SampleSortKernel::PartitionedTiles { first: true, .. }, "prefixes") => true,
         // With these tiles there is one bucket, which needs no table, or with those there are several.
         (SampleSortKernel::SampleSplitters { samples }, "bucket_table") => samples.records == 1024,
         _ => site.space == Space::Uniform,

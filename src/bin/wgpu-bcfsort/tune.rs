@@ -110,6 +110,7 @@ const PARAMETERS: [Parameter; 8] = [
     parameter!(
         twice,
         [
+            1 << 16,
             1 << 18,
             1 << 19,
             3 << 18,

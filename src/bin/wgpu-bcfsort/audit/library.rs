@@ -1,6 +1,6 @@
 //! Every kernel there is: sorts with each engine, base case, key type, order and several patterns.
 
-use super::sort::{Kernels, is_sorted};
+use super::sort::Kernels;
 use super::{Args, Audit, Job as Any};
 use crate::args::with_key_type;
 use crate::fault::Fault;
@@ -11,9 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 use wgpu_bcfsort::data::{Pattern, Spec, generate};
-use wgpu_bcfsort::lockstep::{
-    self, Coloring, Config, Execution, prefix_sums_of, values_went_along,
-};
+use wgpu_bcfsort::lockstep::{self, Coloring, Config, Execution, prefix_sums_of, was_sorted};
 use wgpu_bcfsort::recording::{Buffer, Phase, Recording};
 use wgpu_bcfsort::{KeyType, Order, SortKey};
 
@@ -163,13 +161,13 @@ fn sort<T: SortKey>(recording: &Recording, args: &Args) -> Result<Outcome, Fault
         let keys: Vec<T> = keys(pattern, recording.len.into(), args.seed)?;
         execution.restart(bytemuck::cast_slice(&keys));
         outcome.kernels.add(&mut execution, |_| ())?;
-        let went_along = values_went_along(
+        let sorted = was_sorted(
             recording,
             bytemuck::cast_slice(&keys),
             execution.buffer(Buffer::Keys),
             execution.buffer(Buffer::Values),
         );
-        if !went_along || !is_sorted(&execution, keys, recording.order) {
+        if !sorted {
             outcome.unsorted.push(format!(
                 "sort of {} {} keys, payload {}, {pattern}, {}",
                 recording.len,

@@ -7,11 +7,11 @@ use crate::notice::Progress;
 use std::time::Instant;
 use wgpu_bcfsort::data::{Spec, generate};
 use wgpu_bcfsort::kernel::Specialised;
-use wgpu_bcfsort::lockstep::{Config, Execution, MEMORY_A_WORD, Report};
+use wgpu_bcfsort::lockstep::{Config, Execution, MEMORY_A_WORD, Report, was_sorted};
 use wgpu_bcfsort::phases::record_sort;
 use wgpu_bcfsort::plan::DeviceLimits;
 use wgpu_bcfsort::recording::{Buffer, Phase};
-use wgpu_bcfsort::{Engine, KeyType, Order, SortKey, sort_on_cpu};
+use wgpu_bcfsort::{Engine, KeyType, Order, SortKey};
 
 /// Those of a usual GPU.
 const LIMITS: DeviceLimits = DeviceLimits {
@@ -98,20 +98,10 @@ fn sort<T: SortKey>(args: &Args) -> Result<Audit, Fault> {
             spec,
             key: T::KEY_TYPE,
             order,
-            sorted: is_sorted(&execution, keys, order),
+            sorted: was_sorted(&recording, words, execution.buffer(Buffer::Keys), &[]),
         }),
         time,
     })
-}
-
-/// Whether what was sorted is what the CPU makes of the keys.
-pub(crate) fn is_sorted<T: SortKey>(
-    execution: &Execution<'_>,
-    mut keys: Vec<T>,
-    order: Order,
-) -> bool {
-    sort_on_cpu(&mut keys, order);
-    execution.buffer(Buffer::Keys) == bytemuck::cast_slice::<T, u32>(&keys)
 }
 
 /// The kernels of one sort or of many, in the order of their first dispatch.
