@@ -446,7 +446,7 @@ impl Job<'_> {
         let tile = self.tile(plan.child);
         // A loop around what is written out takes llvmpipe minutes to compile.
         let large = Tile {
-            merges: match self.plan.merges {
+            merges: match tile.merges {
                 Merges::WrittenOut => Merges::Compact,
                 merges => merges,
             },
@@ -468,7 +468,7 @@ impl Job<'_> {
                 keys: u64::from(plan.len) * u64::from(end - first) / u64::from(all),
             });
         };
-        if plan.buckets == 1 {
+        if plan.buckets == 1 && tile.merges == large.merges {
             // Few keys: one dispatch less is worth more than a simpler kernel.
             let kernel = SampleSortKernel::LargeBuckets { tile: large };
             step(kernel, 0, all, all, 0);
@@ -499,7 +499,7 @@ impl Job<'_> {
     const fn tile(&self, records: u32) -> Tile {
         Tile {
             records,
-            merges: self.plan.merges,
+            merges: self.plan.merges_of(records),
         }
     }
 

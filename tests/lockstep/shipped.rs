@@ -450,12 +450,13 @@ fn is_of_others(kernel: Kernel, site: &Site) -> bool {
         (SampleSortKernel::PartitionedTiles { first: true, .. }, "values") => {
             site.kind == AccessKind::Load
         }
-        // What is partitioned first is one bucket.
+        // What is partitioned first is one bucket, whatever part of it is wanted.
         // And records of several words are ranked in one bucket only.
-        (SampleSortKernel::PartitionedTiles { first: true, .. }, "bucket_table" | "tile_table")
+        (
+            SampleSortKernel::PartitionedTiles { first: true, .. },
+            "bucket_table" | "tile_table" | "prefixes",
+        )
         | (SampleSortKernel::SplitterRanks, "bucket_table") => true,
-        // Whatever part of the input is wanted, all of it is partitioned.
-        (SampleSortKernel::PartitionedTiles { first: true, .. }, "prefixes") => true,
         // With these tiles there is one bucket, which needs no table, or with those there are several.
         (SampleSortKernel::SampleSplitters { samples }, "bucket_table") => samples.records == 1024,
         _ => site.space == Space::Uniform,
