@@ -108,7 +108,7 @@ impl Comparator {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidOption`] for no word, or more than 1024.
+    /// [`Error::InvalidOption`] for no word, or more than 64: comparisons would take longer than a GPU should.
     ///
     /// # Examples
     ///
@@ -129,11 +129,11 @@ impl Comparator {
     /// # Ok(()) }
     /// ```
     pub fn wide(words: u32, key: WideKey) -> Result<Self, Error> {
-        if !(1..=1024).contains(&words) {
+        if !(1..=64).contains(&words) {
             return Err(Error::InvalidOption {
                 name: "words of a key",
                 value: words.into(),
-                allowed: "1 to 1024",
+                allowed: "1 to 64",
             });
         }
         let at = match key {

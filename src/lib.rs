@@ -16,7 +16,7 @@
 //! | a slice of structs, or two slices | [`Sorter::sort_by_key`], [`Sorter::sort_pairs`]: stable |
 //! | a wgpu device | [`Sorter::new`] |
 //! | keys in a GPU buffer | [`Sorter::sort_buffer`] |
-//! | keys and values in GPU buffers, or indices to be sorted | [`Sorter::prepare_pairs`], [`Sorter::prepare_indices`] |
+//! | keys and values in GPU buffers, or indices to be sorted | [`Sorter::prepare_pairs`] ([`BufferSort::stable`] if ties are to stay in order), [`Sorter::prepare_indices`] |
 //! | structs in a GPU buffer, to be sorted by a field | [`BufferSort::of_rows`] |
 //! | rows of any size that go with keys in another buffer, ties in order | [`BufferSort::rows`] |
 //! | keys that stay where they are, and indices | [`BufferSort::keep_keys`] with [`BufferSort::indices`] |

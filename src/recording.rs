@@ -299,8 +299,11 @@ impl Recording {
 
     /// The same, of which these places are to be in order, and others need not be: the records before them are those that
     /// belong before them, in any order, and so behind them. It makes a sample sort shorter, and no other.
+    /// Places behind the last are none.
     #[must_use]
     pub fn selecting(mut self, places: &Range<u32>) -> Self {
+        let end = places.end.min(self.len);
+        let places = places.start.min(end)..end;
         self.selected = Some(places.clone());
         for step in &mut self.steps {
             for (name, value) in &mut step.parameters {

@@ -75,7 +75,7 @@ fn sort_child(number: u32, lane: u32) {
                 }
             }
         }
-        // (What is gathered piece by piece is no longer in use when all lanes are here.)
+        // (Storing what was gathered reads no workgroup memory that the next child would write.)
         if pieces == 1u || (child.done && piece + 1u == pieces) {
             break;
         }

@@ -134,9 +134,8 @@ fn main(
     let tiles = (bucket.len - 1u) / TILE + 1u;
     let rows = (params.most_children - 1u) * bucket.first_tile;
     if params.buckets > 1u && !is_selected(bucket.start, bucket.len) {
-        // Where no order is wanted, there is no splitter: a child is some of the tiles.
         for (var child = 1u + lane; child < bucket.children; child += LANES) {
-            prefixes[rows + (child - 1u) * tiles + tile] = select(0u, count, tile < child * tiles / bucket.children);
+            prefixes[rows + (child - 1u) * tiles + tile] = before_part(child, bucket.children, bucket.len, tile * TILE, count);
         }
         return;
     }

@@ -52,6 +52,7 @@ fn main(
     let child = number - bucket.first_child;
     let splitter = splitters[number];
     if lane == 0u {
+        // (Of a bucket outside of what is wanted, this compares what is left there: nothing depends on it.)
         let inner = child > 0u && child + 1u < bucket.children;
         let alike = inner && equals(splitter, splitters[number + 1u]);
         child_table[1u + 2u * number] = bucket_number | select(0u, ALIKE, alike);
@@ -68,8 +69,6 @@ fn main(
     let row = (params.most_children - 1u) * bucket.first_tile + (child - 1u) * tiles;
     let tie = ties[number];
     let selected = params.buckets == 1u || is_selected(bucket.start, bucket.len);
-    // Where no order is wanted, there is no splitter: a child is some of the tiles.
-    let tiles_before = child * tiles / bucket.children;
     var before = 0u;
     for (var chunk = 0u; chunk < tiles; chunk += LANES) {
         let tile = chunk + lane;
@@ -77,7 +76,7 @@ fn main(
         if tile < tiles {
             let base = tile * params.tile;
             let count = min(bucket.len - base, params.tile);
-            rank = select(0u, count, tile < tiles_before);
+            rank = before_part(child, bucket.children, bucket.len, base, count);
             if selected {
                 rank = rank_of(bucket.start + base, count, params.tile, splitter, tie);
             }

@@ -108,7 +108,8 @@ fn compile(
         // alone. The sample sort's tables hold counts, never keys: of a tile that has been sorted in workgroup
         // memory, or by searches in a run as above, whose splitters ascend, sorted as they are in workgroup
         // memory, too. So counts of one tile ascend and add up to its length, whatever the keys are by the time
-        // they are moved, and addresses made of them stay in the bucket; a label's place is masked, and
+        // they are moved, and addresses made of them stay in the bucket. Where no order is wanted they are parts of a
+        // length, which ascend, too. A label's place is masked, and
         // compared with the tile's length. A tile is found among as many as the lengths have room for, and a
         // group of children ends behind where it begins. Around a sort, a count is compared with the room that there is,
         // wherever it is read; a row's number with it, too; and where arrays begin only says which of them a record is of.

@@ -294,7 +294,8 @@ fn gathered_tiles(tile: u32, payload: Payload) -> Pieces {
 
 impl SampleSortKernel {
     /// Every kernel of the sample sort, with the tiles that the [defaults](crate::plan::Tuning) of GPUs and of CPUs come to with the least workgroup memory that a device has and with
-    /// as much as most have: a kernel with other tiles is the same text with other constants.
+    /// as much as most have: a kernel with other tiles is the same text with other constants. (So are those that compare more rows than
+    /// some 2^24, whose tiles are larger.)
     pub(super) fn all() -> Vec<Self> {
         let mut all = vec![
             Self::RowSums,

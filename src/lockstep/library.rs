@@ -155,7 +155,7 @@ fn sample_sorts(key: KeyType, order: Order, payload: Payload, tuning: Tuning) ->
     recordings
 }
 
-/// Whether a recording did what it is for, by the keys before it, and the keys and values after it: the keys are the
+/// Whether a recording of the [`library`] did what it is for, by the keys before it, and the keys and values after it: the keys are the
 /// same, and in order where they are [to be](Recording::selected). Where something goes with them and was numbered, as an
 /// [`Execution`](super::Execution) does, each number is still with the key that was in its place, and of
 /// [`Payload::Indices`] those of equal keys are in order.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! up to one tile     sorted tiles
-//! distributed once   sorted tiles -> splitters -> ranks -> large buckets
+//! distributed once   sorted tiles -> splitters -> ranks -> large buckets (on CPUs behind sorted buckets)
 //! distributed twice  splitters of all -> ranked tiles -> row sums, bucket table -> bucket tiles
 //!                    -> splitters of each bucket -> ranks -> sorted buckets -> large buckets
 //! the same, of records of several words
@@ -28,6 +28,9 @@
 //! Equal keys: the splitters that equal a key divide its copies in each tile, in the proportions of the samples
 //! that do. So repeated keys fill buckets as evenly as distinct ones. A child between two splitters of one key is
 //! not sorted: its records have been gathered in the order of the input.
+//!
+//! Where only some places are wanted in order, buckets and children without one are gathered and not sorted. They
+//! keep the order of the input, and have equal parts of it for children, for which nothing is searched.
 //!
 //! A bucket that does not fit a tile all the same is sorted in pieces: slower, and right.
 //!

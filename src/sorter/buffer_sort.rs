@@ -48,7 +48,8 @@ use std::ops::Range;
 /// # Scratch memory
 ///
 /// [`Sorter::scratch_size_of`](crate::Sorter::scratch_size_of) says how much it is. For each record: the bytes of its key, and 4 if
-/// anything goes with it; 4 more with [`rows`](Self::rows), and the largest of its rows if that has more words than one;
+/// anything goes with it; 4 more with [`rows`](Self::rows), or with values that are [stable](Self::stable) or those of
+/// keys that are not sorted where they lie, and the largest of its rows if that has more words than one;
 /// and the bytes of its key once more where the keys are not sorted where they lie, 4 for one of fewer bits and 8
 /// with [`segments`](Self::segments). And a tenth of all that at the most, and 16 MiB, for tables.
 #[derive(Debug)]
@@ -276,7 +277,8 @@ impl<'a> BufferSort<'a> {
         self
     }
 
-    /// With a 32-bit value of another buffer for each key: [`Payload::Values`](crate::Payload::Values). In place of what was to
+    /// With a 32-bit value of another buffer for each key: [`Payload::Values`](crate::Payload::Values), where keys are equal
+    /// in any order, unless they are to be [stable](Self::stable). In place of what was to
     /// go with the keys before.
     pub fn values(mut self, values: &'a wgpu::Buffer) -> Self {
         self.carried = Carries::Values(values);
@@ -321,8 +323,13 @@ impl<'a> BufferSort<'a> {
     /// are counted from the [first](Self::first) record on.
     ///
     /// It saves what sorting the others would cost: buckets without such a place are moved only. A hundred of 2^24 records
-    /// take an H200 0.67 of a sort's time with keys of 32 bits, 0.56 of 64, 0.58 with indices, 0.33 with a comparator.
-    /// Engines other than [`Engine::SampleSort`](crate::Engine::SampleSort) sort everything.
+    /// take an H200 0.66 of a sort's time with keys of 32 bits, 0.55 of 64, 0.57 with indices, 0.18 with a comparator.
+    /// (For keys of 64 bits it was the one in the middle.) Engines other than
+    /// [`Engine::SampleSort`](crate::Engine::SampleSort) sort everything.
+    ///
+    /// A range that is none, or ends behind the last of the `len` places, is an [`Error::InvalidOption`], and so is one
+    /// together with [`segments`](Self::segments). Where records are [counted](Self::count), places behind
+    /// the last of them are left as they are, whether they are in the range or not.
     ///
     /// # Examples
     ///
@@ -362,7 +369,7 @@ impl<'a> BufferSort<'a> {
 
     /// With values in the order of the input where keys are equal, descending, too: a stable sort. All sorts are stable but
     /// that of [values](Self::values) (and that of keys alone, where it makes no difference), for which it takes as much memory more as
-    /// the values, and a move more.
+    /// the values, and they are moved there and back.
     pub const fn stable(mut self) -> Self {
         self.stable = true;
         self
@@ -392,7 +399,7 @@ impl<'a> BufferSort<'a> {
     /// arrays' numbers and their keys, and takes the time of that. If the first does not begin with the first record, those
     /// before are an array, too.
     ///
-    /// Keys are of 32 bits or fewer. They are sorted in scratch memory, two words each, with [indices](Self::indices) that are
+    /// Keys are of 32 bits or fewer, and all are sorted: there are no [`ranks`](Self::ranks). They are sorted in scratch memory, two words each, with [indices](Self::indices) that are
     /// those of all records, not of their arrays.
     pub const fn segments(mut self, offsets: &'a wgpu::Buffer, number: u32) -> Self {
         self.segments = Some((offsets, number));

@@ -235,7 +235,7 @@ impl Sorter {
     /// - keeps each adapter's data apart, by [`wgpu::util::pipeline_cache_key`]: that of another adapter is refused. With
     ///   `fallback`, that of another version of the driver is passed over.
     /// - takes the data, by [`wgpu::PipelineCache::get_data`], once the sorts to come have been prepared or have run:
-    ///   kernels depend on the type of the keys, the order, and the length.
+    ///   kernels depend on the type of the keys, the order, the length, what goes with the keys, and the tuning.
     ///
     /// A cache of another device is an [`Error::Device`] of whatever compiles a kernel. (wgpu cannot tell a cache of another
     /// [`wgpu::Instance`].)
@@ -494,7 +494,8 @@ impl Sorter {
     /// # Errors
     ///
     /// Those of [`prepare`](Self::prepare), of each buffer; [`Error::SameBuffer`] if two are one;
-    /// [`Error::InvalidOption`] for rows that are none, or whose key is not one of their words.
+    /// [`Error::InvalidOption`] for rows that are none, or whose key is not one of their words, and for
+    /// what cannot be had together, with the reason.
     pub fn prepare_sort(&self, sort: BufferSort<'_>) -> Result<PreparedSort, Error> {
         let recording = self.record_buffers(&sort)?;
         let callers = sort.bindings()?;

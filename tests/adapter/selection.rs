@@ -6,7 +6,7 @@ use crate::sample_sort::{options, wide};
 use std::ops::Range;
 use wgpu_bcfsort::data::{Pattern, Spec, generate};
 use wgpu_bcfsort::{
-    BufferSort, Comparator, Error, KeyType, Options, Order, SortKey, first_out_of_order,
+    BufferSort, Comparator, Error, KeyType, Options, Order, SortKey, WideKey, first_out_of_order,
     sort_on_cpu,
 };
 
@@ -122,6 +122,75 @@ fn rows_that_are_compared_are_selected() {
     assert!(numbers.into_iter().eq(0..9000));
 }
 
+/// With all that may be around a sort.
+#[test]
+fn places_are_selected_of_what_lies_elsewhere() {
+    let Some(gpu) = gpu() else { return };
+    let sorter = sorter(gpu);
+    let (room, len, first, best) = (40_000_usize, 23_001_usize, 500_usize, 700_usize);
+    let keys: Vec<u32> = generate(&Spec::new(Pattern::FewDistinct, room as u64)).unwrap();
+    let rows: Vec<u32> = (0..2 * room as u32).collect();
+    let part = first..first + len;
+    let expected = stable(&keys[part.clone()], Order::Descending);
+    let count = gpu.buffer(&[len as u32]);
+    let (on_gpu, on_gpu_rows) = (gpu.buffer(&keys), gpu.buffer(&rows));
+    let sort = BufferSort::new(&on_gpu, (room - first) as u64, KeyType::U32)
+        .order(Order::Descending)
+        .first(first as u64)
+        .count(&count, 0)
+        .rows(&on_gpu_rows, 2);
+    let sort = sorter.prepare_sort(sort.ranks(0..best as u64)).unwrap();
+    sorter.run_profiled(&sort).unwrap();
+
+    let moved = gpu.read(&on_gpu_rows);
+    assert!(
+        moved[..2 * first] == rows[..2 * first] && moved[2 * part.end..] == rows[2 * part.end..]
+    );
+    let mut numbers: Vec<u32> = moved[2 * first..2 * part.end]
+        .chunks(2)
+        .map(|row| row[0] / 2 - first as u32)
+        .collect();
+    assert!(numbers[..best] == expected[..best]);
+    let moved_keys = gpu.read(&on_gpu);
+    let of_rows = numbers.iter().map(|&i| keys[first + i as usize]);
+    assert!(of_rows.eq(moved_keys[part.clone()].iter().copied()));
+    assert!(moved_keys[..first] == keys[..first] && moved_keys[part.end..] == keys[part.end..]);
+    numbers.sort_unstable();
+    assert!(numbers.into_iter().eq(0..len as u32));
+}
+
+#[test]
+fn wide_keys_are_sorted_from_either_end() {
+    let Some(gpu) = gpu() else { return };
+    for words in [0, 65] {
+        let refused = Comparator::wide(words, WideKey::MostFirst).unwrap_err();
+        assert!(matches!(refused, Error::InvalidOption { .. }), "{refused}");
+    }
+    for words in [1, 64] {
+        Comparator::wide(words, WideKey::LeastFirst).unwrap();
+    }
+    let words: Vec<u32> = generate(&Spec::new(Pattern::FewDistinct, 3 * 900).distinct(5)).unwrap();
+    let keys: Vec<[u32; 3]> = words.chunks(3).map(|k| [k[0], k[1], k[2]]).collect();
+    let sorter = sorter(gpu);
+    let sorted = |key, order| {
+        let mut sorted = keys.clone();
+        let comparator = Comparator::wide(3, key).unwrap();
+        sorter
+            .sort_compared(&mut sorted, &comparator, order)
+            .unwrap();
+        sorted
+    };
+    let mut expected = keys.clone();
+    expected.sort_unstable();
+    assert!(sorted(WideKey::MostFirst, Order::Ascending) == expected);
+    expected.reverse();
+    assert!(sorted(WideKey::MostFirst, Order::Descending) == expected);
+    expected.sort_unstable_by_key(|key| [key[2], key[1], key[0]]);
+    assert!(sorted(WideKey::LeastFirst, Order::Ascending) == expected);
+    expected.sort_unstable_by_key(|key| key.map(u32::to_le_bytes));
+    assert!(sorted(WideKey::Bytes, Order::Ascending) == expected);
+}
+
 #[test]
 fn values_are_stable_where_it_is_asked_for() {
     let Some(gpu) = gpu() else { return };
@@ -137,6 +206,12 @@ fn values_are_stable_where_it_is_asked_for() {
         sorter.run_profiled(&sort).unwrap();
         assert!(gpu.read(&with_them) == stable(&keys, order));
     }
+    // Keys, what goes with them, and the indices by which values are moved.
+    let (some, others) = (gpu.buffer(&[0]), gpu.buffer(&[0]));
+    let len = 1 << 22;
+    let sort = BufferSort::new(&some, len, KeyType::U32).values(&others);
+    let size = sorter(gpu).scratch_size_of(&sort.stable()).unwrap();
+    assert!((12 * len..12 * len * 11 / 10 + (16 << 20)).contains(&size));
 }
 
 #[test]
