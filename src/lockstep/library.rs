@@ -27,10 +27,12 @@ use crate::{
 /// ```
 /// use std::collections::BTreeSet;
 /// use wgpu_bcfsort::kernel::Kernel;
-/// use wgpu_bcfsort::{KeyType, Order, lockstep};
+/// use wgpu_bcfsort::{KeyType, lockstep};
 ///
-/// let mut recordings = lockstep::library(KeyType::U32, Order::Ascending);
-/// recordings.extend(lockstep::prefix_sums_library(KeyType::U32));
+/// let mut recordings = lockstep::prefix_sums_library(KeyType::U32);
+/// for (key, order) in lockstep::REPRESENTATIVES {
+///     recordings.extend(lockstep::library(key, order));
+/// }
 /// let used: BTreeSet<Kernel> = recordings
 ///     .iter()
 ///     .flat_map(|recording| recording.steps.iter().map(|step| step.kernel))
@@ -369,7 +371,7 @@ const LIMITS: DeviceLimits = DeviceLimits {
 /// One key type and order for each width of keys, without and with all that encodes them. The pieces of text
 /// that differ otherwise are those of the default sorts' kernels, too, which are there for every type.
 ///
-/// The recordings of [`library`] for these use every kernel; those for the others have the default sorts' kernels, which
+/// The recordings of [`library`] for these use every kernel between them; those for the others have the default sorts' kernels, which
 /// differ from these in constants only.
 pub const REPRESENTATIVES: [(KeyType, Order); 2] = [
     (KeyType::U32, Order::Ascending),
