@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! up to one tile     sorted tiles
-//! distributed once   sorted tiles -> splitters -> ranks -> large buckets (on CPUs behind sorted buckets)
+//! distributed once   sorted tiles -> splitters -> ranks -> large buckets
 //! distributed twice  splitters of all -> ranked tiles -> row sums, bucket table -> bucket tiles
 //!                    -> splitters of each bucket -> ranks -> sorted buckets -> large buckets
 //! the same, of records of several words
@@ -449,7 +449,7 @@ impl Job<'_> {
         let tile = self.tile(plan.child);
         // A loop around what is written out takes llvmpipe minutes to compile.
         let large = Tile {
-            merges: match tile.merges {
+            merges: match self.plan.merges {
                 Merges::WrittenOut => Merges::Compact,
                 merges => merges,
             },
@@ -471,7 +471,7 @@ impl Job<'_> {
                 keys: u64::from(plan.len) * u64::from(end - first) / u64::from(all),
             });
         };
-        if plan.buckets == 1 && tile.merges == large.merges {
+        if plan.buckets == 1 {
             // Few keys: one dispatch less is worth more than a simpler kernel.
             let kernel = SampleSortKernel::LargeBuckets { tile: large };
             step(kernel, 0, all, all, 0);
@@ -502,7 +502,7 @@ impl Job<'_> {
     const fn tile(&self, records: u32) -> Tile {
         Tile {
             records,
-            merges: self.plan.merges_of(records),
+            merges: self.plan.merges,
         }
     }
 

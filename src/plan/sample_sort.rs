@@ -62,8 +62,7 @@ pub struct Tuning {
     /// a sixteenth of a tile's records.
     pub bucket: u32,
     /// Whether the merges of a tile have the [form](Merges) that suits GPUs: looped. If not, they are written
-    /// out, and compact for records of more than one word, which llvmpipe takes minutes to compile otherwise: but for
-    /// [small tiles](SampleSort::merges_of).
+    /// out, and compact for records of more than one word, which llvmpipe takes minutes to compile otherwise.
     pub looped: bool,
     /// Words of a record from which on two distributions [partition](SampleSort::fine) tiles rather than
     /// sort them.
@@ -172,10 +171,8 @@ pub struct SampleSort {
     /// Whether tiles are partitioned, and not sorted, before they are distributed: if not 0, by so many children
     /// a bucket.
     pub fine: u32,
-    /// The form of the kernels' merges, but of [small tiles](Self::merges_of).
+    /// The form of the kernels' merges.
     pub merges: Merges,
-    /// 32-bit words of a record.
-    pub words: u32,
     /// That of kernels that sort labels.
     pub label_merges: Merges,
 }
@@ -223,7 +220,6 @@ impl SampleSort {
             buckets: 1,
             most_children: 2,
             fine: 0,
-            words,
             merges: match (tuning.looped, words) {
                 (true, _) => Merges::Looped,
                 (false, 1) => Merges::WrittenOut,
@@ -313,16 +309,6 @@ impl SampleSort {
         Self {
             merges: Merges::Stages,
             ..plan
-        }
-    }
-
-    /// The form of the merges of a kernel with tiles of so many records. On CPUs those of two words are written out where
-    /// a tile is small: in the time that the compact form takes, too.
-    #[must_use]
-    pub const fn merges_of(&self, records: u32) -> Merges {
-        match self.merges {
-            Merges::Compact if self.words == 2 && records <= SMALLEST => Merges::WrittenOut,
-            merges => merges,
         }
     }
 
