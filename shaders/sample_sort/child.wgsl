@@ -7,7 +7,8 @@
 struct Params {
     // Records.
     len: u32,
-    // The first child of this dispatch, and one past the last that there can be.
+    // The first child of this dispatch, and one past the last that there can be. For large_buckets.wgsl: nothing, and its
+    // workgroups.
     first: u32,
     end: u32,
     // Buckets, and children of the only one.
@@ -17,8 +18,8 @@ struct Params {
     tile: u32,
     // The most children of a bucket.
     most_children: u32,
-    // Whether the children are those that are listed for not fitting a tile: for large_buckets.wgsl.
-    listed: u32,
+    // The first child that sorted_buckets.wgsl is not given.
+    rest: u32,
     // The places that are to be in order: see selected.wgsl.
     rank_begin: u32,
     rank_end: u32,

@@ -1,6 +1,6 @@
 // SAMPLE SORT, last distribution: gathers each child of a bucket from the sorted tiles of the bucket, sorts
 // it, and writes it where it belongs, however many records it has. Where keys are distributed twice, that is
-// only for those that sorted_buckets.wgsl left.
+// only for those that sorted_buckets.wgsl left, and those from `params.rest` on, which it was not given.
 //
 // `prefixes`, `child_table`: see splitter_ranks.wgsl. `bucket_table`: see splitters.wgsl.
 //
@@ -120,12 +120,11 @@ fn main(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) lane: u32,
 ) {
-    let own = params.first + workgroup_number(group, groups);
-    let end = select(min(params.end, child_table[0]), overflows[0], params.listed == 1u);
-    // One round, or one for each child of the list that is left to this workgroup.
-    for (var i = own; i < end; i += params.end) {
-        var child = i;
-        if params.listed == 1u {
+    let left = overflows[0];
+    let all = left + max(child_table[0], params.rest) - params.rest;
+    for (var i = workgroup_number(group, groups); i < all; i += params.end) {
+        var child = params.rest + i - left;
+        if i < left {
             child = overflows[i + 1u];
         }
         sort_child(child, lane);

@@ -6,7 +6,8 @@
 //
 // `child_table`: the children, see child.wgsl. `overflows`: begins with a 0, for sorted_buckets.wgsl.
 //
-// A workgroup of LANES lanes a child; the first of a bucket has no splitter. A lane searches a tile.
+// A workgroup of LANES lanes takes every `workgroups`-th child; the first of a bucket has no splitter. A lane searches a
+// tile.
 //
 // No bank conflict: keys are searched where they lie, and sums are added as in scan.wgsl.
 
@@ -20,6 +21,7 @@ struct Params {
     tile: u32,
     // The most children of a bucket.
     most_children: u32,
+    workgroups: u32,
     // The places that are to be in order: see selected.wgsl.
     rank_begin: u32,
     rank_end: u32,
@@ -37,16 +39,7 @@ fn probe(base: u32, i: u32) -> Record {
     return encode_record(load_record(base + i));
 }
 
-@compute @workgroup_size(LANES)
-fn main(
-    @builtin(workgroup_id) group: vec3<u32>,
-    @builtin(num_workgroups) groups: vec3<u32>,
-    @builtin(local_invocation_index) lane: u32,
-) {
-    let number = workgroup_number(group, groups);
-    if number >= all_children() {
-        return;
-    }
+fn rank_child(number: u32, lane: u32) {
     let bucket_number = bucket_of_child(number);
     let bucket = bucket_of(bucket_number);
     let child = number - bucket.first_child;
@@ -86,5 +79,17 @@ fn main(
             prefixes[row + tile] = before + sum;
         }
         before += lane_sums[LANES - 1u];
+    }
+}
+
+@compute @workgroup_size(LANES)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) lane: u32,
+) {
+    let end = all_children();
+    for (var number = workgroup_number(group, groups); number < end; number += params.workgroups) {
+        rank_child(number, lane);
     }
 }

@@ -1,6 +1,6 @@
 //! The pieces of the sample sort's kernels.
 
-use super::{Pieces, RANK_LANES, SUM_LANES, W};
+use super::{Pieces, SUM_LANES, W};
 use crate::network::Network;
 use crate::{KeyType, Payload};
 
@@ -88,7 +88,10 @@ pub enum SampleSortKernel {
         children: u32,
     },
     /// Ranks each splitter in the tiles of its bucket.
-    SplitterRanks,
+    SplitterRanks {
+        /// Lanes of a workgroup: tiles that are searched at the same time.
+        lanes: u32,
+    },
     /// Gathers the children of each bucket, and sorts them.
     SortedBuckets {
         /// What a child must fit.
@@ -301,7 +304,7 @@ impl SampleSortKernel {
             Self::RowSums,
             Self::BucketTable,
             Self::PackedChildren { children: 256 },
-            Self::SplitterRanks,
+            Self::SplitterRanks { lanes: 128 },
         ];
         // On GPUs. Records of several words have smaller tiles.
         let looped = |records| Tile {
@@ -333,24 +336,29 @@ impl SampleSortKernel {
             tile: looped(records),
         }));
         let partitioned = |tile| {
-            [false, true].map(|first| Self::PartitionedTiles {
-                tile,
-                children: 256,
-                first,
+            [(32, false), (32, true), (256, false)].map(|(children, first)| {
+                Self::PartitionedTiles {
+                    tile,
+                    children,
+                    first,
+                }
             })
         };
-        for tile in [2048, 4096] {
+        for tile in [1024, 2048, 4096] {
             all.push(Self::GatheredTiles { tile });
-            all.extend(partitioned(looped(tile)));
+            if tile > 1024 {
+                all.extend(partitioned(looped(tile)));
+            }
         }
         // On CPUs.
+        all.push(Self::SplitterRanks { lanes: 32 });
         for merges in [Merges::WrittenOut, Merges::Compact] {
             let tile = |records| Tile { records, merges };
             all.push(Self::SortedTiles {
                 tile: tile(1024),
                 in_place: false,
             });
-            all.extend([1024, 2048].map(|records| Self::SortedTiles {
+            all.extend([1024, 2048, 4096].map(|records| Self::SortedTiles {
                 tile: tile(records),
                 in_place: true,
             }));
@@ -360,7 +368,7 @@ impl SampleSortKernel {
             all.push(Self::SortedBuckets { tile: tile(1024) });
         }
         let written_out = Tile {
-            records: 2048,
+            records: 1024,
             merges: Merges::WrittenOut,
         };
         all.push(Self::RankedTiles { tile: written_out });
@@ -372,7 +380,7 @@ impl SampleSortKernel {
         all.push(Self::LargeBuckets {
             tile: compact(1024),
         });
-        all.extend(partitioned(compact(2048)));
+        all.extend(partitioned(compact(1024)));
         // By a caller's comparator.
         let stages = |records| Tile {
             records,
@@ -417,7 +425,7 @@ impl SampleSortKernel {
             | Self::BucketTable
             | Self::GatheredTiles { .. }
             | Self::PackedChildren { .. }
-            | Self::SplitterRanks => None,
+            | Self::SplitterRanks { .. } => None,
         }
     }
 
@@ -425,7 +433,7 @@ impl SampleSortKernel {
     pub(super) const fn searches(self) -> bool {
         !matches!(
             self,
-            Self::SortedTiles { .. } | Self::RowSums | Self::SplitterRanks
+            Self::SortedTiles { .. } | Self::RowSums | Self::SplitterRanks { .. }
         )
     }
 
@@ -495,11 +503,11 @@ impl SampleSortKernel {
                 shared: vec![BUCKET],
                 ..Pieces::plain(shader!("sample_sort/packed_children.wgsl"))
             },
-            Self::SplitterRanks => {
+            Self::SplitterRanks { lanes } => {
                 let (io, record) = records(payload, Io::SourceOnly, false);
                 Pieces {
                     constants: vec![
-                        ("LANES", RANK_LANES),
+                        ("LANES", lanes),
                         ("TILE_CELLS", 1),
                         ("MOST_BUCKETS", super::MOST_SAMPLE_BUCKETS + 1),
                         ("INDEXED", (payload == Payload::Indices).into()),
@@ -551,7 +559,7 @@ impl SampleSortKernel {
             }
             Self::RowSums => 4 * SUM_LANES,
             Self::BucketTable => 8 * SUM_LANES,
-            Self::SplitterRanks => 4 * (RANK_LANES + words),
+            Self::SplitterRanks { lanes } => 4 * (lanes + words),
         }
     }
 
@@ -579,7 +587,7 @@ impl SampleSortKernel {
             Self::PackedChildren { children } => {
                 format!("sample_sort.packed_children.{children}")
             }
-            Self::SplitterRanks => "sample_sort.splitter_ranks".into(),
+            Self::SplitterRanks { lanes } => format!("sample_sort.splitter_ranks.{lanes}"),
             Self::SortedBuckets { tile } => format!("sample_sort.sorted_buckets.{tile}"),
             Self::LargeBuckets { tile } => format!("sample_sort.large_buckets.{tile}"),
         }
@@ -597,7 +605,7 @@ mod tests {
         let mut kernels = vec![
             SampleSortKernel::RowSums,
             SampleSortKernel::BucketTable,
-            SampleSortKernel::SplitterRanks,
+            SampleSortKernel::SplitterRanks { lanes: 128 },
             SampleSortKernel::PackedChildren { children: 256 },
         ];
         for (records, merges) in [

@@ -264,7 +264,7 @@ impl Job<'_> {
                         records: plan.tile,
                         merges: plan.label_merges,
                     },
-                    children: plan.fine,
+                    children: if first { plan.first_fine() } else { plan.fine },
                     first: first && self.payload == Payload::Indices,
                 }),
                 workgroups: grid(end - from, self.limits),
@@ -420,11 +420,14 @@ impl Job<'_> {
     /// Ranks the splitters of each bucket in its tiles.
     fn splitter_ranks(&self, recording: &mut Recording, children: u32) {
         let plan = &self.plan;
+        let workgroups = plan.likely_groups();
         recording.steps.push(Step {
             phase: Phase::Ranks,
             round: if plan.buckets == 1 { 0 } else { 2 },
-            kernel: Kernel::SampleSort(SampleSortKernel::SplitterRanks),
-            workgroups: grid(plan.all_children(), self.limits),
+            kernel: Kernel::SampleSort(SampleSortKernel::SplitterRanks {
+                lanes: plan.rank_lanes(),
+            }),
+            workgroups: grid(workgroups, self.limits),
             bindings: self.reads(
                 AWAY,
                 &[
@@ -436,7 +439,11 @@ impl Job<'_> {
                     OVERFLOWS,
                 ],
             ),
-            parameters: self.of_children(children).to_vec(),
+            parameters: [
+                &self.of_children(children)[..],
+                &[("workgroups", workgroups)],
+            ]
+            .concat(),
             keys: plan.prefix_words(),
         });
     }
@@ -445,6 +452,7 @@ impl Job<'_> {
     fn sorted_buckets(&self, recording: &mut Recording, children: u32) {
         let plan = &self.plan;
         let all = plan.groups();
+        let likely = plan.likely_groups();
         let common = self.of_children(children);
         let tile = self.tile(plan.child);
         // A loop around what is written out takes llvmpipe minutes to compile.
@@ -456,16 +464,16 @@ impl Job<'_> {
             ..tile
         };
         let tables = [PREFIXES, BUCKET_TABLE, CHILD_TABLE, OVERFLOWS];
-        let mut step = |kernel, first, end, groups, listed| {
+        let mut step = |kernel, first, end, workgroups, rest| {
             recording.steps.push(Step {
                 phase: Phase::BucketSort,
                 round: 0,
                 kernel: Kernel::SampleSort(kernel),
-                workgroups: grid(groups, self.limits),
+                workgroups: grid(workgroups, self.limits),
                 bindings: self.moves(AWAY, HOME, &tables),
                 parameters: [
                     &common[..],
-                    &[("first", first), ("end", end), ("listed", listed)],
+                    &[("first", first), ("end", end), ("rest", rest)],
                 ]
                 .concat(),
                 keys: u64::from(plan.len) * u64::from(end - first) / u64::from(all),
@@ -477,18 +485,15 @@ impl Job<'_> {
             step(kernel, 0, all, all, 0);
             return;
         }
-        for (first, end) in self.dispatches(all, plan.child) {
+        for (first, end) in self.dispatches(likely, plan.child) {
             let kernel = SampleSortKernel::SortedBuckets { tile };
-            step(kernel, first, end, end - first, 0);
+            step(kernel, first, end, end - first, likely);
         }
-        let groups = all.min(OVERFLOW_GROUPS);
+        let workgroups = plan.overflow_workgroups();
         let kernel = SampleSortKernel::LargeBuckets { tile: large };
-        step(kernel, 0, groups, groups, 1);
+        step(kernel, 0, workgroups, workgroups, likely);
     }
 }
-
-/// Workgroups that sort what does not fit a tile.
-const OVERFLOW_GROUPS: u32 = 64;
 
 impl Job<'_> {
     /// Cuts a dispatch of so many tiles of so many records where it would be too long: the first tile of each

@@ -69,24 +69,37 @@ pub struct Tuning {
     pub partition: u32,
     /// Children that a bucket is partitioned into: a power of two, 32 to 512.
     pub fine: u32,
+    /// Keys that nothing goes with, more than a tile's, are merged if there are fewer than this: a
+    /// [`Sorter`](crate::Sorter) takes [`Engine::BcfMergesortPb`](crate::Engine::BcfMergesortPb) for them. 0: never.
+    pub merged: u32,
 }
 
 impl Tuning {
-    /// What suits a CPU, where memory costs what workgroup memory does, and dispatches little.
+    /// What suits a CPU, where memory costs what workgroup memory does, dispatches little, and a workgroup that finds
+    /// nothing to do takes as long as one that does.
     ///
-    /// Lavapipe on two cores, ms, distributed once and twice: 2^15 keys of 32 bits 5.4 and 4.7, of 64 bits 10.5 and 14;
-    /// 2^16: 16 and 11, 26 and 26; 2^17: 31 and 21, 70 and 48. 2^19 keys in buckets of 2^15, 2^16 and 2^17: 59, 95, 83 of
-    /// 32 bits. Below 2^14 keys [`Engine::BcfMergesortPb`](crate::Engine::BcfMergesortPb) is as fast or faster, by up to
-    /// a millisecond; 2^16 to 2^18 keys of 64 bits take up to a seventh longer here.
+    /// Lavapipe on two cores, ms, each row in one run:
+    ///
+    /// | keys | here | otherwise |
+    /// |---|---|---|
+    /// | 2^13 u32 | 1.38 merged | 1.57 distributed |
+    /// | 2^13 u64 | 2.35 merged | 3.04 distributed |
+    /// | 2^14 u32 | 2.89 distributed | 8.87 merged |
+    /// | 2^15 u32 | 5.60 distributed twice | 7.40 once |
+    /// | 2^15 u64 | 14.5 distributed twice | 14.5 once |
+    /// | 2^18 u32 | 29.0 in tiles of 1024 | 38.0 of 2048 |
+    /// | 2^18 u64 | 108 in tiles of 1024 | 118 of 2048 |
+    /// | 2^20 u32 | 159 in tiles of 1024 | 161 of 2048 |
     #[must_use]
     pub const fn cpu() -> Self {
         Self {
-            tile: 2048,
+            tile: 1024,
             child: 1024,
             samples: 2048,
-            twice: 1 << 16,
+            twice: 1 << 15,
             bucket: 1 << 15,
             looped: false,
+            merged: 1 << 14,
             ..Self::gpu()
         }
     }
@@ -143,6 +156,7 @@ impl Tuning {
             looped: true,
             partition: 2,
             fine: 256,
+            merged: 0,
         }
     }
 }
@@ -225,14 +239,16 @@ impl SampleSort {
                 (false, 1) => Merges::WrittenOut,
                 (false, _) => Merges::Compact,
             },
-            label_merges: if tuning.looped {
-                Merges::Looped
-            } else {
-                Merges::Compact
-            },
+            label_merges: label_merges(tuning.looped),
         };
-        if len <= tile {
-            plan.tile = power(len).clamp(SMALLEST, tile);
+        // Dispatches take longer than a larger tile does, on one core as it is.
+        let whole = if tuning.looped {
+            tile
+        } else {
+            fits(words, 4 * SMALLEST)
+        };
+        if len <= whole {
+            plan.tile = power(len).clamp(SMALLEST, whole);
             return plan;
         }
         if len >= tuning.twice && words >= tuning.partition {
@@ -296,7 +312,10 @@ impl SampleSort {
         let buckets = len.div_ceil(bucket.max(1)).clamp(2, MOST_SAMPLE_BUCKETS);
         let child = 3 * (len / (buckets * tuning.fine.next_power_of_two().clamp(32, 512)));
         let tile = if len < 1 << 19 { 2 * SMALLEST } else { LARGEST };
+        let label_merges = label_merges(tuning.looped);
         let tuning = Tuning {
+            // (No larger tile for all of them.)
+            looped: true,
             twice: 0,
             partition: 1,
             tile: tuning.tile.min(tile),
@@ -308,6 +327,7 @@ impl SampleSort {
         let plan = Self::new(len, KeyType::U32, Payload::None, &tuning, limits);
         Self {
             merges: Merges::Stages,
+            label_merges,
             ..plan
         }
     }
@@ -324,6 +344,12 @@ impl SampleSort {
             return child <= self.child / 2;
         }
         margin(records, self.tile, self.samples) <= self.child
+    }
+
+    /// Children that the first of two distributions looks for a record's in, where tiles are partitioned.
+    #[must_use]
+    pub fn first_fine(&self) -> u32 {
+        self.buckets.next_power_of_two().clamp(32, self.fine)
     }
 
     /// Whether one workgroup sorts everything.
@@ -389,6 +415,43 @@ impl SampleSort {
         }
     }
 
+    /// Those of them that have a workgroup each. On GPUs these are all: a workgroup that finds nothing to do is gone at
+    /// once. On CPUs, where it takes as long as any, as many as are likely; the workgroups of those that
+    /// [overflow](Self::overflow_workgroups) take the others.
+    #[must_use]
+    pub fn likely_groups(&self) -> u32 {
+        let all = self.groups();
+        if self.label_merges == Merges::Looped || self.buckets == 1 {
+            return all;
+        }
+        // What a group leaves free: a part of the child that did not fit; or what samples may miss.
+        let records = self.len / self.buckets;
+        let free = match records.checked_div(self.fine) {
+            Some(child) => child.min(self.child / 2),
+            None => margin(records, self.tile, self.samples).min(self.child / 2),
+        };
+        (self.len / (self.child - free) + self.buckets).min(all)
+    }
+
+    /// Workgroups that sort what does not fit a tile, one after the other: more wait for nothing.
+    #[must_use]
+    pub fn overflow_workgroups(&self) -> u32 {
+        let groups = self.likely_groups();
+        match self.label_merges {
+            Merges::Looped => groups.min(64),
+            _ => groups.div_ceil(32).min(64),
+        }
+    }
+
+    /// Lanes that search for a splitter, each in a tile of its bucket.
+    #[must_use]
+    pub const fn rank_lanes(&self) -> u32 {
+        match self.label_merges {
+            Merges::Looped => 128,
+            _ => 32,
+        }
+    }
+
     /// Words of the table of ranks, of either distribution.
     #[must_use]
     pub fn prefix_words(&self) -> u64 {
@@ -399,6 +462,15 @@ impl SampleSort {
             u64::from(self.most_children - 1) * u64::from(self.bucket_tiles())
         };
         first.max(second).max(1)
+    }
+}
+
+/// The form of the merges of labels, a word each.
+const fn label_merges(looped: bool) -> Merges {
+    if looped {
+        Merges::Looped
+    } else {
+        Merges::Compact
     }
 }
 
@@ -542,6 +614,7 @@ mod tests {
                 looped: bits >> 5 & 1 == 1,
                 partition: pick(6, [1, u32::MAX]),
                 fine: pick(7, [32, 512]),
+                merged: 0,
             };
             tuning.validate().unwrap();
             for (key, payload) in [

@@ -382,7 +382,8 @@ impl Sorter {
         payload: Payload,
     ) -> Result<Recording, Error> {
         let len = calls::check_len(&self.device, &self.limits, len, key)?;
-        if payload != Payload::None || self.engine_of(len, key) == Engine::SampleSort {
+        let engine = self.engine_of(len, key);
+        if payload != Payload::None || engine == Engine::SampleSort {
             let tuning = self.tuning();
             let recording =
                 phases::record_sample_sort(len, key, order, payload, &tuning, &self.limits);
@@ -390,7 +391,7 @@ impl Sorter {
         }
         let base_case = self.options.base_case_kernel(true);
         self.check_fits(base_case.name(), key, base_case.workgroup_bytes(key))?;
-        let mut options = self.options.clone();
+        let mut options = self.options.clone().engine(engine);
         options
             .buckets
             .get_or_insert_with(|| plan::default_buckets(len).min(self.most_default_buckets));
@@ -450,21 +451,22 @@ impl Sorter {
     }
 
     fn engine_of(&self, len: u32, key: KeyType) -> Engine {
+        let tuning = self.tuning();
+        let plan = plan::SampleSort::new(len, key, Payload::None, &tuning, &self.limits);
+        let merges = !plan.is_one_tile() && len < tuning.merged;
         match self.options.engine {
-            Engine::Auto => {
-                let tuning = self.tuning();
-                let plan = plan::SampleSort::new(len, key, Payload::None, &tuning, &self.limits);
-                // (A bank matrix is the mergesorts' base case, which one warp sorts sooner.)
-                if len <= MATRIX
+            Engine::SampleSort if merges => Engine::BcfMergesortPb,
+            // (A bank matrix is the mergesorts' base case, which one warp sorts sooner.)
+            Engine::Auto
+                if merges
+                    || len <= MATRIX
                     || self.compiles_slowly
                     || self.options.are_of_mergesorts()
-                    || !plan.has_room()
-                {
-                    Engine::BcfMergesortPb
-                } else {
-                    Engine::SampleSort
-                }
+                    || !plan.has_room() =>
+            {
+                Engine::BcfMergesortPb
             }
+            Engine::Auto => Engine::SampleSort,
             engine => engine,
         }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use wgpu_bcfsort::data::{Pattern, Spec, generate};
 use wgpu_bcfsort::lockstep::{Config, Execution, KernelReport, Space};
 use wgpu_bcfsort::phases::record_sample_sort;
-use wgpu_bcfsort::plan::{DeviceLimits, Tuning};
+use wgpu_bcfsort::plan::{DeviceLimits, SampleSort, Tuning};
 use wgpu_bcfsort::recording::{Buffer, Recording};
 use wgpu_bcfsort::{KeyType, Order, Payload, SortKey, sort_on_cpu};
 
@@ -157,15 +157,37 @@ fn children_that_overflow_are_sorted_all_the_same() {
     check(&reports);
     // Twice, so that the list is used: two buckets of which each has children enough for half.
     let keys: Vec<u32> = generate(&Spec::new(Pattern::Full, 140_000)).unwrap();
-    let (recording, reports) = sort(
-        &keys,
-        Order::Ascending,
-        Payload::Values,
-        &tuning(1024, 3000, 70_000),
-        &LIMITS,
-    );
+    let tuning = tuning(1024, 3000, 70_000);
+    let (recording, reports) = sort(&keys, Order::Ascending, Payload::Values, &tuning, &LIMITS);
     check(&reports);
-    assert_eq!(recording.steps.last().unwrap().parameter("listed"), Some(1));
+    let plan = SampleSort::new(140_000, KeyType::U32, Payload::Values, &tuning, &LIMITS);
+    let rest = recording.steps.last().unwrap().parameter("rest");
+    assert_eq!(rest, Some(plan.groups()));
+}
+
+/// Of a bucket with nearly all keys there are more children than workgroups of their own: the others are sorted, too.
+#[test]
+fn more_groups_than_are_likely_are_sorted_all_the_same() {
+    // Keys that are sampled at first, as shaders/sample_sort/splitters.wgsl says, precede all others.
+    let len = 40_000_u32;
+    let mut keys: Vec<u32> = generate(&Spec::new(Pattern::Full, u64::from(len))).unwrap();
+    for key in &mut keys {
+        *key |= 1 << 31;
+    }
+    let interval = len.div_ceil(1024);
+    for i in 0..len / interval {
+        let part = u64::from(i.wrapping_mul(0x9e37_79b9) >> 16);
+        let jitter = (part * u64::from(interval)) >> 16;
+        keys[(i * interval) as usize + jitter as usize] = i;
+    }
+    let mut tuning = Tuning::cpu();
+    (tuning.samples, tuning.twice, tuning.bucket) = (1024, 1, 5000);
+    let (recording, reports) = sort(&keys, Order::Ascending, Payload::None, &tuning, &LIMITS);
+    check(&reports);
+    let plan = SampleSort::new(len, KeyType::U32, Payload::None, &tuning, &LIMITS);
+    let mut execution = Execution::new(&recording, &keys, Config::default());
+    execution.run().unwrap();
+    assert!(execution.buffer(Buffer::ChildTable)[0] > plan.likely_groups());
 }
 
 /// Where keys are sorted, no key decides an address, and lanes meet in no bank. What looks for a key, or for where it

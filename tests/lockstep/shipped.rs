@@ -453,10 +453,10 @@ fn is_of_others(kernel: Kernel, site: &Site) -> bool {
         // What is partitioned first is one bucket, whatever part of it is wanted.
         // And records of several words are ranked in one bucket only.
         (
-            SampleSortKernel::PartitionedTiles { first: true, .. },
+            SampleSortKernel::PartitionedTiles { children: 32, .. },
             "bucket_table" | "tile_table" | "prefixes",
         )
-        | (SampleSortKernel::SplitterRanks, "bucket_table") => true,
+        | (SampleSortKernel::SplitterRanks { .. }, "bucket_table") => true,
         // With these tiles there is one bucket, which needs no table, or with those there are several.
         (SampleSortKernel::SampleSplitters { samples }, "bucket_table") => samples.records == 1024,
         _ => site.space == Space::Uniform,

@@ -95,7 +95,7 @@ macro_rules! parameter {
 const NEVER: u32 = u32::MAX;
 
 /// What has most to say comes first.
-const PARAMETERS: [Parameter; 8] = [
+const PARAMETERS: [Parameter; 9] = [
     parameter!(tile, [1024, 2048, 4096, 8192], [2048, 8192]),
     parameter!(child, [1024, 2048, 4096, 8192], [2048, 8192]),
     Parameter {
@@ -123,6 +123,7 @@ const PARAMETERS: [Parameter; 8] = [
     ),
     parameter!(bucket, [1 << 15, 1 << 16, 1 << 17, 1 << 18], [1 << 16]),
     parameter!(samples, [1024, 2048, 4096, 8192], [4096]),
+    parameter!(merged, [0, 1 << 12, 1 << 14, 1 << 16], []),
 ];
 
 impl Parameter {
