@@ -38,6 +38,8 @@ pub const MOST_COLORS: u32 = 16;
 /// The most buckets that sample sort distributes into at first: a lane each, and one more, finds where they
 /// begin.
 pub const MOST_SAMPLE_BUCKETS: u32 = 255;
+/// Lanes of a workgroup that merges tiles.
+pub(crate) const MERGE_LANES: u32 = 64;
 /// Lanes of a workgroup that adds up numbers.
 const SUM_LANES: u32 = 256;
 

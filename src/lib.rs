@@ -28,7 +28,7 @@
 //! | an order of your own, in WGSL: several fields, any rule | [`Comparator`] with [`BufferSort::compared`] or [`Sorter::sort_compared`] |
 //! | several sorts that may share scratch memory | [`Sorter::prepare_sort`] of a [`BufferSort`] with a [`Scratch`] |
 //! | an encoder, or a compute pass, of your own | [`Sorter::prepare`] once, then [`Sorter::record_sort`] or [`Sorter::record_sort_in_pass`] |
-//! | keys of which you want to know whether they are sorted | [`Sorter::first_out_of_order`] |
+//! | keys of which you want to know whether they are sorted | [`Sorter::first_out_of_order`]; on the GPU, [`Sorter::prepare_order_check`] |
 //! | kernels that the next run need not compile | [`Sorter::with_pipeline_cache`] |
 //! | values to add up, by color | [`PrefixSums`] |
 //!
@@ -42,6 +42,16 @@
 //! assert_eq!(keys, [0, 3, 5, 6, 6, 8, 9]);
 //! # Ok(()) }
 //! ```
+//!
+//! # What there is not
+//!
+//! - A merge of sorted buffers. The sample sort takes the same time in whatever order keys come, so that sorted parts are
+//!   no head start: copy them behind each other and sort, 2^26 keys in the time of 18 copies. A merge would
+//!   be kernels of its own.
+//! - Unique keys and run lengths. Nothing of a sort says which keys are equal, but of the few that are splitters: that is a pass over
+//!   sorted keys which compares neighbours, and a sum over all of them.
+//! - Keys of 64 bits in [segments](BufferSort::segments), and [places](BufferSort::ranks) of each of them: refused, with
+//!   the reason.
 //!
 //! # How it is built
 //!

@@ -87,10 +87,7 @@ pub enum Engine {
     Warpsort,
     /// Sample sort, also called `fast`. Tiles of some thousand keys are sorted in workgroup memory, and distributed by
     /// splitters that are regular samples of them, so that each bucket fits a tile and is sorted once
-    /// more.
-    ///
-    /// On CPUs some thousand keys, too few to distribute with profit, are merged as
-    /// [`BcfMergesortPb`](Self::BcfMergesortPb) does: [`Tuning::merged`].
+    /// more. Up to some tiles are merged at once: [`Tuning::merged`].
     SampleSort,
 }
 named!(Engine, "engine", Auto => "auto", BcfMergesort => "bcf", BcfMergesortPb => "bcf-pb", Warpsort => "warpsort", SampleSort => "sample-sort" or "fast");

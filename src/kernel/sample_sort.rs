@@ -1,6 +1,6 @@
 //! The pieces of the sample sort's kernels.
 
-use super::{Pieces, SUM_LANES, W};
+use super::{MERGE_LANES, Pieces, SUM_LANES, W};
 use crate::network::Network;
 use crate::{KeyType, Payload};
 
@@ -48,6 +48,11 @@ pub enum SampleSortKernel {
         tile: Tile,
         /// Whether records stay in their buffers, or are read from one and written to another.
         in_place: bool,
+    },
+    /// Merges all sorted tiles.
+    MergedTiles {
+        /// The most tiles: a power of two, 2 to 32.
+        tiles: u32,
     },
     /// Sorts each tile of the input in place, and ranks splitters in it.
     RankedTiles {
@@ -232,6 +237,19 @@ const BUCKET_TILE: &str = shader!("sample_sort/bucket_tile.wgsl");
 const SELECTED: &str = shader!("sample_sort/selected.wgsl");
 const STORE_GATHERED: &str = shader!("sample_sort/store_gathered.wgsl");
 
+/// The pieces of [`SampleSortKernel::MergedTiles`], which needs no tile.
+fn merged_tiles(tiles: u32, payload: Payload) -> Pieces {
+    Pieces {
+        constants: vec![("LANES", MERGE_LANES), ("OTHERS", tiles - 1)],
+        io: Some(shader!("io/out_of_place.wgsl")),
+        record: vec![match payload {
+            Payload::None => shader!("record/carried_nothing.wgsl"),
+            Payload::Values | Payload::Indices => shader!("record/carried_values.wgsl"),
+        }],
+        ..Pieces::plain(shader!("sample_sort/merged_tiles.wgsl"))
+    }
+}
+
 /// The pieces of [`SampleSortKernel::SampleSplitters`], which sorts samples.
 fn splitters(samples: Tile, payload: Payload) -> Pieces {
     let text = shader!("sample_sort/splitters.wgsl");
@@ -315,10 +333,11 @@ impl SampleSortKernel {
             tile: looped(1024),
             in_place: false,
         });
-        all.extend([1024, 2048, 4096].map(|records| Self::SortedTiles {
-            tile: looped(records),
+        all.extend([2, 4, 8, 16].map(|tiles| Self::MergedTiles { tiles }));
+        all.push(Self::SortedTiles {
+            tile: looped(1024),
             in_place: true,
-        }));
+        });
         for tile in [2048, 4096].map(looped) {
             all.extend([
                 Self::RankedTiles { tile },
@@ -358,10 +377,10 @@ impl SampleSortKernel {
                 tile: tile(1024),
                 in_place: false,
             });
-            all.extend([1024, 2048, 4096].map(|records| Self::SortedTiles {
-                tile: tile(records),
+            all.push(Self::SortedTiles {
+                tile: tile(1024),
                 in_place: true,
-            }));
+            });
             all.extend([1024, 2048].map(|records| Self::SampleSplitters {
                 samples: tile(records),
             }));
@@ -423,6 +442,7 @@ impl SampleSortKernel {
             | Self::LargeBuckets { tile } => Some(tile.merges),
             Self::RowSums
             | Self::BucketTable
+            | Self::MergedTiles { .. }
             | Self::GatheredTiles { .. }
             | Self::PackedChildren { .. }
             | Self::SplitterRanks { .. } => None,
@@ -433,7 +453,10 @@ impl SampleSortKernel {
     pub(super) const fn searches(self) -> bool {
         !matches!(
             self,
-            Self::SortedTiles { .. } | Self::RowSums | Self::SplitterRanks { .. }
+            Self::SortedTiles { .. }
+                | Self::MergedTiles { .. }
+                | Self::RowSums
+                | Self::SplitterRanks { .. }
         )
     }
 
@@ -461,6 +484,7 @@ impl SampleSortKernel {
                 let io = records(payload, io, true);
                 sorter(tile, payload, io, &[LOAD_TILE, STORE_TILE], text)
             }
+            Self::MergedTiles { tiles } => merged_tiles(tiles, payload),
             Self::RankedTiles { tile } => {
                 let text = shader!("sample_sort/ranked_tiles.wgsl");
                 let io = records(payload, Io::InPlace, true);
@@ -557,6 +581,7 @@ impl SampleSortKernel {
                 let indexed = payload as u32 == Payload::Indices as u32;
                 4 * cells(samples.records) * (key.words() + indexed as u32)
             }
+            Self::MergedTiles { .. } => 0,
             Self::RowSums => 4 * SUM_LANES,
             Self::BucketTable => 8 * SUM_LANES,
             Self::SplitterRanks { lanes } => 4 * (lanes + words),
@@ -570,6 +595,7 @@ impl SampleSortKernel {
                 let place = if in_place { ".in_place" } else { "" };
                 format!("sample_sort.sorted_tiles.{tile}{place}")
             }
+            Self::MergedTiles { tiles } => format!("sample_sort.merged_tiles.{tiles}"),
             Self::RankedTiles { tile } => format!("sample_sort.ranked_tiles.{tile}"),
             Self::SampleSplitters { samples } => format!("sample_sort.splitters.{samples}"),
             Self::RowSums => "sample_sort.row_sums".into(),
@@ -607,6 +633,7 @@ mod tests {
             SampleSortKernel::BucketTable,
             SampleSortKernel::SplitterRanks { lanes: 128 },
             SampleSortKernel::PackedChildren { children: 256 },
+            SampleSortKernel::MergedTiles { tiles: 16 },
         ];
         for (records, merges) in [
             (1024, Merges::Looped),

@@ -110,7 +110,7 @@ pub fn library(key: KeyType, order: Order) -> Vec<Recording> {
 /// in grids of one row and of two, at once and cut.
 ///
 /// Each of those distributed comes again with two children a bucket, which are more than a tile holds: so few keys
-/// never overflow by themselves. Of some sorts only the first places are wanted.
+/// never overflow by themselves. Of some sorts only the first places are wanted. And few tiles, merged at once.
 fn sample_sorts(key: KeyType, order: Order, payload: Payload, tuning: Tuning) -> Vec<Recording> {
     let little = DeviceLimits {
         workgroup_bytes: 16 << 10,
@@ -123,6 +123,15 @@ fn sample_sorts(key: KeyType, order: Order, payload: Payload, tuning: Tuning) ->
     };
     let record =
         |len, tuning: &_, limits: &_| record_sample_sort(len, key, order, payload, tuning, limits);
+    let merged = Tuning {
+        tile: 1024,
+        merged: u32::MAX,
+        ..tuning
+    };
+    let tuning = Tuning {
+        merged: 0,
+        ..tuning
+    };
     let distributed_twice = |bucket| Tuning {
         twice: 1,
         bucket,
@@ -142,10 +151,8 @@ fn sample_sorts(key: KeyType, order: Order, payload: Payload, tuning: Tuning) ->
         }
         recording.selecting(&(0..child / 8))
     };
-    // (No warp of these has padding only, so that all do the same at once.)
-    let one_tile = [1000, 1500, 3900].map(|len| record(len, &tuning, &much));
-    let mut recordings = Vec::from(one_tile);
-    recordings.retain(|recording| recording.steps.len() == 1);
+    let mut recordings = vec![record(1000, &tuning, &much)];
+    recordings.extend([1500, 4096, 6100, 9001].map(|len| record(len, &merged, &little)));
     recordings.push(record(9000, &tuning, &little));
     recordings.push(overflowing(&tuning, &little, 1, ["children"; 2]));
     for (len, limits) in [(5000, little), (9000, much)] {

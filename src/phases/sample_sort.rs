@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! up to one tile     sorted tiles
+//! of few tiles       sorted tiles -> merged tiles
 //! distributed once   sorted tiles -> splitters -> ranks -> large buckets
 //! distributed twice  splitters of all -> ranked tiles -> row sums, bucket table -> bucket tiles
 //!                    -> splitters of each bucket -> ranks -> sorted buckets -> large buckets
@@ -33,6 +34,14 @@
 //! keep the order of the input, and have equal parts of it for children, for which nothing is searched.
 //!
 //! A bucket that does not fit a tile all the same is sorted in pieces: slower, and right.
+//!
+//! Few tiles are not distributed. Where a record belongs is the sum of its ranks in all of them, and up to 31 binary
+//! searches side by side take less time than three dispatches one behind the other.
+//!
+//! llvmpipe takes as long for a workgroup that finds nothing to do as for any: there are no branches where lanes may differ. So on
+//! CPUs there is one for each child that is likely, not for each that there can be; what is left the workgroups for large
+//! buckets take, in a loop. (2^18 keys of 64 bits: 41 ms for the bucket sort, 61 before. With that loop for all children, written out, 32-bit
+//! keys take as long as with twice the workgroups.)
 //!
 //! # Measured
 //!
@@ -83,7 +92,7 @@
 //! distinct ones) or in idle lanes (no less). So ties of few samples are dropped where buckets may differ.
 
 use super::grid;
-use crate::kernel::{Kernel, Merges, SampleSortKernel, Tile};
+use crate::kernel::{Kernel, MERGE_LANES, Merges, SampleSortKernel, Tile};
 use crate::plan::{DeviceLimits, SampleSort, Tuning};
 use crate::recording::{Buffer, Phase, Recording, Step};
 use crate::{Comparator, KeyType, Order, Payload};
@@ -161,6 +170,11 @@ impl Job<'_> {
         if recording.payload != Payload::None {
             recording.reserve(Buffer::ScratchValues, u64::from(plan.len) * 4);
         }
+        if plan.merged > 0 {
+            self.tiles(recording, HOME, AWAY);
+            self.merged_tiles(recording);
+            return;
+        }
         let splitters = u64::from(plan.all_children().max(plan.buckets)) + 1;
         recording.reserve(Buffer::Splitters, splitters * key_bytes);
         recording.reserve(Buffer::Ties, splitters * 4);
@@ -237,6 +251,28 @@ impl Job<'_> {
                     ("tiles", tiles),
                 ],
                 keys: u64::from(end - first) * u64::from(tile),
+            });
+        }
+    }
+
+    /// Merges all sorted tiles.
+    fn merged_tiles(&self, recording: &mut Recording) {
+        let plan = &self.plan;
+        let workgroups = plan.len.div_ceil(MERGE_LANES);
+        for (first, end) in self.dispatches(workgroups, MERGE_LANES) {
+            recording.steps.push(Step {
+                phase: Phase::Merge,
+                round: 0,
+                kernel: Kernel::SampleSort(SampleSortKernel::MergedTiles { tiles: plan.merged }),
+                workgroups: grid(end - first, self.limits),
+                bindings: self.moves(AWAY, HOME, &[]),
+                parameters: vec![
+                    ("len", plan.len),
+                    ("tile", plan.tile),
+                    ("first", first),
+                    ("end", end),
+                ],
+                keys: u64::from(end - first) * u64::from(MERGE_LANES),
             });
         }
     }

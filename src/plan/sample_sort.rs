@@ -19,6 +19,11 @@ use crate::{Error, KeyType, Payload};
 /// but 2^26 keys of 64 bits 11.1 ms, and written out 20.7. Lavapipe on two cores takes 0.12 s for a million
 /// 32-bit keys where they are written out, and 0.43 s as a loop.
 ///
+/// Few tiles, merged at once, against distribution: 2^12 keys 0.026 and 0.030 (one tile), 2^14 0.041 and 0.074, 2^16 0.051
+/// and 0.073, 2^17 0.081 and 0.080; of 64 bits 0.050 and 0.061, 0.068 and 0.146, 0.089 and 0.153, 0.136 and 0.162. (At the clock of a
+/// GPU with little to do: in turns with others, each waited for.) In twice as many tiles of half the
+/// size 2^16 keys take 0.066.
+///
 /// `wgpu-bcfsort tune` finds what suits a device, and writes it to a file.
 ///
 /// # Examples
@@ -69,8 +74,7 @@ pub struct Tuning {
     pub partition: u32,
     /// Children that a bucket is partitioned into: a power of two, 32 to 512.
     pub fine: u32,
-    /// Keys that nothing goes with, more than a tile's, are merged if there are fewer than this: a
-    /// [`Sorter`](crate::Sorter) takes [`Engine::BcfMergesortPb`](crate::Engine::BcfMergesortPb) for them. 0: never.
+    /// Records up to which sorted tiles are merged, all at once, and not distributed: in 32 tiles at the most.
     pub merged: u32,
 }
 
@@ -82,9 +86,10 @@ impl Tuning {
     ///
     /// | keys | here | otherwise |
     /// |---|---|---|
-    /// | 2^13 u32 | 1.38 merged | 1.57 distributed |
-    /// | 2^13 u64 | 2.35 merged | 3.04 distributed |
-    /// | 2^14 u32 | 2.89 distributed | 8.87 merged |
+    /// | 2^13 u32 | 1.25 merged at once | 1.53 distributed |
+    /// | 2^13 u64 | 2.05 merged at once | 2.96 distributed |
+    /// | 2^14 u32 | 2.71 distributed | 3.67 merged at once |
+    /// | 2^14 u64 | 5.64 distributed | 6.38 merged at once |
     /// | 2^15 u32 | 5.60 distributed twice | 7.40 once |
     /// | 2^15 u64 | 14.5 distributed twice | 14.5 once |
     /// | 2^18 u32 | 29.0 in tiles of 1024 | 38.0 of 2048 |
@@ -99,7 +104,7 @@ impl Tuning {
             twice: 1 << 15,
             bucket: 1 << 15,
             looped: false,
-            merged: 1 << 14,
+            merged: 1 << 13,
             ..Self::gpu()
         }
     }
@@ -156,7 +161,7 @@ impl Tuning {
             looped: true,
             partition: 2,
             fine: 256,
-            merged: 0,
+            merged: 1 << 17,
         }
     }
 }
@@ -178,6 +183,8 @@ pub struct SampleSort {
     pub child: u32,
     /// Samples a bucket.
     pub samples: u32,
+    /// Tiles that are merged at once, or up to twice as many as there are: a power of two; 0 if they are distributed.
+    pub merged: u32,
     /// Buckets of the first distribution: 1 if there is but one distribution.
     pub buckets: u32,
     /// Children of a bucket, at the most.
@@ -200,6 +207,9 @@ pub const fn largest_tile(words: u32, workgroup_bytes: u32) -> u32 {
     }
     tile
 }
+
+/// A record is looked for in each of them: 16, unless tiles cannot be larger.
+const MOST_MERGED_TILES: u32 = 32;
 
 const SMALLEST: u32 = W * W;
 const LARGEST: u32 = 8 * SMALLEST;
@@ -231,6 +241,7 @@ impl SampleSort {
             tile,
             child,
             samples,
+            merged: 0,
             buckets: 1,
             most_children: 2,
             fine: 0,
@@ -239,16 +250,21 @@ impl SampleSort {
                 (false, 1) => Merges::WrittenOut,
                 (false, _) => Merges::Compact,
             },
-            label_merges: label_merges(tuning.looped),
+            label_merges: if tuning.looped {
+                Merges::Looped
+            } else {
+                Merges::Compact
+            },
         };
-        // Dispatches take longer than a larger tile does, on one core as it is.
-        let whole = if tuning.looped {
-            tile
-        } else {
-            fits(words, 4 * SMALLEST)
-        };
-        if len <= whole {
-            plan.tile = power(len).clamp(SMALLEST, whole);
+        let few = power(len.div_ceil(16)).clamp(SMALLEST, tile);
+        let merged = power(len.div_ceil(few));
+        if len > SMALLEST && len <= tuning.merged && merged <= MOST_MERGED_TILES {
+            plan.tile = few;
+            plan.merged = merged;
+            return plan;
+        }
+        if len <= tile {
+            plan.tile = power(len).clamp(SMALLEST, tile);
             return plan;
         }
         if len >= tuning.twice && words >= tuning.partition {
@@ -312,10 +328,9 @@ impl SampleSort {
         let buckets = len.div_ceil(bucket.max(1)).clamp(2, MOST_SAMPLE_BUCKETS);
         let child = 3 * (len / (buckets * tuning.fine.next_power_of_two().clamp(32, 512)));
         let tile = if len < 1 << 19 { 2 * SMALLEST } else { LARGEST };
-        let label_merges = label_merges(tuning.looped);
         let tuning = Tuning {
-            // (No larger tile for all of them.)
-            looped: true,
+            // (A function that contradicts itself would lose rows.)
+            merged: 0,
             twice: 0,
             partition: 1,
             tile: tuning.tile.min(tile),
@@ -327,7 +342,6 @@ impl SampleSort {
         let plan = Self::new(len, KeyType::U32, Payload::None, &tuning, limits);
         Self {
             merges: Merges::Stages,
-            label_merges,
             ..plan
         }
     }
@@ -336,7 +350,7 @@ impl SampleSort {
     /// records for the samples that fit workgroup memory, and the sort is slow, if right.
     #[must_use]
     pub fn has_room(&self) -> bool {
-        if self.is_one_tile() {
+        if self.is_one_tile() || self.merged > 0 {
             return true;
         }
         let records = self.len / self.buckets;
@@ -465,15 +479,6 @@ impl SampleSort {
     }
 }
 
-/// The form of the merges of labels, a word each.
-const fn label_merges(looped: bool) -> Merges {
-    if looped {
-        Merges::Looped
-    } else {
-        Merges::Compact
-    }
-}
-
 /// Records to be left free in a child, so that it does not overflow.
 fn margin(records: u32, tile: u32, samples: u32) -> u32 {
     let interval = records.div_ceil(samples).min(8192);
@@ -538,7 +543,8 @@ mod tests {
                         continue;
                     }
                     // The rows of every bucket's splitters fit, whatever the buckets' sizes are.
-                    for records in [1, plan.child + 1, len / 3, len] {
+                    let of_buckets = [1, plan.child + 1, len / 3, len].into_iter();
+                    for records in of_buckets.filter(|_| plan.merged == 0) {
                         let children = if plan.fine > 0 {
                             plan.fine.min(records)
                         } else {
@@ -602,7 +608,7 @@ mod tests {
     /// Whatever is allowed can be planned, and no table of ranks is smaller than what is written to it.
     #[test]
     fn any_tuning_that_is_allowed_makes_a_plan() {
-        for bits in 0..1 << 8 {
+        for bits in 0..1 << 9 {
             let pick =
                 |bit: u32, [low, high]: [u32; 2]| if bits >> bit & 1 == 0 { low } else { high };
             let tuning = Tuning {
@@ -614,7 +620,7 @@ mod tests {
                 looped: bits >> 5 & 1 == 1,
                 partition: pick(6, [1, u32::MAX]),
                 fine: pick(7, [32, 512]),
-                merged: 0,
+                merged: pick(8, [0, u32::MAX]),
             };
             tuning.validate().unwrap();
             for (key, payload) in [

@@ -382,8 +382,7 @@ impl Sorter {
         payload: Payload,
     ) -> Result<Recording, Error> {
         let len = calls::check_len(&self.device, &self.limits, len, key)?;
-        let engine = self.engine_of(len, key);
-        if payload != Payload::None || engine == Engine::SampleSort {
+        if payload != Payload::None || self.engine_of(len, key) == Engine::SampleSort {
             let tuning = self.tuning();
             let recording =
                 phases::record_sample_sort(len, key, order, payload, &tuning, &self.limits);
@@ -391,7 +390,7 @@ impl Sorter {
         }
         let base_case = self.options.base_case_kernel(true);
         self.check_fits(base_case.name(), key, base_case.workgroup_bytes(key))?;
-        let mut options = self.options.clone().engine(engine);
+        let mut options = self.options.clone();
         options
             .buckets
             .get_or_insert_with(|| plan::default_buckets(len).min(self.most_default_buckets));
@@ -451,22 +450,21 @@ impl Sorter {
     }
 
     fn engine_of(&self, len: u32, key: KeyType) -> Engine {
-        let tuning = self.tuning();
-        let plan = plan::SampleSort::new(len, key, Payload::None, &tuning, &self.limits);
-        let merges = !plan.is_one_tile() && len < tuning.merged;
         match self.options.engine {
-            Engine::SampleSort if merges => Engine::BcfMergesortPb,
-            // (A bank matrix is the mergesorts' base case, which one warp sorts sooner.)
-            Engine::Auto
-                if merges
-                    || len <= MATRIX
+            Engine::Auto => {
+                let tuning = self.tuning();
+                let plan = plan::SampleSort::new(len, key, Payload::None, &tuning, &self.limits);
+                // (A bank matrix is the mergesorts' base case, which one warp sorts sooner.)
+                if len <= MATRIX
                     || self.compiles_slowly
                     || self.options.are_of_mergesorts()
-                    || !plan.has_room() =>
-            {
-                Engine::BcfMergesortPb
+                    || !plan.has_room()
+                {
+                    Engine::BcfMergesortPb
+                } else {
+                    Engine::SampleSort
+                }
             }
-            Engine::Auto => Engine::SampleSort,
             engine => engine,
         }
     }
@@ -767,7 +765,7 @@ impl Sorter {
     }
 
     /// The first index of a buffer whose key comes before its predecessor, or `None` if the first `len` keys are sorted.
-    /// Blocking; one pass over them.
+    /// Blocking; one pass over them. [`prepare_order_check`](Self::prepare_order_check) leaves the answer on the GPU.
     ///
     /// # Errors
     ///
@@ -797,11 +795,7 @@ impl Sorter {
         key: KeyType,
         order: Order,
     ) -> Result<Option<u64>, Error> {
-        let records = calls::check_len(&self.device, &self.limits, len, key)?;
-        let recording = Recording::new(records, key, order);
-        let recording = phases::rows::with_order_check(recording, &self.limits);
-        let callers = BufferSort::new(keys, len, key).bindings()?;
-        let check = self.prepare_recording(recording, &callers, BufferSet::new())?;
+        let check = self.prepare_check(keys, len, key, order, None)?;
         calls::submit_all(&self.device, &self.queue, &check.prepared)?;
         let mut left = 0_u32;
         let read = bytemuck::bytes_of_mut(&mut left);
@@ -809,6 +803,75 @@ impl Sorter {
         let downloaded = download(&self.device, &self.queue, found, read, Waiting::Block);
         pollster::block_on(downloaded)?;
         Ok((left > 0).then(|| len - u64::from(left)))
+    }
+
+    /// Makes everything that a look at keys needs, whether they are in order: it is recorded as a sort is, by
+    /// [`record_sort`](Self::record_sort), and leaves the answer in the first word of `found`, for dispatches behind it.
+    ///
+    /// The word is 0 as it was if they are in order; if not, at least the number of keys from the first on that comes before its
+    /// predecessor. It never becomes less: clear it before, by
+    /// [`wgpu::CommandEncoder::clear_buffer`], or let several looks share it, and it says whether any of them found something.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`prepare`](Self::prepare), of either buffer; [`Error::SameBuffer`] if they are one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use wgpu_bcfsort::{KeyType, Options, Order, Sorter};
+    /// # let sorter = Sorter::open(Options::default())?;
+    /// # let (device, queue) = (sorter.device().clone(), sorter.queue().clone());
+    /// # let buffer = |words: u64| device.create_buffer(&wgpu::BufferDescriptor {
+    /// #     label: None,
+    /// #     size: 4 * words,
+    /// #     usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST,
+    /// #     mapped_at_creation: false,
+    /// # });
+    /// # let (keys, found) = (buffer(5000), buffer(1));
+    /// // Once:
+    /// let check = sorter.prepare_order_check(&keys, 5000, KeyType::F32, Order::Ascending, &found)?;
+    /// // Each frame:
+    /// let mut encoder = device.create_command_encoder(&Default::default());
+    /// encoder.clear_buffer(&found, 0, Some(4));
+    /// sorter.record_sort(&mut encoder, &check)?;
+    /// // Dispatches that read `found`.
+    /// queue.submit([encoder.finish()]);
+    /// # Ok(()) }
+    /// ```
+    pub fn prepare_order_check(
+        &self,
+        keys: &wgpu::Buffer,
+        len: u64,
+        key: KeyType,
+        order: Order,
+        found: &wgpu::Buffer,
+    ) -> Result<PreparedSort, Error> {
+        self.prepare_check(keys, len, key, order, Some(found))
+    }
+
+    /// With a word of its own where the caller has none.
+    fn prepare_check(
+        &self,
+        keys: &wgpu::Buffer,
+        len: u64,
+        key: KeyType,
+        order: Order,
+        found: Option<&wgpu::Buffer>,
+    ) -> Result<PreparedSort, Error> {
+        let records = calls::check_len(&self.device, &self.limits, len, key)?;
+        let recording = Recording::new(records, key, order);
+        let mut recording = phases::rows::with_order_check(recording, &self.limits);
+        let mut callers = BufferSort::new(keys, len, key).bindings()?;
+        if let Some(found) = found {
+            if found == keys {
+                return Err(Error::SameBuffer);
+            }
+            callers.insert(Buffer::OutOfOrder, calls::bind(found, 1, KeyType::U32)?);
+            recording.buffers.remove(&Buffer::OutOfOrder);
+        }
+        self.prepare_recording(recording, &callers, BufferSet::new())
     }
 
     /// Runs a prepared sort, blocking, and says what time each phase took on the GPU.

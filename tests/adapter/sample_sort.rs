@@ -3,7 +3,7 @@
 use crate::device::{Gpu, check_sort, gpu};
 use wgpu_bcfsort::data::{Pattern, Spec, generate};
 use wgpu_bcfsort::plan::Tuning;
-use wgpu_bcfsort::{Engine, Options, Order, SortKey};
+use wgpu_bcfsort::{Engine, KeyType, Options, Order, SortKey};
 
 /// Few kernels, and small ones, since each takes lavapipe a second or more to compile. Of records of several words, the
 /// form that it is quicker with.
@@ -16,7 +16,7 @@ pub(crate) fn wide(twice: u32, bucket: u32) -> Tuning {
 fn tuning(twice: u32, bucket: u32) -> Tuning {
     let mut tuning = Tuning::default();
     (tuning.tile, tuning.child, tuning.samples) = (1024, 1024, 1024);
-    (tuning.twice, tuning.bucket) = (twice, bucket);
+    (tuning.twice, tuning.bucket, tuning.merged) = (twice, bucket, 0);
     tuning
 }
 
@@ -69,6 +69,41 @@ fn other_types_and_orders_equal_the_cpu() {
     for pattern in [Pattern::Full, Pattern::ZeroOne, Pattern::Constant] {
         let spec = Spec::new(pattern, 50_000);
         check::<f64>(gpu, &options, &spec, Order::Descending);
+    }
+}
+
+/// Two tiles to sixteen, the last one ragged or of one record; equal keys in the order of the input.
+#[test]
+fn few_tiles_are_merged_at_once() {
+    let Some(gpu) = gpu() else { return };
+    let mut merged = tuning(u32::MAX, 1);
+    merged.merged = u32::MAX;
+    let sorter = gpu.sorter(&options(merged));
+    for len in [
+        1025, 2047, 2048, 2049, 3333, 4097, 8192, 8193, 16_383, 16_384,
+    ] {
+        for pattern in [Pattern::Full, Pattern::ZeroOne, Pattern::Descending] {
+            let keys: Vec<u32> = generate(&Spec::new(pattern, len)).unwrap();
+            check_sort(
+                &sorter,
+                &keys,
+                Order::Ascending,
+                &format!("{len} {pattern:?}"),
+            );
+        }
+        let keys: Vec<u64> = generate(&Spec::new(Pattern::FewDistinct, len)).unwrap();
+        let (on_gpu, indices) = (
+            gpu.buffer(bytemuck::cast_slice(&keys)),
+            gpu.empty_buffer(4 * len),
+        );
+        let (key, order) = (KeyType::U64, Order::Descending);
+        let sort = sorter.prepare_indices(&on_gpu, &indices, len, key, order);
+        let sort = sort.unwrap();
+        assert_eq!(sort.recording().steps.len(), 2);
+        sorter.run_profiled(&sort).unwrap();
+        let mut expected: Vec<u32> = (0..len as u32).collect();
+        expected.sort_by_key(|&i| std::cmp::Reverse(keys[i as usize]));
+        assert!(gpu.read(&indices) == expected, "{len}");
     }
 }
 

@@ -6,8 +6,8 @@ use crate::sample_sort::{options, wide};
 use std::ops::Range;
 use wgpu_bcfsort::data::{Pattern, Spec, generate};
 use wgpu_bcfsort::{
-    BufferSort, Comparator, Error, KeyType, Options, Order, SortKey, WideKey, first_out_of_order,
-    sort_on_cpu,
+    BufferSort, Comparator, Error, KeyType, Options, Order, PreparedSort, SortKey, WideKey,
+    first_out_of_order, sort_on_cpu,
 };
 
 /// Sorts indices by keys, those of some places, and checks them and what is before and behind.
@@ -261,4 +261,36 @@ fn the_first_key_out_of_order_is_found() {
         .first_out_of_order(&keys, 4, KeyType::U32, Order::Ascending)
         .unwrap_err();
     assert!(matches!(refused, Error::BufferTooSmall { .. }), "{refused}");
+}
+
+/// Of several buffers, recorded together, in one word of the caller's.
+#[test]
+fn the_answer_to_an_order_check_stays_on_the_gpu() {
+    let Some(gpu) = gpu() else { return };
+    let sorter = &gpu.first;
+    let sorted: Vec<u32> = (0..9000).collect();
+    let mut swapped = sorted.clone();
+    swapped.swap(5000, 5001);
+    let (sorted, swapped, found) = (gpu.buffer(&sorted), gpu.buffer(&swapped), gpu.buffer(&[7]));
+    let check = |keys| {
+        sorter
+            .prepare_order_check(keys, 9000, KeyType::U32, Order::Ascending, &found)
+            .unwrap()
+    };
+    let run = |checks: &[PreparedSort]| {
+        let mut encoder = sorter.device().create_command_encoder(&<_>::default());
+        encoder.clear_buffer(&found, 0, None);
+        for check in checks {
+            sorter.record_sort(&mut encoder, check).unwrap();
+        }
+        sorter.queue().submit([encoder.finish()]);
+        gpu.read(&found)[0]
+    };
+    assert_eq!(run(&[check(&sorted)]), 0);
+    let both = [check(&swapped), check(&sorted)];
+    assert_eq!(run(&both), 9000 - 5001);
+    // Prepared once, recorded again.
+    assert_eq!(run(&both[1..]), 0);
+    let one = sorter.prepare_order_check(&found, 1, KeyType::U32, Order::Ascending, &found);
+    assert!(matches!(one, Err(Error::SameBuffer)), "{one:?}");
 }

@@ -20,7 +20,7 @@ const LIMITS: DeviceLimits = DeviceLimits {
 fn tuning(tile: u32, twice: u32, bucket: u32) -> Tuning {
     let mut tuning = Tuning::default();
     (tuning.tile, tuning.child, tuning.samples) = (tile, tile, tile);
-    (tuning.twice, tuning.bucket) = (twice, bucket);
+    (tuning.twice, tuning.bucket, tuning.merged) = (twice, bucket, 0);
     tuning
 }
 
@@ -91,8 +91,17 @@ fn every_kernel_is_free_of_races_and_stays_in_bounds() {
     let once = tuning(1024, u32::MAX, 1);
     let twice = tuning(1024, 3000, 2000);
     let middle = tuning(2048, 3000, 4000);
+    let mut merged = once;
+    merged.merged = u32::MAX;
     for payload in Payload::ALL {
-        for (len, tuning) in [(1000, once), (3300, once), (6100, twice), (9000, middle)] {
+        for (len, tuning) in [
+            (1000, once),
+            (3300, once),
+            (6100, twice),
+            (9000, middle),
+            (1025, merged),
+            (7100, merged),
+        ] {
             let spec = Spec::new(Pattern::Full, len);
             let (_, reports) = sort::<u32>(
                 &generate(&spec).unwrap(),

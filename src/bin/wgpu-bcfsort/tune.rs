@@ -110,6 +110,7 @@ const PARAMETERS: [Parameter; 9] = [
     parameter!(
         twice,
         [
+            1 << 15,
             1 << 16,
             1 << 18,
             1 << 19,
@@ -123,7 +124,7 @@ const PARAMETERS: [Parameter; 9] = [
     ),
     parameter!(bucket, [1 << 15, 1 << 16, 1 << 17, 1 << 18], [1 << 16]),
     parameter!(samples, [1024, 2048, 4096, 8192], [4096]),
-    parameter!(merged, [0, 1 << 12, 1 << 14, 1 << 16], []),
+    parameter!(merged, [0, 1 << 13, 1 << 15, 1 << 16, 1 << 17, 1 << 18], []),
 ];
 
 impl Parameter {
