@@ -87,7 +87,7 @@ pub enum Engine {
     Warpsort,
     /// Sample sort, also called `fast`. Tiles of some thousand keys are sorted in workgroup memory, and distributed by
     /// splitters that are regular samples of them, so that each bucket fits a tile and is sorted once
-    /// more. Up to some tiles are merged at once: [`Tuning::merged`].
+    /// more. Few tiles, as [`Tuning::merged`] says, are merged at once.
     SampleSort,
 }
 named!(Engine, "engine", Auto => "auto", BcfMergesort => "bcf", BcfMergesortPb => "bcf-pb", Warpsort => "warpsort", SampleSort => "sample-sort" or "fast");
@@ -96,8 +96,7 @@ impl Engine {
     /// The mergesorts: the paper's two and the one it compares itself with.
     pub const MERGESORTS: [Self; 3] = [Self::BcfMergesort, Self::BcfMergesortPb, Self::Warpsort];
 
-    /// The base case where the caller names none. (The sample sort has none, nor pages: it sorts tiles, and merges
-    /// nothing. What is said here for it is what the paper's engines have.)
+    /// The base case where the caller names none. (The sample sort has none, nor pages: it sorts tiles. What is said here for it is what the paper's engines have.)
     #[must_use]
     pub const fn default_base_case(self) -> BaseCase {
         match self {

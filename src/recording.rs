@@ -13,7 +13,7 @@ use std::ops::Range;
 pub enum Phase {
     /// Each tile of keys, in most base cases 1024, is sorted.
     BaseCase,
-    /// Pairs of runs are merged until at most P are left.
+    /// Pairs of runs are merged until at most P are left; or few tiles are, all at once.
     Merge,
     /// Samples are taken and sorted: the splitters.
     Splitters,
@@ -269,7 +269,7 @@ pub struct Recording {
     /// The dispatches. Each sees what the ones before it wrote.
     pub steps: Vec<Step>,
     /// Bytes of every buffer but the caller's: [`Buffer::Keys`], [`Buffer::Values`], [`Buffer::Column`],
-    /// [`Buffer::Count`], [`Buffer::Offsets`] and [`Buffer::Colors`].
+    /// [`Buffer::Count`], [`Buffer::Offsets`] and [`Buffer::Colors`], and [`Buffer::OutOfOrder`] where it is one.
     pub buffers: BTreeMap<Buffer, u64>,
 }
 
@@ -298,7 +298,7 @@ impl Recording {
     }
 
     /// The same, of which these places are to be in order, and others need not be: the records before them are those that
-    /// belong before them, in any order, and so behind them. It makes a sample sort shorter, and no other.
+    /// belong before them, in any order, and so behind them. It makes a sample sort that distributes them shorter, and no other.
     /// Places behind the last are none.
     #[must_use]
     pub fn selecting(mut self, places: &Range<u32>) -> Self {

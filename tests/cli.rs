@@ -900,9 +900,14 @@ mod sort_on_the_gpu {
         assert_eq!(json["version"], env!("CARGO_PKG_VERSION"));
         assert!(json["measured"][0]["tuned_ms"].as_f64().unwrap() > 0.0);
 
-        // By default these keys fit one tile.
-        for number in ["tile", "child", "samples"] {
-            json["tuning"][number] = 1024.into();
+        // By default so few keys are merged.
+        for (number, value) in [
+            ("tile", 1024),
+            ("child", 1024),
+            ("samples", 1024),
+            ("merged", 0),
+        ] {
+            json["tuning"][number] = value.into();
         }
         let keys: Vec<u32> = (0..3000).map(|i| i * 7919 % 3001).collect();
         let input = place.write("in", bytes(&keys));

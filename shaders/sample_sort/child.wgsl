@@ -7,8 +7,7 @@
 struct Params {
     // Records.
     len: u32,
-    // The first child of this dispatch, and one past the last that there can be. For large_buckets.wgsl: nothing, and its
-    // workgroups.
+    // For sorted_buckets.wgsl: the first child of this dispatch, and one past the last.
     first: u32,
     end: u32,
     // Buckets, and children of the only one.

@@ -6,7 +6,7 @@
 //
 // `overflows`: how many children sorted_buckets.wgsl left, and their numbers.
 //
-// A workgroup of LANES = TILE / 32 lanes a child. Samples are so many that it is very unlikely to have more than
+// A workgroup of LANES = TILE / 32 lanes takes a child after the other. Samples are so many that it is very unlikely to have more than
 // TILE records, on any input. Should one have more all the same, its workgroup sorts it in pieces of TILE records,
 // and then blocks of half as many by Batcher's merge exchange (Knuth, The Art of Computer Programming, volume 3,
 // algorithm 5.2.2M), whose comparators on blocks sort two of them: right on every input, if slower, and by a
@@ -122,7 +122,7 @@ fn main(
 ) {
     let left = overflows[0];
     let all = left + max(child_table[0], params.rest) - params.rest;
-    for (var i = workgroup_number(group, groups); i < all; i += params.end) {
+    for (var i = workgroup_number(group, groups); i < all; i += groups.x * groups.y) {
         var child = params.rest + i - left;
         if i < left {
             child = overflows[i + 1u];

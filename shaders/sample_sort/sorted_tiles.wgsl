@@ -1,4 +1,4 @@
-// SAMPLE SORT, first phase where keys are distributed once: sorts each tile of TILE records. A sort
+// SAMPLE SORT, first phase where keys are distributed once, or tiles merged: sorts each tile of TILE records. A sort
 // of up to a tile is this dispatch and no other.
 //
 // A workgroup of LANES = TILE / 32 lanes a tile.

@@ -6,7 +6,7 @@
 //
 // `child_table`: the children, see child.wgsl. `overflows`: begins with a 0, for sorted_buckets.wgsl.
 //
-// A workgroup of LANES lanes takes every `workgroups`-th child; the first of a bucket has no splitter. A lane searches a
+// A workgroup of LANES lanes takes a child after the other; the first of a bucket has no splitter. A lane searches a
 // tile.
 //
 // No bank conflict: keys are searched where they lie, and sums are added as in scan.wgsl.
@@ -21,7 +21,6 @@ struct Params {
     tile: u32,
     // The most children of a bucket.
     most_children: u32,
-    workgroups: u32,
     // The places that are to be in order: see selected.wgsl.
     rank_begin: u32,
     rank_end: u32,
@@ -89,7 +88,7 @@ fn main(
     @builtin(local_invocation_index) lane: u32,
 ) {
     let end = all_children();
-    for (var number = workgroup_number(group, groups); number < end; number += params.workgroups) {
+    for (var number = workgroup_number(group, groups); number < end; number += groups.x * groups.y) {
         rank_child(number, lane);
     }
 }

@@ -105,7 +105,8 @@ fn compile(
         // where it is below `colors`, which is at most 16, for which the lanes' sums have room in
         // either layout, as the tiles' sums have for each tile of each color. Loops run to a constant, a parameter, or a difference
         // of such ends. Workgroup memory is indexed by lane and loop counter, and by such a color,
-        // alone. The sample sort's tables hold counts, never keys: of a tile that has been sorted in workgroup
+        // alone. Where tiles are merged at once, a search ends with no more than its tile's records, so that a place is
+        // less than the length. The sample sort's tables hold counts, never keys: of a tile that has been sorted in workgroup
         // memory, or by searches in a run as above, whose splitters ascend, sorted as they are in workgroup
         // memory, too. So counts of one tile ascend and add up to its length, whatever the keys are by the time
         // they are moved, and addresses made of them stay in the bucket. Where no order is wanted they are parts of a

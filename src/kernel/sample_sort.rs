@@ -51,7 +51,7 @@ pub enum SampleSortKernel {
     },
     /// Merges all sorted tiles.
     MergedTiles {
-        /// The most tiles: a power of two, 2 to 32.
+        /// The most tiles: a power of two, 2 to 16.
         tiles: u32,
     },
     /// Sorts each tile of the input in place, and ranks splitters in it.
@@ -329,15 +329,11 @@ impl SampleSortKernel {
             records,
             merges: Merges::Looped,
         };
-        all.push(Self::SortedTiles {
+        all.extend([false, true].map(|in_place| Self::SortedTiles {
             tile: looped(1024),
-            in_place: false,
-        });
+            in_place,
+        }));
         all.extend([2, 4, 8, 16].map(|tiles| Self::MergedTiles { tiles }));
-        all.push(Self::SortedTiles {
-            tile: looped(1024),
-            in_place: true,
-        });
         for tile in [2048, 4096].map(looped) {
             all.extend([
                 Self::RankedTiles { tile },
@@ -373,14 +369,10 @@ impl SampleSortKernel {
         all.push(Self::SplitterRanks { lanes: 32 });
         for merges in [Merges::WrittenOut, Merges::Compact] {
             let tile = |records| Tile { records, merges };
-            all.push(Self::SortedTiles {
+            all.extend([false, true].map(|in_place| Self::SortedTiles {
                 tile: tile(1024),
-                in_place: false,
-            });
-            all.push(Self::SortedTiles {
-                tile: tile(1024),
-                in_place: true,
-            });
+                in_place,
+            }));
             all.extend([1024, 2048].map(|records| Self::SampleSplitters {
                 samples: tile(records),
             }));

@@ -456,14 +456,13 @@ impl Job<'_> {
     /// Ranks the splitters of each bucket in its tiles.
     fn splitter_ranks(&self, recording: &mut Recording, children: u32) {
         let plan = &self.plan;
-        let workgroups = plan.likely_groups();
         recording.steps.push(Step {
             phase: Phase::Ranks,
             round: if plan.buckets == 1 { 0 } else { 2 },
             kernel: Kernel::SampleSort(SampleSortKernel::SplitterRanks {
                 lanes: plan.rank_lanes(),
             }),
-            workgroups: grid(workgroups, self.limits),
+            workgroups: grid(plan.likely_groups(), self.limits),
             bindings: self.reads(
                 AWAY,
                 &[
@@ -475,11 +474,7 @@ impl Job<'_> {
                     OVERFLOWS,
                 ],
             ),
-            parameters: [
-                &self.of_children(children)[..],
-                &[("workgroups", workgroups)],
-            ]
-            .concat(),
+            parameters: self.of_children(children).to_vec(),
             keys: plan.prefix_words(),
         });
     }

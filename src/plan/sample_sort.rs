@@ -19,10 +19,10 @@ use crate::{Error, KeyType, Payload};
 /// but 2^26 keys of 64 bits 11.1 ms, and written out 20.7. Lavapipe on two cores takes 0.12 s for a million
 /// 32-bit keys where they are written out, and 0.43 s as a loop.
 ///
-/// Few tiles, merged at once, against distribution: 2^12 keys 0.026 and 0.030 (one tile), 2^14 0.041 and 0.074, 2^16 0.051
-/// and 0.073, 2^17 0.081 and 0.080; of 64 bits 0.050 and 0.061, 0.068 and 0.146, 0.089 and 0.153, 0.136 and 0.162. (At the clock of a
-/// GPU with little to do: in turns with others, each waited for.) In twice as many tiles of half the
-/// size 2^16 keys take 0.066.
+/// Few tiles, merged at once, against distribution: 2^12 keys 0.027 and 0.030 (one tile), 2^14 0.029 and 0.076, 2^15 0.034
+/// and 0.073, 2^16 0.043 and 0.074; of 64 bits 0.052 and 0.063, 0.065 and 0.152, 0.077 and 0.146, 0.088 and 0.157. (At the clock of
+/// a GPU with little to do: in turns with others, each waited for.) In tiles of 4096 2^14 keys take 0.035, 2^15 0.038;
+/// 2^17 keys in 32 tiles 0.076 against 0.080, of 64 bits 0.186 against 0.169.
 ///
 /// `wgpu-bcfsort tune` finds what suits a device, and writes it to a file.
 ///
@@ -66,15 +66,16 @@ pub struct Tuning {
     /// Records of a bucket of the first of two distributions, about. There are at most 255 buckets, and at most
     /// a sixteenth of a tile's records.
     pub bucket: u32,
-    /// Whether the merges of a tile have the [form](Merges) that suits GPUs: looped. If not, they are written
-    /// out, and compact for records of more than one word, which llvmpipe takes minutes to compile otherwise.
+    /// Whether the kernels have the form that suits GPUs: [merges](Merges) of a tile are looped, and there are workgroups for all
+    /// that there can be to do. If not, merges are written out, and compact for records of more than one word, which
+    /// llvmpipe takes minutes to compile otherwise, and workgroups are as many as are [likely](SampleSort::likely_groups).
     pub looped: bool,
     /// Words of a record from which on two distributions [partition](SampleSort::fine) tiles rather than
     /// sort them.
     pub partition: u32,
     /// Children that a bucket is partitioned into: a power of two, 32 to 512.
     pub fine: u32,
-    /// Records up to which sorted tiles are merged, all at once, and not distributed: in 32 tiles at the most.
+    /// Records up to which sorted tiles are merged, all at once, and not distributed: in 16 tiles at the most.
     pub merged: u32,
 }
 
@@ -161,7 +162,7 @@ impl Tuning {
             looped: true,
             partition: 2,
             fine: 256,
-            merged: 1 << 17,
+            merged: 1 << 16,
         }
     }
 }
@@ -208,8 +209,8 @@ pub const fn largest_tile(words: u32, workgroup_bytes: u32) -> u32 {
     tile
 }
 
-/// A record is looked for in each of them: 16, unless tiles cannot be larger.
-const MOST_MERGED_TILES: u32 = 32;
+/// A record is looked for in each of them.
+const MOST_MERGED_TILES: u32 = 16;
 
 const SMALLEST: u32 = W * W;
 const LARGEST: u32 = 8 * SMALLEST;
@@ -256,7 +257,7 @@ impl SampleSort {
                 Merges::Compact
             },
         };
-        let few = power(len.div_ceil(16)).clamp(SMALLEST, tile);
+        let few = power(len.div_ceil(MOST_MERGED_TILES)).clamp(SMALLEST, tile);
         let merged = power(len.div_ceil(few));
         if len > SMALLEST && len <= tuning.merged && merged <= MOST_MERGED_TILES {
             plan.tile = few;
@@ -361,9 +362,8 @@ impl SampleSort {
     }
 
     /// Children that the first of two distributions looks for a record's in, where tiles are partitioned.
-    #[must_use]
-    pub fn first_fine(&self) -> u32 {
-        self.buckets.next_power_of_two().clamp(32, self.fine)
+    pub(crate) fn first_fine(&self) -> u32 {
+        self.buckets.next_power_of_two().max(32).min(self.fine)
     }
 
     /// Whether one workgroup sorts everything.

@@ -324,8 +324,9 @@ impl<'a> BufferSort<'a> {
     ///
     /// It saves what sorting the others would cost: buckets without such a place are moved only. A hundred of 2^24 records
     /// take an H200 0.66 of a sort's time with keys of 32 bits, 0.55 of 64, 0.57 with indices, 0.18 with a comparator.
-    /// (For keys of 64 bits it was the one in the middle.) Engines other than
-    /// [`Engine::SampleSort`](crate::Engine::SampleSort) sort everything.
+    /// (For keys of 64 bits it was the one in the middle.) So few records that they are
+    /// [merged](crate::plan::Tuning::merged) are all sorted, and so they are by engines other than
+    /// [`Engine::SampleSort`](crate::Engine::SampleSort).
     ///
     /// A range that is none, or ends behind the last of the `len` places, is an [`Error::InvalidOption`], and so is one
     /// together with [`segments`](Self::segments). Where records are [counted](Self::count), places behind

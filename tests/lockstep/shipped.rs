@@ -457,6 +457,8 @@ fn is_of_others(kernel: Kernel, site: &Site) -> bool {
             "bucket_table" | "tile_table" | "prefixes",
         )
         | (SampleSortKernel::SplitterRanks { .. }, "bucket_table") => true,
+        // With fewer tiles fewer are searched.
+        (SampleSortKernel::MergedTiles { tiles }, "source") => tiles < 16,
         // With these tiles there is one bucket, which needs no table, or with those there are several.
         (SampleSortKernel::SampleSplitters { samples }, "bucket_table") => samples.records == 1024,
         _ => site.space == Space::Uniform,
