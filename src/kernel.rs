@@ -111,6 +111,7 @@ pub enum Access {
 
 /// A binding of a kernel in group 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Binding {
     /// `@binding`.
     pub binding: u32,
@@ -122,6 +123,7 @@ pub struct Binding {
 
 /// An assembled kernel: WGSL, and what naga found in it.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Assembled {
     /// The whole module's text, as the device gets it.
     pub wgsl: String,
@@ -213,10 +215,11 @@ impl Kernel {
     }
 
     /// Whether there is such a kernel for a type: sorts take every one; prefix sums, codes, and sorts of tiles by a caller's
-    /// comparator, `u32`, `i32` and `f32`.
+    /// comparator, `u32`, `i32` and `f32`; and codes of arrays' numbers the others.
     #[must_use]
     pub const fn takes(self, key: KeyType) -> bool {
         let of_one_word = match self {
+            Self::Rows(RowsKernel::SegmentCodes { .. }) => return key.words() == 2,
             Self::Rows(RowsKernel::TakenCodes { .. } | RowsKernel::ReturnedCodes { .. }) => true,
             // Rows' numbers.
             Self::SampleSort(kernel) => matches!(kernel.merges(), Some(Merges::Stages)),

@@ -20,6 +20,7 @@
 //! | structs in a GPU buffer, to be sorted by a field | [`BufferSort::of_rows`] |
 //! | rows of any size that go with keys in another buffer, ties in order | [`BufferSort::rows`] |
 //! | keys that stay where they are, and indices | [`BufferSort::keep_keys`] with [`BufferSort::indices`] |
+//! | keys or rows that stay where they are, and another buffer for them in order | [`BufferSort::sorted_into`], [`BufferSort::rows_into`] |
 //! | a part of a buffer; a number of keys that only the GPU knows | [`BufferSort::first`]; [`BufferSort::count`] |
 //! | many arrays, one behind the other | [`BufferSort::segments`] |
 //! | keys of 8 or 16 bits | [`BufferSort::of_packed`] |
@@ -50,8 +51,8 @@
 //!   be kernels of its own.
 //! - Unique keys and run lengths. Nothing of a sort says which keys are equal, but of the few that are splitters: that is a pass over
 //!   sorted keys which compares neighbours, and a sum over all of them.
-//! - Keys of 64 bits in [segments](BufferSort::segments), and [places](BufferSort::ranks) of each of them: refused, with
-//!   the reason.
+//! - [Places](BufferSort::ranks) of each of many [arrays](BufferSort::segments): refused. All of each is sorted, and the best k
+//!   are its first.
 //!
 //! # How it is built
 //!

@@ -92,6 +92,10 @@ pub enum Buffer {
     ScratchValues,
     /// Rows that go with the keys, behind the first column, which is in [`Buffer::Values`]: the caller's.
     Column(u8),
+    /// Where the sorted keys (or rows that are compared) end, if not in [`Buffer::Keys`]: the caller's, and not read.
+    SortedKeys,
+    /// Where the rows of a column end, if not there: the caller's, and not read.
+    SortedColumn(u8),
     /// The number of records: the caller's, and not written.
     Count,
     /// Where each of many arrays begins: the caller's, and not written.
@@ -100,6 +104,8 @@ pub enum Buffer {
     TakenKeys,
     /// Which record belongs where.
     Indices,
+    /// The same, of the second of two sorts: of the first one's order.
+    SecondIndices,
     /// As many rows again as the largest column has.
     ScratchRows,
     /// Sample sort: the splitters, encoded.
@@ -137,8 +143,11 @@ impl Buffer {
             | Self::Values
             | Self::ScratchValues
             | Self::Column(_)
+            | Self::SortedKeys
+            | Self::SortedColumn(_)
             | Self::TakenKeys
             | Self::Indices
+            | Self::SecondIndices
             | Self::ScratchRows
             | Self::Splitters
             | Self::Ties
@@ -197,10 +206,13 @@ impl fmt::Display for Buffer {
             Self::Values => f.write_str("values"),
             Self::ScratchValues => f.write_str("scratch_values"),
             Self::Column(number) => write!(f, "column.{number}"),
+            Self::SortedKeys => f.write_str("sorted_keys"),
+            Self::SortedColumn(number) => write!(f, "sorted_column.{number}"),
             Self::Count => f.write_str("count"),
             Self::Offsets => f.write_str("offsets"),
             Self::TakenKeys => f.write_str("taken_keys"),
             Self::Indices => f.write_str("indices"),
+            Self::SecondIndices => f.write_str("second_indices"),
             Self::ScratchRows => f.write_str("scratch_rows"),
             Self::Splitters => f.write_str("splitters"),
             Self::Ties => f.write_str("ties"),
@@ -251,6 +263,7 @@ impl Step {
 
 /// A whole sort, or prefix sums: its dispatches in order, and the buffers they use.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Recording {
     /// Keys to sort, or values to add up, in [`Buffer::Keys`].
     pub len: u32,
@@ -269,7 +282,8 @@ pub struct Recording {
     /// The dispatches. Each sees what the ones before it wrote.
     pub steps: Vec<Step>,
     /// Bytes of every buffer but the caller's: [`Buffer::Keys`], [`Buffer::Values`], [`Buffer::Column`],
-    /// [`Buffer::Count`], [`Buffer::Offsets`] and [`Buffer::Colors`], and [`Buffer::OutOfOrder`] where it is one.
+    /// [`Buffer::SortedKeys`], [`Buffer::SortedColumn`], [`Buffer::Count`], [`Buffer::Offsets`] and
+    /// [`Buffer::Colors`], and [`Buffer::OutOfOrder`] where it is one.
     pub buffers: BTreeMap<Buffer, u64>,
 }
 

@@ -29,6 +29,11 @@ pub enum RowsKernel {
         /// Whether a buffer says how many there are.
         counted: bool,
     },
+    /// Makes keys of two words by which records are put in the order of their arrays.
+    SegmentCodes {
+        /// Whether a buffer says how many there are.
+        counted: bool,
+    },
     /// Numbers the rows that are to be compared.
     Numbers {
         /// Whether a buffer says how many there are.
@@ -62,6 +67,7 @@ impl RowsKernel {
                         segmented: true,
                     },
                     Self::ReturnedCodes { counted },
+                    Self::SegmentCodes { counted },
                     Self::Numbers { counted },
                     Self::MovedRows {
                         counted,
@@ -81,6 +87,7 @@ impl RowsKernel {
 
     /// The pieces of its text.
     pub(super) fn pieces(self) -> Pieces {
+        const SEGMENTS: &str = shader!("rows/segments.wgsl");
         let count = |counted| {
             if counted {
                 shader!("rows/counted.wgsl")
@@ -91,19 +98,23 @@ impl RowsKernel {
         let (shared, text) = match self {
             Self::MovedKeys { counted } => (vec![count(counted)], shader!("rows/moved_keys.wgsl")),
             Self::TakenCodes { counted, segmented } => {
-                let arrays = if segmented {
-                    shader!("rows/segmented.wgsl")
+                let arrays: &[_] = if segmented {
+                    &[SEGMENTS, shader!("rows/segmented.wgsl")]
                 } else {
-                    shader!("rows/whole.wgsl")
+                    &[shader!("rows/whole.wgsl")]
                 };
                 (
-                    vec![count(counted), arrays],
+                    [&[count(counted)], arrays].concat(),
                     shader!("rows/taken_codes.wgsl"),
                 )
             }
             Self::ReturnedCodes { counted } => {
                 (vec![count(counted)], shader!("rows/returned_codes.wgsl"))
             }
+            Self::SegmentCodes { counted } => (
+                vec![count(counted), SEGMENTS],
+                shader!("rows/segment_codes.wgsl"),
+            ),
             Self::Numbers { counted } => (vec![count(counted)], shader!("rows/numbers.wgsl")),
             Self::MovedRows { counted, ordered } => {
                 let order = if ordered {
@@ -135,6 +146,7 @@ impl RowsKernel {
                 segmented: false,
             } => ("rows.taken_codes", counted),
             Self::ReturnedCodes { counted } => ("rows.returned_codes", counted),
+            Self::SegmentCodes { counted } => ("rows.segment_codes", counted),
             Self::Numbers { counted } => ("rows.numbers", counted),
             Self::MovedRows {
                 counted,

@@ -15,6 +15,7 @@ pub struct Tile {
 
 /// The form of a tile's merges in a kernel's text. The passes, and what they do, are the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Merges {
     /// Pass after pass: the fastest on llvmpipe, where a `switch` takes the time of all its cases.
     WrittenOut,

@@ -1,7 +1,7 @@
 //! Recordings that together use everything the library can dispatch.
 
 use crate::kernel::{Kernel, MATRIX, Specialised};
-use crate::phases::rows::{Arrangement, Carried, with_order_check};
+use crate::phases::rows::{Arrangement, Carried, Column, with_order_check};
 use crate::phases::{record_comparison_sort, record_prefix_sums, record_sample_sort, record_sort};
 use crate::plan::{DeviceLimits, SampleSort, Tuning};
 use crate::recording::Recording;
@@ -220,20 +220,24 @@ fn arrangements(key: KeyType, order: Order) -> Vec<Recording> {
                 0
             };
         let (sorted, direction) = arrangement.sorted_as(key, order);
-        let payload = arrangement.payload();
+        let payload = arrangement.payload(key);
         let sort = record_sample_sort(room, sorted, direction, payload, &tuning, &limits);
         let mut recording = arrangement.around(key, order, sort, &limits);
         recording.len = len;
         recording
     };
+    // Rows of a word, whose order shows.
+    let row = Column {
+        words: 1,
+        elsewhere: false,
+    };
     let mut recordings = Vec::new();
     for count_at in [None, Some(1)] {
         for apart in [false, true] {
-            // Rows of a word, whose order shows.
             let arrangement = Arrangement {
                 apart,
                 count_at,
-                carried: Carried::Columns(vec![1]),
+                carried: Carried::Columns(vec![row]),
                 ..Arrangement::default()
             };
             let recording = around(arrangement, 9000, Tuning::cpu());
@@ -246,6 +250,16 @@ fn arrangements(key: KeyType, order: Order) -> Vec<Recording> {
         // Rows that are compared: of a tile, of several, and more than children can hold.
         if key.words() == 1 {
             recordings.extend(comparisons(order, count_at));
+        }
+        // Keys of one array: two words, which are sorted twice.
+        if key.words() == 2 {
+            let arrangement = Arrangement {
+                segments: Some(1),
+                count_at,
+                carried: Carried::Columns(vec![row]),
+                ..Arrangement::default()
+            };
+            recordings.push(around(arrangement, 4000, Tuning::default()));
         }
         // Codes of keys of one word, and of one array.
         for (bits, segments) in [(Some(32), None), (None, Some(1))] {

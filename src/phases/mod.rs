@@ -15,7 +15,7 @@ mod distribution;
 mod final_merge;
 mod merge;
 mod prefix_sums;
-pub mod rows;
+pub(crate) mod rows;
 pub mod sample_sort;
 mod splitters;
 

@@ -7,42 +7,70 @@
 //! keys to be put back   taken keys -> keys
 //! each column           rows in order -> scratch, scratch -> rows
 //! ```
+//!
+//! Where a sort begins with tiles that it reads once, nothing is taken out: it reads the keys where they are. What ends in
+//! another buffer of the caller's is written there at once.
+//!
+//! # Many arrays
+//!
+//! Keys of one word are sorted as codes of two words, with the number of their array for the upper one. Keys of two words
+//! have no room for it, and are sorted twice, by the same kernels: first by themselves, and then, which keeps the order of
+//! those of one array, by the arrays' numbers.
+//!
+//! ```text
+//! the sort              taken keys -> indices
+//! numbers of arrays     indices -> taken keys               the place in the first order for the lower word
+//! the sort              taken keys -> second indices
+//! both orders as one    indices, second indices -> indices
+//! each column           rows in order -> ..., and the keys are one of them
+//! ```
 
 use super::grid;
-use crate::kernel::{Kernel, MOVED, RowsKernel};
+use crate::kernel::{Kernel, MOVED, RowsKernel, SampleSortKernel};
 use crate::plan::DeviceLimits;
 use crate::recording::{Buffer, Phase, Recording, Step};
 use crate::{KeyType, Order, Payload};
 
 /// Where the records of a sort lie, and what is to be done with them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Arrangement {
+pub(crate) struct Arrangement {
     /// The first record of every buffer that takes part.
-    pub first: u32,
+    pub(crate) first: u32,
     /// Where keys are fields of rows: keys from one row's to the next, and those of the row before it. They
     /// stay with their rows, the first column of what is [carried](Arrangement::carried).
-    pub field: Option<(u32, u32)>,
+    pub(crate) field: Option<(u32, u32)>,
     /// Bits of a narrow key, 8 or 16, which is sorted as a code of 32; a key of 32 bits may be, too.
-    pub bits: Option<u32>,
-    /// How many arrays there are, which [`Buffer::Offsets`] tells apart. Each is sorted by itself; keys are of 32 bits
-    /// at most.
-    pub segments: Option<u32>,
+    pub(crate) bits: Option<u32>,
+    /// How many arrays there are, which [`Buffer::Offsets`] tells apart. Each is sorted by itself.
+    pub(crate) segments: Option<u32>,
     /// 32-bit words of the rows that are in the keys' place, where it is rows that are compared: what is sorted is their numbers.
-    pub compared: Option<u32>,
+    pub(crate) compared: Option<u32>,
     /// Whether keys are sorted in memory of their own, and put back then. Where they lie apart, have no row of their
-    /// own, are kept or counted, they are anyway.
-    pub apart: bool,
-    /// Whether the keys are left as they are.
-    pub keeps_keys: bool,
+    /// own, end elsewhere or are counted, they are anyway.
+    pub(crate) apart: bool,
+    /// Where keys end, or the rows that are compared.
+    pub(crate) sorted: Sorted,
     /// The word of [`Buffer::Count`] that says how many records there are.
-    pub count_at: Option<u32>,
+    pub(crate) count_at: Option<u32>,
     /// What goes with the keys.
-    pub carried: Carried,
+    pub(crate) carried: Carried,
+}
+
+/// Where the keys of an [`Arrangement`] end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Sorted {
+    /// In their own places.
+    #[default]
+    Here,
+    /// In the same places of [`Buffer::SortedKeys`].
+    Elsewhere,
+    /// Nowhere: only their order is wanted.
+    Nowhere,
 }
 
 /// What goes with the keys of an [`Arrangement`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Carried {
+pub(crate) enum Carried {
     /// Nothing.
     #[default]
     Nothing,
@@ -50,47 +78,68 @@ pub enum Carried {
     Values,
     /// Indices, which are written to [`Buffer::Values`]: counted from the first record on.
     Indices,
-    /// Rows of so many words each, in the order of the input where keys are equal: the first column in
-    /// [`Buffer::Values`], others in [`Buffer::Column`].
-    Columns(Vec<u32>),
+    /// Rows, in the order of the input where keys are equal: the first column in [`Buffer::Values`], others in
+    /// [`Buffer::Column`].
+    Columns(Vec<Column>),
 }
+
+/// Rows that go with the keys of an [`Arrangement`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Column {
+    /// 32-bit words of a row.
+    pub(crate) words: u32,
+    /// Whether they end in the same places of [`Buffer::SortedColumn`], and stay where they are, too.
+    pub(crate) elsewhere: bool,
+}
+
+/// A column on its way: from where, of so many words, to where.
+type Moved = (Buffer, u32, Buffer);
 
 impl Arrangement {
     /// Whether keys lie in a row of their own, which they may be sorted in.
-    #[must_use]
-    pub const fn is_in_place(&self) -> bool {
-        self.first == 0
+    pub(crate) fn is_in_place(&self) -> bool {
+        self.is_plain() && !self.apart && self.sorted == Sorted::Here
+    }
+
+    /// Whether keys lie in a row of their own, from its beginning to its end, and are sorted as they are.
+    const fn is_plain(&self) -> bool {
+        self.is_whole()
             && self.field.is_none()
-            && !self.is_coded()
+            && self.bits.is_none()
+            && self.segments.is_none()
             && self.compared.is_none()
-            && !self.apart
-            && !self.keeps_keys
-            && self.count_at.is_none()
+    }
+
+    /// Whether all of each buffer takes part.
+    const fn is_whole(&self) -> bool {
+        self.first == 0 && self.count_at.is_none()
     }
 
     /// Whether codes of the keys are sorted.
-    const fn is_coded(&self) -> bool {
-        self.bits.is_some() || self.segments.is_some()
+    const fn is_coded(&self, key: KeyType) -> bool {
+        self.bits.is_some() || self.segments.is_some() && key.words() == 1
+    }
+
+    /// Whether keys are sorted by themselves, and then by their arrays' numbers.
+    const fn is_sorted_twice(&self, key: KeyType) -> bool {
+        self.segments.is_some() && key.words() == 2
     }
 
     /// The type and the order of what is sorted: the keys', or those of their codes.
-    #[must_use]
-    pub const fn sorted_as(&self, key: KeyType, order: Order) -> (KeyType, Order) {
-        if self.segments.is_some() {
-            (KeyType::U64, Order::Ascending)
-        } else if self.is_coded() {
-            (KeyType::U32, Order::Ascending)
-        } else {
-            (key, order)
+    pub(crate) const fn sorted_as(&self, key: KeyType, order: Order) -> (KeyType, Order) {
+        match (self.is_coded(key), self.segments) {
+            (true, Some(_)) => (KeyType::U64, Order::Ascending),
+            (true, None) => (KeyType::U32, Order::Ascending),
+            (false, _) => (key, order),
         }
     }
 
     /// What the sort itself takes along.
-    #[must_use]
-    pub const fn payload(&self) -> Payload {
+    pub(crate) fn payload(&self, key: KeyType) -> Payload {
         match self.carried {
             // Rows' numbers are their indices.
             _ if self.compared.is_some() => Payload::None,
+            _ if self.is_sorted_twice(key) => Payload::Indices,
             Carried::Nothing => Payload::None,
             Carried::Values if self.is_in_place() => Payload::Values,
             Carried::Values | Carried::Indices | Carried::Columns(_) => Payload::Indices,
@@ -99,26 +148,18 @@ impl Arrangement {
 
     /// Records what is to be done around `sort`, which is a recording of as many keys as there is room for, of what they are
     /// [sorted as](Self::sorted_as), with the [payload](Self::payload) of this arrangement.
-    #[must_use]
-    pub fn around(
+    pub(crate) fn around(
         &self,
         key: KeyType,
         order: Order,
         sort: Recording,
         limits: &DeviceLimits,
     ) -> Recording {
-        let columns = match &self.carried {
-            Carried::Columns(columns) => columns.as_slice(),
-            // In order, as all that is moved by index.
-            Carried::Values => &[1],
-            Carried::Nothing | Carried::Indices => &[],
-        };
-        let keys_in_place = self.is_in_place();
-        // The sort writes indices where the caller wants them, if it is there that they are wanted.
-        let indices_in_place = keys_in_place && self.carried == Carried::Indices;
-        let goes_along = sort.payload == Payload::Indices && !indices_in_place;
-        let compares = sort.comparator.is_some();
-        if sort.len == 0 || keys_in_place && !goes_along {
+        // The sort writes indices where the caller wants them, if all that is there is to be written.
+        let wants_indices = self.carried == Carried::Indices;
+        let indices_at_home = wants_indices && self.is_whole();
+        let goes_along = sort.payload == Payload::Indices && !indices_at_home;
+        if sort.len == 0 || self.is_in_place() && !goes_along {
             return sort;
         }
         let mut around = Around {
@@ -131,68 +172,63 @@ impl Arrangement {
                 ..sort.clone()
             },
         };
-        let mut keys = Buffer::Keys;
-        if !keys_in_place {
-            keys = Buffer::TakenKeys;
-            around.take_keys();
-        }
-        let mut indices = Buffer::Values;
-        if compares {
-            indices = keys;
-        }
-        if goes_along {
-            indices = Buffer::Indices;
-            let bytes = u64::from(sort.len) * 4;
-            around.recording.reserve(indices, bytes);
-        }
-        let steps = sort.steps.into_iter().map(|mut step| {
-            for (_, buffer) in &mut step.bindings {
-                match buffer {
-                    Buffer::Keys => *buffer = keys,
-                    Buffer::Values => *buffer = indices,
-                    _ => {}
-                }
-            }
-            if compares && step.kernel.carries() {
-                step.bindings.push(("compared_rows", Buffer::Keys));
-            }
-            step
-        });
-        around.recording.steps.extend(steps);
-        if !keys_in_place && !self.keeps_keys && self.field.is_none() && !compares {
-            around.put_keys_back();
-        }
-        if self.carried == Carried::Indices && !indices_in_place {
+        let indices = if sort.comparator.is_some() {
+            around.sort_numbers(sort.steps, indices_at_home)
+        } else if self.is_sorted_twice(key) {
+            around.sort_twice(sort.steps, indices_at_home)
+        } else {
+            let indices = if goes_along {
+                around.reserve_indices(Buffer::Indices)
+            } else {
+                Buffer::Values
+            };
+            around.sort_keys(sort.steps, indices);
+            indices
+        };
+        if wants_indices && !indices_at_home {
             around.move_rows((indices, 0), (Buffer::Values, self.first), 1, None);
         }
-        let columns = columns.iter().enumerate();
-        let mut columns: Vec<_> = columns.map(|(i, &words)| (column(i), words)).collect();
-        if !self.keeps_keys {
-            columns.extend(self.compared.map(|words| (Buffer::Keys, words)));
-        }
-        for (column, words) in columns {
-            // The sort's own scratch memory holds a word a record.
-            let scratch = if words > 1 {
-                Buffer::ScratchRows
-            } else if compares {
-                Buffer::Scratch
-            } else {
-                Buffer::ScratchValues
-            };
-            let bytes = u64::from(sort.len) * u64::from(words) * 4;
-            around.recording.reserve(scratch, bytes);
-            let first = self.first * words;
-            around.move_rows((column, first), (scratch, 0), words, Some(indices));
-            around.move_rows((scratch, 0), (column, first), words, None);
+        for column in self.columns(key) {
+            around.move_column(column, indices);
         }
         around.recording
+    }
+
+    /// What is moved by indices.
+    fn columns(&self, key: KeyType) -> Vec<Moved> {
+        let carried: &[Column] = match &self.carried {
+            Carried::Columns(columns) => columns,
+            // In order, as all that is moved by index.
+            Carried::Values => &[Column {
+                words: 1,
+                elsewhere: false,
+            }],
+            Carried::Nothing | Carried::Indices => &[],
+        };
+        let number = |(i, column): (usize, &Column)| {
+            let from = carried_by(i);
+            let elsewhere = column.elsewhere.then_some(Buffer::SortedColumn(i as u8));
+            (from, column.words, elsewhere.unwrap_or(from))
+        };
+        let keys = match self.sorted {
+            Sorted::Here => Some(Buffer::Keys),
+            Sorted::Elsewhere => Some(Buffer::SortedKeys),
+            Sorted::Nowhere => None,
+        };
+        let keys = keys.filter(|_| self.field.is_none());
+        let words = match self.compared {
+            None if self.is_sorted_twice(key) => Some(key.words()),
+            compared => compared,
+        };
+        let keys = keys.zip(words).map(|(to, words)| (Buffer::Keys, words, to));
+        let carried = carried.iter().enumerate().map(number);
+        carried.chain(keys).collect()
     }
 }
 
 /// The recording, and behind it a look whether its keys are in order, in [`Buffer::Keys`]: [`Buffer::OutOfOrder`], which is 0
 /// before, is 0 if they are; if not, keys from the first on that precedes the one before it.
-#[must_use]
-pub fn with_order_check(recording: Recording, limits: &DeviceLimits) -> Recording {
+pub(crate) fn with_order_check(recording: Recording, limits: &DeviceLimits) -> Recording {
     let len = recording.len;
     let mut around = Around {
         arrangement: &Arrangement::default(),
@@ -206,12 +242,48 @@ pub fn with_order_check(recording: Recording, limits: &DeviceLimits) -> Recordin
     around.recording
 }
 
+/// Has a sort that begins with [sorting tiles](SampleSortKernel::SortedTiles) read its keys from another buffer than it leaves
+/// them in. Whether it does: others read them more than once.
+fn read_from(steps: &mut [Step], source: Buffer) -> bool {
+    let mut reads = false;
+    for step in steps {
+        let Kernel::SampleSort(SampleSortKernel::SortedTiles { in_place, .. }) = &mut step.kernel
+        else {
+            continue;
+        };
+        reads = true;
+        let sorted_in_place = std::mem::replace(in_place, false);
+        for (name, buffer) in &mut step.bindings {
+            match *name {
+                "source" => *buffer = source,
+                "keys" => *name = "destination",
+                "values" => *name = "destination_values",
+                _ => {}
+            }
+        }
+        if sorted_in_place {
+            step.bindings.push(("source", source));
+        }
+    }
+    reads
+}
+
 /// Where the rows of a column are.
-#[must_use]
-pub const fn column(number: usize) -> Buffer {
+pub(crate) const fn carried_by(number: usize) -> Buffer {
     match number {
         0 => Buffer::Values,
         _ => Buffer::Column(number as u8),
+    }
+}
+
+/// Gives the keys of a sort and what goes with them other buffers.
+fn place(steps: &mut [Step], keys: Buffer, indices: Buffer) {
+    for (_, buffer) in steps.iter_mut().flat_map(|step| &mut step.bindings) {
+        match buffer {
+            Buffer::Keys => *buffer = keys,
+            Buffer::Values => *buffer = indices,
+            _ => {}
+        }
     }
 }
 
@@ -223,28 +295,119 @@ struct Around<'a> {
 }
 
 impl Around<'_> {
-    /// Brings the keys to where they are sorted, and fills the places of those that are not there.
-    fn take_keys(&mut self) {
-        let bytes = u64::from(self.recording.len) * self.recording.sorted_as.0.bytes();
-        let taken = self.recording.reserve(Buffer::TakenKeys, bytes);
-        if self.recording.comparator.is_some() {
-            let kernel = RowsKernel::Numbers {
-                counted: self.arrangement.count_at.is_some(),
-            };
-            let len = self.recording.len;
-            self.step(
-                Phase::TakenKeys,
-                kernel,
-                &[("destination", taken)],
-                &[],
-                len.into(),
-            );
+    /// Sorts keys, or their codes, and their indices, if it is with these that they are sorted.
+    fn sort_keys(&mut self, mut steps: Vec<Step>, indices: Buffer) {
+        let arrangement = self.arrangement;
+        let key = self.recording.key;
+        if arrangement.is_in_place() {
+            place(&mut steps, Buffer::Keys, indices);
+            self.recording.steps.extend(steps);
             return;
         }
+        let may_end_there = arrangement.is_whole() && !arrangement.is_coded(key);
+        let taken = if arrangement.sorted == Sorted::Elsewhere && may_end_there {
+            Buffer::SortedKeys
+        } else {
+            self.reserve_taken()
+        };
+        place(&mut steps, taken, indices);
+        if !(arrangement.is_plain() && read_from(&mut steps, Buffer::Keys)) {
+            self.take_keys(taken);
+        }
+        self.recording.steps.extend(steps);
+        let to = match arrangement.sorted {
+            Sorted::Here => Buffer::Keys,
+            Sorted::Elsewhere => Buffer::SortedKeys,
+            Sorted::Nowhere => return,
+        };
+        // (Fields stay with their rows.)
+        if taken != to && arrangement.field.is_none() {
+            self.put_keys_back(taken, to);
+        }
+    }
+
+    /// Sorts the numbers of rows that are compared, and returns where they are: the indices.
+    fn sort_numbers(&mut self, mut steps: Vec<Step>, at_home: bool) -> Buffer {
+        let numbers = if at_home {
+            Buffer::Values
+        } else {
+            self.reserve_taken()
+        };
+        place(&mut steps, numbers, Buffer::Values);
+        for step in &mut steps {
+            if step.kernel.carries() {
+                step.bindings.push(("compared_rows", Buffer::Keys));
+            }
+        }
+        let kernel = RowsKernel::Numbers {
+            counted: self.arrangement.count_at.is_some(),
+        };
+        let len = self.recording.len.into();
+        self.step(
+            Phase::TakenKeys,
+            kernel,
+            &[("destination", numbers)],
+            &[],
+            len,
+        );
+        self.recording.steps.extend(steps);
+        numbers
+    }
+
+    /// Sorts keys by themselves and then by their arrays' numbers, and returns where the indices are.
+    fn sort_twice(&mut self, steps: Vec<Step>, at_home: bool) -> Buffer {
+        let taken = self.reserve_taken();
+        let first = self.reserve_indices(Buffer::Indices);
+        let second = self.reserve_indices(Buffer::SecondIndices);
+        let both = if at_home {
+            Buffer::Values
+        } else {
+            self.reserve_indices(Buffer::ScratchValues)
+        };
+        self.take_keys(taken);
+        let (mut by_keys, mut by_arrays) = (steps.clone(), steps);
+        place(&mut by_keys, taken, first);
+        place(&mut by_arrays, taken, second);
+        self.recording.steps.extend(by_keys);
+        let kernel = RowsKernel::SegmentCodes {
+            counted: self.arrangement.count_at.is_some(),
+        };
+        let buffers = [
+            ("order", first),
+            ("destination", taken),
+            ("offsets", Buffer::Offsets),
+        ];
+        let len = self.recording.len.into();
+        self.step(Phase::TakenKeys, kernel, &buffers, &self.segments(), len);
+        self.recording.steps.extend(by_arrays);
+        self.move_rows((first, 0), (both, 0), 1, Some(second));
+        both
+    }
+
+    fn reserve_taken(&mut self) -> Buffer {
+        let bytes = u64::from(self.recording.len) * self.recording.sorted_as.0.bytes();
+        self.recording.reserve(Buffer::TakenKeys, bytes)
+    }
+
+    fn reserve_indices(&mut self, buffer: Buffer) -> Buffer {
+        let bytes = u64::from(self.recording.len) * 4;
+        self.recording.reserve(buffer, bytes)
+    }
+
+    /// What kernels need to know of arrays.
+    fn segments(&self) -> [(&'static str, u32); 2] {
+        let segments = self.arrangement.segments.unwrap_or(0);
+        [
+            ("segments", segments),
+            ("segments_power", (segments / 2 + 1).next_power_of_two()),
+        ]
+    }
+
+    /// Brings the keys to where they are sorted, and fills the places of those that are not there.
+    fn take_keys(&mut self, taken: Buffer) {
         let (stride, offset) = self.arrangement.field.unwrap_or((1, 0));
         let first = self.arrangement.first * stride + offset;
-        if self.arrangement.is_coded() {
-            let segments = self.arrangement.segments.unwrap_or(0);
+        if self.arrangement.is_coded(self.recording.key) {
             let kernel = RowsKernel::TakenCodes {
                 counted: self.arrangement.count_at.is_some(),
                 segmented: self.arrangement.segments.is_some(),
@@ -253,12 +416,13 @@ impl Around<'_> {
             if self.arrangement.segments.is_some() {
                 buffers.push(("offsets", Buffer::Offsets));
             }
+            let [segments, power] = self.segments();
             let parameters = [
                 ("source_first", first),
                 ("source_stride", stride),
                 ("bits", self.arrangement.bits.unwrap_or(32)),
-                ("segments", segments),
-                ("segments_power", (segments / 2 + 1).next_power_of_two()),
+                segments,
+                power,
             ];
             let len = self.recording.len;
             self.step(Phase::TakenKeys, kernel, &buffers, &parameters, len.into());
@@ -274,13 +438,13 @@ impl Around<'_> {
         self.move_keys(Phase::TakenKeys, (Buffer::Keys, taken), &places);
     }
 
-    fn put_keys_back(&mut self) {
-        if self.arrangement.is_coded() {
+    fn put_keys_back(&mut self, taken: Buffer, to: Buffer) {
+        if self.arrangement.is_coded(self.recording.key) {
             let bits = self.arrangement.bits.unwrap_or(32);
             let kernel = RowsKernel::ReturnedCodes {
                 counted: self.arrangement.count_at.is_some(),
             };
-            let buffers = [("source", Buffer::TakenKeys), ("destination", Buffer::Keys)];
+            let buffers = [("source", taken), ("destination", to)];
             let first = self.arrangement.first;
             let parameters = [
                 ("code_words", self.recording.sorted_as.0.words()),
@@ -305,8 +469,29 @@ impl Around<'_> {
             ("destination_stride", 1),
             ("padded", 0),
         ];
-        let buffers = (Buffer::TakenKeys, Buffer::Keys);
-        self.move_keys(Phase::MovedRows, buffers, &places);
+        self.move_keys(Phase::MovedRows, (taken, to), &places);
+    }
+
+    /// Moves a column to the order of indices: there at once, or by scratch memory where it is to end where it is.
+    fn move_column(&mut self, (from, words, to): Moved, indices: Buffer) {
+        let first = self.arrangement.first * words;
+        if from != to {
+            self.move_rows((from, first), (to, first), words, Some(indices));
+            return;
+        }
+        // The sort's own memory is free.
+        let twice = self.arrangement.is_sorted_twice(self.recording.key);
+        let scratch = match words {
+            1 if twice => Buffer::SecondIndices,
+            2 if twice => Buffer::TakenKeys,
+            1 if self.recording.comparator.is_some() => Buffer::Scratch,
+            1 => Buffer::ScratchValues,
+            _ => Buffer::ScratchRows,
+        };
+        let bytes = u64::from(self.recording.len) * u64::from(words) * 4;
+        self.recording.reserve(scratch, bytes);
+        self.move_rows((from, first), (scratch, 0), words, Some(indices));
+        self.move_rows((scratch, 0), (to, first), words, None);
     }
 
     fn move_keys(

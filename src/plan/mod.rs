@@ -145,6 +145,7 @@ pub const fn most_page_merges(keys: u64, page: u32) -> u32 {
 
 /// The plan of a sort.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Plan {
     /// Keys.
     pub len: u32,
@@ -156,6 +157,7 @@ pub struct Plan {
 
 /// The plan of the distribution and the final merge phase.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Distribution {
     /// Runs, at most P, of `run` keys; the last may be shorter.
     pub runs: u32,

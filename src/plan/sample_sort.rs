@@ -175,6 +175,7 @@ impl Default for Tuning {
 
 /// The plan of a sample sort.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SampleSort {
     /// Records.
     pub len: u32,
@@ -197,6 +198,8 @@ pub struct SampleSort {
     pub merges: Merges,
     /// That of kernels that sort labels.
     pub label_merges: Merges,
+    /// Whether a workgroup that finds nothing to do takes as long as any: on CPUs. On GPUs it is gone at once.
+    pub idle_workgroups_cost: bool,
 }
 
 /// The largest tile that fits workgroup memory, with records of `words` words; 1024 at least.
@@ -256,6 +259,7 @@ impl SampleSort {
             } else {
                 Merges::Compact
             },
+            idle_workgroups_cost: !tuning.looped,
         };
         let few = power(len.div_ceil(MOST_MERGED_TILES)).clamp(SMALLEST, tile);
         let merged = power(len.div_ceil(few));
@@ -429,13 +433,12 @@ impl SampleSort {
         }
     }
 
-    /// Those of them that have a workgroup each. On GPUs these are all: a workgroup that finds nothing to do is gone at
-    /// once. On CPUs, where it takes as long as any, as many as are likely; the workgroups of those that
-    /// [overflow](Self::overflow_workgroups) take the others.
+    /// Those of them that have a workgroup each: all, unless [idle ones cost](Self::idle_workgroups_cost). Then as many as are
+    /// likely; the workgroups of those that [overflow](Self::overflow_workgroups) take the others.
     #[must_use]
     pub fn likely_groups(&self) -> u32 {
         let all = self.groups();
-        if self.label_merges == Merges::Looped || self.buckets == 1 {
+        if !self.idle_workgroups_cost || self.buckets == 1 {
             return all;
         }
         // What a group leaves free: a part of the child that did not fit; or what samples may miss.
@@ -451,19 +454,14 @@ impl SampleSort {
     #[must_use]
     pub fn overflow_workgroups(&self) -> u32 {
         let groups = self.likely_groups();
-        match self.label_merges {
-            Merges::Looped => groups.min(64),
-            _ => groups.div_ceil(32).min(64),
-        }
+        let each = if self.idle_workgroups_cost { 32 } else { 1 };
+        groups.div_ceil(each).min(64)
     }
 
     /// Lanes that search for a splitter, each in a tile of its bucket.
     #[must_use]
     pub const fn rank_lanes(&self) -> u32 {
-        match self.label_merges {
-            Merges::Looped => 128,
-            _ => 32,
-        }
+        if self.idle_workgroups_cost { 32 } else { 128 }
     }
 
     /// Words of the table of ranks, of either distribution.

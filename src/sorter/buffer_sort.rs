@@ -2,7 +2,7 @@
 
 use crate::gpu::calls;
 use crate::gpu::executor::BufferSet;
-use crate::phases::rows::{Arrangement, Carried, column};
+use crate::phases::rows::{Arrangement, Carried, Column, Sorted, carried_by};
 use crate::recording::Buffer;
 use crate::{Comparator, Error, KeyType, Order};
 use std::collections::BTreeMap;
@@ -47,11 +47,20 @@ use std::ops::Range;
 ///
 /// # Scratch memory
 ///
-/// [`Sorter::scratch_size_of`](crate::Sorter::scratch_size_of) says how much it is. For each record: the bytes of its key, and 4 if
-/// anything goes with it; 4 more with [`rows`](Self::rows), or with values that are [stable](Self::stable) or those of
-/// keys that are not sorted where they lie, and the largest of its rows if that has more words than one;
-/// and the bytes of its key once more where the keys are not sorted where they lie, 4 for one of fewer bits and 8
-/// with [`segments`](Self::segments). And a tenth of all that at the most, and 16 MiB, for tables.
+/// [`Sorter::scratch_size_of`](crate::Sorter::scratch_size_of) says how much it is. For each record, the sum of
+///
+/// - the bytes of its key, and 4 if anything goes with it;
+/// - the bytes of its key once more where keys are sorted in memory of their own: fields, [parts](Self::first),
+///   [counted](Self::count) and [kept](Self::keep_keys) ones, or [rows](Self::rows) of these; not those of whole buffers
+///   that end [elsewhere](Self::sorted_into). For a key of fewer bits it is 4, with [`segments`](Self::segments) 8 each time;
+/// - 4 with [`rows`](Self::rows), or with values that are [stable](Self::stable) or those of keys that are not sorted where
+///   they lie, or with indices of a part or of counted records;
+/// - the bytes of the largest of its rows that has more words than one, unless they [end elsewhere](Self::rows_into);
+/// - 8 with keys of 64 bits and [`segments`](Self::segments), and 4 for what goes with them in any case;
+/// - of rows that are [compared](Self::compared): 4, 4 more unless it is indices that are asked for, and the bytes of the row if
+///   it moves in its own buffer.
+///
+/// And a tenth of all that at the most, and 16 MiB, for tables.
 #[derive(Debug)]
 #[must_use = "it is prepared by Sorter::prepare_sort"]
 pub struct BufferSort<'a> {
@@ -68,6 +77,7 @@ pub struct BufferSort<'a> {
     /// Words of a row, and those before its key.
     field: Option<(u32, u32)>,
     keeps_keys: bool,
+    sorted: Option<&'a wgpu::Buffer>,
     count: Option<(&'a wgpu::Buffer, u32)>,
     carried: Carries<'a>,
     pub(super) scratch: Option<&'a mut Scratch>,
@@ -127,8 +137,16 @@ enum Carries<'a> {
     Nothing,
     Values(&'a wgpu::Buffer),
     Indices(&'a wgpu::Buffer),
-    /// Buffers, and words of their rows.
-    Rows(Vec<(&'a wgpu::Buffer, u32)>),
+    Rows(Vec<Rows<'a>>),
+}
+
+/// Rows of a buffer that go with the keys.
+#[derive(Clone, Copy, Debug)]
+struct Rows<'a> {
+    buffer: &'a wgpu::Buffer,
+    words: u32,
+    /// Where they end, if not there.
+    sorted: Option<&'a wgpu::Buffer>,
 }
 
 /// Columns that a sort may have.
@@ -150,6 +168,7 @@ impl<'a> BufferSort<'a> {
             segments: None,
             field: None,
             keeps_keys: false,
+            sorted: None,
             count: None,
             carried: Carries::Nothing,
             scratch: None,
@@ -298,14 +317,64 @@ impl<'a> BufferSort<'a> {
     ///
     /// Rows are moved once, when the keys are sorted, to where they belong, and from there back to their buffer.
     /// They take as much scratch memory as the largest of these buffers, and two words a key.
-    pub fn rows(mut self, rows: &'a wgpu::Buffer, words: u32) -> Self {
+    pub fn rows(self, rows: &'a wgpu::Buffer, words: u32) -> Self {
+        self.carrying(Rows {
+            buffer: rows,
+            words,
+            sorted: None,
+        })
+    }
+
+    /// The same, but the rows stay where they are: in order they are written to the same places of another buffer. That
+    /// moves them once, and takes no scratch memory for them.
+    ///
+    /// # Examples
+    ///
+    /// Keys and rows to other buffers, the input left as it is:
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use wgpu::util::{BufferInitDescriptor, DeviceExt};
+    /// use wgpu_bcfsort::{BufferSort, KeyType, Options, Sorter};
+    /// let sorter = Sorter::open(Options::default())?;
+    /// let buffer = |contents: &[u32]| {
+    ///     sorter.device().create_buffer_init(&BufferInitDescriptor {
+    ///         label: None,
+    ///         contents: bytemuck::cast_slice(contents),
+    ///         usage: wgpu::BufferUsages::STORAGE,
+    ///     })
+    /// };
+    /// let (cells, positions) = (buffer(&[7, 3, 5]), buffer(&[70, 71, 30, 31, 50, 51]));
+    /// let (sorted_cells, sorted_positions) = (buffer(&[0; 3]), buffer(&[0; 6]));
+    /// let sort = sorter.prepare_sort(
+    ///     BufferSort::new(&cells, 3, KeyType::U32)
+    ///         .sorted_into(&sorted_cells)
+    ///         .rows_into(&positions, 2, &sorted_positions),
+    /// )?;
+    /// sorter.run_profiled(&sort)?;
+    /// // sorted_cells: [3, 5, 7], sorted_positions: [30, 31, 50, 51, 70, 71]
+    /// # Ok(()) }
+    /// ```
+    pub fn rows_into(self, rows: &'a wgpu::Buffer, words: u32, sorted: &'a wgpu::Buffer) -> Self {
+        self.carrying(Rows {
+            buffer: rows,
+            words,
+            sorted: Some(sorted),
+        })
+    }
+
+    fn carrying(mut self, rows: Rows<'a>) -> Self {
         if let Carries::Rows(columns) = &mut self.carried {
-            columns.push((rows, words));
+            columns.push(rows);
         } else {
             // Rows that the keys are fields of move in any case.
-            let of_keys = self.field.map(|(words, _)| (self.keys, words));
-            let columns = of_keys.filter(|of_keys| of_keys.0 != rows);
-            self.carried = Carries::Rows(columns.into_iter().chain([(rows, words)]).collect());
+            let of_keys = self.field.map(|(words, _)| Rows {
+                buffer: self.keys,
+                words,
+                sorted: None,
+            });
+            let columns = of_keys.filter(|of_keys| of_keys.buffer != rows.buffer);
+            self.carried = Carries::Rows(columns.into_iter().chain([rows]).collect());
         }
         self
     }
@@ -383,6 +452,17 @@ impl<'a> BufferSort<'a> {
         self
     }
 
+    /// Leaves the keys as they are, and writes them in order to the same places of another buffer: of [rows](Self::of_rows), and of
+    /// rows that are [compared](Self::compared), these. What goes with the keys is moved in its own buffer, unless it is
+    /// by [`rows_into`](Self::rows_into).
+    ///
+    /// Whole buffers of keys are sorted in the other one: no scratch memory more. Up to 2^16 keys it is no dispatch more
+    /// either; beyond, one that copies the keys.
+    pub const fn sorted_into(mut self, sorted: &'a wgpu::Buffer) -> Self {
+        self.sorted = Some(sorted);
+        self
+    }
+
     /// As many records as a word of another buffer says when the sort runs, and no more than the `len` that
     /// there is room for: the GPU may have written it, and the host need not know it. Records behind those are left as
     /// they are.
@@ -400,8 +480,9 @@ impl<'a> BufferSort<'a> {
     /// arrays' numbers and their keys, and takes the time of that. If the first does not begin with the first record, those
     /// before are an array, too.
     ///
-    /// Keys are of 32 bits or fewer, and all are sorted: there are no [`ranks`](Self::ranks). They are sorted in scratch memory, two words each, with [indices](Self::indices) that are
-    /// those of all records, not of their arrays.
+    /// All keys are sorted: there are no [`ranks`](Self::ranks). They are sorted in scratch memory, two words each, with
+    /// [indices](Self::indices) that are those of all records, not of their arrays. Keys of 64 bits are sorted twice, each time with
+    /// their indices: by themselves, and then by their arrays' numbers.
     pub const fn segments(mut self, offsets: &'a wgpu::Buffer, number: u32) -> Self {
         self.segments = Some((offsets, number));
         self
@@ -422,6 +503,13 @@ impl<'a> BufferSort<'a> {
     /// Whether its first rows are those that the keys are fields of.
     const fn is_of_rows(&self) -> bool {
         self.field.is_some() && matches!(self.carried, Carries::Rows(_))
+    }
+
+    /// Where rows end, if not where they are.
+    fn end_of(&self, number: usize, rows: &Rows<'a>) -> Option<&'a wgpu::Buffer> {
+        // The first rows may be those that keys are fields of.
+        let of_keys = self.sorted.filter(|_| number == 0 && self.is_of_rows());
+        rows.sorted.or(of_keys)
     }
 
     /// What is to be done around the sort itself, on a device that binds so many bytes at once.
@@ -449,17 +537,17 @@ impl<'a> BufferSort<'a> {
                 return Err(invalid("segments", number.into(), allowed));
             }
         }
-        if self.segments.is_some() && key_words > 1 {
-            let allowed = "keys of segments are of 32 bits at most";
-            return Err(invalid("bits of a key", 64, allowed));
-        }
         let field = match self.field {
             None => None,
             Some((words, key_word)) => {
                 self.check_rows(words, limit)?;
-                if self.keeps_keys && self.is_of_rows() {
+                if self.keeps_keys && self.sorted.is_none() && self.is_of_rows() {
                     let allowed = "rows move with their keys, unless indices alone are asked for";
                     return Err(invalid("keep_keys", 1, allowed));
+                }
+                if self.sorted.is_some() && !self.is_of_rows() {
+                    let allowed = "rows stay where indices or values are asked for";
+                    return Err(invalid("sorted_into", 1, allowed));
                 }
                 if !words.is_multiple_of(key_words) {
                     let allowed = "rows with a key of 64 bits are of an even number of words";
@@ -478,7 +566,10 @@ impl<'a> BufferSort<'a> {
         };
         let carried = match &self.carried {
             Carries::Nothing => Carried::Nothing,
-            Carries::Values(_) if self.stable => Carried::Columns(vec![1]),
+            Carries::Values(_) if self.stable => Carried::Columns(vec![Column {
+                words: 1,
+                elsewhere: false,
+            }]),
             Carries::Values(_) => Carried::Values,
             Carries::Indices(_) => Carried::Indices,
             Carries::Rows(columns) => {
@@ -486,10 +577,14 @@ impl<'a> BufferSort<'a> {
                     let allowed = "64 at the most go with one sort";
                     return Err(invalid("buffers of rows", columns.len() as u64, allowed));
                 }
-                for &(_, words) in columns {
-                    self.check_rows(words, limit)?;
+                for rows in columns {
+                    self.check_rows(rows.words, limit)?;
                 }
-                Carried::Columns(columns.iter().map(|column| column.1).collect())
+                let column = |(i, rows): (usize, &Rows<'_>)| Column {
+                    words: rows.words,
+                    elsewhere: self.end_of(i, rows).is_some(),
+                };
+                Carried::Columns(columns.iter().enumerate().map(column).collect())
             }
         };
         Ok(Arrangement {
@@ -500,7 +595,11 @@ impl<'a> BufferSort<'a> {
             segments: self.segments.map(|segments| segments.1),
             compared: self.comparator.as_ref().map(Comparator::row_words),
             apart: false,
-            keeps_keys: self.keeps_keys,
+            sorted: match self.sorted {
+                Some(_) if !self.is_of_rows() => Sorted::Elsewhere,
+                None if !self.keeps_keys => Sorted::Here,
+                _ => Sorted::Nowhere,
+            },
             count_at: self.count.map(|count| count.1),
             carried,
         })
@@ -555,9 +654,12 @@ impl<'a> BufferSort<'a> {
                 bindings.insert(Buffer::Values, words(buffer, end)?);
             }
             Carries::Rows(columns) => {
-                for (number, &(buffer, words)) in columns.iter().enumerate() {
-                    let binding = calls::bind_rows(buffer, end, words)?;
-                    bindings.insert(column(number), binding);
+                for (number, rows) in columns.iter().enumerate() {
+                    let bind = |buffer| calls::bind_rows(buffer, end, rows.words);
+                    bindings.insert(carried_by(number), bind(rows.buffer)?);
+                    if let Some(sorted) = self.end_of(number, rows) {
+                        bindings.insert(Buffer::SortedColumn(number as u8), bind(sorted)?);
+                    }
                 }
             }
         }
@@ -569,27 +671,30 @@ impl<'a> BufferSort<'a> {
             let number = u64::from(number).max(1);
             bindings.insert(Buffer::Offsets, words(buffer, number)?);
         }
+        let compared = self.comparator.as_ref().map(Comparator::row_words);
+        let bind_keys = |buffer| match self.field.map(|field| field.0).or(compared) {
+            Some(words) => calls::bind_rows(buffer, end, words),
+            None => match self.packed {
+                Some(packed) => {
+                    let words = (end * u64::from(packed.bits())).div_ceil(32);
+                    calls::bind_rows(buffer, words, 1)
+                }
+                None => calls::bind(buffer, end, self.key),
+            },
+        };
+        if let Some(sorted) = self.sorted.filter(|_| !self.is_of_rows()) {
+            bindings.insert(Buffer::SortedKeys, bind_keys(sorted)?);
+        }
         let given: Vec<_> = bindings.values().map(|binding| binding.buffer).collect();
         let is_given_twice = |i: usize| given[i + 1..].contains(&given[i]);
         // Keys and rows may be one buffer, which no dispatch has twice.
         let is_keys = |(&role, binding): (&Buffer, &wgpu::BufferBinding<'_>)| {
-            binding.buffer == self.keys && !(self.is_of_rows() && role == column(0))
+            binding.buffer == self.keys && !(self.is_of_rows() && role == carried_by(0))
         };
         if (0..given.len()).any(is_given_twice) || bindings.iter().any(is_keys) {
             return Err(Error::SameBuffer);
         }
-        let compared = self.comparator.as_ref().map(Comparator::row_words);
-        let keys = match self.field.map(|field| field.0).or(compared) {
-            Some(words) => calls::bind_rows(self.keys, end, words)?,
-            None => match self.packed {
-                Some(packed) => {
-                    let words = (end * u64::from(packed.bits())).div_ceil(32);
-                    calls::bind_rows(self.keys, words, 1)?
-                }
-                None => calls::bind(self.keys, end, self.key)?,
-            },
-        };
-        bindings.insert(Buffer::Keys, keys);
+        bindings.insert(Buffer::Keys, bind_keys(self.keys)?);
         Ok(bindings)
     }
 }

@@ -359,7 +359,7 @@ impl Sorter {
         let (key, order) = arrangement.sorted_as(sort.key, sort.order);
         let recording = match &sort.comparator {
             Some(comparator) => self.record_comparing(sort.len, comparator, order)?,
-            None => self.record(sort.len, key, order, arrangement.payload())?,
+            None => self.record(sort.len, key, order, arrangement.payload(sort.key))?,
         };
         let recording = match sort.selected()? {
             Some(places) => recording.selecting(&places),

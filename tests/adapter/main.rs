@@ -14,6 +14,7 @@ mod faults;
 #[path = "../lockstep/generator.rs"]
 mod generator;
 mod lockstep;
+mod out_of_place;
 mod pairs;
 mod peers;
 mod phases;
@@ -22,5 +23,6 @@ mod prefix_sums;
 mod random_modules;
 mod rows;
 mod sample_sort;
+mod segments;
 mod selection;
 mod sorts;

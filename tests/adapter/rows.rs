@@ -6,22 +6,22 @@ use crate::pairs::{sorter, stable};
 use wgpu_bcfsort::data::{Pattern, Spec, generate};
 use wgpu_bcfsort::{BufferSort, Error, KeyType, Order, PackedKey, Sorter};
 
-fn keys(len: u64) -> Vec<u32> {
+pub(crate) fn keys(len: u64) -> Vec<u32> {
     generate(&Spec::new(Pattern::FewDistinct, len).distinct(300)).unwrap()
 }
 
 /// Rows that tell whose they are, and which word of them each word is.
-fn rows(len: u64, words: u32) -> Vec<u32> {
+pub(crate) fn rows(len: u64, words: u32) -> Vec<u32> {
     let row = |i: u32| (0..words).map(move |w| i * 16 + w);
     (0..len as u32).flat_map(row).collect()
 }
 
-fn in_order(rows: &[u32], words: u32, order: &[u32]) -> Vec<u32> {
+pub(crate) fn in_order(rows: &[u32], words: u32, order: &[u32]) -> Vec<u32> {
     let row = |&i: &u32| &rows[(i * words) as usize..][..words as usize];
     order.iter().flat_map(row).copied().collect()
 }
 
-fn run(sorter: &Sorter, sort: BufferSort<'_>) {
+pub(crate) fn run(sorter: &Sorter, sort: BufferSort<'_>) {
     let sort = sorter.prepare_sort(sort).unwrap();
     sorter.run_profiled(&sort).unwrap();
 }
@@ -219,57 +219,6 @@ fn packed_keys_of_8_and_16_bits_are_sorted_where_they_lie() {
         assert!(gpu.read(&keys) == pack(&sorted), "{key:?}");
         assert!(gpu.read(&indices)[first..][..len] == expected, "{key:?}");
     }
-}
-
-#[test]
-fn segments_are_sorted_each_by_itself() {
-    let Some(gpu) = gpu() else { return };
-    let sorter = sorter(gpu);
-    // Empty ones, of one, of some, and of most.
-    let offsets = [0, 0, 1, 1, 2, 9, 40, 1500, 1500, 2900, 2999, 3000, 3000];
-    let len = 3000_usize;
-    let expected = |keys: &[u32], first: usize, order| {
-        let mut all = Vec::new();
-        for (i, &begin) in offsets.iter().enumerate() {
-            let end = offsets.get(i + 1).map_or(len, |&end| end as usize);
-            let segment = &keys[first + begin as usize..first + end];
-            let indices = stable(segment, order);
-            all.extend(indices.into_iter().map(|index| index + begin));
-        }
-        all
-    };
-    for (first, order) in [(0, Order::Ascending), (70, Order::Descending)] {
-        let keys = keys((first + len) as u64);
-        let rows = rows((first + len) as u64, 2);
-        let (on_gpu, with_it, starts) =
-            (gpu.buffer(&keys), gpu.buffer(&rows), gpu.buffer(&offsets));
-        let sort = BufferSort::new(&on_gpu, len as u64, KeyType::U32)
-            .first(first as u64)
-            .order(order)
-            .rows(&with_it, 2)
-            .segments(&starts, offsets.len() as u32);
-        run(&sorter, sort);
-        let expected = expected(&keys, first, order);
-        let sorted = in_order(&keys[first..], 1, &expected);
-        assert!(gpu.read(&on_gpu)[first..] == sorted);
-        assert!(gpu.read(&on_gpu)[..first] == keys[..first]);
-        let sorted = in_order(&rows[2 * first..], 2, &expected);
-        assert!(gpu.read(&with_it)[2 * first..] == sorted);
-    }
-    // One for each key, and packed keys: all are as they were.
-    let keys: Vec<u32> = generate(&Spec::new(Pattern::Full, 1000)).unwrap();
-    let each: Vec<u32> = (0..4000).collect();
-    let (on_gpu, starts) = (gpu.buffer(&keys), gpu.buffer(&each));
-    let sort = BufferSort::of_packed(&on_gpu, 4000, PackedKey::I8);
-    run(&sorter, sort.segments(&starts, 4000));
-    assert!(gpu.read(&on_gpu) == keys);
-
-    let sort = BufferSort::new(&on_gpu, 100, KeyType::U64).segments(&starts, 4);
-    let refused = sorter.prepare_sort(sort).unwrap_err().to_string();
-    assert_eq!(
-        refused,
-        "option bits of a key is 64: keys of segments are of 32 bits at most"
-    );
 }
 
 #[test]

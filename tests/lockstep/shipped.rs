@@ -302,7 +302,8 @@ fn every_kernel_is_run_over_two_tiles_and_those_of_the_default_sorts_for_every_k
         let most = 2 * types.count();
         // Two pairs of a type and an order stand for all; the library leaves out what takes too much
         // memory for the one of 64 bits, and what there is none of.
-        let fits = kernel.takes(KeyType::U64) && kernel.workgroup_bytes(KeyType::U64) <= 32 << 10;
+        let of_both = kernel.takes(KeyType::U64) && kernel.takes(KeyType::U32);
+        let fits = of_both && kernel.workgroup_bytes(KeyType::U64) <= 32 << 10;
         let least = match (default, fits) {
             (true, _) => most,
             (false, true) => 2,
@@ -436,7 +437,8 @@ fn is_of_others(kernel: Kernel, site: &Site) -> bool {
         // Where records are not counted there is no room for more of them.
         return match kernel {
             RowsKernel::MovedKeys { counted: false }
-            | RowsKernel::TakenCodes { counted: false, .. } => {
+            | RowsKernel::TakenCodes { counted: false, .. }
+            | RowsKernel::SegmentCodes { counted: false } => {
                 site.kind == AccessKind::Store || site.space == Space::Uniform
             }
             _ => false,

@@ -1,0 +1,48 @@
+// Keys of two words that put records, which are in the order of their own keys, in that of their arrays: the number of a
+// record's array for the upper word, and its place for the lower one. They are keys of the type and the order that was
+// sorted, so that the same kernels sort them.
+//
+// `order`: which record is in each place. `destination`: such keys, and what comes behind every key in the places beyond
+// the last record.
+//
+// A lane makes 8 keys, LANES places apart.
+//
+// No workgroup memory.
+
+struct Params {
+    // Records that there is room for.
+    len: u32,
+    // The first workgroup of this dispatch, and one past the last.
+    first: u32,
+    end: u32,
+    // Arrays, and the power of two that is this or less: see segments.wgsl.
+    segments: u32,
+    segments_power: u32,
+    // The word that says how many records there are: see counted.wgsl.
+    count_at: u32,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(2) var<storage, read_write> destination: array<Key>;
+@group(0) @binding(3) var<storage, read> order: array<u32>;
+
+@compute @workgroup_size(LANES)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) lane: u32,
+) {
+    let number = params.first + workgroup_number(group, groups);
+    if number >= params.end {
+        return;
+    }
+    let count = record_count();
+    for (var j = 0u; j < 8u; j++) {
+        let i = (number * 8u + j) * LANES + lane;
+        if i < count {
+            destination[i] = decode(Key(i, segment_of(order[i])));
+        } else if i < params.len {
+            destination[i] = decode(LAST);
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! Sorts whose result is in other buffers than their input, on this machine's adapter.
+
+use crate::device::{Gpu, gpu};
+use crate::pairs::{sorter, stable};
+use crate::rows::{in_order, keys, rows, run};
+use wgpu_bcfsort::{
+    BufferSort, Comparator, Engine, Error, KeyType, Options, Order, PackedKey, Sorter,
+};
+
+/// What a sort leaves in another buffer, which has a word of 7 in every place before. The input must stay as it is.
+fn sorted(
+    gpu: &Gpu,
+    sorter: &Sorter,
+    input: &[u32],
+    sort: impl for<'a> Fn(&'a wgpu::Buffer) -> BufferSort<'a>,
+) -> Vec<u32> {
+    let (from, to) = (gpu.buffer(input), gpu.buffer(&vec![7; input.len()]));
+    run(sorter, sort(&from).sorted_into(&to));
+    assert!(gpu.read(&from) == input, "the input");
+    gpu.read(&to)
+}
+
+#[test]
+fn keys_of_every_engine() {
+    let Some(gpu) = gpu() else { return };
+    let mergesort = gpu.sorter(&Options::default().engine(Engine::BcfMergesortPb));
+    for sorter in [sorter(gpu), mergesort] {
+        for len in [0, 1, 2, 900, 1024, 5000, 40_001] {
+            let keys = keys(len);
+            let after = sorted(gpu, &sorter, &keys, |keys| {
+                BufferSort::new(keys, len, KeyType::U32)
+            });
+            let expected = in_order(&keys, 1, &stable(&keys, Order::Ascending));
+            assert!(after == expected, "{len} keys");
+        }
+    }
+}
+
+#[test]
+fn parts_and_counted_records_leave_the_rest_of_the_other_buffer() {
+    let Some(gpu) = gpu() else { return };
+    let sorter = sorter(gpu);
+    let (all, first, len, there) = (5000_usize, 321_usize, 4000_u64, 3333_u32);
+    let keys = keys(all as u64);
+    for number in [None, Some(there)] {
+        let count = gpu.buffer(&[number.unwrap_or(0)]);
+        let part = first..first + number.unwrap_or(len as u32) as usize;
+        let mut expected = vec![7; all];
+        let order = stable(&keys[part.clone()], Order::Descending);
+        expected[part.clone()].copy_from_slice(&in_order(&keys[part], 1, &order));
+        for first in [first, 0] {
+            // From the first record of all on, too, if not to the last.
+            let (keys, expected) = (&keys[321 - first..], &expected[321 - first..]);
+            let (from, to) = (gpu.buffer(keys), gpu.buffer(&vec![7; keys.len()]));
+            let sort = BufferSort::new(&from, len, KeyType::U32)
+                .first(first as u64)
+                .order(Order::Descending)
+                .sorted_into(&to);
+            run(
+                &sorter,
+                match number {
+                    Some(_) => sort.count(&count, 0),
+                    None => sort,
+                },
+            );
+            assert!(gpu.read(&from) == keys);
+            assert!(gpu.read(&to) == *expected, "{number:?} from {first}");
+        }
+    }
+}
+
+#[test]
+fn packed_keys_and_arrays() {
+    let Some(gpu) = gpu() else { return };
+    let sorter = sorter(gpu);
+    let words = [0x0403_0201, 0x0807_0605, 0x0c0b_0a09];
+    let after = sorted(gpu, &sorter, &words, |keys| {
+        let sort = BufferSort::of_packed(keys, 9, PackedKey::U8).first(2);
+        sort.order(Order::Descending)
+    });
+    assert_eq!(after, [0x0a0b_0007, 0x0607_0809, 0x0003_0405]);
+    let starts = gpu.buffer(&[0, 3]);
+    for (key, arrays, keys, expected) in [
+        (KeyType::I32, 2, [9, 8, 7, 3, 2, 1], [7, 8, 9, 1, 2, 3]),
+        // The lower words first.
+        (KeyType::U64, 1, [0, 2, 9, 0, 5, 1], [9, 0, 5, 1, 0, 2]),
+    ] {
+        let (from, to) = (gpu.buffer(&keys), gpu.buffer(&[7; 6]));
+        let sort = BufferSort::new(&from, 6 / u64::from(key.words()), key);
+        run(&sorter, sort.segments(&starts, arrays).sorted_into(&to));
+        assert_eq!(gpu.read(&to), expected);
+        assert_eq!(gpu.read(&from), keys);
+    }
+}
+
+#[test]
+fn rows_that_go_with_keys_or_hold_them() {
+    let Some(gpu) = gpu() else { return };
+    let sorter = sorter(gpu);
+    for len in [900, 5000_u64] {
+        let (keys, rows, values) = (keys(len), rows(len, 3), rows(len, 1));
+        let order = stable(&keys, Order::Ascending);
+        let [from, with_it, also] = [&keys, &rows, &values].map(|words| gpu.buffer(words));
+        let [to, moved] = [1, 3].map(|words| gpu.buffer(&vec![7; len as usize * words]));
+        let sort = BufferSort::new(&from, len, KeyType::U32)
+            .sorted_into(&to)
+            .rows_into(&with_it, 3, &moved)
+            .rows(&also, 1);
+        run(&sorter, sort);
+        for (buffer, expected) in [
+            (&from, &keys),
+            (&with_it, &rows),
+            (&to, &in_order(&keys, 1, &order)),
+            (&moved, &in_order(&rows, 3, &order)),
+            (&also, &in_order(&values, 1, &order)),
+        ] {
+            assert!(gpu.read(buffer) == *expected, "{len} keys");
+        }
+        // The rows alone: keys may stay.
+        let sort = BufferSort::new(&from, len, KeyType::U32).keep_keys();
+        let twice = gpu.buffer(&vec![7; len as usize * 3]);
+        run(&sorter, sort.rows_into(&with_it, 3, &twice));
+        assert!(gpu.read(&twice) == gpu.read(&moved));
+        assert!(gpu.read(&from) == keys);
+    }
+    let mut structs = rows(3000, 4);
+    let keys = keys(3000);
+    for (row, key) in structs.chunks_mut(4).zip(&keys) {
+        row[1] = *key;
+    }
+    let expected = in_order(&structs, 4, &stable(&keys, Order::Descending));
+    let after = sorted(gpu, &sorter, &structs, |rows| {
+        BufferSort::of_rows(rows, 3000, 4, 1, KeyType::U32).order(Order::Descending)
+    });
+    assert!(after == expected);
+    let second = Comparator::new(
+        "struct Row { words: array<u32, 4> }
+        fn precedes(a: Row, b: Row) -> bool { return a.words[1] > b.words[1]; }",
+    );
+    let after = sorted(gpu, &sorter, &structs, |rows| {
+        BufferSort::compared(rows, 3000, second.as_ref().unwrap())
+    });
+    assert!(after == expected);
+}
+
+/// Up to a tile in one dispatch, up to sixteen in two, wherever keys end and whatever is asked for but rows.
+#[test]
+fn few_keys_are_sorted_in_one_or_two_dispatches() {
+    let Some(gpu) = gpu() else { return };
+    let sorter = gpu.sorter(&Options::default().engine(Engine::SampleSort));
+    let tuning = sorter.tuning();
+    for (len, dispatches) in [(1, 1), (1024, 1), (u64::from(tuning.merged), 2)] {
+        let [from, to] = [(); 2].map(|()| gpu.empty_buffer(8 * len));
+        let sort = |key| BufferSort::new(&from, len, key);
+        for key in [KeyType::F32, KeyType::I64] {
+            for sort in [
+                sort(key).sorted_into(&to),
+                sort(key).indices(&to).keep_keys(),
+                sort(key).indices(&to),
+            ] {
+                let sort = sorter.prepare_sort(sort).unwrap();
+                assert_eq!(sort.recording().steps.len(), dispatches, "{len} {key}");
+            }
+        }
+    }
+}
+
+/// For each record what the documentation says, and a tenth of it at the most for tables. (Of the 16 MiB that are allowed besides,
+/// so many records need a quarter at the most.)
+#[test]
+fn scratch_memory_is_what_is_documented() {
+    let Some(gpu) = gpu() else { return };
+    let sorter = gpu.sorter(&Options::default().engine(Engine::SampleSort));
+    // (Nothing is made of that size.)
+    let len = 1_u64 << 22;
+    let [a, b, c, d] = [(); 4].map(|()| gpu.empty_buffer(16));
+    let comparator = Comparator::new(
+        "struct Row { key: vec4<u32> }
+        fn precedes(a: Row, b: Row) -> bool { return a.key.x < b.key.x; }",
+    );
+    let comparator = comparator.unwrap();
+    let sort = |key| BufferSort::new(&a, len, key);
+    let (narrow, wide) = (sort(KeyType::U32), KeyType::F64);
+    let packed = || BufferSort::of_packed(&a, len, PackedKey::I16);
+    for (what, sort, bytes) in [
+        ("keys", narrow, 4),
+        ("wide keys", sort(wide), 8),
+        ("values", sort(KeyType::U32).values(&b), 4 + 4),
+        (
+            "stable values",
+            sort(KeyType::U32).values(&b).stable(),
+            4 + 4 + 4,
+        ),
+        ("indices", sort(wide).indices(&b), 8 + 4),
+        ("kept keys", sort(wide).indices(&b).keep_keys(), 8 + 4 + 8),
+        ("keys elsewhere", sort(wide).sorted_into(&b), 8),
+        ("part", sort(wide).first(1), 8 + 8),
+        ("part elsewhere", sort(wide).first(1).sorted_into(&b), 8 + 8),
+        ("counted", sort(KeyType::U32).count(&b, 0), 4 + 4),
+        ("rows of a word", sort(KeyType::U32).rows(&b, 1), 4 + 4 + 4),
+        ("rows", sort(KeyType::U32).rows(&b, 2), 4 + 4 + 4 + 8),
+        (
+            "rows twice",
+            sort(KeyType::U32).rows(&b, 3).rows(&c, 2),
+            4 + 4 + 4 + 12,
+        ),
+        (
+            "rows elsewhere",
+            sort(KeyType::U32).rows_into(&b, 3, &c),
+            4 + 4 + 4,
+        ),
+        (
+            "all elsewhere",
+            sort(KeyType::U32).sorted_into(&d).rows_into(&b, 3, &c),
+            4 + 4 + 4,
+        ),
+        (
+            "field",
+            BufferSort::of_rows(&a, len, 2, 1, KeyType::U32),
+            4 + 4 + 4 + 4 + 8,
+        ),
+        ("packed", packed(), 4 + 4),
+        ("packed, indices", packed().indices(&b), 4 + 4 + 4),
+        ("arrays", sort(KeyType::U32).segments(&d, 4), 8 + 8),
+        (
+            "arrays, indices",
+            sort(KeyType::U32).segments(&d, 4).indices(&b),
+            8 + 4 + 8,
+        ),
+        ("wide arrays", sort(wide).segments(&d, 4), 8 + 4 + 8 + 8),
+        (
+            "wide arrays, indices",
+            sort(wide).segments(&d, 4).indices(&b),
+            8 + 4 + 8 + 8,
+        ),
+        (
+            "compared",
+            BufferSort::compared(&a, len, &comparator),
+            4 + 4 + 16,
+        ),
+        (
+            "compared elsewhere",
+            BufferSort::compared(&a, len, &comparator).sorted_into(&b),
+            4 + 4,
+        ),
+        (
+            "compared, indices",
+            BufferSort::compared(&a, len, &comparator)
+                .keep_keys()
+                .indices(&b),
+            4,
+        ),
+    ] {
+        let size = sorter.scratch_size_of(&sort).unwrap();
+        let (least, most) = (len * bytes, len * bytes * 11 / 10 + (4 << 20));
+        assert!(
+            (least..=most).contains(&size),
+            "{what}: {size}, not {least} to {most}"
+        );
+    }
+}
+
+#[test]
+fn nonsense_is_refused() {
+    let Some(gpu) = gpu() else { return };
+    let sorter = sorter(gpu);
+    let [a, b, c] = [(); 3].map(|()| gpu.buffer(&[0; 8]));
+    let short = gpu.buffer(&[0; 7]);
+    let keys = || BufferSort::new(&a, 8, KeyType::U32);
+    for sort in [
+        keys().sorted_into(&a),
+        keys().sorted_into(&b).indices(&b),
+        keys().rows_into(&b, 1, &b),
+        keys().rows_into(&b, 1, &a),
+        keys().sorted_into(&b).rows_into(&c, 1, &b),
+        BufferSort::of_rows(&a, 4, 2, 0, KeyType::U32).sorted_into(&a),
+    ] {
+        let refused = sorter.prepare_sort(sort);
+        assert!(matches!(refused, Err(Error::SameBuffer)), "{refused:?}");
+    }
+    for sort in [keys().sorted_into(&short), keys().rows_into(&b, 1, &short)] {
+        let refused = sorter.prepare_sort(sort).unwrap_err().to_string();
+        assert!(
+            refused.starts_with("the buffer holds 28 bytes"),
+            "{refused}"
+        );
+    }
+    let indices = BufferSort::of_rows(&a, 4, 2, 0, KeyType::U32).indices(&b);
+    let refused = sorter.prepare_sort(indices.sorted_into(&c)).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "option sorted_into is 1: rows stay where indices or values are asked for"
+    );
+}
