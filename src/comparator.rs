@@ -54,6 +54,11 @@ const MOST_ROUNDS: u64 = 4096;
 /// assert!(error.to_string().contains("wgsl:1:16"));
 /// # Ok::<(), wgpu_bcfsort::Error>(())
 /// ```
+///
+/// # Kept by sorters
+///
+/// A sorter keeps the kernels that it compiles for a comparator, as it keeps all others: make each comparator once, and put what
+/// changes into the rows and not into the text.
 #[derive(Clone)]
 pub struct Comparator(Arc<Checked>);
 
@@ -195,6 +200,7 @@ impl Comparator {
             return Err(Error::Comparator(why));
         }
         check_functions(&module, &refuse)?;
+        check_sizes(&module, &refuse)?;
 
         let is_precedes = |f: &Function| f.name.as_deref() == Some("precedes");
         let found = module.functions.iter().find(|f| is_precedes(f.1));
@@ -385,6 +391,35 @@ fn laid_out_by_attributes(module: &Module) -> Option<Handle<naga::Type>> {
         _ => false,
     });
     structs.next().map(|found| found.0)
+}
+
+/// Bytes of a type, and of a function's variables, at the most. A lane has registers for a quarter of that, and
+/// compilers of drivers fail on what is many times as much.
+const MOST_BYTES: u32 = 4096;
+
+/// That two rows, and what a function keeps, are no more than compilers can take.
+fn check_sizes(module: &Module, refuse: &impl Fn(Span, &str) -> Error) -> Result<(), Error> {
+    let mut layouter = naga::proc::Layouter::default();
+    if layouter.update(module.to_ctx()).is_err() {
+        return Err(Error::Comparator("a type has no size".into()));
+    }
+    for (_, function) in module.functions.iter() {
+        let mut bytes = 0_u32;
+        for (at, variable) in function.local_variables.iter() {
+            bytes = bytes.saturating_add(layouter[variable.ty].size);
+            if bytes > MOST_BYTES {
+                let span = function.local_variables.get_span(at);
+                let why = "the variables up to this one are of more than 4096 bytes";
+                return Err(refuse(span, why));
+            }
+        }
+    }
+    let mut types = module.types.iter();
+    if let Some((large, _)) = types.find(|ty| layouter[ty.0].size > MOST_BYTES) {
+        let why = "a type of more than 4096 bytes: no compiler has registers for its values";
+        return Err(refuse(module.types.get_span(large), why));
+    }
+    Ok(())
 }
 
 /// That no function does what could do harm, or too much.
@@ -657,6 +692,16 @@ mod tests {
                 "fn f() -> u32 { for (var i = 0u; i < 99u; i++) { }\nreturn 1u; }\n".to_owned()
                     + &with("for (var i = 0u; i < 99u; i++) { _ = f(); }\nreturn true;"),
                 "wgsl:5:1: this loop takes",
+            ),
+            (
+                with(
+                    "var x: array<u32, 1000>;\nvar y: array<u32, 25>;\nreturn x[a.key] < y[b.key];",
+                ),
+                "wgsl:4:1: the variables up to this one",
+            ),
+            (
+                with("return true;").replace("u32", "array<u32, 1025>"),
+                "a type of more than 4096 bytes",
             ),
             (
                 with("return dpdx(f32(a.key)) < 0.0;"),

@@ -97,7 +97,8 @@ pub enum Error {
     /// One buffer was given for both keys and values, say, or values and colors: the GPU may not have a buffer in two
     /// roles.
     #[error(
-        "one buffer was given twice: keys, values, rows, offsets, colors and a count must be in buffers of their own"
+        "one buffer was given twice: keys, values, rows, what is sorted into another buffer, offsets, colors and a count must \
+         be in buffers of their own"
     )]
     SameBuffer,
     /// There are no prefix sums of this type.
@@ -185,7 +186,12 @@ pub enum Error {
     /// The handle belongs to another device or sorter.
     #[error("the {0} was made for another sorter")]
     Foreign(&'static str),
-    /// wgpu refused an operation that the sorter expected to be valid: a bug here or in a driver.
+    /// wgpu refused an operation: with a buffer of another device, say, or one that was destroyed, or with a pipeline cache of another
+    /// device. Otherwise it is a bug here or in a driver.
+    ///
+    /// What is wrong only while a sort runs, wgpu says where it is submitted: a buffer that is mapped then, or has been destroyed since the
+    /// sort was prepared. Where this crate submits, that is this error; where the caller does, it is an error of the caller's
+    /// [`wgpu::Queue::submit`], by the device's error scope or handler.
     #[error("the device refused an operation: {0}")]
     Device(String),
     /// A kernel does not compile: a bug here.

@@ -273,7 +273,7 @@ pub struct Recording {
     pub order: Order,
     /// The type and direction that the sort's own kernels are for: where it sorts codes of the keys, those of the codes.
     pub sorted_as: (KeyType, Order),
-    /// What goes with the keys, in [`Buffer::Values`].
+    /// What goes with the keys: in [`Buffer::Values`], or indices in [`Buffer::Indices`] where these are only to move something by.
     pub payload: Payload,
     /// What compares rows, where keys are their numbers.
     pub comparator: Option<Comparator>,

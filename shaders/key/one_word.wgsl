@@ -23,6 +23,11 @@ fn equals(a: Key, b: Key) -> bool {
     return a == b;
 }
 
+// Whether a precedes b, or equals it and i is less than j.
+fn precedes_in_turn(a: Key, i: u32, b: Key, j: u32) -> bool {
+    return (a < b) | ((a == b) & (i < j));
+}
+
 fn compare_exchange(a: Key, b: Key) -> Ordered {
     return Ordered(min(a, b), max(a, b));
 }

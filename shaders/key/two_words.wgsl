@@ -25,6 +25,11 @@ fn equals(a: Key, b: Key) -> bool {
     return (a.x == b.x) & (a.y == b.y);
 }
 
+// Whether a precedes b, or equals it and i is less than j: word by word, which is less than both would be.
+fn precedes_in_turn(a: Key, i: u32, b: Key, j: u32) -> bool {
+    return (a.y < b.y) | ((a.y == b.y) & ((a.x < b.x) | ((a.x == b.x) & (i < j))));
+}
+
 fn compare_exchange(a: Key, b: Key) -> Ordered {
     let swap = precedes(b, a);
     return Ordered(select(a, b, swap), select(b, a, swap));

@@ -15,7 +15,10 @@ struct OrderedRecords {
 const LAST_RECORD: Record = Record(LAST, 0xffffffffu);
 
 fn compare_exchange_records(a: Record, b: Record) -> OrderedRecords {
-    let swap = precedes(b.key, a.key) | ((INDEXED == 1u) & equals(a.key, b.key) & (b.value < a.value));
+    var swap = precedes(b.key, a.key);
+    if INDEXED == 1u {
+        swap = precedes_in_turn(b.key, b.value, a.key, a.value);
+    }
     return OrderedRecords(
         Record(select(a.key, b.key, swap), select(a.value, b.value, swap)),
         Record(select(b.key, a.key, swap), select(b.value, a.value, swap)),

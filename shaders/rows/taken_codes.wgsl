@@ -19,7 +19,7 @@ struct Params {
     source_stride: u32,
     // Bits of a key.
     bits: u32,
-    // Arrays, and the power of two that is this or less: see segmented.wgsl.
+    // Arrays, and the power of two that is this or less: see segments.wgsl.
     segments: u32,
     segments_power: u32,
     // The word that says how many records there are: see counted.wgsl.

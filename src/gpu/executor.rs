@@ -226,6 +226,29 @@ impl Prepared {
         }
     }
 
+    /// Encodes all of it, each phase in a compute pass of its own with two timestamps.
+    pub(crate) fn encode_timed(
+        &self,
+        encoder: &mut wgpu::CommandEncoder,
+        queries: &wgpu::QuerySet,
+        first: u32,
+    ) {
+        for ((_, range), at) in self.phase_passes().iter().zip((first..).step_by(2)) {
+            let writes = wgpu::ComputePassTimestampWrites {
+                query_set: queries,
+                beginning_of_pass_write_index: Some(at),
+                end_of_pass_write_index: Some(at + 1),
+            };
+            self.encode_phase(encoder, range, Some(writes));
+        }
+    }
+
+    /// The phases of those passes.
+    pub(crate) fn timed_phases(&self) -> impl Iterator<Item = Phase> {
+        let passes = self.phase_passes().into_iter();
+        passes.map(|(_, range)| self.dispatches[range.start].phase)
+    }
+
     /// Encodes dispatches of one phase, timed.
     fn encode_phase(
         &self,

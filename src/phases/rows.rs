@@ -8,7 +8,7 @@
 //! each column           rows in order -> scratch, scratch -> rows
 //! ```
 //!
-//! Where a sort begins with tiles that it reads once, nothing is taken out: it reads the keys where they are. What ends in
+//! Where a sort begins with tiles of its keys, which it reads once, nothing is taken out: it reads them where they are. What ends in
 //! another buffer of the caller's is written there at once.
 //!
 //! # Many arrays
@@ -24,6 +24,9 @@
 //! both orders as one    indices, second indices -> indices
 //! each column           rows in order -> ..., and the keys are one of them
 //! ```
+
+#[cfg(all(test, feature = "lockstep"))]
+mod tests;
 
 use super::grid;
 use crate::kernel::{Kernel, MOVED, RowsKernel, SampleSortKernel};
@@ -242,27 +245,31 @@ pub(crate) fn with_order_check(recording: Recording, limits: &DeviceLimits) -> R
     around.recording
 }
 
-/// Has a sort that begins with [sorting tiles](SampleSortKernel::SortedTiles) read its keys from another buffer than it leaves
-/// them in. Whether it does: others read them more than once.
-fn read_from(steps: &mut [Step], source: Buffer) -> bool {
+/// Has a sort that begins with sorting tiles of its keys, which are in a buffer of their own, read them from another one
+/// instead. Whether it does: others read them more than once.
+fn read_from(steps: &mut [Step], keys: Buffer, source: Buffer) -> bool {
     let mut reads = false;
     for step in steps {
-        let Kernel::SampleSort(SampleSortKernel::SortedTiles { in_place, .. }) = &mut step.kernel
+        let (Kernel::SampleSort(SampleSortKernel::SortedTiles { in_place, .. })
+        | Kernel::BaseCase { in_place, .. }) = &mut step.kernel
         else {
             continue;
         };
+        let name = if *in_place { "keys" } else { "source" };
+        // (Mergesorts sort their samples in the same way.)
+        let Some(i) = step.bindings.iter().position(|b| *b == (name, keys)) else {
+            continue;
+        };
         reads = true;
-        let sorted_in_place = std::mem::replace(in_place, false);
-        for (name, buffer) in &mut step.bindings {
-            match *name {
-                "source" => *buffer = source,
-                "keys" => *name = "destination",
-                "values" => *name = "destination_values",
-                _ => {}
+        step.bindings[i] = ("source", source);
+        if *in_place {
+            *in_place = false;
+            step.bindings.push(("destination", keys));
+            for binding in &mut step.bindings {
+                if binding.0 == "values" {
+                    binding.0 = "destination_values";
+                }
             }
-        }
-        if sorted_in_place {
-            step.bindings.push(("source", source));
         }
     }
     reads
@@ -311,7 +318,7 @@ impl Around<'_> {
             self.reserve_taken()
         };
         place(&mut steps, taken, indices);
-        if !(arrangement.is_plain() && read_from(&mut steps, Buffer::Keys)) {
+        if !(arrangement.is_plain() && read_from(&mut steps, taken, Buffer::Keys)) {
             self.take_keys(taken);
         }
         self.recording.steps.extend(steps);

@@ -50,15 +50,16 @@ use std::ops::Range;
 /// [`Sorter::scratch_size_of`](crate::Sorter::scratch_size_of) says how much it is. For each record, the sum of
 ///
 /// - the bytes of its key, and 4 if anything goes with it;
-/// - the bytes of its key once more where keys are sorted in memory of their own: fields, [parts](Self::first),
-///   [counted](Self::count) and [kept](Self::keep_keys) ones, or [rows](Self::rows) of these; not those of whole buffers
-///   that end [elsewhere](Self::sorted_into). For a key of fewer bits it is 4, with [`segments`](Self::segments) 8 each time;
+/// - the bytes of its key once more where keys are sorted in memory of their own: fields, [parts](Self::first) that begin anywhere,
+///   [counted](Self::count) and [kept](Self::keep_keys) ones, [packed](Self::of_packed) ones and those of
+///   [arrays](Self::segments); of others not where they end [elsewhere](Self::sorted_into). Both times it is 4 for a packed key,
+///   and 8 for one of arrays;
 /// - 4 with [`rows`](Self::rows), or with values that are [stable](Self::stable) or those of keys that are not sorted where
 ///   they lie, or with indices of a part or of counted records;
 /// - the bytes of the largest of its rows that has more words than one, unless they [end elsewhere](Self::rows_into);
 /// - 8 with keys of 64 bits and [`segments`](Self::segments), and 4 for what goes with them in any case;
-/// - of rows that are [compared](Self::compared): 4, 4 more unless it is indices that are asked for, and the bytes of the row if
-///   it moves in its own buffer.
+/// - instead of all that, of rows that are [compared](Self::compared): 4, 4 more unless it is indices that are asked for, and
+///   the bytes of the row if it moves in its own buffer.
 ///
 /// And a tenth of all that at the most, and 16 MiB, for tables.
 #[derive(Debug)]
@@ -364,23 +365,31 @@ impl<'a> BufferSort<'a> {
     }
 
     fn carrying(mut self, rows: Rows<'a>) -> Self {
+        // Rows that the keys are fields of move in any case, and come first.
+        let of_keys = self.field.map(|(words, _)| Rows {
+            buffer: self.keys,
+            words,
+            sorted: None,
+        });
+        if !matches!(self.carried, Carries::Rows(_)) {
+            self.carried = Carries::Rows(of_keys.into_iter().collect());
+        }
         if let Carries::Rows(columns) = &mut self.carried {
-            columns.push(rows);
-        } else {
-            // Rows that the keys are fields of move in any case.
-            let of_keys = self.field.map(|(words, _)| Rows {
-                buffer: self.keys,
-                words,
-                sorted: None,
-            });
-            let columns = of_keys.filter(|of_keys| of_keys.buffer != rows.buffer);
-            self.carried = Carries::Rows(columns.into_iter().chain([rows]).collect());
+            let is_same = |own: &Rows<'_>| own.buffer == rows.buffer && own.words == rows.words;
+            match (of_keys.filter(is_same), columns.first_mut()) {
+                (Some(_), Some(own)) => own.sorted = rows.sorted.or(own.sorted),
+                _ => columns.push(rows),
+            }
         }
         self
     }
 
     /// From this record on, in all buffers: those before, and those behind the `len` that are sorted, are left
-    /// as they are. The keys are sorted in scratch memory, as many bytes more.
+    /// as they are.
+    ///
+    /// Where that is a multiple of [`wgpu::Limits::min_storage_buffer_offset_alignment`] (256 bytes at the most) in each of the
+    /// buffers, as it is from every 64th record on unless keys are packed, it costs nothing. Otherwise keys are sorted in scratch
+    /// memory, as many bytes more.
     pub const fn first(mut self, first: u64) -> Self {
         self.first = first;
         self
@@ -452,12 +461,21 @@ impl<'a> BufferSort<'a> {
         self
     }
 
-    /// Leaves the keys as they are, and writes them in order to the same places of another buffer: of [rows](Self::of_rows), and of
-    /// rows that are [compared](Self::compared), these. What goes with the keys is moved in its own buffer, unless it is
-    /// by [`rows_into`](Self::rows_into).
+    /// Leaves the keys as they are, and writes them in order to the same places of another buffer, which needs the usage `STORAGE`
+    /// and as many bytes as they take there; other places of it are left as they are. Of structs ([`of_rows`](Self::of_rows)), and of
+    /// rows that are [compared](Self::compared), it is these that are written there, and not keys.
     ///
-    /// Whole buffers of keys are sorted in the other one: no scratch memory more. Up to 2^16 keys it is no dispatch more
-    /// either; beyond, one that copies the keys.
+    /// What goes with the keys moves in its own buffer, but for rows with [`rows_into`](Self::rows_into), and values as
+    /// if they were to be [stable](Self::stable). With [`indices`](Self::indices) or [`values`](Self::values) structs stay, and this
+    /// is refused. [`keep_keys`](Self::keep_keys) beside it says nothing new.
+    ///
+    /// Keys of a whole buffer, of 32 bits or more and not in [arrays](Self::segments), are sorted in the other one: no scratch memory more.
+    /// It is no dispatch more either, unless a sample sort distributes them [twice](crate::plan::Tuning::twice): then they are copied
+    /// first.
+    ///
+    /// # Examples
+    ///
+    /// See [`rows_into`](Self::rows_into).
     pub const fn sorted_into(mut self, sorted: &'a wgpu::Buffer) -> Self {
         self.sorted = Some(sorted);
         self
@@ -512,8 +530,29 @@ impl<'a> BufferSort<'a> {
         rows.sorted.or(of_keys)
     }
 
-    /// What is to be done around the sort itself, on a device that binds so many bytes at once.
-    pub(super) fn arrangement(&self, limit: u64) -> Result<Arrangement, Error> {
+    /// The record that buffers are bound from: the first, where all of them may be on such a device, or 0.
+    fn bound_from(&self, limits: &wgpu::Limits) -> u64 {
+        let of_key = match (self.field, self.packed) {
+            (Some((words, _)), _) => u64::from(words) * 32,
+            (None, Some(packed)) => packed.bits().into(),
+            (None, None) => self.key.bytes() * 8,
+        };
+        let of_rows = match &self.carried {
+            Carries::Nothing => Vec::new(),
+            Carries::Values(_) | Carries::Indices(_) => vec![1],
+            Carries::Rows(columns) => columns.iter().map(|rows| rows.words).collect(),
+        };
+        let bits = of_rows.iter().map(|&words| u64::from(words) * 32);
+        let alignment = u64::from(limits.min_storage_buffer_offset_alignment) * 8;
+        // (No buffer has as many bytes as 64 bits number.)
+        let is_aligned = |bits| self.first.saturating_mul(bits).is_multiple_of(alignment);
+        let all = bits.chain([of_key]).all(is_aligned);
+        if all { self.first } else { 0 }
+    }
+
+    /// What is to be done around the sort itself, on a device of such limits.
+    pub(super) fn arrangement(&self, limits: &wgpu::Limits) -> Result<Arrangement, Error> {
+        let limit = limits.max_storage_buffer_binding_size;
         let invalid = |name, value, allowed| Error::InvalidOption {
             name,
             value,
@@ -525,6 +564,8 @@ impl<'a> BufferSort<'a> {
         }
         if let Some((_, number)) = self.segments {
             check_bound(number.into(), 1, limit)?;
+            // Words of keys, or of their codes, have numbers of 32 bits.
+            check_bound(self.end(), 2, limit)?;
         }
         if let Some(comparator) = &self.comparator {
             self.check_rows(comparator.row_words(), limit)?;
@@ -541,9 +582,17 @@ impl<'a> BufferSort<'a> {
             None => None,
             Some((words, key_word)) => {
                 self.check_rows(words, limit)?;
-                if self.keeps_keys && self.sorted.is_none() && self.is_of_rows() {
-                    let allowed = "rows move with their keys, unless indices alone are asked for";
-                    return Err(invalid("keep_keys", 1, allowed));
+                if let Carries::Rows(columns) = &self.carried {
+                    let elsewhere = columns.first().and_then(|own| own.sorted);
+                    if self.keeps_keys && self.sorted.or(elsewhere).is_none() {
+                        let allowed =
+                            "rows move with their keys, unless indices alone are asked for";
+                        return Err(invalid("keep_keys", 1, allowed));
+                    }
+                    if self.sorted.is_some() && elsewhere.is_some() {
+                        let allowed = "rows_into says where the rows of the keys end";
+                        return Err(invalid("sorted_into", 1, allowed));
+                    }
                 }
                 if self.sorted.is_some() && !self.is_of_rows() {
                     let allowed = "rows stay where indices or values are asked for";
@@ -589,7 +638,7 @@ impl<'a> BufferSort<'a> {
         };
         Ok(Arrangement {
             // (Checked: what a buffer holds has numbers of 32 bits.)
-            first: self.first as u32,
+            first: (self.first - self.bound_from(limits)) as u32,
             field,
             bits: self.packed.map(PackedKey::bits),
             segments: self.segments.map(|segments| segments.1),
@@ -643,19 +692,27 @@ impl<'a> BufferSort<'a> {
         check_bound(self.end(), words, limit)
     }
 
-    /// The caller's buffers by their roles.
-    pub(super) fn bindings(&self) -> Result<BTreeMap<Buffer, wgpu::BufferBinding<'a>>, Error> {
+    /// The caller's buffers by their roles, as a device of such limits may bind them.
+    pub(super) fn bindings(
+        &self,
+        limits: &wgpu::Limits,
+    ) -> Result<BTreeMap<Buffer, wgpu::BufferBinding<'a>>, Error> {
         let end = self.end();
+        let from = self.bound_from(limits);
         let words = |buffer, len| calls::bind(buffer, len, KeyType::U32);
         let mut bindings = BTreeMap::new();
         match &self.carried {
             Carries::Nothing => {}
             Carries::Values(buffer) | Carries::Indices(buffer) => {
-                bindings.insert(Buffer::Values, words(buffer, end)?);
+                bindings.insert(Buffer::Values, behind(words(buffer, end)?, from * 4));
             }
             Carries::Rows(columns) => {
                 for (number, rows) in columns.iter().enumerate() {
-                    let bind = |buffer| calls::bind_rows(buffer, end, rows.words);
+                    let bytes = from * u64::from(rows.words) * 4;
+                    let bind = |buffer| {
+                        let binding = calls::bind_rows(buffer, end, rows.words);
+                        binding.map(|binding| behind(binding, bytes))
+                    };
                     bindings.insert(carried_by(number), bind(rows.buffer)?);
                     if let Some(sorted) = self.end_of(number, rows) {
                         bindings.insert(Buffer::SortedColumn(number as u8), bind(sorted)?);
@@ -672,15 +729,24 @@ impl<'a> BufferSort<'a> {
             bindings.insert(Buffer::Offsets, words(buffer, number)?);
         }
         let compared = self.comparator.as_ref().map(Comparator::row_words);
-        let bind_keys = |buffer| match self.field.map(|field| field.0).or(compared) {
-            Some(words) => calls::bind_rows(buffer, end, words),
-            None => match self.packed {
-                Some(packed) => {
-                    let words = (end * u64::from(packed.bits())).div_ceil(32);
-                    calls::bind_rows(buffer, words, 1)
-                }
-                None => calls::bind(buffer, end, self.key),
-            },
+        let bind_keys = |buffer| -> Result<_, Error> {
+            Ok(
+                match (self.field.map(|field| field.0).or(compared), self.packed) {
+                    (Some(words), _) => {
+                        let binding = calls::bind_rows(buffer, end, words)?;
+                        behind(binding, from * u64::from(words) * 4)
+                    }
+                    (None, Some(packed)) => {
+                        let bits = u64::from(packed.bits());
+                        let binding = calls::bind_rows(buffer, (end * bits).div_ceil(32), 1)?;
+                        behind(binding, from * bits / 8)
+                    }
+                    (None, None) => {
+                        let binding = calls::bind(buffer, end, self.key)?;
+                        behind(binding, from * self.key.bytes())
+                    }
+                },
+            )
         };
         if let Some(sorted) = self.sorted.filter(|_| !self.is_of_rows()) {
             bindings.insert(Buffer::SortedKeys, bind_keys(sorted)?);
@@ -697,6 +763,14 @@ impl<'a> BufferSort<'a> {
         bindings.insert(Buffer::Keys, bind_keys(self.keys)?);
         Ok(bindings)
     }
+}
+
+/// A binding without its first bytes.
+fn behind(mut binding: wgpu::BufferBinding<'_>, bytes: u64) -> wgpu::BufferBinding<'_> {
+    let size = binding.size.map_or(0, wgpu::BufferSize::get);
+    binding.offset += bytes;
+    binding.size = wgpu::BufferSize::new(size - bytes);
+    binding
 }
 
 /// That a device binds so many rows of so many words.

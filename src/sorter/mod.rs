@@ -16,7 +16,7 @@ use crate::gpu::transfer::download;
 use crate::gpu::waiting::Waiting;
 use crate::kernel::MATRIX;
 use crate::plan::DeviceLimits;
-use crate::recording::{Buffer, Recording};
+use crate::recording::{Buffer, Phase, Recording};
 use crate::{Comparator, Engine, Error, KeyType, Options, Order, Payload, phases, plan};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -106,6 +106,12 @@ impl PreparedSort {
     #[must_use]
     pub const fn recording(&self) -> &Recording {
         &self.recording
+    }
+
+    /// The phases, in order, that [`Sorter::record_sort_timed`] times: a compute pass each. One may come again.
+    #[must_use]
+    pub fn timed_phases(&self) -> Vec<Phase> {
+        self.prepared.timed_phases().collect()
     }
 }
 
@@ -342,11 +348,11 @@ impl Sorter {
             .scratch_bytes())
     }
 
-    /// Bytes of scratch memory of a sort of buffers, all of it: see [`BufferSort`].
+    /// Bytes of scratch memory of a sort of buffers, all of it: see [`BufferSort`]. The buffers themselves are not looked at.
     ///
     /// # Errors
     ///
-    /// [`Error::TooLarge`], [`Error::InvalidOption`].
+    /// [`Error::TooLarge`], [`Error::RowsTooLarge`], [`Error::WorkgroupMemory`], [`Error::InvalidOption`].
     pub fn scratch_size_of(&self, sort: &BufferSort<'_>) -> Result<u64, Error> {
         Ok(self.record_buffers(sort)?.scratch_bytes())
     }
@@ -354,8 +360,7 @@ impl Sorter {
     fn record_buffers(&self, sort: &BufferSort<'_>) -> Result<Recording, Error> {
         // What is not sorted is bound, too.
         calls::check_len(&self.device, &self.limits, sort.end(), sort.key)?;
-        let limit = self.device.limits().max_storage_buffer_binding_size;
-        let arrangement = sort.arrangement(limit)?;
+        let arrangement = sort.arrangement(&self.device.limits())?;
         let (key, order) = arrangement.sorted_as(sort.key, sort.order);
         let recording = match &sort.comparator {
             Some(comparator) => self.record_comparing(sort.len, comparator, order)?,
@@ -489,16 +494,18 @@ impl Sorter {
 
     /// [`prepare`](Self::prepare) with all that a sort of buffers may have: see [`BufferSort`].
     ///
-    /// With values or indices the engine is [`Engine::SampleSort`], whatever [`Options::engine`] says.
+    /// Where anything goes with the keys, rows are compared, or keys of 64 bits are in arrays, the engine is [`Engine::SampleSort`],
+    /// whatever [`Options::engine`] says.
     ///
     /// # Errors
     ///
     /// Those of [`prepare`](Self::prepare), of each buffer; [`Error::SameBuffer`] if two are one;
-    /// [`Error::InvalidOption`] for rows that are none, or whose key is not one of their words, and for
-    /// what cannot be had together, with the reason.
+    /// [`Error::BufferTooSmallForRows`], [`Error::RowsTooLarge`]; [`Error::WorkgroupMemory`] for a
+    /// [tuning](Options::tuning) that the device has no room for; [`Error::InvalidOption`] for rows that are none, or whose
+    /// key is not one of their words, and for what cannot be had together, with the reason.
     pub fn prepare_sort(&self, sort: BufferSort<'_>) -> Result<PreparedSort, Error> {
         let recording = self.record_buffers(&sort)?;
-        let callers = sort.bindings()?;
+        let callers = sort.bindings(&self.device.limits())?;
         let Some(scratch) = sort.scratch else {
             return self.prepare_recording(recording, &callers, BufferSet::new());
         };
@@ -630,6 +637,65 @@ impl Sorter {
         sort: &PreparedSort,
     ) -> Result<(), Error> {
         (0..sort.submissions()).try_for_each(|slice| self.record_slice(encoder, sort, slice))
+    }
+
+    /// The same with timestamps: each of the sort's [phases](PreparedSort::timed_phases) is in a compute pass of its own, of which the
+    /// beginning and the end are written to two queries of the caller's, from number `first` on. Resolve them when and
+    /// where you like: nothing is waited for, as [`run_profiled`](Self::run_profiled) does. Small sorts take longer in
+    /// several passes.
+    ///
+    /// The device needs [`wgpu::Features::TIMESTAMP_QUERY`], and the query set two queries a phase: that there are as many wgpu says
+    /// when the encoder is finished.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`record_sort`](Self::record_sort).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use wgpu_bcfsort::{KeyType, Options, Order, Sorter};
+    /// # let sorter = Sorter::open(Options::default())?;
+    /// # let (device, queue) = (sorter.device().clone(), sorter.queue().clone());
+    /// # let keys = device.create_buffer(&wgpu::BufferDescriptor {
+    /// #     label: None,
+    /// #     size: 4 * 5000,
+    /// #     usage: wgpu::BufferUsages::STORAGE,
+    /// #     mapped_at_creation: false,
+    /// # });
+    /// # if !device.features().contains(wgpu::Features::TIMESTAMP_QUERY) { return Ok(()); }
+    /// let sort = sorter.prepare(&keys, 5000, KeyType::U32, Order::Ascending)?;
+    /// let phases = sort.timed_phases();
+    /// let count = 2 * phases.len() as u32;
+    /// let queries = device.create_query_set(&wgpu::QuerySetDescriptor {
+    ///     label: None,
+    ///     ty: wgpu::QueryType::Timestamp,
+    ///     count,
+    /// });
+    /// let times = device.create_buffer(&wgpu::BufferDescriptor {
+    ///     label: None,
+    ///     size: 8 * u64::from(count),
+    ///     usage: wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC,
+    ///     mapped_at_creation: false,
+    /// });
+    /// let mut encoder = device.create_command_encoder(&Default::default());
+    /// sorter.record_sort_timed(&mut encoder, &sort, &queries, 0)?;
+    /// encoder.resolve_query_set(&queries, 0..count, &times, 0);
+    /// queue.submit([encoder.finish()]);
+    /// // The i-th phase took the ticks between words 2 i and 2 i + 1 of `times`, of 64 bits each.
+    /// # Ok(()) }
+    /// ```
+    pub fn record_sort_timed(
+        &self,
+        encoder: &mut wgpu::CommandEncoder,
+        sort: &PreparedSort,
+        queries: &wgpu::QuerySet,
+        first: u32,
+    ) -> Result<(), Error> {
+        self.check_own(sort)?;
+        sort.prepared.encode_timed(encoder, queries, first);
+        Ok(())
     }
 
     /// The same in a compute pass of the caller's, between other dispatches. It leaves the pass with another pipeline
@@ -863,7 +929,7 @@ impl Sorter {
         let records = calls::check_len(&self.device, &self.limits, len, key)?;
         let recording = Recording::new(records, key, order);
         let mut recording = phases::rows::with_order_check(recording, &self.limits);
-        let mut callers = BufferSort::new(keys, len, key).bindings()?;
+        let mut callers = BufferSort::new(keys, len, key).bindings(&self.device.limits())?;
         if let Some(found) = found {
             if found == keys {
                 return Err(Error::SameBuffer);

@@ -23,9 +23,13 @@ fn sorted(
 #[test]
 fn keys_of_every_engine() {
     let Some(gpu) = gpu() else { return };
-    let mergesort = gpu.sorter(&Options::default().engine(Engine::BcfMergesortPb));
-    for sorter in [sorter(gpu), mergesort] {
-        for len in [0, 1, 2, 900, 1024, 5000, 40_001] {
+    let mergesort = |engine| gpu.sorter(&Options::default().engine(engine).buckets(4));
+    for sorter in [
+        sorter(gpu),
+        mergesort(Engine::BcfMergesort),
+        mergesort(Engine::BcfMergesortPb),
+    ] {
+        for len in [0, 1, 2, 900, 1024, 1500, 5000, 40_001] {
             let keys = keys(len);
             let after = sorted(gpu, &sorter, &keys, |keys| {
                 BufferSort::new(keys, len, KeyType::U32)
@@ -143,14 +147,71 @@ fn rows_that_go_with_keys_or_hold_them() {
     assert!(after == expected);
 }
 
+#[test]
+fn values_and_places() {
+    let Some(gpu) = gpu() else { return };
+    let sorter = sorter(gpu);
+    let len = 3000_u64;
+    let (keys, values) = (keys(len), rows(len, 1));
+    let order = stable(&keys, Order::Ascending);
+    let [from, with_it] = [&keys, &values].map(|words| gpu.buffer(words));
+    let to = gpu.buffer(&vec![7; len as usize]);
+    let sort = BufferSort::new(&from, len, KeyType::U32).sorted_into(&to);
+    run(&sorter, sort.values(&with_it));
+    assert!(gpu.read(&from) == keys);
+    assert!(gpu.read(&to) == in_order(&keys, 1, &order));
+    assert!(gpu.read(&with_it) == in_order(&values, 1, &order));
+
+    let least = sorted(gpu, &sorter, &keys, |keys| {
+        BufferSort::new(keys, len, KeyType::U32).ranks(0..50)
+    });
+    assert!(least[..50] == in_order(&keys, 1, &order)[..50]);
+    let mut all = [least, keys.clone()];
+    for keys in &mut all {
+        keys.sort_unstable();
+    }
+    assert!(all[0] == all[1]);
+}
+
+/// However it is said, and in whatever order.
+#[test]
+fn rows_of_the_keys_end_where_it_is_said() {
+    let Some(gpu) = gpu() else { return };
+    let sorter = sorter(gpu);
+    let rows = [3, 30, 1, 10, 2, 20];
+    let [from, to] = [rows, [7; 6]].map(|words| gpu.buffer(&words));
+    let indices = gpu.buffer(&[7; 3]);
+    let by_field = || BufferSort::of_rows(&from, 3, 2, 0, KeyType::U32);
+    for sort in [
+        by_field().sorted_into(&to),
+        by_field().rows_into(&from, 2, &to),
+        by_field().keep_keys().rows_into(&from, 2, &to),
+        by_field().indices(&indices).rows_into(&from, 2, &to),
+    ] {
+        gpu.queue.write_buffer(&to, 0, &[7; 24]);
+        run(&sorter, sort);
+        assert_eq!(gpu.read(&to), [1, 10, 2, 20, 3, 30]);
+        assert_eq!(gpu.read(&from), rows);
+    }
+    let twice = by_field().rows_into(&from, 2, &to).sorted_into(&indices);
+    let refused = sorter.prepare_sort(twice).unwrap_err().to_string();
+    assert!(refused.ends_with("rows_into says where the rows of the keys end"));
+    // Half of them would go with keys that are not theirs.
+    let torn = by_field().indices(&indices).rows(&from, 1);
+    assert!(matches!(sorter.prepare_sort(torn), Err(Error::SameBuffer)));
+}
+
 /// Up to a tile in one dispatch, up to sixteen in two, wherever keys end and whatever is asked for but rows.
 #[test]
 fn few_keys_are_sorted_in_one_or_two_dispatches() {
     let Some(gpu) = gpu() else { return };
     let sorter = gpu.sorter(&Options::default().engine(Engine::SampleSort));
-    let tuning = sorter.tuning();
-    for (len, dispatches) in [(1, 1), (1024, 1), (u64::from(tuning.merged), 2)] {
+    for (len, dispatches) in [(1, 1), (1024, 1), (1 << 13, 2)] {
         let [from, to] = [(); 2].map(|()| gpu.empty_buffer(8 * len));
+        let dispatches_of = |sorter: &Sorter, sort| {
+            let sort = sorter.prepare_sort(sort).unwrap();
+            sort.recording().steps.len()
+        };
         let sort = |key| BufferSort::new(&from, len, key);
         for key in [KeyType::F32, KeyType::I64] {
             for sort in [
@@ -158,8 +219,14 @@ fn few_keys_are_sorted_in_one_or_two_dispatches() {
                 sort(key).indices(&to).keep_keys(),
                 sort(key).indices(&to),
             ] {
-                let sort = sorter.prepare_sort(sort).unwrap();
-                assert_eq!(sort.recording().steps.len(), dispatches, "{len} {key}");
+                assert_eq!(dispatches_of(&sorter, sort), dispatches, "{len} {key}");
+            }
+            // By whatever engine it is, there is none for the copy, unless that is all.
+            for engine in [Engine::Auto, Engine::BcfMergesort, Engine::BcfMergesortPb] {
+                let sorter = gpu.sorter(&Options::default().engine(engine));
+                let [in_place, elsewhere] = [sort(key), sort(key).sorted_into(&to)]
+                    .map(|sort| dispatches_of(&sorter, sort));
+                assert_eq!(elsewhere, in_place.max(1), "{len} {key} {engine:?}");
             }
         }
     }
@@ -283,6 +350,24 @@ fn nonsense_is_refused() {
         assert!(
             refused.starts_with("the buffer holds 28 bytes"),
             "{refused}"
+        );
+    }
+    let no_storage = gpu
+        .device
+        .create_buffer(&wgpu_bcfsort::wgpu::BufferDescriptor {
+            label: None,
+            size: 32,
+            usage: wgpu_bcfsort::wgpu::BufferUsages::COPY_SRC,
+            mapped_at_creation: false,
+        });
+    for sort in [
+        keys().sorted_into(&no_storage),
+        keys().rows_into(&b, 1, &no_storage),
+    ] {
+        let refused = sorter.prepare_sort(sort);
+        assert!(
+            matches!(refused, Err(Error::BufferUsage { .. })),
+            "{refused:?}"
         );
     }
     let indices = BufferSort::of_rows(&a, 4, 2, 0, KeyType::U32).indices(&b);

@@ -66,9 +66,17 @@ fn check<T: SortKey>(gpu: &Gpu, keys: &[T], first: usize, order: Order) {
 #[test]
 fn keys_of_32_bits() {
     let Some(gpu) = gpu() else { return };
-    for (first, order) in [(0, Order::Ascending), (70, Order::Descending)] {
+    for (first, order) in [
+        (0, Order::Ascending),
+        (70, Order::Descending),
+        (128, Order::Ascending),
+    ] {
         check(gpu, &keys(first + 3000), first as usize, order);
     }
+    let mut keys: Vec<f32> = generate(&Spec::new(Pattern::Full, 3000)).unwrap();
+    keys[5] = -f32::NAN;
+    keys[50] = f32::NAN;
+    check(gpu, &keys, 0, Order::Descending);
 }
 
 #[test]

@@ -1,0 +1,220 @@
+//! Every arrangement in lock-step: keys of all widths, wherever they lie, of however many arrays, with whatever goes with
+//! them, next to what the CPU makes of them.
+
+use super::*;
+use crate::lockstep::{Config, Execution};
+use crate::phases::record_sample_sort;
+use crate::plan::Tuning;
+
+const LIMITS: DeviceLimits = DeviceLimits {
+    buffer_bytes: u64::MAX,
+    workgroups: 65_535,
+    keys_per_dispatch: u32::MAX,
+    workgroup_bytes: 32 << 10,
+};
+
+/// How the keys lie.
+#[derive(Clone, Copy, Debug)]
+struct Layout {
+    key: KeyType,
+    /// Bits of each.
+    bits: u32,
+    /// Keys from one to the next, and before the first.
+    field: Option<(u32, u32)>,
+}
+
+impl Layout {
+    /// The bits of the key of a record.
+    fn key(self, words: &[u32], record: u32) -> u64 {
+        let (stride, offset) = self.field.unwrap_or((1, 0));
+        let at = (record * stride + offset) as usize;
+        if self.bits == 64 {
+            return u64::from(words[2 * at]) | u64::from(words[2 * at + 1]) << 32;
+        }
+        let per_word = (32 / self.bits) as usize;
+        let shifted = words[at / per_word] >> (at % per_word * self.bits as usize);
+        u64::from(shifted << (32 - self.bits))
+    }
+
+    fn set_key(self, words: &mut [u32], record: u32, key: u64) {
+        let at = record as usize;
+        if self.bits == 64 {
+            (words[2 * at], words[2 * at + 1]) = (key as u32, (key >> 32) as u32);
+            return;
+        }
+        let per_word = (32 / self.bits) as usize;
+        let shift = at % per_word * self.bits as usize;
+        let mask = u32::MAX >> (32 - self.bits) << shift;
+        let word = &mut words[at / per_word];
+        *word = *word & !mask | ((key as u32) >> (32 - self.bits)) << shift;
+    }
+
+    /// Words of the buffer of so many keys.
+    fn words(self, records: u32) -> usize {
+        let stride = self.field.map_or(1, |field| field.0);
+        (records * stride * self.bits).div_ceil(32) as usize
+    }
+}
+
+/// Words of few values, so that keys are equal often.
+fn noise(words: usize) -> Vec<u32> {
+    let word = |i: usize| {
+        let mixed = (i as u32 + 1).wrapping_mul(0x9e37_79b9);
+        (mixed ^ mixed >> 15).wrapping_mul(0x85eb_ca6b) & 0x8080_8003
+    };
+    (0..words).map(word).collect()
+}
+
+/// Sorts `len` records from `arrangement.first` on, of which there are `count`, and compares all of the caller's buffers.
+fn check(arrangement: &Arrangement, layout: Layout, order: Order, len: u32, offsets: &[u32]) {
+    let what = format!("{len} {layout:?} {} {arrangement:?}", order.name());
+    let key = layout.key;
+    let (sorted, direction) = arrangement.sorted_as(key, order);
+    let mut tuning = Tuning::cpu();
+    (tuning.tile, tuning.child, tuning.samples) = (1024, 1024, 1024);
+    let payload = arrangement.payload(key);
+    let sort = record_sample_sort(len, sorted, direction, payload, &tuning, &LIMITS);
+    let recording = arrangement.around(key, order, sort, &LIMITS);
+
+    let (first, room) = (arrangement.first, arrangement.first + len + 3);
+    let count = arrangement.count_at.map_or(len, |_| len * 3 / 4);
+    let keys = noise(layout.words(room));
+    let columns: &[Column] = match &arrangement.carried {
+        Carried::Columns(columns) => columns,
+        Carried::Values | Carried::Indices => &[Column {
+            words: 1,
+            elsewhere: false,
+        }],
+        Carried::Nothing => &[],
+    };
+    let mut execution = Execution::new(&recording, &keys, Config::default());
+    execution.set_buffer(Buffer::Count, vec![9, count]);
+    execution.set_buffer(Buffer::Offsets, offsets.to_vec());
+    execution.set_buffer(Buffer::SortedKeys, vec![7; keys.len()]);
+    let rows = |words: u32| -> Vec<u32> { (0..room * words).collect() };
+    for (i, column) in columns.iter().enumerate() {
+        execution.set_buffer(carried_by(i), rows(column.words));
+        let nothing = vec![7; (room * column.words) as usize];
+        execution.set_buffer(Buffer::SortedColumn(i as u8), nothing);
+    }
+    for kernel in execution.run().unwrap() {
+        let findings = &kernel.report.findings;
+        assert!(findings.is_empty(), "{what}: {findings:?}");
+    }
+
+    let segment = |i: u32| match arrangement.segments {
+        Some(number) => {
+            let offsets = offsets.iter().take(number as usize);
+            offsets.filter(|&&offset| offset <= i).count()
+        }
+        None => 0,
+    };
+    let code = |i: u32| key.map(order).encode(layout.key(&keys, first + i));
+    let mut places: Vec<u32> = (0..count).collect();
+    places.sort_by_key(|&i| (segment(i), code(i), i));
+    let in_order = |from: &[u32], to: &mut [u32], words: u32| {
+        for (place, &record) in places.iter().enumerate() {
+            let at = ((first + place as u32) * words) as usize;
+            let row = ((first + record) * words) as usize..((first + record + 1) * words) as usize;
+            to[at..][..words as usize].copy_from_slice(&from[row]);
+        }
+    };
+
+    let (mut here, mut there) = (keys.clone(), vec![7; keys.len()]);
+    let to = match arrangement.sorted {
+        Sorted::Here => &mut here,
+        Sorted::Elsewhere => &mut there,
+        Sorted::Nowhere => &mut vec![0; keys.len()],
+    };
+    if arrangement.field.is_none() {
+        for (place, &record) in places.iter().enumerate() {
+            let bits = layout.key(&keys, first + record);
+            layout.set_key(to, first + place as u32, bits);
+        }
+    }
+    assert!(execution.buffer(Buffer::Keys) == here, "{what}: keys");
+    assert!(
+        execution.buffer(Buffer::SortedKeys) == there,
+        "{what}: sorted keys"
+    );
+    for (i, column) in columns.iter().enumerate() {
+        let rows = rows(column.words);
+        let mut here = rows.clone();
+        let mut there = vec![7; rows.len()];
+        if arrangement.carried == Carried::Indices {
+            here[first as usize..][..places.len()].copy_from_slice(&places);
+        } else if column.elsewhere {
+            in_order(&rows, &mut there, column.words);
+        } else {
+            in_order(&rows, &mut here, column.words);
+        }
+        let [stayed, moved] = [carried_by(i), Buffer::SortedColumn(i as u8)];
+        assert!(execution.buffer(stayed) == here, "{what}: column {i}");
+        assert!(
+            execution.buffer(moved) == there,
+            "{what}: sorted column {i}"
+        );
+    }
+}
+
+#[test]
+fn all_arrangements_sort_as_the_cpu_does_and_without_a_finding() {
+    let plain = |key: KeyType| Layout {
+        key,
+        bits: key.words() * 32,
+        field: None,
+    };
+    let packed = |key, bits| Layout {
+        key,
+        bits,
+        field: None,
+    };
+    let field = |key, field| Layout {
+        field: Some(field),
+        ..plain(key)
+    };
+    let layouts = [
+        plain(KeyType::F32),
+        plain(KeyType::I64),
+        packed(KeyType::I32, 8),
+        packed(KeyType::F32, 16),
+        field(KeyType::U32, (3, 1)),
+        field(KeyType::F64, (2, 1)),
+    ];
+    let column = |words, elsewhere| Column { words, elsewhere };
+    let all_carried = [
+        Carried::Nothing,
+        Carried::Indices,
+        Carried::Columns(vec![column(1, false), column(3, true)]),
+        Carried::Columns(vec![column(2, false), column(1, true), column(3, false)]),
+    ];
+    let offsets = [0, 0, 1, 9, 40, 41, 150, 150, 290];
+    let mut number = 0_u32;
+    for layout in layouts {
+        for segments in [None, Some(0), Some(1), Some(9)] {
+            for carried in &all_carried {
+                for sorted in [Sorted::Here, Sorted::Elsewhere, Sorted::Nowhere] {
+                    // The rest in turns.
+                    number += 1;
+                    let order = [Order::Ascending, Order::Descending][number as usize % 2];
+                    let arrangement = Arrangement {
+                        first: [0, 5, 2][number as usize / 2 % 3],
+                        field: layout.field,
+                        bits: (layout.bits < 32).then_some(layout.bits),
+                        segments,
+                        sorted: if layout.field.is_some() {
+                            Sorted::Nowhere
+                        } else {
+                            sorted
+                        },
+                        count_at: (number / 6).is_multiple_of(2).then_some(1),
+                        carried: carried.clone(),
+                        ..Arrangement::default()
+                    };
+                    let len = if number.is_multiple_of(29) { 1500 } else { 300 };
+                    check(&arrangement, layout, order, len, &offsets);
+                }
+            }
+        }
+    }
+}
