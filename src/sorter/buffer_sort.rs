@@ -238,6 +238,29 @@ impl<'a> BufferSort<'a> {
     /// as they are.
     ///
     /// They are sorted as words in scratch memory, one more for each key.
+    ///
+    /// # Examples
+    ///
+    /// Seven bytes, and one behind them that stays:
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use wgpu::util::{BufferInitDescriptor, DeviceExt};
+    /// use wgpu_bcfsort::{BufferSort, Options, PackedKey, Sorter};
+    /// # let sorter = Sorter::open(Options::default())?;
+    /// # let buffer = |words: &[u32]| {
+    /// #     sorter.device().create_buffer_init(&BufferInitDescriptor {
+    /// #         label: None,
+    /// #         contents: bytemuck::cast_slice(words),
+    /// #         usage: wgpu::BufferUsages::STORAGE,
+    /// #     })
+    /// # };
+    /// let bytes = buffer(bytemuck::cast_slice(b"bcfsort!"));
+    /// let sort = sorter.prepare_sort(BufferSort::of_packed(&bytes, 7, PackedKey::U8))?;
+    /// sorter.run_profiled(&sort)?;
+    /// // bytes: b"bcforst!"
+    /// # Ok(()) }
+    /// ```
     pub const fn of_packed(keys: &'a wgpu::Buffer, len: u64, key: PackedKey) -> Self {
         let mut sort = Self::new(keys, len, key.as_word());
         sort.packed = Some(key);
@@ -300,6 +323,28 @@ impl<'a> BufferSort<'a> {
     /// With a 32-bit value of another buffer for each key: [`Payload::Values`](crate::Payload::Values), where keys are equal
     /// in any order, unless they are to be [stable](Self::stable). In place of what was to
     /// go with the keys before.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use wgpu::util::{BufferInitDescriptor, DeviceExt};
+    /// use wgpu_bcfsort::{BufferSort, KeyType, Options, Sorter};
+    /// # let sorter = Sorter::open(Options::default())?;
+    /// # let buffer = |words: &[u32]| {
+    /// #     sorter.device().create_buffer_init(&BufferInitDescriptor {
+    /// #         label: None,
+    /// #         contents: bytemuck::cast_slice(words),
+    /// #         usage: wgpu::BufferUsages::STORAGE,
+    /// #     })
+    /// # };
+    /// let (keys, values) = (buffer(&[3, 1, 2]), buffer(&[30, 10, 20]));
+    /// let sort = BufferSort::new(&keys, 3, KeyType::U32).values(&values);
+    /// let sort = sorter.prepare_sort(sort)?;
+    /// sorter.run_profiled(&sort)?;
+    /// // keys: [1, 2, 3], values: [10, 20, 30]
+    /// # Ok(()) }
+    /// ```
     pub fn values(mut self, values: &'a wgpu::Buffer) -> Self {
         self.carried = Carries::Values(values);
         self
@@ -308,6 +353,30 @@ impl<'a> BufferSort<'a> {
     /// With each key's index in the input, which is written to another buffer:
     /// [`Payload::Indices`](crate::Payload::Indices), a stable sort. In place of what was to go with the keys before.
     /// From a [first](Self::first) record on, indices count from there.
+    ///
+    /// # Examples
+    ///
+    /// An argsort, whose keys stay:
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use wgpu::util::{BufferInitDescriptor, DeviceExt};
+    /// use wgpu_bcfsort::{BufferSort, KeyType, Options, Sorter};
+    /// # let sorter = Sorter::open(Options::default())?;
+    /// # let buffer = |words: &[u32]| {
+    /// #     sorter.device().create_buffer_init(&BufferInitDescriptor {
+    /// #         label: None,
+    /// #         contents: bytemuck::cast_slice(words),
+    /// #         usage: wgpu::BufferUsages::STORAGE,
+    /// #     })
+    /// # };
+    /// let (keys, indices) = (buffer(&[3, 1, 2]), buffer(&[0; 3]));
+    /// let sort = BufferSort::new(&keys, 3, KeyType::U32).keep_keys();
+    /// let sort = sorter.prepare_sort(sort.indices(&indices))?;
+    /// sorter.run_profiled(&sort)?;
+    /// // indices: [1, 2, 0]
+    /// # Ok(()) }
+    /// ```
     pub fn indices(mut self, indices: &'a wgpu::Buffer) -> Self {
         self.carried = Carries::Indices(indices);
         self
@@ -318,6 +387,33 @@ impl<'a> BufferSort<'a> {
     ///
     /// Rows are moved once, when the keys are sorted, to where they belong, and from there back to their buffer.
     /// They take as much scratch memory as the largest of these buffers, and two words a key.
+    ///
+    /// # Examples
+    ///
+    /// Rows of two words, and of one:
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use wgpu::util::{BufferInitDescriptor, DeviceExt};
+    /// use wgpu_bcfsort::{BufferSort, KeyType, Options, Sorter};
+    /// # let sorter = Sorter::open(Options::default())?;
+    /// # let buffer = |words: &[u32]| {
+    /// #     sorter.device().create_buffer_init(&BufferInitDescriptor {
+    /// #         label: None,
+    /// #         contents: bytemuck::cast_slice(words),
+    /// #         usage: wgpu::BufferUsages::STORAGE,
+    /// #     })
+    /// # };
+    /// let (cells, positions) = (buffer(&[7, 3]), buffer(&[70, 71, 30, 31]));
+    /// let names = buffer(&[700, 300]);
+    /// let sort = BufferSort::new(&cells, 2, KeyType::U32)
+    ///     .rows(&positions, 2)
+    ///     .rows(&names, 1);
+    /// let sort = sorter.prepare_sort(sort)?;
+    /// sorter.run_profiled(&sort)?;
+    /// // cells: [3, 7], positions: [30, 31, 70, 71], names: [300, 700]
+    /// # Ok(()) }
+    /// ```
     pub fn rows(self, rows: &'a wgpu::Buffer, words: u32) -> Self {
         self.carrying(Rows {
             buffer: rows,
@@ -390,6 +486,28 @@ impl<'a> BufferSort<'a> {
     /// Where that is a multiple of [`wgpu::Limits::min_storage_buffer_offset_alignment`] (256 bytes at the most) in each of the
     /// buffers, as it is from every 64th record on unless keys are packed, it costs nothing. Otherwise keys are sorted in scratch
     /// memory, as many bytes more.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use wgpu::util::{BufferInitDescriptor, DeviceExt};
+    /// use wgpu_bcfsort::{BufferSort, KeyType, Options, Sorter};
+    /// # let sorter = Sorter::open(Options::default())?;
+    /// # let buffer = |words: &[u32]| {
+    /// #     sorter.device().create_buffer_init(&BufferInitDescriptor {
+    /// #         label: None,
+    /// #         contents: bytemuck::cast_slice(words),
+    /// #         usage: wgpu::BufferUsages::STORAGE,
+    /// #     })
+    /// # };
+    /// let keys = buffer(&[9, 8, 3, 1, 2, 0]);
+    /// let sort = BufferSort::new(&keys, 3, KeyType::U32).first(2);
+    /// let sort = sorter.prepare_sort(sort)?;
+    /// sorter.run_profiled(&sort)?;
+    /// // keys: [9, 8, 1, 2, 3, 0]
+    /// # Ok(()) }
+    /// ```
     pub const fn first(mut self, first: u64) -> Self {
         self.first = first;
         self
@@ -449,13 +567,35 @@ impl<'a> BufferSort<'a> {
     /// With values in the order of the input where keys are equal, descending, too: a stable sort. All sorts are stable but
     /// that of [values](Self::values) (and that of keys alone, where it makes no difference), for which it takes as much memory more as
     /// the values, and they are moved there and back.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use wgpu::util::{BufferInitDescriptor, DeviceExt};
+    /// use wgpu_bcfsort::{BufferSort, KeyType, Options, Order, Sorter};
+    /// # let sorter = Sorter::open(Options::default())?;
+    /// # let buffer = |words: &[u32]| {
+    /// #     sorter.device().create_buffer_init(&BufferInitDescriptor {
+    /// #         label: None,
+    /// #         contents: bytemuck::cast_slice(words),
+    /// #         usage: wgpu::BufferUsages::STORAGE,
+    /// #     })
+    /// # };
+    /// let (keys, values) = (buffer(&[1, 2, 1, 2]), buffer(&[0, 1, 2, 3]));
+    /// let sort = BufferSort::new(&keys, 4, KeyType::U32).order(Order::Descending);
+    /// let sort = sorter.prepare_sort(sort.values(&values).stable())?;
+    /// sorter.run_profiled(&sort)?;
+    /// // keys: [2, 2, 1, 1], values: [1, 3, 0, 2]
+    /// # Ok(()) }
+    /// ```
     pub const fn stable(mut self) -> Self {
         self.stable = true;
         self
     }
 
-    /// Leaves the keys as they are: with [`indices`](Self::indices), an argsort. They are sorted in scratch
-    /// memory, as many bytes more.
+    /// Leaves the keys as they are: with [`indices`](Self::indices), an argsort, of which there is an example. They are sorted in
+    /// scratch memory, as many bytes more.
     pub const fn keep_keys(mut self) -> Self {
         self.keeps_keys = true;
         self
@@ -487,6 +627,29 @@ impl<'a> BufferSort<'a> {
     ///
     /// The keys are sorted in scratch memory, as many bytes more. It takes the time that `len` keys take, whatever
     /// the word says.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use wgpu::util::{BufferInitDescriptor, DeviceExt};
+    /// use wgpu_bcfsort::{BufferSort, KeyType, Options, Sorter};
+    /// # let sorter = Sorter::open(Options::default())?;
+    /// # let buffer = |words: &[u32]| {
+    /// #     sorter.device().create_buffer_init(&BufferInitDescriptor {
+    /// #         label: None,
+    /// #         contents: bytemuck::cast_slice(words),
+    /// #         usage: wgpu::BufferUsages::STORAGE,
+    /// #     })
+    /// # };
+    /// // The second word, which a shader may have written.
+    /// let (keys, counts) = (buffer(&[5, 4, 3, 2, 1]), buffer(&[0, 3]));
+    /// let sort = BufferSort::new(&keys, 5, KeyType::U32).count(&counts, 1);
+    /// let sort = sorter.prepare_sort(sort)?;
+    /// sorter.run_profiled(&sort)?;
+    /// // keys: [3, 4, 5, 2, 1]
+    /// # Ok(()) }
+    /// ```
     pub const fn count(mut self, counts: &'a wgpu::Buffer, word: u32) -> Self {
         self.count = Some((counts, word));
         self
@@ -501,6 +664,30 @@ impl<'a> BufferSort<'a> {
     /// All keys are sorted: there are no [`ranks`](Self::ranks). They are sorted in scratch memory, two words each, with
     /// [indices](Self::indices) that are those of all records, not of their arrays. Keys of 64 bits are sorted twice, each time with
     /// their indices: by themselves, and then by their arrays' numbers.
+    ///
+    /// # Examples
+    ///
+    /// Three arrays, the second of which is empty:
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use wgpu::util::{BufferInitDescriptor, DeviceExt};
+    /// use wgpu_bcfsort::{BufferSort, KeyType, Options, Sorter};
+    /// # let sorter = Sorter::open(Options::default())?;
+    /// # let buffer = |words: &[u32]| {
+    /// #     sorter.device().create_buffer_init(&BufferInitDescriptor {
+    /// #         label: None,
+    /// #         contents: bytemuck::cast_slice(words),
+    /// #         usage: wgpu::BufferUsages::STORAGE,
+    /// #     })
+    /// # };
+    /// let (keys, starts) = (buffer(&[3, 1, 2, 9, 8]), buffer(&[0, 3, 3]));
+    /// let sort = BufferSort::new(&keys, 5, KeyType::U32).segments(&starts, 3);
+    /// let sort = sorter.prepare_sort(sort)?;
+    /// sorter.run_profiled(&sort)?;
+    /// // keys: [1, 2, 3, 8, 9]
+    /// # Ok(()) }
+    /// ```
     pub const fn segments(mut self, offsets: &'a wgpu::Buffer, number: u32) -> Self {
         self.segments = Some((offsets, number));
         self

@@ -14,7 +14,7 @@ use crate::pairs::{sorter, stable};
 use Made::{Here, Ours};
 use std::collections::HashSet;
 use wgpu_bcfsort::data::{Pattern, Range, Spec, generate};
-use wgpu_bcfsort::{KeyType, Options, Order, SortKey, Sorter};
+use wgpu_bcfsort::{BufferSort, KeyType, Options, Order, SortKey, Sorter};
 
 fn whole() -> bool {
     std::env::var("WGPU_BCFSORT_WHOLE_PEERS").is_ok_and(|value| value != "0")
@@ -366,7 +366,8 @@ fn indices_of_ten_different_keys_are_stable_at_every_small_size() {
 const CUB_TILES: [u64; 3] = [256 * 11, 256 * 17, 512 * 15];
 
 /// A shuffled range, as CUB's tests have it, in which no two keys are equal: keys alone, and keys that values go with.
-/// And keys of which many are equal, or all: their indices.
+/// And keys of which many are equal, or all: their indices. Some again into other buffers, as by its `SortKeysCopy` and
+/// `SortPairsCopy`.
 #[test]
 fn sizes_of_cubs_merge_sort_equal_the_cpu() {
     let Some(gpu) = gpu() else { return };
@@ -401,12 +402,40 @@ fn sizes_of_cubs_merge_sort_equal_the_cpu() {
         if every && size > 0 {
             check_pairs(gpu, &ranks);
         }
+        if size > 0 && (whole() || every && turn % 3 == 0) {
+            check_copies(gpu, &ranks);
+        }
         if whole() {
             let wide: Vec<f64> = ranks.iter().copied().map(f64::from).collect();
             let what = format!("{size} shuffled f64");
             check_sort(&default, &wide, Order::Ascending, &what);
         }
     }
+}
+
+/// Sorts the numbers from 1 on, and values with them, into other buffers.
+fn check_copies(gpu: &Gpu, ranks: &[u32]) {
+    let values: Vec<u32> = ranks.iter().map(|rank| rank ^ 0x5555).collect();
+    let len = ranks.len() as u64;
+    let [keys, with_them] = [ranks, &values].map(|words| gpu.buffer(words));
+    let [sorted_keys, sorted_values] = [(); 2].map(|()| gpu.empty_buffer(4 * len));
+    let sort = BufferSort::new(&keys, len, KeyType::U32)
+        .sorted_into(&sorted_keys)
+        .rows_into(&with_them, 1, &sorted_values);
+    let sorter = sorter(gpu);
+    let sort = sorter.prepare_sort(sort).unwrap();
+    sorter.run_profiled(&sort).unwrap();
+    let sorted = 1..=len as u32;
+    let after = gpu.read(&sorted_values).into_iter();
+    assert!(
+        gpu.read(&sorted_keys).into_iter().eq(sorted.clone()),
+        "{len} copies"
+    );
+    assert!(
+        after.eq(sorted.map(|rank| rank ^ 0x5555)),
+        "{len} copied values"
+    );
+    assert!(gpu.read(&keys) == ranks && gpu.read(&with_them) == values);
 }
 
 /// Sorts the numbers from 1 on with values that tell whose they are.
