@@ -277,6 +277,8 @@ pub struct Recording {
     pub payload: Payload,
     /// What compares rows, where keys are their numbers.
     pub comparator: Option<Comparator>,
+    /// Bytes of workgroup memory that a kernel may take, rows that it compares with them.
+    pub workgroup_bytes: u32,
     /// The places that are to be in order, where not all are.
     pub selected: Option<Range<u32>>,
     /// The dispatches. Each sees what the ones before it wrote.
@@ -298,6 +300,7 @@ impl Recording {
             sorted_as: (key, order),
             payload: Payload::None,
             comparator: None,
+            workgroup_bytes: 0,
             selected: None,
             steps: Vec::new(),
             buffers: BTreeMap::new(),
@@ -345,10 +348,13 @@ impl Recording {
             Kernel::Rows(_) => (self.key, self.order),
             _ => self.sorted_as,
         };
-        step.kernel
-            .specialise(key, order)
-            .carrying(self.payload)
-            .comparing(self.comparator.is_some())
+        let kernel = step.kernel.specialise(key, order).carrying(self.payload);
+        match &self.comparator {
+            Some(comparator) => kernel
+                .comparing(true)
+                .with_rows(comparator.row_words(), self.workgroup_bytes),
+            None => kernel,
+        }
     }
 
     /// Bytes of scratch memory: every buffer but the caller's.

@@ -16,16 +16,21 @@ struct Ordered {
     high: Key,
 }
 
+// Whether number a comes before number b, by their rows.
+fn precedes_by_rows(a: Key, first: user_row, b: Key, second: user_row) -> bool {
+    let ascending = user_precedes(first, second);
+    let descending = user_precedes(second, first);
+    let precedes = select(ascending, descending, BACKWARDS);
+    // What is no row's number has none.
+    let compared = a != b && a != LAST && b != LAST && ascending != descending;
+    return select(a < b, precedes, compared);
+}
+
 fn precedes(a: Key, b: Key) -> bool {
-    // What is no row's number is not looked at.
-    var before = a < b;
-    if a != b && a != LAST && b != LAST {
-        let first = compared_rows[select(a, b, BACKWARDS)];
-        let second = compared_rows[select(b, a, BACKWARDS)];
-        let precedes = user_precedes(first, second);
-        before = select(before, precedes, precedes != user_precedes(second, first));
+    if a == b || a == LAST || b == LAST {
+        return a < b;
     }
-    return before;
+    return precedes_by_rows(a, compared_rows[a], b, compared_rows[b]);
 }
 
 fn equals(a: Key, b: Key) -> bool {

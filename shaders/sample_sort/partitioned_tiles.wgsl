@@ -38,11 +38,7 @@ struct Params {
 @group(0) @binding(7) var<storage, read> tile_table: array<u32>;
 @group(0) @binding(8) var<storage, read_write> prefixes: array<u32>;
 
-// Node n's children are 2n and 2n + 1.
-var<workgroup> node_keys: array<Key, CHILDREN>;
-var<workgroup> node_ties: array<u32, CHILDREN>;
-
-// Lays out the splitters. A node that is past the last has everything on its left.
+// Lays out the splitters: node n's children are 2n and 2n + 1. A node that is past the last has everything on its left.
 fn plant(bucket: Bucket, lane: u32) {
     for (var node = 1u + lane; node < CHILDREN; node += LANES) {
         let level = firstLeadingBit(node);
@@ -53,8 +49,7 @@ fn plant(bucket: Bucket, lane: u32) {
             key = splitters[bucket.first_child + splitter];
             tie = ties[bucket.first_child + splitter];
         }
-        node_keys[node] = key;
-        node_ties[node] = tie;
+        plant_node(node, key, tie);
     }
 }
 
@@ -81,16 +76,16 @@ fn label_records(r: ptr<function, array<Record, 32>>, lane: u32, base: u32, coun
     for (var j = 0u; j < 32u; j++) {
         t[j] = tie_at(base + min(place(lane, j), count - 1u));
     }
+    var s: array<Sought, 32>;
     for (var j = 0u; j < 32u; j++) {
-        k[j] = encode(k[j]);
+        s[j] = sought(encode(k[j]));
         (*r)[j] = 1u;
     }
     workgroupBarrier();
     for (var level = 0u; level < LOG2_CHILDREN; level++) {
         for (var j = 0u; j < 32u; j++) {
             let node = (*r)[j];
-            let splitter = node_keys[node];
-            let left = precedes(k[j], splitter) | (equals(k[j], splitter) & (t[j] < node_ties[node]));
+            let left = is_left_of(s[j], t[j], node);
             (*r)[j] = 2u * node + select(1u, 0u, left);
         }
     }

@@ -87,14 +87,16 @@ fn compile(
             label: Some(&label),
             source: wgpu::ShaderSource::Wgsl(assembled.wgsl.as_str().into()),
         };
-        let checks = if kernel.compares_rows() {
-            wgpu::ShaderRuntimeChecks::checked()
-        } else {
-            wgpu::ShaderRuntimeChecks::unchecked()
-        };
-        // SAFETY: where rows are compared, with all of wgpu's checks, as the caller's text is in it, of whose loops
-        // `Comparator` makes sure that they end. Otherwise the text is this crate's own, and no keys lead it out of bounds or into an
-        // endless loop, not even keys that another submission overwrites in the middle of a sort.
+        let mut checks = wgpu::ShaderRuntimeChecks::unchecked();
+        if kernel.compares_rows() {
+            checks = wgpu::ShaderRuntimeChecks::checked();
+            // A counter in each loop keeps compilers from unrolling those over a lane's records: twice the time.
+            checks.force_loop_bounding = false;
+        }
+        // SAFETY: where rows are compared, with all of wgpu's checks but that of loops, as the caller's text is in it, of whose loops
+        // `Comparator` makes sure that they count to an end. Otherwise the text is this crate's own, and no keys lead it out of bounds.
+        // Its loops count to an end whatever the keys are, and whatever is said of two of them, even if another submission overwrites
+        // them in the middle of a sort.
         // Keys are only ever compared and moved. Indices into key buffers are compared with the
         // ends of runs, which the plan takes from the buffer's length; in the final merge, with
         // separators, which `bucket_offsets` adds up from ranks, each of which a binary search

@@ -269,7 +269,13 @@ fn splitters(samples: Tile, payload: Payload) -> Pieces {
 }
 
 /// The pieces of [`SampleSortKernel::PartitionedTiles`], which sorts labels.
-fn partitioned_tiles(tile: Tile, children: u32, first: bool, payload: Payload) -> Pieces {
+fn partitioned_tiles(
+    tile: Tile,
+    children: u32,
+    first: bool,
+    payload: Payload,
+    rows_beside: bool,
+) -> Pieces {
     let moved = match payload {
         Payload::None => shader!("record/moved_keys.wgsl"),
         Payload::Values | Payload::Indices => shader!("record/moved_values.wgsl"),
@@ -277,7 +283,13 @@ fn partitioned_tiles(tile: Tile, children: u32, first: bool, payload: Payload) -
     let record = vec![shader!("record/labels.wgsl")];
     let io = (shader!("io/in_place.wgsl"), record);
     let text = shader!("sample_sort/partitioned_tiles.wgsl");
-    let mut pieces = sorter(tile, Payload::None, io, &[BUCKET, SELECTED, moved], text);
+    let nodes = if rows_beside {
+        shader!("sample_sort/nodes_of_rows.wgsl")
+    } else {
+        shader!("sample_sort/nodes_of_keys.wgsl")
+    };
+    let shared = [BUCKET, SELECTED, moved, nodes];
+    let mut pieces = sorter(tile, Payload::None, io, &shared, text);
     pieces.constants.extend([
         ("CHILDREN", children),
         ("LOG2_CHILDREN", children.ilog2()),
@@ -442,6 +454,22 @@ impl SampleSortKernel {
         }
     }
 
+    /// Cells of workgroup memory for rows beside their numbers, where these are numbers of rows.
+    pub(super) const fn row_cells(self) -> u32 {
+        match self {
+            Self::SortedTiles { tile, .. }
+            | Self::SampleSplitters { samples: tile }
+            | Self::SortedBuckets { tile }
+            | Self::LargeBuckets { tile }
+                if matches!(tile.merges, Merges::Stages) =>
+            {
+                cells(tile.records)
+            }
+            Self::PartitionedTiles { children, .. } => children,
+            _ => 0,
+        }
+    }
+
     /// Whether its lanes look for something in workgroup memory, each where the data leads it.
     pub(super) const fn searches(self) -> bool {
         !matches!(
@@ -453,8 +481,8 @@ impl SampleSortKernel {
         )
     }
 
-    /// The pieces of its text.
-    pub(super) fn pieces(self, payload: Payload) -> Pieces {
+    /// The pieces of its text, with [rows beside](Self::row_cells) their numbers or without.
+    pub(super) fn pieces(self, payload: Payload, rows_beside: bool) -> Pieces {
         const SCAN: &str = shader!("sample_sort/scan.wgsl");
         const OF_CHILDREN: [&str; 5] = [
             BUCKET,
@@ -509,7 +537,7 @@ impl SampleSortKernel {
                 tile,
                 children,
                 first,
-            } => partitioned_tiles(tile, children, first, payload),
+            } => partitioned_tiles(tile, children, first, payload, rows_beside),
             Self::GatheredTiles { tile } => gathered_tiles(tile, payload),
             Self::PackedChildren { children } => Pieces {
                 constants: vec![

@@ -136,6 +136,7 @@ pub fn record_comparison_sort(
 ) -> Recording {
     let mut recording = Recording::new(len, KeyType::U32, order);
     recording.comparator = Some(comparator.clone());
+    recording.workgroup_bytes = limits.workgroup_bytes;
     if len > 1 {
         let job = Job {
             plan: SampleSort::comparing(len, tuning, limits),

@@ -86,8 +86,8 @@ const EXCEPTIONS: [(Kernel, u32, &str); 7] = [
 /// Where the lanes of kernels that [search](Kernel::searches) meet in banks, as many as the data says: the variables, the
 /// functions that access them, and the reason. All other accesses of theirs, those of their sorting above all, are free
 /// of conflicts.
-const SEARCHED: [(&str, &str, &str); 16] = [
-    ("node_keys", "plant", "keys of two words, word by word"),
+const SEARCHED: [(&str, &str, &str); 17] = [
+    ("node_keys", "plant_node", "keys of two words, word by word"),
     ("tile", "tile_probe", "a splitter is ranked in sorted keys"),
     (
         "tile_low",
@@ -118,16 +118,9 @@ const SEARCHED: [(&str, &str, &str); 16] = [
     ("tile", "word_load", "a record's segment"),
     ("tile_low", "word_load", "a record's segment"),
     ("starts", "gather", "a segment is marked where it begins"),
-    (
-        "node_keys",
-        "label_records",
-        "a record's child is looked for",
-    ),
-    (
-        "node_ties",
-        "label_records",
-        "a record's child is looked for",
-    ),
+    ("node_keys", "is_left_of", "a record's child is looked for"),
+    ("node_rows", "is_left_of", "a record's child is looked for"),
+    ("node_ties", "is_left_of", "a record's child is looked for"),
     ("first_tiles", "main", "a tile's bucket is looked for"),
     (
         "starts",
@@ -454,7 +447,9 @@ fn is_of_others(kernel: Kernel, site: &Site) -> bool {
         }
         // What is partitioned first is one bucket, whatever part of it is wanted.
         // And records of several words are ranked in one bucket only.
-        (
+        // Rows that are compared are in workgroup memory, or else in their buffer.
+        (_, "tile_rows" | "node_rows" | "compared_rows")
+        | (
             SampleSortKernel::PartitionedTiles { children: 32, .. },
             "bucket_table" | "tile_table" | "prefixes",
         )
