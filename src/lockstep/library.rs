@@ -285,9 +285,12 @@ fn comparisons(order: Order, count_at: Option<u32>) -> Vec<Recording> {
         ..Arrangement::default()
     };
     let stand_in = Comparator::stand_in();
-    let around = |len: u32, tuning: &Tuning, overflowing: bool, limits: &DeviceLimits| {
+    let around = |len: u32, tuning: &Tuning, overflowing: bool, rows_beside: bool| {
         let room = len + if count_at.is_some() { 90 } else { 0 };
-        let mut sort = record_comparison_sort(room, &stand_in, order, tuning, limits);
+        let mut sort = record_comparison_sort(room, &stand_in, order, tuning, &LIMITS);
+        if !rows_beside {
+            sort.workgroup_bytes = 0;
+        }
         for step in &mut sort.steps {
             for (name, value) in &mut step.parameters {
                 if overflowing && ["most_children", "fine"].contains(name) {
@@ -299,29 +302,25 @@ fn comparisons(order: Order, count_at: Option<u32>) -> Vec<Recording> {
         if overflowing {
             sort = sort.selecting(&(0..len / 8));
         }
-        let mut recording = arrangement.around(KeyType::U32, order, sort, limits);
+        let mut recording = arrangement.around(KeyType::U32, order, sort, &LIMITS);
         recording.len = len;
         recording
     };
-    // Workgroup memory with room for numbers, but not for rows beside them.
-    let little = DeviceLimits {
-        workgroup_bytes: 6 << 10,
-        ..LIMITS
-    };
     let mut recordings = Vec::new();
     for tuning in [Tuning::default(), Tuning::cpu()] {
-        recordings.extend([1000, 1500, 3900].map(|len| around(len, &tuning, false, &LIMITS)));
-        recordings.push(around(9000, &tuning, false, &LIMITS));
-        recordings.push(around(20_000, &tuning, true, &LIMITS));
-        recordings.push(around(1000, &tuning, false, &little));
-        recordings.push(around(20_000, &tuning, true, &little));
+        recordings.extend([1000, 1500, 3900].map(|len| around(len, &tuning, false, true)));
+        recordings.push(around(9000, &tuning, false, true));
+        recordings.push(around(20_000, &tuning, true, true));
+        // Where workgroup memory has no room for them.
+        recordings.extend([1000, 1500].map(|len| around(len, &tuning, false, false)));
+        recordings.push(around(20_000, &tuning, true, false));
     }
     // Of so many tiles that their segments meet in banks.
     let small = Tuning {
         tile: 2048,
         ..Tuning::default()
     };
-    recordings.push(around(30_000, &small, false, &LIMITS));
+    recordings.push(around(30_000, &small, false, true));
     recordings
 }
 
