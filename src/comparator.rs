@@ -15,7 +15,9 @@ const MOST_ROUNDS: u64 = 4096;
 /// struct's name, and may have other functions, structs and constants. It is validated by itself; the sorter's own names are
 /// not in its way. What could do harm is refused: variables of the module, entry points, barriers, and loops of which it is
 /// not plain that they end: `for (var i = 0u; i < 16u; i++)` does, with nothing else that writes to `i`. Rounds
-/// and calls may be 4096 together at the most, those within each other multiplied. Structs have no `@align` or `@size`. The sort runs it with all of wgpu's checks.
+/// and calls may be 4096 together at the most, those within each other multiplied. Types, and a function's variables together, are of
+/// 4096 bytes at the most. Structs have no `@align` or `@size`. The sort runs it with all of wgpu's checks, but that of loops, which
+/// are known to end.
 ///
 /// Rows that it does not tell apart come in the order of the input, as they do where each precedes the other. If it is
 /// no strict weak order at all, the result is some order of the rows: none is lost, and none is there twice.
@@ -401,7 +403,7 @@ const MOST_BYTES: u32 = 4096;
 fn check_sizes(module: &Module, refuse: &impl Fn(Span, &str) -> Error) -> Result<(), Error> {
     let mut layouter = naga::proc::Layouter::default();
     if layouter.update(module.to_ctx()).is_err() {
-        return Err(Error::Comparator("a type has no size".into()));
+        return Err(Error::Comparator("a type is too large".into()));
     }
     for (_, function) in module.functions.iter() {
         let mut bytes = 0_u32;
@@ -417,7 +419,11 @@ fn check_sizes(module: &Module, refuse: &impl Fn(Span, &str) -> Error) -> Result
     let mut types = module.types.iter();
     if let Some((large, _)) = types.find(|ty| layouter[ty.0].size > MOST_BYTES) {
         let why = "a type of more than 4096 bytes: no compiler has registers for its values";
-        return Err(refuse(module.types.get_span(large), why));
+        // (Arrays have no place of their own in the text.)
+        return Err(match module.types[large].name {
+            Some(_) => refuse(module.types.get_span(large), why),
+            None => Error::Comparator(why.into()),
+        });
     }
     Ok(())
 }
@@ -766,9 +772,12 @@ mod tests {
             let kernel = crate::kernel::Kernel::SampleSort(kernel)
                 .specialise(crate::KeyType::U32, crate::Order::Descending)
                 .comparing(true);
-            let assembled = kernel.assemble_comparing(Some(&comparator));
-            let assembled = assembled.unwrap_or_else(|e| panic!("{e}"));
-            assert!(assembled.bindings.len() <= 9, "{}", kernel.label());
+            // Rows of all members, in their buffer and, as if they were small, beside their numbers.
+            for kernel in [kernel, kernel.with_rows(1, 48 << 10)] {
+                let assembled = kernel.assemble_comparing(Some(&comparator));
+                let assembled = assembled.unwrap_or_else(|e| panic!("{e}"));
+                assert!(assembled.bindings.len() <= 9, "{}", kernel.label());
+            }
         }
     }
 

@@ -96,7 +96,8 @@ pub struct Specialised {
     order: Order,
     payload: Payload,
     compared: bool,
-    /// 32-bit words of the rows that are in workgroup memory beside their numbers: see `sort_tile_by_stages.wgsl`.
+    /// 32-bit words of the rows that are in workgroup memory beside their numbers, or 0: see `cells_of_rows.wgsl` and
+    /// `nodes_of_rows.wgsl`.
     rows_beside: u32,
 }
 
@@ -608,15 +609,19 @@ impl Specialised {
     #[must_use]
     pub const fn comparing(mut self, compared: bool) -> Self {
         self.compared = compared && self.kernel.carries();
+        if self.compared {
+            // What goes with rows is moved by their numbers.
+            self.payload = Payload::None;
+        }
         self
     }
 
     /// The same with rows of so many 32-bit words in workgroup memory beside their numbers, if they are small and it takes no
     /// more than `most` bytes with them.
     ///
-    /// 2^24 rows on an H200: tiles of rows of a word are sorted in 6.1 ms instead of 16.3, of two words in 9.9 instead of 20.5, but
-    /// of four in 43 instead of 24: they leave room for few workgroups, and meet in banks. What searches has one row a lane, and takes
-    /// 5.2 ms instead of 7.8 for rows of four words, 5.5 instead of 9.7 for those of eight.
+    /// Of 2^24 rows on an H200 the last sort, that of what buckets are divided into, took 6.1 ms instead of 16.3 with rows of a word, 9.9
+    /// instead of 20.5 with two, and 43 instead of 24 with four, which leave room for few workgroups and meet in banks. The
+    /// searches of both distributions took 5.2 ms instead of 7.8 with rows of four words, 5.5 instead of 9.7 with eight.
     #[must_use]
     pub(crate) fn with_rows(mut self, words: u32, most: u32) -> Self {
         let most_words = match self.kernel {
@@ -725,14 +730,7 @@ impl Specialised {
         };
         if self.compared {
             let backwards = self.order == Order::Descending;
-            let beside = self.rows_beside > 0;
-            let cells = match self.kernel {
-                Kernel::SampleSort(kernel) if beside => kernel.row_cells(),
-                _ => 1,
-            };
-            add(&format!(
-                "const BACKWARDS: bool = {backwards};\nconst ROWS_BESIDE: bool = {beside};\nconst ROW_CELLS: u32 = {cells}u;\n"
-            ));
+            add(&format!("const BACKWARDS: bool = {backwards};\n"));
             add(comparator.map_or(Comparator::STAND_IN, Comparator::text));
         }
         add(match self.key {

@@ -29,6 +29,7 @@
 //! | an order of your own, in WGSL: several fields, any rule | [`Comparator`] with [`BufferSort::compared`] or [`Sorter::sort_compared`] |
 //! | several sorts that may share scratch memory | [`Sorter::prepare_sort`] of a [`BufferSort`] with a [`Scratch`] |
 //! | an encoder, or a compute pass, of your own | [`Sorter::prepare`] once, then [`Sorter::record_sort`] or [`Sorter::record_sort_in_pass`] |
+//! | the time of each phase | [`Sorter::run_profiled`]; in an encoder of your own, [`Sorter::record_sort_timed`] |
 //! | keys of which you want to know whether they are sorted | [`Sorter::first_out_of_order`]; on the GPU, [`Sorter::prepare_order_check`] |
 //! | kernels that the next run need not compile | [`Sorter::with_pipeline_cache`] |
 //! | values to add up, by color | [`PrefixSums`] |

@@ -277,7 +277,7 @@ pub struct Recording {
     pub payload: Payload,
     /// What compares rows, where keys are their numbers.
     pub comparator: Option<Comparator>,
-    /// Bytes of workgroup memory that a kernel may take, rows that it compares with them.
+    /// Bytes of workgroup memory that a kernel may take with the rows that it compares in it; with less they stay in their buffer.
     pub workgroup_bytes: u32,
     /// The places that are to be in order, where not all are.
     pub selected: Option<Range<u32>>,

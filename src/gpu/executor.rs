@@ -233,11 +233,13 @@ impl Prepared {
         queries: &wgpu::QuerySet,
         first: u32,
     ) {
-        for ((_, range), at) in self.phase_passes().iter().zip((first..).step_by(2)) {
+        for (number, (_, range)) in self.phase_passes().iter().enumerate() {
+            // (Numbers that there are not, wgpu refuses.)
+            let at = first.saturating_add(2 * number as u32);
             let writes = wgpu::ComputePassTimestampWrites {
                 query_set: queries,
                 beginning_of_pass_write_index: Some(at),
-                end_of_pass_write_index: Some(at + 1),
+                end_of_pass_write_index: Some(at.saturating_add(1)),
             };
             self.encode_phase(encoder, range, Some(writes));
         }

@@ -208,7 +208,10 @@ fn sorter(
             PASSES,
             shader!("sample_sort/merge_blocks_compact.wgsl"),
         ],
-        Merges::Stages => &[shader!("sample_sort/sort_tile_by_stages.wgsl")],
+        Merges::Stages => &[
+            CELLS_OF_KEYS,
+            shader!("sample_sort/sort_tile_by_stages.wgsl"),
+        ],
     };
     Pieces {
         constants: vec![
@@ -237,6 +240,8 @@ const BUCKET: &str = shader!("sample_sort/bucket.wgsl");
 const BUCKET_TILE: &str = shader!("sample_sort/bucket_tile.wgsl");
 const SELECTED: &str = shader!("sample_sort/selected.wgsl");
 const STORE_GATHERED: &str = shader!("sample_sort/store_gathered.wgsl");
+const CELLS_OF_KEYS: &str = shader!("sample_sort/cells_of_keys.wgsl");
+const NODES_OF_KEYS: &str = shader!("sample_sort/nodes_of_keys.wgsl");
 
 /// The pieces of [`SampleSortKernel::MergedTiles`], which needs no tile.
 fn merged_tiles(tiles: u32, payload: Payload) -> Pieces {
@@ -269,13 +274,7 @@ fn splitters(samples: Tile, payload: Payload) -> Pieces {
 }
 
 /// The pieces of [`SampleSortKernel::PartitionedTiles`], which sorts labels.
-fn partitioned_tiles(
-    tile: Tile,
-    children: u32,
-    first: bool,
-    payload: Payload,
-    rows_beside: bool,
-) -> Pieces {
+fn partitioned_tiles(tile: Tile, children: u32, first: bool, payload: Payload) -> Pieces {
     let moved = match payload {
         Payload::None => shader!("record/moved_keys.wgsl"),
         Payload::Values | Payload::Indices => shader!("record/moved_values.wgsl"),
@@ -283,12 +282,7 @@ fn partitioned_tiles(
     let record = vec![shader!("record/labels.wgsl")];
     let io = (shader!("io/in_place.wgsl"), record);
     let text = shader!("sample_sort/partitioned_tiles.wgsl");
-    let nodes = if rows_beside {
-        shader!("sample_sort/nodes_of_rows.wgsl")
-    } else {
-        shader!("sample_sort/nodes_of_keys.wgsl")
-    };
-    let shared = [BUCKET, SELECTED, moved, nodes];
+    let shared = [BUCKET, SELECTED, moved, NODES_OF_KEYS];
     let mut pieces = sorter(tile, Payload::None, io, &shared, text);
     pieces.constants.extend([
         ("CHILDREN", children),
@@ -483,6 +477,18 @@ impl SampleSortKernel {
 
     /// The pieces of its text, with [rows beside](Self::row_cells) their numbers or without.
     pub(super) fn pieces(self, payload: Payload, rows_beside: bool) -> Pieces {
+        let mut pieces = self.pieces_of_keys(payload);
+        for piece in pieces.shared.iter_mut().filter(|_| rows_beside) {
+            match *piece {
+                CELLS_OF_KEYS => *piece = shader!("sample_sort/cells_of_rows.wgsl"),
+                NODES_OF_KEYS => *piece = shader!("sample_sort/nodes_of_rows.wgsl"),
+                _ => {}
+            }
+        }
+        pieces
+    }
+
+    fn pieces_of_keys(self, payload: Payload) -> Pieces {
         const SCAN: &str = shader!("sample_sort/scan.wgsl");
         const OF_CHILDREN: [&str; 5] = [
             BUCKET,
@@ -537,7 +543,7 @@ impl SampleSortKernel {
                 tile,
                 children,
                 first,
-            } => partitioned_tiles(tile, children, first, payload, rows_beside),
+            } => partitioned_tiles(tile, children, first, payload),
             Self::GatheredTiles { tile } => gathered_tiles(tile, payload),
             Self::PackedChildren { children } => Pieces {
                 constants: vec![

@@ -55,7 +55,7 @@ use std::ops::Range;
 ///   [arrays](Self::segments); of others not where they end [elsewhere](Self::sorted_into). Both times it is 4 for a packed key,
 ///   and 8 for one of arrays;
 /// - 4 with [`rows`](Self::rows), or with values that are [stable](Self::stable) or those of keys that are not sorted where
-///   they lie, or with indices of a part or of counted records;
+///   they lie, or with indices of a part that begins anywhere or of counted records;
 /// - the bytes of the largest of its rows that has more words than one, unless they [end elsewhere](Self::rows_into);
 /// - 8 with keys of 64 bits and [`segments`](Self::segments), and 4 for what goes with them in any case;
 /// - instead of all that, of rows that are [compared](Self::compared): 4, 4 more unless it is indices that are asked for, and
@@ -270,8 +270,8 @@ impl<'a> BufferSort<'a> {
     /// Of the first `len` rows of a buffer by a function of the caller's, a stable sort. Rows move; with
     /// [`indices`](Self::indices), which may be wanted alone, they stay if it is [said](Self::keep_keys).
     ///
-    /// What is sorted is the rows' numbers, for each of which a comparison reads its row: many times as long as
-    /// a sort by a field of theirs (2^24 rows on an H200: of a word 6.2 ms, of four 29 to 31, and 2.3 by a field). Where a key says as much, as one of 64 bits does of two fields, prefer
+    /// What is sorted is the rows' numbers, and a comparison reads the rows of both: some times as long as a sort by a field of
+    /// theirs, or many times (2^24 rows on an H200: of a word 6.2 ms, of four 29 to 31, and 2.3 by a field). Where a key says as much, as one of 64 bits does of two fields, prefer
     /// [`of_rows`](Self::of_rows). There are no parts ([`first`](Self::first)) and no segments, and the
     /// [order](Self::order) is the function's, or from its end to its beginning.
     ///
@@ -483,9 +483,9 @@ impl<'a> BufferSort<'a> {
     /// From this record on, in all buffers: those before, and those behind the `len` that are sorted, are left
     /// as they are.
     ///
-    /// Where that is a multiple of [`wgpu::Limits::min_storage_buffer_offset_alignment`] (256 bytes at the most) in each of the
-    /// buffers, as it is from every 64th record on unless keys are packed, it costs nothing. Otherwise keys are sorted in scratch
-    /// memory, as many bytes more.
+    /// Where that is a multiple of 256 bytes in each of the buffers, as it is from every 64th record on unless keys are packed, it
+    /// costs nothing: there buffers may be bound on every device. Otherwise keys are sorted in scratch memory, as many bytes
+    /// more, and values as if they were to be [stable](Self::stable).
     ///
     /// # Examples
     ///
@@ -519,8 +519,8 @@ impl<'a> BufferSort<'a> {
     /// are counted from the [first](Self::first) record on.
     ///
     /// It saves what sorting the others would cost: buckets without such a place are moved only. A hundred of 2^24 records
-    /// take an H200 0.64 of a sort's time with keys of 32 bits, 0.55 of 64, 0.56 with indices, 0.23 with a comparator.
-    /// (`cargo bench --bench features`; for keys of 64 bits it was the one in the middle.) So few records that they are
+    /// take an H200 0.64 of a sort's time with keys of 32 bits, 0.56 with indices, 0.23 with a comparator, and the one in the
+    /// middle of those of 64 bits 0.55. So few records that they are
     /// [merged](crate::plan::Tuning::merged) are all sorted, and so they are by engines other than
     /// [`Engine::SampleSort`](crate::Engine::SampleSort).
     ///
@@ -717,8 +717,10 @@ impl<'a> BufferSort<'a> {
         rows.sorted.or(of_keys)
     }
 
-    /// The record that buffers are bound from: the first, where all of them may be on such a device, or 0.
-    fn bound_from(&self, limits: &wgpu::Limits) -> u64 {
+    /// The record that buffers are bound from: the first, where all of them may be on every device, or 0. (Not what this
+    /// device allows: it decides whether values are stable.)
+    fn bound_from(&self) -> u64 {
+        const ALIGNMENT: u64 = 256 * 8;
         let of_key = match (self.field, self.packed) {
             (Some((words, _)), _) => u64::from(words) * 32,
             (None, Some(packed)) => packed.bits().into(),
@@ -730,16 +732,14 @@ impl<'a> BufferSort<'a> {
             Carries::Rows(columns) => columns.iter().map(|rows| rows.words).collect(),
         };
         let bits = of_rows.iter().map(|&words| u64::from(words) * 32);
-        let alignment = u64::from(limits.min_storage_buffer_offset_alignment) * 8;
         // (No buffer has as many bytes as 64 bits number.)
-        let is_aligned = |bits| self.first.saturating_mul(bits).is_multiple_of(alignment);
+        let is_aligned = |bits| self.first.saturating_mul(bits).is_multiple_of(ALIGNMENT);
         let all = bits.chain([of_key]).all(is_aligned);
         if all { self.first } else { 0 }
     }
 
-    /// What is to be done around the sort itself, on a device of such limits.
-    pub(super) fn arrangement(&self, limits: &wgpu::Limits) -> Result<Arrangement, Error> {
-        let limit = limits.max_storage_buffer_binding_size;
+    /// What is to be done around the sort itself, on a device that binds so many bytes at once.
+    pub(super) fn arrangement(&self, limit: u64) -> Result<Arrangement, Error> {
         let invalid = |name, value, allowed| Error::InvalidOption {
             name,
             value,
@@ -752,7 +752,8 @@ impl<'a> BufferSort<'a> {
         if let Some((_, number)) = self.segments {
             check_bound(number.into(), 1, limit)?;
             // Words of keys, or of their codes, have numbers of 32 bits.
-            check_bound(self.end(), 2, limit)?;
+            let keys = if key_words > 1 { self.end() } else { self.len };
+            check_bound(keys, 2, limit)?;
         }
         if let Some(comparator) = &self.comparator {
             self.check_rows(comparator.row_words(), limit)?;
@@ -825,7 +826,7 @@ impl<'a> BufferSort<'a> {
         };
         Ok(Arrangement {
             // (Checked: what a buffer holds has numbers of 32 bits.)
-            first: (self.first - self.bound_from(limits)) as u32,
+            first: (self.first - self.bound_from()) as u32,
             field,
             bits: self.packed.map(PackedKey::bits),
             segments: self.segments.map(|segments| segments.1),
@@ -879,13 +880,10 @@ impl<'a> BufferSort<'a> {
         check_bound(self.end(), words, limit)
     }
 
-    /// The caller's buffers by their roles, as a device of such limits may bind them.
-    pub(super) fn bindings(
-        &self,
-        limits: &wgpu::Limits,
-    ) -> Result<BTreeMap<Buffer, wgpu::BufferBinding<'a>>, Error> {
+    /// The caller's buffers by their roles.
+    pub(super) fn bindings(&self) -> Result<BTreeMap<Buffer, wgpu::BufferBinding<'a>>, Error> {
         let end = self.end();
-        let from = self.bound_from(limits);
+        let from = self.bound_from();
         let words = |buffer, len| calls::bind(buffer, len, KeyType::U32);
         let mut bindings = BTreeMap::new();
         match &self.carried {

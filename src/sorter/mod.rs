@@ -360,7 +360,7 @@ impl Sorter {
     fn record_buffers(&self, sort: &BufferSort<'_>) -> Result<Recording, Error> {
         // What is not sorted is bound, too.
         calls::check_len(&self.device, &self.limits, sort.end(), sort.key)?;
-        let arrangement = sort.arrangement(&self.device.limits())?;
+        let arrangement = sort.arrangement(self.device.limits().max_storage_buffer_binding_size)?;
         let (key, order) = arrangement.sorted_as(sort.key, sort.order);
         let recording = match &sort.comparator {
             Some(comparator) => self.record_comparing(sort.len, comparator, order)?,
@@ -505,7 +505,7 @@ impl Sorter {
     /// key is not one of their words, and for what cannot be had together, with the reason.
     pub fn prepare_sort(&self, sort: BufferSort<'_>) -> Result<PreparedSort, Error> {
         let recording = self.record_buffers(&sort)?;
-        let callers = sort.bindings(&self.device.limits())?;
+        let callers = sort.bindings()?;
         let Some(scratch) = sort.scratch else {
             return self.prepare_recording(recording, &callers, BufferSet::new());
         };
@@ -645,7 +645,7 @@ impl Sorter {
     /// several passes.
     ///
     /// The device needs [`wgpu::Features::TIMESTAMP_QUERY`], and the query set two queries a phase: that there are as many wgpu says
-    /// when the encoder is finished.
+    /// when the encoder is finished. A sort of one key has no phase.
     ///
     /// # Errors
     ///
@@ -698,7 +698,7 @@ impl Sorter {
         Ok(())
     }
 
-    /// The same in a compute pass of the caller's, between other dispatches. It leaves the pass with another pipeline
+    /// [`record_sort`](Self::record_sort) in a compute pass of the caller's, between other dispatches. It leaves the pass with another pipeline
     /// and another bind group 0.
     ///
     /// # Errors
@@ -929,7 +929,7 @@ impl Sorter {
         let records = calls::check_len(&self.device, &self.limits, len, key)?;
         let recording = Recording::new(records, key, order);
         let mut recording = phases::rows::with_order_check(recording, &self.limits);
-        let mut callers = BufferSort::new(keys, len, key).bindings(&self.device.limits())?;
+        let mut callers = BufferSort::new(keys, len, key).bindings()?;
         if let Some(found) = found {
             if found == keys {
                 return Err(Error::SameBuffer);

@@ -1,4 +1,4 @@
-//! Every arrangement in lock-step: keys of all widths, wherever they lie, of however many arrays, with whatever goes with
+//! Arrangements in lock-step: keys of all widths, wherever they lie, of however many arrays, with whatever goes with
 //! them, next to what the CPU makes of them.
 
 use super::*;
@@ -81,7 +81,7 @@ fn check(arrangement: &Arrangement, layout: Layout, order: Order, len: u32, offs
     let keys = noise(layout.words(room));
     let columns: &[Column] = match &arrangement.carried {
         Carried::Columns(columns) => columns,
-        Carried::Values | Carried::Indices => &[Column {
+        Carried::Indices | Carried::Values => &[Column {
             words: 1,
             elsewhere: false,
         }],
