@@ -119,12 +119,29 @@ impl Watch {
         let folder = self.folder(&subject.label)?;
         let [source, program, before, after] =
             ["kernel.cpp", "kernel", "before", "after"].map(|name| folder.join(name));
-        // Metal copies a struct out of any memory; this compiler must be told that it may.
+        // Metal copies a struct from any memory to any other; this compiler must be told that it may, and in what words.
         let row = "struct user_row {\n    uint key;\n};";
-        let copied = "struct user_row {\n    uint key;\n#ifdef UNWATCHED_DEVICE\n    \
-                      user_row(const device user_row &row) : key(row.key) {}\n    \
-                      user_row(const user_row &row) = default;\n#endif\n};";
-        write(&source, text.replace(row, copied).as_bytes())?;
+        let copied = "struct user_row {\n    uint key;\n    user_row() = default;\n    \
+                      user_row(const user_row &row) = default;\n    \
+                      user_row &operator=(const user_row &row) = default;\n#ifdef UNWATCHED_DEVICE\n    \
+                      user_row(const device user_row &row) : key(row.key) {}\n#endif\n\
+                      #ifdef UNWATCHED_THREADGROUP\n    \
+                      user_row(const threadgroup user_row &row) : key(row.key) {}\n#endif\n};";
+        let text: String = text
+            .replace(row, copied)
+            .split_inclusive('\n')
+            .map(|line| match line.trim_end().split_once("_rows.inner[") {
+                Some((array, rest)) if rest.ends_with(';') && rest.contains("] = ") => {
+                    let (cell, value) = rest
+                        .trim_end_matches(';')
+                        .split_once("] = ")
+                        .unwrap_or((rest, ""));
+                    format!("{array}_rows.inner[{cell}].key = {value}.key;\n")
+                }
+                _ => line.to_owned(),
+            })
+            .collect();
+        write(&source, text.as_bytes())?;
         let mut compiler = self.compiler()?;
         compiler.arg(&source).arg(self.driver()?);
         run(compiler.arg("-o").arg(&program)).map_err(|e| format!("does not compile: {e}"))?;
