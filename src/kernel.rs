@@ -35,6 +35,8 @@ pub const ITEM_LANES: u32 = 64;
 /// The most colors that prefix sums take: the paper's limit on d, which is that of workgroup memory.
 pub const MOST_COLORS: u32 = 16;
 
+/// Bytes of the block that holds a kernel's parameters: more than any has, and WebGPU's alignment of blocks in one buffer.
+pub(crate) const PARAMETER_BLOCK: u32 = 256;
 /// The most buckets that sample sort distributes into at first: a lane each, and one more, finds where they
 /// begin.
 pub const MOST_SAMPLE_BUCKETS: u32 = 255;
@@ -211,7 +213,7 @@ impl Kernel {
                 Self::RandomSamples,
             ])
             .chain(SampleSortKernel::all().into_iter().map(Self::SampleSort))
-            .chain(RowsKernel::all().into_iter().map(Self::Rows))
+            .chain(RowsKernel::ALL.map(Self::Rows))
             .chain(PrefixSumsMethod::ALL.map(|method| Self::TileSums { method }))
             .chain([Self::TileOffsets])
             .chain(PrefixSumsMethod::ALL.map(|method| Self::PrefixSums { method }))
@@ -222,8 +224,8 @@ impl Kernel {
     #[must_use]
     pub const fn takes(self, key: KeyType) -> bool {
         let of_one_word = match self {
-            Self::Rows(RowsKernel::SegmentCodes { .. }) => return key.words() == 2,
-            Self::Rows(RowsKernel::TakenCodes { .. } | RowsKernel::ReturnedCodes { .. }) => true,
+            Self::Rows(RowsKernel::SegmentCodes) => return key.words() == 2,
+            Self::Rows(RowsKernel::TakenCodes { .. } | RowsKernel::ReturnedCodes) => true,
             // Rows' numbers.
             Self::SampleSort(kernel) => matches!(kernel.merges(), Some(Merges::Stages)),
             _ => self.adds(),
@@ -344,7 +346,12 @@ impl Kernel {
                     | Self::BucketOffsets
                     | Self::Distribute
                     | Self::RandomSamples
-                    | Self::Rows(RowsKernel::MovedRows { .. } | RowsKernel::Numbers { .. })
+                    | Self::Rows(
+                        RowsKernel::TakenCount
+                            | RowsKernel::MovedKeys
+                            | RowsKernel::MovedRows { .. }
+                            | RowsKernel::Numbers
+                    )
                     | Self::SampleSort(
                         SampleSortKernel::RowSums
                             | SampleSortKernel::BucketTable
@@ -480,7 +487,9 @@ impl Kernel {
             _ if matches!(
                 self,
                 Self::SampleSort(SampleSortKernel::RowSums | SampleSortKernel::BucketTable)
-                    | Self::Rows(_)
+                    | Self::Rows(
+                        RowsKernel::TakenCount | RowsKernel::MovedRows { .. } | RowsKernel::Numbers
+                    )
             ) =>
             {
                 KeyType::U32

@@ -25,6 +25,8 @@ pub enum Phase {
     FinalMerge,
     /// Each child of a bucket is gathered and sorted.
     BucketSort,
+    /// The kernels are told how many records there are.
+    Count,
     /// Keys are taken out of rows, or of a part of a buffer.
     TakenKeys,
     /// Keys are put back, and what goes with them is moved.
@@ -51,6 +53,7 @@ impl Phase {
             Self::Distribution => "distribution",
             Self::FinalMerge => "final merge",
             Self::BucketSort => "bucket sort",
+            Self::Count => "count",
             Self::TakenKeys => "taken keys",
             Self::MovedRows => "moved rows",
             Self::OrderCheck => "order check",
@@ -98,6 +101,9 @@ pub enum Buffer {
     SortedColumn(u8),
     /// The number of records: the caller's, and not written.
     Count,
+    /// Parameters of steps that a kernel is to tell how many records there are: a block for each step that binds
+    /// them, in order, with the number for its first word. They are no scratch memory.
+    Parameters,
     /// Where each of many arrays begins: the caller's, and not written.
     Offsets,
     /// Keys that the caller has elsewhere, or their codes.
@@ -157,6 +163,7 @@ impl Buffer {
             | Self::Separators(_)
             | Self::Progress
             | Self::Count
+            | Self::Parameters
             | Self::Offsets
             | Self::Prefixes
             | Self::BucketTable
@@ -209,6 +216,7 @@ impl fmt::Display for Buffer {
             Self::SortedKeys => f.write_str("sorted_keys"),
             Self::SortedColumn(number) => write!(f, "sorted_column.{number}"),
             Self::Count => f.write_str("count"),
+            Self::Parameters => f.write_str("parameters"),
             Self::Offsets => f.write_str("offsets"),
             Self::TakenKeys => f.write_str("taken_keys"),
             Self::Indices => f.write_str("indices"),
@@ -254,6 +262,12 @@ impl Step {
         self.parameters.iter().find(|p| p.0 == name).map(|p| p.1)
     }
 
+    /// Whether a kernel tells this one how many records there are: its first parameter, in [`Buffer::Parameters`].
+    #[must_use]
+    pub fn is_counted(&self) -> bool {
+        self.buffer("params").is_some()
+    }
+
     /// The buffer bound to a name, or `None` if the step binds none.
     #[must_use]
     pub fn buffer(&self, name: &str) -> Option<Buffer> {
@@ -283,10 +297,12 @@ pub struct Recording {
     pub selected: Option<Range<u32>>,
     /// The dispatches. Each sees what the ones before it wrote.
     pub steps: Vec<Step>,
-    /// Bytes of every buffer but the caller's: [`Buffer::Keys`], [`Buffer::Values`], [`Buffer::Column`],
+    /// Bytes of every buffer but the [`Buffer::Parameters`] and the caller's: [`Buffer::Keys`], [`Buffer::Values`], [`Buffer::Column`],
     /// [`Buffer::SortedKeys`], [`Buffer::SortedColumn`], [`Buffer::Count`], [`Buffer::Offsets`] and
     /// [`Buffer::Colors`], and [`Buffer::OutOfOrder`] where it is one.
     pub buffers: BTreeMap<Buffer, u64>,
+    /// Those that are parts of others, which are used at other times: of which, and from which byte on.
+    pub placed: BTreeMap<Buffer, (Buffer, u64)>,
 }
 
 impl Recording {
@@ -304,6 +320,7 @@ impl Recording {
             selected: None,
             steps: Vec::new(),
             buffers: BTreeMap::new(),
+            placed: BTreeMap::new(),
         }
     }
 
@@ -341,6 +358,12 @@ impl Recording {
         buffer
     }
 
+    /// Where a buffer of scratch memory is: it itself, or which it is a part of, and from which byte on.
+    #[must_use]
+    pub fn place(&self, buffer: Buffer) -> (Buffer, u64) {
+        self.placed.get(&buffer).copied().unwrap_or((buffer, 0))
+    }
+
     /// A step's kernel for this recording's keys.
     #[must_use]
     pub fn specialised(&self, step: &Step) -> Specialised {
@@ -357,9 +380,11 @@ impl Recording {
         }
     }
 
-    /// Bytes of scratch memory: every buffer but the caller's.
+    /// Bytes of scratch memory: every buffer but the caller's, and parts of others.
     #[must_use]
     pub fn scratch_bytes(&self) -> u64 {
-        self.buffers.values().sum()
+        let buffers = self.buffers.iter();
+        let own = buffers.filter(|(role, _)| !self.placed.contains_key(role));
+        own.map(|(_, bytes)| bytes).sum()
     }
 }

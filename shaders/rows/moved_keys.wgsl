@@ -1,14 +1,13 @@
 // Moves keys between where the caller has them and where they are sorted: fields of rows and a column, say.
 //
-// `source`, `destination`: keys, the first at one place of each, the others at a distance of each. Places beyond
-// the last record of `destination` are left as they are, or filled with what comes behind every key.
+// `source`, `destination`: keys, the first at one place of each, the others at a distance of each.
 //
 // A lane moves 8 keys, LANES places apart.
 //
 // No workgroup memory.
 
 struct Params {
-    // Records that there is room for.
+    // Records.
     len: u32,
     // The first workgroup of this dispatch, and one past the last.
     first: u32,
@@ -18,10 +17,6 @@ struct Params {
     source_stride: u32,
     destination_first: u32,
     destination_stride: u32,
-    // Whether places beyond the last record are filled.
-    padded: u32,
-    // The word that says how many records there are: see counted.wgsl.
-    count_at: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -38,14 +33,11 @@ fn main(
     if number >= params.end {
         return;
     }
-    let count = record_count();
     for (var j = 0u; j < 8u; j++) {
         let i = (number * 8u + j) * LANES + lane;
-        let to = params.destination_first + i * params.destination_stride;
-        if i < count {
+        if i < params.len {
+            let to = params.destination_first + i * params.destination_stride;
             destination[to] = source[params.source_first + i * params.source_stride];
-        } else if params.padded == 1u && i < params.len {
-            destination[to] = decode(LAST);
         }
     }
 }

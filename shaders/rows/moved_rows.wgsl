@@ -7,7 +7,7 @@
 // No workgroup memory.
 
 struct Params {
-    // Rows that there is room for, and words of each.
+    // Rows, and words of each.
     len: u32,
     words: u32,
     // The first workgroup of this dispatch, and one past the last.
@@ -16,8 +16,6 @@ struct Params {
     // Where the rows begin.
     source_first: u32,
     destination_first: u32,
-    // The word that says how many rows there are: see counted.wgsl.
-    count_at: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -34,7 +32,7 @@ fn main(
     if number >= params.end {
         return;
     }
-    let words = record_count() * params.words;
+    let words = params.len * params.words;
     for (var j = 0u; j < 8u; j++) {
         let i = (number * 8u + j) * LANES + lane;
         if i < words {

@@ -1,19 +1,17 @@
 // Numbers the rows that are to be compared.
 //
-// `destination`: 0, 1, 2 and so on, and what comes behind every key in the places beyond the last record.
+// `destination`: 0, 1, 2 and so on.
 //
 // A lane writes 8 numbers, LANES places apart.
 //
 // No workgroup memory.
 
 struct Params {
-    // Records that there is room for.
+    // Records.
     len: u32,
     // The first workgroup of this dispatch, and one past the last.
     first: u32,
     end: u32,
-    // The word that says how many records there are: see counted.wgsl.
-    count_at: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -29,11 +27,10 @@ fn main(
     if number >= params.end {
         return;
     }
-    let count = record_count();
     for (var j = 0u; j < 8u; j++) {
         let i = (number * 8u + j) * LANES + lane;
         if i < params.len {
-            destination[i] = select(0xffffffffu, i, i < count);
+            destination[i] = i;
         }
     }
 }

@@ -8,7 +8,7 @@
 // No workgroup memory.
 
 struct Params {
-    // Records that there is room for.
+    // Records.
     len: u32,
     // The first workgroup of this dispatch, and one past the last.
     first: u32,
@@ -19,8 +19,6 @@ struct Params {
     destination_first: u32,
     // Bits of a key.
     bits: u32,
-    // The word that says how many records there are: see counted.wgsl.
-    count_at: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -39,7 +37,7 @@ fn main(
     }
     let per_word = 32u / params.bits;
     let mask = 0xffffffffu >> (32u - params.bits);
-    let key_end = params.destination_first + record_count();
+    let key_end = params.destination_first + params.len;
     for (var j = 0u; j < 8u; j++) {
         let word = params.destination_first / per_word + (number * 8u + j) * LANES + lane;
         let begin = max(word * per_word, params.destination_first);

@@ -2,15 +2,14 @@
 // record's array for the upper word, and its place for the lower one. They are keys of the type and the order that was
 // sorted, so that the same kernels sort them.
 //
-// `order`: which record is in each place. `destination`: such keys, and what comes behind every key in the places beyond
-// the last record.
+// `order`: which record is in each place. `destination`: such keys.
 //
 // A lane makes 8 keys, LANES places apart.
 //
 // No workgroup memory.
 
 struct Params {
-    // Records that there is room for.
+    // Records.
     len: u32,
     // The first workgroup of this dispatch, and one past the last.
     first: u32,
@@ -18,8 +17,6 @@ struct Params {
     // Arrays, and the power of two that is this or less: see segments.wgsl.
     segments: u32,
     segments_power: u32,
-    // The word that says how many records there are: see counted.wgsl.
-    count_at: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -36,13 +33,10 @@ fn main(
     if number >= params.end {
         return;
     }
-    let count = record_count();
     for (var j = 0u; j < 8u; j++) {
         let i = (number * 8u + j) * LANES + lane;
-        if i < count {
+        if i < params.len {
             destination[i] = decode(vec2<u32>(i, segment_of(order[i])));
-        } else if i < params.len {
-            destination[i] = decode(LAST);
         }
     }
 }

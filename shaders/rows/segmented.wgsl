@@ -3,8 +3,3 @@ fn store_code(i: u32, code: Key) {
     destination[2u * i] = code;
     destination[2u * i + 1u] = segment_of(i);
 }
-
-fn store_padding(i: u32) {
-    destination[2u * i] = LAST;
-    destination[2u * i + 1u] = 0xffffffffu;
-}

@@ -1,15 +1,14 @@
 // Makes codes of keys of 8, 16 or 32 bits: words whose unsigned order is that of the sort. A narrow key is the upper
 // bits of its code, so that the types of 32 bits say how it is encoded: u32, i32, and f32, of which f16 and bf16 have the order.
 //
-// `source`: keys, as many to a word as it has bits for. `destination`: codes, and what comes behind every code in the
-// places beyond the last record.
+// `source`: keys, as many to a word as it has bits for. `destination`: codes.
 //
 // A lane makes 8 codes, LANES places apart.
 //
 // No workgroup memory.
 
 struct Params {
-    // Records that there is room for.
+    // Records.
     len: u32,
     // The first workgroup of this dispatch, and one past the last.
     first: u32,
@@ -22,8 +21,6 @@ struct Params {
     // Arrays, and the power of two that is this or less: see segments.wgsl.
     segments: u32,
     segments_power: u32,
-    // The word that says how many records there are: see counted.wgsl.
-    count_at: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -40,16 +37,13 @@ fn main(
     if number >= params.end {
         return;
     }
-    let count = record_count();
     let per_word = 32u / params.bits;
     for (var j = 0u; j < 8u; j++) {
         let i = (number * 8u + j) * LANES + lane;
-        if i < count {
+        if i < params.len {
             let at = params.source_first + i * params.source_stride;
             let word = source[at / per_word] >> (at % per_word * params.bits);
             store_code(i, encode(word << (32u - params.bits)));
-        } else if i < params.len {
-            store_padding(i);
         }
     }
 }

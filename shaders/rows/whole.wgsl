@@ -2,7 +2,3 @@
 fn store_code(i: u32, code: Key) {
     destination[i] = code;
 }
-
-fn store_padding(i: u32) {
-    destination[i] = LAST;
-}

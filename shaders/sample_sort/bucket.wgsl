@@ -17,7 +17,7 @@ struct Bucket {
 
 // (One return: behind several, FXC takes the bucket for uninitialised, and no barrier for met by all lanes.)
 fn bucket_of(number: u32) -> Bucket {
-    var bucket = Bucket(0u, params.len, 0u, 0u, params.children);
+    var bucket = Bucket(0u, params.len, 0u, 0u, all_children());
     if params.buckets != 1u {
         let at = number * 3u;
         bucket.start = bucket_table[at];
@@ -29,9 +29,9 @@ fn bucket_of(number: u32) -> Bucket {
     return bucket;
 }
 
-// The children of all buckets.
+// The children of all buckets. (Of no record there are none.)
 fn all_children() -> u32 {
-    var children = params.children;
+    var children = select(params.children, 0u, params.len == 0u);
     if params.buckets != 1u {
         children = bucket_table[params.buckets * 3u + 2u];
     }

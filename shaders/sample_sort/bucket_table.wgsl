@@ -16,10 +16,9 @@ struct Params {
     len: u32,
     // Buckets.
     buckets: u32,
-    // Sorted tiles, the least power of two from this on, and records of each.
-    tiles: u32,
-    tiles_power: u32,
+    // Records of a sorted tile, and the least power of two from the number of tiles on that there can be.
     tile: u32,
+    tiles_power: u32,
     // Samples that a bucket's children are chosen from, records that a child may have, and children of a
     // bucket at the most.
     samples: u32,
@@ -37,6 +36,11 @@ struct Params {
 
 var<workgroup> first_tiles: array<u32, LANES>;
 
+// Sorted tiles.
+fn sorted_tiles() -> u32 {
+    return (params.len + params.tile - 1u) / params.tile;
+}
+
 // Records of all tiles before `tile` that are left of a bucket.
 fn left_of(bucket: u32, tile: u32) -> u32 {
     if bucket == 0u || tile == 0u {
@@ -45,7 +49,7 @@ fn left_of(bucket: u32, tile: u32) -> u32 {
     if bucket == params.buckets {
         return min(tile * params.tile, params.len);
     }
-    return prefixes[(bucket - 1u) * params.tiles + tile - 1u];
+    return prefixes[(bucket - 1u) * sorted_tiles() + tile - 1u];
 }
 
 // The least number whose square is `square` or more.
@@ -79,7 +83,7 @@ fn tile_of(bucket: u32, record: u32) -> u32 {
     var found = 0u;
     for (var step = params.tiles_power; step > 0u; step /= 2u) {
         let next = found + step;
-        if next < params.tiles && left_of(bucket + 1u, next) - left_of(bucket, next) <= record {
+        if next < sorted_tiles() && left_of(bucket + 1u, next) - left_of(bucket, next) <= record {
             found = next;
         }
     }
@@ -95,8 +99,8 @@ fn main(
     var start = params.len;
     var records = 0u;
     if lane < params.buckets {
-        start = left_of(lane, params.tiles);
-        records = left_of(lane + 1u, params.tiles) - start;
+        start = left_of(lane, sorted_tiles());
+        records = left_of(lane + 1u, sorted_tiles()) - start;
     }
     let tiles = (records + params.tile - 1u) / params.tile;
     let tiles_before = inclusive_sum(lane, tiles) - tiles;
@@ -129,7 +133,7 @@ fn main(
     // (Buckets behind the last one have no tiles.)
     bucket = min(bucket, params.buckets - 1u);
     let first = (tile - first_tiles[bucket]) * params.tile;
-    let size = left_of(bucket + 1u, params.tiles) - left_of(bucket, params.tiles);
+    let size = left_of(bucket + 1u, sorted_tiles()) - left_of(bucket, sorted_tiles());
     tile_table[4u * tile] = bucket;
     tile_table[4u * tile + 1u] = first;
     tile_table[4u * tile + 2u] = tile_of(bucket, first);

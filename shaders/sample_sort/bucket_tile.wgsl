@@ -8,8 +8,7 @@ struct Params {
     end: u32,
     // Buckets.
     buckets: u32,
-    // Tiles of the input, and records of each.
-    tiles: u32,
+    // Records of a tile of the input.
     tile: u32,
     // The places that are to be in order: see selected.wgsl.
     rank_begin: u32,
@@ -40,11 +39,12 @@ fn bucket_tile(number: u32) -> BucketTile {
     let start = bucket_table[3u * bucket];
     let len = bucket_table[3u * bucket + 3u] - start;
     let count = min(len - first, TILE);
+    let tiles = (params.len - 1u) / params.tile + 1u;
     let part = Part(
         0u,
         params.len,
-        select((bucket - 1u) * params.tiles, NOTHING, bucket == 0u),
-        select(bucket * params.tiles, EVERYTHING, bucket + 1u == params.buckets),
+        select((bucket - 1u) * tiles, NOTHING, bucket == 0u),
+        select(bucket * tiles, EVERYTHING, bucket + 1u == params.buckets),
         tile_table[4u * number + 2u],
         tile_table[4u * number + 3u] + 1u,
         first,

@@ -3,12 +3,11 @@
 struct Params {
     // Records.
     len: u32,
-    // The first tile of this dispatch, and one past the last.
+    // The first tile of this dispatch, and one past the last that there can be.
     first: u32,
     end: u32,
-    // Children, and tiles in all: where tiles are ranked.
+    // Children: where tiles are ranked.
     children: u32,
-    tiles: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;

@@ -116,7 +116,11 @@ fn main(
     @builtin(local_invocation_index) lane: u32,
 ) {
     let number = params.first + workgroup_number(group, groups);
-    if number >= params.end || (params.buckets > 1u && number >= bucket_table[3u * params.buckets + 1u]) {
+    var all_tiles = (params.len + TILE - 1u) / TILE;
+    if params.buckets > 1u {
+        all_tiles = bucket_table[3u * params.buckets + 1u];
+    }
+    if number >= min(params.end, all_tiles) {
         return;
     }
     var bucket = bucket_of(0u);

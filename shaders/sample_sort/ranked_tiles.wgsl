@@ -26,7 +26,7 @@ fn main(
     @builtin(local_invocation_index) lane: u32,
 ) {
     let number = params.first + workgroup_number(group, groups);
-    if number >= params.end {
+    if number >= params.end || number * TILE >= params.len {
         return;
     }
     let base = number * TILE;
@@ -36,8 +36,9 @@ fn main(
     sort_tile(&r, lane, count);
     store_tile(lane, base, count);
 
+    let tiles = (params.len - 1u) / TILE + 1u;
     for (var s = 1u + lane; s < params.children; s += LANES) {
         let rank = rank_of(0u, count, TILE, splitters[s], ties[s]);
-        prefixes[(s - 1u) * params.tiles + number] = rank;
+        prefixes[(s - 1u) * tiles + number] = rank;
     }
 }

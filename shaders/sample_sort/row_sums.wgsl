@@ -1,6 +1,6 @@
 // SAMPLE SORT: adds up, for each splitter, how many records of the tiles are left of it.
 //
-// `prefixes`: a row of `length` words a splitter, each of a tile: its own number before, that of it and all
+// `prefixes`: a row of words a splitter, each of a tile: its own number before, that of it and all
 // tiles before it afterwards.
 //
 // A workgroup of LANES lanes a row. A lane has consecutive tiles, which it adds up first; then it adds
@@ -9,8 +9,11 @@
 // No bank conflict: see scan.wgsl.
 
 struct Params {
+    // Records.
+    len: u32,
+    // Splitters, and records of a tile.
     rows: u32,
-    length: u32,
+    tile: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -26,10 +29,11 @@ fn main(
     if row >= params.rows {
         return;
     }
-    let own = (params.length - 1u) / LANES + 1u;
-    let begin = min(lane * own, params.length);
-    let end = min(begin + own, params.length);
-    let base = row * params.length;
+    let tiles = (params.len + params.tile - 1u) / params.tile;
+    let own = (tiles + LANES - 1u) / LANES;
+    let begin = min(lane * own, tiles);
+    let end = min(begin + own, tiles);
+    let base = row * tiles;
     var sum = 0u;
     for (var i = begin; i < end; i++) {
         sum += prefixes[base + i];

@@ -12,7 +12,7 @@ fn main(
     @builtin(local_invocation_index) lane: u32,
 ) {
     let number = params.first + workgroup_number(group, groups);
-    if number >= params.end {
+    if number >= params.end || number * TILE >= params.len {
         return;
     }
     let base = number * TILE;

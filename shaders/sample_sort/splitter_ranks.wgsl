@@ -49,10 +49,6 @@ fn rank_child(number: u32, lane: u32) {
         let alike = inner && equals(splitter, splitters[number + 1u]);
         child_table[1u + 2u * number] = bucket_number | select(0u, ALIKE, alike);
         child_table[2u + 2u * number] = child | ((child + 1u) << 16u);
-        if number == 0u {
-            child_table[0] = all_children();
-            overflows[0] = 0u;
-        }
     }
     if child == 0u {
         return;
@@ -88,7 +84,12 @@ fn main(
     @builtin(local_invocation_index) lane: u32,
 ) {
     let end = all_children();
-    for (var number = workgroup_number(group, groups); number < end; number += groups.x * groups.y) {
+    let first = workgroup_number(group, groups);
+    if first == 0u && lane == 0u {
+        child_table[0] = end;
+        overflows[0] = 0u;
+    }
+    for (var number = first; number < end; number += groups.x * groups.y) {
         rank_child(number, lane);
     }
 }

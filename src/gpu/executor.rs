@@ -4,8 +4,8 @@ use super::faults::scoped;
 use super::pipelines::{Compiled, Pipelines};
 use super::waiting::Waiting;
 use crate::Error;
-use crate::kernel::Binding;
-use crate::recording::{Buffer, Phase, Recording};
+use crate::kernel::{Access, Binding, PARAMETER_BLOCK};
+use crate::recording::{Buffer, Phase, Recording, Step};
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -14,10 +14,6 @@ use std::time::Duration;
 
 /// Keys that one submission moves, in dispatches of the device's `keys_per_dispatch`.
 const DISPATCHES_PER_SUBMISSION: u64 = 4;
-
-/// Bytes a parameter block takes: the largest that any kernel has, and WebGPU's alignment of
-/// dynamic offsets.
-const PARAMETER_BLOCK: u64 = 256;
 
 /// Buffers by role, without the keys.
 pub(crate) type BufferSet = BTreeMap<Buffer, wgpu::Buffer>;
@@ -29,7 +25,8 @@ pub(crate) fn make_buffers(
     mut pool: BufferSet,
 ) -> Result<BufferSet, Error> {
     let mut made = BufferSet::new();
-    for (&role, &bytes) in &recording.buffers {
+    let placed = |role| recording.placed.contains_key(role);
+    for (&role, &bytes) in recording.buffers.iter().filter(|made| !placed(made.0)) {
         let pooled = pool.remove(&role);
         let buffer = match pooled.filter(|pooled| pooled.size() >= bytes) {
             Some(pooled) => pooled,
@@ -69,37 +66,97 @@ impl Dispatch {
     }
 }
 
-/// One buffer with the parameter block of every step.
-fn make_parameters(
-    device: &wgpu::Device,
-    recording: &Recording,
-    kernels: &[Arc<Compiled>],
-) -> Result<wgpu::Buffer, Error> {
-    let mut blocks = vec![0u8; recording.steps.len() * PARAMETER_BLOCK as usize];
-    let steps = recording.steps.iter().zip(kernels);
-    for ((step, compiled), block) in steps.zip(blocks.chunks_exact_mut(PARAMETER_BLOCK as usize)) {
-        let words = block.chunks_exact_mut(4);
-        for (name, word) in compiled.assembled.parameters.iter().zip(words) {
-            let value = step.parameter(name).ok_or_else(|| Error::Kernel {
+/// The parameter block of every step.
+struct Parameters {
+    /// Those that stay as they are.
+    fixed: wgpu::Buffer,
+    /// Those of [counted](crate::recording::Step::is_counted) steps: [`Buffer::Parameters`].
+    counted: wgpu::Buffer,
+    /// Where each step's block begins in either.
+    offsets: Vec<u32>,
+}
+
+impl Parameters {
+    fn new(
+        device: &wgpu::Device,
+        recording: &Recording,
+        kernels: &[Arc<Compiled>],
+    ) -> Result<Self, Error> {
+        let (mut fixed, mut counted) = (Vec::new(), Vec::new());
+        let mut offsets = Vec::with_capacity(kernels.len());
+        for (step, compiled) in recording.steps.iter().zip(kernels) {
+            let fail = |message| Error::Kernel {
                 kernel: step.kernel.name(),
-                message: format!("the recording gives no parameter {name}"),
-            })?;
-            word.copy_from_slice(&value.to_ne_bytes());
+                message,
+            };
+            let names = &compiled.assembled.parameters;
+            if step.is_counted() && names.first().is_none_or(|name| name != "len") {
+                return Err(fail(
+                    "its first parameter is not the number of records".into(),
+                ));
+            }
+            let blocks: &mut Vec<u8> = if step.is_counted() {
+                &mut counted
+            } else {
+                &mut fixed
+            };
+            offsets.push(blocks.len() as u32);
+            let end = blocks.len() + PARAMETER_BLOCK as usize;
+            for name in names {
+                let value = step
+                    .parameter(name)
+                    .ok_or_else(|| fail(format!("the recording gives no parameter {name}")))?;
+                blocks.extend(value.to_ne_bytes());
+            }
+            blocks.resize(end, 0);
+        }
+        let make = |blocks: &[u8], usage| {
+            let size = blocks.len() as u64;
+            scoped(device, size, || {
+                let buffer = device.create_buffer(&wgpu::BufferDescriptor {
+                    label: Some("bcfsort.parameters"),
+                    size,
+                    usage,
+                    mapped_at_creation: true,
+                });
+                if let Ok(mut view) = buffer.get_mapped_range_mut(..) {
+                    view.copy_from_slice(blocks);
+                }
+                buffer.unmap();
+                buffer
+            })
+        };
+        let written = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::STORAGE;
+        let fixed = make(&fixed, wgpu::BufferUsages::UNIFORM)?;
+        let counted = match counted.len() {
+            0 => fixed.clone(),
+            _ => make(&counted, written)?,
+        };
+        Ok(Self {
+            fixed,
+            counted,
+            offsets,
+        })
+    }
+
+    /// What is bound to a kernel: the blocks, of which it is told which is its own; or all counted ones.
+    fn binding(&self, step: &Step, binding: &Binding) -> wgpu::BufferBinding<'_> {
+        let is_one = binding.access == Access::Uniform;
+        let buffer = if is_one && !step.is_counted() {
+            &self.fixed
+        } else {
+            &self.counted
+        };
+        wgpu::BufferBinding {
+            buffer,
+            offset: 0,
+            size: wgpu::BufferSize::new(if is_one {
+                PARAMETER_BLOCK.into()
+            } else {
+                buffer.size()
+            }),
         }
     }
-    scoped(device, blocks.len() as u64, || {
-        let buffer = device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("bcfsort.parameters"),
-            size: blocks.len() as u64,
-            usage: wgpu::BufferUsages::UNIFORM,
-            mapped_at_creation: true,
-        });
-        if let Ok(mut view) = buffer.get_mapped_range_mut(..) {
-            view.copy_from_slice(&blocks);
-        }
-        buffer.unmap();
-        buffer
-    })
 }
 
 /// Ranges of steps that move about [`DISPATCHES_PER_SUBMISSION`] times `keys_per_dispatch` keys.
@@ -149,54 +206,50 @@ impl Prepared {
                 pipelines.get(device, recording.specialised(step), comparator)
             })
             .collect::<Result<Vec<_>, _>>()?;
-        let parameters = make_parameters(device, recording, &kernels)?;
+        let parameters = Parameters::new(device, recording, &kernels)?;
 
         // Steps that use one kernel on the same buffers share a bind group.
         let mut bind_groups: HashMap<_, wgpu::BindGroup> = HashMap::new();
         let mut dispatches = Vec::with_capacity(recording.steps.len());
-        for (i, (step, compiled)) in recording.steps.iter().zip(kernels).enumerate() {
-            let bind_group =
-                match bind_groups.entry((step.kernel, &step.bindings)) {
-                    Entry::Occupied(found) => found.get().clone(),
-                    Entry::Vacant(vacant) => {
-                        let resource =
-                            |binding: &Binding| match step.buffer(&binding.name) {
-                                Some(role) => callers.get(&role).cloned().unwrap_or_else(|| {
-                                    wgpu::BufferBinding {
-                                        buffer: &buffers[&role],
-                                        offset: 0,
-                                        size: wgpu::BufferSize::new(recording.buffers[&role]),
-                                    }
-                                }),
-                                None => wgpu::BufferBinding {
-                                    buffer: &parameters,
-                                    offset: 0,
-                                    size: wgpu::BufferSize::new(PARAMETER_BLOCK),
-                                },
-                            };
-                        let entries: Vec<_> = compiled
-                            .assembled
-                            .bindings
-                            .iter()
-                            .map(|binding| wgpu::BindGroupEntry {
-                                binding: binding.binding,
-                                resource: wgpu::BindingResource::Buffer(resource(binding)),
-                            })
-                            .collect();
-                        let made = scoped(device, 0, || {
-                            device.create_bind_group(&wgpu::BindGroupDescriptor {
-                                label: Some(&format!("bcfsort.{}", step.kernel.name())),
-                                layout: &compiled.layout,
-                                entries: &entries,
-                            })
-                        })?;
-                        vacant.insert(made).clone()
-                    }
-                };
+        let steps = recording.steps.iter().zip(kernels).zip(&parameters.offsets);
+        for ((step, compiled), &offset) in steps {
+            let bind_group = match bind_groups.entry((step.kernel, &step.bindings)) {
+                Entry::Occupied(found) => found.get().clone(),
+                Entry::Vacant(vacant) => {
+                    let resource = |binding: &Binding| match step.buffer(&binding.name) {
+                        None | Some(Buffer::Parameters) => parameters.binding(step, binding),
+                        Some(role) => callers.get(&role).cloned().unwrap_or_else(|| {
+                            let (place, offset) = recording.place(role);
+                            wgpu::BufferBinding {
+                                buffer: &buffers[&place],
+                                offset,
+                                size: wgpu::BufferSize::new(recording.buffers[&role]),
+                            }
+                        }),
+                    };
+                    let entries: Vec<_> = compiled
+                        .assembled
+                        .bindings
+                        .iter()
+                        .map(|binding| wgpu::BindGroupEntry {
+                            binding: binding.binding,
+                            resource: wgpu::BindingResource::Buffer(resource(binding)),
+                        })
+                        .collect();
+                    let made = scoped(device, 0, || {
+                        device.create_bind_group(&wgpu::BindGroupDescriptor {
+                            label: Some(&format!("bcfsort.{}", step.kernel.name())),
+                            layout: &compiled.layout,
+                            entries: &entries,
+                        })
+                    })?;
+                    vacant.insert(made).clone()
+                }
+            };
             dispatches.push(Dispatch {
                 compiled,
                 bind_group,
-                offset: (i as u64 * PARAMETER_BLOCK) as u32,
+                offset,
                 workgroups: step.workgroups,
                 phase: step.phase,
                 round: step.round,

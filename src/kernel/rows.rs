@@ -1,6 +1,6 @@
 //! The kernels that move keys and rows to and from a sort.
 
-use super::Pieces;
+use super::{PARAMETER_BLOCK, Pieces};
 
 /// Lanes of a workgroup that moves keys or rows.
 const LANES: u32 = 256;
@@ -12,37 +12,23 @@ pub(crate) const MOVED: u32 = 8 * LANES;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum RowsKernel {
+    /// Brings the number of records, which a buffer says, to other kernels.
+    TakenCount,
     /// Moves keys between where the caller has them and where they are sorted.
-    MovedKeys {
-        /// Whether a buffer says how many there are.
-        counted: bool,
-    },
+    MovedKeys,
     /// Makes codes of one-word keys.
     TakenCodes {
-        /// Whether a buffer says how many there are.
-        counted: bool,
         /// Whether they are of many arrays.
         segmented: bool,
     },
     /// Makes keys of codes again.
-    ReturnedCodes {
-        /// Whether a buffer says how many there are.
-        counted: bool,
-    },
+    ReturnedCodes,
     /// Makes keys of two words by which records are put in the order of their arrays.
-    SegmentCodes {
-        /// Whether a buffer says how many there are.
-        counted: bool,
-    },
+    SegmentCodes,
     /// Numbers the rows that are to be compared.
-    Numbers {
-        /// Whether a buffer says how many there are.
-        counted: bool,
-    },
+    Numbers,
     /// Moves rows of words.
     MovedRows {
-        /// Whether a buffer says how many there are.
-        counted: bool,
         /// Whether to the order of the sort, or as they are.
         ordered: bool,
     },
@@ -52,82 +38,52 @@ pub enum RowsKernel {
 
 impl RowsKernel {
     /// All of them, in order.
-    pub(super) fn all() -> Vec<Self> {
-        let mut all: Vec<_> = [false, true]
-            .into_iter()
-            .flat_map(|counted| {
-                [
-                    Self::MovedKeys { counted },
-                    Self::TakenCodes {
-                        counted,
-                        segmented: false,
-                    },
-                    Self::TakenCodes {
-                        counted,
-                        segmented: true,
-                    },
-                    Self::ReturnedCodes { counted },
-                    Self::SegmentCodes { counted },
-                    Self::Numbers { counted },
-                    Self::MovedRows {
-                        counted,
-                        ordered: false,
-                    },
-                    Self::MovedRows {
-                        counted,
-                        ordered: true,
-                    },
-                ]
-            })
-            .chain([Self::OutOfOrder])
-            .collect();
-        all.sort_unstable();
-        all
-    }
+    pub(super) const ALL: [Self; 10] = [
+        Self::TakenCount,
+        Self::MovedKeys,
+        Self::TakenCodes { segmented: false },
+        Self::TakenCodes { segmented: true },
+        Self::ReturnedCodes,
+        Self::SegmentCodes,
+        Self::Numbers,
+        Self::MovedRows { ordered: false },
+        Self::MovedRows { ordered: true },
+        Self::OutOfOrder,
+    ];
 
     /// The pieces of its text.
     pub(super) fn pieces(self) -> Pieces {
         const SEGMENTS: &str = shader!("rows/segments.wgsl");
-        let count = |counted| {
-            if counted {
-                shader!("rows/counted.wgsl")
-            } else {
-                shader!("rows/all.wgsl")
-            }
-        };
+        let mut constants = vec![("LANES", LANES)];
         let (shared, text) = match self {
-            Self::MovedKeys { counted } => (vec![count(counted)], shader!("rows/moved_keys.wgsl")),
-            Self::TakenCodes { counted, segmented } => {
-                let arrays: &[_] = if segmented {
-                    &[SEGMENTS, shader!("rows/segmented.wgsl")]
+            Self::TakenCount => {
+                constants.push(("BLOCK", PARAMETER_BLOCK / 4));
+                (vec![], shader!("rows/taken_count.wgsl"))
+            }
+            Self::MovedKeys => (vec![], shader!("rows/moved_keys.wgsl")),
+            Self::TakenCodes { segmented } => {
+                let arrays = if segmented {
+                    vec![SEGMENTS, shader!("rows/segmented.wgsl")]
                 } else {
-                    &[shader!("rows/whole.wgsl")]
+                    vec![shader!("rows/whole.wgsl")]
                 };
-                (
-                    [&[count(counted)], arrays].concat(),
-                    shader!("rows/taken_codes.wgsl"),
-                )
+                (arrays, shader!("rows/taken_codes.wgsl"))
             }
-            Self::ReturnedCodes { counted } => {
-                (vec![count(counted)], shader!("rows/returned_codes.wgsl"))
-            }
-            Self::SegmentCodes { counted } => (
-                vec![count(counted), SEGMENTS],
-                shader!("rows/segment_codes.wgsl"),
-            ),
-            Self::Numbers { counted } => (vec![count(counted)], shader!("rows/numbers.wgsl")),
-            Self::MovedRows { counted, ordered } => {
+            Self::ReturnedCodes => (vec![], shader!("rows/returned_codes.wgsl")),
+            Self::SegmentCodes => (vec![SEGMENTS], shader!("rows/segment_codes.wgsl")),
+            Self::Numbers => (vec![], shader!("rows/numbers.wgsl")),
+            Self::MovedRows { ordered } => {
                 let order = if ordered {
                     shader!("rows/ordered.wgsl")
                 } else {
                     shader!("rows/as_they_are.wgsl")
                 };
-                (vec![count(counted), order], shader!("rows/moved_rows.wgsl"))
+                (vec![order], shader!("rows/moved_rows.wgsl"))
             }
-            Self::OutOfOrder => (Vec::new(), shader!("rows/out_of_order.wgsl")),
+            Self::OutOfOrder => (vec![], shader!("rows/out_of_order.wgsl")),
         };
         Pieces {
-            constants: vec![("LANES", LANES)],
+            constants,
             shared,
             ..Pieces::plain(text)
         }
@@ -135,29 +91,18 @@ impl RowsKernel {
 
     /// Its name in labels and reports.
     pub(super) fn name(self) -> String {
-        let (name, counted) = match self {
-            Self::MovedKeys { counted } => ("rows.moved_keys", counted),
-            Self::TakenCodes {
-                counted,
-                segmented: true,
-            } => ("rows.taken_codes.segmented", counted),
-            Self::TakenCodes {
-                counted,
-                segmented: false,
-            } => ("rows.taken_codes", counted),
-            Self::ReturnedCodes { counted } => ("rows.returned_codes", counted),
-            Self::SegmentCodes { counted } => ("rows.segment_codes", counted),
-            Self::Numbers { counted } => ("rows.numbers", counted),
-            Self::MovedRows {
-                counted,
-                ordered: true,
-            } => ("rows.moved_rows.ordered", counted),
-            Self::MovedRows {
-                counted,
-                ordered: false,
-            } => ("rows.moved_rows", counted),
-            Self::OutOfOrder => ("rows.out_of_order", false),
+        let name = match self {
+            Self::TakenCount => "taken_count",
+            Self::MovedKeys => "moved_keys",
+            Self::TakenCodes { segmented: true } => "taken_codes.segmented",
+            Self::TakenCodes { segmented: false } => "taken_codes",
+            Self::ReturnedCodes => "returned_codes",
+            Self::SegmentCodes => "segment_codes",
+            Self::Numbers => "numbers",
+            Self::MovedRows { ordered: true } => "moved_rows.ordered",
+            Self::MovedRows { ordered: false } => "moved_rows",
+            Self::OutOfOrder => "out_of_order",
         };
-        format!("{name}{}", if counted { ".counted" } else { "" })
+        format!("rows.{name}")
     }
 }

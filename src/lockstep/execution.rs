@@ -1,7 +1,7 @@
 //! The lock-step executor of recordings: a whole sort, or prefix sums, every dispatch counted.
 
 use super::{Buffers, Config, Report, Shader, ShaderError};
-use crate::kernel::{Access, Assembled, Specialised};
+use crate::kernel::{Access, Assembled, PARAMETER_BLOCK, Specialised};
 use crate::recording::{Buffer, Phase, Recording, Step};
 use crate::{Error, Payload};
 use std::collections::hash_map::Entry;
@@ -83,6 +83,9 @@ impl<'a> Execution<'a> {
             self.buffers
                 .insert(role, vec![0; bytes.div_ceil(4) as usize]);
         }
+        let counted = self.recording.steps.iter().filter(|step| step.is_counted());
+        let words = counted.count() * (PARAMETER_BLOCK / 4) as usize;
+        self.buffers.insert(Buffer::Parameters, vec![0; words]);
         self.buffers.insert(Buffer::Keys, keys.to_vec());
         if self.recording.payload != Payload::None {
             let numbers = (0..self.recording.len).collect();
@@ -122,6 +125,18 @@ impl<'a> Execution<'a> {
         self.buffers.get(&buffer).map_or(&[], Vec::as_slice)
     }
 
+    /// What a step's kernel finds in its parameters, if it is run now.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Kernel`] if the kernel does not assemble.
+    pub fn parameters(&self, step: &Step) -> Result<Vec<u32>, Error> {
+        let kernel = self.recording.specialised(step);
+        let comparator = self.recording.comparator.as_ref();
+        let assembled = kernel.assemble_comparing(comparator)?;
+        Ok(parameters(step, &assembled, &self.buffers))
+    }
+
     /// Runs one dispatch of the recording.
     ///
     /// # Errors
@@ -146,8 +161,7 @@ impl<'a> Execution<'a> {
         let mut buffers = Buffers::new();
         for binding in &assembled.bindings {
             let words = if binding.access == Access::Uniform {
-                let value = |name: &String| step.parameter(name).unwrap_or(0);
-                assembled.parameters.iter().map(value).collect()
+                parameters(step, assembled, &self.buffers)
             } else {
                 let role = step.buffer(&binding.name);
                 let words = role.and_then(|role| self.buffers.remove(&role));
@@ -166,15 +180,36 @@ impl<'a> Execution<'a> {
                 .is_some_and(Buffer::holds_keys)
         };
         let report = shader.run_on(&mut buffers, [x, y, 1], &self.config, holds_keys);
-        for binding in &assembled.bindings {
+        let mut written = Vec::new();
+        let stored = assembled.bindings.iter();
+        for binding in stored.filter(|binding| binding.access != Access::Uniform) {
             if let (Some(role), Some(words)) = (
                 step.buffer(&binding.name),
                 buffers.remove(&(0, binding.binding)),
             ) {
                 self.buffers.insert(role, words);
+                if binding.access == Access::ReadWrite {
+                    written.push(role);
+                }
             }
         }
+        self.overwrite_what_shares_memory(&written);
         report.map_err(fail)
+    }
+
+    /// What shares memory with buffers that have been written is nothing to be read any more.
+    fn overwrite_what_shares_memory(&mut self, written: &[Buffer]) {
+        for (&part, &(whole, _)) in &self.recording.placed {
+            for (one, other) in [(part, whole), (whole, part)] {
+                if let Some(words) = self
+                    .buffers
+                    .get_mut(&other)
+                    .filter(|_| written.contains(&one))
+                {
+                    words.fill(0xa5a5_a5a5);
+                }
+            }
+        }
     }
 
     /// Runs the whole recording. The reports are of each kernel in each phase, in the order of
@@ -213,4 +248,14 @@ impl<'a> Execution<'a> {
         }
         Ok(reports)
     }
+}
+
+fn parameters(step: &Step, kernel: &Assembled, buffers: &BTreeMap<Buffer, Vec<u32>>) -> Vec<u32> {
+    let value = |name: &String| step.parameter(name).unwrap_or(0);
+    let mut words: Vec<u32> = kernel.parameters.iter().map(value).collect();
+    if step.is_counted() {
+        // (All blocks say the same.)
+        words[0] = buffers[&Buffer::Parameters][0];
+    }
+    words
 }

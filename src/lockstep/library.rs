@@ -232,61 +232,62 @@ fn arrangements(key: KeyType, order: Order) -> Vec<Recording> {
         elsewhere: false,
     };
     let mut recordings = Vec::new();
-    for count_at in [None, Some(1)] {
-        for apart in [false, true] {
-            let arrangement = Arrangement {
-                apart,
-                count_at,
-                carried: Carried::Columns(vec![row]),
-                ..Arrangement::default()
-            };
-            let recording = around(arrangement, 9000, Tuning::cpu());
-            // Looked at before they are sorted.
-            let sort = recording.steps.len();
-            let mut recording = with_order_check(recording, &limits);
-            recording.steps.rotate_left(sort);
-            recordings.push(recording);
-        }
-        // Rows that are compared: of a tile, of several, and more than children can hold.
+    for (apart, count_at) in [(false, None), (true, None), (false, Some(1))] {
+        let arrangement = Arrangement {
+            apart,
+            count_at,
+            carried: Carried::Columns(vec![row]),
+            ..Arrangement::default()
+        };
+        let recording = around(arrangement, 9000, Tuning::cpu());
+        // Looked at before they are sorted.
+        let sort = recording.steps.len();
+        let mut recording = with_order_check(recording, &limits);
+        recording.steps.rotate_left(sort);
+        recordings.push(recording);
+    }
+    // Rows that are compared: of a tile, of several, and more than children can hold.
+    if key.words() == 1 {
+        recordings.extend(comparisons(order));
+    }
+    // Keys of one array: two words, which are sorted twice.
+    if key.words() == 2 {
+        let arrangement = Arrangement {
+            segments: Some(1),
+            carried: Carried::Columns(vec![row]),
+            ..Arrangement::default()
+        };
+        recordings.push(around(arrangement, 4000, Tuning::default()));
+    }
+    // Codes of keys of one word, and of one array.
+    for (bits, segments) in [(Some(32), None), (None, Some(1))] {
+        let arrangement = Arrangement {
+            bits,
+            segments,
+            ..Arrangement::default()
+        };
         if key.words() == 1 {
-            recordings.extend(comparisons(order, count_at));
-        }
-        // Keys of one array: two words, which are sorted twice.
-        if key.words() == 2 {
-            let arrangement = Arrangement {
-                segments: Some(1),
-                count_at,
-                carried: Carried::Columns(vec![row]),
-                ..Arrangement::default()
-            };
             recordings.push(around(arrangement, 4000, Tuning::default()));
-        }
-        // Codes of keys of one word, and of one array.
-        for (bits, segments) in [(Some(32), None), (None, Some(1))] {
-            let arrangement = Arrangement {
-                bits,
-                segments,
-                count_at,
-                ..Arrangement::default()
-            };
-            if key.words() == 1 {
-                recordings.push(around(arrangement, 4000, Tuning::default()));
-            }
         }
     }
     recordings
 }
 
 /// Sorts of rows of a word by what stands in for a caller's comparator.
-fn comparisons(order: Order, count_at: Option<u32>) -> Vec<Recording> {
-    let arrangement = Arrangement {
-        compared: Some(1),
-        count_at,
-        ..Arrangement::default()
-    };
+fn comparisons(order: Order) -> Vec<Recording> {
     let stand_in = Comparator::stand_in();
     let around = |len: u32, tuning: &Tuning, overflowing: bool, rows_beside: bool| {
-        let room = len + if count_at.is_some() { 90 } else { 0 };
+        // Of some, there is room for more than there are.
+        let (room, count_at) = if rows_beside {
+            (len, None)
+        } else {
+            (len + 90, Some(1))
+        };
+        let arrangement = Arrangement {
+            compared: Some(1),
+            count_at,
+            ..Arrangement::default()
+        };
         let mut sort = record_comparison_sort(room, &stand_in, order, tuning, &LIMITS);
         if !rows_beside {
             sort.workgroup_bytes = 0;

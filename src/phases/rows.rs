@@ -49,7 +49,7 @@ pub(crate) struct Arrangement {
     /// 32-bit words of the rows that are in the keys' place, where it is rows that are compared: what is sorted is their numbers.
     pub(crate) compared: Option<u32>,
     /// Whether keys are sorted in memory of their own, and put back then. Where they lie apart, have no row of their
-    /// own, end elsewhere or are counted, they are anyway.
+    /// own or end elsewhere, they are anyway.
     pub(crate) apart: bool,
     /// Where keys end, or the rows that are compared.
     pub(crate) sorted: Sorted,
@@ -104,18 +104,13 @@ impl Arrangement {
         self.is_plain() && !self.apart && self.sorted == Sorted::Here
     }
 
-    /// Whether keys lie in a row of their own, from its beginning to its end, and are sorted as they are.
+    /// Whether keys lie in a row of their own, from its beginning on, and are sorted as they are.
     const fn is_plain(&self) -> bool {
-        self.is_whole()
+        self.first == 0
             && self.field.is_none()
             && self.bits.is_none()
             && self.segments.is_none()
             && self.compared.is_none()
-    }
-
-    /// Whether all of each buffer takes part.
-    const fn is_whole(&self) -> bool {
-        self.first == 0 && self.count_at.is_none()
     }
 
     /// Whether codes of the keys are sorted.
@@ -151,7 +146,24 @@ impl Arrangement {
 
     /// Records what is to be done around `sort`, which is a recording of as many keys as there is room for, of what they are
     /// [sorted as](Self::sorted_as), with the [payload](Self::payload) of this arrangement.
+    ///
+    /// Where a buffer says how many records there are, `sort` must be a sample sort.
     pub(crate) fn around(
+        &self,
+        key: KeyType,
+        order: Order,
+        sort: Recording,
+        limits: &DeviceLimits,
+    ) -> Recording {
+        let recording = self.around_all(key, order, sort, limits);
+        match self.count_at {
+            Some(count_at) => counting(recording, count_at),
+            None => recording,
+        }
+    }
+
+    /// [`around`](Self::around), of as many records as there is room for.
+    fn around_all(
         &self,
         key: KeyType,
         order: Order,
@@ -160,7 +172,7 @@ impl Arrangement {
     ) -> Recording {
         // The sort writes indices where the caller wants them, if all that is there is to be written.
         let wants_indices = self.carried == Carried::Indices;
-        let indices_at_home = wants_indices && self.is_whole();
+        let indices_at_home = wants_indices && self.first == 0;
         let goes_along = sort.payload == Payload::Indices && !indices_at_home;
         if sort.len == 0 || self.is_in_place() && !goes_along {
             return sort;
@@ -193,6 +205,9 @@ impl Arrangement {
         }
         for column in self.columns(key) {
             around.move_column(column, indices);
+        }
+        if !self.is_sorted_twice(key) {
+            around.place_scratch();
         }
         around.recording
     }
@@ -227,6 +242,36 @@ impl Arrangement {
         let carried = carried.iter().enumerate().map(number);
         carried.chain(keys).collect()
     }
+}
+
+/// The recording, of as many records as a word of [`Buffer::Count`] says. Its dispatches are those for all that there is room for,
+/// and their kernels are told how many there are, before they begin: workgroups that have none are gone at once.
+fn counting(mut recording: Recording, count_at: u32) -> Recording {
+    let blocks = recording.steps.len() as u32;
+    if blocks == 0 {
+        return recording;
+    }
+    for step in &mut recording.steps {
+        step.bindings.push(("params", Buffer::Parameters));
+    }
+    let count = Step {
+        phase: Phase::Count,
+        round: 0,
+        kernel: Kernel::Rows(RowsKernel::TakenCount),
+        workgroups: [1, 1],
+        bindings: vec![
+            ("counts", Buffer::Count),
+            ("parameters", Buffer::Parameters),
+        ],
+        parameters: vec![
+            ("blocks", blocks),
+            ("count_at", count_at),
+            ("room", recording.len),
+        ],
+        keys: 0,
+    };
+    recording.steps.insert(0, count);
+    recording
 }
 
 /// The recording, and behind it a look whether its keys are in order, in [`Buffer::Keys`]: [`Buffer::OutOfOrder`], which is 0
@@ -311,7 +356,7 @@ impl Around<'_> {
             self.recording.steps.extend(steps);
             return;
         }
-        let may_end_there = arrangement.is_whole() && !arrangement.is_coded(key);
+        let may_end_there = arrangement.first == 0 && !arrangement.is_coded(key);
         let taken = if arrangement.sorted == Sorted::Elsewhere && may_end_there {
             Buffer::SortedKeys
         } else {
@@ -346,17 +391,9 @@ impl Around<'_> {
                 step.bindings.push(("compared_rows", Buffer::Keys));
             }
         }
-        let kernel = RowsKernel::Numbers {
-            counted: self.arrangement.count_at.is_some(),
-        };
+        let buffers = [("destination", numbers)];
         let len = self.recording.len.into();
-        self.step(
-            Phase::TakenKeys,
-            kernel,
-            &[("destination", numbers)],
-            &[],
-            len,
-        );
+        self.step(Phase::TakenKeys, RowsKernel::Numbers, &buffers, &[], len);
         self.recording.steps.extend(steps);
         numbers
     }
@@ -376,9 +413,7 @@ impl Around<'_> {
         place(&mut by_keys, taken, first);
         place(&mut by_arrays, taken, second);
         self.recording.steps.extend(by_keys);
-        let kernel = RowsKernel::SegmentCodes {
-            counted: self.arrangement.count_at.is_some(),
-        };
+        let kernel = RowsKernel::SegmentCodes;
         let buffers = [
             ("order", first),
             ("destination", taken),
@@ -416,7 +451,6 @@ impl Around<'_> {
         let first = self.arrangement.first * stride + offset;
         if self.arrangement.is_coded(self.recording.key) {
             let kernel = RowsKernel::TakenCodes {
-                counted: self.arrangement.count_at.is_some(),
                 segmented: self.arrangement.segments.is_some(),
             };
             let mut buffers = vec![("source", Buffer::Keys), ("destination", taken)];
@@ -440,7 +474,6 @@ impl Around<'_> {
             ("source_stride", stride),
             ("destination_first", 0),
             ("destination_stride", 1),
-            ("padded", self.arrangement.count_at.is_some().into()),
         ];
         self.move_keys(Phase::TakenKeys, (Buffer::Keys, taken), &places);
     }
@@ -448,9 +481,7 @@ impl Around<'_> {
     fn put_keys_back(&mut self, taken: Buffer, to: Buffer) {
         if self.arrangement.is_coded(self.recording.key) {
             let bits = self.arrangement.bits.unwrap_or(32);
-            let kernel = RowsKernel::ReturnedCodes {
-                counted: self.arrangement.count_at.is_some(),
-            };
+            let kernel = RowsKernel::ReturnedCodes;
             let buffers = [("source", taken), ("destination", to)];
             let first = self.arrangement.first;
             let parameters = [
@@ -474,7 +505,6 @@ impl Around<'_> {
             ("source_stride", 1),
             ("destination_first", self.arrangement.first),
             ("destination_stride", 1),
-            ("padded", 0),
         ];
         self.move_keys(Phase::MovedRows, (taken, to), &places);
     }
@@ -501,18 +531,35 @@ impl Around<'_> {
         self.move_rows((scratch, 0), (to, first), words, None);
     }
 
+    /// Has what a sort moves its records to lie where rows are moved to when it is done. (No kernel reads one of the two and
+    /// writes the other, which one buffer may not be bound for.)
+    fn place_scratch(&mut self) {
+        let recording = &mut self.recording;
+        if !recording.buffers.contains_key(&Buffer::ScratchRows) {
+            return;
+        }
+        let mut end = 0;
+        for part in [Buffer::Scratch, Buffer::ScratchValues] {
+            let bytes = recording.buffers.get(&part).copied().unwrap_or(0);
+            // (Parts begin where any device binds them.)
+            let next = (end + bytes).next_multiple_of(256);
+            if bytes > 0 && next <= self.limits.buffer_bytes {
+                recording.placed.insert(part, (Buffer::ScratchRows, end));
+                end = next;
+            }
+        }
+        recording.reserve(Buffer::ScratchRows, end);
+    }
+
     fn move_keys(
         &mut self,
         phase: Phase,
         (from, to): (Buffer, Buffer),
         places: &[(&'static str, u32)],
     ) {
-        let kernel = RowsKernel::MovedKeys {
-            counted: self.arrangement.count_at.is_some(),
-        };
         let buffers = [("source", from), ("destination", to)];
         let len = self.recording.len;
-        self.step(phase, kernel, &buffers, places, len.into());
+        self.step(phase, RowsKernel::MovedKeys, &buffers, places, len.into());
     }
 
     /// Moves rows of so many words, in the order of the sort or as they are.
@@ -524,7 +571,6 @@ impl Around<'_> {
         order: Option<Buffer>,
     ) {
         let kernel = RowsKernel::MovedRows {
-            counted: self.arrangement.count_at.is_some(),
             ordered: order.is_some(),
         };
         let mut buffers = vec![("source", from), ("destination", to)];
@@ -547,13 +593,8 @@ impl Around<'_> {
         places: &[(&'static str, u32)],
         moved: u64,
     ) {
-        let mut bindings = buffers.to_vec();
         let mut parameters = places.to_vec();
         parameters.push(("len", self.recording.len));
-        parameters.push(("count_at", self.arrangement.count_at.unwrap_or(0)));
-        if self.arrangement.count_at.is_some() {
-            bindings.push(("counts", Buffer::Count));
-        }
         let groups = moved.div_ceil(MOVED.into()) as u32;
         let part = (self.limits.keys_per_dispatch / MOVED).max(1);
         for first in (0..groups).step_by(part as usize) {
@@ -563,7 +604,7 @@ impl Around<'_> {
                 round: 0,
                 kernel: Kernel::Rows(kernel),
                 workgroups: grid(end - first, self.limits),
-                bindings: bindings.clone(),
+                bindings: buffers.to_vec(),
                 parameters: [&parameters[..], &[("first", first), ("end", end)]].concat(),
                 keys: u64::from(end - first) * u64::from(MOVED),
             });

@@ -249,7 +249,6 @@ impl Job<'_> {
                     ("first", first),
                     ("end", end),
                     ("children", plan.buckets),
-                    ("tiles", tiles),
                 ],
                 keys: u64::from(end - first) * u64::from(tile),
             });
@@ -391,7 +390,11 @@ impl Job<'_> {
             kernel: Kernel::SampleSort(SampleSortKernel::RowSums),
             workgroups: grid(plan.buckets - 1, self.limits),
             bindings: vec![PREFIXES],
-            parameters: vec![("rows", plan.buckets - 1), ("length", tiles)],
+            parameters: vec![
+                ("len", plan.len),
+                ("rows", plan.buckets - 1),
+                ("tile", tile),
+            ],
             keys: u64::from(plan.buckets) * u64::from(tiles),
         });
         recording.steps.push(Step {
@@ -403,9 +406,8 @@ impl Job<'_> {
             parameters: vec![
                 ("len", plan.len),
                 ("buckets", plan.buckets),
-                ("tiles", tiles),
-                ("tiles_power", tiles.next_power_of_two()),
                 ("tile", tile),
+                ("tiles_power", tiles.next_power_of_two()),
                 ("samples", plan.samples),
                 ("capacity", plan.child),
                 ("most_children", plan.most_children),
@@ -431,7 +433,6 @@ impl Job<'_> {
                     ("first", first),
                     ("end", end),
                     ("buckets", plan.buckets),
-                    ("tiles", tiles),
                     ("tile", tile),
                     ("rank_begin", 0),
                     ("rank_end", plan.len),

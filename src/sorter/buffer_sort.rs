@@ -49,17 +49,17 @@ use std::ops::Range;
 ///
 /// [`Sorter::scratch_size_of`](crate::Sorter::scratch_size_of) says how much it is. For each record, the sum of
 ///
-/// - the bytes of its key, and 4 if anything goes with it;
+/// - the bytes of its key, and 4 if anything goes with it; or those of the largest of its rows that does not
+///   [end elsewhere](Self::rows_into), if they are more;
 /// - the bytes of its key once more where keys are sorted in memory of their own: fields, [parts](Self::first) that begin anywhere,
-///   [counted](Self::count) and [kept](Self::keep_keys) ones, [packed](Self::of_packed) ones and those of
-///   [arrays](Self::segments); of others not where they end [elsewhere](Self::sorted_into). Both times it is 4 for a packed key,
-///   and 8 for one of arrays;
+///   [kept](Self::keep_keys) ones, [packed](Self::of_packed) ones and those of [arrays](Self::segments); of others not where they
+///   end [elsewhere](Self::sorted_into). Both times it is 4 for a packed key, and 8 for one of arrays;
 /// - 4 with [`rows`](Self::rows), or with values that are [stable](Self::stable) or those of keys that are not sorted where
-///   they lie, or with indices of a part that begins anywhere or of counted records;
-/// - the bytes of the largest of its rows that has more words than one, unless they [end elsewhere](Self::rows_into);
-/// - 8 with keys of 64 bits and [`segments`](Self::segments), and 4 for what goes with them in any case;
-/// - instead of all that, of rows that are [compared](Self::compared): 4, 4 more unless it is indices that are asked for, and
-///   the bytes of the row if it moves in its own buffer.
+///   they lie, or with indices of a part that begins anywhere.
+///
+/// Instead of that, of keys of 64 bits in [arrays](Self::segments): 28, and the bytes of the largest of its rows that has more than
+/// two words and does not end elsewhere. Of rows that are [compared](Self::compared): 4, or those of the row, if it moves in its own
+/// buffer; and 4 more unless it is indices that are asked for.
 ///
 /// And a tenth of all that at the most, and 16 MiB, for tables.
 #[derive(Debug)]
@@ -625,8 +625,9 @@ impl<'a> BufferSort<'a> {
     /// there is room for: the GPU may have written it, and the host need not know it. Records behind those are left as
     /// they are.
     ///
-    /// The keys are sorted in scratch memory, as many bytes more. It takes the time that `len` keys take, whatever
-    /// the word says.
+    /// It takes no scratch memory more, and the time of as many records as there are: one dispatch more tells all others the number,
+    /// and workgroups that are left with nothing to do are gone at once. They are those of a
+    /// [sample sort](crate::Engine::SampleSort) of `len` records, whatever the [engine](crate::Options::engine).
     ///
     /// # Examples
     ///

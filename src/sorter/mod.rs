@@ -95,11 +95,13 @@ impl PreparedSort {
     /// in [`Buffer::Separators`]. `None` if the sort needs none of this role.
     ///
     /// It has the usages `STORAGE` and `COPY_SRC`, may be larger than
-    /// [`Recording::buffers`] says, and is overwritten by the sort.
+    /// [`Recording::buffers`] says, and is overwritten by the sort. Where [`Recording::placed`] says that it is a part of
+    /// another, it is this.
     #[must_use]
     pub fn scratch(&self, buffer: Buffer) -> Option<&wgpu::Buffer> {
         let needed = self.recording.buffers.contains_key(&buffer);
-        self.buffers.get(&buffer).filter(|_| needed)
+        let (place, _) = self.recording.place(buffer);
+        self.buffers.get(&place).filter(|_| needed)
     }
 
     /// The dispatches.
@@ -362,9 +364,14 @@ impl Sorter {
         calls::check_len(&self.device, &self.limits, sort.end(), sort.key)?;
         let arrangement = sort.arrangement(self.device.limits().max_storage_buffer_binding_size)?;
         let (key, order) = arrangement.sorted_as(sort.key, sort.order);
-        let recording = match &sort.comparator {
-            Some(comparator) => self.record_comparing(sort.len, comparator, order)?,
-            None => self.record(sort.len, key, order, arrangement.payload(sort.key))?,
+        let payload = arrangement.payload(sort.key);
+        let recording = if let Some(comparator) = &sort.comparator {
+            self.record_comparing(sort.len, comparator, order)?
+        } else if arrangement.count_at.is_some() {
+            // Only the kernels of the sample sort can be told how many there are.
+            self.record_samples(sort.len, key, order, payload)?
+        } else {
+            self.record(sort.len, key, order, payload)?
         };
         let recording = match sort.selected()? {
             Some(places) => recording.selecting(&places),
@@ -388,10 +395,7 @@ impl Sorter {
     ) -> Result<Recording, Error> {
         let len = calls::check_len(&self.device, &self.limits, len, key)?;
         if payload != Payload::None || self.engine_of(len, key) == Engine::SampleSort {
-            let tuning = self.tuning();
-            let recording =
-                phases::record_sample_sort(len, key, order, payload, &tuning, &self.limits);
-            return self.fitting(recording);
+            return self.record_samples(len.into(), key, order, payload);
         }
         let base_case = self.options.base_case_kernel(true);
         self.check_fits(base_case.name(), key, base_case.workgroup_bytes(key))?;
@@ -400,6 +404,19 @@ impl Sorter {
             .buckets
             .get_or_insert_with(|| plan::default_buckets(len).min(self.most_default_buckets));
         Ok(phases::record_sort(len, key, order, &options, &self.limits))
+    }
+
+    fn record_samples(
+        &self,
+        len: u64,
+        key: KeyType,
+        order: Order,
+        payload: Payload,
+    ) -> Result<Recording, Error> {
+        let len = calls::check_len(&self.device, &self.limits, len, key)?;
+        let tuning = self.tuning();
+        let recording = phases::record_sample_sort(len, key, order, payload, &tuning, &self.limits);
+        self.fitting(recording)
     }
 
     fn record_comparing(
@@ -494,8 +511,8 @@ impl Sorter {
 
     /// [`prepare`](Self::prepare) with all that a sort of buffers may have: see [`BufferSort`].
     ///
-    /// Where anything goes with the keys, rows are compared, or keys of 64 bits are in arrays, the engine is [`Engine::SampleSort`],
-    /// whatever [`Options::engine`] says.
+    /// Where anything goes with the keys, rows are compared, keys of 64 bits are in arrays, or a buffer says how many records there
+    /// are, the engine is [`Engine::SampleSort`], whatever [`Options::engine`] says.
     ///
     /// # Errors
     ///

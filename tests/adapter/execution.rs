@@ -111,6 +111,10 @@ impl<'a> Execution<'a> {
             .iter()
             .map(|name| step.parameter(name).unwrap())
             .collect();
+        if step.is_counted() {
+            // (All blocks say the same.)
+            parameters[0] = self.read(Buffer::Parameters)[0];
+        }
         parameters.resize(parameters.len().next_multiple_of(4), 0);
         let uniforms = device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("tests.parameters"),
@@ -126,8 +130,10 @@ impl<'a> Execution<'a> {
             .map(|binding| wgpu::BindGroupEntry {
                 binding: binding.binding,
                 resource: match step.buffer(&binding.name) {
-                    Some(role) => self.buffers[&role].as_entire_binding(),
-                    None => uniforms.as_entire_binding(),
+                    Some(role) if binding.access != Access::Uniform => {
+                        self.buffers[&role].as_entire_binding()
+                    }
+                    _ => uniforms.as_entire_binding(),
                 },
             })
             .collect();

@@ -60,8 +60,11 @@ fn every_kernel_leaves_the_same_bits_on_the_cpu_as_on_the_adapter() {
                 if recording.payload != Payload::None {
                     on_adapter.set_buffer(Buffer::Values, on_cpu.buffer(Buffer::Values));
                 }
-                for buffer in [Buffer::Count, Buffer::Offsets] {
-                    on_adapter.set_buffer(buffer, on_cpu.buffer(buffer));
+                for buffer in [Buffer::Count, Buffer::Offsets, Buffer::Parameters] {
+                    let words = on_cpu.buffer(buffer);
+                    if !words.is_empty() {
+                        on_adapter.set_buffer(buffer, words);
+                    }
                 }
                 for step in &recording.steps {
                     on_adapter.step(step);

@@ -4,7 +4,8 @@
 use crate::device::{Gpu, gpu};
 use crate::pairs::{sorter, stable};
 use wgpu_bcfsort::data::{Pattern, Spec, generate};
-use wgpu_bcfsort::{BufferSort, Error, KeyType, Order, PackedKey, Sorter};
+use wgpu_bcfsort::plan::Tuning;
+use wgpu_bcfsort::{BufferSort, Error, KeyType, Options, Order, PackedKey, Sorter};
 
 pub(crate) fn keys(len: u64) -> Vec<u32> {
     generate(&Spec::new(Pattern::FewDistinct, len).distinct(300)).unwrap()
@@ -185,6 +186,64 @@ fn the_gpu_says_how_many() {
                 assert!(after[..there] == in_order(before, 1, &expected), "{number}");
                 assert!(after[there..] == before[there..], "{number}: the rest");
             }
+        }
+    }
+}
+
+/// Whatever is planned for the room that there is, on this device.
+#[test]
+fn the_gpu_says_how_many_of_what_is_distributed_in_any_way() {
+    let Some(gpu) = gpu() else { return };
+    let mut small = Tuning::cpu();
+    (small.tile, small.child, small.samples) = (1024, 1024, 1024);
+    (small.merged, small.twice) = (0, 4000);
+    let sorter = gpu.sorter(&Options::default().tuning(small));
+    // Distributed once, sorted and distributed twice, partitioned.
+    for (room, key) in [
+        (3500_u64, KeyType::U32),
+        (9000, KeyType::U32),
+        (9000, KeyType::U64),
+    ] {
+        let words = key.words() as usize;
+        let keys = keys(room * words as u64);
+        let on_gpu = gpu.buffer(&keys);
+        let [values, to, count] =
+            [room as usize, keys.len(), 1].map(|words| gpu.buffer(&vec![7; words]));
+        let sort = || BufferSort::new(&on_gpu, room, key).count(&count, 0);
+        let [argsort, elsewhere, here] = [
+            sort().indices(&values).keep_keys(),
+            sort().sorted_into(&to),
+            sort(),
+        ]
+        .map(|sort| sorter.prepare_sort(sort).unwrap());
+        for number in [0, 1, 1024, 3001, u32::MAX] {
+            gpu.queue
+                .write_buffer(&on_gpu, 0, bytemuck::cast_slice(&keys));
+            gpu.queue
+                .write_buffer(&count, 0, bytemuck::bytes_of(&number));
+            let there = (room as usize).min(number as usize);
+            let of = |i: u32| {
+                [i as usize * words + words - 1, i as usize * words].map(|word| keys[word])
+            };
+            let mut order: Vec<u32> = (0..there as u32).collect();
+            order.sort_by_key(|&i| of(i));
+            let sorted = in_order(&keys, key.words(), &order);
+            let what = format!("{number} of {room}");
+
+            sorter.run_profiled(&argsort).unwrap();
+            assert!(gpu.read(&on_gpu) == keys, "{what}");
+            assert!(gpu.read(&values)[..there] == order, "{what}: order");
+            for (sort, result) in [(&elsewhere, &to), (&here, &on_gpu)] {
+                sorter.run_profiled(sort).unwrap();
+                assert!(
+                    gpu.read(result)[..sorted.len()] == sorted,
+                    "{what} of {key}"
+                );
+            }
+            assert!(
+                gpu.read(&on_gpu)[sorted.len()..] == keys[sorted.len()..],
+                "{what}: the rest"
+            );
         }
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 use wgpu_bcfsort::data::{Pattern, Spec, generate};
-use wgpu_bcfsort::kernel::{Kernel, RowsKernel, SampleSortKernel, Specialised};
+use wgpu_bcfsort::kernel::{Kernel, SampleSortKernel, Specialised};
 use wgpu_bcfsort::lockstep::{
     AccessKind, Coloring, Config, Execution, Fault, Report, Shader, Site, Space, library,
     prefix_sums_library, prefix_sums_of, was_sorted,
@@ -426,17 +426,6 @@ fn kernels_that_are_to_have_conflicts_have_them() {
 
 /// Whether an access is never made in this kernel of the sample sort, but in those that share its text.
 fn is_of_others(kernel: Kernel, site: &Site) -> bool {
-    if let Kernel::Rows(kernel) = kernel {
-        // Where records are not counted there is no room for more of them.
-        return match kernel {
-            RowsKernel::MovedKeys { counted: false }
-            | RowsKernel::TakenCodes { counted: false, .. }
-            | RowsKernel::SegmentCodes { counted: false } => {
-                site.kind == AccessKind::Store || site.space == Space::Uniform
-            }
-            _ => false,
-        };
-    }
     let Kernel::SampleSort(kernel) = kernel else {
         return false;
     };

@@ -233,9 +233,7 @@ fn contents(kernel: Specialised, step: &Step, execution: &Execution) -> Result<C
     (assembled.bindings.iter())
         .map(|binding| {
             let words = match (binding.access, step.buffer(&binding.name)) {
-                (Access::Uniform, _) => (assembled.parameters.iter())
-                    .map(|name| step.parameter(name))
-                    .collect(),
+                (Access::Uniform, _) => execution.parameters(step).ok(),
                 (_, Some(buffer)) => Some(execution.buffer(buffer).to_vec()),
                 (_, None) => None,
             };

@@ -57,28 +57,51 @@ impl Layout {
 }
 
 /// Words of few values, so that keys are equal often.
-fn noise(words: usize) -> Vec<u32> {
+const FEW: u32 = 0x8080_8003;
+
+/// Words that differ in these bits.
+fn noise(words: usize, bits: u32) -> Vec<u32> {
     let word = |i: usize| {
         let mixed = (i as u32 + 1).wrapping_mul(0x9e37_79b9);
-        (mixed ^ mixed >> 15).wrapping_mul(0x85eb_ca6b) & 0x8080_8003
+        (mixed ^ mixed >> 15).wrapping_mul(0x85eb_ca6b) & bits
     };
     (0..words).map(word).collect()
 }
 
-/// Sorts `len` records from `arrangement.first` on, of which there are `count`, and compares all of the caller's buffers.
-fn check(arrangement: &Arrangement, layout: Layout, order: Order, len: u32, offsets: &[u32]) {
-    let what = format!("{len} {layout:?} {} {arrangement:?}", order.name());
+/// The smallest tiles.
+fn tuning() -> Tuning {
+    Tuning {
+        tile: 1024,
+        child: 1024,
+        samples: 1024,
+        ..Tuning::cpu()
+    }
+}
+
+/// Sorts `len` records from `arrangement.first` on, or as many of them as the caller's buffer says, and compares all of the
+/// caller's buffers.
+fn check(
+    arrangement: &Arrangement,
+    layout: Layout,
+    order: Order,
+    tuning: &Tuning,
+    (len, said): (u32, u32),
+    offsets: &[u32],
+    bits: u32,
+) {
+    let what = format!(
+        "{said} of {len} {layout:?} {} {arrangement:?}",
+        order.name()
+    );
     let key = layout.key;
     let (sorted, direction) = arrangement.sorted_as(key, order);
-    let mut tuning = Tuning::cpu();
-    (tuning.tile, tuning.child, tuning.samples) = (1024, 1024, 1024);
     let payload = arrangement.payload(key);
-    let sort = record_sample_sort(len, sorted, direction, payload, &tuning, &LIMITS);
+    let sort = record_sample_sort(len, sorted, direction, payload, tuning, &LIMITS);
     let recording = arrangement.around(key, order, sort, &LIMITS);
 
     let (first, room) = (arrangement.first, arrangement.first + len + 3);
-    let count = arrangement.count_at.map_or(len, |_| len * 3 / 4);
-    let keys = noise(layout.words(room));
+    let count = arrangement.count_at.map_or(len, |_| said.min(len));
+    let keys = noise(layout.words(room), bits);
     let columns: &[Column] = match &arrangement.carried {
         Carried::Columns(columns) => columns,
         Carried::Indices | Carried::Values => &[Column {
@@ -88,7 +111,7 @@ fn check(arrangement: &Arrangement, layout: Layout, order: Order, len: u32, offs
         Carried::Nothing => &[],
     };
     let mut execution = Execution::new(&recording, &keys, Config::default());
-    execution.set_buffer(Buffer::Count, vec![9, count]);
+    execution.set_buffer(Buffer::Count, vec![9, said]);
     execution.set_buffer(Buffer::Offsets, offsets.to_vec());
     execution.set_buffer(Buffer::SortedKeys, vec![7; keys.len()]);
     let rows = |words: u32| -> Vec<u32> { (0..room * words).collect() };
@@ -101,6 +124,8 @@ fn check(arrangement: &Arrangement, layout: Layout, order: Order, len: u32, offs
         let findings = &kernel.report.findings;
         assert!(findings.is_empty(), "{what}: {findings:?}");
     }
+    let blocks = execution.buffer(Buffer::Parameters).chunks(64);
+    assert!(blocks.into_iter().all(|block| block[0] == count), "{what}");
 
     let segment = |i: u32| match arrangement.segments {
         Some(number) => {
@@ -212,8 +237,85 @@ fn all_arrangements_sort_as_the_cpu_does_and_without_a_finding() {
                         ..Arrangement::default()
                     };
                     let len = if number.is_multiple_of(29) { 1500 } else { 300 };
-                    check(&arrangement, layout, order, len, &offsets);
+                    let said = [len * 3 / 4, 0, len, 1, len + 7][number as usize % 5];
+                    check(
+                        &arrangement,
+                        layout,
+                        order,
+                        &tuning(),
+                        (len, said),
+                        &offsets,
+                        FEW,
+                    );
                 }
+            }
+        }
+    }
+}
+
+/// Whatever is planned for as many as there is room for, is right for any number of them.
+#[test]
+fn as_many_records_are_sorted_as_a_buffer_says_however_they_are_distributed() {
+    let merged = tuning();
+    let once = Tuning {
+        merged: 0,
+        ..merged
+    };
+    let twice = Tuning {
+        twice: 1,
+        bucket: 700,
+        ..once
+    };
+    // (Records of a word are partitioned, too.)
+    let partitioned = Tuning {
+        partition: 1,
+        ..twice
+    };
+    let gpu = |tuning| Tuning {
+        looped: true,
+        ..tuning
+    };
+    let few_buckets = Tuning {
+        bucket: 1 << 15,
+        ..twice
+    };
+    let tunings = [
+        merged,
+        once,
+        twice,
+        few_buckets,
+        partitioned,
+        gpu(once),
+        gpu(twice),
+    ];
+    let len = 3500;
+    for (i, tuning) in tunings.into_iter().enumerate() {
+        for (j, said) in [0, 1, 2, 40, 1025, 2500, u32::MAX].into_iter().enumerate() {
+            for (key, carried, bits) in [
+                (KeyType::I32, Carried::Nothing, u32::MAX),
+                (KeyType::F64, Carried::Nothing, FEW),
+                (KeyType::F64, Carried::Indices, FEW),
+            ] {
+                let arrangement = Arrangement {
+                    count_at: Some(1),
+                    sorted: [Sorted::Here, Sorted::Elsewhere][(i + j) % 2],
+                    carried,
+                    ..Arrangement::default()
+                };
+                let layout = Layout {
+                    key,
+                    bits: key.words() * 32,
+                    field: None,
+                };
+                check(
+                    &arrangement,
+                    layout,
+                    Order::Descending,
+                    &tuning,
+                    (len, said),
+                    &[],
+                    bits,
+                );
             }
         }
     }
