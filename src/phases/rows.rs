@@ -11,6 +11,17 @@
 //! Where a sort begins with tiles of its keys, which it reads once, nothing is taken out: it reads them where they are. What ends in
 //! another buffer of the caller's is written there at once.
 //!
+//! # As many as a buffer says
+//!
+//! Every kernel of the sample sort, and of what is around it, works out how many tiles, buckets and children there are from one
+//! parameter, the number of records. Where a buffer of the caller's has this number, the first dispatch writes it into the
+//! parameters of all others, which are planned for as many records as there is room for: their workgroups that find none are gone
+//! at once.
+//!
+//! ```text
+//! count                 the caller's word -> parameters of all kernels
+//! ```
+//!
 //! # Many arrays
 //!
 //! Keys of one word are sorted as codes of two words, with the number of their array for the upper one. Keys of two words
