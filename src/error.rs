@@ -1,6 +1,7 @@
 //! What can go wrong, with the numbers that say why.
 
 use crate::KeyType;
+use crate::recording::Buffer;
 
 /// Every failure of the library.
 ///
@@ -47,25 +48,18 @@ pub enum Error {
         /// The value of that limit in bytes.
         limit_bytes: u64,
     },
-    /// The buffer holds fewer bytes than the keys, or values, named.
-    #[error("the buffer holds {actual} bytes, and {len} {key} keys take {needed}")]
+    /// A buffer holds fewer bytes than what is to be in it.
+    #[error(
+        "the buffer of {buffer} holds {actual} bytes, and {len} of {bits} bits each take {needed}"
+    )]
     BufferTooSmall {
-        /// Keys asked for.
+        /// What it was given for. (The first rows that go with keys are in the place of [values](Buffer::Values), the second
+        /// are [`Buffer::Column`]`(1)`.)
+        buffer: Buffer,
+        /// Elements asked for, from the buffer's beginning on.
         len: u64,
-        /// The type of the keys.
-        key: KeyType,
-        /// Bytes those take.
-        needed: u64,
-        /// Bytes of the buffer.
-        actual: u64,
-    },
-    /// The buffer holds fewer bytes than the rows named.
-    #[error("the buffer holds {actual} bytes, and {len} rows of {words} words take {needed}")]
-    BufferTooSmallForRows {
-        /// Rows asked for.
-        len: u64,
-        /// 32-bit words of each.
-        words: u32,
+        /// Bits of each: a key's, or those of a row.
+        bits: u64,
         /// Bytes those take.
         needed: u64,
         /// Bytes of the buffer.
@@ -86,9 +80,11 @@ pub enum Error {
         /// The device's limit in bytes.
         limit: u64,
     },
-    /// The buffer was created without a usage that the call needs.
-    #[error("the buffer has usages {actual:?}, and {needed:?} is needed")]
+    /// A buffer was created without a usage that the call needs.
+    #[error("the buffer of {buffer} has usages {actual:?}, and {needed:?} is needed")]
     BufferUsage {
+        /// What it was given for.
+        buffer: Buffer,
         /// Usages that are needed.
         needed: wgpu::BufferUsages,
         /// Usages of the buffer.

@@ -6,6 +6,7 @@ use super::executor::{Detail, Prepared, Profile, run_profiled, submit};
 use super::faults::scoped;
 use super::waiting::Waiting;
 use crate::plan::DeviceLimits;
+use crate::recording::Buffer;
 use crate::{Error, KeyType};
 use std::sync::{Mutex, PoisonError};
 
@@ -53,45 +54,27 @@ pub(crate) fn check_len(
     })
 }
 
-/// The first `len` keys or values of a caller's buffer, if it has as many and may be bound.
+/// The first `len` elements of so many bits of a caller's buffer, if it has as many and may be bound. Whole words are.
 pub(crate) fn bind(
+    role: Buffer,
     buffer: &wgpu::Buffer,
     len: u64,
-    key: KeyType,
+    bits: u64,
 ) -> Result<wgpu::BufferBinding<'_>, Error> {
-    let needed = len * key.bytes();
-    if buffer.size() < needed {
+    let needed = (len * bits).div_ceil(32) * 4;
+    let actual = buffer.size();
+    if actual < needed {
         return Err(Error::BufferTooSmall {
+            buffer: role,
             len,
-            key,
+            bits,
             needed,
-            actual: buffer.size(),
+            actual,
         });
     }
-    bind_bytes(buffer, needed)
-}
-
-/// The first rows of so many words of a caller's buffer, if it has as many and may be bound.
-pub(crate) fn bind_rows(
-    buffer: &wgpu::Buffer,
-    len: u64,
-    words: u32,
-) -> Result<wgpu::BufferBinding<'_>, Error> {
-    let needed = len * 4 * u64::from(words);
-    if buffer.size() < needed {
-        return Err(Error::BufferTooSmallForRows {
-            len,
-            words,
-            needed,
-            actual: buffer.size(),
-        });
-    }
-    bind_bytes(buffer, needed)
-}
-
-fn bind_bytes(buffer: &wgpu::Buffer, needed: u64) -> Result<wgpu::BufferBinding<'_>, Error> {
     if !buffer.usage().contains(wgpu::BufferUsages::STORAGE) {
         return Err(Error::BufferUsage {
+            buffer: role,
             needed: wgpu::BufferUsages::STORAGE,
             actual: buffer.usage(),
         });

@@ -254,8 +254,11 @@ impl PrefixSums {
             return Err(Error::SameBuffer);
         }
         let callers = BTreeMap::from([
-            (Buffer::Keys, calls::bind(values, len, key)?),
-            (Buffer::Colors, calls::bind(colors, len, KeyType::U32)?),
+            (Buffer::Keys, calls::bind(Buffer::Values, values, len, 32)?),
+            (
+                Buffer::Colors,
+                calls::bind(Buffer::Colors, colors, len, 32)?,
+            ),
         ]);
         let buffers = make_buffers(&self.device, &recording, pool)?;
         let prepared = Prepared::new(

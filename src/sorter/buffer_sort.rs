@@ -885,57 +885,49 @@ impl<'a> BufferSort<'a> {
     pub(super) fn bindings(&self) -> Result<BTreeMap<Buffer, wgpu::BufferBinding<'a>>, Error> {
         let end = self.end();
         let from = self.bound_from();
-        let words = |buffer, len| calls::bind(buffer, len, KeyType::U32);
+        let bind = |role, buffer, bits| {
+            let binding = calls::bind(role, buffer, end, bits)?;
+            Ok::<_, Error>(behind(binding, from * bits / 8))
+        };
         let mut bindings = BTreeMap::new();
         match &self.carried {
             Carries::Nothing => {}
             Carries::Values(buffer) | Carries::Indices(buffer) => {
-                bindings.insert(Buffer::Values, behind(words(buffer, end)?, from * 4));
+                bindings.insert(Buffer::Values, bind(Buffer::Values, buffer, 32)?);
             }
             Carries::Rows(columns) => {
                 for (number, rows) in columns.iter().enumerate() {
-                    let bytes = from * u64::from(rows.words) * 4;
-                    let bind = |buffer| {
-                        let binding = calls::bind_rows(buffer, end, rows.words);
-                        binding.map(|binding| behind(binding, bytes))
-                    };
-                    bindings.insert(carried_by(number), bind(rows.buffer)?);
+                    let bits = u64::from(rows.words) * 32;
+                    let role = carried_by(number);
+                    bindings.insert(role, bind(role, rows.buffer, bits)?);
                     if let Some(sorted) = self.end_of(number, rows) {
-                        bindings.insert(Buffer::SortedColumn(number as u8), bind(sorted)?);
+                        let role = Buffer::SortedColumn(number as u8);
+                        bindings.insert(role, bind(role, sorted, bits)?);
                     }
                 }
             }
         }
         if let Some((buffer, word)) = self.count {
-            bindings.insert(Buffer::Count, words(buffer, u64::from(word) + 1)?);
+            let words = u64::from(word) + 1;
+            let binding = calls::bind(Buffer::Count, buffer, words, 32)?;
+            bindings.insert(Buffer::Count, binding);
         }
         if let Some((buffer, number)) = self.segments {
             // (No segments: some word is bound all the same.)
-            let number = u64::from(number).max(1);
-            bindings.insert(Buffer::Offsets, words(buffer, number)?);
+            let words = u64::from(number).max(1);
+            let binding = calls::bind(Buffer::Offsets, buffer, words, 32)?;
+            bindings.insert(Buffer::Offsets, binding);
         }
         let compared = self.comparator.as_ref().map(Comparator::row_words);
-        let bind_keys = |buffer| -> Result<_, Error> {
-            Ok(
-                match (self.field.map(|field| field.0).or(compared), self.packed) {
-                    (Some(words), _) => {
-                        let binding = calls::bind_rows(buffer, end, words)?;
-                        behind(binding, from * u64::from(words) * 4)
-                    }
-                    (None, Some(packed)) => {
-                        let bits = u64::from(packed.bits());
-                        let binding = calls::bind_rows(buffer, (end * bits).div_ceil(32), 1)?;
-                        behind(binding, from * bits / 8)
-                    }
-                    (None, None) => {
-                        let binding = calls::bind(buffer, end, self.key)?;
-                        behind(binding, from * self.key.bytes())
-                    }
-                },
-            )
+        let row_words = self.field.map(|field| field.0).or(compared);
+        let key_bits = match (row_words, self.packed) {
+            (Some(words), _) => u64::from(words) * 32,
+            (None, Some(packed)) => packed.bits().into(),
+            (None, None) => self.key.bytes() * 8,
         };
         if let Some(sorted) = self.sorted.filter(|_| !self.is_of_rows()) {
-            bindings.insert(Buffer::SortedKeys, bind_keys(sorted)?);
+            let role = Buffer::SortedKeys;
+            bindings.insert(role, bind(role, sorted, key_bits)?);
         }
         let given: Vec<_> = bindings.values().map(|binding| binding.buffer).collect();
         let is_given_twice = |i: usize| given[i + 1..].contains(&given[i]);
@@ -946,7 +938,7 @@ impl<'a> BufferSort<'a> {
         if (0..given.len()).any(is_given_twice) || bindings.iter().any(is_keys) {
             return Err(Error::SameBuffer);
         }
-        bindings.insert(Buffer::Keys, bind_keys(self.keys)?);
+        bindings.insert(Buffer::Keys, bind(Buffer::Keys, self.keys, key_bits)?);
         Ok(bindings)
     }
 }

@@ -517,7 +517,7 @@ impl Sorter {
     /// # Errors
     ///
     /// Those of [`prepare`](Self::prepare), of each buffer; [`Error::SameBuffer`] if two are one;
-    /// [`Error::BufferTooSmallForRows`], [`Error::RowsTooLarge`]; [`Error::WorkgroupMemory`] for a
+    /// [`Error::RowsTooLarge`]; [`Error::WorkgroupMemory`] for a
     /// [tuning](Options::tuning) that the device has no room for; [`Error::InvalidOption`] for rows that are none, or whose
     /// key is not one of their words, and for what cannot be had together, with the reason.
     pub fn prepare_sort(&self, sort: BufferSort<'_>) -> Result<PreparedSort, Error> {
@@ -951,7 +951,8 @@ impl Sorter {
             if found == keys {
                 return Err(Error::SameBuffer);
             }
-            callers.insert(Buffer::OutOfOrder, calls::bind(found, 1, KeyType::U32)?);
+            let role = Buffer::OutOfOrder;
+            callers.insert(role, calls::bind(role, found, 1, 32)?);
             recording.buffers.remove(&Buffer::OutOfOrder);
         }
         self.prepare_recording(recording, &callers, BufferSet::new())

@@ -4,6 +4,7 @@ use crate::device::{Gpu, check_sort, gpu, open};
 use crate::sample_sort::{options, wide};
 use std::sync::Arc;
 use wgpu::util::DeviceExt;
+use wgpu_bcfsort::recording::Buffer;
 use wgpu_bcfsort::{
     BaseCase, Comparator, Engine, Error, KeyType, Options, Order, PreparedSort, SortKey, Sorter,
     requirements, sort_on_cpu,
@@ -151,8 +152,9 @@ fn buffers_too_small_or_of_another_use_are_refused_with_the_numbers() {
     let numbers = matches!(
         error,
         Error::BufferTooSmall {
+            buffer: Buffer::Keys,
             len: 1001,
-            key: KeyType::U32,
+            bits: 32,
             needed: 4004,
             actual: 4000
         }
@@ -178,7 +180,7 @@ fn buffers_too_small_or_of_another_use_are_refused_with_the_numbers() {
     let error = sorter
         .sort_buffer(&buffer, 1000, KeyType::U32, Order::Ascending)
         .unwrap_err();
-    let Error::BufferUsage { needed, actual } = error else {
+    let Error::BufferUsage { needed, actual, .. } = error else {
         panic!("{error:?}");
     };
     assert_eq!(needed, wgpu::BufferUsages::STORAGE);

@@ -151,6 +151,27 @@ fn check_part(gpu: &Gpu, first: usize) {
     assert!(indices[part.clone()] == expected);
     assert!(indices[..first].iter().all(|&i| i == 7));
     assert!(indices[part.end..].iter().all(|&i| i == 7));
+
+    // As many as a buffer says of all that follow, with values in any order where keys are equal.
+    let (values, count) = (self::rows(all as u64, 1), gpu.buffer(&[len as u32]));
+    let (on_gpu, with_it) = (gpu.buffer(&keys), gpu.buffer(&values));
+    let sort = BufferSort::new(&on_gpu, (all - first) as u64, KeyType::U32).first(first as u64);
+    run(&sorter, sort.count(&count, 0).values(&with_it));
+    let mut moved = gpu.read(&with_it);
+    let of_values = moved.iter().map(|value| keys[*value as usize / 16]);
+    assert!(of_values.eq(sorted(&keys, 1)));
+    assert!(gpu.read(&on_gpu) == sorted(&keys, 1));
+    moved[part].sort_unstable();
+    assert!(moved == values);
+
+    let mut structs = self::rows(all as u64, 3);
+    for (row, key) in structs.chunks_mut(3).zip(&keys) {
+        row[1] = *key;
+    }
+    let on_gpu = gpu.buffer(&structs);
+    let sort = BufferSort::of_rows(&on_gpu, len as u64, 3, 1, KeyType::U32);
+    run(&sorter, sort.first(first as u64));
+    assert!(gpu.read(&on_gpu) == sorted(&structs, 3));
 }
 
 #[test]
@@ -300,15 +321,19 @@ fn nonsense_is_refused_with_the_numbers() {
         sorter.prepare_sort(sort).unwrap_err().to_string()
     }
     let Some(gpu) = gpu() else { return };
-    let (keys, rows) = (gpu.buffer(&[3, 1, 2]), gpu.buffer(&[0; 8]));
+    let (keys, rows, one) = (
+        gpu.buffer(&[3, 1, 2]),
+        gpu.buffer(&[0; 8]),
+        gpu.buffer(&[0]),
+    );
     let sort = || BufferSort::new(&keys, 3, KeyType::U32);
     assert_eq!(
         refused(gpu, sort().rows(&rows, 3)),
-        "the buffer holds 32 bytes, and 3 rows of 3 words take 36"
+        "the buffer of values holds 32 bytes, and 3 of 96 bits each take 36"
     );
     assert_eq!(
         refused(gpu, sort().first(1)),
-        "the buffer holds 12 bytes, and 4 u32 keys take 16"
+        "the buffer of keys holds 12 bytes, and 4 of 32 bits each take 16"
     );
     assert_eq!(
         refused(gpu, sort().rows(&rows, 0)),
@@ -316,7 +341,15 @@ fn nonsense_is_refused_with_the_numbers() {
     );
     assert_eq!(
         refused(gpu, sort().count(&rows, 8)),
-        "the buffer holds 32 bytes, and 9 u32 keys take 36"
+        "the buffer of count holds 32 bytes, and 9 of 32 bits each take 36"
+    );
+    assert_eq!(
+        refused(gpu, sort().rows(&rows, 2).rows(&one, 3)),
+        "the buffer of column.1 holds 4 bytes, and 3 of 96 bits each take 36"
+    );
+    assert_eq!(
+        refused(gpu, BufferSort::of_packed(&one, 5, PackedKey::I8)),
+        "the buffer of keys holds 4 bytes, and 5 of 8 bits each take 8"
     );
     assert_eq!(
         refused(gpu, BufferSort::of_rows(&rows, 2, 4, 4, KeyType::U32)),
