@@ -68,6 +68,8 @@ pub struct Comparator(Arc<Checked>);
 struct Checked {
     /// Its text under names of its own: the struct `user_row`, the function `user_precedes`.
     text: String,
+    /// Two functions that take a row apart into words, and make it of them.
+    of_words: String,
     /// 32-bit words from one row to the next.
     words: u32,
     /// Names of the row's members, and their offsets in bytes.
@@ -253,16 +255,16 @@ impl Comparator {
         let flags = naga::back::wgsl::WriterFlags::empty();
         let text = naga::back::wgsl::write_string(&module, &info, flags)
             .map_err(|e| written(e.to_string()))?;
-        let checked = Checked {
+        // What was read is what is written.
+        let read =
+            naga::front::wgsl::parse_str(&text).map_err(|e| written(e.emit_to_string(&text)))?;
+        validate(&read, &text).map_err(written)?;
+        Ok(Self(Arc::new(Checked {
+            of_words: of_words(&read, bytes / 4),
             text,
             words: bytes / 4,
             members,
-        };
-        // What was read is what is written.
-        let read = naga::front::wgsl::parse_str(&checked.text)
-            .map_err(|e| written(e.emit_to_string(&checked.text)))?;
-        validate(&read, &checked.text).map_err(written)?;
-        Ok(Self(Arc::new(checked)))
+        })))
     }
 
     /// That the struct lies in memory as a Rust type does: its size, and the offsets of the members that are named.
@@ -307,6 +309,11 @@ impl Comparator {
         &self.0.text
     }
 
+    /// `user_row_to`, which takes a row apart into words, and `user_row_of`, which makes it of them.
+    pub(crate) fn of_words(&self) -> &str {
+        &self.0.of_words
+    }
+
     /// What stands in for a caller's, where kernels are looked at with none: words in ascending order.
     pub(crate) const STAND_IN: &str = "struct user_row {
     key: u32,
@@ -317,14 +324,121 @@ fn user_precedes(a: user_row, b: user_row) -> bool {
 }
 ";
 
+    /// Its [`of_words`](Self::of_words).
+    pub(crate) const STAND_IN_OF_WORDS: &str =
+        "fn user_row_to(row: user_row, words: ptr<function, array<u32, 1>>) {
+    (*words)[0] = row.key;
+}
+
+fn user_row_of(words: array<u32, 1>) -> user_row {
+    var row: user_row;
+    row.key = words[0];
+    return row;
+}
+";
+
     /// That, as a comparator.
     #[cfg(feature = "lockstep")]
     pub(crate) fn stand_in() -> Self {
         Self(Arc::new(Checked {
             text: Self::STAND_IN.into(),
+            of_words: Self::STAND_IN_OF_WORDS.into(),
             words: 1,
             members: vec![("key".into(), 0)],
         }))
+    }
+}
+
+/// Functions that take a row of so many words apart, and make it of them. What fills gaps is left out.
+fn of_words(module: &Module, words: u32) -> String {
+    let row = module
+        .types
+        .iter()
+        .find(|(_, ty)| ty.name.as_deref() == Some("user_row"));
+    let mut numbers = Vec::new();
+    if let Some((row, _)) = row {
+        collect_numbers(module, row, "row".into(), 0, &mut numbers);
+    }
+    let mut text =
+        format!("fn user_row_to(row: user_row, words: ptr<function, array<u32, {words}>>) {{\n");
+    for (path, word, kind) in &numbers {
+        text += &match kind {
+            naga::ScalarKind::Uint => format!("    (*words)[{word}] = {path};\n"),
+            _ => format!("    (*words)[{word}] = bitcast<u32>({path});\n"),
+        };
+    }
+    text += "}\n\n";
+    text += &format!(
+        "fn user_row_of(words: array<u32, {words}>) -> user_row {{\n    var row: user_row;\n"
+    );
+    for (path, word, kind) in &numbers {
+        text += &match kind {
+            naga::ScalarKind::Sint => format!("    {path} = bitcast<i32>(words[{word}]);\n"),
+            naga::ScalarKind::Float => format!("    {path} = bitcast<f32>(words[{word}]);\n"),
+            _ => format!("    {path} = words[{word}];\n"),
+        };
+    }
+    text + "    return row;\n}\n"
+}
+
+/// How each number of a type is reached, which word it is, and of what kind: all are of a word, since naga was told of no
+/// capability for others.
+fn collect_numbers(
+    module: &Module,
+    ty: Handle<naga::Type>,
+    path: String,
+    bytes: u32,
+    numbers: &mut Vec<(String, u32, naga::ScalarKind)>,
+) {
+    let mut vector = |path: &str, size: naga::VectorSize, kind, bytes: u32| {
+        for i in 0..size as u32 {
+            let component = ["x", "y", "z", "w"][i as usize];
+            numbers.push((format!("{path}.{component}"), bytes / 4 + i, kind));
+        }
+    };
+    match &module.types[ty].inner {
+        naga::TypeInner::Scalar(scalar) => numbers.push((path, bytes / 4, scalar.kind)),
+        naga::TypeInner::Vector { size, scalar } => vector(&path, *size, scalar.kind, bytes),
+        naga::TypeInner::Matrix {
+            columns,
+            rows,
+            scalar,
+        } => {
+            // (A column of three is as far from the next as one of four.)
+            let stride = if *rows == naga::VectorSize::Bi { 8 } else { 16 };
+            for i in 0..*columns as u32 {
+                vector(
+                    &format!("{path}[{i}]"),
+                    *rows,
+                    scalar.kind,
+                    bytes + i * stride,
+                );
+            }
+        }
+        naga::TypeInner::Array {
+            base,
+            size: naga::ArraySize::Constant(size),
+            stride,
+        } => {
+            for i in 0..size.get() {
+                collect_numbers(
+                    module,
+                    *base,
+                    format!("{path}[{i}]"),
+                    bytes + i * stride,
+                    numbers,
+                );
+            }
+        }
+        naga::TypeInner::Struct { members, .. } => {
+            for member in members {
+                let name = member.name.as_deref().unwrap_or_default();
+                let path = format!("{path}.{name}");
+                collect_numbers(module, member.ty, path, bytes + member.offset, numbers);
+            }
+        }
+        // No row has anything else.
+        _ => {}
     }
 }
 
@@ -766,17 +880,24 @@ mod tests {
             fn precedes(a: Record, b: Record) -> bool {
                 return compare_exchange(a.tile.lane) < compare_exchange(b.tile.lane);
             }";
-        let comparator = Comparator::new(wgsl).unwrap_or_else(|e| panic!("{e}"));
-        assert_eq!(comparator.row_words(), 8);
-        for kernel in crate::kernel::SampleSortKernel::all_by_comparators() {
-            let kernel = crate::kernel::Kernel::SampleSort(kernel)
-                .specialise(crate::KeyType::U32, crate::Order::Descending)
-                .comparing(true);
-            // Rows of all members, in their buffer and, as if they were small, beside their numbers.
-            for kernel in [kernel, kernel.with_rows(1, 48 << 10)] {
-                let assembled = kernel.assemble_comparing(Some(&comparator));
-                let assembled = assembled.unwrap_or_else(|e| panic!("{e}"));
-                assert!(assembled.bindings.len() <= 9, "{}", kernel.label());
+        // Small enough to be sorted in workgroup memory, word by word.
+        let small = "struct words { user_row: i32 }
+            struct row { user_row_to: array<words, 2>, first: f32, second: u32 }
+            fn user_row_of(words: row) -> i32 { return words.user_row_to[1].user_row; }
+            fn precedes(a: row, b: row) -> bool { return user_row_of(a) < user_row_of(b); }";
+        for (wgsl, words) in [(wgsl, 8), (small, 4)] {
+            let comparator = Comparator::new(wgsl).unwrap_or_else(|e| panic!("{e}"));
+            assert_eq!(comparator.row_words(), words);
+            for kernel in crate::kernel::SampleSortKernel::all_by_comparators() {
+                let kernel = crate::kernel::Kernel::SampleSort(kernel)
+                    .specialise(crate::KeyType::U32, crate::Order::Descending)
+                    .comparing(true);
+                // In their buffer, and beside their numbers.
+                for kernel in [kernel, kernel.with_rows(words, 48 << 10)] {
+                    let assembled = kernel.assemble_comparing(Some(&comparator));
+                    let assembled = assembled.unwrap_or_else(|e| panic!("{e}"));
+                    assert!(assembled.bindings.len() <= 9, "{}", kernel.label());
+                }
             }
         }
     }

@@ -628,14 +628,15 @@ impl Specialised {
     /// The same with rows of so many 32-bit words in workgroup memory beside their numbers, if they are small and it takes no
     /// more than `most` bytes with them.
     ///
-    /// Of 2^24 rows on an H200 the last sort, that of what buckets are divided into, took 6.1 ms instead of 16.3 with rows of a word, 9.9
-    /// instead of 20.5 with two, and 43 instead of 24 with four, which leave room for few workgroups and meet in banks. The
-    /// searches of both distributions took 5.2 ms instead of 7.8 with rows of four words, 5.5 instead of 9.7 with eight.
+    /// Of 2^24 rows of four words on an H200 the last sort, that of what buckets are divided into, took 5.6 ms instead of 20.3 with rows
+    /// in planes, a word each (43 as structs, which meet in banks). Where rows are in their buffer, a stage reads more of them than
+    /// caches hold. The searches of both distributions took 5.2 ms instead of 7.8 with rows of four words, 5.5 instead of 9.7
+    /// with eight.
     #[must_use]
     pub(crate) fn with_rows(mut self, words: u32, most: u32) -> Self {
         let most_words = match self.kernel {
             Kernel::SampleSort(SampleSortKernel::PartitionedTiles { .. }) => 8,
-            _ => 2,
+            _ => 4,
         };
         if words > most_words {
             return self;
@@ -647,6 +648,15 @@ impl Specialised {
             }
         }
         self
+    }
+
+    /// Whether rows in workgroup memory are sorted with their numbers, or only looked at.
+    const fn rows_move(self) -> bool {
+        let looks = matches!(
+            self.kernel,
+            Kernel::SampleSort(SampleSortKernel::PartitionedTiles { .. })
+        );
+        self.rows_beside > 0 && !looks
     }
 
     /// Whether keys are numbers of rows that a caller's function compares.
@@ -741,6 +751,10 @@ impl Specialised {
             let backwards = self.order == Order::Descending;
             add(&format!("const BACKWARDS: bool = {backwards};\n"));
             add(comparator.map_or(Comparator::STAND_IN, Comparator::text));
+            if self.rows_move() {
+                add(&format!("const ROW_WORDS: u32 = {}u;\n", self.rows_beside));
+                add(comparator.map_or(Comparator::STAND_IN_OF_WORDS, Comparator::of_words));
+            }
         }
         add(match self.key {
             _ if self.compared => shader!("key/compared.wgsl"),

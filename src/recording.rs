@@ -112,7 +112,7 @@ pub enum Buffer {
     Indices,
     /// The same, of the second of two sorts: of the first one's order.
     SecondIndices,
-    /// As many rows again as the largest column has.
+    /// As many rows again as the largest column has; before, what is [placed](Recording::placed) there.
     ScratchRows,
     /// Sample sort: the splitters, encoded.
     Splitters,
@@ -247,7 +247,7 @@ pub struct Step {
     pub kernel: Kernel,
     /// Workgroups in x and y.
     pub workgroups: [u32; 2],
-    /// The kernel's storage bindings by name.
+    /// The kernel's storage bindings by name, and `params` where it is [counted](Step::is_counted).
     pub bindings: Vec<(&'static str, Buffer)>,
     /// The kernel's parameters by name.
     pub parameters: Vec<(&'static str, u32)>,

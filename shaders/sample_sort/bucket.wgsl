@@ -15,9 +15,14 @@ struct Bucket {
     children: u32,
 }
 
+// The children of the only bucket. (Of no record there are none.)
+fn only_children() -> u32 {
+    return select(params.children, 0u, params.len == 0u);
+}
+
 // (One return: behind several, FXC takes the bucket for uninitialised, and no barrier for met by all lanes.)
 fn bucket_of(number: u32) -> Bucket {
-    var bucket = Bucket(0u, params.len, 0u, 0u, all_children());
+    var bucket = Bucket(0u, params.len, 0u, 0u, only_children());
     if params.buckets != 1u {
         let at = number * 3u;
         bucket.start = bucket_table[at];
@@ -29,9 +34,9 @@ fn bucket_of(number: u32) -> Bucket {
     return bucket;
 }
 
-// The children of all buckets. (Of no record there are none.)
+// The children of all buckets.
 fn all_children() -> u32 {
-    var children = select(params.children, 0u, params.len == 0u);
+    var children = only_children();
     if params.buckets != 1u {
         children = bucket_table[params.buckets * 3u + 2u];
     }

@@ -4,11 +4,21 @@ fn fill_cell(cell: u32, record: Record) {
     record_store(cell, record);
 }
 
+struct Pair {
+    a: Record,
+    b: Record,
+}
+
+fn load_pair(x: u32, y: u32) -> Pair {
+    return Pair(tile[x], tile[y]);
+}
+
+fn is_swapped(pair: Pair) -> bool {
+    return precedes(pair.b, pair.a);
+}
+
 // Puts the lesser record first.
-fn order_cells(x: u32, y: u32) {
-    let a = tile[x];
-    let b = tile[y];
-    let swap = precedes(b, a);
-    tile[x] = select(a, b, swap);
-    tile[y] = select(b, a, swap);
+fn store_pair(x: u32, y: u32, pair: Pair, swap: bool) {
+    tile[x] = select(pair.a, pair.b, swap);
+    tile[y] = select(pair.b, pair.a, swap);
 }

@@ -2,32 +2,54 @@
 // in loops over its stages, instead of some 600 in networks that are written out. Each compares by the caller's function,
 // which compilers put in its place.
 //
-// A stage compares records `distance` apart, or, the first ones of a block, those at mirrored places. All comparators
-// put the lesser record first.
+// A stage compares records that are a power of two apart, or, the first ones of a block, those at mirrored places. All
+// comparators put the lesser record first. (Powers are given by their logarithms: a division by what a compiler does not know
+// to be a power costs as much as all else.)
 //
 // What is compared is in cells_of_keys.wgsl, or in cells_of_rows.wgsl.
 //
 // No bank conflict: a line of 32 records takes 33 cells, as in sort_tile.wgsl. Records 32 apart or more are in lines of
 // their own, and a warp compares two whole lines, one perhaps backwards. Where they are nearer, half a line's records are
-// compared with the other half, and a warp compares two lines: those `distance` apart, so that the first halves of both are in
-// different banks, as the second halves are.
+// compared with the other half, and a warp compares two lines: those as far apart as the records, so that the first halves of
+// both are in different banks, as the second halves are.
 
-// The first of the two records that comparator t of a stage compares.
-fn first_of(t: u32, distance: u32) -> u32 {
-    if distance >= 32u {
-        return (t / distance) * 2u * distance + t % distance;
+// Comparators of a lane that are loaded before any is stored: none waits for another.
+const GROUP: u32 = 4;
+
+// The first of the two records that comparator t of a stage compares, 2^log apart.
+fn first_of(t: u32, log: u32) -> u32 {
+    let rest = (1u << log) - 1u;
+    if log >= 5u {
+        return ((t >> log) << (log + 1u)) + (t & rest);
     }
     let warp = t / 32u;
-    let line = (warp / distance) * 2u * distance + warp % distance + (t / 16u) % 2u * distance;
+    let line = ((warp >> log) << (log + 1u)) + (warp & rest) + ((t / 16u % 2u) << log);
     let half = t % 16u;
-    return line * 32u + (half / distance) * 2u * distance + half % distance;
+    return line * 32u + ((half >> log) << (log + 1u)) + (half & rest);
 }
 
-fn stage(lane: u32, distance: u32, mirrored: bool) {
-    for (var j = 0u; j < 16u; j++) {
-        let low = first_of(j * LANES + lane, distance);
-        let high = select(low + distance, low ^ (2u * distance - 1u), mirrored);
-        order_cells(low + low / 32u, high + high / 32u);
+fn stage(lane: u32, log: u32, mirrored: bool) {
+    let distance = 1u << log;
+    for (var j = 0u; j < 16u; j += GROUP) {
+        var low: array<u32, GROUP>;
+        var high: array<u32, GROUP>;
+        var pairs: array<Pair, GROUP>;
+        var swaps: array<bool, GROUP>;
+        for (var i = 0u; i < GROUP; i++) {
+            let first = first_of((j + i) * LANES + lane, log);
+            let second = select(first + distance, first ^ (2u * distance - 1u), mirrored);
+            low[i] = first + first / 32u;
+            high[i] = second + second / 32u;
+        }
+        for (var i = 0u; i < GROUP; i++) {
+            pairs[i] = load_pair(low[i], high[i]);
+        }
+        for (var i = 0u; i < GROUP; i++) {
+            swaps[i] = is_swapped(pairs[i]);
+        }
+        for (var i = 0u; i < GROUP; i++) {
+            store_pair(low[i], high[i], pairs[i], swaps[i]);
+        }
     }
     workgroupBarrier();
 }
@@ -39,10 +61,9 @@ fn sort_tile(r: ptr<function, array<Record, 32>>, lane: u32, count: u32) {
         fill_cell(place_cell(lane, j), (*r)[j]);
     }
     workgroupBarrier();
-    for (var block = 2u; block <= TILE; block *= 2u) {
-        stage(lane, block / 2u, true);
-        for (var distance = block / 4u; distance > 0u; distance /= 2u) {
-            stage(lane, distance, false);
+    for (var block = 0u; (1u << block) < TILE; block++) {
+        for (var log = block + 1u; log > 0u; log--) {
+            stage(lane, log - 1u, log > block);
         }
     }
 }

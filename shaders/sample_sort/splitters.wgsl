@@ -75,7 +75,8 @@ fn main(
     // Children that are distributed again may differ by a quarter; others must fit their tiles.
     let few = select(0u, samples / bucket.children / 4u, params.raw == 1u);
     for (var c = 1u + lane; c < bucket.children; c += LANES) {
-        // (Fewer children than samples, and fewer of these than 2^13: the product is small.)
+        // (At most 512 children and 2^13 samples: the product is small. Of fewer samples than children some are splitters
+        // more than once.)
         let at = c * samples / bucket.children;
         splitters[bucket.first_child + c] = key_of(record_probe(at + at / 32u));
         ties[bucket.first_child + c] = tie_of(at, samples, few);

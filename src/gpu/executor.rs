@@ -18,7 +18,7 @@ const DISPATCHES_PER_SUBMISSION: u64 = 4;
 /// Buffers by role, without the keys.
 pub(crate) type BufferSet = BTreeMap<Buffer, wgpu::Buffer>;
 
-/// Makes every buffer of a recording, or takes it from `pool` where one of the size is there.
+/// Makes every buffer of a recording that is not a part of another, or takes it from `pool` where one of the size is there.
 pub(crate) fn make_buffers(
     device: &wgpu::Device,
     recording: &Recording,

@@ -2,7 +2,7 @@
 //! taken out, sorted, and put back; what goes with them is moved once, at the end.
 //!
 //! ```text
-//! keys elsewhere        keys -> taken keys                  fields of rows, a sub-range, a number that the GPU knows
+//! keys elsewhere        keys -> taken keys                  fields of rows, a sub-range
 //! the sort              taken keys, with each one's index
 //! keys to be put back   taken keys -> keys
 //! each column           rows in order -> scratch, scratch -> rows
@@ -13,10 +13,10 @@
 //!
 //! # As many as a buffer says
 //!
-//! Every kernel of the sample sort, and of what is around it, works out how many tiles, buckets and children there are from one
-//! parameter, the number of records. Where a buffer of the caller's has this number, the first dispatch writes it into the
-//! parameters of all others, which are planned for as many records as there is room for: their workgroups that find none are gone
-//! at once.
+//! Every kernel of the sample sort, and of what is around it, works out how many tiles there are, and which buckets and children
+//! have records, from one parameter, the number of records. Where a buffer of the caller's has this number, the first dispatch
+//! writes it into the parameters of all others, which are planned for as many records as there is room for: workgroups that find
+//! none have nothing to do.
 //!
 //! ```text
 //! count                 the caller's word -> parameters of all kernels
@@ -59,8 +59,7 @@ pub(crate) struct Arrangement {
     pub(crate) segments: Option<u32>,
     /// 32-bit words of the rows that are in the keys' place, where it is rows that are compared: what is sorted is their numbers.
     pub(crate) compared: Option<u32>,
-    /// Whether keys are sorted in memory of their own, and put back then. Where they lie apart, have no row of their
-    /// own or end elsewhere, they are anyway.
+    /// Whether keys are sorted in memory of their own, and put back then, though nothing asks for it: for who looks at kernels.
     pub(crate) apart: bool,
     /// Where keys end, or the rows that are compared.
     pub(crate) sorted: Sorted,
@@ -256,7 +255,7 @@ impl Arrangement {
 }
 
 /// The recording, of as many records as a word of [`Buffer::Count`] says. Its dispatches are those for all that there is room for,
-/// and their kernels are told how many there are, before they begin: workgroups that have none are gone at once.
+/// and their kernels are told how many there are, before they begin.
 fn counting(mut recording: Recording, count_at: u32) -> Recording {
     let blocks = recording.steps.len() as u32;
     if blocks == 0 {
@@ -456,7 +455,7 @@ impl Around<'_> {
         ]
     }
 
-    /// Brings the keys to where they are sorted, and fills the places of those that are not there.
+    /// Brings the keys to where they are sorted.
     fn take_keys(&mut self, taken: Buffer) {
         let (stride, offset) = self.arrangement.field.unwrap_or((1, 0));
         let first = self.arrangement.first * stride + offset;
@@ -549,14 +548,14 @@ impl Around<'_> {
         if !recording.buffers.contains_key(&Buffer::ScratchRows) {
             return;
         }
-        let mut end = 0;
+        let mut end = 0_u64;
         for part in [Buffer::Scratch, Buffer::ScratchValues] {
             let bytes = recording.buffers.get(&part).copied().unwrap_or(0);
             // (Parts begin where any device binds them.)
-            let next = (end + bytes).next_multiple_of(256);
-            if bytes > 0 && next <= self.limits.buffer_bytes {
-                recording.placed.insert(part, (Buffer::ScratchRows, end));
-                end = next;
+            let begin = end.next_multiple_of(256);
+            if bytes > 0 && begin + bytes <= self.limits.buffer_bytes {
+                recording.placed.insert(part, (Buffer::ScratchRows, begin));
+                end = begin + bytes;
             }
         }
         recording.reserve(Buffer::ScratchRows, end);

@@ -1,6 +1,7 @@
 //! Sorts by a caller's function, on this machine's adapter.
 
 use crate::device::{Gpu, gpu};
+use crate::rows;
 use crate::sample_sort::{options, wide};
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -88,6 +89,70 @@ fn structs_are_sorted_by_two_members_and_stay_in_order() {
         let words = gpu.read(&rows);
         let after: &[Particle] = bytemuck::cast_slice(&words);
         assert!(after == expected, "{len} particles, {}", order.name());
+    }
+}
+
+/// Rows that are small enough move in workgroup memory, word by word, whatever their members are.
+#[test]
+fn rows_of_any_members_are_sorted() {
+    let Some(gpu) = gpu() else { return };
+    let sorter = sorter(gpu);
+    // What each word is, and those that are compared.
+    let cases = [
+        (
+            "struct Inner { key: i32, other: array<f32, 1> }
+            struct Row { inner: array<Inner, 1>, rest: vec2<u32> }
+            fn precedes(a: Row, b: Row) -> bool {
+                if a.inner[0].other[0] != b.inner[0].other[0] {
+                    return a.inner[0].other[0] < b.inner[0].other[0];
+                }
+                return a.rest.y < b.rest.y;
+            }",
+            "ifuu",
+            [1, 3],
+        ),
+        (
+            // A gap in a row.
+            "struct Row { key: i32, other: vec2<i32> }
+            fn precedes(a: Row, b: Row) -> bool {
+                if a.other.y != b.other.y { return a.other.y < b.other.y; }
+                return a.key < b.key;
+            }",
+            "iuii",
+            [3, 0],
+        ),
+    ];
+    for (text, kinds, compared) in cases {
+        let comparator = Comparator::new(text).unwrap();
+        let words = kinds.len();
+        assert_eq!(comparator.row_words() as usize, words);
+        let room = 5000;
+        let numbers = rows::keys((room * words) as u64);
+        let numbers: Vec<i32> = numbers
+            .iter()
+            .map(|&n| (n % 50).cast_signed() - 25)
+            .collect();
+        let word = |(i, &n): (usize, &i32)| match kinds.as_bytes()[i % words] {
+            b'f' => (n as f32).to_bits(),
+            b'i' => n.cast_unsigned(),
+            _ => (n + 25).cast_unsigned(),
+        };
+        let bits: Vec<u32> = numbers.iter().enumerate().map(word).collect();
+        let (on_gpu, count) = (gpu.buffer(&bits), gpu.buffer(&[0]));
+        let sort = BufferSort::compared(&on_gpu, room as u64, &comparator).count(&count, 0);
+        let sort = sorter.prepare_sort(sort).unwrap();
+        for there in [0, 1, 37, 1025, room] {
+            gpu.queue
+                .write_buffer(&on_gpu, 0, bytemuck::cast_slice(&bits));
+            gpu.queue
+                .write_buffer(&count, 0, &(there as u32).to_le_bytes());
+            sorter.run_profiled(&sort).unwrap();
+            let mut order: Vec<u32> = (0..room as u32).collect();
+            order[..there]
+                .sort_by_key(|&i| compared.map(|word| numbers[i as usize * words + word]));
+            let expected = rows::in_order(&bits, words as u32, &order);
+            assert!(gpu.read(&on_gpu) == expected, "{there}: {text}");
+        }
     }
 }
 

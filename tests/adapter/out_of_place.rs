@@ -306,6 +306,11 @@ fn scratch_memory_is_what_is_documented() {
             4 + 16,
         ),
         (
+            "compared, with larger rows",
+            BufferSort::compared(&a, len, &comparator).rows(&b, 5),
+            4 + 20,
+        ),
+        (
             "compared elsewhere",
             BufferSort::compared(&a, len, &comparator).sorted_into(&b),
             4 + 4,

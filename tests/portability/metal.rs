@@ -130,16 +130,18 @@ impl Watch {
         let text: String = text
             .replace(row, copied)
             .split_inclusive('\n')
-            .map(|line| match line.trim_end().split_once("_rows.inner[") {
-                Some((array, rest)) if rest.ends_with(';') && rest.contains("] = ") => {
-                    let (cell, value) = rest
-                        .trim_end_matches(';')
-                        .split_once("] = ")
-                        .unwrap_or((rest, ""));
-                    format!("{array}_rows.inner[{cell}].key = {value}.key;\n")
-                }
-                _ => line.to_owned(),
-            })
+            .map(
+                |line| match line.trim_end().split_once("node_rows.inner[") {
+                    Some((array, rest)) if rest.ends_with(';') && rest.contains("] = ") => {
+                        let (cell, value) = rest
+                            .trim_end_matches(';')
+                            .split_once("] = ")
+                            .unwrap_or((rest, ""));
+                        format!("{array}node_rows.inner[{cell}].key = {value}.key;\n")
+                    }
+                    _ => line.to_owned(),
+                },
+            )
             .collect();
         write(&source, text.as_bytes())?;
         let mut compiler = self.compiler()?;

@@ -2,6 +2,7 @@
 //! them, next to what the CPU makes of them.
 
 use super::*;
+use crate::kernel::Access;
 use crate::lockstep::{Config, Execution};
 use crate::phases::record_sample_sort;
 use crate::plan::Tuning;
@@ -78,6 +79,23 @@ fn tuning() -> Tuning {
     }
 }
 
+/// No step has a buffer twice but in parts of it, all for reading or all for writing.
+fn check_bindings(recording: &Recording) {
+    for step in &recording.steps {
+        let assembled = recording.specialised(step).assemble().unwrap();
+        let bound = assembled.bindings.iter().filter_map(|binding| {
+            let (place, from) = recording.place(step.buffer(&binding.name)?);
+            (binding.access != Access::Uniform).then_some((place, from, binding.access))
+        });
+        let bound: Vec<_> = bound.collect();
+        for (i, (place, from, access)) in bound.iter().enumerate() {
+            for other in bound[..i].iter().filter(|other| other.0 == *place) {
+                assert!(other.1 != *from && other.2 == *access, "{step:?}");
+            }
+        }
+    }
+}
+
 /// Sorts `len` records from `arrangement.first` on, or as many of them as the caller's buffer says, and compares all of the
 /// caller's buffers.
 fn check(
@@ -110,6 +128,7 @@ fn check(
         }],
         Carried::Nothing => &[],
     };
+    check_bindings(&recording);
     let mut execution = Execution::new(&recording, &keys, Config::default());
     execution.set_buffer(Buffer::Count, vec![9, said]);
     execution.set_buffer(Buffer::Offsets, offsets.to_vec());
@@ -288,6 +307,10 @@ fn as_many_records_are_sorted_as_a_buffer_says_however_they_are_distributed() {
         gpu(once),
         gpu(twice),
     ];
+    let rows = Carried::Columns(vec![Column {
+        words: 3,
+        elsewhere: false,
+    }]);
     let len = 3500;
     for (i, tuning) in tunings.into_iter().enumerate() {
         for (j, said) in [0, 1, 2, 40, 1025, 2500, u32::MAX].into_iter().enumerate() {
@@ -295,6 +318,7 @@ fn as_many_records_are_sorted_as_a_buffer_says_however_they_are_distributed() {
                 (KeyType::I32, Carried::Nothing, u32::MAX),
                 (KeyType::F64, Carried::Nothing, FEW),
                 (KeyType::F64, Carried::Indices, FEW),
+                (KeyType::U32, rows.clone(), FEW),
             ] {
                 let arrangement = Arrangement {
                     count_at: Some(1),
