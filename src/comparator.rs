@@ -260,7 +260,7 @@ impl Comparator {
             naga::front::wgsl::parse_str(&text).map_err(|e| written(e.emit_to_string(&text)))?;
         validate(&read, &text).map_err(written)?;
         Ok(Self(Arc::new(Checked {
-            of_words: of_words(&read, bytes / 4),
+            of_words: of_words(&read),
             text,
             words: bytes / 4,
             members,
@@ -326,11 +326,11 @@ fn user_precedes(a: user_row, b: user_row) -> bool {
 
     /// Its [`of_words`](Self::of_words).
     pub(crate) const STAND_IN_OF_WORDS: &str =
-        "fn user_row_to(row: user_row, words: ptr<function, array<u32, 1>>) {
+        "fn user_row_to(row: user_row, words: ptr<function, array<u32, ROW_WORDS>>) {
     (*words)[0] = row.key;
 }
 
-fn user_row_of(words: array<u32, 1>) -> user_row {
+fn user_row_of(words: array<u32, ROW_WORDS>) -> user_row {
     var row: user_row;
     row.key = words[0];
     return row;
@@ -349,56 +349,85 @@ fn user_row_of(words: array<u32, 1>) -> user_row {
     }
 }
 
-/// Functions that take a row of so many words apart, and make it of them. What fills gaps is left out.
-fn of_words(module: &Module, words: u32) -> String {
-    let row = module
-        .types
-        .iter()
-        .find(|(_, ty)| ty.name.as_deref() == Some("user_row"));
+/// Functions that take a row apart into `ROW_WORDS` words, and make it of them. What fills gaps is left out.
+fn of_words(module: &Module) -> String {
+    let is_row = |ty: &naga::Type| ty.name.as_deref() == Some("user_row");
+    let row = module.types.iter().find(|ty| is_row(ty.1));
     let mut numbers = Vec::new();
     if let Some((row, _)) = row {
         collect_numbers(module, row, "row".into(), 0, &mut numbers);
     }
-    let mut text =
-        format!("fn user_row_to(row: user_row, words: ptr<function, array<u32, {words}>>) {{\n");
-    for (path, word, kind) in &numbers {
-        text += &match kind {
-            naga::ScalarKind::Uint => format!("    (*words)[{word}] = {path};\n"),
-            _ => format!("    (*words)[{word}] = bitcast<u32>({path});\n"),
+    let mut to =
+        "fn user_row_to(row: user_row, words: ptr<function, array<u32, ROW_WORDS>>) {\n".to_owned();
+    let mut of =
+        "fn user_row_of(words: array<u32, ROW_WORDS>) -> user_row {\n    var row: user_row;\n"
+            .to_owned();
+    for Numbers {
+        path,
+        word,
+        scalar,
+        size,
+    } in &numbers
+    {
+        let ty = match scalar {
+            naga::ScalarKind::Sint => "i32",
+            naga::ScalarKind::Float => "f32",
+            _ => "u32",
+        };
+        let components = match size {
+            None => vec![String::new()],
+            Some(size) => [".x", ".y", ".z", ".w"].map(String::from)[..*size as usize].to_vec(),
+        };
+        let words = (*word..).take(components.len());
+        let words: Vec<String> = words
+            .map(|word| format!("bitcast<{ty}>(words[{word}])"))
+            .collect();
+        for (component, word) in components.iter().zip(*word..) {
+            to += &format!("    (*words)[{word}] = bitcast<u32>({path}{component});\n");
+        }
+        // (Whole vectors: of single components of a matrix FXC makes nonsense.)
+        of += &match size {
+            None => format!("    {path} = {};\n", words[0]),
+            Some(size) => format!(
+                "    {path} = vec{}<{ty}>({});\n",
+                *size as u32,
+                words.join(", ")
+            ),
         };
     }
-    text += "}\n\n";
-    text += &format!(
-        "fn user_row_of(words: array<u32, {words}>) -> user_row {{\n    var row: user_row;\n"
-    );
-    for (path, word, kind) in &numbers {
-        text += &match kind {
-            naga::ScalarKind::Sint => format!("    {path} = bitcast<i32>(words[{word}]);\n"),
-            naga::ScalarKind::Float => format!("    {path} = bitcast<f32>(words[{word}]);\n"),
-            _ => format!("    {path} = words[{word}];\n"),
-        };
-    }
-    text + "    return row;\n}\n"
+    format!("{to}}}\n\n{of}    return row;\n}}\n")
 }
 
-/// How each number of a type is reached, which word it is, and of what kind: all are of a word, since naga was told of no
-/// capability for others.
+/// A number of a row, or a vector of them.
+struct Numbers {
+    /// How it is reached.
+    path: String,
+    /// Which word of the row is the first.
+    word: u32,
+    /// Of what kind: of a word each, since naga was told of no capability for others.
+    scalar: naga::ScalarKind,
+    /// How many, if they are a vector.
+    size: Option<naga::VectorSize>,
+}
+
 fn collect_numbers(
     module: &Module,
     ty: Handle<naga::Type>,
     path: String,
     bytes: u32,
-    numbers: &mut Vec<(String, u32, naga::ScalarKind)>,
+    numbers: &mut Vec<Numbers>,
 ) {
-    let mut vector = |path: &str, size: naga::VectorSize, kind, bytes: u32| {
-        for i in 0..size as u32 {
-            let component = ["x", "y", "z", "w"][i as usize];
-            numbers.push((format!("{path}.{component}"), bytes / 4 + i, kind));
-        }
+    let mut add = |path, bytes: u32, scalar: naga::Scalar, size| {
+        numbers.push(Numbers {
+            path,
+            word: bytes / 4,
+            scalar: scalar.kind,
+            size,
+        });
     };
     match &module.types[ty].inner {
-        naga::TypeInner::Scalar(scalar) => numbers.push((path, bytes / 4, scalar.kind)),
-        naga::TypeInner::Vector { size, scalar } => vector(&path, *size, scalar.kind, bytes),
+        naga::TypeInner::Scalar(scalar) => add(path, bytes, *scalar, None),
+        naga::TypeInner::Vector { size, scalar } => add(path, bytes, *scalar, Some(*size)),
         naga::TypeInner::Matrix {
             columns,
             rows,
@@ -407,11 +436,11 @@ fn collect_numbers(
             // (A column of three is as far from the next as one of four.)
             let stride = if *rows == naga::VectorSize::Bi { 8 } else { 16 };
             for i in 0..*columns as u32 {
-                vector(
-                    &format!("{path}[{i}]"),
-                    *rows,
-                    scalar.kind,
+                add(
+                    format!("{path}[{i}]"),
                     bytes + i * stride,
+                    *scalar,
+                    Some(*rows),
                 );
             }
         }
@@ -421,13 +450,8 @@ fn collect_numbers(
             stride,
         } => {
             for i in 0..size.get() {
-                collect_numbers(
-                    module,
-                    *base,
-                    format!("{path}[{i}]"),
-                    bytes + i * stride,
-                    numbers,
-                );
+                let path = format!("{path}[{i}]");
+                collect_numbers(module, *base, path, bytes + i * stride, numbers);
             }
         }
         naga::TypeInner::Struct { members, .. } => {
@@ -897,9 +921,51 @@ mod tests {
                     let assembled = kernel.assemble_comparing(Some(&comparator));
                     let assembled = assembled.unwrap_or_else(|e| panic!("{e}"));
                     assert!(assembled.bindings.len() <= 9, "{}", kernel.label());
+                    // With what stands in for it, too.
+                    kernel.assemble().unwrap_or_else(|e| panic!("{e}"));
                 }
             }
         }
+    }
+
+    #[test]
+    fn rows_are_taken_apart_as_they_lie_in_memory() {
+        let wgsl = "struct Inner { a1: vec3<f32>, b: i32 }
+            struct Row { key: u32, m: mat3x2<f32>, n: mat2x3<f32>, inner: array<Inner, 2>, last: vec2<u32> }
+            fn precedes(a: Row, b: Row) -> bool { return a.key < b.key; }";
+        let comparator = Comparator::new(wgsl).unwrap_or_else(|e| panic!("{e}"));
+        let made: Vec<_> = comparator
+            .of_words()
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix("row."))
+            .collect();
+        let float = |words: &[u32]| {
+            let words: Vec<_> = words
+                .iter()
+                .map(|w| format!("bitcast<f32>(words[{w}])"))
+                .collect();
+            format!("vec{}<f32>({});", words.len(), words.join(", "))
+        };
+        let expected = [
+            "key = bitcast<u32>(words[0]);".to_owned(),
+            format!("m[0] = {}", float(&[2, 3])),
+            format!("m[1] = {}", float(&[4, 5])),
+            format!("m[2] = {}", float(&[6, 7])),
+            format!("n[0] = {}", float(&[8, 9, 10])),
+            format!("n[1] = {}", float(&[12, 13, 14])),
+            format!("inner[0].a1_ = {}", float(&[16, 17, 18])),
+            "inner[0].b = bitcast<i32>(words[19]);".to_owned(),
+            format!("inner[1].a1_ = {}", float(&[20, 21, 22])),
+            "inner[1].b = bitcast<i32>(words[23]);".to_owned(),
+            "last = vec2<u32>(bitcast<u32>(words[24]), bitcast<u32>(words[25]));".to_owned(),
+        ];
+        assert_eq!(made, expected);
+        // (The other way, word by word.)
+        assert!(
+            comparator
+                .of_words()
+                .contains("(*words)[13] = bitcast<u32>(row.n[1].y);")
+        );
     }
 
     #[test]

@@ -17,7 +17,7 @@ fn is_swapped(pair: Pair) -> bool {
     return precedes(pair.b, pair.a);
 }
 
-// Puts the lesser record first.
+// Stores a pair, exchanged if `swap` says so.
 fn store_pair(x: u32, y: u32, pair: Pair, swap: bool) {
     tile[x] = select(pair.a, pair.b, swap);
     tile[y] = select(pair.b, pair.a, swap);

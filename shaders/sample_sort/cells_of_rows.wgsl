@@ -38,7 +38,7 @@ fn is_swapped(pair: Pair) -> bool {
     return precedes_by_rows(pair.b, user_row_of(pair.second), pair.a, user_row_of(pair.first));
 }
 
-// (Written in any case: which lanes write does not depend on the rows.)
+// The same. (Written in any case: which lanes write does not depend on the rows.)
 fn store_pair(x: u32, y: u32, pair: Pair, swap: bool) {
     tile[x] = select(pair.a, pair.b, swap);
     tile[y] = select(pair.b, pair.a, swap);

@@ -627,7 +627,7 @@ impl<'a> BufferSort<'a> {
     ///
     /// It takes no scratch memory more, and on GPUs little more time than as many records as there are: a first dispatch reads the
     /// word, and tells all others. But these are the dispatches of a [sample sort](crate::Engine::SampleSort) of `len` records,
-    /// whatever the [engine](crate::Options::engine), and with nothing to do they take 0.05 to 0.1 ms on an H200 (2^24 records 0.66 ms,
+    /// whatever the [engine](crate::Options::engine), and with nothing to do they take up to 0.1 ms on an H200 (2^24 records 0.66 ms,
     /// a hundredth of them 0.10). On CPUs idle workgroups take time, too.
     ///
     /// # Examples
