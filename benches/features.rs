@@ -3,6 +3,7 @@
 //! ```text
 //! cargo bench --bench features               2^20 records
 //! cargo bench --bench features -- 22 24      2^22, then 2^24
+//! cargo bench --bench features -- argsort u8  keys, and the kinds with such a word in their names
 //! ```
 //!
 //! Records are random. Kinds take turns, so that what disturbs one disturbs all; before each timed sort the device sorts something
@@ -170,7 +171,7 @@ fn filled(sorter: &Sorter, words: &[u32]) -> wgpu::Buffer {
     buffer
 }
 
-fn measure(sorter: &Sorter, len: u64) -> Result<(), Error> {
+fn measure(sorter: &Sorter, len: u64, kinds: &[&Kind]) -> Result<(), Error> {
     let every = |distance: u64| -> Vec<u32> {
         (0..len.div_ceil(distance))
             .map(|i| (i * distance) as u32)
@@ -197,12 +198,12 @@ fn measure(sorter: &Sorter, len: u64) -> Result<(), Error> {
     // Something else, to keep the device busy.
     let other = buffer(sorter, 1 << 20);
     let busy = sorter.prepare(&other, 1 << 20, KeyType::U32, Order::Ascending)?;
-    let sorts: Vec<PreparedSort> = KINDS
+    let sorts: Vec<PreparedSort> = kinds
         .iter()
         .map(|kind| sorter.prepare_sort(kind.1(&buffers)))
         .collect::<Result<_, _>>()?;
     let is_gpu = sorter.device().adapter_info().device_type != wgpu::DeviceType::Cpu;
-    let mut times = vec![Vec::new(); KINDS.len()];
+    let mut times = vec![Vec::new(); kinds.len()];
     for run in 0..=RUNS {
         for (sort, times) in sorts.iter().zip(&mut times) {
             let device = sorter.device();
@@ -232,7 +233,7 @@ fn measure(sorter: &Sorter, len: u64) -> Result<(), Error> {
             times[RUNS / 2].as_secs_f64() * 1e3
         })
         .collect();
-    for ((kind, sort), ms) in KINDS.iter().zip(&sorts).zip(&medians) {
+    for ((kind, sort), ms) in kinds.iter().zip(&sorts).zip(&medians) {
         let dispatches = sort.recording().steps.len();
         let scratch = sort.recording().scratch_bytes() as f64 / len as f64;
         println!(
@@ -247,17 +248,31 @@ fn measure(sorter: &Sorter, len: u64) -> Result<(), Error> {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     // (Cargo adds an option.)
     let arguments = std::env::args().skip(1).filter(|a| !a.starts_with('-'));
-    let mut powers = arguments
-        .map(|power| power.parse())
-        .collect::<Result<Vec<u32>, _>>()?;
+    let (mut powers, mut words) = (Vec::new(), Vec::new());
+    for argument in arguments {
+        match argument.parse::<u32>() {
+            Ok(power) => powers.push(power),
+            Err(_) => words.push(argument),
+        }
+    }
     if powers.is_empty() {
         powers.push(20);
     }
+    let is_named = |kind: &Kind| words.iter().any(|word| kind.0.contains(word.as_str()));
+    let (keys, others) = KINDS.split_at(1);
+    let others = others
+        .iter()
+        .filter(|kind| words.is_empty() || is_named(kind));
+    let is_unknown = |word: &&String| !KINDS.iter().any(|kind| kind.0.contains(word.as_str()));
+    if let Some(word) = words.iter().find(is_unknown) {
+        return Err(format!("no kind of sort has '{word}' in its name").into());
+    }
+    let kinds: Vec<&Kind> = keys.iter().chain(others).collect();
     let engine = wgpu_bcfsort::Engine::SampleSort;
     let sorter = Sorter::open(Options::default().engine(engine))?;
     println!("{}", sorter.device().adapter_info().name);
     for power in powers {
-        measure(&sorter, 1 << power)?;
+        measure(&sorter, 1 << power, &kinds)?;
     }
     Ok(())
 }

@@ -15,6 +15,7 @@ mod sample_sort;
 
 pub(crate) use rows::MOVED;
 pub use rows::RowsKernel;
+pub(crate) use sample_sort::move_apart;
 pub use sample_sort::{Merges, SampleSortKernel, Tile, partition_bytes, tile_bytes};
 
 use crate::network::{Element, Network};
@@ -101,6 +102,7 @@ pub struct Specialised {
     /// 32-bit words of the rows that are in workgroup memory beside their numbers, or 0: see `cells_of_rows.wgsl` and
     /// `nodes_of_rows.wgsl`.
     rows_beside: u32,
+    kept: bool,
 }
 
 /// How a kernel uses a buffer.
@@ -142,7 +144,8 @@ pub struct Assembled {
 
 struct Pieces {
     constants: Vec<(&'static str, u32)>,
-    io: Option<&'static str>,
+    /// Where keys come from and go to.
+    io: Vec<&'static str>,
     /// What a record is, and how it is loaded and stored; none where keys are all there is.
     record: Vec<&'static str>,
     /// Networks by the names of their functions.
@@ -156,6 +159,11 @@ struct Pieces {
     text: &'static str,
 }
 
+const IN_PLACE: &[&str] = &[shader!("io/in_place.wgsl")];
+const OUT_OF_PLACE: &[&str] = &[SOURCE, DESTINATION];
+const DESTINATION: &str = shader!("io/destination.wgsl");
+const SOURCE: &str = shader!("io/source.wgsl");
+
 /// The text of a base case that turns its matrix.
 macro_rules! turning {
     ($path:literal) => {
@@ -168,7 +176,7 @@ impl Pieces {
     const fn plain(text: &'static str) -> Self {
         Self {
             constants: Vec::new(),
-            io: None,
+            io: Vec::new(),
             record: Vec::new(),
             networks: Vec::new(),
             adds: false,
@@ -320,7 +328,7 @@ impl Kernel {
     /// kernels that sort nothing, or not in registers.
     #[must_use]
     pub fn networks(self) -> Vec<(&'static str, Network)> {
-        self.pieces(Payload::None, false).networks
+        self.pieces(Payload::None, false, None).networks
     }
 
     /// Bytes of workgroup memory in which keys, or the values and sums of prefix sums, pass through one
@@ -331,7 +339,7 @@ impl Kernel {
         if let Self::SampleSort(kernel) = self {
             return kernel.workgroup_bytes(key, Payload::None);
         }
-        let pieces = self.pieces(Payload::None, false);
+        let pieces = self.pieces(Payload::None, false, None);
         let sizes = ["TILE_CELLS", "SUM_CELLS"];
         let cells = pieces.constants.iter().filter(|c| sizes.contains(&c.0));
         cells.map(|cells| cells.1 * key.bytes() as u32).sum()
@@ -366,15 +374,13 @@ impl Kernel {
         matches!(self, Self::SampleSort(_)) && self.compares()
     }
 
-    fn pieces(self, payload: Payload, rows_beside: bool) -> Pieces {
-        const OUT_OF_PLACE: &str = shader!("io/out_of_place.wgsl");
-        const IN_PLACE: &str = shader!("io/in_place.wgsl");
+    fn pieces(self, payload: Payload, rows_beside: bool, kept: Option<KeyType>) -> Pieces {
         let plain = |text| Pieces {
             adds: self.adds(),
             ..Pieces::plain(text)
         };
         match self {
-            Self::SampleSort(kernel) => kernel.pieces(payload, rows_beside),
+            Self::SampleSort(kernel) => kernel.pieces(payload, rows_beside, kept),
             Self::Rows(kernel) => kernel.pieces(),
             Self::BaseCase {
                 form,
@@ -393,7 +399,7 @@ impl Kernel {
                         ("LANES", W * warps),
                         ("TILE_CELLS", cells * tiles),
                     ],
-                    io: Some(if in_place { IN_PLACE } else { OUT_OF_PLACE }),
+                    io: if in_place { IN_PLACE } else { OUT_OF_PLACE }.to_vec(),
                     networks,
                     record: Vec::new(),
                     adds: false,
@@ -409,7 +415,7 @@ impl Kernel {
             Self::PageMerge => Pieces {
                 // Behind the padded matrix lie the two pages' last keys.
                 constants: vec![("TILE_CELLS", W * (W + 1) + 2), ("LASTS", W * (W + 1))],
-                io: Some(OUT_OF_PLACE),
+                io: OUT_OF_PLACE.to_vec(),
                 networks: vec![("merge_registers", Network::bitonic_merger(W))],
                 record: Vec::new(),
                 adds: false,
@@ -431,7 +437,7 @@ impl Kernel {
                     ("TILE_CELLS", 2 * WARP_PAGE + 1),
                     ("LAST_KEY", 2 * WARP_PAGE),
                 ],
-                io: Some(OUT_OF_PLACE),
+                io: OUT_OF_PLACE.to_vec(),
                 tile: true,
                 shared: vec![
                     shader!("merge/pairs.wgsl"),
@@ -481,6 +487,7 @@ impl Kernel {
                 payload,
                 compared: false,
                 rows_beside: 0,
+                kept: false,
             };
         }
         let key = match key {
@@ -505,6 +512,7 @@ impl Kernel {
             payload,
             compared: false,
             rows_beside: 0,
+            kept: false,
         }
     }
 }
@@ -650,6 +658,21 @@ impl Specialised {
         self
     }
 
+    /// The same where keys [stay](crate::recording::Recording::kept) where the caller has them, and their indices are sorted. A kernel
+    /// that does not touch them there stays as it is.
+    #[must_use]
+    pub(crate) fn keeping(mut self, kept: bool) -> Self {
+        let (true, Kernel::SampleSort(kernel)) = (kept, self.kernel) else {
+            return self;
+        };
+        if kernel.moves_apart(self.key) {
+            self.payload = Payload::None;
+        } else {
+            self.kept = kernel.touches_kept();
+        }
+        self
+    }
+
     /// Whether rows in workgroup memory are sorted with their numbers, or only looked at.
     const fn rows_move(self) -> bool {
         let looks = matches!(
@@ -685,6 +708,7 @@ impl Specialised {
                 Payload::None => String::new(),
                 payload => format!(".{}", payload.name()),
             };
+            let kept = if self.kept { ".kept" } else { "" };
             if self.compared {
                 let place = if self.rows_beside > 0 { ".rows" } else { "" };
                 return format!(
@@ -694,7 +718,7 @@ impl Specialised {
                 );
             }
             format!(
-                "bcfsort.{}.{}.{}{payload}",
+                "bcfsort.{}.{}.{}{payload}{kept}",
                 self.kernel.name(),
                 self.key,
                 self.order.name()
@@ -727,7 +751,8 @@ impl Specialised {
     }
 
     fn text(self, comparator: Option<&Comparator>) -> String {
-        let pieces = self.kernel.pieces(self.payload, self.rows_beside > 0);
+        let kept = self.kept.then_some(self.key);
+        let pieces = self.kernel.pieces(self.payload, self.rows_beside > 0, kept);
         let map = self.key.map(self.order);
         let two_words = self.key.words() == 2;
         let mut text = format!("// {}\n\nconst W: u32 = {W}u;\n", self.label());
@@ -774,9 +799,7 @@ impl Specialised {
                 shader!("tile/one_word.wgsl")
             });
         }
-        if let Some(io) = pieces.io {
-            add(io);
-        }
+        pieces.io.iter().for_each(|piece| add(piece));
         let element = if pieces.record.is_empty() {
             Element::Key
         } else {

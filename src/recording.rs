@@ -91,7 +91,7 @@ pub enum Buffer {
     Progress,
     /// What goes with each key: the caller's.
     Values,
-    /// As many values again.
+    /// As many values again; before, where keys [stay](Recording::kept), these in the order of their tiles.
     ScratchValues,
     /// Rows that go with the keys, behind the first column, which is in [`Buffer::Values`]: the caller's.
     Column(u8),
@@ -293,6 +293,8 @@ pub struct Recording {
     pub comparator: Option<Comparator>,
     /// Bytes of workgroup memory that a kernel may take with the rows that it compares in it; with less they stay in their buffer.
     pub workgroup_bytes: u32,
+    /// Whether keys are read where the caller has them, and stay there: only their indices are sorted.
+    pub kept: bool,
     /// The places that are to be in order, where not all are.
     pub selected: Option<Range<u32>>,
     /// The dispatches. Each sees what the ones before it wrote.
@@ -317,6 +319,7 @@ impl Recording {
             payload: Payload::None,
             comparator: None,
             workgroup_bytes: 0,
+            kept: false,
             selected: None,
             steps: Vec::new(),
             buffers: BTreeMap::new(),
@@ -371,7 +374,8 @@ impl Recording {
             Kernel::Rows(_) => (self.key, self.order),
             _ => self.sorted_as,
         };
-        let kernel = step.kernel.specialise(key, order).carrying(self.payload);
+        let kernel = step.kernel.specialise(key, order);
+        let kernel = kernel.carrying(self.payload).keeping(self.kept);
         match &self.comparator {
             Some(comparator) => kernel
                 .comparing(true)

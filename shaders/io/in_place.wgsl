@@ -9,6 +9,10 @@ fn load_bits(index: u32) -> Key {
     return keys[index];
 }
 
+fn store_bits(index: u32, bits: Key) {
+    keys[index] = bits;
+}
+
 fn store_key(index: u32, key: Key) {
     keys[index] = decode(key);
 }

@@ -1,6 +1,6 @@
 //! The pieces of the sample sort's kernels.
 
-use super::{MERGE_LANES, Pieces, SUM_LANES, W};
+use super::{DESTINATION, IN_PLACE, MERGE_LANES, OUT_OF_PLACE, Pieces, SOURCE, SUM_LANES, W};
 use crate::network::Network;
 use crate::{KeyType, Payload};
 
@@ -74,7 +74,7 @@ pub enum SampleSortKernel {
         /// Records of a tile.
         tile: Tile,
     },
-    /// Partitions each tile by its bucket's splitters, in place, and ranks these.
+    /// Partitions each tile by its bucket's splitters, in place unless keys stay, and ranks these.
     PartitionedTiles {
         /// Records of a tile.
         tile: Tile,
@@ -129,6 +129,13 @@ pub const fn partition_bytes(tile: u32, children: u32, words: u32) -> u32 {
     4 * (cells(tile) + (words + 1) * children)
 }
 
+/// Whether records whose keys [stay](crate::recording::Recording::kept) are moved a word at a time, keys and indices apart: when the one
+/// has been moved from where it lies in the order of its tiles, the other is moved there. Two words of a key have no room, and
+/// are read by their indices.
+pub(crate) const fn move_apart(key: KeyType) -> bool {
+    key.words() == 1
+}
+
 /// The networks of `sort_tile.wgsl`.
 fn networks(tile: u32) -> Vec<(&'static str, Network)> {
     // Bits of a record's number between those of its place in a line, and the five uppermost.
@@ -156,13 +163,16 @@ enum Io {
     SourceOnly,
 }
 
+/// Where keys come from and go to, and what a record is, and how it is loaded and stored.
+type Records = (&'static [&'static str], Vec<&'static str>);
+
 /// What a record is, and how it is loaded and stored. `first`: the records are loaded for the first time, and
 /// indices are yet to be made.
-fn records(payload: Payload, io: Io, first: bool) -> (&'static str, Vec<&'static str>) {
+fn records(payload: Payload, io: Io, first: bool) -> Records {
     let keys = match io {
-        Io::InPlace => shader!("io/in_place.wgsl"),
-        Io::OutOfPlace => shader!("io/out_of_place.wgsl"),
-        Io::SourceOnly => shader!("io/source.wgsl"),
+        Io::InPlace => IN_PLACE,
+        Io::OutOfPlace => OUT_OF_PLACE,
+        Io::SourceOnly => &[SOURCE],
     };
     let mut pieces = vec![match payload {
         Payload::None => shader!("record/keys.wgsl"),
@@ -172,7 +182,7 @@ fn records(payload: Payload, io: Io, first: bool) -> (&'static str, Vec<&'static
         (Payload::None, _) => shader!("record/load_keys.wgsl"),
         (Payload::Indices, _) if first => shader!("record/load_indices.wgsl"),
         (_, Io::InPlace) => shader!("record/load_values_in_place.wgsl"),
-        _ => shader!("record/load_values.wgsl"),
+        _ => LOAD_VALUES,
     });
     match (payload, io) {
         (_, Io::SourceOnly) => {}
@@ -190,7 +200,7 @@ fn sorter(
         merges,
     }: Tile,
     payload: Payload,
-    io: (&'static str, Vec<&'static str>),
+    io: Records,
     shared: &[&'static str],
     text: &'static str,
 ) -> Pieces {
@@ -223,7 +233,7 @@ fn sorter(
             ("INDEXED", (payload == Payload::Indices).into()),
             ("TIES_STAY", (payload == Payload::Values).into()),
         ],
-        io: Some(io.0),
+        io: io.0.to_vec(),
         record: io.1,
         networks: match merges {
             Merges::Stages => Vec::new(),
@@ -240,6 +250,8 @@ const BUCKET: &str = shader!("sample_sort/bucket.wgsl");
 const BUCKET_TILE: &str = shader!("sample_sort/bucket_tile.wgsl");
 const SELECTED: &str = shader!("sample_sort/selected.wgsl");
 const STORE_GATHERED: &str = shader!("sample_sort/store_gathered.wgsl");
+const LOAD_VALUES: &str = shader!("record/load_values.wgsl");
+const LOAD_STORED: &str = shader!("record/load_stored_values.wgsl");
 const CELLS_OF_KEYS: &str = shader!("sample_sort/cells_of_keys.wgsl");
 const NODES_OF_KEYS: &str = shader!("sample_sort/nodes_of_keys.wgsl");
 
@@ -247,7 +259,7 @@ const NODES_OF_KEYS: &str = shader!("sample_sort/nodes_of_keys.wgsl");
 fn merged_tiles(tiles: u32, payload: Payload) -> Pieces {
     Pieces {
         constants: vec![("LANES", MERGE_LANES), ("OTHERS", tiles - 1)],
-        io: Some(shader!("io/out_of_place.wgsl")),
+        io: OUT_OF_PLACE.to_vec(),
         record: vec![match payload {
             Payload::None => shader!("record/carried_nothing.wgsl"),
             Payload::Values | Payload::Indices => shader!("record/carried_values.wgsl"),
@@ -269,7 +281,7 @@ fn splitters(samples: Tile, payload: Payload) -> Pieces {
             shader!("record/load_indexed_samples.wgsl"),
         ],
     };
-    let io = (shader!("io/source.wgsl"), record);
+    let io = (&[SOURCE][..], record);
     sorter(samples, payload, io, &[BUCKET, SELECTED], text)
 }
 
@@ -280,7 +292,7 @@ fn partitioned_tiles(tile: Tile, children: u32, first: bool, payload: Payload) -
         Payload::Values | Payload::Indices => shader!("record/moved_values.wgsl"),
     };
     let record = vec![shader!("record/labels.wgsl")];
-    let io = (shader!("io/in_place.wgsl"), record);
+    let io = (IN_PLACE, record);
     let text = shader!("sample_sort/partitioned_tiles.wgsl");
     let shared = [BUCKET, SELECTED, moved, NODES_OF_KEYS];
     let mut pieces = sorter(tile, Payload::None, io, &shared, text);
@@ -475,9 +487,67 @@ impl SampleSortKernel {
         )
     }
 
-    /// The pieces of its text, with [rows beside](Self::row_cells) their numbers or without.
-    pub(super) fn pieces(self, payload: Payload, rows_beside: bool) -> Pieces {
+    /// Whether it reads keys that stay where the caller has them, or has their indices to write and not them.
+    pub(super) const fn touches_kept(self) -> bool {
+        matches!(
+            self,
+            Self::SampleSplitters { .. }
+                | Self::PartitionedTiles { first: true, .. }
+                | Self::GatheredTiles { .. }
+                | Self::SortedBuckets { .. }
+                | Self::LargeBuckets { .. }
+        )
+    }
+
+    /// Whether it moves keys that [move apart](move_apart), or their indices.
+    pub(super) const fn moves_apart(self, key: KeyType) -> bool {
+        matches!(self, Self::GatheredTiles { .. }) && move_apart(key)
+    }
+
+    /// Puts what is done with keys that stay in the place of what is done with keys that move.
+    fn keep(self, key: KeyType, pieces: &mut Pieces) {
+        const IN_ROWS: &str = shader!("io/source_in_rows.wgsl");
+        const KEPT: &str = shader!("io/kept.wgsl");
+        if let Self::PartitionedTiles { .. } = self {
+            let to = if move_apart(key) { DESTINATION } else { KEPT };
+            pieces.io = vec![IN_ROWS, to];
+        }
+        for piece in &mut pieces.io {
+            match (self, *piece) {
+                (Self::SampleSplitters { .. } | Self::GatheredTiles { .. }, SOURCE) => {
+                    *piece = IN_ROWS;
+                }
+                (Self::SortedBuckets { .. } | Self::LargeBuckets { .. }, DESTINATION) => {
+                    *piece = KEPT;
+                }
+                _ => {}
+            }
+        }
+        for piece in &mut pieces.record {
+            match (self, *piece) {
+                (Self::GatheredTiles { .. }, LOAD_VALUES) => {
+                    *piece = shader!("record/load_by_index.wgsl");
+                }
+                (Self::LargeBuckets { .. }, LOAD_STORED) => {
+                    *piece = shader!("record/load_stored_indices.wgsl");
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The pieces of its text, with [rows beside](Self::row_cells) their numbers or without, of keys that stay where the caller
+    /// has them or that move.
+    pub(super) fn pieces(
+        self,
+        payload: Payload,
+        rows_beside: bool,
+        kept: Option<KeyType>,
+    ) -> Pieces {
         let mut pieces = self.pieces_of_keys(payload);
+        if let Some(key) = kept {
+            self.keep(key, &mut pieces);
+        }
         for piece in pieces.shared.iter_mut().filter(|_| rows_beside) {
             match *piece {
                 CELLS_OF_KEYS => *piece = shader!("sample_sort/cells_of_rows.wgsl"),
@@ -563,7 +633,7 @@ impl SampleSortKernel {
                         ("MOST_BUCKETS", super::MOST_SAMPLE_BUCKETS + 1),
                         ("INDEXED", (payload == Payload::Indices).into()),
                     ],
-                    io: Some(io),
+                    io: io.to_vec(),
                     record,
                     tile: true,
                     shared: vec![SCAN, BUCKET, SELECTED, RANK],
@@ -581,7 +651,7 @@ impl SampleSortKernel {
                 let mut io = records(payload, Io::OutOfPlace, false);
                 io.1.push(match payload {
                     Payload::None => shader!("record/load_stored_keys.wgsl"),
-                    Payload::Values | Payload::Indices => shader!("record/load_stored_values.wgsl"),
+                    Payload::Values | Payload::Indices => LOAD_STORED,
                 });
                 sorter(tile, payload, io, &OF_CHILDREN, text)
             }
@@ -697,9 +767,12 @@ mod tests {
                     let specialised = Kernel::SampleSort(kernel)
                         .specialise(key, Order::Descending)
                         .carrying(payload);
-                    let assembled = specialised.assemble().unwrap_or_else(|e| panic!("{e}"));
-                    // The parameters, and the default limit of storage buffers.
-                    assert!(assembled.bindings.len() <= 9, "{}", kernel.name());
+                    for kept in [false, payload == Payload::Indices] {
+                        let specialised = specialised.keeping(kept);
+                        let assembled = specialised.assemble().unwrap_or_else(|e| panic!("{e}"));
+                        // The parameters, and the default limit of storage buffers.
+                        assert!(assembled.bindings.len() <= 9, "{}", specialised.label());
+                    }
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! Recordings that together use everything the library can dispatch.
 
 use crate::kernel::{Kernel, MATRIX, Specialised};
-use crate::phases::rows::{Arrangement, Carried, Column, with_order_check};
+use crate::phases::rows::{Arrangement, Carried, Column, Sorted, with_order_check};
 use crate::phases::{record_comparison_sort, record_prefix_sums, record_sample_sort, record_sort};
 use crate::plan::{DeviceLimits, SampleSort, Tuning};
 use crate::recording::Recording;
@@ -14,7 +14,7 @@ use crate::{
 /// of several runs, the last one ragged; with deterministic and with pivot buckets; merged at once
 /// and in instalments; in grids of one row and of two. For some key types and orders, which between
 /// them have every piece of every kernel's text, all other kernels too: each base case, from one buffer
-/// to another and in place, what the paper compares with, and the sample sort with each [`Payload`]. Each is of a
+/// to another and in place, what the paper compares with, and the sample sort with each [`Payload`], also of keys that [stay](Recording::kept). Each is of a
 /// few thousand keys, [`Recording::len`].
 ///
 /// A base case that takes more than 32 KiB of workgroup memory is left out: many devices have no more,
@@ -167,7 +167,8 @@ fn sample_sorts(key: KeyType, order: Order, payload: Payload, tuning: Tuning) ->
 /// Whether a recording of the [`library`] did what it is for, by the keys before it, and the keys and values after it: the keys are the
 /// same, and in order where they are [to be](Recording::selected). Where something goes with them and was numbered, as an
 /// [`Execution`](super::Execution) does, each number is still with the key that was in its place, and of
-/// [`Payload::Indices`] those of equal keys are in order.
+/// [`Payload::Indices`] those of equal keys are in order. Where keys are [kept](Recording::kept), they are what they were, and
+/// in order by their indices.
 #[must_use]
 pub fn was_sorted(recording: &Recording, before: &[u32], after: &[u32], values: &[u32]) -> bool {
     let map = recording.key.map(recording.order);
@@ -178,9 +179,16 @@ pub fn was_sorted(recording: &Recording, before: &[u32], after: &[u32], values: 
         });
         bits.map(|bits| map.encode(bits)).collect()
     };
-    let before = ranks(before);
+    let (before, mut after) = (ranks(before), ranks(after));
+    if recording.kept {
+        if before != after {
+            return false;
+        }
+        let key_of = |&value: &u32| before.get(value as usize).copied().unwrap_or(0);
+        after = values.iter().map(key_of).collect();
+    }
     let values = values.iter().copied().chain(std::iter::repeat(0));
-    let mut records: Vec<(u64, u32)> = ranks(after).into_iter().zip(values).collect();
+    let mut records: Vec<(u64, u32)> = after.into_iter().zip(values).collect();
     if let Some(places) = &recording.selected {
         records[..places.start as usize].sort_unstable();
         records[places.end as usize..].sort_unstable();
@@ -246,6 +254,7 @@ fn arrangements(key: KeyType, order: Order) -> Vec<Recording> {
         recording.steps.rotate_left(sort);
         recordings.push(recording);
     }
+    recordings.extend(argsorts(key, order));
     // Rows that are compared: of a tile, of several, and more than children can hold.
     if key.words() == 1 {
         recordings.extend(comparisons(order));
@@ -269,6 +278,44 @@ fn arrangements(key: KeyType, order: Order) -> Vec<Recording> {
         if key.words() == 1 {
             recordings.push(around(arrangement, 4000, Tuning::default()));
         }
+    }
+    recordings
+}
+
+/// Sorts of indices by keys that stay where they are, distributed twice: in dispatches that are cut, and more than children can hold, of which the first places
+/// are wanted.
+fn argsorts(key: KeyType, order: Order) -> Vec<Recording> {
+    let arrangement = Arrangement {
+        sorted: Sorted::Nowhere,
+        carried: Carried::Indices,
+        ..Arrangement::default()
+    };
+    let payload = arrangement.payload(key);
+    let mut recordings = Vec::new();
+    for tuning in [Tuning::default(), Tuning::cpu()] {
+        let tuning = Tuning {
+            merged: 0,
+            twice: 1,
+            ..tuning
+        };
+        let cut = DeviceLimits {
+            keys_per_dispatch: 2 * tuning.tile,
+            ..LIMITS
+        };
+        let record =
+            |len, limits: &_| record_sample_sort(len, key, order, payload, &tuning, limits);
+        let child = SampleSort::new(9000, key, payload, &tuning, &LIMITS).child;
+        let mut overflowing = record(child * 23 / 5, &LIMITS);
+        for step in &mut overflowing.steps {
+            for (name, value) in &mut step.parameters {
+                if ["most_children", "fine"].contains(name) {
+                    *value = 2;
+                }
+            }
+        }
+        let overflowing = overflowing.selecting(&(0..child / 8));
+        let sorts = [record(9000, &cut), overflowing].into_iter();
+        recordings.extend(sorts.map(|sort| arrangement.around(key, order, sort, &LIMITS)));
     }
     recordings
 }

@@ -314,6 +314,8 @@ impl Job<'_> {
                     ("most_children", plan.most_children),
                     ("rank_begin", 0),
                     ("rank_end", plan.len),
+                    KEY_FIRST,
+                    KEY_STRIDE,
                 ],
                 keys: u64::from(end - from) * u64::from(plan.tile),
             });
@@ -373,6 +375,8 @@ impl Job<'_> {
                 ("raw", raw.into()),
                 ("rank_begin", 0),
                 ("rank_end", self.plan.len),
+                KEY_FIRST,
+                KEY_STRIDE,
             ],
             keys: u64::from(buckets) * u64::from(samples),
         });
@@ -436,6 +440,8 @@ impl Job<'_> {
                     ("tile", tile),
                     ("rank_begin", 0),
                     ("rank_end", plan.len),
+                    KEY_FIRST,
+                    KEY_STRIDE,
                 ],
                 keys: u64::from(end - first) * u64::from(tile),
             });
@@ -443,7 +449,7 @@ impl Job<'_> {
     }
 
     /// What the children's kernels need to know.
-    fn of_children(&self, children: u32) -> [(&'static str, u32); 7] {
+    fn of_children(&self, children: u32) -> [(&'static str, u32); 9] {
         [
             ("len", self.plan.len),
             ("buckets", self.plan.buckets),
@@ -452,6 +458,8 @@ impl Job<'_> {
             ("most_children", self.plan.most_children),
             ("rank_begin", 0),
             ("rank_end", self.plan.len),
+            KEY_FIRST,
+            KEY_STRIDE,
         ]
     }
 
@@ -564,6 +572,10 @@ impl Job<'_> {
         bindings
     }
 }
+
+/// Keys lie one behind the other, unless it is [where the caller has them](Recording::kept) that they are read.
+const KEY_FIRST: (&str, u32) = ("key_first", 0);
+const KEY_STRIDE: (&str, u32) = ("key_stride", 1);
 
 /// A name, and what is bound to it.
 type Table = (&'static str, Buffer);

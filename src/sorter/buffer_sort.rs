@@ -51,9 +51,12 @@ use std::ops::Range;
 ///
 /// - the bytes of its key, and 4 if anything goes with it; or those of the largest of its rows that does not
 ///   [end elsewhere](Self::rows_into), if they are more;
-/// - the bytes of its key once more where keys are sorted in memory of their own: fields, [parts](Self::first) that begin anywhere,
-///   [kept](Self::keep_keys) ones, [packed](Self::of_packed) ones and those of [arrays](Self::segments); of others not where they
-///   end [elsewhere](Self::sorted_into). Both times it is 4 for a packed key, and 8 for one of arrays;
+/// - the bytes of its key once more where keys are sorted in memory of their own: [parts](Self::first) that begin anywhere,
+///   [packed](Self::of_packed) keys and those of [arrays](Self::segments); of others not where they
+///   end [elsewhere](Self::sorted_into). Both times it is 4 for a packed key, and 8 for one of arrays. ([Kept](Self::keep_keys) keys and
+///   fields of rows are read where they are, unless they are so few that tiles are not
+///   [partitioned](crate::plan::Tuning::partition): by default up to 6 MiB. Those of 32 bits take 4 bytes more if rows of two words or
+///   more move in their own buffer.)
 /// - 4 with [`rows`](Self::rows), or with values that are [stable](Self::stable) or those of keys that are not sorted where
 ///   they lie, or with indices of a part that begins anywhere.
 ///
@@ -386,7 +389,7 @@ impl<'a> BufferSort<'a> {
     /// more buffer. In place of [`values`](Self::values) and [`indices`](Self::indices).
     ///
     /// Rows are moved once, when the keys are sorted, to where they belong, and from there back to their buffer.
-    /// They take as much scratch memory as the largest of these buffers, or as keys and indices if that is more, and a word a key.
+    /// They take as much scratch memory as the largest of these buffers, or as keys and indices if that is more, and a word a key or two.
     ///
     /// # Examples
     ///
@@ -484,7 +487,7 @@ impl<'a> BufferSort<'a> {
     /// as they are.
     ///
     /// Where that is a multiple of 256 bytes in each of the buffers, as it is from every 64th record on unless keys are packed, it
-    /// costs nothing: there buffers may be bound on every device. Otherwise keys are sorted in scratch memory, as many bytes
+    /// costs nothing: there buffers may be bound on every device. Otherwise keys that move are sorted in scratch memory, as many bytes
     /// more, and values as if they were to be [stable](Self::stable).
     ///
     /// # Examples
@@ -594,8 +597,9 @@ impl<'a> BufferSort<'a> {
         self
     }
 
-    /// Leaves the keys as they are: with [`indices`](Self::indices), an argsort, of which there is an example. They are sorted in
-    /// scratch memory, as many bytes more.
+    /// Leaves the keys as they are: with [`indices`](Self::indices), an argsort, of which there is an example. That takes
+    /// no more [scratch memory](Self#scratch-memory) than where they move, unless they are packed or in arrays. (2^24 on an H200: of 32 bits
+    /// 1.55 ms, and 1.52 where they move; of 64 bits 3.96.)
     pub const fn keep_keys(mut self) -> Self {
         self.keeps_keys = true;
         self

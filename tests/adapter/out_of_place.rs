@@ -232,24 +232,34 @@ fn few_keys_are_sorted_in_one_or_two_dispatches() {
     }
 }
 
+/// (Nothing is made of that size.)
+const MANY: u64 = 1 << 22;
+
 /// For each record what the documentation says, and a tenth of it at the most for tables. (Of the 16 MiB that are allowed besides,
 /// so many records need a quarter at the most.)
+fn check_scratch<'a>(
+    gpu: &Gpu,
+    sorts: impl IntoIterator<Item = (&'static str, BufferSort<'a>, u64)>,
+) {
+    let sorter = gpu.sorter(&Options::default().engine(Engine::SampleSort));
+    for (what, sort, bytes) in sorts {
+        let size = sorter.scratch_size_of(&sort).unwrap();
+        let (least, most) = (MANY * bytes, MANY * bytes * 11 / 10 + (4 << 20));
+        assert!(
+            (least..=most).contains(&size),
+            "{what}: {size}, not {least} to {most}"
+        );
+    }
+}
+
 #[test]
 fn scratch_memory_is_what_is_documented() {
     let Some(gpu) = gpu() else { return };
-    let sorter = gpu.sorter(&Options::default().engine(Engine::SampleSort));
-    // (Nothing is made of that size.)
-    let len = 1_u64 << 22;
     let [a, b, c, d] = [(); 4].map(|()| gpu.empty_buffer(16));
-    let comparator = Comparator::new(
-        "struct Row { key: vec4<u32> }
-        fn precedes(a: Row, b: Row) -> bool { return a.key.x < b.key.x; }",
-    );
-    let comparator = comparator.unwrap();
-    let sort = |key| BufferSort::new(&a, len, key);
+    let sort = |key| BufferSort::new(&a, MANY, key);
     let (narrow, wide) = (sort(KeyType::U32), KeyType::F64);
-    let packed = || BufferSort::of_packed(&a, len, PackedKey::I16);
-    for (what, sort, bytes) in [
+    let packed = || BufferSort::of_packed(&a, MANY, PackedKey::I16);
+    let sorts = [
         ("keys", narrow, 4),
         ("wide keys", sort(wide), 8),
         ("values", sort(KeyType::U32).values(&b), 4 + 4),
@@ -259,7 +269,17 @@ fn scratch_memory_is_what_is_documented() {
             4 + 4 + 4,
         ),
         ("indices", sort(wide).indices(&b), 8 + 4),
-        ("kept keys", sort(wide).indices(&b).keep_keys(), 8 + 4 + 8),
+        ("kept keys", sort(wide).indices(&b).keep_keys(), 8 + 4),
+        (
+            "part of kept keys",
+            sort(KeyType::U32).first(1).indices(&b).keep_keys(),
+            4 + 4 + 4,
+        ),
+        (
+            "kept keys of rows",
+            sort(wide).rows(&b, 1).keep_keys(),
+            8 + 4 + 4,
+        ),
         ("keys elsewhere", sort(wide).sorted_into(&b), 8),
         ("part", sort(wide).first(1), 8 + 8),
         ("part elsewhere", sort(wide).first(1).sorted_into(&b), 8 + 8),
@@ -283,8 +303,18 @@ fn scratch_memory_is_what_is_documented() {
         ),
         (
             "field",
-            BufferSort::of_rows(&a, len, 2, 1, KeyType::U32),
-            4 + 4 + 8,
+            BufferSort::of_rows(&a, MANY, 2, 1, KeyType::U32),
+            8 + 4 + 4,
+        ),
+        (
+            "wide field",
+            BufferSort::of_rows(&a, MANY, 8, 2, wide),
+            32 + 4,
+        ),
+        (
+            "field, indices",
+            BufferSort::of_rows(&a, MANY, 7, 1, KeyType::U32).indices(&b),
+            4 + 4,
         ),
         ("packed", packed(), 4 + 4),
         ("packed, indices", packed().indices(&b), 4 + 4 + 4),
@@ -300,36 +330,27 @@ fn scratch_memory_is_what_is_documented() {
             sort(wide).segments(&d, 4).indices(&b),
             8 + 4 + 8 + 8,
         ),
-        (
-            "compared",
-            BufferSort::compared(&a, len, &comparator),
-            4 + 16,
-        ),
-        (
-            "compared, with larger rows",
-            BufferSort::compared(&a, len, &comparator).rows(&b, 5),
-            4 + 20,
-        ),
-        (
-            "compared elsewhere",
-            BufferSort::compared(&a, len, &comparator).sorted_into(&b),
-            4 + 4,
-        ),
-        (
-            "compared, indices",
-            BufferSort::compared(&a, len, &comparator)
-                .keep_keys()
-                .indices(&b),
-            4,
-        ),
-    ] {
-        let size = sorter.scratch_size_of(&sort).unwrap();
-        let (least, most) = (len * bytes, len * bytes * 11 / 10 + (4 << 20));
-        assert!(
-            (least..=most).contains(&size),
-            "{what}: {size}, not {least} to {most}"
-        );
-    }
+    ];
+    check_scratch(gpu, sorts);
+}
+
+#[test]
+fn scratch_memory_of_what_is_compared_is_what_is_documented() {
+    let Some(gpu) = gpu() else { return };
+    let [a, b] = [(); 2].map(|()| gpu.empty_buffer(16));
+    let comparator = Comparator::new(
+        "struct Row { key: vec4<u32> }
+        fn precedes(a: Row, b: Row) -> bool { return a.key.x < b.key.x; }",
+    );
+    let comparator = comparator.unwrap();
+    let compared = || BufferSort::compared(&a, MANY, &comparator);
+    let sorts = [
+        ("compared", compared(), 4 + 16),
+        ("compared, with larger rows", compared().rows(&b, 5), 4 + 20),
+        ("compared elsewhere", compared().sorted_into(&b), 4 + 4),
+        ("compared, indices", compared().keep_keys().indices(&b), 4),
+    ];
+    check_scratch(gpu, sorts);
 }
 
 #[test]

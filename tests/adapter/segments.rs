@@ -127,7 +127,7 @@ fn many_keys_of_64_bits() {
 fn rows_by_a_field() {
     let Some(gpu) = gpu() else { return };
     let sorter = sorter(gpu);
-    let keys: Vec<f64> = generate(&Spec::new(Pattern::ZeroOne, 3000)).unwrap();
+    let keys: Vec<i64> = generate(&Spec::new(Pattern::ZeroOne, 3000)).unwrap();
     let mut structs = rows(3000, 4);
     for (row, key) in structs.chunks_mut(4).zip(&keys) {
         row[2..].copy_from_slice(bytemuck::cast_slice(&[*key]));
@@ -136,7 +136,7 @@ fn rows_by_a_field() {
     let starts = gpu.buffer(&OFFSETS);
     let (on_gpu, elsewhere) = (gpu.buffer(&structs), gpu.empty_buffer(4 * 4 * 3000));
     let sort = || {
-        BufferSort::of_rows(&on_gpu, 3000, 4, 2, f64::KEY_TYPE)
+        BufferSort::of_rows(&on_gpu, 3000, 4, 2, i64::KEY_TYPE)
             .segments(&starts, OFFSETS.len() as u32)
     };
     run(&sorter, sort().sorted_into(&elsewhere));

@@ -80,12 +80,18 @@ fn tuning() -> Tuning {
 }
 
 /// No step has a buffer twice but in parts of it, all for reading or all for writing.
-fn check_bindings(recording: &Recording) {
+fn check_bindings(recording: &Recording, arrangement: &Arrangement) {
+    let columns = matches!(arrangement.carried, Carried::Columns(_));
+    // Rows that keys are fields of are the first column.
+    let rows = |place| match place {
+        Buffer::Values if arrangement.field.is_some() && columns => Buffer::Keys,
+        place => place,
+    };
     for step in &recording.steps {
         let assembled = recording.specialised(step).assemble().unwrap();
         let bound = assembled.bindings.iter().filter_map(|binding| {
             let (place, from) = recording.place(step.buffer(&binding.name)?);
-            (binding.access != Access::Uniform).then_some((place, from, binding.access))
+            (binding.access != Access::Uniform).then_some((rows(place), from, binding.access))
         });
         let bound: Vec<_> = bound.collect();
         for (i, (place, from, access)) in bound.iter().enumerate() {
@@ -128,7 +134,7 @@ fn check(
         }],
         Carried::Nothing => &[],
     };
-    check_bindings(&recording);
+    check_bindings(&recording, arrangement);
     let mut execution = Execution::new(&recording, &keys, Config::default());
     execution.set_buffer(Buffer::Count, vec![9, said]);
     execution.set_buffer(Buffer::Offsets, offsets.to_vec());
@@ -311,36 +317,107 @@ fn as_many_records_are_sorted_as_a_buffer_says_however_they_are_distributed() {
         words: 3,
         elsewhere: false,
     }]);
-    let len = 3500;
+    let len = 2600;
     for (i, tuning) in tunings.into_iter().enumerate() {
         for (j, said) in [0, 1, 2, 40, 1025, 2500, u32::MAX].into_iter().enumerate() {
-            for (key, carried, bits) in [
-                (KeyType::I32, Carried::Nothing, u32::MAX),
-                (KeyType::F64, Carried::Nothing, FEW),
-                (KeyType::F64, Carried::Indices, FEW),
-                (KeyType::U32, rows.clone(), FEW),
+            let places = [Sorted::Here, Sorted::Elsewhere, Sorted::Nowhere];
+            let keys = |carried| Arrangement {
+                count_at: Some(1),
+                sorted: places[(i + j) % 2],
+                carried,
+                ..Arrangement::default()
+            };
+            let plain = |key: KeyType| Layout {
+                key,
+                bits: key.words() * 32,
+                field: None,
+            };
+            let argsort = |sorted| Arrangement {
+                sorted,
+                first: 5 * (j as u32 % 2),
+                ..keys(Carried::Indices)
+            };
+            let field = Some((3, 1));
+            let of_rows = Arrangement {
+                field,
+                ..argsort(Sorted::Nowhere)
+            };
+            let of_arrays = Arrangement {
+                segments: Some(3),
+                ..argsort(Sorted::Nowhere)
+            };
+            let keys_stay = Arrangement {
+                sorted: Sorted::Nowhere,
+                ..keys(rows.clone())
+            };
+            let in_rows = Layout {
+                field,
+                ..plain(KeyType::F32)
+            };
+            for (arrangement, layout, bits) in [
+                (keys(Carried::Nothing), plain(KeyType::I32), u32::MAX),
+                (keys(Carried::Nothing), plain(KeyType::F64), FEW),
+                (argsort(places[(i + j) % 3]), plain(KeyType::F64), FEW),
+                (of_rows, in_rows, FEW),
+                (keys_stay, plain(KeyType::I32), FEW),
+                (of_arrays, plain(KeyType::U32), FEW),
+                (keys(rows.clone()), plain(KeyType::U32), FEW),
             ] {
-                let arrangement = Arrangement {
-                    count_at: Some(1),
-                    sorted: [Sorted::Here, Sorted::Elsewhere][(i + j) % 2],
-                    carried,
-                    ..Arrangement::default()
-                };
-                let layout = Layout {
-                    key,
-                    bits: key.words() * 32,
-                    field: None,
-                };
                 check(
                     &arrangement,
                     layout,
                     Order::Descending,
                     &tuning,
                     (len, said),
-                    &[],
+                    &[0, 700, 2000],
                     bits,
                 );
             }
         }
+    }
+}
+
+/// Whoever prepares a sort in slices may write to the buffers between them.
+#[test]
+fn indices_and_keys_overwritten_in_the_middle_of_an_argsort_lead_nowhere() {
+    let tuning = Tuning {
+        merged: 0,
+        twice: 1,
+        bucket: 3000,
+        ..tuning()
+    };
+    for key in [KeyType::U32, KeyType::F64] {
+        let arrangement = Arrangement {
+            sorted: Sorted::Nowhere,
+            carried: Carried::Indices,
+            ..Arrangement::default()
+        };
+        let len = 6000;
+        let payload = arrangement.payload(key);
+        let mut sort = record_sample_sort(len, key, Order::Ascending, payload, &tuning, &LIMITS);
+        // Two children a bucket, which do not fit a tile.
+        for step in &mut sort.steps {
+            for (name, value) in &mut step.parameters {
+                if ["most_children", "fine"].contains(name) {
+                    *value = 2;
+                }
+            }
+        }
+        let recording = arrangement.around(key, Order::Ascending, sort, &LIMITS);
+        assert!(recording.kept);
+        let words = (len * key.words()) as usize;
+        let mut execution = Execution::new(&recording, &noise(words, FEW), Config::default());
+        for (i, step) in recording.steps.iter().enumerate() {
+            let report = execution.step(step).unwrap();
+            assert!(
+                report.findings.is_empty(),
+                "{key} {step:?}: {:?}",
+                report.findings
+            );
+            execution.set_buffer(Buffer::Values, vec![u32::MAX - i as u32; len as usize]);
+            execution.set_buffer(Buffer::Keys, noise(words, u32::MAX << i));
+        }
+        let overflows = execution.buffer(Buffer::Overflows)[0];
+        assert!(overflows > 0);
     }
 }
