@@ -120,6 +120,16 @@ fn many_keys_of_64_bits() {
         assert!(gpu.read(&indices) == order);
         assert!(gpu.read(&on_gpu) == in_order(bits, 2, &order));
     }
+
+    // As one array, by keys that stay.
+    let (on_gpu, indices) = (
+        gpu.buffer(bytemuck::cast_slice(&keys)),
+        gpu.empty_buffer(4 * len),
+    );
+    let sort = BufferSort::new(&on_gpu, len, i64::KEY_TYPE).keep_keys();
+    run(&sorter, sort.indices(&indices));
+    assert!(gpu.read(&indices) == expected(&keys, &[0], Order::Ascending));
+    assert!(gpu.read(&on_gpu) == bytemuck::cast_slice::<_, u32>(&keys));
 }
 
 /// By a field of rows, which move with it, in place and to another buffer.

@@ -1,5 +1,6 @@
 //! What a portability gate is: one way in which a kernel may fail on hardware that is not here.
 
+use std::collections::BTreeSet;
 use wgpu_bcfsort::kernel::{Kernel, Merges, Specialised};
 use wgpu_bcfsort::{BaseCase, KeyType, Order, Payload, lockstep};
 
@@ -10,6 +11,8 @@ pub(crate) struct Subject {
     pub(crate) wgsl: String,
     pub(crate) module: naga::Module,
     pub(crate) info: naga::valid::ModuleInfo,
+    /// Whether there is one for the widest records, of the same text but for more barriers where more is moved.
+    pub(crate) is_narrow_of_two: bool,
 }
 
 /// Whether another subject has each piece of its text: base cases in place differ from those that are not in
@@ -25,6 +28,12 @@ fn is_twin(kernel: Kernel) -> bool {
     }
 }
 
+/// The names of a text, without the numbers of its tiles.
+fn without_numbers(label: &str) -> Vec<String> {
+    let names = label.split('.').filter(|part| part.parse::<u32>().is_err());
+    names.map(str::to_owned).collect()
+}
+
 /// Of the sample sort, what FXC and most devices have workgroup memory for; and of those that differ in the numbers of
 /// their tiles only, as their labels say, whether there is one with a larger tile.
 fn is_smaller(specialised: Specialised, all: &[Specialised]) -> bool {
@@ -32,17 +41,13 @@ fn is_smaller(specialised: Specialised, all: &[Specialised]) -> bool {
     let Kernel::SampleSort(_) = specialised.kernel() else {
         return false;
     };
-    let text = |label: &str| -> Vec<String> {
-        let names = label.split('.').filter(|part| part.parse::<u32>().is_err());
-        names.map(str::to_owned).collect()
-    };
-    let own = text(&specialised.label());
+    let own = without_numbers(&specialised.label());
     let larger = |other: &&Specialised| {
         let bytes = other.workgroup_bytes();
         bytes <= WORKGROUP_BYTES && bytes > specialised.workgroup_bytes()
     };
     specialised.workgroup_bytes() > WORKGROUP_BYTES
-        || (all.iter().filter(larger)).any(|other| text(&other.label()) == own)
+        || (all.iter().filter(larger)).any(|other| without_numbers(&other.label()) == own)
 }
 
 /// Of the sample sort, the narrowest and the widest records stand for the others, whose pieces these have.
@@ -85,13 +90,25 @@ impl Subject {
             Self::new(specialised, specialised.wgsl()).map_err(|message| (specialised, message))
         };
         let all = lockstep::kernels();
-        (all.iter())
-            .filter(|specialised| {
-                !is_twin(specialised.kernel())
-                    && !is_smaller(**specialised, &all)
-                    && !is_between(**specialised)
+        let examined = |specialised: &&Specialised| {
+            !is_twin(specialised.kernel())
+                && !is_smaller(**specialised, &all)
+                && !is_between(**specialised)
+        };
+        let wide: BTreeSet<Vec<String>> = (all.iter().filter(examined))
+            .filter(|wide| wide.key().words() == 2 && wide.kernel().carries())
+            .map(|wide| without_numbers(&wide.kernel().name()))
+            .collect();
+        (all.iter().filter(examined))
+            .map(|&specialised| {
+                let is_narrow = specialised.key().words() == 1
+                    && specialised.kernel().carries()
+                    && !specialised.compares_rows();
+                let mut subject = subject(specialised)?;
+                subject.is_narrow_of_two =
+                    is_narrow && wide.contains(&without_numbers(&specialised.kernel().name()));
+                Ok(subject)
             })
-            .map(|&specialised| subject(specialised))
             .collect()
     }
 
@@ -135,6 +152,7 @@ impl Subject {
             wgsl,
             module,
             info,
+            is_narrow_of_two: false,
         })
     }
 }
