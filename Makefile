@@ -33,8 +33,9 @@ lint: ## formatting, clippy and the documentation, warnings denied
 	cargo clippy --locked --lib --no-default-features -- -D warnings
 	RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps
 
+# (Where the other targets build: what is built there is not built again.)
 package: ## build the crate as it would be published
-	cargo package --locked --allow-dirty
+	CARGO_TARGET_DIR="$${CARGO_TARGET_DIR:-$(CURDIR)/target}" cargo package --locked --allow-dirty
 
 deny: ## licences, duplicates and sources of all dependencies (needs cargo-deny)
 	cargo deny --locked check bans licenses sources

@@ -341,8 +341,8 @@ fn read_from(steps: &mut [Step], keys: Buffer, source: Buffer) -> bool {
 /// sorted buckets        scratch, scratch values -> values
 /// ```
 ///
-/// So an argsort takes no memory for another copy of its keys. Of 2^24 on an H200 one of 32 bits takes 1.55 ms and 8.3 bytes of
-/// scratch memory a key, 1.56 ms and 12.3 with a copy; one of 64 bits 3.96 ms and 12.3 bytes, and 3.68 and 20.3. (Keys of one word, read by
+/// So an argsort takes no memory for another copy of its keys. Of 2^24 on an H200 one of 32 bits takes 1.56 ms and 8.3 bytes of
+/// scratch memory a key, with a copy as long and 12.3 bytes; one of 64 bits 3.96 ms and 12.3 bytes, and 3.68 and 20.3. (Keys of one word, read by
 /// their indices: 1.67 ms, whichever tiles are gathered at the same time. A tile's keys are in caches, but each is a line of its own.)
 fn keep(steps: &mut Vec<Step>, key: KeyType, (first, stride): (u32, u32)) -> bool {
     use SampleSortKernel::{GatheredTiles, LargeBuckets, PartitionedTiles, SortedBuckets};

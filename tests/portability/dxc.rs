@@ -83,9 +83,9 @@ impl Gate for DxcGate {
     }
 
     fn examine(&self, subject: &Subject) -> Result<(), String> {
-        // Unchecked, as the library has it compiled; and once as any text is.
+        // Unchecked, as the library has it compiled; what may have a caller's text in it, once as any text is.
         let forms: &[bool] = match self.model {
-            ShaderModel::V6_0 => &[false, true],
+            ShaderModel::V6_0 if subject.specialised.compares_rows() => &[false, true],
             _ => &[false],
         };
         for &checked in forms {
