@@ -82,6 +82,12 @@ fn same(a: u32, b: u32) -> bool {
     a == b || (ZEROS.contains(&a) && ZEROS.contains(&b))
 }
 
+/// Whether the adapter is known to get some random shaders wrong. (`SwiftShader`: of `select(!b, b, b.y)`, where `b` is a vector of
+/// bools in private memory and all are false, it takes `b`, for one. Lavapipe and lock-step take `!b`, as WGSL says.)
+fn miscompiles(gpu: &Gpu) -> bool {
+    gpu.device.adapter_info().name.contains("SwiftShader")
+}
+
 fn check(gpu: &Gpu, bytes: &[u8]) -> Result<(), TestCaseError> {
     let module = generate(bytes, Style::Exact);
     let Some(shader) = module.shader() else {
@@ -113,6 +119,10 @@ proptest! {
         bytes in prop::collection::vec(any::<u8>(), 0..2500),
     ) {
         let Some(gpu) = gpu() else { return Ok(()) };
+        if miscompiles(gpu) {
+            println!("left out: {} miscompiles some of them", gpu.device.adapter_info().name);
+            return Ok(());
+        }
         check(gpu, &bytes)?;
     }
 }
