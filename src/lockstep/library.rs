@@ -142,13 +142,7 @@ fn sample_sorts(key: KeyType, order: Order, payload: Payload, tuning: Tuning) ->
     let overflowing = |tuning: &Tuning, limits: &DeviceLimits, buckets, numbers: [&str; 2]| {
         let child = SampleSort::new(4 * tuning.tile, key, payload, tuning, limits).child;
         let mut recording = record(child * buckets * 23 / 10, tuning, limits);
-        for step in &mut recording.steps {
-            for (name, value) in &mut step.parameters {
-                if numbers.contains(name) {
-                    *value = 2;
-                }
-            }
-        }
+        set_parameters(&mut recording, &numbers, 2);
         recording.selecting(&(0..child / 8))
     };
     let mut recordings = vec![record(1000, &tuning, &much)];
@@ -282,8 +276,19 @@ fn arrangements(key: KeyType, order: Order) -> Vec<Recording> {
     recordings
 }
 
-/// Sorts of indices by keys that stay where they are, distributed twice: in dispatches that are cut, and more than children can hold, of which the first places
-/// are wanted.
+/// Gives these parameters of all steps that have them another value.
+fn set_parameters(recording: &mut Recording, names: &[&str], value: u32) {
+    let parameters = recording
+        .steps
+        .iter_mut()
+        .flat_map(|step| &mut step.parameters);
+    for parameter in parameters.filter(|parameter| names.contains(&parameter.0)) {
+        parameter.1 = value;
+    }
+}
+
+/// Sorts of indices by keys that stay where they are, distributed twice: in dispatches that are cut, and more than children can
+/// hold, of which the first places are wanted.
 fn argsorts(key: KeyType, order: Order) -> Vec<Recording> {
     let arrangement = Arrangement {
         sorted: Sorted::Nowhere,
@@ -306,13 +311,7 @@ fn argsorts(key: KeyType, order: Order) -> Vec<Recording> {
             |len, limits: &_| record_sample_sort(len, key, order, payload, &tuning, limits);
         let child = SampleSort::new(9000, key, payload, &tuning, &LIMITS).child;
         let mut overflowing = record(child * 23 / 5, &LIMITS);
-        for step in &mut overflowing.steps {
-            for (name, value) in &mut step.parameters {
-                if ["most_children", "fine"].contains(name) {
-                    *value = 2;
-                }
-            }
-        }
+        set_parameters(&mut overflowing, &["most_children", "fine"], 2);
         let overflowing = overflowing.selecting(&(0..child / 8));
         let sorts = [record(9000, &cut), overflowing].into_iter();
         recordings.extend(sorts.map(|sort| arrangement.around(key, order, sort, &LIMITS)));
@@ -339,15 +338,9 @@ fn comparisons(order: Order) -> Vec<Recording> {
         if !rows_beside {
             sort.workgroup_bytes = 0;
         }
-        for step in &mut sort.steps {
-            for (name, value) in &mut step.parameters {
-                if overflowing && ["most_children", "fine"].contains(name) {
-                    // (More than two, so that a piece of a child has several segments.)
-                    *value = 8;
-                }
-            }
-        }
         if overflowing {
+            // (More than two, so that a piece of a child has several segments.)
+            set_parameters(&mut sort, &["most_children", "fine"], 8);
             sort = sort.selecting(&(0..len / 8));
         }
         let mut recording = arrangement.around(KeyType::U32, order, sort, &LIMITS);
