@@ -112,6 +112,9 @@ pub enum Buffer {
     Indices,
     /// The same, of the second of two sorts: of the first one's order.
     SecondIndices,
+    /// The caller's words before a part of the keys (0) or of what goes with them (1), while a sort [works](Recording::placed) in
+    /// that part.
+    Before(u8),
     /// As many rows again as the largest column has; before, what is [placed](Recording::placed) there.
     ScratchRows,
     /// Sample sort: the splitters, encoded.
@@ -154,6 +157,7 @@ impl Buffer {
             | Self::TakenKeys
             | Self::Indices
             | Self::SecondIndices
+            | Self::Before(_)
             | Self::ScratchRows
             | Self::Splitters
             | Self::Ties
@@ -221,6 +225,7 @@ impl fmt::Display for Buffer {
             Self::TakenKeys => f.write_str("taken_keys"),
             Self::Indices => f.write_str("indices"),
             Self::SecondIndices => f.write_str("second_indices"),
+            Self::Before(number) => write!(f, "before.{number}"),
             Self::ScratchRows => f.write_str("scratch_rows"),
             Self::Splitters => f.write_str("splitters"),
             Self::Ties => f.write_str("ties"),
@@ -303,7 +308,7 @@ pub struct Recording {
     /// [`Buffer::SortedKeys`], [`Buffer::SortedColumn`], [`Buffer::Count`], [`Buffer::Offsets`] and
     /// [`Buffer::Colors`], and [`Buffer::OutOfOrder`] where it is one.
     pub buffers: BTreeMap<Buffer, u64>,
-    /// Those that are parts of others, which are used at other times: of which, and from which byte on.
+    /// Those that are parts of others or of the caller's, which are used at other times: of which, and from which byte on.
     pub placed: BTreeMap<Buffer, (Buffer, u64)>,
 }
 

@@ -220,9 +220,13 @@ impl Prepared {
                         None | Some(Buffer::Parameters) => parameters.binding(step, binding),
                         Some(role) => callers.get(&role).cloned().unwrap_or_else(|| {
                             let (place, offset) = recording.place(role);
+                            let (buffer, begin) = match callers.get(&place) {
+                                Some(binding) => (binding.buffer, binding.offset),
+                                None => (&buffers[&place], 0),
+                            };
                             wgpu::BufferBinding {
-                                buffer: &buffers[&place],
-                                offset,
+                                buffer,
+                                offset: begin + offset,
                                 size: wgpu::BufferSize::new(recording.buffers[&role]),
                             }
                         }),

@@ -6,6 +6,7 @@ use crate::recording::{Buffer, Phase, Recording, Step};
 use crate::{Error, Payload};
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 
 /// What all dispatches of one kernel in one phase did.
 #[derive(Clone, Debug)]
@@ -79,7 +80,9 @@ impl<'a> Execution<'a> {
     /// numbered from 0 on. The kernels are kept, and so is what [`set_buffer`](Self::set_buffer) put into another buffer
     /// of the caller's.
     pub fn restart(&mut self, keys: &[u32]) {
-        for (&role, &bytes) in &self.recording.buffers {
+        // (What is placed in another is there.)
+        let placed = |role| self.recording.placed.contains_key(role);
+        for (&role, &bytes) in self.recording.buffers.iter().filter(|b| !placed(b.0)) {
             self.buffers
                 .insert(role, vec![0; bytes.div_ceil(4) as usize]);
         }
@@ -122,7 +125,7 @@ impl<'a> Execution<'a> {
     /// The contents of a buffer; none where the recording has no such buffer.
     #[must_use]
     pub fn buffer(&self, buffer: Buffer) -> &[u32] {
-        self.buffers.get(&buffer).map_or(&[], Vec::as_slice)
+        bound(self.recording, &self.buffers, buffer).unwrap_or(&[])
     }
 
     /// What a step's kernel finds in its parameters, if it is run now.
@@ -164,10 +167,10 @@ impl<'a> Execution<'a> {
                 parameters(step, assembled, &self.buffers)
             } else {
                 let role = step.buffer(&binding.name);
-                let words = role.and_then(|role| self.buffers.remove(&role));
+                let words = role.and_then(|role| bound(self.recording, &self.buffers, role));
                 // The missing buffer is reported by the run.
                 let Some(words) = words else { continue };
-                words
+                words.to_vec()
             };
             buffers.insert((0, binding.binding), words);
         }
@@ -180,36 +183,19 @@ impl<'a> Execution<'a> {
                 .is_some_and(Buffer::holds_keys)
         };
         let report = shader.run_on(&mut buffers, [x, y, 1], &self.config, holds_keys);
-        let mut written = Vec::new();
         let stored = assembled.bindings.iter();
-        for binding in stored.filter(|binding| binding.access != Access::Uniform) {
+        for binding in stored.filter(|binding| binding.access == Access::ReadWrite) {
             if let (Some(role), Some(words)) = (
                 step.buffer(&binding.name),
                 buffers.remove(&(0, binding.binding)),
             ) {
-                self.buffers.insert(role, words);
-                if binding.access == Access::ReadWrite {
-                    written.push(role);
+                let (place, range) = range(self.recording, role, words.len());
+                if let Some(bound) = self.buffers.get_mut(&place) {
+                    bound[range].copy_from_slice(&words);
                 }
             }
         }
-        self.overwrite_what_shares_memory(&written);
         report.map_err(fail)
-    }
-
-    /// What shares memory with buffers that have been written is nothing to be read any more.
-    fn overwrite_what_shares_memory(&mut self, written: &[Buffer]) {
-        for (&part, &(whole, _)) in &self.recording.placed {
-            for (one, other) in [(part, whole), (whole, part)] {
-                if let Some(words) = self
-                    .buffers
-                    .get_mut(&other)
-                    .filter(|_| written.contains(&one))
-                {
-                    words.fill(0xa5a5_a5a5);
-                }
-            }
-        }
     }
 
     /// Runs the whole recording. The reports are of each kernel in each phase, in the order of
@@ -248,6 +234,28 @@ impl<'a> Execution<'a> {
         }
         Ok(reports)
     }
+}
+
+/// The words of a buffer, if it is there: of one that is placed in another, its part of this.
+fn bound<'a>(
+    recording: &Recording,
+    buffers: &'a BTreeMap<Buffer, Vec<u32>>,
+    role: Buffer,
+) -> Option<&'a [u32]> {
+    let (place, _) = recording.place(role);
+    let words = buffers.get(&place)?;
+    if place == role {
+        return Some(words);
+    }
+    let len = recording.buffers.get(&role)?.div_ceil(4) as usize;
+    words.get(range(recording, role, len).1)
+}
+
+/// The buffer that a role's words are in, and which they are.
+fn range(recording: &Recording, role: Buffer, len: usize) -> (Buffer, Range<usize>) {
+    let (place, begin) = recording.place(role);
+    let begin = (begin / 4) as usize;
+    (place, begin..begin + len)
 }
 
 fn parameters(step: &Step, kernel: &Assembled, buffers: &BTreeMap<Buffer, Vec<u32>>) -> Vec<u32> {

@@ -11,6 +11,19 @@
 //! Where a sort begins with tiles of its keys, which it reads once, nothing is taken out: it reads them where they are. So does
 //! one that partitions them, if only their order is wanted. What ends in another buffer of the caller's is written there at once.
 //!
+//! # Parts
+//!
+//! Keys that begin where no device binds a buffer are taken to scratch memory; and what the sort moves them to is the part of the
+//! caller's buffer that they have left. It begins some words before them, which are saved meanwhile.
+//!
+//! ```text
+//! words before          keys -> saved words
+//! keys elsewhere        keys -> taken keys
+//! the sort              taken keys, and the part for its scratch memory
+//! words before          saved words -> keys
+//! keys to be put back   taken keys -> keys
+//! ```
+//!
 //! # As many as a buffer says
 //!
 //! Every kernel of the sample sort, and of what is around it, works out how many tiles there are, and which buckets and children
@@ -190,6 +203,7 @@ impl Arrangement {
         let mut around = Around {
             arrangement: self,
             limits,
+            lends: sort.steps.len() > FEW_STEPS,
             recording: Recording {
                 key,
                 order,
@@ -197,9 +211,13 @@ impl Arrangement {
                 ..sort.clone()
             },
         };
+        let is_twice = self.is_sorted_twice(key);
+        let lent = (wants_indices && !is_twice)
+            .then(|| around.lend(Buffer::ScratchValues, Buffer::Values, 1))
+            .flatten();
         let indices = if sort.comparator.is_some() {
             around.sort_numbers(sort.steps, indices_at_home)
-        } else if self.is_sorted_twice(key) {
+        } else if is_twice {
             around.sort_twice(sort.steps, indices_at_home)
         } else {
             let indices = if goes_along {
@@ -210,13 +228,14 @@ impl Arrangement {
             around.sort_keys(sort.steps, indices);
             indices
         };
+        around.restore(lent);
         if wants_indices && !indices_at_home {
             around.move_rows((indices, 0), (Buffer::Values, self.first), 1, None);
         }
         for column in self.columns(key) {
             around.move_column(column, indices);
         }
-        if !self.is_sorted_twice(key) {
+        if !is_twice {
             around.place_scratch();
         }
         around.recording
@@ -291,6 +310,7 @@ pub(crate) fn with_order_check(recording: Recording, limits: &DeviceLimits) -> R
     let mut around = Around {
         arrangement: &Arrangement::default(),
         limits,
+        lends: false,
         recording,
     };
     let found = around.recording.reserve(Buffer::OutOfOrder, 4);
@@ -433,10 +453,27 @@ fn place(steps: &mut [Step], keys: Buffer, indices: Buffer) {
     }
 }
 
+/// Dispatches of a sort that is too short for [lending](Around::lend) it memory: that takes two more, to save what the scratch memory
+/// of one of few tiles is hardly worth.
+const FEW_STEPS: usize = 3;
+
+/// A part of a caller's buffer that a sort has for scratch memory.
+struct Lent {
+    owner: Buffer,
+    /// Words of a record.
+    words: u32,
+    /// Its first word.
+    begin: u32,
+    /// Where the words are that lie before the caller's records.
+    saved: Buffer,
+}
+
 /// A recording of what is around a sort.
 struct Around<'a> {
     arrangement: &'a Arrangement,
     limits: &'a DeviceLimits,
+    /// Whether the sort is worth [lending](Self::lend) it memory.
+    lends: bool,
     recording: Recording,
 }
 
@@ -469,14 +506,52 @@ impl Around<'_> {
         if !(arrangement.is_plain() && read_from(&mut steps, taken, Buffer::Keys)) {
             self.take_keys(taken);
         }
-        self.recording.steps.extend(steps);
         let to = match arrangement.sorted {
             Sorted::Here => Buffer::Keys,
             Sorted::Elsewhere => Buffer::SortedKeys,
-            Sorted::Nowhere => return,
+            Sorted::Nowhere => Buffer::TakenKeys,
         };
-        if taken != to && self.puts_keys() {
+        let puts = taken != to && self.puts_keys();
+        let lent = (puts && !arrangement.is_coded(key))
+            .then(|| self.lend(Buffer::Scratch, to, key.words()))
+            .flatten();
+        self.recording.steps.extend(steps);
+        self.restore(lent);
+        if puts {
             self.put_keys_back(taken, to);
+        }
+    }
+
+    /// Has a buffer of the sort's lie where a part of the caller's is, of rows of so many words, which end there and are nothing
+    /// to be read before, if it is a part that no device can bind. Records of the caller's that lie before it are saved.
+    fn lend(&mut self, scratch: Buffer, owner: Buffer, words: u32) -> Option<Lent> {
+        // Words of what any device binds.
+        const ALIGNMENT: u32 = 64;
+        let first = self.arrangement.first * words;
+        let bytes = self.recording.buffers.get(&scratch).copied()?;
+        let room = u64::from(self.recording.len) * u64::from(words) * 4;
+        if first == 0 || !self.lends || bytes > room {
+            return None;
+        }
+        let begin = first / ALIGNMENT * ALIGNMENT;
+        let from = (owner, u64::from(begin) * 4);
+        self.recording.placed.insert(scratch, from);
+        let saved = Buffer::Before(u8::from(owner == Buffer::Values));
+        // (More is saved than is before the part, and restored; but this is written after it.)
+        self.recording.reserve(saved, u64::from(MOVED) * 4);
+        self.move_some_rows((owner, begin), (saved, 0), words);
+        Some(Lent {
+            owner,
+            words,
+            begin,
+            saved,
+        })
+    }
+
+    /// Takes back what was lent, and restores what lies before the caller's records.
+    fn restore(&mut self, lent: Option<Lent>) {
+        if let Some(lent) = lent {
+            self.move_some_rows((lent.saved, 0), (lent.owner, lent.begin), lent.words);
         }
     }
 
@@ -655,6 +730,9 @@ impl Around<'_> {
         let apart = recording.kept && move_apart(recording.key);
         let parts = [Buffer::Scratch, Buffer::ScratchValues];
         for part in parts.into_iter().take(if apart { 1 } else { 2 }) {
+            if recording.placed.contains_key(&part) {
+                continue;
+            }
             let bytes = recording.buffers.get(&part).copied().unwrap_or(0);
             // (Parts begin where any device binds them.)
             let begin = end.next_multiple_of(256);
@@ -685,6 +763,23 @@ impl Around<'_> {
         words: u32,
         order: Option<Buffer>,
     ) {
+        let all_words = u64::from(self.recording.len) * u64::from(words);
+        self.move_words((from, from_word), (to, to_word), words, order, all_words);
+    }
+
+    /// Moves what one workgroup does of rows of so many words, as they are.
+    fn move_some_rows(&mut self, from: (Buffer, u32), to: (Buffer, u32), words: u32) {
+        self.move_words(from, to, words, None, 1);
+    }
+
+    fn move_words(
+        &mut self,
+        (from, from_word): (Buffer, u32),
+        (to, to_word): (Buffer, u32),
+        words: u32,
+        order: Option<Buffer>,
+        moved: u64,
+    ) {
         let kernel = RowsKernel::MovedRows {
             ordered: order.is_some(),
         };
@@ -695,8 +790,7 @@ impl Around<'_> {
             ("destination_first", to_word),
             ("words", words),
         ];
-        let all_words = u64::from(self.recording.len) * u64::from(words);
-        self.step(Phase::MovedRows, kernel, &buffers, &places, all_words);
+        self.step(Phase::MovedRows, kernel, &buffers, &places, moved);
     }
 
     /// Adds the dispatches of a kernel that moves so many keys or words.

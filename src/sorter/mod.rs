@@ -96,7 +96,7 @@ impl PreparedSort {
     ///
     /// It has the usages `STORAGE` and `COPY_SRC`, may be larger than
     /// [`Recording::buffers`] says, and is overwritten by the sort. Where [`Recording::placed`] says that it is a part of
-    /// another, it is this.
+    /// another, it is this, and `None` if that is the caller's.
     #[must_use]
     pub fn scratch(&self, buffer: Buffer) -> Option<&wgpu::Buffer> {
         let needed = self.recording.buffers.contains_key(&buffer);

@@ -332,9 +332,13 @@ fn as_many_records_are_sorted_as_a_buffer_says_however_they_are_distributed() {
                 bits: key.words() * 32,
                 field: None,
             };
+            let part = |first| Arrangement {
+                first: first * ((i + j) as u32 / 2 % 2),
+                ..keys(Carried::Nothing)
+            };
             let argsort = |sorted| Arrangement {
                 sorted,
-                first: 5 * (j as u32 % 2),
+                first: 75 * (j as u32 % 2),
                 ..keys(Carried::Indices)
             };
             let field = Some((3, 1));
@@ -355,8 +359,8 @@ fn as_many_records_are_sorted_as_a_buffer_says_however_they_are_distributed() {
                 ..plain(KeyType::F32)
             };
             for (arrangement, layout, bits) in [
-                (keys(Carried::Nothing), plain(KeyType::I32), u32::MAX),
-                (keys(Carried::Nothing), plain(KeyType::F64), FEW),
+                (part(127), plain(KeyType::I32), u32::MAX),
+                (part(35), plain(KeyType::F64), FEW),
                 (argsort(places[(i + j) % 3]), plain(KeyType::F64), FEW),
                 (of_rows, in_rows, FEW),
                 (keys_stay, plain(KeyType::I32), FEW),
