@@ -13,8 +13,8 @@ macro_rules! shader {
 mod rows;
 mod sample_sort;
 
-pub(crate) use rows::MOVED;
 pub use rows::RowsKernel;
+pub(crate) use rows::{COUNTED, MOVED};
 pub(crate) use sample_sort::move_apart;
 pub use sample_sort::{Merges, SampleSortKernel, Tile, partition_bytes, tile_bytes};
 
@@ -233,7 +233,8 @@ impl Kernel {
     pub const fn takes(self, key: KeyType) -> bool {
         let of_one_word = match self {
             Self::Rows(RowsKernel::SegmentCodes) => return key.words() == 2,
-            Self::Rows(RowsKernel::TakenCodes { .. } | RowsKernel::ReturnedCodes) => true,
+            Self::Rows(RowsKernel::TakenCodes { .. } | RowsKernel::ReturnedCodes { .. })
+            | Self::SampleSort(SampleSortKernel::CountedTiles { .. }) => true,
             // Rows' numbers.
             Self::SampleSort(kernel) => matches!(kernel.merges(), Some(Merges::Stages)),
             _ => self.adds(),
@@ -336,8 +337,10 @@ impl Kernel {
     /// adds up.
     #[must_use]
     pub fn workgroup_bytes(self, key: KeyType) -> u32 {
-        if let Self::SampleSort(kernel) = self {
-            return kernel.workgroup_bytes(key, Payload::None);
+        match self {
+            Self::SampleSort(kernel) => return kernel.workgroup_bytes(key, Payload::None),
+            Self::Rows(kernel) => return kernel.workgroup_bytes(),
+            _ => {}
         }
         let pieces = self.pieces(Payload::None, false, None);
         let sizes = ["TILE_CELLS", "SUM_CELLS"];
@@ -359,6 +362,8 @@ impl Kernel {
                             | RowsKernel::MovedKeys
                             | RowsKernel::MovedRows { .. }
                             | RowsKernel::Numbers
+                            | RowsKernel::Cleared
+                            | RowsKernel::KeyPlaces
                     )
                     | Self::SampleSort(
                         SampleSortKernel::RowSums
@@ -371,7 +376,11 @@ impl Kernel {
     /// Whether the kernel takes what goes with keys along.
     #[must_use]
     pub const fn carries(self) -> bool {
-        matches!(self, Self::SampleSort(_)) && self.compares()
+        let counts = matches!(
+            self,
+            Self::SampleSort(SampleSortKernel::CountedTiles { .. })
+        );
+        matches!(self, Self::SampleSort(_)) && self.compares() && !counts
     }
 
     fn pieces(self, payload: Payload, rows_beside: bool, kept: Option<KeyType>) -> Pieces {
@@ -495,7 +504,11 @@ impl Kernel {
                 self,
                 Self::SampleSort(SampleSortKernel::RowSums | SampleSortKernel::BucketTable)
                     | Self::Rows(
-                        RowsKernel::TakenCount | RowsKernel::MovedRows { .. } | RowsKernel::Numbers
+                        RowsKernel::TakenCount
+                            | RowsKernel::MovedRows { .. }
+                            | RowsKernel::Numbers
+                            | RowsKernel::Cleared
+                            | RowsKernel::KeyPlaces
                     )
             ) =>
             {

@@ -27,6 +27,8 @@ pub enum Phase {
     BucketSort,
     /// The kernels are told how many records there are.
     Count,
+    /// Keys are counted.
+    CountedKeys,
     /// Keys are taken out of rows, or of a part of a buffer.
     TakenKeys,
     /// Keys are put back, and what goes with them is moved.
@@ -54,6 +56,7 @@ impl Phase {
             Self::FinalMerge => "final merge",
             Self::BucketSort => "bucket sort",
             Self::Count => "count",
+            Self::CountedKeys => "counted keys",
             Self::TakenKeys => "taken keys",
             Self::MovedRows => "moved rows",
             Self::OrderCheck => "order check",
@@ -104,6 +107,10 @@ pub enum Buffer {
     /// Parameters of steps that a kernel is to tell how many records there are: a block for each step that binds
     /// them, in order, with the number for its first word. They are no scratch memory.
     Parameters,
+    /// How many keys there are of each kind that there can be.
+    Counts,
+    /// The same, of it and of all before it: where they end.
+    KeyPlaces,
     /// Where each of many arrays begins: the caller's, and not written.
     Offsets,
     /// Keys that the caller has elsewhere, or their codes.
@@ -168,6 +175,8 @@ impl Buffer {
             | Self::Progress
             | Self::Count
             | Self::Parameters
+            | Self::Counts
+            | Self::KeyPlaces
             | Self::Offsets
             | Self::Prefixes
             | Self::BucketTable
@@ -221,6 +230,8 @@ impl fmt::Display for Buffer {
             Self::SortedColumn(number) => write!(f, "sorted_column.{number}"),
             Self::Count => f.write_str("count"),
             Self::Parameters => f.write_str("parameters"),
+            Self::Counts => f.write_str("counts"),
+            Self::KeyPlaces => f.write_str("key_places"),
             Self::Offsets => f.write_str("offsets"),
             Self::TakenKeys => f.write_str("taken_keys"),
             Self::Indices => f.write_str("indices"),
@@ -288,6 +299,8 @@ pub struct Recording {
     pub len: u32,
     /// The type of the keys or values.
     pub key: KeyType,
+    /// Bits of a key: those of its type, or, of keys that share words, fewer.
+    pub bits: u32,
     /// The direction. Prefix sums have none, and say [`Order::Ascending`].
     pub order: Order,
     /// The type and direction that the sort's own kernels are for: where it sorts codes of the keys, those of the codes.
@@ -319,6 +332,7 @@ impl Recording {
         Self {
             len,
             key,
+            bits: key.words() * 32,
             order,
             sorted_as: (key, order),
             payload: Payload::None,

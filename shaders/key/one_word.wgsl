@@ -15,6 +15,12 @@ struct Ordered {
     high: Key,
 }
 
+// Key number `at` of those that lie 2^shift to a word: of fewer than 32 bits, the upper bits of a word.
+fn unpack(word: Key, at: u32, shift: u32) -> Key {
+    let bits = 32u >> shift;
+    return (word >> ((at & ((1u << shift) - 1u)) * bits)) << (32u - bits);
+}
+
 fn precedes(a: Key, b: Key) -> bool {
     return a < b;
 }

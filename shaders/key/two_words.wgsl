@@ -16,6 +16,11 @@ struct Ordered {
     high: Key,
 }
 
+// (There are none of fewer bits.)
+fn unpack(word: Key, at: u32, shift: u32) -> Key {
+    return word;
+}
+
 // (Without `||` and `&&`, which are branches: thousands of them in a network.)
 fn precedes(a: Key, b: Key) -> bool {
     return (a.y < b.y) | ((a.y == b.y) & (a.x < b.x));

@@ -4,5 +4,6 @@
 fn load_stored(index: u32) -> Record {
     // (The caller may write to its indices in the middle of a sort.)
     let value = min(destination_values[index], params.len - 1u);
-    return Record(kept_keys[params.key_first + value * params.key_stride], value);
+    let at = params.key_first + value * params.key_stride;
+    return Record(unpack(kept_keys[at >> params.key_shift], at, params.key_shift), value);
 }

@@ -1,6 +1,6 @@
-// Makes keys of codes again: see taken_codes.wgsl.
+// Makes keys of codes again (see taken_codes.wgsl), or of their numbers.
 //
-// `source`: codes, the lower word of each. `destination`: keys, as many to a word as it has bits for. Keys of a
+// `destination`: keys, as many to a word as it has bits for. Keys of a
 // word that are none of the records' are left as they are, and so are those beyond the last record.
 //
 // A lane makes 8 words, LANES words apart.
@@ -22,7 +22,6 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> source: array<u32>;
 @group(0) @binding(2) var<storage, read_write> destination: array<u32>;
 
 @compute @workgroup_size(LANES)
@@ -44,11 +43,11 @@ fn main(
         let end = min(word * per_word + per_word, key_end);
         if begin < end {
             var bits = destination[word];
+            var known = 0u;
             for (var at = begin; at < end; at++) {
-                let code = source[(at - params.destination_first) * params.code_words];
+                let key = key_at(at - params.destination_first, &known);
                 let shift = at % per_word * params.bits;
-                let key = decode(code) >> (32u - params.bits);
-                bits = (bits & ~(mask << shift)) | (key << shift);
+                bits = (bits & ~(mask << shift)) | ((key >> (32u - params.bits)) << shift);
             }
             destination[word] = bits;
         }

@@ -1,7 +1,7 @@
-// Makes codes of keys of 8, 16 or 32 bits: words whose unsigned order is that of the sort. A narrow key is the upper
-// bits of its code, so that the types of 32 bits say how it is encoded: u32, i32, and f32, of which f16 and bf16 have the order.
+// Makes words of keys of 8, 16 or 32 bits, the upper bits of which they are, so that the types of 32 bits say in what order they
+// are: u32, i32, and f32, of which f16 and bf16 have the order. Of keys in arrays, codes: words whose unsigned order is that of the sort.
 //
-// `source`: keys, as many to a word as it has bits for. `destination`: codes.
+// `source`: keys, as many to a word as it has bits for. `destination`: words, or codes.
 //
 // A lane makes 8 codes, LANES places apart.
 //
@@ -41,9 +41,9 @@ fn main(
     for (var j = 0u; j < 8u; j++) {
         let i = (number * 8u + j) * LANES + lane;
         if i < params.len {
-            let at = params.source_first + i * params.source_stride;
+            let at = params.source_first + row_at(i) * params.source_stride;
             let word = source[at / per_word] >> (at % per_word * params.bits);
-            store_code(i, encode(word << (32u - params.bits)));
+            store_code(i, word << (32u - params.bits));
         }
     }
 }

@@ -1,4 +1,4 @@
-// One array: codes are sorted by themselves.
-fn store_code(i: u32, code: Key) {
-    destination[i] = code;
+// One array: keys are sorted by themselves.
+fn store_code(i: u32, key: Key) {
+    destination[i] = key;
 }

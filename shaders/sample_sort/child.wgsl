@@ -22,9 +22,11 @@ struct Params {
     // The places that are to be in order: see selected.wgsl.
     rank_begin: u32,
     rank_end: u32,
-    // The first key's place, and the distance of the others, where the caller has them: see io/source_in_rows.wgsl.
+    // The first key's place, the distance of the others, and how many share a word, where the caller has them: see
+    // io/source_in_rows.wgsl.
     key_first: u32,
     key_stride: u32,
+    key_shift: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;

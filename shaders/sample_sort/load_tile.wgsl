@@ -1,16 +1,4 @@
-// The tiles that are sorted first: TILE consecutive records of the input each.
-
-struct Params {
-    // Records.
-    len: u32,
-    // The first tile of this dispatch, and one past the last that there can be.
-    first: u32,
-    end: u32,
-    // Children: where tiles are ranked.
-    children: u32,
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
+// A tile that is sorted first: TILE consecutive records of the input.
 
 // Loads the tile from `base` on, and pads what is past `count`. All are loaded before any is encoded.
 fn load_tile(r: ptr<function, array<Record, 32>>, lane: u32, base: u32, count: u32) {

@@ -8,6 +8,9 @@ const LANES: u32 = 256;
 /// Keys, or words of rows, that a workgroup moves.
 pub(crate) const MOVED: u32 = 8 * LANES;
 
+/// Kinds of keys that a workgroup adds up.
+pub(crate) const COUNTED: u32 = LANES;
+
 /// A kernel that moves keys or rows to and from a sort, or looks at them; see `shaders/rows`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
@@ -16,13 +19,22 @@ pub enum RowsKernel {
     TakenCount,
     /// Moves keys between where the caller has them and where they are sorted.
     MovedKeys,
-    /// Makes codes of one-word keys.
+    /// Makes words of narrow keys, or codes of one-word keys of many arrays.
     TakenCodes {
         /// Whether they are of many arrays.
         segmented: bool,
+        /// Whether they are taken in the order of the sort, or as they are.
+        ordered: bool,
     },
-    /// Makes keys of codes again.
-    ReturnedCodes,
+    /// Makes keys of them again.
+    ReturnedCodes {
+        /// Whether keys are known by their number, or by the words.
+        counted: bool,
+    },
+    /// Writes zeros.
+    Cleared,
+    /// Adds up how many keys of each kind there are: where they end.
+    KeyPlaces,
     /// Makes keys of two words by which records are put in the order of their arrays.
     SegmentCodes,
     /// Numbers the rows that are to be compared.
@@ -38,12 +50,25 @@ pub enum RowsKernel {
 
 impl RowsKernel {
     /// All of them, in order.
-    pub(super) const ALL: [Self; 10] = [
+    pub(super) const ALL: [Self; 14] = [
         Self::TakenCount,
         Self::MovedKeys,
-        Self::TakenCodes { segmented: false },
-        Self::TakenCodes { segmented: true },
-        Self::ReturnedCodes,
+        Self::TakenCodes {
+            segmented: false,
+            ordered: false,
+        },
+        Self::TakenCodes {
+            segmented: false,
+            ordered: true,
+        },
+        Self::TakenCodes {
+            segmented: true,
+            ordered: false,
+        },
+        Self::ReturnedCodes { counted: false },
+        Self::ReturnedCodes { counted: true },
+        Self::Cleared,
+        Self::KeyPlaces,
         Self::SegmentCodes,
         Self::Numbers,
         Self::MovedRows { ordered: false },
@@ -51,9 +76,24 @@ impl RowsKernel {
         Self::OutOfOrder,
     ];
 
+    /// Bytes of workgroup memory.
+    pub(super) const fn workgroup_bytes(self) -> u32 {
+        match self {
+            Self::KeyPlaces => 4 * LANES,
+            _ => 0,
+        }
+    }
+
     /// The pieces of its text.
     pub(super) fn pieces(self) -> Pieces {
         const SEGMENTS: &str = shader!("rows/segments.wgsl");
+        let order = |ordered| {
+            if ordered {
+                shader!("rows/ordered.wgsl")
+            } else {
+                shader!("rows/as_they_are.wgsl")
+            }
+        };
         let mut constants = vec![("LANES", LANES)];
         let (shared, text) = match self {
             Self::TakenCount => {
@@ -61,25 +101,31 @@ impl RowsKernel {
                 (vec![], shader!("rows/taken_count.wgsl"))
             }
             Self::MovedKeys => (vec![], shader!("rows/moved_keys.wgsl")),
-            Self::TakenCodes { segmented } => {
-                let arrays = if segmented {
-                    vec![SEGMENTS, shader!("rows/segmented.wgsl")]
+            Self::TakenCodes { segmented, ordered } => {
+                let mut shared = vec![order(ordered)];
+                if segmented {
+                    shared.extend([SEGMENTS, shader!("rows/segmented.wgsl")]);
                 } else {
-                    vec![shader!("rows/whole.wgsl")]
-                };
-                (arrays, shader!("rows/taken_codes.wgsl"))
+                    shared.push(shader!("rows/whole.wgsl"));
+                }
+                (shared, shader!("rows/taken_codes.wgsl"))
             }
-            Self::ReturnedCodes => (vec![], shader!("rows/returned_codes.wgsl")),
+            Self::ReturnedCodes { counted } => {
+                let keys = if counted {
+                    shader!("rows/counted_keys.wgsl")
+                } else {
+                    shader!("rows/stored_codes.wgsl")
+                };
+                (vec![keys], shader!("rows/returned_codes.wgsl"))
+            }
+            Self::Cleared => (vec![], shader!("rows/cleared.wgsl")),
+            Self::KeyPlaces => (
+                vec![shader!("sample_sort/scan.wgsl")],
+                shader!("rows/key_places.wgsl"),
+            ),
             Self::SegmentCodes => (vec![SEGMENTS], shader!("rows/segment_codes.wgsl")),
             Self::Numbers => (vec![], shader!("rows/numbers.wgsl")),
-            Self::MovedRows { ordered } => {
-                let order = if ordered {
-                    shader!("rows/ordered.wgsl")
-                } else {
-                    shader!("rows/as_they_are.wgsl")
-                };
-                (vec![order], shader!("rows/moved_rows.wgsl"))
-            }
+            Self::MovedRows { ordered } => (vec![order(ordered)], shader!("rows/moved_rows.wgsl")),
             Self::OutOfOrder => (vec![], shader!("rows/out_of_order.wgsl")),
         };
         Pieces {
@@ -94,9 +140,15 @@ impl RowsKernel {
         let name = match self {
             Self::TakenCount => "taken_count",
             Self::MovedKeys => "moved_keys",
-            Self::TakenCodes { segmented: true } => "taken_codes.segmented",
-            Self::TakenCodes { segmented: false } => "taken_codes",
-            Self::ReturnedCodes => "returned_codes",
+            Self::TakenCodes {
+                segmented: true, ..
+            } => "taken_codes.segmented",
+            Self::TakenCodes { ordered: true, .. } => "taken_codes.ordered",
+            Self::TakenCodes { .. } => "taken_codes",
+            Self::ReturnedCodes { counted: true } => "returned_codes.counted",
+            Self::ReturnedCodes { counted: false } => "returned_codes",
+            Self::Cleared => "cleared",
+            Self::KeyPlaces => "key_places",
             Self::SegmentCodes => "segment_codes",
             Self::Numbers => "numbers",
             Self::MovedRows { ordered: true } => "moved_rows.ordered",

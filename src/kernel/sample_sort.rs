@@ -50,6 +50,11 @@ pub enum SampleSortKernel {
         /// Whether records stay in their buffers, or are read from one and written to another.
         in_place: bool,
     },
+    /// Sorts each tile of narrow keys, and counts how many of each kind it has.
+    CountedTiles {
+        /// Records of a tile.
+        tile: Tile,
+    },
     /// Merges all sorted tiles.
     MergedTiles {
         /// The most tiles: a power of two, 2 to 16.
@@ -245,6 +250,8 @@ fn sorter(
     }
 }
 
+const IN_ROWS: &str = shader!("io/source_in_rows.wgsl");
+const LOAD_TILE: &str = shader!("sample_sort/load_tile.wgsl");
 const GATHER: &str = shader!("sample_sort/gather.wgsl");
 const BUCKET: &str = shader!("sample_sort/bucket.wgsl");
 const BUCKET_TILE: &str = shader!("sample_sort/bucket_tile.wgsl");
@@ -266,6 +273,14 @@ fn merged_tiles(tiles: u32, payload: Payload) -> Pieces {
         }],
         ..Pieces::plain(shader!("sample_sort/merged_tiles.wgsl"))
     }
+}
+
+/// The pieces of [`SampleSortKernel::CountedTiles`], which stores no records.
+fn counted_tiles(tile: Tile) -> Pieces {
+    let (_, record) = records(Payload::None, Io::SourceOnly, true);
+    let io = (&[IN_ROWS][..], record);
+    let text = shader!("sample_sort/counted_tiles.wgsl");
+    sorter(tile, Payload::None, io, &[LOAD_TILE], text)
 }
 
 /// The pieces of [`SampleSortKernel::SampleSplitters`], which sorts samples.
@@ -366,6 +381,7 @@ impl SampleSortKernel {
             }),
         );
         all.push(Self::SortedBuckets { tile: looped(1024) });
+        all.push(Self::CountedTiles { tile: looped(1024) });
         all.extend([1024, 2048, 4096].map(|records| Self::LargeBuckets {
             tile: looped(records),
         }));
@@ -401,6 +417,7 @@ impl SampleSortKernel {
             records: 1024,
             merges: Merges::WrittenOut,
         };
+        all.push(Self::CountedTiles { tile: written_out });
         all.push(Self::RankedTiles { tile: written_out });
         all.push(Self::BucketTiles { tile: written_out });
         let compact = |records| Tile {
@@ -445,6 +462,7 @@ impl SampleSortKernel {
     pub const fn merges(self) -> Option<Merges> {
         match self {
             Self::SortedTiles { tile, .. }
+            | Self::CountedTiles { tile }
             | Self::RankedTiles { tile }
             | Self::SampleSplitters { samples: tile }
             | Self::BucketTiles { tile }
@@ -481,6 +499,7 @@ impl SampleSortKernel {
         !matches!(
             self,
             Self::SortedTiles { .. }
+                | Self::CountedTiles { .. }
                 | Self::MergedTiles { .. }
                 | Self::RowSums
                 | Self::SplitterRanks { .. }
@@ -506,7 +525,6 @@ impl SampleSortKernel {
 
     /// Puts what is done with keys that stay in the place of what is done with keys that move.
     fn keep(self, key: KeyType, pieces: &mut Pieces) {
-        const IN_ROWS: &str = shader!("io/source_in_rows.wgsl");
         const KEPT: &str = shader!("io/kept.wgsl");
         if let Self::PartitionedTiles { .. } = self {
             let to = if move_apart(key) { DESTINATION } else { KEPT };
@@ -569,7 +587,7 @@ impl SampleSortKernel {
         ];
         const RANK: &str = shader!("sample_sort/rank.wgsl");
         const STORE_TILE: &str = shader!("sample_sort/store_tile.wgsl");
-        const LOAD_TILE: &str = shader!("sample_sort/load_tile.wgsl");
+        const INPUT_TILES: &str = shader!("sample_sort/input_tiles.wgsl");
         match self {
             Self::SortedTiles { tile, in_place } => {
                 let io = if in_place {
@@ -579,13 +597,16 @@ impl SampleSortKernel {
                 };
                 let text = shader!("sample_sort/sorted_tiles.wgsl");
                 let io = records(payload, io, true);
-                sorter(tile, payload, io, &[LOAD_TILE, STORE_TILE], text)
+                let shared = [INPUT_TILES, LOAD_TILE, STORE_TILE];
+                sorter(tile, payload, io, &shared, text)
             }
+            Self::CountedTiles { tile } => counted_tiles(tile),
             Self::MergedTiles { tiles } => merged_tiles(tiles, payload),
             Self::RankedTiles { tile } => {
                 let text = shader!("sample_sort/ranked_tiles.wgsl");
                 let io = records(payload, Io::InPlace, true);
-                sorter(tile, payload, io, &[LOAD_TILE, STORE_TILE, RANK], text)
+                let shared = [INPUT_TILES, LOAD_TILE, STORE_TILE, RANK];
+                sorter(tile, payload, io, &shared, text)
             }
             Self::SampleSplitters { samples } => splitters(samples, payload),
             Self::RowSums => Pieces {
@@ -662,9 +683,9 @@ impl SampleSortKernel {
     pub(super) const fn workgroup_bytes(self, key: KeyType, payload: Payload) -> u32 {
         let words = key.words() + payload.words();
         match self {
-            Self::SortedTiles { tile, .. } | Self::RankedTiles { tile } => {
-                4 * cells(tile.records) * words
-            }
+            Self::SortedTiles { tile, .. }
+            | Self::RankedTiles { tile }
+            | Self::CountedTiles { tile } => 4 * cells(tile.records) * words,
             Self::BucketTiles { tile }
             | Self::SortedBuckets { tile }
             | Self::LargeBuckets { tile } => tile_bytes(tile.records, words),
@@ -692,6 +713,7 @@ impl SampleSortKernel {
                 let place = if in_place { ".in_place" } else { "" };
                 format!("sample_sort.sorted_tiles.{tile}{place}")
             }
+            Self::CountedTiles { tile } => format!("sample_sort.counted_tiles.{tile}"),
             Self::MergedTiles { tiles } => format!("sample_sort.merged_tiles.{tiles}"),
             Self::RankedTiles { tile } => format!("sample_sort.ranked_tiles.{tile}"),
             Self::SampleSplitters { samples } => format!("sample_sort.splitters.{samples}"),
@@ -749,6 +771,7 @@ mod tests {
                     in_place: true,
                 },
                 SampleSortKernel::RankedTiles { tile },
+                SampleSortKernel::CountedTiles { tile },
                 SampleSortKernel::SampleSplitters { samples: tile },
                 SampleSortKernel::BucketTiles { tile },
                 SampleSortKernel::PartitionedTiles {
@@ -764,6 +787,9 @@ mod tests {
         for kernel in kernels {
             for key in [KeyType::U32, KeyType::F64] {
                 for payload in Payload::ALL {
+                    if !Kernel::SampleSort(kernel).takes(key) {
+                        continue;
+                    }
                     let specialised = Kernel::SampleSort(kernel)
                         .specialise(key, Order::Descending)
                         .carrying(payload);

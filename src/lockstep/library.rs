@@ -4,7 +4,7 @@ use crate::kernel::{Kernel, MATRIX, Specialised};
 use crate::phases::rows::{Arrangement, Carried, Column, Sorted, with_order_check};
 use crate::phases::{record_comparison_sort, record_prefix_sums, record_sample_sort, record_sort};
 use crate::plan::{DeviceLimits, SampleSort, Tuning};
-use crate::recording::Recording;
+use crate::recording::{Buffer, Recording, Step};
 use crate::{
     Comparator, Engine, KeyType, Options, Order, Payload, PrefixSumsMethod, PrefixSumsOptions, Scan,
 };
@@ -159,22 +159,32 @@ fn sample_sorts(key: KeyType, order: Order, payload: Payload, tuning: Tuning) ->
 }
 
 /// Whether a recording of the [`library`] did what it is for, by the keys before it, and the keys and values after it: the keys are the
-/// same, and in order where they are [to be](Recording::selected). Where something goes with them and was numbered, as an
+/// same, and in order where they are [to be](Recording::selected); what is behind the last key is what it was. Where something goes with them and was numbered, as an
 /// [`Execution`](super::Execution) does, each number is still with the key that was in its place, and of
-/// [`Payload::Indices`] those of equal keys are in order. Where keys are [kept](Recording::kept), they are what they were, and
-/// in order by their indices.
+/// [`Payload::Indices`] those of equal keys are in order. Where keys stay, they are what they were, and in order by their indices.
 #[must_use]
 pub fn was_sorted(recording: &Recording, before: &[u32], after: &[u32], values: &[u32]) -> bool {
     let map = recording.key.map(recording.order);
-    let ranks = |keys: &[u32]| -> Vec<u64> {
-        let bits = keys.chunks(recording.key.words() as usize).map(|key| {
+    let bits = recording.bits;
+    let ranks = |words: &[u32]| -> Vec<u64> {
+        let keys = words.chunks(recording.key.words() as usize);
+        let keys = keys.flat_map(|key| {
             let upper = key.get(1).copied().unwrap_or(0);
-            u64::from(key[0]) | u64::from(upper) << 32
+            let word = u64::from(key[0]) | u64::from(upper) << 32;
+            // (Narrow keys are the upper bits of words of 32.)
+            let narrow = move |at: u32| word >> at << (32 - bits) & 0xffff_ffff;
+            let shared = (0..32).step_by(bits as usize);
+            shared.map(move |at| if bits < 32 { narrow(at) } else { word })
         });
-        bits.map(|bits| map.encode(bits)).collect()
+        keys.map(|bits| map.encode(bits)).collect()
     };
-    let (before, mut after) = (ranks(before), ranks(after));
-    if recording.kept {
+    let (mut before, mut after) = (ranks(before), ranks(after));
+    let len = recording.len as usize;
+    if before.split_off(len) != after.split_off(len) {
+        return false;
+    }
+    let puts = |step: &Step| step.buffer("destination") == Some(Buffer::Keys);
+    if recording.kept && !recording.steps.iter().any(puts) {
         if before != after {
             return false;
         }
@@ -262,18 +272,63 @@ fn arrangements(key: KeyType, order: Order) -> Vec<Recording> {
         };
         recordings.push(around(arrangement, 4000, Tuning::default()));
     }
-    // Codes of keys of one word, and of one array.
-    for (bits, segments) in [(Some(32), None), (None, Some(1))] {
-        let arrangement = Arrangement {
-            bits,
-            segments,
+    if key.words() == 1 {
+        // Codes of keys of one array; and words of narrow keys, of a tile, and put in order behind their indices.
+        let arrays = Arrangement {
+            segments: Some(1),
             ..Arrangement::default()
         };
-        if key.words() == 1 {
-            recordings.push(around(arrangement, 4000, Tuning::default()));
-        }
+        let narrow = Arrangement {
+            bits: Some(16),
+            ..Arrangement::default()
+        };
+        let with_indices = Arrangement {
+            carried: Carried::Indices,
+            ..narrow.clone()
+        };
+        let twice = Tuning {
+            merged: 0,
+            twice: 1,
+            ..Tuning::cpu()
+        };
+        recordings.push(around(arrays, 4000, Tuning::default()));
+        recordings.push(around(narrow, 1000, Tuning::default()));
+        recordings.push(around(with_indices, 4000, twice));
+        recordings.extend(counted(key, order));
     }
     recordings
+}
+
+/// Sorts of narrow keys by their numbers, one of fewer than there is room for.
+fn counted(key: KeyType, order: Order) -> Vec<Recording> {
+    let limits = DeviceLimits {
+        keys_per_dispatch: 4096,
+        workgroups: 2,
+        ..LIMITS
+    };
+    let (bytes, halves) = (9001, 5003);
+    let sorts = [
+        (8, bytes, None, Tuning::default()),
+        (16, halves, Some(1), Tuning::cpu()),
+    ];
+    let recording = |(bits, len, count_at, tuning): (u32, u32, Option<u32>, Tuning)| {
+        let tuning = Tuning {
+            tile: 1024,
+            merged: 0,
+            twice: 1,
+            ..tuning
+        };
+        let arrangement = Arrangement {
+            bits: Some(bits),
+            count_at,
+            ..Arrangement::default()
+        };
+        let room = len + count_at.map_or(0, |_| 90);
+        let mut recording = arrangement.counted(room, key, order, &tuning, &limits)?;
+        recording.len = len;
+        Some(recording)
+    };
+    sorts.into_iter().filter_map(recording).collect()
 }
 
 /// Gives these parameters of all steps that have them another value.

@@ -53,8 +53,8 @@
 mod tests;
 
 use super::grid;
-use crate::kernel::{Kernel, MOVED, RowsKernel, SampleSortKernel, move_apart};
-use crate::plan::DeviceLimits;
+use crate::kernel::{COUNTED, Kernel, MOVED, RowsKernel, SampleSortKernel, Tile, move_apart};
+use crate::plan::{DeviceLimits, SampleSort, Tuning};
 use crate::recording::{Buffer, Phase, Recording, Step};
 use crate::{KeyType, Order, Payload};
 
@@ -66,7 +66,7 @@ pub(crate) struct Arrangement {
     /// Where keys are fields of rows: keys from one row's to the next, and those of the row before it. They
     /// stay with their rows, the first column of what is [carried](Arrangement::carried).
     pub(crate) field: Option<(u32, u32)>,
-    /// Bits of a narrow key, 8 or 16, which is sorted as a code of 32; a key of 32 bits may be, too.
+    /// Bits of a narrow key, 8 or 16, which is sorted as the upper bits of a word; a key of 32 bits may be taken for one, too.
     pub(crate) bits: Option<u32>,
     /// How many arrays there are, which [`Buffer::Offsets`] tells apart. Each is sorted by itself.
     pub(crate) segments: Option<u32>,
@@ -136,9 +136,14 @@ impl Arrangement {
             && self.compared.is_none()
     }
 
-    /// Whether codes of the keys are sorted.
+    /// Whether codes of the keys and of their arrays' numbers are sorted.
     const fn is_coded(&self, key: KeyType) -> bool {
-        self.bits.is_some() || self.segments.is_some() && key.words() == 1
+        self.segments.is_some() && key.words() == 1
+    }
+
+    /// Whether keys are as they are sorted.
+    const fn is_of_words(&self, key: KeyType) -> bool {
+        self.bits.is_none() && !self.is_coded(key)
     }
 
     /// Whether keys are sorted by themselves, and then by their arrays' numbers.
@@ -148,10 +153,10 @@ impl Arrangement {
 
     /// The type and the order of what is sorted: the keys', or those of their codes.
     pub(crate) const fn sorted_as(&self, key: KeyType, order: Order) -> (KeyType, Order) {
-        match (self.is_coded(key), self.segments) {
-            (true, Some(_)) => (KeyType::U64, Order::Ascending),
-            (true, None) => (KeyType::U32, Order::Ascending),
-            (false, _) => (key, order),
+        if self.is_coded(key) {
+            (KeyType::U64, Order::Ascending)
+        } else {
+            (key, order)
         }
     }
 
@@ -167,6 +172,43 @@ impl Arrangement {
         }
     }
 
+    /// Records a sort of narrow keys, and nothing else, by counting how many there are of each, if that is what these are and a tile has
+    /// no room for them.
+    ///
+    /// ```text
+    /// zeros                                      -> counts
+    /// counted tiles                 keys         -> counts
+    /// where copies of a key end     counts       -> key places
+    /// keys                          key places   -> keys
+    /// ```
+    pub(crate) fn counted(
+        &self,
+        len: u32,
+        key: KeyType,
+        order: Order,
+        tuning: &Tuning,
+        limits: &DeviceLimits,
+    ) -> Option<Recording> {
+        let bits = self.bits.filter(|&bits| bits < 32)?;
+        let plan = SampleSort::new(len, key, Payload::None, tuning, limits);
+        if self.carried != Carried::Nothing
+            || self.sorted == Sorted::Nowhere
+            || self.segments.is_some()
+            || plan.is_one_tile()
+        {
+            return None;
+        }
+        let mut around = Around {
+            arrangement: self,
+            limits,
+            lends: false,
+            recording: Recording::new(len, key, order),
+        };
+        around.recording.bits = bits;
+        around.count_keys(1 << bits, &plan);
+        Some(self.as_many_as_there_are(around.recording))
+    }
+
     /// Records what is to be done around `sort`, which is a recording of as many keys as there is room for, of what they are
     /// [sorted as](Self::sorted_as), with the [payload](Self::payload) of this arrangement.
     ///
@@ -178,7 +220,11 @@ impl Arrangement {
         sort: Recording,
         limits: &DeviceLimits,
     ) -> Recording {
-        let recording = self.around_all(key, order, sort, limits);
+        self.as_many_as_there_are(self.around_all(key, order, sort, limits))
+    }
+
+    /// The recording, of as many records as a buffer says, if one does.
+    fn as_many_as_there_are(&self, recording: Recording) -> Recording {
         match self.count_at {
             Some(count_at) => counting(recording, count_at),
             None => recording,
@@ -206,6 +252,7 @@ impl Arrangement {
             lends: sort.steps.len() > FEW_STEPS,
             recording: Recording {
                 key,
+                bits: self.bits.unwrap_or(key.words() * 32),
                 order,
                 steps: Vec::new(),
                 ..sort.clone()
@@ -364,7 +411,7 @@ fn read_from(steps: &mut [Step], keys: Buffer, source: Buffer) -> bool {
 /// So an argsort takes no memory for another copy of its keys. Of 2^24 on an H200 one of 32 bits takes 1.56 ms and 8.3 bytes of
 /// scratch memory a key, with a copy as long and 12.3 bytes; one of 64 bits 3.96 ms and 12.3 bytes, and 3.68 and 20.3. (Keys of one word, read by
 /// their indices: 1.67 ms, whichever tiles are gathered at the same time. A tile's keys are in caches, but each is a line of its own.)
-fn keep(steps: &mut Vec<Step>, key: KeyType, (first, stride): (u32, u32)) -> bool {
+fn keep(steps: &mut Vec<Step>, key: KeyType, places: [(&'static str, u32); 3]) -> bool {
     use SampleSortKernel::{GatheredTiles, LargeBuckets, PartitionedTiles, SortedBuckets};
     let partitions = |step: &Step| {
         let kernel = step.kernel;
@@ -394,10 +441,8 @@ fn keep(steps: &mut Vec<Step>, key: KeyType, (first, stride): (u32, u32)) -> boo
             step.bindings.push(partitioned);
         }
         for (name, value) in &mut step.parameters {
-            match *name {
-                "key_first" => *value = first,
-                "key_stride" => *value = stride,
-                _ => {}
+            if let Some(place) = places.iter().find(|place| place.0 == *name) {
+                *value = place.1;
             }
         }
     }
@@ -487,16 +532,22 @@ impl Around<'_> {
             self.recording.steps.extend(steps);
             return;
         }
-        if !self.puts_keys()
+        // (Narrow keys are put in order afterwards, as what goes with keys is.)
+        if (!self.puts_keys() || arrangement.bits.is_some())
             && !arrangement.is_coded(key)
             && keep(&mut steps, key, self.key_places())
         {
             place(&mut steps, Buffer::Keys, indices);
             self.recording.kept = true;
             self.recording.steps.extend(steps);
+            if self.puts_keys() {
+                let scratch = Buffer::Scratch;
+                self.take_narrow_keys(scratch, Some(indices));
+                self.put_keys_back(scratch, self.end_of_keys());
+            }
             return;
         }
-        let may_end_there = arrangement.first == 0 && !arrangement.is_coded(key);
+        let may_end_there = arrangement.first == 0 && arrangement.is_of_words(key);
         let taken = if arrangement.sorted == Sorted::Elsewhere && may_end_there {
             Buffer::SortedKeys
         } else {
@@ -506,13 +557,9 @@ impl Around<'_> {
         if !(arrangement.is_plain() && read_from(&mut steps, taken, Buffer::Keys)) {
             self.take_keys(taken);
         }
-        let to = match arrangement.sorted {
-            Sorted::Here => Buffer::Keys,
-            Sorted::Elsewhere => Buffer::SortedKeys,
-            Sorted::Nowhere => Buffer::TakenKeys,
-        };
+        let to = self.end_of_keys();
         let puts = taken != to && self.puts_keys();
-        let lent = (puts && !arrangement.is_coded(key))
+        let lent = (puts && arrangement.is_of_words(key))
             .then(|| self.lend(Buffer::Scratch, to, key.words()))
             .flatten();
         self.recording.steps.extend(steps);
@@ -560,10 +607,69 @@ impl Around<'_> {
         self.arrangement.sorted != Sorted::Nowhere && self.arrangement.field.is_none()
     }
 
-    /// The first key's place in the caller's buffer, and the distance of the others.
-    fn key_places(&self) -> (u32, u32) {
-        let (stride, offset) = self.arrangement.field.unwrap_or((1, 0));
-        (self.arrangement.first * stride + offset, stride)
+    /// Where they are wanted.
+    const fn end_of_keys(&self) -> Buffer {
+        match self.arrangement.sorted {
+            Sorted::Elsewhere => Buffer::SortedKeys,
+            Sorted::Here | Sorted::Nowhere => Buffer::Keys,
+        }
+    }
+
+    /// The first key's place in the caller's buffer, the distance of the others, and the logarithm of how many share a word.
+    fn key_places(&self) -> [(&'static str, u32); 3] {
+        let arrangement = self.arrangement;
+        let (stride, offset) = arrangement.field.unwrap_or((1, 0));
+        [
+            ("key_first", arrangement.first * stride + offset),
+            ("key_stride", stride),
+            ("key_shift", (32 / arrangement.bits.unwrap_or(32)).ilog2()),
+        ]
+    }
+
+    /// Sorts keys, of so many kinds, by their numbers.
+    fn count_keys(&mut self, kinds: u32, plan: &SampleSort) {
+        let bytes = u64::from(kinds) * 4;
+        let counts = self.recording.reserve(Buffer::Counts, bytes);
+        let places = self.recording.reserve(Buffer::KeyPlaces, bytes);
+        let (cleared, words) = (("destination", counts), ("words", kinds));
+        let kernel = RowsKernel::Cleared;
+        self.step(
+            Phase::CountedKeys,
+            kernel,
+            &[cleared],
+            &[words],
+            kinds.into(),
+        );
+        let tile = Tile {
+            records: plan.tile,
+            merges: plan.merges,
+        };
+        let tiles = plan.tiles();
+        let part = (self.limits.keys_per_dispatch / plan.tile).max(1);
+        for first in (0..tiles).step_by(part as usize) {
+            let end = tiles.min(first.saturating_add(part));
+            let parameters = [("len", plan.len), ("first", first), ("end", end)];
+            self.recording.steps.push(Step {
+                phase: Phase::CountedKeys,
+                round: 1,
+                kernel: Kernel::SampleSort(SampleSortKernel::CountedTiles { tile }),
+                workgroups: grid(end - first, self.limits),
+                bindings: vec![("source", Buffer::Keys), ("counts", counts)],
+                parameters: [&parameters[..], &self.key_places()].concat(),
+                keys: u64::from(end - first) * u64::from(plan.tile),
+            });
+        }
+        self.recording.steps.push(Step {
+            phase: Phase::CountedKeys,
+            round: 2,
+            kernel: Kernel::Rows(RowsKernel::KeyPlaces),
+            workgroups: grid(kinds / COUNTED, self.limits),
+            bindings: vec![("counts", counts), ("places", places)],
+            parameters: vec![("len", plan.len), ("most_keys", kinds)],
+            keys: kinds.into(),
+        });
+        let kernel = RowsKernel::ReturnedCodes { counted: true };
+        self.put_narrow_keys(kernel, ("places", places), self.end_of_keys());
     }
 
     /// Sorts the numbers of rows that are compared, and returns where they are: the indices.
@@ -635,27 +741,11 @@ impl Around<'_> {
 
     /// Brings the keys to where they are sorted.
     fn take_keys(&mut self, taken: Buffer) {
-        let (first, stride) = self.key_places();
-        if self.arrangement.is_coded(self.recording.key) {
-            let kernel = RowsKernel::TakenCodes {
-                segmented: self.arrangement.segments.is_some(),
-            };
-            let mut buffers = vec![("source", Buffer::Keys), ("destination", taken)];
-            if self.arrangement.segments.is_some() {
-                buffers.push(("offsets", Buffer::Offsets));
-            }
-            let [segments, power] = self.segments();
-            let parameters = [
-                ("source_first", first),
-                ("source_stride", stride),
-                ("bits", self.arrangement.bits.unwrap_or(32)),
-                segments,
-                power,
-            ];
-            let len = self.recording.len;
-            self.step(Phase::TakenKeys, kernel, &buffers, &parameters, len.into());
+        if !self.arrangement.is_of_words(self.recording.key) {
+            self.take_narrow_keys(taken, None);
             return;
         }
+        let [(_, first), (_, stride), _] = self.key_places();
         let places = [
             ("source_first", first),
             ("source_stride", stride),
@@ -665,26 +755,54 @@ impl Around<'_> {
         self.move_keys(Phase::TakenKeys, (Buffer::Keys, taken), &places);
     }
 
+    /// Brings narrow keys, or codes of keys in arrays, to where they are sorted; or, if these are sorted where they are, in
+    /// this order.
+    fn take_narrow_keys(&mut self, taken: Buffer, order: Option<Buffer>) {
+        let segmented = self.arrangement.segments.is_some();
+        let kernel = RowsKernel::TakenCodes {
+            segmented,
+            ordered: order.is_some(),
+        };
+        let mut buffers = vec![("source", Buffer::Keys), ("destination", taken)];
+        buffers.extend(order.map(|order| ("order", order)));
+        buffers.extend(segmented.then_some(("offsets", Buffer::Offsets)));
+        let [(_, first), (_, stride), _] = self.key_places();
+        let [segments, power] = self.segments();
+        let parameters = [
+            ("source_first", first),
+            ("source_stride", stride),
+            ("bits", self.arrangement.bits.unwrap_or(32)),
+            segments,
+            power,
+        ];
+        let len = self.recording.len;
+        self.step(Phase::TakenKeys, kernel, &buffers, &parameters, len.into());
+    }
+
+    /// Writes narrow keys, or those of codes, to where they are wanted.
+    fn put_narrow_keys(&mut self, kernel: RowsKernel, from: (&'static str, Buffer), to: Buffer) {
+        let bits = self.arrangement.bits.unwrap_or(32);
+        let first = self.arrangement.first;
+        let parameters = [
+            ("code_words", self.recording.sorted_as.0.words()),
+            ("destination_first", first),
+            ("bits", bits),
+        ];
+        let per_word = 32 / bits;
+        let words = (first + self.recording.len).div_ceil(per_word) - first / per_word;
+        self.step(
+            Phase::MovedRows,
+            kernel,
+            &[from, ("destination", to)],
+            &parameters,
+            words.into(),
+        );
+    }
+
     fn put_keys_back(&mut self, taken: Buffer, to: Buffer) {
-        if self.arrangement.is_coded(self.recording.key) {
-            let bits = self.arrangement.bits.unwrap_or(32);
-            let kernel = RowsKernel::ReturnedCodes;
-            let buffers = [("source", taken), ("destination", to)];
-            let first = self.arrangement.first;
-            let parameters = [
-                ("code_words", self.recording.sorted_as.0.words()),
-                ("destination_first", first),
-                ("bits", bits),
-            ];
-            let per_word = 32 / bits;
-            let words = (first + self.recording.len).div_ceil(per_word) - first / per_word;
-            self.step(
-                Phase::MovedRows,
-                kernel,
-                &buffers,
-                &parameters,
-                words.into(),
-            );
+        if !self.arrangement.is_of_words(self.recording.key) {
+            let kernel = RowsKernel::ReturnedCodes { counted: false };
+            self.put_narrow_keys(kernel, ("source", taken), to);
             return;
         }
         let places = [

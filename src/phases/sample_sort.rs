@@ -316,6 +316,7 @@ impl Job<'_> {
                     ("rank_end", plan.len),
                     KEY_FIRST,
                     KEY_STRIDE,
+                    KEY_SHIFT,
                 ],
                 keys: u64::from(end - from) * u64::from(plan.tile),
             });
@@ -377,6 +378,7 @@ impl Job<'_> {
                 ("rank_end", self.plan.len),
                 KEY_FIRST,
                 KEY_STRIDE,
+                KEY_SHIFT,
             ],
             keys: u64::from(buckets) * u64::from(samples),
         });
@@ -442,6 +444,7 @@ impl Job<'_> {
                     ("rank_end", plan.len),
                     KEY_FIRST,
                     KEY_STRIDE,
+                    KEY_SHIFT,
                 ],
                 keys: u64::from(end - first) * u64::from(tile),
             });
@@ -449,7 +452,7 @@ impl Job<'_> {
     }
 
     /// What the children's kernels need to know.
-    fn of_children(&self, children: u32) -> [(&'static str, u32); 9] {
+    fn of_children(&self, children: u32) -> [(&'static str, u32); 10] {
         [
             ("len", self.plan.len),
             ("buckets", self.plan.buckets),
@@ -460,6 +463,7 @@ impl Job<'_> {
             ("rank_end", self.plan.len),
             KEY_FIRST,
             KEY_STRIDE,
+            KEY_SHIFT,
         ]
     }
 
@@ -576,6 +580,7 @@ impl Job<'_> {
 /// Keys lie one behind the other, unless it is [where the caller has them](Recording::kept) that they are read.
 const KEY_FIRST: (&str, u32) = ("key_first", 0);
 const KEY_STRIDE: (&str, u32) = ("key_stride", 1);
+const KEY_SHIFT: (&str, u32) = ("key_shift", 0);
 
 /// A name, and what is bound to it.
 type Table = (&'static str, Buffer);

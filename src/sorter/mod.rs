@@ -15,6 +15,7 @@ use crate::gpu::pipelines::Pipelines;
 use crate::gpu::transfer::download;
 use crate::gpu::waiting::Waiting;
 use crate::kernel::MATRIX;
+use crate::phases::rows::Arrangement;
 use crate::plan::DeviceLimits;
 use crate::recording::{Buffer, Phase, Recording};
 use crate::{Comparator, Engine, Error, KeyType, Options, Order, Payload, phases, plan};
@@ -365,6 +366,9 @@ impl Sorter {
         let arrangement = sort.arrangement(self.device.limits().max_storage_buffer_binding_size)?;
         let (key, order) = arrangement.sorted_as(sort.key, sort.order);
         let payload = arrangement.payload(sort.key);
+        if let Some(recording) = self.record_counting(sort, &arrangement)? {
+            return Ok(recording);
+        }
         let recording = if let Some(comparator) = &sort.comparator {
             self.record_comparing(sort.len, comparator, order)?
         } else if arrangement.count_at.is_some() {
@@ -378,6 +382,21 @@ impl Sorter {
             None => recording,
         };
         Ok(arrangement.around(sort.key, sort.order, recording, &self.limits))
+    }
+
+    /// A sort of narrow keys, if they are [counted](Arrangement::counted).
+    fn record_counting(
+        &self,
+        sort: &BufferSort<'_>,
+        arrangement: &Arrangement,
+    ) -> Result<Option<Recording>, Error> {
+        let len = calls::check_len(&self.device, &self.limits, sort.len, sort.key)?;
+        sort.selected()?;
+        let (tuning, limits) = (self.tuning(), &self.limits);
+        let recording = arrangement.counted(len, sort.key, sort.order, &tuning, limits);
+        recording
+            .map(|recording| self.fitting(recording))
+            .transpose()
     }
 
     /// The numbers that [`Engine::SampleSort`] sorts with: those of the options, or what suits the device.

@@ -25,6 +25,18 @@ struct Layout {
 }
 
 impl Layout {
+    fn plain(key: KeyType) -> Self {
+        Self::packed(key, key.words() * 32)
+    }
+
+    fn packed(key: KeyType, bits: u32) -> Self {
+        Self {
+            key,
+            bits,
+            field: None,
+        }
+    }
+
     /// The bits of the key of a record.
     fn key(self, words: &[u32], record: u32) -> u64 {
         let (stride, offset) = self.field.unwrap_or((1, 0));
@@ -120,8 +132,11 @@ fn check(
     let key = layout.key;
     let (sorted, direction) = arrangement.sorted_as(key, order);
     let payload = arrangement.payload(key);
-    let sort = record_sample_sort(len, sorted, direction, payload, tuning, &LIMITS);
-    let recording = arrangement.around(key, order, sort, &LIMITS);
+    let counted = arrangement.counted(len, key, order, tuning, &LIMITS);
+    let recording = counted.unwrap_or_else(|| {
+        let sort = record_sample_sort(len, sorted, direction, payload, tuning, &LIMITS);
+        arrangement.around(key, order, sort, &LIMITS)
+    });
 
     let (first, room) = (arrangement.first, arrangement.first + len + 3);
     let count = arrangement.count_at.map_or(len, |_| said.min(len));
@@ -209,25 +224,15 @@ fn check(
 
 #[test]
 fn all_arrangements_sort_as_the_cpu_does_and_without_a_finding() {
-    let plain = |key: KeyType| Layout {
-        key,
-        bits: key.words() * 32,
-        field: None,
-    };
-    let packed = |key, bits| Layout {
-        key,
-        bits,
-        field: None,
-    };
     let field = |key, field| Layout {
         field: Some(field),
-        ..plain(key)
+        ..Layout::plain(key)
     };
     let layouts = [
-        plain(KeyType::F32),
-        plain(KeyType::I64),
-        packed(KeyType::I32, 8),
-        packed(KeyType::F32, 16),
+        Layout::plain(KeyType::F32),
+        Layout::plain(KeyType::I64),
+        Layout::packed(KeyType::I32, 8),
+        Layout::packed(KeyType::F32, 16),
         field(KeyType::U32, (3, 1)),
         field(KeyType::F64, (2, 1)),
     ];
@@ -327,11 +332,6 @@ fn as_many_records_are_sorted_as_a_buffer_says_however_they_are_distributed() {
                 carried,
                 ..Arrangement::default()
             };
-            let plain = |key: KeyType| Layout {
-                key,
-                bits: key.words() * 32,
-                field: None,
-            };
             let part = |first| Arrangement {
                 first: first * ((i + j) as u32 / 2 % 2),
                 ..keys(Carried::Nothing)
@@ -356,16 +356,20 @@ fn as_many_records_are_sorted_as_a_buffer_says_however_they_are_distributed() {
             };
             let in_rows = Layout {
                 field,
-                ..plain(KeyType::F32)
+                ..Layout::plain(KeyType::F32)
             };
             for (arrangement, layout, bits) in [
-                (part(127), plain(KeyType::I32), u32::MAX),
-                (part(35), plain(KeyType::F64), FEW),
-                (argsort(places[(i + j) % 3]), plain(KeyType::F64), FEW),
+                (part(127), Layout::plain(KeyType::I32), u32::MAX),
+                (part(35), Layout::plain(KeyType::F64), FEW),
+                (
+                    argsort(places[(i + j) % 3]),
+                    Layout::plain(KeyType::F64),
+                    FEW,
+                ),
                 (of_rows, in_rows, FEW),
-                (keys_stay, plain(KeyType::I32), FEW),
-                (of_arrays, plain(KeyType::U32), FEW),
-                (keys(rows.clone()), plain(KeyType::U32), FEW),
+                (keys_stay, Layout::plain(KeyType::I32), FEW),
+                (of_arrays, Layout::plain(KeyType::U32), FEW),
+                (keys(rows.clone()), Layout::plain(KeyType::U32), FEW),
             ] {
                 check(
                     &arrangement,
@@ -376,6 +380,48 @@ fn as_many_records_are_sorted_as_a_buffer_says_however_they_are_distributed() {
                     &[0, 700, 2000],
                     bits,
                 );
+            }
+        }
+    }
+}
+
+/// Keys of which several share a word: alone they are counted, and with others put in order behind these.
+#[test]
+fn narrow_keys_are_sorted_however_many_there_are() {
+    let twice = Tuning {
+        merged: 0,
+        twice: 1,
+        bucket: 700,
+        ..tuning()
+    };
+    let gpu = Tuning {
+        looped: true,
+        ..twice
+    };
+    let rows = Carried::Columns(vec![Column {
+        words: 3,
+        elsewhere: false,
+    }]);
+    for (i, tuning) in [twice, gpu].into_iter().enumerate() {
+        for (j, said) in [0, 1, 2, 1025, 2500, u32::MAX].into_iter().enumerate() {
+            let narrow = |bits, first, carried| Arrangement {
+                first: first * (j as u32 % 2),
+                bits: Some(bits),
+                count_at: (j > 2).then_some(1),
+                sorted: [Sorted::Here, Sorted::Elsewhere][(i + j) % 2],
+                carried,
+                ..Arrangement::default()
+            };
+            for (arrangement, key, values) in [
+                (narrow(16, 1, Carried::Nothing), KeyType::F32, u32::MAX),
+                (narrow(8, 3, Carried::Nothing), KeyType::U32, FEW),
+                (narrow(8, 5, rows.clone()), KeyType::I32, FEW),
+                (narrow(16, 65, Carried::Indices), KeyType::U32, u32::MAX),
+            ] {
+                let layout = Layout::packed(key, arrangement.bits.unwrap_or(32));
+                let order = [Order::Descending, Order::Ascending][j / 2 % 2];
+                let numbers = (2600, said);
+                check(&arrangement, layout, order, &tuning, numbers, &[], values);
             }
         }
     }
