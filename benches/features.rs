@@ -83,6 +83,14 @@ const KINDS: &[Kind] = &[
     ("f16", |b| {
         BufferSort::of_packed(&b.keys, b.len, PackedKey::F16)
     }),
+    ("f16, argsort", |b| {
+        let sort = BufferSort::of_packed(&b.keys, b.len, PackedKey::F16);
+        sort.indices(&b.values).keep_keys()
+    }),
+    ("f16 keys and indices", |b| {
+        let sort = BufferSort::of_packed(&b.keys, b.len, PackedKey::F16);
+        sort.indices(&b.values)
+    }),
     ("in 1000 arrays", |b| {
         keys(b).segments(&b.few, words_of(&b.few))
     }),

@@ -233,7 +233,11 @@ impl Kernel {
     pub const fn takes(self, key: KeyType) -> bool {
         let of_one_word = match self {
             Self::Rows(RowsKernel::SegmentCodes) => return key.words() == 2,
-            Self::Rows(RowsKernel::TakenCodes { .. } | RowsKernel::ReturnedCodes { .. })
+            Self::Rows(
+                RowsKernel::TakenCodes { .. }
+                | RowsKernel::ReturnedCodes { .. }
+                | RowsKernel::KeyPlaces,
+            )
             | Self::SampleSort(SampleSortKernel::CountedTiles { .. }) => true,
             // Rows' numbers.
             Self::SampleSort(kernel) => matches!(kernel.merges(), Some(Merges::Stages)),
@@ -363,12 +367,13 @@ impl Kernel {
                             | RowsKernel::MovedRows { .. }
                             | RowsKernel::Numbers
                             | RowsKernel::Cleared
-                            | RowsKernel::KeyPlaces
+                            | RowsKernel::KeyEnds
                     )
                     | Self::SampleSort(
                         SampleSortKernel::RowSums
                             | SampleSortKernel::BucketTable
                             | SampleSortKernel::PackedChildren { .. }
+                            | SampleSortKernel::CountedTiles { .. }
                     )
             )
     }
@@ -376,11 +381,7 @@ impl Kernel {
     /// Whether the kernel takes what goes with keys along.
     #[must_use]
     pub const fn carries(self) -> bool {
-        let counts = matches!(
-            self,
-            Self::SampleSort(SampleSortKernel::CountedTiles { .. })
-        );
-        matches!(self, Self::SampleSort(_)) && self.compares() && !counts
+        matches!(self, Self::SampleSort(_)) && self.compares()
     }
 
     fn pieces(self, payload: Payload, rows_beside: bool, kept: Option<KeyType>) -> Pieces {
@@ -508,7 +509,7 @@ impl Kernel {
                             | RowsKernel::MovedRows { .. }
                             | RowsKernel::Numbers
                             | RowsKernel::Cleared
-                            | RowsKernel::KeyPlaces
+                            | RowsKernel::KeyEnds
                     )
             ) =>
             {

@@ -107,9 +107,9 @@ pub enum Buffer {
     /// Parameters of steps that a kernel is to tell how many records there are: a block for each step that binds
     /// them, in order, with the number for its first word. They are no scratch memory.
     Parameters,
-    /// How many keys there are of each kind that there can be.
+    /// Tables of how many keys there are of each kind that there can be; later, where they end.
     Counts,
-    /// The same, of it and of all before it: where they end.
+    /// How many there are of each kind and of those before it that one workgroup adds up: where they end.
     KeyPlaces,
     /// Where each of many arrays begins: the caller's, and not written.
     Offsets,

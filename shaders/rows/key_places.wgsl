@@ -1,16 +1,20 @@
-// COUNTING SORT of keys of 8 or 16 bits, second phase: where the copies of each key end.
+// COUNTING SORT of keys of 8 or 16 bits, second phase: where the copies of each key end, counted from those of the first of the
+// keys of its workgroup.
 //
-// `counts`: how many there are of each key that there can be, in order. `places`: how many of it and of those before it.
+// `counts`: tables of how many there are of each key that there can be, by its bits. `places`: of each, in the order of the sort, how
+// many of it and of those before it.
 //
-// A workgroup of LANES lanes for as many keys; it adds up all that are before them itself, a LANES-th a lane.
+// A workgroup of LANES lanes for as many keys.
 //
 // No bank conflict: see scan.wgsl.
 
 struct Params {
     // Records.
     len: u32,
-    // Keys that there can be, a multiple of LANES.
-    most_keys: u32,
+    // Bits of a key, at least those of LANES.
+    bits: u32,
+    // Tables.
+    tables: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -23,15 +27,15 @@ fn main(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) lane: u32,
 ) {
-    let first = workgroup_number(group, groups) * LANES;
-    if first >= params.most_keys {
+    let number = workgroup_number(group, groups) * LANES + lane;
+    if number - lane >= (1u << params.bits) {
         return;
     }
-    var sum = 0u;
-    for (var i = lane; i < first; i += LANES) {
-        sum += counts[i];
+    let unused = 32u - params.bits;
+    let key = decode(number << unused) >> unused;
+    var count = 0u;
+    for (var table = 0u; table < params.tables; table++) {
+        count += counts[(table << params.bits) + key];
     }
-    sum = inclusive_sum(lane, sum);
-    let before = lane_sums[LANES - 1u];
-    places[first + lane] = before + inclusive_sum(lane, counts[first + lane]);
+    places[number] = inclusive_sum(lane, count);
 }

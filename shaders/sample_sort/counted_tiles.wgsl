@@ -1,10 +1,11 @@
 // COUNTING SORT of keys of 8 or 16 bits, first phase: sorts each tile of TILE keys, and adds how many of each it has to how many
 // there are.
 //
-// `counts`: how many there are of each key that there can be, in order; nothing before.
+// `counts`: tables of how many there are of each key that there can be, by its bits; nothing before. Tiles take turns with them.
 //
 // A sorted tile has all copies of a key side by side. Where they begin and where they end is added to one word, so that a tile
-// of one key adds to it twice, and not TILE times: additions to one word wait for each other.
+// of one key adds to it twice, and not TILE times: additions to one word wait for each other. (In what order keys are does not matter
+// here, so this is one kernel for all types.)
 //
 // A workgroup of LANES = TILE / 32 lanes a tile; of the sorted tile, each lane has 32 consecutive keys.
 //
@@ -20,6 +21,8 @@ struct Params {
     key_first: u32,
     key_stride: u32,
     key_shift: u32,
+    // Tables.
+    tables: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -45,6 +48,8 @@ fn main(
         r[j] = record_load(lane * 33u + j);
     }
     // (Of the tile's ends, some cell in a bank that is free.)
+    let bits = 32u >> params.key_shift;
+    let table = (number % params.tables) << bits;
     var before = record_load(select(lane * 33u - 2u, 30u, lane == 0u));
     let behind = record_load(select(lane * 33u + 33u, 0u, lane == LANES - 1u));
     for (var j = 0u; j < 32u; j++) {
@@ -54,7 +59,7 @@ fn main(
         let begin = select(0u, at, key != before);
         let end = select(0u, at + 1u, key != next || at + 1u == count);
         if at < count && begin != end {
-            atomicAdd(&counts[key >> (32u - (32u >> params.key_shift))], end - begin);
+            atomicAdd(&counts[table + (key >> (32u - bits))], end - begin);
         }
         before = key;
     }

@@ -33,8 +33,10 @@ pub enum RowsKernel {
     },
     /// Writes zeros.
     Cleared,
-    /// Adds up how many keys of each kind there are: where they end.
+    /// Adds up how many keys of each kind there are: where they end, among those of a workgroup.
     KeyPlaces,
+    /// Adds up those of all workgroups.
+    KeyEnds,
     /// Makes keys of two words by which records are put in the order of their arrays.
     SegmentCodes,
     /// Numbers the rows that are to be compared.
@@ -50,7 +52,7 @@ pub enum RowsKernel {
 
 impl RowsKernel {
     /// All of them, in order.
-    pub(super) const ALL: [Self; 14] = [
+    pub(super) const ALL: [Self; 15] = [
         Self::TakenCount,
         Self::MovedKeys,
         Self::TakenCodes {
@@ -69,6 +71,7 @@ impl RowsKernel {
         Self::ReturnedCodes { counted: true },
         Self::Cleared,
         Self::KeyPlaces,
+        Self::KeyEnds,
         Self::SegmentCodes,
         Self::Numbers,
         Self::MovedRows { ordered: false },
@@ -79,7 +82,7 @@ impl RowsKernel {
     /// Bytes of workgroup memory.
     pub(super) const fn workgroup_bytes(self) -> u32 {
         match self {
-            Self::KeyPlaces => 4 * LANES,
+            Self::KeyPlaces | Self::KeyEnds => 4 * LANES,
             _ => 0,
         }
     }
@@ -123,6 +126,10 @@ impl RowsKernel {
                 vec![shader!("sample_sort/scan.wgsl")],
                 shader!("rows/key_places.wgsl"),
             ),
+            Self::KeyEnds => (
+                vec![shader!("sample_sort/scan.wgsl")],
+                shader!("rows/key_ends.wgsl"),
+            ),
             Self::SegmentCodes => (vec![SEGMENTS], shader!("rows/segment_codes.wgsl")),
             Self::Numbers => (vec![], shader!("rows/numbers.wgsl")),
             Self::MovedRows { ordered } => (vec![order(ordered)], shader!("rows/moved_rows.wgsl")),
@@ -149,6 +156,7 @@ impl RowsKernel {
             Self::ReturnedCodes { counted: false } => "returned_codes",
             Self::Cleared => "cleared",
             Self::KeyPlaces => "key_places",
+            Self::KeyEnds => "key_ends",
             Self::SegmentCodes => "segment_codes",
             Self::Numbers => "numbers",
             Self::MovedRows { ordered: true } => "moved_rows.ordered",

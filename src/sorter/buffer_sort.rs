@@ -49,18 +49,18 @@ use std::ops::Range;
 ///
 /// [`Sorter::scratch_size_of`](crate::Sorter::scratch_size_of) says how much it is. For each record, the sum of
 ///
-/// - the bytes of its key, and 4 if anything goes with it; or those of the largest of its rows that does not
-///   [end elsewhere](Self::rows_into), if they are more;
-/// - the bytes of its key once more where keys are sorted in memory of their own: [parts](Self::first) that begin anywhere,
-///   [packed](Self::of_packed) keys and those of [arrays](Self::segments); of others not where they
-///   end [elsewhere](Self::sorted_into). Both times it is 4 for a packed key, and 8 for one of arrays. ([Kept](Self::keep_keys) keys and
-///   fields of rows are read where they are, unless they are so few that tiles are not
-///   [partitioned](crate::plan::Tuning::partition): by default up to 6 MiB. Those of 32 bits take 4 bytes more if rows of two words or
-///   more move in their own buffer.)
+/// - the bytes of its key, which are 4 if it is [packed](Self::of_packed), and 4 if anything goes with it; or those of the largest
+///   of its rows that does not [end elsewhere](Self::rows_into), if they are more;
 /// - 4 with [`rows`](Self::rows), or with values that are [stable](Self::stable) or those of keys that are not sorted where
-///   they lie, or with indices of a part that begins anywhere.
+///   they lie.
 ///
-/// Instead of that, of keys of 64 bits in [arrays](Self::segments): 28, and the bytes of the largest of its rows that has more than
+/// Packed keys alone take half a mebibyte, however many they are: they are counted. ([Kept](Self::keep_keys)
+/// and packed keys and fields of rows are read where they are. Where they are so few that tiles are not
+/// [partitioned](crate::plan::Tuning::partition), by default up to 6 MiB, there is another copy of them. Those of 32 bits take 4 bytes
+/// more if rows of two words or more move in their own buffer.)
+///
+/// Of keys in [arrays](Self::segments) it is 16 instead of a key's bytes: they are sorted in memory of their own, as codes of 8 bytes.
+/// Instead of all that, of keys of 64 bits in arrays: 28, and the bytes of the largest of its rows that has more than
 /// two words and does not end elsewhere. Of rows that are [compared](Self::compared): 4, or the bytes of the largest row that moves
 /// in its own buffer, if they are more; and 4 more unless it is indices that are asked for.
 ///
@@ -240,7 +240,8 @@ impl<'a> BufferSort<'a> {
     /// host memory, as it is copied to the GPU. Its bytes are rounded up to whole words; those behind the keys are left
     /// as they are.
     ///
-    /// They are sorted as words in scratch memory, one more for each key.
+    /// Keys alone, if they are more than a [few tiles](crate::plan::Tuning::merged), are sorted by counting how many there are of
+    /// each, whatever the [engine](crate::Options::engine): on an H200 in half of the time of as many words.
     ///
     /// # Examples
     ///

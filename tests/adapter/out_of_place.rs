@@ -322,8 +322,14 @@ fn scratch_memory_is_what_is_documented() {
             BufferSort::of_rows(&a, MANY, 7, 1, KeyType::U32).indices(&b),
             4 + 4,
         ),
-        ("packed", packed(), 4 + 4),
-        ("packed, indices", packed().indices(&b), 4 + 4 + 4),
+        ("packed", packed(), 0),
+        ("packed, indices", packed().indices(&b), 4 + 4),
+        (
+            "packed part, values",
+            packed().first(1).values(&b),
+            4 + 4 + 4,
+        ),
+        ("packed, rows", packed().rows(&b, 2).keep_keys(), 4 + 4 + 8),
         ("arrays", sort(KeyType::U32).segments(&d, 4), 8 + 8),
         (
             "arrays, indices",

@@ -284,7 +284,7 @@ fn packed_keys_of_8_and_16_bits_are_sorted_where_they_lie() {
     let Some(gpu) = gpu() else { return };
     let sorter = sorter(gpu);
     for (i, key) in PackedKey::ALL.into_iter().enumerate() {
-        let (all, first, len) = (2999_usize, [0, 5, 256, 1, 128, 3][i], 2001_usize);
+        let (all, first, len) = (9999_usize, [0, 5, 256, 1, 128, 3][i], 2001_usize);
         let order = [Order::Ascending, Order::Descending][i / 2 % 2];
         let bits: Vec<u32> = generate(&Spec::new(Pattern::Full, all as u64)).unwrap();
         let bits: Vec<u32> = bits.iter().map(|bits| bits >> (32 - key.bits())).collect();
@@ -296,19 +296,32 @@ fn packed_keys_of_8_and_16_bits_are_sorted_where_they_lie() {
             };
             keys.chunks(per_word).map(word).collect()
         };
-        let part = first..first + len;
         let numbers: Vec<u32> = bits.iter().map(|&bits| ordered(bits, key)).collect();
-        let expected = stable(&numbers[part.clone()], order);
-        let mut sorted = bits.clone();
-        sorted[part.clone()].copy_from_slice(&in_order(&bits[part], 1, &expected));
+        let sorted = |len: usize| {
+            let part = first..first + len;
+            let expected = stable(&numbers[part.clone()], order);
+            let mut sorted = bits.clone();
+            sorted[part.clone()].copy_from_slice(&in_order(&bits[part], 1, &expected));
+            (pack(&sorted), expected)
+        };
 
         let (keys, indices) = (gpu.buffer(&pack(&bits)), gpu.buffer(&vec![0; all]));
-        let sort = BufferSort::of_packed(&keys, len as u64, key)
-            .first(first as u64)
-            .order(order);
-        run(&sorter, sort.indices(&indices));
-        assert!(gpu.read(&keys) == pack(&sorted), "{key:?}");
-        assert!(gpu.read(&indices)[first..][..len] == expected, "{key:?}");
+        let part_of = |keys, len: usize| {
+            let sort = BufferSort::of_packed(keys, len as u64, key);
+            sort.first(first as u64).order(order)
+        };
+        let (few, expected) = sorted(len);
+        // (Of integers and of floats.)
+        if i == 2 || i == 5 {
+            run(&sorter, part_of(&keys, len).indices(&indices));
+            assert!(gpu.read(&keys) == few, "{key:?}");
+            assert!(gpu.read(&indices)[first..][..len] == expected, "{key:?}");
+        }
+
+        // Alone, they are counted, if they are many.
+        let (keys, many) = (gpu.buffer(&pack(&bits)), all - first - 9);
+        run(&sorter, part_of(&keys, many));
+        assert!(gpu.read(&keys) == sorted(many).0, "{key:?}, counted");
     }
 }
 

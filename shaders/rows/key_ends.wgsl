@@ -1,0 +1,36 @@
+// COUNTING SORT of keys of 16 bits, third phase: where the copies of each key end, counted from the first key.
+//
+// `places`: see key_places.wgsl. `ends`: the same of all keys.
+//
+// A workgroup of LANES lanes for as many keys; it adds up all that are before them itself, those of another workgroup a lane.
+//
+// No bank conflict: see scan.wgsl.
+
+struct Params {
+    // Records.
+    len: u32,
+    // Keys that there can be.
+    kinds: u32,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> places: array<u32>;
+@group(0) @binding(2) var<storage, read_write> ends: array<u32>;
+
+@compute @workgroup_size(LANES)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) lane: u32,
+) {
+    let first = workgroup_number(group, groups) * LANES;
+    if first >= params.kinds {
+        return;
+    }
+    var sum = 0u;
+    for (var end = (lane + 1u) * LANES; end <= first; end += LANES * LANES) {
+        sum += places[end - 1u];
+    }
+    sum = inclusive_sum(lane, sum);
+    ends[first + lane] = lane_sums[LANES - 1u] + places[first + lane];
+}
