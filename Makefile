@@ -5,7 +5,7 @@ export WGPU_BCFSORT_REQUIRE_ADAPTER = 1
 # Mesa complains of each device that it lists, where no login session has set this.
 export XDG_RUNTIME_DIR ?= $(CURDIR)
 
-.PHONY: help setup demo test portability cross lint package deny peers figures
+.PHONY: help setup demo test test-adapter test-others portability cross lint package deny peers figures
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -16,8 +16,19 @@ setup: ## install lavapipe (Debian, Ubuntu) where there is no Vulkan device
 demo: setup ## sort real data and ten million keys on the GPU, verified and timed
 	@bash .ci/demo
 
+# (Lavapipe compiles one kernel at a time in each process, so others run beside its tests: what 'cargo test' runs one after the other.)
 test: setup ## run every test; a machine without a device fails
-	cargo test --locked
+	cargo test --locked --no-run
+	$(MAKE) -j2 --output-sync=line test-adapter test-others
+
+test-adapter:
+	cargo test --locked --test adapter
+
+OTHERS = $(filter-out adapter,$(patsubst tests/%.rs,%,$(wildcard tests/*.rs)) $(patsubst tests/%/main.rs,%,$(wildcard tests/*/main.rs)))
+
+test-others:
+	cargo test --locked --lib --bins --examples $(OTHERS:%=--test %)
+	cargo test --locked --doc
 
 portability: setup ## examine every kernel as the compilers of Vulkan, Metal, DX12 and browsers do
 	@bash .ci/portability

@@ -2,7 +2,8 @@
 //
 // `places`: see key_places.wgsl. `ends`: the same of all keys.
 //
-// A workgroup of LANES lanes for as many keys; it adds up all that are before them itself, those of another workgroup a lane.
+// A workgroup of LANES lanes for 8 keys each, LANES apart; it adds up all that are before them itself, those of another
+// workgroup a lane.
 //
 // No bank conflict: see scan.wgsl.
 
@@ -23,14 +24,22 @@ fn main(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) lane: u32,
 ) {
-    let first = workgroup_number(group, groups) * LANES;
+    let first = workgroup_number(group, groups) * LANES * 8u;
     if first >= params.kinds {
         return;
     }
     var sum = 0u;
-    for (var end = (lane + 1u) * LANES; end <= first; end += LANES * LANES) {
-        sum += places[end - 1u];
+    // (There are no more workgroups than lanes.)
+    let end = (lane + 1u) * LANES * 8u;
+    if end <= first {
+        sum = places[end - 1u];
     }
     sum = inclusive_sum(lane, sum);
-    ends[first + lane] = lane_sums[LANES - 1u] + places[first + lane];
+    let before = lane_sums[LANES - 1u];
+    for (var j = 0u; j < 8u; j++) {
+        let i = first + j * LANES + lane;
+        if i < params.kinds {
+            ends[i] = before + places[i];
+        }
+    }
 }

@@ -9,7 +9,7 @@ const LANES: u32 = 256;
 pub(crate) const MOVED: u32 = 8 * LANES;
 
 /// Kinds of keys that a workgroup adds up.
-pub(crate) const COUNTED: u32 = LANES;
+pub(crate) const COUNTED: u32 = 8 * LANES;
 
 /// A kernel that moves keys or rows to and from a sort, or looks at them; see `shaders/rows`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

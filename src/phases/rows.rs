@@ -674,7 +674,7 @@ impl Around<'_> {
                 phase: Phase::CountedKeys,
                 round,
                 kernel: Kernel::Rows(kernel),
-                workgroups: grid(kinds / COUNTED, self.limits),
+                workgroups: grid(kinds.div_ceil(COUNTED), self.limits),
                 bindings: bindings.to_vec(),
                 parameters: [&[("len", plan.len)], parameters].concat(),
                 keys: kinds.into(),

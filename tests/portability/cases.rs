@@ -4,6 +4,7 @@
 use crate::gate::Subject;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use wgpu_bcfsort::kernel::{Access, Kernel, Specialised};
 use wgpu_bcfsort::lockstep::{
     Coloring, Config, Execution, library, prefix_sums_library, prefix_sums_of, was_sorted,
@@ -26,10 +27,9 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// All of them; made when they are first asked for, which takes half a minute.
+    /// All of them; made when they are first asked for, which takes a minute.
     pub(crate) fn all() -> Result<&'static HashMap<Specialised, Vec<Self>>, String> {
-        static ALL: LazyLock<Result<HashMap<Specialised, Vec<Case>>, String>> =
-            LazyLock::new(record_all);
+        static ALL: LazyLock<Recorded> = LazyLock::new(record_all);
         ALL.as_ref().map_err(Clone::clone)
     }
 
@@ -135,41 +135,85 @@ fn make_keys(kind: Keys, len: u32, key: KeyType) -> Vec<u32> {
     words
 }
 
-fn record_all() -> Result<HashMap<Specialised, Vec<Case>>, String> {
-    let mut all: HashMap<_, Vec<_>> = HashMap::new();
-    let mut seen = HashSet::new();
+/// The dispatches of some recordings, by kernel.
+type Recorded = Result<HashMap<Specialised, Vec<Case>>, String>;
+
+/// Sorts of all types and orders, and prefix sums, as many at a time as there are processors.
+fn record_all() -> Recorded {
+    let mut jobs: Vec<(KeyType, Option<Order>)> = Vec::new();
     for key in KeyType::ALL {
-        for order in [Order::Ascending, Order::Descending] {
-            let kinds = [Keys::Full, Keys::Few, Keys::Mixed].into_iter().cycle();
-            for (number, (recording, kind)) in library(key, order).iter().zip(kinds).enumerate() {
-                let keys = make_keys(kind, recording.len, key);
-                let execution = Execution::new(recording, &keys, Config::default());
-                let left = record(recording, number, execution, &mut seen, &mut all)?;
-                let [left, values] = left;
-                if !was_sorted(recording, &keys, &left, &values) {
-                    return Err(format!("{} {key} keys are not sorted", recording.len));
-                }
-            }
+        jobs.extend([Some(Order::Ascending), Some(Order::Descending), None].map(|o| (key, o)));
+    }
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let Some(&(key, order)) = jobs.get(number) else {
+                return done;
+            };
+            let recorded = match order {
+                Some(order) => record_sorts(key, order),
+                None => record_sums(key),
+            };
+            done.push((number, recorded));
         }
-        let sums = prefix_sums_library(key);
-        for (number, (recording, coloring)) in
-            sums.iter().zip(COLORINGS.into_iter().cycle()).enumerate()
-        {
-            // Floats that are rounded, of both signs, and no NaNs, whose bits are each device's own.
-            let values: Vec<u32> = (make_keys(Keys::Full, recording.len, key).iter())
-                .map(|&word| match key {
-                    KeyType::F32 => (word.cast_signed() as f32 / 3e4).to_bits(),
-                    _ => word,
-                })
-                .collect();
-            let d = recording.steps[0].parameter("colors").unwrap_or(1);
-            let colors = coloring.make(recording.len, d);
-            let mut execution = Execution::new(recording, &values, Config::default());
-            execution.set_buffer(Buffer::Colors, colors.clone());
-            let [left, _] = record(recording, number, execution, &mut seen, &mut all)?;
-            if left != prefix_sums_of(recording, &values, &colors) {
-                return Err(format!("{} {key} values: wrong sums", recording.len));
-            }
+    };
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let mut done = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let joined = workers.into_iter().flat_map(|worker| match worker.join() {
+            Ok(done) => done,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        joined.collect::<Vec<_>>()
+    });
+    // The same on every machine.
+    done.sort_by_key(|&(number, _)| number);
+    let mut all: HashMap<_, Vec<_>> = HashMap::new();
+    for (_, recorded) in done {
+        for (kernel, cases) in recorded? {
+            let known = all.entry(kernel).or_default();
+            let room = MOST_CASES.saturating_sub(known.len());
+            known.extend(cases.into_iter().take(room));
+        }
+    }
+    Ok(all)
+}
+
+fn record_sorts(key: KeyType, order: Order) -> Recorded {
+    let (mut all, mut seen) = (HashMap::new(), HashSet::new());
+    let kinds = [Keys::Full, Keys::Few, Keys::Mixed].into_iter().cycle();
+    for (number, (recording, kind)) in library(key, order).iter().zip(kinds).enumerate() {
+        let keys = make_keys(kind, recording.len, key);
+        let execution = Execution::new(recording, &keys, Config::default());
+        let [left, values] = record(recording, number, execution, &mut seen, &mut all)?;
+        if !was_sorted(recording, &keys, &left, &values) {
+            return Err(format!("{} {key} keys are not sorted", recording.len));
+        }
+    }
+    Ok(all)
+}
+
+fn record_sums(key: KeyType) -> Recorded {
+    let (mut all, mut seen) = (HashMap::new(), HashSet::new());
+    let sums = prefix_sums_library(key);
+    let colorings = COLORINGS.into_iter().cycle();
+    for (number, (recording, coloring)) in sums.iter().zip(colorings).enumerate() {
+        // Floats that are rounded, of both signs, and no NaNs, whose bits are each device's own.
+        let values: Vec<u32> = (make_keys(Keys::Full, recording.len, key).iter())
+            .map(|&word| match key {
+                KeyType::F32 => (word.cast_signed() as f32 / 3e4).to_bits(),
+                _ => word,
+            })
+            .collect();
+        let d = recording.steps[0].parameter("colors").unwrap_or(1);
+        let colors = coloring.make(recording.len, d);
+        let mut execution = Execution::new(recording, &values, Config::default());
+        execution.set_buffer(Buffer::Colors, colors.clone());
+        let [left, _] = record(recording, number, execution, &mut seen, &mut all)?;
+        if left != prefix_sums_of(recording, &values, &colors) {
+            return Err(format!("{} {key} values: wrong sums", recording.len));
         }
     }
     Ok(all)

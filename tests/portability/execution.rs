@@ -76,6 +76,11 @@ pub(crate) fn choose_drivers() {
         // SAFETY: as below.
         unsafe { std::env::set_var("NODEVICE_SELECT", "1") };
     }
+    // Kernels run once here, and have little to do: lavapipe need not optimise them.
+    if std::env::var_os("GALLIVM_PERF").is_none() {
+        // SAFETY: as below.
+        unsafe { std::env::set_var("GALLIVM_PERF", "nopt") };
+    }
     // The second is the older name of the first.
     for variable in ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"] {
         // SAFETY: there is no other thread that could read the environment meanwhile.
