@@ -19,7 +19,7 @@ demo: setup ## sort real data and ten million keys on the GPU, verified and time
 # (Lavapipe compiles one kernel at a time in each process, so others run beside its tests: what 'cargo test' runs one after the other.)
 test: setup ## run every test; a machine without a device fails
 	cargo test --locked --no-run
-	$(MAKE) -j2 --output-sync=line test-adapter test-others
+	$(MAKE) -j2 test-adapter test-others
 
 test-adapter:
 	cargo test --locked --test adapter

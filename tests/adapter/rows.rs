@@ -284,7 +284,7 @@ fn packed_keys_of_8_and_16_bits_are_sorted_where_they_lie() {
     let Some(gpu) = gpu() else { return };
     let sorter = sorter(gpu);
     for (i, key) in PackedKey::ALL.into_iter().enumerate() {
-        let (all, first, len) = (9999_usize, [0, 5, 256, 1, 128, 3][i], 2001_usize);
+        let (all, first, len) = (99_999_usize, [0, 5, 256, 1, 128, 3][i], 2001_usize);
         let order = [Order::Ascending, Order::Descending][i / 2 % 2];
         let bits: Vec<u32> = generate(&Spec::new(Pattern::Full, all as u64)).unwrap();
         let bits: Vec<u32> = bits.iter().map(|bits| bits >> (32 - key.bits())).collect();
