@@ -27,7 +27,7 @@ test-adapter:
 OTHERS = $(filter-out adapter,$(patsubst tests/%.rs,%,$(wildcard tests/*.rs)) $(patsubst tests/%/main.rs,%,$(wildcard tests/*/main.rs)))
 
 test-others:
-	cargo test --locked --lib --bins --examples $(OTHERS:%=--test %)
+	cargo test --locked --lib --bins $(OTHERS:%=--test %)
 	cargo test --locked --doc
 
 portability: setup ## examine every kernel as the compilers of Vulkan, Metal, DX12 and browsers do

@@ -311,7 +311,7 @@ pub struct Recording {
     pub comparator: Option<Comparator>,
     /// Bytes of workgroup memory that a kernel may take with the rows that it compares in it; with less they stay in their buffer.
     pub workgroup_bytes: u32,
-    /// Whether keys are read where the caller has them, and stay there: only their indices are sorted.
+    /// Whether keys are read where the caller has them, and stay there while their indices are sorted.
     pub kept: bool,
     /// The places that are to be in order, where not all are.
     pub selected: Option<Range<u32>>,

@@ -13,7 +13,7 @@
 //!
 //! # Parts
 //!
-//! Keys that begin where no device binds a buffer are taken to scratch memory; and what the sort moves them to is the part of the
+//! Keys that begin where not every device binds a buffer are taken to scratch memory; and what the sort moves them to is the part of the
 //! caller's buffer that they have left. It begins some words before them, which are saved meanwhile.
 //!
 //! ```text
@@ -66,7 +66,7 @@ pub(crate) struct Arrangement {
     /// Where keys are fields of rows: keys from one row's to the next, and those of the row before it. They
     /// stay with their rows, the first column of what is [carried](Arrangement::carried).
     pub(crate) field: Option<(u32, u32)>,
-    /// Bits of a narrow key, 8 or 16, which is sorted as the upper bits of a word; a key of 32 bits may be taken for one, too.
+    /// Bits of a narrow key, 8 or 16, which is sorted as the upper bits of a word.
     pub(crate) bits: Option<u32>,
     /// How many arrays there are, which [`Buffer::Offsets`] tells apart. Each is sorted by itself.
     pub(crate) segments: Option<u32>,
@@ -189,7 +189,7 @@ impl Arrangement {
         tuning: &Tuning,
         limits: &DeviceLimits,
     ) -> Option<Recording> {
-        let bits = self.bits.filter(|&bits| bits < 32)?;
+        let bits = self.bits?;
         let plan = SampleSort::new(len, key, Payload::None, tuning, limits);
         if self.carried != Carried::Nothing
             || self.sorted == Sorted::Nowhere
@@ -574,19 +574,29 @@ impl Around<'_> {
     }
 
     /// Has a buffer of the sort's lie where a part of the caller's is, of rows of so many words, which end there and are nothing
-    /// to be read before, if it is a part that no device can bind. Records of the caller's that lie before it are saved.
+    /// to be read before, if it is a part that not every device can bind. Records of the caller's that lie before it are saved.
     fn lend(&mut self, scratch: Buffer, owner: Buffer, words: u32) -> Option<Lent> {
         // Words of what any device binds.
         const ALIGNMENT: u32 = 64;
-        let first = self.arrangement.first * words;
         let bytes = self.recording.buffers.get(&scratch).copied()?;
-        let room = u64::from(self.recording.len) * u64::from(words) * 4;
-        if first == 0 || !self.lends || bytes > room {
+        let words_of = |records: u32| u64::from(records) * u64::from(words);
+        let end = words_of(self.arrangement.first) + words_of(self.recording.len);
+        // (Words have numbers of 32 bits.)
+        let is_numbered = u32::try_from(end).is_ok();
+        if self.arrangement.first == 0
+            || !self.lends
+            || !is_numbered
+            || bytes > words_of(self.recording.len) * 4
+        {
             return None;
         }
+        let first = self.arrangement.first * words;
         let begin = first / ALIGNMENT * ALIGNMENT;
         let from = (owner, u64::from(begin) * 4);
         self.recording.placed.insert(scratch, from);
+        if begin == first {
+            return None;
+        }
         let saved = Buffer::Before(u8::from(owner == Buffer::Values));
         // (More is saved than is before the part, and restored; but this is written after it.)
         self.recording.reserve(saved, u64::from(MOVED) * 4);

@@ -54,7 +54,7 @@ use std::ops::Range;
 /// - 4 with [`rows`](Self::rows), or with values that are [stable](Self::stable) or those of keys that are not sorted where
 ///   they lie.
 ///
-/// Packed keys alone take half a mebibyte, however many they are: they are counted. ([Kept](Self::keep_keys)
+/// Packed keys alone take half a mebibyte, however many they are, from a few tiles on: they are counted. ([Kept](Self::keep_keys)
 /// and packed keys and fields of rows are read where they are. Where they are so few that tiles are not
 /// [partitioned](crate::plan::Tuning::partition), by default up to 6 MiB, there is another copy of them. Those of 32 bits take 4 bytes
 /// more if rows of two words or more move in their own buffer.)
@@ -488,8 +488,10 @@ impl<'a> BufferSort<'a> {
     /// as they are.
     ///
     /// Where that is a multiple of 256 bytes in each of the buffers, as it is from every 64th record on unless keys are packed, it
-    /// costs nothing: there buffers may be bound on every device. Otherwise keys that move are sorted in scratch memory, as many bytes
-    /// more, and values as if they were to be [stable](Self::stable).
+    /// costs nothing: there buffers may be bound on every device. Otherwise keys that move are sorted in scratch memory, the part itself
+    /// serving for what scratch memory there would be besides, and values as if they were to be [stable](Self::stable). While such a
+    /// sort runs, up to 256 bytes before the part are its own, too, and have their contents again at its end: between its
+    /// [slices](crate::Sorter::record_slice) nothing may read or write them, and slices of neighbouring parts are not to be mixed.
     ///
     /// # Examples
     ///
@@ -599,7 +601,7 @@ impl<'a> BufferSort<'a> {
     }
 
     /// Leaves the keys as they are: with [`indices`](Self::indices), an argsort, of which there is an example. That takes
-    /// no more [scratch memory](Self#scratch-memory) than where they move, unless they are packed or in arrays. (2^24 on an H200: of 32 bits
+    /// no more [scratch memory](Self#scratch-memory) than where they move, unless they are in arrays. (2^24 on an H200: of 32 bits
     /// 1.56 ms, and 1.53 where they move; of 64 bits 3.96.)
     pub const fn keep_keys(mut self) -> Self {
         self.keeps_keys = true;

@@ -97,7 +97,7 @@ impl PreparedSort {
     ///
     /// It has the usages `STORAGE` and `COPY_SRC`, may be larger than
     /// [`Recording::buffers`] says, and is overwritten by the sort. Where [`Recording::placed`] says that it is a part of
-    /// another, it is this, and `None` if that is the caller's.
+    /// another, it is this, or `None` if that is the caller's.
     #[must_use]
     pub fn scratch(&self, buffer: Buffer) -> Option<&wgpu::Buffer> {
         let needed = self.recording.buffers.contains_key(&buffer);
@@ -392,6 +392,11 @@ impl Sorter {
     ) -> Result<Option<Recording>, Error> {
         let len = calls::check_len(&self.device, &self.limits, sort.len, sort.key)?;
         sort.selected()?;
+        // (FXC takes minutes for a kernel that sorts tiles.)
+        let is_dx12 = self.device.adapter_info().backend == wgpu::Backend::Dx12;
+        if is_dx12 && self.options.engine == Engine::Auto {
+            return Ok(None);
+        }
         let (tuning, limits) = (self.tuning(), &self.limits);
         let recording = arrangement.counted(len, sort.key, sort.order, &tuning, limits);
         recording
@@ -531,7 +536,7 @@ impl Sorter {
     /// [`prepare`](Self::prepare) with all that a sort of buffers may have: see [`BufferSort`].
     ///
     /// Where anything goes with the keys, rows are compared, keys of 64 bits are in arrays, or a buffer says how many records there
-    /// are, the engine is [`Engine::SampleSort`], whatever [`Options::engine`] says.
+    /// are, the engine is [`Engine::SampleSort`], whatever [`Options::engine`] says. Packed keys alone are counted, if they are many.
     ///
     /// # Errors
     ///

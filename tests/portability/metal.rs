@@ -158,7 +158,7 @@ impl Watch {
         compiler.arg(&source).arg(self.driver()?);
         run(compiler.arg("-o").arg(&program)).map_err(|e| format!("does not compile: {e}"))?;
         let cases = Case::of(subject.specialised)?;
-        // From the first to the last.
+        // Evenly, from the first on.
         let every = cases.len().div_ceil(self.cases);
         for case in cases.iter().step_by(every) {
             let mut words = case.workgroups.to_vec();
