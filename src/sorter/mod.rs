@@ -366,6 +366,7 @@ impl Sorter {
         let arrangement = sort.arrangement(self.device.limits().max_storage_buffer_binding_size)?;
         let (key, order) = arrangement.sorted_as(sort.key, sort.order);
         let payload = arrangement.payload(sort.key);
+        let selected = sort.selected()?;
         if let Some(recording) = self.record_counting(sort, &arrangement)? {
             return Ok(recording);
         }
@@ -377,7 +378,7 @@ impl Sorter {
         } else {
             self.record(sort.len, key, order, payload)?
         };
-        let recording = match sort.selected()? {
+        let recording = match selected {
             Some(places) => recording.selecting(&places),
             None => recording,
         };
@@ -391,7 +392,6 @@ impl Sorter {
         arrangement: &Arrangement,
     ) -> Result<Option<Recording>, Error> {
         let len = calls::check_len(&self.device, &self.limits, sort.len, sort.key)?;
-        sort.selected()?;
         // (FXC takes minutes for a kernel that sorts tiles.)
         let is_dx12 = self.device.adapter_info().backend == wgpu::Backend::Dx12;
         if is_dx12 && self.options.engine == Engine::Auto {
