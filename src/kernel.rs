@@ -103,6 +103,7 @@ pub struct Specialised {
     /// `nodes_of_rows.wgsl`.
     rows_beside: u32,
     kept: bool,
+    arrays: bool,
 }
 
 /// How a kernel uses a buffer.
@@ -234,8 +235,8 @@ impl Kernel {
         let of_one_word = match self {
             Self::Rows(RowsKernel::SegmentCodes) => return key.words() == 2,
             Self::Rows(
-                RowsKernel::TakenCodes { .. }
-                | RowsKernel::ReturnedCodes { .. }
+                RowsKernel::NarrowKeys { .. }
+                | RowsKernel::ReturnedKeys { .. }
                 | RowsKernel::KeyPlaces,
             )
             | Self::SampleSort(SampleSortKernel::CountedTiles { .. }) => true,
@@ -498,6 +499,7 @@ impl Kernel {
                 compared: false,
                 rows_beside: 0,
                 kept: false,
+                arrays: false,
             };
         }
         let key = match key {
@@ -527,6 +529,7 @@ impl Kernel {
             compared: false,
             rows_beside: 0,
             kept: false,
+            arrays: false,
         }
     }
 }
@@ -687,6 +690,34 @@ impl Specialised {
         self
     }
 
+    /// The same for keys of one word in many arrays, which are compared with their arrays' numbers: those that only move keys stay as
+    /// they are.
+    #[must_use]
+    pub(crate) const fn in_arrays(mut self, arrays: bool) -> Self {
+        if arrays && let Kernel::SampleSort(kernel) = self.kernel {
+            match kernel {
+                SampleSortKernel::PackedChildren { .. } => self.key = KeyType::U64,
+                SampleSortKernel::GatheredTiles { .. }
+                | SampleSortKernel::CountedTiles { .. }
+                | SampleSortKernel::RowSums
+                | SampleSortKernel::BucketTable => {}
+                _ => self.arrays = true,
+            }
+        }
+        self
+    }
+
+    /// Whether it compares keys with their arrays' numbers, which it works out of [`Buffer::Offsets`](crate::recording::Buffer::Offsets).
+    #[must_use]
+    pub const fn tells_arrays(self) -> bool {
+        self.arrays
+    }
+
+    /// The type that is as wide as what it compares.
+    const fn compared_as(self) -> KeyType {
+        if self.arrays { KeyType::U64 } else { self.key }
+    }
+
     /// Whether rows in workgroup memory are sorted with their numbers, or only looked at.
     const fn rows_move(self) -> bool {
         let looks = matches!(
@@ -723,6 +754,7 @@ impl Specialised {
                 payload => format!(".{}", payload.name()),
             };
             let kept = if self.kept { ".kept" } else { "" };
+            let arrays = if self.arrays { ".arrays" } else { "" };
             if self.compared {
                 let place = if self.rows_beside > 0 { ".rows" } else { "" };
                 return format!(
@@ -732,7 +764,7 @@ impl Specialised {
                 );
             }
             format!(
-                "bcfsort.{}.{}.{}{payload}{kept}",
+                "bcfsort.{}.{}.{}{payload}{kept}{arrays}",
                 self.kernel.name(),
                 self.key,
                 self.order.name()
@@ -751,7 +783,7 @@ impl Specialised {
         match self.kernel {
             Kernel::SampleSort(kernel) => {
                 let rows = kernel.row_cells() * self.rows_beside * 4;
-                kernel.workgroup_bytes(self.key, self.payload) + rows
+                kernel.workgroup_bytes(self.compared_as(), self.payload) + rows
             }
             kernel => kernel.workgroup_bytes(self.key),
         }
@@ -768,7 +800,7 @@ impl Specialised {
         let kept = self.kept.then_some(self.key);
         let pieces = self.kernel.pieces(self.payload, self.rows_beside > 0, kept);
         let map = self.key.map(self.order);
-        let two_words = self.key.words() == 2;
+        let two_words = self.compared_as().words() == 2;
         let mut text = format!("// {}\n\nconst W: u32 = {W}u;\n", self.label());
         for (name, value) in &pieces.constants {
             text += &format!("const {name}: u32 = {value}u;\n");
@@ -776,7 +808,7 @@ impl Specialised {
         let map = [("KEY_SIGN_MASK", map.sign_mask), ("KEY_FLIP", map.flip)];
         for (name, value) in map.into_iter().filter(|_| !pieces.adds && !self.compared) {
             let (low, high) = (value as u32, (value >> 32) as u32);
-            text += &if two_words {
+            text += &if self.key.words() == 2 {
                 format!("const {name} = vec2<u32>({low:#x}u, {high:#x}u);\n")
             } else {
                 format!("const {name}: u32 = {low:#x}u;\n")
@@ -795,13 +827,24 @@ impl Specialised {
                 add(comparator.map_or(Comparator::STAND_IN_OF_WORDS, Comparator::of_words));
             }
         }
-        add(match self.key {
-            _ if self.compared => shader!("key/compared.wgsl"),
-            KeyType::F32 if pieces.adds => shader!("prefix_sums/floats.wgsl"),
-            _ if pieces.adds => shader!("prefix_sums/integers.wgsl"),
-            _ if two_words => shader!("key/two_words.wgsl"),
-            _ => shader!("key/one_word.wgsl"),
-        });
+        let two = shader!("key/two_words.wgsl");
+        let of_keys = match self.key {
+            _ if self.compared => vec![shader!("key/compared.wgsl")],
+            KeyType::F32 if pieces.adds => vec![shader!("prefix_sums/floats.wgsl")],
+            _ if pieces.adds => vec![shader!("prefix_sums/integers.wgsl")],
+            _ if self.arrays => vec![
+                two,
+                shader!("key/in_arrays.wgsl"),
+                rows::SEGMENTS,
+                shader!("key/arrays_of_places.wgsl"),
+            ],
+            _ if two_words => vec![two, shader!("key/two_words_bits.wgsl")],
+            _ => vec![shader!("key/one_word.wgsl")],
+        };
+        of_keys.into_iter().for_each(&mut add);
+        if matches!(self.kernel, Kernel::SampleSort(_)) && !self.arrays {
+            add(shader!("key/in_one_array.wgsl"));
+        }
         add(shader!("bank_matrix.wgsl"));
         if pieces.adds {
             add(shader!("prefix_sums/tile_matrix.wgsl"));

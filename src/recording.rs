@@ -303,8 +303,6 @@ pub struct Recording {
     pub bits: u32,
     /// The direction. Prefix sums have none, and say [`Order::Ascending`].
     pub order: Order,
-    /// The type and direction that the sort's own kernels are for: where it sorts codes of the keys, those of the codes.
-    pub sorted_as: (KeyType, Order),
     /// What goes with the keys: in [`Buffer::Values`], or indices in [`Buffer::Indices`] where these are only to move something by.
     pub payload: Payload,
     /// What compares rows, where keys are their numbers.
@@ -313,6 +311,8 @@ pub struct Recording {
     pub workgroup_bytes: u32,
     /// Whether keys are read where the caller has them, and stay there while their indices are sorted.
     pub kept: bool,
+    /// Whether keys are of many arrays, and compared with these' numbers.
+    pub arrays: bool,
     /// The places that are to be in order, where not all are.
     pub selected: Option<Range<u32>>,
     /// The dispatches. Each sees what the ones before it wrote.
@@ -334,11 +334,11 @@ impl Recording {
             key,
             bits: key.words() * 32,
             order,
-            sorted_as: (key, order),
             payload: Payload::None,
             comparator: None,
             workgroup_bytes: 0,
             kept: false,
+            arrays: false,
             selected: None,
             steps: Vec::new(),
             buffers: BTreeMap::new(),
@@ -389,12 +389,9 @@ impl Recording {
     /// A step's kernel for this recording's keys.
     #[must_use]
     pub fn specialised(&self, step: &Step) -> Specialised {
-        let (key, order) = match step.kernel {
-            Kernel::Rows(_) => (self.key, self.order),
-            _ => self.sorted_as,
-        };
-        let kernel = step.kernel.specialise(key, order);
+        let kernel = step.kernel.specialise(self.key, self.order);
         let kernel = kernel.carrying(self.payload).keeping(self.kept);
+        let kernel = kernel.in_arrays(self.arrays);
         match &self.comparator {
             Some(comparator) => kernel
                 .comparing(true)

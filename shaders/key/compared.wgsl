@@ -6,6 +6,17 @@
 
 alias Key = u32;
 
+// What a key is in memory.
+alias Stored = Key;
+
+fn of_memory(stored: Stored) -> Key {
+    return stored;
+}
+
+fn to_memory(bits: Key) -> Stored {
+    return bits;
+}
+
 // After every key: what pads a tile.
 const LAST: Key = 0xffffffffu;
 

@@ -1,8 +1,4 @@
-// Two-word keys: u64, i64, f64, low word first as in memory. The words' unsigned 64-bit order is
-// the order of the sort.
-//
-// KEY_SIGN_MASK and KEY_FLIP come from `KeyMap` in src/key.rs and say how the caller's bits map to
-// such words. 64-bit integers are optional in WGSL, two 32-bit words are not.
+// Keys that are compared as two words, low word first. The words' unsigned 64-bit order is the order of the sort.
 
 alias Key = vec2<u32>;
 
@@ -14,11 +10,6 @@ const LAST: Key = vec2<u32>(0xffffffffu, 0xffffffffu);
 struct Ordered {
     low: Key,
     high: Key,
-}
-
-// (There are none of fewer bits.)
-fn unpack(word: Key, at: u32, shift: u32) -> Key {
-    return word;
 }
 
 // (Without `||` and `&&`, which are branches: thousands of them in a network.)
@@ -38,13 +29,4 @@ fn precedes_in_turn(a: Key, i: u32, b: Key, j: u32) -> bool {
 fn compare_exchange(a: Key, b: Key) -> Ordered {
     let swap = precedes(b, a);
     return Ordered(select(a, b, swap), select(b, a, swap));
-}
-
-fn encode(bits: Key) -> Key {
-    return bits ^ (vec2<u32>(0u - (bits.y >> 31u)) & KEY_SIGN_MASK) ^ KEY_FLIP;
-}
-
-fn decode(key: Key) -> Key {
-    let bits = key ^ KEY_FLIP;
-    return bits ^ (vec2<u32>(0u - (bits.y >> 31u)) & KEY_SIGN_MASK);
 }

@@ -23,8 +23,8 @@ fn record_store(cell: u32, record: Record) {
     tile_store(cell, record);
 }
 
-fn encode_record(bits: Record) -> Record {
-    return encode(bits);
+fn encode_record(of_array: u32, bits: Record) -> Record {
+    return encode_in(of_array, bits);
 }
 
 // Whether a record is on the left of a splitter; of those that equal it, none or all are.

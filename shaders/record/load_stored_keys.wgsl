@@ -1,4 +1,4 @@
 // The bits of a record that was written before.
 fn load_stored(index: u32) -> Record {
-    return destination[index];
+    return of_memory(destination[index]);
 }

@@ -41,8 +41,8 @@ fn record_store(cell: u32, record: Record) {
     tile_values[cell] = record.value;
 }
 
-fn encode_record(bits: Record) -> Record {
-    return Record(encode(bits.key), bits.value);
+fn encode_record(of_array: u32, bits: Record) -> Record {
+    return Record(encode_in(of_array, bits.key), bits.value);
 }
 
 // Whether a record is on the left of a splitter; of those that equal it, none or all are. Indices leave

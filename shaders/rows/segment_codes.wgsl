@@ -36,7 +36,7 @@ fn main(
     for (var j = 0u; j < 8u; j++) {
         let i = (number * 8u + j) * LANES + lane;
         if i < params.len {
-            destination[i] = decode(vec2<u32>(i, segment_of(order[i])));
+            destination[i] = decode(vec2<u32>(i, array_of(order[i])));
         }
     }
 }

@@ -18,6 +18,9 @@ struct Params {
     key_first: u32,
     key_stride: u32,
     key_shift: u32,
+    // Arrays, and the power of two that is this or less: see rows/segments.wgsl.
+    segments: u32,
+    segments_power: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -54,6 +57,7 @@ fn bucket_tile(number: u32) -> BucketTile {
         tile_table[4u * number + 3u] + 1u,
         first,
         count,
+        start + first,
     );
     return BucketTile(start + first, count, part, is_selected(start, len));
 }

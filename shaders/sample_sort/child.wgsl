@@ -27,6 +27,9 @@ struct Params {
     key_first: u32,
     key_stride: u32,
     key_shift: u32,
+    // Arrays, and the power of two that is this or less: see rows/segments.wgsl.
+    segments: u32,
+    segments_power: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -68,5 +71,5 @@ fn child_of(number: u32) -> Child {
 // Gathers `count` of a child's records, from `first` on.
 fn gather_child(r: ptr<function, array<Record, 32>>, lane: u32, child: Child, first: u32, count: u32) {
     let bucket = child.bucket;
-    gather(r, lane, Part(bucket.start, bucket.len, child.row, child.next_row, 0u, child.tiles, first, count));
+    gather(r, lane, Part(bucket.start, bucket.len, child.row, child.next_row, 0u, child.tiles, first, count, child.start + first));
 }

@@ -22,6 +22,8 @@ struct Part {
     // The first of the records to be gathered, in the child, and their number.
     first: u32,
     count: u32,
+    // Where they are gathered to.
+    base: u32,
 }
 
 // For rows: left of the first child is nothing, left of the end is everything.
@@ -84,9 +86,11 @@ fn gather(r: ptr<function, array<Record, 32>>, lane: u32, part: Part) {
             // Some record, where there is none: a load in a branch of its own waits for the one before.
             (*r)[j] = load_record(min(place(lane, j) + word_load(mark), params.len - 1u));
         }
+        var arrays: array<u32, 32>;
+        arrays_of_tile(&arrays, lane, part.base, part.count);
         for (var j = 0u; j < 32u; j++) {
             if place(lane, j) < part.count {
-                (*r)[j] = encode_record((*r)[j]);
+                (*r)[j] = encode_record(arrays[j], (*r)[j]);
             } else {
                 (*r)[j] = LAST_RECORD;
             }

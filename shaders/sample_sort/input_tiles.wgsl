@@ -8,6 +8,9 @@ struct Params {
     end: u32,
     // Children: where tiles are ranked.
     children: u32,
+    // Arrays, and the power of two that is this or less: see rows/segments.wgsl.
+    segments: u32,
+    segments_power: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;

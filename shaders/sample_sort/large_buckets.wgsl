@@ -16,14 +16,24 @@
 
 @group(0) @binding(8) var<storage, read> overflows: array<u32>;
 
+// The place of a record of two blocks of half a tile, in the child.
+fn block_place(lane: u32, j: u32, low: u32, high: u32) -> u32 {
+    let at = place(lane, j);
+    return select(low + at, high + at - TILE / 2u, at >= TILE / 2u);
+}
+
 // Loads two blocks of half a tile, the second from `high` on; what is past the end is padded.
 fn load_blocks(r: ptr<function, array<Record, 32>>, lane: u32, start: u32, len: u32, low: u32, high: u32) {
+    var arrays: array<u32, 32>;
     for (var j = 0u; j < 32u; j++) {
-        let at = place(lane, j);
-        let source_at = select(low + at, high + at - TILE / 2u, at >= TILE / 2u);
+        arrays[j] = start + min(block_place(lane, j, low, high), len - 1u);
+    }
+    arrays_of(&arrays, start, start + len - 1u);
+    for (var j = 0u; j < 32u; j++) {
+        let source_at = block_place(lane, j, low, high);
         (*r)[j] = LAST_RECORD;
         if source_at < len {
-            (*r)[j] = encode_record(load_stored(start + source_at));
+            (*r)[j] = encode_record(arrays[j], load_stored(start + source_at));
         }
     }
 }
@@ -68,8 +78,7 @@ fn sort_child(number: u32, lane: u32) {
         } else {
             sort_tile(&r, lane, real);
             for (var j = 0u; j < 32u; j++) {
-                let at = place(lane, j);
-                let to = select(low + at, high + at - TILE / 2u, at >= TILE / 2u);
+                let to = block_place(lane, j, low, high);
                 if to < count {
                     store_record(child.start + to, record_load(place_cell(lane, j)));
                 }

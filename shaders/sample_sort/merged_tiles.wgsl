@@ -16,6 +16,9 @@ struct Params {
     // The first workgroup's records of this dispatch, and one past the last's, in workgroups.
     first: u32,
     end: u32,
+    // Arrays, and the power of two that is this or less: see rows/segments.wgsl.
+    segments: u32,
+    segments_power: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -35,7 +38,7 @@ fn probe(i: u32, own: u32, next: u32) -> Key {
 fn further(i: u32, own: u32, key: Key, rank: u32, next: u32, probed: Key) -> u32 {
     let other = other_tile(i, own);
     let there = (next <= params.tile) & (other * params.tile + next <= params.len);
-    let encoded = encode(probed);
+    let encoded = encode_in(array_of(min(other * params.tile + next, params.len) - 1u), probed);
     let before = precedes(encoded, key) | ((other < own) & !precedes(key, encoded));
     return select(rank, next, there & before);
 }
@@ -52,7 +55,7 @@ fn main(
         return;
     }
     let own = index / params.tile;
-    let key = encode(load_bits(index));
+    let key = encode_in(array_of(index), load_bits(index));
     var r: array<u32, 15>;
     // Written out: a loop over fifteen searches is none that NVIDIA's compiler unrolls, and then each probe waits for
     // the one before (2^14 keys 0.041 ms instead of 0.029).

@@ -5,8 +5,7 @@
 // label (see record/labels.wgsl), and the records are moved once, to where their labels have come. A tile sort
 // of records of two words takes three times as long as one of words, and a search less than that.
 //
-// `splitters`, `ties`, `bucket_table`: see splitters.wgsl. `tile_table`: see bucket_table.wgsl; of one bucket,
-// nothing. `prefixes`: for each splitter of a bucket a row of a word a tile: how many records of the tile
+// `splitters`, `ties`: see splitters.wgsl. `prefixes`: for each splitter of a bucket a row of a word a tile: how many records of the tile
 // are left of it. The rows of a bucket lie behind those of the buckets before.
 //
 // A workgroup of LANES = TILE / 32 lanes a tile; each lane labels 32 records.
@@ -34,13 +33,14 @@ struct Params {
     key_first: u32,
     key_stride: u32,
     key_shift: u32,
+    // Arrays, and the power of two that is this or less: see rows/segments.wgsl.
+    segments: u32,
+    segments_power: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(4) var<storage, read> splitters: array<Key>;
 @group(0) @binding(5) var<storage, read> ties: array<u32>;
-@group(0) @binding(6) var<storage, read> bucket_table: array<u32>;
-@group(0) @binding(7) var<storage, read> tile_table: array<u32>;
 @group(0) @binding(8) var<storage, read_write> prefixes: array<u32>;
 
 // Lays out the splitters: node n's children are 2n and 2n + 1. A node that is past the last has everything on its left.
@@ -81,9 +81,11 @@ fn label_records(r: ptr<function, array<Record, 32>>, lane: u32, base: u32, coun
     for (var j = 0u; j < 32u; j++) {
         t[j] = tie_at(base + min(place(lane, j), count - 1u));
     }
+    var arrays: array<u32, 32>;
+    arrays_of_tile(&arrays, lane, base, count);
     var s: array<Sought, 32>;
     for (var j = 0u; j < 32u; j++) {
-        s[j] = sought(encode(k[j]));
+        s[j] = sought(encode_in(arrays[j], k[j]));
         (*r)[j] = 1u;
     }
     workgroupBarrier();
@@ -121,23 +123,16 @@ fn main(
     @builtin(local_invocation_index) lane: u32,
 ) {
     let number = params.first + workgroup_number(group, groups);
-    var all_tiles = (params.len + TILE - 1u) / TILE;
-    if params.buckets > 1u {
-        all_tiles = bucket_table[3u * params.buckets + 1u];
-    }
-    if number >= min(params.end, all_tiles) {
+    if number >= min(params.end, all_tiles()) {
         return;
     }
-    var bucket = bucket_of(0u);
-    if params.buckets > 1u {
-        bucket = bucket_of(tile_table[4u * number]);
-    }
+    let bucket = bucket_of_tile(number);
     let tile = number - bucket.first_tile;
     let base = bucket.start + tile * TILE;
     let count = min(bucket.len - tile * TILE, TILE);
     let tiles = (bucket.len - 1u) / TILE + 1u;
     let rows = (params.most_children - 1u) * bucket.first_tile;
-    if params.buckets > 1u && !is_selected(bucket.start, bucket.len) {
+    if is_left_out(bucket) {
         for (var child = 1u + lane; child < bucket.children; child += LANES) {
             prefixes[rows + (child - 1u) * tiles + tile] = before_part(child, bucket.children, bucket.len, tile * TILE, count);
         }

@@ -24,6 +24,9 @@ struct Params {
     // The places that are to be in order: see selected.wgsl.
     rank_begin: u32,
     rank_end: u32,
+    // Arrays, and the power of two that is this or less: see rows/segments.wgsl.
+    segments: u32,
+    segments_power: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -35,7 +38,7 @@ struct Params {
 @group(0) @binding(7) var<storage, read> ties: array<u32>;
 
 fn probe(base: u32, i: u32) -> Record {
-    return encode_record(load_record(base + i));
+    return encode_record(array_of(base + i), load_record(base + i));
 }
 
 fn rank_child(number: u32, lane: u32) {

@@ -32,6 +32,9 @@ struct Params {
     key_first: u32,
     key_stride: u32,
     key_shift: u32,
+    // Arrays, and the power of two that is this or less: see rows/segments.wgsl.
+    segments: u32,
+    segments_power: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -60,18 +63,20 @@ fn main(
     let interval = (bucket.len - 1u) / TILE + 1u;
     let samples = bucket.len / interval;
     var r: array<Record, 32>;
+    var at: array<u32, 32>;
     // All are loaded before any is looked at: in branches they would wait for each other.
     for (var j = 0u; j < 32u; j++) {
         let i = min(place(lane, j), samples - 1u);
         // The fractional part of i times the golden ratio, in 65536ths, of the interval.
         let part = (i * GOLDEN) >> 16u;
         let jitter = part * (interval >> 16u) + ((part * (interval & 0xffffu)) >> 16u);
-        let at = i * interval + jitter;
-        r[j] = load_sample(bucket.start + at);
+        at[j] = bucket.start + i * interval + jitter;
+        r[j] = load_sample(at[j]);
     }
+    arrays_of(&at, bucket.start, bucket.start + bucket.len - 1u);
     for (var j = 0u; j < 32u; j++) {
         if place(lane, j) < samples {
-            r[j] = encode_record(r[j]);
+            r[j] = encode_record(at[j], r[j]);
         } else {
             r[j] = LAST_RECORD;
         }

@@ -2,6 +2,9 @@
 
 use super::{PARAMETER_BLOCK, Pieces};
 
+/// Which of many arrays a record is in.
+pub(super) const SEGMENTS: &str = shader!("rows/segments.wgsl");
+
 /// Lanes of a workgroup that moves keys or rows.
 const LANES: u32 = 256;
 
@@ -19,15 +22,13 @@ pub enum RowsKernel {
     TakenCount,
     /// Moves keys between where the caller has them and where they are sorted.
     MovedKeys,
-    /// Makes words of narrow keys, or codes of one-word keys of many arrays.
-    TakenCodes {
-        /// Whether they are of many arrays.
-        segmented: bool,
+    /// Makes words of narrow keys.
+    NarrowKeys {
         /// Whether they are taken in the order of the sort, or as they are.
         ordered: bool,
     },
     /// Makes keys of them again.
-    ReturnedCodes {
+    ReturnedKeys {
         /// Whether keys are known by their number, or by the words.
         counted: bool,
     },
@@ -52,23 +53,13 @@ pub enum RowsKernel {
 
 impl RowsKernel {
     /// All of them, in order.
-    pub(super) const ALL: [Self; 15] = [
+    pub(super) const ALL: [Self; 14] = [
         Self::TakenCount,
         Self::MovedKeys,
-        Self::TakenCodes {
-            segmented: false,
-            ordered: false,
-        },
-        Self::TakenCodes {
-            segmented: false,
-            ordered: true,
-        },
-        Self::TakenCodes {
-            segmented: true,
-            ordered: false,
-        },
-        Self::ReturnedCodes { counted: false },
-        Self::ReturnedCodes { counted: true },
+        Self::NarrowKeys { ordered: false },
+        Self::NarrowKeys { ordered: true },
+        Self::ReturnedKeys { counted: false },
+        Self::ReturnedKeys { counted: true },
         Self::Cleared,
         Self::KeyPlaces,
         Self::KeyEnds,
@@ -89,7 +80,6 @@ impl RowsKernel {
 
     /// The pieces of its text.
     pub(super) fn pieces(self) -> Pieces {
-        const SEGMENTS: &str = shader!("rows/segments.wgsl");
         let order = |ordered| {
             if ordered {
                 shader!("rows/ordered.wgsl")
@@ -104,22 +94,16 @@ impl RowsKernel {
                 (vec![], shader!("rows/taken_count.wgsl"))
             }
             Self::MovedKeys => (vec![], shader!("rows/moved_keys.wgsl")),
-            Self::TakenCodes { segmented, ordered } => {
-                let mut shared = vec![order(ordered)];
-                if segmented {
-                    shared.extend([SEGMENTS, shader!("rows/segmented.wgsl")]);
-                } else {
-                    shared.push(shader!("rows/whole.wgsl"));
-                }
-                (shared, shader!("rows/taken_codes.wgsl"))
+            Self::NarrowKeys { ordered } => {
+                (vec![order(ordered)], shader!("rows/narrow_keys.wgsl"))
             }
-            Self::ReturnedCodes { counted } => {
+            Self::ReturnedKeys { counted } => {
                 let keys = if counted {
                     shader!("rows/counted_keys.wgsl")
                 } else {
-                    shader!("rows/stored_codes.wgsl")
+                    shader!("rows/stored_keys.wgsl")
                 };
-                (vec![keys], shader!("rows/returned_codes.wgsl"))
+                (vec![keys], shader!("rows/returned_keys.wgsl"))
             }
             Self::Cleared => (vec![], shader!("rows/cleared.wgsl")),
             Self::KeyPlaces => (
@@ -147,13 +131,10 @@ impl RowsKernel {
         let name = match self {
             Self::TakenCount => "taken_count",
             Self::MovedKeys => "moved_keys",
-            Self::TakenCodes {
-                segmented: true, ..
-            } => "taken_codes.segmented",
-            Self::TakenCodes { ordered: true, .. } => "taken_codes.ordered",
-            Self::TakenCodes { .. } => "taken_codes",
-            Self::ReturnedCodes { counted: true } => "returned_codes.counted",
-            Self::ReturnedCodes { counted: false } => "returned_codes",
+            Self::NarrowKeys { ordered: true } => "narrow_keys.ordered",
+            Self::NarrowKeys { ordered: false } => "narrow_keys",
+            Self::ReturnedKeys { counted: true } => "returned_keys.counted",
+            Self::ReturnedKeys { counted: false } => "returned_keys",
             Self::Cleared => "cleared",
             Self::KeyPlaces => "key_places",
             Self::KeyEnds => "key_ends",

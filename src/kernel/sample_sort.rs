@@ -85,7 +85,7 @@ pub enum SampleSortKernel {
         tile: Tile,
         /// Children of a bucket at the most, a power of two.
         children: u32,
-        /// Whether the records are the input's, and indices are yet to be made.
+        /// Whether the records are the input's, all of one bucket, and indices are yet to be made.
         first: bool,
     },
     /// Gathers the tiles of each bucket.
@@ -252,8 +252,10 @@ fn sorter(
 
 const IN_ROWS: &str = shader!("io/source_in_rows.wgsl");
 const LOAD_TILE: &str = shader!("sample_sort/load_tile.wgsl");
+const RANK: &str = shader!("sample_sort/rank.wgsl");
 const GATHER: &str = shader!("sample_sort/gather.wgsl");
 const BUCKET: &str = shader!("sample_sort/bucket.wgsl");
+const BUCKETS: &str = shader!("sample_sort/buckets.wgsl");
 const BUCKET_TILE: &str = shader!("sample_sort/bucket_tile.wgsl");
 const SELECTED: &str = shader!("sample_sort/selected.wgsl");
 const STORE_GATHERED: &str = shader!("sample_sort/store_gathered.wgsl");
@@ -297,7 +299,31 @@ fn splitters(samples: Tile, payload: Payload) -> Pieces {
         ],
     };
     let io = (&[SOURCE][..], record);
-    sorter(samples, payload, io, &[BUCKET, SELECTED], text)
+    sorter(samples, payload, io, &[BUCKET, BUCKETS, SELECTED], text)
+}
+
+/// The pieces of [`SampleSortKernel::SplitterRanks`], which looks into sorted tiles.
+fn splitter_ranks(lanes: u32, payload: Payload) -> Pieces {
+    let (io, record) = records(payload, Io::SourceOnly, false);
+    Pieces {
+        constants: vec![
+            ("LANES", lanes),
+            ("TILE_CELLS", 1),
+            ("MOST_BUCKETS", super::MOST_SAMPLE_BUCKETS + 1),
+            ("INDEXED", (payload == Payload::Indices).into()),
+        ],
+        io: io.to_vec(),
+        record,
+        tile: true,
+        shared: vec![
+            shader!("sample_sort/scan.wgsl"),
+            BUCKET,
+            BUCKETS,
+            SELECTED,
+            RANK,
+        ],
+        ..Pieces::plain(shader!("sample_sort/splitter_ranks.wgsl"))
+    }
 }
 
 /// The pieces of [`SampleSortKernel::PartitionedTiles`], which sorts labels.
@@ -309,7 +335,12 @@ fn partitioned_tiles(tile: Tile, children: u32, first: bool, payload: Payload) -
     let record = vec![shader!("record/labels.wgsl")];
     let io = (IN_PLACE, record);
     let text = shader!("sample_sort/partitioned_tiles.wgsl");
-    let shared = [BUCKET, SELECTED, moved, NODES_OF_KEYS];
+    let tiles: &[&str] = if first {
+        &[shader!("sample_sort/tiles_of_input.wgsl")]
+    } else {
+        &[BUCKETS, shader!("sample_sort/tiles_of_buckets.wgsl")]
+    };
+    let shared = [&[BUCKET], tiles, &[SELECTED, moved, NODES_OF_KEYS]].concat();
     let mut pieces = sorter(tile, Payload::None, io, &shared, text);
     pieces.constants.extend([
         ("CHILDREN", children),
@@ -386,12 +417,10 @@ impl SampleSortKernel {
             tile: looped(records),
         }));
         let partitioned = |tile| {
-            [(32, false), (32, true), (256, false)].map(|(children, first)| {
-                Self::PartitionedTiles {
-                    tile,
-                    children,
-                    first,
-                }
+            [(32, true), (256, false)].map(|(children, first)| Self::PartitionedTiles {
+                tile,
+                children,
+                first,
             })
         };
         for tile in [1024, 2048, 4096] {
@@ -450,8 +479,7 @@ impl SampleSortKernel {
     #[cfg(test)]
     pub(crate) fn all_by_comparators() -> Vec<Self> {
         let compares = |kernel: &Self| match kernel {
-            Self::PartitionedTiles { first, .. } => !first,
-            Self::GatheredTiles { .. } => true,
+            Self::PartitionedTiles { .. } | Self::GatheredTiles { .. } => true,
             kernel => kernel.merges() == Some(Merges::Stages),
         };
         Self::all().into_iter().filter(compares).collect()
@@ -532,9 +560,12 @@ impl SampleSortKernel {
         }
         for piece in &mut pieces.io {
             match (self, *piece) {
-                (Self::SampleSplitters { .. } | Self::GatheredTiles { .. }, SOURCE) => {
-                    *piece = IN_ROWS;
-                }
+                (
+                    Self::SampleSplitters { .. }
+                    | Self::GatheredTiles { .. }
+                    | Self::LargeBuckets { .. },
+                    SOURCE,
+                ) => *piece = IN_ROWS,
                 (Self::SortedBuckets { .. } | Self::LargeBuckets { .. }, DESTINATION) => {
                     *piece = KEPT;
                 }
@@ -543,7 +574,7 @@ impl SampleSortKernel {
         }
         for piece in &mut pieces.record {
             match (self, *piece) {
-                (Self::GatheredTiles { .. }, LOAD_VALUES) => {
+                (Self::GatheredTiles { .. } | Self::LargeBuckets { .. }, LOAD_VALUES) => {
                     *piece = shader!("record/load_by_index.wgsl");
                 }
                 (Self::LargeBuckets { .. }, LOAD_STORED) => {
@@ -578,14 +609,14 @@ impl SampleSortKernel {
 
     fn pieces_of_keys(self, payload: Payload) -> Pieces {
         const SCAN: &str = shader!("sample_sort/scan.wgsl");
-        const OF_CHILDREN: [&str; 5] = [
+        const OF_CHILDREN: [&str; 6] = [
             BUCKET,
+            BUCKETS,
             GATHER,
             SELECTED,
             shader!("sample_sort/child.wgsl"),
             STORE_GATHERED,
         ];
-        const RANK: &str = shader!("sample_sort/rank.wgsl");
         const STORE_TILE: &str = shader!("sample_sort/store_tile.wgsl");
         const INPUT_TILES: &str = shader!("sample_sort/input_tiles.wgsl");
         match self {
@@ -642,25 +673,10 @@ impl SampleSortKernel {
                     ("CHILDREN", children),
                     ("MOST_BUCKETS", super::MOST_SAMPLE_BUCKETS + 1),
                 ],
-                shared: vec![BUCKET],
+                shared: vec![BUCKET, BUCKETS],
                 ..Pieces::plain(shader!("sample_sort/packed_children.wgsl"))
             },
-            Self::SplitterRanks { lanes } => {
-                let (io, record) = records(payload, Io::SourceOnly, false);
-                Pieces {
-                    constants: vec![
-                        ("LANES", lanes),
-                        ("TILE_CELLS", 1),
-                        ("MOST_BUCKETS", super::MOST_SAMPLE_BUCKETS + 1),
-                        ("INDEXED", (payload == Payload::Indices).into()),
-                    ],
-                    io: io.to_vec(),
-                    record,
-                    tile: true,
-                    shared: vec![SCAN, BUCKET, SELECTED, RANK],
-                    ..Pieces::plain(shader!("sample_sort/splitter_ranks.wgsl"))
-                }
-            }
+            Self::SplitterRanks { lanes } => splitter_ranks(lanes, payload),
             Self::SortedBuckets { tile } => {
                 let text = shader!("sample_sort/sorted_buckets.wgsl");
                 let io = records(payload, Io::OutOfPlace, false);
@@ -793,8 +809,13 @@ mod tests {
                     let specialised = Kernel::SampleSort(kernel)
                         .specialise(key, Order::Descending)
                         .carrying(payload);
-                    for kept in [false, payload == Payload::Indices] {
-                        let specialised = specialised.keeping(kept);
+                    let kept = payload == Payload::Indices;
+                    // (Those are partitioned, and indices alone are sorted.)
+                    let arrays = key.words() == 1
+                        && payload != Payload::Values
+                        && !matches!(kernel, SampleSortKernel::SplitterRanks { .. });
+                    for (kept, arrays) in [(false, false), (kept, false), (kept, arrays)] {
+                        let specialised = specialised.keeping(kept).in_arrays(arrays);
                         let assembled = specialised.assemble().unwrap_or_else(|e| panic!("{e}"));
                         // The parameters, and the default limit of storage buffers.
                         assert!(assembled.bindings.len() <= 9, "{}", specialised.label());

@@ -231,9 +231,7 @@ fn arrangements(key: KeyType, order: Order) -> Vec<Recording> {
             } else {
                 0
             };
-        let (sorted, direction) = arrangement.sorted_as(key, order);
-        let payload = arrangement.payload(key);
-        let sort = record_sample_sort(room, sorted, direction, payload, &tuning, &limits);
+        let sort = arrangement.sample_sort(room, key, order, &tuning, &limits);
         let mut recording = arrangement.around(key, order, sort, &limits);
         recording.len = len;
         recording
@@ -258,7 +256,12 @@ fn arrangements(key: KeyType, order: Order) -> Vec<Recording> {
         recording.steps.rotate_left(sort);
         recordings.push(recording);
     }
-    recordings.extend(argsorts(key, order));
+    let argsort = Arrangement {
+        sorted: Sorted::Nowhere,
+        carried: Carried::Indices,
+        ..Arrangement::default()
+    };
+    recordings.extend(distributed(&argsort, key, order));
     // Rows that are compared: of a tile, of several, and more than children can hold.
     if key.words() == 1 {
         recordings.extend(comparisons(order));
@@ -273,11 +276,26 @@ fn arrangements(key: KeyType, order: Order) -> Vec<Recording> {
         recordings.push(around(arrangement, 4000, Tuning::default()));
     }
     if key.words() == 1 {
-        // Codes of keys of one array; and words of narrow keys, of a tile, and put in order behind their indices.
+        // Keys of one array, of a tile, of few and of many; and narrow keys, of a tile, and put in order behind their indices.
         let arrays = Arrangement {
             segments: Some(1),
             ..Arrangement::default()
         };
+        let with_their_indices = Arrangement {
+            carried: Carried::Indices,
+            ..arrays.clone()
+        };
+        let indices_of_arrays = Arrangement {
+            segments: Some(1),
+            ..argsort
+        };
+        for arrangement in [&arrays, &with_their_indices] {
+            for len in [1000, 4000] {
+                recordings.push(around(arrangement.clone(), len, Tuning::default()));
+            }
+        }
+        recordings.extend(distributed(&arrays, key, order));
+        recordings.extend(distributed(&indices_of_arrays, key, order));
         let narrow = Arrangement {
             bits: Some(16),
             ..Arrangement::default()
@@ -291,7 +309,6 @@ fn arrangements(key: KeyType, order: Order) -> Vec<Recording> {
             twice: 1,
             ..Tuning::cpu()
         };
-        recordings.push(around(arrays, 4000, Tuning::default()));
         recordings.push(around(narrow, 1000, Tuning::default()));
         recordings.push(around(with_indices, 4000, twice));
         recordings.extend(counted(key, order));
@@ -342,15 +359,9 @@ fn set_parameters(recording: &mut Recording, names: &[&str], value: u32) {
     }
 }
 
-/// Sorts of indices by keys that stay where they are, distributed twice: in dispatches that are cut, and more than children can
-/// hold, of which the first places are wanted.
-fn argsorts(key: KeyType, order: Order) -> Vec<Recording> {
-    let arrangement = Arrangement {
-        sorted: Sorted::Nowhere,
-        carried: Carried::Indices,
-        ..Arrangement::default()
-    };
-    let payload = arrangement.payload(key);
+/// Sorts that are distributed twice: in dispatches that are cut, and more than children can hold, of which the first places are
+/// wanted.
+fn distributed(arrangement: &Arrangement, key: KeyType, order: Order) -> Vec<Recording> {
     let mut recordings = Vec::new();
     for tuning in [Tuning::default(), Tuning::cpu()] {
         let tuning = Tuning {
@@ -362,9 +373,14 @@ fn argsorts(key: KeyType, order: Order) -> Vec<Recording> {
             keys_per_dispatch: 2 * tuning.tile,
             ..LIMITS
         };
-        let record =
-            |len, limits: &_| record_sample_sort(len, key, order, payload, &tuning, limits);
-        let child = SampleSort::new(9000, key, payload, &tuning, &LIMITS).child;
+        let record = |len, limits: &_| arrangement.sample_sort(len, key, order, &tuning, limits);
+        let compared_as = if arrangement.tells_arrays(key) {
+            KeyType::U64
+        } else {
+            key
+        };
+        let payload = arrangement.payload(key);
+        let child = SampleSort::new(9000, compared_as, payload, &tuning, &LIMITS).child;
         let mut overflowing = record(child * 23 / 5, &LIMITS);
         set_parameters(&mut overflowing, &["most_children", "fine"], 2);
         let overflowing = overflowing.selecting(&(0..child / 8));

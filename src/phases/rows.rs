@@ -37,7 +37,8 @@
 //!
 //! # Many arrays
 //!
-//! Keys of one word are sorted as codes of two words, with the number of their array for the upper one. Keys of two words
+//! Keys of one word are compared as two, with the number of their array for the upper one, and are moved alone: wherever they are
+//! compared, their places say which array they are of. Keys of two words
 //! have no room for it, and are sorted twice, by the same kernels: first by themselves, and then, which keeps the order of
 //! those of one array, by the arrays' numbers.
 //!
@@ -53,6 +54,7 @@
 mod tests;
 
 use super::grid;
+use super::sample_sort::{record_sample_sort, record_sort_of_arrays};
 use crate::kernel::{COUNTED, Kernel, MOVED, RowsKernel, SampleSortKernel, Tile, move_apart};
 use crate::plan::{DeviceLimits, SampleSort, Tuning};
 use crate::recording::{Buffer, Phase, Recording, Step};
@@ -123,41 +125,27 @@ type Moved = (Buffer, u32, Buffer);
 
 impl Arrangement {
     /// Whether keys lie in a row of their own, which they may be sorted in.
-    pub(crate) fn is_in_place(&self) -> bool {
-        self.is_plain() && !self.apart && self.sorted == Sorted::Here
+    pub(crate) fn is_in_place(&self, key: KeyType) -> bool {
+        self.is_plain(key) && !self.apart && self.sorted == Sorted::Here
     }
 
     /// Whether keys lie in a row of their own, from its beginning on, and are sorted as they are.
-    const fn is_plain(&self) -> bool {
+    const fn is_plain(&self, key: KeyType) -> bool {
         self.first == 0
             && self.field.is_none()
             && self.bits.is_none()
-            && self.segments.is_none()
+            && !self.is_sorted_twice(key)
             && self.compared.is_none()
     }
 
-    /// Whether codes of the keys and of their arrays' numbers are sorted.
-    const fn is_coded(&self, key: KeyType) -> bool {
+    /// Whether keys are compared with their arrays' numbers: the sort is one [of arrays](record_sort_of_arrays).
+    pub(crate) const fn tells_arrays(&self, key: KeyType) -> bool {
         self.segments.is_some() && key.words() == 1
-    }
-
-    /// Whether keys are as they are sorted.
-    const fn is_of_words(&self, key: KeyType) -> bool {
-        self.bits.is_none() && !self.is_coded(key)
     }
 
     /// Whether keys are sorted by themselves, and then by their arrays' numbers.
     const fn is_sorted_twice(&self, key: KeyType) -> bool {
         self.segments.is_some() && key.words() == 2
-    }
-
-    /// The type and the order of what is sorted: the keys', or those of their codes.
-    pub(crate) const fn sorted_as(&self, key: KeyType, order: Order) -> (KeyType, Order) {
-        if self.is_coded(key) {
-            (KeyType::U64, Order::Ascending)
-        } else {
-            (key, order)
-        }
     }
 
     /// What the sort itself takes along.
@@ -167,9 +155,26 @@ impl Arrangement {
             _ if self.compared.is_some() => Payload::None,
             _ if self.is_sorted_twice(key) => Payload::Indices,
             Carried::Nothing => Payload::None,
-            Carried::Values if self.is_in_place() => Payload::Values,
+            Carried::Values if self.is_in_place(key) && self.segments.is_none() => Payload::Values,
             Carried::Values | Carried::Indices | Carried::Columns(_) => Payload::Indices,
         }
+    }
+
+    /// Records a sample sort of `len` keys, as this arrangement needs it, to be put what is [around](Self::around).
+    pub(crate) fn sample_sort(
+        &self,
+        len: u32,
+        key: KeyType,
+        order: Order,
+        tuning: &Tuning,
+        limits: &DeviceLimits,
+    ) -> Recording {
+        let record = if self.tells_arrays(key) {
+            record_sort_of_arrays
+        } else {
+            record_sample_sort
+        };
+        record(len, key, order, self.payload(key), tuning, limits)
     }
 
     /// Records a sort of narrow keys, and nothing else, by counting how many there are of each, if that is what these are and there are
@@ -210,10 +215,11 @@ impl Arrangement {
         Some(self.as_many_as_there_are(around.recording))
     }
 
-    /// Records what is to be done around `sort`, which is a recording of as many keys as there is room for, of what they are
-    /// [sorted as](Self::sorted_as), with the [payload](Self::payload) of this arrangement.
+    /// Records what is to be done around `sort`, which is a recording of as many keys as there is room for, with the
+    /// [payload](Self::payload) of this arrangement.
     ///
-    /// Where a buffer says how many records there are, `sort` must be a sample sort.
+    /// Where a buffer says how many records there are, `sort` must be a sample sort; and where keys are compared with their
+    /// [arrays' numbers](Self::tells_arrays), one of arrays.
     pub(crate) fn around(
         &self,
         key: KeyType,
@@ -237,14 +243,16 @@ impl Arrangement {
         &self,
         key: KeyType,
         order: Order,
-        sort: Recording,
+        mut sort: Recording,
         limits: &DeviceLimits,
     ) -> Recording {
+        self.tell_arrays(&mut sort);
         // The sort writes indices where the caller wants them, if all that is there is to be written.
         let wants_indices = self.carried == Carried::Indices;
         let indices_at_home = wants_indices && self.first == 0;
         let goes_along = sort.payload == Payload::Indices && !indices_at_home;
-        if sort.len == 0 || self.is_in_place() && !goes_along {
+        let in_place = self.is_in_place(key) && !goes_along;
+        if sort.len == 0 || in_place && !(sort.arrays && sort.payload == Payload::Indices) {
             return sort;
         }
         let mut around = Around {
@@ -289,6 +297,23 @@ impl Arrangement {
         around.recording
     }
 
+    /// Tells the kernels that compare keys with their arrays' numbers where arrays begin.
+    fn tell_arrays(&self, sort: &mut Recording) {
+        let numbers = segments(self.segments.unwrap_or(0));
+        let mut steps = std::mem::take(&mut sort.steps);
+        for step in &mut steps {
+            if sort.specialised(step).tells_arrays() {
+                step.bindings.push(("offsets", Buffer::Offsets));
+                for (name, value) in &mut step.parameters {
+                    if let Some(number) = numbers.iter().find(|number| number.0 == *name) {
+                        *value = number.1;
+                    }
+                }
+            }
+        }
+        sort.steps = steps;
+    }
+
     /// What is moved by indices.
     fn columns(&self, key: KeyType) -> Vec<Moved> {
         let carried: &[Column] = match &self.carried {
@@ -319,6 +344,14 @@ impl Arrangement {
         let carried = carried.iter().enumerate().map(number);
         carried.chain(keys).collect()
     }
+}
+
+/// What kernels need to know of so many arrays.
+fn segments(segments: u32) -> [(&'static str, u32); 2] {
+    [
+        ("segments", segments),
+        ("segments_power", (segments / 2 + 1).next_power_of_two()),
+    ]
 }
 
 /// The recording, of as many records as a word of [`Buffer::Count`] says. Its dispatches are those for all that there is room for,
@@ -434,7 +467,13 @@ fn keep(steps: &mut Vec<Step>, key: KeyType, places: [(&'static str, u32); 3]) -
             SortedBuckets { .. } => {
                 step.bindings.remove(touched);
             }
-            LargeBuckets { .. } => step.bindings[touched].0 = "kept_keys",
+            // (By their indices: there are few.)
+            LargeBuckets { .. } => {
+                step.bindings.remove(touched);
+                for (_, buffer) in step.bindings.iter_mut().filter(|b| b.0 == "source") {
+                    *buffer = Buffer::Keys;
+                }
+            }
             _ => step.bindings[touched].0 = "source",
         }
         if move_apart(key) && matches!(kernel, PartitionedTiles { .. }) {
@@ -527,43 +566,47 @@ struct Around<'a> {
 }
 
 impl Around<'_> {
-    /// Sorts keys, or their codes, and their indices, if it is with these that they are sorted.
+    /// Sorts keys, and their indices, if it is with these that they are sorted.
     fn sort_keys(&mut self, mut steps: Vec<Step>, indices: Buffer) {
         let arrangement = self.arrangement;
         let key = self.recording.key;
-        if arrangement.is_in_place() {
-            place(&mut steps, Buffer::Keys, indices);
-            self.recording.steps.extend(steps);
-            return;
-        }
-        // (Narrow keys are put in order afterwards, as what goes with keys is.)
-        if (!self.puts_keys() || arrangement.bits.is_some())
-            && !arrangement.is_coded(key)
+        // (Narrow keys, and those of arrays with indices, for which a kernel would need more buffers than a device must bind, are put
+        // in order afterwards, as what goes with keys is.)
+        if self.recording.payload == Payload::Indices
+            && (!self.puts_keys() || arrangement.bits.is_some() || self.recording.arrays)
             && keep(&mut steps, key, self.key_places())
         {
             place(&mut steps, Buffer::Keys, indices);
             self.recording.kept = true;
             self.recording.steps.extend(steps);
-            if self.puts_keys() {
+            let to = self.end_of_keys();
+            if self.puts_keys() && arrangement.bits.is_some() {
                 let scratch = Buffer::Scratch;
                 self.take_narrow_keys(scratch, Some(indices));
-                self.put_keys_back(scratch, self.end_of_keys());
+                self.put_keys_back(scratch, to);
+            } else if self.puts_keys() {
+                self.move_column((Buffer::Keys, key.words(), to), indices);
             }
             return;
         }
-        let may_end_there = arrangement.first == 0 && arrangement.is_of_words(key);
+        if arrangement.is_in_place(key) {
+            place(&mut steps, Buffer::Keys, indices);
+            self.recording.steps.extend(steps);
+            return;
+        }
+        let may_end_there = arrangement.first == 0 && arrangement.bits.is_none();
         let taken = if arrangement.sorted == Sorted::Elsewhere && may_end_there {
             Buffer::SortedKeys
         } else {
             self.reserve_taken()
         };
         place(&mut steps, taken, indices);
-        if !(arrangement.is_plain() && read_from(&mut steps, taken, Buffer::Keys)) {
+        if !(arrangement.is_plain(key) && read_from(&mut steps, taken, Buffer::Keys)) {
             self.take_keys(taken);
         }
         let to = self.end_of_keys();
         let puts = taken != to && self.puts_keys();
-        let lent = (puts && arrangement.is_of_words(key))
+        let lent = (puts && arrangement.bits.is_none())
             .then(|| self.lend(Buffer::Scratch, to, key.words()))
             .flatten();
         self.recording.steps.extend(steps);
@@ -700,7 +743,7 @@ impl Around<'_> {
             let buffers = [("places", places), ("ends", ends)];
             sums(3, RowsKernel::KeyEnds, buffers, &[("kinds", kinds)]);
         }
-        let kernel = RowsKernel::ReturnedCodes { counted: true };
+        let kernel = RowsKernel::ReturnedKeys { counted: true };
         self.put_narrow_keys(kernel, ("ends", ends), self.end_of_keys());
     }
 
@@ -746,14 +789,15 @@ impl Around<'_> {
             ("offsets", Buffer::Offsets),
         ];
         let len = self.recording.len.into();
-        self.step(Phase::TakenKeys, kernel, &buffers, &self.segments(), len);
+        let numbers = segments(self.arrangement.segments.unwrap_or(0));
+        self.step(Phase::TakenKeys, kernel, &buffers, &numbers, len);
         self.recording.steps.extend(by_arrays);
         self.move_rows((first, 0), (both, 0), 1, Some(second));
         both
     }
 
     fn reserve_taken(&mut self) -> Buffer {
-        let bytes = u64::from(self.recording.len) * self.recording.sorted_as.0.bytes();
+        let bytes = u64::from(self.recording.len) * self.recording.key.bytes();
         self.recording.reserve(Buffer::TakenKeys, bytes)
     }
 
@@ -762,18 +806,9 @@ impl Around<'_> {
         self.recording.reserve(buffer, bytes)
     }
 
-    /// What kernels need to know of arrays.
-    fn segments(&self) -> [(&'static str, u32); 2] {
-        let segments = self.arrangement.segments.unwrap_or(0);
-        [
-            ("segments", segments),
-            ("segments_power", (segments / 2 + 1).next_power_of_two()),
-        ]
-    }
-
     /// Brings the keys to where they are sorted.
     fn take_keys(&mut self, taken: Buffer) {
-        if !self.arrangement.is_of_words(self.recording.key) {
+        if self.arrangement.bits.is_some() {
             self.take_narrow_keys(taken, None);
             return;
         }
@@ -787,39 +822,28 @@ impl Around<'_> {
         self.move_keys(Phase::TakenKeys, (Buffer::Keys, taken), &places);
     }
 
-    /// Brings narrow keys, or codes of keys in arrays, to where they are sorted; or, if these are sorted where they are, in
-    /// this order.
+    /// Brings narrow keys to where they are sorted; or, if they are sorted where they are, in this order.
     fn take_narrow_keys(&mut self, taken: Buffer, order: Option<Buffer>) {
-        let segmented = self.arrangement.segments.is_some();
-        let kernel = RowsKernel::TakenCodes {
-            segmented,
+        let kernel = RowsKernel::NarrowKeys {
             ordered: order.is_some(),
         };
         let mut buffers = vec![("source", Buffer::Keys), ("destination", taken)];
         buffers.extend(order.map(|order| ("order", order)));
-        buffers.extend(segmented.then_some(("offsets", Buffer::Offsets)));
         let [(_, first), (_, stride), _] = self.key_places();
-        let [segments, power] = self.segments();
         let parameters = [
             ("source_first", first),
             ("source_stride", stride),
             ("bits", self.arrangement.bits.unwrap_or(32)),
-            segments,
-            power,
         ];
         let len = self.recording.len;
         self.step(Phase::TakenKeys, kernel, &buffers, &parameters, len.into());
     }
 
-    /// Writes narrow keys, or those of codes, to where they are wanted.
+    /// Writes narrow keys to where they are wanted.
     fn put_narrow_keys(&mut self, kernel: RowsKernel, from: (&'static str, Buffer), to: Buffer) {
         let bits = self.arrangement.bits.unwrap_or(32);
         let first = self.arrangement.first;
-        let parameters = [
-            ("code_words", self.recording.sorted_as.0.words()),
-            ("destination_first", first),
-            ("bits", bits),
-        ];
+        let parameters = [("destination_first", first), ("bits", bits)];
         let per_word = 32 / bits;
         let words = (first + self.recording.len).div_ceil(per_word) - first / per_word;
         self.step(
@@ -832,8 +856,8 @@ impl Around<'_> {
     }
 
     fn put_keys_back(&mut self, taken: Buffer, to: Buffer) {
-        if !self.arrangement.is_of_words(self.recording.key) {
-            let kernel = RowsKernel::ReturnedCodes { counted: false };
+        if self.arrangement.bits.is_some() {
+            let kernel = RowsKernel::ReturnedKeys { counted: false };
             self.put_narrow_keys(kernel, ("source", taken), to);
             return;
         }

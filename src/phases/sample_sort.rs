@@ -112,16 +112,44 @@ pub fn record_sample_sort(
 ) -> Recording {
     let mut recording = Recording::new(len, key, order).carrying(payload);
     let plan = SampleSort::new(len, key, payload, tuning, limits);
+    record_as(plan, payload, limits, &mut recording);
+    recording
+}
+
+/// Records a sort of `len` keys of one word, and their indices maybe, of many arrays, one behind the other: it compares them as two
+/// words, of which the upper one is the number of the array, and moves them as one.
+#[must_use]
+pub(crate) fn record_sort_of_arrays(
+    len: u32,
+    key: KeyType,
+    order: Order,
+    payload: Payload,
+    tuning: &Tuning,
+    limits: &DeviceLimits,
+) -> Recording {
+    let mut recording = Recording::new(len, key, order).carrying(payload);
+    recording.arrays = true;
+    // (The kernels of a sort that distributes once have more buffers than a device must bind.)
+    let twice = Tuning {
+        twice: 0,
+        partition: 1,
+        ..*tuning
+    };
+    let plan = SampleSort::new(len, KeyType::U64, payload, &twice, limits);
+    record_as(plan, payload, limits, &mut recording);
+    recording
+}
+
+fn record_as(plan: SampleSort, payload: Payload, limits: &DeviceLimits, recording: &mut Recording) {
     // (Indices are written even where there is nothing to sort.)
-    if len > u32::from(payload != Payload::Indices) {
+    if plan.len > u32::from(payload != Payload::Indices) {
         let job = Job {
             plan,
             payload,
             limits,
         };
-        job.record(&mut recording);
+        job.record(recording);
     }
-    recording
 }
 
 /// Records a sort of `len` numbers of rows, in [`Buffer::Keys`], by a caller's function of two of them; the rows are
@@ -177,7 +205,8 @@ impl Job<'_> {
             return;
         }
         let splitters = u64::from(plan.all_children().max(plan.buckets)) + 1;
-        recording.reserve(Buffer::Splitters, splitters * key_bytes);
+        let compared_bytes = if recording.arrays { 8 } else { key_bytes };
+        recording.reserve(Buffer::Splitters, splitters * compared_bytes);
         recording.reserve(Buffer::Ties, splitters * 4);
         let groups = u64::from(plan.groups());
         recording.reserve(Buffer::ChildTable, groups * 8 + 4);
@@ -249,6 +278,8 @@ impl Job<'_> {
                     ("first", first),
                     ("end", end),
                     ("children", plan.buckets),
+                    SEGMENTS,
+                    SEGMENTS_POWER,
                 ],
                 keys: u64::from(end - first) * u64::from(tile),
             });
@@ -271,6 +302,8 @@ impl Job<'_> {
                     ("tile", plan.tile),
                     ("first", first),
                     ("end", end),
+                    SEGMENTS,
+                    SEGMENTS_POWER,
                 ],
                 keys: u64::from(end - first) * u64::from(MERGE_LANES),
             });
@@ -290,7 +323,10 @@ impl Job<'_> {
         if self.payload != Payload::None {
             bindings.push(("values", at.1));
         }
-        bindings.extend([SPLITTERS, TIES, BUCKET_TABLE, TILE_TABLE, PREFIXES]);
+        bindings.extend([SPLITTERS, TIES, PREFIXES]);
+        if !first {
+            bindings.extend([BUCKET_TABLE, TILE_TABLE]);
+        }
         for (from, end) in self.dispatches(tiles, plan.tile) {
             recording.steps.push(Step {
                 phase: Phase::BaseCase,
@@ -301,7 +337,7 @@ impl Job<'_> {
                         merges: plan.label_merges,
                     },
                     children: if first { plan.first_fine() } else { plan.fine },
-                    first: first && self.payload == Payload::Indices,
+                    first,
                 }),
                 workgroups: grid(end - from, self.limits),
                 bindings: bindings.clone(),
@@ -317,6 +353,8 @@ impl Job<'_> {
                     KEY_FIRST,
                     KEY_STRIDE,
                     KEY_SHIFT,
+                    SEGMENTS,
+                    SEGMENTS_POWER,
                 ],
                 keys: u64::from(end - from) * u64::from(plan.tile),
             });
@@ -379,6 +417,8 @@ impl Job<'_> {
                 KEY_FIRST,
                 KEY_STRIDE,
                 KEY_SHIFT,
+                SEGMENTS,
+                SEGMENTS_POWER,
             ],
             keys: u64::from(buckets) * u64::from(samples),
         });
@@ -445,6 +485,8 @@ impl Job<'_> {
                     KEY_FIRST,
                     KEY_STRIDE,
                     KEY_SHIFT,
+                    SEGMENTS,
+                    SEGMENTS_POWER,
                 ],
                 keys: u64::from(end - first) * u64::from(tile),
             });
@@ -452,7 +494,7 @@ impl Job<'_> {
     }
 
     /// What the children's kernels need to know.
-    fn of_children(&self, children: u32) -> [(&'static str, u32); 10] {
+    fn of_children(&self, children: u32) -> [(&'static str, u32); 12] {
         [
             ("len", self.plan.len),
             ("buckets", self.plan.buckets),
@@ -464,6 +506,8 @@ impl Job<'_> {
             KEY_FIRST,
             KEY_STRIDE,
             KEY_SHIFT,
+            SEGMENTS,
+            SEGMENTS_POWER,
         ]
     }
 
@@ -581,6 +625,9 @@ impl Job<'_> {
 const KEY_FIRST: (&str, u32) = ("key_first", 0);
 const KEY_STRIDE: (&str, u32) = ("key_stride", 1);
 const KEY_SHIFT: (&str, u32) = ("key_shift", 0);
+/// Keys are of one array, unless it is [said](Recording::arrays).
+const SEGMENTS: (&str, u32) = ("segments", 0);
+const SEGMENTS_POWER: (&str, u32) = ("segments_power", 0);
 
 /// A name, and what is bound to it.
 type Table = (&'static str, Buffer);

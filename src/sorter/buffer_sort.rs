@@ -59,8 +59,7 @@ use std::ops::Range;
 /// [partitioned](crate::plan::Tuning::partition), by default up to 6 MiB, there is another copy of them. Those of 32 bits take 4 bytes
 /// more if rows of two words or more move in their own buffer.)
 ///
-/// Of keys in [arrays](Self::segments) it is 16 instead of a key's bytes: they are sorted in memory of their own, as codes of 8 bytes.
-/// Instead of all that, of keys of 64 bits in arrays: 28, and the bytes of the largest of its rows that has more than
+/// Instead of that, of keys of 64 bits in [arrays](Self::segments): 28, and the bytes of the largest of its rows that has more than
 /// two words and does not end elsewhere. Of rows that are [compared](Self::compared): 4, or the bytes of the largest row that moves
 /// in its own buffer, if they are more; and 4 more unless it is indices that are asked for.
 ///
@@ -670,8 +669,8 @@ impl<'a> BufferSort<'a> {
     /// arrays' numbers and their keys, and takes the time of that. If the first does not begin with the first record, those
     /// before are an array, too.
     ///
-    /// All keys are sorted: there are no [`ranks`](Self::ranks). They are sorted in scratch memory, two words each, with
-    /// [indices](Self::indices) that are those of all records, not of their arrays. Keys of 64 bits are sorted twice, each time with
+    /// All keys are sorted: there are no [`ranks`](Self::ranks). [Indices](Self::indices) are those of all records, not of their
+    /// arrays. Keys of 32 bits or fewer take no more memory than without arrays. Keys of 64 bits are sorted twice, each time with
     /// their indices: by themselves, and then by their arrays' numbers.
     ///
     /// # Examples
@@ -760,9 +759,6 @@ impl<'a> BufferSort<'a> {
         }
         if let Some((_, number)) = self.segments {
             check_bound(number.into(), 1, limit)?;
-            // Words of keys, or of their codes, have numbers of 32 bits.
-            let keys = if key_words > 1 { self.end() } else { self.len };
-            check_bound(keys, 2, limit)?;
         }
         if let Some(comparator) = &self.comparator {
             self.check_rows(comparator.row_words(), limit)?;

@@ -364,17 +364,19 @@ impl Sorter {
         // What is not sorted is bound, too.
         calls::check_len(&self.device, &self.limits, sort.end(), sort.key)?;
         let arrangement = sort.arrangement(self.device.limits().max_storage_buffer_binding_size)?;
-        let (key, order) = arrangement.sorted_as(sort.key, sort.order);
-        let payload = arrangement.payload(sort.key);
+        let (key, order) = (sort.key, sort.order);
+        let payload = arrangement.payload(key);
         let selected = sort.selected()?;
         if let Some(recording) = self.record_counting(sort, &arrangement)? {
             return Ok(recording);
         }
         let recording = if let Some(comparator) = &sort.comparator {
             self.record_comparing(sort.len, comparator, order)?
-        } else if arrangement.count_at.is_some() {
-            // Only the kernels of the sample sort can be told how many there are.
-            self.record_samples(sort.len, key, order, payload)?
+        } else if arrangement.count_at.is_some() || arrangement.tells_arrays(key) {
+            // Only the kernels of the sample sort can be told how many there are, and where arrays begin.
+            let len = calls::check_len(&self.device, &self.limits, sort.len, key)?;
+            let (tuning, limits) = (self.tuning(), &self.limits);
+            self.fitting(arrangement.sample_sort(len, key, order, &tuning, limits))?
         } else {
             self.record(sort.len, key, order, payload)?
         };
@@ -382,7 +384,7 @@ impl Sorter {
             Some(places) => recording.selecting(&places),
             None => recording,
         };
-        Ok(arrangement.around(sort.key, sort.order, recording, &self.limits))
+        Ok(arrangement.around(key, order, recording, &self.limits))
     }
 
     /// A sort of narrow keys, if they are [counted](Arrangement::counted).
@@ -535,7 +537,7 @@ impl Sorter {
 
     /// [`prepare`](Self::prepare) with all that a sort of buffers may have: see [`BufferSort`].
     ///
-    /// Where anything goes with the keys, rows are compared, keys of 64 bits are in arrays, or a buffer says how many records there
+    /// Where anything goes with the keys, rows are compared, keys are in arrays, or a buffer says how many records there
     /// are, the engine is [`Engine::SampleSort`], whatever [`Options::engine`] says. Packed keys alone are counted, if they are many.
     ///
     /// # Errors

@@ -330,11 +330,16 @@ fn scratch_memory_is_what_is_documented() {
             4 + 4 + 4,
         ),
         ("packed, rows", packed().rows(&b, 2).keep_keys(), 4 + 4 + 8),
-        ("arrays", sort(KeyType::U32).segments(&d, 4), 8 + 8),
+        ("arrays", sort(KeyType::U32).segments(&d, 4), 4),
         (
             "arrays, indices",
             sort(KeyType::U32).segments(&d, 4).indices(&b),
-            8 + 4 + 8,
+            4 + 4,
+        ),
+        (
+            "arrays, values",
+            sort(KeyType::U32).segments(&d, 4).values(&b),
+            4 + 4 + 4,
         ),
         ("wide arrays", sort(wide).segments(&d, 4), 8 + 4 + 8 + 8),
         (

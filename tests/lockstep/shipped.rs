@@ -353,7 +353,8 @@ fn every_text_of_the_sample_sort_is_run() {
                                 })
                             )
                         };
-                        let may_stay = recording.steps.iter().any(partitions);
+                        let may_stay =
+                            payload == Payload::Indices && recording.steps.iter().any(partitions);
                         for kept in [false, true] {
                             recording.kept = kept && may_stay;
                             for step in &recording.steps {
@@ -450,12 +451,10 @@ fn is_of_others(kernel: Kernel, site: &Site) -> bool {
         }
         // What is partitioned first is one bucket, whatever part of it is wanted.
         // And records of several words are ranked in one bucket only.
+        // Keys are of one array here, so that no search for it goes on lane by lane.
         // Rows that are compared are in workgroup memory, or else in their buffer.
-        (_, "tile_rows" | "node_rows" | "compared_rows")
-        | (
-            SampleSortKernel::PartitionedTiles { children: 32, .. },
-            "bucket_table" | "tile_table" | "prefixes",
-        )
+        (_, "tile_rows" | "node_rows" | "compared_rows" | "offsets")
+        | (SampleSortKernel::PartitionedTiles { first: true, .. }, "prefixes")
         | (SampleSortKernel::SplitterRanks { .. }, "bucket_table") => true,
         // With fewer tiles fewer are searched.
         (SampleSortKernel::MergedTiles { tiles }, "source") => tiles < 16,

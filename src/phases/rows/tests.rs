@@ -130,11 +130,9 @@ fn check(
         order.name()
     );
     let key = layout.key;
-    let (sorted, direction) = arrangement.sorted_as(key, order);
-    let payload = arrangement.payload(key);
     let counted = arrangement.counted(len, key, order, tuning, &LIMITS);
     let recording = counted.unwrap_or_else(|| {
-        let sort = record_sample_sort(len, sorted, direction, payload, tuning, &LIMITS);
+        let sort = arrangement.sample_sort(len, key, order, tuning, &LIMITS);
         arrangement.around(key, order, sort, &LIMITS)
     });
 
@@ -283,9 +281,8 @@ fn all_arrangements_sort_as_the_cpu_does_and_without_a_finding() {
     }
 }
 
-/// Whatever is planned for as many as there is room for, is right for any number of them.
-#[test]
-fn as_many_records_are_sorted_as_a_buffer_says_however_they_are_distributed() {
+/// All that decides how records are distributed.
+fn distributions() -> [Tuning; 7] {
     let merged = tuning();
     let once = Tuning {
         merged: 0,
@@ -309,7 +306,7 @@ fn as_many_records_are_sorted_as_a_buffer_says_however_they_are_distributed() {
         bucket: 1 << 15,
         ..twice
     };
-    let tunings = [
+    [
         merged,
         once,
         twice,
@@ -317,13 +314,18 @@ fn as_many_records_are_sorted_as_a_buffer_says_however_they_are_distributed() {
         partitioned,
         gpu(once),
         gpu(twice),
-    ];
+    ]
+}
+
+/// Whatever is planned for as many as there is room for, is right for any number of them.
+#[test]
+fn as_many_records_are_sorted_as_a_buffer_says_however_they_are_distributed() {
     let rows = Carried::Columns(vec![Column {
         words: 3,
         elsewhere: false,
     }]);
     let len = 2600;
-    for (i, tuning) in tunings.into_iter().enumerate() {
+    for (i, tuning) in distributions().into_iter().enumerate() {
         for (j, said) in [0, 1, 2, 40, 1025, 2500, u32::MAX].into_iter().enumerate() {
             let places = [Sorted::Here, Sorted::Elsewhere, Sorted::Nowhere];
             let keys = |carried| Arrangement {
@@ -350,6 +352,10 @@ fn as_many_records_are_sorted_as_a_buffer_says_however_they_are_distributed() {
                 segments: Some(3),
                 ..argsort(Sorted::Nowhere)
             };
+            let keys_of_arrays = Arrangement {
+                segments: Some(3),
+                ..part(127)
+            };
             let keys_stay = Arrangement {
                 sorted: Sorted::Nowhere,
                 ..keys(rows.clone())
@@ -369,6 +375,7 @@ fn as_many_records_are_sorted_as_a_buffer_says_however_they_are_distributed() {
                 (of_rows, in_rows, FEW),
                 (keys_stay, Layout::plain(KeyType::I32), FEW),
                 (of_arrays, Layout::plain(KeyType::U32), FEW),
+                (keys_of_arrays, Layout::plain(KeyType::F32), FEW),
                 (keys(rows.clone()), Layout::plain(KeyType::U32), FEW),
             ] {
                 check(

@@ -1,9 +1,9 @@
 // Makes words of keys of 8, 16 or 32 bits, the upper bits of which they are, so that the types of 32 bits say in what order they
-// are: u32, i32, and f32, of which f16 and bf16 have the order. Of keys in arrays, codes: words whose unsigned order is that of the sort.
+// are: u32, i32, and f32, of which f16 and bf16 have the order.
 //
-// `source`: keys, as many to a word as it has bits for. `destination`: words, or codes.
+// `source`: keys, as many to a word as it has bits for. `destination`: words.
 //
-// A lane makes 8 codes, LANES places apart.
+// A lane makes 8 words, LANES places apart.
 //
 // No workgroup memory.
 
@@ -18,9 +18,6 @@ struct Params {
     source_stride: u32,
     // Bits of a key.
     bits: u32,
-    // Arrays, and the power of two that is this or less: see segments.wgsl.
-    segments: u32,
-    segments_power: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -43,7 +40,7 @@ fn main(
         if i < params.len {
             let at = params.source_first + row_at(i) * params.source_stride;
             let word = source[at / per_word] >> (at % per_word * params.bits);
-            store_code(i, word << (32u - params.bits));
+            destination[i] = word << (32u - params.bits);
         }
     }
 }

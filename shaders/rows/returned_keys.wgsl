@@ -1,4 +1,4 @@
-// Makes keys of codes again (see taken_codes.wgsl), or of their numbers.
+// Makes keys of 8, 16 or 32 bits of words again (see narrow_keys.wgsl), or of where their copies end.
 //
 // `destination`: keys, as many to a word as it has bits for. Keys of a
 // word that are none of the records' are left as they are, and so are those beyond the last record.
@@ -13,8 +13,6 @@ struct Params {
     // The first workgroup of this dispatch, and one past the last.
     first: u32,
     end: u32,
-    // Words of a code.
-    code_words: u32,
     // The first key's place.
     destination_first: u32,
     // Bits of a key.
