@@ -35,10 +35,10 @@ fn probe(i: u32, own: u32, next: u32) -> Key {
 }
 
 // Where the search is then.
-fn further(i: u32, own: u32, key: Key, rank: u32, next: u32, probed: Key) -> u32 {
+fn further(i: u32, own: u32, span: Span, key: Key, rank: u32, next: u32, probed: Key) -> u32 {
     let other = other_tile(i, own);
     let there = (next <= params.tile) & (other * params.tile + next <= params.len);
-    let encoded = encode_in(array_of(min(other * params.tile + next, params.len) - 1u), probed);
+    let encoded = encode_in(array_beside(span, min(other * params.tile + next, params.len) - 1u), probed);
     let before = precedes(encoded, key) | ((other < own) & !precedes(key, encoded));
     return select(rank, next, there & before);
 }
@@ -55,28 +55,29 @@ fn main(
         return;
     }
     let own = index / params.tile;
-    let key = encode_in(array_of(index), load_bits(index));
+    let span = span_of(index);
+    let key = encode_in(array_beside(span, index), load_bits(index));
     var r: array<u32, 15>;
     // Written out: a loop over fifteen searches is none that NVIDIA's compiler unrolls, and then each probe waits for
     // the one before (2^14 keys 0.041 ms instead of 0.029).
     for (var step = params.tile; step > 0u; step /= 2u) {
         let k0 = probe(0u, own, r[0] + step);
-        r[0] = further(0u, own, key, r[0], r[0] + step, k0);
+        r[0] = further(0u, own, span, key, r[0], r[0] + step, k0);
         if OTHERS > 1u {
             let k1 = probe(1u, own, r[1] + step);
             let k2 = probe(2u, own, r[2] + step);
-            r[1] = further(1u, own, key, r[1], r[1] + step, k1);
-            r[2] = further(2u, own, key, r[2], r[2] + step, k2);
+            r[1] = further(1u, own, span, key, r[1], r[1] + step, k1);
+            r[2] = further(2u, own, span, key, r[2], r[2] + step, k2);
         }
         if OTHERS > 3u {
             let k3 = probe(3u, own, r[3] + step);
             let k4 = probe(4u, own, r[4] + step);
             let k5 = probe(5u, own, r[5] + step);
             let k6 = probe(6u, own, r[6] + step);
-            r[3] = further(3u, own, key, r[3], r[3] + step, k3);
-            r[4] = further(4u, own, key, r[4], r[4] + step, k4);
-            r[5] = further(5u, own, key, r[5], r[5] + step, k5);
-            r[6] = further(6u, own, key, r[6], r[6] + step, k6);
+            r[3] = further(3u, own, span, key, r[3], r[3] + step, k3);
+            r[4] = further(4u, own, span, key, r[4], r[4] + step, k4);
+            r[5] = further(5u, own, span, key, r[5], r[5] + step, k5);
+            r[6] = further(6u, own, span, key, r[6], r[6] + step, k6);
         }
         if OTHERS > 7u {
             let k7 = probe(7u, own, r[7] + step);
@@ -87,14 +88,14 @@ fn main(
             let k12 = probe(12u, own, r[12] + step);
             let k13 = probe(13u, own, r[13] + step);
             let k14 = probe(14u, own, r[14] + step);
-            r[7] = further(7u, own, key, r[7], r[7] + step, k7);
-            r[8] = further(8u, own, key, r[8], r[8] + step, k8);
-            r[9] = further(9u, own, key, r[9], r[9] + step, k9);
-            r[10] = further(10u, own, key, r[10], r[10] + step, k10);
-            r[11] = further(11u, own, key, r[11], r[11] + step, k11);
-            r[12] = further(12u, own, key, r[12], r[12] + step, k12);
-            r[13] = further(13u, own, key, r[13], r[13] + step, k13);
-            r[14] = further(14u, own, key, r[14], r[14] + step, k14);
+            r[7] = further(7u, own, span, key, r[7], r[7] + step, k7);
+            r[8] = further(8u, own, span, key, r[8], r[8] + step, k8);
+            r[9] = further(9u, own, span, key, r[9], r[9] + step, k9);
+            r[10] = further(10u, own, span, key, r[10], r[10] + step, k10);
+            r[11] = further(11u, own, span, key, r[11], r[11] + step, k11);
+            r[12] = further(12u, own, span, key, r[12], r[12] + step, k12);
+            r[13] = further(13u, own, span, key, r[13], r[13] + step, k13);
+            r[14] = further(14u, own, span, key, r[14], r[14] + step, k14);
         }
     }
     var place = index % params.tile;

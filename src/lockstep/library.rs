@@ -276,26 +276,8 @@ fn arrangements(key: KeyType, order: Order) -> Vec<Recording> {
         recordings.push(around(arrangement, 4000, Tuning::default()));
     }
     if key.words() == 1 {
-        // Keys of one array, of a tile, of few and of many; and narrow keys, of a tile, and put in order behind their indices.
-        let arrays = Arrangement {
-            segments: Some(1),
-            ..Arrangement::default()
-        };
-        let with_their_indices = Arrangement {
-            carried: Carried::Indices,
-            ..arrays.clone()
-        };
-        let indices_of_arrays = Arrangement {
-            segments: Some(1),
-            ..argsort
-        };
-        for arrangement in [&arrays, &with_their_indices] {
-            for len in [1000, 4000] {
-                recordings.push(around(arrangement.clone(), len, Tuning::default()));
-            }
-        }
-        recordings.extend(distributed(&arrays, key, order));
-        recordings.extend(distributed(&indices_of_arrays, key, order));
+        recordings.extend(of_arrays(key, order));
+        // Narrow keys, of a tile, and put in order behind their indices.
         let narrow = Arrangement {
             bits: Some(16),
             ..Arrangement::default()
@@ -312,6 +294,44 @@ fn arrangements(key: KeyType, order: Order) -> Vec<Recording> {
         recordings.push(around(narrow, 1000, Tuning::default()));
         recordings.push(around(with_indices, 4000, twice));
         recordings.extend(counted(key, order));
+    }
+    recordings
+}
+
+/// Sorts of keys of one array, of a tile, of few and of many.
+fn of_arrays(key: KeyType, order: Order) -> Vec<Recording> {
+    let around = |arrangement: &Arrangement, len, tuning: &_| {
+        let sort = arrangement.sample_sort(len, key, order, tuning, &LIMITS);
+        arrangement.around(key, order, sort, &LIMITS)
+    };
+    let keys = Arrangement {
+        segments: Some(1),
+        ..Arrangement::default()
+    };
+    let with_indices = Arrangement {
+        carried: Carried::Indices,
+        ..keys.clone()
+    };
+    let indices = Arrangement {
+        sorted: Sorted::Nowhere,
+        ..with_indices.clone()
+    };
+    let mut recordings = Vec::new();
+    for arrangement in [&keys, &with_indices] {
+        recordings.extend([1000, 4000].map(|len| around(arrangement, len, &Tuning::default())));
+    }
+    recordings.extend(distributed(&keys, key, order));
+    recordings.extend(distributed(&indices, key, order));
+    // Once, and more than children can hold, too.
+    for tuning in [Tuning::default(), Tuning::cpu()] {
+        let once = Tuning {
+            merged: 0,
+            twice: u32::MAX,
+            ..tuning
+        };
+        let mut overflowing = around(&keys, 4 * SMALL_CHILD, &once);
+        set_parameters(&mut overflowing, &["children"], 2);
+        recordings.extend([around(&keys, 9000, &once), overflowing]);
     }
     recordings
 }
@@ -359,12 +379,16 @@ fn set_parameters(recording: &mut Recording, names: &[&str], value: u32) {
     }
 }
 
+/// Records of the children of few records, which those of others are to have here, too: for one kernel.
+const SMALL_CHILD: u32 = 2048;
+
 /// Sorts that are distributed twice: in dispatches that are cut, and more than children can hold, of which the first places are
 /// wanted.
 fn distributed(arrangement: &Arrangement, key: KeyType, order: Order) -> Vec<Recording> {
     let mut recordings = Vec::new();
     for tuning in [Tuning::default(), Tuning::cpu()] {
         let tuning = Tuning {
+            child: tuning.child.min(SMALL_CHILD),
             merged: 0,
             twice: 1,
             ..tuning

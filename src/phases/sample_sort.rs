@@ -129,13 +129,17 @@ pub(crate) fn record_sort_of_arrays(
 ) -> Recording {
     let mut recording = Recording::new(len, key, order).carrying(payload);
     recording.arrays = true;
-    // (The kernels of a sort that distributes once have more buffers than a device must bind.)
-    let twice = Tuning {
-        twice: 0,
+    // (With indices, the kernels of a sort that distributes once have more buffers than a device must bind.)
+    let twice = match payload {
+        Payload::None => tuning.twice,
+        Payload::Values | Payload::Indices => 0,
+    };
+    let tuning = Tuning {
+        twice,
         partition: 1,
         ..*tuning
     };
-    let plan = SampleSort::new(len, KeyType::U64, payload, &twice, limits);
+    let plan = SampleSort::new(len, KeyType::U64, payload, &tuning, limits);
     record_as(plan, payload, limits, &mut recording);
     recording
 }
