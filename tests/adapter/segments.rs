@@ -69,7 +69,7 @@ fn keys_of_32_bits() {
     for first in [0, 70, 128] {
         check(gpu, &keys(first + 3000), first as usize, Order::Ascending);
     }
-    let mut keys: Vec<f32> = generate(&Spec::new(Pattern::Full, 3000)).unwrap();
+    let mut keys: Vec<f32> = generate(&Spec::new(Pattern::Full, 900)).unwrap();
     keys[5] = -f32::NAN;
     keys[50] = f32::NAN;
     check(gpu, &keys, 0, Order::Descending);
@@ -87,7 +87,7 @@ fn keys_of_64_bits() {
         let keys: Vec<u64> = generate(&spec).unwrap();
         check(gpu, &keys, 70, Order::Ascending);
     }
-    let mut keys: Vec<f64> = generate(&Spec::new(Pattern::Full, 3000)).unwrap();
+    let mut keys: Vec<f64> = generate(&Spec::new(Pattern::Full, 900)).unwrap();
     keys[5] = -f64::NAN;
     keys[50] = f64::NAN;
     check(gpu, &keys, 0, Order::Descending);

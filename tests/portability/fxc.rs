@@ -12,6 +12,7 @@ use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
+use wgpu_bcfsort::BaseCase;
 use wgpu_bcfsort::kernel::Kernel;
 
 /// The only shader model that wgpu has FXC compile for.
@@ -58,6 +59,19 @@ impl Gate for FxcGate {
         if subject.merges().is_some() {
             return Some(
                 "sort tiles of the sample sort: more than some minutes each, so Engine::Auto takes none on DX12",
+            );
+        }
+        let of_more = matches!(
+            subject.specialised.kernel(),
+            Kernel::BaseCase {
+                form: BaseCase::Bitonic,
+                warps,
+                in_place,
+            } if warps > 1 || !in_place
+        );
+        if of_more && subject.specialised.key().words() == 2 {
+            return Some(
+                "sort 64-bit keys as others do that are taken, and as 32-bit ones do, of several warps or to another buffer: half a minute each",
             );
         }
         subject.same_but_for_constants()
