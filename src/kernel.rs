@@ -343,7 +343,7 @@ impl Kernel {
     #[must_use]
     pub fn workgroup_bytes(self, key: KeyType) -> u32 {
         match self {
-            Self::SampleSort(kernel) => return kernel.workgroup_bytes(key, Payload::None),
+            Self::SampleSort(kernel) => return kernel.workgroup_bytes(key.words(), Payload::None),
             Self::Rows(kernel) => return kernel.workgroup_bytes(),
             _ => {}
         }
@@ -690,32 +690,37 @@ impl Specialised {
         self
     }
 
-    /// The same for keys of one word in many arrays, which are compared with their arrays' numbers: those that only move keys stay as
-    /// they are.
+    /// The same for keys in many arrays, which are compared with their arrays' numbers: those that only move keys stay as they are.
     #[must_use]
     pub(crate) const fn in_arrays(mut self, arrays: bool) -> Self {
-        if arrays && let Kernel::SampleSort(kernel) = self.kernel {
-            match kernel {
-                SampleSortKernel::PackedChildren { .. } => self.key = KeyType::U64,
-                SampleSortKernel::GatheredTiles { .. }
-                | SampleSortKernel::CountedTiles { .. }
-                | SampleSortKernel::RowSums
-                | SampleSortKernel::BucketTable => {}
-                _ => self.arrays = true,
-            }
-        }
+        self.arrays = arrays
+            && match self.kernel {
+                Kernel::SampleSort(kernel) => !matches!(
+                    kernel,
+                    SampleSortKernel::GatheredTiles { .. }
+                        | SampleSortKernel::CountedTiles { .. }
+                        | SampleSortKernel::RowSums
+                        | SampleSortKernel::BucketTable
+                ),
+                _ => false,
+            };
         self
     }
 
     /// Whether it compares keys with their arrays' numbers, which it works out of [`Buffer::Offsets`](crate::recording::Buffer::Offsets).
     #[must_use]
     pub const fn tells_arrays(self) -> bool {
-        self.arrays
+        // (Splitters have the numbers with them.)
+        let of_splitters = matches!(
+            self.kernel,
+            Kernel::SampleSort(SampleSortKernel::PackedChildren { .. })
+        );
+        self.arrays && !of_splitters
     }
 
-    /// The type that is as wide as what it compares.
-    const fn compared_as(self) -> KeyType {
-        if self.arrays { KeyType::U64 } else { self.key }
+    /// Words of what it compares.
+    const fn compared_words(self) -> u32 {
+        self.key.words() + self.arrays as u32
     }
 
     /// Whether rows in workgroup memory are sorted with their numbers, or only looked at.
@@ -783,7 +788,7 @@ impl Specialised {
         match self.kernel {
             Kernel::SampleSort(kernel) => {
                 let rows = kernel.row_cells() * self.rows_beside * 4;
-                kernel.workgroup_bytes(self.compared_as(), self.payload) + rows
+                kernel.workgroup_bytes(self.compared_words(), self.payload) + rows
             }
             kernel => kernel.workgroup_bytes(self.key),
         }
@@ -797,10 +802,10 @@ impl Specialised {
     }
 
     fn text(self, comparator: Option<&Comparator>) -> String {
+        const TWO: &str = shader!("key/two_words.wgsl");
         let kept = self.kept.then_some(self.key);
         let pieces = self.kernel.pieces(self.payload, self.rows_beside > 0, kept);
         let map = self.key.map(self.order);
-        let two_words = self.compared_as().words() == 2;
         let mut text = format!("// {}\n\nconst W: u32 = {W}u;\n", self.label());
         for (name, value) in &pieces.constants {
             text += &format!("const {name}: u32 = {value}u;\n");
@@ -827,22 +832,25 @@ impl Specialised {
                 add(comparator.map_or(Comparator::STAND_IN_OF_WORDS, Comparator::of_words));
             }
         }
-        let two = shader!("key/two_words.wgsl");
-        let of_keys = match self.key {
-            _ if self.compared => vec![shader!("key/compared.wgsl")],
-            KeyType::F32 if pieces.adds => vec![shader!("prefix_sums/floats.wgsl")],
-            _ if pieces.adds => vec![shader!("prefix_sums/integers.wgsl")],
-            _ if self.arrays => vec![
-                two,
-                shader!("key/in_arrays.wgsl"),
-                rows::SEGMENTS,
-                shader!("key/arrays_of_places.wgsl"),
+        let of_keys: &[&str] = match (self.key, self.compared_words()) {
+            _ if self.compared => &[shader!("key/compared.wgsl")],
+            (KeyType::F32, _) if pieces.adds => &[shader!("prefix_sums/floats.wgsl")],
+            _ if pieces.adds => &[shader!("prefix_sums/integers.wgsl")],
+            (_, 1) => &[shader!("key/one_word.wgsl")],
+            (_, 2) if self.arrays => &[TWO, shader!("key/in_arrays.wgsl")],
+            (_, 2) => &[TWO, shader!("key/two_words_bits.wgsl")],
+            _ => &[
+                shader!("key/three_words.wgsl"),
+                shader!("key/two_words_in_arrays.wgsl"),
             ],
-            _ if two_words => vec![two, shader!("key/two_words_bits.wgsl")],
-            _ => vec![shader!("key/one_word.wgsl")],
         };
-        of_keys.into_iter().for_each(&mut add);
-        if matches!(self.kernel, Kernel::SampleSort(_)) && !self.arrays {
+        for piece in of_keys {
+            add(piece);
+        }
+        if self.tells_arrays() {
+            add(rows::SEGMENTS);
+            add(shader!("key/arrays_of_places.wgsl"));
+        } else if matches!(self.kernel, Kernel::SampleSort(_)) && !self.arrays {
             add(shader!("key/in_one_array.wgsl"));
         }
         add(shader!("bank_matrix.wgsl"));
@@ -850,10 +858,10 @@ impl Specialised {
             add(shader!("prefix_sums/tile_matrix.wgsl"));
         }
         if pieces.tile {
-            add(if two_words {
-                shader!("tile/two_words.wgsl")
-            } else {
-                shader!("tile/one_word.wgsl")
+            add(match self.compared_words() {
+                1 => shader!("tile/one_word.wgsl"),
+                2 => shader!("tile/two_words.wgsl"),
+                _ => shader!("tile/three_words.wgsl"),
             });
         }
         pieces.io.iter().for_each(|piece| add(piece));

@@ -128,10 +128,10 @@ pub const fn tile_bytes(tile: u32, words: u32) -> u32 {
 }
 
 /// Bytes of workgroup memory that partitioning a tile of so many records takes, among so many children, by keys of
-/// `words` words.
+/// `words` words. (Three lie as four do.)
 #[must_use]
 pub const fn partition_bytes(tile: u32, children: u32, words: u32) -> u32 {
-    4 * (cells(tile) + (words + 1) * children)
+    4 * (cells(tile) + (words.next_power_of_two() + 1) * children)
 }
 
 /// Whether records whose keys [stay](crate::recording::Recording::kept) are moved a word at a time, keys and indices apart: when the one
@@ -696,8 +696,8 @@ impl SampleSortKernel {
     }
 
     /// Bytes of workgroup memory.
-    pub(super) const fn workgroup_bytes(self, key: KeyType, payload: Payload) -> u32 {
-        let words = key.words() + payload.words();
+    pub(super) const fn workgroup_bytes(self, key_words: u32, payload: Payload) -> u32 {
+        let words = key_words + payload.words();
         match self {
             Self::SortedTiles { tile, .. }
             | Self::RankedTiles { tile }
@@ -706,14 +706,14 @@ impl SampleSortKernel {
             | Self::SortedBuckets { tile }
             | Self::LargeBuckets { tile } => tile_bytes(tile.records, words),
             Self::PartitionedTiles { tile, children, .. } => {
-                partition_bytes(tile.records, children, key.words())
+                partition_bytes(tile.records, children, key_words)
             }
             // The moves of segments, and a word a line.
             Self::GatheredTiles { tile } => tile_bytes(tile, 1),
             Self::PackedChildren { children } => 4 * (3 * children + 3),
             Self::SampleSplitters { samples } => {
                 let indexed = payload as u32 == Payload::Indices as u32;
-                4 * cells(samples.records) * (key.words() + indexed as u32)
+                4 * cells(samples.records) * (key_words + indexed as u32)
             }
             Self::MergedTiles { .. } => 0,
             Self::RowSums => 4 * SUM_LANES,
@@ -811,8 +811,12 @@ mod tests {
                         .carrying(payload);
                     let kept = payload == Payload::Indices;
                     // (Those are partitioned, and indices alone are sorted.)
-                    let arrays = key.words() == 1
-                        && payload != Payload::Values
+                    let arrays = match payload {
+                        Payload::None => true,
+                        Payload::Indices => key.words() == 1,
+                        Payload::Values => false,
+                    };
+                    let arrays = arrays
                         && !(payload == Payload::Indices
                             && matches!(kernel, SampleSortKernel::SplitterRanks { .. }));
                     for (kept, arrays) in [(false, false), (kept, false), (kept, arrays)] {

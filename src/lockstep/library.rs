@@ -266,7 +266,8 @@ fn arrangements(key: KeyType, order: Order) -> Vec<Recording> {
     if key.words() == 1 {
         recordings.extend(comparisons(order));
     }
-    // Keys of one array: two words, which are sorted twice.
+    recordings.extend(of_arrays(key, order));
+    // Keys of one array with rows: two words, which are sorted twice.
     if key.words() == 2 {
         let arrangement = Arrangement {
             segments: Some(1),
@@ -276,7 +277,6 @@ fn arrangements(key: KeyType, order: Order) -> Vec<Recording> {
         recordings.push(around(arrangement, 4000, Tuning::default()));
     }
     if key.words() == 1 {
-        recordings.extend(of_arrays(key, order));
         // Narrow keys, of a tile, and put in order behind their indices.
         let narrow = Arrangement {
             bits: Some(16),
@@ -317,11 +317,15 @@ fn of_arrays(key: KeyType, order: Order) -> Vec<Recording> {
         ..with_indices.clone()
     };
     let mut recordings = Vec::new();
-    for arrangement in [&keys, &with_indices] {
+    // (Those of two words with indices are sorted twice.)
+    let arrangements = [&keys, &with_indices];
+    for arrangement in arrangements.iter().take(3 - key.words() as usize) {
         recordings.extend([1000, 4000].map(|len| around(arrangement, len, &Tuning::default())));
     }
     recordings.extend(distributed(&keys, key, order));
-    recordings.extend(distributed(&indices, key, order));
+    if key.words() == 1 {
+        recordings.extend(distributed(&indices, key, order));
+    }
     // Once, and more than children can hold, too.
     for tuning in [Tuning::default(), Tuning::cpu()] {
         let once = Tuning {
@@ -398,13 +402,9 @@ fn distributed(arrangement: &Arrangement, key: KeyType, order: Order) -> Vec<Rec
             ..LIMITS
         };
         let record = |len, limits: &_| arrangement.sample_sort(len, key, order, &tuning, limits);
-        let compared_as = if arrangement.tells_arrays(key) {
-            KeyType::U64
-        } else {
-            key
-        };
+        let words = key.words() + u32::from(arrangement.tells_arrays(key));
         let payload = arrangement.payload(key);
-        let child = SampleSort::new(9000, compared_as, payload, &tuning, &LIMITS).child;
+        let child = SampleSort::of_words(9000, words, payload, &tuning, &LIMITS).child;
         let mut overflowing = record(child * 23 / 5, &LIMITS);
         set_parameters(&mut overflowing, &["most_children", "fine"], 2);
         let overflowing = overflowing.selecting(&(0..child / 8));

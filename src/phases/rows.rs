@@ -37,9 +37,9 @@
 //!
 //! # Many arrays
 //!
-//! Keys of one word are compared as two, with the number of their array for the upper one, and are moved alone: wherever they are
-//! compared, their places say which array they are of. Keys of two words
-//! have no room for it, and are sorted twice, by the same kernels: first by themselves, and then, which keeps the order of
+//! Keys are compared with a word more, the number of their array for the upper one, and are moved alone: wherever they are
+//! compared, their places say which array they are of. Keys of two words with their indices, which
+//! would be four, are sorted twice: first by themselves, and then, which keeps the order of
 //! those of one array, by the arrays' numbers.
 //!
 //! ```text
@@ -130,7 +130,7 @@ impl Arrangement {
     }
 
     /// Whether keys lie in a row of their own, from its beginning on, and are sorted as they are.
-    const fn is_plain(&self, key: KeyType) -> bool {
+    fn is_plain(&self, key: KeyType) -> bool {
         self.first == 0
             && self.field.is_none()
             && self.bits.is_none()
@@ -139,13 +139,13 @@ impl Arrangement {
     }
 
     /// Whether keys are compared with their arrays' numbers: the sort is one [of arrays](record_sort_of_arrays).
-    pub(crate) const fn tells_arrays(&self, key: KeyType) -> bool {
-        self.segments.is_some() && key.words() == 1
+    pub(crate) fn tells_arrays(&self, key: KeyType) -> bool {
+        self.segments.is_some() && !self.is_sorted_twice(key)
     }
 
     /// Whether keys are sorted by themselves, and then by their arrays' numbers.
-    const fn is_sorted_twice(&self, key: KeyType) -> bool {
-        self.segments.is_some() && key.words() == 2
+    fn is_sorted_twice(&self, key: KeyType) -> bool {
+        self.segments.is_some() && key.words() == 2 && self.carried != Carried::Nothing
     }
 
     /// What the sort itself takes along.

@@ -116,8 +116,8 @@ pub fn record_sample_sort(
     recording
 }
 
-/// Records a sort of `len` keys of one word, and their indices maybe, of many arrays, one behind the other: it compares them as two
-/// words, of which the upper one is the number of the array, and moves them as one.
+/// Records a sort of `len` keys of many arrays, one behind the other, and their indices maybe, if they are of one word: it compares them
+/// with a word more, the upper one, which is the number of the array, and moves them alone.
 #[must_use]
 pub(crate) fn record_sort_of_arrays(
     len: u32,
@@ -139,7 +139,7 @@ pub(crate) fn record_sort_of_arrays(
         partition: 1,
         ..*tuning
     };
-    let plan = SampleSort::new(len, KeyType::U64, payload, &tuning, limits);
+    let plan = SampleSort::of_words(len, key.words() + 1, payload, &tuning, limits);
     record_as(plan, payload, limits, &mut recording);
     recording
 }
@@ -209,8 +209,10 @@ impl Job<'_> {
             return;
         }
         let splitters = u64::from(plan.all_children().max(plan.buckets)) + 1;
-        let compared_bytes = if recording.arrays { 8 } else { key_bytes };
-        recording.reserve(Buffer::Splitters, splitters * compared_bytes);
+        // (Three words lie as four do.)
+        let compared_words = recording.key.words() + u32::from(recording.arrays);
+        let splitter_bytes = 4 * u64::from(compared_words.next_power_of_two());
+        recording.reserve(Buffer::Splitters, splitters * splitter_bytes);
         recording.reserve(Buffer::Ties, splitters * 4);
         let groups = u64::from(plan.groups());
         recording.reserve(Buffer::ChildTable, groups * 8 + 4);

@@ -228,14 +228,25 @@ impl SampleSort {
         tuning: &Tuning,
         limits: &DeviceLimits,
     ) -> Self {
-        let words = key.words() + payload.words();
+        Self::of_words(len, key.words(), payload, tuning, limits)
+    }
+
+    /// Plans a sort of `len` records whose keys are compared as so many words.
+    pub(crate) fn of_words(
+        len: u32,
+        key_words: u32,
+        payload: Payload,
+        tuning: &Tuning,
+        limits: &DeviceLimits,
+    ) -> Self {
+        let words = key_words + payload.words();
         let fits = |words, wanted: u32| {
             let wanted = wanted.next_power_of_two().clamp(SMALLEST, LARGEST);
             wanted.min(largest_tile(words, limits.workgroup_bytes))
         };
         let (tile, child) = (fits(words, tuning.tile), fits(words, tuning.child));
         let sample_words = match payload {
-            Payload::None | Payload::Values => key.words(),
+            Payload::None | Payload::Values => key_words,
             Payload::Indices => words,
         };
         let samples = fits(sample_words, tuning.samples);
@@ -277,7 +288,7 @@ impl SampleSort {
             let wanted = tuning.tile.next_power_of_two().clamp(SMALLEST, LARGEST);
             plan.tile = wanted;
             while plan.tile > SMALLEST
-                && partition_bytes(plan.tile, fine, key.words()) > limits.workgroup_bytes
+                && partition_bytes(plan.tile, fine, key_words) > limits.workgroup_bytes
             {
                 plan.tile /= 2;
             }

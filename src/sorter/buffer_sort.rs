@@ -59,7 +59,7 @@ use std::ops::Range;
 /// [partitioned](crate::plan::Tuning::partition), by default up to 6 MiB, there is another copy of them. Those of 32 bits take 4 bytes
 /// more if rows of two words or more move in their own buffer.)
 ///
-/// Instead of that, of keys of 64 bits in [arrays](Self::segments): 28, and the bytes of the largest of its rows that has more than
+/// Instead of that, of keys of 64 bits in [arrays](Self::segments) with anything that goes along: 28, and the bytes of the largest of its rows that has more than
 /// two words and does not end elsewhere. Of rows that are [compared](Self::compared): 4, or the bytes of the largest row that moves
 /// in its own buffer, if they are more; and 4 more unless it is indices that are asked for.
 ///
@@ -670,8 +670,8 @@ impl<'a> BufferSort<'a> {
     /// before are an array, too.
     ///
     /// All keys are sorted: there are no [`ranks`](Self::ranks). [Indices](Self::indices) are those of all records, not of their
-    /// arrays. Keys of 32 bits or fewer take no more memory than without arrays. Keys of 64 bits are sorted twice, each time with
-    /// their indices: by themselves, and then by their arrays' numbers.
+    /// arrays. They take no more memory than without arrays; but keys of 64 bits with which anything goes along are sorted twice,
+    /// each time with their indices: by themselves, and then by their arrays' numbers.
     ///
     /// # Examples
     ///

@@ -341,7 +341,7 @@ fn scratch_memory_is_what_is_documented() {
             sort(KeyType::U32).segments(&d, 4).values(&b),
             4 + 4 + 4,
         ),
-        ("wide arrays", sort(wide).segments(&d, 4), 8 + 4 + 8 + 8),
+        ("wide arrays", sort(wide).segments(&d, 4), 8),
         (
             "wide arrays, indices",
             sort(wide).segments(&d, 4).indices(&b),

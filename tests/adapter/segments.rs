@@ -127,6 +127,7 @@ fn many_keys_of_32_bits() {
 #[test]
 fn many_keys_of_64_bits() {
     let Some(gpu) = gpu() else { return };
+    check_many::<f64>(gpu, false);
     check_many::<i64>(gpu, true);
 
     // As one array, by keys that stay.

@@ -86,7 +86,7 @@ const EXCEPTIONS: [(Kernel, u32, &str); 7] = [
 /// Where the lanes of kernels that [search](Kernel::searches) meet in banks, as many as the data says: the variables, the
 /// functions that access them, and the reason. All other accesses of theirs, those of their sorting above all, are free
 /// of conflicts.
-const SEARCHED: [(&str, &str, &str); 17] = [
+const SEARCHED: [(&str, &str, &str); 18] = [
     ("node_keys", "plant_node", "keys of two words, word by word"),
     ("tile", "tile_probe", "a splitter is ranked in sorted keys"),
     (
@@ -96,6 +96,11 @@ const SEARCHED: [(&str, &str, &str); 17] = [
     ),
     (
         "tile_high",
+        "tile_probe",
+        "a splitter is ranked in sorted keys",
+    ),
+    (
+        "tile_arrays",
         "tile_probe",
         "a splitter is ranked in sorted keys",
     ),
