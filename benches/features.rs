@@ -116,6 +116,10 @@ const KINDS: &[Kind] = &[
     ("u64 in 1000 arrays", |b| {
         wide(b).segments(&b.few, words_of(&b.few))
     }),
+    ("u64 in 1000 arrays, argsort", |b| {
+        let sort = wide(b).segments(&b.few, words_of(&b.few));
+        sort.indices(&b.values).keep_keys()
+    }),
     ("u64, the middle one", |b| {
         wide(b).ranks(b.len / 2..b.len / 2 + 1)
     }),

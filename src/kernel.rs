@@ -229,11 +229,10 @@ impl Kernel {
     }
 
     /// Whether there is such a kernel for a type: sorts take every one; prefix sums, codes, and sorts of tiles by a caller's
-    /// comparator, `u32`, `i32` and `f32`; and codes of arrays' numbers the others.
+    /// comparator, `u32`, `i32` and `f32`.
     #[must_use]
     pub const fn takes(self, key: KeyType) -> bool {
         let of_one_word = match self {
-            Self::Rows(RowsKernel::SegmentCodes) => return key.words() == 2,
             Self::Rows(
                 RowsKernel::NarrowKeys { .. }
                 | RowsKernel::ReturnedKeys { .. }
@@ -366,7 +365,7 @@ impl Kernel {
                         RowsKernel::TakenCount
                             | RowsKernel::MovedKeys
                             | RowsKernel::MovedRows { .. }
-                            | RowsKernel::Numbers
+                            | RowsKernel::Numbers { .. }
                             | RowsKernel::Cleared
                             | RowsKernel::KeyEnds
                     )
@@ -509,7 +508,7 @@ impl Kernel {
                     | Self::Rows(
                         RowsKernel::TakenCount
                             | RowsKernel::MovedRows { .. }
-                            | RowsKernel::Numbers
+                            | RowsKernel::Numbers { .. }
                             | RowsKernel::Cleared
                             | RowsKernel::KeyEnds
                     )
@@ -693,17 +692,20 @@ impl Specialised {
     /// The same for keys in many arrays, which are compared with their arrays' numbers: those that only move keys stay as they are.
     #[must_use]
     pub(crate) const fn in_arrays(mut self, arrays: bool) -> Self {
-        self.arrays = arrays
-            && match self.kernel {
-                Kernel::SampleSort(kernel) => !matches!(
-                    kernel,
-                    SampleSortKernel::GatheredTiles { .. }
-                        | SampleSortKernel::CountedTiles { .. }
-                        | SampleSortKernel::RowSums
-                        | SampleSortKernel::BucketTable
-                ),
-                _ => false,
-            };
+        let (true, Kernel::SampleSort(kernel)) = (arrays, self.kernel) else {
+            return self;
+        };
+        match kernel {
+            SampleSortKernel::GatheredTiles { .. }
+            | SampleSortKernel::CountedTiles { .. }
+            | SampleSortKernel::RowSums
+            | SampleSortKernel::BucketTable => {}
+            // (It looks whether two splitters are equal: with a word more, as those of keys of two words.)
+            SampleSortKernel::PackedChildren { .. } if self.key.words() == 1 => {
+                self.key = KeyType::U64;
+            }
+            _ => self.arrays = true,
+        }
         self
     }
 
@@ -777,7 +779,7 @@ impl Specialised {
         } else if self.kernel.adds() {
             format!("bcfsort.{}.{}", self.kernel.name(), self.key)
         } else {
-            format!("bcfsort.{}.{}w", self.kernel.name(), self.key.words())
+            format!("bcfsort.{}.{}w", self.kernel.name(), self.compared_words())
         }
     }
 

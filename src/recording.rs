@@ -29,6 +29,9 @@ pub enum Phase {
     Count,
     /// Keys are counted.
     CountedKeys,
+    /// Records of many arrays, in the order of their keys already, are put in that of their arrays: each is sorted by its records'
+    /// places in that order, which are `u32` in [`Buffer::Scratch`].
+    Arrays,
     /// Keys are taken out of rows, or of a part of a buffer.
     TakenKeys,
     /// Keys are put back, and what goes with them is moved.
@@ -57,6 +60,7 @@ impl Phase {
             Self::BucketSort => "bucket sort",
             Self::Count => "count",
             Self::CountedKeys => "counted keys",
+            Self::Arrays => "arrays",
             Self::TakenKeys => "taken keys",
             Self::MovedRows => "moved rows",
             Self::OrderCheck => "order check",
@@ -113,12 +117,10 @@ pub enum Buffer {
     KeyPlaces,
     /// Where each of many arrays begins: the caller's, and not written.
     Offsets,
-    /// Keys that the caller has elsewhere, or their codes.
+    /// Keys that the caller has elsewhere.
     TakenKeys,
     /// Which record belongs where.
     Indices,
-    /// The same, of the second of two sorts: of the first one's order.
-    SecondIndices,
     /// The caller's words before a part of the keys (0) or of what goes with them (1), while a sort [works](Recording::placed) in
     /// that part.
     Before(u8),
@@ -163,7 +165,6 @@ impl Buffer {
             | Self::SortedColumn(_)
             | Self::TakenKeys
             | Self::Indices
-            | Self::SecondIndices
             | Self::Before(_)
             | Self::ScratchRows
             | Self::Splitters
@@ -235,7 +236,6 @@ impl fmt::Display for Buffer {
             Self::Offsets => f.write_str("offsets"),
             Self::TakenKeys => f.write_str("taken_keys"),
             Self::Indices => f.write_str("indices"),
-            Self::SecondIndices => f.write_str("second_indices"),
             Self::Before(number) => write!(f, "before.{number}"),
             Self::ScratchRows => f.write_str("scratch_rows"),
             Self::Splitters => f.write_str("splitters"),
@@ -325,6 +325,9 @@ pub struct Recording {
     pub placed: BTreeMap<Buffer, (Buffer, u64)>,
 }
 
+/// What places in the order of keys are, and how they are sorted.
+pub(crate) const PLACES: (KeyType, Order) = (KeyType::U32, Order::Ascending);
+
 impl Recording {
     /// An empty recording.
     #[must_use]
@@ -386,9 +389,13 @@ impl Recording {
         self.placed.get(&buffer).copied().unwrap_or((buffer, 0))
     }
 
-    /// A step's kernel for this recording's keys.
+    /// A step's kernel for this recording's keys, or for [places](Phase::Arrays) in their order.
     #[must_use]
     pub fn specialised(&self, step: &Step) -> Specialised {
+        if step.phase == Phase::Arrays {
+            let (key, order) = PLACES;
+            return step.kernel.specialise(key, order).in_arrays(true);
+        }
         let kernel = step.kernel.specialise(self.key, self.order);
         let kernel = kernel.carrying(self.payload).keeping(self.kept);
         let kernel = kernel.in_arrays(self.arrays);

@@ -1,6 +1,6 @@
-// Numbers the rows that are to be compared.
+// Numbers records: which is in each place, or, of those that are in some order, which place each is in.
 //
-// `destination`: 0, 1, 2 and so on.
+// `destination`: 0, 1, 2 and so on, at the records that are in these places.
 //
 // A lane writes 8 numbers, LANES places apart.
 //
@@ -30,7 +30,7 @@ fn main(
     for (var j = 0u; j < 8u; j++) {
         let i = (number * 8u + j) * LANES + lane;
         if i < params.len {
-            destination[i] = i;
+            destination[row_at(i)] = i;
         }
     }
 }

@@ -38,10 +38,11 @@ pub enum RowsKernel {
     KeyPlaces,
     /// Adds up those of all workgroups.
     KeyEnds,
-    /// Makes keys of two words by which records are put in the order of their arrays.
-    SegmentCodes,
-    /// Numbers the rows that are to be compared.
-    Numbers,
+    /// Numbers records.
+    Numbers {
+        /// Whether in the order of the sort, or as they are.
+        ordered: bool,
+    },
     /// Moves rows of words.
     MovedRows {
         /// Whether to the order of the sort, or as they are.
@@ -63,8 +64,8 @@ impl RowsKernel {
         Self::Cleared,
         Self::KeyPlaces,
         Self::KeyEnds,
-        Self::SegmentCodes,
-        Self::Numbers,
+        Self::Numbers { ordered: false },
+        Self::Numbers { ordered: true },
         Self::MovedRows { ordered: false },
         Self::MovedRows { ordered: true },
         Self::OutOfOrder,
@@ -114,8 +115,7 @@ impl RowsKernel {
                 vec![shader!("sample_sort/scan.wgsl")],
                 shader!("rows/key_ends.wgsl"),
             ),
-            Self::SegmentCodes => (vec![SEGMENTS], shader!("rows/segment_codes.wgsl")),
-            Self::Numbers => (vec![], shader!("rows/numbers.wgsl")),
+            Self::Numbers { ordered } => (vec![order(ordered)], shader!("rows/numbers.wgsl")),
             Self::MovedRows { ordered } => (vec![order(ordered)], shader!("rows/moved_rows.wgsl")),
             Self::OutOfOrder => (vec![], shader!("rows/out_of_order.wgsl")),
         };
@@ -138,8 +138,8 @@ impl RowsKernel {
             Self::Cleared => "cleared",
             Self::KeyPlaces => "key_places",
             Self::KeyEnds => "key_ends",
-            Self::SegmentCodes => "segment_codes",
-            Self::Numbers => "numbers",
+            Self::Numbers { ordered: true } => "numbers.ordered",
+            Self::Numbers { ordered: false } => "numbers",
             Self::MovedRows { ordered: true } => "moved_rows.ordered",
             Self::MovedRows { ordered: false } => "moved_rows",
             Self::OutOfOrder => "out_of_order",

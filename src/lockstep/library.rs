@@ -373,7 +373,7 @@ fn counted(key: KeyType, order: Order) -> Vec<Recording> {
 }
 
 /// Gives these parameters of all steps that have them another value.
-fn set_parameters(recording: &mut Recording, names: &[&str], value: u32) {
+pub(crate) fn set_parameters(recording: &mut Recording, names: &[&str], value: u32) {
     let parameters = recording
         .steps
         .iter_mut()

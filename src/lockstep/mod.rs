@@ -69,6 +69,8 @@ mod report;
 mod sums;
 
 pub use execution::{Execution, KernelReport};
+#[cfg(test)]
+pub(crate) use library::set_parameters;
 pub use library::{REPRESENTATIVES, kernels, library, prefix_sums_library, was_sorted};
 pub use report::{AccessKind, Banks, Fault, Finding, Location, Report, Site, Space};
 pub use sums::{Coloring, prefix_sums_of};

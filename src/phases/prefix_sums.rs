@@ -6,7 +6,7 @@
 //! prefix sums     P workgroups    those of each tile, from its offsets on, in place
 //! ```
 
-use super::grid;
+use super::{grid, parts};
 use crate::kernel::Kernel;
 use crate::plan::{DeviceLimits, Tiling};
 use crate::recording::{Buffer, Phase, Recording, Step};
@@ -35,9 +35,7 @@ pub fn record_prefix_sums(
     let exclusive = u32::from(options.scan == Scan::Exclusive);
 
     let all_tiles = |recording: &mut Recording, phase, kernel, last: &[(&'static str, u32)]| {
-        let per_dispatch = (limits.keys_per_dispatch / tiling.tile).max(1);
-        for first in (0..tiling.tiles).step_by(per_dispatch as usize) {
-            let end = tiling.tiles.min(first + per_dispatch);
+        for (first, end) in parts(tiling.tiles, tiling.tile, limits) {
             let mut parameters = vec![
                 ("len", len),
                 ("tile", tiling.tile),

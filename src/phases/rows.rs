@@ -38,26 +38,26 @@
 //! # Many arrays
 //!
 //! Keys are compared with a word more, the number of their array for the upper one, and are moved alone: wherever they are
-//! compared, their places say which array they are of. Keys of two words with their indices, which
-//! would be four, are sorted twice: first by themselves, and then, which keeps the order of
-//! those of one array, by the arrays' numbers.
+//! compared, their places say which array they are of. Keys of two words with their indices would be four words; so they are
+//! sorted by themselves, as if there were one array, and then each array by its records' places in that order, which are keys of
+//! one word.
 //!
 //! ```text
-//! the sort              taken keys -> indices
-//! numbers of arrays     indices -> taken keys               the place in the first order for the lower word
-//! the sort              taken keys -> second indices
-//! both orders as one    indices, second indices -> indices
+//! the sort              keys -> order (scratch values)
+//! places in that order  order -> scratch
+//! the sort of arrays    scratch -> scratch
+//! both as one           order, scratch -> indices
 //! each column           rows in order -> ..., and the keys are one of them
 //! ```
 
 #[cfg(all(test, feature = "lockstep"))]
 mod tests;
 
-use super::grid;
 use super::sample_sort::{record_sample_sort, record_sort_of_arrays};
+use super::{grid, parts};
 use crate::kernel::{COUNTED, Kernel, MOVED, RowsKernel, SampleSortKernel, Tile, move_apart};
 use crate::plan::{DeviceLimits, SampleSort, Tuning};
-use crate::recording::{Buffer, Phase, Recording, Step};
+use crate::recording::{Buffer, PLACES, Phase, Recording, Step};
 use crate::{KeyType, Order, Payload};
 
 /// Where the records of a sort lie, and what is to be done with them.
@@ -126,16 +126,12 @@ type Moved = (Buffer, u32, Buffer);
 impl Arrangement {
     /// Whether keys lie in a row of their own, which they may be sorted in.
     pub(crate) fn is_in_place(&self, key: KeyType) -> bool {
-        self.is_plain(key) && !self.apart && self.sorted == Sorted::Here
+        self.is_plain() && !self.is_sorted_twice(key) && !self.apart && self.sorted == Sorted::Here
     }
 
     /// Whether keys lie in a row of their own, from its beginning on, and are sorted as they are.
-    fn is_plain(&self, key: KeyType) -> bool {
-        self.first == 0
-            && self.field.is_none()
-            && self.bits.is_none()
-            && !self.is_sorted_twice(key)
-            && self.compared.is_none()
+    const fn is_plain(&self) -> bool {
+        self.first == 0 && self.field.is_none() && self.bits.is_none() && self.compared.is_none()
     }
 
     /// Whether keys are compared with their arrays' numbers: the sort is one [of arrays](record_sort_of_arrays).
@@ -143,7 +139,7 @@ impl Arrangement {
         self.segments.is_some() && !self.is_sorted_twice(key)
     }
 
-    /// Whether keys are sorted by themselves, and then by their arrays' numbers.
+    /// Whether keys are sorted by themselves, and then each array by its records' places in that order.
     fn is_sorted_twice(&self, key: KeyType) -> bool {
         self.segments.is_some() && key.words() == 2 && self.carried != Carried::Nothing
     }
@@ -160,7 +156,8 @@ impl Arrangement {
         }
     }
 
-    /// Records a sample sort of `len` keys, as this arrangement needs it, to be put what is [around](Self::around).
+    /// Records a sample sort of `len` keys, as this arrangement needs it, to be put what is [around](Self::around): behind it the sort
+    /// of places, if there is [a second one](Self::is_sorted_twice).
     pub(crate) fn sample_sort(
         &self,
         len: u32,
@@ -174,7 +171,22 @@ impl Arrangement {
         } else {
             record_sample_sort
         };
-        record(len, key, order, self.payload(key), tuning, limits)
+        let mut recording = record(len, key, order, self.payload(key), tuning, limits);
+        if self.is_sorted_twice(key) {
+            let (key, order) = PLACES;
+            let places = record_sort_of_arrays(len, key, order, Payload::None, tuning, limits);
+            // (What it moves places to has room already.)
+            for (&buffer, &bytes) in places.buffers.iter().filter(|b| *b.0 != Buffer::Scratch) {
+                recording.reserve(buffer, bytes);
+            }
+            recording
+                .steps
+                .extend(places.steps.into_iter().map(|step| Step {
+                    phase: Phase::Arrays,
+                    ..step
+                }));
+        }
+        recording
     }
 
     /// Records a sort of narrow keys, and nothing else, by counting how many there are of each, if that is what these are and there are
@@ -267,21 +279,22 @@ impl Arrangement {
                 ..sort.clone()
             },
         };
-        let is_twice = self.is_sorted_twice(key);
-        let lent = (wants_indices && !is_twice)
+        let lent = wants_indices
             .then(|| around.lend(Buffer::ScratchValues, Buffer::Values, 1))
             .flatten();
         let indices = if sort.comparator.is_some() {
             around.sort_numbers(sort.steps, indices_at_home)
-        } else if is_twice {
-            around.sort_twice(sort.steps, indices_at_home)
         } else {
             let indices = if goes_along {
                 around.reserve_indices(Buffer::Indices)
             } else {
                 Buffer::Values
             };
-            around.sort_keys(sort.steps, indices);
+            if self.is_sorted_twice(key) {
+                around.sort_twice(sort.steps, indices);
+            } else {
+                around.sort_keys(sort.steps, indices);
+            }
             indices
         };
         around.restore(lent);
@@ -291,9 +304,7 @@ impl Arrangement {
         for column in self.columns(key) {
             around.move_column(column, indices);
         }
-        if !is_twice {
-            around.place_scratch();
-        }
+        around.place_scratch();
         around.recording
     }
 
@@ -529,11 +540,14 @@ pub(crate) const fn carried_by(number: usize) -> Buffer {
 
 /// Gives the keys of a sort and what goes with them other buffers.
 fn place(steps: &mut [Step], keys: Buffer, indices: Buffer) {
+    rename(steps, &[(Buffer::Keys, keys), (Buffer::Values, indices)]);
+}
+
+/// Gives buffers of these steps another name, all at once.
+fn rename(steps: &mut [Step], names: &[(Buffer, Buffer)]) {
     for (_, buffer) in steps.iter_mut().flat_map(|step| &mut step.bindings) {
-        match buffer {
-            Buffer::Keys => *buffer = keys,
-            Buffer::Values => *buffer = indices,
-            _ => {}
+        if let Some(name) = names.iter().find(|name| name.0 == *buffer) {
+            *buffer = name.1;
         }
     }
 }
@@ -601,7 +615,7 @@ impl Around<'_> {
             self.reserve_taken()
         };
         place(&mut steps, taken, indices);
-        if !(arrangement.is_plain(key) && read_from(&mut steps, taken, Buffer::Keys)) {
+        if !(arrangement.is_plain() && read_from(&mut steps, taken, Buffer::Keys)) {
             self.take_keys(taken);
         }
         let to = self.end_of_keys();
@@ -659,9 +673,12 @@ impl Around<'_> {
         }
     }
 
-    /// Whether sorted keys are wanted anywhere. (Fields stay with their rows.)
+    /// Whether the sort's keys are wanted anywhere. (Fields stay with their rows, and those that are sorted twice are moved with the
+    /// columns.)
     fn puts_keys(&self) -> bool {
-        self.arrangement.sorted != Sorted::Nowhere && self.arrangement.field.is_none()
+        let arrangement = self.arrangement;
+        let is_twice = arrangement.is_sorted_twice(self.recording.key);
+        arrangement.sorted != Sorted::Nowhere && arrangement.field.is_none() && !is_twice
     }
 
     /// Where they are wanted.
@@ -706,10 +723,7 @@ impl Around<'_> {
             records: plan.tile,
             merges: plan.merges,
         };
-        let tiles = plan.tiles();
-        let part = (self.limits.keys_per_dispatch / plan.tile).max(1);
-        for first in (0..tiles).step_by(part as usize) {
-            let end = tiles.min(first.saturating_add(part));
+        for (first, end) in parts(plan.tiles(), plan.tile, self.limits) {
             let tiles = [("first", first), ("end", end), ("tables", tables)];
             let parameters = [&[("len", plan.len)][..], &tiles, &self.key_places()];
             self.recording.steps.push(Step {
@@ -762,38 +776,36 @@ impl Around<'_> {
         }
         let buffers = [("destination", numbers)];
         let len = self.recording.len.into();
-        self.step(Phase::TakenKeys, RowsKernel::Numbers, &buffers, &[], len);
+        let kernel = RowsKernel::Numbers { ordered: false };
+        self.step(Phase::TakenKeys, kernel, &buffers, &[], len);
         self.recording.steps.extend(steps);
         numbers
     }
 
-    /// Sorts keys by themselves and then by their arrays' numbers, and returns where the indices are.
-    fn sort_twice(&mut self, steps: Vec<Step>, at_home: bool) -> Buffer {
-        let taken = self.reserve_taken();
-        let first = self.reserve_indices(Buffer::Indices);
-        let second = self.reserve_indices(Buffer::SecondIndices);
-        let both = if at_home {
-            Buffer::Values
-        } else {
-            self.reserve_indices(Buffer::ScratchValues)
-        };
-        self.take_keys(taken);
-        let (mut by_keys, mut by_arrays) = (steps.clone(), steps);
-        place(&mut by_keys, taken, first);
-        place(&mut by_arrays, taken, second);
-        self.recording.steps.extend(by_keys);
-        let kernel = RowsKernel::SegmentCodes;
-        let buffers = [
-            ("order", first),
-            ("destination", taken),
-            ("offsets", Buffer::Offsets),
-        ];
+    /// Sorts keys by themselves, and then each array by its records' places in that order.
+    fn sort_twice(&mut self, steps: Vec<Step>, indices: Buffer) {
+        let (mut by_places, mut by_keys): (Vec<_>, Vec<_>) = steps
+            .into_iter()
+            .partition(|step| step.phase == Phase::Arrays);
+        // The first order is to be read when the second one is there, and indices are written: they are what the first sort moves its
+        // order to and from.
+        let first = self.reserve_indices(Buffer::ScratchValues);
+        let places = self.reserve_indices(Buffer::Scratch);
+        rename(
+            &mut by_keys,
+            &[(Buffer::Values, first), (first, Buffer::Values)],
+        );
+        self.sort_keys(by_keys, indices);
+        let kernel = RowsKernel::Numbers { ordered: true };
+        let buffers = [("order", first), ("destination", places)];
         let len = self.recording.len.into();
-        let numbers = segments(self.arrangement.segments.unwrap_or(0));
-        self.step(Phase::TakenKeys, kernel, &buffers, &numbers, len);
-        self.recording.steps.extend(by_arrays);
-        self.move_rows((first, 0), (both, 0), 1, Some(second));
-        both
+        self.step(Phase::Arrays, kernel, &buffers, &[], len);
+        rename(
+            &mut by_places,
+            &[(Buffer::Keys, places), (Buffer::Scratch, indices)],
+        );
+        self.recording.steps.extend(by_places);
+        self.move_rows((first, 0), (indices, 0), 1, Some(places));
     }
 
     fn reserve_taken(&mut self) -> Buffer {
@@ -878,10 +890,7 @@ impl Around<'_> {
             return;
         }
         // The sort's own memory is free.
-        let twice = self.arrangement.is_sorted_twice(self.recording.key);
         let scratch = match words {
-            1 if twice => Buffer::SecondIndices,
-            2 if twice => Buffer::TakenKeys,
             1 if self.recording.comparator.is_some() => Buffer::Scratch,
             1 => Buffer::ScratchValues,
             _ => Buffer::ScratchRows,
@@ -893,15 +902,16 @@ impl Around<'_> {
     }
 
     /// Has what a sort moves its records to lie where rows are moved to when it is done. (No kernel reads one of the two and
-    /// writes the other, which one buffer may not be bound for; but where keys and indices [move apart](move_apart) one does, and one of
-    /// the two has a buffer of its own.)
+    /// writes the other, which one buffer may not be bound for; but where keys and indices [move apart](move_apart), and where the
+    /// first of two sorts has [the other's place for its indices](Self::sort_twice), one does, and one of the two has a buffer of its own.)
     fn place_scratch(&mut self) {
         let recording = &mut self.recording;
         if !recording.buffers.contains_key(&Buffer::ScratchRows) {
             return;
         }
         let mut end = 0_u64;
-        let apart = recording.kept && move_apart(recording.key);
+        let apart = recording.kept && move_apart(recording.key)
+            || self.arrangement.is_sorted_twice(recording.key);
         let parts = [Buffer::Scratch, Buffer::ScratchValues];
         for part in parts.into_iter().take(if apart { 1 } else { 2 }) {
             if recording.placed.contains_key(&part) {
@@ -979,9 +989,7 @@ impl Around<'_> {
         let mut parameters = places.to_vec();
         parameters.push(("len", self.recording.len));
         let groups = moved.div_ceil(MOVED.into()) as u32;
-        let part = (self.limits.keys_per_dispatch / MOVED).max(1);
-        for first in (0..groups).step_by(part as usize) {
-            let end = groups.min(first.saturating_add(part));
+        for (first, end) in parts(groups, MOVED, self.limits) {
             self.recording.steps.push(Step {
                 phase,
                 round: 0,

@@ -57,10 +57,9 @@ use std::ops::Range;
 /// Packed keys alone take half a mebibyte, however many they are, from a few tiles on: they are counted. ([Kept](Self::keep_keys)
 /// and packed keys and fields of rows are read where they are. Where they are so few that tiles are not
 /// [partitioned](crate::plan::Tuning::partition), by default up to 6 MiB, there is another copy of them. Those of 32 bits take 4 bytes
-/// more if rows of two words or more move in their own buffer.)
+/// more if rows of two words or more move in their own buffer; and those of 64 bits in [arrays](Self::segments), if rows of three do.)
 ///
-/// Instead of that, of keys of 64 bits in [arrays](Self::segments) with anything that goes along: 28, and the bytes of the largest of its rows that has more than
-/// two words and does not end elsewhere. Of rows that are [compared](Self::compared): 4, or the bytes of the largest row that moves
+/// Instead of that, of rows that are [compared](Self::compared): 4, or the bytes of the largest row that moves
 /// in its own buffer, if they are more; and 4 more unless it is indices that are asked for.
 ///
 /// And a tenth of all that at the most, and 16 MiB, for tables.
@@ -670,8 +669,8 @@ impl<'a> BufferSort<'a> {
     /// before are an array, too.
     ///
     /// All keys are sorted: there are no [`ranks`](Self::ranks). [Indices](Self::indices) are those of all records, not of their
-    /// arrays. They take no more memory than without arrays; but keys of 64 bits with which anything goes along are sorted twice,
-    /// each time with their indices: by themselves, and then by their arrays' numbers.
+    /// arrays. Keys of 64 bits with which anything goes along are sorted twice: by themselves, and then each array by its records'
+    /// places in that order.
     ///
     /// # Examples
     ///

@@ -372,7 +372,7 @@ impl Sorter {
         }
         let recording = if let Some(comparator) = &sort.comparator {
             self.record_comparing(sort.len, comparator, order)?
-        } else if arrangement.count_at.is_some() || arrangement.tells_arrays(key) {
+        } else if arrangement.count_at.is_some() || arrangement.segments.is_some() {
             // Only the kernels of the sample sort can be told how many there are, and where arrays begin.
             let len = calls::check_len(&self.device, &self.limits, sort.len, key)?;
             let (tuning, limits) = (self.tuning(), &self.limits);

@@ -330,6 +330,17 @@ fn scratch_memory_is_what_is_documented() {
             4 + 4 + 4,
         ),
         ("packed, rows", packed().rows(&b, 2).keep_keys(), 4 + 4 + 8),
+    ];
+    check_scratch(gpu, sorts);
+}
+
+#[test]
+fn scratch_memory_of_arrays_is_what_is_documented() {
+    let Some(gpu) = gpu() else { return };
+    let [a, b, d] = [(); 3].map(|()| gpu.empty_buffer(16));
+    let sort = |key| BufferSort::new(&a, MANY, key);
+    let wide = KeyType::F64;
+    let sorts = [
         ("arrays", sort(KeyType::U32).segments(&d, 4), 4),
         (
             "arrays, indices",
@@ -345,7 +356,22 @@ fn scratch_memory_is_what_is_documented() {
         (
             "wide arrays, indices",
             sort(wide).segments(&d, 4).indices(&b),
-            8 + 4 + 8 + 8,
+            8 + 4,
+        ),
+        (
+            "wide arrays, indices of a part",
+            sort(wide).first(1).segments(&d, 4).indices(&b),
+            8 + 4,
+        ),
+        (
+            "wide arrays, values",
+            sort(wide).segments(&d, 4).values(&b),
+            8 + 4 + 4,
+        ),
+        (
+            "wide arrays, rows",
+            sort(wide).segments(&d, 4).rows(&b, 4),
+            16 + 4 + 4,
         ),
     ];
     check_scratch(gpu, sorts);

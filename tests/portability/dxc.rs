@@ -79,7 +79,11 @@ impl Gate for DxcGate {
     }
 
     fn leaves_out(&self, subject: &Subject) -> Option<&'static str> {
-        subject.same_but_for_constants()
+        let for_6_0 = matches!(self.model, ShaderModel::V6_6) && subject.is_narrow_of_two;
+        let narrow = "have no piece that those of keys of 64 bits have not but what a key is, and are compiled for 6.0";
+        subject
+            .same_but_for_constants()
+            .or_else(|| for_6_0.then_some(narrow))
     }
 
     fn examine(&self, subject: &Subject) -> Result<(), String> {

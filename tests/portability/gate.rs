@@ -11,7 +11,8 @@ pub(crate) struct Subject {
     pub(crate) wgsl: String,
     pub(crate) module: naga::Module,
     pub(crate) info: naga::valid::ModuleInfo,
-    /// Whether there is one for the widest records, of the same text but for more barriers where more is moved.
+    /// Whether there is one for the widest records, of the same text but for more barriers where more is moved. (In arrays keys are
+    /// compared with more, not moved.)
     pub(crate) is_narrow_of_two: bool,
 }
 
@@ -50,12 +51,13 @@ fn is_smaller(specialised: Specialised, all: &[Specialised]) -> bool {
         || (all.iter().filter(larger)).any(|other| without_numbers(&other.label()) == own)
 }
 
-/// Of the sample sort, the narrowest and the widest records stand for the others, whose pieces these have.
+/// Of the sample sort, the narrowest and the widest records stand for the others, whose pieces these have; and so they do of arrays, where
+/// the widest are keys of two words alone.
 fn is_between(specialised: Specialised) -> bool {
     let widest = specialised.carrying(Payload::Indices) == specialised;
     let wide = specialised.key().words() == 2;
     let narrowest = specialised.carrying(Payload::None) == specialised;
-    let is_one = (narrowest && !wide) || (widest && wide);
+    let is_one = (narrowest && !wide) || (wide && (widest || specialised.tells_arrays()));
     matches!(specialised.kernel(), Kernel::SampleSort(_))
         && specialised.kernel().carries()
         && !is_one
@@ -96,12 +98,14 @@ impl Subject {
                 && !is_between(**specialised)
         };
         let wide: BTreeSet<Vec<String>> = (all.iter().filter(examined))
-            .filter(|wide| wide.key().words() == 2 && wide.kernel().carries())
+            .filter(|wide| {
+                wide.key().words() == 2 && wide.kernel().carries() && !wide.tells_arrays()
+            })
             .map(|wide| without_numbers(&wide.kernel().name()))
             .collect();
         (all.iter().filter(examined))
             .map(|&specialised| {
-                let is_narrow = specialised.key().words() == 1
+                let is_narrow = (specialised.key().words() == 1 || specialised.tells_arrays())
                     && specialised.kernel().carries()
                     && !specialised.compares_rows();
                 let mut subject = subject(specialised)?;

@@ -3,8 +3,7 @@
 
 use super::*;
 use crate::kernel::Access;
-use crate::lockstep::{Config, Execution};
-use crate::phases::record_sample_sort;
+use crate::lockstep::{Config, Execution, Fault, Finding, set_parameters};
 use crate::plan::Tuning;
 
 const LIMITS: DeviceLimits = DeviceLimits {
@@ -326,7 +325,7 @@ fn as_many_records_are_sorted_as_a_buffer_says_however_they_are_distributed() {
     }]);
     let len = 2600;
     for (i, tuning) in distributions().into_iter().enumerate() {
-        for (j, said) in [0, 1, 2, 40, 1025, 2500, u32::MAX].into_iter().enumerate() {
+        for (j, said) in [0, 1, 1025, 2500, u32::MAX].into_iter().enumerate() {
             let places = [Sorted::Here, Sorted::Elsewhere, Sorted::Nowhere];
             let keys = |carried| Arrangement {
                 count_at: Some(1),
@@ -356,6 +355,15 @@ fn as_many_records_are_sorted_as_a_buffer_says_however_they_are_distributed() {
                 segments: Some(3),
                 ..part(127)
             };
+            let argsort_of_arrays = Arrangement {
+                segments: Some(3),
+                ..argsort(places[(i + j) % 3])
+            };
+            let rows_of_arrays = Arrangement {
+                segments: Some(3),
+                first: 75 * (i as u32 % 2),
+                ..keys(rows.clone())
+            };
             let keys_stay = Arrangement {
                 sorted: Sorted::Nowhere,
                 ..keys(rows.clone())
@@ -375,7 +383,10 @@ fn as_many_records_are_sorted_as_a_buffer_says_however_they_are_distributed() {
                 (of_rows, in_rows, FEW),
                 (keys_stay, Layout::plain(KeyType::I32), FEW),
                 (of_arrays, Layout::plain(KeyType::U32), FEW),
-                (keys_of_arrays, Layout::plain(KeyType::F32), FEW),
+                (keys_of_arrays.clone(), Layout::plain(KeyType::F32), FEW),
+                (keys_of_arrays, Layout::plain(KeyType::I64), FEW),
+                (argsort_of_arrays, Layout::plain(KeyType::F64), FEW),
+                (rows_of_arrays, Layout::plain(KeyType::U64), FEW),
                 (keys(rows.clone()), Layout::plain(KeyType::U32), FEW),
             ] {
                 check(
@@ -443,38 +454,42 @@ fn indices_and_keys_overwritten_in_the_middle_of_an_argsort_lead_nowhere() {
         bucket: 3000,
         ..tuning()
     };
-    for key in [KeyType::U32, KeyType::F64] {
+    for (key, segments, first) in [
+        (KeyType::U32, None, 0),
+        (KeyType::F64, None, 0),
+        (KeyType::F64, None, 75),
+        (KeyType::I64, Some(3), 0),
+        (KeyType::I64, Some(3), 75),
+    ] {
         let arrangement = Arrangement {
+            first,
+            segments,
             sorted: Sorted::Nowhere,
             carried: Carried::Indices,
             ..Arrangement::default()
         };
         let len = 6000;
-        let payload = arrangement.payload(key);
-        let mut sort = record_sample_sort(len, key, Order::Ascending, payload, &tuning, &LIMITS);
+        let mut sort = arrangement.sample_sort(len, key, Order::Ascending, &tuning, &LIMITS);
         // Two children a bucket, which do not fit a tile.
-        for step in &mut sort.steps {
-            for (name, value) in &mut step.parameters {
-                if ["most_children", "fine"].contains(name) {
-                    *value = 2;
-                }
-            }
-        }
+        set_parameters(&mut sort, &["most_children", "fine"], 2);
         let recording = arrangement.around(key, Order::Ascending, sort, &LIMITS);
         assert!(recording.kept);
-        let words = (len * key.words()) as usize;
+        let records = (first + len) as usize;
+        let words = records * key.words() as usize;
         let mut execution = Execution::new(&recording, &noise(words, FEW), Config::default());
+        execution.set_buffer(Buffer::Offsets, vec![0, 9, 4000]);
+        let mut overflows = 0;
         for (i, step) in recording.steps.iter().enumerate() {
             let report = execution.step(step).unwrap();
-            assert!(
-                report.findings.is_empty(),
-                "{key} {step:?}: {:?}",
-                report.findings
-            );
-            execution.set_buffer(Buffer::Values, vec![u32::MAX - i as u32; len as usize]);
-            execution.set_buffer(Buffer::Keys, noise(words, u32::MAX << i));
+            // (Then some records are in several places, and some in none: two lanes write where one is.)
+            let is_scattered = step.kernel == Kernel::Rows(RowsKernel::Numbers { ordered: true });
+            let led_astray = |finding: &&Finding| !(is_scattered && finding.fault == Fault::Race);
+            let found: Vec<_> = report.findings.iter().filter(led_astray).collect();
+            assert!(found.is_empty(), "{key} {step:?}: {found:?}");
+            execution.set_buffer(Buffer::Values, vec![u32::MAX - i as u32; records]);
+            execution.set_buffer(Buffer::Keys, noise(words, u32::MAX << (i % 32)));
+            overflows = overflows.max(execution.buffer(Buffer::Overflows)[0]);
         }
-        let overflows = execution.buffer(Buffer::Overflows)[0];
         assert!(overflows > 0);
     }
 }
