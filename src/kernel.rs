@@ -228,7 +228,7 @@ impl Kernel {
             .chain(PrefixSumsMethod::ALL.map(|method| Self::PrefixSums { method }))
     }
 
-    /// Whether there is such a kernel for a type: sorts take every one; prefix sums, codes, and sorts of tiles by a caller's
+    /// Whether there is such a kernel for a type: sorts take every one; prefix sums, kernels of narrow keys, and sorts of tiles by a caller's
     /// comparator, `u32`, `i32` and `f32`.
     #[must_use]
     pub const fn takes(self, key: KeyType) -> bool {

@@ -84,7 +84,7 @@ impl fmt::Display for Phase {
 pub enum Buffer {
     /// The caller's keys, where the result ends; of prefix sums, the caller's values.
     Keys,
-    /// As many keys again.
+    /// As many keys again; of keys that are sorted twice, their places in the first order.
     Scratch,
     /// The samples taken at a level, where they end sorted.
     Samples(u8),
@@ -98,7 +98,8 @@ pub enum Buffer {
     Progress,
     /// What goes with each key: the caller's.
     Values,
-    /// As many values again; before, where keys [stay](Recording::kept), these in the order of their tiles.
+    /// As many values again; before, where keys [stay](Recording::kept), these in the order of their tiles; of keys that are sorted
+    /// twice, the first order.
     ScratchValues,
     /// Rows that go with the keys, behind the first column, which is in [`Buffer::Values`]: the caller's.
     Column(u8),

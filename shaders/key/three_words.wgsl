@@ -2,8 +2,7 @@
 
 alias Key = vec3<u32>;
 
-// Before every key, and after every key.
-const FIRST: Key = vec3<u32>(0u, 0u, 0u);
+// After every key.
 const LAST: Key = vec3<u32>(0xffffffffu, 0xffffffffu, 0xffffffffu);
 
 struct Ordered {

@@ -213,7 +213,8 @@ impl Prepared {
         let mut dispatches = Vec::with_capacity(recording.steps.len());
         let steps = recording.steps.iter().zip(kernels).zip(&parameters.offsets);
         for ((step, compiled), &offset) in steps {
-            let bind_group = match bind_groups.entry((step.kernel, &step.bindings)) {
+            let specialised = recording.specialised(step);
+            let bind_group = match bind_groups.entry((specialised, &step.bindings)) {
                 Entry::Occupied(found) => found.get().clone(),
                 Entry::Vacant(vacant) => {
                     let resource = |binding: &Binding| match step.buffer(&binding.name) {

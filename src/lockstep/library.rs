@@ -320,7 +320,9 @@ fn of_arrays(key: KeyType, order: Order) -> Vec<Recording> {
     // (Those of two words with indices are sorted twice.)
     let arrangements = [&keys, &with_indices];
     for arrangement in arrangements.iter().take(3 - key.words() as usize) {
-        recordings.extend([1000, 4000].map(|len| around(arrangement, len, &Tuning::default())));
+        for tuning in [Tuning::default(), Tuning::cpu()] {
+            recordings.extend([1000, 4000].map(|len| around(arrangement, len, &tuning)));
+        }
     }
     recordings.extend(distributed(&keys, key, order));
     if key.words() == 1 {
@@ -402,9 +404,10 @@ fn distributed(arrangement: &Arrangement, key: KeyType, order: Order) -> Vec<Rec
             ..LIMITS
         };
         let record = |len, limits: &_| arrangement.sample_sort(len, key, order, &tuning, limits);
-        let words = key.words() + u32::from(arrangement.tells_arrays(key));
+        let words = key.words();
+        let compared = words + u32::from(arrangement.tells_arrays(key));
         let payload = arrangement.payload(key);
-        let child = SampleSort::of_words(9000, words, payload, &tuning, &LIMITS).child;
+        let child = SampleSort::of_words(9000, compared, words, payload, &tuning, &LIMITS).child;
         let mut overflowing = record(child * 23 / 5, &LIMITS);
         set_parameters(&mut overflowing, &["most_children", "fine"], 2);
         let overflowing = overflowing.selecting(&(0..child / 8));

@@ -134,12 +134,18 @@ pub(crate) fn record_sort_of_arrays(
         Payload::None => tuning.twice,
         Payload::Values | Payload::Indices => 0,
     };
-    let tuning = Tuning {
-        twice,
-        partition: 1,
-        ..*tuning
+    let plan = |twice| {
+        let tuning = Tuning {
+            twice,
+            partition: 1,
+            ..*tuning
+        };
+        let words = key.words();
+        SampleSort::of_words(len, words + 1, words, payload, &tuning, limits)
     };
-    let plan = SampleSort::of_words(len, key.words() + 1, payload, &tuning, limits);
+    let plan = Some(plan(twice))
+        .filter(SampleSort::has_room)
+        .unwrap_or_else(|| plan(0));
     record_as(plan, payload, limits, &mut recording);
     recording
 }

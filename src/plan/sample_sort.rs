@@ -228,13 +228,14 @@ impl SampleSort {
         tuning: &Tuning,
         limits: &DeviceLimits,
     ) -> Self {
-        Self::of_words(len, key.words(), payload, tuning, limits)
+        Self::of_words(len, key.words(), key.words(), payload, tuning, limits)
     }
 
-    /// Plans a sort of `len` records whose keys are compared as so many words.
+    /// Plans a sort of `len` records whose keys are compared as `key_words` words, and moved as `moved_words`.
     pub(crate) fn of_words(
         len: u32,
         key_words: u32,
+        moved_words: u32,
         payload: Payload,
         tuning: &Tuning,
         limits: &DeviceLimits,
@@ -284,27 +285,7 @@ impl SampleSort {
             return plan;
         }
         if len >= tuning.twice && words >= tuning.partition {
-            let fine = tuning.fine.next_power_of_two().clamp(32, 512);
-            let wanted = tuning.tile.next_power_of_two().clamp(SMALLEST, LARGEST);
-            plan.tile = wanted;
-            while plan.tile > SMALLEST
-                && partition_bytes(plan.tile, fine, key_words) > limits.workgroup_bytes
-            {
-                plan.tile /= 2;
-            }
-            plan.fine = fine;
-            plan.buckets = len
-                .div_ceil(tuning.bucket)
-                .clamp(2, MOST_SAMPLE_BUCKETS.min(fine));
-            // Children that fill a good part of a tile cannot be packed well. (But each has a word a tile in the table
-            // of ranks, which is to be a tenth of the records at the most.)
-            let room = plan.tile * words / 20;
-            while plan.fine < 512.min(room)
-                && plan.len / (plan.buckets * plan.fine) > plan.child / 4
-            {
-                plan.fine *= 2;
-            }
-            plan.most_children = plan.fine;
+            plan.partition(moved_words + payload.words(), key_words, tuning, limits);
             return plan;
         }
         if len >= tuning.twice {
@@ -331,6 +312,43 @@ impl SampleSort {
         }
         plan.most_children = plan.tile / 16;
         plan
+    }
+
+    /// Plans two distributions of records of `words` words by labels, found by their keys of `key_words`.
+    fn partition(&mut self, words: u32, key_words: u32, tuning: &Tuning, limits: &DeviceLimits) {
+        // Each child has a word a tile in the table of ranks, which is to be less than a tenth of the records, or than half of the
+        // memory that there may be for tables.
+        const TABLE_BYTES: u64 = 8 << 20;
+        let len = u64::from(self.len);
+        let has_room_for_ranks = |tile: u32, fine| {
+            let table = u64::from(fine) * len.div_ceil(tile.into()) * 4;
+            table <= (len * u64::from(words) * 4 / 10).max(TABLE_BYTES)
+        };
+        let has_room_for_tile = |tile, fine| {
+            tile <= LARGEST && partition_bytes(tile, fine, key_words) <= limits.workgroup_bytes
+        };
+        self.fine = tuning.fine.next_power_of_two().clamp(32, 512);
+        self.tile = tuning.tile.next_power_of_two().clamp(SMALLEST, LARGEST);
+        while self.tile > SMALLEST && !has_room_for_tile(self.tile, self.fine) {
+            self.tile /= 2;
+        }
+        while self.fine > 32 && !has_room_for_ranks(self.tile, self.fine) {
+            if has_room_for_tile(2 * self.tile, self.fine) {
+                self.tile *= 2;
+            } else {
+                self.fine /= 2;
+            }
+        }
+        let most = MOST_SAMPLE_BUCKETS.min(self.fine);
+        self.buckets = self.len.div_ceil(tuning.bucket).clamp(2, most);
+        // Children that fill a good part of a tile cannot be packed well.
+        while self.fine < 512.min(self.tile * words / 20)
+            && has_room_for_tile(self.tile, 2 * self.fine)
+            && self.len / (self.buckets * self.fine) > self.child / 4
+        {
+            self.fine *= 2;
+        }
+        self.most_children = self.fine;
     }
 
     /// The plan for `len` numbers of rows that a caller's function compares. If there are more than a tile's, they are
@@ -501,9 +519,13 @@ mod tests {
     use super::*;
     use crate::Order;
     use crate::phases::record_sample_sort;
+    use crate::phases::sample_sort::record_sort_of_arrays;
     use crate::plan::scratch_promise;
 
-    const SIZES: [u32; 14] = [
+    /// What devices have, and some that none has.
+    const WORKGROUP_BYTES: [u32; 5] = [16 << 10, 20 << 10, 24 << 10, 32 << 10, 48 << 10];
+
+    const SIZES: [u32; 16] = [
         0,
         1,
         1024,
@@ -512,9 +534,11 @@ mod tests {
         32_769,
         100_000,
         1 << 18,
+        700_000,
         (1 << 20) + 123,
         (1 << 22) + 1,
         1 << 24,
+        1 << 25,
         1 << 26,
         1 << 28,
         u32::MAX - 2 * super::super::LARGEST_TILE,
@@ -531,7 +555,7 @@ mod tests {
 
     #[test]
     fn plans_hold_together_and_scratch_memory_is_as_promised() {
-        for workgroup_bytes in [16 << 10, 32 << 10, 48 << 10] {
+        for workgroup_bytes in WORKGROUP_BYTES {
             let limits = limits(workgroup_bytes);
             for (key, payload) in KeyType::ALL
                 .into_iter()
@@ -580,6 +604,41 @@ mod tests {
                         "{len} {key} {payload:?}: {} of {promise}",
                         recording.scratch_bytes()
                     );
+                }
+            }
+        }
+    }
+
+    /// Compared with more words than they are moved with.
+    #[test]
+    fn sorts_of_arrays_fit_workgroup_memory_and_scratch_memory_is_as_promised() {
+        for workgroup_bytes in WORKGROUP_BYTES {
+            for tuning in [Tuning::default(), Tuning::cpu()] {
+                for (key, payload) in [
+                    (KeyType::U32, Payload::None),
+                    (KeyType::U32, Payload::Indices),
+                    (KeyType::U64, Payload::None),
+                ] {
+                    for len in SIZES {
+                        let limits = limits(workgroup_bytes);
+                        let recording = record_sort_of_arrays(
+                            len,
+                            key,
+                            Order::Ascending,
+                            payload,
+                            &tuning,
+                            &limits,
+                        );
+                        let what = format!("{len} {key} {payload:?} {workgroup_bytes} {tuning:?}");
+                        for step in &recording.steps {
+                            let needed = recording.specialised(step).workgroup_bytes();
+                            assert!(needed <= workgroup_bytes, "{what}: {needed}");
+                        }
+                        let promise = scratch_promise(len, key)
+                            + u64::from(payload.words()) * u64::from(len) * 4 * 11 / 10;
+                        let bytes = recording.scratch_bytes();
+                        assert!(bytes <= promise, "{what}: {bytes} of {promise}");
+                    }
                 }
             }
         }

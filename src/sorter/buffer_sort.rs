@@ -51,13 +51,14 @@ use std::ops::Range;
 ///
 /// - the bytes of its key, which are 4 if it is [packed](Self::of_packed), and 4 if anything goes with it; or those of the largest
 ///   of its rows that does not [end elsewhere](Self::rows_into), if they are more;
-/// - 4 with [`rows`](Self::rows), or with values that are [stable](Self::stable) or those of keys that are not sorted where
-///   they lie.
+/// - 4 with [`rows`](Self::rows), or with values that are [stable](Self::stable) or those of keys that are in
+///   [arrays](Self::segments) or not sorted where they lie.
 ///
 /// Packed keys alone take half a mebibyte, however many they are, from a few tiles on: they are counted. ([Kept](Self::keep_keys)
 /// and packed keys and fields of rows are read where they are. Where they are so few that tiles are not
 /// [partitioned](crate::plan::Tuning::partition), by default up to 6 MiB, there is another copy of them. Those of 32 bits take 4 bytes
-/// more if rows of two words or more move in their own buffer; and those of 64 bits in [arrays](Self::segments), if rows of three do.)
+/// more if rows of two words or more move in their own buffer. In [arrays](Self::segments) that is so of all keys of 32 bits, and of
+/// those of 64 bits if such rows have three words or more.)
 ///
 /// Instead of that, of rows that are [compared](Self::compared): 4, or the bytes of the largest row that moves
 /// in its own buffer, if they are more; and 4 more unless it is indices that are asked for.
@@ -599,7 +600,7 @@ impl<'a> BufferSort<'a> {
     }
 
     /// Leaves the keys as they are: with [`indices`](Self::indices), an argsort, of which there is an example. That takes
-    /// no more [scratch memory](Self#scratch-memory) than where they move, unless they are in arrays. (2^24 on an H200: of 32 bits
+    /// no more [scratch memory](Self#scratch-memory) than where they move. (2^24 on an H200: of 32 bits
     /// 1.56 ms, and 1.53 where they move; of 64 bits 3.96.)
     pub const fn keep_keys(mut self) -> Self {
         self.keeps_keys = true;
@@ -614,7 +615,7 @@ impl<'a> BufferSort<'a> {
     /// if they were to be [stable](Self::stable). With [`indices`](Self::indices) or [`values`](Self::values) structs stay, and this
     /// is refused. [`keep_keys`](Self::keep_keys) beside it says nothing new.
     ///
-    /// Keys of a whole buffer, of 32 bits or more and not in [arrays](Self::segments), are sorted in the other one: no scratch memory more.
+    /// Keys of a whole buffer, of 32 bits or more, are sorted in the other one: no scratch memory more.
     /// It is no dispatch more either, unless a sample sort distributes them [twice](crate::plan::Tuning::twice): then they are copied
     /// first.
     ///

@@ -369,6 +369,16 @@ fn scratch_memory_of_arrays_is_what_is_documented() {
             8 + 4 + 4,
         ),
         (
+            "arrays, rows",
+            sort(KeyType::U32).segments(&d, 4).rows(&b, 2),
+            8 + 4 + 4,
+        ),
+        (
+            "wide arrays, rows of three words",
+            sort(wide).segments(&d, 4).rows(&b, 3),
+            12 + 4 + 4,
+        ),
+        (
             "wide arrays, rows",
             sort(wide).segments(&d, 4).rows(&b, 4),
             16 + 4 + 4,

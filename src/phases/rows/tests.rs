@@ -2,9 +2,12 @@
 //! them, next to what the CPU makes of them.
 
 use super::*;
-use crate::kernel::Access;
-use crate::lockstep::{Config, Execution, Fault, Finding, set_parameters};
+use crate::kernel::{Access, Specialised};
+use crate::lockstep::{
+    Config, Execution, Fault, Finding, REPRESENTATIVES, kernels, set_parameters,
+};
 use crate::plan::Tuning;
+use std::collections::BTreeSet;
 
 const LIMITS: DeviceLimits = DeviceLimits {
     buffer_bytes: u64::MAX,
@@ -491,5 +494,42 @@ fn indices_and_keys_overwritten_in_the_middle_of_an_argsort_lead_nowhere() {
             overflows = overflows.max(execution.buffer(Buffer::Overflows)[0]);
         }
         assert!(overflows > 0);
+    }
+}
+
+/// What sorts of arrays dispatch, by default and on any device, is the text of a kernel of the library that is examined, but for the
+/// numbers of its tiles.
+#[test]
+fn every_text_of_sorts_of_arrays_is_in_the_library() {
+    let text = |kernel: Specialised| -> Vec<String> {
+        let label = kernel.label();
+        let parts = label.split('.').filter(|part| part.parse::<u32>().is_err());
+        parts.map(String::from).collect()
+    };
+    let examined: BTreeSet<Vec<String>> = kernels().into_iter().map(text).collect();
+    for (key, order) in REPRESENTATIVES {
+        for carried in [Carried::Nothing, Carried::Indices] {
+            let arrangement = Arrangement {
+                segments: Some(3),
+                carried,
+                ..Arrangement::default()
+            };
+            for tuning in [Tuning::default(), Tuning::cpu()] {
+                for len in [2, 3000, 100_000, 700_000, 1 << 20, 1 << 26] {
+                    for workgroup_bytes in [16 << 10, 32 << 10, 48 << 10] {
+                        let limits = DeviceLimits {
+                            workgroup_bytes,
+                            ..LIMITS
+                        };
+                        let sort = arrangement.sample_sort(len, key, order, &tuning, &limits);
+                        let recording = arrangement.around(key, order, sort, &limits);
+                        for step in &recording.steps {
+                            let kernel = recording.specialised(step);
+                            assert!(examined.contains(&text(kernel)), "{}", kernel.label());
+                        }
+                    }
+                }
+            }
+        }
     }
 }
