@@ -340,6 +340,7 @@ fn scratch_memory_of_arrays_is_what_is_documented() {
     let [a, b, d] = [(); 3].map(|()| gpu.empty_buffer(16));
     let sort = |key| BufferSort::new(&a, MANY, key);
     let wide = KeyType::F64;
+    let packed = || BufferSort::of_packed(&a, MANY, PackedKey::I16);
     let sorts = [
         ("arrays", sort(KeyType::U32).segments(&d, 4), 4),
         (
@@ -367,6 +368,12 @@ fn scratch_memory_of_arrays_is_what_is_documented() {
             "wide arrays, values",
             sort(wide).segments(&d, 4).values(&b),
             8 + 4 + 4,
+        ),
+        ("packed arrays", packed().segments(&d, 4), 4 + 4),
+        (
+            "packed arrays, indices",
+            packed().segments(&d, 4).indices(&b),
+            4 + 4,
         ),
         (
             "arrays, rows",

@@ -58,17 +58,18 @@ impl Gate for FxcGate {
     fn leaves_out(&self, subject: &Subject) -> Option<&'static str> {
         if subject.merges().is_some() {
             return Some(
-                "sort tiles of the sample sort: more than some minutes each, so Engine::Auto takes none on DX12",
+                "sort tiles of the sample sort: more than some minutes each, so Engine::Auto takes none on DX12 for keys alone",
             );
         }
-        let of_more = matches!(
-            subject.specialised.kernel(),
+        let of_more = match subject.specialised.kernel() {
             Kernel::BaseCase {
                 form: BaseCase::Bitonic,
                 warps,
                 in_place,
-            } if warps > 1 || !in_place
-        );
+            } => warps > 1 || !in_place,
+            Kernel::BaseCase { form, .. } => form.warps() > 1,
+            _ => false,
+        };
         if of_more && subject.specialised.key().words() == 2 {
             return Some(
                 "sort 64-bit keys as others do that are taken, and as 32-bit ones do, of several warps or to another buffer: half a minute each",
