@@ -104,6 +104,7 @@ pub struct Specialised {
     rows_beside: u32,
     kept: bool,
     arrays: bool,
+    packed: bool,
 }
 
 /// How a kernel uses a buffer.
@@ -333,7 +334,7 @@ impl Kernel {
     /// kernels that sort nothing, or not in registers.
     #[must_use]
     pub fn networks(self) -> Vec<(&'static str, Network)> {
-        self.pieces(Payload::None, false, None).networks
+        self.pieces(Payload::None, false, None, false).networks
     }
 
     /// Bytes of workgroup memory in which keys, or the values and sums of prefix sums, pass through one
@@ -346,7 +347,7 @@ impl Kernel {
             Self::Rows(kernel) => return kernel.workgroup_bytes(),
             _ => {}
         }
-        let pieces = self.pieces(Payload::None, false, None);
+        let pieces = self.pieces(Payload::None, false, None, false);
         let sizes = ["TILE_CELLS", "SUM_CELLS"];
         let cells = pieces.constants.iter().filter(|c| sizes.contains(&c.0));
         cells.map(|cells| cells.1 * key.bytes() as u32).sum()
@@ -384,13 +385,19 @@ impl Kernel {
         matches!(self, Self::SampleSort(_)) && self.compares()
     }
 
-    fn pieces(self, payload: Payload, rows_beside: bool, kept: Option<KeyType>) -> Pieces {
+    fn pieces(
+        self,
+        payload: Payload,
+        rows_beside: bool,
+        kept: Option<KeyType>,
+        packed: bool,
+    ) -> Pieces {
         let plain = |text| Pieces {
             adds: self.adds(),
             ..Pieces::plain(text)
         };
         match self {
-            Self::SampleSort(kernel) => kernel.pieces(payload, rows_beside, kept),
+            Self::SampleSort(kernel) => kernel.pieces(payload, rows_beside, kept, packed),
             Self::Rows(kernel) => kernel.pieces(),
             Self::BaseCase {
                 form,
@@ -499,6 +506,7 @@ impl Kernel {
                 rows_beside: 0,
                 kept: false,
                 arrays: false,
+                packed: false,
             };
         }
         let key = match key {
@@ -529,6 +537,7 @@ impl Kernel {
             rows_beside: 0,
             kept: false,
             arrays: false,
+            packed: false,
         }
     }
 }
@@ -709,6 +718,14 @@ impl Specialised {
         self
     }
 
+    /// The same where keys alone that [share words](crate::recording::Recording::packed) are written to these. A kernel that writes
+    /// none there stays as it is.
+    #[must_use]
+    pub(crate) const fn packing(mut self, packed: bool) -> Self {
+        self.packed = packed && matches!(self.kernel, Kernel::SampleSort(kernel) if kernel.packs());
+        self
+    }
+
     /// Whether it compares keys with their arrays' numbers, which it works out of [`Buffer::Offsets`](crate::recording::Buffer::Offsets).
     #[must_use]
     pub const fn tells_arrays(self) -> bool {
@@ -718,6 +735,12 @@ impl Specialised {
             Kernel::SampleSort(SampleSortKernel::PackedChildren { .. })
         );
         self.arrays && !of_splitters
+    }
+
+    /// Whether it writes keys to words that they share, and not to words of their own.
+    #[must_use]
+    pub const fn packs(self) -> bool {
+        self.packed
     }
 
     /// Words of what it compares.
@@ -762,6 +785,7 @@ impl Specialised {
             };
             let kept = if self.kept { ".kept" } else { "" };
             let arrays = if self.arrays { ".arrays" } else { "" };
+            let packed = if self.packed { ".packed" } else { "" };
             if self.compared {
                 let place = if self.rows_beside > 0 { ".rows" } else { "" };
                 return format!(
@@ -771,7 +795,7 @@ impl Specialised {
                 );
             }
             format!(
-                "bcfsort.{}.{}.{}{payload}{kept}{arrays}",
+                "bcfsort.{}.{}.{}{payload}{kept}{arrays}{packed}",
                 self.kernel.name(),
                 self.key,
                 self.order.name()
@@ -806,7 +830,8 @@ impl Specialised {
     fn text(self, comparator: Option<&Comparator>) -> String {
         const TWO: &str = shader!("key/two_words.wgsl");
         let kept = self.kept.then_some(self.key);
-        let pieces = self.kernel.pieces(self.payload, self.rows_beside > 0, kept);
+        let kernel = self.kernel;
+        let pieces = kernel.pieces(self.payload, self.rows_beside > 0, kept, self.packed);
         let map = self.key.map(self.order);
         let mut text = format!("// {}\n\nconst W: u32 = {W}u;\n", self.label());
         for (name, value) in &pieces.constants {

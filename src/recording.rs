@@ -314,6 +314,8 @@ pub struct Recording {
     pub kept: bool,
     /// Whether keys are of many arrays, and compared with these' numbers.
     pub arrays: bool,
+    /// Whether keys that share words are moved to these and from there, and not as words only.
+    pub packed: bool,
     /// The places that are to be in order, where not all are.
     pub selected: Option<Range<u32>>,
     /// The dispatches. Each sees what the ones before it wrote.
@@ -343,6 +345,7 @@ impl Recording {
             workgroup_bytes: 0,
             kept: false,
             arrays: false,
+            packed: false,
             selected: None,
             steps: Vec::new(),
             buffers: BTreeMap::new(),
@@ -399,7 +402,7 @@ impl Recording {
         }
         let kernel = step.kernel.specialise(self.key, self.order);
         let kernel = kernel.carrying(self.payload).keeping(self.kept);
-        let kernel = kernel.in_arrays(self.arrays);
+        let kernel = kernel.in_arrays(self.arrays).packing(self.packed);
         match &self.comparator {
             Some(comparator) => kernel
                 .comparing(true)

@@ -260,6 +260,7 @@ const BUCKET_TILE: &str = shader!("sample_sort/bucket_tile.wgsl");
 const SELECTED: &str = shader!("sample_sort/selected.wgsl");
 const STORE_GATHERED: &str = shader!("sample_sort/store_gathered.wgsl");
 const LOAD_VALUES: &str = shader!("record/load_values.wgsl");
+const LOAD_STORED_KEYS: &str = shader!("record/load_stored_keys.wgsl");
 const LOAD_STORED: &str = shader!("record/load_stored_values.wgsl");
 const CELLS_OF_KEYS: &str = shader!("sample_sort/cells_of_keys.wgsl");
 const NODES_OF_KEYS: &str = shader!("sample_sort/nodes_of_keys.wgsl");
@@ -585,17 +586,36 @@ impl SampleSortKernel {
         }
     }
 
+    /// Whether it writes keys to where the caller has them, where these share words.
+    pub(super) const fn packs(self) -> bool {
+        matches!(
+            self,
+            Self::GatheredTiles { .. } | Self::SortedBuckets { .. } | Self::LargeBuckets { .. }
+        )
+    }
+
     /// The pieces of its text, with [rows beside](Self::row_cells) their numbers or without, of keys that stay where the caller
-    /// has them or that move.
+    /// has them or that move, to words of their own or to shared ones.
     pub(super) fn pieces(
         self,
         payload: Payload,
         rows_beside: bool,
         kept: Option<KeyType>,
+        packed: bool,
     ) -> Pieces {
         let mut pieces = self.pieces_of_keys(payload);
         if let Some(key) = kept {
             self.keep(key, &mut pieces);
+        }
+        for piece in pieces.io.iter_mut().filter(|_| packed) {
+            if *piece == DESTINATION {
+                *piece = shader!("io/packed.wgsl");
+            }
+        }
+        for piece in pieces.record.iter_mut().filter(|_| packed) {
+            if *piece == LOAD_STORED_KEYS {
+                *piece = shader!("record/load_stored_packed.wgsl");
+            }
         }
         for piece in pieces.shared.iter_mut().filter(|_| rows_beside) {
             match *piece {
@@ -687,7 +707,7 @@ impl SampleSortKernel {
                 let text = shader!("sample_sort/large_buckets.wgsl");
                 let mut io = records(payload, Io::OutOfPlace, false);
                 io.1.push(match payload {
-                    Payload::None => shader!("record/load_stored_keys.wgsl"),
+                    Payload::None => LOAD_STORED_KEYS,
                     Payload::Values | Payload::Indices => LOAD_STORED,
                 });
                 sorter(tile, payload, io, &OF_CHILDREN, text)

@@ -326,7 +326,16 @@ fn of_arrays(key: KeyType, order: Order) -> Vec<Recording> {
     }
     recordings.extend(distributed(&keys, key, order));
     if key.words() == 1 {
-        recordings.extend(distributed(&indices, key, order));
+        let narrow = Arrangement {
+            bits: Some(16),
+            ..keys.clone()
+        };
+        recordings.extend(
+            [&indices, &narrow]
+                .map(|of| distributed(of, key, order))
+                .into_iter()
+                .flatten(),
+        );
     }
     // Once, and more than children can hold, too.
     for tuning in [Tuning::default(), Tuning::cpu()] {

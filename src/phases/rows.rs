@@ -457,7 +457,7 @@ fn read_from(steps: &mut [Step], keys: Buffer, source: Buffer) -> bool {
 /// scratch memory a key, with a copy as long and 12.3 bytes; one of 64 bits 3.96 ms and 12.3 bytes, and 3.68 and 20.3. (Keys of one word, read by
 /// their indices: 1.67 ms, whichever tiles are gathered at the same time. A tile's keys are in caches, but each is a line of its own.)
 fn keep(steps: &mut Vec<Step>, key: KeyType, places: [(&'static str, u32); 3]) -> bool {
-    use SampleSortKernel::{GatheredTiles, LargeBuckets, PartitionedTiles, SortedBuckets};
+    use SampleSortKernel::{LargeBuckets, PartitionedTiles, SortedBuckets};
     let partitions = |step: &Step| {
         let kernel = step.kernel;
         matches!(
@@ -497,7 +497,6 @@ fn keep(steps: &mut Vec<Step>, key: KeyType, places: [(&'static str, u32); 3]) -
             }
         }
     }
-    let gathers = |step: &Step| matches!(step.kernel, Kernel::SampleSort(GatheredTiles { .. }));
     let Some(gathered) = steps.iter().position(gathers).filter(|_| move_apart(key)) else {
         return true;
     };
@@ -528,6 +527,14 @@ fn keep(steps: &mut Vec<Step>, key: KeyType, places: [(&'static str, u32); 3]) -
     }
     steps.splice(gathered..end, moves);
     true
+}
+
+/// Whether it gathers the tiles of buckets.
+const fn gathers(step: &Step) -> bool {
+    matches!(
+        step.kernel,
+        Kernel::SampleSort(SampleSortKernel::GatheredTiles { .. })
+    )
 }
 
 /// Where the rows of a column are.
@@ -596,7 +603,7 @@ impl Around<'_> {
             let to = self.end_of_keys();
             if self.puts_keys() && arrangement.bits.is_some() {
                 let scratch = Buffer::Scratch;
-                self.take_narrow_keys(scratch, Some(indices));
+                self.take_narrow_keys((Buffer::Keys, scratch), Some(indices));
                 self.put_keys_back(scratch, to);
             } else if self.puts_keys() {
                 self.move_column((Buffer::Keys, key.words(), to), indices);
@@ -606,6 +613,14 @@ impl Around<'_> {
         if arrangement.is_in_place(key) {
             place(&mut steps, Buffer::Keys, indices);
             self.recording.steps.extend(steps);
+            return;
+        }
+        if arrangement.bits.is_some()
+            && self.recording.arrays
+            && self.recording.payload == Payload::None
+            && steps.iter().any(gathers)
+        {
+            self.sort_packed_keys(steps);
             return;
         }
         let may_end_there = arrangement.first == 0 && arrangement.bits.is_none();
@@ -628,6 +643,43 @@ impl Around<'_> {
         if puts {
             self.put_keys_back(taken, to);
         }
+    }
+
+    /// Sorts packed keys alone, of arrays, without another copy of the words that they are sorted as: the caller's own words take what is
+    /// gathered.
+    ///
+    /// ```text
+    /// narrow keys          keys -> scratch
+    /// partitioned tiles    scratch
+    /// gathered tiles       scratch -> keys
+    /// narrow keys          keys -> scratch
+    /// partitioned tiles    scratch
+    /// sorted buckets       scratch -> keys
+    /// ```
+    fn sort_packed_keys(&mut self, mut steps: Vec<Step>) {
+        let (words, to) = (Buffer::Scratch, self.end_of_keys());
+        let places = self.key_places();
+        for step in &mut steps {
+            for (name, buffer) in &mut step.bindings {
+                match (*name, *buffer) {
+                    ("destination", _) => *buffer = to,
+                    (_, Buffer::Keys) => *buffer = words,
+                    _ => {}
+                }
+            }
+            for (name, value) in &mut step.parameters {
+                if let Some(place) = places.iter().find(|place| place.0 == *name) {
+                    *value = place.1;
+                }
+            }
+        }
+        self.recording.packed = true;
+        self.take_narrow_keys((Buffer::Keys, words), None);
+        let gathered = steps.iter().rposition(gathers).map_or(0, |last| last + 1);
+        let of_buckets = steps.split_off(gathered);
+        self.recording.steps.extend(steps);
+        self.take_narrow_keys((to, words), None);
+        self.recording.steps.extend(of_buckets);
     }
 
     /// Has a buffer of the sort's lie where a part of the caller's is, of rows of so many words, which end there and are nothing
@@ -821,7 +873,7 @@ impl Around<'_> {
     /// Brings the keys to where they are sorted.
     fn take_keys(&mut self, taken: Buffer) {
         if self.arrangement.bits.is_some() {
-            self.take_narrow_keys(taken, None);
+            self.take_narrow_keys((Buffer::Keys, taken), None);
             return;
         }
         let [(_, first), (_, stride), _] = self.key_places();
@@ -835,11 +887,11 @@ impl Around<'_> {
     }
 
     /// Brings narrow keys to where they are sorted; or, if they are sorted where they are, in this order.
-    fn take_narrow_keys(&mut self, taken: Buffer, order: Option<Buffer>) {
+    fn take_narrow_keys(&mut self, (from, taken): (Buffer, Buffer), order: Option<Buffer>) {
         let kernel = RowsKernel::NarrowKeys {
             ordered: order.is_some(),
         };
-        let mut buffers = vec![("source", Buffer::Keys), ("destination", taken)];
+        let mut buffers = vec![("source", from), ("destination", taken)];
         buffers.extend(order.map(|order| ("order", order)));
         let [(_, first), (_, stride), _] = self.key_places();
         let parameters = [

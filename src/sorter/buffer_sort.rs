@@ -54,8 +54,8 @@ use std::ops::Range;
 /// - 4 with [`rows`](Self::rows), or with values that are [stable](Self::stable) or those of keys that are in
 ///   [arrays](Self::segments) or not sorted where they lie.
 ///
-/// Packed keys alone take half a mebibyte, however many they are, from a few tiles on: they are counted. In
-/// [arrays](Self::segments) they are not, and take 8. ([Kept](Self::keep_keys)
+/// Packed keys alone take half a mebibyte, however many they are, from a few tiles on: they are counted, but in
+/// [arrays](Self::segments). ([Kept](Self::keep_keys)
 /// and packed keys and fields of rows are read where they are. Where they are so few that tiles are not
 /// [partitioned](crate::plan::Tuning::partition), by default up to 6 MiB, there is another copy of them. Those of 32 bits take 4 bytes
 /// more if rows of two words or more move in their own buffer. In [arrays](Self::segments) that is so of all keys of 32 bits, and of

@@ -369,7 +369,7 @@ fn scratch_memory_of_arrays_is_what_is_documented() {
             sort(wide).segments(&d, 4).values(&b),
             8 + 4 + 4,
         ),
-        ("packed arrays", packed().segments(&d, 4), 4 + 4),
+        ("packed arrays", packed().segments(&d, 4), 4),
         (
             "packed arrays, indices",
             packed().segments(&d, 4).indices(&b),

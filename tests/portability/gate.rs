@@ -12,7 +12,7 @@ pub(crate) struct Subject {
     pub(crate) module: naga::Module,
     pub(crate) info: naga::valid::ModuleInfo,
     /// Whether there is one for the widest records, of the same text but for more barriers where more is moved. (In arrays keys are
-    /// compared with more, not moved.)
+    /// compared with more, not moved. Only narrow ones share words.)
     pub(crate) is_narrow_of_two: bool,
 }
 
@@ -107,6 +107,7 @@ impl Subject {
             .map(|&specialised| {
                 let is_narrow = (specialised.key().words() == 1 || specialised.tells_arrays())
                     && specialised.kernel().carries()
+                    && !specialised.packs()
                     && !specialised.compares_rows();
                 let mut subject = subject(specialised)?;
                 subject.is_narrow_of_two =
