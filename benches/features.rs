@@ -101,6 +101,10 @@ const KINDS: &[Kind] = &[
         let sort = keys(b).segments(&b.few, words_of(&b.few));
         sort.indices(&b.values).keep_keys()
     }),
+    ("f16 in 1000 arrays", |b| {
+        let sort = BufferSort::of_packed(&b.keys, b.len, PackedKey::F16);
+        sort.segments(&b.few, words_of(&b.few))
+    }),
     ("the least 100 in order", |b| keys(b).ranks(0..100)),
     ("the least 100", |b| keys(b).ranks(100..100)),
     ("the middle one", |b| {
