@@ -64,9 +64,9 @@ fn gather(r: ptr<function, array<Record, 32>>, lane: u32, part: Part) {
                 let begin = first - part.first;
                 let move_by = at - begin;
                 atomicOr(&starts[begin / 32u], 1u << (begin % 32u));
-                word_store(begin, move_by);
+                word_mark(begin, move_by);
                 for (var line = begin / 32u + 1u; line * 32u < last_end - part.first; line++) {
-                    word_store(TILE + line, move_by);
+                    word_mark(TILE + line, move_by);
                 }
             }
         }
@@ -84,7 +84,7 @@ fn gather(r: ptr<function, array<Record, 32>>, lane: u32, part: Part) {
             let begun = atomicLoad(&starts[line]) & (0xffffffffu >> (31u - lane % 32u));
             let mark = select(TILE + line, line * 32u + firstLeadingBit(begun), begun != 0u);
             // Some record, where there is none: a load in a branch of its own waits for the one before.
-            (*r)[j] = load_record(min(place(lane, j) + word_load(mark), params.len - 1u));
+            (*r)[j] = load_record(min(place(lane, j) + word_probe(mark), params.len - 1u));
         }
         var arrays: array<u32, 32>;
         arrays_of_tile(&arrays, lane, part.base, part.count);

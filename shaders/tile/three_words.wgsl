@@ -27,3 +27,12 @@ fn word_load(cell: u32) -> u32 {
 fn word_store(cell: u32, word: u32) {
     tile_low[cell] = word;
 }
+
+// The same, of a cell that the keys lead to.
+fn word_probe(cell: u32) -> u32 {
+    return tile_low[cell];
+}
+
+fn word_mark(cell: u32, word: u32) {
+    tile_low[cell] = word;
+}

@@ -259,6 +259,7 @@ const BUCKETS: &str = shader!("sample_sort/buckets.wgsl");
 const BUCKET_TILE: &str = shader!("sample_sort/bucket_tile.wgsl");
 const SELECTED: &str = shader!("sample_sort/selected.wgsl");
 const STORE_GATHERED: &str = shader!("sample_sort/store_gathered.wgsl");
+const STORE_TILE: &str = shader!("sample_sort/store_tile.wgsl");
 const LOAD_VALUES: &str = shader!("record/load_values.wgsl");
 const LOAD_STORED_KEYS: &str = shader!("record/load_stored_keys.wgsl");
 const LOAD_STORED: &str = shader!("record/load_stored_values.wgsl");
@@ -617,6 +618,12 @@ impl SampleSortKernel {
                 *piece = shader!("record/load_stored_packed.wgsl");
             }
         }
+        // (What does not fit a tile is written key by key. It is seldom any.)
+        if packed && !matches!(self, Self::LargeBuckets { .. }) {
+            let stores = [STORE_GATHERED, STORE_TILE];
+            pieces.shared.retain(|piece| !stores.contains(piece));
+            pieces.shared.push(shader!("sample_sort/store_packed.wgsl"));
+        }
         for piece in pieces.shared.iter_mut().filter(|_| rows_beside) {
             match *piece {
                 CELLS_OF_KEYS => *piece = shader!("sample_sort/cells_of_rows.wgsl"),
@@ -637,7 +644,6 @@ impl SampleSortKernel {
             shader!("sample_sort/child.wgsl"),
             STORE_GATHERED,
         ];
-        const STORE_TILE: &str = shader!("sample_sort/store_tile.wgsl");
         const INPUT_TILES: &str = shader!("sample_sort/input_tiles.wgsl");
         match self {
             Self::SortedTiles { tile, in_place } => {
