@@ -54,6 +54,28 @@ pub(crate) fn check_len(
     })
 }
 
+/// That a buffer may have so many records of so many bits.
+pub(crate) fn check_end(
+    device: &wgpu::Device,
+    end: u64,
+    key: KeyType,
+    bits: u64,
+) -> Result<(), Error> {
+    let limit_bytes = device.limits().max_buffer_size;
+    let max_len = u128::from(limit_bytes) * 8 / u128::from(bits.max(1));
+    if u128::from(end) <= max_len {
+        return Ok(());
+    }
+    Err(Error::TooLarge {
+        len: end,
+        key,
+        bytes: end.saturating_mul(bits.div_ceil(8)),
+        max_len: max_len as u64,
+        limit: "max_buffer_size",
+        limit_bytes,
+    })
+}
+
 /// The first `len` elements of so many bits of a caller's buffer, if it has as many and may be bound. Whole words are.
 pub(crate) fn bind(
     role: Buffer,
@@ -61,7 +83,8 @@ pub(crate) fn bind(
     len: u64,
     bits: u64,
 ) -> Result<wgpu::BufferBinding<'_>, Error> {
-    let needed = (len * bits).div_ceil(32) * 4;
+    // (Rows that go along may be larger than keys, of which there are checked to be so many.)
+    let needed = len.saturating_mul(bits).div_ceil(32) * 4;
     let actual = buffer.size();
     if actual < needed {
         return Err(Error::BufferTooSmall {

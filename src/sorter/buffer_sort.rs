@@ -726,25 +726,36 @@ impl<'a> BufferSort<'a> {
         rows.sorted.or(of_keys)
     }
 
-    /// The record that buffers are bound from: the first, where all of them may be on every device, or 0. (Not what this
-    /// device allows: it decides whether values are stable.)
-    fn bound_from(&self) -> u64 {
-        const ALIGNMENT: u64 = 256 * 8;
-        let of_key = match (self.field, self.packed) {
-            (Some((words, _)), _) => u64::from(words) * 32,
+    /// Bits from one record to the next in the keys' buffer.
+    pub(super) fn key_bits(&self) -> u64 {
+        let compared = self.comparator.as_ref().map(Comparator::row_words);
+        let row_words = self.field.map(|field| field.0).or(compared);
+        match (row_words, self.packed) {
+            (Some(words), _) => u64::from(words) * 32,
             (None, Some(packed)) => packed.bits().into(),
             (None, None) => self.key.bytes() * 8,
-        };
+        }
+    }
+
+    /// The record that buffers are bound from: the last up to the [first](Self::first) where all of them may be on every device.
+    /// (Not on this one: it decides whether values are stable.)
+    fn bound_from(&self) -> u64 {
+        const ALIGNMENT: u64 = 256 * 8;
         let of_rows = match &self.carried {
             Carries::Nothing => Vec::new(),
             Carries::Values(_) | Carries::Indices(_) => vec![1],
             Carries::Rows(columns) => columns.iter().map(|rows| rows.words).collect(),
         };
         let bits = of_rows.iter().map(|&words| u64::from(words) * 32);
-        // (No buffer has as many bytes as 64 bits number.)
-        let is_aligned = |bits| self.first.saturating_mul(bits).is_multiple_of(ALIGNMENT);
-        let all = bits.chain([of_key]).all(is_aligned);
-        if all { self.first } else { 0 }
+        // Records from one such place to the next: of each buffer a power of two, so that the most are a multiple of all.
+        let distance = |bits: u64| ALIGNMENT >> bits.trailing_zeros().min(ALIGNMENT.ilog2());
+        let most = bits.chain([self.key_bits()]).map(distance).max();
+        self.first - self.first % most.unwrap_or(1)
+    }
+
+    /// Records from there to the last.
+    pub(super) fn bound(&self) -> u64 {
+        self.end() - self.bound_from()
     }
 
     /// What is to be done around the sort itself, on a device that binds so many bytes at once.
@@ -883,7 +894,7 @@ impl<'a> BufferSort<'a> {
                 allowed: "a row has one at least",
             });
         }
-        check_bound(self.end(), words, limit)
+        check_bound(self.bound(), words, limit)
     }
 
     /// The caller's buffers by their roles.
@@ -923,13 +934,7 @@ impl<'a> BufferSort<'a> {
             let binding = calls::bind(Buffer::Offsets, buffer, words, 32)?;
             bindings.insert(Buffer::Offsets, binding);
         }
-        let compared = self.comparator.as_ref().map(Comparator::row_words);
-        let row_words = self.field.map(|field| field.0).or(compared);
-        let key_bits = match (row_words, self.packed) {
-            (Some(words), _) => u64::from(words) * 32,
-            (None, Some(packed)) => packed.bits().into(),
-            (None, None) => self.key.bytes() * 8,
-        };
+        let key_bits = self.key_bits();
         if let Some(sorted) = self.sorted.filter(|_| !self.is_of_rows()) {
             let role = Buffer::SortedKeys;
             bindings.insert(role, bind(role, sorted, key_bits)?);

@@ -361,8 +361,9 @@ impl Sorter {
     }
 
     fn record_buffers(&self, sort: &BufferSort<'_>) -> Result<Recording, Error> {
-        // What is not sorted is bound, too.
-        calls::check_len(&self.device, &self.limits, sort.end(), sort.key)?;
+        // Some of what is before the first is bound, too.
+        calls::check_len(&self.device, &self.limits, sort.bound(), sort.key)?;
+        calls::check_end(&self.device, sort.end(), sort.key, sort.key_bits())?;
         let arrangement = sort.arrangement(self.device.limits().max_storage_buffer_binding_size)?;
         let (key, order) = (sort.key, sort.order);
         let payload = arrangement.payload(key);

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use wgpu::util::DeviceExt;
 use wgpu_bcfsort::recording::Buffer;
 use wgpu_bcfsort::{
-    BaseCase, Comparator, Engine, Error, KeyType, Options, Order, PreparedSort, SortKey, Sorter,
-    requirements, sort_on_cpu,
+    BaseCase, BufferSort, Comparator, Engine, Error, KeyType, Options, Order, PreparedSort,
+    SortKey, Sorter, requirements, sort_on_cpu,
 };
 
 /// Random keys (xorshift64*, Vigna 2016).
@@ -694,6 +694,60 @@ fn what_exceeds_the_device_is_sorted_in_chunks() {
         &sorter.sort(&mut lost, Order::Ascending).unwrap_err()
     ));
     assert!(lost == keys, "the slice was touched");
+}
+
+#[test]
+fn a_part_of_a_buffer_that_no_binding_holds_is_sorted() {
+    let Some(gpu) = gpu() else { return };
+    let (device, queue) = own_device(gpu, |limits| {
+        limits.max_storage_buffer_binding_size = 16 << 20;
+    });
+    let sorter = Sorter::new(&device, &queue, Options::default()).unwrap();
+    let (all, first, len) = ((4 << 20) + 5000, (4 << 20) + 77, 900);
+    let buffer = |usage| {
+        device.create_buffer(&wgpu::BufferDescriptor {
+            label: None,
+            size: 4 * all,
+            usage,
+            mapped_at_creation: false,
+        })
+    };
+    use wgpu::BufferUsages as Usage;
+    let [keys, indices] =
+        [(); 2].map(|()| buffer(Usage::STORAGE | Usage::COPY_DST | Usage::COPY_SRC));
+    let part = random::<u32>(len, 5);
+    queue.write_buffer(&keys, 4 * first, bytemuck::cast_slice(&part));
+    let sort = |first| BufferSort::new(&keys, len as u64, KeyType::U32).first(first);
+    let prepared = sorter.prepare_sort(sort(first).indices(&indices)).unwrap();
+    sorter.run_profiled(&prepared).unwrap();
+
+    let on_cpu = buffer(Usage::MAP_READ | Usage::COPY_DST);
+    let read = |from: &wgpu::Buffer, record: u64, len: usize| -> Vec<u32> {
+        let mut encoder = device.create_command_encoder(&<_>::default());
+        encoder.copy_buffer_to_buffer(from, 4 * record, &on_cpu, 0, 4 * len as u64);
+        queue.submit([encoder.finish()]);
+        let slice = on_cpu.slice(..4 * len as u64);
+        slice.map_async(wgpu::MapMode::Read, |mapped| mapped.unwrap());
+        device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
+        let words = bytemuck::pod_collect_to_vec(&slice.get_mapped_range().unwrap());
+        on_cpu.unmap();
+        words
+    };
+    let mut expected: Vec<u32> = (0..len as u32).collect();
+    expected.sort_by_key(|&i| part[i as usize]);
+    assert_eq!(read(&indices, first, len), expected);
+    // What is before and behind stays.
+    let in_order = expected.iter().map(|&i| part[i as usize]);
+    let sorted: Vec<u32> = [0].into_iter().chain(in_order).chain([0]).collect();
+    assert_eq!(read(&keys, first - 1, len + 2), sorted);
+
+    // No buffer has as many.
+    for first in [all, u64::MAX] {
+        assert!(matches!(
+            sorter.prepare_sort(sort(first)),
+            Err(Error::BufferTooSmall { .. } | Error::TooLarge { .. })
+        ));
+    }
 }
 
 #[test]
