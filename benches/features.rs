@@ -69,6 +69,9 @@ const KINDS: &[Kind] = &[
     ("as many as a buffer says: a hundredth", |b| {
         keys(b).count(&b.count, 1)
     }),
+    ("as many as a buffer says: none", |b| {
+        keys(b).count(&b.count, 2)
+    }),
     ("with rows of 4 words", |b| keys(b).rows(&b.rows, 4)),
     ("with rows of 4 words into another buffer", |b| {
         keys(b).rows_into(&b.rows, 4, &b.sorted_rows)
@@ -205,7 +208,7 @@ fn measure(sorter: &Sorter, len: u64, kinds: &[&Kind]) -> Result<(), Error> {
         rows: buffer(sorter, 4 * len),
         sorted: buffer(sorter, len),
         sorted_rows: buffer(sorter, 4 * len),
-        count: filled(sorter, &[len as u32, (len / 100) as u32]),
+        count: filled(sorter, &[len as u32, (len / 100) as u32, 0]),
         few: filled(sorter, &every(len.div_ceil(FEW))),
         many: filled(sorter, &every(10)),
         comparators,

@@ -165,6 +165,7 @@ const IN_PLACE: &[&str] = &[shader!("io/in_place.wgsl")];
 const OUT_OF_PLACE: &[&str] = &[SOURCE, DESTINATION];
 const DESTINATION: &str = shader!("io/destination.wgsl");
 const SOURCE: &str = shader!("io/source.wgsl");
+const IN_ROWS: &str = shader!("io/source_in_rows.wgsl");
 
 /// The text of a base case that turns its matrix.
 macro_rules! turning {

@@ -119,8 +119,13 @@ impl RowsKernel {
             Self::MovedRows { ordered } => (vec![order(ordered)], shader!("rows/moved_rows.wgsl")),
             Self::OutOfOrder => (vec![], shader!("rows/out_of_order.wgsl")),
         };
+        let io = match self {
+            Self::OutOfOrder => vec![super::IN_ROWS],
+            _ => Vec::new(),
+        };
         Pieces {
             constants,
+            io,
             shared,
             ..Pieces::plain(text)
         }

@@ -1,6 +1,8 @@
 //! The pieces of the sample sort's kernels.
 
-use super::{DESTINATION, IN_PLACE, MERGE_LANES, OUT_OF_PLACE, Pieces, SOURCE, SUM_LANES, W};
+use super::{
+    DESTINATION, IN_PLACE, IN_ROWS, MERGE_LANES, OUT_OF_PLACE, Pieces, SOURCE, SUM_LANES, W,
+};
 use crate::network::Network;
 use crate::{KeyType, Payload};
 
@@ -250,7 +252,6 @@ fn sorter(
     }
 }
 
-const IN_ROWS: &str = shader!("io/source_in_rows.wgsl");
 const LOAD_TILE: &str = shader!("sample_sort/load_tile.wgsl");
 const RANK: &str = shader!("sample_sort/rank.wgsl");
 const GATHER: &str = shader!("sample_sort/gather.wgsl");

@@ -249,10 +249,10 @@ fn arrangements(key: KeyType, order: Order) -> Vec<Recording> {
             carried: Carried::Columns(vec![row]),
             ..Arrangement::default()
         };
-        let recording = around(arrangement, 9000, Tuning::cpu());
+        let recording = around(arrangement.clone(), 9000, Tuning::cpu());
         // Looked at before they are sorted.
         let sort = recording.steps.len();
-        let mut recording = with_order_check(recording, &limits);
+        let mut recording = with_order_check(recording, &arrangement, &limits);
         recording.steps.rotate_left(sort);
         recordings.push(recording);
     }

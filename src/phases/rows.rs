@@ -395,12 +395,16 @@ fn counting(mut recording: Recording, count_at: u32) -> Recording {
     recording
 }
 
-/// The recording, and behind it a look whether its keys are in order, in [`Buffer::Keys`]: [`Buffer::OutOfOrder`], which is 0
+/// The recording, and behind it a look whether keys that are so arranged in [`Buffer::Keys`] are in order: [`Buffer::OutOfOrder`], which is 0
 /// before, is 0 if they are; if not, keys from the first on that precedes the one before it.
-pub(crate) fn with_order_check(recording: Recording, limits: &DeviceLimits) -> Recording {
+pub(crate) fn with_order_check(
+    recording: Recording,
+    arrangement: &Arrangement,
+    limits: &DeviceLimits,
+) -> Recording {
     let len = recording.len;
     let mut around = Around {
-        arrangement: &Arrangement::default(),
+        arrangement,
         limits,
         lends: false,
         recording,
@@ -408,7 +412,8 @@ pub(crate) fn with_order_check(recording: Recording, limits: &DeviceLimits) -> R
     let found = around.recording.reserve(Buffer::OutOfOrder, 4);
     let buffers = [("source", Buffer::Keys), ("found", found)];
     let kernel = RowsKernel::OutOfOrder;
-    around.step(Phase::OrderCheck, kernel, &buffers, &[], len.into());
+    let places = around.key_places();
+    around.step(Phase::OrderCheck, kernel, &buffers, &places, len.into());
     around.recording
 }
 

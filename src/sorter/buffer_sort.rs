@@ -885,6 +885,24 @@ impl<'a> BufferSort<'a> {
         Ok(Some(start as u32..end as u32))
     }
 
+    /// That it is of keys of one array, all of them and as many as it says: what can be looked at, whether it is in order.
+    pub(super) fn check_only_keys(&self) -> Result<(), Error> {
+        let refused = [
+            ("a comparator", self.comparator.is_some()),
+            ("segments", self.segments.is_some()),
+            ("ranks", self.ranks.is_some()),
+            ("count", self.count.is_some()),
+        ];
+        match refused.into_iter().find(|refused| refused.1) {
+            None => Ok(()),
+            Some((name, _)) => Err(Error::InvalidOption {
+                name,
+                value: 1,
+                allowed: "what is looked at is the order of all keys, in one array",
+            }),
+        }
+    }
+
     /// That there may be so many rows of so many words.
     fn check_rows(&self, words: u32, limit: u64) -> Result<(), Error> {
         if words == 0 {

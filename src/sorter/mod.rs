@@ -360,11 +360,16 @@ impl Sorter {
         Ok(self.record_buffers(sort)?.scratch_bytes())
     }
 
-    fn record_buffers(&self, sort: &BufferSort<'_>) -> Result<Recording, Error> {
+    /// What is to be done around a sort, if the device binds as many records.
+    fn arrangement(&self, sort: &BufferSort<'_>) -> Result<Arrangement, Error> {
         // Some of what is before the first is bound, too.
         calls::check_len(&self.device, &self.limits, sort.bound(), sort.key)?;
         calls::check_end(&self.device, sort.end(), sort.key, sort.key_bits())?;
-        let arrangement = sort.arrangement(self.device.limits().max_storage_buffer_binding_size)?;
+        sort.arrangement(self.device.limits().max_storage_buffer_binding_size)
+    }
+
+    fn record_buffers(&self, sort: &BufferSort<'_>) -> Result<Recording, Error> {
+        let arrangement = self.arrangement(sort)?;
         let (key, order) = (sort.key, sort.order);
         let payload = arrangement.payload(key);
         let selected = sort.selected()?;
@@ -874,45 +879,47 @@ impl Sorter {
         Ok(profile)
     }
 
-    /// The first index of a buffer whose key comes before its predecessor, or `None` if the first `len` keys are sorted.
-    /// Blocking; one pass over them. [`prepare_order_check`](Self::prepare_order_check) leaves the answer on the GPU.
+    /// The first record whose key comes before its predecessor's, or `None` if keys are sorted as a sort would leave them: its
+    /// number among those that the sort is of. Blocking; one pass over the keys, O(n).
+    /// [`prepare_order_check`](Self::prepare_order_check) leaves the answer on the GPU.
+    ///
+    /// Of the sort only counts where keys are, [packed](BufferSort::of_packed) or [fields of rows](BufferSort::of_rows), too, from which
+    /// [first](BufferSort::first) record on, and their [order](BufferSort::order).
     ///
     /// # Errors
     ///
-    /// Those of [`sort_buffer`](Self::sort_buffer).
+    /// Those of [`prepare_sort`](Self::prepare_sort) for the keys; [`Error::InvalidOption`] for rows that are
+    /// [compared](BufferSort::compared), and where [arrays](BufferSort::segments), some [ranks](BufferSort::ranks) or a
+    /// [count](BufferSort::count) are asked for.
     ///
     /// # Examples
     ///
     /// ```
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// use wgpu::util::DeviceExt;
-    /// use wgpu_bcfsort::{KeyType, Options, Order, Sorter};
+    /// use wgpu_bcfsort::{BufferSort, KeyType, Options, Sorter};
     /// let sorter = Sorter::open(Options::default())?;
     /// let keys = sorter.device().create_buffer_init(&wgpu::util::BufferInitDescriptor {
     ///     label: None,
     ///     contents: bytemuck::cast_slice(&[1.0_f32, 5.0, 4.0, 6.0]),
     ///     usage: wgpu::BufferUsages::STORAGE,
     /// });
-    /// assert_eq!(sorter.first_out_of_order(&keys, 4, KeyType::F32, Order::Ascending)?, Some(2));
-    /// sorter.sort_buffer(&keys, 4, KeyType::F32, Order::Ascending)?;
-    /// assert!(sorter.first_out_of_order(&keys, 4, KeyType::F32, Order::Ascending)?.is_none());
+    /// let all = || BufferSort::new(&keys, 4, KeyType::F32);
+    /// assert_eq!(sorter.first_out_of_order(&all())?, Some(2));
+    /// let prepared = sorter.prepare_sort(all())?;
+    /// sorter.run_profiled(&prepared)?;
+    /// assert!(sorter.first_out_of_order(&all())?.is_none());
     /// # Ok(()) }
     /// ```
-    pub fn first_out_of_order(
-        &self,
-        keys: &wgpu::Buffer,
-        len: u64,
-        key: KeyType,
-        order: Order,
-    ) -> Result<Option<u64>, Error> {
-        let check = self.prepare_check(keys, len, key, order, None)?;
+    pub fn first_out_of_order(&self, sort: &BufferSort<'_>) -> Result<Option<u64>, Error> {
+        let check = self.prepare_check(sort, None)?;
         calls::submit_all(&self.device, &self.queue, &check.prepared)?;
         let mut left = 0_u32;
         let read = bytemuck::bytes_of_mut(&mut left);
         let found = &check.buffers[&Buffer::OutOfOrder];
         let downloaded = download(&self.device, &self.queue, found, read, Waiting::Block);
         pollster::block_on(downloaded)?;
-        Ok((left > 0).then(|| len - u64::from(left)))
+        Ok((left > 0).then(|| sort.len - u64::from(left)))
     }
 
     /// Makes everything that a look at keys needs, whether they are in order: it is recorded as a sort is, by
@@ -924,13 +931,14 @@ impl Sorter {
     ///
     /// # Errors
     ///
-    /// Those of [`prepare`](Self::prepare), of either buffer; [`Error::SameBuffer`] if they are one.
+    /// Those of [`first_out_of_order`](Self::first_out_of_order), and of [`prepare`](Self::prepare) for the other buffer;
+    /// [`Error::SameBuffer`] if they are one.
     ///
     /// # Examples
     ///
     /// ```
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # use wgpu_bcfsort::{KeyType, Options, Order, Sorter};
+    /// # use wgpu_bcfsort::{BufferSort, KeyType, Options, Sorter};
     /// # let sorter = Sorter::open(Options::default())?;
     /// # let (device, queue) = (sorter.device().clone(), sorter.queue().clone());
     /// # let buffer = |words: u64| device.create_buffer(&wgpu::BufferDescriptor {
@@ -941,7 +949,8 @@ impl Sorter {
     /// # });
     /// # let (keys, found) = (buffer(5000), buffer(1));
     /// // Once:
-    /// let check = sorter.prepare_order_check(&keys, 5000, KeyType::F32, Order::Ascending, &found)?;
+    /// let sort = BufferSort::new(&keys, 5000, KeyType::F32);
+    /// let check = sorter.prepare_order_check(&sort, &found)?;
     /// // Each frame:
     /// let mut encoder = device.create_command_encoder(&Default::default());
     /// encoder.clear_buffer(&found, 0, Some(4));
@@ -952,30 +961,27 @@ impl Sorter {
     /// ```
     pub fn prepare_order_check(
         &self,
-        keys: &wgpu::Buffer,
-        len: u64,
-        key: KeyType,
-        order: Order,
+        sort: &BufferSort<'_>,
         found: &wgpu::Buffer,
     ) -> Result<PreparedSort, Error> {
-        self.prepare_check(keys, len, key, order, Some(found))
+        self.prepare_check(sort, Some(found))
     }
 
     /// With a word of its own where the caller has none.
     fn prepare_check(
         &self,
-        keys: &wgpu::Buffer,
-        len: u64,
-        key: KeyType,
-        order: Order,
+        sort: &BufferSort<'_>,
         found: Option<&wgpu::Buffer>,
     ) -> Result<PreparedSort, Error> {
-        let records = calls::check_len(&self.device, &self.limits, len, key)?;
-        let recording = Recording::new(records, key, order);
-        let mut recording = phases::rows::with_order_check(recording, &self.limits);
-        let mut callers = BufferSort::new(keys, len, key).bindings()?;
+        let arrangement = self.arrangement(sort)?;
+        sort.check_only_keys()?;
+        // (Checked.)
+        let recording = Recording::new(sort.len as u32, sort.key, sort.order);
+        let limits = &self.limits;
+        let mut recording = phases::rows::with_order_check(recording, &arrangement, limits);
+        let mut callers = sort.bindings()?;
         if let Some(found) = found {
-            if found == keys {
+            if found == sort.keys {
                 return Err(Error::SameBuffer);
             }
             let role = Buffer::OutOfOrder;

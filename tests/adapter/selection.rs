@@ -6,8 +6,8 @@ use crate::sample_sort::{options, wide};
 use std::ops::Range;
 use wgpu_bcfsort::data::{Pattern, Spec, generate};
 use wgpu_bcfsort::{
-    BufferSort, Comparator, Error, KeyType, Options, Order, PreparedSort, SortKey, WideKey,
-    first_out_of_order, sort_on_cpu,
+    BufferSort, Comparator, Error, KeyType, Options, Order, PackedKey, PreparedSort, SortKey,
+    WideKey, first_out_of_order, sort_on_cpu,
 };
 
 /// Sorts indices by keys, those of some places, and checks them and what is before and behind.
@@ -236,9 +236,8 @@ fn the_first_key_out_of_order_is_found() {
                 // (Behind the keys there is one that is none of them.)
                 let words = [bytemuck::cast_slice(keys), &[0_u32, 0]].concat();
                 let on_gpu = gpu.buffer(&words);
-                sorter
-                    .first_out_of_order(&on_gpu, len as u64, KeyType::F64, order)
-                    .unwrap()
+                let sort = BufferSort::new(&on_gpu, len as u64, KeyType::F64);
+                sorter.first_out_of_order(&sort.order(order)).unwrap()
             };
             let on_cpu = |keys: &[f64]| first_out_of_order(keys, order).map(|i| i as u64);
             assert_eq!(found(&keys), on_cpu(&keys), "{len}");
@@ -252,9 +251,50 @@ fn the_first_key_out_of_order_is_found() {
     }
     let keys = gpu.buffer(&[0; 3]);
     let refused = sorter
-        .first_out_of_order(&keys, 4, KeyType::U32, Order::Ascending)
+        .first_out_of_order(&BufferSort::new(&keys, 4, KeyType::U32))
         .unwrap_err();
     assert!(matches!(refused, Error::BufferTooSmall { .. }), "{refused}");
+}
+
+/// Wherever a sort has its keys.
+#[test]
+fn the_order_of_parts_of_packed_keys_and_of_fields_is_looked_at() {
+    let Some(gpu) = gpu() else { return };
+    let sorter = &gpu.first;
+    let (first, len) = (70_u64, 5000_u64);
+    // In order from the 70th on but for one; as rows of three words and a key of 8 bits, too.
+    let keys: Vec<u32> = (0..first + len + 4002)
+        .map(|i| match i {
+            4070 => 3,
+            _ => {
+                if i < first {
+                    9000 - i as u32
+                } else {
+                    i as u32 / 40
+                }
+            }
+        })
+        .collect();
+    let bytes: Vec<u8> = keys.iter().map(|&key| key as u8).collect();
+    let rows: Vec<u32> = keys.iter().flat_map(|&key| [7, !key, key]).collect();
+    let [keys, bytes, rows] =
+        [&keys, bytemuck::cast_slice(&bytes), &rows[..]].map(|words| gpu.buffer(words));
+    let all = |kind| match kind {
+        0 => BufferSort::new(&keys, len, KeyType::U32),
+        1 => BufferSort::of_packed(&bytes, len, PackedKey::U8),
+        2 => BufferSort::of_rows(&rows, len, 3, 2, KeyType::U32),
+        _ => BufferSort::of_rows(&rows, len, 3, 1, KeyType::U32).order(Order::Descending),
+    };
+    for kind in 0..4 {
+        let sort = || all(kind);
+        let found = |sort| sorter.first_out_of_order(&sort).unwrap();
+        assert_eq!(found(sort().first(first)), Some(4000));
+        assert_eq!(found(sort().first(first + 4001)), None);
+        assert_eq!(found(sort()), Some(1));
+    }
+    let arrays = BufferSort::new(&keys, len, KeyType::U32).segments(&rows, 3);
+    let refused = sorter.first_out_of_order(&arrays).unwrap_err();
+    assert!(refused.to_string().contains("segments"), "{refused}");
 }
 
 /// Of several buffers, recorded together, in one word of the caller's.
@@ -267,9 +307,8 @@ fn the_answer_to_an_order_check_stays_on_the_gpu() {
     swapped.swap(5000, 5001);
     let (sorted, swapped, found) = (gpu.buffer(&sorted), gpu.buffer(&swapped), gpu.buffer(&[7]));
     let check = |keys| {
-        sorter
-            .prepare_order_check(keys, 9000, KeyType::U32, Order::Ascending, &found)
-            .unwrap()
+        let sort = BufferSort::new(keys, 9000, KeyType::U32);
+        sorter.prepare_order_check(&sort, &found).unwrap()
     };
     let run = |checks: &[PreparedSort]| {
         let mut encoder = sorter.device().create_command_encoder(&<_>::default());
@@ -285,6 +324,6 @@ fn the_answer_to_an_order_check_stays_on_the_gpu() {
     assert_eq!(run(&both), 9000 - 5001);
     // Prepared once, recorded again.
     assert_eq!(run(&both[1..]), 0);
-    let one = sorter.prepare_order_check(&found, 1, KeyType::U32, Order::Ascending, &found);
+    let one = sorter.prepare_order_check(&BufferSort::new(&found, 1, KeyType::U32), &found);
     assert!(matches!(one, Err(Error::SameBuffer)), "{one:?}");
 }
