@@ -222,7 +222,7 @@ impl Comparator {
     pub fn of<T: 'static>(wgsl: &str, members: Members<T>) -> Result<Self, Error> {
         let mut comparator = Self::new(wgsl)?;
         rows::check_size::<T>(comparator.row_bytes())?;
-        rows::check_members(&comparator.checked.members, &members)?;
+        rows::check_members(&comparator.checked.members, members)?;
         comparator.rust = Some((TypeId::of::<T>(), std::any::type_name::<T>()));
         Ok(comparator)
     }

@@ -115,7 +115,6 @@ pub(super) fn check_text(wgsl: &str) -> Result<(), Error> {
                     return refuse(format!("more than {MOST_DECLARATIONS} declarations"));
                 }
             }
-            Token::Word(_) => {}
             Token::Operator => counted.operators += 1,
             Token::Template => counted.templates += 1,
             Token::Comma => counted.end_part(),
@@ -134,7 +133,7 @@ pub(super) fn check_text(wgsl: &str) -> Result<(), Error> {
                     around.within = around.within.max(within);
                 }
             }
-            Token::Close => {}
+            Token::Word(_) | Token::Close => {}
             // (Those of `for` are in brackets.)
             Token::Semicolon => {
                 counted.end_part();
@@ -219,16 +218,12 @@ impl<'a> Iterator for Tokens<'a> {
                     self.1 += 1;
                     continue;
                 }
-                // (One operator of two characters.)
+                // (One operator of two characters, or the ends of two types' arguments, of which none is too many.)
                 ('&', Some('&'))
                 | ('|', Some('|'))
                 | ('<', Some('<' | '='))
+                | ('>', Some('>' | '='))
                 | ('=' | '!', Some('=')) => {
-                    self.1 += 1;
-                    Token::Operator
-                }
-                // (An operator, or the end of a type's arguments, of which none is too many.)
-                ('>', Some('>' | '=')) => {
                     self.1 += 1;
                     Token::Operator
                 }
@@ -349,7 +344,7 @@ pub(super) fn deep_expressions(
 
 /// Marks what is computed when it is its turn, as constants are not.
 fn mark_computed(block: &naga::Block, computed: &mut [bool]) {
-    for statement in block.iter() {
+    for statement in block {
         match statement {
             Statement::Emit(range) => range.clone().for_each(|at| computed[at.index()] = true),
             Statement::Block(block) => mark_computed(block, computed),

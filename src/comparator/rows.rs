@@ -165,8 +165,9 @@ pub(super) fn check_size<T>(stride: usize) -> Result<(), Error> {
 }
 
 /// That each member of a row lies where the field of its name does, and is as large.
-pub(super) fn check_members<T>(row: &[Member], rust: &Members<T>) -> Result<(), Error> {
+pub(super) fn check_members<T>(row: &[Member], rust: Members<T>) -> Result<(), Error> {
     let of = std::any::type_name::<T>();
+    let mut fields = rust.fields;
     for member in row {
         let Member {
             name,
@@ -174,7 +175,8 @@ pub(super) fn check_members<T>(row: &[Member], rust: &Members<T>) -> Result<(), 
             bytes,
             ..
         } = member;
-        let why = match rust.fields.iter().find(|field| field.name == *name) {
+        let found = fields.iter().position(|field| field.name == *name);
+        let why = match found.map(|at| fields.swap_remove(at)) {
             None => {
                 format!("where {of} has member {name} of a row is not said: name it in members!")
             }
@@ -190,19 +192,15 @@ pub(super) fn check_members<T>(row: &[Member], rust: &Members<T>) -> Result<(), 
         };
         return Err(Error::Comparator(why));
     }
-    let is_member = |field: &&Field| row.iter().any(|member| member.name == field.name);
-    match rust.fields.iter().find(|field| !is_member(field)) {
-        None => Ok(()),
-        Some(Field { name, .. }) => {
-            let inner = row
-                .iter()
-                .find(|member| member.name.starts_with(&format!("{name}.")));
-            Err(Error::Comparator(match inner {
-                Some(inner) => format!("{name} is a struct: name its members, as {}", inner.name),
-                None => format!("a row has no member {name}"),
-            }))
-        }
-    }
+    let Some(Field { name, .. }) = fields.first() else {
+        return Ok(());
+    };
+    let within = format!("{name}.");
+    let inner = row.iter().find(|member| member.name.starts_with(&within));
+    Err(Error::Comparator(match inner {
+        Some(inner) => format!("{name} is a struct: name its members, as {}", inner.name),
+        None => format!("a row has no member {name}"),
+    }))
 }
 
 /// Whether the size alone says how a row lies in memory.
