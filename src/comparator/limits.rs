@@ -27,8 +27,9 @@ pub(super) const MOST_BLOCKS: u32 = 16;
 pub(super) const MOST_TYPES: u32 = 8;
 /// Expressions within each other that are written so.
 const MOST_WRITTEN: u32 = 4;
-/// The stack on which a text is read: naga, not optimised, takes 12 KiB for an operator of the text.
-const DEEP_STACK: usize = 8 << 20;
+/// The stack on which a text is read. naga, not optimised, takes 12 KiB for an operator of the text, 3 MiB in all; and up to 5 for an
+/// `array(...)` in another, of which constants that are made of constants have as many as there is text for: 9000.
+const DEEP_STACK: usize = 64 << 20;
 
 /// Runs something where there is stack enough for a text within the limits, or else where it is called.
 pub(super) fn on_a_deep_stack<T: Send>(run: impl Fn() -> T + Sync) -> T {
