@@ -312,7 +312,7 @@ fn statements_count_as_often_as_they_are_done() {
     assert!(refused(&rounds(1000, &"x /= i;".repeat(8))).contains("this loop takes"));
     let large = "var y = array<u32, 256>(); var z = y;";
     assert!(refused(&rounds(200, large)).contains("this loop takes"));
-    Comparator::new(&rounds(20, large)).unwrap();
+    Comparator::new(&rounds(10, large)).unwrap();
     // Without a loop, by calls that double what they call.
     let mut calls = "fn f0(x: u32) -> u32 { return x * x + 1u; }\n".to_owned();
     for i in 0..20 {
@@ -320,7 +320,7 @@ fn statements_count_as_often_as_they_are_done() {
     }
     let error = refused(&(calls + &with("return f20(a.key) < 1u;")));
     assert!(
-        error.contains(": this takes ") && error.contains("where 65536 are"),
+        error.contains(": this takes ") && error.contains("where 16384 are"),
         "{error}"
     );
     // The widest keys.

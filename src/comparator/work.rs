@@ -5,10 +5,10 @@ use crate::Error;
 use naga::valid::{FunctionInfo, ModuleInfo};
 use naga::{Expression, Function, Handle, LocalVariable, Module, Statement};
 
-/// The most operations of a comparison, see [`operations`]. A dispatch makes some ten comparisons a row: so many of so long ones
-/// that a GPU of 10^13 operations a second has a tenth of a second to do for a million rows, where Windows gives it two.
-/// Keys of 64 words, the widest that there are, take a sixth of this.
-pub(super) const MOST_OPERATIONS: u64 = 1 << 16;
+/// The most operations of a comparison, as [`Checked::operations`] counts them. A dispatch makes some 40 comparisons a row, so that
+/// 2^24 rows take a GPU of 10^13 operations a second about one second with the longest: Windows takes a device away after two.
+/// Keys of 64 words, the widest that there are, take 10,240.
+pub(super) const MOST_OPERATIONS: u64 = 1 << 14;
 
 /// That no function does what could do harm, or too much.
 pub(super) fn check_functions(
