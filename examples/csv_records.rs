@@ -7,7 +7,7 @@
 //! ```
 
 use std::io::Read;
-use wgpu_bcfsort::{Comparator, Options, Order, Sorter};
+use wgpu_bcfsort::{Comparator, Options, Order, Sorter, members};
 
 const BODIES: &str = "name,kind,mass
 Mercury,planet,3.30e23
@@ -88,8 +88,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         records.iter().enumerate().map(row).collect();
     let mut rows = rows?;
 
-    let comparator = Comparator::new(BY_TEXT_AND_NUMBER)?;
-    comparator.check_layout::<Row>(&[("text", 0), ("number", 16), ("record", 20)])?;
+    let members = members!(Row {
+        text,
+        number,
+        record
+    });
+    let comparator = Comparator::of(BY_TEXT_AND_NUMBER, members)?;
     let sorter = Sorter::open(Options::default())?;
     sorter.sort_compared(&mut rows, &comparator, Order::Ascending)?;
 

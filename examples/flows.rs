@@ -6,7 +6,7 @@
 //! ```
 
 use std::net::Ipv6Addr;
-use wgpu_bcfsort::{Comparator, Options, Order, Sorter};
+use wgpu_bcfsort::{Comparator, Options, Order, Sorter, members};
 
 #[repr(C)]
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
@@ -57,8 +57,13 @@ fn precedes(a: Flow, b: Flow) -> bool {
 }";
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let comparator = Comparator::new(BY_ADDRESSES)?;
-    comparator.check_layout::<Flow>(&[("source", 0), ("destination", 16), ("port", 32)])?;
+    let members = members!(Flow {
+        source,
+        destination,
+        port,
+        bytes
+    });
+    let comparator = Comparator::of(BY_ADDRESSES, members)?;
 
     let address = |host: u32| {
         let [a, b] = [(host >> 16) as u16, host as u16];

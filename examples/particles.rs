@@ -5,8 +5,7 @@
 //! cargo run --release --example particles
 //! ```
 
-use std::mem::offset_of;
-use wgpu_bcfsort::{Comparator, Options, Order, Sorter};
+use wgpu_bcfsort::{Comparator, Options, Order, Sorter, members};
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
@@ -35,14 +34,14 @@ fn precedes(a: Particle, b: Particle) -> bool {
 }";
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let comparator = Comparator::new(BY_CELL_AND_DEPTH)?;
-    // That both structs lie alike in memory.
-    comparator.check_layout::<Particle>(&[
-        ("position", offset_of!(Particle, position)),
-        ("cell", offset_of!(Particle, cell)),
-        ("velocity", offset_of!(Particle, velocity)),
-        ("depth", offset_of!(Particle, depth)),
-    ])?;
+    // Which also makes sure that both structs lie alike in memory.
+    let members = members!(Particle {
+        position,
+        cell,
+        velocity,
+        depth
+    });
+    let comparator = Comparator::of(BY_CELL_AND_DEPTH, members)?;
 
     let particle = |i: u32| {
         let random = i.wrapping_mul(2_654_435_761);

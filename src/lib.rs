@@ -87,7 +87,9 @@ mod prefix_sums;
 pub mod recording;
 mod sorter;
 
-pub use comparator::{Comparator, WideKey};
+#[doc(hidden)]
+pub use comparator::FieldOf;
+pub use comparator::{Comparator, Members, WideKey};
 pub use error::Error;
 pub use gpu::adapter::{Requirements, adapters, requirements};
 pub use gpu::executor::{Clock, PhaseTime, Profile};

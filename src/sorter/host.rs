@@ -179,7 +179,8 @@ impl Sorter {
     ///
     /// # Errors
     ///
-    /// [`Error::Comparator`] if `T` has not the size of the function's rows; [`Error::TooLarge`] and [`Error::RowsTooLarge`] if
+    /// [`Error::Comparator`] if `T` does not lie in memory as the function's rows do, or if that is not known: rows of several members
+    /// want a comparator [of](Comparator::of) `T`, and those of one its size; [`Error::TooLarge`] and [`Error::RowsTooLarge`] if
     /// they do not fit the device at once; [`Error::OutOfMemory`], [`Error::DeviceLost`]. The rows are then as they were.
     ///
     /// # Examples
@@ -206,7 +207,7 @@ impl Sorter {
         comparator: &Comparator,
         order: Order,
     ) -> Result<(), Error> {
-        comparator.check_layout::<T>(&[])?;
+        comparator.check_rows::<T>()?;
         if rows.is_empty() {
             return Ok(());
         }

@@ -6,7 +6,7 @@ use crate::sample_sort::{options, wide};
 use std::cmp::Ordering;
 use std::sync::Arc;
 use wgpu_bcfsort::data::{Pattern, Spec, generate};
-use wgpu_bcfsort::{BufferSort, Comparator, Order, Sorter};
+use wgpu_bcfsort::{BufferSort, Comparator, Error, Order, Sorter, members};
 
 /// The same for all tests here, so that lavapipe compiles what is not the comparator's once.
 fn sorter(gpu: &Gpu) -> Arc<Sorter> {
@@ -51,6 +51,16 @@ fn particles(len: u64) -> Vec<Particle> {
     random.into_iter().enumerate().map(particle).collect()
 }
 
+/// `number` and `padding` are in gaps.
+fn by_depth() -> Comparator {
+    let members = members!(Particle {
+        cell,
+        position,
+        depth
+    });
+    Comparator::of(PARTICLES, members).unwrap()
+}
+
 fn by_cell_and_depth(a: &Particle, b: &Particle) -> Ordering {
     (a.cell.cmp(&b.cell)).then(a.depth.total_cmp(&b.depth))
 }
@@ -59,14 +69,7 @@ fn by_cell_and_depth(a: &Particle, b: &Particle) -> Ordering {
 fn structs_are_sorted_by_two_members_and_stay_in_order() {
     let Some(gpu) = gpu() else { return };
     let sorter = sorter(gpu);
-    let comparator = Comparator::new(PARTICLES).unwrap();
-    comparator
-        .check_layout::<Particle>(&[
-            ("cell", std::mem::offset_of!(Particle, cell)),
-            ("position", std::mem::offset_of!(Particle, position)),
-            ("depth", std::mem::offset_of!(Particle, depth)),
-        ])
-        .unwrap();
+    let comparator = by_depth();
     for (len, order) in [
         (0, Order::Ascending),
         (1, Order::Ascending),
@@ -90,6 +93,37 @@ fn structs_are_sorted_by_two_members_and_stay_in_order() {
         let after: &[Particle] = bytemuck::cast_slice(&words);
         assert!(after == expected, "{len} particles, {}", order.name());
     }
+}
+
+#[test]
+fn rows_of_host_memory_are_those_of_the_comparator() {
+    let Some(gpu) = gpu() else { return };
+    let sorter = sorter(gpu);
+    let comparator = by_depth();
+    let before = particles(1000);
+    let mut sorted = before.clone();
+    (sorter.sort_compared(&mut sorted, &comparator, Order::Ascending)).unwrap();
+    let mut expected = before.clone();
+    expected.sort_by(by_cell_and_depth);
+    assert!(sorted == expected);
+
+    // Of another type, or of none: nothing is sorted, however large they are.
+    let mut words = vec![[7_u32; 6]; 2];
+    let refused = |sorted: Result<(), Error>| sorted.unwrap_err().to_string();
+    let error = refused(sorter.sort_compared(&mut words, &comparator, Order::Ascending));
+    assert!(
+        error.contains("it was made of") && error.ends_with("[u32; 6]"),
+        "{error}"
+    );
+    let unknown = Comparator::new(PARTICLES).unwrap();
+    let error = refused(sorter.sort_compared(&mut sorted, &unknown, Order::Ascending));
+    assert!(error.contains("Comparator::of(wgsl, members!"), "{error}");
+    let mut short = [1_u32];
+    let error = refused(sorter.sort_compared(&mut short, &unknown, Order::Ascending));
+    assert!(
+        error.ends_with("u32 is of 4 bytes, and a row of 24"),
+        "{error}"
+    );
 }
 
 /// Rows that are small enough move in workgroup memory, word by word, whatever their members are.
@@ -160,7 +194,7 @@ fn rows_of_any_members_are_sorted() {
 fn indices_alone_leave_rows_that_are_kept_and_counts_are_obeyed() {
     let Some(gpu) = gpu() else { return };
     let sorter = sorter(gpu);
-    let comparator = Comparator::new(PARTICLES).unwrap();
+    let comparator = by_depth();
     let before = particles(3000);
     let rows = gpu.buffer(bytemuck::cast_slice(&before));
     let (indices, count) = (gpu.buffer(&vec![9; 3000]), gpu.buffer(&[2000]));

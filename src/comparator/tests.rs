@@ -1,0 +1,736 @@
+//! What comparators are accepted, what they become, and what is said of others.
+
+use super::*;
+use crate::members;
+use proptest::prelude::*;
+
+fn refused(wgsl: &str) -> String {
+    Comparator::new(wgsl).unwrap_err().to_string()
+}
+
+fn with(body: &str) -> String {
+    format!("struct Row {{ key: u32 }}\nfn precedes(a: Row, b: Row) -> bool {{\n{body}\n}}")
+}
+
+#[test]
+fn errors_show_the_callers_own_line() {
+    let error = refused(&with("return a.kye < b.key;"));
+    assert!(
+        error.contains("wgsl:3:10") && error.contains("kye"),
+        "{error}"
+    );
+    let error = refused(&with("return a.key;"));
+    assert!(error.contains("return a.key;"), "{error}");
+    for (wgsl, place) in [
+        (with("loop { }\nreturn true;"), "wgsl:3:1: it is not plain"),
+        (
+            with("for (var i = 0u; i < a.key; i++) { }\nreturn true;"),
+            "wgsl:3:1: it is not plain",
+        ),
+        (
+            with("for (var i = 0u; i < 9u; i++) { i = 0u; }\nreturn true;"),
+            "wgsl:3:1: it is not plain",
+        ),
+        (
+            with("for (var i = 0u; i < 99999u; i++) { }\nreturn true;"),
+            "wgsl:3:1: this loop takes",
+        ),
+        (
+            with("for (var i = 0u; i < 9u; i += 4294967290u) { }\nreturn true;"),
+            "wgsl:3:1: it is not plain",
+        ),
+        (
+            with(
+                "for (var i = 0; i < 999; i++) {\nfor (var j = 0; j < 99; j++) { }\n}\nreturn true;",
+            ),
+            "wgsl:3:1: this loop takes",
+        ),
+        (
+            with("var i = 0u; let c = i;\nfor (; c < 4u; i++) { }\nreturn true;"),
+            "wgsl:4:1: it is not plain",
+        ),
+        (
+            with("var i = 0u; let n = i + 1u;\nfor (; i < 4u; i = n) { }\nreturn true;"),
+            "wgsl:4:1: it is not plain",
+        ),
+        (
+            with("var v: vec2<u32>;\nfor (v.x = 0u; v.x < 4u; v.y += 1u) { }\nreturn true;"),
+            "wgsl:4:1: it is not plain",
+        ),
+        (
+            "fn f() -> u32 { for (var i = 0u; i < 999u; i++) { }\nreturn 1u; }\n".to_owned()
+                + &with("for (var i = 0u; i < 99u; i++) { _ = f(); }\nreturn true;"),
+            "wgsl:5:1: this loop takes",
+        ),
+        (
+            with("var x: array<u32, 1000>;\nvar y: array<u32, 25>;\nreturn x[a.key] < y[b.key];"),
+            "wgsl:4:1: the variables up to this one",
+        ),
+        (
+            with("return true;").replace("u32", "array<u32, 1025>"),
+            "a type of more than 4096 bytes",
+        ),
+        (
+            with("return dpdx(f32(a.key)) < 0.0;"),
+            "wgsl:3:8: a comparator has no neighbours",
+        ),
+        (
+            with("workgroupBarrier();\nreturn true;"),
+            "wgsl:3:1: a comparator compares",
+        ),
+        (
+            with("return true;") + "\nvar<private> x: u32;",
+            "wgsl:5:1: a comparator has no variables",
+        ),
+        (
+            "struct Row { key: u32 }\nfn precedes(a: Row) -> bool { return true; }".into(),
+            "wgsl:2:1: it should be",
+        ),
+        (
+            "fn precedes(a: u32, b: u32) -> bool { return a < b; }".into(),
+            "wgsl:1:1: it should be",
+        ),
+    ] {
+        let error = refused(&wgsl);
+        assert!(error.contains(place), "{error}");
+    }
+    assert!(refused("struct Row { key: u32 }").contains("no function `precedes`"));
+    assert!(refused(&with("return true;").replace("key: u32", "key: bool")).contains("Row"));
+    let point = with("return true;") + "\n@compute @workgroup_size(1) fn main() {}";
+    assert!(refused(&point).contains("`main`"));
+}
+
+#[test]
+fn loops_that_count_are_allowed_and_names_do_not_clash() {
+    for body in [
+        "for (var i = 0u; i < 4u; i++) { if i == a.key { return true; } }\nreturn false;",
+        "for (var i = 0; i <= 4; i += 2) { if a.key == 1u { continue; } }\nreturn false;",
+        "var x = 0u;\nfor (var i = 0u; i < 3u; i++) { for (var j = 0u; j < 3u; j++) { x += j; } }\nreturn x > a.key;",
+    ] {
+        Comparator::new(&with(body)).unwrap_or_else(|e| panic!("{e}"));
+    }
+    // What is called is the caller's `precedes`, and no function of a like name.
+    let like = with("return precedes_(b, a);")
+        + "\nfn precedes_(a: Row, b: Row) -> bool { return a.key < b.key; }";
+    let text = Comparator::new(&like).unwrap().text().to_owned();
+    let body = text.split("fn user_precedes(").nth(1).unwrap();
+    assert!(body.contains("user_f"), "{text}");
+    // Names of the sorter's, and of each other.
+    let wgsl = "const W = 7u;
+        alias Key = u32;
+        struct user_row { lane: Key, tile: Key }
+        alias row = vec2<f32>;
+        alias other_row = vec2<f32>;
+        fn both(a: row, b: other_row) -> f32 { return a.x + b.y; }
+        struct Record { tile: user_row, key: vec3<f32> }
+        fn compare_exchange(a: u32) -> u32 { return a + W; }
+        fn precedes(a: Record, b: Record) -> bool {
+            return compare_exchange(a.tile.lane) < compare_exchange(b.tile.lane);
+        }";
+    // Small enough to be sorted in workgroup memory, word by word.
+    let small = "struct words { user_row: i32 }
+        struct row { user_row_to: array<words, 2>, first: f32, second: u32 }
+        fn user_row_of(words: row) -> i32 { return words.user_row_to[1].user_row; }
+        fn precedes(a: row, b: row) -> bool { return user_row_of(a) < user_row_of(b); }";
+    for (wgsl, words) in [(wgsl, 8), (small, 4)] {
+        let comparator = Comparator::new(wgsl).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(comparator.row_words(), words);
+        for kernel in crate::kernel::SampleSortKernel::all_by_comparators() {
+            let kernel = crate::kernel::Kernel::SampleSort(kernel)
+                .specialise(crate::KeyType::U32, crate::Order::Descending)
+                .comparing(true);
+            // In their buffer, and beside their numbers.
+            for kernel in [kernel, kernel.with_rows(words, 48 << 10)] {
+                let assembled = kernel.assemble_comparing(Some(&comparator));
+                let assembled = assembled.unwrap_or_else(|e| panic!("{e}"));
+                assert!(assembled.bindings.len() <= 9, "{}", kernel.label());
+                // With what stands in for it, too.
+                kernel.assemble().unwrap_or_else(|e| panic!("{e}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_are_taken_apart_as_they_lie_in_memory() {
+    let wgsl = "struct Inner { a1: vec3<f32>, b: i32 }
+        struct Row { key: u32, m: mat3x2<f32>, n: mat2x3<f32>, inner: array<Inner, 2>, last: vec2<u32> }
+        fn precedes(a: Row, b: Row) -> bool { return a.key < b.key; }";
+    let comparator = Comparator::new(wgsl).unwrap_or_else(|e| panic!("{e}"));
+    let made: Vec<_> = comparator
+        .of_words()
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("row."))
+        .collect();
+    let float = |words: &[u32]| {
+        let words: Vec<_> = words
+            .iter()
+            .map(|w| format!("bitcast<f32>(words[{w}])"))
+            .collect();
+        format!("vec{}<f32>({});", words.len(), words.join(", "))
+    };
+    let expected = [
+        "key = bitcast<u32>(words[0]);".to_owned(),
+        format!("m[0] = {}", float(&[2, 3])),
+        format!("m[1] = {}", float(&[4, 5])),
+        format!("m[2] = {}", float(&[6, 7])),
+        format!("n[0] = {}", float(&[8, 9, 10])),
+        format!("n[1] = {}", float(&[12, 13, 14])),
+        format!("inner[0].a1_ = {}", float(&[16, 17, 18])),
+        "inner[0].b = bitcast<i32>(words[19]);".to_owned(),
+        format!("inner[1].a1_ = {}", float(&[20, 21, 22])),
+        "inner[1].b = bitcast<i32>(words[23]);".to_owned(),
+        "last = vec2<u32>(bitcast<u32>(words[24]), bitcast<u32>(words[25]));".to_owned(),
+    ];
+    assert_eq!(made, expected);
+    // (The other way, word by word.)
+    assert!(
+        comparator
+            .of_words()
+            .contains("(*words)[13] = bitcast<u32>(row.n[1].y);")
+    );
+}
+
+#[test]
+fn layouts_are_those_of_rust_or_refused() {
+    #[repr(C)]
+    struct Row {
+        key: u32,
+        position: [f32; 3],
+    }
+    #[repr(C)]
+    struct Inner(u32, u32);
+    #[repr(C)]
+    struct Outer {
+        inner: Inner,
+        key: u32,
+        gap: u32,
+        rest: [[u32; 2]; 2],
+    }
+    let of = |wgsl: &str, members| {
+        let precedes = "fn precedes(a: Row, b: Row) -> bool { return a.key < b.key; }";
+        Comparator::of::<Row>(&format!("{wgsl} {precedes}"), members)
+    };
+    let refused = |wgsl, members| of(wgsl, members).unwrap_err().to_string();
+    let packed = "struct Row { key: u32, position: array<f32, 3> }";
+    let made = of(packed, members!(Row { key, position })).unwrap();
+    made.check_rows::<Row>().unwrap();
+    for (wgsl, members, why) in [
+        (
+            "struct Row { position: array<f32, 3>, key: u32 }",
+            members!(Row { key, position }),
+            "member position is at byte 4 of",
+        ),
+        (
+            packed,
+            members!(Row { key }),
+            "has member position of a row is not said: name it in members!",
+        ),
+        (
+            "struct Row { key: u32, position: f32, y: f32, z: f32 }",
+            members!(Row {
+                key,
+                position,
+                y: position,
+                z: position
+            }),
+            "member position is of 12 bytes in",
+        ),
+        (
+            packed,
+            members!(Row {
+                key,
+                position,
+                kye: key
+            }),
+            "a row has no member kye",
+        ),
+        // In WGSL a vec3 begins at 16 bytes, and the struct is of 32.
+        (
+            "struct Row { key: u32, position: vec3<f32> }",
+            members!(Row { key, position }),
+            "is of 16 bytes, and a row of 32",
+        ),
+    ] {
+        let error = refused(wgsl, members);
+        assert!(error.contains(why), "{error}");
+    }
+
+    // Fields without names, structs in structs, and what fills a gap.
+    let nested = "struct Inner { a: u32, b: u32 }
+        struct Row { inner: Inner, key: u32, rest: array<vec2<u32>, 2> }
+        fn precedes(a: Row, b: Row) -> bool { return a.inner.b < b.inner.b; }";
+    let members = members!(Outer { inner.a: inner.0, inner.b: inner.1, key, rest });
+    Comparator::of(nested, members).unwrap();
+    let members = members!(Outer { inner.b: inner.0, inner.a: inner.1, key, rest });
+    let error = Comparator::of(nested, members).unwrap_err().to_string();
+    assert!(error.contains("member inner.a is at byte 4 of"), "{error}");
+    let members = members!(Outer { inner, inner.a: inner.0, inner.b: inner.1, key, rest });
+    let error = Comparator::of(nested, members).unwrap_err().to_string();
+    assert!(error.contains("name its members, as inner.a"), "{error}");
+
+    // What is known of rows in memory.
+    let refused = |checked: Result<(), Error>| checked.unwrap_err().to_string();
+    let other = refused(made.check_rows::<[u32; 4]>());
+    assert!(
+        other.contains("Row, and these rows are of [u32; 4]"),
+        "{other}"
+    );
+    let new = Comparator::new(nested).unwrap();
+    assert!(refused(new.check_rows::<Outer>()).contains("members!"));
+    assert!(refused(new.check_rows::<u32>()).contains("is of 4 bytes, and a row of 32"));
+    Comparator::wide(4, WideKey::LeastFirst)
+        .unwrap()
+        .check_rows::<u128>()
+        .unwrap();
+    let array = "struct Row { parts: array<Inner, 2> } struct Inner { a: u32, b: f32 }
+        fn precedes(a: Row, b: Row) -> bool { return a.parts[0].a < b.parts[0].a; }";
+    let array = Comparator::new(array).unwrap();
+    assert!(refused(array.check_rows::<[u64; 2]>()).contains("members!"));
+
+    // Attributes would be lost, also in a member's struct.
+    let spread = "struct Inner { v: vec4<u32>, a: u32, @align(8) b: u32 }
+        struct Row { inner: Inner, key: u32 }
+        fn precedes(a: Row, b: Row) -> bool { return a.inner.b < b.inner.b; }";
+    assert!(super::tests::refused(spread).contains("wgsl:1:1: structs with @align or @size"));
+}
+
+#[test]
+fn statements_count_as_often_as_they_are_done() {
+    let rounds = |rounds: u32, body: &str| {
+        with(&format!(
+            "var x = a.key;\nfor (var i = 0u; i < {rounds}u; i++) {{ {body} }}\nreturn x < 1u;"
+        ))
+    };
+    Comparator::new(&rounds(1000, "x += i;")).unwrap();
+    let error = refused(&rounds(1000, &"x += i;".repeat(20)));
+    assert!(
+        error.contains("wgsl:4:1: this loop takes 86000 operations in 1000 rounds"),
+        "{error}"
+    );
+    // Slow ones, and large ones.
+    assert!(refused(&rounds(1000, &"x /= i;".repeat(8))).contains("this loop takes"));
+    let large = "var y = array<u32, 256>(); var z = y;";
+    assert!(refused(&rounds(200, large)).contains("this loop takes"));
+    Comparator::new(&rounds(10, large)).unwrap();
+    // Without a loop, by calls that double what they call.
+    let mut calls = "fn f0(x: u32) -> u32 { return x * x + 1u; }\n".to_owned();
+    for i in 0..20 {
+        calls += &format!("fn f{}(x: u32) -> u32 {{ return f{i}(f{i}(x)); }}\n", i + 1);
+    }
+    let error = refused(&(calls + &with("return f20(a.key) < 1u;")));
+    assert!(
+        error.contains(": this takes ") && error.contains("where 16384 are"),
+        "{error}"
+    );
+    // The widest keys.
+    Comparator::wide(64, WideKey::Bytes).unwrap();
+    Comparator::wide(64, WideKey::LeastFirst).unwrap();
+}
+
+fn many(text: &str, times: usize) -> String {
+    text.repeat(times)
+}
+
+fn within(open: &str, close: &str, times: usize) -> String {
+    let (open, close) = (many(open, times), many(close, times));
+    with(&format!("return {open}a.key{close} < 1u;"))
+}
+
+fn declared(times: usize, one: impl Fn(usize) -> String, last: &str, body: &str) -> String {
+    (0..times).map(one).collect::<String>() + last + &with(body)
+}
+
+/// What a text is deep of, the most that is within the limits, and the text of as many.
+type Deep = (&'static str, usize, fn(usize) -> String);
+
+fn deep_expressions() -> Vec<Deep> {
+    vec![
+        ("brackets", 48, |n| within("(", ")", n)),
+        ("calls", 48, |n| within("abs(", ")", n)),
+        ("arguments", 48, |n| within("min(a.key, ", ")", n)),
+        ("negations", 48, |n| within("~(", ")", n)),
+        ("indices", 48, |n| {
+            let body = "let w = array<u32, 2>(1u, a.key);";
+            within("w[", "]", n).replace("return", &(body.to_owned() + "return"))
+        }),
+        // (`.`, `<` and `-` are operators, too.)
+        ("sums", 254, |n| {
+            with(&format!("return a.key{} < 1u;", many("+1u", n)))
+        }),
+        ("quotients", 254, |n| {
+            with(&format!("return a.key{} < 1u;", many("/3u", n)))
+        }),
+        ("shifts", 254, |n| {
+            with(&format!("return a.key{} < 1u;", many(">>1u", n)))
+        }),
+        ("nots", 253, |n| {
+            with(&format!("return {}(a.key < 1u);", many("!", n)))
+        }),
+        ("complements", 254, |n| {
+            with(&format!("return {}a.key < 1u;", many("~", n)))
+        }),
+        ("pointers", 127, |n| {
+            with(&format!("var x = 1u; return {}x < 1u;", many("*&", n)))
+        }),
+        ("stores", 98, |n| {
+            with(&format!(
+                "var x = 1u; {}x = 2u; return true;",
+                many("*&", n)
+            ))
+        }),
+        ("parts of vectors", 254, |n| {
+            with(&format!(
+                "let v = vec2(a.key, 1u); return v{}.x < 1u;",
+                many(".yx", n)
+            ))
+        }),
+        ("conjunctions", 64, |n| {
+            with(&format!("return true{};", many(" && a.key < b.key", n)))
+        }),
+    ]
+}
+
+fn deep_statements_and_types() -> Vec<Deep> {
+    vec![
+        ("nested conjunctions", 15, |n| {
+            with(&format!(
+                "return {}true{};",
+                many("a.key < 1u && (", n),
+                many(")", n)
+            ))
+        }),
+        ("ifs", 15, |n| {
+            with(&format!(
+                "{}{}return true;",
+                many("if a.key < 1u {", n),
+                many("}", n)
+            ))
+        }),
+        ("else ifs", 14, |n| {
+            with(&format!(
+                "if a.key < 1u {{}}{} return true;",
+                many("else if a.key < 2u {}", n)
+            ))
+        }),
+        ("loops", 7, |n| {
+            let open = |i| format!("for (var i{i} = 0; i{i} < 1; i{i}++) {{");
+            with(&format!(
+                "{}{}return true;",
+                (0..n).map(open).collect::<String>(),
+                many("}", n)
+            ))
+        }),
+        ("switches", 7, |n| {
+            let (open, close) = (many("switch a.key { default: {", n), many("}}", n));
+            with(&format!("{open}{close} return true;"))
+        }),
+        ("types", 8, |n| {
+            let inner = many("array<", n - 1) + "u32" + &many(", 1>", n - 1);
+            with(&format!("var x: {inner}; return true;"))
+        }),
+        ("structs", 8, |n| {
+            let one = |i| format!("struct A{i} {{ x: A{} }}", i + 1);
+            declared(
+                n - 1,
+                one,
+                &format!("alias A{} = u32;", n - 1),
+                "var x: A0; return true;",
+            )
+        }),
+        ("constants", 125, |n| {
+            let one = |i| format!("const A{i} = A{} + 1;", i + 1);
+            declared(n, one, &format!("const A{n} = 1;"), "return true;")
+        }),
+        ("functions", 125, |n| {
+            let one = |i| format!("fn f{i}() {{ f{}(); }}", i + 1);
+            declared(n, one, &format!("fn f{n}() {{}}"), "f0(); return true;")
+        }),
+    ]
+}
+
+/// What wgpu has naga do with a text: reads it, checks it, and writes it for each of its backends.
+fn written_by_all(comparator: &Comparator) {
+    let text = format!(
+        "{}\n@group(0) @binding(0) var<storage, read_write> rows: array<user_row>;
+        @compute @workgroup_size(1) fn main() {{
+            if user_precedes(rows[0], rows[1]) {{ rows[1] = rows[0]; }}
+        }}",
+        comparator.text()
+    );
+    let module = naga::front::wgsl::parse_str(&text).unwrap_or_else(|e| panic!("{e}: {text}"));
+    let (all, none) = (
+        naga::valid::ValidationFlags::all(),
+        naga::valid::Capabilities::empty(),
+    );
+    let info = naga::valid::Validator::new(all, none)
+        .validate(&module)
+        .unwrap();
+    let restrict = naga::proc::BoundsCheckPolicy::Restrict;
+    let checks = naga::proc::BoundsCheckPolicies {
+        index: restrict,
+        buffer: restrict,
+        ..Default::default()
+    };
+    naga::back::spv::write_vec(
+        &module,
+        &info,
+        &naga::back::spv::Options {
+            bounds_check_policies: checks,
+            ..Default::default()
+        },
+        None,
+    )
+    .unwrap();
+    let options = naga::back::hlsl::Options::default();
+    let mut hlsl = String::new();
+    naga::back::hlsl::Writer::new(
+        &mut hlsl,
+        &options,
+        &naga::back::hlsl::PipelineOptions::default(),
+    )
+    .write(&module, &info, None)
+    .unwrap();
+    let options = naga::back::msl::Options {
+        bounds_check_policies: checks,
+        fake_missing_bindings: true,
+        ..Default::default()
+    };
+    let pipeline = naga::back::msl::PipelineOptions::default();
+    let (msl, _) = naga::back::msl::write_string(&module, &info, &options, &pipeline).unwrap();
+    // What compilers made of clang take, as Metal's and DXC are: 256 of each kind.
+    for text in [hlsl, msl] {
+        for (open, close) in [('(', ')'), ('[', ']'), ('{', '}')] {
+            let mut depth = 0;
+            let deepest = text.chars().map(|c| {
+                depth += i32::from(c == open) - i32::from(c == close);
+                depth
+            });
+            assert!(deepest.max().unwrap_or(0) < 64, "{text}");
+        }
+    }
+}
+
+/// With half of what a main thread has on Windows. (There the least, as naga is optimised here; it takes 0.7 of it if it is not.)
+#[test]
+fn what_is_within_the_limits_is_written_by_all_and_what_is_beyond_is_refused() {
+    let run = || {
+        for (kind, most, text) in [deep_expressions(), deep_statements_and_types()].concat() {
+            let comparator = Comparator::new(&text(most)).unwrap_or_else(|e| panic!("{kind}: {e}"));
+            written_by_all(&comparator);
+            // One more, and so many that they would end the process, whole and cut off.
+            for times in [most + 1, 10_000] {
+                let text = text(times);
+                let _ = Comparator::new(&text[..text.len() / 2]);
+                let error = Comparator::new(&text).err().unwrap_or_else(|| {
+                    panic!("{kind}: {times} are accepted");
+                });
+                let error = error.to_string();
+                let says = ["more than", "a text of", "recursion limit"]
+                    .iter()
+                    .any(|why| error.contains(why));
+                assert!(says, "{kind}, {times}: {error:.300}");
+            }
+        }
+    };
+    // Constants of constants, each of many arrays: deeper than any text by itself.
+    let run = move || {
+        run();
+        let mut body = "const x0 = 1;\n".to_owned();
+        for i in 0..60 {
+            let (open, close) = (many("array(", 46), many(")", 46));
+            body += &format!("const x{} = {open}x{i}{close};\n", i + 1);
+        }
+        let error = refused(&with(&(body + "let y = x60; return true;")));
+        assert!(error.contains("more than 8 types"), "{error:.300}");
+    };
+    let thread = std::thread::Builder::new().stack_size(512 << 10);
+    thread.spawn(run).unwrap().join().unwrap();
+}
+
+#[test]
+fn limits_are_said_with_their_place_and_comments_are_none() {
+    let error = refused(&with(&format!("return true;\n{}", "{".repeat(40))));
+    assert!(error.contains("wgsl:4:16: more than 16 blocks"), "{error}");
+    let error = refused(&with(&format!(
+        "return true\n  == {}true;",
+        "(".repeat(100)
+    )));
+    assert!(
+        error.contains("wgsl:4:54: more than 48 brackets"),
+        "{error}"
+    );
+    let error = refused(&" ".repeat((1 << 16) + 1));
+    assert!(error.contains("a text of 65537 bytes"), "{error}");
+    // Comments end where they do for naga, and in them nothing is counted.
+    let many = "(".repeat(100);
+    for comment in [
+        format!("// {many}\n"),
+        format!("// {many}\u{2028}"),
+        format!("/* {many} /* {many} */ {many} */"),
+        format!("/*/{many}*/"),
+        format!("/**{many}**/"),
+    ] {
+        Comparator::new(&with(&format!("{comment}return true;"))).unwrap_or_else(|e| panic!("{e}"));
+        let error = refused(&with(&format!("{comment}return {many}true;")));
+        assert!(error.contains("more than 48 brackets"), "{error}");
+    }
+    // Tables are as long as they like: what stands between commas is by itself.
+    let table = "vec2(-1.5, 0.5 - 2.0), ".repeat(200);
+    let table = format!("const T = array<vec2<f32>, 200>({table});");
+    Comparator::new(&(table + &with("return T[a.key % 200u].x < 1.0;"))).unwrap();
+}
+
+/// Parts of parts of a `let` each used twice: once 2^n words were written of n of them.
+#[test]
+fn what_is_named_is_written_once() {
+    let mut body = "let x0 = a.key;\n".to_owned();
+    for i in 0..100 {
+        body += &format!("let x{} = m[x{i}][x{i}];\n", i + 1);
+    }
+    let head = "let m = array(array(0u, 1u), array(1u, a.key));\n";
+    let comparator = Comparator::new(&with(&format!("{head}{body}return x100 < 1u;"))).unwrap();
+    assert!(comparator.text().len() < 10_000);
+    written_by_all(&comparator);
+    // Pointers to variables stay such.
+    let pointers =
+        "var v = array<u32, 2>(1u, 2u); let p = &v[a.key]; *p = 7u; let q = p; return *q < v[0];";
+    written_by_all(&Comparator::new(&with(pointers)).unwrap());
+}
+
+/// Comparators that are accepted, to be taken apart.
+const SEEDS: [&str; 4] = [
+    "struct Row { key : u32 , at : vec3 < f32 > , m : mat2x2 < f32 > } const N = 4u ;
+    fn less ( x : f32 , y : f32 ) -> bool { return x < y ; }
+    fn precedes ( a : Row , b : Row ) -> bool {
+        if a . key != b . key { return a . key < b . key ; } else if less ( a . at . x , b . at . y ) { return true ; }
+        return ( a . m * b . at . xy ) . x < dot ( a . at , b . at ) ;
+    }",
+    "struct Row { words : array < u32 , 4 > }
+    fn precedes ( a : Row , b : Row ) -> bool {
+        for ( var i = 0u ; i < 4u ; i ++ ) {
+            let x = a . words [ 3u - i ] ; let y = b . words [ 3u - i ] ;
+            if x != y { return x < y ; }
+        }
+        return false ;
+    }",
+    "struct Inner { a : i32 , b : vec2 < u32 > } alias Key = array < Inner , 2 > ; struct Row { key : Key , other : i32 }
+    fn next ( p : ptr < function , i32 > ) { * p += 1 ; }
+    fn precedes ( a : Row , b : Row ) -> bool {
+        var n = - a . other / b . other ; next ( & n ) ; let p = & n ; * p = ~ * p ;
+        switch a . key [ 1 ] . a { case 0 , 1 : { return true ; } default : { n %= 3 ; } }
+        return n < select ( 1 , 2 , any ( a . key [ 0 ] . b < b . key [ n ] . b ) && ! ( n > 4 ) ) ;
+    }",
+    "@must_use fn f ( x : f32 ) -> f32 { return sqrt ( abs ( x ) ) * 2.0 ; } struct Row { x : f32 }
+    fn precedes ( a : Row , b : Row ) -> bool { var t = array ( 1u , 2u ) ; t [ u32 ( a . x ) ] = 7u ; return f ( a . x ) < f ( b . x ) ; }",
+];
+
+/// What may stand between them.
+const TOKENS: [&str; 64] = [
+    "(",
+    ")",
+    "[",
+    "]",
+    "{",
+    "}",
+    "<",
+    ">",
+    ",",
+    ";",
+    ":",
+    ".",
+    "->",
+    "=",
+    "==",
+    "&&",
+    "||",
+    "&",
+    "|",
+    "-",
+    "--",
+    "++",
+    "+=",
+    "<<",
+    ">>=",
+    "!",
+    "~",
+    "*",
+    "/",
+    "%",
+    "@",
+    "@size(16)",
+    "@align(8)",
+    "_",
+    "/*",
+    "*/",
+    "//\n",
+    "\u{2028}",
+    "é",
+    "fn",
+    "struct",
+    "var",
+    "var<private>",
+    "let",
+    "const",
+    "const_assert",
+    "override",
+    "alias",
+    "loop",
+    "while",
+    "continuing",
+    "break",
+    "continue",
+    "return",
+    "discard",
+    "f16",
+    "atomic<u32>",
+    "array<u32>",
+    "0",
+    "4294967295u",
+    "1e39",
+    "-2147483648",
+    "0x1p-149f",
+    "workgroupBarrier()",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn any_text_is_refused_or_can_be_written(
+        seed in 0..SEEDS.len(),
+        changes in prop::collection::vec((any::<u32>(), 0..9_u32, any::<u32>(), 0..SEEDS.len(), 1..5_usize), 1..4),
+    ) {
+        let mut tokens: Vec<&str> = SEEDS[seed].split_whitespace().collect();
+        for (at, change, random, other, len) in changes {
+            let at = at as usize % (tokens.len() + 1);
+            let end = (at + len).min(tokens.len());
+            let others: Vec<&str> = SEEDS[other].split_whitespace().collect();
+            let from = random as usize % others.len();
+            let part = &others[from..(from + len).min(others.len())];
+            // Of the same kind: a word, a number, an operator.
+            let kind = |token: &str| {
+                let first = token.chars().next();
+                first.map(|c| (c.is_ascii_digit(), c.is_alphabetic()))
+            };
+            match change {
+                // Without some, some twice, others instead, something in between, and one in place of another.
+                0 => drop(tokens.drain(at..end)),
+                1 => drop(tokens.splice(at..at, tokens[at..end].to_vec())),
+                2 => drop(tokens.splice(at..end, part.iter().copied())),
+                3 => tokens.insert(at, TOKENS[random as usize % TOKENS.len()]),
+                _ if at < end => {
+                    let mut others = others[from..].iter().copied();
+                    let alike = others.find(|other| kind(other) == kind(tokens[at]));
+                    tokens[at] = alike.unwrap_or(tokens[at]);
+                }
+                _ => {}
+            }
+        }
+        match Comparator::new(&tokens.join(" ")) {
+            Ok(comparator) => written_by_all(&comparator),
+            Err(Error::Comparator(why)) => prop_assert!(!why.is_empty()),
+            Err(other) => panic!("{other}"),
+        }
+    }
+}
