@@ -1,6 +1,6 @@
 //! What goes wrong, what callers do at the same time, and what they do again and again.
 
-use crate::device::{Gpu, check_sort, gpu, open};
+use crate::device::{Gpu, check_sort, gpu, open, read};
 use crate::sample_sort::{options, wide};
 use std::sync::Arc;
 use wgpu::util::DeviceExt;
@@ -738,4 +738,102 @@ fn a_profile_names_every_phase_and_the_keys_are_sorted() {
     ];
     assert_eq!(phases, all);
     assert!(!profile.total.is_zero());
+}
+
+/// A sorter on a device of its own with timestamps, or `None`, said aloud, where the adapter has none.
+fn sorter_with_timestamps(options: Options) -> Option<Sorter> {
+    let sorter = Sorter::on_adapter(&gpu()?.adapter, options).unwrap();
+    if sorter
+        .device()
+        .features()
+        .contains(wgpu::Features::TIMESTAMP_QUERY)
+    {
+        return Some(sorter);
+    }
+    println!("SKIPPED: no timestamps on this adapter");
+    None
+}
+
+/// By queries of the caller's, and by the sorter's own.
+#[test]
+fn each_phase_is_timed_on_the_gpu() {
+    let Some(sorter) = sorter_with_timestamps(Options::default().buckets(8)) else {
+        return;
+    };
+    let (device, queue) = (sorter.device(), sorter.queue());
+    let keys = random::<u32>(50_000, 11);
+    let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
+    let buffer = |words: &[u32], usage| {
+        device.create_buffer_init(&wgpu::util::BufferInitDescriptor {
+            label: None,
+            contents: bytemuck::cast_slice(words),
+            usage,
+        })
+    };
+    let on_gpu = buffer(&keys, usage | wgpu::BufferUsages::COPY_DST);
+    let sort = sorter
+        .prepare(&on_gpu, 50_000, KeyType::U32, Order::Ascending)
+        .unwrap();
+    let phases = sort.timed_phases();
+
+    // Behind two queries of the caller's, around the whole sort.
+    let count = 2 + 2 * phases.len() as u32;
+    let queries = device.create_query_set(&wgpu::QuerySetDescriptor {
+        label: None,
+        ty: wgpu::QueryType::Timestamp,
+        count,
+    });
+    let words = vec![0; 2 * count as usize];
+    let times = buffer(&words, usage | wgpu::BufferUsages::QUERY_RESOLVE);
+    let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+    let timed = |encoder: &mut wgpu::CommandEncoder, begin, end| {
+        let _ = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+            label: None,
+            timestamp_writes: Some(wgpu::ComputePassTimestampWrites {
+                query_set: &queries,
+                beginning_of_pass_write_index: begin,
+                end_of_pass_write_index: end,
+            }),
+        });
+    };
+    timed(&mut encoder, Some(0), None);
+    sorter
+        .record_sort_timed(&mut encoder, &sort, &queries, 2)
+        .unwrap();
+    timed(&mut encoder, None, Some(1));
+    encoder.resolve_query_set(&queries, 0..count, &times, 0);
+    let begin = std::time::Instant::now();
+    queue.submit([encoder.finish()]);
+    let ticks: Vec<u64> = bytemuck::pod_collect_to_vec(&read(device, queue, &times));
+    let waited = begin.elapsed();
+    println!("{phases:?}: {ticks:?}");
+    assert!(read(device, queue, &on_gpu) == sorted(&keys));
+
+    // One phase after the other, and all of them within the whole.
+    assert!(ticks[0] > 0 && ticks[0] <= ticks[2] && ticks[ticks.len() - 1] <= ticks[1]);
+    assert!(ticks[2..].is_sorted());
+    let nanoseconds = (ticks[1] - ticks[0]) as f64 * f64::from(queue.get_timestamp_period());
+    assert!(nanoseconds > 0.0 && nanoseconds <= waited.as_nanos() as f64 * 1.01);
+
+    // What the sorter itself times: these phases, each once and with all its passes.
+    let profile = sorter.run_profiled(&sort).unwrap();
+    assert_eq!(profile.clock, wgpu_bcfsort::Clock::Timestamps);
+    let mut names: Vec<_> = phases.iter().map(|phase| phase.name()).collect();
+    let mut of_profile: Vec<_> = profile.phases.iter().map(|phase| phase.phase).collect();
+    assert!(names.len() > 3 && of_profile.len() > 3);
+    names.sort_unstable();
+    names.dedup();
+    of_profile.sort_unstable();
+    assert_eq!(names, of_profile);
+    let sum: std::time::Duration = profile.phases.iter().map(|phase| phase.time).sum();
+    assert!(!sum.is_zero() && sum <= profile.total, "{profile:?}");
+    let dispatches: u32 = profile.phases.iter().map(|phase| phase.dispatches).sum();
+    assert_eq!(dispatches as usize, sort.recording().steps.len());
+
+    let one = sorter.prepare(&on_gpu, 1, KeyType::U32, Order::Ascending);
+    assert!(one.unwrap().timed_phases().is_empty());
+
+    let whole = sorter.run_timed(&sort).unwrap();
+    assert_eq!(whole.clock, wgpu_bcfsort::Clock::Timestamps);
+    assert!(whole.phases.is_empty() && !whole.total.is_zero());
 }
