@@ -540,21 +540,28 @@ fn threads_with_a_sorter_each_share_one_device() {
     });
 }
 
-#[test]
-fn two_thousand_sorts_do_not_grow() {
-    let Some(_) = gpu() else { return };
-    // An instance of its own, whose objects are counted, and nobody else's.
-    let instance =
-        wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
-    let options = wgpu::RequestAdapterOptions::default();
-    let adapter = pollster::block_on(instance.request_adapter(&options)).unwrap();
-    let sorter = Sorter::on_adapter(&adapter, Options::default().buckets(4)).unwrap();
-    let objects = || {
-        sorter
+/// A sorter on an instance of its own, whose objects are counted, and nobody else's.
+struct Alone {
+    instance: wgpu::Instance,
+    sorter: Sorter,
+}
+
+impl Alone {
+    fn open(options: Options) -> Self {
+        let instance =
+            wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
+        let adapter = pollster::block_on(instance.request_adapter(&<_>::default())).unwrap();
+        let sorter = Sorter::on_adapter(&adapter, options).unwrap();
+        Self { instance, sorter }
+    }
+
+    /// Objects of each kind, and places that wgpu has for them: as many as there ever were at a time.
+    fn objects(&self) -> [(usize, usize); 9] {
+        self.sorter
             .device()
             .poll(wgpu::PollType::wait_indefinitely())
             .unwrap();
-        let report = instance.generate_report().unwrap();
+        let report = self.instance.generate_report().unwrap();
         let hub = report.hub_report();
         [
             &hub.buffers,
@@ -567,22 +574,79 @@ fn two_thousand_sorts_do_not_grow() {
             &hub.command_buffers,
             &hub.query_sets,
         ]
-        .map(|registry| registry.num_allocated)
-    };
+        .map(|registry| {
+            let places = registry.num_kept_from_user + registry.num_released_from_user;
+            (registry.num_allocated, places)
+        })
+    }
+}
+
+#[test]
+fn two_thousand_sorts_do_not_grow() {
+    let Some(_) = gpu() else { return };
+    let alone = Alone::open(Options::default().buckets(4));
     let sort = |i: u64| {
         let keys = random::<u32>(1 + (i * 37 % 9000) as usize, i);
-        check_sort(&sorter, &keys, Order::Ascending, "one of many");
+        check_sort(&alone.sorter, &keys, Order::Ascending, "one of many");
     };
     (0..243).for_each(sort);
-    let before = objects();
+    let before = alone.objects();
     (243..2000).for_each(sort);
-    let after = objects();
-    for (before, after) in before.iter().zip(after) {
+    let after = alone.objects();
+    for ((before, _), (after, _)) in before.iter().zip(after) {
         assert!(
             after <= before + 2,
             "objects of each kind: {before:?}, then {after:?}"
         );
     }
+}
+
+/// Not even one that is gone again: there would be no place for it.
+#[test]
+fn recording_makes_no_object_and_writes_nothing() {
+    let Some(_) = gpu() else { return };
+    let alone = Alone::open(Options::default().buckets(4));
+    let (sorter, device) = (&alone.sorter, alone.sorter.device());
+    let keys = random::<u32>(9000, 12);
+    let buffer = |words: &[u32]| {
+        device.create_buffer_init(&wgpu::util::BufferInitDescriptor {
+            label: None,
+            contents: bytemuck::cast_slice(words),
+            usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC,
+        })
+    };
+    let (on_gpu, found) = (buffer(&keys), buffer(&[7]));
+    let (key, order) = (KeyType::U32, Order::Ascending);
+    let prepared = [
+        sorter.prepare(&on_gpu, 9000, key, order),
+        sorter.prepare_order_check(&on_gpu, 9000, key, order, &found),
+    ]
+    .map(Result::unwrap);
+    let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+    // Buffers that take the places of those that are gone.
+    let mut others = Vec::new();
+    while alone.objects()[0].0 < alone.objects()[0].1 {
+        others.push(buffer(&[0]));
+    }
+    let before = alone.objects();
+    for (count, places) in &before[..2] {
+        assert_eq!(count, places, "buffers and bind groups");
+    }
+    for sort in &prepared {
+        sorter.record_sort(&mut encoder, sort).unwrap();
+        for slice in 0..sort.submissions() {
+            sorter.record_slice(&mut encoder, sort, slice).unwrap();
+        }
+        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+        sorter.record_sort_in_pass(&mut pass, sort).unwrap();
+    }
+    assert_eq!(alone.objects(), before);
+
+    // What was recorded, and is not submitted.
+    drop(encoder);
+    assert!(read(device, sorter.queue(), &on_gpu) == keys);
+    assert_eq!(read(device, sorter.queue(), &found), [7]);
+    drop(others);
 }
 
 #[test]
