@@ -126,6 +126,31 @@ pub(crate) fn read(device: &wgpu::Device, queue: &wgpu::Queue, buffer: &wgpu::Bu
     bytemuck::pod_collect_to_vec(&staging.get_mapped_range(..).unwrap())
 }
 
+/// Whether this is a process that runs a test alone. If it is not, it has run the test in one, with these environment variables,
+/// and it was passed there.
+pub(crate) fn is_alone(test: &str, variables: &[(&str, &str)]) -> bool {
+    const ALONE: &str = "WGPU_BCFSORT_TEST_ALONE";
+    if std::env::var_os(ALONE).is_some() {
+        return true;
+    }
+    let child = std::process::Command::new(std::env::current_exe().unwrap())
+        .args([test, "--exact", "--nocapture"])
+        .env(ALONE, "1")
+        .envs(variables.iter().copied())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&child.stdout);
+    println!("{said}");
+    // (No test of this name would pass, too.)
+    assert!(
+        child.status.success() && said.contains("1 passed"),
+        "{}: {}",
+        child.status,
+        String::from_utf8_lossy(&child.stderr)
+    );
+    false
+}
+
 /// The keys' bits, to be compared.
 pub(crate) fn bits<T: SortKey>(keys: &[T]) -> Vec<u64> {
     keys.iter().map(|key| key.to_bits64()).collect()
