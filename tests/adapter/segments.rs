@@ -174,12 +174,11 @@ fn starts(lengths: impl IntoIterator<Item = u32>) -> Vec<u32> {
     lengths.into_iter().scan(0, begin).collect()
 }
 
-/// A million arrays: most are empty or of a few records, some of tiles of them, and one is of a quarter of all.
+/// A million arrays: most are empty or of a few records, a few of some tiles, and one is of a fifth of all.
 #[test]
 fn a_million_arrays_of_all_sizes() {
     let Some(gpu) = gpu() else { return };
     let lengths = (0..1_000_000_u32).map(|i| match i {
-        // Where a giant one begins and ends in the middle of tiles, and of words of their numbers.
         500_003 => 200_001,
         _ if i % 99_991 == 7 => 3 * i % 10_000 + 900,
         _ if i % 3 == 0 => i / 3 % 5,
@@ -270,7 +269,7 @@ fn check_packed(gpu: &Gpu, key: PackedKey, first: usize, offsets: &[u32], len: u
 #[test]
 fn packed_keys_of_arrays_of_all_sizes() {
     let Some(gpu) = gpu() else { return };
-    // Of each length up to some tiles, two of which lie in one word in all ways.
+    // One of each length.
     let rising = starts(0..240);
     // A handful, which begin within words.
     let handful = [0, 0, 1, 250_003, 250_003, 250_006, 777_777];
@@ -280,6 +279,7 @@ fn packed_keys_of_arrays_of_all_sizes() {
         check_packed(gpu, key, 5, &handful, 830_001);
         check_packed(gpu, key, 256, &handful, 830_001);
     }
+    check_packed(gpu, PackedKey::F16, 1, &OFFSETS, 3001);
 }
 
 /// They are to ascend. Where they do not, or lie behind all records, what is sorted has all records still, each with what goes with
