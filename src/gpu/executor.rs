@@ -2,6 +2,7 @@
 
 use super::faults::scoped;
 use super::pipelines::{Compiled, Pipelines};
+use super::transfer::staging;
 use super::waiting::Waiting;
 use crate::Error;
 use crate::kernel::{Access, Binding, PARAMETER_BLOCK};
@@ -112,6 +113,9 @@ impl Parameters {
         }
         let make = |blocks: &[u8], usage| {
             let size = blocks.len() as u64;
+            // (wgpu takes as much for staging, and the device for lost where there is not: see `write`. A copy of ours would be a
+            // submission more for each sort.)
+            drop(scoped(device, size, || staging(device, size))?);
             scoped(device, size, || {
                 let buffer = device.create_buffer(&wgpu::BufferDescriptor {
                     label: Some("bcfsort.parameters"),

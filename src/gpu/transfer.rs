@@ -5,7 +5,7 @@ use super::faults::scoped;
 use super::waiting::Waiting;
 use crate::Error;
 
-/// Bytes uploaded at a time: it keeps wgpu's staging memory small.
+/// Bytes uploaded at a time: it keeps staging memory small.
 const PIECE: u64 = 32 << 20;
 
 /// Pieces on their way at a time.
@@ -20,16 +20,46 @@ pub(crate) async fn upload(
     waiting: Waiting,
 ) -> Result<(), Error> {
     for (i, piece) in bytes.chunks(PIECE as usize).enumerate() {
-        scoped(device, piece.len() as u64, || {
-            queue.write_buffer(buffer, i as u64 * PIECE, piece);
-            // Frees the piece's staging memory as soon as the device has taken it.
-            queue.submit([]);
-        })?;
+        write(device, queue, piece, buffer, i as u64 * PIECE)?;
         if i % PIECES == PIECES - 1 {
             waiting.done(device, queue).await?;
         }
     }
     Ok(())
+}
+
+/// Writes `bytes` to a buffer, from some byte on, before what is submitted next.
+///
+/// Not by [`wgpu::Queue::write_buffer`], nor by a buffer that is mapped when it is made and never again: where wgpu finds no memory for
+/// its own staging buffer, it takes the device for lost (wgpu-core 30, `StagingBuffer::new`), and with it all that the caller has
+/// there. For one of ours that is an error.
+fn write(
+    device: &wgpu::Device,
+    queue: &wgpu::Queue,
+    bytes: &[u8],
+    buffer: &wgpu::Buffer,
+    from: u64,
+) -> Result<(), Error> {
+    let size = bytes.len() as u64;
+    let staging = scoped(device, size, || staging(device, size))?;
+    staging
+        .get_mapped_range_mut(..)
+        .map_err(|e| Error::Device(e.to_string()))?
+        .copy_from_slice(bytes);
+    staging.unmap();
+    submit(device, queue, |encoder| {
+        encoder.copy_buffer_to_buffer(&staging, 0, buffer, from, size);
+    })
+}
+
+/// A mapped buffer, to be copied from.
+pub(crate) fn staging(device: &wgpu::Device, size: u64) -> wgpu::Buffer {
+    device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some("bcfsort.staging"),
+        size,
+        usage: wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC,
+        mapped_at_creation: true,
+    })
 }
 
 /// Reads the start of `buffer` into `bytes`: all of it, or none.
