@@ -774,13 +774,15 @@ impl<'a> BufferSort<'a> {
         }
         if let Some(comparator) = &self.comparator {
             self.check_rows(comparator.row_words(), limit)?;
+            let with = "a comparator";
             if self.first > 0 {
-                let allowed = "rows that are compared are sorted from the first on";
-                return Err(invalid("first record", self.first, allowed));
+                let instead = "copy the part to a buffer of its own";
+                return Err(apart("first", with, instead));
             }
-            if let Some((_, number)) = self.segments {
-                let allowed = "rows that are compared are one array";
-                return Err(invalid("segments", number.into(), allowed));
+            if self.segments.is_some() {
+                let instead =
+                    "have rows say which array they are of, and compare that before all else";
+                return Err(apart("segments", with, instead));
             }
         }
         let field = match self.field {
@@ -790,18 +792,20 @@ impl<'a> BufferSort<'a> {
                 if let Carries::Rows(columns) = &self.carried {
                     let elsewhere = columns.first().and_then(|own| own.sorted);
                     if self.keeps_keys && self.sorted.or(elsewhere).is_none() {
-                        let allowed =
-                            "rows move with their keys, unless indices alone are asked for";
-                        return Err(invalid("keep_keys", 1, allowed));
+                        let with = "rows that move with their keys";
+                        let instead = "ask for indices alone, or for the rows in another buffer, by sorted_into";
+                        return Err(apart("keep_keys", with, instead));
                     }
                     if self.sorted.is_some() && elsewhere.is_some() {
-                        let allowed = "rows_into says where the rows of the keys end";
-                        return Err(invalid("sorted_into", 1, allowed));
+                        let with = "rows_into of the rows that the keys are fields of";
+                        let instead = "either says where they end, so leave one out";
+                        return Err(apart("sorted_into", with, instead));
                     }
                 }
                 if self.sorted.is_some() && !self.is_of_rows() {
-                    let allowed = "rows stay where indices or values are asked for";
-                    return Err(invalid("sorted_into", 1, allowed));
+                    let with = "indices or values of rows, which stay where they are";
+                    let instead = "leave it out, or move values with the rows, as rows of one word";
+                    return Err(apart("sorted_into", with, instead));
                 }
                 if !words.is_multiple_of(key_words) {
                     let allowed = "rows with a key of 64 bits are of an even number of words";
@@ -869,17 +873,17 @@ impl<'a> BufferSort<'a> {
             value,
             allowed,
         };
-        if let Some((_, number)) = self.segments {
-            let allowed = "places are those of one array";
-            return Err(invalid("segments", number.into(), allowed));
+        if self.segments.is_some() {
+            let instead = "sort all of each array, whose best k are its first";
+            return Err(apart("ranks", "segments", instead));
         }
         if end > self.len {
-            let allowed = "there are as many places as records";
-            return Err(invalid("end of the places", end, allowed));
+            let allowed = "at most the number of records";
+            return Err(invalid("end of ranks", end, allowed));
         }
         if start > end {
-            let allowed = "places begin no later than they end";
-            return Err(invalid("first of the places", start, allowed));
+            let allowed = "at most the end of ranks";
+            return Err(invalid("start of ranks", start, allowed));
         }
         // (Checked: what a buffer holds has numbers of 32 bits.)
         Ok(Some(start as u32..end as u32))
@@ -893,13 +897,10 @@ impl<'a> BufferSort<'a> {
             ("ranks", self.ranks.is_some()),
             ("count", self.count.is_some()),
         ];
+        let instead = "sort, or compare neighbours in a shader of your own";
         match refused.into_iter().find(|refused| refused.1) {
             None => Ok(()),
-            Some((name, _)) => Err(Error::InvalidOption {
-                name,
-                value: 1,
-                allowed: "what is looked at is the order of all keys, in one array",
-            }),
+            Some((option, _)) => Err(apart(option, "a look at the order", instead)),
         }
     }
 
@@ -968,6 +969,15 @@ impl<'a> BufferSort<'a> {
         }
         bindings.insert(Buffer::Keys, bind(Buffer::Keys, self.keys, key_bits)?);
         Ok(bindings)
+    }
+}
+
+/// What cannot be had at the same time.
+const fn apart(option: &'static str, with: &'static str, instead: &'static str) -> Error {
+    Error::NotTogether {
+        option,
+        with,
+        instead,
     }
 }
 
