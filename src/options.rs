@@ -112,6 +112,8 @@ pub enum Engine {
     /// "Parallel Sorting by Regular Sampling", J. Parallel Distrib. Comput. 14(4), 1992. On GPUs there were Leischner, Osipov and Sanders,
     /// "GPU Sample Sort", IPDPS 2010, with random samples, and Dehne and Zaboli, "Deterministic Sample Sort for GPUs", Parallel
     /// Processing Letters 22(3), 2012, with regular ones. [How this one differs](crate::phases::sample_sort), and why.
+    // (McKellar is a name.)
+    #[allow(clippy::doc_markdown)]
     SampleSort,
 }
 named!(Engine, "engine", Auto => "auto", BcfMergesort => "bcf", BcfMergesortPb => "bcf-pb", Warpsort => "warpsort", SampleSort => "sample-sort" or "fast");
