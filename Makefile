@@ -13,7 +13,7 @@ help: ## list the targets
 setup: ## install lavapipe (Debian, Ubuntu) where there is no Vulkan device
 	@bash .ci/setup
 
-demo: setup ## sort real data and ten million keys on the GPU, verified and timed
+demo: setup ## sort real data and ten million keys on the GPU, verified and timed, and run the examples
 	@bash .ci/demo
 
 # (Lavapipe compiles one kernel at a time in each process, so others run beside its tests: what 'cargo test' runs one after the other.)
@@ -51,8 +51,10 @@ package: ## build the crate as it would be published
 deny: ## licences, duplicates and sources of all dependencies (needs cargo-deny)
 	cargo deny --locked check bans licenses sources
 
+# (Built as the demo is: without the examples it would be built with fewer features, and so all again.)
 figures: setup ## redraw the paper's figures from small data sets, into target/figures
-	cargo run --release --locked --bin wgpu-bcfsort -- experiment all --quick --restart --no-peers \
+	cargo build --release --locked --bin wgpu-bcfsort --examples
+	"$${CARGO_TARGET_DIR:-target}/release/wgpu-bcfsort" experiment all --quick --restart --no-peers \
 		--out "$${CARGO_TARGET_DIR:-target}/figures"
 
 peers: ## build the programs that time other sorters, to compare with (benches/peers)

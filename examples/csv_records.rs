@@ -78,15 +78,25 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (text, number) = (column(text)?, column(number)?);
     let records = reader.records().collect::<Result<Vec<_>, _>>()?;
     let row = |(i, record): (usize, &csv::StringRecord)| {
+        let number: f32 = record[number].trim().parse()?;
+        if number.is_nan() {
+            return Err(format!("record {} has no number", i + 1).into());
+        }
         Ok(Row {
             text: words(&record[text]),
-            number: record[number].trim().parse()?,
+            number,
             record: i as u32,
         })
     };
-    let rows: Result<Vec<Row>, std::num::ParseFloatError> =
-        records.iter().enumerate().map(row).collect();
-    let mut rows = rows?;
+    let rows = records.iter().enumerate().map(row);
+    let mut rows = rows.collect::<Result<Vec<Row>, Box<dyn std::error::Error>>>()?;
+    // What the CPU makes of it, to compare with.
+    let mut expected = rows.clone();
+    expected.sort_by(|a, b| {
+        (a.text, -a.number)
+            .partial_cmp(&(b.text, -b.number))
+            .unwrap()
+    });
 
     let members = members!(Row {
         text,
@@ -96,6 +106,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let comparator = Comparator::of(BY_TEXT_AND_NUMBER, members)?;
     let sorter = Sorter::open(Options::default())?;
     sorter.sort_compared(&mut rows, &comparator, Order::Ascending)?;
+    let numbers = |rows: &[Row]| rows.iter().map(|row| row.record).collect::<Vec<_>>();
+    assert_eq!(numbers(&rows), numbers(&expected));
 
     let mut writer = csv::Writer::from_writer(std::io::stdout());
     writer.write_record(&headers)?;

@@ -92,7 +92,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     receiver.recv()??;
     let view = readback.get_mapped_range(..)?;
     let sorted: &[u32] = bytemuck::cast_slice(&view);
-    assert!(sorted.is_sorted());
+    let mut expected: Vec<u32> = (0..LEN).map(|i| i.wrapping_mul(2_654_435_761)).collect();
+    expected.sort_unstable();
+    assert!(sorted == expected);
     println!(
         "{LEN} u32 keys, from {} to {}",
         sorted[0],

@@ -14,8 +14,10 @@ fn main() -> Result<(), Error> {
     let mut words: Vec<u32> = (0..1_000_000_u32)
         .map(|i| i.wrapping_mul(2_654_435_761))
         .collect();
+    let mut expected = words.clone();
+    expected.sort_unstable();
     sorter.sort(&mut words, Order::Ascending)?;
-    assert!(words.is_sorted());
+    assert!(words == expected);
     println!(
         "{} u32 keys, from {} to {}",
         words.len(),
@@ -27,7 +29,11 @@ fn main() -> Result<(), Error> {
     let mut floats = [0.5, f64::NAN, -0.0, f64::INFINITY, 0.0, -3.25];
     sorter.sort(&mut floats, Order::Ascending)?;
     println!("ascending:  {floats:?}");
+    let expected = [-3.25, -0.0, 0.0, 0.5, f64::INFINITY, f64::NAN];
+    assert_eq!(floats.map(f64::to_bits), expected.map(f64::to_bits));
     sorter.sort(&mut floats, Order::Descending)?;
     println!("descending: {floats:?}");
+    floats.reverse();
+    assert_eq!(floats.map(f64::to_bits), expected.map(f64::to_bits));
     Ok(())
 }

@@ -102,9 +102,19 @@ pub struct Specialised {
     /// 32-bit words of the rows that are in workgroup memory beside their numbers, or 0: see `cells_of_rows.wgsl` and
     /// `nodes_of_rows.wgsl`.
     rows_beside: u32,
-    kept: bool,
     arrays: bool,
-    packed: bool,
+    keys: Keys,
+}
+
+/// Where keys are that a sort moves, or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Keys {
+    /// In words of their own.
+    Move,
+    /// Where the caller has them, while their indices are sorted.
+    Stay,
+    /// There, too, several to a word: they are written to these.
+    Share,
 }
 
 /// How a kernel uses a buffer.
@@ -335,7 +345,8 @@ impl Kernel {
     /// kernels that sort nothing, or not in registers.
     #[must_use]
     pub fn networks(self) -> Vec<(&'static str, Network)> {
-        self.pieces(Payload::None, false, None, false).networks
+        self.pieces(Payload::None, false, (KeyType::U32, Keys::Move))
+            .networks
     }
 
     /// Bytes of workgroup memory in which keys, or the values and sums of prefix sums, pass through one
@@ -348,7 +359,7 @@ impl Kernel {
             Self::Rows(kernel) => return kernel.workgroup_bytes(),
             _ => {}
         }
-        let pieces = self.pieces(Payload::None, false, None, false);
+        let pieces = self.pieces(Payload::None, false, (KeyType::U32, Keys::Move));
         let sizes = ["TILE_CELLS", "SUM_CELLS"];
         let cells = pieces.constants.iter().filter(|c| sizes.contains(&c.0));
         cells.map(|cells| cells.1 * key.bytes() as u32).sum()
@@ -386,19 +397,13 @@ impl Kernel {
         matches!(self, Self::SampleSort(_)) && self.compares()
     }
 
-    fn pieces(
-        self,
-        payload: Payload,
-        rows_beside: bool,
-        kept: Option<KeyType>,
-        packed: bool,
-    ) -> Pieces {
+    fn pieces(self, payload: Payload, rows_beside: bool, keys: (KeyType, Keys)) -> Pieces {
         let plain = |text| Pieces {
             adds: self.adds(),
             ..Pieces::plain(text)
         };
         match self {
-            Self::SampleSort(kernel) => kernel.pieces(payload, rows_beside, kept, packed),
+            Self::SampleSort(kernel) => kernel.pieces(payload, rows_beside, keys),
             Self::Rows(kernel) => kernel.pieces(),
             Self::BaseCase {
                 form,
@@ -505,9 +510,8 @@ impl Kernel {
                 payload,
                 compared: false,
                 rows_beside: 0,
-                kept: false,
                 arrays: false,
-                packed: false,
+                keys: Keys::Move,
             };
         }
         let key = match key {
@@ -536,9 +540,8 @@ impl Kernel {
             payload,
             compared: false,
             rows_beside: 0,
-            kept: false,
             arrays: false,
-            packed: false,
+            keys: Keys::Move,
         }
     }
 }
@@ -693,8 +696,8 @@ impl Specialised {
         };
         if kernel.moves_apart(self.key) {
             self.payload = Payload::None;
-        } else {
-            self.kept = kernel.touches_kept();
+        } else if kernel.touches_kept() {
+            self.keys = Keys::Stay;
         }
         self
     }
@@ -723,7 +726,9 @@ impl Specialised {
     /// none there stays as it is.
     #[must_use]
     pub(crate) const fn packing(mut self, packed: bool) -> Self {
-        self.packed = packed && matches!(self.kernel, Kernel::SampleSort(kernel) if kernel.packs());
+        if packed && matches!(self.kernel, Kernel::SampleSort(kernel) if kernel.packs()) {
+            self.keys = Keys::Share;
+        }
         self
     }
 
@@ -741,7 +746,7 @@ impl Specialised {
     /// Whether it writes keys to words that they share, and not to words of their own.
     #[must_use]
     pub const fn packs(self) -> bool {
-        self.packed
+        matches!(self.keys, Keys::Share)
     }
 
     /// Words of what it compares.
@@ -784,9 +789,12 @@ impl Specialised {
                 Payload::None => String::new(),
                 payload => format!(".{}", payload.name()),
             };
-            let kept = if self.kept { ".kept" } else { "" };
+            let keys = match self.keys {
+                Keys::Move => "",
+                Keys::Stay => ".kept",
+                Keys::Share => ".packed",
+            };
             let arrays = if self.arrays { ".arrays" } else { "" };
-            let packed = if self.packed { ".packed" } else { "" };
             if self.compared {
                 let place = if self.rows_beside > 0 { ".rows" } else { "" };
                 return format!(
@@ -796,7 +804,7 @@ impl Specialised {
                 );
             }
             format!(
-                "bcfsort.{}.{}.{}{payload}{kept}{arrays}{packed}",
+                "bcfsort.{}.{}.{}{payload}{keys}{arrays}",
                 self.kernel.name(),
                 self.key,
                 self.order.name()
@@ -830,9 +838,9 @@ impl Specialised {
 
     fn text(self, comparator: Option<&Comparator>) -> String {
         const TWO: &str = shader!("key/two_words.wgsl");
-        let kept = self.kept.then_some(self.key);
+        let keys = (self.key, self.keys);
         let kernel = self.kernel;
-        let pieces = kernel.pieces(self.payload, self.rows_beside > 0, kept, self.packed);
+        let pieces = kernel.pieces(self.payload, self.rows_beside > 0, keys);
         let map = self.key.map(self.order);
         let mut text = format!("// {}\n\nconst W: u32 = {W}u;\n", self.label());
         for (name, value) in &pieces.constants {

@@ -1,7 +1,7 @@
 //! The pieces of the sample sort's kernels.
 
 use super::{
-    DESTINATION, IN_PLACE, IN_ROWS, MERGE_LANES, OUT_OF_PLACE, Pieces, SOURCE, SUM_LANES, W,
+    DESTINATION, IN_PLACE, IN_ROWS, Keys, MERGE_LANES, OUT_OF_PLACE, Pieces, SOURCE, SUM_LANES, W,
 };
 use crate::network::Network;
 use crate::{KeyType, Payload};
@@ -596,34 +596,36 @@ impl SampleSortKernel {
         )
     }
 
-    /// The pieces of its text, with [rows beside](Self::row_cells) their numbers or without, of keys that stay where the caller
-    /// has them or that move, to words of their own or to shared ones.
+    /// Puts what is done with keys that share words in the place of what is done with words.
+    fn share(self, pieces: &mut Pieces) {
+        for piece in pieces.io.iter_mut().filter(|piece| **piece == DESTINATION) {
+            *piece = shader!("io/packed.wgsl");
+        }
+        let stored = pieces.record.iter_mut();
+        for piece in stored.filter(|piece| **piece == LOAD_STORED_KEYS) {
+            *piece = shader!("record/load_stored_packed.wgsl");
+        }
+        // (What does not fit a tile is written key by key. It is seldom any.)
+        if !matches!(self, Self::LargeBuckets { .. }) {
+            let stores = [STORE_GATHERED, STORE_TILE];
+            pieces.shared.retain(|piece| !stores.contains(piece));
+            pieces.shared.push(shader!("sample_sort/store_packed.wgsl"));
+        }
+    }
+
+    /// The pieces of its text, with [rows beside](Self::row_cells) their numbers or without, of keys of a type that stay where the
+    /// caller has them or that move, to words of their own or to shared ones.
     pub(super) fn pieces(
         self,
         payload: Payload,
         rows_beside: bool,
-        kept: Option<KeyType>,
-        packed: bool,
+        (key, keys): (KeyType, Keys),
     ) -> Pieces {
         let mut pieces = self.pieces_of_keys(payload);
-        if let Some(key) = kept {
-            self.keep(key, &mut pieces);
-        }
-        for piece in pieces.io.iter_mut().filter(|_| packed) {
-            if *piece == DESTINATION {
-                *piece = shader!("io/packed.wgsl");
-            }
-        }
-        for piece in pieces.record.iter_mut().filter(|_| packed) {
-            if *piece == LOAD_STORED_KEYS {
-                *piece = shader!("record/load_stored_packed.wgsl");
-            }
-        }
-        // (What does not fit a tile is written key by key. It is seldom any.)
-        if packed && !matches!(self, Self::LargeBuckets { .. }) {
-            let stores = [STORE_GATHERED, STORE_TILE];
-            pieces.shared.retain(|piece| !stores.contains(piece));
-            pieces.shared.push(shader!("sample_sort/store_packed.wgsl"));
+        match keys {
+            Keys::Move => {}
+            Keys::Stay => self.keep(key, &mut pieces),
+            Keys::Share => self.share(&mut pieces),
         }
         for piece in pieces.shared.iter_mut().filter(|_| rows_beside) {
             match *piece {

@@ -250,7 +250,8 @@ fn any_function_leaves_a_permutation() {
     )
     .unwrap();
     for function in 0..5 {
-        for len in [900, 26_000] {
+        // Up to a tile, few tiles and many, with whole ones at the end and ragged ones.
+        for len in [2, 900, 1024, 1025, 2048, 5003, 16_384, 26_000, 70_001] {
             let rows: Vec<[u32; 2]> = (0..len)
                 .map(|i: u32| [i.wrapping_mul(2_654_435_761), function])
                 .collect();
@@ -268,5 +269,69 @@ fn any_function_leaves_a_permutation() {
             before.sort_unstable();
             assert!(after == before, "{function}: {len} rows");
         }
+    }
+}
+
+/// Strings of bytes of one width, whatever their case, and in the order of the input where nothing else tells them apart.
+#[test]
+fn strings_are_sorted_without_regard_to_case() {
+    let Some(gpu) = gpu() else { return };
+    let comparator = Comparator::new(
+        "struct Name { letters: array<u32, 2>, number: u32 }
+
+        fn lower(word: u32, at: u32) -> u32 {
+            let letter = (word >> (8u * at)) & 0xffu;
+            return select(letter, letter + 32u, letter >= 65u && letter <= 90u);
+        }
+
+        fn precedes(a: Name, b: Name) -> bool {
+            var left = a.letters;
+            var right = b.letters;
+            for (var i = 0u; i < 8u; i++) {
+                let x = lower(left[i / 4u], i % 4u);
+                let y = lower(right[i / 4u], i % 4u);
+                if x != y { return x < y; }
+            }
+            return false;
+        }",
+    )
+    .unwrap();
+    // Letters, what stands beside them in ASCII, and bytes that are none of it.
+    let letters = b"aAzZmM@[`{_0\x00\x7f\xc1\xe1";
+    let random: Vec<u32> = generate(&Spec::new(Pattern::Full, 2 * 900)).unwrap();
+    let name = |(i, random): (usize, &[u32])| {
+        // Many begin alike, and differ late or not at all.
+        let letter = |at: u32| letters[(random[0] >> (4 * at)) as usize % 16];
+        let case = |at: u32| b"sS"[(random[1] >> at) as usize % 2];
+        let name = [
+            case(0),
+            case(1),
+            case(2),
+            letter(0),
+            case(3),
+            case(4),
+            letter(1),
+            0,
+        ];
+        (name, i as u32)
+    };
+    let before: Vec<([u8; 8], u32)> = random.chunks(2).enumerate().map(name).collect();
+    let row = |(name, number): &([u8; 8], u32)| {
+        let [left, right]: [u32; 2] = bytemuck::cast(*name);
+        [left, right, *number]
+    };
+    for order in [Order::Ascending, Order::Descending] {
+        let mut expected = before.clone();
+        expected.sort_by(|a, b| match order {
+            Order::Ascending => a.0.to_ascii_lowercase().cmp(&b.0.to_ascii_lowercase()),
+            Order::Descending => b.0.to_ascii_lowercase().cmp(&a.0.to_ascii_lowercase()),
+        });
+        let mut sorted: Vec<[u32; 3]> = before.iter().map(row).collect();
+        (sorter(gpu).sort_compared(&mut sorted, &comparator, order)).unwrap();
+        assert!(
+            sorted.into_iter().eq(expected.iter().map(row)),
+            "{}",
+            order.name()
+        );
     }
 }

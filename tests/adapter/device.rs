@@ -106,23 +106,49 @@ impl Gpu {
     }
 
     pub(crate) fn read(&self, buffer: &wgpu::Buffer) -> Vec<u32> {
-        let staging = self.device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("tests.staging"),
-            size: buffer.size(),
-            usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
-            mapped_at_creation: false,
-        });
-        let mut encoder = self
-            .device
-            .create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-        encoder.copy_buffer_to_buffer(buffer, 0, &staging, 0, buffer.size());
-        self.queue.submit([encoder.finish()]);
-        staging.map_async(wgpu::MapMode::Read, .., |result| result.unwrap());
-        self.device
-            .poll(wgpu::PollType::wait_indefinitely())
-            .unwrap();
-        bytemuck::pod_collect_to_vec(&staging.get_mapped_range(..).unwrap())
+        read(&self.device, &self.queue, buffer)
     }
+}
+
+/// The words of a buffer.
+pub(crate) fn read(device: &wgpu::Device, queue: &wgpu::Queue, buffer: &wgpu::Buffer) -> Vec<u32> {
+    let staging = device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some("tests.staging"),
+        size: buffer.size(),
+        usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+        mapped_at_creation: false,
+    });
+    let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+    encoder.copy_buffer_to_buffer(buffer, 0, &staging, 0, buffer.size());
+    queue.submit([encoder.finish()]);
+    staging.map_async(wgpu::MapMode::Read, .., |result| result.unwrap());
+    device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
+    bytemuck::pod_collect_to_vec(&staging.get_mapped_range(..).unwrap())
+}
+
+/// Whether this is a process that runs a test alone. If it is not, it has run the test in one, with these environment variables,
+/// and it was passed there.
+pub(crate) fn is_alone(test: &str, variables: &[(&str, &str)]) -> bool {
+    const ALONE: &str = "WGPU_BCFSORT_TEST_ALONE";
+    if std::env::var_os(ALONE).is_some() {
+        return true;
+    }
+    let child = std::process::Command::new(std::env::current_exe().unwrap())
+        .args([test, "--exact", "--nocapture"])
+        .env(ALONE, "1")
+        .envs(variables.iter().copied())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&child.stdout);
+    println!("{said}");
+    // (No test of this name would pass, too.)
+    assert!(
+        child.status.success() && said.contains("1 passed"),
+        "{}: {}",
+        child.status,
+        String::from_utf8_lossy(&child.stderr)
+    );
+    false
 }
 
 /// The keys' bits, to be compared.

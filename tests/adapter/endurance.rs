@@ -1,9 +1,8 @@
 //! What goes on for long, and what many do at once.
 
-use crate::device::{Gpu, gpu};
+use crate::device::{Gpu, gpu, is_alone};
 use crate::pairs::stable;
 use crate::sample_sort::wide;
-use std::process::Command;
 use std::sync::Arc;
 use wgpu_bcfsort::data::{Pattern, Spec, generate};
 use wgpu_bcfsort::{
@@ -39,37 +38,15 @@ fn case(len: u64, seed: u64) -> [Vec<u32>; 3] {
     [keys, indices, sorted]
 }
 
-/// What tells the test that it is in a process of its own.
-const ALONE: &str = "WGPU_BCFSORT_ENDURANCE_ALONE";
-
 /// In a process of its own: in that of the other tests memory comes and goes.
 #[test]
 fn ten_thousand_sorts_leave_no_memory_behind() {
-    if std::env::var_os(ALONE).is_some() {
-        sort_ten_thousand_times();
-        return;
-    }
-    if gpu().is_none() {
-        return;
-    }
     let this = "endurance::ten_thousand_sorts_leave_no_memory_behind";
-    let child = Command::new(std::env::current_exe().unwrap())
-        .args([this, "--exact", "--nocapture"])
-        .env(ALONE, "1")
-        // One heap for all threads (glibc), and no validation layers of Vulkan's, which keep memory of their own.
-        .env("MALLOC_ARENA_MAX", "1")
-        .env("WGPU_VALIDATION", "0")
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&child.stdout);
-    println!("{said}");
-    // (No test of this name would pass, too.)
-    assert!(
-        child.status.success() && said.contains("1 passed"),
-        "{}: {}",
-        child.status,
-        String::from_utf8_lossy(&child.stderr)
-    );
+    // One heap for all threads (glibc), and no validation layers of Vulkan's, which keep memory of their own.
+    let variables = [("MALLOC_ARENA_MAX", "1"), ("WGPU_VALIDATION", "0")];
+    if gpu().is_some() && is_alone(this, &variables) {
+        sort_ten_thousand_times();
+    }
 }
 
 /// What is held while the device has nothing to do.

@@ -1,6 +1,6 @@
 //! What goes wrong, what callers do at the same time, and what they do again and again.
 
-use crate::device::{Gpu, check_sort, gpu, open};
+use crate::device::{Gpu, check_sort, gpu, open, read};
 use crate::sample_sort::{options, wide};
 use std::sync::Arc;
 use wgpu::util::DeviceExt;
@@ -540,21 +540,28 @@ fn threads_with_a_sorter_each_share_one_device() {
     });
 }
 
-#[test]
-fn two_thousand_sorts_do_not_grow() {
-    let Some(_) = gpu() else { return };
-    // An instance of its own, whose objects are counted, and nobody else's.
-    let instance =
-        wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
-    let options = wgpu::RequestAdapterOptions::default();
-    let adapter = pollster::block_on(instance.request_adapter(&options)).unwrap();
-    let sorter = Sorter::on_adapter(&adapter, Options::default().buckets(4)).unwrap();
-    let objects = || {
-        sorter
+/// A sorter on an instance of its own, whose objects are counted, and nobody else's.
+struct Alone {
+    instance: wgpu::Instance,
+    sorter: Sorter,
+}
+
+impl Alone {
+    fn open(options: Options) -> Self {
+        let instance =
+            wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
+        let adapter = pollster::block_on(instance.request_adapter(&<_>::default())).unwrap();
+        let sorter = Sorter::on_adapter(&adapter, options).unwrap();
+        Self { instance, sorter }
+    }
+
+    /// Objects of each kind, and places that wgpu has for them: as many as there ever were at a time.
+    fn objects(&self) -> [(usize, usize); 9] {
+        self.sorter
             .device()
             .poll(wgpu::PollType::wait_indefinitely())
             .unwrap();
-        let report = instance.generate_report().unwrap();
+        let report = self.instance.generate_report().unwrap();
         let hub = report.hub_report();
         [
             &hub.buffers,
@@ -567,22 +574,79 @@ fn two_thousand_sorts_do_not_grow() {
             &hub.command_buffers,
             &hub.query_sets,
         ]
-        .map(|registry| registry.num_allocated)
-    };
+        .map(|registry| {
+            let places = registry.num_kept_from_user + registry.num_released_from_user;
+            (registry.num_allocated, places)
+        })
+    }
+}
+
+#[test]
+fn two_thousand_sorts_do_not_grow() {
+    let Some(_) = gpu() else { return };
+    let alone = Alone::open(Options::default().buckets(4));
     let sort = |i: u64| {
         let keys = random::<u32>(1 + (i * 37 % 9000) as usize, i);
-        check_sort(&sorter, &keys, Order::Ascending, "one of many");
+        check_sort(&alone.sorter, &keys, Order::Ascending, "one of many");
     };
     (0..243).for_each(sort);
-    let before = objects();
+    let before = alone.objects();
     (243..2000).for_each(sort);
-    let after = objects();
-    for (before, after) in before.iter().zip(after) {
+    let after = alone.objects();
+    for ((before, _), (after, _)) in before.iter().zip(after) {
         assert!(
             after <= before + 2,
             "objects of each kind: {before:?}, then {after:?}"
         );
     }
+}
+
+/// Not even one that is gone again: there would be no place for it.
+#[test]
+fn recording_makes_no_object_and_writes_nothing() {
+    let Some(_) = gpu() else { return };
+    let alone = Alone::open(Options::default().buckets(4));
+    let (sorter, device) = (&alone.sorter, alone.sorter.device());
+    let keys = random::<u32>(9000, 12);
+    let buffer = |words: &[u32]| {
+        device.create_buffer_init(&wgpu::util::BufferInitDescriptor {
+            label: None,
+            contents: bytemuck::cast_slice(words),
+            usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC,
+        })
+    };
+    let (on_gpu, found) = (buffer(&keys), buffer(&[7]));
+    let (key, order) = (KeyType::U32, Order::Ascending);
+    let prepared = [
+        sorter.prepare(&on_gpu, 9000, key, order),
+        sorter.prepare_order_check(&BufferSort::new(&on_gpu, 9000, key).order(order), &found),
+    ]
+    .map(Result::unwrap);
+    let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+    // Buffers that take the places of those that are gone.
+    let mut others = Vec::new();
+    while alone.objects()[0].0 < alone.objects()[0].1 {
+        others.push(buffer(&[0]));
+    }
+    let before = alone.objects();
+    for (count, places) in &before[..2] {
+        assert_eq!(count, places, "buffers and bind groups");
+    }
+    for sort in &prepared {
+        sorter.record_sort(&mut encoder, sort).unwrap();
+        for slice in 0..sort.submissions() {
+            sorter.record_slice(&mut encoder, sort, slice).unwrap();
+        }
+        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+        sorter.record_sort_in_pass(&mut pass, sort).unwrap();
+    }
+    assert_eq!(alone.objects(), before);
+
+    // What was recorded, and is not submitted.
+    drop(encoder);
+    assert!(read(device, sorter.queue(), &on_gpu) == keys);
+    assert_eq!(read(device, sorter.queue(), &found), [7]);
+    drop(others);
 }
 
 #[test]
@@ -698,6 +762,7 @@ fn what_exceeds_the_device_is_sorted_in_chunks() {
 
 #[test]
 fn a_part_of_a_buffer_that_no_binding_holds_is_sorted() {
+    use wgpu::BufferUsages as Usage;
     let Some(gpu) = gpu() else { return };
     let (device, queue) = own_device(gpu, |limits| {
         limits.max_storage_buffer_binding_size = 16 << 20;
@@ -712,7 +777,6 @@ fn a_part_of_a_buffer_that_no_binding_holds_is_sorted() {
             mapped_at_creation: false,
         })
     };
-    use wgpu::BufferUsages as Usage;
     let [keys, indices] =
         [(); 2].map(|()| buffer(Usage::STORAGE | Usage::COPY_DST | Usage::COPY_SRC));
     let part = random::<u32>(len, 5);
@@ -792,4 +856,102 @@ fn a_profile_names_every_phase_and_the_keys_are_sorted() {
     ];
     assert_eq!(phases, all);
     assert!(!profile.total.is_zero());
+}
+
+/// A sorter on a device of its own with timestamps, or `None`, said aloud, where the adapter has none.
+fn sorter_with_timestamps(options: Options) -> Option<Sorter> {
+    let sorter = Sorter::on_adapter(&gpu()?.adapter, options).unwrap();
+    if sorter
+        .device()
+        .features()
+        .contains(wgpu::Features::TIMESTAMP_QUERY)
+    {
+        return Some(sorter);
+    }
+    println!("SKIPPED: no timestamps on this adapter");
+    None
+}
+
+/// By queries of the caller's, and by the sorter's own.
+#[test]
+fn each_phase_is_timed_on_the_gpu() {
+    let Some(sorter) = sorter_with_timestamps(Options::default().buckets(8)) else {
+        return;
+    };
+    let (device, queue) = (sorter.device(), sorter.queue());
+    let keys = random::<u32>(50_000, 11);
+    let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
+    let buffer = |words: &[u32], usage| {
+        device.create_buffer_init(&wgpu::util::BufferInitDescriptor {
+            label: None,
+            contents: bytemuck::cast_slice(words),
+            usage,
+        })
+    };
+    let on_gpu = buffer(&keys, usage | wgpu::BufferUsages::COPY_DST);
+    let sort = sorter
+        .prepare(&on_gpu, 50_000, KeyType::U32, Order::Ascending)
+        .unwrap();
+    let phases = sort.timed_phases();
+
+    // Behind two queries of the caller's, around the whole sort.
+    let count = 2 + 2 * phases.len() as u32;
+    let queries = device.create_query_set(&wgpu::QuerySetDescriptor {
+        label: None,
+        ty: wgpu::QueryType::Timestamp,
+        count,
+    });
+    let words = vec![0; 2 * count as usize];
+    let times = buffer(&words, usage | wgpu::BufferUsages::QUERY_RESOLVE);
+    let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+    let timed = |encoder: &mut wgpu::CommandEncoder, begin, end| {
+        let _ = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+            label: None,
+            timestamp_writes: Some(wgpu::ComputePassTimestampWrites {
+                query_set: &queries,
+                beginning_of_pass_write_index: begin,
+                end_of_pass_write_index: end,
+            }),
+        });
+    };
+    timed(&mut encoder, Some(0), None);
+    sorter
+        .record_sort_timed(&mut encoder, &sort, &queries, 2)
+        .unwrap();
+    timed(&mut encoder, None, Some(1));
+    encoder.resolve_query_set(&queries, 0..count, &times, 0);
+    let begin = std::time::Instant::now();
+    queue.submit([encoder.finish()]);
+    let ticks: Vec<u64> = bytemuck::pod_collect_to_vec(&read(device, queue, &times));
+    let waited = begin.elapsed();
+    println!("{phases:?}: {ticks:?}");
+    assert!(read(device, queue, &on_gpu) == sorted(&keys));
+
+    // One phase after the other, and all of them within the whole.
+    assert!(ticks[0] > 0 && ticks[0] <= ticks[2] && ticks[ticks.len() - 1] <= ticks[1]);
+    assert!(ticks[2..].is_sorted());
+    let nanoseconds = (ticks[1] - ticks[0]) as f64 * f64::from(queue.get_timestamp_period());
+    assert!(nanoseconds > 0.0 && nanoseconds <= waited.as_nanos() as f64 * 1.01);
+
+    // What the sorter itself times: these phases, each once and with all its passes.
+    let profile = sorter.run_profiled(&sort).unwrap();
+    assert_eq!(profile.clock, wgpu_bcfsort::Clock::Timestamps);
+    let mut names: Vec<_> = phases.iter().map(|phase| phase.name()).collect();
+    let mut of_profile: Vec<_> = profile.phases.iter().map(|phase| phase.phase).collect();
+    assert!(names.len() > 3 && of_profile.len() > 3);
+    names.sort_unstable();
+    names.dedup();
+    of_profile.sort_unstable();
+    assert_eq!(names, of_profile);
+    let sum: std::time::Duration = profile.phases.iter().map(|phase| phase.time).sum();
+    assert!(!sum.is_zero() && sum <= profile.total, "{profile:?}");
+    let dispatches: u32 = profile.phases.iter().map(|phase| phase.dispatches).sum();
+    assert_eq!(dispatches as usize, sort.recording().steps.len());
+
+    let one = sorter.prepare(&on_gpu, 1, KeyType::U32, Order::Ascending);
+    assert!(one.unwrap().timed_phases().is_empty());
+
+    let whole = sorter.run_timed(&sort).unwrap();
+    assert_eq!(whole.clock, wgpu_bcfsort::Clock::Timestamps);
+    assert!(whole.phases.is_empty() && !whole.total.is_zero());
 }

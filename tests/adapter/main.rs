@@ -14,6 +14,7 @@ mod faults;
 #[path = "../lockstep/generator.rs"]
 mod generator;
 mod lockstep;
+mod out_of_memory;
 mod out_of_place;
 mod pairs;
 mod peers;

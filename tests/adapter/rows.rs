@@ -268,7 +268,7 @@ fn the_gpu_says_how_many_of_what_is_distributed_in_any_way() {
 }
 
 /// Numbers of packed keys whose order is that of the type.
-fn ordered(bits: u32, key: PackedKey) -> u32 {
+pub(crate) fn ordered(bits: u32, key: PackedKey) -> u32 {
     let (sign, all) = (1 << (key.bits() - 1), u32::MAX >> (32 - key.bits()));
     match key {
         PackedKey::U8 | PackedKey::U16 => bits,
@@ -277,6 +277,15 @@ fn ordered(bits: u32, key: PackedKey) -> u32 {
         _ if bits & sign == 0 => bits | sign,
         _ => bits ^ all,
     }
+}
+
+/// Words in which keys lie one behind the other, the first one lowest.
+pub(crate) fn pack(keys: &[u32], key: PackedKey) -> Vec<u32> {
+    let word = |word: &[u32]| {
+        let keys = word.iter().rev();
+        keys.fold(0, |packed, bits| packed << key.bits() | bits)
+    };
+    keys.chunks((32 / key.bits()) as usize).map(word).collect()
 }
 
 #[test]
@@ -288,14 +297,7 @@ fn packed_keys_of_8_and_16_bits_are_sorted_where_they_lie() {
         let order = [Order::Ascending, Order::Descending][i / 2 % 2];
         let bits: Vec<u32> = generate(&Spec::new(Pattern::Full, all as u64)).unwrap();
         let bits: Vec<u32> = bits.iter().map(|bits| bits >> (32 - key.bits())).collect();
-        let pack = |keys: &[u32]| -> Vec<u32> {
-            let per_word = (32 / key.bits()) as usize;
-            let word = |word: &[u32]| {
-                let keys = word.iter().rev();
-                keys.fold(0, |packed, bits| packed << key.bits() | bits)
-            };
-            keys.chunks(per_word).map(word).collect()
-        };
+        let pack = |keys: &[u32]| pack(keys, key);
         let numbers: Vec<u32> = bits.iter().map(|&bits| ordered(bits, key)).collect();
         let sorted = |len: usize| {
             let part = first..first + len;

@@ -2,7 +2,7 @@
 
 use crate::device::{Gpu, gpu};
 use crate::pairs::{sorter, stable};
-use crate::rows::{in_order, keys, rows, run};
+use crate::rows::{in_order, keys, ordered, pack, rows, run};
 use wgpu_bcfsort::data::{Pattern, Spec, generate};
 use wgpu_bcfsort::{BufferSort, Order, PackedKey, SortKey};
 
@@ -163,6 +163,174 @@ fn rows_by_a_field() {
     assert!(gpu.read(&on_gpu) == structs);
     run(&sorter, sort());
     assert!(gpu.read(&on_gpu) == sorted);
+}
+
+/// Where arrays of such lengths begin.
+fn starts(lengths: impl IntoIterator<Item = u32>) -> Vec<u32> {
+    let begin = |next: &mut u32, len: u32| {
+        *next += len;
+        Some(*next - len)
+    };
+    lengths.into_iter().scan(0, begin).collect()
+}
+
+/// A million arrays: most are empty or of a few records, a few of some tiles, and one is of a fifth of all.
+#[test]
+fn a_million_arrays_of_all_sizes() {
+    let Some(gpu) = gpu() else { return };
+    let lengths = (0..1_000_000_u32).map(|i| match i {
+        500_003 => 200_001,
+        _ if i % 99_991 == 7 => 3 * i % 10_000 + 900,
+        _ if i % 3 == 0 => i / 3 % 5,
+        _ => 0,
+    });
+    let lengths: Vec<u32> = lengths.collect();
+    let offsets = starts(lengths.iter().copied());
+    let len = lengths.iter().map(|&len| u64::from(len)).sum();
+    let spec = Spec::new(Pattern::FewDistinct, len).distinct(900);
+    let keys: Vec<u32> = generate(&spec).unwrap();
+    let [on_gpu, starts] = [&keys, &offsets].map(|words| gpu.buffer(words));
+    let indices = gpu.empty_buffer(4 * len);
+    let sort = BufferSort::new(&on_gpu, len, u32::KEY_TYPE).indices(&indices);
+    run(&sorter(gpu), sort.segments(&starts, offsets.len() as u32));
+    let order = expected(&keys, &offsets, Order::Ascending);
+    assert!(gpu.read(&indices) == order);
+    assert!(gpu.read(&on_gpu) == in_order(&keys, 1, &order));
+}
+
+/// Each value with its key; and in the order of the input where keys are equal, if it is asked for.
+#[test]
+fn values_go_with_the_keys_of_their_arrays() {
+    fn check<T: SortKey + std::fmt::Debug>(gpu: &Gpu, first: usize, is_stable: bool) {
+        let (len, words) = (3000, T::KEY_TYPE.words());
+        let what = format!("{} from {first}, stable: {is_stable}", T::KEY_TYPE);
+        let spec = Spec::new(Pattern::FewDistinct, (first + len) as u64).distinct(90);
+        let keys: Vec<T> = generate(&spec).unwrap();
+        let bits: &[u32] = bytemuck::cast_slice(&keys);
+        // (A value says whose it is.)
+        let values: Vec<u32> = (0..keys.len() as u32).map(|i| 7 * i).collect();
+        let [on_gpu, with_it] = [bits, &values].map(|words| gpu.buffer(words));
+        let starts = gpu.buffer(&OFFSETS);
+        let sort = BufferSort::new(&on_gpu, len as u64, T::KEY_TYPE)
+            .segments(&starts, OFFSETS.len() as u32)
+            .first(first as u64)
+            .values(&with_it);
+        run(&sorter(gpu), if is_stable { sort.stable() } else { sort });
+
+        let part = |i: &u32| i + first as u32;
+        let mut order: Vec<u32> = (0..first as u32).collect();
+        let of_part = expected(&keys[first..], &OFFSETS, Order::Ascending);
+        order.extend(of_part.iter().map(part));
+        let sorted = in_order(bits, words, &order);
+        assert!(gpu.read(&on_gpu) == sorted, "{what}");
+        let moved = gpu.read(&with_it);
+        if is_stable {
+            assert!(moved == in_order(&values, 1, &order), "{what}: values");
+        }
+        let owners: Vec<u32> = moved.iter().map(|value| value / 7).collect();
+        assert!(in_order(bits, words, &owners) == sorted, "{what}: pairs");
+        // Of its own array: keys of others may be equal.
+        let bounds = OFFSETS.map(|begin| first + begin as usize);
+        for (&begin, &end) in bounds.iter().zip(&bounds[1..]) {
+            let mut owners = owners[begin..end].to_vec();
+            owners.sort_unstable();
+            assert!(owners.into_iter().eq(begin as u32..end as u32), "{what}");
+        }
+        assert!(moved[..first] == values[..first], "{what}: before");
+    }
+    let Some(gpu) = gpu() else { return };
+    for is_stable in [false, true] {
+        check::<u32>(gpu, 0, is_stable);
+        check::<u32>(gpu, 70, is_stable);
+        check::<u64>(gpu, 70, is_stable);
+    }
+}
+
+/// Keys of which several lie in a word, and others around those that are sorted.
+fn check_packed(gpu: &Gpu, key: PackedKey, first: usize, offsets: &[u32], len: usize) {
+    let what = format!("{key:?}, {len} from {first}");
+    let behind = 11;
+    let all = first + len + behind;
+    let bits: Vec<u32> = generate(&Spec::new(Pattern::Full, all as u64)).unwrap();
+    let mut bits: Vec<u32> = bits.iter().map(|bits| bits >> (32 - key.bits())).collect();
+    let on_gpu = gpu.buffer(&pack(&bits, key));
+    let starts = gpu.buffer(offsets);
+    let sort = BufferSort::of_packed(&on_gpu, len as u64, key).first(first as u64);
+    run(&sorter(gpu), sort.segments(&starts, offsets.len() as u32));
+
+    let part = &mut bits[first..][..len];
+    let ends = offsets.iter().copied().skip(1).chain([len as u32]);
+    for (&begin, end) in offsets.iter().zip(ends) {
+        part[begin as usize..end as usize].sort_unstable_by_key(|&bits| ordered(bits, key));
+    }
+    assert!(gpu.read(&on_gpu) == pack(&bits, key), "{what}");
+}
+
+#[test]
+fn packed_keys_of_arrays_of_all_sizes() {
+    let Some(gpu) = gpu() else { return };
+    // One of each length.
+    let rising = starts(0..240);
+    // A handful, which begin within words.
+    let handful = [0, 0, 1, 250_003, 250_003, 250_006, 777_777];
+    for key in [PackedKey::I8, PackedKey::U16] {
+        check_packed(gpu, key, 0, &OFFSETS, 3001);
+        check_packed(gpu, key, 3, &rising, 28_683);
+        check_packed(gpu, key, 5, &handful, 830_001);
+        check_packed(gpu, key, 256, &handful, 830_001);
+    }
+    check_packed(gpu, PackedKey::F16, 1, &OFFSETS, 3001);
+}
+
+/// They are to ascend. Where they do not, or lie behind all records, what is sorted has all records still, each with what goes with
+/// it, and others stay.
+#[test]
+fn offsets_that_are_none_leave_a_permutation() {
+    let Some(gpu) = gpu() else { return };
+    let first = 70;
+    for len in [3000_u32, 40_000] {
+        let random: Vec<u32> = generate(&Spec::new(Pattern::Full, 3000)).unwrap();
+        let falling: Vec<u32> = (0..3000).map(|i| len - 1 - 11 * i % len).collect();
+        let wrong = [
+            ("anywhere", random.clone()),
+            ("of records", random.iter().map(|i| i % len).collect()),
+            ("falling", falling),
+            ("behind all", vec![u32::MAX; 500]),
+            ("from behind all", [vec![u32::MAX; 9], vec![0; 9]].concat()),
+            ("from the end on", (0..200).map(|i| len - 100 + i).collect()),
+        ];
+        for (what, offsets) in wrong {
+            let what = format!("{len}, {what}");
+            let keys = keys((first + len + 9).into());
+            let behind = (first + len) as usize;
+            let [on_gpu, with_it] = [&keys, &vec![7; keys.len()]].map(|words| gpu.buffer(words));
+            let starts = gpu.buffer(&offsets);
+            let sort = BufferSort::new(&on_gpu, len.into(), u32::KEY_TYPE)
+                .segments(&starts, offsets.len() as u32)
+                .first(first.into());
+            run(&sorter(gpu), sort.indices(&with_it));
+            let first = first as usize;
+            let (after, indices) = (gpu.read(&on_gpu), gpu.read(&with_it));
+            let mut found = indices[first..behind].to_vec();
+            let moved = in_order(&keys[first..behind], 1, &found);
+            assert!(after[first..behind] == moved, "{what}");
+            found.sort_unstable();
+            assert!(found.into_iter().eq(0..len), "{what}: indices");
+            assert!(after[..first] == keys[..first], "{what}: before");
+            assert!(after[behind..] == keys[behind..], "{what}: behind");
+
+            let bits = &random[..len.min(12_000) as usize / 4];
+            let on_gpu = gpu.buffer(bits);
+            let sort = BufferSort::of_packed(&on_gpu, 4 * bits.len() as u64, PackedKey::I8);
+            run(&sorter(gpu), sort.segments(&starts, offsets.len() as u32));
+            let after = gpu.read(&on_gpu);
+            let mut after: Vec<u8> = bytemuck::cast_slice(&after).to_vec();
+            after.sort_unstable();
+            let mut before: Vec<u8> = bytemuck::cast_slice(bits).to_vec();
+            before.sort_unstable();
+            assert!(after == before, "{what}: packed");
+        }
+    }
 }
 
 /// One for each key: all are as they were.

@@ -265,13 +265,8 @@ fn the_order_of_parts_of_packed_keys_and_of_fields_is_looked_at() {
     let keys: Vec<u32> = (0..first + len + 4002)
         .map(|i| match i {
             4070 => 3,
-            _ => {
-                if i < first {
-                    9000 - i as u32
-                } else {
-                    i as u32 / 40
-                }
-            }
+            i if i < first => 9000 - i as u32,
+            i => i as u32 / 40,
         })
         .collect();
     let bytes: Vec<u8> = keys.iter().map(|&key| key as u8).collect();
@@ -294,6 +289,41 @@ fn the_order_of_parts_of_packed_keys_and_of_fields_is_looked_at() {
     let arrays = BufferSort::new(&keys, len, KeyType::U32).segments(&rows, 3);
     let refused = sorter.first_out_of_order(&arrays).unwrap_err();
     assert!(refused.to_string().contains("segments"), "{refused}");
+}
+
+/// One pair at the border of two tiles, or beside it, in all types and both orders.
+#[test]
+fn keys_out_of_order_are_found_at_the_borders_of_tiles() {
+    fn check<T: SortKey>(gpu: &Gpu) {
+        const LEN: usize = 3 * TILE + 1;
+        for order in [Order::Ascending, Order::Descending] {
+            let mut sorted: Vec<T> = generate(&Spec::new(Pattern::Full, LEN as u64)).unwrap();
+            sort_on_cpu(&mut sorted, order);
+            let found = |keys: &[T]| {
+                let on_gpu = gpu.buffer(bytemuck::cast_slice(keys));
+                let sort = BufferSort::new(&on_gpu, LEN as u64, T::KEY_TYPE).order(order);
+                gpu.first.first_out_of_order(&sort).unwrap()
+            };
+            assert_eq!(found(&sorted), None, "{}", T::KEY_TYPE);
+            for at in [1, TILE - 1, TILE, TILE + 1, 2 * TILE, 3 * TILE] {
+                let what = format!("{} {}, {at}", T::KEY_TYPE, order.name());
+                let mut keys = sorted.clone();
+                keys.swap(at - 1, at);
+                // (Two keys that differ, or there would be nothing to find.)
+                assert_eq!(first_out_of_order(&keys, order), Some(at), "{what}");
+                assert_eq!(found(&keys), Some(at as u64), "{what}");
+            }
+        }
+    }
+    /// Keys that a workgroup looks at.
+    const TILE: usize = 2048;
+    let Some(gpu) = gpu() else { return };
+    check::<u32>(gpu);
+    check::<i32>(gpu);
+    check::<f32>(gpu);
+    check::<u64>(gpu);
+    check::<i64>(gpu);
+    check::<f64>(gpu);
 }
 
 /// Of several buffers, recorded together, in one word of the caller's.
