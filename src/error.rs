@@ -20,7 +20,7 @@ use crate::recording::Buffer;
 /// # Examples
 ///
 /// ```
-/// use wgpu_bcfsort::{Error, Order, Options, Sorter};
+/// use wgpu_bcfsort::{Error, Options, Order, Sorter};
 ///
 /// fn sort(sorter: &mut Sorter, keys: &mut [u32]) -> Result<(), Error> {
 ///     match sorter.sort(keys, Order::Ascending) {

@@ -12,8 +12,7 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// The type of the keys in a buffer, where no Rust type can say it: 4 or 8 bytes each, in the byte order of the host. Keys of
-/// 8 and 16 bits are [`PackedKey`](crate::PackedKey)s, and those of more than 64 have a [`Comparator`](crate::Comparator).
+/// The type of the keys in a buffer: 4 or 8 bytes each. Keys of 8 and 16 bits are [`PackedKey`](crate::PackedKey)s, and those of more than 64 have a [`Comparator`](crate::Comparator).
 ///
 /// # Examples
 ///

@@ -12,7 +12,7 @@ use std::ops::Range;
 /// said. What is said is looked at there: that it fits the buffers, and goes together.
 ///
 /// It takes O(n log n) time, and is stable but for [values](Self::values) that are not said to [be](Self::stable).
-/// Every buffer needs the usage `STORAGE`, and each is another one.
+/// Every buffer needs the usage `STORAGE`, and none may be given twice.
 ///
 /// # Examples
 ///
@@ -946,7 +946,7 @@ impl<'a> BufferSort<'a> {
     /// That it is of keys of one array, all of them and as many as it says: what can be looked at, whether it is in order.
     pub(super) fn check_only_keys(&self) -> Result<(), Error> {
         let refused = [
-            ("a comparator", self.comparator.is_some()),
+            ("compared", self.comparator.is_some()),
             ("segments", self.segments.is_some()),
             ("ranks", self.ranks.is_some()),
             ("count", self.count.is_some()),

@@ -111,8 +111,8 @@ impl std::fmt::Debug for PreparedSort {
 }
 
 impl PreparedSort {
-    /// Submissions into which [`Sorter::record_slice`] cuts the sort, so that none runs long: 1 at least. By
-    /// default each moves up to 2^27 keys on a GPU ([`Options::keys_per_dispatch`] 4 times).
+    /// Submissions into which [`Sorter::record_slice`] cuts the sort, so that none runs long; 0 if there is nothing to do, as with
+    /// one key. By default each moves up to 2^27 keys on a GPU: 4 times [`Options::keys_per_dispatch`].
     #[must_use]
     pub fn submissions(&self) -> usize {
         self.prepared.submissions()
