@@ -3,10 +3,39 @@
 use crate::KeyType;
 use crate::recording::Buffer;
 
-/// Every failure of the library.
+/// Every failure of the library. Its text is one line, with the numbers that say why.
 ///
 /// The caller's data is intact after an error: host slices are untouched, and GPU buffers are only
 /// written by submissions that were made.
+///
+/// # Which to try again
+///
+/// | error | the same call may succeed |
+/// |---|---|
+/// | [`OutOfMemory`](Self::OutOfMemory), [`OutOfHostMemory`](Self::OutOfHostMemory) | when memory is free again; with fewer records sooner |
+/// | [`RequestDevice`](Self::RequestDevice) | when other devices are dropped, maybe; or on another adapter |
+/// | [`DeviceLost`](Self::DeviceLost) | on another sorter, on a device opened anew: this one's fails from now on, and what was in its buffers is gone |
+/// | all others | never: it is what was asked for that has to change, or the device; or it is a bug |
+///
+/// # Examples
+///
+/// ```
+/// use wgpu_bcfsort::{Error, Options, Order, Sorter};
+///
+/// fn sort(sorter: &mut Sorter, keys: &mut [u32]) -> Result<(), Error> {
+///     match sorter.sort(keys, Order::Ascending) {
+///         Err(Error::DeviceLost(_)) => {
+///             // The keys are as they were.
+///             *sorter = Sorter::open(Options::default())?;
+///             sorter.sort(keys, Order::Ascending)
+///         }
+///         outcome => outcome,
+///     }
+/// }
+/// # let mut keys = [2, 1];
+/// # sort(&mut Sorter::open(Options::default()).unwrap(), &mut keys).unwrap();
+/// # assert_eq!(keys, [1, 2]);
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -16,7 +45,8 @@ pub enum Error {
          mesa-vulkan-drivers brings lavapipe, which needs no GPU)"
     )]
     NoAdapter,
-    /// The adapter's limits are below what the kernels need.
+    /// The adapter's limits, or those that its device was opened with, are below what the kernels need: see
+    /// [`requirements`](crate::requirements).
     #[error("{limit} is {actual} on this device, and the kernels need {needed}")]
     AdapterTooSmall {
         /// The name of the limit in [`wgpu::Limits`].
@@ -26,10 +56,11 @@ pub enum Error {
         /// What the device has.
         actual: u64,
     },
-    /// wgpu refused to create the device.
+    /// wgpu refused to create the device. The adapter has what was asked for; its driver may have no room for one more device.
     #[error("the device could not be opened: {0}")]
     RequestDevice(#[from] wgpu::RequestDeviceError),
-    /// More keys, or values, than one call on GPU buffers takes on this device.
+    /// More keys, or values, than one call on GPU buffers takes on this device. Host slices may be longer.
+    #[non_exhaustive]
     #[error(
         "{len} {key} keys are {bytes} bytes; this device takes at most {max_len} in one buffer \
          ({limit} is {limit_bytes} bytes)"
@@ -66,6 +97,7 @@ pub enum Error {
         actual: u64,
     },
     /// Rows of more bytes than one binding may have on this device.
+    #[non_exhaustive]
     #[error(
         "{len} rows of {words} words are {needed} bytes; this device binds at most {limit} at once \
          (max_storage_buffer_binding_size)"
@@ -81,6 +113,7 @@ pub enum Error {
         limit: u64,
     },
     /// A buffer was created without a usage that the call needs.
+    #[non_exhaustive]
     #[error("the buffer of {buffer} has usages {actual:?}, and {needed:?} is needed")]
     BufferUsage {
         /// What it was given for.
@@ -101,6 +134,7 @@ pub enum Error {
     #[error("no prefix sums of {0} values: there are those of u32, i32 and f32")]
     NoSums(KeyType),
     /// Values and colors are not of one length, or keys and values.
+    #[non_exhaustive]
     #[error("{first} {of} and {second} {with}: each needs one of the other")]
     LengthsDiffer {
         /// What was given first.
@@ -112,7 +146,8 @@ pub enum Error {
         /// How many of it.
         second: u64,
     },
-    /// Indices are of 32 bits.
+    /// Indices are of 32 bits, and a slice has more keys.
+    #[non_exhaustive]
     #[error(
         "{len} keys: indices are of 32 bits, which number at most {} keys",
         u32::MAX
@@ -136,6 +171,7 @@ pub enum Error {
     #[error("comparator: {0}")]
     Comparator(String),
     /// An option is outside its range.
+    #[non_exhaustive]
     #[error("option {name} is {value}: {allowed}")]
     InvalidOption {
         /// The option's name.
@@ -145,7 +181,18 @@ pub enum Error {
         /// What is allowed.
         allowed: &'static str,
     },
-    /// The device has not enough memory.
+    /// Two things that a [`BufferSort`](crate::BufferSort) cannot have at the same time.
+    #[non_exhaustive]
+    #[error("{option} does not go with {with}: {instead}")]
+    NotTogether {
+        /// The one, by the name of its method.
+        option: &'static str,
+        /// The other.
+        with: &'static str,
+        /// What to do in place of it.
+        instead: &'static str,
+    },
+    /// The device has not enough memory. (A host slice has been sorted in ever smaller chunks before.)
     #[error("the device is out of memory: {bytes} bytes could not be had ({message})")]
     OutOfMemory {
         /// Bytes asked for.
@@ -154,6 +201,7 @@ pub enum Error {
         message: String,
     },
     /// The host has not enough memory to merge chunks, or for the indices of an argsort.
+    #[non_exhaustive]
     #[error("out of memory: {bytes} bytes of host memory could not be had ({message})")]
     OutOfHostMemory {
         /// Bytes asked for.
@@ -161,7 +209,7 @@ pub enum Error {
         /// What the allocator says.
         message: String,
     },
-    /// The base case that was asked for takes more workgroup memory than the device has.
+    /// The base case or the [tuning](crate::plan::Tuning) that was asked for takes more workgroup memory than the device has.
     #[error(
         "kernel {kernel} takes {needed} bytes of workgroup memory for {key} keys, and this device \
          has {limit}: choose a base case of smaller tiles, or fewer warps"
@@ -176,21 +224,27 @@ pub enum Error {
         /// Bytes there are.
         limit: u32,
     },
-    /// The device was lost, before or during the sort.
+    /// The device was lost, before or during the sort: its driver was reset or ended a submission that took too long, it was
+    /// unplugged, or the caller has destroyed it.
     #[error("the device was lost: {0}")]
     DeviceLost(String),
-    /// The handle belongs to another device or sorter.
+    /// The handle belongs to another device or sorter, which is named.
     #[error("the {0} was made for another sorter")]
     Foreign(&'static str),
-    /// wgpu refused an operation: with a buffer of another device, say, or one that was destroyed, or with a pipeline cache of another
-    /// device. Otherwise it is a bug here or in a driver.
+    /// wgpu refused an operation, as invalid or for a reason inside it; its text is what wgpu says. It covers
+    ///
+    /// - a buffer of another device, or one that was destroyed, and a pipeline cache of another device: the caller's mistakes;
+    /// - a kernel that the driver does not compile, and all else that wgpu finds wrong with what this crate asks for: a bug here or in a
+    ///   driver;
+    /// - for futures alone, no thread to wait with.
     ///
     /// What is wrong only while a sort runs, wgpu says where it is submitted: a buffer that is mapped then, or has been destroyed since the
     /// sort was prepared. Where this crate submits, that is this error; where the caller does, it is an error of the caller's
     /// [`wgpu::Queue::submit`], by the device's error scope or handler.
     #[error("the device refused an operation: {0}")]
     Device(String),
-    /// A kernel does not compile: a bug here.
+    /// A kernel does not compile, before a driver has seen it: a bug here.
+    #[non_exhaustive]
     #[error("kernel {kernel}: {message}")]
     Kernel {
         /// The kernel's name.

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 /// Sorts on the CPU, in the same total order as the GPU: the same bytes come out.
 ///
-/// Not stable, which with keys alone makes no difference. O(n log n) time, no memory.
+/// Not stable, which with keys alone makes no difference. O(n log n) time, no memory: it is Rust's `sort_unstable`.
 ///
 /// # Examples
 ///
@@ -25,7 +25,8 @@ pub fn sort_on_cpu<T: SortKey>(keys: &mut [T], order: Order) {
     }
 }
 
-/// The first index whose key comes before its predecessor, or `None` if the keys are sorted.
+/// The first index whose key comes before its predecessor, or `None` if the keys are sorted. On the CPU, O(n) time;
+/// [`Sorter::first_out_of_order`](crate::Sorter::first_out_of_order) is for keys in GPU buffers.
 ///
 /// # Examples
 ///

@@ -12,7 +12,7 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// The type of the keys in a buffer.
+/// The type of the keys in a buffer: 4 or 8 bytes each. Keys of 8 and 16 bits are [`PackedKey`](crate::PackedKey)s, and those of more than 64 have a [`Comparator`](crate::Comparator).
 ///
 /// # Examples
 ///
@@ -77,7 +77,7 @@ impl KeyType {
         self.words() as u64 * 4
     }
 
-    /// How the key maps to words that sort as unsigned integers.
+    /// How the key maps to an unsigned integer whose ascending order is this order of the keys.
     #[must_use]
     pub const fn map(self, order: Order) -> KeyMap {
         let (sign_mask, flip) = match self {
@@ -111,6 +111,7 @@ impl fmt::Display for KeyType {
 /// The text is no key type's name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown key type '{0}': one of u32, i32, f32, u64, i64, f64")]
+#[non_exhaustive]
 pub struct UnknownKeyType(pub String);
 
 impl FromStr for KeyType {
@@ -127,10 +128,23 @@ impl FromStr for KeyType {
 /// An order-preserving map from the bits of a key to an unsigned integer, and back.
 ///
 /// One formula serves integers, floats and both directions, so that one shader text does too:
-/// `ordered = bits ^ (if negative { sign_mask } else { 0 }) ^ flip`.
+/// `ordered = bits ^ (if negative { sign_mask } else { 0 }) ^ flip`. It takes three operations a word.
+///
+/// Made by [`KeyType::map`]. For sorts that are not this crate's: kernels apply it themselves, and buffers hold the keys as they are.
+///
+/// # Examples
+///
+/// ```
+/// use wgpu_bcfsort::{KeyType, Order};
+/// let map = KeyType::F32.map(Order::Ascending);
+/// let ordered = |key: f32| map.encode(key.to_bits().into());
+/// assert!(ordered(-2.0) < ordered(-0.0) && ordered(-0.0) < ordered(0.0));
+/// assert_eq!(map.decode(ordered(-2.0)), (-2.0_f32).to_bits().into());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct KeyMap {
-    /// Bits of the key: 32 or 64.
+    /// Bits of the key: 32 or 64. (Of 0, and of more than 64, there is no top bit: such a key is never negative.)
     pub bits: u32,
     /// Bits inverted when the key's top bit is set. The top bit itself is never among them, which
     /// makes the map invertible.
@@ -141,14 +155,14 @@ pub struct KeyMap {
 
 impl KeyMap {
     const fn smear(self, word: u64) -> u64 {
-        if word >> (self.bits - 1) & 1 == 1 {
-            self.sign_mask
-        } else {
-            0
+        match word.checked_shr(self.bits.wrapping_sub(1)) {
+            Some(top) if top & 1 == 1 => self.sign_mask,
+            _ => 0,
         }
     }
 
-    /// The unsigned integer whose order is the key's.
+    /// The unsigned integer whose order is the key's, of the key's bits as [`SortKey::to_bits64`] gives them. No bit above
+    /// [`bits`](Self::bits) may be set.
     #[must_use]
     pub const fn encode(self, bits: u64) -> u64 {
         bits ^ self.smear(bits) ^ self.flip
@@ -165,7 +179,19 @@ impl KeyMap {
 /// A Rust type that can be sorted: `u32`, `i32`, `f32`, `u64`, `i64`, `f64`.
 ///
 /// The order is total. Floats follow [`f32::total_cmp`]: `-NaN < -inf < … < -0 < +0 < … < +inf <
-/// +NaN`, and no bit of a `NaN` is changed. The trait is sealed.
+/// +NaN`, and no bit of a `NaN` is changed. The trait is sealed: it names what the kernels can compare.
+///
+/// # Examples
+///
+/// What is generic over keys, here the least of them:
+///
+/// ```
+/// use wgpu_bcfsort::SortKey;
+/// fn least<T: SortKey>(keys: &[T]) -> Option<T> {
+///     keys.iter().copied().min_by(T::total_order)
+/// }
+/// assert_eq!(least(&[0.5_f64, -0.0, 0.0]).map(f64::to_bits), Some((-0.0_f64).to_bits()));
+/// ```
 pub trait SortKey: bytemuck::Pod + Send + Sync + fmt::Debug + sealed::Sealed {
     /// The type's name for buffers and kernels.
     const KEY_TYPE: KeyType;
@@ -277,6 +303,24 @@ mod tests {
                             "{key} {a:#x} {b:#x}"
                         );
                     }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_map_of_no_bits_or_too_many_has_no_sign() {
+        for bits in [0, 1, 32, 64, 65, u32::MAX] {
+            let top = 1_u64.checked_shl(bits.wrapping_sub(1));
+            let map = KeyMap {
+                bits,
+                sign_mask: top.map_or(u64::MAX, |top| top - 1),
+                flip: 5,
+            };
+            for key in samples(KeyType::U64) {
+                assert_eq!(map.decode(map.encode(key)), key, "{bits} bits: {key:#x}");
+                if top.is_none() {
+                    assert_eq!(map.encode(key), key ^ 5, "{bits} bits: {key:#x}");
                 }
             }
         }

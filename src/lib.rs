@@ -35,7 +35,9 @@
 //! | values to add up, by color | [`PrefixSums`] |
 //!
 //! Keys are `u32`, `i32`, `f32`, `u64`, `i64` and `f64`, ascending or descending; floats sort by
-//! [`f32::total_cmp`], and no bit of a NaN is changed. In GPU buffers they may also be of 8 or 16 bits ([`PackedKey`]).
+//! [`f32::total_cmp`], and no bit of a NaN is changed. In GPU buffers they may also be of 8 or 16 bits ([`PackedKey`]). Sorts take
+//! O(n log n) time whatever the keys are, and scratch memory of at most 1.1 times the bytes of the records that are moved, and 16 MiB:
+//! [`BufferSort`] says how much that is for each kind.
 //!
 //! ```
 //! # fn main() -> Result<(), wgpu_bcfsort::Error> {
@@ -54,6 +56,14 @@
 //!   sorted keys which compares neighbours, and a sum over all of them.
 //! - [Places](BufferSort::ranks) of each of many [arrays](BufferSort::segments): refused. All of each is sorted, and the best k
 //!   are its first.
+//! - A [comparator](BufferSort::compared) with [arrays](BufferSort::segments), or from a [first](BufferSort::first) record on:
+//!   refused. Rows may have a field for the number of their array, which is compared before all else.
+//! - A [look](Sorter::first_out_of_order) at the order of rows that are compared, of arrays, of places or of a number of keys that only the
+//!   GPU knows: refused. It is for keys of all types, packed ones and fields, too, in one array or a part of it.
+//! - Sorts of slices of 8 and 16 bits, which [buffers](BufferSort::of_packed) have. ([Slices](Sorter::sort_compared) of `u128` and
+//!   other wide keys have one.)
+//! - Futures of [`Sorter::sort_pairs`], [`Sorter::sort_by_key`] and [`Sorter::sort_compared`], and of [`PrefixSums`]. There is
+//!   [`Sorter::argsort_async`], of which the first two are made.
 //!
 //! # How it is built
 //!
@@ -107,8 +117,8 @@ pub use wgpu;
 
 /// Sorts a slice in ascending order on the best GPU of this machine.
 ///
-/// It opens a device for this one call, which takes some tenths of a second: for more than one sort
-/// keep a [`Sorter`].
+/// It opens a device for this one call, which takes some tenths of a second, and compiles kernels for it: for more than one sort
+/// keep a [`Sorter`]. Else it is [`Sorter::sort`]: any length, O(n log n) time, and the same result on every device.
 ///
 /// # Errors
 ///
@@ -128,7 +138,8 @@ pub fn sort<T: SortKey>(keys: &mut [T]) -> Result<(), Error> {
     Sorter::open(Options::default())?.sort(keys, Order::Ascending)
 }
 
-/// [`sort`], as a future.
+/// [`sort`], as a future that does not block its executor while the device works. The opening of the device and the compiling
+/// of kernels may.
 ///
 /// # Errors
 ///

@@ -56,6 +56,19 @@ pub struct UnknownName {
 /// [`MERGESORTS`](Self::MERGESORTS) are of the phases that Sitchinava and Weichert describe in "Bank Conflict Free
 /// Comparison-based Sorting On GPUs": base case, page-wise binary merge, distribution into buckets, and
 /// a final merge phase within each bucket. Theirs have deterministic splitters and no bank conflict.
+///
+/// Each takes O(n log n) time for any keys. Scratch memory is at most 1.1 times the keys' bytes and 16 MiB with each:
+/// [`Sorter::scratch_size`](crate::Sorter::scratch_size). All put out the same bytes. The mergesorts sort keys alone:
+/// [`Sorter::prepare_sort`](crate::Sorter::prepare_sort) says what has the sample sort whatever is asked for.
+///
+/// # Examples
+///
+/// ```
+/// use wgpu_bcfsort::Engine;
+/// assert_eq!("fast".parse(), Ok(Engine::SampleSort));
+/// assert_eq!(Engine::BcfMergesortPb.to_string(), "bcf-pb");
+/// assert!("quick".parse::<Engine>().is_err());
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Engine {
@@ -64,6 +77,10 @@ pub enum Engine {
     /// for 1024 keys or less; for more keys than workgroup memory has room for samples of; and where an option of the
     /// mergesorts is given. [`Sorter::engine`](crate::Sorter::engine) tells which. Where there is no
     /// [`Sorter`](crate::Sorter) to decide, it is the latter.
+    ///
+    /// On DX12 that is for FXC, the compiler that comes with Windows: each of the sample sort's kernels that sort a tile takes it
+    /// minutes. There is no choice where the mergesorts cannot do what is asked for, as with all but
+    /// [keys alone](crate::BufferSort#on-dx12).
     ///
     /// Of 2^12 to 2^28 `u32` keys on an H200 the former takes 0.36 to 0.52 of the time of the latter.
     #[default]
@@ -87,7 +104,16 @@ pub enum Engine {
     Warpsort,
     /// Sample sort, also called `fast`. Tiles of some thousand keys are sorted in workgroup memory, and distributed by
     /// splitters that are regular samples of them, so that each bucket fits a tile and is sorted once
-    /// more. Few tiles, as [`Tuning::merged`] says, are merged at once.
+    /// more. Few tiles, as [`Tuning::merged`] says, are merged at once. The same multiset of keys takes the same time in any order, and
+    /// repeated keys fill buckets as evenly as distinct ones.
+    ///
+    /// To sort by the splitters that a sample gives is Frazer and McKellar's, "Samplesort: A Sampling Approach to Minimal Storage Tree
+    /// Sorting", J. ACM 17(3), 1970; samples at regular places of sorted parts, which bound the buckets, are Shi and Schaeffer's,
+    /// "Parallel Sorting by Regular Sampling", J. Parallel Distrib. Comput. 14(4), 1992. On GPUs there were Leischner, Osipov and Sanders,
+    /// "GPU Sample Sort", IPDPS 2010, with random samples, and Dehne and Zaboli, "Deterministic Sample Sort for GPUs", Parallel
+    /// Processing Letters 22(3), 2012, with regular ones. [How this one differs](crate::phases::sample_sort), and why.
+    // (McKellar is a name.)
+    #[allow(clippy::doc_markdown)]
     SampleSort,
 }
 named!(Engine, "engine", Auto => "auto", BcfMergesort => "bcf", BcfMergesortPb => "bcf-pb", Warpsort => "warpsort", SampleSort => "sample-sort" or "fast");
@@ -141,7 +167,10 @@ impl Engine {
 }
 
 /// How a tile of keys is sorted in workgroup memory: 1024 keys by a warp of 32 lanes, where nothing
-/// else is said.
+/// else is said. The tile is [`keys`](Self::keys) keys, and takes their bytes of workgroup memory, and little more. It is the first phase of the
+/// [mergesorts](Engine::MERGESORTS) alone.
+///
+/// `ShearSort` in a matrix of banks is the paper's (sections 3.1 and 3.3, Algorithms 1 and 2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum BaseCase {
@@ -226,7 +255,8 @@ impl BaseCase {
     }
 }
 
-/// What a [`Sorter`](crate::Sorter) does with every sort. The default suits every device.
+/// What a [`Sorter`](crate::Sorter) does with every sort. The default suits every device. No option changes the order of
+/// keys; [`tuning`](Self::tuning) may change that of equal keys' values, where they need not be stable.
 ///
 /// # Examples
 ///

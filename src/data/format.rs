@@ -45,6 +45,7 @@ impl fmt::Display for Format {
 /// The text is no format's name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown format '{0}': raw or text")]
+#[non_exhaustive]
 pub struct UnknownFormat(pub String);
 
 impl FromStr for Format {

@@ -4,7 +4,8 @@ use crate::plan::{DeviceLimits, MOST_BUCKETS, MOST_BUCKETS_ON_CPU, Tuning};
 use crate::{Error, Options};
 use std::sync::LazyLock;
 
-/// What to ask of an adapter, so that its device can sort.
+/// What to ask of an adapter, so that its device can sort: made by [`requirements`], and widened by the caller with what else
+/// the device is for.
 ///
 /// # Examples
 ///
@@ -79,12 +80,28 @@ pub(crate) fn check_limits(limits: &wgpu::Limits) -> Result<(), Error> {
     Ok(())
 }
 
-/// The features and limits to request from an adapter.
+/// The features and limits to request from an adapter, for a device of the caller's that is to sort
+/// ([`Sorter::new`](crate::Sorter::new)). Nothing is opened.
+///
+/// The kernels need no feature, and of the limits 4 storage buffers a shader stage, 8464 bytes of workgroup memory, workgroups of 256
+/// lanes, dispatches of 65,535 workgroups and bindings of 16 MiB.
 ///
 /// # Errors
 ///
 /// [`Error::AdapterTooSmall`] if it cannot run the kernels: every adapter within
 /// [`wgpu::Limits::default`] can.
+///
+/// # Examples
+///
+/// ```
+/// # fn main() -> Result<(), wgpu_bcfsort::Error> {
+/// use wgpu_bcfsort::{Error, adapters, requirements};
+/// let adapter = adapters().into_iter().next().ok_or(Error::NoAdapter)?;
+/// let mut needs = requirements(&adapter)?;
+/// // What the rest of the program needs.
+/// needs.limits.max_bind_groups = adapter.limits().max_bind_groups;
+/// # Ok(()) }
+/// ```
 pub fn requirements(adapter: &wgpu::Adapter) -> Result<Requirements, Error> {
     let offered = adapter.limits();
     check_limits(&offered)?;
@@ -100,16 +117,40 @@ pub fn requirements(adapter: &wgpu::Adapter) -> Result<Requirements, Error> {
 }
 
 /// Every adapter of this machine that can sort: discrete GPUs first, then integrated and virtual
-/// ones, then software.
+/// ones, then software. Those that cannot are logged, and left out. One GPU comes once for each backend that has it.
 ///
-/// wgpu's environment variables apply, e.g. `WGPU_BACKEND=vulkan`.
+/// It takes as long as the drivers take to say what there is, some tenths of a second the first time. wgpu's environment variables
+/// apply, e.g. `WGPU_BACKEND=vulkan`, as they are at the first call.
+///
+/// # What is process-wide
+///
+/// One [`wgpu::Instance`], which lists the adapters of this function and of all that open one ([`Sorter::open`](crate::Sorter::open),
+/// [`PrefixSums::open`](crate::PrefixSums::open)); nothing else. It is made when it is first needed, and stays to the end of the process.
+/// There is one, and not one for each call, because wgpu refuses what belongs to another device of the same instance, but
+/// takes what belongs to another instance for its own: devices that are opened here can be told apart. A sorter on a device of the
+/// caller's ([`Sorter::new`](crate::Sorter::new)) has the caller's instance.
+///
+/// # Examples
+///
+/// ```
+/// # fn main() -> Result<(), wgpu_bcfsort::Error> {
+/// use wgpu_bcfsort::{Options, Sorter, adapters};
+/// for adapter in adapters() {
+///     println!("{}", adapter.get_info().name);
+/// }
+/// // Not the best, but the last one.
+/// if let Some(last) = adapters().last() {
+///     let sorter = Sorter::on_adapter(last, Options::default())?;
+/// }
+/// # Ok(()) }
+/// ```
 #[must_use]
 pub fn adapters() -> Vec<wgpu::Adapter> {
     pollster::block_on(adapters_async())
 }
 
 /// One instance for every adapter that this crate opens: wgpu can tell the devices of one instance
-/// apart, and mistakes an object of another instance for one of its own.
+/// apart, and mistakes an object of another instance for one of its own. (Public: see [`adapters`].)
 fn instance() -> &'static wgpu::Instance {
     static INSTANCE: LazyLock<wgpu::Instance> = LazyLock::new(|| {
         wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env())

@@ -378,7 +378,21 @@ pub struct PhaseTime {
     pub time: Duration,
 }
 
-/// Where the time of a sort went.
+/// Where the time of a sort went, on the GPU and around it. What did not happen has taken no time: a sort of buffers has no transfers.
+///
+/// # Examples
+///
+/// ```
+/// # fn main() -> Result<(), wgpu_bcfsort::Error> {
+/// use wgpu_bcfsort::{Options, Order, Sorter};
+/// let sorter = Sorter::open(Options::default())?;
+/// let profile = sorter.sort_profiled(&mut [3_u32, 1, 2], Order::Ascending)?;
+/// for phase in &profile.phases {
+///     println!("{}: {:?} in {} dispatches", phase.phase, phase.time, phase.dispatches);
+/// }
+/// println!("{:?} of {:?}", profile.total, profile.upload + profile.total + profile.download);
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Profile {
@@ -409,7 +423,7 @@ impl Profile {
         }
     }
 
-    /// Adds the times of another sort, phase by phase.
+    /// Adds the times of another sort, phase by phase: those of a name are one. Of two clocks the worse is named.
     pub fn add(&mut self, other: &Self) {
         // Of a sum, the worse clock is told.
         if other.clock == Clock::WallClock {

@@ -10,6 +10,7 @@ use std::ops::Range;
 
 /// What all dispatches of one kernel in one phase did.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct KernelReport {
     /// The kernel.
     pub kernel: Specialised,

@@ -81,6 +81,7 @@ impl fmt::Display for AccessKind {
 /// warp touch in one bank: it is served in that many cycles, and 1 is free of conflict. Lanes that
 /// read one word share it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Banks {
     /// Accesses with degree 1 (in every part, where the hardware splits them).
     pub conflict_free: u64,
@@ -105,6 +106,7 @@ impl Banks {
 ///
 /// An access is counted once for each warp with at least one active lane.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Site {
     /// Where.
     pub location: Location,
@@ -224,6 +226,7 @@ impl fmt::Display for Fault {
 
 /// Something that went wrong at a place in the source, however often.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Finding {
     /// What.
     pub fault: Fault,
@@ -243,6 +246,7 @@ pub struct Finding {
 
 /// What a dispatch, or several of one shader, did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Report {
     /// Every place that accesses memory, reached or not, in order of the source.
     pub sites: Vec<Site>,

@@ -11,7 +11,24 @@ pub use tiling::{LONGEST_TILE, MOST_TILES, Tiling, default_tiles};
 use crate::kernel::{MATRIX, W};
 use crate::{KeyType, Options};
 
-/// What the plan must know of a device.
+/// What the plan must know of a device. A [`Sorter`](crate::Sorter) takes it from its device; who looks at plans and recordings
+/// without one says it.
+///
+/// # Examples
+///
+/// ```
+/// use wgpu_bcfsort::plan::{DeviceLimits, SampleSort, Tuning};
+/// use wgpu_bcfsort::{KeyType, Payload};
+/// let limits = DeviceLimits {
+///     buffer_bytes: 1 << 30,
+///     workgroups: 65_535,
+///     keys_per_dispatch: 1 << 25,
+///     workgroup_bytes: 32 << 10,
+/// };
+/// assert_eq!(limits.max_len(KeyType::F64), 1 << 27);
+/// let plan = SampleSort::new(1 << 18, KeyType::F32, Payload::None, &Tuning::default(), &limits);
+/// assert_eq!((plan.buckets, plan.merged), (1, 0));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceLimits {
     /// The largest buffer and the largest binding of one, in bytes, whichever is less.
@@ -143,7 +160,20 @@ pub const fn most_page_merges(keys: u64, page: u32) -> u32 {
     ((keys + 2 * (W as u64 - 1) + 2 * (page as u64 - 1)) / page as u64 - 1) as u32
 }
 
-/// The plan of a sort.
+/// The plan of a sort by one of the [mergesorts](crate::Engine::MERGESORTS). It depends on the number of keys and their type, the options
+/// and nothing else, so it is the same on every device.
+///
+/// # Examples
+///
+/// ```
+/// use wgpu_bcfsort::{Engine, KeyType, Options, plan::Plan};
+/// let options = Options::default().engine(Engine::BcfMergesort);
+/// let plan = Plan::new(1 << 20, KeyType::U32, &options);
+/// // Runs of 1024 keys, which the base case leaves, become 128 of 8192 keys.
+/// assert_eq!(plan.merge_rounds, [1024, 2048, 4096]);
+/// let distribution = plan.distribution.expect("there are several runs");
+/// assert_eq!((distribution.runs, distribution.buckets), (128, 128));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Plan {
@@ -234,7 +264,7 @@ pub const fn ceil_log2(count: u32) -> u32 {
 }
 
 impl Plan {
-    /// Plans a sort of `len` keys.
+    /// Plans a sort of `len` keys, in O(log n) time.
     #[must_use]
     pub fn new(len: u32, key: KeyType, options: &Options) -> Self {
         // Options are validated where a sorter is made; here, 0 is taken for 1.

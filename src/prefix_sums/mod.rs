@@ -115,12 +115,24 @@ impl PreparedPrefixSums {
 }
 
 impl PrefixSums {
-    /// Prefix sums on a device that the caller has. Nothing is compiled yet.
+    /// Prefix sums on a device that the caller has. Nothing is compiled yet, and no memory taken.
     ///
     /// # Errors
     ///
     /// [`Error::AdapterTooSmall`] if the device's limits are below what the kernels need (ask for
     /// [`requirements`](crate::requirements)).
+    ///
+    /// # Examples
+    ///
+    /// On the device of a sorter:
+    ///
+    /// ```
+    /// # fn main() -> Result<(), wgpu_bcfsort::Error> {
+    /// use wgpu_bcfsort::{Options, PrefixSums, Sorter};
+    /// let sorter = Sorter::open(Options::default())?;
+    /// let sums = PrefixSums::new(sorter.device(), sorter.queue())?;
+    /// # Ok(()) }
+    /// ```
     pub fn new(device: &wgpu::Device, queue: &wgpu::Queue) -> Result<Self, Error> {
         check_limits(&device.limits())?;
         Ok(Self {
@@ -135,7 +147,8 @@ impl PrefixSums {
     }
 
     /// Prefix sums on a device of their own on the best adapter: the first of
-    /// [`adapters`](crate::adapters).
+    /// [`adapters`](crate::adapters). It takes some tenths of a second. All devices that are opened so are of
+    /// [one instance](crate::adapters#what-is-process-wide).
     ///
     /// # Errors
     ///
@@ -176,7 +189,8 @@ impl PrefixSums {
         &self.queue
     }
 
-    /// The most values of one call: what one binding and one buffer hold on this device.
+    /// The most values of one call: what one binding and one buffer hold on this device, and at most 2^32 - 16384. Slices are not
+    /// cut into chunks, either.
     #[must_use]
     pub const fn max_len(&self) -> u64 {
         self.limits.max_len(KeyType::U32)
@@ -346,11 +360,16 @@ impl PrefixSums {
     /// Replaces each of the first `len` values of a buffer by its prefix sum: submits, and does not wait.
     ///
     /// As for [`prepare`](Self::prepare), values of no color are left as they are. The sums are in `values`
-    /// for whatever is submitted next on the queue.
+    /// for whatever is submitted next on the queue. O(n) time; scratch memory of [`scratch_size`](Self::scratch_size) bytes is kept for
+    /// the next call.
     ///
     /// # Errors
     ///
     /// Those of [`prepare`](Self::prepare), and [`Error::DeviceLost`].
+    ///
+    /// # Examples
+    ///
+    /// See [`run_buffers_profiled`](Self::run_buffers_profiled).
     pub fn run_buffers(
         &self,
         values: &wgpu::Buffer,
@@ -428,7 +447,8 @@ impl PrefixSums {
     }
 
     /// Replaces each value of a slice of host memory by its prefix sum: uploads, adds up, downloads,
-    /// blocking.
+    /// blocking. O(n) time. Of the device's memory it takes the bytes of values and colors and the
+    /// [`scratch_size`](Self::scratch_size), which are kept for the next call, and while the sums come back as much again as the values.
     ///
     /// # Errors
     ///

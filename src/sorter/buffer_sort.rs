@@ -9,7 +9,10 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// A sort of buffers of the GPU, for [`Sorter::prepare_sort`](crate::Sorter::prepare_sort): of keys, ascending, unless more is
-/// said.
+/// said. What is said is looked at there: that it fits the buffers, and goes together.
+///
+/// It takes O(n log n) time, and is stable but for [values](Self::values) that are not said to [be](Self::stable).
+/// Every buffer needs the usage `STORAGE`, and none may be given twice.
 ///
 /// # Examples
 ///
@@ -65,6 +68,16 @@ use std::ops::Range;
 /// in its own buffer, if they are more; and 4 more unless it is indices that are asked for.
 ///
 /// And a tenth of all that at the most, and 16 MiB, for tables.
+///
+/// # On DX12
+///
+/// FXC, the compiler that comes with Windows, takes minutes for each of the [sample sort](crate::Engine::SampleSort)'s kernels that sort a
+/// tile. [`Engine::Auto`](crate::Engine::Auto) has none of them there where keys are sorted alone: packed ones and parts, too. But with
+/// [`indices`](Self::indices), [`values`](Self::values), rows ([with](Self::rows) the keys, or with the keys [in](Self::of_rows) them), a
+/// [comparator](Self::compared), [arrays](Self::segments) or a [count](Self::count) there is no other sort, nor for
+/// [`Sorter::argsort`](crate::Sorter::argsort), what is made of it, and [`Sorter::sort_compared`](crate::Sorter::sort_compared). A program
+/// that needs one of these on Windows ships `dxcompiler.dll`, which wgpu takes where it finds it, or takes Vulkan's
+/// [adapter](crate::adapters) of the same GPU.
 #[derive(Debug)]
 #[must_use = "it is prepared by Sorter::prepare_sort"]
 pub struct BufferSort<'a> {
@@ -87,7 +100,16 @@ pub struct BufferSort<'a> {
     pub(super) scratch: Option<&'a mut Scratch>,
 }
 
-/// The type of keys of fewer than 32 bits, which lie in a buffer one behind the other.
+/// The type of keys of fewer than 32 bits, which lie in a buffer one behind the other: for [`BufferSort::of_packed`]. (Rust has no
+/// type for some of them, and slices of them have no sort here.)
+///
+/// # Examples
+///
+/// ```
+/// use wgpu_bcfsort::PackedKey;
+/// let in_a_word = PackedKey::ALL.map(|key| 32 / key.bits());
+/// assert_eq!(in_a_word, [4, 4, 2, 2, 2, 2]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PackedKey {
@@ -157,7 +179,29 @@ struct Rows<'a> {
 const MOST_COLUMNS: usize = 64;
 
 impl<'a> BufferSort<'a> {
-    /// Of the first `len` keys of a buffer, which needs the usage `STORAGE`.
+    /// Of the first `len` keys of a buffer, which needs the usage `STORAGE`. What is behind them is left as it is.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use wgpu::util::{BufferInitDescriptor, DeviceExt};
+    /// use wgpu_bcfsort::{BufferSort, KeyType, Options, Order, Sorter};
+    /// # let sorter = Sorter::open(Options::default())?;
+    /// # let buffer = |keys: &[f32]| {
+    /// #     sorter.device().create_buffer_init(&BufferInitDescriptor {
+    /// #         label: None,
+    /// #         contents: bytemuck::cast_slice(keys),
+    /// #         usage: wgpu::BufferUsages::STORAGE,
+    /// #     })
+    /// # };
+    /// let keys = buffer(&[0.5, 2.0, -1.0, 9.0]);
+    /// let sort = BufferSort::new(&keys, 3, KeyType::F32).order(Order::Descending);
+    /// let sort = sorter.prepare_sort(sort)?;
+    /// sorter.run_profiled(&sort)?;
+    /// // keys: [2.0, 0.5, -1.0, 9.0]
+    /// # Ok(()) }
+    /// ```
     pub const fn new(keys: &'a wgpu::Buffer, len: u64, key: KeyType) -> Self {
         Self {
             keys,
@@ -183,6 +227,9 @@ impl<'a> BufferSort<'a> {
     /// of which the key is word `key_word` or begins there. Rows of equal keys stay in order: a stable sort.
     ///
     /// A key of 64 bits begins at an even word of rows of an even number of words, as in WGSL and in Rust.
+    ///
+    /// Keys are read where they are, sorted with their indices, and rows are moved once, by these: their size adds to the time of the
+    /// sort what moving them takes.
     ///
     /// With [`indices`](Self::indices) or [`values`](Self::values) after it, these are written or sorted by the rows' keys, and
     /// the rows stay.
@@ -241,7 +288,8 @@ impl<'a> BufferSort<'a> {
     /// as they are.
     ///
     /// Keys alone, if they are more than a [few tiles](crate::plan::Tuning::merged), are sorted by counting how many there are of
-    /// each, whatever the [engine](crate::Options::engine): on an H200 in half of the time of as many words.
+    /// each, whatever the [engine](crate::Options::engine): in O(n) time, on an H200 in half of the time of as many words.
+    /// (Not by [`Engine::Auto`](crate::Engine::Auto) on DX12.)
     ///
     /// # Examples
     ///
@@ -274,9 +322,10 @@ impl<'a> BufferSort<'a> {
     /// Of the first `len` rows of a buffer by a function of the caller's, a stable sort. Rows move; with
     /// [`indices`](Self::indices), which may be wanted alone, they stay if it is [said](Self::keep_keys).
     ///
-    /// What is sorted is the rows' numbers, and a comparison reads the rows of both: some times as long as a sort by a field of
+    /// It makes O(n log n) comparisons. What is sorted is the rows' numbers, and a comparison reads the rows of both: some times as long as a sort by a field of
     /// theirs, or many times (2^24 rows on an H200: of a word 3.5 ms, of four 12 to 20, and 2.3 by a field). Where a key says as much, as one of 64 bits does of two fields, prefer
-    /// [`of_rows`](Self::of_rows). There are no parts ([`first`](Self::first)) and no segments, and the
+    /// [`of_rows`](Self::of_rows). There are no parts ([`first`](Self::first)) and no [`segments`](Self::segments):
+    /// [`Error::NotTogether`]. The
     /// [order](Self::order) is the function's, or from its end to its beginning. That what is in the buffer lies as the function's rows do is
     /// known of a comparator [of](Comparator::of) the Rust struct that was copied there, and the caller's to know of any other.
     ///
@@ -318,7 +367,7 @@ impl<'a> BufferSort<'a> {
         sort
     }
 
-    /// In this order.
+    /// In this order. See [`new`](Self::new) for an example.
     pub const fn order(mut self, order: Order) -> Self {
         self.order = order;
         self
@@ -530,8 +579,8 @@ impl<'a> BufferSort<'a> {
     /// [merged](crate::plan::Tuning::merged) are all sorted, and so they are by engines other than
     /// [`Engine::SampleSort`](crate::Engine::SampleSort).
     ///
-    /// A range that is none, or ends behind the last of the `len` places, is an [`Error::InvalidOption`], and so is one
-    /// together with [`segments`](Self::segments). Where records are [counted](Self::count), places behind
+    /// A range that is none, or ends behind the last of the `len` places, is an [`Error::InvalidOption`], and one
+    /// together with [`segments`](Self::segments) is an [`Error::NotTogether`]. Where records are [counted](Self::count), places behind
     /// the last of them are left as they are, whether they are in the range or not.
     ///
     /// # Examples
@@ -600,7 +649,8 @@ impl<'a> BufferSort<'a> {
         self
     }
 
-    /// Leaves the keys as they are: with [`indices`](Self::indices), an argsort, of which there is an example. That takes
+    /// Leaves the keys as they are: with [`indices`](Self::indices), an argsort, of which there is an example. Rows that the keys are
+    /// [fields](Self::of_rows) of stay, too, and where it is these that are to move it is an [`Error::NotTogether`]. That takes
     /// no more [scratch memory](Self#scratch-memory) than where they move. (2^24 on an H200: of 32 bits
     /// 1.56 ms, and 1.53 where they move; of 64 bits 3.96.)
     pub const fn keep_keys(mut self) -> Self {
@@ -614,7 +664,7 @@ impl<'a> BufferSort<'a> {
     ///
     /// What goes with the keys moves in its own buffer, but for rows with [`rows_into`](Self::rows_into), and values as
     /// if they were to be [stable](Self::stable). With [`indices`](Self::indices) or [`values`](Self::values) structs stay, and this
-    /// is refused. [`keep_keys`](Self::keep_keys) beside it says nothing new.
+    /// is an [`Error::NotTogether`]. [`keep_keys`](Self::keep_keys) beside it says nothing new.
     ///
     /// Keys of a whole buffer, of 32 bits or more, are sorted in the other one: no scratch memory more.
     /// It is no dispatch more either, unless a sample sort distributes them [twice](crate::plan::Tuning::twice): then they are copied
@@ -668,7 +718,11 @@ impl<'a> BufferSort<'a> {
     /// in ascending order, counted from the [first](Self::first) record; the last one ends with the last
     /// record. Empty ones are none, and they may be as many and as different as they like: it is one sort of all records by their
     /// arrays' numbers and their keys, and takes the time of that. If the first does not begin with the first record, those
-    /// before are an array, too.
+    /// before are an array, too. Those that begin behind the last record are empty.
+    ///
+    /// Nobody looks whether offsets ascend. If they do not, the records are divided into some arrays all the same, one behind the other, each
+    /// of which is sorted: it is still every record once, with what goes with it, but which arrays these are is nothing to rely on. Until the
+    /// sort has ended, nothing may write them.
     ///
     /// All keys are sorted: there are no [`ranks`](Self::ranks). [Indices](Self::indices) are those of all records, not of their
     /// arrays. Keys of 64 bits with which anything goes along are sorted twice: by themselves, and then each array by its records'
@@ -703,7 +757,7 @@ impl<'a> BufferSort<'a> {
     }
 
     /// With this scratch memory, which other sorts use, too, and which grows to what is needed. Without, the sort has
-    /// memory of its own.
+    /// memory of its own. There is an example [above](Self).
     pub const fn scratch(mut self, scratch: &'a mut Scratch) -> Self {
         self.scratch = Some(scratch);
         self
@@ -774,13 +828,15 @@ impl<'a> BufferSort<'a> {
         }
         if let Some(comparator) = &self.comparator {
             self.check_rows(comparator.row_words(), limit)?;
+            let with = "a comparator";
             if self.first > 0 {
-                let allowed = "rows that are compared are sorted from the first on";
-                return Err(invalid("first record", self.first, allowed));
+                let instead = "copy the part to a buffer of its own";
+                return Err(apart("first", with, instead));
             }
-            if let Some((_, number)) = self.segments {
-                let allowed = "rows that are compared are one array";
-                return Err(invalid("segments", number.into(), allowed));
+            if self.segments.is_some() {
+                let instead =
+                    "have rows say which array they are of, and compare that before all else";
+                return Err(apart("segments", with, instead));
             }
         }
         let field = match self.field {
@@ -790,18 +846,20 @@ impl<'a> BufferSort<'a> {
                 if let Carries::Rows(columns) = &self.carried {
                     let elsewhere = columns.first().and_then(|own| own.sorted);
                     if self.keeps_keys && self.sorted.or(elsewhere).is_none() {
-                        let allowed =
-                            "rows move with their keys, unless indices alone are asked for";
-                        return Err(invalid("keep_keys", 1, allowed));
+                        let with = "rows that move with their keys";
+                        let instead = "ask for indices alone, or for the rows in another buffer, by sorted_into";
+                        return Err(apart("keep_keys", with, instead));
                     }
                     if self.sorted.is_some() && elsewhere.is_some() {
-                        let allowed = "rows_into says where the rows of the keys end";
-                        return Err(invalid("sorted_into", 1, allowed));
+                        let with = "rows_into of the rows that the keys are fields of";
+                        let instead = "either says where they end, so leave one out";
+                        return Err(apart("sorted_into", with, instead));
                     }
                 }
                 if self.sorted.is_some() && !self.is_of_rows() {
-                    let allowed = "rows stay where indices or values are asked for";
-                    return Err(invalid("sorted_into", 1, allowed));
+                    let with = "indices or values of rows, which stay where they are";
+                    let instead = "leave it out, or move values with the rows, as rows of one word";
+                    return Err(apart("sorted_into", with, instead));
                 }
                 if !words.is_multiple_of(key_words) {
                     let allowed = "rows with a key of 64 bits are of an even number of words";
@@ -869,17 +927,17 @@ impl<'a> BufferSort<'a> {
             value,
             allowed,
         };
-        if let Some((_, number)) = self.segments {
-            let allowed = "places are those of one array";
-            return Err(invalid("segments", number.into(), allowed));
+        if self.segments.is_some() {
+            let instead = "sort all of each array, whose best k are its first";
+            return Err(apart("ranks", "segments", instead));
         }
         if end > self.len {
-            let allowed = "there are as many places as records";
-            return Err(invalid("end of the places", end, allowed));
+            let allowed = "at most the number of records";
+            return Err(invalid("end of ranks", end, allowed));
         }
         if start > end {
-            let allowed = "places begin no later than they end";
-            return Err(invalid("first of the places", start, allowed));
+            let allowed = "at most the end of ranks";
+            return Err(invalid("start of ranks", start, allowed));
         }
         // (Checked: what a buffer holds has numbers of 32 bits.)
         Ok(Some(start as u32..end as u32))
@@ -888,18 +946,15 @@ impl<'a> BufferSort<'a> {
     /// That it is of keys of one array, all of them and as many as it says: what can be looked at, whether it is in order.
     pub(super) fn check_only_keys(&self) -> Result<(), Error> {
         let refused = [
-            ("a comparator", self.comparator.is_some()),
+            ("compared", self.comparator.is_some()),
             ("segments", self.segments.is_some()),
             ("ranks", self.ranks.is_some()),
             ("count", self.count.is_some()),
         ];
+        let instead = "sort, or compare neighbours in a shader of your own";
         match refused.into_iter().find(|refused| refused.1) {
             None => Ok(()),
-            Some((name, _)) => Err(Error::InvalidOption {
-                name,
-                value: 1,
-                allowed: "what is looked at is the order of all keys, in one array",
-            }),
+            Some((option, _)) => Err(apart(option, "a look at the order", instead)),
         }
     }
 
@@ -971,6 +1026,15 @@ impl<'a> BufferSort<'a> {
     }
 }
 
+/// What cannot be had at the same time.
+const fn apart(option: &'static str, with: &'static str, instead: &'static str) -> Error {
+    Error::NotTogether {
+        option,
+        with,
+        instead,
+    }
+}
+
 /// A binding without its first bytes.
 fn behind(mut binding: wgpu::BufferBinding<'_>, bytes: u64) -> wgpu::BufferBinding<'_> {
     let size = binding.size.map_or(0, wgpu::BufferSize::get);
@@ -998,17 +1062,43 @@ pub(super) fn check_bound(len: u64, words: u32, limit: u64) -> Result<(), Error>
 
 /// Scratch memory for sorts that do not run at the same time: of each kind of buffer as much as the sort that needs most of it.
 ///
-/// What is recorded one after the other, into one encoder or several, does not run at the same time. A sort
-/// keeps the memory that it was prepared with, also where this has grown since. It belongs to one device.
+/// What is recorded one after the other, into one encoder or several, does not run at the same time. But between two
+/// [slices](crate::Sorter::record_slice) of a sort no other that shares its memory may run. A sort
+/// keeps the memory that it was prepared with, also where this has grown since: who wants to grow it once prepares the largest sort first.
+/// It belongs to one device.
 ///
 /// Made by [`Default`], empty; see [`BufferSort`].
+///
+/// # Examples
+///
+/// ```
+/// # fn main() -> Result<(), wgpu_bcfsort::Error> {
+/// # use wgpu_bcfsort::{BufferSort, KeyType, Options, Scratch, Sorter};
+/// # let sorter = Sorter::open(Options::default())?;
+/// # let keys = sorter.device().create_buffer(&wgpu::BufferDescriptor {
+/// #     label: None,
+/// #     size: 4 * 5000,
+/// #     usage: wgpu::BufferUsages::STORAGE,
+/// #     mapped_at_creation: false,
+/// # });
+/// let mut scratch = Scratch::default();
+/// let all = BufferSort::new(&keys, 5000, KeyType::U32);
+/// let all = sorter.prepare_sort(all.scratch(&mut scratch))?;
+/// let bytes = scratch.bytes();
+/// assert_eq!(bytes, sorter.scratch_size(5000, KeyType::U32)?);
+/// // A smaller one needs no more.
+/// let few = BufferSort::new(&keys, 3000, KeyType::U32);
+/// let few = sorter.prepare_sort(few.scratch(&mut scratch))?;
+/// assert_eq!(scratch.bytes(), bytes);
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Default)]
 pub struct Scratch {
     pub(super) buffers: BufferSet,
 }
 
 impl Scratch {
-    /// Its bytes.
+    /// Its bytes of device memory: 0 before the first sort is prepared with it.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.buffers.values().map(wgpu::Buffer::size).sum()

@@ -19,27 +19,65 @@ impl Sorter {
     /// in chunks that the host merges, which takes as much host memory again. O(n log n) time. Not
     /// stable, which with keys alone makes no difference: the result is the same on every device.
     ///
+    /// Of the device's memory it takes the keys' bytes and [`scratch_size`](Self::scratch_size), which the sorter keeps for the next
+    /// sort, and while they come back as much again as the keys. Most of a call's time goes into the transfers: some 19 ms for 2^24 words
+    /// on an H200, and sorting them takes less than 1.
+    ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Device`]; the slice is then as it was.
+    /// [`Error::OutOfMemory`], [`Error::OutOfHostMemory`], [`Error::WorkgroupMemory`], [`Error::DeviceLost`], [`Error::Device`]; the
+    /// slice is then as it was.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use wgpu_bcfsort::{Options, Order, Sorter};
+    /// # fn main() -> Result<(), wgpu_bcfsort::Error> {
+    /// let sorter = Sorter::open(Options::default())?;
+    /// let mut keys = [8_u64, 6, 6, 5, 3, 0, 9];
+    /// sorter.sort(&mut keys, Order::Descending)?;
+    /// assert_eq!(keys, [9, 8, 6, 6, 5, 3, 0]);
+    /// # Ok(()) }
+    /// ```
     pub fn sort<T: SortKey>(&self, keys: &mut [T], order: Order) -> Result<(), Error> {
         pollster::block_on(self.sort_host(keys, order, Waiting::Block, None))
     }
 
-    /// [`sort`](Self::sort), as a future that does not block its executor while the device works.
+    /// [`sort`](Self::sort), as a future that does not block its executor while the device works: a thread of its own waits for the
+    /// device. What the host does, it does where it is polled: compile kernels, copy keys, and merge chunks.
+    ///
+    /// Dropped before its end it leaves the slice as it was. (What has been submitted runs to its end.)
     ///
     /// # Errors
     ///
     /// Those of [`sort`](Self::sort).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use wgpu_bcfsort::{Error, Options, Order, Sorter};
+    /// # fn main() -> Result<(), Error> {
+    /// # pollster::block_on(async {
+    /// let sorter = Sorter::open_async(Options::default()).await?;
+    /// let mut keys = [0.5_f32, f32::NEG_INFINITY, -1.5];
+    /// sorter.sort_async(&mut keys, Order::Ascending).await?;
+    /// assert_eq!(keys, [f32::NEG_INFINITY, -1.5, 0.5]);
+    /// # Ok(()) }) }
+    /// ```
     pub async fn sort_async<T: SortKey>(&self, keys: &mut [T], order: Order) -> Result<(), Error> {
         self.sort_host(keys, order, Waiting::Yield, None).await
     }
 
-    /// [`sort`](Self::sort), with the time that each phase took.
+    /// [`sort`](Self::sort), with the time that each phase took, and the transfers. It waits for the device between them, so that the whole
+    /// takes a little longer.
     ///
     /// # Errors
     ///
     /// Those of [`sort`](Self::sort).
+    ///
+    /// # Examples
+    ///
+    /// See [`Profile`].
     pub fn sort_profiled<T: SortKey>(
         &self,
         keys: &mut [T],
@@ -54,7 +92,9 @@ impl Sorter {
     /// the indices of equal keys ascend, in descending order, too.
     ///
     /// Any length that 32 bits number. What exceeds [`max_len`](Self::max_len), or the device's free memory, is sorted in
-    /// chunks that the host merges. O(n log n) time; the engine is [`Engine::SampleSort`](crate::Engine::SampleSort).
+    /// chunks that the host merges, which takes as much host memory again as the result. O(n log n) time; the engine is
+    /// [`Engine::SampleSort`](crate::Engine::SampleSort). Of the device's memory it takes keys and indices, and the
+    /// [`scratch_size_carrying`](Self::scratch_size_carrying) them, and while indices come back as much again as these.
     ///
     /// # Errors
     ///
@@ -75,7 +115,9 @@ impl Sorter {
         pollster::block_on(self.argsort_host(keys, order, Waiting::Block))
     }
 
-    /// [`argsort`](Self::argsort), as a future that does not block its executor while the device works.
+    /// [`argsort`](Self::argsort), as a future that does not block its executor while the device works. There is no such twin of
+    /// [`sort_pairs`](Self::sort_pairs), [`sort_by_key`](Self::sort_by_key) and [`sort_compared`](Self::sort_compared): the first two
+    /// are this, and moves.
     ///
     /// # Errors
     ///
@@ -90,8 +132,8 @@ impl Sorter {
 
     /// Sorts keys, and values of any type by them. Stable: the values of equal keys stay in their order.
     ///
-    /// It is an [`argsort`](Self::argsort), by which the host then moves each key and value once: values stay on the host,
-    /// whatever their size.
+    /// It is an [`argsort`](Self::argsort), by which the host then moves each key and value once, by swaps: values stay on the host,
+    /// whatever their size. O(n log n) time, and 4 bytes of host memory a key.
     ///
     /// # Errors
     ///
@@ -135,7 +177,7 @@ impl Sorter {
     /// Sorts items of any type by a key of each. Stable: items of equal keys stay in their order.
     ///
     /// `key` is called once an item. It is an [`argsort`](Self::argsort) of the keys, by which the host then moves each item
-    /// once.
+    /// once, by swaps. O(n log n) time, and host memory for the keys and 4 bytes a key.
     ///
     /// # Errors
     ///
@@ -176,6 +218,9 @@ impl Sorter {
 
     /// Sorts structs of host memory by a function of the caller's, on the device. Stable, and what comes out has every row
     /// of the input once, whatever the function says: see [`Comparator`].
+    ///
+    /// O(n log n) comparisons. Rows must fit the device at once, with the [scratch memory](BufferSort#scratch-memory) of
+    /// [`BufferSort::compared`], and come back as keys do. The engine is [`Engine::SampleSort`](crate::Engine::SampleSort).
     ///
     /// # Errors
     ///

@@ -25,7 +25,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Sorts keys on one device. Make it once and keep it: it holds the pipelines, which are compiled
 /// when they are first needed, and scratch memory.
 ///
-/// A sorter can be shared between threads; each sort works on scratch memory of its own.
+/// A sorter can be shared between threads; each sort works on scratch memory of its own. It keeps the buffers of the last sort for the
+/// next one, and frees them when it is dropped. The first sort of a kind takes longer, for its kernels are compiled: the sample
+/// sort's take some 20 s on lavapipe, and [minutes on DX12](BufferSort#on-dx12) without DXC.
 ///
 /// # Examples
 ///
@@ -64,8 +66,31 @@ pub struct Sorter {
 
 /// A sort whose every GPU object is made: recording it makes none.
 ///
-/// It holds on to the key buffer and to scratch memory of its own, and may be recorded any number
-/// of times, also twice in one submission. Made by [`Sorter::prepare`].
+/// It holds on to the caller's buffers and to scratch memory, its own or [shared](Scratch), of
+/// [`Sorter::scratch_size_of`] bytes, and to 256 bytes for each dispatch. It may be recorded any number
+/// of times, also twice in one submission. Made by [`Sorter::prepare`] and its siblings, for one sorter and those that are made of it by
+/// [`Sorter::with_options`].
+///
+/// # Examples
+///
+/// What a sort of a million keys consists of:
+///
+/// ```
+/// # fn main() -> Result<(), wgpu_bcfsort::Error> {
+/// # use wgpu_bcfsort::{KeyType, Options, Order, Sorter};
+/// # let sorter = Sorter::open(Options::default())?;
+/// # let keys = sorter.device().create_buffer(&wgpu::BufferDescriptor {
+/// #     label: None,
+/// #     size: 4_000_000,
+/// #     usage: wgpu::BufferUsages::STORAGE,
+/// #     mapped_at_creation: false,
+/// # });
+/// let sort = sorter.prepare(&keys, 1_000_000, KeyType::U32, Order::Ascending)?;
+/// println!("{} dispatches in {} submissions", sort.recording().steps.len(), sort.submissions());
+/// println!("{:?}", sort.timed_phases());
+/// assert_eq!(sort.recording().scratch_bytes(), sorter.scratch_size(1_000_000, KeyType::U32)?);
+/// # Ok(()) }
+/// ```
 pub struct PreparedSort {
     prepared: Prepared,
     pipelines: Arc<Pipelines>,
@@ -86,7 +111,8 @@ impl std::fmt::Debug for PreparedSort {
 }
 
 impl PreparedSort {
-    /// Submissions into which [`Sorter::record_slice`] cuts the sort, so that none runs long.
+    /// Submissions into which [`Sorter::record_slice`] cuts the sort, so that none runs long; 0 if there is nothing to do, as with
+    /// one key. By default each moves up to 2^27 keys on a GPU: 4 times [`Options::keys_per_dispatch`].
     #[must_use]
     pub fn submissions(&self) -> usize {
         self.prepared.submissions()
@@ -119,7 +145,7 @@ impl PreparedSort {
 }
 
 impl Sorter {
-    /// A sorter on a device that the caller has. Nothing is compiled yet.
+    /// A sorter on a device that the caller has. Nothing is compiled yet, and no memory taken.
     ///
     /// # Errors
     ///
@@ -164,11 +190,22 @@ impl Sorter {
     }
 
     /// A sorter on a device of its own on the best adapter: the first of
-    /// [`adapters`](crate::adapters).
+    /// [`adapters`](crate::adapters). It takes some tenths of a second. All devices that are opened so are of
+    /// [one instance](crate::adapters#what-is-process-wide), which is all that is process-wide.
     ///
     /// # Errors
     ///
     /// [`Error::NoAdapter`], [`Error::RequestDevice`], [`Error::InvalidOption`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> Result<(), wgpu_bcfsort::Error> {
+    /// use wgpu_bcfsort::{Engine, Options, Sorter};
+    /// let sorter = Sorter::open(Options::default().engine(Engine::BcfMergesort))?;
+    /// println!("sorting on {}", sorter.device().adapter_info().name);
+    /// # Ok(()) }
+    /// ```
     pub fn open(options: Options) -> Result<Self, Error> {
         pollster::block_on(Self::open_async(options))
     }
@@ -178,16 +215,25 @@ impl Sorter {
     /// # Errors
     ///
     /// Those of [`open`](Self::open).
+    ///
+    /// # Examples
+    ///
+    /// See [`sort_async`](Self::sort_async).
     pub async fn open_async(options: Options) -> Result<Self, Error> {
         let adapters = adapters_async().await;
         Self::on_adapter_async(adapters.first().ok_or(Error::NoAdapter)?, options).await
     }
 
-    /// A sorter on a device of its own on an adapter.
+    /// A sorter on a device of its own on an adapter: one of [`adapters`](crate::adapters), or of an instance of the caller's. The
+    /// device has what [`requirements`](crate::requirements) says.
     ///
     /// # Errors
     ///
     /// [`Error::AdapterTooSmall`], [`Error::RequestDevice`], [`Error::InvalidOption`].
+    ///
+    /// # Examples
+    ///
+    /// See [`adapters`](crate::adapters).
     pub fn on_adapter(adapter: &wgpu::Adapter, options: Options) -> Result<Self, Error> {
         pollster::block_on(Self::on_adapter_async(adapter, options))
     }
@@ -317,7 +363,21 @@ impl Sorter {
     }
 
     /// The most keys of a type that one call on GPU buffers sorts: what one binding and one buffer
-    /// hold on this device. Host slices may be longer.
+    /// hold on this device, and at most 2^32 - 16384. Host slices may be longer. What goes with the keys must fit, too: rows of more
+    /// words than the keys have fewer places in a binding.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> Result<(), wgpu_bcfsort::Error> {
+    /// use wgpu_bcfsort::{KeyType, Options, Sorter};
+    /// let sorter = Sorter::open(Options::default())?;
+    /// let limits = sorter.device().limits();
+    /// let most = sorter.max_len(KeyType::F64);
+    /// assert!(most * 8 <= limits.max_storage_buffer_binding_size);
+    /// assert!(most <= sorter.max_len(KeyType::F32));
+    /// # Ok(()) }
+    /// ```
     #[must_use]
     pub const fn max_len(&self, key: KeyType) -> u64 {
         self.limits.max_len(key)
@@ -328,18 +388,38 @@ impl Sorter {
     /// parameters of the dispatches, 256 bytes each, come on top: a page or two, unless
     /// [`keys_per_dispatch`](Options::keys_per_dispatch) cuts the sort very fine.)
     ///
+    /// It plans the sort, and does nothing on the device.
+    ///
     /// # Errors
     ///
-    /// [`Error::TooLarge`].
+    /// [`Error::TooLarge`]; [`Error::WorkgroupMemory`] for a [base case](Options::base_case) or a [tuning](Options::tuning) that the
+    /// device has no room for.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> Result<(), wgpu_bcfsort::Error> {
+    /// use wgpu_bcfsort::{KeyType, Options, Sorter};
+    /// let sorter = Sorter::open(Options::default())?;
+    /// assert_eq!(sorter.scratch_size(1000, KeyType::U64)?, 0);
+    /// let million = sorter.scratch_size(1_000_000, KeyType::U64)?;
+    /// assert!(million <= 8_800_000 + (16 << 20));
+    /// # Ok(()) }
+    /// ```
     pub fn scratch_size(&self, len: u64, key: KeyType) -> Result<u64, Error> {
         self.scratch_size_carrying(len, key, Payload::None)
     }
 
-    /// The same with a payload: at most 1.1 times the bytes of both, and 16 MiB.
+    /// [`scratch_size`](Self::scratch_size) of keys with a payload: at most 1.1 times the bytes of both, and 16 MiB. For
+    /// [`prepare_pairs`](Self::prepare_pairs) and [`prepare_indices`](Self::prepare_indices).
     ///
     /// # Errors
     ///
-    /// [`Error::TooLarge`].
+    /// Those of [`scratch_size`](Self::scratch_size).
+    ///
+    /// # Examples
+    ///
+    /// See [`Payload`].
     pub fn scratch_size_carrying(
         &self,
         len: u64,
@@ -351,11 +431,33 @@ impl Sorter {
             .scratch_bytes())
     }
 
-    /// Bytes of scratch memory of a sort of buffers, all of it: see [`BufferSort`]. The buffers themselves are not looked at.
+    /// Bytes of scratch memory of a sort of buffers, all of it: see [`BufferSort`](BufferSort#scratch-memory). The buffers themselves
+    /// are not looked at, and may be too small.
     ///
     /// # Errors
     ///
-    /// [`Error::TooLarge`], [`Error::RowsTooLarge`], [`Error::WorkgroupMemory`], [`Error::InvalidOption`].
+    /// [`Error::TooLarge`], [`Error::RowsTooLarge`], [`Error::WorkgroupMemory`], [`Error::InvalidOption`], [`Error::NotTogether`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> Result<(), wgpu_bcfsort::Error> {
+    /// use wgpu_bcfsort::{BufferSort, KeyType, Options, Sorter};
+    /// # let sorter = Sorter::open(Options::default())?;
+    /// # let buffer = || sorter.device().create_buffer(&wgpu::BufferDescriptor {
+    /// #     label: None,
+    /// #     size: 4,
+    /// #     usage: wgpu::BufferUsages::STORAGE,
+    /// #     mapped_at_creation: false,
+    /// # });
+    /// # let (keys, values) = (buffer(), buffer());
+    /// let len = 10_000_000;
+    /// let sort = BufferSort::new(&keys, len, KeyType::U32).values(&values).stable();
+    /// let size = sorter.scratch_size_of(&sort)?;
+    /// // A key, its index, and a value that is moved there and back.
+    /// assert!((12 * len..12 * len * 11 / 10 + (16 << 20)).contains(&size));
+    /// # Ok(()) }
+    /// ```
     pub fn scratch_size_of(&self, sort: &BufferSort<'_>) -> Result<u64, Error> {
         Ok(self.record_buffers(sort)?.scratch_bytes())
     }
@@ -412,7 +514,23 @@ impl Sorter {
             .transpose()
     }
 
-    /// The numbers that [`Engine::SampleSort`] sorts with: those of the options, or what suits the device.
+    /// The numbers that [`Engine::SampleSort`] sorts with: those of the options, or what suits the device, a GPU or a CPU.
+    ///
+    /// # Examples
+    ///
+    /// One of them changed, to see whether it is faster:
+    ///
+    /// ```
+    /// # fn main() -> Result<(), wgpu_bcfsort::Error> {
+    /// use wgpu_bcfsort::{Engine, Options, Sorter};
+    /// let sorter = Sorter::open(Options::default())?;
+    /// let mut tuning = sorter.tuning();
+    /// tuning.tile = 2048;
+    /// let options = Options::default().engine(Engine::SampleSort).tuning(tuning);
+    /// let other = sorter.with_options(options)?;
+    /// assert_eq!(other.tuning().tile, 2048);
+    /// # Ok(()) }
+    /// ```
     #[must_use]
     pub fn tuning(&self) -> plan::Tuning {
         self.options.tuning.unwrap_or(self.default_tuning)
@@ -524,13 +642,20 @@ impl Sorter {
     }
 
     /// Makes everything a sort of the first `len` keys of `buffer` needs: pipelines, bind groups,
-    /// parameters, scratch memory. The keys may be written later.
+    /// parameters, scratch memory of [`scratch_size`](Self::scratch_size) bytes. The keys may be written later, and what is
+    /// behind them in the buffer is left as it is.
+    ///
+    /// Most of its time is the compiling of kernels that no sort has needed before. The sort itself takes O(n log n).
     ///
     /// # Errors
     ///
     /// [`Error::TooLarge`], [`Error::BufferTooSmall`], [`Error::BufferUsage`] (the buffer needs
-    /// `STORAGE`), [`Error::OutOfMemory`], [`Error::Device`] for a buffer of another device of the
-    /// same [`wgpu::Instance`]. (wgpu cannot tell a buffer of another instance.)
+    /// `STORAGE`), [`Error::WorkgroupMemory`], [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Device`] for a buffer of another
+    /// device of the same [`wgpu::Instance`]. (wgpu cannot tell a buffer of another instance.)
+    ///
+    /// # Examples
+    ///
+    /// See [`record_sort`](Self::record_sort), and [`PreparedSort`].
     pub fn prepare(
         &self,
         buffer: &wgpu::Buffer,
@@ -544,14 +669,19 @@ impl Sorter {
     /// [`prepare`](Self::prepare) with all that a sort of buffers may have: see [`BufferSort`].
     ///
     /// Where anything goes with the keys, rows are compared, keys are in arrays, or a buffer says how many records there
-    /// are, the engine is [`Engine::SampleSort`], whatever [`Options::engine`] says. Packed keys alone are counted, if they are many.
+    /// are, the engine is [`Engine::SampleSort`], whatever [`Options::engine`] says. Packed keys alone are counted, if they are many:
+    /// in O(n) time. All else takes O(n log n).
     ///
     /// # Errors
     ///
     /// Those of [`prepare`](Self::prepare), of each buffer; [`Error::SameBuffer`] if two are one;
     /// [`Error::RowsTooLarge`]; [`Error::WorkgroupMemory`] for a
     /// [tuning](Options::tuning) that the device has no room for; [`Error::InvalidOption`] for rows that are none, or whose
-    /// key is not one of their words, and for what cannot be had together, with the reason.
+    /// key is not one of their words; [`Error::NotTogether`] for what cannot be had together, with what to do instead.
+    ///
+    /// # Examples
+    ///
+    /// See [`BufferSort`]; each of its methods has one.
     pub fn prepare_sort(&self, sort: BufferSort<'_>) -> Result<PreparedSort, Error> {
         let recording = self.record_buffers(&sort)?;
         let callers = sort.bindings()?;
@@ -564,11 +694,12 @@ impl Sorter {
         Ok(prepared)
     }
 
-    /// The same for keys that have a 32-bit value each, in another buffer: both are sorted by the keys.
+    /// [`prepare`](Self::prepare) for keys that have a 32-bit value each, in another buffer: both are sorted by the keys.
     ///
     /// Equal keys come in the order of their values or not, the same on every device for the same
     /// [`Tuning`](plan::Tuning). The engine is [`Engine::SampleSort`], whatever [`Options::engine`] says.
-    /// Scratch memory of 1.1 times the bytes of both and 16 MiB.
+    /// It takes O(n log n) time, and scratch memory of at most 1.1 times the bytes of both and 16 MiB. [`BufferSort::stable`] keeps the
+    /// values of equal keys in order.
     ///
     /// # Errors
     ///
@@ -606,12 +737,34 @@ impl Sorter {
         self.prepare_sort(sort.values(values))
     }
 
-    /// The same, with each key's index in the input for a value: it sorts the keys, and writes to `indices` where
-    /// each was. Equal keys come in the order of their indices, descending or not: the sort is stable.
+    /// [`prepare_pairs`](Self::prepare_pairs) with each key's index in the input for a value: it sorts the keys, and writes to `indices` where
+    /// each was. Equal keys come in the order of their indices, descending or not: the sort is stable. It takes about the same
+    /// memory and time. [`BufferSort::keep_keys`] leaves the keys where they are.
     ///
     /// # Errors
     ///
     /// Those of [`prepare_pairs`](Self::prepare_pairs).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use wgpu::util::{BufferInitDescriptor, DeviceExt};
+    /// use wgpu_bcfsort::{KeyType, Options, Order, Sorter};
+    /// # let sorter = Sorter::open(Options::default())?;
+    /// # let buffer = |contents: &[f32]| {
+    /// #     sorter.device().create_buffer_init(&BufferInitDescriptor {
+    /// #         label: None,
+    /// #         contents: bytemuck::cast_slice(contents),
+    /// #         usage: wgpu::BufferUsages::STORAGE,
+    /// #     })
+    /// # };
+    /// let (keys, indices) = (buffer(&[2.5, 0.5, 2.5, 9.0]), buffer(&[0.0; 4]));
+    /// let sort = sorter.prepare_indices(&keys, &indices, 4, KeyType::F32, Order::Descending)?;
+    /// sorter.run_profiled(&sort)?;
+    /// // keys: [9.0, 2.5, 2.5, 0.5], indices: [3, 0, 2, 1], of 32 bits each
+    /// # Ok(()) }
+    /// ```
     pub fn prepare_indices(
         &self,
         keys: &wgpu::Buffer,
@@ -688,7 +841,7 @@ impl Sorter {
         (0..sort.submissions()).try_for_each(|slice| self.record_slice(encoder, sort, slice))
     }
 
-    /// The same with timestamps: each of the sort's [phases](PreparedSort::timed_phases) is in a compute pass of its own, of which the
+    /// [`record_sort`](Self::record_sort) with timestamps: each of the sort's [phases](PreparedSort::timed_phases) is in a compute pass of its own, of which the
     /// beginning and the end are written to two queries of the caller's, from number `first` on. Resolve them when and
     /// where you like: nothing is waited for, as [`run_profiled`](Self::run_profiled) does. Small sorts take longer in
     /// several passes.
@@ -796,13 +949,36 @@ impl Sorter {
         }
     }
 
-    /// Records one of the [`submissions`](PreparedSort::submissions) of a prepared sort. They must
-    /// be submitted in order.
+    /// Records one of the [`submissions`](PreparedSort::submissions) of a prepared sort: all of them, numbered from 0 on, make the
+    /// sort. They must be submitted in order, and between two of them nothing else may use the sort's buffers or its scratch memory. What
+    /// else is submitted in between runs there: a frame waits for a slice, and not for a sort.
     ///
     /// # Errors
     ///
     /// [`Error::Foreign`] if the sort was prepared by another sorter; [`Error::InvalidOption`] if
     /// there is no such slice.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use wgpu_bcfsort::{KeyType, Options, Order, Sorter};
+    /// # let sorter = Sorter::open(Options::default())?;
+    /// # let (device, queue) = (sorter.device().clone(), sorter.queue().clone());
+    /// # let keys = device.create_buffer(&wgpu::BufferDescriptor {
+    /// #     label: None,
+    /// #     size: 4 * 5000,
+    /// #     usage: wgpu::BufferUsages::STORAGE,
+    /// #     mapped_at_creation: false,
+    /// # });
+    /// let sort = sorter.prepare(&keys, 5000, KeyType::U32, Order::Ascending)?;
+    /// for slice in 0..sort.submissions() {
+    ///     let mut encoder = device.create_command_encoder(&Default::default());
+    ///     sorter.record_slice(&mut encoder, &sort, slice)?;
+    ///     queue.submit([encoder.finish()]);
+    /// }
+    /// # Ok(()) }
+    /// ```
     pub fn record_slice(
         &self,
         encoder: &mut wgpu::CommandEncoder,
@@ -861,7 +1037,7 @@ impl Sorter {
         Ok(())
     }
 
-    /// [`sort_buffer`](Self::sort_buffer), blocking, with the time that each phase took on the GPU.
+    /// [`sort_buffer`](Self::sort_buffer), blocking, with the time that each phase took on the GPU. See [`Profile`].
     ///
     /// # Errors
     ///
@@ -888,7 +1064,7 @@ impl Sorter {
     ///
     /// # Errors
     ///
-    /// Those of [`prepare_sort`](Self::prepare_sort) for the keys; [`Error::InvalidOption`] for rows that are
+    /// Those of [`prepare_sort`](Self::prepare_sort) for the keys; [`Error::NotTogether`] for rows that are
     /// [compared](BufferSort::compared), and where [arrays](BufferSort::segments), some [ranks](BufferSort::ranks) or a
     /// [count](BufferSort::count) are asked for.
     ///
@@ -923,7 +1099,8 @@ impl Sorter {
     }
 
     /// Makes everything that a look at keys needs, whether they are in order: it is recorded as a sort is, by
-    /// [`record_sort`](Self::record_sort), and leaves the answer in the first word of `found`, for dispatches behind it.
+    /// [`record_sort`](Self::record_sort), and leaves the answer in the first word of `found`, for dispatches behind it. One pass over
+    /// the keys, O(n), and no scratch memory.
     ///
     /// The word is 0 as it was if they are in order; if not, at least the number of keys from the first on that comes before its
     /// predecessor. It never becomes less: clear it before, by
@@ -991,12 +1168,17 @@ impl Sorter {
         self.prepare_recording(recording, &callers, BufferSet::new())
     }
 
-    /// Runs a prepared sort, blocking, and says what time each phase took on the GPU.
+    /// Runs a prepared sort, blocking, and says what time each phase took on the GPU. It is in as many submissions as
+    /// [`PreparedSort::submissions`] says.
     ///
     /// # Errors
     ///
     /// [`Error::Foreign`] if the sort was prepared by another sorter; [`Error::DeviceLost`],
-    /// [`Error::Device`].
+    /// [`Error::Device`], [`Error::OutOfMemory`].
+    ///
+    /// # Examples
+    ///
+    /// See [`prepare_pairs`](Self::prepare_pairs), and [`Profile`].
     pub fn run_profiled(&self, sort: &PreparedSort) -> Result<Profile, Error> {
         self.run_measured(sort, Detail::Phases)
     }
@@ -1008,6 +1190,25 @@ impl Sorter {
     /// # Errors
     ///
     /// Those of [`run_profiled`](Self::run_profiled).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use wgpu_bcfsort::{KeyType, Options, Order, Sorter};
+    /// # let sorter = Sorter::open(Options::default())?;
+    /// # let keys = sorter.device().create_buffer(&wgpu::BufferDescriptor {
+    /// #     label: None,
+    /// #     size: 4 * 5000,
+    /// #     usage: wgpu::BufferUsages::STORAGE,
+    /// #     mapped_at_creation: false,
+    /// # });
+    /// let sort = sorter.prepare(&keys, 5000, KeyType::U32, Order::Ascending)?;
+    /// let whole = sorter.run_timed(&sort)?;
+    /// println!("5000 keys: {:?}", whole.total);
+    /// assert!(whole.phases.is_empty());
+    /// # Ok(()) }
+    /// ```
     pub fn run_timed(&self, sort: &PreparedSort) -> Result<Profile, Error> {
         self.run_measured(sort, Detail::Whole)
     }

@@ -195,7 +195,7 @@ fn rows_of_the_keys_end_where_it_is_said() {
     }
     let twice = by_field().rows_into(&from, 2, &to).sorted_into(&indices);
     let refused = sorter.prepare_sort(twice).unwrap_err().to_string();
-    assert!(refused.ends_with("rows_into says where the rows of the keys end"));
+    assert!(refused.ends_with("either says where they end, so leave one out"));
     // Half of them would go with keys that are not theirs.
     let torn = by_field().indices(&indices).rows(&from, 1);
     assert!(matches!(sorter.prepare_sort(torn), Err(Error::SameBuffer)));
@@ -460,6 +460,6 @@ fn nonsense_is_refused() {
     let refused = sorter.prepare_sort(indices.sorted_into(&c)).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "option sorted_into is 1: rows stay where indices or values are asked for"
+        "sorted_into does not go with indices or values of rows, which stay where they are: leave it out, or move values with the rows, as rows of one word"
     );
 }

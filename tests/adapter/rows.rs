@@ -379,7 +379,7 @@ fn nonsense_is_refused_with_the_numbers() {
     let by_field = || BufferSort::of_rows(&rows, 2, 4, 0, KeyType::U32);
     assert_eq!(
         refused(gpu, by_field().keep_keys()),
-        "option keep_keys is 1: rows move with their keys, unless indices alone are asked for"
+        "keep_keys does not go with rows that move with their keys: ask for indices alone, or for the rows in another buffer, by sorted_into"
     );
     assert!(
         refused(gpu, sort().count(&rows, u32::MAX)).contains("max_storage_buffer_binding_size")

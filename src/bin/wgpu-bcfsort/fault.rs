@@ -72,6 +72,7 @@ impl From<Error> for Fault {
         match error {
             // Another device may have that much memory; on this one it is a matter of the options.
             Error::InvalidOption { .. }
+            | Error::NotTogether { .. }
             | Error::WorkgroupMemory { .. }
             | Error::LengthsDiffer { .. }
             | Error::TooManyToNumber { .. }
