@@ -124,15 +124,7 @@ impl PrefixSums {
     ///
     /// # Examples
     ///
-    /// On the device of a sorter:
-    ///
-    /// ```
-    /// # fn main() -> Result<(), wgpu_bcfsort::Error> {
-    /// use wgpu_bcfsort::{Options, PrefixSums, Sorter};
-    /// let sorter = Sorter::open(Options::default())?;
-    /// let sums = PrefixSums::new(sorter.device(), sorter.queue())?;
-    /// # Ok(()) }
-    /// ```
+    /// See [`Sorter::new`](crate::Sorter::new), whose device may be this one.
     pub fn new(device: &wgpu::Device, queue: &wgpu::Queue) -> Result<Self, Error> {
         check_limits(&device.limits())?;
         Ok(Self {
