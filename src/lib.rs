@@ -33,6 +33,7 @@
 //! | keys of which you want to know whether they are sorted | [`Sorter::first_out_of_order`]; on the GPU, [`Sorter::prepare_order_check`] |
 //! | kernels that the next run need not compile | [`Sorter::with_pipeline_cache`] |
 //! | values to add up, by color | [`PrefixSums`] |
+//! | an error, which may go away or not | [`Error`](Error#which-to-try-again) |
 //!
 //! Keys are `u32`, `i32`, `f32`, `u64`, `i64` and `f64`, ascending or descending; floats sort by
 //! [`f32::total_cmp`], and no bit of a NaN is changed. In GPU buffers they may also be of 8 or 16 bits ([`PackedKey`]). Sorts take

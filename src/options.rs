@@ -171,6 +171,14 @@ impl Engine {
 /// [mergesorts](Engine::MERGESORTS) alone.
 ///
 /// `ShearSort` in a matrix of banks is the paper's (sections 3.1 and 3.3, Algorithms 1 and 2).
+///
+/// # Examples
+///
+/// ```
+/// use wgpu_bcfsort::BaseCase;
+/// assert_eq!((BaseCase::Long4.keys(), BaseCase::Long4.warps()), (4096, 4));
+/// assert_eq!("diagonal".parse(), Ok(BaseCase::Diagonal));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum BaseCase {

@@ -124,15 +124,7 @@ impl PrefixSums {
     ///
     /// # Examples
     ///
-    /// On the device of a sorter:
-    ///
-    /// ```
-    /// # fn main() -> Result<(), wgpu_bcfsort::Error> {
-    /// use wgpu_bcfsort::{Options, PrefixSums, Sorter};
-    /// let sorter = Sorter::open(Options::default())?;
-    /// let sums = PrefixSums::new(sorter.device(), sorter.queue())?;
-    /// # Ok(()) }
-    /// ```
+    /// See [`Sorter::new`](crate::Sorter::new), whose device may be this one.
     pub fn new(device: &wgpu::Device, queue: &wgpu::Queue) -> Result<Self, Error> {
         check_limits(&device.limits())?;
         Ok(Self {
@@ -231,7 +223,7 @@ impl PrefixSums {
     }
 
     /// Makes everything that the prefix sums of the first `len` values of a buffer need: pipelines, bind
-    /// groups, parameters, scratch memory. Values, of type `key`, and colors, which are `u32`, may be
+    /// groups, parameters, scratch memory of [`scratch_size`](Self::scratch_size) bytes. Values, of type `key`, and colors, which are `u32`, may be
     /// written later; the sums take the values' place.
     ///
     /// A value whose color is not below [`PrefixSumsOptions::colors`] has no color: it is left as it is,
@@ -243,6 +235,10 @@ impl PrefixSums {
     /// [`Error::SameBuffer`], [`Error::BufferTooSmall`] and [`Error::BufferUsage`] for either buffer (both
     /// need `STORAGE`), [`Error::OutOfMemory`], [`Error::Device`] for a buffer of another device of the
     /// same [`wgpu::Instance`]. (wgpu cannot tell a buffer of another instance.)
+    ///
+    /// # Examples
+    ///
+    /// See [`record`](Self::record).
     pub fn prepare(
         &self,
         values: &wgpu::Buffer,

@@ -122,6 +122,10 @@ impl Sorter {
     /// # Errors
     ///
     /// Those of [`argsort`](Self::argsort).
+    ///
+    /// # Examples
+    ///
+    /// See [`argsort`](Self::argsort), and [`sort_async`](Self::sort_async).
     pub async fn argsort_async<T: SortKey>(
         &self,
         keys: &[T],
