@@ -275,8 +275,15 @@ fn any_function_leaves_a_permutation() {
 /// Strings of bytes of one width, whatever their case, and in the order of the input where nothing else tells them apart.
 #[test]
 fn strings_are_sorted_without_regard_to_case() {
+    #[repr(C)]
+    #[derive(Clone, Copy, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+    struct Name {
+        letters: [u8; 8],
+        number: u32,
+    }
+
     let Some(gpu) = gpu() else { return };
-    let comparator = Comparator::new(
+    let comparator = Comparator::of(
         "struct Name { letters: array<u32, 2>, number: u32 }
 
         fn lower(word: u32, at: u32) -> u32 {
@@ -294,6 +301,7 @@ fn strings_are_sorted_without_regard_to_case() {
             }
             return false;
         }",
+        members!(Name { letters, number }),
     )
     .unwrap();
     // Letters, what stands beside them in ASCII, and bytes that are none of it.
@@ -303,7 +311,7 @@ fn strings_are_sorted_without_regard_to_case() {
         // Many begin alike, and differ late or not at all.
         let letter = |at: u32| letters[(random[0] >> (4 * at)) as usize % 16];
         let case = |at: u32| b"sS"[(random[1] >> at) as usize % 2];
-        let name = [
+        let letters = [
             case(0),
             case(1),
             case(2),
@@ -313,25 +321,19 @@ fn strings_are_sorted_without_regard_to_case() {
             letter(1),
             0,
         ];
-        (name, i as u32)
+        let number = i as u32;
+        Name { letters, number }
     };
-    let before: Vec<([u8; 8], u32)> = random.chunks(2).enumerate().map(name).collect();
-    let row = |(name, number): &([u8; 8], u32)| {
-        let [left, right]: [u32; 2] = bytemuck::cast(*name);
-        [left, right, *number]
-    };
+    let before: Vec<Name> = random.chunks(2).enumerate().map(name).collect();
+    let lower = |name: &Name| name.letters.to_ascii_lowercase();
     for order in [Order::Ascending, Order::Descending] {
         let mut expected = before.clone();
         expected.sort_by(|a, b| match order {
-            Order::Ascending => a.0.to_ascii_lowercase().cmp(&b.0.to_ascii_lowercase()),
-            Order::Descending => b.0.to_ascii_lowercase().cmp(&a.0.to_ascii_lowercase()),
+            Order::Ascending => lower(a).cmp(&lower(b)),
+            Order::Descending => lower(b).cmp(&lower(a)),
         });
-        let mut sorted: Vec<[u32; 3]> = before.iter().map(row).collect();
+        let mut sorted = before.clone();
         (sorter(gpu).sort_compared(&mut sorted, &comparator, order)).unwrap();
-        assert!(
-            sorted.into_iter().eq(expected.iter().map(row)),
-            "{}",
-            order.name()
-        );
+        assert!(sorted == expected, "{}", order.name());
     }
 }
