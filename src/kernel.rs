@@ -711,6 +711,7 @@ impl Specialised {
         match kernel {
             SampleSortKernel::GatheredTiles { .. }
             | SampleSortKernel::CountedTiles { .. }
+            | SampleSortKernel::PlacedTile { .. }
             | SampleSortKernel::RowSums
             | SampleSortKernel::BucketTable => {}
             // (It looks whether two splitters are equal: with a word more, as those of keys of two words.)

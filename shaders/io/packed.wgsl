@@ -3,6 +3,10 @@
 
 @group(0) @binding(2) var<storage, read_write> destination: array<atomic<u32>>;
 
+fn store_word(word: u32, bits: u32) {
+    atomicStore(&destination[word], bits);
+}
+
 // Writes those bits of a word that are `own`.
 fn store_part(word: u32, bits: u32, own: u32) {
     atomicAnd(&destination[word], ~own);

@@ -1,4 +1,4 @@
-// Writes a tile's keys to words that they share, 2^key_shift each: what is sorted, or what is gathered and not sorted.
+// Writes a tile's keys to words that they share, 2^key_shift each.
 //
 // A lane that writes a word needs keys of other lanes. They pass through workgroup memory in 2^key_shift planes: the keys of places p
 // with the same p mod 2^key_shift lie one behind the other, and planes begin 32 / 2^key_shift banks apart. So lanes that store keys of 32
@@ -32,25 +32,17 @@ fn store_words(words: ptr<function, array<u32, 32>>, lane: u32, base: u32, count
         }
         let word = (first >> params.key_shift) + number;
         if own == 0xffffffffu {
-            atomicStore(&destination[word], bits);
+            store_word(word, bits);
         } else {
             store_part(word, bits, own);
         }
     }
 }
 
-fn store_gathered(r: ptr<function, array<Record, 32>>, lane: u32, base: u32, count: u32) {
-    var words: array<u32, 32>;
-    for (var j = 0u; j < 32u; j++) {
-        words[j] = to_memory(decode((*r)[j]));
-    }
-    store_words(&words, lane, base, count);
-}
-
 fn store_tile(lane: u32, base: u32, count: u32) {
     var words: array<u32, 32>;
     for (var j = 0u; j < 32u; j++) {
-        words[j] = to_memory(decode(record_load(place_cell(lane, j))));
+        words[j] = to_memory(decode(tile_load(place_cell(lane, j))));
     }
     store_words(&words, lane, base, count);
 }

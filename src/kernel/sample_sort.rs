@@ -52,6 +52,13 @@ pub enum SampleSortKernel {
         /// Whether records stay in their buffers, or are read from one and written to another.
         in_place: bool,
     },
+    /// Sorts the only tile, wherever its keys lie, and moves what goes with them.
+    PlacedTile {
+        /// Records of the tile.
+        tile: Tile,
+        /// Whether it is rows that the keys are fields of.
+        in_rows: bool,
+    },
     /// Sorts each tile of narrow keys, and counts how many of each kind it has.
     CountedTiles {
         /// Records of a tile.
@@ -261,6 +268,8 @@ const BUCKET_TILE: &str = shader!("sample_sort/bucket_tile.wgsl");
 const SELECTED: &str = shader!("sample_sort/selected.wgsl");
 const STORE_GATHERED: &str = shader!("sample_sort/store_gathered.wgsl");
 const STORE_TILE: &str = shader!("sample_sort/store_tile.wgsl");
+const STORE_PACKED: &str = shader!("sample_sort/store_packed.wgsl");
+const ROWS: &str = shader!("record/rows.wgsl");
 const LOAD_VALUES: &str = shader!("record/load_values.wgsl");
 const LOAD_STORED_KEYS: &str = shader!("record/load_stored_keys.wgsl");
 const LOAD_STORED: &str = shader!("record/load_stored_values.wgsl");
@@ -278,6 +287,32 @@ fn merged_tiles(tiles: u32, payload: Payload) -> Pieces {
         }],
         ..Pieces::plain(shader!("sample_sort/merged_tiles.wgsl"))
     }
+}
+
+/// The pieces of [`SampleSortKernel::PlacedTile`], which stores keys, and rows by their indices.
+fn placed_tile(tile: Tile, in_rows: bool, payload: Payload, key: KeyType) -> Pieces {
+    let (io, puts): (&[&str], &[&str]) = match key.words() {
+        1 => (
+            &[shader!("io/placed_one_word.wgsl")],
+            &[STORE_PACKED, shader!("io/put_one_word.wgsl")],
+        ),
+        _ => (
+            &[shader!("io/placed_two_words.wgsl")],
+            &[shader!("io/put_two_words.wgsl")],
+        ),
+    };
+    let (_, mut record) = records(payload, Io::SourceOnly, true);
+    match payload {
+        Payload::None => record.push(shader!("record/no_rows.wgsl")),
+        _ if in_rows => record.extend([ROWS, shader!("record/rows_of_keys.wgsl")]),
+        _ => record.extend([ROWS, shader!("record/rows_beside.wgsl")]),
+    }
+    let mut shared = vec![LOAD_TILE];
+    if !in_rows {
+        shared.extend(puts);
+    }
+    let text = shader!("sample_sort/placed_tile.wgsl");
+    sorter(tile, payload, (io, record), &shared, text)
 }
 
 /// The pieces of [`SampleSortKernel::CountedTiles`], which stores no records.
@@ -401,6 +436,10 @@ impl SampleSortKernel {
             tile: looped(1024),
             in_place,
         }));
+        all.extend([false, true].map(|in_rows| Self::PlacedTile {
+            tile: looped(1024),
+            in_rows,
+        }));
         all.extend([2, 4, 8, 16].map(|tiles| Self::MergedTiles { tiles }));
         for tile in [2048, 4096].map(looped) {
             all.extend([
@@ -440,6 +479,10 @@ impl SampleSortKernel {
                 tile: tile(1024),
                 in_place,
             }));
+            all.push(Self::PlacedTile {
+                tile: tile(1024),
+                in_rows: false,
+            });
             all.extend([1024, 2048].map(|records| Self::SampleSplitters {
                 samples: tile(records),
             }));
@@ -456,6 +499,10 @@ impl SampleSortKernel {
             records,
             merges: Merges::Compact,
         };
+        all.push(Self::PlacedTile {
+            tile: compact(1024),
+            in_rows: true,
+        });
         all.push(Self::LargeBuckets {
             tile: compact(1024),
         });
@@ -493,6 +540,7 @@ impl SampleSortKernel {
     pub const fn merges(self) -> Option<Merges> {
         match self {
             Self::SortedTiles { tile, .. }
+            | Self::PlacedTile { tile, .. }
             | Self::CountedTiles { tile }
             | Self::RankedTiles { tile }
             | Self::SampleSplitters { samples: tile }
@@ -530,6 +578,7 @@ impl SampleSortKernel {
         !matches!(
             self,
             Self::SortedTiles { .. }
+                | Self::PlacedTile { .. }
                 | Self::CountedTiles { .. }
                 | Self::MergedTiles { .. }
                 | Self::RowSums
@@ -609,7 +658,10 @@ impl SampleSortKernel {
         if !matches!(self, Self::LargeBuckets { .. }) {
             let stores = [STORE_GATHERED, STORE_TILE];
             pieces.shared.retain(|piece| !stores.contains(piece));
-            pieces.shared.push(shader!("sample_sort/store_packed.wgsl"));
+            pieces.shared.extend([
+                STORE_PACKED,
+                shader!("sample_sort/store_gathered_packed.wgsl"),
+            ]);
         }
     }
 
@@ -621,7 +673,7 @@ impl SampleSortKernel {
         rows_beside: bool,
         (key, keys): (KeyType, Keys),
     ) -> Pieces {
-        let mut pieces = self.pieces_of_keys(payload);
+        let mut pieces = self.pieces_of_keys(self.payload(payload), key);
         match keys {
             Keys::Move => {}
             Keys::Stay => self.keep(key, &mut pieces),
@@ -637,7 +689,17 @@ impl SampleSortKernel {
         pieces
     }
 
-    fn pieces_of_keys(self, payload: Payload) -> Pieces {
+    /// What goes with its keys, in a sort with a payload.
+    const fn payload(self, payload: Payload) -> Payload {
+        match self {
+            // Rows are moved by their indices.
+            Self::PlacedTile { in_rows: true, .. } => Payload::Indices,
+            Self::PlacedTile { .. } if !matches!(payload, Payload::None) => Payload::Indices,
+            _ => payload,
+        }
+    }
+
+    fn pieces_of_keys(self, payload: Payload, key: KeyType) -> Pieces {
         const SCAN: &str = shader!("sample_sort/scan.wgsl");
         const OF_CHILDREN: [&str; 6] = [
             BUCKET,
@@ -660,6 +722,7 @@ impl SampleSortKernel {
                 let shared = [INPUT_TILES, LOAD_TILE, STORE_TILE];
                 sorter(tile, payload, io, &shared, text)
             }
+            Self::PlacedTile { tile, in_rows } => placed_tile(tile, in_rows, payload, key),
             Self::CountedTiles { tile } => counted_tiles(tile),
             Self::MergedTiles { tiles } => merged_tiles(tiles, payload),
             Self::RankedTiles { tile } => {
@@ -726,9 +789,10 @@ impl SampleSortKernel {
 
     /// Bytes of workgroup memory.
     pub(super) const fn workgroup_bytes(self, key_words: u32, payload: Payload) -> u32 {
-        let words = key_words + payload.words();
+        let words = key_words + self.payload(payload).words();
         match self {
             Self::SortedTiles { tile, .. }
+            | Self::PlacedTile { tile, .. }
             | Self::RankedTiles { tile }
             | Self::CountedTiles { tile } => 4 * cells(tile.records) * words,
             Self::BucketTiles { tile }
@@ -757,6 +821,10 @@ impl SampleSortKernel {
             Self::SortedTiles { tile, in_place } => {
                 let place = if in_place { ".in_place" } else { "" };
                 format!("sample_sort.sorted_tiles.{tile}{place}")
+            }
+            Self::PlacedTile { tile, in_rows } => {
+                let rows = if in_rows { ".in_rows" } else { "" };
+                format!("sample_sort.placed_tile.{tile}{rows}")
             }
             Self::CountedTiles { tile } => format!("sample_sort.counted_tiles.{tile}"),
             Self::MergedTiles { tiles } => format!("sample_sort.merged_tiles.{tiles}"),
@@ -814,6 +882,10 @@ mod tests {
                 SampleSortKernel::SortedTiles {
                     tile,
                     in_place: true,
+                },
+                SampleSortKernel::PlacedTile {
+                    tile,
+                    in_rows: records == 1024,
                 },
                 SampleSortKernel::RankedTiles { tile },
                 SampleSortKernel::CountedTiles { tile },

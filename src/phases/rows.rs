@@ -227,6 +227,79 @@ impl Arrangement {
         Some(self.as_many_as_there_are(around.recording))
     }
 
+    /// Records a sort of no more than a tile, if there is anything around it that one dispatch does with it: it reads keys where they
+    /// are, and puts them back there, and moves what goes with them.
+    pub(crate) fn placed(
+        &self,
+        len: u32,
+        key: KeyType,
+        order: Order,
+        tuning: &Tuning,
+        limits: &DeviceLimits,
+    ) -> Option<Recording> {
+        let of_rows = self.field.is_some();
+        let (row_words, payload) = match &self.carried {
+            Carried::Nothing => (0, Payload::None),
+            Carried::Indices => (0, Payload::Indices),
+            Carried::Values => (1, Payload::Indices),
+            Carried::Columns(columns) => match columns[..] {
+                [
+                    Column {
+                        words,
+                        elsewhere: false,
+                    },
+                ] => (words, Payload::Indices),
+                _ => return None,
+            },
+        };
+        let moves_rows = matches!(self.carried, Carried::Columns(_));
+        let puts_keys = self.sorted == Sorted::Here && !of_rows;
+        let plan = SampleSort::new(len, key, payload, tuning, limits);
+        if len == 0
+            || !plan.is_one_tile()
+            || self.segments.is_some()
+            || self.compared.is_some()
+            || self.apart
+            || self.sorted == Sorted::Elsewhere
+            || row_words > MOST_PLACED_WORDS
+            // Nothing is to be done, or nothing else than any sort does.
+            || !puts_keys && self.carried == Carried::Nothing
+            || self.is_plain() && !moves_rows
+        {
+            return None;
+        }
+        let in_rows = of_rows && moves_rows;
+        let mut bindings = vec![("keys", Buffer::Keys)];
+        if payload != Payload::None && !in_rows {
+            bindings.push(("rows", Buffer::Values));
+        }
+        let tile = Tile {
+            records: plan.tile,
+            merges: plan.merges,
+        };
+        let mut recording = Recording::new(len, key, order).carrying(payload);
+        recording.bits = self.bits.unwrap_or(recording.bits);
+        recording.kept = !puts_keys && !in_rows;
+        recording.steps.push(Step {
+            phase: Phase::BaseCase,
+            round: 0,
+            kernel: Kernel::SampleSort(SampleSortKernel::PlacedTile { tile, in_rows }),
+            workgroups: [1, 1],
+            bindings,
+            parameters: [
+                &[("len", len), ("puts_keys", puts_keys.into())][..],
+                &self.key_places(),
+                &[
+                    ("row_first", self.first * row_words.max(1)),
+                    ("row_words", row_words),
+                ],
+            ]
+            .concat(),
+            keys: len.into(),
+        });
+        Some(self.as_many_as_there_are(recording))
+    }
+
     /// Records what is to be done around `sort`, which is a recording of as many keys as there is room for, with the
     /// [payload](Self::payload) of this arrangement.
     ///
@@ -325,6 +398,16 @@ impl Arrangement {
         sort.steps = steps;
     }
 
+    /// The first key's place in the caller's buffer, the distance of the others, and the logarithm of how many share a word.
+    fn key_places(&self) -> [(&'static str, u32); 3] {
+        let (stride, offset) = self.field.unwrap_or((1, 0));
+        [
+            ("key_first", self.first * stride + offset),
+            ("key_stride", stride),
+            ("key_shift", (32 / self.bits.unwrap_or(32)).ilog2()),
+        ]
+    }
+
     /// What is moved by indices.
     fn columns(&self, key: KeyType) -> Vec<Moved> {
         let carried: &[Column] = match &self.carried {
@@ -412,7 +495,7 @@ pub(crate) fn with_order_check(
     let found = around.recording.reserve(Buffer::OutOfOrder, 4);
     let buffers = [("source", Buffer::Keys), ("found", found)];
     let kernel = RowsKernel::OutOfOrder;
-    let places = around.key_places();
+    let places = arrangement.key_places();
     around.step(Phase::OrderCheck, kernel, &buffers, &places, len.into());
     around.recording
 }
@@ -448,7 +531,7 @@ fn read_from(steps: &mut [Step], keys: Buffer, source: Buffer) -> bool {
 }
 
 /// Has a sort of keys and their indices that partitions the input's tiles read keys where the caller has them, at these
-/// [places](Around::key_places), and write their indices alone in the end. Whether it does: others move keys with them.
+/// [places](Arrangement::key_places), and write their indices alone in the end. Whether it does: others move keys with them.
 ///
 /// ```text
 ///                       keys of one word               of two
@@ -568,6 +651,9 @@ fn rename(steps: &mut [Step], names: &[(Buffer, Buffer)]) {
 /// of one of few tiles is hardly worth.
 const FEW_STEPS: usize = 3;
 
+/// Words of rows that one workgroup moves with a tile, a word at a time: there is more than one for those of more.
+const MOST_PLACED_WORDS: u32 = 4;
+
 /// Words of all tables in which narrow keys of few kinds are counted.
 const MOST_COUNTS: u32 = 1 << 13;
 
@@ -600,7 +686,7 @@ impl Around<'_> {
         // in order afterwards, as what goes with keys is.)
         if self.recording.payload == Payload::Indices
             && (!self.puts_keys() || arrangement.bits.is_some() || self.recording.arrays)
-            && keep(&mut steps, key, self.key_places())
+            && keep(&mut steps, key, self.arrangement.key_places())
         {
             place(&mut steps, Buffer::Keys, indices);
             self.recording.kept = true;
@@ -663,7 +749,7 @@ impl Around<'_> {
     /// ```
     fn sort_packed_keys(&mut self, mut steps: Vec<Step>) {
         let (words, to) = (Buffer::Scratch, self.end_of_keys());
-        let places = self.key_places();
+        let places = self.arrangement.key_places();
         for step in &mut steps {
             for (name, buffer) in &mut step.bindings {
                 match (*name, *buffer) {
@@ -746,17 +832,6 @@ impl Around<'_> {
         }
     }
 
-    /// The first key's place in the caller's buffer, the distance of the others, and the logarithm of how many share a word.
-    fn key_places(&self) -> [(&'static str, u32); 3] {
-        let arrangement = self.arrangement;
-        let (stride, offset) = arrangement.field.unwrap_or((1, 0));
-        [
-            ("key_first", arrangement.first * stride + offset),
-            ("key_stride", stride),
-            ("key_shift", (32 / arrangement.bits.unwrap_or(32)).ilog2()),
-        ]
-    }
-
     /// Sorts keys, of so many kinds, by their numbers.
     fn count_keys(&mut self, kinds: u32, plan: &SampleSort) {
         // Where keys are of few kinds, tiles wait for each other's additions to one of these. (2^24 u8 on an H200: 0.63 ms with
@@ -782,7 +857,11 @@ impl Around<'_> {
         };
         for (first, end) in parts(plan.tiles(), plan.tile, self.limits) {
             let tiles = [("first", first), ("end", end), ("tables", tables)];
-            let parameters = [&[("len", plan.len)][..], &tiles, &self.key_places()];
+            let parameters = [
+                &[("len", plan.len)][..],
+                &tiles,
+                &self.arrangement.key_places(),
+            ];
             self.recording.steps.push(Step {
                 phase: Phase::CountedKeys,
                 round: 1,
@@ -881,7 +960,7 @@ impl Around<'_> {
             self.take_narrow_keys((Buffer::Keys, taken), None);
             return;
         }
-        let [(_, first), (_, stride), _] = self.key_places();
+        let [(_, first), (_, stride), _] = self.arrangement.key_places();
         let places = [
             ("source_first", first),
             ("source_stride", stride),
@@ -898,7 +977,7 @@ impl Around<'_> {
         };
         let mut buffers = vec![("source", from), ("destination", taken)];
         buffers.extend(order.map(|order| ("order", order)));
-        let [(_, first), (_, stride), _] = self.key_places();
+        let [(_, first), (_, stride), _] = self.arrangement.key_places();
         let parameters = [
             ("source_first", first),
             ("source_stride", stride),

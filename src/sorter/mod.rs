@@ -475,7 +475,7 @@ impl Sorter {
         let (key, order) = (sort.key, sort.order);
         let payload = arrangement.payload(key);
         let selected = sort.selected()?;
-        if let Some(recording) = self.record_counting(sort, &arrangement)? {
+        if let Some(recording) = self.record_at_once(sort, &arrangement)? {
             return Ok(recording);
         }
         let recording = if let Some(comparator) = &sort.comparator {
@@ -495,20 +495,30 @@ impl Sorter {
         Ok(arrangement.around(key, order, recording, &self.limits))
     }
 
-    /// A sort of narrow keys, if they are [counted](Arrangement::counted).
-    fn record_counting(
+    /// A sort that is not around another: of narrow keys, if they are [counted](Arrangement::counted); or of [a tile](Arrangement::placed).
+    fn record_at_once(
         &self,
         sort: &BufferSort<'_>,
         arrangement: &Arrangement,
     ) -> Result<Option<Recording>, Error> {
-        let len = calls::check_len(&self.device, &self.limits, sort.len, sort.key)?;
+        let (key, order, tuning) = (sort.key, sort.order, self.tuning());
+        let len = calls::check_len(&self.device, &self.limits, sort.len, key)?;
+        let engine = self.options.engine;
         // (FXC takes minutes for a kernel that sorts tiles.)
         let is_dx12 = self.device.adapter_info().backend == wgpu::Backend::Dx12;
-        if is_dx12 && self.options.engine == Engine::Auto {
-            return Ok(None);
+        let counts = engine != Engine::Auto || !is_dx12;
+        let of_mergesorts = self.options.are_of_mergesorts();
+        let sorts_tiles = arrangement.payload(key) != Payload::None
+            || arrangement.count_at.is_some()
+            || engine == Engine::SampleSort
+            || engine == Engine::Auto && !self.compiles_slowly && !of_mergesorts;
+        let mut recording = None;
+        if counts {
+            recording = arrangement.counted(len, key, order, &tuning, &self.limits);
         }
-        let (tuning, limits) = (self.tuning(), &self.limits);
-        let recording = arrangement.counted(len, sort.key, sort.order, &tuning, limits);
+        if sorts_tiles && recording.is_none() {
+            recording = arrangement.placed(len, key, order, &tuning, &self.limits);
+        }
         recording
             .map(|recording| self.fitting(recording))
             .transpose()

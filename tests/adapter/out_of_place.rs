@@ -232,6 +232,46 @@ fn few_keys_are_sorted_in_one_or_two_dispatches() {
     }
 }
 
+/// What is around a sort of up to a tile is done in its dispatch, and takes no scratch memory.
+#[test]
+fn a_tile_is_sorted_in_one_dispatch_wherever_it_lies() {
+    let Some(gpu) = gpu() else { return };
+    let [a, b, counts] = [(); 3].map(|()| gpu.empty_buffer(40_000));
+    let sort = |key| BufferSort::new(&a, 1024, key).first(13);
+    let rows = |key| BufferSort::of_rows(&a, 1024, 4, 2, key).first(3);
+    let packed = |key| BufferSort::of_packed(&a, 1024, key);
+    let engine = |engine| gpu.sorter(&Options::default().engine(engine));
+    let [sample_sort, mergesort] = [Engine::SampleSort, Engine::BcfMergesort].map(engine);
+    for key in [KeyType::U32, KeyType::F64] {
+        for sort in [
+            sort(key).values(&b),
+            sort(key).values(&b).stable(),
+            BufferSort::new(&a, 1000, key).values(&b).stable(),
+            sort(key).indices(&b),
+            sort(key).indices(&b).keep_keys(),
+            sort(key).rows(&b, 4),
+            rows(key),
+            packed(PackedKey::Bf16).values(&b),
+            packed(PackedKey::I8).first(5).indices(&b),
+        ] {
+            // These are the sample sort's, whatever the engine.
+            let sort = mergesort.prepare_sort(sort).unwrap();
+            assert_eq!(sort.recording().steps.len(), 1, "{:?}", sort.recording());
+            assert_eq!(sort.recording().scratch_bytes(), 0);
+        }
+        for keys in [sort(key), packed(PackedKey::F16)] {
+            let sort = sample_sort.prepare_sort(keys).unwrap();
+            assert_eq!(sort.recording().steps.len(), 1);
+        }
+        // The paper's engines sort keys alone, where these are taken to.
+        let sort = mergesort.prepare_sort(sort(key)).unwrap();
+        assert!(sort.recording().steps.len() > 1);
+        let counted = rows(key).count(&counts, 1);
+        let sort = sample_sort.prepare_sort(counted).unwrap();
+        assert_eq!(sort.recording().steps.len(), 2);
+    }
+}
+
 /// (Nothing is made of that size.)
 const MANY: u64 = 1 << 22;
 

@@ -399,6 +399,6 @@ fn nonsense_is_refused_with_the_numbers() {
     }
     assert!(sorter.scratch_size_of(&sort().first(u64::MAX)).is_err());
     // All that is needed at once: keys and values, indices twice, and rows of one buffer again.
-    let size = sorter.scratch_size_of(&sort().rows(&rows, 2)).unwrap();
-    assert!((3 * (4 + 8)..1 << 20).contains(&size));
+    let size = sorter.scratch_size_of(&sort().rows(&rows, 5)).unwrap();
+    assert!((3 * (4 + 20)..1 << 20).contains(&size));
 }

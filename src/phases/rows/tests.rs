@@ -137,7 +137,23 @@ fn check(
         let sort = arrangement.sample_sort(len, key, order, tuning, &LIMITS);
         arrangement.around(key, order, sort, &LIMITS)
     });
+    check_recording(&recording, &what, arrangement, layout, said, offsets, bits);
+    // And in one dispatch.
+    if let Some(recording) = arrangement.placed(len, key, order, tuning, &LIMITS) {
+        check_recording(&recording, &what, arrangement, layout, said, offsets, bits);
+    }
+}
 
+fn check_recording(
+    recording: &Recording,
+    what: &str,
+    arrangement: &Arrangement,
+    layout: Layout,
+    said: u32,
+    offsets: &[u32],
+    bits: u32,
+) {
+    let (len, key, order) = (recording.len, recording.key, recording.order);
     let (first, room) = (arrangement.first, arrangement.first + len + 3);
     let count = arrangement.count_at.map_or(len, |_| said.min(len));
     let keys = noise(layout.words(room), bits);
@@ -149,8 +165,8 @@ fn check(
         }],
         Carried::Nothing => &[],
     };
-    check_bindings(&recording, arrangement);
-    let mut execution = Execution::new(&recording, &keys, Config::default());
+    check_bindings(recording, arrangement);
+    let mut execution = Execution::new(recording, &keys, Config::default());
     execution.set_buffer(Buffer::Count, vec![9, said]);
     execution.set_buffer(Buffer::Offsets, offsets.to_vec());
     execution.set_buffer(Buffer::SortedKeys, vec![7; keys.len()]);
@@ -191,6 +207,20 @@ fn check(
         Sorted::Elsewhere => &mut there,
         Sorted::Nowhere => &mut vec![0; keys.len()],
     };
+    let in_rows = |step: &Step| {
+        let kernel = step.kernel;
+        matches!(
+            kernel,
+            Kernel::SampleSort(SampleSortKernel::PlacedTile { in_rows: true, .. })
+        )
+    };
+    if recording.steps.iter().any(in_rows) {
+        // These are the first column, wherever else it is.
+        let (stride, _) = arrangement.field.unwrap();
+        in_order(&keys, &mut here, stride * key.words());
+        assert!(execution.buffer(Buffer::Keys) == here, "{what}: rows");
+        return;
+    }
     if arrangement.field.is_none() {
         for (place, &record) in places.iter().enumerate() {
             let bits = layout.key(&keys, first + record);
@@ -281,6 +311,80 @@ fn all_arrangements_sort_as_the_cpu_does_and_without_a_finding() {
             }
         }
     }
+}
+
+/// One tile, with all that is around it.
+#[test]
+fn a_tile_is_sorted_wherever_it_lies_in_one_dispatch() {
+    let field = |key, field| Layout {
+        field: Some(field),
+        ..Layout::plain(key)
+    };
+    let layouts = [
+        Layout::plain(KeyType::I32),
+        Layout::plain(KeyType::F64),
+        Layout::packed(KeyType::U32, 8),
+        Layout::packed(KeyType::F32, 16),
+        field(KeyType::F32, (3, 2)),
+        field(KeyType::U64, (2, 1)),
+    ];
+    let rows = |words| {
+        Carried::Columns(vec![Column {
+            words,
+            elsewhere: false,
+        }])
+    };
+    let all_carried = [
+        Carried::Nothing,
+        Carried::Values,
+        Carried::Indices,
+        rows(1),
+        rows(3),
+    ];
+    let looped = Tuning {
+        looped: true,
+        ..tuning()
+    };
+    let (mut number, mut placed) = (0_usize, 0);
+    for layout in layouts {
+        for carried in &all_carried {
+            for len in [1, 2, 33, 300, 1024] {
+                number += 1;
+                // (Rows that the keys are fields of are the column.)
+                let carried = match (layout.field, carried) {
+                    (Some((stride, _)), Carried::Columns(_)) => rows(stride * layout.key.words()),
+                    _ => carried.clone(),
+                };
+                let arrangement = Arrangement {
+                    first: [0, 1, 35, 64, 2047][number % 5],
+                    field: layout.field,
+                    bits: (layout.bits < 32).then_some(layout.bits),
+                    sorted: if layout.field.is_some() || number.is_multiple_of(3) {
+                        Sorted::Nowhere
+                    } else {
+                        Sorted::Here
+                    },
+                    count_at: number.is_multiple_of(2).then_some(1),
+                    carried,
+                    ..Arrangement::default()
+                };
+                let order = [Order::Ascending, Order::Descending][number / 2 % 2];
+                let tuning = [tuning(), looped][number / 4 % 2];
+                let said = [len, len / 2, 0, u32::MAX][number / 2 % 4];
+                let what = format!("{said} of {len} {layout:?} {arrangement:?}");
+                let recording = arrangement.placed(len, layout.key, order, &tuning, &LIMITS);
+                let Some(recording) = recording else { continue };
+                let counts = usize::from(arrangement.count_at.is_some());
+                assert_eq!(recording.steps.len(), 1 + counts, "{what}");
+                assert_eq!(recording.scratch_bytes(), 0, "{what}");
+                placed += 1;
+                for bits in [FEW, u32::MAX] {
+                    check_recording(&recording, &what, &arrangement, layout, said, &[], bits);
+                }
+            }
+        }
+    }
+    assert!(placed > 100, "{placed}");
 }
 
 /// All that decides how records are distributed.
