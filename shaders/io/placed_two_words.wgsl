@@ -6,5 +6,5 @@
 // The key's bits, still to be encoded.
 fn load_bits(index: u32) -> Key {
     let word = 2u * (params.key_first + index * params.key_stride);
-    return Key(keys[word], keys[word + 1u]);
+    return vec2<u32>(keys[word], keys[word + 1u]);
 }

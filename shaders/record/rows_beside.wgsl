@@ -12,7 +12,7 @@ fn row_store(word: u32, bits: u32) {
 
 fn store_sorted(lane: u32, count: u32) {
     var indices: array<u32, 32>;
-    load_indices(&indices, lane);
+    load_indices(&indices, lane, count);
     if params.row_words == 0u {
         for (var j = 0u; j < 32u; j++) {
             if place(lane, j) < count {

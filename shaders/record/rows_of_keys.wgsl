@@ -10,6 +10,6 @@ fn row_store(word: u32, bits: u32) {
 
 fn store_sorted(lane: u32, count: u32) {
     var indices: array<u32, 32>;
-    load_indices(&indices, lane);
+    load_indices(&indices, lane, count);
     move_words(&indices, lane, count);
 }

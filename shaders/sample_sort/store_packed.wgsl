@@ -39,7 +39,7 @@ fn store_words(words: ptr<function, array<u32, 32>>, lane: u32, base: u32, count
     }
 }
 
-fn store_tile(lane: u32, base: u32, count: u32) {
+fn store_packed(lane: u32, base: u32, count: u32) {
     var words: array<u32, 32>;
     for (var j = 0u; j < 32u; j++) {
         words[j] = to_memory(decode(tile_load(place_cell(lane, j))));

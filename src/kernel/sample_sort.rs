@@ -658,10 +658,9 @@ impl SampleSortKernel {
         if !matches!(self, Self::LargeBuckets { .. }) {
             let stores = [STORE_GATHERED, STORE_TILE];
             pieces.shared.retain(|piece| !stores.contains(piece));
-            pieces.shared.extend([
-                STORE_PACKED,
-                shader!("sample_sort/store_gathered_packed.wgsl"),
-            ]);
+            pieces
+                .shared
+                .extend([STORE_PACKED, shader!("sample_sort/store_shared.wgsl")]);
         }
     }
 

@@ -69,6 +69,13 @@ use std::ops::Range;
 ///
 /// And a tenth of all that at the most, and 16 MiB, for tables.
 ///
+/// # Few records
+///
+/// Up to 1024 records are one dispatch, wherever they lie, and whatever goes with them or they are fields of: but rows of more than four
+/// words, several buffers of rows, packed keys in [arrays](Self::segments), and results in another buffer than where they would be by themselves take one or
+/// two more, and what is [compared](Self::compared) four in all. As many as a buffer [says](Self::count) take one more. Keys alone, pairs and
+/// argsorts are two dispatches up to 16 such tiles, and what else is to be done with them one or two more.
+///
 /// # On DX12
 ///
 /// FXC, the compiler that comes with Windows, takes minutes for each of the [sample sort](crate::Engine::SampleSort)'s kernels that sort a
