@@ -117,7 +117,9 @@ fn compile(
         // group of children ends behind where it begins. Around a sort, a count is compared with the room that there is
         // when it is taken, before all else; a row's number with the count, and so an index that a key is read by, or that a place is
         // written to; and where arrays begin only says which of them a record is of. A narrow key has no more bits than its table has
-        // words for. A tile's rows are moved by their indices, which have been sorted with their keys since they were made. Scratch memory that is a part of a caller's buffer holds what the caller's buffers may hold, keys and indices.
+        // words for. Where a tile is one dispatch with all that is around it, rows are moved by indices that have been in registers and
+        // workgroup memory since they were made. Scratch memory that is a part of a caller's buffer holds what the caller's buffers
+        // may hold, keys and indices.
         // Tables are those of one run: its submissions come in their order, and no other run that shares its memory
         // between them, as `Sorter::record_slice` and `BufferSort::scratch` say.
         let module = unsafe { device.create_shader_module_trusted(descriptor, checks) };

@@ -11,6 +11,11 @@
 //! Where a sort begins with tiles of its keys, which it reads once, nothing is taken out: it reads them where they are. So does
 //! one that partitions them, if only their order is wanted. What ends in another buffer of the caller's is written there at once.
 //!
+//! # One tile
+//!
+//! What fits a tile is sorted in one dispatch with what is around it, if that is little: keys are read where they are, and written
+//! there, and rows are moved, by one workgroup.
+//!
 //! # Parts
 //!
 //! Keys that begin where not every device binds a buffer are taken to scratch memory; and what the sort moves them to is the part of the
