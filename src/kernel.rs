@@ -702,7 +702,8 @@ impl Specialised {
         self
     }
 
-    /// The same for keys in many arrays, which are compared with their arrays' numbers: those that only move keys stay as they are.
+    /// The same for keys in many arrays, which are compared with their arrays' numbers: those that only move keys stay as they are,
+    /// and those that no sort of arrays has.
     #[must_use]
     pub(crate) const fn in_arrays(mut self, arrays: bool) -> Self {
         let (true, Kernel::SampleSort(kernel)) = (arrays, self.kernel) else {

@@ -269,7 +269,8 @@ impl Arrangement {
             || row_words > MOST_PLACED_WORDS
             // Nothing is to be done, or nothing else than any sort does.
             || !puts_keys && self.carried == Carried::Nothing
-            || self.is_plain() && !moves_rows
+            || self.is_in_place(key) && !moves_rows
+            || self.is_plain() && self.carried == Carried::Indices
         {
             return None;
         }

@@ -71,10 +71,12 @@ use std::ops::Range;
 ///
 /// # Few records
 ///
-/// Up to 1024 records are one dispatch, wherever they lie, and whatever goes with them or they are fields of: but rows of more than four
-/// words, several buffers of rows, packed keys in [arrays](Self::segments), and results in another buffer than where they would be by themselves take one or
-/// two more, and what is [compared](Self::compared) four in all. As many as a buffer [says](Self::count) take one more. Keys alone, pairs and
-/// argsorts are two dispatches up to 16 such tiles, and what else is to be done with them one or two more.
+/// Up to 1024 records are one dispatch, wherever they lie: keys, pairs, argsorts, values in order, and rows of up
+/// to four words with their keys or by a field. So are keys in [arrays](Self::segments), alone or with indices, if they are not packed, and
+/// of 64 bits only alone. As many as a buffer [says](Self::count) are one dispatch more. Keys alone, pairs and argsorts of a whole buffer are two up to
+/// 16 times as many. Each other buffer of rows, and rows of more words, take up to two more, and what is not in a row of its own, up to
+/// two; what is [compared](Self::compared) takes four or more. (Parts and packed keys alone take up to two more where keys are not sorted by
+/// the [sample sort](crate::Engine::SampleSort).)
 ///
 /// # On DX12
 ///
@@ -548,7 +550,8 @@ impl<'a> BufferSort<'a> {
     /// as they are.
     ///
     /// Where that is a multiple of 256 bytes in each of the buffers, as it is from every 64th record on unless keys are packed, it
-    /// costs nothing: there buffers may be bound on every device. Otherwise keys that move are sorted in scratch memory, the part itself
+    /// costs nothing: there buffers may be bound on every device. Nor does it for what is sorted in [one dispatch](Self#few-records).
+    /// Otherwise keys that move are sorted in scratch memory, the part itself
     /// serving for what scratch memory there would be besides, and values as if they were to be [stable](Self::stable). While such a
     /// sort runs, up to 256 bytes before the part are its own, too, and have their contents again at its end: between its
     /// [slices](crate::Sorter::record_slice) nothing may read or write them, and slices of neighbouring parts are not to be mixed.
@@ -897,10 +900,13 @@ impl<'a> BufferSort<'a> {
         };
         let carried = match &self.carried {
             Carries::Nothing => Carried::Nothing,
-            Carries::Values(_) if self.stable => Carried::Columns(vec![Column {
-                words: 1,
-                elsewhere: false,
-            }]),
+            // (Those of rows that stay are moved by indices anyway. Columns of fields begin with the fields' rows.)
+            Carries::Values(_) if self.stable && self.field.is_none() => {
+                Carried::Columns(vec![Column {
+                    words: 1,
+                    elsewhere: false,
+                }])
+            }
             Carries::Values(_) => Carried::Values,
             Carries::Indices(_) => Carried::Indices,
             Carries::Rows(columns) => {

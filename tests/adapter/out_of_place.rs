@@ -272,6 +272,91 @@ fn a_tile_is_sorted_in_one_dispatch_wherever_it_lies() {
     }
 }
 
+/// And is what it is to be, with all that is around it.
+#[test]
+fn few_records_are_sorted_wherever_they_lie() {
+    let Some(gpu) = gpu() else { return };
+    let sorter = gpu.sorter(&Options::default().engine(Engine::SampleSort));
+    for (len, first) in [(1, 7), (300, 66), (1000, 5), (1024, 77)] {
+        let room = first + len + 2;
+        // (Many are equal, also of two words.)
+        let noise: Vec<u32> = keys(room * 4)
+            .iter()
+            .map(|word| word & 0x8000_0007)
+            .collect();
+        let values = rows(room, 3);
+        for key in [KeyType::U32, KeyType::U64] {
+            let words = key.words();
+            // In rows of so many words, of which the key begins with this one.
+            let order_of = |row_words: u32, at: u32| {
+                let code = |row: &[u32]| match row[at as usize..] {
+                    [low, high, ..] if words == 2 => u64::from(high) << 32 | u64::from(low),
+                    [word, ..] => word.into(),
+                    [] => 0,
+                };
+                let all = noise.chunks(row_words as usize).map(code);
+                let codes: Vec<u64> = all.skip(first as usize).take(len as usize).collect();
+                stable(&codes, Order::Descending)
+            };
+            let sorted = |rows: &[u32], words: u32, order: &[u32]| {
+                let mut after = rows.to_vec();
+                let part = (first * u64::from(words)) as usize..;
+                let moved = in_order(&rows[part.clone()], words, order);
+                after[part][..moved.len()].copy_from_slice(&moved);
+                after
+            };
+            let check = |sort: &dyn for<'a> Fn([&'a wgpu::Buffer; 2]) -> BufferSort<'a>,
+                         expected: [&[u32]; 2]| {
+                let [a, b] = [&noise, &values].map(|words| gpu.buffer(words));
+                let sort = sort([&a, &b]).first(first).order(Order::Descending);
+                let sort = sorter.prepare_sort(sort).unwrap();
+                assert_eq!(sort.recording().steps.len(), 1, "{len} {key}");
+                sorter.run_profiled(&sort).unwrap();
+                let after = [&a, &b].map(|buffer| gpu.read(buffer));
+                assert!(after == expected, "{len} {key} {:?}", sort.recording());
+            };
+            let order = order_of(words, 0);
+            let in_a_row = sorted(&noise, words, &order);
+            let with_it = [1, 3].map(|words| sorted(&values, words, &order));
+            let mut indices = values.clone();
+            indices[first as usize..][..len as usize].copy_from_slice(&order);
+            check(&|[a, _]| BufferSort::new(a, len, key), [&in_a_row, &values]);
+            check(
+                &|[a, b]| BufferSort::new(a, len, key).values(b),
+                [&in_a_row, &with_it[0]],
+            );
+            check(
+                &|[a, b]| BufferSort::new(a, len, key).values(b).stable().keep_keys(),
+                [&noise, &with_it[0]],
+            );
+            check(
+                &|[a, b]| BufferSort::new(a, len, key).rows(b, 3),
+                [&in_a_row, &with_it[1]],
+            );
+            check(
+                &|[a, b]| BufferSort::new(a, len, key).indices(b).keep_keys(),
+                [&noise, &indices],
+            );
+            // Rows by a field, and what goes by it, where they stay.
+            let order = order_of(4, 2);
+            let structs = sorted(&noise, 4, &order);
+            let by_field = sorted(&values, 1, &order);
+            check(
+                &|[a, _]| BufferSort::of_rows(a, len, 4, 2, key),
+                [&structs, &values],
+            );
+            check(
+                &|[a, b]| BufferSort::of_rows(a, len, 4, 2, key).values(b),
+                [&noise, &by_field],
+            );
+            check(
+                &|[a, b]| BufferSort::of_rows(a, len, 4, 2, key).values(b).stable(),
+                [&noise, &by_field],
+            );
+        }
+    }
+}
+
 /// (Nothing is made of that size.)
 const MANY: u64 = 1 << 22;
 

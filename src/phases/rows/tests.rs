@@ -356,21 +356,21 @@ fn a_tile_is_sorted_wherever_it_lies_in_one_dispatch() {
                     _ => carried.clone(),
                 };
                 let arrangement = Arrangement {
-                    first: [0, 1, 35, 64, 2047][number % 5],
+                    first: [0, 1, 35, 64, 2047, 7][number % 6],
                     field: layout.field,
                     bits: (layout.bits < 32).then_some(layout.bits),
-                    sorted: if layout.field.is_some() || number.is_multiple_of(3) {
+                    sorted: if layout.field.is_some() || number.is_multiple_of(7) {
                         Sorted::Nowhere
                     } else {
                         Sorted::Here
                     },
-                    count_at: number.is_multiple_of(2).then_some(1),
+                    count_at: (number / 3).is_multiple_of(2).then_some(1),
                     carried,
                     ..Arrangement::default()
                 };
                 let order = [Order::Ascending, Order::Descending][number / 2 % 2];
                 let tuning = [tuning(), looped][number / 4 % 2];
-                let said = [len, len / 2, 0, u32::MAX][number / 2 % 4];
+                let said = [len, len / 2, 0, u32::MAX, 1, len][number / 5 % 6];
                 let what = format!("{said} of {len} {layout:?} {arrangement:?}");
                 let recording = arrangement.placed(len, layout.key, order, &tuning, &LIMITS);
                 let Some(recording) = recording else { continue };
