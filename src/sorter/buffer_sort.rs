@@ -836,12 +836,6 @@ impl<'a> BufferSort<'a> {
 
     /// What is to be done around the sort itself, on a device that binds so many bytes at once.
     pub(super) fn arrangement(&self, limit: u64) -> Result<Arrangement, Error> {
-        let invalid = |name, value, allowed| Error::InvalidOption {
-            name,
-            value,
-            allowed,
-        };
-        let key_words = self.key.words();
         if let Some((_, word)) = self.count {
             check_bound(u64::from(word) + 1, 1, limit)?;
         }
@@ -861,44 +855,73 @@ impl<'a> BufferSort<'a> {
                 return Err(apart("segments", with, instead));
             }
         }
-        let field = match self.field {
-            None => None,
-            Some((words, key_word)) => {
-                self.check_rows(words, limit)?;
-                if let Carries::Rows(columns) = &self.carried {
-                    let elsewhere = columns.first().and_then(|own| own.sorted);
-                    if self.keeps_keys && self.sorted.or(elsewhere).is_none() {
-                        let with = "rows that move with their keys";
-                        let instead = "ask for indices alone, or for the rows in another buffer, by sorted_into";
-                        return Err(apart("keep_keys", with, instead));
-                    }
-                    if self.sorted.is_some() && elsewhere.is_some() {
-                        let with = "rows_into of the rows that the keys are fields of";
-                        let instead = "either says where they end, so leave one out";
-                        return Err(apart("sorted_into", with, instead));
-                    }
-                }
-                if self.sorted.is_some() && !self.is_of_rows() {
-                    let with = "indices or values of rows, which stay where they are";
-                    let instead = "leave it out, or move values with the rows, as rows of one word";
-                    return Err(apart("sorted_into", with, instead));
-                }
-                if !words.is_multiple_of(key_words) {
-                    let allowed = "rows with a key of 64 bits are of an even number of words";
-                    return Err(invalid("words of a row", words.into(), allowed));
-                }
-                if !key_word.is_multiple_of(key_words) {
-                    let allowed = "a key of 64 bits begins at an even word of its row";
-                    return Err(invalid("word of the key", key_word.into(), allowed));
-                }
-                if u64::from(key_word) + u64::from(key_words) > words.into() {
-                    let allowed = "a row's key is one of its words";
-                    return Err(invalid("word of the key", key_word.into(), allowed));
-                }
-                Some((words / key_words, key_word / key_words))
-            }
+        Ok(Arrangement {
+            // (Checked: what a buffer holds has numbers of 32 bits.)
+            first: (self.first - self.bound_from()) as u32,
+            field: self.field_in_keys(limit)?,
+            bits: self.packed.map(PackedKey::bits),
+            segments: self.segments.map(|segments| segments.1),
+            compared: self.comparator.as_ref().map(Comparator::row_words),
+            apart: false,
+            sorted: match self.sorted {
+                Some(_) if !self.is_of_rows() => Sorted::Elsewhere,
+                None if !self.keeps_keys => Sorted::Here,
+                _ => Sorted::Nowhere,
+            },
+            count_at: self.count.map(|count| count.1),
+            carried: self.carried_columns(limit)?,
+        })
+    }
+
+    /// The rows that keys are fields of, counted in keys: words of a row, and the key's place.
+    fn field_in_keys(&self, limit: u64) -> Result<Option<(u32, u32)>, Error> {
+        let invalid = |name, value: u32, allowed| Error::InvalidOption {
+            name,
+            value: value.into(),
+            allowed,
         };
-        let carried = match &self.carried {
+        let key_words = self.key.words();
+        let Some((words, key_word)) = self.field else {
+            return Ok(None);
+        };
+        self.check_rows(words, limit)?;
+        if let Carries::Rows(columns) = &self.carried {
+            let elsewhere = columns.first().and_then(|own| own.sorted);
+            if self.keeps_keys && self.sorted.or(elsewhere).is_none() {
+                let with = "rows that move with their keys";
+                let instead =
+                    "ask for indices alone, or for the rows in another buffer, by sorted_into";
+                return Err(apart("keep_keys", with, instead));
+            }
+            if self.sorted.is_some() && elsewhere.is_some() {
+                let with = "rows_into of the rows that the keys are fields of";
+                let instead = "either says where they end, so leave one out";
+                return Err(apart("sorted_into", with, instead));
+            }
+        }
+        if self.sorted.is_some() && !self.is_of_rows() {
+            let with = "indices or values of rows, which stay where they are";
+            let instead = "leave it out, or move values with the rows, as rows of one word";
+            return Err(apart("sorted_into", with, instead));
+        }
+        if !words.is_multiple_of(key_words) {
+            let allowed = "rows with a key of 64 bits are of an even number of words";
+            return Err(invalid("words of a row", words, allowed));
+        }
+        if !key_word.is_multiple_of(key_words) {
+            let allowed = "a key of 64 bits begins at an even word of its row";
+            return Err(invalid("word of the key", key_word, allowed));
+        }
+        if u64::from(key_word) + u64::from(key_words) > words.into() {
+            let allowed = "a row's key is one of its words";
+            return Err(invalid("word of the key", key_word, allowed));
+        }
+        Ok(Some((words / key_words, key_word / key_words)))
+    }
+
+    /// What goes with the keys.
+    fn carried_columns(&self, limit: u64) -> Result<Carried, Error> {
+        Ok(match &self.carried {
             Carries::Nothing => Carried::Nothing,
             // (Those of rows that stay are moved by indices anyway. Columns of fields begin with the fields' rows.)
             Carries::Values(_) if self.stable && self.field.is_none() => {
@@ -912,7 +935,11 @@ impl<'a> BufferSort<'a> {
             Carries::Rows(columns) => {
                 if columns.len() > MOST_COLUMNS {
                     let allowed = "64 at the most go with one sort";
-                    return Err(invalid("buffers of rows", columns.len() as u64, allowed));
+                    return Err(Error::InvalidOption {
+                        name: "buffers of rows",
+                        value: columns.len() as u64,
+                        allowed,
+                    });
                 }
                 for rows in columns {
                     self.check_rows(rows.words, limit)?;
@@ -923,22 +950,6 @@ impl<'a> BufferSort<'a> {
                 };
                 Carried::Columns(columns.iter().enumerate().map(column).collect())
             }
-        };
-        Ok(Arrangement {
-            // (Checked: what a buffer holds has numbers of 32 bits.)
-            first: (self.first - self.bound_from()) as u32,
-            field,
-            bits: self.packed.map(PackedKey::bits),
-            segments: self.segments.map(|segments| segments.1),
-            compared: self.comparator.as_ref().map(Comparator::row_words),
-            apart: false,
-            sorted: match self.sorted {
-                Some(_) if !self.is_of_rows() => Sorted::Elsewhere,
-                None if !self.keeps_keys => Sorted::Here,
-                _ => Sorted::Nowhere,
-            },
-            count_at: self.count.map(|count| count.1),
-            carried,
         })
     }
 
