@@ -875,11 +875,6 @@ impl<'a> BufferSort<'a> {
 
     /// The rows that keys are fields of, counted in keys: words of a row, and the key's place.
     fn field_in_keys(&self, limit: u64) -> Result<Option<(u32, u32)>, Error> {
-        let invalid = |name, value: u32, allowed| Error::InvalidOption {
-            name,
-            value: value.into(),
-            allowed,
-        };
         let key_words = self.key.words();
         let Some((words, key_word)) = self.field else {
             return Ok(None);
@@ -935,11 +930,7 @@ impl<'a> BufferSort<'a> {
             Carries::Rows(columns) => {
                 if columns.len() > MOST_COLUMNS {
                     let allowed = "64 at the most go with one sort";
-                    return Err(Error::InvalidOption {
-                        name: "buffers of rows",
-                        value: columns.len() as u64,
-                        allowed,
-                    });
+                    return Err(invalid("buffers of rows", columns.len() as u64, allowed));
                 }
                 for rows in columns {
                     self.check_rows(rows.words, limit)?;
@@ -957,11 +948,6 @@ impl<'a> BufferSort<'a> {
     pub(super) fn selected(&self) -> Result<Option<Range<u32>>, Error> {
         let Some(Range { start, end }) = self.ranks else {
             return Ok(None);
-        };
-        let invalid = |name, value, allowed| Error::InvalidOption {
-            name,
-            value,
-            allowed,
         };
         if self.segments.is_some() {
             let instead = "sort all of each array, whose best k are its first";
@@ -997,11 +983,7 @@ impl<'a> BufferSort<'a> {
     /// That there may be so many rows of so many words.
     fn check_rows(&self, words: u32, limit: u64) -> Result<(), Error> {
         if words == 0 {
-            return Err(Error::InvalidOption {
-                name: "words of a row",
-                value: 0,
-                allowed: "a row has one at least",
-            });
+            return Err(invalid("words of a row", words, "a row has one at least"));
         }
         check_bound(self.bound(), words, limit)
     }
@@ -1059,6 +1041,15 @@ impl<'a> BufferSort<'a> {
         }
         bindings.insert(Buffer::Keys, bind(Buffer::Keys, self.keys, key_bits)?);
         Ok(bindings)
+    }
+}
+
+/// A number that is not allowed.
+fn invalid(name: &'static str, value: impl Into<u64>, allowed: &'static str) -> Error {
+    Error::InvalidOption {
+        name,
+        value: value.into(),
+        allowed,
     }
 }
 

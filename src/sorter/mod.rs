@@ -507,11 +507,10 @@ impl Sorter {
         // (FXC takes minutes for a kernel that sorts tiles.)
         let is_dx12 = self.device.adapter_info().backend == wgpu::Backend::Dx12;
         let counts = engine != Engine::Auto || !is_dx12;
-        let of_mergesorts = self.options.are_of_mergesorts();
         let sorts_tiles = arrangement.payload(key) != Payload::None
             || arrangement.count_at.is_some()
             || engine == Engine::SampleSort
-            || engine == Engine::Auto && !self.compiles_slowly && !of_mergesorts;
+            || engine == Engine::Auto && self.may_sample_sort();
         let mut recording = None;
         if counts {
             recording = arrangement.counted(len, key, order, &tuning, &self.limits);
@@ -637,11 +636,7 @@ impl Sorter {
                 let tuning = self.tuning();
                 let plan = plan::SampleSort::new(len, key, Payload::None, &tuning, &self.limits);
                 // (A bank matrix is the mergesorts' base case, which one warp sorts sooner.)
-                if len <= MATRIX
-                    || self.compiles_slowly
-                    || self.options.are_of_mergesorts()
-                    || !plan.has_room()
-                {
+                if len <= MATRIX || !self.may_sample_sort() || !plan.has_room() {
                     Engine::BcfMergesortPb
                 } else {
                     Engine::SampleSort
@@ -649,6 +644,11 @@ impl Sorter {
             }
             engine => engine,
         }
+    }
+
+    /// Whether [`Engine::Auto`] sorts keys by the sample sort, if these are as many as it is for.
+    fn may_sample_sort(&self) -> bool {
+        !self.compiles_slowly && !self.options.are_of_mergesorts()
     }
 
     /// Makes everything a sort of the first `len` keys of `buffer` needs: pipelines, bind groups,
