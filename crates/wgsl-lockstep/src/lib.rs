@@ -1,9 +1,7 @@
 //! Runs WGSL on the CPU, the lanes of a warp in lock-step, and counts what a GPU would suffer:
 //! bank conflicts, races, accesses out of bounds, barriers in divergent flow.
 //!
-//! It interprets the very module that a device gets, through naga's IR, so what it says of a kernel
-//! of this crate it says of the shipped shader; and it takes anyone's compute shader ([`Shader`]).
-//! [`Execution`] runs a [`Recording`](crate::recording::Recording), as the GPU does.
+//! It interprets the very module that a device gets, through naga's IR.
 //!
 //! | counted | how |
 //! |---|---|
@@ -20,18 +18,12 @@
 //! A run is of one input. It holds for others where no value of the input decided an address, or
 //! that an access is made; that is followed through the program, too ([`Site::oblivious`]).
 //!
-//! # The kernels of this crate
-//!
-//! In sorts with every key type and order on five kinds of keys, as `wgpu-bcfsort audit --all --markdown`
-//! prints it:
-#![doc = include_str!("kernels.md")]
-//!
 //! # Examples
 //!
 //! A transposition through workgroup memory without padding: 32 lanes meet in one bank.
 //!
 //! ```
-//! use wgpu_bcfsort::lockstep::{Buffers, Config, Shader};
+//! use wgsl_lockstep::{Buffers, Config, Shader};
 //!
 //! let shader = Shader::new(
 //!     "@group(0) @binding(0) var<storage, read_write> matrix: array<u32>;
@@ -54,26 +46,18 @@
 //! assert_eq!(buffers[&(0, 0)][1], 32);
 //! assert_eq!(report.banks().max_degree, 32);
 //! assert!(report.findings.is_empty());
-//! # Ok::<(), wgpu_bcfsort::lockstep::ShaderError>(())
+//! # Ok::<(), wgsl_lockstep::ShaderError>(())
 //! ```
 
 mod arithmetic;
-mod execution;
-mod library;
 mod lower;
 mod machine;
 mod mask;
 mod memory;
 mod program;
 mod report;
-mod sums;
 
-pub use execution::{Execution, KernelReport};
-#[cfg(test)]
-pub(crate) use library::set_parameters;
-pub use library::{REPRESENTATIVES, kernels, library, prefix_sums_library, was_sorted};
 pub use report::{AccessKind, Banks, Fault, Finding, Location, Report, Site, Space};
-pub use sums::{Coloring, prefix_sums_of};
 
 use std::collections::BTreeMap;
 
@@ -449,7 +433,11 @@ impl Shader {
     }
 
     /// [`Shader::run`], where only some storage buffers hold data, by which no address should be decided.
-    fn run_on(
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Shader::run`].
+    pub fn run_on(
         &self,
         buffers: &mut Buffers,
         workgroups: [u32; 3],

@@ -1,8 +1,8 @@
 //! Globals, inputs and constants.
 
 use super::{Lowering, Result, Root};
-use crate::lockstep::program::{Builtin, MemoryInfo, Slot};
-use crate::lockstep::report::Space;
+use crate::program::{Builtin, MemoryInfo, Slot};
+use crate::report::Space;
 use naga::valid::FunctionInfo;
 use naga::{
     AddressSpace, ArraySize, Binding, BuiltIn, Constant, Expression, GlobalVariable, Handle,

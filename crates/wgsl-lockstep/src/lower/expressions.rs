@@ -1,9 +1,9 @@
 //! Expressions: values as lists of slots.
 
 use super::{Frame, Lowering, Place, Result, Root, Value, variant};
-use crate::lockstep::arithmetic::{self, LaneFn, Math, Shape};
-use crate::lockstep::program::{Instruction, Slot};
-use crate::lockstep::report::AccessKind;
+use crate::arithmetic::{self, LaneFn, Math, Shape};
+use crate::program::{Instruction, Slot};
+use crate::report::AccessKind;
 use naga::{Expression, Handle, Scalar, ScalarKind, Span, TypeInner};
 
 impl<'a> Lowering<'a> {

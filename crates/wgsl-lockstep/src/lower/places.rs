@@ -1,11 +1,11 @@
 //! Pointers, and the loads and stores through them.
 
 use super::{Frame, Lowering, Place, Result, Root, Value, length, math_of_two, width};
-use crate::lockstep::arithmetic;
-use crate::lockstep::program::{
+use crate::arithmetic;
+use crate::program::{
     Address, AtomicOp, Bound, Instruction, Leaf, Range, SiteInfo, Slot,
 };
-use crate::lockstep::report::AccessKind;
+use crate::report::AccessKind;
 use naga::{AtomicFunction, Expression, Handle, Scalar, Span, StructMember, TypeInner};
 
 impl<'a> Lowering<'a> {

@@ -1,8 +1,8 @@
 //! Statements and calls.
 
 use super::{Frame, Lowering, MOST_MERGED_SLOTS, MOST_NESTED, Result, Value, variant};
-use crate::lockstep::program::{Case, Instruction, Range, Slot};
-use crate::lockstep::report::AccessKind;
+use crate::program::{Case, Instruction, Range, Slot};
+use crate::report::AccessKind;
 use naga::{Block, Expression, Function, Handle, Span, Statement, SwitchValue};
 
 impl<'a> Lowering<'a> {

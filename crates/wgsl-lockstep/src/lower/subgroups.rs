@@ -1,8 +1,8 @@
 //! Operations between the lanes of a subgroup.
 
 use super::{Frame, Lowering, Result, Value, math_of_two};
-use crate::lockstep::arithmetic;
-use crate::lockstep::program::{Gather, Instruction, Scan};
+use crate::arithmetic;
+use crate::program::{Gather, Instruction, Scan};
 use naga::{Expression, Handle, Literal, ScalarKind, Span};
 
 impl<'a> Lowering<'a> {

@@ -1,11 +1,11 @@
 //! Accesses to memory: bounds, races, and what they cost.
 
 use super::{CHUNK, Machine};
-use crate::lockstep::arithmetic::Lanes;
-use crate::lockstep::mask::bits;
-use crate::lockstep::memory::{Access, Actor, MOST, bank_cost, sectors};
-use crate::lockstep::program::{Address, AtomicOp, Leaf, POISON, Range, Slot};
-use crate::lockstep::report::{AccessKind, Fault, Space};
+use crate::arithmetic::Lanes;
+use crate::mask::bits;
+use crate::memory::{Access, Actor, MOST, bank_cost, sectors};
+use crate::program::{Address, AtomicOp, Leaf, POISON, Range, Slot};
+use crate::report::{AccessKind, Fault, Space};
 
 impl Machine<'_> {
     /// Goes over the active lanes warp by warp: finds what is wrong, counts, and has `transfer` move

@@ -6,7 +6,7 @@
 //! that data decides marks everything that either side could assign or access, taken or not.
 
 use super::Machine;
-use crate::lockstep::program::{Address, Gather, Instruction, Leaf, POISON, Program, Range, Slot};
+use crate::program::{Address, Gather, Instruction, Leaf, POISON, Program, Range, Slot};
 use std::collections::HashMap;
 use std::rc::Rc;
 

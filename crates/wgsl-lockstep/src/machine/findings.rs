@@ -1,8 +1,8 @@
 //! What went wrong, and the report.
 
 use super::Machine;
-use crate::lockstep::program::{Address, Leaf, Range};
-use crate::lockstep::report::{Fault, Finding, Location, Report, Site, Space};
+use crate::program::{Address, Leaf, Range};
+use crate::report::{Fault, Finding, Location, Report, Site, Space};
 
 impl Machine<'_> {
     pub(super) fn find(
@@ -67,7 +67,7 @@ impl Machine<'_> {
 
     // The report.
 
-    pub(in crate::lockstep) fn report(&self) -> Report {
+    pub(in crate) fn report(&self) -> Report {
         let program = self.program;
         let location = |index: u32| -> Location {
             program

@@ -1,9 +1,9 @@
 //! Operations between the lanes of a subgroup, which is a warp.
 
 use super::{CHUNK, Machine};
-use crate::lockstep::arithmetic::{LaneFn, Lanes};
-use crate::lockstep::mask::bits;
-use crate::lockstep::program::{Gather, Range, Scan, Slot};
+use crate::arithmetic::{LaneFn, Lanes};
+use crate::mask::bits;
+use crate::program::{Gather, Range, Scan, Slot};
 
 impl Machine<'_> {
     pub(super) fn each_warp(&mut self, mut f: impl FnMut(&mut Self, usize, u64)) {

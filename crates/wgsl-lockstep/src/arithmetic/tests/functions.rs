@@ -1,8 +1,8 @@
 //! Known values of functions that Rust has no name for.
 
 use super::{Bits, assert_words, call, fun, of_scalars, shape, words};
-use crate::lockstep::arithmetic::math::scale;
-use crate::lockstep::arithmetic::matrix_multiply;
+use crate::arithmetic::math::scale;
+use crate::arithmetic::matrix_multiply;
 use half::f16;
 use naga::{MathFunction, Scalar};
 

@@ -1,8 +1,8 @@
 //! Operators, conversions and functions of scalars, against plain Rust on edge values.
 
 use super::{Bits, assert_words, call, of_scalars, words};
-use crate::lockstep::arithmetic::word::to_f16;
-use crate::lockstep::arithmetic::{Math, binary, cast, relational, select, slots, unary};
+use crate::arithmetic::word::to_f16;
+use crate::arithmetic::{Math, binary, cast, relational, select, slots, unary};
 use half::f16;
 use naga::{BinaryOperator, MathFunction, RelationalFunction, Scalar, ScalarKind, UnaryOperator};
 
