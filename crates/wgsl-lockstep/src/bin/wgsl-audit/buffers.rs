@@ -1,0 +1,334 @@
+//! What is in the buffers of a shader.
+
+use crate::fault::Fault;
+use crate::values::{count, word};
+use serde::Serialize;
+use std::fmt;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use wgsl_lockstep::audit::{DefaultBuffer, MOST_MEMORY, check_memory};
+use wgsl_lockstep::{Buffers, Resource, Space};
+
+/// Words of a buffer that ends in an array without a length, where nothing is asked for.
+const WORDS: u64 = 4096;
+
+/// What to fill a buffer with.
+#[derive(Clone, Debug, PartialEq)]
+enum Fill {
+    Random(u64),
+    Zero(u64),
+    Iota(u64),
+    Words(Vec<u32>),
+    File(PathBuf),
+}
+
+impl fmt::Display for Fill {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Random(count) => write!(f, "random:{count}"),
+            Self::Zero(count) => write!(f, "zero:{count}"),
+            Self::Iota(count) => write!(f, "iota:{count}"),
+            Self::Words(words) => {
+                let first: Vec<String> = words.iter().take(8).map(u32::to_string).collect();
+                let more = if words.len() > 8 { ",..." } else { "" };
+                write!(f, "words:{}{more}", first.join(","))
+            }
+            Self::File(path) => write!(f, "file:{}", path.display()),
+        }
+    }
+}
+
+/// `--buffer`: a binding, and what is in it.
+#[derive(Clone, Debug)]
+pub(crate) struct Contents {
+    group: u32,
+    binding: u32,
+    fill: Fill,
+}
+
+const FORM: &str = "write it as BINDING=random:N, zero:N, iota:N, words:A,B,C or file:PATH, with \
+                    BINDING such as 0 (of group 0) or 1.2 (binding 2 of group 1)";
+
+impl FromStr for Contents {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (place, fill) = text.split_once('=').ok_or(FORM)?;
+        let number = |text: &str| text.parse::<u32>().map_err(|_| FORM.to_owned());
+        let (group, binding) = match place.split_once('.') {
+            Some((group, binding)) => (number(group)?, number(binding)?),
+            None => (0, number(place)?),
+        };
+        let (kind, value) = fill.split_once(':').ok_or(FORM)?;
+        let fill = match kind {
+            "random" => Fill::Random(count(value)?),
+            "zero" => Fill::Zero(count(value)?),
+            "iota" => Fill::Iota(count(value)?),
+            "words" => Fill::Words(value.split(',').map(word).collect::<Result<_, _>>()?),
+            "file" => Fill::File(PathBuf::from(value)),
+            _ => return Err(FORM.to_owned()),
+        };
+        Ok(Self {
+            group,
+            binding,
+            fill,
+        })
+    }
+}
+
+impl Fill {
+    fn words(&self, seed: u64) -> Result<Vec<u32>, Fault> {
+        Ok(match self {
+            Self::Random(count) => random(seed).take(*count as usize).collect(),
+            Self::Zero(count) => vec![0; *count as usize],
+            Self::Iota(count) => (0..*count as u32).collect(),
+            Self::Words(words) => words.clone(),
+            Self::File(path) => words_of(path)?,
+        })
+    }
+
+    /// Words that it will make, to be known before.
+    fn count(&self) -> u64 {
+        match self {
+            Self::Random(count) | Self::Zero(count) | Self::Iota(count) => *count,
+            Self::Words(words) => words.len() as u64,
+            // What cannot be read is told when it is read.
+            Self::File(path) => fs::metadata(path).map_or(0, |file| file.len() / 4),
+        }
+    }
+}
+
+/// Words of random bits: the upper halves of SplitMix64's numbers, so that a seed gives the same
+/// words on every machine and in every version.
+fn random(seed: u64) -> impl Iterator<Item = u32> {
+    let mut state = seed;
+    std::iter::repeat_with(move || {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 32) as u32
+    })
+}
+
+/// A file's words.
+fn words_of(path: &Path) -> Result<Vec<u32>, Fault> {
+    // A device may have no end.
+    const MOST: u64 = MOST_MEMORY / 4;
+    let name = path.display().to_string();
+    let failed = |error| Fault::io(&name, "cannot read", &error);
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(failed)?;
+    file.take(MOST + 1)
+        .read_to_end(&mut bytes)
+        .map_err(failed)?;
+    if bytes.len() as u64 > MOST {
+        return Err(Fault::usage(format!(
+            "{name} has more than {MOST} bytes: take a smaller file"
+        )));
+    }
+    if bytes.len() % 4 != 0 {
+        return Err(Fault::usage(format!(
+            "{name}: {} bytes are not a whole number of 4-byte words: give a file of words",
+            bytes.len()
+        )));
+    }
+    Ok(bytes
+        .chunks_exact(4)
+        .map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
+        .collect())
+}
+
+/// What a buffer holds where nothing is asked for.
+fn default_fill(resource: &Resource) -> Fill {
+    let least = u64::from(resource.min_bytes).div_ceil(4);
+    if resource.space == Space::Uniform {
+        return Fill::Zero(least);
+    }
+    match resource.stride {
+        // Whole elements, also behind other members.
+        Some(stride) => {
+            let stride = u64::from(stride.div_ceil(4)).max(1);
+            Fill::Random(least + WORDS.saturating_sub(least).div_ceil(stride) * stride)
+        }
+        None => Fill::Random(least),
+    }
+}
+
+/// A buffer that was made, as JSON tells of it.
+#[derive(Serialize)]
+pub(crate) struct Made {
+    group: u32,
+    binding: u32,
+    name: String,
+    space: &'static str,
+    words: usize,
+    contents: String,
+    /// Whether the contents were asked for.
+    given: bool,
+}
+
+impl fmt::Display for Made {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { group, binding, .. } = self;
+        write!(
+            f,
+            "buffer {group}.{binding} ({}, {}): {}",
+            self.name, self.space, self.contents
+        )?;
+        // A size that is 0 makes a shader do nothing and look clean, and a random one is nonsense.
+        if !self.given {
+            write!(f, " (--buffer {group}.{binding}=... sets it)")?;
+        }
+        Ok(())
+    }
+}
+
+/// The storage buffers with contents that nobody asked for.
+pub(crate) fn defaults(made: &[Made]) -> Vec<DefaultBuffer> {
+    made.iter()
+        .filter(|buffer| !buffer.given && buffer.space == Space::Storage.name())
+        .map(|buffer| DefaultBuffer {
+            group: buffer.group,
+            binding: buffer.binding,
+            name: buffer.name.clone(),
+        })
+        .collect()
+}
+
+/// Makes the buffers of a shader. `file` is the shader's name.
+pub(crate) fn make(
+    file: &str,
+    resources: &[Resource],
+    wanted: &[Contents],
+    seed: u64,
+) -> Result<(Buffers, Vec<Made>), Fault> {
+    for (i, contents) in wanted.iter().enumerate() {
+        let place = (contents.group, contents.binding);
+        let is_there = |r: &Resource| (r.group, r.binding) == place;
+        if !resources.iter().any(is_there) {
+            return Err(Fault::usage(format!(
+                "--buffer {}.{}: {file} uses no such binding: {}",
+                place.0,
+                place.1,
+                list(resources)
+            )));
+        }
+        if wanted[..i].iter().any(|c| (c.group, c.binding) == place) {
+            return Err(Fault::usage(format!(
+                "--buffer {}.{} is given twice: leave out one of them",
+                place.0, place.1
+            )));
+        }
+    }
+    let fill_of = |resource: &Resource| {
+        let place = (resource.group, resource.binding);
+        let given = wanted.iter().find(|c| (c.group, c.binding) == place);
+        given.map_or_else(|| default_fill(resource), |given| given.fill.clone())
+    };
+    let memory = |resource: &Resource| {
+        let words = fill_of(resource).count();
+        words.saturating_mul(resource.memory_a_word.into())
+    };
+    let needed = resources.iter().map(memory).fold(0, u64::saturating_add);
+    check_memory(needed)
+        .map_err(|message| Fault::usage(format!("{message}: take smaller buffers")))?;
+    let mut buffers = Buffers::new();
+    let mut made = Vec::new();
+    for resource in resources {
+        let (group, binding) = (resource.group, resource.binding);
+        let fill = fill_of(resource);
+        // No two buffers are the same.
+        let own_seed = seed ^ u64::from(group) << 48 ^ u64::from(binding) << 32;
+        let words = fill.words(own_seed)?;
+        let given = wanted
+            .iter()
+            .any(|c| (c.group, c.binding) == (group, binding));
+        made.push(Made {
+            group,
+            binding,
+            name: resource.name.clone(),
+            space: resource.space.name(),
+            words: words.len(),
+            contents: fill.to_string(),
+            given,
+        });
+        buffers.insert((group, binding), words);
+    }
+    Ok((buffers, made))
+}
+
+fn list(resources: &[Resource]) -> String {
+    if resources.is_empty() {
+        return "it uses no buffer".to_owned();
+    }
+    let name = |r: &Resource| format!("{}.{} ({}, {})", r.group, r.binding, r.name, r.space);
+    let names: Vec<String> = resources.iter().map(name).collect();
+    format!("it has {}", names.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wgsl_lockstep::Shader;
+
+    #[test]
+    fn contents_are_parsed() {
+        let words = |text: &str| {
+            let contents: Contents = text.parse().unwrap();
+            contents.fill.words(1).unwrap()
+        };
+        assert_eq!(
+            words("0=words:1, -2,0x10,1.5,2K"),
+            [1, 0xffff_fffe, 16, 0x3fc0_0000, 2000]
+        );
+        assert_eq!(words("1.2=iota:3"), [0, 1, 2]);
+        assert_eq!(words("0=zero:2"), [0, 0]);
+        assert_eq!(words("0=random:2^4").len(), 16);
+        for text in [
+            "0",
+            "x=zero:1",
+            "0=",
+            "0=zero",
+            "0=zero:x",
+            "0=ones:3",
+            "0.1.2=zero:1",
+            "0=words:",
+            "0=words:1,,2",
+            "0=words:2^32",
+            "0=words:0xg",
+            "0=words:1.x",
+            "0=words:-2147483649",
+        ] {
+            assert!(text.parse::<Contents>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn random_words_are_the_same_everywhere() {
+        // The first numbers of SplitMix64 with the seed 0 are e220a8397b1dcdaf and
+        // 6e789e6aa1b965f4, as its authors give them.
+        let words: Vec<u32> = random(0).take(2).collect();
+        assert_eq!(words, [0xe220_a839, 0x6e78_9e6a]);
+    }
+
+    #[test]
+    fn defaults_are_whole_elements() {
+        let fill = |declaration: &str| {
+            let wgsl = format!(
+                "struct Row {{ x: u32, y: u32, z: u32 }}
+                 struct Rows {{ head: vec4<u32>, rows: array<Row> }}
+                 @group(0) @binding(0) var<storage> buffer: {declaration};
+                 @compute @workgroup_size(1) fn main() {{ _ = &buffer; }}"
+            );
+            let shader = Shader::new(&wgsl, None, &[]).unwrap();
+            default_fill(&shader.resources()[0])
+        };
+        assert_eq!(fill("array<u32>"), Fill::Random(4096));
+        // 16 bytes of other members, and one element of 12.
+        assert_eq!(fill("Rows"), Fill::Random(4 + 3 * 1364));
+        assert_eq!(fill("array<u32, 100>"), Fill::Random(100));
+    }
+}
