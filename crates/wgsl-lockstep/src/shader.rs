@@ -38,6 +38,24 @@ pub struct Resource {
     pub memory_a_word: u32,
 }
 
+fn parse(wgsl: &str) -> Result<(naga::Module, naga::valid::ModuleInfo), ShaderError> {
+    let module = naga::front::wgsl::parse_str(wgsl)
+        .map_err(|e| ShaderError::Invalid(e.emit_to_string(wgsl)))?;
+    let flags = naga::valid::ValidationFlags::all();
+    let info = naga::valid::Validator::new(flags, naga::valid::Capabilities::all())
+        .validate(&module)
+        .map_err(|e| ShaderError::Invalid(e.emit_to_string(wgsl)))?;
+    Ok((module, info))
+}
+
+fn compute_entry_points(module: &naga::Module) -> Vec<String> {
+    let points = module.entry_points.iter();
+    points
+        .filter(|point| point.stage == naga::ShaderStage::Compute)
+        .map(|point| point.name.clone())
+        .collect()
+}
+
 /// A compute shader, ready to run.
 #[derive(Debug)]
 pub struct Shader {
@@ -63,22 +81,8 @@ impl Shader {
         entry: Option<&str>,
         overrides: &[(String, f64)],
     ) -> Result<Self, ShaderError> {
-        let module = naga::front::wgsl::parse_str(wgsl)
-            .map_err(|e| ShaderError::Invalid(e.emit_to_string(wgsl)))?;
-        let capabilities = naga::valid::Capabilities::all();
-        let mut validator =
-            naga::valid::Validator::new(naga::valid::ValidationFlags::all(), capabilities);
-        let info = validator
-            .validate(&module)
-            .map_err(|e| ShaderError::Invalid(e.emit_to_string(wgsl)))?;
-
-        let compute = |e: &&naga::EntryPoint| e.stage == naga::ShaderStage::Compute;
-        let available: Vec<String> = module
-            .entry_points
-            .iter()
-            .filter(compute)
-            .map(|e| e.name.clone())
-            .collect();
+        let (module, info) = parse(wgsl)?;
+        let available = compute_entry_points(&module);
         let name = match (entry, available.as_slice()) {
             (Some(name), names) if names.iter().any(|n| n == name) => name,
             (None, [only]) => only,
@@ -146,6 +150,15 @@ impl Shader {
             resources,
             source: wgsl.to_owned(),
         })
+    }
+
+    /// The names of the compute entry points of a WGSL text.
+    ///
+    /// # Errors
+    ///
+    /// [`ShaderError::Invalid`].
+    pub fn entry_points(wgsl: &str) -> Result<Vec<String>, ShaderError> {
+        Ok(compute_entry_points(&parse(wgsl)?.0))
     }
 
     /// The WGSL text, which each [`Location`] refers to.
