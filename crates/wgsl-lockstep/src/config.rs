@@ -1,6 +1,6 @@
 //! The hardware that a run counts for, and its limits.
 
-/// The hardware to count for, and how far to go.
+/// The hardware to count for, and the limits of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Config {
@@ -8,15 +8,15 @@ pub struct Config {
     pub warp: u32,
     /// Banks of 4 bytes in workgroup memory: 1 to 64.
     pub banks: u32,
-    /// Rounds after which a loop counts as running away.
+    /// Iterations after which a loop is a [`Fault::Runaway`](crate::Fault::Runaway).
     pub max_iterations: u64,
     /// Lane-instructions after which a dispatch is stopped.
     pub max_lane_instructions: u64,
 }
 
 impl Default for Config {
-    /// 32 lanes and 32 banks, as all of NVIDIA's GPUs have since 2010; 2^20 rounds of a loop, and
-    /// no end otherwise.
+    /// 32 lanes and 32 banks, as NVIDIA's GPUs have since 2010; 2^20 iterations of a loop, and no
+    /// other limit.
     fn default() -> Self {
         Self {
             warp: 32,
@@ -40,7 +40,7 @@ impl Config {
         Self { banks, ..self }
     }
 
-    /// With loops of this many rounds at most.
+    /// With loops of this many iterations at most.
     #[must_use]
     pub const fn max_iterations(self, max_iterations: u64) -> Self {
         Self {

@@ -1,7 +1,13 @@
-//! Runs WGSL on the CPU, the lanes of a warp in lock-step, and counts what a GPU would suffer:
-//! bank conflicts, races, accesses out of bounds, barriers in divergent flow.
+//! Runs WGSL compute shaders on the CPU, the lanes of each warp in lock-step, and reports bank
+//! conflicts, races, out-of-bounds accesses, divergent barriers and uncoalesced accesses.
 //!
-//! It interprets the very module that a device gets, through naga's IR.
+//! It interprets the module that naga makes of the WGSL, and needs no GPU.
+//!
+//! - [`Shader`] is a compute entry point, ready to run on [`Buffers`] as a [`Config`] says.
+//! - [`Report`] is the result: a [`Site`] for each place in the source that accesses memory, and a
+//!   [`Finding`] for each fault.
+//! - With the feature `audit`, the module `audit` turns reports into notes with advice, tables, JSON,
+//!   SARIF and a picture. The feature `cli` builds the command `wgsl-audit` on top of it.
 //!
 //! | counted | how |
 //! |---|---|
@@ -10,13 +16,16 @@
 //! | out of bounds | an index past an array's end, an address past a buffer's: loads give 0 then, stores do nothing |
 //! | divergent barriers | a barrier that not all lanes of the workgroup reach together |
 //! | uninitialised reads | of workgroup memory that no lane of this workgroup has written |
-//! | runaway loops | more rounds than [`Config::max_iterations`] allows |
+//! | runaway loops | more iterations than [`Config::max_iterations`] allows |
 //! | coalescing | 32-byte sectors of storage a warp's access touches, against the fewest that hold as many bytes |
 //!
 //! A `bool` takes a byte, as naga lays it out; hardware may give it a word.
 //!
-//! A run is of one input. It holds for others where no value of the input decided an address, or
-//! that an access is made; that is followed through the program, too ([`Site::oblivious`]).
+//! A run is of one input. Its counts hold for every input where no value of a storage buffer decides an
+//! address or whether an access is made; the executor follows that through the program
+//! ([`Site::oblivious`]).
+//!
+//! A value of a struct or an array is loaded and stored member by member, each an access of its own.
 //!
 //! # Examples
 //!
@@ -68,3 +77,8 @@ pub use error::ShaderError;
 pub use program::WorkgroupVariable;
 pub use report::{AccessKind, Banks, Fault, Finding, Location, Report, Site, Space};
 pub use shader::{Buffers, MEMORY_A_WORD, Resource, Shader};
+
+/// The examples of README.md are run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,4 +1,4 @@
-//! What a [`Report`] means: failures, warnings and notes with advice, as text, tables, JSON, SARIF
+//! What a [`Report`](crate::Report) means: failures, warnings and notes with advice, as text, tables, JSON, SARIF
 //! and a picture.
 //!
 //! The command `wgsl-audit` prints nothing else. An [`Audit`] holds one [`Subject`] for each kernel;

@@ -98,8 +98,8 @@ impl Rule {
                  hardware serves them one after the other."
             }
             Self::UncoalescedAccess => {
-                "A warp's access to storage touches at least twice the 32-byte sectors that its \
-                 bytes need."
+                "A warp's access to storage touches more than twice the 32-byte sectors that \
+                 its bytes need."
             }
             Self::WorkgroupMemory => {
                 "The entry point uses more workgroup memory than WebGPU guarantees (16,384 bytes)."

@@ -52,17 +52,14 @@ fn rule(rule: Rule) -> Value {
 
 fn result(subject: &Subject, note: &Note) -> Value {
     let index = Rule::ALL.iter().position(|&rule| rule == note.rule);
-    let mut text = note.message.clone();
-    for more in [note.detail.as_deref(), Some(note.help.as_str())] {
-        if let Some(more) = more {
-            text += &format!("\n{more}");
-        }
-    }
+    let mut lines = vec![note.message.as_str()];
+    lines.extend(note.detail.as_deref());
+    lines.push(&note.help);
     let mut result = json!({
         "ruleId": note.rule.id(),
         "ruleIndex": index,
         "level": level(note.severity),
-        "message": { "text": text },
+        "message": { "text": lines.join("\n") },
         "locations": [place(subject, note.location)],
     });
     if let Some(other) = note.other {

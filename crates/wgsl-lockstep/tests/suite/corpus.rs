@@ -84,7 +84,7 @@ const FILLINGS: [Filling; 3] = [
             ("SUBGROUP_SIZE_32_32", ""),
             (
                 "ACTIVATION_DEFINE",
-                "fn sigmoid(x: vec4<f32>) -> vec4<f32> { return 1.0 / (1.0 + exp(-x)); }",
+                "\nfn sigmoid(x: vec4<f32>) -> vec4<f32> { return 1.0 / (1.0 + exp(-x)); }",
             ),
             ("ACT", "tanh"),
             ("ACT_X", "tanh"),

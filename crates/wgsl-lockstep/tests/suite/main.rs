@@ -3,4 +3,5 @@
 mod command;
 mod corpus;
 mod packages;
+mod readme;
 mod sarif;

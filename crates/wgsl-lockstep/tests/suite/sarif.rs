@@ -164,10 +164,8 @@ impl Checker<'_> {
                     self.fail(path, "has an item twice");
                 }
             }
-            "minItems" if value.is_array() => {
-                if (items.len() as u64) < wanted.as_u64().unwrap() {
-                    self.fail(path, format!("has fewer items than {wanted}"));
-                }
+            "minItems" if value.is_array() && (items.len() as u64) < wanted.as_u64().unwrap() => {
+                self.fail(path, format!("has fewer items than {wanted}"));
             }
             _ => {}
         }

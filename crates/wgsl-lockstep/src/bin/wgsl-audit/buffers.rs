@@ -100,7 +100,7 @@ impl Fill {
     }
 }
 
-/// Words of random bits: the upper halves of SplitMix64's numbers, so that a seed gives the same
+/// Words of random bits: the upper halves of `SplitMix64`'s numbers, so that a seed gives the same
 /// words on every machine and in every version.
 fn random(seed: u64) -> impl Iterator<Item = u32> {
     let mut state = seed;
@@ -308,7 +308,7 @@ mod tests {
 
     #[test]
     fn random_words_are_the_same_everywhere() {
-        // The first numbers of SplitMix64 with the seed 0 are e220a8397b1dcdaf and
+        // The first numbers of `SplitMix64` with the seed 0 are e220a8397b1dcdaf and
         // 6e789e6aa1b965f4, as its authors give them.
         let words: Vec<u32> = random(0).take(2).collect();
         assert_eq!(words, [0xe220_a839, 0x6e78_9e6a]);
@@ -319,7 +319,7 @@ mod tests {
         let fill = |declaration: &str| {
             let wgsl = format!(
                 "struct Row {{ x: u32, y: u32, z: u32 }}
-                 struct Rows {{ head: vec4<u32>, rows: array<Row> }}
+                 struct Rows {{ a: u32, b: u32, c: u32, d: u32, rows: array<Row> }}
                  @group(0) @binding(0) var<storage> buffer: {declaration};
                  @compute @workgroup_size(1) fn main() {{ _ = &buffer; }}"
             );
