@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use wgpu_bcfsort::BaseCase;
-use wgpu_bcfsort::kernel::Kernel;
+use wgpu_bcfsort::internals::kernel::Kernel;
 
 /// The only shader model that wgpu has FXC compile for.
 const MODEL: ShaderModel = ShaderModel::V5_1;

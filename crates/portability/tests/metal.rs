@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
-use wgpu_bcfsort::kernel::Kernel;
+use wgpu_bcfsort::internals::kernel::Kernel;
 use wgpu_bcfsort::{BaseCase, KeyType, Order};
 
 const RUNTIME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/portability/metal");

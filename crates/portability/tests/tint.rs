@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::process::Command;
 use std::sync::OnceLock;
-use wgpu_bcfsort::kernel::Kernel;
+use wgpu_bcfsort::internals::kernel::Kernel;
 
 /// A text, as tint.mjs gets it.
 #[derive(Clone, Serialize)]

@@ -2,8 +2,8 @@
 
 use super::table::{Table, number, ratio, share, short};
 use super::{Audit, rows};
-use wgpu_bcfsort::lockstep::{Fault, Report, Space};
-use wgpu_bcfsort::recording::Phase;
+use wgpu_bcfsort::internals::recording::Phase;
+use wgsl_lockstep::{Fault, Report, Space};
 
 /// Sums over all places of a kernel.
 #[derive(Clone, Debug, Default)]

@@ -1,13 +1,13 @@
 //! The degree of conflict of each access in each bank, as a picture.
 
 use super::{Args, Audit, Subject};
-use crate::fault::Fault;
-use crate::output::Output;
+use bcfsort_term::fault::Fault;
+use bcfsort_term::output::Output;
 use std::io::Write;
 use std::path::Path;
 use svg::Document;
 use svg::node::element::{Group, Rectangle, Text, Title};
-use wgpu_bcfsort::lockstep::{Site, Space};
+use wgsl_lockstep::{Site, Space};
 
 /// Sizes in pixels.
 const CELL: usize = 16;

@@ -4,10 +4,10 @@
 use super::buffers::Made;
 use super::figures::Figures;
 use super::{Args, Audit, Job, Subject};
-use crate::fault::Fault;
+use bcfsort_term::fault::Fault;
 use serde::Serialize;
-use wgpu_bcfsort::lockstep::{Banks, Fault as Found, Finding, Location, Site, Space};
-use wgpu_bcfsort::recording::Phase;
+use wgpu_bcfsort::internals::recording::Phase;
+use wgsl_lockstep::{Banks, Fault as Found, Finding, Location, Site, Space};
 
 #[derive(Serialize)]
 struct Document<'a> {

@@ -3,7 +3,7 @@
 use super::Subject;
 use super::table::{plural, ratio};
 use std::fmt::Write as _;
-use wgpu_bcfsort::lockstep::{Fault, Finding, Location, Report, Site, Space};
+use wgsl_lockstep::{Fault, Finding, Location, Report, Site, Space};
 
 /// From here on accesses to storage are told of: this many times the fewest sectors.
 const UNCOALESCED: u64 = 2;

@@ -5,10 +5,10 @@ use super::notes::{Note, Severity};
 use super::sort::hardware;
 use super::table::{Table, plural, ratio, share, short};
 use super::{Args, Audit, Job, Subject, shader};
-use crate::timings::time;
+use bcfsort_term::timings::time;
 use std::collections::HashSet;
 use std::fmt::Write as _;
-use wgpu_bcfsort::lockstep::{Site, Space};
+use wgsl_lockstep::{Site, Space};
 
 /// Notes of a kernel that come with the lines of the source; of the others, only the headline.
 const IN_FULL: usize = 6;

@@ -229,7 +229,7 @@ pub(super) fn matrix(fun: MathFunction, m: Shape) -> Option<LaneFn> {
 /// The product of two matrices, or of a matrix and a vector in either order.
 ///
 /// `None` for shapes without such a product, and for those whose product is component-wise.
-pub(in crate) fn matrix_multiply(a: Shape, b: Shape) -> Option<LaneFn> {
+pub(crate) fn matrix_multiply(a: Shape, b: Shape) -> Option<LaneFn> {
     if a.columns == 1 && b.columns == 1 || a.scalar != b.scalar {
         return None;
     }

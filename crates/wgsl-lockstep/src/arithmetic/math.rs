@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 
 /// A function, and how it is called.
 #[derive(Clone, Copy, Debug)]
-pub(in crate) enum Math {
+pub(crate) enum Math {
     /// Once for each component, on each argument's slots of that component.
     PerComponent(LaneFn),
     /// Once, on all slots of all arguments in order.
@@ -20,10 +20,10 @@ pub(in crate) enum Math {
 /// The type of an argument: a scalar has one component in one column, a vector has its components
 /// in one column, and a matrix `matCxR` has C columns of R components.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate) struct Shape {
-    pub(in crate) components: usize,
-    pub(in crate) columns: usize,
-    pub(in crate) scalar: Scalar,
+pub(crate) struct Shape {
+    pub(crate) components: usize,
+    pub(crate) columns: usize,
+    pub(crate) scalar: Scalar,
 }
 
 /// A built-in function of arguments of these shapes.
@@ -31,7 +31,7 @@ pub(in crate) struct Shape {
 /// The result's slots are in the order of its type: components, columns of components, and for
 /// `modf` and `frexp` the members, each with all its components. `None` for shapes that the
 /// function does not take.
-pub(in crate) fn math(fun: MathFunction, args: &[Shape]) -> Option<Math> {
+pub(crate) fn math(fun: MathFunction, args: &[Shape]) -> Option<Math> {
     if args.len() != fun.argument_count() {
         return None;
     }

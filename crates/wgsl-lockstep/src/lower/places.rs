@@ -2,9 +2,7 @@
 
 use super::{Frame, Lowering, Place, Result, Root, Value, length, math_of_two, width};
 use crate::arithmetic;
-use crate::program::{
-    Address, AtomicOp, Bound, Instruction, Leaf, Range, SiteInfo, Slot,
-};
+use crate::program::{Address, AtomicOp, Bound, Instruction, Leaf, Range, SiteInfo, Slot};
 use crate::report::AccessKind;
 use naga::{AtomicFunction, Expression, Handle, Scalar, Span, StructMember, TypeInner};
 

@@ -67,7 +67,7 @@ impl Machine<'_> {
 
     // The report.
 
-    pub(in crate) fn report(&self) -> Report {
+    pub(crate) fn report(&self) -> Report {
         let program = self.program;
         let location = |index: u32| -> Location {
             program
