@@ -10,6 +10,7 @@
 //! else, as one that idles lowers its clock. Times are medians of whole sorts, each in one compute pass, by the device's own clock
 //! where it has one.
 
+use wgpu_bcfsort::internals::Recorded as _;
 use wgpu_bcfsort::{
     BufferSort, Comparator, Error, KeyType, Options, Order, PackedKey, PreparedSort, Sorter,
     WideKey, wgpu,

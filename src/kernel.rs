@@ -37,7 +37,7 @@ pub const ITEM_LANES: u32 = 64;
 pub const MOST_COLORS: u32 = 16;
 
 /// Bytes of the block that holds a kernel's parameters: more than any has, and WebGPU's alignment of blocks in one buffer.
-pub(crate) const PARAMETER_BLOCK: u32 = 256;
+pub const PARAMETER_BLOCK: u32 = 256;
 /// The most buckets that sample sort distributes into at first: a lane each, and one more, finds where they
 /// begin.
 pub const MOST_SAMPLE_BUCKETS: u32 = 255;
@@ -48,7 +48,6 @@ const SUM_LANES: u32 = 256;
 
 /// One compute kernel of the library, before it is specialised to a key type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
 pub enum Kernel {
     /// A base case: sorts tiles of [`BaseCase::keys`] keys.
     BaseCase {
@@ -130,7 +129,6 @@ pub enum Access {
 
 /// A binding of a kernel in group 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Binding {
     /// `@binding`.
     pub binding: u32,
@@ -142,7 +140,6 @@ pub struct Binding {
 
 /// An assembled kernel: WGSL, and what naga found in it.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct Assembled {
     /// The whole module's text, as the device gets it.
     pub wgsl: String,

@@ -6,7 +6,7 @@
 //! ([`Engine::Warpsort`], two [base cases](BaseCase) and the naive prefix sums), bank conflicts and all.
 //!
 //! And a sort that goes beyond the paper, the fastest on GPUs: [`Engine::SampleSort`]
-//! ([how it works, and what was measured](phases::sample_sort)). [`Engine::Auto`] chooses.
+//! (how it works, and what was measured, is said in `src/phases/sample_sort.rs`). [`Engine::Auto`] chooses.
 //!
 //! | you have | use |
 //! |---|---|
@@ -68,9 +68,10 @@
 //!
 //! # How it is built
 //!
-//! Keys become a [`plan`], a plan becomes a [`recording`] of dispatches of [`kernel`]s, and an
-//! executor runs the recording. Everything but the executor is arithmetic and needs no GPU.
+//! Keys become a plan, a plan becomes a recording of dispatches of kernels, and an executor runs the recording. Everything but
+//! the executor is arithmetic and needs no GPU.
 
+#![deny(missing_docs)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 /// The examples of README.md, as tests.
@@ -79,23 +80,21 @@
 struct Readme;
 
 mod comparator;
-#[cfg(feature = "data")]
-pub mod data;
 mod error;
 mod gpu;
 mod host;
-pub mod kernel;
+#[doc(hidden)]
+pub mod internals;
+mod kernel;
 mod key;
-#[cfg(feature = "lockstep")]
-pub mod lockstep;
-pub mod network;
+mod network;
 mod options;
 mod order;
 mod payload;
-pub mod phases;
-pub mod plan;
+mod phases;
+mod plan;
 mod prefix_sums;
-pub mod recording;
+mod recording;
 mod sorter;
 
 #[doc(hidden)]
@@ -109,10 +108,12 @@ pub use key::{KeyMap, KeyType, SortKey, UnknownKeyType};
 pub use options::{BaseCase, Engine, Options, UnknownName};
 pub use order::Order;
 pub use payload::Payload;
+pub use plan::Tuning;
 pub use prefix_sums::{
     PrefixSums, PrefixSumsMethod, PrefixSumsOptions, PreparedPrefixSums, Scan, Summand,
     prefix_sums_on_cpu,
 };
+pub use recording::Phase;
 pub use sorter::{BufferSort, PackedKey, PreparedSort, Scratch, Sorter};
 pub use wgpu;
 

@@ -80,7 +80,6 @@ impl fmt::Display for Phase {
 /// A buffer of a recording, by its role. The samples are sorted by the same sorter, which has
 /// tables of its own: hence the levels, 0 for the sort itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
 pub enum Buffer {
     /// The caller's keys, where the result ends; of prefix sums, the caller's values.
     Keys,
@@ -294,7 +293,6 @@ impl Step {
 
 /// A whole sort, or prefix sums: its dispatches in order, and the buffers they use.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Recording {
     /// Keys to sort, or values to add up, in [`Buffer::Keys`].
     pub len: u32,

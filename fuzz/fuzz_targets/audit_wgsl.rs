@@ -5,7 +5,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use std::sync::Once;
-use wgpu_bcfsort::lockstep::{Buffers, Config, Report, Shader};
+use wgsl_lockstep::{Buffers, Config, Report, Shader};
 
 /// Where naga itself panics, that is nothing that this crate could find fault with, or mend.
 fn pass_over_panics_of_naga() {

@@ -16,7 +16,6 @@ pub(crate) const COUNTED: u32 = 8 * LANES;
 
 /// A kernel that moves keys or rows to and from a sort, or looks at them; see `shaders/rows`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
 pub enum RowsKernel {
     /// Brings the number of records, which a buffer says, to other kernels.
     TakenCount,

@@ -17,7 +17,6 @@ pub struct Tile {
 
 /// The form of a tile's merges in a kernel's text. The passes, and what they do, are the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
 pub enum Merges {
     /// Pass after pass: the fastest on llvmpipe, where a `switch` takes the time of all its cases.
     WrittenOut,
@@ -43,7 +42,6 @@ impl std::fmt::Display for Tile {
 
 /// One kernel of the sample sort, before it is specialised to a key type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
 pub enum SampleSortKernel {
     /// Sorts each tile of the input.
     SortedTiles {

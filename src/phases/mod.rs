@@ -16,7 +16,7 @@ mod final_merge;
 mod merge;
 mod prefix_sums;
 pub(crate) mod rows;
-pub mod sample_sort;
+pub(crate) mod sample_sort;
 mod splitters;
 
 pub use prefix_sums::record_prefix_sums;

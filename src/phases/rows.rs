@@ -55,9 +55,6 @@
 //! each column           rows in order -> ..., and the keys are one of them
 //! ```
 
-#[cfg(all(test, feature = "lockstep"))]
-mod tests;
-
 use super::sample_sort::{record_sample_sort, record_sort_of_arrays};
 use super::{grid, parts};
 use crate::kernel::{COUNTED, Kernel, MOVED, RowsKernel, SampleSortKernel, Tile, move_apart};
@@ -67,31 +64,31 @@ use crate::{KeyType, Order, Payload};
 
 /// Where the records of a sort lie, and what is to be done with them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Arrangement {
+pub struct Arrangement {
     /// The first record of every buffer that takes part.
-    pub(crate) first: u32,
+    pub first: u32,
     /// Where keys are fields of rows: keys from one row's to the next, and those of the row before it. They
     /// stay with their rows, the first column of what is [carried](Arrangement::carried).
-    pub(crate) field: Option<(u32, u32)>,
+    pub field: Option<(u32, u32)>,
     /// Bits of a narrow key, 8 or 16, which is sorted as the upper bits of a word.
-    pub(crate) bits: Option<u32>,
+    pub bits: Option<u32>,
     /// How many arrays there are, which [`Buffer::Offsets`] tells apart. Each is sorted by itself.
-    pub(crate) segments: Option<u32>,
+    pub segments: Option<u32>,
     /// 32-bit words of the rows that are in the keys' place, where it is rows that are compared: what is sorted is their numbers.
-    pub(crate) compared: Option<u32>,
+    pub compared: Option<u32>,
     /// Whether keys are sorted in memory of their own, and put back then, though nothing asks for it: for who looks at kernels.
-    pub(crate) apart: bool,
+    pub apart: bool,
     /// Where keys end, or the rows that are compared.
-    pub(crate) sorted: Sorted,
+    pub sorted: Sorted,
     /// The word of [`Buffer::Count`] that says how many records there are.
-    pub(crate) count_at: Option<u32>,
+    pub count_at: Option<u32>,
     /// What goes with the keys.
-    pub(crate) carried: Carried,
+    pub carried: Carried,
 }
 
 /// Where the keys of an [`Arrangement`] end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Sorted {
+pub enum Sorted {
     /// In their own places.
     #[default]
     Here,
@@ -103,7 +100,7 @@ pub(crate) enum Sorted {
 
 /// What goes with the keys of an [`Arrangement`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Carried {
+pub enum Carried {
     /// Nothing.
     #[default]
     Nothing,
@@ -118,11 +115,11 @@ pub(crate) enum Carried {
 
 /// Rows that go with the keys of an [`Arrangement`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Column {
+pub struct Column {
     /// 32-bit words of a row.
-    pub(crate) words: u32,
+    pub words: u32,
     /// Whether they end in the same places of [`Buffer::SortedColumn`], and stay where they are, too.
-    pub(crate) elsewhere: bool,
+    pub elsewhere: bool,
 }
 
 /// A column on its way: from where, of so many words, to where.
@@ -130,7 +127,7 @@ type Moved = (Buffer, u32, Buffer);
 
 impl Arrangement {
     /// Whether keys lie in a row of their own, which they may be sorted in.
-    pub(crate) fn is_in_place(&self, key: KeyType) -> bool {
+    pub fn is_in_place(&self, key: KeyType) -> bool {
         self.is_plain() && !self.is_sorted_twice(key) && !self.apart && self.sorted == Sorted::Here
     }
 
@@ -140,7 +137,7 @@ impl Arrangement {
     }
 
     /// Whether keys are compared with their arrays' numbers: the sort is one [of arrays](record_sort_of_arrays).
-    pub(crate) fn tells_arrays(&self, key: KeyType) -> bool {
+    pub fn tells_arrays(&self, key: KeyType) -> bool {
         self.segments.is_some() && !self.is_sorted_twice(key)
     }
 
@@ -150,7 +147,7 @@ impl Arrangement {
     }
 
     /// What the sort itself takes along.
-    pub(crate) fn payload(&self, key: KeyType) -> Payload {
+    pub fn payload(&self, key: KeyType) -> Payload {
         match self.carried {
             // Rows' numbers are their indices.
             _ if self.compared.is_some() => Payload::None,
@@ -163,7 +160,7 @@ impl Arrangement {
 
     /// Records a sample sort of `len` keys, as this arrangement needs it, to be put what is [around](Self::around): behind it the sort
     /// of places, if there is [a second one](Self::is_sorted_twice).
-    pub(crate) fn sample_sort(
+    pub fn sample_sort(
         &self,
         len: u32,
         key: KeyType,
@@ -203,7 +200,7 @@ impl Arrangement {
     /// where copies of a key end     counts       -> key places, and of 16 bits -> counts
     /// keys                          key places   -> keys
     /// ```
-    pub(crate) fn counted(
+    pub fn counted(
         &self,
         len: u32,
         key: KeyType,
@@ -234,7 +231,7 @@ impl Arrangement {
 
     /// Records a sort of no more than a tile, if there is anything around it that one dispatch does with it: it reads keys where they
     /// are, and puts them back there, and moves what goes with them.
-    pub(crate) fn placed(
+    pub fn placed(
         &self,
         len: u32,
         key: KeyType,
@@ -311,7 +308,7 @@ impl Arrangement {
     ///
     /// Where a buffer says how many records there are, `sort` must be a sample sort; and where keys are compared with their
     /// [arrays' numbers](Self::tells_arrays), one of arrays.
-    pub(crate) fn around(
+    pub fn around(
         &self,
         key: KeyType,
         order: Order,
@@ -486,7 +483,7 @@ fn counting(mut recording: Recording, count_at: u32) -> Recording {
 
 /// The recording, and behind it a look whether keys that are so arranged in [`Buffer::Keys`] are in order: [`Buffer::OutOfOrder`], which is 0
 /// before, is 0 if they are; if not, keys from the first on that precedes the one before it.
-pub(crate) fn with_order_check(
+pub fn with_order_check(
     recording: Recording,
     arrangement: &Arrangement,
     limits: &DeviceLimits,
@@ -632,7 +629,7 @@ const fn gathers(step: &Step) -> bool {
 }
 
 /// Where the rows of a column are.
-pub(crate) const fn carried_by(number: usize) -> Buffer {
+pub const fn carried_by(number: usize) -> Buffer {
     match number {
         0 => Buffer::Values,
         _ => Buffer::Column(number as u8),

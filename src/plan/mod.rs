@@ -175,7 +175,6 @@ pub const fn most_page_merges(keys: u64, page: u32) -> u32 {
 /// assert_eq!((distribution.runs, distribution.buckets), (128, 128));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Plan {
     /// Keys.
     pub len: u32,
@@ -187,7 +186,6 @@ pub struct Plan {
 
 /// The plan of the distribution and the final merge phase.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Distribution {
     /// Runs, at most P, of `run` keys; the last may be shorter.
     pub runs: u32,

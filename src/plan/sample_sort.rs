@@ -33,7 +33,7 @@ use crate::{Error, KeyType, Payload};
 #[cfg_attr(feature = "serde", doc = "```")]
 #[cfg_attr(not(feature = "serde"), doc = "```ignore")]
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// use wgpu_bcfsort::{Engine, Options, plan::Tuning};
+/// use wgpu_bcfsort::{Engine, Options, Tuning};
 ///
 /// #[derive(serde::Deserialize)]
 /// struct TuningFile {
@@ -52,7 +52,6 @@ use crate::{Error, KeyType, Payload};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
-#[non_exhaustive]
 pub struct Tuning {
     /// Records of a tile of the input and of a bucket, at the most: 1024 to 8192, a power of two; less
     /// where workgroup memory is too small for so many.
@@ -175,7 +174,6 @@ impl Default for Tuning {
 
 /// The plan of a sample sort.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct SampleSort {
     /// Records.
     pub len: u32,
@@ -232,7 +230,7 @@ impl SampleSort {
     }
 
     /// Plans a sort of `len` records whose keys are compared as `key_words` words, and moved as `moved_words`.
-    pub(crate) fn of_words(
+    pub fn of_words(
         len: u32,
         key_words: u32,
         moved_words: u32,

@@ -31,7 +31,6 @@ pub const fn default_tiles(len: u32) -> u32 {
 /// assert_eq!((tiling.tiles, tiling.tile), (4, 3072));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Tiling {
     /// Elements.
     pub len: u32,

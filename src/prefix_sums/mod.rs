@@ -109,7 +109,7 @@ impl PreparedPrefixSums {
 
     /// The dispatches.
     #[must_use]
-    pub const fn recording(&self) -> &Recording {
+    pub(crate) const fn recorded(&self) -> &Recording {
         &self.recording
     }
 }

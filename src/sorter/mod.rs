@@ -86,9 +86,8 @@ pub struct Sorter {
 /// #     mapped_at_creation: false,
 /// # });
 /// let sort = sorter.prepare(&keys, 1_000_000, KeyType::U32, Order::Ascending)?;
-/// println!("{} dispatches in {} submissions", sort.recording().steps.len(), sort.submissions());
+/// println!("{} submissions", sort.submissions());
 /// println!("{:?}", sort.timed_phases());
-/// assert_eq!(sort.recording().scratch_bytes(), sorter.scratch_size(1_000_000, KeyType::U32)?);
 /// # Ok(()) }
 /// ```
 pub struct PreparedSort {
@@ -125,7 +124,7 @@ impl PreparedSort {
     /// [`Recording::buffers`] says, and is overwritten by the sort. Where [`Recording::placed`] says that it is a part of
     /// another, it is this, or `None` if that is the caller's.
     #[must_use]
-    pub fn scratch(&self, buffer: Buffer) -> Option<&wgpu::Buffer> {
+    pub(crate) fn scratch(&self, buffer: Buffer) -> Option<&wgpu::Buffer> {
         let needed = self.recording.buffers.contains_key(&buffer);
         let (place, _) = self.recording.place(buffer);
         self.buffers.get(&place).filter(|_| needed)
@@ -133,7 +132,7 @@ impl PreparedSort {
 
     /// The dispatches.
     #[must_use]
-    pub const fn recording(&self) -> &Recording {
+    pub(crate) const fn recorded(&self) -> &Recording {
         &self.recording
     }
 

@@ -3,9 +3,9 @@
 use crate::device::{Gpu, gpu};
 use crate::rows;
 use crate::sample_sort::{options, wide};
+use bcfsort_testkit::data::{Pattern, Spec, generate};
 use std::cmp::Ordering;
 use std::sync::Arc;
-use wgpu_bcfsort::data::{Pattern, Spec, generate};
 use wgpu_bcfsort::{BufferSort, Comparator, Error, Order, Sorter, members};
 
 /// The same for all tests here, so that lavapipe compiles what is not the comparator's once.

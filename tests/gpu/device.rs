@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
-use wgpu_bcfsort::kernel::Specialised;
+use wgpu_bcfsort::internals::kernel::Specialised;
 use wgpu_bcfsort::{
     Options, Order, PrefixSums, SortKey, Sorter, adapters, requirements, sort_on_cpu,
 };

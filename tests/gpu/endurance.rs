@@ -3,8 +3,8 @@
 use crate::device::{Gpu, gpu, is_alone};
 use crate::pairs::stable;
 use crate::sample_sort::wide;
+use bcfsort_testkit::data::{Pattern, Spec, generate};
 use std::sync::Arc;
-use wgpu_bcfsort::data::{Pattern, Spec, generate};
 use wgpu_bcfsort::{
     BufferSort, Comparator, KeyType, Options, Order, PreparedSort, Scratch, Sorter,
 };

@@ -3,8 +3,8 @@
 use crate::device::Gpu;
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
-use wgpu_bcfsort::kernel::{Access, Assembled, Specialised};
-use wgpu_bcfsort::recording::{Buffer, Recording, Step};
+use wgpu_bcfsort::internals::kernel::{Access, Assembled, Specialised};
+use wgpu_bcfsort::internals::recording::{Buffer, Recording, Step};
 
 /// A compiled kernel.
 pub(crate) struct Pipeline {

@@ -4,7 +4,8 @@ use crate::device::{Gpu, check_sort, gpu, open, read};
 use crate::sample_sort::{options, wide};
 use std::sync::Arc;
 use wgpu::util::DeviceExt;
-use wgpu_bcfsort::recording::Buffer;
+use wgpu_bcfsort::internals::Recorded as _;
+use wgpu_bcfsort::internals::recording::Buffer;
 use wgpu_bcfsort::{
     BaseCase, BufferSort, Comparator, Engine, Error, KeyType, Options, Order, PreparedSort,
     SortKey, Sorter, requirements, sort_on_cpu,
@@ -301,7 +302,7 @@ fn keys_overwritten_in_the_middle_of_a_sort_do_no_harm() {
     let sort = sorter
         .prepare(&buffer, 1 << 17, KeyType::U32, Order::Ascending)
         .unwrap();
-    let progress = sort.recording().buffers[&wgpu_bcfsort::recording::Buffer::Progress];
+    let progress = sort.recording().buffers[&wgpu_bcfsort::internals::recording::Buffer::Progress];
     for step in &sort.recording().steps {
         if let (Some(end), Some(_)) = (step.parameter("end"), step.buffer("progress")) {
             assert!(u64::from(end) * 8 <= progress, "{step:?}");

@@ -2,12 +2,13 @@
 
 use crate::device::gpu;
 use crate::execution::Execution;
+use bcfsort_testkit::data::{Pattern, Spec, generate};
+use bcfsort_testkit::recordings::{self, Coloring};
 use std::collections::BTreeSet;
-use wgpu_bcfsort::data::{Pattern, Spec, generate};
-use wgpu_bcfsort::kernel::Kernel;
-use wgpu_bcfsort::lockstep::{self, Coloring, Config};
-use wgpu_bcfsort::recording::{Buffer, Recording, Step};
+use wgpu_bcfsort::internals::kernel::Kernel;
+use wgpu_bcfsort::internals::recording::{Buffer, Recording, Step};
 use wgpu_bcfsort::{BaseCase, KeyType, Order, Payload};
+use wgsl_lockstep::Config;
 
 /// Whether its kernels are compiled soon by lavapipe, which takes up to a minute for others: those of the sample sort that
 /// sort tiles, and base cases that the default sorts do not have. The portability gates run those there in the same
@@ -29,8 +30,8 @@ fn every_kernel_leaves_the_same_bits_on_the_cpu_as_on_the_adapter() {
     for (i, key) in KeyType::ALL.into_iter().enumerate() {
         // The other order of each type is another constant in the same text.
         for order in [[Order::Ascending, Order::Descending][i % 2]] {
-            let sums = lockstep::prefix_sums_library(key);
-            for recording in lockstep::library(key, order).into_iter().chain(sums) {
+            let sums = recordings::prefix_sums_library(key);
+            for recording in recordings::library(key, order).into_iter().chain(sums) {
                 if on_cpu && !compiles_soon(&recording) {
                     used.extend(recording.steps.iter().map(|step| step.kernel));
                     continue;
@@ -51,7 +52,7 @@ fn every_kernel_leaves_the_same_bits_on_the_cpu_as_on_the_adapter() {
                     _ => keys,
                 };
                 let mut on_adapter = Execution::new(gpu, &recording, &keys);
-                let mut on_cpu = lockstep::Execution::new(&recording, &keys, Config::default());
+                let mut on_cpu = recordings::Execution::new(&recording, &keys, Config::default());
                 if let Some(colors) = recording.steps[0].parameter("colors") {
                     let colors = Coloring::Beyond.make(recording.len, colors);
                     on_adapter.set_buffer(Buffer::Colors, &colors);

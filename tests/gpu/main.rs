@@ -2,17 +2,12 @@
 //!
 //! Without an adapter these tests say so and pass; `WGPU_BCFSORT_REQUIRE_ADAPTER=1` makes them fail.
 
-#![cfg(all(feature = "data", feature = "lockstep"))]
-
 mod comparators;
 mod covering;
 mod device;
 mod endurance;
 mod execution;
 mod faults;
-#[allow(dead_code)] // Its other style is for the executor alone.
-#[path = "../lockstep/generator.rs"]
-mod generator;
 mod lockstep;
 mod out_of_memory;
 mod out_of_place;

@@ -3,8 +3,8 @@
 //! Where the device is the CPU, its memory is the process's own, and can be made scarce: by a limit to addresses, which costs none.
 
 use crate::device::{gpu, is_alone};
+use bcfsort_testkit::data::{Pattern, Spec, generate};
 use std::process::Command;
-use wgpu_bcfsort::data::{Pattern, Spec, generate};
 use wgpu_bcfsort::{
     Comparator, Error, KeyType, Options, Order, Sorter, WideKey, requirements, sort_on_cpu,
 };

@@ -3,6 +3,7 @@
 use crate::device::{Gpu, gpu};
 use crate::pairs::{sorter, stable};
 use crate::rows::{in_order, keys, rows, run};
+use wgpu_bcfsort::internals::Recorded as _;
 use wgpu_bcfsort::{
     BufferSort, Comparator, Engine, Error, KeyType, Options, Order, PackedKey, Sorter,
 };

@@ -2,8 +2,8 @@
 
 use crate::device::{Gpu, gpu, open};
 use crate::sample_sort::{options, wide};
+use bcfsort_testkit::data::{Pattern, Spec, generate};
 use std::sync::Arc;
-use wgpu_bcfsort::data::{Pattern, Spec, generate};
 use wgpu_bcfsort::{
     BufferSort, Error, KeyType, Options, Order, Payload, Scratch, SortKey, Sorter, requirements,
 };

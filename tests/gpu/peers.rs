@@ -12,8 +12,8 @@
 use crate::device::{Gpu, check_sort, gpu};
 use crate::pairs::{sorter, stable};
 use Made::{Here, Ours};
+use bcfsort_testkit::data::{Pattern, Range, Spec, generate};
 use std::collections::HashSet;
-use wgpu_bcfsort::data::{Pattern, Range, Spec, generate};
 use wgpu_bcfsort::{BufferSort, KeyType, Options, Order, SortKey, Sorter};
 
 fn whole() -> bool {

@@ -2,11 +2,11 @@
 
 use crate::device::{Gpu, gpu};
 use crate::execution::Execution;
-use wgpu_bcfsort::data::{Pattern, Spec, generate};
-use wgpu_bcfsort::kernel::{Kernel, PAGE, WARP_PAGE};
-use wgpu_bcfsort::phases::record_sort;
-use wgpu_bcfsort::plan::{DeviceLimits, Distribution, Plan, sample_position};
-use wgpu_bcfsort::recording::{Buffer, Phase, Recording, Step};
+use bcfsort_testkit::data::{Pattern, Spec, generate};
+use wgpu_bcfsort::internals::kernel::{Kernel, PAGE, WARP_PAGE};
+use wgpu_bcfsort::internals::phases::record_sort;
+use wgpu_bcfsort::internals::plan::{DeviceLimits, Distribution, Plan, sample_position};
+use wgpu_bcfsort::internals::recording::{Buffer, Phase, Recording, Step};
 use wgpu_bcfsort::{BaseCase, Engine, KeyType, Options, Order};
 
 const LIMITS: DeviceLimits = DeviceLimits {

@@ -1,7 +1,8 @@
 //! Colored prefix sums on this machine's adapter, against the CPU's and against their definition.
 
 use crate::device::{Gpu, gpu, open};
-use wgpu_bcfsort::lockstep::Coloring;
+use bcfsort_testkit::recordings::Coloring;
+use wgpu_bcfsort::internals::Recorded as _;
 use wgpu_bcfsort::{
     Error, KeyType, PrefixSums, PrefixSumsMethod, PrefixSumsOptions, Scan, Summand,
     prefix_sums_on_cpu, requirements,
@@ -60,7 +61,7 @@ fn check<T: Summand>(gpu: &Gpu, len: usize, coloring: Coloring, options: &Prefix
 fn the_longest_tile_of_the_most_colors_equals_the_cpu() {
     let Some(gpu) = gpu() else { return };
     let options = PrefixSumsOptions::default().colors(16).tiles(1);
-    let len = wgpu_bcfsort::plan::LONGEST_TILE as usize + 1;
+    let len = wgpu_bcfsort::internals::plan::LONGEST_TILE as usize + 1;
     for method in PrefixSumsMethod::ALL {
         check::<u32>(gpu, len, Coloring::Random, &options.clone().method(method));
     }

@@ -5,9 +5,9 @@
 //! open in WGSL or wrong in a driver, is said in the generator.
 
 use crate::device::{Gpu, gpu};
-use crate::generator::{Module, Style, generate};
+use bcfsort_testkit::random_wgsl::{Module, Style, generate};
 use proptest::prelude::*;
-use wgpu_bcfsort::lockstep::{Buffers, Config, Shader, Space};
+use wgsl_lockstep::{Buffers, Config, Shader, Space};
 
 /// Runs a shader on the adapter, with wgpu's own bounds checks.
 fn run_on_adapter(gpu: &Gpu, module: &Module, shader: &Shader, words: &Buffers) -> Buffers {

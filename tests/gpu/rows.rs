@@ -4,7 +4,7 @@
 use crate::device::{Gpu, gpu};
 use crate::pairs::{sorter, stable};
 use crate::sample_sort::{options, wide};
-use wgpu_bcfsort::data::{Pattern, Spec, generate};
+use bcfsort_testkit::data::{Pattern, Spec, generate};
 use wgpu_bcfsort::{BufferSort, Error, KeyType, Order, PackedKey, Sorter};
 
 pub(crate) fn keys(len: u64) -> Vec<u32> {

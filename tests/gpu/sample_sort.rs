@@ -1,8 +1,9 @@
 //! The sample sort on this machine's adapter.
 
 use crate::device::{Gpu, check_sort, gpu};
-use wgpu_bcfsort::data::{Pattern, Spec, generate};
-use wgpu_bcfsort::plan::Tuning;
+use bcfsort_testkit::data::{Pattern, Spec, generate};
+use wgpu_bcfsort::internals::Recorded as _;
+use wgpu_bcfsort::internals::plan::Tuning;
 use wgpu_bcfsort::{Engine, KeyType, Options, Order, SortKey};
 
 /// Few kernels, and small ones, since each takes lavapipe a second or more to compile. Of records of several words, the

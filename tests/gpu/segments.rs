@@ -3,7 +3,7 @@
 use crate::device::{Gpu, gpu};
 use crate::pairs::{sorter, stable};
 use crate::rows::{in_order, keys, ordered, pack, rows, run};
-use wgpu_bcfsort::data::{Pattern, Spec, generate};
+use bcfsort_testkit::data::{Pattern, Spec, generate};
 use wgpu_bcfsort::{BufferSort, Order, PackedKey, SortKey};
 
 /// Empty ones, of one, of some, and of most.

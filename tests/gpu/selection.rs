@@ -3,8 +3,8 @@
 use crate::device::{Gpu, gpu};
 use crate::pairs::{sorter, stable};
 use crate::sample_sort::{options, wide};
+use bcfsort_testkit::data::{Pattern, Spec, generate};
 use std::ops::Range;
-use wgpu_bcfsort::data::{Pattern, Spec, generate};
 use wgpu_bcfsort::{
     BufferSort, Comparator, Error, KeyType, Options, Order, PackedKey, PreparedSort, SortKey,
     WideKey, first_out_of_order, sort_on_cpu,

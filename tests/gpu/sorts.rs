@@ -1,10 +1,10 @@
 //! Whole sorts on this machine's adapter, compared with the CPU's bit for bit.
 
 use crate::device::{bits, check_sort, gpu};
+use bcfsort_testkit::data::{Pattern, Spec, generate};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use wgpu_bcfsort::data::{Pattern, Spec, generate};
-use wgpu_bcfsort::kernel::{MATRIX, PAGE};
+use wgpu_bcfsort::internals::kernel::{MATRIX, PAGE};
 use wgpu_bcfsort::{BaseCase, Engine, KeyType, Options, Order, SortKey, Sorter};
 
 fn options(engine: Engine, buckets: u32, samples: u32) -> Options {

@@ -1,13 +1,14 @@
 //! Arrangements in lock-step: keys of all widths, wherever they lie, of however many arrays, with whatever goes with
 //! them, next to what the CPU makes of them.
 
-use super::*;
-use crate::kernel::{Access, Specialised};
-use crate::lockstep::{
-    Config, Execution, Fault, Finding, REPRESENTATIVES, kernels, set_parameters,
-};
-use crate::plan::Tuning;
+use bcfsort_testkit::recordings::{Execution, REPRESENTATIVES, kernels, set_parameters};
 use std::collections::BTreeSet;
+use wgpu_bcfsort::internals::kernel::{Access, Kernel, RowsKernel, SampleSortKernel, Specialised};
+use wgpu_bcfsort::internals::phases::rows::{Arrangement, Carried, Column, Sorted, carried_by};
+use wgpu_bcfsort::internals::plan::DeviceLimits;
+use wgpu_bcfsort::internals::recording::{Buffer, Recording, Step};
+use wgpu_bcfsort::{KeyType, Order, Tuning};
+use wgsl_lockstep::{Config, Fault, Finding};
 
 const LIMITS: DeviceLimits = DeviceLimits {
     buffer_bytes: u64::MAX,

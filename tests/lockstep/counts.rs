@@ -5,9 +5,9 @@
 use wgpu_bcfsort::BaseCase;
 use wgpu_bcfsort::KeyType;
 use wgpu_bcfsort::Order;
-use wgpu_bcfsort::kernel::{Access, Kernel, MATRIX, PAGE, W, WARP_PAGE, WARP_TILE};
-use wgpu_bcfsort::lockstep::{Buffers, Config, Report, Shader, Space};
-use wgpu_bcfsort::network::Network;
+use wgpu_bcfsort::internals::kernel::{Access, Kernel, MATRIX, PAGE, W, WARP_PAGE, WARP_TILE};
+use wgpu_bcfsort::internals::network::Network;
+use wgsl_lockstep::{Buffers, Config, Report, Shader, Space};
 
 const LANES: u64 = W as u64;
 

@@ -1,11 +1,12 @@
 //! Text that nobody meant for the executor: it refuses it, or runs it within bounds, and never panics.
 
-use crate::generator::{Style, generate};
+use bcfsort_testkit::random_wgsl::{Style, generate};
+use bcfsort_testkit::recordings::library;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
-use wgpu_bcfsort::lockstep::{Buffers, Config, Fault, Report, Shader, ShaderError, library};
 use wgpu_bcfsort::{KeyType, Order};
+use wgsl_lockstep::{Buffers, Config, Fault, Report, Shader, ShaderError};
 
 /// Runs a shader on the smallest buffers that it takes, not for long.
 fn run(shader: &Shader, more_words: usize, workgroups: [u32; 3]) -> Option<Report> {

@@ -1,11 +1,12 @@
 //! What prefix sums cost in bank conflicts, by the number of colors: the paper's introduction, counted.
 
-use wgpu_bcfsort::kernel::{MATRIX, MOST_COLORS};
-use wgpu_bcfsort::lockstep::{Coloring, Config, Execution, Report, prefix_sums_of};
-use wgpu_bcfsort::phases::record_prefix_sums;
-use wgpu_bcfsort::plan::DeviceLimits;
-use wgpu_bcfsort::recording::{Buffer, Phase};
+use bcfsort_testkit::recordings::{Coloring, Execution, prefix_sums_of};
+use wgpu_bcfsort::internals::kernel::{MATRIX, MOST_COLORS};
+use wgpu_bcfsort::internals::phases::record_prefix_sums;
+use wgpu_bcfsort::internals::plan::DeviceLimits;
+use wgpu_bcfsort::internals::recording::{Buffer, Phase};
 use wgpu_bcfsort::{KeyType, PrefixSumsMethod, PrefixSumsOptions};
+use wgsl_lockstep::{Config, Report};
 
 const LIMITS: DeviceLimits = DeviceLimits {
     buffer_bytes: 1 << 27,

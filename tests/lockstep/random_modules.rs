@@ -1,9 +1,9 @@
 //! Random shaders in the executor: it runs them all, within its limits, the same each time, and its
 //! counts agree with each other.
 
-use crate::generator::{Module, Style, generate};
+use bcfsort_testkit::random_wgsl::{Module, Style, generate};
 use proptest::prelude::*;
-use wgpu_bcfsort::lockstep::{Banks, Buffers, Config, Fault, Report, Shader, Site, Space};
+use wgsl_lockstep::{Banks, Buffers, Config, Fault, Report, Shader, Site, Space};
 
 fn run(module: &Module, shader: &Shader, config: &Config, seed: u32) -> (Buffers, Report) {
     let mut buffers = module.buffers(shader, seed);

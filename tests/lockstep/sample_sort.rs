@@ -1,13 +1,14 @@
 //! The sample sort by the lock-step executor: every kernel, whatever goes with the keys, without a race, an
 //! access out of bounds or a read of nothing; and with no bank conflict but where keys are looked for.
 
+use bcfsort_testkit::data::{Pattern, Spec, generate};
+use bcfsort_testkit::recordings::{Execution, KernelReport};
 use std::collections::BTreeMap;
-use wgpu_bcfsort::data::{Pattern, Spec, generate};
-use wgpu_bcfsort::lockstep::{Config, Execution, KernelReport, Space};
-use wgpu_bcfsort::phases::record_sample_sort;
-use wgpu_bcfsort::plan::{DeviceLimits, SampleSort, Tuning};
-use wgpu_bcfsort::recording::{Buffer, Recording};
+use wgpu_bcfsort::internals::phases::record_sample_sort;
+use wgpu_bcfsort::internals::plan::{DeviceLimits, SampleSort, Tuning};
+use wgpu_bcfsort::internals::recording::{Buffer, Recording};
 use wgpu_bcfsort::{KeyType, Order, Payload, SortKey, sort_on_cpu};
+use wgsl_lockstep::{Config, Space};
 
 const LIMITS: DeviceLimits = DeviceLimits {
     buffer_bytes: u64::MAX,

@@ -1,18 +1,18 @@
 //! Every kernel that the library can build, on kinds of input that differ as much as can be: no bank
 //! conflict, no race, nothing out of bounds, and no more of global memory touched than needed.
 
+use bcfsort_testkit::data::{Pattern, Spec, generate};
+use bcfsort_testkit::recordings::{
+    Coloring, Execution, library, prefix_sums_library, prefix_sums_of, was_sorted,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
-use wgpu_bcfsort::data::{Pattern, Spec, generate};
-use wgpu_bcfsort::kernel::{Kernel, SampleSortKernel, Specialised};
-use wgpu_bcfsort::lockstep::{
-    AccessKind, Coloring, Config, Execution, Fault, Report, Shader, Site, Space, library,
-    prefix_sums_library, prefix_sums_of, was_sorted,
-};
-use wgpu_bcfsort::phases::record_sample_sort;
-use wgpu_bcfsort::plan::{DeviceLimits, Tuning};
-use wgpu_bcfsort::recording::{Buffer, Recording, Step};
+use wgpu_bcfsort::internals::kernel::{Kernel, SampleSortKernel, Specialised};
+use wgpu_bcfsort::internals::phases::record_sample_sort;
+use wgpu_bcfsort::internals::plan::{DeviceLimits, Tuning};
+use wgpu_bcfsort::internals::recording::{Buffer, Recording, Step};
 use wgpu_bcfsort::{BaseCase, KeyType, Order, Payload, PrefixSumsMethod, SortKey};
+use wgsl_lockstep::{AccessKind, Config, Fault, Report, Shader, Site, Space};
 
 const PATTERNS: [Pattern; 7] = [
     Pattern::Random,

@@ -1,6 +1,6 @@
 //! Small shaders with one question each: what data decides, what barriers order, what a warp costs.
 
-use wgpu_bcfsort::lockstep::{Buffers, Config, Fault, Report, Shader, Space};
+use wgsl_lockstep::{Buffers, Config, Fault, Report, Shader, Space};
 
 /// Runs one workgroup of a shader's body on a buffer `d` of zeros (data) and a buffer `o`, with 1024
 /// words `t` of workgroup memory.

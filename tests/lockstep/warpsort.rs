@@ -1,12 +1,13 @@
 //! Warpsort by the lock-step executor: its seed, and what its random splitters make of repeated keys.
 
-use wgpu_bcfsort::data::{Pattern, Spec, generate};
-use wgpu_bcfsort::kernel::Kernel;
-use wgpu_bcfsort::lockstep::{Config, Execution};
-use wgpu_bcfsort::phases::record_sort;
-use wgpu_bcfsort::plan::{DeviceLimits, Plan, sample_position};
-use wgpu_bcfsort::recording::{Buffer, Recording};
+use bcfsort_testkit::data::{Pattern, Spec, generate};
+use bcfsort_testkit::recordings::Execution;
+use wgpu_bcfsort::internals::kernel::Kernel;
+use wgpu_bcfsort::internals::phases::record_sort;
+use wgpu_bcfsort::internals::plan::{DeviceLimits, Plan, sample_position};
+use wgpu_bcfsort::internals::recording::{Buffer, Recording};
 use wgpu_bcfsort::{Engine, KeyType, Options, Order, SortKey, sort_on_cpu};
+use wgsl_lockstep::Config;
 
 const LIMITS: DeviceLimits = DeviceLimits {
     buffer_bytes: u64::MAX,

@@ -8,7 +8,7 @@
 //! What sorts all inputs of zeros and ones sorts all inputs (Knuth, vol. 3, section 5.3.4).
 
 use std::ops::Range;
-use wgpu_bcfsort::network::Network;
+use wgpu_bcfsort::internals::network::Network;
 
 /// Workgroup memory of `banks` banks, which refuses conflicts.
 struct Memory<T> {

@@ -3,10 +3,10 @@
 //! Nothing here needs a GPU: a sort is a list of dispatches before it is anything else.
 
 use proptest::prelude::*;
-use wgpu_bcfsort::kernel::{Kernel, MATRIX, PAGE, WARP_PAGE};
-use wgpu_bcfsort::phases::record_sort;
-use wgpu_bcfsort::plan::{self, DeviceLimits, Plan};
-use wgpu_bcfsort::recording::{Buffer, Phase, Recording, Step};
+use wgpu_bcfsort::internals::kernel::{Kernel, MATRIX, PAGE, WARP_PAGE};
+use wgpu_bcfsort::internals::phases::record_sort;
+use wgpu_bcfsort::internals::plan::{self, DeviceLimits, Plan};
+use wgpu_bcfsort::internals::recording::{Buffer, Phase, Recording, Step};
 use wgpu_bcfsort::{BaseCase, Engine, KeyType, Options, Order};
 
 const LIMITS: DeviceLimits = DeviceLimits {

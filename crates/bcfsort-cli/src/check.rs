@@ -1,14 +1,15 @@
 //! `check`: says whether a file is sorted.
 
-use crate::args::{Direction, Keys, with_key_type};
-use crate::fault::Fault;
 use crate::input::Input;
-use crate::notice::Progress;
-use crate::output::print;
 use crate::verify::OrderCheck;
+use bcfsort_term::args::{Direction, Keys};
+use bcfsort_term::fault::Fault;
+use bcfsort_term::notice::Progress;
+use bcfsort_term::output::print;
+use bcfsort_term::with_key_type;
+use bcfsort_testkit::data::{Format, KeyReader, KeyWriter};
 use std::path::PathBuf;
 use wgpu_bcfsort::SortKey;
-use wgpu_bcfsort::data::{Format, KeyReader, KeyWriter};
 
 /// Keys that are read at a time.
 const CHUNK: usize = 1 << 18;

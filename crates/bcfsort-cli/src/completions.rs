@@ -1,8 +1,8 @@
 //! `completions`: completions for shells.
 
 use crate::Cli;
-use crate::fault::Fault;
-use crate::output::print;
+use bcfsort_term::fault::Fault;
+use bcfsort_term::output::print;
 use clap::CommandFactory;
 use clap_complete::Shell;
 

@@ -1,8 +1,8 @@
 //! `devices`: lists the adapters.
 
-use crate::engine::describe;
-use crate::fault::Fault;
-use crate::output::print;
+use bcfsort_term::engine::describe;
+use bcfsort_term::fault::Fault;
+use bcfsort_term::output::print;
 use serde::Serialize;
 use std::fmt::Write;
 use wgpu_bcfsort::{Error, adapters, wgpu};

@@ -1,13 +1,13 @@
 //! `gen`: writes a data set.
 
-use crate::args::{Keys, count, with_key_type};
-use crate::fault::Fault;
-use crate::notice::Progress;
-use crate::output::Output;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use bcfsort_term::args::{Keys, count, pattern};
+use bcfsort_term::fault::Fault;
+use bcfsort_term::notice::Progress;
+use bcfsort_term::output::Output;
+use bcfsort_term::with_key_type;
+use bcfsort_testkit::data::{KeyWriter, Pattern, Range, Spec, generate};
 use std::path::PathBuf;
 use wgpu_bcfsort::SortKey;
-use wgpu_bcfsort::data::{KeyWriter, Pattern, Range, Spec, generate};
 
 const AFTER_HELP: &str = "\
 The same pattern, count, type, parameters and seed give the same bytes on every machine.
@@ -52,13 +52,6 @@ pub(crate) struct Args {
     /// File to write, - for stdout
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
-}
-
-/// Parses a pattern's name; the help lists them with their descriptions.
-pub(crate) fn pattern() -> impl TypedValueParser<Value = Pattern> {
-    let names =
-        Pattern::ALL.map(|pattern| PossibleValue::new(pattern.name()).help(pattern.describe()));
-    PossibleValuesParser::new(names).try_map(|name| name.parse::<Pattern>())
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Fault> {

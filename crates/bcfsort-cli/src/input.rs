@@ -1,6 +1,6 @@
 //! Opening what is to be read.
 
-use crate::fault::Fault;
+use bcfsort_term::fault::Fault;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;

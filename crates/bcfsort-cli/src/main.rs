@@ -1,31 +1,22 @@
 //! The command line of wgpu-bcfsort: sorts files of numbers on the GPU.
 
-mod args;
 mod audit;
-mod bench;
 mod check;
 mod completions;
 mod devices;
-mod engine;
-mod experiment;
-mod fault;
 mod generate;
 mod input;
 mod man;
-mod measure;
-mod notice;
-mod output;
 mod prefix_sums;
 mod sort;
 mod spill;
-mod timings;
-mod tune;
-mod tuning_file;
 mod verify;
 
+use bcfsort_lab::{bench, experiment, tune};
+use bcfsort_term::fault::Fault;
+use bcfsort_term::{notice, output};
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
-use fault::Fault;
 use std::process::ExitCode;
 
 const AFTER_HELP: &str = "\

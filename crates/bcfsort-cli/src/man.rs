@@ -1,8 +1,8 @@
 //! `man`: the manual pages.
 
 use crate::Cli;
-use crate::fault::Fault;
-use crate::output::{Output, print};
+use bcfsort_term::fault::Fault;
+use bcfsort_term::output::{Output, print};
 use clap::CommandFactory;
 use clap_mangen::Man;
 use std::io::Write;

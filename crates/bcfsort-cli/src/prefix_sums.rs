@@ -1,18 +1,18 @@
 //! `prefix-sums`: adds up the values of a file, by the colors of another.
 
-use crate::args::one_of;
-use crate::engine::{chosen_or_cpu, describe};
-use crate::fault::Fault;
 use crate::input::Input;
-use crate::notice::Progress;
-use crate::output::Output;
-use crate::timings::{Timings, rate, time};
+use bcfsort_term::args::one_of;
+use bcfsort_term::engine::{chosen_or_cpu, describe};
+use bcfsort_term::fault::Fault;
+use bcfsort_term::notice::Progress;
+use bcfsort_term::output::Output;
+use bcfsort_term::timings::{Timings, rate, time};
+use bcfsort_testkit::data::{Format, KeyReader, KeyWriter};
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use wgpu_bcfsort::data::{Format, KeyReader, KeyWriter};
-use wgpu_bcfsort::kernel::MOST_COLORS;
+use wgpu_bcfsort::internals::kernel::MOST_COLORS;
 use wgpu_bcfsort::{
     KeyType, PrefixSums, PrefixSumsMethod, PrefixSumsOptions, Scan, SortKey, Summand,
     prefix_sums_on_cpu,

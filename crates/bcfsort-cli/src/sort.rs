@@ -1,19 +1,20 @@
 //! `sort`: sorts a file.
 
-use crate::args::{Choice, Direction, Gpu, Keys, Seed, positive, with_key_type};
-use crate::engine::Contender;
-use crate::fault::Fault;
 use crate::input::Input;
-use crate::notice::Progress;
-use crate::output::Output;
 use crate::spill::Spill;
-use crate::timings::{Timings, rate, time};
 use crate::verify::Verifier;
+use bcfsort_term::args::{Choice, Direction, Gpu, Keys, Seed, positive};
+use bcfsort_term::engine::Contender;
+use bcfsort_term::fault::Fault;
+use bcfsort_term::notice::Progress;
+use bcfsort_term::output::Output;
+use bcfsort_term::timings::{Timings, rate, time};
+use bcfsort_term::with_key_type;
+use bcfsort_testkit::data::{KeyReader, KeyWriter};
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::time::Instant;
-use wgpu_bcfsort::data::{KeyReader, KeyWriter};
 use wgpu_bcfsort::{KWayMerge, Order, SortKey};
 
 /// Bytes of keys that are sorted at a time: more are sorted in chunks.

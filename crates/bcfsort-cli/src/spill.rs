@@ -1,7 +1,7 @@
 //! Sorted chunks on disk.
 
-use crate::fault::Fault;
-use crate::output::unnamed_file;
+use bcfsort_term::fault::Fault;
+use bcfsort_term::output::unnamed_file;
 use std::cell::RefCell;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};

@@ -1,6 +1,6 @@
 //! Checks that the output is the input, sorted.
 
-use crate::fault::Fault;
+use bcfsort_term::fault::Fault;
 use std::cmp::Ordering;
 use wgpu_bcfsort::{Order, SortKey};
 

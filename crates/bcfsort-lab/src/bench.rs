@@ -1,16 +1,17 @@
 //! `bench`: times sorts against each other.
 
-use crate::args::{Choice, Gpu, count, key_type, with_key_type};
-use crate::engine::{Contender, adapter, adapter_or_cpu};
-use crate::fault::Fault;
-use crate::generate::pattern;
 use crate::measure::{Pace, Resident, Timing, median, too_large};
-use crate::notice::Progress;
-use crate::output::print;
-use crate::timings::{Timings, keys_per_second, rate, time};
+use bcfsort_term::args::pattern;
+use bcfsort_term::args::{Choice, Gpu, count, key_type};
+use bcfsort_term::engine::{Contender, adapter, adapter_or_cpu};
+use bcfsort_term::fault::Fault;
+use bcfsort_term::notice::Progress;
+use bcfsort_term::output::print;
+use bcfsort_term::timings::{Timings, keys_per_second, rate, time};
+use bcfsort_term::with_key_type;
+use bcfsort_testkit::data::{Pattern, Spec, generate};
 use serde::Serialize;
 use std::time::{Duration, Instant};
-use wgpu_bcfsort::data::{Pattern, Spec, generate};
 use wgpu_bcfsort::{Engine, KeyType, Options, Order, Profile, SortKey, Sorter};
 
 const AFTER_HELP: &str = "\
@@ -44,7 +45,7 @@ Examples:
 /// Time the engines on data sets
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
-pub(crate) struct Args {
+pub struct Args {
     /// Counts of keys
     #[arg(long, value_name = "COUNTS", value_delimiter = ',', default_value = "2^20,2^24", value_parser = count)]
     sizes: Vec<u64>,
@@ -100,7 +101,7 @@ struct Report {
     results: Vec<Row>,
 }
 
-pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+pub fn run(args: &Args) -> Result<(), Fault> {
     for &pattern in &args.patterns {
         for &size in &args.sizes {
             if size > 0 && Spec::new(pattern, size).fitting_count() == 0 {

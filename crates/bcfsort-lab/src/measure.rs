@@ -1,7 +1,7 @@
 //! Sorts timed so that the times hold: on keys that stay on the device, on a device that is kept
 //! busy, by contenders that take turns.
 
-use crate::fault::Fault;
+use bcfsort_term::fault::Fault;
 use std::time::{Duration, Instant};
 use wgpu_bcfsort::{Error, KeyType, Order, Payload, PreparedSort, Profile, SortKey, Sorter, wgpu};
 

@@ -1,19 +1,20 @@
 //! `tune`: finds the numbers of the sample sort that suit an adapter.
 
-use crate::args::positive;
-use crate::engine::{adapter_named, describe};
-use crate::fault::Fault;
 use crate::measure::{Pace, Resident, Timed, Timing, in_turns, median, too_large};
-use crate::notice::{Progress, say_lines};
-use crate::output::Output;
-use crate::timings::time;
-use crate::tuning_file::{Measured, TuningFile};
+use bcfsort_term::args::positive;
+use bcfsort_term::engine::{adapter_named, describe};
+use bcfsort_term::fault::Fault;
+use bcfsort_term::notice::{Progress, say_lines};
+use bcfsort_term::output::Output;
+use bcfsort_term::timings::time;
+use bcfsort_term::tuning_file::{Measured, TuningFile};
+use bcfsort_testkit::data::{Pattern, Spec, generate};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
-use wgpu_bcfsort::data::{Pattern, Spec, generate};
-use wgpu_bcfsort::plan::{Tuning, scratch_promise};
+use wgpu_bcfsort::internals::Recorded as _;
+use wgpu_bcfsort::internals::plan::{Tuning, scratch_promise};
 use wgpu_bcfsort::{
     Engine, Error, KeyType, Options, Order, Payload, PreparedSort, Profile, SortKey, Sorter,
     sort_on_cpu, wgpu,
@@ -48,7 +49,7 @@ Examples:
 /// Find the numbers that make sample-sort fastest on an adapter
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
-pub(crate) struct Args {
+pub struct Args {
     /// File to write, - for stdout
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
@@ -145,7 +146,7 @@ impl Parameter {
     }
 }
 
-pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+pub fn run(args: &Args) -> Result<(), Fault> {
     let mut output = Output::create(&args.output)?;
     let adapter = adapter_named(args.adapter.as_deref())?;
     let info = adapter.get_info();

@@ -3,15 +3,13 @@
 use crate::fault::Fault;
 use crate::notice;
 use crate::tuning_file::TuningFile;
+use bcfsort_testkit::data::{Format, Pattern, parse_count};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::str::FromStr;
-use wgpu_bcfsort::data::{Format, parse_count};
 use wgpu_bcfsort::{BaseCase, Engine, KeyType, Options, Order, wgpu};
 
 /// Parses one of the `names`, and lists them where another is given.
-pub(crate) fn one_of<T>(
-    names: impl IntoIterator<Item = &'static str>,
-) -> impl TypedValueParser<Value = T>
+pub fn one_of<T>(names: impl IntoIterator<Item = &'static str>) -> impl TypedValueParser<Value = T>
 where
     T: FromStr + Clone + Send + Sync + 'static,
     T::Err: std::error::Error + Send + Sync + 'static,
@@ -19,11 +17,19 @@ where
     PossibleValuesParser::new(names).try_map(|name| name.parse::<T>())
 }
 
-pub(crate) fn key_type() -> impl TypedValueParser<Value = KeyType> {
+pub fn key_type() -> impl TypedValueParser<Value = KeyType> {
     one_of(KeyType::ALL.map(KeyType::name))
 }
 
+/// Parses a pattern's name; the help lists them with their descriptions.
+pub fn pattern() -> impl TypedValueParser<Value = Pattern> {
+    let names =
+        Pattern::ALL.map(|pattern| PossibleValue::new(pattern.name()).help(pattern.describe()));
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<Pattern>())
+}
+
 /// Runs `$body` with `$type` standing for the Rust type of the keys.
+#[macro_export]
 macro_rules! with_key_type {
     ($key:expr, $type:ident => $body:expr) => {{
         use wgpu_bcfsort::KeyType;
@@ -46,29 +52,27 @@ macro_rules! with_key_type {
         }
     }};
 }
-pub(crate) use with_key_type;
-
 /// What the keys are and how they stand in the file.
 #[derive(clap::Args)]
-pub(crate) struct Keys {
+pub struct Keys {
     /// Type of the keys; floats sort from -NaN over -0 and +0 to +NaN
     #[arg(short = 't', long = "type", value_name = "TYPE", default_value = "u32", value_parser = key_type())]
-    pub(crate) key: KeyType,
+    pub key: KeyType,
     /// Little-endian words (raw), or one number a line (text)
     #[arg(short, long, default_value = "raw", value_parser = one_of::<Format>(Format::ALL.map(Format::name)))]
-    pub(crate) format: Format,
+    pub format: Format,
 }
 
 /// The direction.
 #[derive(clap::Args)]
-pub(crate) struct Direction {
+pub struct Direction {
     /// Largest key first
     #[arg(short, long)]
     reverse: bool,
 }
 
 impl Direction {
-    pub(crate) const fn order(&self) -> Order {
+    pub const fn order(&self) -> Order {
         if self.reverse {
             Order::Descending
         } else {
@@ -79,7 +83,7 @@ impl Direction {
 
 /// Who sorts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Choice {
+pub enum Choice {
     /// The fastest GPU engine where there is an adapter, else the CPU.
     Auto,
     /// `sort_unstable`.
@@ -89,7 +93,7 @@ pub(crate) enum Choice {
 }
 
 impl Choice {
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",
             Self::Cpu => "cpu",
@@ -97,7 +101,7 @@ impl Choice {
         }
     }
 
-    pub(crate) fn all() -> impl Iterator<Item = Self> {
+    pub fn all() -> impl Iterator<Item = Self> {
         Engine::ALL
             .into_iter()
             .filter(|&engine| engine != Engine::Auto)
@@ -106,14 +110,12 @@ impl Choice {
     }
 
     /// The engines that are not chosen by the device.
-    pub(crate) fn engines() -> impl TypedValueParser<Value = Engine> {
+    pub fn engines() -> impl TypedValueParser<Value = Engine> {
         let named = Engine::ALL.map(Engine::name).into_iter();
         one_of::<Engine>(named.filter(|&name| name != Engine::Auto.name()))
     }
 
-    pub(crate) fn parser(
-        choices: impl Iterator<Item = Self>,
-    ) -> impl TypedValueParser<Value = Self> {
+    pub fn parser(choices: impl Iterator<Item = Self>) -> impl TypedValueParser<Value = Self> {
         let values = choices.map(|choice| {
             let value = PossibleValue::new(choice.name());
             match choice {
@@ -135,7 +137,7 @@ impl Choice {
 
 /// The paper's parameters.
 #[derive(clap::Args)]
-pub(crate) struct Tuning {
+pub struct Tuning {
     /// How a tile of keys is sorted in workgroup memory (as the options below, of no use to sample-sort). 1024 keys: 'bitonic' (the default of bcf and
     /// bcf-pb) merges in passes over registers; 'transpose' and 'diagonal' are the paper's, with transpositions of the
     /// bank matrix or along its diagonals; 'no-registers' is the former with every comparator in
@@ -159,7 +161,7 @@ pub(crate) struct Tuning {
 }
 
 impl Tuning {
-    pub(crate) fn options(&self, engine: Engine) -> Options {
+    pub fn options(&self, engine: Engine) -> Options {
         let mut options = Options::default().engine(engine);
         if let Some(base_case) = self.base_case {
             options = options.base_case(base_case);
@@ -179,10 +181,10 @@ impl Tuning {
 
 /// The paper's parameters, and the adapter.
 #[derive(clap::Args)]
-pub(crate) struct Gpu {
+pub struct Gpu {
     /// Adapter to sort on: its index or a part of its name, as 'devices' lists them
     #[arg(long, value_name = "INDEX|NAME")]
-    pub(crate) adapter: Option<String>,
+    pub adapter: Option<String>,
     #[command(flatten)]
     tuning: Tuning,
     /// File of 'wgpu-bcfsort tune', for sample-sort only. It changes the time, not the result
@@ -191,7 +193,7 @@ pub(crate) struct Gpu {
 }
 
 impl Gpu {
-    pub(crate) fn options(&self, engine: Engine) -> Options {
+    pub fn options(&self, engine: Engine) -> Options {
         let options = self.tuning.options(engine);
         match &self.file {
             Some(file) => options.tuning(file.tuning),
@@ -200,7 +202,7 @@ impl Gpu {
     }
 
     /// No other engine has a use for a tuning file. `engines` are those that sort.
-    pub(crate) fn refuse_for_others(&self, engines: &[Engine]) -> Result<(), Fault> {
+    pub fn refuse_for_others(&self, engines: &[Engine]) -> Result<(), Fault> {
         if self.file.is_none() || engines.contains(&Engine::SampleSort) {
             return Ok(());
         }
@@ -213,7 +215,7 @@ impl Gpu {
     }
 
     /// What suits one adapter may not suit another.
-    pub(crate) fn warn_of_another_adapter(&self, adapter: &wgpu::AdapterInfo, quiet: bool) {
+    pub fn warn_of_another_adapter(&self, adapter: &wgpu::AdapterInfo, quiet: bool) {
         if let Some(warning) = self.file.as_ref().and_then(|file| file.mismatch(adapter))
             && !quiet
         {
@@ -222,7 +224,7 @@ impl Gpu {
     }
 
     /// The CPU has no use for any of these.
-    pub(crate) fn refuse_for_cpu(&self) -> Result<(), Fault> {
+    pub fn refuse_for_cpu(&self) -> Result<(), Fault> {
         let unused = [
             ("--adapter", self.adapter.is_some()),
             ("--base-case", self.tuning.base_case.is_some()),
@@ -242,7 +244,7 @@ impl Gpu {
 
 /// Where warpsort looks for its splitters.
 #[derive(clap::Args)]
-pub(crate) struct Seed {
+pub struct Seed {
     /// Seed of the random samples that warpsort takes; for this engine only. It changes the time,
     /// not the result (default: 0)
     #[arg(long, value_name = "N", help_heading = "Tuning")]
@@ -250,7 +252,7 @@ pub(crate) struct Seed {
 }
 
 impl Seed {
-    pub(crate) fn apply(&self, options: Options) -> Options {
+    pub fn apply(&self, options: Options) -> Options {
         match self.seed {
             Some(seed) => options.seed(seed),
             None => options,
@@ -258,7 +260,7 @@ impl Seed {
     }
 
     /// No other engine has a use for it.
-    pub(crate) fn refuse_for_others(&self, choice: Choice) -> Result<(), Fault> {
+    pub fn refuse_for_others(&self, choice: Choice) -> Result<(), Fault> {
         let used = matches!(choice, Choice::Gpu(engine) if engine.has_random_splitters());
         if self.seed.is_none() || used {
             return Ok(());
@@ -271,12 +273,12 @@ impl Seed {
 }
 
 /// A count such as 1000, 2^20 or 10M.
-pub(crate) fn count(text: &str) -> Result<u64, String> {
+pub fn count(text: &str) -> Result<u64, String> {
     parse_count(text).map_err(|error| error.to_string())
 }
 
 /// A count that is not 0.
-pub(crate) fn positive(text: &str) -> Result<u64, String> {
+pub fn positive(text: &str) -> Result<u64, String> {
     match count(text)? {
         0 => Err("at least 1 is needed".to_owned()),
         count => Ok(count),

@@ -11,16 +11,16 @@ use wgpu_bcfsort::{Engine, Error, KeyType, Order, SortKey, Sorter, adapters, sor
 const REQUIRE_ADAPTER: &str = "WGPU_BCFSORT_REQUIRE_ADAPTER";
 
 /// Something that sorts.
-pub(crate) struct Contender {
+pub struct Contender {
     /// As on the command line.
-    pub(crate) engine: &'static str,
+    pub engine: &'static str,
     /// The adapter's name, backend and driver, or `none` for the CPU.
-    pub(crate) adapter: String,
+    pub adapter: String,
     sorter: Option<Sorter>,
 }
 
 impl Contender {
-    pub(crate) fn cpu() -> Self {
+    pub fn cpu() -> Self {
         Self {
             engine: Choice::Cpu.name(),
             adapter: "none".to_owned(),
@@ -28,7 +28,7 @@ impl Contender {
         }
     }
 
-    pub(crate) fn gpu(
+    pub fn gpu(
         engine: Engine,
         gpu: &Gpu,
         seed: &Seed,
@@ -39,7 +39,7 @@ impl Contender {
     }
 
     /// Another engine on the same device.
-    pub(crate) fn beside(sorter: &Sorter, engine: Engine, gpu: &Gpu) -> Result<Self, Fault> {
+    pub fn beside(sorter: &Sorter, engine: Engine, gpu: &Gpu) -> Result<Self, Fault> {
         let sorter = sorter.with_options(gpu.options(engine))?;
         Ok(Self::new(engine, sorter))
     }
@@ -53,7 +53,7 @@ impl Contender {
     }
 
     /// Opens what was asked for.
-    pub(crate) fn open(choice: Choice, gpu: &Gpu, seed: &Seed, quiet: bool) -> Result<Self, Fault> {
+    pub fn open(choice: Choice, gpu: &Gpu, seed: &Seed, quiet: bool) -> Result<Self, Fault> {
         // Said also where no adapter asks for them.
         gpu.options(Engine::default()).validate()?;
         let engine = match choice {
@@ -78,25 +78,25 @@ impl Contender {
     }
 
     /// The engine that sorts so many keys, where it is chosen by their number.
-    pub(crate) fn engine_for(&self, count: u64, key: KeyType) -> &'static str {
+    pub fn engine_for(&self, count: u64, key: KeyType) -> &'static str {
         match &self.sorter {
             Some(sorter) => sorter.engine(count, key).name(),
             None => self.engine,
         }
     }
 
-    pub(crate) const fn sorter(&self) -> Option<&Sorter> {
+    pub const fn sorter(&self) -> Option<&Sorter> {
         self.sorter.as_ref()
     }
 
     /// The most keys that can be sorted at once.
-    pub(crate) fn max_len(&self, key: KeyType) -> u64 {
+    pub fn max_len(&self, key: KeyType) -> u64 {
         self.sorter
             .as_ref()
             .map_or(u64::MAX, |sorter| sorter.max_len(key))
     }
 
-    pub(crate) fn sort<T: SortKey>(&self, keys: &mut [T], order: Order) -> Result<(), Fault> {
+    pub fn sort<T: SortKey>(&self, keys: &mut [T], order: Order) -> Result<(), Fault> {
         match &self.sorter {
             Some(sorter) => sorter.sort(keys, order)?,
             None => sort_on_cpu(keys, order),
@@ -105,11 +105,7 @@ impl Contender {
     }
 
     /// Sorts, and says how long what took.
-    pub(crate) fn sort_timed<T: SortKey>(
-        &self,
-        keys: &mut [T],
-        order: Order,
-    ) -> Result<Timings, Fault> {
+    pub fn sort_timed<T: SortKey>(&self, keys: &mut [T], order: Order) -> Result<Timings, Fault> {
         let started = Instant::now();
         let Some(sorter) = &self.sorter else {
             sort_on_cpu(keys, order);
@@ -122,12 +118,12 @@ impl Contender {
 
 /// The adapter that was asked for, or the best; `None`, with a warning, where the CPU is to do the
 /// work.
-pub(crate) fn adapter_or_cpu(gpu: &Gpu, quiet: bool) -> Result<Option<wgpu::Adapter>, Fault> {
+pub fn adapter_or_cpu(gpu: &Gpu, quiet: bool) -> Result<Option<wgpu::Adapter>, Fault> {
     chosen_or_cpu(gpu.adapter.as_deref(), quiet, "sorting")
 }
 
 /// The same, by what the command line says of the adapter; `work` is what the warning says is done.
-pub(crate) fn chosen_or_cpu(
+pub fn chosen_or_cpu(
     wanted: Option<&str>,
     quiet: bool,
     work: &str,
@@ -144,12 +140,12 @@ pub(crate) fn chosen_or_cpu(
 }
 
 /// The adapter that was asked for, or the best.
-pub(crate) fn adapter(gpu: &Gpu) -> Result<wgpu::Adapter, Fault> {
+pub fn adapter(gpu: &Gpu) -> Result<wgpu::Adapter, Fault> {
     adapter_named(gpu.adapter.as_deref())
 }
 
 /// The adapter with this index or part of a name, or the best.
-pub(crate) fn adapter_named(wanted: Option<&str>) -> Result<wgpu::Adapter, Fault> {
+pub fn adapter_named(wanted: Option<&str>) -> Result<wgpu::Adapter, Fault> {
     let mut all = adapters();
     if all.is_empty() {
         return Err(Error::NoAdapter.into());
@@ -174,7 +170,7 @@ pub(crate) fn adapter_named(wanted: Option<&str>) -> Result<wgpu::Adapter, Fault
 }
 
 /// An adapter in one line.
-pub(crate) fn describe(info: &wgpu::AdapterInfo) -> String {
+pub fn describe(info: &wgpu::AdapterInfo) -> String {
     let driver = [info.driver.as_str(), info.driver_info.as_str()];
     let driver: Vec<&str> = driver.into_iter().filter(|part| !part.is_empty()).collect();
     if driver.is_empty() {

@@ -1,12 +1,12 @@
 //! How a command fails: the message and the exit code.
 
+use bcfsort_testkit::data::DataError;
 use std::io;
 use wgpu_bcfsort::Error;
-use wgpu_bcfsort::data::DataError;
 
 /// A failure, with the message that tells of it.
 #[derive(Debug)]
-pub(crate) enum Fault {
+pub enum Fault {
     /// `check` found keys out of order, and has said where.
     NotSorted,
     /// `audit` found failures, and has told them.
@@ -23,7 +23,7 @@ pub(crate) enum Fault {
 
 impl Fault {
     /// The failure of an operation on the file `name`.
-    pub(crate) fn io(name: &str, what: &str, error: &io::Error) -> Self {
+    pub fn io(name: &str, what: &str, error: &io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
             Self::ClosedPipe
         } else {
@@ -32,7 +32,7 @@ impl Fault {
     }
 
     /// A failure to read or write keys of the file `name`.
-    pub(crate) fn data(name: &str, error: &DataError) -> Self {
+    pub fn data(name: &str, error: &DataError) -> Self {
         match error {
             DataError::Write(error) => Self::io(name, "cannot write", error),
             DataError::Read(error) => Self::io(name, "cannot read", error),
@@ -40,7 +40,7 @@ impl Fault {
         }
     }
 
-    pub(crate) const fn exit_code(&self) -> u8 {
+    pub const fn exit_code(&self) -> u8 {
         match self {
             Self::ClosedPipe => 0,
             Self::NotSorted | Self::Unclean => 1,
@@ -49,7 +49,7 @@ impl Fault {
         }
     }
 
-    pub(crate) fn message(&self) -> Option<&str> {
+    pub fn message(&self) -> Option<&str> {
         match self {
             Self::Usage(message) | Self::Device(message) | Self::Shader(message, _) => {
                 Some(message)
@@ -59,7 +59,7 @@ impl Fault {
     }
 
     /// Lines to print as they are, below the message.
-    pub(crate) fn excerpt(&self) -> Option<&str> {
+    pub fn excerpt(&self) -> Option<&str> {
         match self {
             Self::Shader(_, excerpt) if !excerpt.is_empty() => Some(excerpt),
             _ => None,

@@ -6,13 +6,13 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 /// Writes a message, on one line. A closed stderr is no reason to fail.
-pub(crate) fn say(message: &str) {
+pub fn say(message: &str) {
     let message = message.replace('\n', " ");
     let _ = writeln!(io::stderr(), "wgpu-bcfsort: {message}");
 }
 
 /// Writes lines as they are: what is pasted from a source, or what other programs read.
-pub(crate) fn say_lines(lines: &str) {
+pub fn say_lines(lines: &str) {
     let _ = writeln!(io::stderr(), "{}", lines.trim_end());
 }
 
@@ -20,14 +20,14 @@ pub(crate) fn say_lines(lines: &str) {
 const LONG: Duration = Duration::from_millis(1500);
 
 /// A spinner for long work, on a terminal only.
-pub(crate) struct Progress {
+pub struct Progress {
     bar: Option<ProgressBar>,
     /// Dropped, it tells the thread that would show the bar that there is no need any more.
     _done: Option<mpsc::Sender<()>>,
 }
 
 impl Progress {
-    pub(crate) fn new(quiet: bool) -> Self {
+    pub fn new(quiet: bool) -> Self {
         if quiet || !io::stderr().is_terminal() {
             return Self {
                 bar: None,
@@ -54,12 +54,12 @@ impl Progress {
     }
 
     /// Whether anybody sees it.
-    pub(crate) const fn is_shown(&self) -> bool {
+    pub const fn is_shown(&self) -> bool {
         self.bar.is_some()
     }
 
     /// Says how much of all the work is done, and how long the rest will take.
-    pub(crate) fn share(&mut self, done: Duration, all: Duration, left: Option<Duration>) {
+    pub fn share(&mut self, done: Duration, all: Duration, left: Option<Duration>) {
         let Some(bar) = &self.bar else { return };
         if bar.length().is_none() {
             let template = "{spinner} {elapsed} [{bar:20}] {percent} %{prefix} {wide_msg}";
@@ -75,7 +75,7 @@ impl Progress {
     }
 
     /// Says what is being done.
-    pub(crate) fn show(&mut self, state: impl FnOnce() -> String) {
+    pub fn show(&mut self, state: impl FnOnce() -> String) {
         if let Some(bar) = &self.bar {
             bar.set_message(state());
         }

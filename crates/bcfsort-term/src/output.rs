@@ -21,7 +21,7 @@ fn temporary() -> MutexGuard<'static, Option<PathBuf>> {
 }
 
 /// Makes interrupts (SIGINT, SIGTERM, SIGHUP, Ctrl-C) remove the temporary and exit with 130.
-pub(crate) fn remove_temporary_when_interrupted() -> Result<(), Fault> {
+pub fn remove_temporary_when_interrupted() -> Result<(), Fault> {
     ctrlc::set_handler(|| {
         // Held until the end of the process, so that no new temporary appears.
         let mut temporary = temporary();
@@ -34,8 +34,8 @@ pub(crate) fn remove_temporary_when_interrupted() -> Result<(), Fault> {
 }
 
 /// An open output.
-pub(crate) struct Output {
-    pub(crate) name: String,
+pub struct Output {
+    pub name: String,
     sink: Sink,
 }
 
@@ -47,7 +47,7 @@ enum Sink {
 
 impl Output {
     /// Opens the file, or stdout for `-`.
-    pub(crate) fn create(path: &Path) -> Result<Self, Fault> {
+    pub fn create(path: &Path) -> Result<Self, Fault> {
         let name = path.display().to_string();
         if path == Path::new("-") {
             return Ok(Self {
@@ -92,7 +92,7 @@ impl Output {
     }
 
     /// Where large temporaries of this output belong: beside it, if it is a file.
-    pub(crate) fn directory(&self) -> PathBuf {
+    pub fn directory(&self) -> PathBuf {
         match &self.sink {
             Sink::Whole(whole) => directory(&whole.target).to_owned(),
             Sink::Stdout(_) | Sink::Direct(_) => std::env::temp_dir(),
@@ -100,7 +100,7 @@ impl Output {
     }
 
     /// Makes what was written appear. Without this call a file stays as it was.
-    pub(crate) fn commit(mut self) -> Result<(), Fault> {
+    pub fn commit(mut self) -> Result<(), Fault> {
         let done = self.flush().and_then(|()| match self.sink {
             Sink::Whole(whole) => whole.commit(),
             Sink::Stdout(_) | Sink::Direct(_) => Ok(()),
@@ -128,7 +128,7 @@ impl Write for Output {
 }
 
 /// Writes a short text to stdout.
-pub(crate) fn print(text: &str) -> Result<(), Fault> {
+pub fn print(text: &str) -> Result<(), Fault> {
     let mut stdout = io::stdout();
     stdout
         .write_all(text.as_bytes())
@@ -249,7 +249,7 @@ fn resolve(path: &Path) -> io::Result<Target> {
 }
 
 /// An unnamed file, gone when closed.
-pub(crate) fn unnamed_file(directory: &Path) -> io::Result<File> {
+pub fn unnamed_file(directory: &Path) -> io::Result<File> {
     // Where the system has no unnamed files, it has a name for a moment.
     let _no_exit_meanwhile = temporary();
     tempfile::tempfile_in(directory)

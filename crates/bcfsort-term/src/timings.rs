@@ -6,19 +6,19 @@ use wgpu_bcfsort::{Clock, Profile};
 
 /// The times of one sort, or the sums over the sorts of several chunks.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Timings {
+pub struct Timings {
     /// The sort itself, without transfers.
-    pub(crate) sort: Duration,
+    pub sort: Duration,
     /// From the call to its return.
-    pub(crate) wall: Duration,
+    pub wall: Duration,
     /// Time to merge chunks.
-    pub(crate) merge: Duration,
+    pub merge: Duration,
     /// What the GPU says of it.
     profile: Option<Profile>,
 }
 
 impl Timings {
-    pub(crate) fn of_cpu(time: Duration) -> Self {
+    pub fn of_cpu(time: Duration) -> Self {
         Self {
             sort: time,
             wall: time,
@@ -26,7 +26,7 @@ impl Timings {
         }
     }
 
-    pub(crate) fn of_gpu(profile: Profile, wall: Duration) -> Self {
+    pub fn of_gpu(profile: Profile, wall: Duration) -> Self {
         Self {
             sort: profile.total,
             wall,
@@ -36,7 +36,7 @@ impl Timings {
     }
 
     /// Adds another sort's times.
-    pub(crate) fn add(&mut self, other: &Self) {
+    pub fn add(&mut self, other: &Self) {
         self.sort += other.sort;
         self.wall += other.wall;
         self.merge += other.merge;
@@ -48,7 +48,7 @@ impl Timings {
     }
 
     /// How the time was measured.
-    pub(crate) fn clock(&self) -> &'static str {
+    pub fn clock(&self) -> &'static str {
         match &self.profile {
             Some(profile) if profile.clock == Clock::Timestamps => "GPU timestamps",
             _ => "wall clock",
@@ -56,12 +56,12 @@ impl Timings {
     }
 
     /// The phases of a sort and their sum.
-    pub(crate) fn table(&self, keys: u64) -> String {
+    pub fn table(&self, keys: u64) -> String {
         self.table_of("sort", keys)
     }
 
     /// The phases and their sum, which is that of `what`.
-    pub(crate) fn table_of(&self, what: &str, keys: u64) -> String {
+    pub fn table_of(&self, what: &str, keys: u64) -> String {
         let mut table = String::new();
         let phases = self.profile.iter().flat_map(|profile| &profile.phases);
         if phases.clone().next().is_some() {
@@ -108,7 +108,7 @@ impl Timings {
 }
 
 /// A time, in the unit that suits it.
-pub(crate) fn time(time: Duration) -> String {
+pub fn time(time: Duration) -> String {
     match time.as_secs_f64() {
         s if s >= 1.0 => format!("{s:.3} s"),
         s if s >= 0.01 => format!("{:.2} ms", s * 1e3),
@@ -118,7 +118,7 @@ pub(crate) fn time(time: Duration) -> String {
 }
 
 /// Keys a second.
-pub(crate) fn keys_per_second(keys: u64, time: Duration) -> f64 {
+pub fn keys_per_second(keys: u64, time: Duration) -> f64 {
     match time.as_secs_f64() {
         0.0 => 0.0,
         seconds => keys as f64 / seconds,
@@ -126,7 +126,7 @@ pub(crate) fn keys_per_second(keys: u64, time: Duration) -> f64 {
 }
 
 /// Keys a second, in the unit that suits them.
-pub(crate) fn rate(keys: u64, time: Duration) -> String {
+pub fn rate(keys: u64, time: Duration) -> String {
     match keys_per_second(keys, time) {
         r if r >= 1e9 => format!("{:.2} Gkeys/s", r / 1e9),
         r if r >= 1e6 => format!("{:.2} Mkeys/s", r / 1e6),

@@ -4,24 +4,24 @@ use clap::builder::{PathBufValueParser, TypedValueParser};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::Path;
-use wgpu_bcfsort::plan::Tuning;
+use wgpu_bcfsort::internals::plan::Tuning;
 use wgpu_bcfsort::wgpu;
 
 /// What the numbers brought for one kind of sort.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Measured {
-    pub(crate) keys: u64,
-    pub(crate) r#type: String,
+pub struct Measured {
+    pub keys: u64,
+    pub r#type: String,
     /// `keys` alone, or `values` with them.
-    pub(crate) payload: String,
-    pub(crate) default_ms: f64,
-    pub(crate) tuned_ms: f64,
+    pub payload: String,
+    pub default_ms: f64,
+    pub tuned_ms: f64,
 }
 
 /// The numbers of the sample sort, and where they were found. Only the numbers are needed: a file may
 /// be written by hand.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct TuningFile {
+pub struct TuningFile {
     #[serde(default)]
     adapter: String,
     #[serde(default)]
@@ -31,18 +31,14 @@ pub(crate) struct TuningFile {
     /// Of wgpu-bcfsort.
     #[serde(default)]
     version: String,
-    pub(crate) tuning: Tuning,
+    pub tuning: Tuning,
     #[serde(default)]
     measured: Vec<Measured>,
 }
 
 impl TuningFile {
     /// What was found on an adapter.
-    pub(crate) fn new(
-        adapter: &wgpu::AdapterInfo,
-        tuning: Tuning,
-        measured: Vec<Measured>,
-    ) -> Self {
+    pub fn new(adapter: &wgpu::AdapterInfo, tuning: Tuning, measured: Vec<Measured>) -> Self {
         let driver = format!("{} {}", adapter.driver, adapter.driver_info);
         Self {
             adapter: adapter.name.clone(),
@@ -55,7 +51,7 @@ impl TuningFile {
     }
 
     /// Reads the file while the command line is parsed: its faults are told as those of any option's value.
-    pub(crate) fn parser() -> impl TypedValueParser<Value = Self> {
+    pub fn parser() -> impl TypedValueParser<Value = Self> {
         PathBufValueParser::new().try_map(|path| Self::load(&path))
     }
 
@@ -81,7 +77,7 @@ impl TuningFile {
     }
 
     /// A warning, if the numbers are of another adapter. (Drivers are updated all the time.)
-    pub(crate) fn mismatch(&self, adapter: &wgpu::AdapterInfo) -> Option<String> {
+    pub fn mismatch(&self, adapter: &wgpu::AdapterInfo) -> Option<String> {
         let (name, backend) = (&adapter.name, adapter.backend.to_string());
         let differs = self.adapter != *name || self.backend != backend;
         (differs && !self.adapter.is_empty()).then(|| {

@@ -5,11 +5,11 @@
 //! shrinks a failure by shrinking its bytes.
 
 use std::collections::BTreeSet;
-use wgpu_bcfsort::lockstep::{Buffers, Shader, ShaderError, Space};
+use wgsl_lockstep::{Buffers, Shader, ShaderError, Space};
 
 /// What a shader may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Style {
+pub enum Style {
     /// Whatever is valid: indices out of bounds, races, floats of any value, types of 16 and 64 bits.
     Free,
     /// Only what has one result on every device: each lane writes its own slots, floats are
@@ -130,22 +130,22 @@ enum Returns {
 
 /// A shader, and what to run it on.
 #[derive(Debug)]
-pub(crate) struct Module {
-    pub(crate) wgsl: String,
-    pub(crate) workgroups: [u32; 3],
-    pub(crate) overrides: Vec<(String, f64)>,
+pub struct Module {
+    pub wgsl: String,
+    pub workgroups: [u32; 3],
+    pub overrides: Vec<(String, f64)>,
     lanes: u32,
-    pub(crate) style: Style,
+    pub style: Style,
 }
 
 /// The bindings of a module's buffers.
-pub(crate) const OUTPUT: u32 = 0;
+pub const OUTPUT: u32 = 0;
 
 impl Module {
     /// The shader, which naga accepts, but for a bug of naga 30: where it gives overrides their
     /// values, it emits constants that are composed in functions twice, or too late, and then finds that
     /// invalid.
-    pub(crate) fn shader(&self) -> Option<Shader> {
+    pub fn shader(&self) -> Option<Shader> {
         match Shader::new(&self.wgsl, None, &self.overrides) {
             Ok(shader) => Some(shader),
             Err(ShaderError::Override(text))
@@ -160,7 +160,7 @@ impl Module {
 
     /// Buffers for all lanes: random words to read, and zeros to write. Those of another seed differ
     /// in what lies in storage.
-    pub(crate) fn buffers(&self, shader: &Shader, seed: u32) -> Buffers {
+    pub fn buffers(&self, shader: &Shader, seed: u32) -> Buffers {
         let lanes = self.lanes * self.workgroups.iter().product::<u32>();
         let word = |state: &mut u32| {
             *state = state.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
@@ -168,7 +168,7 @@ impl Module {
             let high = *state >> 13;
             if high & 1 == 0 { high % 16 } else { *state }
         };
-        let buffer = |resource: &wgpu_bcfsort::lockstep::Resource| {
+        let buffer = |resource: &wgsl_lockstep::Resource| {
             let elements = if resource.binding == OUTPUT {
                 lanes
             } else {
@@ -187,7 +187,7 @@ impl Module {
 }
 
 /// Makes a shader of bytes.
-pub(crate) fn generate(bytes: &[u8], style: Style) -> Module {
+pub fn generate(bytes: &[u8], style: Style) -> Module {
     Generator {
         bytes,
         style,

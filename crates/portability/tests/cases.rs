@@ -2,15 +2,16 @@
 //! according to the lock-step executor.
 
 use crate::gate::Subject;
+use bcfsort_testkit::recordings::{
+    Coloring, Execution, library, prefix_sums_library, prefix_sums_of, was_sorted,
+};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use wgpu_bcfsort::kernel::{Access, Kernel, Specialised};
-use wgpu_bcfsort::lockstep::{
-    Coloring, Config, Execution, library, prefix_sums_library, prefix_sums_of, was_sorted,
-};
-use wgpu_bcfsort::recording::{Buffer, Phase, Recording, Step};
+use wgpu_bcfsort::internals::kernel::{Access, Kernel, Specialised};
+use wgpu_bcfsort::internals::recording::{Buffer, Phase, Recording, Step};
 use wgpu_bcfsort::{KeyType, Order};
+use wgsl_lockstep::Config;
 
 /// The contents of a kernel's buffers by their binding, the parameters among them.
 pub(crate) type Contents = BTreeMap<u32, Vec<u32>>;

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use wgpu_bcfsort::BaseCase;
-use wgpu_bcfsort::kernel::Kernel;
+use wgpu_bcfsort::internals::kernel::Kernel;
 
 /// The only shader model that wgpu has FXC compile for.
 const MODEL: ShaderModel = ShaderModel::V5_1;
@@ -114,7 +114,7 @@ impl Gate for FxcGate {
 /// Where Debian puts it; its launcher in the PATH is of a package that asks for much more.
 const WINE: &str = "/usr/lib/wine/wine64";
 
-/// FXC in a process of its own, which tests/portability/fxc.c is.
+/// FXC in a process of its own, which tests/fxc.c is.
 struct Fxc {
     process: Child,
     stdin: ChildStdin,
@@ -179,7 +179,7 @@ fn program() -> Result<PathBuf, String> {
 /// Builds the program, for Windows; done at each start, so that it is never an old one.
 fn build() -> Result<(), String> {
     const MINGW: &str = "/usr/x86_64-w64-mingw32";
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/portability/fxc.c");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fxc.c");
     let program = program()?;
     let object = program.with_extension("o");
     tools::run(

@@ -1,8 +1,9 @@
 //! What a portability gate is: one way in which a kernel may fail on hardware that is not here.
 
+use bcfsort_testkit::recordings::{REPRESENTATIVES, kernels};
 use std::collections::BTreeSet;
-use wgpu_bcfsort::kernel::{Kernel, Merges, Specialised};
-use wgpu_bcfsort::{BaseCase, KeyType, Order, Payload, lockstep};
+use wgpu_bcfsort::internals::kernel::{Kernel, Merges, Specialised};
+use wgpu_bcfsort::{BaseCase, KeyType, Order, Payload};
 
 /// A kernel for a key type and an order, as the device gets it.
 pub(crate) struct Subject {
@@ -67,7 +68,7 @@ impl Subject {
     /// For gates that leave such kernels out: why, where there is the same text for another key type of that width or
     /// another order, with other constants.
     pub(crate) fn same_but_for_constants(&self) -> Option<&'static str> {
-        let [narrow, wide] = lockstep::REPRESENTATIVES;
+        let [narrow, wide] = REPRESENTATIVES;
         let representative = |(key, order)| self.specialised.kernel().specialise(key, order);
         // (Of kernels that compare no keys there is one for each width, or for all; of those that add, another for f32.)
         let compares =
@@ -85,13 +86,13 @@ impl Subject {
         }
     }
 
-    /// Every kernel that `lockstep::library` dispatches, each text once; or its label, and why it is no
+    /// Every kernel that `recordings::library` dispatches, each text once; or its label, and why it is no
     /// WGSL.
     pub(crate) fn all() -> Vec<Result<Self, (Specialised, String)>> {
         let subject = |specialised: Specialised| {
             Self::new(specialised, specialised.wgsl()).map_err(|message| (specialised, message))
         };
-        let all = lockstep::kernels();
+        let all = kernels();
         let examined = |specialised: &&Specialised| {
             !is_twin(specialised.kernel())
                 && !is_smaller(**specialised, &all)

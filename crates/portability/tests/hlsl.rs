@@ -2,7 +2,7 @@
 
 use crate::gate::Subject;
 use naga::back::hlsl;
-use wgpu_bcfsort::kernel::{Access, Kernel};
+use wgpu_bcfsort::internals::kernel::{Access, Kernel};
 
 /// The entry point, which naga gives another name only where HLSL has that one for itself.
 pub(crate) const ENTRY: &str = "main";

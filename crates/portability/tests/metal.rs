@@ -11,10 +11,10 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
-use wgpu_bcfsort::kernel::Kernel;
+use wgpu_bcfsort::internals::kernel::Kernel;
 use wgpu_bcfsort::{BaseCase, KeyType, Order};
 
-const RUNTIME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/portability/metal");
+const RUNTIME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/metal");
 const OUTPUT: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/portability-metal");
 
 /// The versions of Metal's language that wgpu asks for, from macOS 11 on.

@@ -3,7 +3,7 @@
 
 use std::fmt;
 use std::time::Duration;
-use wgpu_bcfsort::kernel::Kernel;
+use wgpu_bcfsort::internals::kernel::Kernel;
 
 #[derive(Default)]
 pub(crate) struct Table {

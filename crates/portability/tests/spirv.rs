@@ -5,7 +5,7 @@ use crate::tools;
 use naga::back::spv;
 use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};
 use std::process::Command;
-use wgpu_bcfsort::kernel::Kernel;
+use wgpu_bcfsort::internals::kernel::Kernel;
 
 /// The versions of SPIR-V that wgpu writes, each for the devices of a version of Vulkan.
 const VERSIONS: [((u8, u8), &str); 4] = [

@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::process::Command;
 use std::sync::OnceLock;
-use wgpu_bcfsort::kernel::Kernel;
+use wgpu_bcfsort::internals::kernel::Kernel;
 
 /// A text, as tint.mjs gets it.
 #[derive(Clone, Serialize)]
@@ -168,7 +168,7 @@ impl Gate for Tint {
 }
 
 fn compile(texts: &[Text]) -> Result<HashMap<String, Verdict>, String> {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/portability/tint.mjs");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tint.mjs");
     let package = tools::installed("node/node_modules/webgpu/index.js")?;
     let texts = serde_json::to_vec(texts).map_err(|e| e.to_string())?;
     let verdicts = tools::run(Command::new("node").arg(script).arg(package), &texts)?;

@@ -1,7 +1,7 @@
 //! The gate of naga: wgpu's own reading of WGSL, with no optional capability.
 
 use crate::gate::{Gate, Subject, altered, caught, validated};
-use wgpu_bcfsort::kernel::Kernel;
+use wgpu_bcfsort::internals::kernel::Kernel;
 use wgpu_bcfsort::{KeyType, Order};
 
 pub(crate) struct Validation;

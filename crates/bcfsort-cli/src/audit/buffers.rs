@@ -1,14 +1,14 @@
 //! What is in the buffers of a shader.
 
-use crate::args::count;
-use crate::fault::Fault;
+use bcfsort_term::args::count;
+use bcfsort_term::fault::Fault;
+use bcfsort_testkit::data::{Pattern, Spec, generate};
 use std::fmt;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use wgpu_bcfsort::data::{Pattern, Spec, generate};
-use wgpu_bcfsort::lockstep::{Buffers, Resource, Space};
+use wgsl_lockstep::{Buffers, Resource, Space};
 
 /// Words of a buffer that ends in an array without a length, where nothing is asked for.
 const WORDS: u64 = 4096;

@@ -2,18 +2,21 @@
 
 use super::sort::Kernels;
 use super::{Args, Audit, Job as Any};
-use crate::args::with_key_type;
-use crate::fault::Fault;
-use crate::notice::Progress;
+use bcfsort_term::fault::Fault;
+use bcfsort_term::notice::Progress;
+use bcfsort_term::with_key_type;
+use bcfsort_testkit::data::{Pattern, Spec, generate};
+use bcfsort_testkit::recordings::{
+    Coloring, Execution, library, prefix_sums_library, prefix_sums_of, was_sorted,
+};
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
-use wgpu_bcfsort::data::{Pattern, Spec, generate};
-use wgpu_bcfsort::lockstep::{self, Coloring, Config, Execution, prefix_sums_of, was_sorted};
-use wgpu_bcfsort::recording::{Buffer, Phase, Recording};
+use wgpu_bcfsort::internals::recording::{Buffer, Phase, Recording};
 use wgpu_bcfsort::{KeyType, Order, SortKey};
+use wgsl_lockstep::Config;
 
 /// The order decides which way merges go, few keys put equal ones everywhere, and the adversary
 /// was made to cause conflicts.
@@ -54,9 +57,9 @@ pub(crate) fn run(args: &Args) -> Result<Audit, Fault> {
     let mut recordings = Vec::new();
     for key in KeyType::ALL {
         for order in [Order::Ascending, Order::Descending] {
-            recordings.extend(lockstep::library(key, order));
+            recordings.extend(library(key, order));
         }
-        recordings.extend(lockstep::prefix_sums_library(key));
+        recordings.extend(prefix_sums_library(key));
     }
     let sorts = recordings.len() * PATTERNS.len();
     let started = Instant::now();

@@ -11,11 +11,12 @@ mod sort;
 mod table;
 mod text;
 
-use crate::args::{Choice, Direction, Tuning, count, key_type, positive};
-use crate::fault::Fault;
-use crate::generate::pattern;
-use crate::notice;
-use crate::output::print;
+use bcfsort_term::args::pattern;
+use bcfsort_term::args::{Choice, Direction, Tuning, count, key_type, positive};
+use bcfsort_term::fault::Fault;
+use bcfsort_term::notice;
+use bcfsort_term::output::print;
+use bcfsort_testkit::data::Pattern;
 use buffers::Contents;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use figures::Figures;
@@ -23,10 +24,9 @@ use notes::{Note, Severity};
 use shader::Workgroups;
 use std::path::PathBuf;
 use std::time::Duration;
-use wgpu_bcfsort::data::Pattern;
-use wgpu_bcfsort::lockstep::{Config, Report};
-use wgpu_bcfsort::recording::Phase;
+use wgpu_bcfsort::internals::recording::Phase;
 use wgpu_bcfsort::{Engine, KeyType};
+use wgsl_lockstep::{Config, Report};
 
 const AFTER_HELP: &str = "\
 The executor interprets the WGSL that a GPU would get. It needs no GPU and finds, for the input it \

@@ -2,14 +2,14 @@
 
 use super::buffers::{self, Made};
 use super::{Args, Audit, Job as Any, Subject};
-use crate::fault::Fault;
 use crate::input::Input;
-use crate::notice::Progress;
+use bcfsort_term::fault::Fault;
+use bcfsort_term::notice::Progress;
 use std::io::Read;
 use std::path::Path;
 use std::str::FromStr;
 use std::time::Instant;
-use wgpu_bcfsort::lockstep::{Shader, ShaderError};
+use wgsl_lockstep::{Shader, ShaderError};
 
 /// No shader is longer; whoever gives a data file by mistake need not wait for it.
 const LONGEST: u64 = 16 << 20;
@@ -28,7 +28,7 @@ impl FromStr for Workgroups {
             return Err("at most three counts make sense: X,Y,Z".to_owned());
         }
         for (count, part) in counts.iter_mut().zip(parts) {
-            let value = crate::args::positive(part)?;
+            let value = bcfsort_term::args::positive(part)?;
             *count = u32::try_from(value).map_err(|_| format!("'{part}' is above {}", u32::MAX))?;
         }
         Ok(Self(counts))

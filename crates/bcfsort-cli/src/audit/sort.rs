@@ -1,17 +1,18 @@
 //! The kernels of one sort.
 
 use super::{Args, Audit, Job as Any, Subject, buffers};
-use crate::args::with_key_type;
-use crate::fault::Fault;
-use crate::notice::Progress;
+use bcfsort_term::fault::Fault;
+use bcfsort_term::notice::Progress;
+use bcfsort_term::with_key_type;
+use bcfsort_testkit::data::{Spec, generate};
+use bcfsort_testkit::recordings::{Execution, was_sorted};
 use std::time::Instant;
-use wgpu_bcfsort::data::{Spec, generate};
-use wgpu_bcfsort::kernel::Specialised;
-use wgpu_bcfsort::lockstep::{Config, Execution, MEMORY_A_WORD, Report, was_sorted};
-use wgpu_bcfsort::phases::record_sort;
-use wgpu_bcfsort::plan::DeviceLimits;
-use wgpu_bcfsort::recording::{Buffer, Phase};
+use wgpu_bcfsort::internals::kernel::Specialised;
+use wgpu_bcfsort::internals::phases::record_sort;
+use wgpu_bcfsort::internals::plan::DeviceLimits;
+use wgpu_bcfsort::internals::recording::{Buffer, Phase};
 use wgpu_bcfsort::{Engine, KeyType, Order, SortKey};
+use wgsl_lockstep::{Config, MEMORY_A_WORD, Report};
 
 /// Those of a usual GPU.
 const LIMITS: DeviceLimits = DeviceLimits {

@@ -1,6 +1,5 @@
 //! `wgpu-bcfsort audit`, as scripts and people see it: what it finds in shaders made to be wrong in
 //! one way each, and where.
-#![cfg(feature = "cli")]
 
 use assert_cmd::Command;
 use predicates::prelude::*;
@@ -9,7 +8,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
-use wgpu_bcfsort::kernel::Kernel;
+use wgpu_bcfsort::internals::kernel::Kernel;
 
 fn cli() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wgpu-bcfsort"));

@@ -1,5 +1,4 @@
 //! The command line, as scripts see it: messages, exit codes, files.
-#![cfg(feature = "cli")]
 
 use assert_cmd::Command;
 use predicates::prelude::*;

@@ -1,6 +1,5 @@
 //! `wgpu-bcfsort experiment` as its users see it: the files it writes, what a second run measures, and
 //! what it makes of other people's sorts.
-#![cfg(feature = "cli")]
 
 use assert_cmd::Command;
 use predicates::prelude::*;

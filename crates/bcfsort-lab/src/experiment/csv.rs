@@ -1,6 +1,6 @@
 //! Tables as CSV: one row a measurement, so that any tool can group and plot them.
 
-use crate::fault::Fault;
+use bcfsort_term::fault::Fault;
 
 /// A table.
 #[derive(Clone, Debug)]

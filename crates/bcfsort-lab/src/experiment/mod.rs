@@ -15,12 +15,12 @@ mod series;
 mod state;
 mod stats;
 
-use crate::args::{count, positive};
-use crate::engine::{adapter_named, describe};
-use crate::fault::Fault;
 use crate::measure::Pace;
-use crate::notice::{self, Progress};
-use crate::output::{Output, print};
+use bcfsort_term::args::{count, positive};
+use bcfsort_term::engine::{adapter_named, describe};
+use bcfsort_term::fault::Fault;
+use bcfsort_term::notice::{self, Progress};
+use bcfsort_term::output::{Output, print};
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use csv::Table;
 use figures::FIGURES;
@@ -33,7 +33,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use wgpu_bcfsort::plan::{MOST_BUCKETS_ON_CPU, default_buckets};
+use wgpu_bcfsort::internals::plan::{MOST_BUCKETS_ON_CPU, default_buckets};
 use wgpu_bcfsort::{Options, Sorter, wgpu};
 
 const AFTER_HELP: &str = "\
@@ -80,7 +80,7 @@ Examples:
     clippy::struct_excessive_bools,
     reason = "flags of a command line are independent"
 )]
-pub(crate) struct Args {
+pub struct Args {
     /// What to measure and draw
     #[arg(value_name = "FIGURE", required = true, value_parser = figure_names())]
     figures: Vec<String>,
@@ -268,7 +268,7 @@ fn lacking(
         .collect()
 }
 
-pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+pub fn run(args: &Args) -> Result<(), Fault> {
     let started = Instant::now();
     let adapter = adapter_named(args.adapter.as_deref())?;
     let info = adapter.get_info();

@@ -1,8 +1,9 @@
 //! Other people's sorts: programs that measure themselves on the same keys.
 
 use super::state::Outcome;
-use crate::fault::Fault;
-use crate::notice;
+use bcfsort_term::fault::Fault;
+use bcfsort_term::notice;
+use bcfsort_testkit::data::{Format, KeyWriter};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +13,6 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
-use wgpu_bcfsort::data::{Format, KeyWriter};
 use wgpu_bcfsort::{Engine, KeyType, Payload, SortKey};
 
 /// Where peers are looked for, if there is such a directory.

@@ -1,6 +1,6 @@
 //! Charts as SVG.
 
-use crate::fault::Fault;
+use bcfsort_term::fault::Fault;
 use plotters::coord::Shift;
 use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
 use plotters::element::DashedPathElement;

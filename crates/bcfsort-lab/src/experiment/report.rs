@@ -4,7 +4,7 @@ use super::csv::Table;
 use super::plot::Chart;
 use super::stats::date;
 use super::{Drawing, Lab};
-use crate::fault::Fault;
+use bcfsort_term::fault::Fault;
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, context};
 use serde::Serialize;

@@ -2,11 +2,11 @@
 
 use super::state::{Outcome, Results};
 use super::{Lab, Task};
-use crate::fault::Fault;
 use crate::measure::{Resident, Timing};
+use bcfsort_term::fault::Fault;
+use bcfsort_testkit::data::{Spec, generate};
 use rayon::slice::ParallelSliceMut;
 use std::time::Instant;
-use wgpu_bcfsort::data::{Spec, generate};
 use wgpu_bcfsort::{
     Clock, Engine, Error, KeyType, Options, Order, Payload, Profile, SortKey, Sorter, sort_on_cpu,
     wgpu,

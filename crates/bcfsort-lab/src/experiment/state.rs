@@ -4,7 +4,7 @@
 //! measurements, each written as soon as it is made. Everything else in the directory is drawn from
 //! it. A line that an interrupt cut short is dropped when the file is read again.
 
-use crate::fault::Fault;
+use bcfsort_term::fault::Fault;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};

@@ -15,7 +15,7 @@
 
 use super::random::Random;
 use super::values::from_rank;
-use crate::SortKey;
+use wgpu_bcfsort::SortKey;
 
 /// Lanes of a warp and banks of its memory.
 pub const WARP: u32 = 32;

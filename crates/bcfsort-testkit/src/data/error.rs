@@ -1,6 +1,6 @@
 //! What can go wrong with data, with the numbers that say why.
 
-use crate::KeyType;
+use wgpu_bcfsort::KeyType;
 
 /// Every failure of this module. The messages are one line and say what to do.
 #[derive(Debug, thiserror::Error)]

@@ -1,11 +1,11 @@
 //! Reading and writing keys as streams.
 
 use super::{DataError, text};
-use crate::SortKey;
 use std::fmt;
 use std::io::{self, BufRead, Read, Write};
 use std::marker::PhantomData;
 use std::str::FromStr;
+use wgpu_bcfsort::SortKey;
 
 /// How keys stand in a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -74,12 +74,12 @@ const STEP: usize = 1 << 18;
 /// # Examples
 ///
 /// ```
-/// use wgpu_bcfsort::data::{Format, KeyReader};
+/// use bcfsort_testkit::data::{Format, KeyReader};
 /// let mut reader = KeyReader::<i64, _>::new(&b"3\n-1\r\n 2"[..], Format::Text);
 /// assert_eq!(reader.read_chunk(2)?, [3, -1]);
 /// assert_eq!(reader.read_chunk(2)?, [2]);
 /// assert_eq!(reader.read_chunk(2)?, []);
-/// # Ok::<(), wgpu_bcfsort::data::DataError>(())
+/// # Ok::<(), bcfsort_testkit::data::DataError>(())
 /// ```
 #[derive(Debug)]
 pub struct KeyReader<T, R> {

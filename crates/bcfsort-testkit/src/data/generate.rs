@@ -4,7 +4,7 @@ use super::adversary::{self, WARP};
 use super::random::Random;
 use super::values::{from_rank, from_value, greatest, last_rank, spread};
 use super::{DataError, Pattern, Range};
-use crate::{KeyType, SortKey};
+use wgpu_bcfsort::{KeyType, SortKey};
 
 /// Keys of a saw's tooth: no power of two, so that teeth and tiles do not fall together.
 const TOOTH: u64 = 1000;
@@ -20,12 +20,12 @@ const MOST_ITEMS: u32 = 64;
 /// # Examples
 ///
 /// ```
-/// use wgpu_bcfsort::data::{Pattern, Spec, generate};
+/// use bcfsort_testkit::data::{Pattern, Spec, generate};
 /// let spec = Spec::new(Pattern::Duplicates, 10).distinct(3).seed(42);
 /// let mut keys: Vec<u64> = generate(&spec)?;
 /// keys.sort();
 /// assert_eq!(keys, [0, 0, 0, 0, 1, 1, 1, 2, 2, 2]);
-/// # Ok::<(), wgpu_bcfsort::data::DataError>(())
+/// # Ok::<(), bcfsort_testkit::data::DataError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -290,10 +290,10 @@ fn room<T: SortKey>(count: u64) -> Result<Vec<T>, DataError> {
 /// # Examples
 ///
 /// ```
-/// use wgpu_bcfsort::data::{Pattern, Spec, generate};
+/// use bcfsort_testkit::data::{Pattern, Spec, generate};
 /// let keys: Vec<f32> = generate(&Spec::new(Pattern::OrganPipe, 6))?;
 /// assert_eq!(keys, [1.0, 2.0, 3.0, 3.0, 2.0, 1.0]);
-/// # Ok::<(), wgpu_bcfsort::data::DataError>(())
+/// # Ok::<(), bcfsort_testkit::data::DataError>(())
 /// ```
 pub fn generate<T: SortKey>(spec: &Spec) -> Result<Vec<T>, DataError> {
     spec.check_parameters()?;
@@ -468,6 +468,7 @@ fn corners<T: SortKey>() -> Vec<T> {
             1 << 63,
             1f64.to_bits64(),
         ),
+        other => unreachable!("no data set has {other} keys"),
     };
     bits.into_iter().map(T::from_bits64).collect()
 }

@@ -1,4 +1,4 @@
-//! Reproducible data sets, and the raw and text file formats (feature `data`).
+//! Reproducible data sets, and the raw and text file formats.
 //!
 //! A [`Spec`] names a data set: a [`Pattern`], a count, a seed and the pattern's parameters.
 //! [`generate`] makes its keys. The same `Spec` gives the same bytes on every machine and in every
@@ -10,7 +10,7 @@
 //! # Examples
 //!
 //! ```
-//! use wgpu_bcfsort::data::{Format, KeyReader, KeyWriter, Pattern, Spec, generate};
+//! use bcfsort_testkit::data::{Format, KeyReader, KeyWriter, Pattern, Spec, generate};
 //!
 //! let keys: Vec<i32> = generate(&Spec::new(Pattern::Distinct, 1000).seed(7))?;
 //!
@@ -21,7 +21,7 @@
 //!
 //! let mut reader = KeyReader::<i32, _>::new(file.as_slice(), Format::Text);
 //! assert_eq!(reader.read_chunk(usize::MAX)?, keys);
-//! # Ok::<(), wgpu_bcfsort::data::DataError>(())
+//! # Ok::<(), bcfsort_testkit::data::DataError>(())
 //! ```
 
 mod adversary;

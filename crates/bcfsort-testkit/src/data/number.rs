@@ -18,11 +18,11 @@ const RANGE: &str = "range: write 'full', or LO..HI (both included) with numbers
 /// # Examples
 ///
 /// ```
-/// use wgpu_bcfsort::data::parse_count;
+/// use bcfsort_testkit::data::parse_count;
 /// assert_eq!(parse_count("2^20")?, 1 << 20);
 /// assert_eq!(parse_count("10M")?, 10_000_000);
 /// assert!(parse_count("ten").is_err());
-/// # Ok::<(), wgpu_bcfsort::data::DataError>(())
+/// # Ok::<(), bcfsort_testkit::data::DataError>(())
 /// ```
 pub fn parse_count(text: &str) -> Result<u64, DataError> {
     unsigned(text).ok_or_else(|| DataError::BadNumber {
@@ -56,10 +56,10 @@ fn digits(text: &str) -> Option<u64> {
 /// # Examples
 ///
 /// ```
-/// use wgpu_bcfsort::data::Range;
+/// use bcfsort_testkit::data::Range;
 /// assert_eq!("-5..10K".parse::<Range>()?, Range::Values { low: -5, high: 10_000 });
 /// assert_eq!("full".parse::<Range>()?, Range::Full);
-/// # Ok::<(), wgpu_bcfsort::data::DataError>(())
+/// # Ok::<(), bcfsort_testkit::data::DataError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Range {

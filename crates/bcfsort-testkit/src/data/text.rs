@@ -5,8 +5,8 @@
 //! quiet `NaN` without payload is `NaN` or `-NaN`, any other one `NaN(0x…)` with the bits of its
 //! mantissa (as C's `strtod` reads it), so that no bit of a key is lost.
 
-use crate::{KeyType, SortKey};
 use std::io::{self, Write};
+use wgpu_bcfsort::{KeyType, SortKey};
 
 /// Sign, infinity and the quiet bit of a float type.
 struct FloatBits {
@@ -51,6 +51,7 @@ pub(super) fn parse<T: SortKey>(text: &[u8]) -> Option<T> {
                 .filter(|key: &f64| key.is_finite() || is_infinity(text))?
                 .to_bits64(),
         },
+        _ => return None,
     };
     Some(T::from_bits64(bits))
 }
@@ -107,6 +108,7 @@ pub(super) fn hint(text: &[u8], key: KeyType) -> String {
                 String::new()
             };
         }
+        _ => return String::new(),
     };
     if integer {
         format!(": {key} is {low} to {high}")
@@ -148,6 +150,10 @@ pub(super) fn write<T: SortKey>(out: &mut Vec<u8>, key: T) -> io::Result<()> {
                 writeln!(out, "{value:e}")
             }
         }
+        other => Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            format!("{other} keys have no text"),
+        )),
     }
 }
 

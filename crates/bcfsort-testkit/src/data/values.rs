@@ -1,6 +1,6 @@
 //! Integers as keys.
 
-use crate::{KeyType, Order, SortKey};
+use wgpu_bcfsort::{KeyType, Order, SortKey};
 
 /// The key of an integer value: the integer itself for integer types, the nearest float (ties to
 /// even) for floats. `None` where an integer type lacks the value.
@@ -13,6 +13,7 @@ pub(super) fn from_value<T: SortKey>(value: i128) -> Option<T> {
         // Integer to float is exactly specified (IEEE 754), so this is the same everywhere.
         KeyType::F32 => (value as f32).to_bits64(),
         KeyType::F64 => (value as f64).to_bits64(),
+        _ => return None,
     };
     Some(T::from_bits64(bits))
 }
@@ -20,12 +21,11 @@ pub(super) fn from_value<T: SortKey>(value: i128) -> Option<T> {
 /// The greatest rank that [`from_rank`] takes.
 pub(super) fn last_rank(key: KeyType) -> u64 {
     match key {
-        KeyType::U32 => u64::from(u32::MAX),
         KeyType::I32 => i32::MAX as u64,
-        KeyType::U64 => u64::MAX,
         KeyType::I64 => i64::MAX as u64,
         KeyType::F32 => EXACT_F32 + u64::from(f32::MAX.to_bits() - F32_FROM),
         KeyType::F64 => EXACT_F64 + (f64::MAX.to_bits() - F64_FROM),
+        _ => u64::MAX >> (64 - 32 * key.words()),
     }
 }
 

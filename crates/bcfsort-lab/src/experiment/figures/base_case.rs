@@ -6,8 +6,8 @@ use crate::experiment::series::{Contender, Metric, Series};
 use crate::experiment::state::Results;
 use crate::experiment::stats::{Spread, count, digits};
 use crate::experiment::{Drawing, Figure, Scope, Task};
-use wgpu_bcfsort::data::{Pattern, Spec};
-use wgpu_bcfsort::recording::Phase;
+use bcfsort_testkit::data::{Pattern, Spec};
+use wgpu_bcfsort::internals::recording::Phase;
 use wgpu_bcfsort::{BaseCase, Engine, Options};
 
 pub(crate) struct BaseCases;

@@ -7,12 +7,13 @@ use crate::experiment::series::{Key, left_out};
 use crate::experiment::state::{Outcome, Results};
 use crate::experiment::stats::{count, digits};
 use crate::experiment::{Drawing, Figure, Lab, Scope, Task};
-use crate::fault::Fault;
 use crate::measure::{Resident, read};
+use bcfsort_term::fault::Fault;
+use bcfsort_testkit::data::{Pattern, Spec, generate};
 use std::collections::BTreeMap;
-use wgpu_bcfsort::data::{Pattern, Spec, generate};
-use wgpu_bcfsort::plan::{Distribution, Plan};
-use wgpu_bcfsort::recording::Buffer;
+use wgpu_bcfsort::internals::plan::{Distribution, Plan};
+use wgpu_bcfsort::internals::recording::Buffer;
+use wgpu_bcfsort::internals::scratch;
 use wgpu_bcfsort::{Engine, Error, Options, SortKey, Sorter};
 
 pub(crate) struct BucketSizes;
@@ -115,7 +116,7 @@ impl Sizes {
             ));
         };
         let prepared = resident.sort_prepared(&sorter)?;
-        let Some(table) = prepared.scratch(Buffer::Separators(0)) else {
+        let Some(table) = scratch(&prepared, Buffer::Separators(0)) else {
             return Ok(Outcome::failed(
                 name,
                 "this engine keeps no table of its buckets",

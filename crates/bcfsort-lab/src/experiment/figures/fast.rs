@@ -7,10 +7,10 @@ use crate::experiment::series::{Metric, left_out};
 use crate::experiment::state::Results;
 use crate::experiment::stats::{Spread, count, digits, median};
 use crate::experiment::{Drawing, Figure, Lab, Scope, Task};
-use crate::fault::Fault;
 use crate::measure::{Resident, Timing};
+use bcfsort_term::fault::Fault;
+use bcfsort_testkit::data::{Pattern, Spec, generate};
 use rayon::slice::ParallelSliceMut;
-use wgpu_bcfsort::data::{Pattern, Spec, generate};
 use wgpu_bcfsort::{Engine, KeyType, Options, Payload, SortKey};
 
 pub(crate) struct Fast;

@@ -7,9 +7,9 @@ use crate::experiment::series::{Key, Series, left_out};
 use crate::experiment::state::{Outcome, Results};
 use crate::experiment::stats::{bytes, count, digits};
 use crate::experiment::{Drawing, Figure, Lab, Scope, Task};
-use crate::fault::Fault;
 use crate::measure::buffer;
-use wgpu_bcfsort::data::Pattern;
+use bcfsort_term::fault::Fault;
+use bcfsort_testkit::data::Pattern;
 use wgpu_bcfsort::{Engine, Error, KeyType, Options, Order, SortKey, Sorter, wgpu};
 
 pub(crate) struct Memory;

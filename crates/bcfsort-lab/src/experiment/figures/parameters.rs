@@ -6,9 +6,9 @@ use crate::experiment::series::{Contender, Key, Metric, Series};
 use crate::experiment::state::Results;
 use crate::experiment::stats::{Spread, count, digits};
 use crate::experiment::{Drawing, Figure, Scope, Task};
-use wgpu_bcfsort::data::{Pattern, Spec};
-use wgpu_bcfsort::plan::Plan;
-use wgpu_bcfsort::recording::Phase;
+use bcfsort_testkit::data::{Pattern, Spec};
+use wgpu_bcfsort::internals::plan::Plan;
+use wgpu_bcfsort::internals::recording::Phase;
 use wgpu_bcfsort::{BaseCase, Engine, Options, SortKey};
 
 pub(crate) struct Parameters;

@@ -7,10 +7,10 @@ use crate::experiment::series::{Key, Series};
 use crate::experiment::state::Results;
 use crate::experiment::stats::{Spread, count, digits};
 use crate::experiment::{Drawing, Figure, Scope, Task};
+use bcfsort_testkit::data::Pattern;
 use std::collections::BTreeSet;
-use wgpu_bcfsort::data::Pattern;
-use wgpu_bcfsort::kernel::{MATRIX, W};
-use wgpu_bcfsort::plan::Plan;
+use wgpu_bcfsort::internals::kernel::{MATRIX, W};
+use wgpu_bcfsort::internals::plan::Plan;
 use wgpu_bcfsort::{Engine, Options, SortKey};
 
 pub(crate) struct Passes;

@@ -7,17 +7,18 @@ use crate::experiment::series::{Metric, left_out};
 use crate::experiment::state::{Outcome, Results};
 use crate::experiment::stats::{Spread, count, digits, median};
 use crate::experiment::{Drawing, Figure, Lab, Scope, Task};
-use crate::fault::Fault;
 use crate::measure::{Timed, filled, in_turns, restore};
-use wgpu_bcfsort::data::{Pattern, Range, Spec, generate};
-use wgpu_bcfsort::kernel::{MATRIX, MOST_COLORS};
-use wgpu_bcfsort::lockstep::{Coloring, Config, Execution};
-use wgpu_bcfsort::phases::record_prefix_sums;
-use wgpu_bcfsort::plan::DeviceLimits;
-use wgpu_bcfsort::recording::{Buffer, Phase};
+use bcfsort_term::fault::Fault;
+use bcfsort_testkit::data::{Pattern, Range, Spec, generate};
+use bcfsort_testkit::recordings::{Coloring, Execution};
+use wgpu_bcfsort::internals::kernel::{MATRIX, MOST_COLORS};
+use wgpu_bcfsort::internals::phases::record_prefix_sums;
+use wgpu_bcfsort::internals::plan::DeviceLimits;
+use wgpu_bcfsort::internals::recording::{Buffer, Phase};
 use wgpu_bcfsort::{
     Error, KeyType, PrefixSums, PrefixSumsMethod, PrefixSumsOptions, prefix_sums_on_cpu, wgpu,
 };
+use wgsl_lockstep::Config;
 
 pub(crate) struct ColoredPrefixSums;
 

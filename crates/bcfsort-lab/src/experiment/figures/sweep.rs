@@ -9,7 +9,7 @@ use crate::experiment::series::Series;
 use crate::experiment::state::Results;
 use crate::experiment::stats::{count, digits, median};
 use crate::experiment::{Drawing, Figure, Scope, Task};
-use wgpu_bcfsort::data::{Pattern, Spec};
+use bcfsort_testkit::data::{Pattern, Spec};
 
 /// A data set at every n.
 pub(crate) struct Sweep {

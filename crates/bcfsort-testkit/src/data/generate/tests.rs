@@ -11,6 +11,7 @@ fn every(spec: &Spec, key: KeyType) -> Result<Vec<u64>, DataError> {
         KeyType::U64 => bits::<u64>(spec),
         KeyType::I64 => bits::<i64>(spec),
         KeyType::F64 => bits::<f64>(spec),
+        other => panic!("no data set has {other} keys"),
     }
 }
 

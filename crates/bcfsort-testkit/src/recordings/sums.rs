@@ -1,8 +1,8 @@
 //! What prefix sums are to be tried on, and what they must give.
 
-use crate::kernel::{MATRIX, W};
-use crate::recording::Recording;
-use crate::{KeyType, PrefixSumsOptions, Scan, Summand, prefix_sums_on_cpu};
+use wgpu_bcfsort::internals::kernel::{MATRIX, W};
+use wgpu_bcfsort::internals::recording::Recording;
+use wgpu_bcfsort::{KeyType, PrefixSumsOptions, Scan, Summand, prefix_sums_on_cpu};
 
 /// A way to color values, of those that differ most in which lanes of prefix sums meet in a bank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -63,7 +63,7 @@ impl Coloring {
     }
 }
 
-/// What a recording of prefix sums must leave in [`Buffer::Keys`](crate::recording::Buffer::Keys), where
+/// What a recording of prefix sums must leave in [`Buffer::Keys`](wgpu_bcfsort::internals::recording::Buffer::Keys), where
 /// these values were, with these colors: the CPU's sums, and values of no color as they were. (The words of
 /// `u32`, `i32` or `f32` values; where a sum is a `NaN`, its bits are the CPU's.)
 ///

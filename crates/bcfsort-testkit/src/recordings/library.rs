@@ -1,12 +1,17 @@
 //! Recordings that together use everything the library can dispatch.
 
-use crate::kernel::{Kernel, MATRIX, Specialised};
-use crate::phases::rows::{Arrangement, Carried, Column, Sorted, with_order_check};
-use crate::phases::{record_comparison_sort, record_prefix_sums, record_sample_sort, record_sort};
-use crate::plan::{DeviceLimits, SampleSort, Tuning};
-use crate::recording::{Buffer, Recording, Step};
-use crate::{
-    Comparator, Engine, KeyType, Options, Order, Payload, PrefixSumsMethod, PrefixSumsOptions, Scan,
+use wgpu_bcfsort::internals::comparator_stand_in;
+use wgpu_bcfsort::internals::kernel::{Kernel, MATRIX, Specialised};
+use wgpu_bcfsort::internals::phases::rows::{
+    Arrangement, Carried, Column, Sorted, with_order_check,
+};
+use wgpu_bcfsort::internals::phases::{
+    record_comparison_sort, record_prefix_sums, record_sample_sort, record_sort,
+};
+use wgpu_bcfsort::internals::plan::{DeviceLimits, SampleSort, Tuning};
+use wgpu_bcfsort::internals::recording::{Buffer, Recording, Step};
+use wgpu_bcfsort::{
+    Engine, KeyType, Options, Order, Payload, PrefixSumsMethod, PrefixSumsOptions, Scan,
 };
 
 /// Sorts whose recordings together use every kernel of the default sorts
@@ -26,14 +31,15 @@ use crate::{
 ///
 /// ```
 /// use std::collections::BTreeSet;
-/// use wgpu_bcfsort::kernel::Kernel;
-/// use wgpu_bcfsort::{KeyType, lockstep};
+/// use wgpu_bcfsort::internals::kernel::Kernel;
+/// use bcfsort_testkit::recordings;
+/// use wgpu_bcfsort::KeyType;
 ///
-/// let mut recordings = lockstep::prefix_sums_library(KeyType::U32);
-/// for (key, order) in lockstep::REPRESENTATIVES {
-///     recordings.extend(lockstep::library(key, order));
+/// let mut used = recordings::prefix_sums_library(KeyType::U32);
+/// for (key, order) in recordings::REPRESENTATIVES {
+///     used.extend(recordings::library(key, order));
 /// }
-/// let used: BTreeSet<Kernel> = recordings
+/// let used: BTreeSet<Kernel> = used
 ///     .iter()
 ///     .flat_map(|recording| recording.steps.iter().map(|step| step.kernel))
 ///     .collect();
@@ -435,7 +441,7 @@ fn counted(key: KeyType, order: Order) -> Vec<Recording> {
 }
 
 /// Gives these parameters of all steps that have them another value.
-pub(crate) fn set_parameters(recording: &mut Recording, names: &[&str], value: u32) {
+pub fn set_parameters(recording: &mut Recording, names: &[&str], value: u32) {
     let parameters = recording
         .steps
         .iter_mut()
@@ -479,7 +485,7 @@ fn distributed(arrangement: &Arrangement, key: KeyType, order: Order) -> Vec<Rec
 
 /// Sorts of rows of a word by what stands in for a caller's comparator.
 fn comparisons(order: Order) -> Vec<Recording> {
-    let stand_in = Comparator::stand_in();
+    let stand_in = comparator_stand_in();
     let around = |len: u32, tuning: &Tuning, overflowing: bool, rows_beside: bool| {
         // Of some, there is room for more than there are.
         let (room, count_at) = if rows_beside {

@@ -1,12 +1,13 @@
 //! The lock-step executor of recordings: a whole sort, or prefix sums, every dispatch counted.
 
-use super::{Buffers, Config, Report, Shader, ShaderError};
-use crate::kernel::{Access, Assembled, PARAMETER_BLOCK, Specialised};
-use crate::recording::{Buffer, Phase, Recording, Step};
-use crate::{Error, Payload};
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
+use wgpu_bcfsort::internals::kernel::{Access, Assembled, PARAMETER_BLOCK, Specialised};
+use wgpu_bcfsort::internals::kernel_error;
+use wgpu_bcfsort::internals::recording::{Buffer, Phase, Recording, Step};
+use wgpu_bcfsort::{Error, Payload};
+use wgsl_lockstep::{Buffers, Config, Report, Shader, ShaderError};
 
 /// What all dispatches of one kernel in one phase did.
 #[derive(Clone, Debug)]
@@ -30,9 +31,10 @@ struct Prepared {
 /// # Examples
 ///
 /// ```
-/// use wgpu_bcfsort::lockstep::{Config, Execution};
-/// use wgpu_bcfsort::phases::record_sort;
-/// use wgpu_bcfsort::plan::DeviceLimits;
+/// use bcfsort_testkit::recordings::{Execution};
+/// use wgsl_lockstep::{Config};
+/// use wgpu_bcfsort::internals::phases::record_sort;
+/// use wgpu_bcfsort::internals::plan::DeviceLimits;
 /// use wgpu_bcfsort::{KeyType, Options, Order};
 ///
 /// let limits = DeviceLimits {
@@ -47,7 +49,7 @@ struct Prepared {
 ///
 /// let mut execution = Execution::new(&recording, &keys, Config::default());
 /// let reports = execution.run()?;
-/// assert!(execution.buffer(wgpu_bcfsort::recording::Buffer::Keys).is_sorted());
+/// assert!(execution.buffer(wgpu_bcfsort::internals::recording::Buffer::Keys).is_sorted());
 /// for kernel in reports {
 ///     assert!(kernel.report.findings.is_empty());
 ///     assert!(kernel.report.banks().max_degree <= 1);
@@ -106,8 +108,10 @@ impl<'a> Execution<'a> {
     /// # Examples
     ///
     /// ```
-    /// use wgpu_bcfsort::lockstep::{Config, Execution, prefix_sums_library};
-    /// use wgpu_bcfsort::{KeyType, recording::Buffer};
+    /// use bcfsort_testkit::recordings::{Execution, prefix_sums_library};
+    /// use wgsl_lockstep::{Config};
+    /// use wgpu_bcfsort::KeyType;
+    /// use wgpu_bcfsort::internals::recording::Buffer;
     ///
     /// for recording in prefix_sums_library(KeyType::U32) {
     ///     let ones = vec![1; recording.len as usize];
@@ -149,10 +153,7 @@ impl<'a> Execution<'a> {
     /// the step's do not agree.
     pub fn step(&mut self, step: &Step) -> Result<Report, Error> {
         let kernel = self.recording.specialised(step);
-        let fail = |e: ShaderError| Error::Kernel {
-            kernel: kernel.label(),
-            message: e.to_string(),
-        };
+        let fail = |e: ShaderError| kernel_error(kernel.label(), e.to_string());
         let Prepared { assembled, shader } = match self.prepared.entry(kernel) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {

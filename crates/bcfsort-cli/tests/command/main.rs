@@ -1,0 +1,5 @@
+//! The command as a user runs it.
+
+mod audit;
+mod cli;
+mod experiment;

@@ -1,0 +1,17 @@
+//! Recordings that together use every kernel, and their execution in lock-step on the CPU.
+//!
+//! # The kernels
+//!
+//! In sorts with every key type and order on five kinds of keys, as `wgpu-bcfsort audit --all --markdown`
+//! prints it:
+#![doc = include_str!("kernels.md")]
+
+mod execution;
+mod library;
+mod sums;
+
+pub use execution::{Execution, KernelReport};
+pub use library::{
+    REPRESENTATIVES, kernels, library, prefix_sums_library, set_parameters, was_sorted,
+};
+pub use sums::{Coloring, prefix_sums_of};

@@ -1,0 +1,62 @@
+//! The one door to what is inside, for the other crates of this repository: their tests, experiments and
+//! audits look at plans, recordings and kernels. No part of the public API; it changes without notice.
+#![allow(missing_docs)]
+
+pub mod kernel {
+    pub use crate::kernel::*;
+}
+pub mod network {
+    pub use crate::network::*;
+}
+pub mod phases {
+    pub use crate::phases::*;
+    pub mod rows {
+        pub use crate::phases::rows::*;
+    }
+    pub mod sample_sort {
+        pub use crate::phases::sample_sort::*;
+    }
+}
+pub mod plan {
+    pub use crate::plan::*;
+}
+pub mod recording {
+    pub use crate::recording::*;
+}
+
+use crate::{Comparator, Error, PreparedPrefixSums, PreparedSort, wgpu};
+
+/// The dispatches of a sort or of prefix sums.
+pub trait Recorded {
+    fn recording(&self) -> &recording::Recording;
+}
+
+impl Recorded for PreparedSort {
+    fn recording(&self) -> &recording::Recording {
+        self.recorded()
+    }
+}
+
+impl Recorded for PreparedPrefixSums {
+    fn recording(&self) -> &recording::Recording {
+        self.recorded()
+    }
+}
+
+/// A buffer of a sort's scratch memory, to look into after it ran; `None` if it has none of this role.
+#[must_use]
+pub fn scratch(sort: &PreparedSort, buffer: recording::Buffer) -> Option<&wgpu::Buffer> {
+    sort.scratch(buffer)
+}
+
+/// What stands in for a caller's comparator where every kernel is to be seen.
+#[must_use]
+pub fn comparator_stand_in() -> Comparator {
+    Comparator::stand_in()
+}
+
+/// That a kernel cannot be run, in the executor's words.
+#[must_use]
+pub fn kernel_error(kernel: String, message: String) -> Error {
+    Error::Kernel { kernel, message }
+}

@@ -1,0 +1,4 @@
+//! What holds of every plan and recording, and what the paper proves, on the CPU alone.
+
+mod proofs;
+mod recording;
