@@ -58,6 +58,8 @@
 //! # Ok::<(), wgsl_lockstep::ShaderError>(())
 //! ```
 
+#![deny(missing_docs)]
+
 mod arithmetic;
 #[cfg(feature = "audit")]
 pub mod audit;

@@ -1,7 +1,7 @@
 //! Every kernel there is: sorts with each engine, base case, key type, order and several patterns.
 
 use super::sort::Kernels;
-use super::{Args, Audit, Job as Any};
+use super::{Args, Job as Any};
 use bcfsort_term::fault::Fault;
 use bcfsort_term::notice::Progress;
 use bcfsort_term::with_key_type;
@@ -17,6 +17,7 @@ use std::time::Instant;
 use wgpu_bcfsort::internals::recording::{Buffer, Phase, Recording};
 use wgpu_bcfsort::{KeyType, Order, SortKey};
 use wgsl_lockstep::Config;
+use wgsl_lockstep::audit::Audit;
 
 /// The order decides which way merges go, few keys put equal ones everywhere, and the adversary
 /// was made to cause conflicts.
@@ -53,7 +54,7 @@ struct Outcome {
     unsorted: Vec<String>,
 }
 
-pub(crate) fn run(args: &Args) -> Result<Audit, Fault> {
+pub(crate) fn run(args: &Args) -> Result<(Any, Audit), Fault> {
     let mut recordings = Vec::new();
     for key in KeyType::ALL {
         for order in [Order::Ascending, Order::Descending] {
@@ -73,14 +74,12 @@ pub(crate) fn run(args: &Args) -> Result<Audit, Fault> {
         all.unsorted.extend(outcome.unsorted);
     }
     all.kernels.sort();
-    Ok(Audit {
-        job: Any::All(Job {
-            sorts,
-            unsorted: all.unsorted,
-        }),
-        subjects: all.kernels.subjects(),
-        time,
-    })
+    let job = Job {
+        sorts,
+        unsorted: all.unsorted,
+    };
+    let audit = Audit::new(all.kernels.subjects(), args.config()).time(time);
+    Ok((Any::All(job), audit))
 }
 
 fn in_parallel(recordings: &[Recording], args: &Args) -> Result<Vec<Outcome>, Fault> {

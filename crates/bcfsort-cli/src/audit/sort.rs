@@ -1,6 +1,6 @@
 //! The kernels of one sort.
 
-use super::{Args, Audit, Job as Any, Subject, buffers};
+use super::{Args, Job as Any};
 use bcfsort_term::fault::Fault;
 use bcfsort_term::notice::Progress;
 use bcfsort_term::with_key_type;
@@ -12,7 +12,8 @@ use wgpu_bcfsort::internals::phases::record_sort;
 use wgpu_bcfsort::internals::plan::DeviceLimits;
 use wgpu_bcfsort::internals::recording::{Buffer, Phase};
 use wgpu_bcfsort::{Engine, KeyType, Order, SortKey};
-use wgsl_lockstep::{Config, MEMORY_A_WORD, Report};
+use wgsl_lockstep::audit::{Audit, Subject, check_memory};
+use wgsl_lockstep::{MEMORY_A_WORD, Report};
 
 /// Those of a usual GPU.
 const LIMITS: DeviceLimits = DeviceLimits {
@@ -54,11 +55,11 @@ impl Job {
     }
 }
 
-pub(crate) fn run(args: &Args) -> Result<Audit, Fault> {
+pub(crate) fn run(args: &Args) -> Result<(Any, Audit), Fault> {
     with_key_type!(args.key, T => sort::<T>(args))
 }
 
-fn sort<T: SortKey>(args: &Args) -> Result<Audit, Fault> {
+fn sort<T: SortKey>(args: &Args) -> Result<(Any, Audit), Fault> {
     let order = args.direction.order();
     let options = args.tuning.options(args.engine);
     options.validate()?;
@@ -78,7 +79,8 @@ fn sort<T: SortKey>(args: &Args) -> Result<Audit, Fault> {
     let key_bytes = args.count * T::KEY_TYPE.bytes();
     // All of a sort's buffers are of words, and are written.
     let words = (recording.scratch_bytes() + key_bytes) / 4;
-    buffers::check_memory(words * u64::from(MEMORY_A_WORD), "take a smaller --count")?;
+    check_memory(words * u64::from(MEMORY_A_WORD))
+        .map_err(|message| Fault::Usage(format!("{message}: take a smaller --count")))?;
 
     let mut progress = Progress::new(args.quiet);
     let started = Instant::now();
@@ -92,17 +94,15 @@ fn sort<T: SortKey>(args: &Args) -> Result<Audit, Fault> {
     let time = started.elapsed();
     drop(progress);
 
-    Ok(Audit {
-        subjects: kernels.subjects(),
-        job: Any::Sort(Job {
-            engine: args.engine,
-            spec,
-            key: T::KEY_TYPE,
-            order,
-            sorted: was_sorted(&recording, words, execution.buffer(Buffer::Keys), &[]),
-        }),
-        time,
-    })
+    let job = Job {
+        engine: args.engine,
+        spec,
+        key: T::KEY_TYPE,
+        order,
+        sorted: was_sorted(&recording, words, execution.buffer(Buffer::Keys), &[]),
+    };
+    let audit = Audit::new(kernels.subjects(), args.config()).time(time);
+    Ok((Any::Sort(job), audit))
 }
 
 /// The kernels of one sort or of many, in the order of their first dispatch.
@@ -148,19 +148,14 @@ impl Kernels {
     }
 
     pub(crate) fn subjects(self) -> Vec<Subject> {
-        let subject = |(phase, kernel, report): (Option<Phase>, Specialised, Report)| Subject {
-            phase,
-            kernel: kernel.kernel().name(),
-            file: format!("{}.wgsl", kernel.label()),
-            source: kernel.wgsl(),
-            has_conflicts: kernel.kernel().has_bank_conflicts(),
-            report,
+        let subject = |(phase, kernel, report): (Option<Phase>, Specialised, Report)| {
+            let file = format!("{}.wgsl", kernel.label());
+            let name = kernel.kernel().name();
+            let mut subject = Subject::of_kernel(&file, &name, &kernel.wgsl(), report);
+            subject.phase = phase.map(|phase| phase.name().to_owned());
+            subject.may_conflict = kernel.kernel().has_bank_conflicts();
+            subject
         };
         self.0.into_iter().map(subject).collect()
     }
-}
-
-/// What the executor counts by.
-pub(crate) fn hardware(config: &Config) -> String {
-    format!("warps of {} lanes, {} banks", config.warp, config.banks)
 }

@@ -6,6 +6,7 @@ use crate::shader::Shader;
 
 /// A kernel and its report.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Subject {
     /// The name of its source file, which begins each message.
     pub file: String,
@@ -37,18 +38,27 @@ pub struct DefaultBuffer {
 }
 
 impl Subject {
-    /// A shader of the file `file`, and what it did.
+    /// A kernel by its name in tables, with its WGSL text in the file `file`, and what it did.
+    #[must_use]
+    pub fn of_kernel(file: &str, kernel: &str, source: &str, report: Report) -> Self {
+        Self {
+            file: file.to_owned(),
+            kernel: kernel.to_owned(),
+            phase: None,
+            source: source.to_owned(),
+            may_conflict: false,
+            workgroup_variables: Vec::new(),
+            default_buffers: Vec::new(),
+            report,
+        }
+    }
+
+    /// An entry point of the file `file`, and what it did.
     #[must_use]
     pub fn new(file: &str, shader: &Shader, report: Report) -> Self {
         Self {
-            file: file.to_owned(),
-            kernel: shader.entry().to_owned(),
-            phase: None,
-            source: shader.source().to_owned(),
-            may_conflict: false,
             workgroup_variables: shader.workgroup_variables().to_vec(),
-            default_buffers: Vec::new(),
-            report,
+            ..Self::of_kernel(file, shader.entry(), shader.source(), report)
         }
     }
 }
