@@ -88,7 +88,7 @@ fn legend() -> Group {
                 .set("font-weight", "bold"),
         )
         .add(label(
-            "the most words of a bank that the lanes of a warp touch in one 4-byte access (the degree):",
+            "the most words of a bank that a warp's lanes touch in one 4-byte access (the degree):",
             MARGIN,
             MARGIN + 34,
         ));

@@ -1,9 +1,9 @@
-//! What a [`Report`](crate::Report) means: failures, warnings and notes with advice, as text, tables, JSON, SARIF
-//! and a picture.
+//! What a [`Report`](crate::Report) means: failures, warnings and notes with advice, as text,
+//! tables, JSON, SARIF and a picture.
 //!
-//! The command `wgsl-audit` prints nothing else. An [`Audit`] holds one [`Subject`] for each kernel;
-//! build it from the reports of your own dispatches to get the same output for a whole program.
-//! Advice in notes names options of that command, such as `--buffer` and `--max-degree`.
+//! The command `wgsl-audit` prints nothing else. An [`Audit`] holds one [`Subject`] for each
+//! kernel; build it from the reports of your own dispatches to get the same output for a whole
+//! program. Advice in notes names options of that command, such as `--buffer` and `--max-degree`.
 //!
 //! # Examples
 //!

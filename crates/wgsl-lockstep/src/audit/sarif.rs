@@ -71,8 +71,8 @@ fn result(subject: &Subject, note: &Note) -> Value {
     result
 }
 
-/// A location. Where the line is unknown, it is the file's first, since code-scanning services want a
-/// region.
+/// A location. Where the line is unknown, it is the file's first, since code-scanning services want
+/// a region.
 fn place(subject: &Subject, location: Location) -> Value {
     let line = location.line.max(1);
     let text = subject.source.lines().nth(line as usize - 1).unwrap_or("");
