@@ -110,10 +110,12 @@ mod sorts {
         audit(&lines)
             .code(0)
             .stdout(contains("base case: bcfsort.base_case.bitonic_matrix.").and(line()));
-        let hint = " (--lines shows the notes)\n";
-        audit(&lines[..2])
+        audit(&lines[..2]).code(0).stdout(line().not());
+        // Its conflicts are notes.
+        let conflicts = [&lines[..2], &["--base-case", "odd-even-transposition"]].concat();
+        audit(&conflicts)
             .code(0)
-            .stdout(line().not().and(contains(hint)));
+            .stdout(contains(" notes (--lines shows them)\n").and(line().not()));
     }
 
     #[test]
@@ -140,7 +142,10 @@ mod sorts {
         }
         // What is printed is what the documentation shows.
         let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-        for file in ["README.md", "crates/bcfsort-testkit/src/recordings/kernels.md"] {
+        for file in [
+            "README.md",
+            "crates/bcfsort-testkit/src/recordings/kernels.md",
+        ] {
             let text = fs::read_to_string(format!("{root}/{file}")).unwrap();
             assert!(
                 text.contains(table.trim_end()),
