@@ -130,7 +130,7 @@ fn a_covering_set_of_sorts_equals_the_cpu() {
         BaseCase::ALL.len(),
         2,
     ];
-    let cases = crate::covering::pairs(&levels);
+    let cases = bcfsort_testkit::covering::pairs(&levels);
     println!("{} sorts", cases.len());
     for case in cases {
         let (size, (pattern, distinct)) = (SIZES[case[0]], patterns[case[1]]);

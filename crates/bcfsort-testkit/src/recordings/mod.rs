@@ -2,16 +2,20 @@
 //!
 //! # The kernels
 //!
-//! In sorts with every key type and order on five kinds of keys, as `wgpu-bcfsort audit --all --markdown`
-//! prints it:
+//! In sorts of every key type and order on several kinds of keys, as `wgpu-bcfsort audit --all
+//! --markdown` prints it (a test of `tests/lockstep` holds this table to it):
 #![doc = include_str!("kernels.md")]
 
+mod corpus;
 mod execution;
 mod library;
 mod sums;
+mod table;
 
+pub use corpus::{Corpus, CorpusReport, Inputs};
 pub use execution::{Execution, KernelReport};
 pub use library::{
     REPRESENTATIVES, kernels, library, prefix_sums_library, set_parameters, was_sorted,
 };
 pub use sums::{Coloring, prefix_sums_of};
+pub use table::kernels_markdown;
