@@ -1,6 +1,8 @@
 //! All recordings, each on several inputs: what `wgpu-bcfsort audit --all` and the tests run.
 
-use super::{Coloring, Execution, library, prefix_sums_library, prefix_sums_of, was_sorted};
+use super::{
+    Coloring, Execution, KernelReport, library, prefix_sums_library, prefix_sums_of, was_sorted,
+};
 use crate::data::{Pattern, Spec, generate};
 use std::collections::BTreeMap;
 use std::num::NonZero;
@@ -32,7 +34,7 @@ pub enum Inputs {
     /// default sorts, which everybody runs, have all patterns. The colorings of prefix sums are
     /// shared out likewise.
     Some,
-    /// All of them.
+    /// These, and then all others.
     All,
 }
 
@@ -47,15 +49,25 @@ enum Input {
 /// inputs of each.
 #[derive(Debug)]
 pub struct Corpus {
-    jobs: Vec<(Recording, Vec<Input>)>,
+    jobs: Vec<Job>,
+}
+
+#[derive(Debug)]
+struct Job {
+    recording: Recording,
+    /// Those of [`Inputs::Some`], and the others.
+    inputs: [Vec<Input>; 2],
 }
 
 /// What the kernels of a [`Corpus`] did.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct CorpusReport {
-    /// Each kernel, in all its runs together: in the order of the kernels, then by name.
+    /// Each kernel, in all its runs on [`Inputs::Some`] together: in the order of the kernels, then by
+    /// name.
     pub kernels: Vec<(Specialised, Report)>,
+    /// The same of the other inputs. None if those are all.
+    pub more: Vec<(Specialised, Report)>,
     /// The sorts and prefix sums whose result is not the CPU's, each in one line.
     pub wrong: Vec<String>,
 }
@@ -98,32 +110,31 @@ impl Corpus {
             };
             if !sums && is_default(&recording) {
                 let more = MORE_PATTERNS.map(Input::Keys);
-                return (recording, [all, more.to_vec()].concat());
-            }
-            if inputs == Inputs::All {
-                return (recording, all);
+                let inputs = [[all, more.to_vec()].concat(), Vec::new()];
+                return Job { recording, inputs };
             }
             let labels = recording.steps.iter().map(|step| {
                 let kernel = recording.specialised(step);
                 kernel.label()
             });
             let labels: Vec<String> = labels.collect();
-            let mut times = |input: usize, one_more| -> u32 {
-                let each = labels.iter().map(|label| {
-                    let times = met.entry((label.clone(), input)).or_default();
-                    *times += one_more;
-                    *times
-                });
-                each.sum()
+            let times = |input: usize| -> u32 {
+                let times = |label: &String| met.get(&(label.clone(), input)).copied();
+                labels.iter().filter_map(times).sum()
             };
-            let other = (1..all.len()).min_by_key(|&input| times(input, 0));
-            let chosen = [Some(0), other].into_iter().flatten();
-            let chosen = chosen.map(|input| {
-                times(input, 1);
-                all[input]
-            });
-            let chosen = chosen.collect();
-            (recording, chosen)
+            let other = (1..all.len()).min_by_key(|&input| times(input));
+            let chosen: Vec<usize> = [Some(0), other].into_iter().flatten().collect();
+            for &input in &chosen {
+                for label in &labels {
+                    *met.entry((label.clone(), input)).or_default() += 1;
+                }
+            }
+            let (some, mut others) = (0..all.len()).partition(|input| chosen.contains(input));
+            if inputs == Inputs::Some {
+                others = Vec::new();
+            }
+            let inputs = [some, others].map(|set| set.iter().map(|&input| all[input]).collect());
+            Job { recording, inputs }
         });
         Self {
             jobs: jobs.collect(),
@@ -133,7 +144,7 @@ impl Corpus {
     /// How many sorts and prefix sums it is.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.jobs.iter().map(|(_, inputs)| inputs.len()).sum()
+        self.jobs.iter().map(Job::len).sum()
     }
 
     /// Whether there is nothing to run.
@@ -164,11 +175,11 @@ impl Corpus {
         let outcomes: Vec<_> = self.jobs.iter().map(|_| Mutex::new(None)).collect();
         let work = || {
             while let Some(i) = Some(next.fetch_add(1, Relaxed)).filter(|&i| i < self.jobs.len()) {
-                let (recording, inputs) = &self.jobs[i];
-                let outcome = run(recording, inputs, config, seed);
+                let job = &self.jobs[i];
+                let outcome = job.run(config, seed);
                 *outcomes[i].lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
                 let mut progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
-                progress.0 += inputs.len();
+                progress.0 += job.len();
                 let done = progress.0;
                 (progress.1)(done);
             }
@@ -180,86 +191,104 @@ impl Corpus {
             work();
         });
         // In the order of the recordings, so that the same examples are told each time.
-        let mut all: BTreeMap<(Kernel, String), (Specialised, Report)> = BTreeMap::new();
+        let mut all: [BTreeMap<(Kernel, String), (Specialised, Report)>; 2] = Default::default();
         let mut report = CorpusReport::default();
         for outcome in outcomes {
             let outcome = outcome.into_inner().unwrap_or_else(PoisonError::into_inner);
             let one = outcome.expect("every job is done")?;
-            for (kernel, report) in one.kernels {
-                let known = all.entry((kernel.kernel(), kernel.label()));
-                let known = known.or_insert_with(|| (kernel, Report::default()));
-                known.1.merge(&report);
+            for (all, kernels) in all.iter_mut().zip([one.kernels, one.more]) {
+                for (kernel, report) in kernels {
+                    let known = all.entry((kernel.kernel(), kernel.label()));
+                    let known = known.or_insert_with(|| (kernel, Report::default()));
+                    known.1.merge(&report);
+                }
             }
             report.wrong.extend(one.wrong);
         }
-        report.kernels = all.into_values().collect();
+        [report.kernels, report.more] = all.map(|all| all.into_values().collect());
         Ok(report)
     }
 }
 
-/// Runs one recording on its inputs.
-fn run(
-    recording: &Recording,
-    inputs: &[Input],
-    config: &Config,
-    seed: u64,
-) -> Result<CorpusReport, Error> {
-    let mut report = CorpusReport::default();
-    let mut execution = Execution::new(recording, &[], config.clone());
-    for &input in inputs {
-        let wrong = match input {
-            Input::Keys(pattern) => {
-                let keys = words(recording.key, pattern, recording.len, seed);
-                execution.restart(&keys);
-                report.add(&mut execution)?;
-                let [after, values] = [Buffer::Keys, Buffer::Values].map(|b| execution.buffer(b));
-                (!was_sorted(recording, &keys, after, values)).then(|| {
-                    format!(
-                        "sort of {} {} keys, payload {}, {pattern}, {}",
-                        recording.len,
-                        recording.key,
-                        recording.payload.name(),
-                        recording.order.name()
-                    )
-                })
-            }
-            Input::Colors(coloring) => {
-                let numbers = words(KeyType::U32, Pattern::Random, recording.len, seed);
-                // Of numbers up to 10^6, floats and their sums are rounded, and no bits are those
-                // of a NaN.
-                let float = |&v: &u32| (v as f32 / 3.0).to_bits();
-                let values = match recording.key {
-                    KeyType::F32 => numbers.iter().map(float).collect(),
-                    _ => numbers,
-                };
-                let d = recording.steps[0].parameter("colors").unwrap_or(1);
-                let colors = coloring.make(recording.len, d);
-                execution.restart(&values);
-                execution.set_buffer(Buffer::Colors, colors.clone());
-                report.add(&mut execution)?;
-                let sums = prefix_sums_of(recording, &values, &colors);
-                (execution.buffer(Buffer::Keys) != sums).then(|| {
-                    format!(
-                        "prefix sums of {} {} values, {d} colors, {coloring:?}",
-                        recording.len, recording.key
-                    )
-                })
-            }
-        };
-        report.wrong.extend(wrong);
+impl Job {
+    fn len(&self) -> usize {
+        self.inputs.iter().map(Vec::len).sum()
     }
-    Ok(report)
-}
 
-impl CorpusReport {
-    fn add(&mut self, execution: &mut Execution<'_>) -> Result<(), Error> {
-        for one in execution.run()? {
-            match self.kernels.iter_mut().find(|known| known.0 == one.kernel) {
-                Some(known) => known.1.merge(&one.report),
-                None => self.kernels.push((one.kernel, one.report)),
+    fn run(&self, config: &Config, seed: u64) -> Result<CorpusReport, Error> {
+        let mut report = CorpusReport::default();
+        let mut execution = Execution::new(&self.recording, &[], *config);
+        for (inputs, all) in self
+            .inputs
+            .iter()
+            .zip([&mut report.kernels, &mut report.more])
+        {
+            for &input in inputs {
+                report
+                    .wrong
+                    .extend(run(&mut execution, &self.recording, input, seed, all)?);
             }
         }
-        Ok(())
+        Ok(report)
+    }
+}
+
+/// Runs one recording on one input, adds what its kernels did, and says if the result is wrong.
+fn run(
+    execution: &mut Execution<'_>,
+    recording: &Recording,
+    input: Input,
+    seed: u64,
+    kernels: &mut Vec<(Specialised, Report)>,
+) -> Result<Option<String>, Error> {
+    let words = |key, pattern| words(key, pattern, recording.len, seed);
+    Ok(match input {
+        Input::Keys(pattern) => {
+            let keys = words(recording.key, pattern);
+            execution.restart(&keys);
+            add(kernels, execution.run()?);
+            let [after, values] = [Buffer::Keys, Buffer::Values].map(|b| execution.buffer(b));
+            (!was_sorted(recording, &keys, after, values)).then(|| {
+                format!(
+                    "sort of {} {} keys, payload {}, {pattern}, {}",
+                    recording.len,
+                    recording.key,
+                    recording.payload.name(),
+                    recording.order.name()
+                )
+            })
+        }
+        Input::Colors(coloring) => {
+            let numbers = words(KeyType::U32, Pattern::Random);
+            // Of numbers up to 10^6, floats and their sums are rounded, and no bits are those of a
+            // NaN.
+            let float = |&v: &u32| (v as f32 / 3.0).to_bits();
+            let values = match recording.key {
+                KeyType::F32 => numbers.iter().map(float).collect(),
+                _ => numbers,
+            };
+            let d = recording.steps[0].parameter("colors").unwrap_or(1);
+            let colors = coloring.make(recording.len, d);
+            execution.restart(&values);
+            execution.set_buffer(Buffer::Colors, colors.clone());
+            add(kernels, execution.run()?);
+            let sums = prefix_sums_of(recording, &values, &colors);
+            (execution.buffer(Buffer::Keys) != sums).then(|| {
+                format!(
+                    "prefix sums of {} {} values, {d} colors, {coloring:?}",
+                    recording.len, recording.key
+                )
+            })
+        }
+    })
+}
+
+fn add(kernels: &mut Vec<(Specialised, Report)>, reports: Vec<KernelReport>) {
+    for one in reports {
+        match kernels.iter_mut().find(|known| known.0 == one.kernel) {
+            Some(known) => known.1.merge(&one.report),
+            None => kernels.push((one.kernel, one.report)),
+        }
     }
 }
 
