@@ -177,7 +177,7 @@ fn the_table_of_kernels_in_the_documentation_is_that_of_the_corpus() {
         assert_eq!(row[6..8], ["0", "0"], "{row:?}");
     }
     let shown = include_str!("../../crates/bcfsort-testkit/src/recordings/kernels.md");
-    assert_eq!(shown, table, "kernels.md is to be:\n{table}");
+    assert!(shown == table, "kernels.md is to be:\n{table}");
 }
 
 #[test]
