@@ -3,6 +3,13 @@
 //!
 //! The tests over the whole sorter, in `tests` at the top of the repository, are programs of this crate.
 
+// Shared within this repository, and no API of anybody else's.
+#![allow(
+    clippy::missing_errors_doc,
+    clippy::missing_panics_doc,
+    clippy::must_use_candidate
+)]
+
 pub mod covering;
 pub mod data;
 pub mod random_wgsl;
