@@ -2,7 +2,7 @@
 //! conflict, no race, nothing out of bounds, and no more of global memory touched than needed.
 
 use bcfsort_testkit::all_cases;
-use bcfsort_testkit::recordings::{Corpus, CorpusReport, Inputs, kernels_markdown};
+use bcfsort_testkit::recordings::{Corpus, CorpusReport, Inputs, audit_subject};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 use wgpu_bcfsort::internals::kernel::{Kernel, SampleSortKernel, Specialised};
@@ -10,6 +10,7 @@ use wgpu_bcfsort::internals::phases::record_sample_sort;
 use wgpu_bcfsort::internals::plan::{DeviceLimits, Tuning};
 use wgpu_bcfsort::internals::recording::Step;
 use wgpu_bcfsort::{BaseCase, KeyType, Order, Payload, PrefixSumsMethod};
+use wgsl_lockstep::audit::Audit;
 use wgsl_lockstep::{AccessKind, Config, Fault, Report, Shader, Site, Space};
 
 /// Kernels that have bank conflicts, with the greatest degree measured and the reason: what is there to be
@@ -162,7 +163,9 @@ fn every_sort_and_every_prefix_sum_is_that_of_the_cpu() {
 /// `audit --all --markdown` prints the same, and the documentation of the recordings shows it.
 #[test]
 fn the_table_of_kernels_in_the_documentation_is_that_of_the_corpus() {
-    let table = kernels_markdown(&corpus().kernels);
+    let kernels = corpus().kernels.iter();
+    let subjects = kernels.map(|(kernel, report)| audit_subject(*kernel, None, report.clone()));
+    let table = Audit::new(subjects.collect(), Config::default()).markdown();
     let rows: Vec<Vec<&str>> = (table.lines().skip(2))
         .map(|line| line.split('|').map(str::trim).collect())
         .collect();

@@ -22,7 +22,7 @@ use std::process::ExitCode;
 const AFTER_HELP: &str = "\
 Exit codes:
   0    done (a closed output pipe counts as done)
-  1    check: the keys are not sorted; audit: a kernel or a shader failed
+  1    check: the keys are not sorted; audit: a kernel failed
   2    wrong usage, bad input, or the output could not be written
   3    device trouble, or --verify found the output wrong
   130  interrupted
@@ -42,7 +42,7 @@ Examples:
   wgpu-bcfsort sort keys.bin -o sorted.bin --engine fast --tuning tuning.json
   wgpu-bcfsort prefix-sums values.bin colors.bin -o sums.bin
   wgpu-bcfsort experiment all --quick --out figures
-  wgpu-bcfsort audit shader.wgsl --workgroups 4";
+  wgpu-bcfsort audit --engine fast -n 2^17";
 
 /// Sorts numbers on the GPU without bank conflicts.
 ///
@@ -128,9 +128,6 @@ fn main() -> ExitCode {
         Err(fault) => {
             if let Some(message) = fault.message() {
                 notice::say(message);
-            }
-            if let Some(excerpt) = fault.excerpt() {
-                notice::say_lines(excerpt);
             }
             ExitCode::from(fault.exit_code())
         }

@@ -11,8 +11,6 @@ pub enum Fault {
     NotSorted,
     /// `audit` found failures, and has told them.
     Unclean,
-    /// `audit` cannot run the shader: a message, and the lines of the shader that it is about.
-    Shader(String, String),
     /// Wrong usage, bad input, or output that could not be written.
     Usage(String),
     /// Device trouble, or a wrong result.
@@ -44,25 +42,15 @@ impl Fault {
         match self {
             Self::ClosedPipe => 0,
             Self::NotSorted | Self::Unclean => 1,
-            Self::Usage(_) | Self::Shader(..) => 2,
+            Self::Usage(_) => 2,
             Self::Device(_) => 3,
         }
     }
 
     pub fn message(&self) -> Option<&str> {
         match self {
-            Self::Usage(message) | Self::Device(message) | Self::Shader(message, _) => {
-                Some(message)
-            }
+            Self::Usage(message) | Self::Device(message) => Some(message),
             Self::NotSorted | Self::Unclean | Self::ClosedPipe => None,
-        }
-    }
-
-    /// Lines to print as they are, below the message.
-    pub fn excerpt(&self) -> Option<&str> {
-        match self {
-            Self::Shader(_, excerpt) if !excerpt.is_empty() => Some(excerpt),
-            _ => None,
         }
     }
 }

@@ -1,18 +1,18 @@
 //! Which lanes of a workgroup are active.
 
 /// The most lanes of a workgroup.
-pub(super) const MOST_LANES: usize = 1024;
+pub(crate) const MOST_LANES: usize = 1024;
 const WORDS: usize = MOST_LANES / 64;
 
 /// A set of lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Mask([u64; WORDS]);
+pub(crate) struct Mask([u64; WORDS]);
 
 impl Mask {
-    pub(super) const NONE: Self = Self([0; WORDS]);
+    pub(crate) const NONE: Self = Self([0; WORDS]);
 
     /// The first lanes.
-    pub(super) fn first(lanes: usize) -> Self {
+    pub(crate) fn first(lanes: usize) -> Self {
         Self(std::array::from_fn(|i| {
             match lanes.saturating_sub(i * 64) {
                 0 => 0,
@@ -26,35 +26,35 @@ impl Mask {
         Self(std::array::from_fn(|i| f(self.0[i], other.0[i])))
     }
 
-    pub(super) fn without(self, other: Self) -> Self {
+    pub(crate) fn without(self, other: Self) -> Self {
         self.zip(other, |a, b| a & !b)
     }
 
-    pub(super) fn or(self, other: Self) -> Self {
+    pub(crate) fn or(self, other: Self) -> Self {
         self.zip(other, |a, b| a | b)
     }
 
-    pub(super) fn count(self) -> u32 {
+    pub(crate) fn count(self) -> u32 {
         self.0.iter().map(|w| w.count_ones()).sum()
     }
 
     /// The lowest lane of the set.
-    pub(super) fn lowest(self) -> Option<usize> {
+    pub(crate) fn lowest(self) -> Option<usize> {
         let word = self.0.iter().position(|&w| w != 0)?;
         Some(word * 64 + self.0[word].trailing_zeros() as usize)
     }
 
-    pub(super) fn insert(&mut self, lane: usize) {
+    pub(crate) fn insert(&mut self, lane: usize) {
         self.0[lane / 64] |= 1 << (lane % 64);
     }
 
     /// Lanes `32 * chunk ..` as bits.
-    pub(super) const fn chunk(self, chunk: usize) -> u32 {
+    pub(crate) const fn chunk(self, chunk: usize) -> u32 {
         (self.0[chunk / 2] >> (chunk % 2 * 32)) as u32
     }
 
     /// Lanes `warp * width ..` as bits; the width divides 64.
-    pub(super) const fn warp(self, warp: usize, width: usize) -> u64 {
+    pub(crate) const fn warp(self, warp: usize, width: usize) -> u64 {
         let first = warp * width;
         let bits = self.0[first / 64] >> (first % 64);
         if width == 64 {
@@ -66,7 +66,7 @@ impl Mask {
 }
 
 /// The positions of the bits set.
-pub(super) fn bits(mut word: u64) -> impl Iterator<Item = usize> {
+pub(crate) fn bits(mut word: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         (word != 0).then(|| {
             let bit = word.trailing_zeros() as usize;

@@ -1,7 +1,7 @@
 //! Memories that lanes share: their contents, who touched what when, and what each access costs.
 
-use super::program::MemoryInfo;
-use super::report::{Banks, Space};
+use crate::program::MemoryInfo;
+use crate::report::{Banks, Space};
 
 /// Who touched a granule last, when, and where in the source. The time is that of [`Clock`].
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,34 +29,34 @@ struct Shadow {
 }
 
 /// Bytes of what is remembered of a granule.
-pub(super) const SHADOW_BYTES: u32 = size_of::<Shadow>() as u32;
+pub(crate) const SHADOW_BYTES: u32 = size_of::<Shadow>() as u32;
 
 /// Time passes at barriers and between workgroups of one dispatch; 0 is before all.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Clock {
-    pub(super) now: u32,
-    pub(super) workgroup: u32,
+pub(crate) struct Clock {
+    pub(crate) now: u32,
+    pub(crate) workgroup: u32,
     /// The last barriers for workgroup memory and for storage.
-    pub(super) workgroup_barrier: u32,
-    pub(super) storage_barrier: u32,
+    pub(crate) workgroup_barrier: u32,
+    pub(crate) storage_barrier: u32,
     /// Whether subgroups have barriers of their own, at all.
-    pub(super) subgroups: bool,
+    pub(crate) subgroups: bool,
 }
 
 /// Who accesses.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Actor {
+pub(crate) struct Actor {
     /// The invocation's number in the dispatch.
-    pub(super) who: u32,
+    pub(crate) who: u32,
     /// The first invocation of its subgroup, and one past the last; and the time of their last
     /// barrier among themselves.
-    pub(super) subgroup: (u32, u32),
-    pub(super) subgroup_barrier: u32,
-    pub(super) location: u32,
+    pub(crate) subgroup: (u32, u32),
+    pub(crate) subgroup_barrier: u32,
+    pub(crate) location: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Access {
+pub(crate) enum Access {
     Read,
     Write,
     Atomic,
@@ -72,12 +72,12 @@ impl Access {
 
 /// What the shadow says of an access.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Verdict {
+pub(crate) struct Verdict {
     /// The location of an earlier access by another lane that this one races with.
-    pub(super) race: Option<u32>,
+    pub(crate) race: Option<u32>,
     /// Whether that lane is of another workgroup.
-    pub(super) foreign: bool,
-    pub(super) uninitialised: bool,
+    pub(crate) foreign: bool,
+    pub(crate) uninitialised: bool,
 }
 
 impl Verdict {
@@ -89,9 +89,9 @@ impl Verdict {
 
 /// A memory.
 #[derive(Debug)]
-pub(super) struct Memory {
-    pub(super) words: Vec<u32>,
-    pub(super) bytes: u32,
+pub(crate) struct Memory {
+    pub(crate) words: Vec<u32>,
+    pub(crate) bytes: u32,
     space: Space,
     granule_shift: u32,
     /// Empty where nothing can race.
@@ -100,7 +100,7 @@ pub(super) struct Memory {
 
 impl MemoryInfo {
     /// Bytes that each word takes, with what is remembered of it.
-    pub(super) fn bytes_a_word(&self) -> u32 {
+    pub(crate) fn bytes_a_word(&self) -> u32 {
         let granules = if self.writable {
             4 >> self.granule_shift
         } else {
@@ -111,7 +111,7 @@ impl MemoryInfo {
 }
 
 impl Memory {
-    pub(super) fn new(words: Vec<u32>, space: Space, watched: bool, granule_shift: u32) -> Self {
+    pub(crate) fn new(words: Vec<u32>, space: Space, watched: bool, granule_shift: u32) -> Self {
         let bytes = words.len() as u32 * 4;
         let granules = if watched { bytes >> granule_shift } else { 0 };
         Self {
@@ -125,7 +125,7 @@ impl Memory {
 
     /// Reads a scalar of 1, 2 or 4 bytes at an aligned address in bounds.
     #[inline]
-    pub(super) fn read(&self, address: u32, width: u32) -> u32 {
+    pub(crate) fn read(&self, address: u32, width: u32) -> u32 {
         let word = self.words[address as usize / 4];
         match width {
             4 => word,
@@ -136,7 +136,7 @@ impl Memory {
 
     /// Writes a scalar of 1, 2 or 4 bytes at an aligned address in bounds.
     #[inline]
-    pub(super) fn write(&mut self, address: u32, width: u32, value: u32) {
+    pub(crate) fn write(&mut self, address: u32, width: u32, value: u32) {
         let word = &mut self.words[address as usize / 4];
         let shift = address % 4 * 8;
         match width {
@@ -148,7 +148,7 @@ impl Memory {
 
     /// Remembers an access to the bytes from `address` on, and compares it with what was.
     #[inline]
-    pub(super) fn touch(
+    pub(crate) fn touch(
         &mut self,
         clock: &Clock,
         actor: Actor,
@@ -237,7 +237,7 @@ impl Memory {
 }
 
 /// The most lanes of a warp, and the most banks.
-pub(super) const MOST: usize = 64;
+pub(crate) const MOST: usize = 64;
 
 /// The degree of an access: the most different words in one bank. `counts` gets the number of
 /// different words in each bank.
@@ -274,18 +274,18 @@ fn degree(words: &[u32], banks: u32, counts: &mut [u32; MOST]) -> u32 {
 
 /// What one access of a warp to workgroup memory costs.
 #[derive(Debug)]
-pub(super) struct BankCost {
-    pub(super) wide: Banks,
-    pub(super) by_word: Banks,
+pub(crate) struct BankCost {
+    pub(crate) wide: Banks,
+    pub(crate) by_word: Banks,
     /// Different words in each bank, the most in one 4-byte access.
-    pub(super) counts: [u32; MOST],
+    pub(crate) counts: [u32; MOST],
 }
 
 /// Counts the conflicts of a warp's access. `addresses` are (lane in the warp, byte), by lane.
 ///
 /// A warp is served in parts, which take as many words as there are banks: 64 lanes on 32 banks in
 /// two, and so are 32 lanes that take 8 bytes each.
-pub(super) fn bank_cost(addresses: &[(u32, u32)], bytes: u32, banks: u32) -> BankCost {
+pub(crate) fn bank_cost(addresses: &[(u32, u32)], bytes: u32, banks: u32) -> BankCost {
     let mut cost = BankCost {
         wide: Banks::default(),
         by_word: Banks::default(),
@@ -339,7 +339,7 @@ fn serve(
 const SECTOR: u32 = 32;
 
 /// Sectors that a warp's access touches, and the fewest that hold as many bytes.
-pub(super) fn sectors(addresses: &[(u32, u32)], bytes: u32) -> (u64, u64) {
+pub(crate) fn sectors(addresses: &[(u32, u32)], bytes: u32) -> (u64, u64) {
     let mut starts = [0; MOST];
     let starts = &mut starts[..addresses.len()];
     for (start, &(_, address)) in starts.iter_mut().zip(addresses) {

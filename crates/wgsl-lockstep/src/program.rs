@@ -6,60 +6,60 @@
 //! it was indexed by a value, a slot with the rest. Because calls are inlined, all of this is known
 //! before the program runs.
 
-use super::arithmetic::LaneFn;
-use super::report::{AccessKind, Location, Space};
+use crate::arithmetic::LaneFn;
+use crate::report::{AccessKind, Location, Space};
 
 /// Index of a scalar's place among the registers.
-pub(super) type Slot = u32;
+pub(crate) type Slot = u32;
 
 /// Part of one of the program's pools.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Range {
-    pub(super) start: u32,
-    pub(super) len: u32,
+pub(crate) struct Range {
+    pub(crate) start: u32,
+    pub(crate) len: u32,
 }
 
 impl Range {
-    pub(super) fn of<T>(self, pool: &[T]) -> &[T] {
+    pub(crate) fn of<T>(self, pool: &[T]) -> &[T] {
         &pool[self.start as usize..][..self.len as usize]
     }
 }
 
 /// A scalar or a vector in memory: what one access moves.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Leaf {
+pub(crate) struct Leaf {
     /// Bytes from the start of the value accessed.
-    pub(super) offset: u32,
+    pub(crate) offset: u32,
     /// Bytes of a component: 1, 2, 4 or 8.
-    pub(super) width: u32,
-    pub(super) components: u32,
-    pub(super) site: u32,
+    pub(crate) width: u32,
+    pub(crate) components: u32,
+    pub(crate) site: u32,
 }
 
 impl Leaf {
-    pub(super) const fn bytes(self) -> u32 {
+    pub(crate) const fn bytes(self) -> u32 {
         self.width * self.components
     }
 }
 
 /// An address in a memory, for each lane.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Address {
-    pub(super) memory: u32,
-    pub(super) base: u32,
+pub(crate) struct Address {
+    pub(crate) memory: u32,
+    pub(crate) base: u32,
     /// Bytes to add, or [`POISON`].
-    pub(super) offset: Option<Slot>,
+    pub(crate) offset: Option<Slot>,
     /// The indices that led here, to say which of them was out of bounds.
-    pub(super) checks: Range,
-    pub(super) location: u32,
+    pub(crate) checks: Range,
+    pub(crate) location: u32,
 }
 
 /// The offset of an element that does not exist.
-pub(super) const POISON: u32 = u32::MAX;
+pub(crate) const POISON: u32 = u32::MAX;
 
 /// How many elements there are to index.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Bound {
+pub(crate) enum Bound {
     Constant(u32),
     /// As many as fit behind these bytes of a buffer.
     Runtime {
@@ -71,7 +71,7 @@ pub(super) enum Bound {
 
 /// A read-modify-write.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum AtomicOp {
+pub(crate) enum AtomicOp {
     /// Of the old value and the operand.
     Update(LaneFn),
     Exchange,
@@ -81,7 +81,7 @@ pub(super) enum AtomicOp {
 
 /// Where a subgroup's lane takes its value from.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Gather {
+pub(crate) enum Gather {
     First,
     /// The lane whose number is in a slot.
     Lane(Slot),
@@ -96,7 +96,7 @@ pub(super) enum Gather {
 
 /// One instruction for all active lanes.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Instruction {
+pub(crate) enum Instruction {
     /// Arithmetic; inactive lanes may get anything.
     Compute {
         function: LaneFn,
@@ -220,7 +220,7 @@ pub(super) enum Instruction {
 
 impl Instruction {
     /// What a lane does in it: an access to each scalar or vector of a value is one of its own.
-    pub(super) const fn operations(&self) -> u64 {
+    pub(crate) const fn operations(&self) -> u64 {
         let count = match self {
             Self::Load { leaves, .. } | Self::Store { leaves, .. } => leaves.len,
             Self::LoadLocal { count, .. } => *count,
@@ -233,7 +233,7 @@ impl Instruction {
 
 /// Which lanes' values a collective operation combines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Scan {
+pub(crate) enum Scan {
     All,
     Inclusive,
     Exclusive,
@@ -241,26 +241,26 @@ pub(super) enum Scan {
 
 /// A case of a `switch`.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Case {
+pub(crate) struct Case {
     /// `None` is the default.
-    pub(super) value: Option<u32>,
-    pub(super) body: u32,
-    pub(super) fall_through: bool,
+    pub(crate) value: Option<u32>,
+    pub(crate) body: u32,
+    pub(crate) fall_through: bool,
 }
 
 /// A place in the source that accesses memory.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct SiteInfo {
-    pub(super) location: u32,
-    pub(super) variable: String,
-    pub(super) space: Space,
-    pub(super) kind: AccessKind,
-    pub(super) bytes: u32,
+pub(crate) struct SiteInfo {
+    pub(crate) location: u32,
+    pub(crate) variable: String,
+    pub(crate) space: Space,
+    pub(crate) kind: AccessKind,
+    pub(crate) bytes: u32,
 }
 
 /// An input of the entry point, filled in before a workgroup starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Builtin {
+pub(crate) enum Builtin {
     GlobalInvocationId(u32),
     LocalInvocationId(u32),
     LocalInvocationIndex,
@@ -275,37 +275,50 @@ pub(super) enum Builtin {
 
 /// A memory that lanes share. The first is workgroup memory.
 #[derive(Clone, Debug)]
-pub(super) struct MemoryInfo {
-    pub(super) space: Space,
-    pub(super) variable: String,
+pub(crate) struct MemoryInfo {
+    pub(crate) space: Space,
+    pub(crate) variable: String,
     /// Group and binding.
-    pub(super) binding: Option<(u32, u32)>,
-    pub(super) writable: bool,
+    pub(crate) binding: Option<(u32, u32)>,
+    pub(crate) writable: bool,
     /// Bytes; of a buffer, the fewest it may have.
-    pub(super) bytes: u32,
+    pub(crate) bytes: u32,
     /// Bytes of an element of the runtime-sized array at its end.
-    pub(super) stride: Option<u32>,
+    pub(crate) stride: Option<u32>,
     /// Log2 of the bytes of the smallest scalar in it: races are told apart that finely.
-    pub(super) granule_shift: u32,
+    pub(crate) granule_shift: u32,
+}
+
+/// A variable in workgroup memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WorkgroupVariable {
+    /// Its name.
+    pub name: String,
+    /// Its bytes, before they are rounded up to 16.
+    pub bytes: u32,
+    /// Where it is declared.
+    pub location: Location,
 }
 
 /// A whole program.
 #[derive(Debug, Default)]
-pub(super) struct Program {
-    pub(super) workgroup_size: [u32; 3],
-    pub(super) blocks: Vec<Vec<Instruction>>,
-    pub(super) operands: Vec<Slot>,
-    pub(super) leaves: Vec<Leaf>,
-    pub(super) cases: Vec<Case>,
-    pub(super) checks: Vec<u32>,
-    pub(super) check_count: u32,
-    pub(super) entry: u32,
-    pub(super) slots: u32,
-    pub(super) constants: Vec<(Slot, u32)>,
+pub(crate) struct Program {
+    pub(crate) workgroup_size: [u32; 3],
+    pub(crate) blocks: Vec<Vec<Instruction>>,
+    pub(crate) operands: Vec<Slot>,
+    pub(crate) leaves: Vec<Leaf>,
+    pub(crate) cases: Vec<Case>,
+    pub(crate) checks: Vec<u32>,
+    pub(crate) check_count: u32,
+    pub(crate) entry: u32,
+    pub(crate) slots: u32,
+    pub(crate) constants: Vec<(Slot, u32)>,
     /// Slots of private variables with what they begin with.
-    pub(super) privates: Vec<(Slot, Slot)>,
-    pub(super) builtins: Vec<(Slot, Builtin)>,
-    pub(super) memories: Vec<MemoryInfo>,
-    pub(super) sites: Vec<SiteInfo>,
-    pub(super) locations: Vec<Location>,
+    pub(crate) privates: Vec<(Slot, Slot)>,
+    pub(crate) builtins: Vec<(Slot, Builtin)>,
+    pub(crate) memories: Vec<MemoryInfo>,
+    pub(crate) workgroup_variables: Vec<WorkgroupVariable>,
+    pub(crate) sites: Vec<SiteInfo>,
+    pub(crate) locations: Vec<Location>,
 }

@@ -13,6 +13,29 @@ pub struct Location {
     pub length: u32,
 }
 
+impl Location {
+    /// The line of the source with the construct underlined, for terminals; empty where the line is
+    /// unknown.
+    #[must_use]
+    pub fn excerpt(self, source: &str) -> String {
+        let Some(line) = (self.line as usize)
+            .checked_sub(1)
+            .and_then(|n| source.lines().nth(n))
+        else {
+            return String::new();
+        };
+        let column = (self.column as usize).saturating_sub(1);
+        let before: String = line
+            .bytes()
+            .take(column)
+            .map(|b| if b == b'\t' { '\t' } else { ' ' })
+            .collect();
+        let rest = line.len().saturating_sub(column).max(1);
+        let marks = "^".repeat((self.length as usize).clamp(1, rest));
+        format!("{:>5} | {line}\n      | {before}{marks}", self.line)
+    }
+}
+
 /// A kind of memory that lanes share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
@@ -94,7 +117,7 @@ pub struct Banks {
 }
 
 impl Banks {
-    pub(super) fn merge(&mut self, other: &Self) {
+    pub(crate) fn merge(&mut self, other: &Self) {
         self.conflict_free += other.conflict_free;
         self.max_degree = self.max_degree.max(other.max_degree);
         self.cycles += other.cycles;
@@ -119,8 +142,8 @@ pub struct Site {
     /// Bytes a lane.
     pub bytes: u32,
     /// Whether no value from a data buffer decided where it accesses, or that it does: then what is
-    /// counted here is the same for all data. Data buffers are all storage buffers of a
-    /// [`Shader`](super::Shader), and those that hold keys in an [`Execution`](super::Execution).
+    /// counted here is the same for all data. Data buffers are all storage buffers, unless
+    /// [`Shader::run_with_data`](crate::Shader::run_with_data) says otherwise.
     pub oblivious: bool,
     /// Accesses: executions of this place by a warp. 0 where no lane came by.
     pub accesses: u64,
@@ -147,7 +170,7 @@ pub struct Site {
 }
 
 impl Site {
-    pub(super) fn is_same_place(&self, other: &Self) -> bool {
+    pub(crate) fn is_same_place(&self, other: &Self) -> bool {
         (
             self.location,
             self.kind,
@@ -163,7 +186,7 @@ impl Site {
         )
     }
 
-    pub(super) fn merge(&mut self, other: &Self) {
+    pub(crate) fn merge(&mut self, other: &Self) {
         self.oblivious &= other.oblivious;
         self.accesses += other.accesses;
         self.lanes += other.lanes;
@@ -290,7 +313,7 @@ impl Report {
         self.lane_instructions += other.lane_instructions;
     }
 
-    pub(super) fn sort(&mut self) {
+    pub(crate) fn sort(&mut self) {
         self.sites.sort_by_key(|s| (s.location, s.kind, s.space));
         self.findings
             .sort_by_key(|f| (f.location, f.fault, f.other, f.space));

@@ -1,18 +1,18 @@
 //! The kernels of one sort.
 
-use super::{Args, Audit, Job as Any, Subject, buffers};
+use super::{Args, Job as Any};
 use bcfsort_term::fault::Fault;
 use bcfsort_term::notice::Progress;
 use bcfsort_term::with_key_type;
 use bcfsort_testkit::data::{Spec, generate};
-use bcfsort_testkit::recordings::{Execution, was_sorted};
+use bcfsort_testkit::recordings::{Execution, audit_subject, was_sorted};
 use std::time::Instant;
-use wgpu_bcfsort::internals::kernel::Specialised;
 use wgpu_bcfsort::internals::phases::record_sort;
 use wgpu_bcfsort::internals::plan::DeviceLimits;
-use wgpu_bcfsort::internals::recording::{Buffer, Phase};
+use wgpu_bcfsort::internals::recording::Buffer;
 use wgpu_bcfsort::{Engine, KeyType, Order, SortKey};
-use wgsl_lockstep::{Config, MEMORY_A_WORD, Report};
+use wgsl_lockstep::MEMORY_A_WORD;
+use wgsl_lockstep::audit::{Audit, check_memory};
 
 /// Those of a usual GPU.
 const LIMITS: DeviceLimits = DeviceLimits {
@@ -54,11 +54,11 @@ impl Job {
     }
 }
 
-pub(crate) fn run(args: &Args) -> Result<Audit, Fault> {
+pub(crate) fn run(args: &Args) -> Result<(Any, Audit), Fault> {
     with_key_type!(args.key, T => sort::<T>(args))
 }
 
-fn sort<T: SortKey>(args: &Args) -> Result<Audit, Fault> {
+fn sort<T: SortKey>(args: &Args) -> Result<(Any, Audit), Fault> {
     let order = args.direction.order();
     let options = args.tuning.options(args.engine);
     options.validate()?;
@@ -78,89 +78,30 @@ fn sort<T: SortKey>(args: &Args) -> Result<Audit, Fault> {
     let key_bytes = args.count * T::KEY_TYPE.bytes();
     // All of a sort's buffers are of words, and are written.
     let words = (recording.scratch_bytes() + key_bytes) / 4;
-    buffers::check_memory(words * u64::from(MEMORY_A_WORD), "take a smaller --count")?;
+    check_memory(words * u64::from(MEMORY_A_WORD))
+        .map_err(|message| Fault::Usage(format!("{message}: take a smaller --count")))?;
 
     let mut progress = Progress::new(args.quiet);
     let started = Instant::now();
     let words = bytemuck::cast_slice(&keys);
     let mut execution = Execution::new(&recording, words, args.config());
-    let mut kernels = Kernels::default();
     let of = recording.steps.len();
-    kernels.add(&mut execution, |step| {
-        progress.show(|| format!("dispatch {} of {of}", step + 1));
-    })?;
+    let kernels = execution
+        .run_observed(|step| progress.show(|| format!("dispatch {} of {of}", step + 1)))
+        // A kernel that cannot be run is no device's fault.
+        .map_err(|error| Fault::Usage(error.to_string()))?;
     let time = started.elapsed();
     drop(progress);
 
-    Ok(Audit {
-        subjects: kernels.subjects(),
-        job: Any::Sort(Job {
-            engine: args.engine,
-            spec,
-            key: T::KEY_TYPE,
-            order,
-            sorted: was_sorted(&recording, words, execution.buffer(Buffer::Keys), &[]),
-        }),
-        time,
-    })
-}
-
-/// The kernels of one sort or of many, in the order of their first dispatch.
-#[derive(Default)]
-pub(crate) struct Kernels(Vec<(Option<Phase>, Specialised, Report)>);
-
-impl Kernels {
-    /// Runs a recording, and adds what each kernel did in each phase.
-    pub(crate) fn add(
-        &mut self,
-        execution: &mut Execution<'_>,
-        begin: impl FnMut(usize),
-    ) -> Result<(), Fault> {
-        let reports = execution
-            .run_observed(begin)
-            // A kernel that cannot be run is no device's fault.
-            .map_err(|error| Fault::Usage(error.to_string()))?;
-        for one in &reports {
-            self.merge(Some(one.phase), one.kernel, &one.report);
-        }
-        Ok(())
-    }
-
-    fn merge(&mut self, phase: Option<Phase>, kernel: Specialised, report: &Report) {
-        let known = self.0.iter_mut().find(|k| (k.0, k.1) == (phase, kernel));
-        match known {
-            Some((.., known)) => known.merge(report),
-            None => self.0.push((phase, kernel, report.clone())),
-        }
-    }
-
-    /// Adds all of another's, whatever the phase.
-    pub(crate) fn add_all(&mut self, other: &Self) {
-        for (_, kernel, report) in &other.0 {
-            self.merge(None, *kernel, report);
-        }
-    }
-
-    /// Sorts them by name.
-    pub(crate) fn sort(&mut self) {
-        self.0
-            .sort_by_cached_key(|(_, kernel, _)| (kernel.kernel(), kernel.label()));
-    }
-
-    pub(crate) fn subjects(self) -> Vec<Subject> {
-        let subject = |(phase, kernel, report): (Option<Phase>, Specialised, Report)| Subject {
-            phase,
-            kernel: kernel.kernel().name(),
-            file: format!("{}.wgsl", kernel.label()),
-            source: kernel.wgsl(),
-            has_conflicts: kernel.kernel().has_bank_conflicts(),
-            report,
-        };
-        self.0.into_iter().map(subject).collect()
-    }
-}
-
-/// What the executor counts by.
-pub(crate) fn hardware(config: &Config) -> String {
-    format!("warps of {} lanes, {} banks", config.warp, config.banks)
+    let job = Job {
+        engine: args.engine,
+        spec,
+        key: T::KEY_TYPE,
+        order,
+        sorted: was_sorted(&recording, words, execution.buffer(Buffer::Keys), &[]),
+    };
+    let kernels = kernels.into_iter();
+    let subjects = kernels.map(|one| audit_subject(one.kernel, Some(one.phase), one.report));
+    let audit = Audit::new(subjects.collect(), args.config()).time(time);
+    Ok((Any::Sort(job), audit))
 }

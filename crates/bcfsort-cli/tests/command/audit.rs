@@ -1,14 +1,12 @@
-//! `wgpu-bcfsort audit`, as scripts and people see it: what it finds in shaders made to be wrong in
-//! one way each, and where.
+//! `wgpu-bcfsort audit`, as scripts and people see it: the kernels of sorts. What it finds in wrong
+//! shaders, the tests of wgsl-lockstep show.
 
 use assert_cmd::Command;
 use bcfsort_testkit::all_cases;
 use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;
-use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
 
 fn cli() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wgpu-bcfsort"));
@@ -35,378 +33,28 @@ fn one_line() -> impl Predicate<str> {
     })
 }
 
-/// A shader of `tests/fixtures/audit`.
-struct Fixture {
-    path: String,
-    /// The line that ends with `// here`.
-    here: usize,
-}
-
-fn fixture(name: &str) -> Fixture {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/fixtures/audit")
-        .join(format!("{name}.wgsl"));
-    let source = fs::read_to_string(&path).unwrap();
-    let marked = |line: &str| line.ends_with("// here");
-    Fixture {
-        path: path.to_str().unwrap().to_owned(),
-        here: source.lines().position(marked).map_or(0, |line| line + 1),
+#[test]
+fn wrong_usage_is_2() {
+    for args in [
+        &["shader.wgsl"][..],
+        &["--entry", "main"],
+        &["--json", "--markdown"],
+        &["--all", "-n", "5"],
+        &["--all", "--engine", "bcf"],
+        &["--warp", "5"],
+        &["--banks", "65"],
+        &["--max-degree", "0"],
+        &["-n", "2^33"],
+        &["--buckets", "0"],
+        &["--pattern", "adversary", "-n", "1000"],
+    ] {
+        audit(args).code(2).stdout("").stderr(one_line());
     }
 }
 
-impl Fixture {
-    fn audit(&self, args: &[&str]) -> assert_cmd::assert::Assert {
-        audit(&[&[self.path.as_str()], args].concat())
-    }
-
-    /// The audit fails with `word`, at the marked line and nowhere else.
-    fn fails(&self, args: &[&str], word: &str) {
-        let report = stdout(&self.audit(args).code(1));
-        let failures: Vec<&str> = report
-            .lines()
-            .filter(|line| line.starts_with(&self.path) && line.contains(&format!(": {word}: ")))
-            .collect();
-        assert!(!failures.is_empty(), "{report}");
-        let start = format!("{}:{}:", self.path, self.here);
-        assert!(failures.iter().all(|f| f.starts_with(&start)), "{report}");
-        // The line itself is shown.
-        assert!(report.contains("// here\n"), "{report}");
-        // Nothing else fails.
-        let plural = if failures.len() == 1 { "" } else { "s" };
-        let verdict = format!("\n{} failure{plural}", failures.len());
-        assert!(report.contains(&verdict), "{report}");
-    }
-
-    /// The greatest degree, and the lines that have it.
-    fn degree(&self) -> (u64, BTreeSet<u64>) {
-        let report = json(&[&self.path], 0);
-        let sites = report["kernels"][0]["sites"].as_array().unwrap();
-        let degree = |site: &Value| site["banks"]["max_degree"].as_u64().unwrap_or(0);
-        let most = sites.iter().map(degree).max().unwrap();
-        let worst = sites.iter().filter(|site| degree(site) == most);
-        (most, worst.map(|s| s["line"].as_u64().unwrap()).collect())
-    }
-}
-
-mod findings {
-    use super::*;
-
-    #[test]
-    fn a_missing_barrier() {
-        fixture("missing_barrier").fails(&[], "race");
-        // The other access is told, too.
-        let report = stdout(&fixture("missing_barrier").audit(&[]).code(1));
-        assert!(report.contains("tile[lane] = data[lane];"), "{report}");
-        assert!(report.contains("workgroupBarrier()"), "{report}");
-    }
-
-    #[test]
-    fn the_wrong_barrier() {
-        fixture("wrong_barrier").fails(&[], "race");
-        let report = stdout(&fixture("wrong_barrier").audit(&[]).code(1));
-        assert!(report.contains("storageBarrier()"), "{report}");
-    }
-
-    #[test]
-    fn a_race_between_workgroups() {
-        let fixture = fixture("workgroups_race");
-        fixture.fails(&["--workgroups", "2"], "race");
-        fixture.fails(&["--workgroups", "1,1,3"], "race");
-        fixture.audit(&[]).code(0);
-    }
-
-    #[test]
-    fn an_unguarded_tail() {
-        let fixture = fixture("unguarded_tail");
-        let args = ["--workgroups", "2", "--buffer", "0=random:100"];
-        fixture.fails(&args, "bounds");
-        let report = stdout(&fixture.audit(&args).code(1));
-        assert!(report.contains("28 times"), "{report}");
-        // Enough elements, or so few in the other buffer that none is asked for.
-        fixture.audit(&["--workgroups", "2"]).code(0);
-        let few = ["--buffer", "0=random:100", "--buffer", "0.1=zero:100"];
-        fixture.audit(&[&args[..2], &few].concat()).code(0);
-    }
-
-    #[test]
-    fn a_divergent_barrier() {
-        fixture("divergent_barrier").fails(&[], "barrier");
-    }
-
-    #[test]
-    fn a_runaway_loop() {
-        let fixture = fixture("runaway_loop");
-        fixture.fails(&["--max-iterations", "10K"], "loop");
-        fixture.audit(&["--buffer", "1=words:1"]).code(0);
-        // So few rounds are allowed that a good loop is cut short.
-        let args = ["--buffer", "1=words:1", "--max-iterations", "100"];
-        fixture.fails(&args, "loop");
-        fixture
-            .audit(&["--max-lane-instructions", "2^16"])
-            .code(1)
-            .stdout(contains(": loop: ").and(contains("\n1 failure\n")));
-    }
-
-    #[test]
-    fn an_uninitialised_read_is_a_warning() {
-        let fixture = fixture("uninitialised");
-        let place = format!("{}:{}:", fixture.path, fixture.here);
-        fixture.audit(&[]).code(0).stdout(
-            contains("warning: 'tile'")
-                .and(contains(place))
-                .and(contains("(32 times)"))
-                .and(contains("\nclean, 1 warning\n")),
-        );
-    }
-
-    #[test]
-    fn what_is_right_is_clean() {
-        for (name, args) in [
-            ("padded_transpose", &[][..]),
-            ("reduction", &["--workgroups", "3"]),
-            (
-                "reduction",
-                &["--workgroups", "2", "--buffer", "0=random:200"],
-            ),
-            ("reduction", &["--override", "LANES=64"]),
-        ] {
-            fixture(name)
-                .audit(&[args, &["--max-degree", "1"]].concat())
-                .code(0)
-                .stdout(contains("\nclean\n"));
-        }
-    }
-}
-
-mod conflicts {
-    use super::*;
-
-    #[test]
-    fn degrees_are_exact() {
-        for (name, degree) in [("stride_2", 2), ("stride_32", 32), ("two_way_diagonal", 2)] {
-            let fixture = fixture(name);
-            let here = BTreeSet::from([fixture.here as u64]);
-            if name == "stride_2" {
-                // It is read as it was written.
-                let (most, lines) = fixture.degree();
-                assert_eq!(most, degree);
-                assert!(lines.is_superset(&here));
-            } else {
-                assert_eq!(fixture.degree(), (degree, here), "{name}");
-            }
-        }
-        assert_eq!(fixture("padded_transpose").degree().0, 1);
-        assert_eq!(fixture("reduction").degree().0, 1);
-    }
-
-    #[test]
-    fn they_fail_above_the_limit_only() {
-        let fixture = fixture("stride_32");
-        fixture
-            .audit(&[])
-            .code(0)
-            .stdout(contains("note: conflict"));
-        fixture.audit(&["--max-degree", "32"]).code(0);
-        fixture.fails(&["--max-degree", "31"], "conflict");
-        fixture.fails(&["--max-degree", "1"], "conflict");
-    }
-
-    #[test]
-    fn the_hint_names_the_distance() {
-        fixture("stride_32")
-            .audit(&[])
-            .stdout(contains("32 words apart").and(contains("33 words")));
-    }
-
-    #[test]
-    fn the_hardware_decides() {
-        let degree = |args: &[&str]| {
-            let fixture = fixture("stride_32");
-            let report = json(&[&[fixture.path.as_str()], args].concat(), 0);
-            report["kernels"][0]["workgroup"]["max_degree"].as_u64()
-        };
-        assert_eq!(degree(&["--warp", "8"]), Some(8));
-        assert_eq!(degree(&["--banks", "64"]), Some(16));
-        assert_eq!(degree(&["--banks", "33"]), Some(1));
-    }
-
-    #[test]
-    fn structures_in_storage_are_told_of() {
-        let source = "struct Body { place: vec4<f32>, mass: f32 }
-            @group(0) @binding(0) var<storage, read_write> bodies: array<Body>;
-            @compute @workgroup_size(64)
-            fn main(@builtin(local_invocation_index) i: u32) { bodies[i].mass *= 2.0; }";
-        cli()
-            .arg("-")
-            .write_stdin(source)
-            .assert()
-            .code(0)
-            .stdout(contains(
-                "stdin:4:64: note: uncoalesced load and store of 'bodies': 8.00x",
-            ));
-    }
-}
-
-mod shaders {
-    use super::*;
-
-    /// Adds what is in four buffers.
-    const SUM: &str = "
-        @group(0) @binding(0) var<storage, read_write> sum: array<u32>;
-        @group(1) @binding(2) var<storage, read> a: array<u32>;
-        @group(1) @binding(3) var<uniform> b: vec4<i32>;
-        struct Mixed { f: f32, list: array<vec3<f32>> }
-        @group(2) @binding(0) var<storage, read> mixed: Mixed;
-        var<workgroup> tile: array<u32, 64>;
-        @compute @workgroup_size(1)
-        fn main() {
-            // What is wrong is out of bounds of the tile.
-            let right = a[2] == 5u && b.y == -7 && b.z == 16 && mixed.f == 1.5;
-            sum[0] = arrayLength(&mixed.list);
-            tile[select(64u, 0u, right)] = 1u;
-        }";
-
-    fn sum(args: &[&str]) -> assert_cmd::assert::Assert {
-        cli().arg("-").args(args).write_stdin(SUM).assert()
-    }
-
-    #[test]
-    fn buffers_are_filled_as_told() {
-        let directory = tempfile::tempdir().unwrap();
-        let file = directory.path().join("a");
-        fs::write(&file, [3, 0, 0, 0, 4, 0, 0, 0, 5, 0, 0, 0]).unwrap();
-        let a = format!("1.2=file:{}", file.display());
-        let b = "1.3=words:1,-7,0x10,0";
-        let mixed = "2.0=words:1.5,0,0,0,1,2,3,0";
-        let args = ["--buffer", &a, "--buffer", b, "--buffer", mixed];
-        sum(&args).code(0).stdout(contains("\nclean"));
-        // As it is by default, it is wrong.
-        sum(&args[..4]).code(1).stdout(contains(": bounds: "));
-        let iota = [&args[2..], &["--buffer", "1.2=iota:6"]].concat();
-        sum(&iota).code(1);
-        fs::write(&file, [0; 7]).unwrap();
-        sum(&args)
-            .code(2)
-            .stderr(one_line().and(contains("7 bytes")));
-        fs::remove_file(&file).unwrap();
-        sum(&args)
-            .code(2)
-            .stderr(one_line().and(contains("cannot read")));
-    }
-
-    #[test]
-    fn defaults_are_told() {
-        let report = stdout(&sum(&[]).code(1));
-        for line in [
-            "buffer 0.0 (sum, storage): random:4096\n",
-            "buffer 1.3 (b, uniform): zero:4 (--buffer 1.3=words:... sets it)\n",
-            // 4 words before the array, and elements of 4 words.
-            "buffer 2.0 (mixed, storage): random:4096\n",
-        ] {
-            assert!(report.contains(line), "{report}");
-        }
-    }
-
-    #[test]
-    fn what_there_is_not_is_listed() {
-        sum(&["--buffer", "4=zero:1"]).code(2).stdout("").stderr(
-            one_line().and(contains("0.4")).and(contains(
-                "0.0 (sum, storage), 1.2 (a, storage), 1.3 (b, uniform), 2.0 (mixed, storage)",
-            )),
-        );
-        let two = "@compute @workgroup_size(1) fn a() {}
-                   @compute @workgroup_size(1) fn b() {}";
-        let run = |args: &[&str]| cli().arg("-").args(args).write_stdin(two).assert();
-        run(&[]).code(2).stderr(one_line().and(contains("a, b")));
-        run(&["--entry", "c"]).code(2).stderr(contains("'c'"));
-        run(&["--entry", "b"])
-            .code(0)
-            .stdout(contains("entry point b"));
-    }
-
-    #[test]
-    fn what_cannot_be_run_is_shown() {
-        let run = |source: &str| {
-            let source = source.to_owned();
-            cli()
-                .arg("-")
-                .write_stdin(source)
-                .assert()
-                .code(2)
-                .stdout("")
-        };
-        run("fn main() { let x = ; }").stderr(
-            contains("stdin is no valid WGSL")
-                .and(contains("stdin:1:21"))
-                .and(contains("expected expression")),
-        );
-        run("@group(0) @binding(0) var image: texture_2d<f32>;
-             @compute @workgroup_size(1) fn main() { _ = textureDimensions(image); }")
-        .stderr(
-            contains("stdin:1:23: cannot run a texture")
-                .and(contains("var image: texture_2d<f32>;\n")),
-        );
-        run("").stderr(one_line().and(contains("no compute entry point")));
-        cli()
-            .arg("-")
-            .write_stdin(vec![0xff, 0xfe])
-            .assert()
-            .code(2)
-            .stderr(one_line().and(contains("UTF-8")));
-        audit(&["no/such.wgsl"])
-            .code(2)
-            .stderr(one_line().and(contains("no/such.wgsl: cannot read")));
-        let directory = tempfile::tempdir().unwrap();
-        audit(&[directory.path().to_str().unwrap()])
-            .code(2)
-            .stderr(one_line().and(contains("is a directory")));
-    }
-
-    #[test]
-    fn too_much_is_refused() {
-        let path = fixture("reduction").path;
-        for args in [
-            ["--buffer", "0=zero:1G"],
-            ["--buffer", "0=random:18446744073709551615"],
-            ["--workgroups", "2^31"],
-            ["--workgroups", "65535,65535,2"],
-        ] {
-            audit(&[&[path.as_str()][..], &args].concat())
-                .code(2)
-                .stdout("")
-                .stderr(one_line());
-        }
-    }
-
-    #[test]
-    fn wrong_usage_is_2() {
-        for args in [
-            &["x.wgsl", "--engine", "bcf"][..],
-            &["x.wgsl", "-n", "5"],
-            &["x.wgsl", "--all"],
-            &["x.wgsl", "-r"],
-            &["x.wgsl", "--buckets", "4"],
-            &["x.wgsl", "--workgroups", "0"],
-            &["x.wgsl", "--workgroups", "1,2,3,4"],
-            &["x.wgsl", "--buffer", "0=ones:4"],
-            &["x.wgsl", "--buffer", "zero:4"],
-            &["x.wgsl", "--override", "N"],
-            &["x.wgsl", "--override", "N=many"],
-            &["x.wgsl", "--json", "--markdown"],
-            &["--entry", "main"],
-            &["--workgroups", "4"],
-            &["--buffer", "0=zero:1"],
-            &["--all", "-n", "5"],
-            &["--warp", "5"],
-            &["--banks", "65"],
-            &["--max-degree", "0"],
-            &["-n", "2^33"],
-            &["--buckets", "0"],
-            &["--pattern", "adversary", "-n", "1000"],
-        ] {
-            audit(args).code(2).stdout("").stderr(one_line());
-        }
-    }
+#[test]
+fn help_names_the_command_for_other_shaders() {
+    audit(&["--help"]).code(0).stdout(contains("wgsl-audit"));
 }
 
 mod sorts {
@@ -462,7 +110,10 @@ mod sorts {
         audit(&lines)
             .code(0)
             .stdout(contains("base case: bcfsort.base_case.bitonic_matrix.").and(line()));
-        audit(&lines[..2]).code(0).stdout(line().not());
+        let hint = " (--lines shows the notes)\n";
+        audit(&lines[..2])
+            .code(0)
+            .stdout(line().not().and(contains(hint)));
     }
 
     /// What `--all` prints is in the documentation of the recordings, and `tests/lockstep` holds it to
@@ -495,43 +146,10 @@ mod documents {
     use super::*;
 
     #[test]
-    fn json_of_a_shader_has_everything() {
-        let fixture = fixture("missing_barrier");
-        let assert = fixture.audit(&["--json"]).code(1);
-        let report: Value = serde_json::from_slice(&assert.get_output().stdout).unwrap();
-        assert_eq!(report["command"], "shader");
-        assert_eq!(report["clean"], false);
-        assert_eq!(report["config"]["warp"], 32);
-        assert!(report["config"]["max_lane_instructions"].is_null());
-        assert_eq!(report["buffers"][0]["contents"], "random:4096");
-        let failure = report["failures"][0].as_str().unwrap();
-        assert!(failure.contains(": race: "), "{failure}");
-        // The failures are on stderr, too.
-        assert.stderr(format!("{failure}\n"));
-        let kernel = &report["kernels"][0];
-        assert_eq!(kernel["faults"]["race"], 64);
-        assert_eq!(kernel["workgroup"]["accesses"], 4);
-        assert_eq!(kernel["workgroup"]["oblivious"], true);
-        assert_eq!(kernel["storage"]["sectors"], 16);
-        let finding = &kernel["findings"][0];
-        assert_eq!(finding["fault"], "race");
-        assert_eq!(finding["line"], fixture.here);
-        assert_eq!(finding["other"]["line"], fixture.here - 1);
-        let sites = kernel["sites"].as_array().unwrap();
-        let in_space = |space: &str| sites.iter().find(|site| site["space"] == space).unwrap();
-        let (banked, stored) = (in_space("workgroup"), in_space("storage"));
-        assert_eq!(banked["variable"], "tile");
-        assert_eq!(banked["bank_degrees"].as_array().unwrap().len(), 32);
-        assert_eq!(banked["worst"][1], serde_json::json!([1, 4]));
-        assert!(banked.get("sectors").is_none());
-        assert_eq!(stored["sectors"], 8);
-        assert!(stored.get("banks").is_none());
-    }
-
-    #[test]
     fn json_of_a_sort_says_whether_it_sorted() {
         let report = json(&["-n", "1500", "-t", "i32", "-r"], 0);
         assert_eq!(report["command"], "sort");
+        assert!(report.get("buffers").is_none());
         assert_eq!(report["sort"]["sorted"], true);
         assert_eq!(report["sort"]["keys"], 1500);
         assert_eq!(report["sort"]["order"], "descending");
@@ -546,54 +164,16 @@ mod documents {
         );
     }
 
-    /// The texts of elements of a kind, and a check that every element that opens is closed.
-    fn texts(picture: &str) -> Vec<String> {
-        use svg::parser::Event;
-        let mut open = Vec::new();
-        let mut texts = Vec::new();
-        for event in svg::read(picture).unwrap() {
-            match event {
-                Event::Error(error) => panic!("{error}"),
-                Event::Tag(name, svg::node::element::tag::Type::Start, _) => open.push(name),
-                Event::Tag(name, svg::node::element::tag::Type::End, _) => {
-                    assert_eq!(open.pop(), Some(name));
-                }
-                Event::Text(text) if open.last() == Some(&"text") => {
-                    texts.push(text.trim().to_owned());
-                }
-                _ => {}
-            }
-        }
-        assert!(open.is_empty());
-        texts
-    }
-
-    #[test]
-    fn heatmaps_are_pictures() {
-        let directory = tempfile::tempdir().unwrap();
-        // A name that would break the picture if it went in as it is.
-        let shader = directory.path().join("a<b>&\"c\".wgsl");
-        fs::copy(fixture("stride_32").path, &shader).unwrap();
-        let path = directory.path().join("map.svg");
-        let map = path.to_str().unwrap();
-        audit(&[shader.to_str().unwrap(), "--heatmap", map]).code(0);
-        let picture = fs::read_to_string(&path).unwrap();
-        assert!(picture.contains("a&lt;b&gt;&amp;"));
-        let texts = texts(&picture);
-        for text in ["Bank conflicts", "9:9 tile store", "13:36 tile load", "32"] {
-            assert!(texts.iter().any(|t| t == text), "{text}: {texts:?}");
-        }
-        // Nothing is left beside it.
-        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 2);
-    }
-
     #[test]
     fn heatmaps_have_a_panel_for_each_kernel() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("map.svg");
         let map = path.to_str().unwrap();
         audit(&["-n", "3000", "--heatmap", map]).code(0);
-        let texts = texts(&fs::read_to_string(&path).unwrap());
+        let picture = fs::read_to_string(&path).unwrap();
+        let document = roxmltree::Document::parse(&picture).unwrap();
+        let elements = document.descendants().filter(|e| e.has_tag_name("text"));
+        let texts: Vec<&str> = elements.filter_map(|e| Some(e.text()?.trim())).collect();
         let title = |start: &str| texts.iter().any(|text| text.starts_with(start));
         assert!(title("base case: bcfsort."), "{texts:?}");
         assert!(title("merge: bcfsort.merge.page_merge.u32"), "{texts:?}");
@@ -603,33 +183,5 @@ mod documents {
             .code(2)
             .stdout("")
             .stderr(one_line());
-    }
-
-    #[test]
-    fn a_shader_without_workgroup_memory_has_a_picture_too() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("map.svg");
-        let map = path.to_str().unwrap();
-        fixture("unguarded_tail").audit(&["--heatmap", map]).code(0);
-        let texts = texts(&fs::read_to_string(&path).unwrap());
-        assert!(texts.contains(&"nothing accesses workgroup memory".to_owned()));
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn a_closed_stdout_is_quiet() {
-        use std::process::{Command, Stdio};
-        for (name, code) in [("stride_32", 0), ("missing_barrier", 1)] {
-            let mut child = Command::new(env!("CARGO_BIN_EXE_wgpu-bcfsort"))
-                .args(["audit", &fixture(name).path])
-                .stdout(Stdio::piped())
-                .stderr(Stdio::piped())
-                .spawn()
-                .unwrap();
-            drop(child.stdout.take());
-            let output = child.wait_with_output().unwrap();
-            assert_eq!(output.status.code(), Some(code), "{name}");
-            assert!(output.stderr.is_empty());
-        }
     }
 }

@@ -184,7 +184,7 @@ impl<'a> Execution<'a> {
                 .and_then(|b| step.buffer(&b.name))
                 .is_some_and(Buffer::holds_keys)
         };
-        let report = shader.run_on(&mut buffers, [x, y, 1], &self.config, holds_keys);
+        let report = shader.run_with_data(&mut buffers, [x, y, 1], &self.config, holds_keys);
         let stored = assembled.bindings.iter();
         for binding in stored.filter(|binding| binding.access == Access::ReadWrite) {
             if let (Some(role), Some(words)) = (

@@ -6,16 +6,16 @@
 //! --markdown` prints it (a test of `tests/lockstep` holds this table to it):
 #![doc = include_str!("kernels.md")]
 
+mod audited;
 mod corpus;
 mod execution;
 mod library;
 mod sums;
-mod table;
 
+pub use audited::audit_subject;
 pub use corpus::{Corpus, CorpusReport, Inputs};
 pub use execution::{Execution, KernelReport};
 pub use library::{
     REPRESENTATIVES, kernels, library, prefix_sums_library, set_parameters, was_sorted,
 };
 pub use sums::{Coloring, prefix_sums_of};
-pub use table::kernels_markdown;

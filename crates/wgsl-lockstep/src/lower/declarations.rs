@@ -1,7 +1,7 @@
 //! Globals, inputs and constants.
 
 use super::{Lowering, Result, Root};
-use crate::program::{Builtin, MemoryInfo, Slot};
+use crate::program::{Builtin, MemoryInfo, Slot, WorkgroupVariable};
 use crate::report::Space;
 use naga::valid::FunctionInfo;
 use naga::{
@@ -54,6 +54,12 @@ impl Lowering<'_> {
                         .and_then(|b| b.checked_add(start))
                         .filter(|&b| b <= MOST_WORKGROUP_BYTES)
                         .ok_or_else(|| self.unsupported("as much workgroup memory", span))?;
+                    let location = self.locate(span);
+                    self.program.workgroup_variables.push(WorkgroupVariable {
+                        name,
+                        bytes,
+                        location,
+                    });
                     Root::Shared { memory: 0, start }
                 }
                 AddressSpace::Uniform | AddressSpace::Storage { .. } => {

@@ -6,10 +6,10 @@ mod places;
 mod statements;
 mod subgroups;
 
-use super::ShaderError;
-use super::arithmetic::{self, LaneFn, Shape};
-use super::program::{Instruction, Program, Range, SiteInfo, Slot};
-use super::report::Location;
+use crate::arithmetic::{self, LaneFn, Shape};
+use crate::error::ShaderError;
+use crate::program::{Instruction, Program, Range, SiteInfo, Slot};
+use crate::report::Location;
 use naga::{
     ArraySize, Expression, Function, GlobalVariable, Handle, LocalVariable, Module, Scalar, Span,
     Type, TypeInner, valid::FunctionInfo, valid::ModuleInfo,
@@ -68,7 +68,7 @@ struct Frame<'a> {
     result: Option<Vec<Slot>>,
 }
 
-pub(super) fn lower(
+pub(crate) fn lower(
     module: &Module,
     info: &ModuleInfo,
     entry: usize,
@@ -312,7 +312,7 @@ impl<'a> Lowering<'a> {
         ShaderError::Unsupported {
             what: what.into(),
             location,
-            excerpt: super::excerpt(self.source, location),
+            excerpt: location.excerpt(self.source),
         }
     }
 

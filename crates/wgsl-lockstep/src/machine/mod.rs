@@ -10,12 +10,12 @@ mod dataflow;
 mod findings;
 mod subgroups;
 
-use super::Config;
-use super::arithmetic::{LaneFn, Lanes};
-use super::mask::{Mask, bits};
-use super::memory::{Clock, MOST, Memory};
-use super::program::{Bound, Builtin, Instruction, POISON, Program, Range, Slot};
-use super::report::{Banks, Fault, Space};
+use crate::arithmetic::{LaneFn, Lanes};
+use crate::config::Config;
+use crate::mask::{Mask, bits};
+use crate::memory::{Clock, MOST, Memory};
+use crate::program::{Bound, Builtin, Instruction, POISON, Program, Range, Slot};
+use crate::report::{Banks, Fault, Space};
 use std::collections::HashMap;
 
 const CHUNK: usize = 32;
@@ -41,14 +41,14 @@ struct Tally {
 type FindingKey = (Fault, u32, Option<u32>, Option<Space>);
 
 /// The execution of one dispatch.
-pub(super) struct Machine<'a> {
+pub(crate) struct Machine<'a> {
     program: &'a Program,
     config: &'a Config,
     lanes: usize,
     chunks: usize,
     warp: usize,
     registers: Vec<Lanes>,
-    pub(super) memories: Vec<Memory>,
+    pub(crate) memories: Vec<Memory>,
     clock: Clock,
     /// Of each warp, its lanes' last barrier among themselves.
     subgroup_barriers: Vec<u32>,
@@ -75,7 +75,7 @@ fn has_subgroup_barrier(program: &Program) -> bool {
 
 impl<'a> Machine<'a> {
     /// `data` tells for each memory whether it holds data, by which no address should be decided.
-    pub(super) fn new(
+    pub(crate) fn new(
         program: &'a Program,
         config: &'a Config,
         memories: Vec<Memory>,
@@ -130,7 +130,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Runs every workgroup, in order.
-    pub(super) fn run(&mut self, workgroups: [u32; 3]) {
+    pub(crate) fn run(&mut self, workgroups: [u32; 3]) {
         // The outer loops alone would take a while.
         if workgroups.contains(&0) {
             return;

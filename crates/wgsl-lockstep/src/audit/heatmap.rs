@@ -1,13 +1,9 @@
 //! The degree of conflict of each access in each bank, as a picture.
 
-use super::{Args, Audit, Subject};
-use bcfsort_term::fault::Fault;
-use bcfsort_term::output::Output;
-use std::io::Write;
-use std::path::Path;
+use super::Subject;
+use crate::report::{Site, Space};
 use svg::Document;
 use svg::node::element::{Group, Rectangle, Text, Title};
-use wgsl_lockstep::{Site, Space};
 
 /// Sizes in pixels.
 const CELL: usize = 16;
@@ -40,16 +36,7 @@ fn class(degree: u32) -> usize {
     }
 }
 
-pub(crate) fn write(path: &Path, audit: &Audit, args: &Args) -> Result<(), Fault> {
-    let mut output = Output::create(path)?;
-    let text = draw(&audit.subjects, args.banks as usize);
-    output
-        .write_all(text.as_bytes())
-        .map_err(|error| Fault::io(&output.name, "cannot write", &error))?;
-    output.commit()
-}
-
-fn draw(subjects: &[Subject], banks: usize) -> String {
+pub(super) fn draw(subjects: &[Subject], banks: usize) -> String {
     let panels: Vec<(&Subject, Vec<&Site>)> = subjects
         .iter()
         .map(|subject| (subject, subject.report.in_space(Space::Workgroup).collect()))
@@ -123,7 +110,7 @@ fn legend() -> Group {
 
 fn panel(subject: &Subject, sites: &[&Site], banks: usize, top: usize) -> Group {
     let left = MARGIN + LABEL;
-    let phase = subject.phase.map(|phase| format!("{phase}: "));
+    let phase = subject.phase.as_ref().map(|phase| format!("{phase}: "));
     let title = format!("{}{}", phase.unwrap_or_default(), subject.file);
     let mut group = Group::new()
         .add(

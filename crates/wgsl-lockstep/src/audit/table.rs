@@ -1,24 +1,24 @@
 //! Tables in columns, for terminals and as Markdown.
 
 /// A table. The first `left` columns are words, aligned to the left; the others are numbers.
-pub(crate) struct Table {
+pub(super) struct Table {
     left: usize,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    pub(crate) fn new(left: usize, head: &[&str]) -> Self {
+    pub(super) fn new(left: usize, head: &[&str]) -> Self {
         Self {
             left,
             rows: vec![head.iter().map(|&cell| cell.to_owned()).collect()],
         }
     }
 
-    pub(crate) fn row(&mut self, cells: Vec<String>) {
+    pub(super) fn row(&mut self, cells: Vec<String>) {
         self.rows.push(cells);
     }
 
-    pub(crate) const fn is_empty(&self) -> bool {
+    pub(super) const fn is_empty(&self) -> bool {
         self.rows.len() == 1
     }
 
@@ -45,7 +45,7 @@ impl Table {
             })
     }
 
-    pub(crate) fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         let widths = self.widths();
         let mut text = String::new();
         for row in &self.rows {
@@ -56,7 +56,7 @@ impl Table {
         text
     }
 
-    pub(crate) fn markdown(&self) -> String {
+    pub(super) fn markdown(&self) -> String {
         let widths = self.widths();
         let mut text = String::new();
         for (i, row) in self.rows.iter().enumerate() {
@@ -74,8 +74,9 @@ impl Table {
     }
 }
 
-/// A part of a whole; `-` of nothing.
-pub(crate) fn share(part: u64, whole: u64) -> String {
+/// A part of a whole in percent, never rounded up to all of it; `-` of nothing.
+#[must_use]
+pub fn share(part: u64, whole: u64) -> String {
     match whole {
         0 => "-".to_owned(),
         // No rounding up to all of it.
@@ -87,8 +88,9 @@ pub(crate) fn share(part: u64, whole: u64) -> String {
     }
 }
 
-/// A multiple of the least; `-` of nothing.
-pub(crate) fn ratio(value: u64, least: u64) -> String {
+/// A multiple of the least, such as `1.25x`; `-` of nothing.
+#[must_use]
+pub fn ratio(value: u64, least: u64) -> String {
     if least == 0 {
         return "-".to_owned();
     }
@@ -96,7 +98,7 @@ pub(crate) fn ratio(value: u64, least: u64) -> String {
 }
 
 /// A number, or `-` where there is nothing that it could be of.
-pub(crate) fn number(value: u64, of: u64) -> String {
+pub(super) fn number(value: u64, of: u64) -> String {
     if of == 0 {
         "-".to_owned()
     } else {
@@ -104,8 +106,9 @@ pub(crate) fn number(value: u64, of: u64) -> String {
     }
 }
 
-/// A large number, in the unit that suits it.
-pub(crate) fn short(value: f64) -> String {
+/// A large number with a unit, such as `1.5 M`.
+#[must_use]
+pub fn short(value: f64) -> String {
     match value {
         v if v >= 1e9 => format!("{:.2} G", v / 1e9),
         v if v >= 1e6 => format!("{:.1} M", v / 1e6),
@@ -114,8 +117,9 @@ pub(crate) fn short(value: f64) -> String {
     }
 }
 
-/// A number of things.
-pub(crate) fn plural(count: u64, what: &str) -> String {
+/// A number of things, such as `2 words`.
+#[must_use]
+pub fn plural(count: u64, what: &str) -> String {
     match count {
         1 => format!("1 {what}"),
         count => format!("{count} {what}s"),

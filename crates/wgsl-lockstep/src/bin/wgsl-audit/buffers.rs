@@ -1,38 +1,18 @@
 //! What is in the buffers of a shader.
 
-use bcfsort_term::args::count;
-use bcfsort_term::fault::Fault;
-use bcfsort_testkit::data::{Pattern, Spec, generate};
+use crate::fault::Fault;
+use crate::values::{count, word};
+use serde::Serialize;
 use std::fmt;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use wgsl_lockstep::audit::{DefaultBuffer, MOST_MEMORY, check_memory};
 use wgsl_lockstep::{Buffers, Resource, Space};
 
 /// Words of a buffer that ends in an array without a length, where nothing is asked for.
 const WORDS: u64 = 4096;
-
-/// The most memory that a run may take.
-const MOST_MEMORY: u64 = 4 << 30;
-
-/// Refuses what takes more memory than the executor could have: it remembers who touched each word.
-pub(crate) fn check_memory(needed: u64, advice: &str) -> Result<(), Fault> {
-    // Tried out, since the executor would be killed by a failure.
-    let room = || {
-        let mut room: Vec<u8> = Vec::new();
-        room.try_reserve_exact(usize::try_from(needed).ok()?).ok()
-    };
-    if needed > MOST_MEMORY || room().is_none() {
-        return Err(Fault::Usage(format!(
-            "buffers and what is noted of their words would take {} MiB, and at most {} MiB may be \
-             had: {advice}",
-            needed >> 20,
-            MOST_MEMORY >> 20
-        )));
-    }
-    Ok(())
-}
 
 /// What to fill a buffer with.
 #[derive(Clone, Debug, PartialEq)]
@@ -98,33 +78,10 @@ impl FromStr for Contents {
     }
 }
 
-/// A word as one writes it.
-fn word(text: &str) -> Result<u32, String> {
-    let text = text.trim();
-    let wrong = |what: &str| format!("'{text}' is no {what}");
-    if text.contains('.') {
-        return match text.parse::<f32>() {
-            Ok(float) => Ok(float.to_bits()),
-            Err(_) => Err(wrong("f32")),
-        };
-    }
-    if let Some(digits) = text.strip_prefix("0x") {
-        return u32::from_str_radix(digits, 16).map_err(|_| wrong("u32"));
-    }
-    if text.starts_with('-') {
-        return match text.parse::<i32>() {
-            Ok(number) => Ok(number.cast_unsigned()),
-            Err(_) => Err(wrong("i32")),
-        };
-    }
-    u32::try_from(count(text)?).map_err(|_| wrong("u32"))
-}
-
 impl Fill {
     fn words(&self, seed: u64) -> Result<Vec<u32>, Fault> {
         Ok(match self {
-            Self::Random(count) => generate(&Spec::new(Pattern::Full, *count).seed(seed))
-                .map_err(|error| Fault::Usage(error.to_string()))?,
+            Self::Random(count) => random(seed).take(*count as usize).collect(),
             Self::Zero(count) => vec![0; *count as usize],
             Self::Iota(count) => (0..*count as u32).collect(),
             Self::Words(words) => words.clone(),
@@ -143,6 +100,19 @@ impl Fill {
     }
 }
 
+/// Words of random bits: the upper halves of `SplitMix64`'s numbers, so that a seed gives the same
+/// words on every machine and in every version.
+fn random(seed: u64) -> impl Iterator<Item = u32> {
+    let mut state = seed;
+    std::iter::repeat_with(move || {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 32) as u32
+    })
+}
+
 /// A file's words.
 fn words_of(path: &Path) -> Result<Vec<u32>, Fault> {
     // A device may have no end.
@@ -155,13 +125,13 @@ fn words_of(path: &Path) -> Result<Vec<u32>, Fault> {
         .read_to_end(&mut bytes)
         .map_err(failed)?;
     if bytes.len() as u64 > MOST {
-        return Err(Fault::Usage(format!(
+        return Err(Fault::usage(format!(
             "{name} has more than {MOST} bytes: take a smaller file"
         )));
     }
     if bytes.len() % 4 != 0 {
-        return Err(Fault::Usage(format!(
-            "{name}: {} bytes are no whole number of 4-byte words: give a file of words",
+        return Err(Fault::usage(format!(
+            "{name}: {} bytes are not a whole number of 4-byte words: give a file of words",
             bytes.len()
         )));
     }
@@ -187,22 +157,45 @@ fn default_fill(resource: &Resource) -> Fill {
     }
 }
 
-/// A buffer that was made, to be told of.
+/// A buffer that was made, as JSON tells of it.
+#[derive(Serialize)]
 pub(crate) struct Made {
-    pub(crate) group: u32,
-    pub(crate) binding: u32,
-    pub(crate) name: String,
-    pub(crate) space: Space,
-    pub(crate) words: usize,
-    pub(crate) contents: String,
-    /// Whether they were asked for.
-    pub(crate) given: bool,
+    group: u32,
+    binding: u32,
+    name: String,
+    space: &'static str,
+    words: usize,
+    contents: String,
+    /// Whether the contents were asked for.
+    given: bool,
 }
 
-impl Made {
-    pub(crate) fn place(&self) -> String {
-        format!("{}.{}", self.group, self.binding)
+impl fmt::Display for Made {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { group, binding, .. } = self;
+        write!(
+            f,
+            "buffer {group}.{binding} ({}, {}): {}",
+            self.name, self.space, self.contents
+        )?;
+        // A size that is 0 makes a shader do nothing and look clean, and a random one is nonsense.
+        if !self.given {
+            write!(f, " (--buffer {group}.{binding}=... sets it)")?;
+        }
+        Ok(())
     }
+}
+
+/// The storage buffers with contents that nobody asked for.
+pub(crate) fn defaults(made: &[Made]) -> Vec<DefaultBuffer> {
+    made.iter()
+        .filter(|buffer| !buffer.given && buffer.space == Space::Storage.name())
+        .map(|buffer| DefaultBuffer {
+            group: buffer.group,
+            binding: buffer.binding,
+            name: buffer.name.clone(),
+        })
+        .collect()
 }
 
 /// Makes the buffers of a shader. `file` is the shader's name.
@@ -216,7 +209,7 @@ pub(crate) fn make(
         let place = (contents.group, contents.binding);
         let is_there = |r: &Resource| (r.group, r.binding) == place;
         if !resources.iter().any(is_there) {
-            return Err(Fault::Usage(format!(
+            return Err(Fault::usage(format!(
                 "--buffer {}.{}: {file} uses no such binding: {}",
                 place.0,
                 place.1,
@@ -224,7 +217,7 @@ pub(crate) fn make(
             )));
         }
         if wanted[..i].iter().any(|c| (c.group, c.binding) == place) {
-            return Err(Fault::Usage(format!(
+            return Err(Fault::usage(format!(
                 "--buffer {}.{} is given twice: leave out one of them",
                 place.0, place.1
             )));
@@ -240,7 +233,8 @@ pub(crate) fn make(
         words.saturating_mul(resource.memory_a_word.into())
     };
     let needed = resources.iter().map(memory).fold(0, u64::saturating_add);
-    check_memory(needed, "take smaller buffers")?;
+    check_memory(needed)
+        .map_err(|message| Fault::usage(format!("{message}: take smaller buffers")))?;
     let mut buffers = Buffers::new();
     let mut made = Vec::new();
     for resource in resources {
@@ -256,7 +250,7 @@ pub(crate) fn make(
             group,
             binding,
             name: resource.name.clone(),
-            space: resource.space,
+            space: resource.space.name(),
             words: words.len(),
             contents: fill.to_string(),
             given,
@@ -278,6 +272,7 @@ fn list(resources: &[Resource]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wgsl_lockstep::Shader;
 
     #[test]
     fn contents_are_parsed() {
@@ -312,23 +307,28 @@ mod tests {
     }
 
     #[test]
+    fn random_words_are_the_same_everywhere() {
+        // The first numbers of `SplitMix64` with the seed 0 are e220a8397b1dcdaf and
+        // 6e789e6aa1b965f4, as its authors give them.
+        let words: Vec<u32> = random(0).take(2).collect();
+        assert_eq!(words, [0xe220_a839, 0x6e78_9e6a]);
+    }
+
+    #[test]
     fn defaults_are_whole_elements() {
-        let resource = |min_bytes, stride| Resource {
-            group: 0,
-            binding: 0,
-            name: "b".to_owned(),
-            space: Space::Storage,
-            writable: true,
-            min_bytes,
-            stride,
-            memory_a_word: 4,
+        let fill = |declaration: &str| {
+            let wgsl = format!(
+                "struct Row {{ x: u32, y: u32, z: u32 }}
+                 struct Rows {{ a: u32, b: u32, c: u32, d: u32, rows: array<Row> }}
+                 @group(0) @binding(0) var<storage> buffer: {declaration};
+                 @compute @workgroup_size(1) fn main() {{ _ = &buffer; }}"
+            );
+            let shader = Shader::new(&wgsl, None, &[]).unwrap();
+            default_fill(&shader.resources()[0])
         };
-        assert_eq!(default_fill(&resource(4, Some(4))), Fill::Random(4096));
+        assert_eq!(fill("array<u32>"), Fill::Random(4096));
         // 16 bytes of other members, and one element of 12.
-        assert_eq!(
-            default_fill(&resource(28, Some(12))),
-            Fill::Random(4 + 3 * 1364)
-        );
-        assert_eq!(default_fill(&resource(400, None)), Fill::Random(100));
+        assert_eq!(fill("Rows"), Fill::Random(4 + 3 * 1364));
+        assert_eq!(fill("array<u32, 100>"), Fill::Random(100));
     }
 }

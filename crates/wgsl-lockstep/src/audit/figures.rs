@@ -1,37 +1,55 @@
 //! The counts of a kernel as a whole, and the table of kernels.
 
+use super::Subject;
 use super::table::{Table, number, ratio, share, short};
-use super::{Audit, rows};
-use wgpu_bcfsort::internals::recording::Phase;
-use wgsl_lockstep::{Fault, Report, Space};
+use crate::report::{Fault, Report, Space};
 
-/// Sums over all places of a kernel.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Figures {
-    pub(crate) dispatches: u64,
-    pub(crate) workgroups: u64,
-    pub(crate) lane_instructions: u64,
+/// Sums over all sites of a kernel.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Figures {
+    /// Dispatches.
+    pub dispatches: u64,
+    /// Workgroups run.
+    pub workgroups: u64,
+    /// Operations on lanes.
+    pub lane_instructions: u64,
     /// Accesses to workgroup memory.
-    pub(crate) accesses: u64,
-    pub(crate) conflict_free: u64,
-    pub(crate) max_degree: u32,
-    pub(crate) max_degree_by_word: u32,
+    pub accesses: u64,
+    /// Accesses to workgroup memory free of bank conflicts.
+    pub conflict_free: u64,
+    /// The greatest degree of bank conflict.
+    pub max_degree: u32,
+    /// The greatest degree if each word were fetched for the whole warp.
+    pub max_degree_by_word: u32,
     /// Whether the counts of workgroup memory hold for all data.
-    pub(crate) oblivious: bool,
-    pub(crate) cycles: u64,
-    pub(crate) min_cycles: u64,
-    pub(crate) storage_accesses: u64,
-    pub(crate) sectors: u64,
-    pub(crate) min_sectors: u64,
-    pub(crate) races: u64,
-    pub(crate) out_of_bounds: u64,
-    pub(crate) divergent_barriers: u64,
-    pub(crate) runaway_loops: u64,
-    pub(crate) uninitialised: u64,
+    pub oblivious: bool,
+    /// Cycles of workgroup memory: the sum of all degrees.
+    pub cycles: u64,
+    /// The cycles that as many accesses take with no conflict.
+    pub min_cycles: u64,
+    /// Accesses to storage.
+    pub storage_accesses: u64,
+    /// 32-byte sectors of storage touched.
+    pub sectors: u64,
+    /// The fewest sectors that hold as many bytes.
+    pub min_sectors: u64,
+    /// Races, lane by lane.
+    pub races: u64,
+    /// Accesses out of bounds, lane by lane.
+    pub out_of_bounds: u64,
+    /// Divergent barriers.
+    pub divergent_barriers: u64,
+    /// Loops that did not end.
+    pub runaway_loops: u64,
+    /// Reads of workgroup memory that nothing was written to.
+    pub uninitialised: u64,
 }
 
 impl Figures {
-    pub(crate) fn of(report: &Report) -> Self {
+    /// Those of a report.
+    #[must_use]
+    pub fn of(report: &Report) -> Self {
         let mut figures = Self {
             dispatches: report.dispatches,
             workgroups: report.workgroups,
@@ -62,8 +80,8 @@ impl Figures {
         figures
     }
 
-    /// Adds those of another run, or of another kernel of the same name.
-    pub(crate) fn add(&mut self, other: &Self) {
+    /// Adds those of another run, or of another kernel.
+    pub fn add(&mut self, other: &Self) {
         self.dispatches += other.dispatches;
         self.workgroups += other.workgroups;
         self.lane_instructions += other.lane_instructions;
@@ -100,16 +118,35 @@ fn oblivious(figures: &Figures) -> String {
 }
 
 /// The degree, and in words of 4 bytes where that is another.
-pub(crate) fn degree(accesses: u64, wide: u32, by_word: u32) -> String {
+pub(super) fn degree(accesses: u64, wide: u32, by_word: u32) -> String {
     if wide == by_word {
         return number(wide.into(), accesses);
     }
     format!("{wide} (by word {by_word})")
 }
 
+/// A row: the phase and the kernel's name, and the figures of all subjects that have both.
+type Row<'a> = (Option<&'a str>, &'a str, Figures);
+
+fn rows(subjects: &[Subject]) -> Vec<Row<'_>> {
+    let mut rows: Vec<Row<'_>> = Vec::new();
+    for subject in subjects {
+        let figures = Figures::of(&subject.report);
+        let (phase, kernel) = (subject.phase.as_deref(), subject.kernel.as_str());
+        match rows
+            .iter_mut()
+            .find(|row| (row.0, row.1) == (phase, kernel))
+        {
+            Some(row) => row.2.add(&figures),
+            None => rows.push((phase, kernel, figures)),
+        }
+    }
+    rows
+}
+
 /// Every kernel with every count.
-pub(crate) fn table(audit: &Audit) -> Table {
-    let rows = rows(audit);
+pub(super) fn table(subjects: &[Subject]) -> Table {
+    let rows = rows(subjects);
     let phases = rows.iter().any(|row| row.0.is_some());
     let mut head = vec![
         "kernel",
@@ -136,7 +173,7 @@ pub(crate) fn table(audit: &Audit) -> Table {
     let mut table = Table::new(1 + usize::from(phases), &head);
     for (phase, kernel, f) in rows {
         let mut cells = vec![
-            kernel,
+            kernel.to_owned(),
             f.dispatches.to_string(),
             f.workgroups.to_string(),
             short(f.lane_instructions as f64),
@@ -155,7 +192,7 @@ pub(crate) fn table(audit: &Audit) -> Table {
             f.uninitialised.to_string(),
         ];
         if phases {
-            cells.insert(0, phase.map_or("", Phase::name).to_owned());
+            cells.insert(0, phase.unwrap_or_default().to_owned());
         }
         table.row(cells);
     }
@@ -163,8 +200,8 @@ pub(crate) fn table(audit: &Audit) -> Table {
 }
 
 /// Every kernel with what matters most, as Markdown.
-pub(crate) fn markdown(audit: &Audit) -> String {
-    let rows = rows(audit);
+pub(super) fn markdown(subjects: &[Subject]) -> String {
+    let rows = rows(subjects);
     let phases = rows.iter().any(|row| row.0.is_some());
     let mut head = vec![
         "kernel",
@@ -192,7 +229,7 @@ pub(crate) fn markdown(audit: &Audit) -> String {
             ratio(f.sectors, f.min_sectors),
         ];
         if phases {
-            cells.insert(0, phase.map_or("", Phase::name).to_owned());
+            cells.insert(0, phase.unwrap_or_default().to_owned());
         }
         table.row(cells);
     }

@@ -1,26 +1,22 @@
 //! The report for other programs. The names of the fields are the keys of the JSON, which
-//! `audit --help` explains.
+//! `wgsl-audit --help` explains.
 
-use super::buffers::Made;
 use super::figures::Figures;
-use super::{Args, Audit, Job, Subject};
-use bcfsort_term::fault::Fault;
+use super::{Audit, Subject};
+use crate::report::{Banks, Fault as Found, Finding, Location, Site, Space};
 use serde::Serialize;
-use wgpu_bcfsort::internals::recording::Phase;
-use wgsl_lockstep::{Banks, Fault as Found, Finding, Location, Site, Space};
 
 #[derive(Serialize)]
-struct Document<'a> {
-    version: &'static str,
-    command: &'static str,
+struct Document<'a, T> {
+    version: &'a str,
     clean: bool,
     failures: &'a [String],
     config: Config,
     seconds: f64,
     lane_instructions: u64,
     lane_instructions_per_second: f64,
-    sort: Option<Sort>,
-    buffers: Vec<Buffer<'a>>,
+    #[serde(flatten)]
+    more: &'a T,
     kernels: Vec<Kernel<'a>>,
 }
 
@@ -33,39 +29,11 @@ struct Config {
 }
 
 #[derive(Serialize)]
-#[serde(untagged)]
-enum Sort {
-    One {
-        engine: &'static str,
-        keys: u64,
-        r#type: &'static str,
-        order: &'static str,
-        pattern: &'static str,
-        seed: u64,
-        sorted: bool,
-    },
-    Many {
-        sorts: usize,
-        sorted: usize,
-    },
-}
-
-#[derive(Serialize)]
-struct Buffer<'a> {
-    group: u32,
-    binding: u32,
-    name: &'a str,
-    space: &'static str,
-    words: usize,
-    contents: &'a str,
-}
-
-#[derive(Serialize)]
 #[allow(clippy::struct_field_names)] // They are named as in the tables.
 struct Kernel<'a> {
     file: &'a str,
     kernel: &'a str,
-    phase: Option<&'static str>,
+    phase: Option<&'a str>,
     dispatches: u64,
     workgroups: u64,
     lane_instructions: u64,
@@ -175,65 +143,33 @@ struct Told<'a> {
     example: &'a str,
 }
 
-pub(crate) fn document(audit: &Audit, args: &Args, failures: &[String]) -> Result<String, Fault> {
+pub(super) fn document(
+    audit: &Audit,
+    version: &str,
+    more: &impl Serialize,
+) -> Result<String, serde_json::Error> {
     let lane_instructions = audit.lane_instructions();
     let seconds = audit.time.as_secs_f64();
-    let (command, sort, buffers) = match &audit.job {
-        Job::Shader(job) => ("shader", None, job.buffers.iter().map(buffer).collect()),
-        Job::Sort(job) => (
-            "sort",
-            Some(Sort::One {
-                engine: job.engine.name(),
-                keys: job.spec.count,
-                r#type: job.key.name(),
-                order: job.order.name(),
-                pattern: job.spec.pattern.name(),
-                seed: job.spec.seed,
-                sorted: job.sorted,
-            }),
-            Vec::new(),
-        ),
-        Job::All(job) => (
-            "all",
-            Some(Sort::Many {
-                sorts: job.sorts,
-                sorted: job.sorts - job.unsorted.len(),
-            }),
-            Vec::new(),
-        ),
-    };
+    let failures = audit.failures();
+    let config = audit.config;
+    let limit = config.max_lane_instructions;
     let document = Document {
-        version: env!("CARGO_PKG_VERSION"),
-        command,
+        version,
         clean: failures.is_empty(),
-        failures,
+        failures: &failures,
         config: Config {
-            warp: args.warp,
-            banks: args.banks,
-            max_iterations: args.max_iterations,
-            max_lane_instructions: args.max_lane_instructions,
+            warp: config.warp,
+            banks: config.banks,
+            max_iterations: config.max_iterations,
+            max_lane_instructions: (limit < u64::MAX).then_some(limit),
         },
         seconds,
         lane_instructions,
         lane_instructions_per_second: lane_instructions as f64 / seconds.max(1e-9),
-        sort,
-        buffers,
+        more,
         kernels: audit.subjects.iter().map(kernel).collect(),
     };
-    let json =
-        serde_json::to_string_pretty(&document).map_err(|error| Fault::Usage(error.to_string()))?;
-    Ok(json + "\n")
-}
-
-fn buffer(made: &Made) -> Buffer<'_> {
-    Buffer {
-        group: made.group,
-        binding: made.binding,
-        name: &made.name,
-        space: made.space.name(),
-        words: made.words,
-        contents: &made.contents,
-    }
+    Ok(serde_json::to_string_pretty(&document)? + "\n")
 }
 
 fn kernel(subject: &Subject) -> Kernel<'_> {
@@ -242,7 +178,7 @@ fn kernel(subject: &Subject) -> Kernel<'_> {
     Kernel {
         file: &subject.file,
         kernel: &subject.kernel,
-        phase: subject.phase.map(Phase::name),
+        phase: subject.phase.as_deref(),
         dispatches: f.dispatches,
         workgroups: f.workgroups,
         lane_instructions: f.lane_instructions,
@@ -303,7 +239,6 @@ fn told(finding: &Finding) -> Told<'_> {
             Found::DivergentBarrier => "barrier",
             Found::Runaway => "loop",
             Found::Uninitialised => "uninitialised",
-            other => other.name(),
         },
         at: finding.location.into(),
         space: finding.space.map(Space::name),

@@ -1,35 +1,89 @@
 //! What there is to say of a kernel: what failed, what is slow, where, and what to do about it.
 
 use super::Subject;
+use super::rules::Rule;
 use super::table::{plural, ratio};
+use crate::report::{Fault, Finding, Location, Report, Site, Space};
 use std::fmt::Write as _;
-use wgsl_lockstep::{Fault, Finding, Location, Report, Site, Space};
 
 /// From here on accesses to storage are told of: this many times the fewest sectors.
 const UNCOALESCED: u64 = 2;
 
+/// WebGPU's default limit of workgroup memory, `maxComputeWorkgroupStorageSize`, in bytes.
+const DEFAULT_WORKGROUP_BYTES: u32 = 16_384;
+
+/// How severe a note is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Severity {
+pub enum Severity {
+    /// The shader is wrong, or breaks a limit that was set: the audit is not clean.
     Failure,
+    /// WGSL defines what happens, but it is unlikely to be meant.
     Warning,
+    /// It is right, but slow or not portable.
     Note,
 }
 
-/// One thing to say.
-pub(crate) struct Note {
-    pub(crate) severity: Severity,
-    /// One line with the place, as compilers have it.
-    pub(crate) headline: String,
-    /// The lines of the source, and what happened there first.
-    pub(crate) body: String,
+/// One thing to say of a kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Note {
+    /// What it is about.
+    pub rule: Rule,
+    /// How severe it is.
+    pub severity: Severity,
+    /// Where.
+    pub location: Location,
+    /// The other access of a race, if it is at another place.
+    pub other: Option<Location>,
+    /// What happened, in one line.
+    pub message: String,
+    /// What shows it: the lanes and their addresses.
+    pub detail: Option<String>,
     /// What to do.
-    pub(crate) help: String,
-    location: Location,
+    pub help: String,
+}
+
+impl Note {
+    /// One line with the place in front, as compilers write it.
+    #[must_use]
+    pub fn headline(&self, file: &str) -> String {
+        let severity = match self.severity {
+            Severity::Failure => "",
+            Severity::Warning => "warning: ",
+            Severity::Note => "note: ",
+        };
+        let message = &self.message;
+        match self.location.line {
+            0 => format!("{file}: {severity}{message}"),
+            line => format!(
+                "{file}:{line}:{}: {severity}{message}",
+                self.location.column
+            ),
+        }
+    }
+
+    /// The lines of the source, and the details below.
+    pub(super) fn excerpt(&self, source: &str) -> String {
+        let mut text = self.location.excerpt(source);
+        if let Some(other) = self.other {
+            let excerpt = other.excerpt(source);
+            if !excerpt.is_empty() {
+                let _ = write!(text, "\n      | the other access:\n{excerpt}");
+            }
+        }
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        for line in self.detail.iter().flat_map(|detail| detail.lines()) {
+            let _ = writeln!(text, "      = {line}");
+        }
+        text
+    }
 }
 
 /// Everything there is to say of a kernel, in the order of its source. Conflicts above
 /// `max_degree` are failures.
-pub(crate) fn of(subject: &Subject, max_degree: Option<u32>) -> Vec<Note> {
+pub(super) fn of(subject: &Subject, max_degree: Option<u32>) -> Vec<Note> {
     let report = &subject.report;
     let mut notes: Vec<Note> = report
         .findings
@@ -41,25 +95,18 @@ pub(crate) fn of(subject: &Subject, max_degree: Option<u32>) -> Vec<Note> {
             site.space == Space::Workgroup && site.banks.max_degree > 1
         })
         .iter()
-        .map(|sites| conflict(subject, sites, max_degree)),
+        .map(|sites| conflict(sites, max_degree)),
     );
     notes.extend(
         groups(report, |site| {
             site.space == Space::Storage && site.sectors > UNCOALESCED * site.min_sectors
         })
         .iter()
-        .map(|sites| uncoalesced(subject, sites)),
+        .map(|sites| uncoalesced(sites)),
     );
+    notes.extend(workgroup_memory(subject));
     notes.sort_by_key(|note| (note.location.line, note.location.column, note.severity));
     notes
-}
-
-/// The file, the line and the column; the file alone, where the line is not known.
-fn place(subject: &Subject, location: Location) -> String {
-    match location.line {
-        0 => subject.file.clone(),
-        line => format!("{}:{line}:{}", subject.file, location.column),
-    }
 }
 
 fn times(count: u64) -> String {
@@ -73,18 +120,17 @@ fn fault(subject: &Subject, finding: &Finding) -> Note {
     let name = finding.variable.as_deref().unwrap_or("memory");
     let often = times(finding.count);
     let storage = finding.space == Some(Space::Storage);
-    let (severity, text, help) = match finding.fault {
+    let rule = Rule::of(finding.fault);
+    let other = finding.other.filter(|&other| other != finding.location);
+    let (message, help) = match finding.fault {
         Fault::Race => {
-            let other = finding.other.unwrap_or_default();
-            let where_else = if other == finding.location {
-                "here, too,".to_owned()
-            } else {
-                format!("at {}:{}", other.line, other.column)
+            let place = match other {
+                None => "here, too,".to_owned(),
+                Some(other) => format!("at {}:{}", other.line, other.column),
             };
             (
-                Severity::Failure,
                 format!(
-                    "race: another lane touches the same bytes of '{name}' {where_else} with no \
+                    "race: another lane touches the same bytes of '{name}' {place} with no \
                      barrier between ({often})"
                 ),
                 if storage {
@@ -94,63 +140,93 @@ fn fault(subject: &Subject, finding: &Finding) -> Note {
                 } else {
                     "put workgroupBarrier() between the two accesses, where all lanes come by; in \
                      a loop, the next round's accesses count, too"
-                },
+                }
+                .to_owned(),
             )
         }
         Fault::OutOfBounds => (
-            Severity::Failure,
             format!("bounds: access past the end of '{name}' ({often})"),
-            if storage {
-                "do it only if the index is below arrayLength(), or give the buffer more room; an \
-                 index that is read from a buffer is as good as what --buffer puts there"
-            } else {
-                "do it only if the index is below the array's length; an index that is read from \
-                 a buffer is as good as what --buffer puts there"
-            },
+            bounds_help(subject, storage),
         ),
         Fault::DivergentBarrier => (
-            Severity::Failure,
             format!("barrier: not all lanes of the workgroup come here together ({often})"),
             "move it out of the branch or loop that lanes leave one by one: let those that have \
-             nothing to do skip the work, not the barrier",
+             nothing to do skip the work, not the barrier"
+                .to_owned(),
         ),
         Fault::Runaway => (
-            Severity::Failure,
             format!("loop: it does not end within the limits ({often})"),
-            "if it is to take so long, raise --max-iterations or --max-lane-instructions",
+            "if it is to take so long, raise --max-iterations or --max-lane-instructions"
+                .to_owned(),
         ),
         Fault::Uninitialised => (
-            Severity::Warning,
-            format!(
-                "warning: '{name}' is read where no lane of the workgroup has written ({often})"
-            ),
+            format!("'{name}' is read where no lane of the workgroup has written ({often})"),
             "WGSL makes it zero there, which costs a pass over the memory before each workgroup; \
-             without that it is garbage",
-        ),
-        _ => (
-            Severity::Failure,
-            format!("{}: {often}", finding.fault),
-            "the place is marked above",
+             without that it is garbage"
+                .to_owned(),
         ),
     };
-    let mut body = finding.location.excerpt(&subject.source);
-    if let Some(other) = finding.other.filter(|&other| other != finding.location) {
-        let excerpt = other.excerpt(&subject.source);
-        if !excerpt.is_empty() {
-            let _ = write!(body, "\n      | the other access:\n{excerpt}");
-        }
-    }
-    if !body.is_empty() {
-        body.push('\n');
-    }
-    let _ = writeln!(body, "      = first: {}", finding.example);
     Note {
-        severity,
-        headline: format!("{}: {text}", place(subject, finding.location)),
-        body,
-        help: help.to_owned(),
+        rule,
+        severity: rule.severity(),
         location: finding.location,
+        other,
+        message,
+        detail: Some(format!("first: {}", finding.example)),
+        help,
     }
+}
+
+/// What to do about an access out of bounds.
+fn bounds_help(subject: &Subject, storage: bool) -> String {
+    let mut help = if storage {
+        "do it only if the index is below arrayLength(), or give the buffer more room"
+    } else {
+        "do it only if the index is below the array's length"
+    }
+    .to_owned();
+    let made_up: Vec<String> = subject
+        .default_buffers
+        .iter()
+        .map(|buffer| format!("{}.{} ({})", buffer.group, buffer.binding, buffer.name))
+        .collect();
+    if !made_up.is_empty() {
+        let _ = write!(
+            help,
+            "; nobody chose the contents of {}: if the shader takes sizes or indices from there, \
+             they are made up, too: set them by --buffer",
+            made_up.join(", ")
+        );
+    }
+    help
+}
+
+/// A note on more workgroup memory than every device has.
+fn workgroup_memory(subject: &Subject) -> Option<Note> {
+    let variables = &subject.workgroup_variables;
+    // WebGPU counts them so.
+    let bytes: u32 = variables.iter().map(|v| v.bytes.next_multiple_of(16)).sum();
+    if bytes <= DEFAULT_WORKGROUP_BYTES {
+        return None;
+    }
+    let largest = variables.iter().max_by_key(|variable| variable.bytes)?;
+    let each = variables.iter().map(|v| format!("{} {}", v.name, v.bytes));
+    Some(Note {
+        rule: Rule::WorkgroupMemory,
+        severity: Rule::WorkgroupMemory.severity(),
+        location: largest.location,
+        other: None,
+        message: format!(
+            "workgroup memory: {bytes} bytes, and WebGPU guarantees {DEFAULT_WORKGROUP_BYTES}"
+        ),
+        detail: Some(format!(
+            "bytes by variable: {}",
+            each.collect::<Vec<_>>().join(", ")
+        )),
+        help: "use less, or request maxComputeWorkgroupStorageSize of as much from the device and \
+               check that the adapter has it"
+            .to_owned(),
+    })
 }
 
 /// Sites that there is one thing to say of: `a[i] += 1` loads and stores, at one distance.
@@ -191,41 +267,33 @@ fn action(sites: &[&Site]) -> String {
     format!("{kinds}{atomic} of '{}'", sites[0].variable)
 }
 
-fn conflict(subject: &Subject, sites: &[&Site], max_degree: Option<u32>) -> Note {
+fn conflict(sites: &[&Site], max_degree: Option<u32>) -> Note {
     let site = sites[0];
     let degree = site.banks.max_degree;
-    let above = max_degree.filter(|&most| degree > most);
-    let (severity, kind, limit) = match above {
-        Some(most) => (
-            Severity::Failure,
-            "conflict",
-            format!(", above --max-degree {most}"),
-        ),
-        None => (Severity::Note, "note: conflict", String::new()),
+    let (severity, limit) = match max_degree.filter(|&most| degree > most) {
+        Some(most) => (Severity::Failure, format!(", above --max-degree {most}")),
+        None => (Rule::BankConflict.severity(), String::new()),
     };
     let sum = |of: fn(&Site) -> u64| sites.iter().map(|&site| of(site)).sum();
-    let headline = format!(
-        "{}: {kind}: degree {degree}{limit}: {degree} different words of one bank at once, by {}; \
-         {} the cycles",
-        place(subject, site.location),
+    let message = format!(
+        "conflict: degree {degree}{limit}: {degree} different words of one bank at once, by {}; {} \
+         the cycles",
         action(sites),
         ratio(sum(|s| s.banks.cycles), sum(|s| s.banks.min_cycles)),
     );
     let banks = site.bank_degrees.len() as u32;
-    let mut body = site.location.excerpt(&subject.source);
     let distance = Distance::of(&site.worst).filter(|distance| distance.bytes % 4 == 0);
-    if let Some(distance) = distance {
-        let _ = write!(
-            body,
-            "\n      = {} are {} apart, and every {banks} words the banks are the same again",
+    let apart = distance.map(|distance| {
+        format!(
+            "{} are {} apart, and every {banks} words the banks are the same again",
             distance.who(),
             plural(distance.bytes.unsigned_abs() / 4, "word"),
-        );
-    }
-    if let Some(met) = meeting(&site.worst, banks) {
-        let _ = write!(body, "\n      = {met}");
-    }
-    body.push('\n');
+        )
+    });
+    let detail: Vec<String> = apart
+        .into_iter()
+        .chain(meeting(&site.worst, banks))
+        .collect();
     let help = match distance {
         Some(Distance { all: false, .. }) if site.oblivious => {
             "a warp spans several rows of lanes, which meet: let it span one, or choose the rows' \
@@ -252,49 +320,48 @@ fn conflict(subject: &Subject, sites: &[&Site], max_degree: Option<u32>) -> Note
             .to_owned(),
     };
     Note {
+        rule: Rule::BankConflict,
         severity,
-        headline,
-        body,
-        help,
         location: site.location,
+        other: None,
+        message,
+        detail: (!detail.is_empty()).then(|| detail.join("\n")),
+        help,
     }
 }
 
-fn uncoalesced(subject: &Subject, sites: &[&Site]) -> Note {
+fn uncoalesced(sites: &[&Site]) -> Note {
     let site = sites[0];
     let sum = |of: fn(&Site) -> u64| sites.iter().map(|&site| of(site)).sum();
-    let headline = format!(
-        "{}: note: uncoalesced {}: {} the sectors of 32 bytes that would do",
-        place(subject, site.location),
+    let message = format!(
+        "uncoalesced {}: {} the sectors of 32 bytes that would do",
         action(sites),
         ratio(sum(|s| s.sectors), sum(|s| s.min_sectors)),
     );
-    let mut body = site.location.excerpt(&subject.source);
-    if let Some(distance) = Distance::of(&site.worst) {
-        let _ = write!(
-            body,
-            "\n      = {} are {} bytes apart, and take {} each",
+    let detail = if let Some(distance) = Distance::of(&site.worst) {
+        format!(
+            "{} are {} bytes apart, and take {} each",
             distance.who(),
             distance.bytes.abs(),
             site.bytes
-        );
+        )
     } else {
-        let _ = write!(
-            body,
-            "\n      = {} lanes at no regular distance take {} bytes each",
+        format!(
+            "{} lanes at no regular distance take {} bytes each",
             site.worst.len(),
             site.bytes
-        );
-    }
-    body.push('\n');
+        )
+    };
     Note {
-        severity: Severity::Note,
-        headline,
-        body,
+        rule: Rule::UncoalescedAccess,
+        severity: Rule::UncoalescedAccess.severity(),
+        location: site.location,
+        other: None,
+        message,
+        detail: Some(detail),
         help: "let lanes side by side take elements side by side (index = step * lanes + lane), \
                keep each member in an array of its own, or go through workgroup memory"
             .to_owned(),
-        location: site.location,
     }
 }
 

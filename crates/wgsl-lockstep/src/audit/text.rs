@@ -1,114 +1,70 @@
 //! The report for people.
 
 use super::figures::{degree, table};
-use super::notes::{Note, Severity};
-use super::sort::hardware;
+use super::notes::Severity;
 use super::table::{Table, plural, ratio, share, short};
-use super::{Args, Audit, Job, Subject, shader};
-use bcfsort_term::timings::time;
+use super::{Audit, Subject};
+use crate::report::{Site, Space};
 use std::collections::HashSet;
 use std::fmt::Write as _;
-use wgsl_lockstep::{Site, Space};
+use std::time::Duration;
 
 /// Notes of a kernel that come with the lines of the source; of the others, only the headline.
 const IN_FULL: usize = 6;
 
-pub(crate) fn report(audit: &Audit, args: &Args, notes: &[Vec<Note>]) -> String {
+pub(super) fn report(audit: &Audit, header: &str, in_full: bool) -> String {
     let mut text = String::new();
-    match &audit.job {
-        Job::Shader(job) => text += &header(job, args),
-        Job::Sort(job) => {
-            let result = if job.sorted {
-                "sorted, the same bytes as the CPU's sort"
-            } else {
-                "NOT SORTED"
-            };
-            let _ = writeln!(text, "{}: {result}", job.name());
-        }
-        Job::All(job) => {
-            let _ = writeln!(
-                text,
-                "{} sorts and prefix sums: {} as the CPU's, byte for byte",
-                job.sorts,
-                job.sorts - job.unsorted.len()
-            );
-        }
+    if !header.is_empty() {
+        let _ = writeln!(text, "{}", header.trim_end());
     }
     let all = audit.lane_instructions() as f64;
     let _ = writeln!(
         text,
-        "{} lane-instructions in {}: {} a second; {}\n",
+        "{} lane-instructions in {}: {} a second; warps of {} lanes, {} banks\n",
         short(all).trim_end(),
         time(audit.time),
         short(all / audit.time.as_secs_f64().max(1e-9)),
-        hardware(&args.config()),
+        audit.config.warp,
+        audit.config.banks,
     );
     if !audit.subjects.is_empty() {
-        text += &table(audit).text();
+        text += &table(&audit.subjects).text();
     }
-
-    let in_full = args.lines || matches!(audit.job, Job::Shader(_));
-    for (subject, notes) in audit.subjects.iter().zip(notes) {
+    let titled = audit.subjects.len() > 1 || audit.subjects.iter().any(|s| s.phase.is_some());
+    for (subject, notes) in audit.subjects.iter().zip(&audit.notes) {
         if in_full {
-            text += &lines(subject, !matches!(audit.job, Job::Shader(_)));
+            text += &lines(subject, titled);
         }
-        // What is merely slow, there is more of than anyone reads who did not ask for it.
-        let wanted = |note: &&Note| in_full || note.severity != Severity::Note;
+        // A long program has more notes than anyone reads who did not ask for them.
+        let wanted = notes
+            .iter()
+            .filter(|note| in_full || note.severity != Severity::Note);
         let mut helps = HashSet::new();
-        for (number, note) in notes.iter().filter(wanted).enumerate() {
+        for (number, note) in wanted.enumerate() {
+            let headline = note.headline(&subject.file);
             // One missing barrier shows in many places: the first ones tell.
             if number >= IN_FULL {
                 let gap = if number == IN_FULL { "\n" } else { "" };
-                let _ = writeln!(text, "{gap}{}", note.headline);
+                let _ = writeln!(text, "{gap}{headline}");
                 continue;
             }
-            let _ = write!(text, "\n{}\n{}", note.headline, note.body);
+            let _ = write!(text, "\n{headline}\n{}", note.excerpt(&subject.source));
             if helps.insert(&note.help) {
                 let _ = writeln!(text, "      = help: {}", note.help);
             }
         }
     }
-    let _ = writeln!(text, "\n{}", verdict(audit, notes, in_full));
+    let _ = writeln!(text, "\n{}", verdict(audit));
     text
 }
 
-/// What is run, on what.
-fn header(job: &shader::Job, args: &Args) -> String {
-    let lanes: u32 = job.workgroup_size.iter().product();
-    let mut text = format!(
-        "{}: entry point {}: {} of {} ({}), {} bytes of workgroup memory\n",
-        job.file,
-        job.entry,
-        extent(job.workgroups, "workgroup"),
-        extent(job.workgroup_size, "lane"),
-        plural(lanes.div_ceil(args.warp).into(), "warp"),
-        job.workgroup_bytes,
-    );
-    for buffer in &job.buffers {
-        // A count of elements that is 0 makes a shader do nothing, and look clean.
-        let advice = if buffer.space == Space::Uniform && !buffer.given {
-            format!(" (--buffer {}=words:... sets it)", buffer.place())
-        } else {
-            String::new()
-        };
-        let _ = writeln!(
-            text,
-            "buffer {} ({}, {}): {}{advice}",
-            buffer.place(),
-            buffer.name,
-            buffer.space,
-            buffer.contents
-        );
-    }
-    text
-}
-
-/// A size in as many dimensions as it has.
-fn extent(size: [u32; 3], what: &str) -> String {
-    match size {
-        [x, 1, 1] => plural(x.into(), what),
-        [x, y, 1] => format!("{x} x {y} {what}s"),
-        [x, y, z] => format!("{x} x {y} x {z} {what}s"),
+/// A time, in the unit that suits it.
+fn time(time: Duration) -> String {
+    match time.as_secs_f64() {
+        s if s >= 1.0 => format!("{s:.3} s"),
+        s if s >= 0.01 => format!("{:.2} ms", s * 1e3),
+        s if s >= 1e-4 => format!("{:.3} ms", s * 1e3),
+        s => format!("{:.1} us", s * 1e6),
     }
 }
 
@@ -116,7 +72,7 @@ fn extent(size: [u32; 3], what: &str) -> String {
 fn lines(subject: &Subject, titled: bool) -> String {
     let mut text = String::new();
     if titled {
-        let phase = subject.phase.map(|p| format!("{p}: "));
+        let phase = subject.phase.as_ref().map(|p| format!("{p}: "));
         let _ = write!(text, "\n{}{}\n", phase.unwrap_or_default(), subject.file);
     }
     let place = |site: &Site| format!("{}:{}", site.location.line, site.location.column);
@@ -194,17 +150,12 @@ fn active(site: &Site) -> String {
     format!("{mean:.1}")
 }
 
-fn verdict(audit: &Audit, notes: &[Vec<Note>], in_full: bool) -> String {
+fn verdict(audit: &Audit) -> String {
     let count = |severity| {
-        let all = notes.iter().flatten();
+        let all = audit.notes.iter().flatten();
         all.filter(|note| note.severity == severity).count()
     };
-    let mut failures = count(Severity::Failure);
-    let mut text = String::new();
-    if let Some(wrong) = audit.wrong_result() {
-        failures += 1;
-        text = format!("{wrong}\n");
-    }
+    let failures = count(Severity::Failure) + usize::from(audit.wrong_result.is_some());
     let mut parts: Vec<String> = [
         (failures, "failure"),
         (count(Severity::Warning), "warning"),
@@ -214,13 +165,12 @@ fn verdict(audit: &Audit, notes: &[Vec<Note>], in_full: bool) -> String {
     .filter(|&(number, _)| number > 0)
     .map(|(number, what)| plural(number as u64, what))
     .collect();
-    if !in_full && count(Severity::Note) > 0 {
-        if let Some(last) = parts.last_mut() {
-            *last += " (--lines shows them)";
-        }
-    }
     if failures == 0 {
         parts.insert(0, "clean".to_owned());
     }
-    text + &parts.join(", ")
+    let counts = parts.join(", ");
+    match &audit.wrong_result {
+        Some(wrong) => format!("{wrong}\n{counts}"),
+        None => counts,
+    }
 }

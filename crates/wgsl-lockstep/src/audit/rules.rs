@@ -1,0 +1,163 @@
+//! What is checked, one rule each.
+
+use super::notes::Severity;
+use crate::report::Fault;
+
+/// What a note is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Rule {
+    /// Two lanes touch the same bytes, one of them writes, and no barrier stands between.
+    Race,
+    /// An access past the end of an array or a buffer.
+    OutOfBounds,
+    /// A barrier that not all lanes of the workgroup reach together.
+    DivergentBarrier,
+    /// A loop that does not end within the limits.
+    RunawayLoop,
+    /// Workgroup memory that is read before it is written.
+    UninitialisedRead,
+    /// Lanes of a warp touch different words of one bank.
+    BankConflict,
+    /// A warp's access to storage touches more sectors than its bytes need.
+    UncoalescedAccess,
+    /// More workgroup memory than WebGPU guarantees.
+    WorkgroupMemory,
+}
+
+impl Rule {
+    /// Every rule.
+    pub const ALL: [Self; 8] = [
+        Self::Race,
+        Self::OutOfBounds,
+        Self::DivergentBarrier,
+        Self::RunawayLoop,
+        Self::UninitialisedRead,
+        Self::BankConflict,
+        Self::UncoalescedAccess,
+        Self::WorkgroupMemory,
+    ];
+
+    pub(super) const fn of(fault: Fault) -> Self {
+        match fault {
+            Fault::Race => Self::Race,
+            Fault::OutOfBounds => Self::OutOfBounds,
+            Fault::DivergentBarrier => Self::DivergentBarrier,
+            Fault::Uninitialised => Self::UninitialisedRead,
+            Fault::Runaway => Self::RunawayLoop,
+        }
+    }
+
+    /// The id in SARIF.
+    #[must_use]
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::Race => "race",
+            Self::OutOfBounds => "out-of-bounds",
+            Self::DivergentBarrier => "divergent-barrier",
+            Self::RunawayLoop => "runaway-loop",
+            Self::UninitialisedRead => "uninitialised-read",
+            Self::BankConflict => "bank-conflict",
+            Self::UncoalescedAccess => "uncoalesced-access",
+            Self::WorkgroupMemory => "workgroup-memory",
+        }
+    }
+
+    /// The name in SARIF.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Race => "Race",
+            Self::OutOfBounds => "OutOfBounds",
+            Self::DivergentBarrier => "DivergentBarrier",
+            Self::RunawayLoop => "RunawayLoop",
+            Self::UninitialisedRead => "UninitialisedRead",
+            Self::BankConflict => "BankConflict",
+            Self::UncoalescedAccess => "UncoalescedAccess",
+            Self::WorkgroupMemory => "WorkgroupMemory",
+        }
+    }
+
+    /// What it finds, in one sentence.
+    #[must_use]
+    pub const fn summary(self) -> &'static str {
+        match self {
+            Self::Race => {
+                "Two invocations touch the same bytes, one of them writes, and no barrier orders \
+                 them."
+            }
+            Self::OutOfBounds => {
+                "An index is past the end of an array, or an address past the end of a buffer."
+            }
+            Self::DivergentBarrier => {
+                "A barrier is not reached by all lanes of the workgroup together."
+            }
+            Self::RunawayLoop => "A loop does not end within the allowed number of iterations.",
+            Self::UninitialisedRead => "Workgroup memory is read before any lane has written it.",
+            Self::BankConflict => {
+                "Lanes of a warp touch different words of one bank of workgroup memory, and the \
+                 hardware serves them one after the other."
+            }
+            Self::UncoalescedAccess => {
+                "A warp's access to storage touches more than twice the 32-byte sectors that \
+                 its bytes need."
+            }
+            Self::WorkgroupMemory => {
+                "The entry point uses more workgroup memory than WebGPU guarantees (16,384 bytes)."
+            }
+        }
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub const fn advice(self) -> &'static str {
+        match self {
+            Self::Race => {
+                "Put a barrier between the two accesses: workgroupBarrier() orders workgroup \
+                 memory and storageBarrier() orders storage, both within one workgroup. Nothing \
+                 orders two workgroups of a dispatch: let them touch different bytes, use atomics, \
+                 or use two dispatches."
+            }
+            Self::OutOfBounds => {
+                "Guard the access by the array's length or by arrayLength(). An index that is read \
+                 from a buffer is only as good as the contents that the buffer was given."
+            }
+            Self::DivergentBarrier => {
+                "Move the barrier out of the branch or loop that lanes leave one by one: lanes \
+                 with nothing to do skip the work, not the barrier."
+            }
+            Self::RunawayLoop => {
+                "Check the loop's condition and step. If the loop is meant to take that long, \
+                 raise --max-iterations or --max-lane-instructions."
+            }
+            Self::UninitialisedRead => {
+                "WGSL guarantees zeros there, at the cost of a pass over the memory before each \
+                 workgroup. Write the memory first, and runtimes can be told to skip that pass."
+            }
+            Self::BankConflict => {
+                "Let neighbouring lanes take neighbouring words, pad the rows of an array to an \
+                 odd number of words, or rotate the columns by the row's number."
+            }
+            Self::UncoalescedAccess => {
+                "Let neighbouring lanes take neighbouring elements (index = step * lanes + lane), \
+                 keep each member of a struct in an array of its own, or go through workgroup \
+                 memory."
+            }
+            Self::WorkgroupMemory => {
+                "Use less, or request a higher maxComputeWorkgroupStorageSize from the device and \
+                 check that the adapter has it."
+            }
+        }
+    }
+
+    /// How severe it is by default. A bank conflict above `--max-degree` is a failure.
+    #[must_use]
+    pub const fn severity(self) -> Severity {
+        match self {
+            Self::Race | Self::OutOfBounds | Self::DivergentBarrier | Self::RunawayLoop => {
+                Severity::Failure
+            }
+            Self::UninitialisedRead => Severity::Warning,
+            Self::BankConflict | Self::UncoalescedAccess | Self::WorkgroupMemory => Severity::Note,
+        }
+    }
+}

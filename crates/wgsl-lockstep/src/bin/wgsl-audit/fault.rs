@@ -1,0 +1,77 @@
+//! How the command fails: the message and the exit code.
+
+use std::io;
+use wgsl_lockstep::ShaderError;
+
+/// A failure.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    /// The audit found failures, and has told them.
+    Unclean,
+    /// Wrong usage, or a shader that cannot be run: a message, and lines to print below it.
+    Usage(String, String),
+    /// Nobody reads the output any more, as in `wgsl-audit a.wgsl | head`: not a failure.
+    ClosedPipe,
+}
+
+impl Fault {
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::Usage(message.into(), String::new())
+    }
+
+    /// The failure of an operation on the file `name`.
+    pub(crate) fn io(name: &str, what: &str, error: &io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            Self::ClosedPipe
+        } else {
+            Self::usage(format!("{name}: {what}: {error}"))
+        }
+    }
+
+    /// An error of the executor on the shader `name`, with the option that helps.
+    pub(crate) fn shader(name: &str, error: ShaderError) -> Self {
+        match error {
+            ShaderError::Invalid(rendered) => Self::Usage(
+                format!("{name} is not valid WGSL:"),
+                // naga does not know the file's name.
+                rendered.replace("─ wgsl:", &format!("─ {name}:")),
+            ),
+            ShaderError::Unsupported {
+                what,
+                location,
+                excerpt,
+            } => {
+                let place = match location.line {
+                    0 => String::new(),
+                    line => format!(":{line}:{}", location.column),
+                };
+                Self::Usage(format!("{name}{place}: cannot run {what}"), excerpt)
+            }
+            ShaderError::Override(rendered) => match rendered.split_once('\n') {
+                Some((first, rest)) => Self::Usage(format!("{name}: {first}"), rest.to_owned()),
+                None => Self::usage(format!("{name}: {rendered}")),
+            },
+            error => {
+                let advice = match &error {
+                    ShaderError::NoEntryPoint { available, .. } if !available.is_empty() => {
+                        ": name one of them by --entry".to_owned()
+                    }
+                    ShaderError::BufferSize { .. } => ": give another --buffer".to_owned(),
+                    ShaderError::MissingOverride { name } => {
+                        format!(": give it by --override {name}=VALUE")
+                    }
+                    _ => String::new(),
+                };
+                Self::usage(format!("{name}: {error}{advice}"))
+            }
+        }
+    }
+
+    pub(crate) const fn exit_code(&self) -> u8 {
+        match self {
+            Self::ClosedPipe => 0,
+            Self::Unclean => 1,
+            Self::Usage(..) => 2,
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! The hardware that a run counts for, and its limits.
+
+/// The hardware to count for, and the limits of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Config {
+    /// Lanes of a warp: 4, 8, 16, 32 or 64. Subgroups are as large.
+    pub warp: u32,
+    /// Banks of 4 bytes in workgroup memory: 1 to 64.
+    pub banks: u32,
+    /// Iterations after which a loop is a [`Fault::Runaway`](crate::Fault::Runaway).
+    pub max_iterations: u64,
+    /// Lane-instructions after which a dispatch is stopped.
+    pub max_lane_instructions: u64,
+}
+
+impl Default for Config {
+    /// 32 lanes and 32 banks, as NVIDIA's GPUs have since 2010; 2^20 iterations of a loop, and no
+    /// other limit.
+    fn default() -> Self {
+        Self {
+            warp: 32,
+            banks: 32,
+            max_iterations: 1 << 20,
+            max_lane_instructions: u64::MAX,
+        }
+    }
+}
+
+impl Config {
+    /// With warps of this many lanes: 4, 8, 16, 32 or 64.
+    #[must_use]
+    pub const fn warp(self, warp: u32) -> Self {
+        Self { warp, ..self }
+    }
+
+    /// With this many banks: 1 to 64.
+    #[must_use]
+    pub const fn banks(self, banks: u32) -> Self {
+        Self { banks, ..self }
+    }
+
+    /// With loops of this many iterations at most.
+    #[must_use]
+    pub const fn max_iterations(self, max_iterations: u64) -> Self {
+        Self {
+            max_iterations,
+            ..self
+        }
+    }
+
+    /// With dispatches of this many lane-instructions at most.
+    #[must_use]
+    pub const fn max_lane_instructions(self, max_lane_instructions: u64) -> Self {
+        Self {
+            max_lane_instructions,
+            ..self
+        }
+    }
+}

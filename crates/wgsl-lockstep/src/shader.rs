@@ -1,0 +1,309 @@
+//! A compute shader: reading it, and running it.
+
+use crate::config::Config;
+use crate::error::ShaderError;
+use crate::program::WorkgroupVariable;
+use crate::report::{Location, Report, Space};
+use crate::{lower, machine, mask, memory, overrides, program};
+use std::collections::BTreeMap;
+
+/// The contents of buffers in words of 4 bytes, by group and binding.
+pub type Buffers = BTreeMap<(u32, u32), Vec<u32>>;
+
+/// Bytes that a run takes for each word of a buffer that is written as words: the word, and what is
+/// remembered of it.
+pub const MEMORY_A_WORD: u32 = 4 + memory::SHADOW_BYTES;
+
+/// Words of registers, 256 MiB of them.
+const MOST_REGISTERS: u64 = 1 << 26;
+
+/// A buffer that a shader uses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resource {
+    /// `@group`.
+    pub group: u32,
+    /// `@binding`.
+    pub binding: u32,
+    /// The variable's name.
+    pub name: String,
+    /// Storage or uniform.
+    pub space: Space,
+    /// Whether the shader may write it.
+    pub writable: bool,
+    /// The fewest bytes it may have.
+    pub min_bytes: u32,
+    /// Bytes of an element of the runtime-sized array at its end, if it has one.
+    pub stride: Option<u32>,
+    /// Bytes that a run takes for each word of it.
+    pub memory_a_word: u32,
+}
+
+fn parse(wgsl: &str) -> Result<(naga::Module, naga::valid::ModuleInfo), ShaderError> {
+    let module = naga::front::wgsl::parse_str(wgsl)
+        .map_err(|e| ShaderError::Invalid(e.emit_to_string(wgsl)))?;
+    let flags = naga::valid::ValidationFlags::all();
+    let info = naga::valid::Validator::new(flags, naga::valid::Capabilities::all())
+        .validate(&module)
+        .map_err(|e| ShaderError::Invalid(e.emit_to_string(wgsl)))?;
+    Ok((module, info))
+}
+
+fn compute_entry_points(module: &naga::Module) -> Vec<String> {
+    let points = module.entry_points.iter();
+    points
+        .filter(|point| point.stage == naga::ShaderStage::Compute)
+        .map(|point| point.name.clone())
+        .collect()
+}
+
+/// A compute shader, ready to run.
+#[derive(Debug)]
+pub struct Shader {
+    program: program::Program,
+    entry: String,
+    resources: Vec<Resource>,
+    source: String,
+}
+
+impl Shader {
+    /// Parses and validates WGSL, and prepares one compute entry point. `entry` may be `None` where
+    /// there is only one. `overrides` are values for the shader's `override` declarations, by name or
+    /// by the number of `@id`; those that have a default may be left out.
+    ///
+    /// # Errors
+    ///
+    /// [`ShaderError::Invalid`], [`ShaderError::NoEntryPoint`],
+    /// [`ShaderError::UnknownOverride`], [`ShaderError::MissingOverride`],
+    /// [`ShaderError::Override`], [`ShaderError::Config`] for a workgroup of more than 1024 lanes,
+    /// and [`ShaderError::Unsupported`] for what cannot be run, such as textures.
+    pub fn new(
+        wgsl: &str,
+        entry: Option<&str>,
+        overrides: &[(String, f64)],
+    ) -> Result<Self, ShaderError> {
+        let (module, info) = parse(wgsl)?;
+        let available = compute_entry_points(&module);
+        let name = match (entry, available.as_slice()) {
+            (Some(name), names) if names.iter().any(|n| n == name) => name,
+            (None, [only]) => only,
+            _ => {
+                return Err(ShaderError::NoEntryPoint {
+                    name: entry.map(str::to_owned),
+                    available,
+                });
+            }
+        };
+
+        let constants = overrides::constants(&module, overrides)?;
+        let point = Some((naga::ShaderStage::Compute, name));
+        let (module, info) =
+            naga::back::pipeline_constants::process_overrides(&module, &info, point, &constants)
+                .map_err(|e| overrides::error(&module, wgsl, &e))?;
+        let index = module
+            .entry_points
+            .iter()
+            .position(|e| e.name == name && e.stage == naga::ShaderStage::Compute)
+            .unwrap_or(0);
+
+        let program = lower::lower(&module, &info, index, wgsl)?;
+        let lanes: u64 = program
+            .workgroup_size
+            .iter()
+            .map(|&n| u64::from(n))
+            .product();
+        if lanes == 0 || lanes > mask::MOST_LANES as u64 {
+            return Err(ShaderError::Config {
+                what: "the workgroup's size",
+                value: lanes.min(u64::from(u32::MAX)) as u32,
+                allowed: "1 to 1024 lanes",
+            });
+        }
+        // All lanes' registers lie side by side.
+        let words = u64::from(program.slots) * lanes.next_multiple_of(32);
+        if words > MOST_REGISTERS {
+            return Err(ShaderError::Unsupported {
+                what: format!("{lanes} lanes with {} scalars alive in each", program.slots),
+                location: Location::default(),
+                excerpt: String::new(),
+            });
+        }
+        let resources = program
+            .memories
+            .iter()
+            .filter_map(|memory| {
+                let (group, binding) = memory.binding?;
+                Some(Resource {
+                    group,
+                    binding,
+                    name: memory.variable.clone(),
+                    space: memory.space,
+                    writable: memory.writable,
+                    min_bytes: memory.bytes,
+                    stride: memory.stride,
+                    memory_a_word: memory.bytes_a_word(),
+                })
+            })
+            .collect();
+        Ok(Self {
+            program,
+            entry: name.to_owned(),
+            resources,
+            source: wgsl.to_owned(),
+        })
+    }
+
+    /// The names of the compute entry points of a WGSL text.
+    ///
+    /// # Errors
+    ///
+    /// [`ShaderError::Invalid`].
+    pub fn entry_points(wgsl: &str) -> Result<Vec<String>, ShaderError> {
+        Ok(compute_entry_points(&parse(wgsl)?.0))
+    }
+
+    /// The WGSL text, which each [`Location`] refers to.
+    #[must_use]
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// The entry point's name.
+    #[must_use]
+    pub fn entry(&self) -> &str {
+        &self.entry
+    }
+
+    /// Lanes of a workgroup in x, y and z.
+    #[must_use]
+    pub const fn workgroup_size(&self) -> [u32; 3] {
+        self.program.workgroup_size
+    }
+
+    /// Bytes of workgroup memory that the entry point uses, each variable rounded up to 16 bytes,
+    /// as WebGPU counts them against `maxComputeWorkgroupStorageSize`.
+    #[must_use]
+    pub fn workgroup_bytes(&self) -> u32 {
+        self.program.memories[0].bytes
+    }
+
+    /// The variables in workgroup memory that the entry point uses, in order of declaration.
+    #[must_use]
+    pub fn workgroup_variables(&self) -> &[WorkgroupVariable] {
+        &self.program.workgroup_variables
+    }
+
+    /// The buffers it uses, in order of declaration.
+    #[must_use]
+    pub fn resources(&self) -> &[Resource] {
+        &self.resources
+    }
+
+    /// Runs a dispatch of `workgroups` in x, y and z on `buffers`, one workgroup after the other.
+    ///
+    /// The buffers are changed as a GPU would change them. Time is proportional to the
+    /// [lane-instructions](Report::lane_instructions); memory is [`Resource::memory_a_word`] for each
+    /// word of a buffer.
+    ///
+    /// # Errors
+    ///
+    /// [`ShaderError::NoBuffer`], [`ShaderError::BufferSize`] and [`ShaderError::Config`]; no
+    /// buffer is changed then. What goes wrong in the shader is no error of the run: see
+    /// [`Report::findings`].
+    pub fn run(
+        &self,
+        buffers: &mut Buffers,
+        workgroups: [u32; 3],
+        config: &Config,
+    ) -> Result<Report, ShaderError> {
+        self.run_with_data(buffers, workgroups, config, |_| true)
+    }
+
+    /// Like [`Shader::run`], for shaders of which only some storage buffers hold data.
+    ///
+    /// `holds_data` is asked for each group and binding. A storage buffer that holds data makes
+    /// accesses whose address depends on it [not oblivious](crate::Site::oblivious); one that holds
+    /// parameters or addresses does not.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Shader::run`].
+    pub fn run_with_data(
+        &self,
+        buffers: &mut Buffers,
+        workgroups: [u32; 3],
+        config: &Config,
+        holds_data: impl Fn((u32, u32)) -> bool,
+    ) -> Result<Report, ShaderError> {
+        self.check(buffers, config)?;
+        let program = &self.program;
+        let mut memories = Vec::new();
+        for info in &program.memories {
+            let words = match info.binding {
+                Some(place) => buffers.remove(&place).unwrap_or_default(),
+                None => vec![0; info.bytes.div_ceil(4) as usize],
+            };
+            memories.push(memory::Memory::new(
+                words,
+                info.space,
+                info.writable,
+                info.granule_shift,
+            ));
+        }
+        let is_data = |info: &program::MemoryInfo| {
+            info.space == Space::Storage && info.binding.is_some_and(&holds_data)
+        };
+        let data = program.memories.iter().map(is_data).collect();
+        let mut machine = machine::Machine::new(program, config, memories, data);
+        machine.run(workgroups);
+        let report = machine.report();
+        for (info, memory) in program.memories.iter().zip(machine.memories) {
+            if let Some(place) = info.binding {
+                buffers.insert(place, memory.words);
+            }
+        }
+        Ok(report)
+    }
+
+    fn check(&self, buffers: &Buffers, config: &Config) -> Result<(), ShaderError> {
+        if ![4, 8, 16, 32, 64].contains(&config.warp) {
+            return Err(ShaderError::Config {
+                what: "the warp",
+                value: config.warp,
+                allowed: "4, 8, 16, 32 or 64 lanes",
+            });
+        }
+        if config.banks == 0 || config.banks > memory::MOST as u32 {
+            return Err(ShaderError::Config {
+                what: "the number of banks",
+                value: config.banks,
+                allowed: "1 to 64",
+            });
+        }
+        for resource in &self.resources {
+            let Resource { group, binding, .. } = *resource;
+            let Some(words) = buffers.get(&(group, binding)) else {
+                return Err(ShaderError::NoBuffer {
+                    group,
+                    binding,
+                    name: resource.name.clone(),
+                });
+            };
+            let actual = words.len() as u64 * 4;
+            let size = |what, limit| ShaderError::BufferSize {
+                group,
+                binding,
+                name: resource.name.clone(),
+                actual,
+                what,
+                limit,
+            };
+            if actual < u64::from(resource.min_bytes) {
+                return Err(size("the least", u64::from(resource.min_bytes)));
+            }
+            if actual > 1 << 31 {
+                return Err(size("the most", 1 << 31));
+            }
+        }
+        Ok(())
+    }
+}
