@@ -2,6 +2,9 @@
 //! audits look at plans, recordings and kernels. No part of the public API; it changes without notice.
 #![allow(missing_docs)]
 
+pub mod algorithm {
+    pub use crate::algorithm::*;
+}
 pub mod kernel {
     pub use crate::kernel::*;
 }

@@ -16,31 +16,17 @@ mod sample_sort;
 pub use rows::RowsKernel;
 pub(crate) use rows::{COUNTED, MOVED};
 pub(crate) use sample_sort::move_apart;
-pub use sample_sort::{Merges, SampleSortKernel, Tile, partition_bytes, tile_bytes};
+pub use sample_sort::{SampleSortKernel, Tile};
 
+use crate::algorithm::{MATRIX, MOST_COLORS, Merges, W, WARP_PAGE, WARP_TILE};
 use crate::network::{Element, Network};
 use crate::{BaseCase, Comparator, Error, KeyType, Order, Payload, PrefixSumsMethod};
 
-/// Banks of workgroup memory, lanes of a warp, rows and columns of the bank matrix: the paper's w.
-pub const W: u32 = 32;
-/// Keys of a bank matrix, which the base case sorts: the paper's M.
-pub const MATRIX: u32 = W * W;
-/// Keys of a page in the page-wise merge: the paper's M/2.
-pub const PAGE: u32 = MATRIX / 2;
-/// Keys of a page in warpsort's merge: a warp holds two of them, 4 keys a lane.
-pub const WARP_PAGE: u32 = 2 * W;
-/// Keys that a warp sorts in warpsort's base case, 4 a lane.
-pub const WARP_TILE: u32 = 2 * WARP_PAGE;
 /// Lanes of a workgroup in the kernels with one lane an item.
 pub const ITEM_LANES: u32 = 64;
-/// The most colors that prefix sums take: the paper's limit on d, which is that of workgroup memory.
-pub const MOST_COLORS: u32 = 16;
 
 /// Bytes of the block that holds a kernel's parameters: more than any has, and WebGPU's alignment of blocks in one buffer.
 pub const PARAMETER_BLOCK: u32 = 256;
-/// The most buckets that sample sort distributes into at first: a lane each, and one more, finds where they
-/// begin.
-pub const MOST_SAMPLE_BUCKETS: u32 = 255;
 /// Lanes of a workgroup that merges tiles.
 pub(crate) const MERGE_LANES: u32 = 64;
 /// Lanes of a workgroup that adds up numbers.

@@ -92,7 +92,8 @@
 //! distinct ones) or in idle lanes (no less). So ties of few samples are dropped where buckets may differ.
 
 use super::{grid, parts};
-use crate::kernel::{Kernel, MERGE_LANES, Merges, SampleSortKernel, Tile};
+use crate::algorithm::Merges;
+use crate::kernel::{Kernel, MERGE_LANES, SampleSortKernel, Tile};
 use crate::plan::{DeviceLimits, SampleSort, Tuning};
 use crate::recording::{Buffer, Phase, Recording, Step};
 use crate::{Comparator, KeyType, Order, Payload};

@@ -1,8 +1,8 @@
 //! Arithmetic of the sample sort: tiles, buckets, samples, and how many records a bucket may be given.
 
 use super::DeviceLimits;
-use crate::kernel::{MOST_SAMPLE_BUCKETS, Merges, W, partition_bytes, tile_bytes};
-use crate::{Error, KeyType, Payload};
+use crate::algorithm::{MOST_SAMPLE_BUCKETS, Merges, W, partition_bytes, tile_bytes};
+use crate::{KeyType, Payload};
 
 /// The numbers that decide the sample sort's speed, and not its result.
 ///
@@ -106,48 +106,6 @@ impl Tuning {
             looped: false,
             merged: 1 << 13,
             ..Self::gpu()
-        }
-    }
-
-    /// Checks every number's range.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::InvalidOption`] with the number's name, value and range.
-    pub fn validate(&self) -> Result<(), Error> {
-        let tile = "a power of two from 1024 to 8192 is needed";
-        let is_tile = |tile: u32| tile.is_power_of_two() && (SMALLEST..=LARGEST).contains(&tile);
-        let is_fine = |fine: u32| fine.is_power_of_two() && (32..=512).contains(&fine);
-        let numbers = [
-            ("tuning.tile", self.tile, is_tile(self.tile), tile),
-            ("tuning.child", self.child, is_tile(self.child), tile),
-            ("tuning.samples", self.samples, is_tile(self.samples), tile),
-            (
-                "tuning.bucket",
-                self.bucket,
-                self.bucket > 0,
-                "at least 1 is needed",
-            ),
-            (
-                "tuning.partition",
-                self.partition,
-                self.partition > 0,
-                "at least 1 is needed",
-            ),
-            (
-                "tuning.fine",
-                self.fine,
-                is_fine(self.fine),
-                "a power of two from 32 to 512 is needed",
-            ),
-        ];
-        match numbers.into_iter().find(|&(_, _, right, _)| !right) {
-            Some((name, value, _, allowed)) => Err(Error::InvalidOption {
-                name,
-                value: value.into(),
-                allowed,
-            }),
-            None => Ok(()),
         }
     }
 
