@@ -58,6 +58,12 @@ pub fn comparator_stand_in() -> Comparator {
     Comparator::stand_in()
 }
 
+/// A comparator's text, as kernels have it: `user_row` and `user_precedes`.
+#[must_use]
+pub fn comparator_text(comparator: &Comparator) -> &str {
+    comparator.text()
+}
+
 /// That a kernel cannot be run, in the executor's words.
 #[must_use]
 pub fn kernel_error(kernel: String, message: String) -> Error {

@@ -224,3 +224,37 @@ impl From<&Options> for MergesortParameters {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Spoil = fn(&mut Tuning);
+
+    #[test]
+    fn nonsense_is_refused_by_name() {
+        for tuning in [Tuning::default(), Tuning::cpu()] {
+            assert!(tuning.validate().is_ok());
+        }
+        let wrong: [(&str, Spoil); 10] = [
+            ("tile", |tuning| tuning.tile = 0),
+            ("tile", |tuning| tuning.tile = 3000),
+            ("tile", |tuning| tuning.tile = 512),
+            ("child", |tuning| tuning.child = 16_384),
+            ("samples", |tuning| tuning.samples = u32::MAX),
+            ("bucket", |tuning| tuning.bucket = 0),
+            ("partition", |tuning| tuning.partition = 0),
+            ("fine", |tuning| tuning.fine = 16),
+            ("fine", |tuning| tuning.fine = 100),
+            ("fine", |tuning| tuning.fine = 1024),
+        ];
+        for (field, spoil) in wrong {
+            let mut tuning = Tuning::default();
+            spoil(&mut tuning);
+            let error = tuning.validate().unwrap_err().to_string();
+            assert!(error.contains(&format!("tuning.{field} is ")), "{error}");
+            let options = Options::default().tuning(tuning);
+            assert_eq!(options.validate().unwrap_err().to_string(), error);
+        }
+    }
+}

@@ -120,7 +120,7 @@ pub fn record_sample_sort(
 /// Records a sort of `len` keys of many arrays, one behind the other, and their indices maybe, if they are of one word: it compares them
 /// with a word more, the upper one, which is the number of the array, and moves them alone.
 #[must_use]
-pub(crate) fn record_sort_of_arrays(
+pub fn record_sort_of_arrays(
     len: u32,
     key: KeyType,
     order: Order,
