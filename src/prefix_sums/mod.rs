@@ -48,7 +48,7 @@ use std::time::Instant;
 /// Sitchinava and Weichert, "Bank Conflict Free Comparison-based Sorting On GPUs", introduction and
 /// Appendix A: the sums of contiguous tiles, prefix sums of these, and the prefix sums of each tile from
 /// there on. The paper shows by it what bank conflicts cost; both of its methods are here
-/// ([`PrefixSumsMethod`]), with the same results.
+/// ([`PrefixSumsMethod`](crate::PrefixSumsMethod)), with the same results.
 ///
 /// # Examples
 ///
