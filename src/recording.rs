@@ -30,7 +30,7 @@ pub enum Phase {
     /// Keys are counted.
     CountedKeys,
     /// Records of many arrays, in the order of their keys already, are put in that of their arrays: each is sorted by its records'
-    /// places in that order, which are `u32` in [`Buffer::Scratch`].
+    /// places in that order, which are `u32` in scratch memory.
     Arrays,
     /// Keys are taken out of rows, or of a part of a buffer.
     TakenKeys,

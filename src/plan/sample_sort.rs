@@ -65,11 +65,11 @@ pub struct Tuning {
     /// Records of a bucket of the first of two distributions, about. There are at most 255 buckets, and at most
     /// a sixteenth of a tile's records.
     pub bucket: u32,
-    /// Whether the kernels have the form that suits GPUs: [merges](Merges) of a tile are looped, and there are workgroups for all
+    /// Whether the kernels have the form that suits GPUs: merges of a tile are looped, and there are workgroups for all
     /// that there can be to do. If not, merges are written out, and compact for records of more than one word, which
-    /// llvmpipe takes minutes to compile otherwise, and workgroups are as many as are [likely](SampleSort::likely_groups).
+    /// llvmpipe takes minutes to compile otherwise, and workgroups are as many as are likely.
     pub looped: bool,
-    /// Words of a record from which on two distributions [partition](SampleSort::fine) tiles rather than
+    /// Words of a record from which on two distributions partition tiles rather than
     /// sort them.
     pub partition: u32,
     /// Children that a bucket is partitioned into: a power of two, 32 to 512.
@@ -188,6 +188,7 @@ impl SampleSort {
     }
 
     /// Plans a sort of `len` records whose keys are compared as `key_words` words, and moved as `moved_words`.
+    #[must_use]
     pub fn of_words(
         len: u32,
         key_words: u32,
