@@ -14,7 +14,7 @@ impl Graph {
         let root = tokens(&fs::read_to_string(src.join("lib.rs")).unwrap());
         let mut graph: BTreeMap<_, _> = modules(&root).map(|m| (m, BTreeMap::new())).collect();
         let sources = sources(src);
-        let mut homes = exports(&root, graph.keys());
+        let mut homes = exports(&root);
         for (file, _, tokens) in &sources {
             let macros = tokens
                 .windows(3)
@@ -94,7 +94,8 @@ fn sources(src: &Path) -> Vec<(PathBuf, usize, Vec<String>)> {
                 folders.push((path, depth + 1));
             } else if path.extension().is_some_and(|extension| extension == "rs") {
                 let is_of_folder = path.ends_with("mod.rs");
-                let (tokens, left_out) = without_tests(tokens(&fs::read_to_string(&path).unwrap()));
+                let (tokens, left_out) =
+                    without_tests(&tokens(&fs::read_to_string(&path).unwrap()));
                 let folder = if is_of_folder {
                     path.parent().unwrap().to_owned()
                 } else {
@@ -194,10 +195,10 @@ fn quoted(text: &str, quote: char) -> usize {
 }
 
 /// Code without its `#[cfg(test)]` items, and the names of the modules among these.
-fn without_tests(tokens: Vec<String>) -> (Vec<String>, Vec<String>) {
+fn without_tests(tokens: &[String]) -> (Vec<String>, Vec<String>) {
     const ATTRIBUTE: [&str; 7] = ["#", "[", "cfg", "(", "test", ")", "]"];
     let (mut code, mut names) = (Vec::new(), Vec::new());
-    let mut rest = &tokens[..];
+    let mut rest = tokens;
     while !rest.is_empty() {
         if rest.len() < ATTRIBUTE.len() || rest[..ATTRIBUTE.len()] != ATTRIBUTE {
             code.push(rest[0].clone());
@@ -227,21 +228,14 @@ fn modules(tokens: &[String]) -> impl Iterator<Item = String> {
 }
 
 /// The modules of what `lib.rs` exports, by its names.
-fn exports<'a>(
-    root: &[String],
-    modules: impl Iterator<Item = &'a String> + Clone,
-) -> BTreeMap<String, String> {
+fn exports(root: &[String]) -> BTreeMap<String, String> {
+    let modules: BTreeSet<String> = modules(root).collect();
     let mut exports = BTreeMap::new();
-    for at in root
-        .windows(3)
-        .enumerate()
-        .filter(|(_, w)| w[0] == "pub" && w[1] == "use")
-    {
-        let (begin, module) = (at.0 + 3, &at.1[2]);
-        if modules.clone().any(|known| known == module) {
-            // All words of the path and of the list are harmless, but the name by which an item goes is among them.
-            let words = root[begin..].iter().take_while(|&token| token != ";");
-            exports.extend(words.map(|word| (word.clone(), module.clone())));
+    for (at, path) in root.windows(3).enumerate() {
+        if path[..2] == ["pub", "use"] && modules.contains(&path[2]) {
+            // Whatever its names are: those of modules within lead nowhere else.
+            let path_or_list = root[at + 3..].iter().take_while(|&token| token != ";");
+            exports.extend(path_or_list.map(|name| (name.clone(), path[2].clone())));
         }
     }
     exports
@@ -342,7 +336,7 @@ fn code_is_read_as_it_is_meant() {
         mod tests;
         impl super::Trait for $crate::Six<wgpu::Buffer, other::naga::X> {}
     "##;
-    let (code, tests) = without_tests(tokens(text));
+    let (code, tests) = without_tests(&tokens(text));
     assert_eq!(tests, ["tests"]);
     let names: Vec<_> = names(&code, 2).into_iter().collect();
     assert_eq!(names, ["Name", "Six", "five", "members", "one", "wgpu"]);
