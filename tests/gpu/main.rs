@@ -3,7 +3,6 @@
 //! Without an adapter these tests say so and pass; `WGPU_BCFSORT_REQUIRE_ADAPTER=1` makes them fail.
 
 mod comparators;
-mod covering;
 mod device;
 mod endurance;
 mod execution;

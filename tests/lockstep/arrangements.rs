@@ -1,6 +1,8 @@
 //! Arrangements in lock-step: keys of all widths, wherever they lie, of however many arrays, with whatever goes with
 //! them, next to what the CPU makes of them.
 
+use bcfsort_testkit::all_cases;
+use bcfsort_testkit::covering::{covering, pairs, subsets};
 use bcfsort_testkit::recordings::{Execution, REPRESENTATIVES, kernels, set_parameters};
 use std::collections::BTreeSet;
 use wgpu_bcfsort::internals::kernel::{Access, Kernel, RowsKernel, SampleSortKernel, Specialised};
@@ -275,43 +277,76 @@ fn all_arrangements_sort_as_the_cpu_does_and_without_a_finding() {
         Carried::Columns(vec![column(2, false), column(1, true), column(3, false)]),
     ];
     let offsets = [0, 0, 1, 9, 40, 41, 150, 150, 290];
-    let mut number = 0_u32;
-    for layout in layouts {
-        for segments in [None, Some(0), Some(1), Some(9)] {
-            for carried in &all_carried {
-                for sorted in [Sorted::Here, Sorted::Elsewhere, Sorted::Nowhere] {
-                    // The rest in turns.
-                    number += 1;
-                    let order = [Order::Ascending, Order::Descending][number as usize % 2];
-                    let arrangement = Arrangement {
-                        first: [0, 5, 2][number as usize / 2 % 3],
-                        field: layout.field,
-                        bits: (layout.bits < 32).then_some(layout.bits),
-                        segments,
-                        sorted: if layout.field.is_some() {
-                            Sorted::Nowhere
-                        } else {
-                            sorted
-                        },
-                        count_at: (number / 6).is_multiple_of(2).then_some(1),
-                        carried: carried.clone(),
-                        ..Arrangement::default()
-                    };
-                    let len = if number.is_multiple_of(29) { 1500 } else { 300 };
-                    let said = [len * 3 / 4, 0, len, 1, len + 7][number as usize % 5];
-                    check(
-                        &arrangement,
-                        layout,
-                        order,
-                        &tuning(),
-                        (len, said),
-                        &offsets,
-                        FEW,
-                    );
-                }
-            }
-        }
+    for (number, case) in cases().into_iter().enumerate() {
+        let [
+            layout,
+            segments,
+            carried,
+            sorted,
+            order,
+            first,
+            counted,
+            said,
+        ] = case;
+        let layout = layouts[layout];
+        let arrangement = Arrangement {
+            first: [0, 5, 2][first],
+            field: layout.field,
+            bits: (layout.bits < 32).then_some(layout.bits),
+            segments: [None, Some(0), Some(1), Some(9)][segments],
+            sorted: if layout.field.is_some() {
+                Sorted::Nowhere
+            } else {
+                [Sorted::Here, Sorted::Elsewhere, Sorted::Nowhere][sorted]
+            },
+            count_at: [None, Some(1)][counted],
+            carried: all_carried[carried].clone(),
+            ..Arrangement::default()
+        };
+        let order = [Order::Ascending, Order::Descending][order];
+        let len = if number % 29 == 28 { 1500 } else { 300 };
+        let said = [len * 3 / 4, 0, len, 1, len + 7][said];
+        check(
+            &arrangement,
+            layout,
+            order,
+            &tuning(),
+            (len, said),
+            &offsets,
+            FEW,
+        );
     }
+}
+
+/// Choices of a layout, the segments, what is carried, where keys are sorted to; and of an order, the
+/// first record, whether a buffer says the number of records, and which it says.
+fn cases() -> Vec<[usize; 8]> {
+    const LEVELS: [usize; 8] = [6, 4, 4, 3, 2, 3, 2, 5];
+    // Every three of the first four meet, and every two of all.
+    let sets = [subsets(4, 3), subsets(8, 2)].concat();
+    let covering = covering(&LEVELS, &sets).into_iter();
+    let covering = covering.map(|case| case.try_into().unwrap());
+    if !all_cases() {
+        return covering.collect();
+    }
+    // The full product of the first four, and the others in turns.
+    let product: usize = LEVELS[..4].iter().product();
+    let case = |number: usize| {
+        let [layout, segments, carried, sorted] = [number / 48, number / 12, number / 3, number];
+        let turn = number + 1;
+        let all = [
+            layout,
+            segments,
+            carried,
+            sorted,
+            turn,
+            turn / 2,
+            turn / 6 + 1,
+            turn,
+        ];
+        std::array::from_fn(|f| all[f] % LEVELS[f])
+    };
+    covering.chain((0..product).map(case)).collect()
 }
 
 /// One tile, with all that is around it.
@@ -432,8 +467,12 @@ fn as_many_records_are_sorted_as_a_buffer_says_however_they_are_distributed() {
         elsewhere: false,
     }]);
     let len = 2600;
+    let numbers = [0, 1, 1025, 2500, u32::MAX];
+    // What is sorted, how it is distributed, and the number of records: every two of them meet. And a
+    // half of all that is sorted in each turn.
+    let pairs: BTreeSet<Vec<usize>> = pairs(&[11, 7, 5]).into_iter().collect();
     for (i, tuning) in distributions().into_iter().enumerate() {
-        for (j, said) in [0, 1, 1025, 2500, u32::MAX].into_iter().enumerate() {
+        for (j, said) in numbers.into_iter().enumerate() {
             let places = [Sorted::Here, Sorted::Elsewhere, Sorted::Nowhere];
             let keys = |carried| Arrangement {
                 count_at: Some(1),
@@ -497,9 +536,11 @@ fn as_many_records_are_sorted_as_a_buffer_says_however_they_are_distributed() {
                 (rows_of_arrays, Layout::plain(KeyType::U64), FEW),
                 (keys(rows.clone()), Layout::plain(KeyType::U32), FEW),
             ];
-            // (A half of them in each turn.)
-            let in_turn = all.into_iter().skip((i + j / 2) % 2).step_by(2);
-            for (arrangement, layout, bits) in in_turn {
+            for (number, (arrangement, layout, bits)) in all.into_iter().enumerate() {
+                let in_turn = all_cases() && number % 2 == (i + j / 2) % 2;
+                if !in_turn && !pairs.contains(&vec![number, i, j]) {
+                    continue;
+                }
                 check(
                     &arrangement,
                     layout,

@@ -1,43 +1,17 @@
 //! Every kernel that the library can build, on kinds of input that differ as much as can be: no bank
 //! conflict, no race, nothing out of bounds, and no more of global memory touched than needed.
 
-use bcfsort_testkit::data::{Pattern, Spec, generate};
-use bcfsort_testkit::recordings::{
-    Coloring, Execution, library, prefix_sums_library, prefix_sums_of, was_sorted,
-};
+use bcfsort_testkit::all_cases;
+use bcfsort_testkit::recordings::{Corpus, CorpusReport, Inputs, audit_subject};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 use wgpu_bcfsort::internals::kernel::{Kernel, SampleSortKernel, Specialised};
 use wgpu_bcfsort::internals::phases::record_sample_sort;
 use wgpu_bcfsort::internals::plan::{DeviceLimits, Tuning};
-use wgpu_bcfsort::internals::recording::{Buffer, Recording, Step};
-use wgpu_bcfsort::{BaseCase, KeyType, Order, Payload, PrefixSumsMethod, SortKey};
+use wgpu_bcfsort::internals::recording::Step;
+use wgpu_bcfsort::{BaseCase, KeyType, Order, Payload, PrefixSumsMethod};
+use wgsl_lockstep::audit::Audit;
 use wgsl_lockstep::{AccessKind, Config, Fault, Report, Shader, Site, Space};
-
-const PATTERNS: [Pattern; 7] = [
-    Pattern::Random,
-    Pattern::Ascending,
-    Pattern::Descending,
-    Pattern::ZeroOne,
-    Pattern::Constant,
-    Pattern::Adversary,
-    Pattern::Special,
-];
-
-/// For the other base cases, some of which take long: what a sort does with these tells whether it
-/// depends on the keys.
-const FEW_PATTERNS: [Pattern; 2] = [Pattern::Random, Pattern::ZeroOne];
-
-/// Whether a recording is of what a sort without options dispatches.
-fn is_default(recording: &Recording) -> bool {
-    recording.steps.iter().all(|step| match step.kernel {
-        Kernel::BaseCase { form, warps, .. } => {
-            form == BaseCase::default() && warps == form.warps()
-        }
-        Kernel::SampleSort(_) => false,
-        _ => true,
-    })
-}
 
 /// Kernels that have bank conflicts, with the greatest degree measured and the reason: what is there to be
 /// compared with. All others are free of conflicts, but for what [searches](SEARCHED).
@@ -154,121 +128,59 @@ const fn base_case(form: BaseCase, in_place: bool) -> Kernel {
     }
 }
 
-/// How many keys to generate for a recording. The adversary is only made in some sizes.
-fn count(pattern: Pattern, len: u32) -> u64 {
-    match pattern {
-        Pattern::Adversary => 17 * 32 * u64::from(len).div_ceil(17 * 32).next_power_of_two(),
-        _ => len.into(),
-    }
+/// What every kernel of the library did, and what came of it. The corpus is run once for all tests.
+fn corpus() -> &'static CorpusReport {
+    static REPORT: OnceLock<CorpusReport> = OnceLock::new();
+    REPORT.get_or_init(|| {
+        let corpus = Corpus::new(if all_cases() {
+            Inputs::All
+        } else {
+            Inputs::Some
+        });
+        corpus.run(&Config::default(), 1, |_| ()).unwrap()
+    })
 }
 
-/// Runs a recording on a pattern, and checks that it sorts.
-fn run<T: SortKey>(recording: &Recording, pattern: Pattern) -> Vec<(Specialised, Report)> {
-    let mut keys: Vec<T> = generate(&Spec::new(pattern, count(pattern, recording.len))).unwrap();
-    keys.truncate(recording.len as usize);
-    let words = |keys: &[T]| -> Vec<u32> { bytemuck::pod_collect_to_vec(keys) };
-    let mut execution = Execution::new(recording, &words(&keys), Config::default());
-    let reports = execution.run().unwrap();
-    let sorted = execution.buffer(Buffer::Keys);
-    let values = execution.buffer(Buffer::Values);
-    assert!(
-        was_sorted(recording, &words(&keys), sorted, values),
-        "{pattern}: not sorted, with {}",
-        recording.payload.name()
-    );
-    reports.into_iter().map(|r| (r.kernel, r.report)).collect()
-}
-
-/// Runs a recording of prefix sums on values of some colors, and checks the sums.
-fn add_up(recording: &Recording, coloring: Coloring) -> Vec<(Specialised, Report)> {
-    let spec = Spec::new(Pattern::Random, recording.len.into());
-    let values: Vec<u32> = match recording.key {
-        // Infinities and NaNs would hide what is added to them.
-        KeyType::F32 => bytemuck::cast_vec(generate::<f32>(&spec).unwrap()),
-        _ => generate(&spec).unwrap(),
-    };
-    let colors = coloring.make(
-        recording.len,
-        recording.steps[0].parameter("colors").unwrap(),
-    );
-    let mut execution = Execution::new(recording, &values, Config::default());
-    execution.set_buffer(Buffer::Colors, colors.clone());
-    let reports = execution.run().unwrap();
-    assert!(
-        execution.buffer(Buffer::Keys) == prefix_sums_of(recording, &values, &colors),
-        "{coloring:?}: wrong sums"
-    );
-    reports.into_iter().map(|r| (r.kernel, r.report)).collect()
-}
-
-/// A recording and what to run it on.
-enum Job {
-    Sort(Recording, Pattern),
-    AddUp(Recording, Coloring),
-}
-
-/// What every kernel did, in all runs together. They are made once for all tests.
+/// What every kernel did, in all runs together, by its name.
 fn reports() -> &'static BTreeMap<String, (Specialised, Report)> {
     static REPORTS: OnceLock<BTreeMap<String, (Specialised, Report)>> = OnceLock::new();
     REPORTS.get_or_init(|| {
-        let mut jobs = Vec::new();
-        for key in KeyType::ALL {
-            for order in [Order::Ascending, Order::Descending] {
-                for recording in library(key, order) {
-                    let patterns = if is_default(&recording) {
-                        &PATTERNS[..]
-                    } else {
-                        &FEW_PATTERNS
-                    };
-                    for &pattern in patterns {
-                        jobs.push(Job::Sort(recording.clone(), pattern));
-                    }
-                }
-            }
-            for recording in prefix_sums_library(key) {
-                for coloring in Coloring::ALL {
-                    jobs.push(Job::AddUp(recording.clone(), coloring));
-                }
-            }
-        }
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let done = std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..threads)
-                .map(|worker| {
-                    let jobs = jobs.iter().skip(worker).step_by(threads);
-                    scope.spawn(move || {
-                        let sort = |recording: &Recording, pattern: &Pattern| match recording.key {
-                            KeyType::U32 => run::<u32>(recording, *pattern),
-                            KeyType::I32 => run::<i32>(recording, *pattern),
-                            KeyType::F32 => run::<f32>(recording, *pattern),
-                            KeyType::U64 => run::<u64>(recording, *pattern),
-                            KeyType::I64 => run::<i64>(recording, *pattern),
-                            KeyType::F64 => run::<f64>(recording, *pattern),
-                            other => panic!("no type for {other}"),
-                        };
-                        jobs.flat_map(|job| match job {
-                            Job::Sort(recording, pattern) => sort(recording, pattern),
-                            Job::AddUp(recording, coloring) => add_up(recording, *coloring),
-                        })
-                        .collect::<Vec<_>>()
-                    })
-                })
-                .collect();
-            workers
-                .into_iter()
-                .flat_map(|worker| worker.join().unwrap())
-                .collect::<Vec<_>>()
-        });
-        let mut reports: BTreeMap<String, (Specialised, Report)> = BTreeMap::new();
-        for (kernel, report) in done {
-            reports
-                .entry(kernel.label())
-                .or_insert_with(|| (kernel, Report::default()))
-                .1
-                .merge(&report);
+        let mut reports: BTreeMap<_, (Specialised, Report)> = BTreeMap::new();
+        for (kernel, report) in corpus().kernels.iter().chain(&corpus().more) {
+            let known = reports.entry(kernel.label());
+            let known = known.or_insert_with(|| (*kernel, Report::default()));
+            known.1.merge(report);
         }
         reports
     })
+}
+
+#[test]
+fn every_sort_and_every_prefix_sum_is_that_of_the_cpu() {
+    assert_eq!(corpus().wrong, [""; 0]);
+}
+
+/// `audit --all --markdown` prints the same, and the documentation of the recordings shows it.
+#[test]
+fn the_table_of_kernels_in_the_documentation_is_that_of_the_corpus() {
+    let kernels = corpus().kernels.iter();
+    let subjects = kernels.map(|(kernel, report)| audit_subject(*kernel, None, report.clone()));
+    let table = Audit::new(subjects.collect(), Config::default()).markdown();
+    let rows: Vec<Vec<&str>> = (table.lines().skip(2))
+        .map(|line| line.split('|').map(str::trim).collect())
+        .collect();
+    let names: Vec<String> = rows.iter().map(|row| row[1].replace('`', "")).collect();
+    assert_eq!(names, Kernel::all().map(Kernel::name).collect::<Vec<_>>());
+    for (row, kernel) in rows.iter().zip(Kernel::all()) {
+        // What is there to be compared with has conflicts, and what searches; nothing else.
+        let free = ["1", "-"].contains(&row[4]);
+        // (No search of these few keys has to meet any.)
+        let may = free && kernel.searches();
+        assert!(free != kernel.has_bank_conflicts() || may, "{row:?}");
+        assert_eq!(row[6..8], ["0", "0"], "{row:?}");
+    }
+    let shown = include_str!("../../crates/bcfsort-testkit/src/recordings/kernels.md");
+    assert!(shown == table, "kernels.md is to be:\n{table}");
 }
 
 #[test]

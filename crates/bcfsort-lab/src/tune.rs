@@ -162,7 +162,7 @@ pub fn run(args: &Args) -> Result<(), Fault> {
     for count in counts {
         progress.show(|| format!("making {count} keys"));
         jobs.push(Job::new::<u32>(&sorter, count, false)?);
-        // Kernels take a CPU seconds to compile each, those of longer records most.
+        // Kernels take a CPU long to compile, those of longer records longest.
         if is_cpu && args.quick {
             continue;
         }

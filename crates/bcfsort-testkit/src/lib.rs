@@ -1,5 +1,5 @@
 //! What the sorter is tried on, and what tries it: data sets, recordings that together use every kernel
-//! and are run in lock-step on the CPU, random shaders.
+//! and are run in lock-step on the CPU, random shaders, covering arrays.
 //!
 //! The tests over the whole sorter, in `tests` at the top of the repository, are programs of this crate.
 
@@ -10,6 +10,17 @@
     clippy::must_use_candidate
 )]
 
+pub mod covering;
 pub mod data;
 pub mod random_wgsl;
 pub mod recordings;
+
+/// Whether the environment asks for all cases of every test, as `make test-all` does:
+/// `WGPU_BCFSORT_TEST_ALL` is set, and neither empty nor `0`.
+///
+/// Without it a test with many cases runs some of them, chosen so that it shows the same property.
+#[must_use]
+pub fn all_cases() -> bool {
+    let value = std::env::var_os("WGPU_BCFSORT_TEST_ALL");
+    value.is_some_and(|value| !value.is_empty() && value != "0")
+}

@@ -5,15 +5,14 @@ use bcfsort_term::fault::Fault;
 use bcfsort_term::notice::Progress;
 use bcfsort_term::with_key_type;
 use bcfsort_testkit::data::{Spec, generate};
-use bcfsort_testkit::recordings::{Execution, was_sorted};
+use bcfsort_testkit::recordings::{Execution, audit_subject, was_sorted};
 use std::time::Instant;
-use wgpu_bcfsort::internals::kernel::Specialised;
 use wgpu_bcfsort::internals::phases::record_sort;
 use wgpu_bcfsort::internals::plan::DeviceLimits;
-use wgpu_bcfsort::internals::recording::{Buffer, Phase};
+use wgpu_bcfsort::internals::recording::Buffer;
 use wgpu_bcfsort::{Engine, KeyType, Order, SortKey};
-use wgsl_lockstep::audit::{Audit, Subject, check_memory};
-use wgsl_lockstep::{MEMORY_A_WORD, Report};
+use wgsl_lockstep::MEMORY_A_WORD;
+use wgsl_lockstep::audit::{Audit, check_memory};
 
 /// Those of a usual GPU.
 const LIMITS: DeviceLimits = DeviceLimits {
@@ -86,11 +85,11 @@ fn sort<T: SortKey>(args: &Args) -> Result<(Any, Audit), Fault> {
     let started = Instant::now();
     let words = bytemuck::cast_slice(&keys);
     let mut execution = Execution::new(&recording, words, args.config());
-    let mut kernels = Kernels::default();
     let of = recording.steps.len();
-    kernels.add(&mut execution, |step| {
-        progress.show(|| format!("dispatch {} of {of}", step + 1));
-    })?;
+    let kernels = execution
+        .run_observed(|step| progress.show(|| format!("dispatch {} of {of}", step + 1)))
+        // A kernel that cannot be run is no device's fault.
+        .map_err(|error| Fault::Usage(error.to_string()))?;
     let time = started.elapsed();
     drop(progress);
 
@@ -101,61 +100,8 @@ fn sort<T: SortKey>(args: &Args) -> Result<(Any, Audit), Fault> {
         order,
         sorted: was_sorted(&recording, words, execution.buffer(Buffer::Keys), &[]),
     };
-    let audit = Audit::new(kernels.subjects(), args.config()).time(time);
+    let kernels = kernels.into_iter();
+    let subjects = kernels.map(|one| audit_subject(one.kernel, Some(one.phase), one.report));
+    let audit = Audit::new(subjects.collect(), args.config()).time(time);
     Ok((Any::Sort(job), audit))
-}
-
-/// The kernels of one sort or of many, in the order of their first dispatch.
-#[derive(Default)]
-pub(crate) struct Kernels(Vec<(Option<Phase>, Specialised, Report)>);
-
-impl Kernels {
-    /// Runs a recording, and adds what each kernel did in each phase.
-    pub(crate) fn add(
-        &mut self,
-        execution: &mut Execution<'_>,
-        begin: impl FnMut(usize),
-    ) -> Result<(), Fault> {
-        let reports = execution
-            .run_observed(begin)
-            // A kernel that cannot be run is no device's fault.
-            .map_err(|error| Fault::Usage(error.to_string()))?;
-        for one in &reports {
-            self.merge(Some(one.phase), one.kernel, &one.report);
-        }
-        Ok(())
-    }
-
-    fn merge(&mut self, phase: Option<Phase>, kernel: Specialised, report: &Report) {
-        let known = self.0.iter_mut().find(|k| (k.0, k.1) == (phase, kernel));
-        match known {
-            Some((.., known)) => known.merge(report),
-            None => self.0.push((phase, kernel, report.clone())),
-        }
-    }
-
-    /// Adds all of another's, whatever the phase.
-    pub(crate) fn add_all(&mut self, other: &Self) {
-        for (_, kernel, report) in &other.0 {
-            self.merge(None, *kernel, report);
-        }
-    }
-
-    /// Sorts them by name.
-    pub(crate) fn sort(&mut self) {
-        self.0
-            .sort_by_cached_key(|(_, kernel, _)| (kernel.kernel(), kernel.label()));
-    }
-
-    pub(crate) fn subjects(self) -> Vec<Subject> {
-        let subject = |(phase, kernel, report): (Option<Phase>, Specialised, Report)| {
-            let file = format!("{}.wgsl", kernel.label());
-            let name = kernel.kernel().name();
-            let mut subject = Subject::of_kernel(&file, &name, &kernel.wgsl(), report);
-            subject.phase = phase.map(|phase| phase.name().to_owned());
-            subject.may_conflict = kernel.kernel().has_bank_conflicts();
-            subject
-        };
-        self.0.into_iter().map(subject).collect()
-    }
 }

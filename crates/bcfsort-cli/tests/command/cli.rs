@@ -519,7 +519,7 @@ mod files {
         use std::io::{Read, Write};
         use std::os::unix::fs::{PermissionsExt, symlink};
         use std::process::Stdio;
-        use std::time::{Duration, Instant};
+        use std::time::Duration;
 
         fn mode(path: &Path) -> u32 {
             fs::metadata(path).unwrap().permissions().mode() & 0o7777
@@ -629,7 +629,6 @@ mod files {
                 .env("CLI", env!("CARGO_BIN_EXE_wgpu-bcfsort"))
                 .env("KEYS", keys)
                 .current_dir(place.0.path())
-                .timeout(Duration::from_secs(20))
                 .assert()
                 .success();
             assert_eq!(fs::read_to_string(place.path("code")).unwrap().trim(), "1");
@@ -683,9 +682,8 @@ mod files {
                     .unwrap();
                 let mut stdin = child.stdin.take().unwrap();
                 stdin.write_all(&bytes(&vec![5; 10_000])).unwrap();
-                let deadline = Instant::now() + Duration::from_secs(20);
                 while place.list().len() < 2 {
-                    assert!(Instant::now() < deadline, "no temporary appeared");
+                    assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
                     std::thread::sleep(Duration::from_millis(5));
                 }
                 // The shell's own kill: a program of that name is not on every system.

@@ -8,7 +8,6 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 use tempfile::TempDir;
 
 const FIGURES: [&str; 12] = [
@@ -134,14 +133,12 @@ fn every_figure_is_produced_and_kept() {
 
     // A second run draws the same and measures nothing; one more size is all that a third measures.
     let before = measured(&out);
-    let began = Instant::now();
     let second = small(&["all"], &out).success();
     assert!(
         stdout(&second).contains("measured 0 series now"),
         "{}",
         stdout(&second)
     );
-    assert!(began.elapsed().as_secs() < 30);
     assert_eq!(measured(&out), before);
     cli(
         &[
@@ -361,8 +358,8 @@ fn an_interrupt_leaves_what_was_measured() {
             .filter(|line| line.starts_with("{\"part\""))
             .count()
     };
-    let began = Instant::now();
-    while parts() < 2 && began.elapsed().as_secs() < 60 {
+    while parts() < 2 {
+        assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     let kill = std::process::Command::new("kill")
@@ -459,7 +456,9 @@ echo '{{"peer":"fake","version":"9","device":"Fake GPU","clock":"fake clock","re
         script(&peers, "fake.sh", &good(&seen));
         script(&peers, "crash", "echo 'out of luck' >&2\nkill -9 $$\n");
         script(&peers, "chatter", "echo no JSON\n");
-        script(&peers, "hang", "exec sleep 600\n");
+        let hangs = seen.join("hangs");
+        let hang = format!("echo begun >> {}\nexec sleep 600\n", hangs.display());
+        script(&peers, "hang", &hang);
         script(&peers, "deviceless", "echo none >&2\nexit 3\n");
         // No program: without the permission to run.
         fs::write(peers.join("README"), "words").unwrap();
@@ -472,12 +471,9 @@ echo '{{"peer":"fake","version":"9","device":"Fake GPU","clock":"fake clock","re
             "--peer-timeout",
             "1",
         ];
-        let began = Instant::now();
         small(&args, &out).success();
-        assert!(
-            began.elapsed().as_secs() < 60,
-            "a peer that hangs is asked again"
-        );
+        // A peer that hangs is stopped, and not asked again.
+        assert_eq!(fs::read_to_string(hangs).unwrap(), "begun\n");
 
         // It saw the keys and their order.
         let input = fs::read(seen.join("input-4096")).unwrap();

@@ -68,7 +68,7 @@ verified says that it compared its result with SORTED. Exit codes: 0, 2 for wron
 has no device. A peer that crashes, hangs or is wrong is told in the report and left out of the charts.
 
 Examples:
-  wgpu-bcfsort experiment all --quick --out figures      every figure, small: a minute or so anywhere
+  wgpu-bcfsort experiment all --quick --out figures      every figure, small, anywhere
   wgpu-bcfsort experiment all --out figures              on a GPU, up to 2^28 keys
   wgpu-bcfsort experiment random duplicates --out figures --max-n 2^24
   wgpu-bcfsort experiment all --out figures --time-limit 600    again and again, until it is done";

@@ -2,14 +2,18 @@
 //!
 //! # The kernels
 //!
-//! In sorts with every key type and order on five kinds of keys, as `wgpu-bcfsort audit --all --markdown`
-//! prints it:
+//! In sorts of every key type and order on several kinds of keys, as `wgpu-bcfsort audit --all
+//! --markdown` prints it (a test of `tests/lockstep` holds this table to it):
 #![doc = include_str!("kernels.md")]
 
+mod audited;
+mod corpus;
 mod execution;
 mod library;
 mod sums;
 
+pub use audited::audit_subject;
+pub use corpus::{Corpus, CorpusReport, Inputs};
 pub use execution::{Execution, KernelReport};
 pub use library::{
     REPRESENTATIVES, kernels, library, prefix_sums_library, set_parameters, was_sorted,

@@ -1,0 +1,323 @@
+//! All recordings, each on several inputs: what `wgpu-bcfsort audit --all` and the tests run.
+
+use super::{
+    Coloring, Execution, KernelReport, library, prefix_sums_library, prefix_sums_of, was_sorted,
+};
+use crate::data::{Pattern, Spec, generate};
+use std::collections::BTreeMap;
+use std::num::NonZero;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use wgpu_bcfsort::internals::kernel::{Kernel, Specialised};
+use wgpu_bcfsort::internals::recording::{Buffer, Phase, Recording};
+use wgpu_bcfsort::{BaseCase, Error, KeyType, Order, SortKey};
+use wgsl_lockstep::{Config, Report};
+
+/// The inputs of sorts. The order of keys decides which way merges go, few different keys put equal
+/// ones everywhere, and the adversary was made to cause conflicts.
+const PATTERNS: [Pattern; 5] = [
+    Pattern::Random,
+    Pattern::Ascending,
+    Pattern::ZeroOne,
+    Pattern::Constant,
+    Pattern::Adversary,
+];
+
+/// Those of the default sorts besides.
+const MORE_PATTERNS: [Pattern; 2] = [Pattern::Descending, Pattern::Special];
+
+/// Which inputs each recording of a [`Corpus`] is run on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inputs {
+    /// Random keys and one other pattern, the one that its kernels have met least often so far. The
+    /// default sorts, which everybody runs, have all patterns. The colorings of prefix sums are
+    /// shared out likewise.
+    Some,
+    /// These, and then all others.
+    All,
+}
+
+/// What a recording is run on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Input {
+    Keys(Pattern),
+    Colors(Coloring),
+}
+
+/// The recordings of [`library`] for each key type and order and of [`prefix_sums_library`], and the
+/// inputs of each.
+#[derive(Debug)]
+pub struct Corpus {
+    jobs: Vec<Job>,
+}
+
+#[derive(Debug)]
+struct Job {
+    recording: Recording,
+    /// Those of [`Inputs::Some`], and the others.
+    inputs: [Vec<Input>; 2],
+}
+
+/// What the kernels of a [`Corpus`] did.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct CorpusReport {
+    /// Each kernel, in all its runs on [`Inputs::Some`] together: in the order of the kernels, then by
+    /// name.
+    pub kernels: Vec<(Specialised, Report)>,
+    /// The same of the other inputs. None if those are all.
+    pub more: Vec<(Specialised, Report)>,
+    /// The sorts and prefix sums whose result is not the CPU's, each in one line.
+    pub wrong: Vec<String>,
+}
+
+/// Whether a recording is of what a sort without options dispatches.
+fn is_default(recording: &Recording) -> bool {
+    recording.steps.iter().all(|step| match step.kernel {
+        Kernel::BaseCase { form, warps, .. } => {
+            form == BaseCase::default() && warps == form.warps()
+        }
+        Kernel::SampleSort(_) => false,
+        _ => true,
+    })
+}
+
+/// Whether it is of prefix sums: they begin with the sums of tiles.
+fn adds_up(recording: &Recording) -> bool {
+    (recording.steps.first()).is_some_and(|step| step.phase == Phase::TileSums)
+}
+
+impl Corpus {
+    /// All recordings, on these inputs.
+    #[must_use]
+    pub fn new(inputs: Inputs) -> Self {
+        let mut recordings = Vec::new();
+        for key in KeyType::ALL {
+            for order in [Order::Ascending, Order::Descending] {
+                recordings.extend(library(key, order));
+            }
+            recordings.extend(prefix_sums_library(key));
+        }
+        // How often each kernel has met each input.
+        let mut met: BTreeMap<(String, usize), u32> = BTreeMap::new();
+        let jobs = recordings.into_iter().map(|recording| {
+            let sums = adds_up(&recording);
+            let all: Vec<Input> = if sums {
+                Coloring::ALL.map(Input::Colors).to_vec()
+            } else {
+                PATTERNS.map(Input::Keys).to_vec()
+            };
+            if !sums && is_default(&recording) {
+                let more = MORE_PATTERNS.map(Input::Keys);
+                let inputs = [[all, more.to_vec()].concat(), Vec::new()];
+                return Job { recording, inputs };
+            }
+            let labels = recording.steps.iter().map(|step| {
+                let kernel = recording.specialised(step);
+                kernel.label()
+            });
+            let labels: Vec<String> = labels.collect();
+            let times = |input: usize| -> u32 {
+                let times = |label: &String| met.get(&(label.clone(), input)).copied();
+                labels.iter().filter_map(times).sum()
+            };
+            let other = (1..all.len()).min_by_key(|&input| times(input));
+            let chosen: Vec<usize> = [Some(0), other].into_iter().flatten().collect();
+            for &input in &chosen {
+                for label in &labels {
+                    *met.entry((label.clone(), input)).or_default() += 1;
+                }
+            }
+            let (some, mut others) = (0..all.len()).partition(|input| chosen.contains(input));
+            if inputs == Inputs::Some {
+                others = Vec::new();
+            }
+            let inputs = [some, others].map(|set| set.iter().map(|&input| all[input]).collect());
+            Job { recording, inputs }
+        });
+        Self {
+            jobs: jobs.collect(),
+        }
+    }
+
+    /// How many sorts and prefix sums it is.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.jobs.iter().map(Job::len).sum()
+    }
+
+    /// Whether there is nothing to run.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Runs all of it, on as many threads as there are cores, and compares each result with the CPU's.
+    /// `progress` is told how many sorts and prefix sums are done.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Kernel`] if a kernel cannot be run.
+    ///
+    /// # Panics
+    ///
+    /// If `progress` does.
+    pub fn run(
+        &self,
+        config: &Config,
+        seed: u64,
+        progress: impl FnMut(usize) + Send,
+    ) -> Result<CorpusReport, Error> {
+        let threads = thread::available_parallelism().map_or(1, NonZero::get);
+        let next = AtomicUsize::new(0);
+        let progress = Mutex::new((0, progress));
+        let outcomes: Vec<_> = self.jobs.iter().map(|_| Mutex::new(None)).collect();
+        let work = || {
+            while let Some(i) = Some(next.fetch_add(1, Relaxed)).filter(|&i| i < self.jobs.len()) {
+                let job = &self.jobs[i];
+                let outcome = job.run(config, seed);
+                *outcomes[i].lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
+                let mut progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
+                progress.0 += job.len();
+                let done = progress.0;
+                (progress.1)(done);
+            }
+        };
+        thread::scope(|scope| {
+            for _ in 1..threads {
+                scope.spawn(work);
+            }
+            work();
+        });
+        // In the order of the recordings, so that the same examples are told each time.
+        let mut all: [BTreeMap<(Kernel, String), (Specialised, Report)>; 2] = Default::default();
+        let mut report = CorpusReport::default();
+        for outcome in outcomes {
+            let outcome = outcome.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let one = outcome.expect("every job is done")?;
+            for (all, kernels) in all.iter_mut().zip([one.kernels, one.more]) {
+                for (kernel, report) in kernels {
+                    let known = all.entry((kernel.kernel(), kernel.label()));
+                    let known = known.or_insert_with(|| (kernel, Report::default()));
+                    known.1.merge(&report);
+                }
+            }
+            report.wrong.extend(one.wrong);
+        }
+        [report.kernels, report.more] = all.map(|all| all.into_values().collect());
+        Ok(report)
+    }
+}
+
+impl Job {
+    fn len(&self) -> usize {
+        self.inputs.iter().map(Vec::len).sum()
+    }
+
+    fn run(&self, config: &Config, seed: u64) -> Result<CorpusReport, Error> {
+        let mut report = CorpusReport::default();
+        let mut execution = Execution::new(&self.recording, &[], *config);
+        for (inputs, all) in self
+            .inputs
+            .iter()
+            .zip([&mut report.kernels, &mut report.more])
+        {
+            for &input in inputs {
+                report
+                    .wrong
+                    .extend(run(&mut execution, &self.recording, input, seed, all)?);
+            }
+        }
+        Ok(report)
+    }
+}
+
+/// Runs one recording on one input, adds what its kernels did, and says if the result is wrong.
+fn run(
+    execution: &mut Execution<'_>,
+    recording: &Recording,
+    input: Input,
+    seed: u64,
+    kernels: &mut Vec<(Specialised, Report)>,
+) -> Result<Option<String>, Error> {
+    let words = |key, pattern| words(key, pattern, recording.len, seed);
+    Ok(match input {
+        Input::Keys(pattern) => {
+            let keys = words(recording.key, pattern);
+            execution.restart(&keys);
+            add(kernels, execution.run()?);
+            let [after, values] = [Buffer::Keys, Buffer::Values].map(|b| execution.buffer(b));
+            (!was_sorted(recording, &keys, after, values)).then(|| {
+                format!(
+                    "sort of {} {} keys, payload {}, {pattern}, {}",
+                    recording.len,
+                    recording.key,
+                    recording.payload.name(),
+                    recording.order.name()
+                )
+            })
+        }
+        Input::Colors(coloring) => {
+            let numbers = words(KeyType::U32, Pattern::Random);
+            // Of numbers up to 10^6, floats and their sums are rounded, and no bits are those of a
+            // NaN.
+            let float = |&v: &u32| (v as f32 / 3.0).to_bits();
+            let values = match recording.key {
+                KeyType::F32 => numbers.iter().map(float).collect(),
+                _ => numbers,
+            };
+            let d = recording.steps[0].parameter("colors").unwrap_or(1);
+            let colors = coloring.make(recording.len, d);
+            execution.restart(&values);
+            execution.set_buffer(Buffer::Colors, colors.clone());
+            add(kernels, execution.run()?);
+            let sums = prefix_sums_of(recording, &values, &colors);
+            (execution.buffer(Buffer::Keys) != sums).then(|| {
+                format!(
+                    "prefix sums of {} {} values, {d} colors, {coloring:?}",
+                    recording.len, recording.key
+                )
+            })
+        }
+    })
+}
+
+fn add(kernels: &mut Vec<(Specialised, Report)>, reports: Vec<KernelReport>) {
+    for one in reports {
+        match kernels.iter_mut().find(|known| known.0 == one.kernel) {
+            Some(known) => known.1.merge(&one.report),
+            None => kernels.push((one.kernel, one.report)),
+        }
+    }
+}
+
+/// Keys of a pattern, as words. The adversary exists for few counts only: ascending keys follow it.
+fn words(key: KeyType, pattern: Pattern, count: u32, seed: u64) -> Vec<u32> {
+    fn keys<T: SortKey>(pattern: Pattern, count: u64, seed: u64) -> Vec<u32> {
+        let make = |pattern, count| {
+            let spec = Spec::new(pattern, count).seed(seed);
+            generate::<T>(&spec).expect("a count that fits the pattern")
+        };
+        let fitting = Spec::new(pattern, count).fitting_count();
+        let mut keys = if fitting == 0 {
+            Vec::new()
+        } else {
+            make(pattern, fitting)
+        };
+        if fitting < count {
+            keys.extend(&make(Pattern::Ascending, count)[fitting as usize..]);
+        }
+        bytemuck::pod_collect_to_vec(&keys)
+    }
+    let count = u64::from(count);
+    match key {
+        KeyType::U32 => keys::<u32>(pattern, count, seed),
+        KeyType::I32 => keys::<i32>(pattern, count, seed),
+        KeyType::F32 => keys::<f32>(pattern, count, seed),
+        KeyType::U64 => keys::<u64>(pattern, count, seed),
+        KeyType::I64 => keys::<i64>(pattern, count, seed),
+        KeyType::F64 => keys::<f64>(pattern, count, seed),
+        other => unreachable!("no Rust type for {other}"),
+    }
+}
