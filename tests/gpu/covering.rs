@@ -13,6 +13,21 @@ fn meetings(case: &[usize]) -> impl Iterator<Item = (Choice, Choice)> {
     })
 }
 
+/// All cases, or those of [`pairs`].
+pub(crate) fn cases(levels: &[usize], all: bool) -> Vec<Vec<usize>> {
+    if !all {
+        return pairs(levels);
+    }
+    let with_next = |cases: Vec<Vec<usize>>, &count: &usize| {
+        let longer = |case: &Vec<usize>| {
+            let case = case.clone();
+            (0..count).map(move |choice| [&case[..], &[choice]].concat())
+        };
+        cases.iter().flat_map(longer).collect()
+    };
+    levels.iter().fold(vec![vec![]], with_next)
+}
+
 /// Cases in which every two choices of two factors occur together; a factor `f` has the choices
 /// `0..levels[f]`. The first two factors should be the largest: each of their pairs is a case.
 pub(crate) fn pairs(levels: &[usize]) -> Vec<Vec<usize>> {
