@@ -77,10 +77,10 @@ fn run<T: SortKey>(gpu: &Gpu, kind: Kind, way: Way, order: Order) -> Vec<Kernel>
     let spec = Spec::new(Pattern::FewDistinct, len).distinct(300);
     let keys: Vec<T> = generate(&spec).unwrap();
     let bits: Vec<u32> = bytemuck::pod_collect_to_vec(&keys);
-    // Rows of three words with the key behind one, 16-bit keys, and rows that are compared by their first word.
-    let mut with_field = rows(len, 3);
-    for (row, key) in with_field.chunks_mut(3).zip(bits.chunks(words as usize)) {
-        row[1..][..key.len()].copy_from_slice(key);
+    // Rows of four words with the key behind two, 16-bit keys, and rows that are compared by their first word.
+    let mut with_field = rows(len, 4);
+    for (row, key) in with_field.chunks_mut(4).zip(bits.chunks(words as usize)) {
+        row[2..][..key.len()].copy_from_slice(key);
     }
     let halves: Vec<u32> = bits
         .iter()
@@ -109,7 +109,7 @@ fn run<T: SortKey>(gpu: &Gpu, kind: Kind, way: Way, order: Order) -> Vec<Kernel>
     let [on_gpu, with_it] = [&keys_before, &values_before].map(|words| gpu.buffer(words));
     let starts = gpu.buffer(&[0, 1, middle]);
     let sort = match kind {
-        Kind::Field => BufferSort::of_rows(&on_gpu, len, 3, 1, T::KEY_TYPE),
+        Kind::Field => BufferSort::of_rows(&on_gpu, len, 4, 2, T::KEY_TYPE),
         Kind::Packed | Kind::PackedWithIndices => {
             BufferSort::of_packed(&on_gpu, len, PackedKey::U16)
         }
@@ -147,7 +147,7 @@ fn run<T: SortKey>(gpu: &Gpu, kind: Kind, way: Way, order: Order) -> Vec<Kernel>
         }
         Kind::Segments | Kind::SegmentsWithIndices => in_order(&keys_before, words, &numbers),
         Kind::KeptKeys => keys_before.clone(),
-        Kind::Field => in_order(&keys_before, 3, &numbers),
+        Kind::Field => in_order(&keys_before, 4, &numbers),
         Kind::Packed | Kind::PackedWithIndices => {
             pack(&in_order(&halves, 1, &numbers), PackedKey::U16)
         }
@@ -181,82 +181,80 @@ fn run<T: SortKey>(gpu: &Gpu, kind: Kind, way: Way, order: Order) -> Vec<Kernel>
         .collect()
 }
 
-fn check(gpu: &Gpu, kinds: &[(KeyType, Kind)], ways: &[Way]) -> HashSet<Kernel> {
+/// What `make test` runs on a CPU: records of one word in every way, and kernels of several words that lavapipe compiles in
+/// some seconds.
+const FEW: [(KeyType, Kind, Way); 6] = [
+    (KeyType::U32, Kind::Keys, Way::OneTile),
+    (KeyType::U32, Kind::Keys, Way::Merged),
+    (KeyType::U32, Kind::Keys, Way::Once),
+    (KeyType::U32, Kind::Keys, Way::Twice),
+    (KeyType::F64, Kind::Keys, Way::OneTile),
+    (KeyType::U32, Kind::Indices, Way::OneTile),
+];
+
+/// Every kind in every way, but those.
+fn more() -> Vec<(KeyType, Kind, Way)> {
+    let of_any_key = [
+        Kind::Keys,
+        Kind::Values,
+        Kind::Indices,
+        Kind::KeptKeys,
+        Kind::Rows,
+        Kind::Field,
+        Kind::Segments,
+        Kind::SegmentsWithIndices,
+    ];
+    let of_others = [Kind::Packed, Kind::PackedWithIndices, Kind::Compared];
+    let any_key = |key| of_any_key.map(|kind| (key, kind));
+    let kinds = [any_key(KeyType::U32), any_key(KeyType::F64)].concat();
+    let kinds = kinds
+        .into_iter()
+        .chain(of_others.map(|kind| (KeyType::U32, kind)));
+    let cases = kinds.flat_map(|(key, kind)| Way::ALL.map(|way| (key, kind, way)));
+    cases.filter(|case| !FEW.contains(case)).collect()
+}
+
+#[test]
+fn looped_kernels_sort_records_of_every_kind() {
+    let Some(gpu) = gpu() else { return };
     let mut used = HashSet::new();
-    for &(key, kind) in kinds {
-        for &way in ways {
-            let before = cpu_time();
-            used.extend(match key {
-                KeyType::U32 => run::<u32>(gpu, kind, way, Order::Ascending),
-                _ => run::<f64>(gpu, kind, way, Order::Descending),
-            });
-            println!("{key} {kind:?} {way:?}: {:.2} CPU s", cpu_time() - before);
-        }
+    for (key, kind, way) in gpu.cases(&FEW, &more()) {
+        println!("{key} {kind:?} {way:?}");
+        used.extend(match key {
+            KeyType::U32 => run::<u32>(gpu, kind, way, Order::Ascending),
+            _ => run::<f64>(gpu, kind, way, Order::Descending),
+        });
     }
-    for kernel in &used {
-        if let Kernel::SampleSort(kernel) = kernel {
+    let of_gpus = |kernel: &Kernel| match kernel {
+        Kernel::SampleSort(kernel) => {
             let form = kernel.merges();
-            let is_of_gpus = matches!(form, None | Some(Merges::Looped | Merges::Stages));
-            assert!(is_of_gpus, "{form:?} {}", kernel.name());
+            matches!(form, None | Some(Merges::Looped | Merges::Stages)).then_some((*kernel, form))
         }
+        _ => None,
+    };
+    for kernel in &used {
+        let is_of_sort = matches!(kernel, Kernel::SampleSort(_));
+        assert!(
+            !is_of_sort || of_gpus(kernel).is_some(),
+            "{}",
+            kernel.name()
+        );
     }
-    used
-}
-
-fn cpu_time() -> f64 {
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
-    let fields: Vec<&str> = stat
-        .rsplit(')')
-        .next()
-        .unwrap()
-        .split_whitespace()
-        .collect();
-    fields[11..13]
-        .iter()
-        .map(|f| f.parse::<f64>().unwrap())
-        .sum::<f64>()
-        / 100.0
-}
-
-#[test]
-fn one_word() {
-    let Some(gpu) = gpu() else { return };
-    let kinds = [Kind::Keys, Kind::Segments, Kind::Packed, Kind::Compared];
-    check(gpu, &kinds.map(|kind| (KeyType::U32, kind)), &Way::ALL);
-}
-
-#[test]
-fn keys_of_two_words() {
-    let Some(gpu) = gpu() else { return };
-    check(gpu, &[(KeyType::F64, Kind::Keys)], &Way::ALL);
-}
-
-#[test]
-fn two_words_with_it() {
-    let Some(gpu) = gpu() else { return };
-    check(
-        gpu,
-        &[
-            (KeyType::U32, Kind::Indices),
-            (KeyType::U32, Kind::Values),
-            (KeyType::U32, Kind::KeptKeys),
-            (KeyType::U32, Kind::SegmentsWithIndices),
-        ],
-        &Way::ALL,
-    );
-}
-
-#[test]
-fn three_words() {
-    let Some(gpu) = gpu() else { return };
-    check(
-        gpu,
-        &[
-            (KeyType::F64, Kind::Indices),
-            (KeyType::F64, Kind::KeptKeys),
-            (KeyType::F64, Kind::Segments),
-        ],
-        &Way::ALL,
-    );
-    let _ = discriminant(&Way::Once);
+    if gpu.runs_all_cases() {
+        // (Whatever their tiles are.)
+        let forms = |kernels: &mut dyn Iterator<Item = Kernel>| -> HashSet<_> {
+            let of_gpus = kernels.filter_map(|kernel| of_gpus(&kernel));
+            of_gpus
+                .map(|(kernel, form)| (discriminant(&kernel), form))
+                .collect()
+        };
+        let missing: Vec<String> = Kernel::all()
+            .filter(|kernel| {
+                let one = forms(&mut std::iter::once(*kernel));
+                !one.is_subset(&forms(&mut used.iter().copied()))
+            })
+            .map(|kernel| kernel.name())
+            .collect();
+        assert!(missing.is_empty(), "{missing:?}");
+    }
 }

@@ -3,6 +3,7 @@
 use crate::device::{Gpu, gpu};
 use crate::pairs::{narrow, sorter, stable};
 use crate::rows::{in_order, keys, rows, run};
+use bcfsort_testkit::recordings::REPRESENTATIVES;
 use wgpu_bcfsort::internals::Recorded as _;
 use wgpu_bcfsort::{
     BufferSort, Comparator, Engine, Error, KeyType, Options, Order, PackedKey, Sorter,
@@ -283,7 +284,6 @@ fn a_tile_is_sorted_in_one_dispatch_wherever_it_lies() {
 fn few_records_are_sorted_wherever_they_lie() {
     let Some(gpu) = gpu() else { return };
     let sorter = gpu.sorter(&Options::default().engine(Engine::SampleSort));
-    let direction = gpu.or_ascending(Order::Descending);
     for (len, first) in [(1, 7), (300, 66), (1000, 5), (1024, 77)] {
         let room = first + len + 2;
         // (Many are equal, also of two words.)
@@ -292,8 +292,9 @@ fn few_records_are_sorted_wherever_they_lie() {
             .map(|word| word & 0x8000_0007)
             .collect();
         let values = rows(room, 3);
-        for key in [KeyType::U32, KeyType::U64] {
-            let words = key.words();
+        let more = [KeyType::U32, KeyType::U64].map(|key| (key, Order::Descending));
+        for (key, direction) in gpu.cases(&REPRESENTATIVES, &more) {
+            let (words, map) = (key.words(), key.map(direction));
             // In rows of so many words, of which the key begins with this one.
             let order_of = |row_words: u32, at: u32| {
                 let code = |row: &[u32]| match row[at as usize..] {
@@ -302,8 +303,9 @@ fn few_records_are_sorted_wherever_they_lie() {
                     [] => 0,
                 };
                 let all = noise.chunks(row_words as usize).map(code);
-                let codes: Vec<u64> = all.skip(first as usize).take(len as usize).collect();
-                stable(&codes, direction)
+                let part = all.skip(first as usize).take(len as usize);
+                let codes: Vec<u64> = part.map(|bits| map.encode(bits)).collect();
+                stable(&codes, Order::Ascending)
             };
             let sorted = |rows: &[u32], words: u32, order: &[u32]| {
                 let mut after = rows.to_vec();

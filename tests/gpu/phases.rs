@@ -612,7 +612,9 @@ fn all_pairs_of_sorted_pages_of_zeros_and_ones_are_merged() {
 
 fn merge_all_pages(gpu: &Gpu, kernel: Kernel, page_keys: u32) {
     let page = page_keys as usize;
-    let all = (page_keys + 1) * (page_keys + 1);
+    // All, or every seventh: as 7 does not divide the 513 or 65 pairs of a row, each number of zeros occurs in A and in B.
+    let stride = if gpu.runs_all_cases() { 1 } else { 7 };
+    let all = ((page_keys + 1) * (page_keys + 1)).div_ceil(stride);
     let len = PAIRS * 2 * page_keys;
     let recording = page_merge_recording(KeyType::U32, Order::Ascending, len, PAIRS);
     let execution = Execution::new(gpu, &recording, &vec![0; len as usize]);
@@ -627,7 +629,7 @@ fn merge_all_pages(gpu: &Gpu, kernel: Kernel, page_keys: u32) {
     let mut keys = vec![0u32; len as usize];
     for first in (0..all).step_by(PAIRS as usize) {
         let pair = |i: usize| {
-            let number = first as usize + i;
+            let number = (first as usize + i) * stride as usize;
             (number / (page + 1), number % (page + 1))
         };
         for (i, keys) in keys.chunks_exact_mut(2 * page).enumerate() {
