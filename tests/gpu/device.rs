@@ -80,7 +80,8 @@ const EVERY_USE: wgpu::BufferUsages = wgpu::BufferUsages::STORAGE
     .union(wgpu::BufferUsages::COPY_DST);
 
 impl Gpu {
-    /// Whether the adapter is a CPU: lavapipe or `SwiftShader`, which take seconds to compile a kernel.
+    /// Whether the adapter is a CPU: lavapipe or `SwiftShader`, which take seconds to compile a
+    /// kernel.
     pub(crate) fn is_cpu(&self) -> bool {
         self.adapter.get_info().device_type == wgpu::DeviceType::Cpu
     }
@@ -91,7 +92,8 @@ impl Gpu {
         !self.is_cpu() || bcfsort_testkit::all_cases()
     }
 
-    /// The order of a case whose kernels are those of the ascending one with other constants: that is taken where few are run.
+    /// The order of a case whose kernels are those of the ascending one with other constants: that
+    /// is taken where few are run.
     pub(crate) fn or_ascending(&self, order: Order) -> Order {
         if self.runs_all_cases() {
             order
@@ -217,8 +219,8 @@ pub(crate) fn check_sort<T: SortKey>(sorter: &Sorter, keys: &[T], order: Order, 
     );
 }
 
-/// Writes a file into cargo's directory for tests or, where the program runs on another machine, into that for temporary
-/// files. Returns its path, or why there is none.
+/// Writes a file into cargo's directory for tests or, where the program runs on another machine,
+/// into that for temporary files. Returns its path, or why there is none.
 fn save(name: &str, bytes: &[u8]) -> String {
     let directories = [
         PathBuf::from(env!("CARGO_TARGET_TMPDIR")),

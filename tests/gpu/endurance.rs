@@ -134,8 +134,8 @@ fn sort_thousands_of_times() {
             assert!(gpu.read(&buffer) == *sorted, "sort {i}");
         }
     };
-    // How much more may be resident at the end: less than two kilobytes of each sort, and of many than one. (A buffer takes a
-    // page at least.)
+    // How much more may be resident at the end: less than two kilobytes of each sort, and of many
+    // than one. (A buffer takes a page at least.)
     let (first, all, most_kib) = if gpu.runs_all_cases() {
         (1000, 10_000, 8 << 10)
     } else {

@@ -612,7 +612,8 @@ fn all_pairs_of_sorted_pages_of_zeros_and_ones_are_merged() {
 
 fn merge_all_pages(gpu: &Gpu, kernel: Kernel, page_keys: u32) {
     let page = page_keys as usize;
-    // All, or every seventh: as 7 does not divide the 513 or 65 pairs of a row, each number of zeros occurs in A and in B.
+    // All, or every seventh: as 7 does not divide the 513 or 65 pairs of a row, each number of
+    // zeros occurs in A and in B.
     let stride = if gpu.runs_all_cases() { 1 } else { 7 };
     let all = ((page_keys + 1) * (page_keys + 1)).div_ceil(stride);
     let len = PAIRS * 2 * page_keys;

@@ -3,6 +3,7 @@
 
 use crate::device::{Gpu, gpu};
 use crate::pairs::{narrow, sorter, stable};
+use crate::sample_sort::{options, tuning};
 use bcfsort_testkit::data::{Pattern, Spec, generate};
 use wgpu_bcfsort::{BufferSort, Error, KeyType, Order, PackedKey, Sorter};
 
@@ -105,7 +106,12 @@ fn a_part_is_sorted_and_the_rest_stays() {
     let size = |first: u64| {
         let keys = gpu.empty_buffer(4 * 10_000);
         let sort = BufferSort::new(&keys, 5000, KeyType::U32).first(first);
-        sorter(gpu).scratch_size_of(&sort).unwrap()
+        // (With the same tiles on every adapter.)
+        let mut small = tuning(gpu, 20_000, 10_000);
+        (small.tile, small.child, small.samples) = (1024, 1024, 1024);
+        small.looped = false;
+        let sorter = gpu.sorter(&options(small));
+        sorter.scratch_size_of(&sort).unwrap()
     };
     // From where a buffer may be bound on, keys are sorted where they lie.
     assert_eq!(size(1280), size(0));
@@ -289,7 +295,8 @@ fn packed_keys_of_8_and_16_bits_are_sorted_where_they_lie() {
     let Some(gpu) = gpu() else { return };
     let sorter = sorter(gpu);
     for (i, key) in PackedKey::ALL.into_iter().enumerate() {
-        // (Of both widths, of integers and of floats, in both orders: the others differ in constants.)
+        // (Of both widths, of integers and of floats, in both orders: the others differ in
+        // constants.)
         if ![0, 2, 5].contains(&i) && !gpu.runs_all_cases() {
             continue;
         }

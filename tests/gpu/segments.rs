@@ -189,7 +189,8 @@ fn starts(lengths: impl IntoIterator<Item = u32>) -> Vec<u32> {
     lengths.into_iter().scan(0, begin).collect()
 }
 
-/// A million arrays, or a tenth of it: most are empty or of a few records, a few of some tiles, and one is of a fifth of all.
+/// A million arrays, or a tenth of it: most are empty or of a few records, a few of some tiles, and
+/// one is of a fifth of all.
 #[test]
 fn many_arrays_of_all_sizes() {
     let Some(gpu) = gpu() else { return };

@@ -16,7 +16,8 @@ fn options(engine: Engine, buckets: u32, samples: u32) -> Options {
         .samples(samples)
 }
 
-/// Types and orders that kernels are compiled for: all, or those few that between them have every piece of every kernel's text.
+/// Types and orders that kernels are compiled for: all, or those few that between them have every
+/// piece of every kernel's text.
 fn types_and_orders(gpu: &Gpu) -> Vec<(KeyType, Order)> {
     if !gpu.runs_all_cases() {
         return REPRESENTATIVES.to_vec();
@@ -114,17 +115,18 @@ fn fits(options: &Options, key: KeyType) -> bool {
     options.base_case_kernel(true).workgroup_bytes(key) <= limit
 }
 
-/// A type and order for each width of a key: the texts of the others differ in constants only, and compiling a base case for all
-/// takes long.
+/// A type and order for each width of a key: the texts of the others differ in constants only, and
+/// compiling a base case for all takes long.
 fn representative(key: KeyType) -> (KeyType, Order) {
     REPRESENTATIVES[key.words() as usize - 1]
 }
 
-/// Every pair of engine, base case, [type and order](types_and_orders), size, pattern, P, t and cut occurs in some sort. But of
-/// the base cases other than the default there is one [type and order](representative) for each width of a
-/// key, and of those that are not the paper's only 32-bit keys, as their kernels take up to half a minute each for 64 bits: those the
-/// portability gates run. And larger sorts have the default one in the place of these: on a CPU some of them take seconds for a
-/// million keys, which is sorted where all cases are run.
+/// Every pair of engine, base case, [type and order](types_and_orders), size, pattern, P, t and cut
+/// occurs in some sort. But of the base cases other than the default there is one [type and
+/// order](representative) for each width of a key, and of those that are not the paper's only
+/// 32-bit keys, as their kernels take up to half a minute each for 64 bits: those the portability
+/// gates run. And larger sorts have the default one in the place of these: on a CPU some of them
+/// take seconds for a million keys, which is sorted where all cases are run.
 #[test]
 fn a_covering_set_of_sorts_equals_the_cpu() {
     let Some(gpu) = gpu() else { return };
@@ -362,8 +364,8 @@ fn sort_maximal<T: SortKey>(sorter: &Sorter, n: u64, order: Order, what: &str) {
     check_sort(sorter, &keys, order, what);
 }
 
-/// Long pairs are merged in pieces that take each other up, at bucket starts off every grid: every cut, number of buckets, engine
-/// and pattern with every other.
+/// Long pairs are merged in pieces that take each other up, at bucket starts off every grid: every
+/// cut, number of buckets, engine and pattern with every other.
 #[test]
 fn long_pairs_cut_and_resumed_equal_the_cpu() {
     // 2, 3, 5 and 8 page merges a dispatch.
