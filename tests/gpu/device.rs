@@ -80,6 +80,34 @@ const EVERY_USE: wgpu::BufferUsages = wgpu::BufferUsages::STORAGE
     .union(wgpu::BufferUsages::COPY_DST);
 
 impl Gpu {
+    /// Whether the adapter is a CPU: lavapipe or `SwiftShader`, which take seconds to compile a
+    /// kernel.
+    pub(crate) fn is_cpu(&self) -> bool {
+        self.adapter.get_info().device_type == wgpu::DeviceType::Cpu
+    }
+
+    /// Whether tests run all of their cases on this adapter: on a GPU always, on a CPU if it is
+    /// [asked for](bcfsort_testkit::all_cases).
+    pub(crate) fn runs_all_cases(&self) -> bool {
+        !self.is_cpu() || bcfsort_testkit::all_cases()
+    }
+
+    /// The order of a case whose kernels are those of the ascending one with other constants: that
+    /// is taken where few are run.
+    pub(crate) fn or_ascending(&self, order: Order) -> Order {
+        if self.runs_all_cases() {
+            order
+        } else {
+            Order::Ascending
+        }
+    }
+
+    /// The cases that a test runs on this adapter: all of them, or these few.
+    pub(crate) fn cases<T: Clone>(&self, few: &[T], more: &[T]) -> Vec<T> {
+        let more = if self.runs_all_cases() { more } else { &[] };
+        few.iter().chain(more).cloned().collect()
+    }
+
     pub(crate) fn sorter(&self, options: &Options) -> Arc<Sorter> {
         let mut sorters = self.sorters.lock().unwrap_or_else(PoisonError::into_inner);
         sorters
@@ -184,7 +212,27 @@ pub(crate) fn check_sort<T: SortKey>(sorter: &Sorter, keys: &[T], order: Order, 
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
         .collect();
-    let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("failing-{name}.bin"));
-    std::fs::write(&file, bytemuck::cast_slice(keys)).unwrap();
-    panic!("{message}; its input is in {}", file.display());
+    let name = format!("failing-{name}.bin");
+    panic!(
+        "{message}; its input is in {}",
+        save(&name, bytemuck::cast_slice(keys))
+    );
+}
+
+/// Writes a file into cargo's directory for tests or, where the program runs on another machine,
+/// into that for temporary files. Returns its path, or why there is none.
+fn save(name: &str, bytes: &[u8]) -> String {
+    let directories = [
+        PathBuf::from(env!("CARGO_TARGET_TMPDIR")),
+        std::env::temp_dir(),
+    ];
+    let mut outcome = String::new();
+    for directory in directories {
+        let path = directory.join(name);
+        match std::fs::create_dir_all(&directory).and_then(|()| std::fs::write(&path, bytes)) {
+            Ok(()) => return path.display().to_string(),
+            Err(error) => outcome = format!("no file: {error}"),
+        }
+    }
+    outcome
 }

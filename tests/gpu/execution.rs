@@ -18,13 +18,17 @@ impl Pipeline {
         let mut pipelines = gpu.pipelines.lock().unwrap_or_else(PoisonError::into_inner);
         let make = || {
             let assembled = kernel.assemble().unwrap();
-            // With wgpu's own bounds checks, which the sorter does without.
-            let module = gpu
-                .device
-                .create_shader_module(wgpu::ShaderModuleDescriptor {
-                    label: Some(&kernel.label()),
-                    source: wgpu::ShaderSource::Wgsl(assembled.wgsl.as_str().into()),
-                });
+            // Compiled as the sorter does, so that it is the same program: lavapipe takes it from
+            // Mesa's cache.
+            let descriptor = wgpu::ShaderModuleDescriptor {
+                label: Some(&kernel.label()),
+                source: wgpu::ShaderSource::Wgsl(assembled.wgsl.as_str().into()),
+            };
+            let checks = wgpu::ShaderRuntimeChecks::unchecked();
+            // SAFETY: the library's own kernels, in recordings that it makes or that have buffers
+            // of the size it gives them, whose every access the lock-step executor has found within
+            // its buffer.
+            let module = unsafe { gpu.device.create_shader_module_trusted(descriptor, checks) };
             // One of wgpu's own making would leave out the bindings that are not used.
             let entries: Vec<_> = assembled
                 .bindings
@@ -66,7 +70,10 @@ impl Pipeline {
                     layout: Some(&layout),
                     module: &module,
                     entry_point: Some("main"),
-                    compilation_options: wgpu::PipelineCompilationOptions::default(),
+                    compilation_options: wgpu::PipelineCompilationOptions {
+                        zero_initialize_workgroup_memory: false,
+                        ..Default::default()
+                    },
                     cache: None,
                 });
             Arc::new(Self {

@@ -1,7 +1,7 @@
 //! What goes wrong, what callers do at the same time, and what they do again and again.
 
-use crate::device::{Gpu, check_sort, gpu, open, read};
-use crate::sample_sort::{options, wide};
+use crate::device::{Gpu, bits, check_sort, gpu, open, read};
+use crate::sample_sort::{options, tuning};
 use std::sync::Arc;
 use wgpu::util::DeviceExt;
 use wgpu_bcfsort::internals::Recorded as _;
@@ -445,17 +445,18 @@ type Operation = fn(&Sorter, &mut Vec<u32>) -> Result<(), Error>;
 fn a_device_lost_during_a_sort_leaves_the_keys_sorted_or_alone() {
     let Some(gpu) = gpu() else { return };
     // Few kernels, where the sample sort is the engine whatever is asked for: lavapipe takes long for each.
-    let few = options(wide(20_000, 10_000));
+    let few = options(tuning(gpu, 20_000, 10_000));
+    let few_keys = if gpu.runs_all_cases() { 15_000 } else { 1000 };
     let operations: [(&str, Options, usize, Operation); 3] = [
         ("sort", Options::default(), 300_000, |sorter, keys| {
             sorter.sort(keys, Order::Ascending)
         }),
-        ("argsort", few.clone(), 15_000, |sorter, keys| {
+        ("argsort", few.clone(), few_keys, |sorter, keys| {
             let indices = sorter.argsort(keys, Order::Ascending)?;
             *keys = indices.iter().map(|&i| keys[i as usize]).collect();
             Ok(())
         }),
-        ("sort_compared", few, 15_000, |sorter, keys| {
+        ("sort_compared", few, few_keys, |sorter, keys| {
             let rising = Comparator::new(
                 "struct Row { key: u32 }
                 fn precedes(a: Row, b: Row) -> bool { return a.key < b.key; }",
@@ -467,7 +468,7 @@ fn a_device_lost_during_a_sort_leaves_the_keys_sorted_or_alone() {
         let keys = random::<u32>(len, 3);
         let expected = sorted(&keys);
         // The longest is for those that take long to compile.
-        for milliseconds in [0, 3, 10, 30, 60, 100, 400] {
+        for milliseconds in gpu.cases(&[0, 10, 60], &[3, 30, 100, 400]) {
             let what = format!("{name}, {milliseconds} ms");
             let (device, queue) = own_device(gpu, |_| {});
             let sorter = Sorter::new(&device, &queue, options.clone()).unwrap();
@@ -499,12 +500,13 @@ fn a_device_lost_during_a_sort_leaves_the_keys_sorted_or_alone() {
 fn threads_share_one_sorter() {
     let Some(gpu) = gpu() else { return };
     let sorter = gpu.sorter(&Options::default().buckets(8));
+    let sorts = if gpu.runs_all_cases() { 600 } else { 150 };
     std::thread::scope(|scope| {
         for thread in 0..4u64 {
             let sorter = &sorter;
             scope.spawn(move || {
                 // Short sorts wait most often for the device, each its own answer.
-                for i in 0..600 {
+                for i in 0..sorts {
                     let count = if i % 40 == 0 {
                         20_000
                     } else {
@@ -515,7 +517,7 @@ fn threads_share_one_sorter() {
                         let keys = random::<u32>(count, thread * 1000 + i);
                         check_sort(sorter, &keys, Order::Ascending, &what);
                     } else {
-                        let keys = random::<i64>(count, thread * 1000 + i);
+                        let keys = random::<f64>(count, thread * 1000 + i);
                         check_sort(sorter, &keys, Order::Descending, &what);
                     }
                 }
@@ -527,11 +529,12 @@ fn threads_share_one_sorter() {
 #[test]
 fn threads_with_a_sorter_each_share_one_device() {
     let Some(gpu) = gpu() else { return };
+    let sorts = if gpu.runs_all_cases() { 300 } else { 100 };
     std::thread::scope(|scope| {
         for thread in 0..3 {
             scope.spawn(move || {
                 let sorter = Sorter::new(&gpu.device, &gpu.queue, Options::default()).unwrap();
-                for i in 0..300 {
+                for i in 0..sorts {
                     let keys = random::<u32>(100 + 10 * i, thread * 1000 + i as u64);
                     check_sort(&sorter, &keys, Order::Ascending, "a sorter a thread");
                 }
@@ -582,8 +585,9 @@ impl Alone {
 }
 
 #[test]
-fn two_thousand_sorts_do_not_grow() {
-    let Some(_) = gpu() else { return };
+fn hundreds_of_sorts_do_not_grow() {
+    let Some(gpu) = gpu() else { return };
+    let sorts = if gpu.runs_all_cases() { 2000 } else { 600 };
     let alone = Alone::open(Options::default().buckets(4));
     let sort = |i: u64| {
         let keys = random::<u32>(1 + (i * 37 % 9000) as usize, i);
@@ -591,7 +595,7 @@ fn two_thousand_sorts_do_not_grow() {
     };
     (0..243).for_each(sort);
     let before = alone.objects();
-    (243..2000).for_each(sort);
+    (243..sorts).for_each(sort);
     let after = alone.objects();
     for ((before, _), (after, _)) in before.iter().zip(after) {
         assert!(
@@ -736,19 +740,21 @@ fn what_exceeds_the_device_is_sorted_in_chunks() {
     let sorter = Sorter::new(&device, &queue, Options::default()).unwrap();
     assert_eq!(sorter.max_len(KeyType::U32), 4 << 20);
     assert_eq!(sorter.max_len(KeyType::F64), 2 << 20);
-    // Three chunks, the last one short; and two.
-    check_sort(
-        &sorter,
-        &random::<u32>((8 << 20) + 77, 7),
-        Order::Ascending,
-        "three chunks",
-    );
+    // Two chunks, the last one of one key; and three.
     check_sort(
         &sorter,
         &random::<f64>((2 << 20) + 1, 8),
         Order::Descending,
         "two chunks",
     );
+    if gpu.runs_all_cases() {
+        check_sort(
+            &sorter,
+            &random::<u32>((8 << 20) + 77, 7),
+            Order::Ascending,
+            "three chunks",
+        );
+    }
 
     // Lost between chunks, or in one: as it was.
     let keys = random::<u32>((4 << 20) + 1, 9);
@@ -819,11 +825,12 @@ fn futures_sort_too() {
     let Some(gpu) = gpu() else { return };
     let sorter = default_sorter(gpu);
     for n in [0, 1, 2, 1025, 50_000] {
-        let keys = random::<i32>(n, n as u64);
+        let keys = random::<f64>(n, n as u64);
         let mut by_future = keys.clone();
         pollster::block_on(sorter.sort_async(&mut by_future, Order::Descending)).unwrap();
         let mut expected = keys;
         sort_on_cpu(&mut expected, Order::Descending);
+        let (by_future, expected) = (bits(&by_future), bits(&expected));
         assert!(by_future == expected, "{n} keys");
     }
     let mut keys = [3.5_f64, -0.0, f64::NAN, 0.0];
@@ -920,10 +927,8 @@ fn each_phase_is_timed_on_the_gpu() {
         .unwrap();
     timed(&mut encoder, None, Some(1));
     encoder.resolve_query_set(&queries, 0..count, &times, 0);
-    let begin = std::time::Instant::now();
     queue.submit([encoder.finish()]);
     let ticks: Vec<u64> = bytemuck::pod_collect_to_vec(&read(device, queue, &times));
-    let waited = begin.elapsed();
     println!("{phases:?}: {ticks:?}");
     assert!(read(device, queue, &on_gpu) == sorted(&keys));
 
@@ -931,7 +936,7 @@ fn each_phase_is_timed_on_the_gpu() {
     assert!(ticks[0] > 0 && ticks[0] <= ticks[2] && ticks[ticks.len() - 1] <= ticks[1]);
     assert!(ticks[2..].is_sorted());
     let nanoseconds = (ticks[1] - ticks[0]) as f64 * f64::from(queue.get_timestamp_period());
-    assert!(nanoseconds > 0.0 && nanoseconds <= waited.as_nanos() as f64 * 1.01);
+    assert!(nanoseconds > 0.0);
 
     // What the sorter itself times: these phases, each once and with all its passes.
     let profile = sorter.run_profiled(&sort).unwrap();

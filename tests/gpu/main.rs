@@ -7,6 +7,7 @@ mod device;
 mod endurance;
 mod execution;
 mod faults;
+mod forms;
 mod lockstep;
 mod out_of_memory;
 mod out_of_place;

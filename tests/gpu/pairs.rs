@@ -1,7 +1,7 @@
 //! Keys that something goes with, on this machine's adapter.
 
 use crate::device::{Gpu, gpu, open};
-use crate::sample_sort::{options, wide};
+use crate::sample_sort::{narrow as narrow_tuning, options, tuning};
 use bcfsort_testkit::data::{Pattern, Spec, generate};
 use std::sync::Arc;
 use wgpu_bcfsort::{
@@ -10,7 +10,12 @@ use wgpu_bcfsort::{
 
 /// The same for all tests here, so that lavapipe compiles its kernels once.
 pub(crate) fn sorter(gpu: &Gpu) -> Arc<Sorter> {
-    gpu.sorter(&options(wide(20_000, 10_000)))
+    gpu.sorter(&options(tuning(gpu, 20_000, 10_000)))
+}
+
+/// The same for keys of one word alone.
+pub(crate) fn narrow(gpu: &Gpu) -> Arc<Sorter> {
+    gpu.sorter(&options(narrow_tuning(gpu, 20_000, 10_000)))
 }
 
 /// What a stable sort on the CPU gives.
@@ -96,9 +101,11 @@ fn argsort_is_stable_for_all_types_and_both_orders() {
             check::<u32>(&sorter, Order::Ascending, len, pattern);
         }
         // One tile, and so one kernel, of each.
-        check::<u32>(&sorter, Order::Descending, 700, pattern);
-        check::<i32>(&sorter, Order::Ascending, 999, pattern);
         check::<f64>(&sorter, Order::Descending, 1000, pattern);
+        if gpu.runs_all_cases() {
+            check::<u32>(&sorter, Order::Descending, 700, pattern);
+            check::<i32>(&sorter, Order::Ascending, 999, pattern);
+        }
     }
     let keys = [3_u32, 1, 2, 1];
     let by_future = pollster::block_on(sorter.argsort_async(&keys, Order::Ascending));
@@ -111,7 +118,7 @@ fn argsort_of_more_than_fits_the_device_is_stable() {
     let mut limits = requirements(&gpu.adapter).unwrap().limits;
     limits.max_storage_buffer_binding_size = 16 << 20;
     let (device, queue) = open(&gpu.adapter, limits);
-    let sorter = Sorter::new(&device, &queue, options(wide(20_000, 1 << 17))).unwrap();
+    let sorter = Sorter::new(&device, &queue, options(tuning(gpu, 20_000, 1 << 17))).unwrap();
     let most = sorter.max_len(KeyType::U32);
     assert_eq!(most, 4 << 20);
     let keys: Vec<u32> = generate(&Spec::new(Pattern::FewDistinct, most + 1001)).unwrap();
@@ -195,7 +202,7 @@ fn sorts_are_recorded_into_a_compute_pass() {
     let key = KeyType::U32;
     let sorts = [
         sorter.prepare_indices(&first, &indices, 40_000, key, Order::Ascending),
-        sorter.prepare(&second, 700, key, Order::Ascending),
+        narrow(gpu).prepare(&second, 700, key, Order::Ascending),
     ]
     .map(Result::unwrap);
     let device = &gpu.device;

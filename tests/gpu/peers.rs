@@ -7,7 +7,7 @@
 //!
 //! The inputs are made here, as they are described there. A covering set of them runs always, and the whole matrix,
 //! which takes an adapter in software many minutes, with
-//! `WGPU_BCFSORT_WHOLE_PEERS=1 cargo test --release --test adapter peers`.
+//! `WGPU_BCFSORT_WHOLE_PEERS=1 cargo test --release -p bcfsort-testkit --test gpu peers`.
 
 use crate::device::{Gpu, check_sort, gpu};
 use crate::pairs::{sorter, stable};
@@ -142,14 +142,16 @@ enum Way {
 }
 
 /// Few, since lavapipe compiles kernels for each.
-const WAYS: [Way; 4] = [
-    Way::Keys(KeyType::I32, Order::Ascending),
-    Way::Keys(KeyType::U64, Order::Ascending),
-    Way::Keys(KeyType::F32, Order::Descending),
+const WAYS: [Way; 3] = [
+    Way::Keys(KeyType::U32, Order::Ascending),
+    Way::Keys(KeyType::F64, Order::Descending),
     Way::Indices,
 ];
 /// Those of the whole matrix, besides.
-const MORE_WAYS: [Way; 6] = [
+const MORE_WAYS: [Way; 9] = [
+    Way::Keys(KeyType::I32, Order::Ascending),
+    Way::Keys(KeyType::U64, Order::Ascending),
+    Way::Keys(KeyType::F32, Order::Descending),
     Way::Keys(KeyType::I32, Order::Descending),
     Way::Keys(KeyType::U64, Order::Descending),
     Way::Keys(KeyType::F32, Order::Ascending),
@@ -266,6 +268,8 @@ fn keys<T: SortKey>(numbers: &[i32]) -> Vec<T> {
 
 fn check_keys(sorter: &Sorter, key: KeyType, order: Order, numbers: &[i32], what: &str) {
     match key {
+        KeyType::U32 => check_sort::<u32>(sorter, &keys(numbers), order, what),
+        KeyType::F64 => check_sort::<f64>(sorter, &keys(numbers), order, what),
         KeyType::I32 => check_sort::<i32>(sorter, &keys(numbers), order, what),
         KeyType::U64 => check_sort::<u64>(sorter, &keys(numbers), order, what),
         KeyType::F32 => check_sort::<f32>(sorter, &keys(numbers), order, what),

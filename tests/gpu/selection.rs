@@ -2,7 +2,7 @@
 
 use crate::device::{Gpu, gpu};
 use crate::pairs::{sorter, stable};
-use crate::sample_sort::{options, wide};
+use crate::sample_sort::{narrow as narrow_tuning, options, tuning};
 use bcfsort_testkit::data::{Pattern, Spec, generate};
 use std::ops::Range;
 use wgpu_bcfsort::{
@@ -48,7 +48,7 @@ fn check<T: SortKey>(
 #[test]
 fn wanted_places_are_in_order_and_others_on_their_side() {
     let Some(gpu) = gpu() else { return };
-    let wide = options(wide(20_000, 10_000));
+    let wide = options(tuning(gpu, 20_000, 10_000));
     for (len, ranks) in [
         (1, 0..1),
         (900, 10..20),
@@ -66,18 +66,25 @@ fn wanted_places_are_in_order_and_others_on_their_side() {
             check::<u32>(gpu, &wide, (pattern, len), Order::Ascending, ranks.clone());
         }
     }
-    check::<i64>(gpu, &wide, (Pattern::Full, 50_000), Order::Ascending, 0..50);
+    check::<f64>(
+        gpu,
+        &wide,
+        (Pattern::Full, 50_000),
+        Order::Descending,
+        0..50,
+    );
 }
 
 #[test]
 fn keys_alone_are_selected() {
     let Some(gpu) = gpu() else { return };
-    let mut narrow = wide(20_000, 10_000);
-    narrow.partition = u32::MAX;
     let keys: Vec<u32> = generate(&Spec::new(Pattern::Random, 100_003)).unwrap();
     let mut sorted = keys.clone();
     sorted.sort_unstable();
-    for tuning in [wide(20_000, 10_000), narrow] {
+    // Not partitioned, and partitioned as records of several words are.
+    for partition in gpu.cases(&[u32::MAX], &[1]) {
+        let mut tuning = narrow_tuning(gpu, 20_000, 10_000);
+        tuning.partition = partition;
         let sorter = gpu.sorter(&options(tuning));
         let on_gpu = gpu.buffer(&keys);
         let sort = BufferSort::new(&on_gpu, 100_003, KeyType::U32).ranks(60_000..60_100);
@@ -125,11 +132,12 @@ fn places_are_selected_of_what_lies_elsewhere() {
     let keys: Vec<u32> = generate(&Spec::new(Pattern::FewDistinct, room as u64)).unwrap();
     let rows: Vec<u32> = (0..2 * room as u32).collect();
     let part = first..first + len;
-    let expected = stable(&keys[part.clone()], Order::Descending);
+    let order = gpu.or_ascending(Order::Descending);
+    let expected = stable(&keys[part.clone()], order);
     let count = gpu.buffer(&[len as u32]);
     let (on_gpu, on_gpu_rows) = (gpu.buffer(&keys), gpu.buffer(&rows));
     let sort = BufferSort::new(&on_gpu, (room - first) as u64, KeyType::U32)
-        .order(Order::Descending)
+        .order(order)
         .first(first as u64)
         .count(&count, 0)
         .rows(&on_gpu_rows, 2);
@@ -190,7 +198,7 @@ fn values_are_stable_where_it_is_asked_for() {
     let Some(gpu) = gpu() else { return };
     let keys: Vec<u32> = generate(&Spec::new(Pattern::ZeroOne, 9000)).unwrap();
     let values: Vec<u32> = (0..9000).collect();
-    for order in [Order::Ascending, Order::Descending] {
+    for order in gpu.cases(&[Order::Ascending], &[Order::Descending]) {
         let (on_gpu, with_them) = (gpu.buffer(&keys), gpu.buffer(&values));
         let sorter = sorter(gpu);
         let sort = BufferSort::new(&on_gpu, 9000, KeyType::U32).order(order);

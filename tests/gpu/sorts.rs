@@ -1,7 +1,9 @@
 //! Whole sorts on this machine's adapter, compared with the CPU's bit for bit.
 
-use crate::device::{bits, check_sort, gpu};
+use crate::device::{Gpu, bits, check_sort, gpu};
+use bcfsort_testkit::covering;
 use bcfsort_testkit::data::{Pattern, Spec, generate};
+use bcfsort_testkit::recordings::REPRESENTATIVES;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use wgpu_bcfsort::internals::algorithm::{MATRIX, PAGE};
@@ -13,6 +15,17 @@ fn options(engine: Engine, buckets: u32, samples: u32) -> Options {
         .engine(engine)
         .buckets(buckets)
         .samples(samples)
+}
+
+/// Types and orders that kernels are compiled for: all, or those few that between them have every
+/// piece of every kernel's text.
+fn types_and_orders(gpu: &Gpu) -> Vec<(KeyType, Order)> {
+    if !gpu.runs_all_cases() {
+        return REPRESENTATIVES.to_vec();
+    }
+    let orders = [Order::Ascending, Order::Descending];
+    let of_type = |key| orders.map(|order| (key, order));
+    KeyType::ALL.into_iter().flat_map(of_type).collect()
 }
 
 /// Calls a generic function with the Rust type of a key type.
@@ -103,53 +116,54 @@ fn fits(options: &Options, key: KeyType) -> bool {
     base_case_kernel(options, true).workgroup_bytes(key) <= limit
 }
 
-/// A type for each width of a key: the texts of the others differ in constants only, and compiling a base case for all takes long.
-fn representative(key: KeyType) -> KeyType {
-    match key.words() {
-        1 => KeyType::U32,
-        _ => KeyType::F64,
-    }
+/// A type and order for each width of a key: the texts of the others differ in constants only, and
+/// compiling a base case for all takes long.
+fn representative(key: KeyType) -> (KeyType, Order) {
+    REPRESENTATIVES[key.words() as usize - 1]
 }
 
-/// Every pair of engine, base case, type, order, size, pattern, P, t and cut occurs in some sort. But of
-/// the base cases other than the default there is one [type](representative) for each width of a
-/// key, and one type and order of those that are not the paper's, whose kernels take up to half a minute each for 64 bits: those the
-/// portability gates run. And larger sorts have the default one in the place of these: on a CPU some of them take seconds for a
-/// million keys.
+/// Every pair of engine, base case, [type and order](types_and_orders), size, pattern, P, t and cut
+/// occurs in some sort. But of the base cases other than the default there is one [type and
+/// order](representative) for each width of a key, and of those that are not the paper's only
+/// 32-bit keys, as their kernels take up to half a minute each for 64 bits: those the portability
+/// gates run. And larger sorts have the default one in the place of these: on a CPU some of them
+/// take seconds for a million keys, which is sorted where all cases are run.
 #[test]
 fn a_covering_set_of_sorts_equals_the_cpu() {
     let Some(gpu) = gpu() else { return };
-    let patterns = patterns();
+    let (patterns, types) = (patterns(), types_and_orders(gpu));
+    let sizes = if gpu.runs_all_cases() {
+        &SIZES[..]
+    } else {
+        &SIZES[..SIZES.len() - 1]
+    };
     let levels = [
-        SIZES.len(),
+        sizes.len(),
         patterns.len(),
-        KeyType::ALL.len(),
+        types.len(),
         BUCKETS.len(),
         SAMPLES.len(),
         CUTS.len(),
         Engine::MERGESORTS.len(),
         BaseCase::ALL.len(),
-        2,
     ];
-    let cases = bcfsort_testkit::covering::pairs(&levels);
+    let cases = covering::pairs(&levels);
     println!("{} sorts", cases.len());
     for case in cases {
-        let (size, (pattern, distinct)) = (SIZES[case[0]], patterns[case[1]]);
-        let key = KeyType::ALL[case[2]];
-        let order = [Order::Ascending, Order::Descending][case[8]];
+        let (size, (pattern, distinct)) = (sizes[case[0]], patterns[case[1]]);
+        let (mut key, mut order) = types[case[2]];
         let mut options = Options::default()
             .engine(Engine::MERGESORTS[case[6]])
             .base_case(BaseCase::ALL[case[7]]);
         // Large sorts with most buckets, or cut fine, take long and teach nothing more.
         let most = if size > 1 << 17 { 128 } else { 1024 };
-        let (mut key, mut order) = (key, order);
         let usual = [BaseCase::Bitonic, BaseCase::Diagonal, BaseCase::Transpose]
             .contains(&options.resolved_base_case());
         if options.resolved_base_case() != BaseCase::default() {
-            key = representative(key);
+            (key, order) = representative(key);
         }
         if !usual {
-            (key, order) = (KeyType::U32, Order::Descending);
+            (key, order) = REPRESENTATIVES[0];
         }
         if !fits(&options, key) {
             println!(
@@ -181,12 +195,10 @@ fn a_covering_set_of_sorts_equals_the_cpu() {
         );
         println!("{what}");
         let sorter = gpu.first.with_options(options).unwrap();
-        let begin = std::time::Instant::now();
         with_type!(
             key,
             sort_pattern(&sorter, pattern, distinct, size, order, &what)
         );
-        println!("  {:.3} s", begin.elapsed().as_secs_f64());
     }
 }
 
@@ -210,11 +222,13 @@ fn sort_pattern<T: SortKey>(
 #[test]
 fn four_million_and_one_keys_equal_the_cpu() {
     let Some(gpu) = gpu() else { return };
-    for (engine, key) in [
-        (Engine::BcfMergesortPb, KeyType::U32),
-        (Engine::BcfMergesort, KeyType::I64),
-        (Engine::Warpsort, KeyType::F32),
-    ] {
+    for (engine, key) in gpu.cases(
+        &[(Engine::BcfMergesortPb, KeyType::U32)],
+        &[
+            (Engine::BcfMergesort, KeyType::I64),
+            (Engine::Warpsort, KeyType::F32),
+        ],
+    ) {
         let sorter = gpu.sorter(&Options::default().engine(engine));
         let what = format!("2^22+1 {key} {engine}");
         with_type!(
@@ -231,12 +245,12 @@ fn four_million_and_one_keys_equal_the_cpu() {
     }
 }
 
-/// All ragged tails: every length from one bank matrix to two.
+/// All ragged tails: every length from one bank matrix to two. Of all types, in both orders.
 #[test]
 fn every_length_from_one_tile_to_two_equals_the_cpu() {
     let Some(gpu) = gpu() else { return };
     for n in u64::from(MATRIX)..=u64::from(2 * MATRIX) {
-        let order = [Order::Ascending, Order::Descending][n as usize % 2];
+        let in_turn = [Order::Ascending, Order::Descending][n as usize % 2];
         let of_one_tile = [BaseCase::Bitonic, BaseCase::Diagonal, BaseCase::Transpose];
         let base_case = of_one_tile[n as usize / 2 % 3];
         let sorter = gpu.sorter(&Options::default().base_case(base_case));
@@ -244,8 +258,8 @@ fn every_length_from_one_tile_to_two_equals_the_cpu() {
             KeyType::ALL[n as usize % 3],
             KeyType::ALL[3 + n as usize / 3 % 3],
         ] {
-            let key = if base_case == BaseCase::default() {
-                key
+            let (key, order) = if base_case == BaseCase::default() {
+                (key, in_turn)
             } else {
                 representative(key)
             };
@@ -284,6 +298,7 @@ fn lengths_around_tiles_of_every_base_case_equal_the_cpu() {
                 println!("{key} {base_case} {warps} warps: too large for this device");
                 continue;
             }
+            let order = representative(key).1;
             let sorter = gpu.sorter(&options);
             for n in [
                 tile / 2 + 1,
@@ -295,10 +310,7 @@ fn lengths_around_tiles_of_every_base_case_equal_the_cpu() {
             ] {
                 for pattern in [Pattern::Full, Pattern::Maximal] {
                     let what = format!("{n} {key} {pattern} {base_case} {warps} warps");
-                    with_type!(
-                        key,
-                        sort_pattern(&sorter, pattern, None, n, Order::Descending, &what)
-                    );
+                    with_type!(key, sort_pattern(&sorter, pattern, None, n, order, &what));
                 }
             }
         }
@@ -328,11 +340,9 @@ fn maximal_keys_with_ragged_tails_do_not_mix_with_padding() {
     for engine in Engine::MERGESORTS {
         let sorter = gpu.sorter(&options(engine, 8, 4));
         for n in [2u64, 33, 1025, 5000, 9217, 20_001, 40_000] {
-            for key in KeyType::ALL {
-                for order in [Order::Ascending, Order::Descending] {
-                    let what = format!("maximal {n} {key} {engine} {}", order.name());
-                    with_type!(key, sort_maximal(&sorter, n, order, &what));
-                }
+            for (key, order) in types_and_orders(gpu) {
+                let what = format!("maximal {n} {key} {engine} {}", order.name());
+                with_type!(key, sort_maximal(&sorter, n, order, &what));
             }
         }
     }
@@ -355,31 +365,36 @@ fn sort_maximal<T: SortKey>(sorter: &Sorter, n: u64, order: Order, what: &str) {
     check_sort(sorter, &keys, order, what);
 }
 
-/// Long pairs are merged in pieces that take each other up, at bucket starts off every grid.
+/// Long pairs are merged in pieces that take each other up, at bucket starts off every grid: every
+/// cut, number of buckets, engine and pattern with every other.
 #[test]
 fn long_pairs_cut_and_resumed_equal_the_cpu() {
+    // 2, 3, 5 and 8 page merges a dispatch.
+    const CUTS: [u64; 4] = [1024, 1536, 2560, 4096];
+    const BUCKETS: [u32; 3] = [1, 4, 6];
+    const PATTERNS: [Pattern; 7] = [
+        Pattern::Full,
+        Pattern::Ascending,
+        Pattern::Descending,
+        Pattern::FewDistinct,
+        Pattern::Runs,
+        Pattern::SawsMixed,
+        Pattern::Maximal,
+    ];
     let Some(gpu) = gpu() else { return };
-    for engine in Engine::MERGESORTS {
-        // 2, 3, 5 and 8 page merges a dispatch.
-        for keys_per_dispatch in [1024, 1536, 2560, 4096] {
-            for buckets in [1, 4, 6] {
-                let options = options(engine, buckets, 3).keys_per_dispatch(keys_per_dispatch);
-                let sorter = gpu.sorter(&options);
-                for pattern in [
-                    Pattern::Full,
-                    Pattern::Ascending,
-                    Pattern::Descending,
-                    Pattern::FewDistinct,
-                    Pattern::Runs,
-                    Pattern::SawsMixed,
-                    Pattern::Maximal,
-                ] {
-                    let what = format!("{pattern} {engine} P={buckets} cut at {keys_per_dispatch}");
-                    sort_pattern::<u32>(&sorter, pattern, None, 30_011, Order::Ascending, &what);
-                    sort_pattern::<f64>(&sorter, pattern, None, 21_001, Order::Descending, &what);
-                }
-            }
-        }
+    let levels = [
+        PATTERNS.len(),
+        CUTS.len(),
+        BUCKETS.len(),
+        Engine::MERGESORTS.len(),
+    ];
+    for case in covering::cases(&levels, gpu.runs_all_cases()) {
+        let (pattern, cut, buckets) = (PATTERNS[case[0]], CUTS[case[1]], BUCKETS[case[2]]);
+        let engine = Engine::MERGESORTS[case[3]];
+        let sorter = gpu.sorter(&options(engine, buckets, 3).keys_per_dispatch(cut as u32));
+        let what = format!("{pattern} {engine} P={buckets} cut at {cut}");
+        sort_pattern::<u32>(&sorter, pattern, None, 30_011, Order::Ascending, &what);
+        sort_pattern::<f64>(&sorter, pattern, None, 21_001, Order::Descending, &what);
     }
 }
 
@@ -405,34 +420,33 @@ fn the_longest_merge_of_a_dispatch_equals_the_cpu() {
 #[test]
 fn skewed_buckets_equal_the_cpu() {
     let Some(gpu) = gpu() else { return };
-    for engine in Engine::MERGESORTS {
-        for samples in [1, 64] {
-            let sorter = gpu.sorter(&options(engine, 64, samples));
-            let n = 200_003u32;
-            let inputs: [(&str, Vec<u32>); 6] = [
-                ("ascending", (0..n).collect()),
-                ("descending", (0..n).rev().collect()),
-                ("one key", vec![9; n as usize]),
-                (
-                    "one key but one",
-                    (0..n).map(|i| u32::from(i == n / 2)).collect(),
-                ),
-                (
-                    "one great run",
-                    (0..n)
-                        .map(|i| if i < n - 3000 { i / 50_000 } else { i })
-                        .collect(),
-                ),
-                (
-                    "interleaved",
-                    (0..n).map(|i| i % 4096 * 64 + i / 4096).collect(),
-                ),
-            ];
-            for (name, input) in inputs {
-                let what = format!("{name} {engine} t={samples}");
-                check_sort(&sorter, &input, Order::Ascending, &what);
-            }
-        }
+    let n = 200_003u32;
+    let inputs: [(&str, Vec<u32>); 6] = [
+        ("ascending", (0..n).collect()),
+        ("descending", (0..n).rev().collect()),
+        ("one key", vec![9; n as usize]),
+        (
+            "one key but one",
+            (0..n).map(|i| u32::from(i == n / 2)).collect(),
+        ),
+        (
+            "one great run",
+            (0..n)
+                .map(|i| if i < n - 3000 { i / 50_000 } else { i })
+                .collect(),
+        ),
+        (
+            "interleaved",
+            (0..n).map(|i| i % 4096 * 64 + i / 4096).collect(),
+        ),
+    ];
+    let levels = [inputs.len(), Engine::MERGESORTS.len(), 2];
+    for case in covering::cases(&levels, gpu.runs_all_cases()) {
+        let (name, input) = &inputs[case[0]];
+        let (engine, samples) = (Engine::MERGESORTS[case[1]], [1, 64][case[2]]);
+        let what = format!("{name} {engine} t={samples}");
+        let sorter = gpu.sorter(&options(engine, 64, samples));
+        check_sort(&sorter, input, Order::Ascending, &what);
     }
 }
 
@@ -465,8 +479,11 @@ fn nan_payloads_zeros_and_subnormals_keep_every_bit() {
             f64::from_bits(if i % 3 == 0 { high } else { high | i as u64 })
         })
         .collect();
-    for order in [Order::Ascending, Order::Descending] {
+    let (ascending, descending) = (Order::Ascending, Order::Descending);
+    for order in gpu.cases(&[ascending], &[descending]) {
         check_sort(&sorter, &keys, order, "floats of all classes");
+    }
+    for order in gpu.cases(&[descending], &[ascending]) {
         check_sort(&sorter, &wide, order, "doubles of all classes");
     }
     let mut sorted = keys.clone();
@@ -504,9 +521,8 @@ proptest! {
             prop::collection::vec(0u64..20, 0..20_000),
             prop::collection::vec(prop_oneof![Just(0), Just(u64::MAX), any::<u64>()], 0..20_000),
         ],
-        key in 0..6usize,
+        key in any::<prop::sample::Index>(),
         engine in 0..Engine::MERGESORTS.len(),
-        descending in any::<bool>(),
         options in 0..6usize,
     ) {
         let Some(gpu) = gpu() else { return Ok(()) };
@@ -514,7 +530,8 @@ proptest! {
             (1, 1, 1 << 20), (2, 2, 1 << 20), (4, 1, 2048), (8, 64, 1 << 20), (16, 3, 3000), (1024, 2, 1 << 20),
         ][options];
         let options = self::options(Engine::MERGESORTS[engine], buckets, samples).keys_per_dispatch(keys_per_dispatch);
-        let order = if descending { Order::Descending } else { Order::Ascending };
-        with_type!(KeyType::ALL[key], sort_bits(&gpu.sorter(&options), &keys, order));
+        let types = types_and_orders(gpu);
+        let (key, order) = *key.get(&types);
+        with_type!(key, sort_bits(&gpu.sorter(&options), &keys, order));
     }
 }

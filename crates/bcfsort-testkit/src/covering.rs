@@ -116,3 +116,14 @@ pub fn covering(levels: &[usize], sets: &[Vec<usize>]) -> Vec<Vec<usize>> {
 pub fn pairs(levels: &[usize]) -> Vec<Vec<usize>> {
     covering(levels, &subsets(levels.len(), 2))
 }
+
+/// Every case there is, or only [`pairs`] of choices.
+#[must_use]
+pub fn cases(levels: &[usize], all: bool) -> Vec<Vec<usize>> {
+    if !all {
+        return pairs(levels);
+    }
+    let factors: Vec<usize> = (0..levels.len()).collect();
+    let choices = |case: Vec<Choice>| case.into_iter().map(|(_, choice)| choice).collect();
+    product(levels, &factors).into_iter().map(choices).collect()
+}

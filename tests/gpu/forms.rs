@@ -1,0 +1,264 @@
+//! The forms of the sample sort's kernels that GPUs run, on this machine's adapter: looped, for
+//! every kind of record and of sort.
+//!
+//! Other tests run on a GPU what the library takes there, and on a CPU what the adapter compiles
+//! soonest. Here the tiles are the smallest: lavapipe took 15 CPU seconds to compile the looped
+//! kernel that sorts a tile of 64-bit keys, and 4 of 32-bit keys.
+
+use crate::device::{Gpu, gpu};
+use crate::pairs::stable;
+use crate::rows::{in_order, pack, rows};
+use crate::sample_sort::options;
+use bcfsort_testkit::data::{Pattern, Spec, generate};
+use std::collections::HashSet;
+use std::mem::discriminant;
+use wgpu_bcfsort::internals::Recorded as _;
+use wgpu_bcfsort::internals::algorithm::Merges;
+use wgpu_bcfsort::internals::kernel::Kernel;
+use wgpu_bcfsort::internals::plan::Tuning;
+use wgpu_bcfsort::{BufferSort, Comparator, KeyType, Order, PackedKey, SortKey};
+
+/// What is sorted, and what comes out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Keys,
+    /// Each with its key, in any order where keys are equal.
+    Values,
+    Indices,
+    /// Indices by keys that stay.
+    KeptKeys,
+    Rows,
+    /// Rows by a field.
+    Field,
+    Segments,
+    SegmentsWithIndices,
+    Packed,
+    PackedWithIndices,
+    Compared,
+}
+
+/// How many records there are to be, and so which kernels sort them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    OneTile,
+    Merged,
+    /// Distributed.
+    Once,
+    Twice,
+}
+
+impl Way {
+    const ALL: [Self; 4] = [Self::OneTile, Self::Merged, Self::Once, Self::Twice];
+
+    fn len(self) -> u64 {
+        match self {
+            Self::OneTile => 1001,
+            Self::Merged => 3001,
+            Self::Once | Self::Twice => 6001,
+        }
+    }
+
+    fn tuning(self) -> Tuning {
+        Tuning {
+            tile: 1024,
+            child: 1024,
+            samples: 1024,
+            looped: true,
+            merged: if self == Self::Merged { u32::MAX } else { 0 },
+            twice: if self == Self::Twice { 1 } else { u32::MAX },
+            bucket: 3000,
+            ..Tuning::default()
+        }
+    }
+}
+
+/// Sorts, and returns the kernels that did it.
+fn run<T: SortKey>(gpu: &Gpu, kind: Kind, way: Way, order: Order) -> Vec<Kernel> {
+    let what = format!("{kind:?} {way:?} {} {}", T::KEY_TYPE, order.name());
+    let sorter = gpu.sorter(&options(way.tuning()));
+    let (len, words) = (way.len(), T::KEY_TYPE.words());
+    let spec = Spec::new(Pattern::FewDistinct, len).distinct(300);
+    let keys: Vec<T> = generate(&spec).unwrap();
+    let bits: Vec<u32> = bytemuck::pod_collect_to_vec(&keys);
+    // Rows of four words with the key behind two, 16-bit keys, and rows that are compared by their
+    // first word.
+    let mut with_field = rows(len, 4);
+    for (row, key) in with_field.chunks_mut(4).zip(bits.chunks(words as usize)) {
+        row[2..][..key.len()].copy_from_slice(key);
+    }
+    let halves: Vec<u32> = bits
+        .iter()
+        .step_by(words as usize)
+        .map(|b| b >> 16)
+        .collect();
+    let compared: Vec<u32> = (0..)
+        .zip(&halves)
+        .flat_map(|(i, &half)| [half, i])
+        .collect();
+    let comparator = Comparator::new(
+        "struct Row { key: u32, number: u32 }
+        fn precedes(a: Row, b: Row) -> bool { return a.key < b.key; }",
+    );
+    let comparator = comparator.unwrap();
+
+    let keys_before = match kind {
+        Kind::Field => with_field,
+        Kind::Packed | Kind::PackedWithIndices => pack(&halves, PackedKey::U16),
+        Kind::Compared => compared,
+        _ => bits,
+    };
+    let row_words = if kind == Kind::Rows { 3 } else { 1 };
+    let values_before = rows(len, row_words);
+    let middle = len as u32 / 3;
+    let [on_gpu, with_it] = [&keys_before, &values_before].map(|words| gpu.buffer(words));
+    let starts = gpu.buffer(&[0, 1, middle]);
+    let sort = match kind {
+        Kind::Field => BufferSort::of_rows(&on_gpu, len, 4, 2, T::KEY_TYPE),
+        Kind::Packed | Kind::PackedWithIndices => {
+            BufferSort::of_packed(&on_gpu, len, PackedKey::U16)
+        }
+        Kind::Compared => BufferSort::compared(&on_gpu, len, &comparator),
+        _ => BufferSort::new(&on_gpu, len, T::KEY_TYPE),
+    };
+    let sort = match kind {
+        Kind::Keys | Kind::Field | Kind::Packed | Kind::Compared => sort,
+        Kind::Values => sort.values(&with_it),
+        Kind::Indices | Kind::PackedWithIndices => sort.indices(&with_it),
+        Kind::KeptKeys => sort.keep_keys().indices(&with_it),
+        Kind::Rows => sort.rows(&with_it, row_words),
+        Kind::Segments => sort.segments(&starts, 3),
+        Kind::SegmentsWithIndices => sort.segments(&starts, 3).indices(&with_it),
+    };
+    let sort = sorter.prepare_sort(sort.order(order)).unwrap();
+    sorter.run_profiled(&sort).unwrap();
+
+    let numbers = match kind {
+        Kind::Packed | Kind::PackedWithIndices | Kind::Compared => stable(&halves, order),
+        Kind::Segments | Kind::SegmentsWithIndices => {
+            let bounds = [0, 1, middle as usize, keys.len()];
+            let part = |part: &[usize]| {
+                let begin = part[0] as u32;
+                let of_part = stable(&keys[part[0]..part[1]], order);
+                of_part.into_iter().map(move |i| i + begin)
+            };
+            bounds.windows(2).flat_map(part).collect()
+        }
+        _ => stable(&keys, order),
+    };
+    let sorted = match kind {
+        Kind::Keys | Kind::Values | Kind::Indices | Kind::Rows => {
+            in_order(&keys_before, words, &numbers)
+        }
+        Kind::Segments | Kind::SegmentsWithIndices => in_order(&keys_before, words, &numbers),
+        Kind::KeptKeys => keys_before.clone(),
+        Kind::Field => in_order(&keys_before, 4, &numbers),
+        Kind::Packed | Kind::PackedWithIndices => {
+            pack(&in_order(&halves, 1, &numbers), PackedKey::U16)
+        }
+        Kind::Compared => in_order(&keys_before, 2, &numbers),
+    };
+    assert!(gpu.read(&on_gpu) == sorted, "{what}");
+    let moved = gpu.read(&with_it);
+    match kind {
+        Kind::Keys | Kind::Field | Kind::Packed | Kind::Compared | Kind::Segments => {
+            assert!(moved == values_before, "{what}");
+        }
+        Kind::Values => {
+            let mut owners: Vec<u32> = moved.iter().map(|value| value / 16).collect();
+            assert!(
+                in_order(&keys_before, words, &owners) == sorted,
+                "{what}: pairs"
+            );
+            owners.sort_unstable();
+            assert!(owners.into_iter().eq(0..len as u32), "{what}: values");
+        }
+        Kind::Rows => assert!(
+            moved == in_order(&values_before, 3, &numbers),
+            "{what}: rows"
+        ),
+        _ => assert!(moved == numbers, "{what}: indices"),
+    }
+    sort.recording()
+        .steps
+        .iter()
+        .map(|step| step.kernel)
+        .collect()
+}
+
+/// What `make test` runs on a CPU: records of one word in every way, and kernels of several words
+/// that lavapipe compiles in some seconds.
+const FEW: [(KeyType, Kind, Way); 6] = [
+    (KeyType::U32, Kind::Keys, Way::OneTile),
+    (KeyType::U32, Kind::Keys, Way::Merged),
+    (KeyType::U32, Kind::Keys, Way::Once),
+    (KeyType::U32, Kind::Keys, Way::Twice),
+    (KeyType::F64, Kind::Keys, Way::OneTile),
+    (KeyType::U32, Kind::Indices, Way::OneTile),
+];
+
+/// Every kind in every way, but those.
+fn more() -> Vec<(KeyType, Kind, Way)> {
+    let of_any_key = [
+        Kind::Keys,
+        Kind::Values,
+        Kind::Indices,
+        Kind::KeptKeys,
+        Kind::Rows,
+        Kind::Field,
+        Kind::Segments,
+        Kind::SegmentsWithIndices,
+    ];
+    let of_others = [Kind::Packed, Kind::PackedWithIndices, Kind::Compared];
+    let any_key = |key| of_any_key.map(|kind| (key, kind));
+    let kinds = [any_key(KeyType::U32), any_key(KeyType::F64)].concat();
+    let kinds = kinds
+        .into_iter()
+        .chain(of_others.map(|kind| (KeyType::U32, kind)));
+    let cases = kinds.flat_map(|(key, kind)| Way::ALL.map(|way| (key, kind, way)));
+    cases.filter(|case| !FEW.contains(case)).collect()
+}
+
+#[test]
+fn looped_kernels_sort_records_of_every_kind() {
+    let Some(gpu) = gpu() else { return };
+    let mut used = HashSet::new();
+    for (key, kind, way) in gpu.cases(&FEW, &more()) {
+        println!("{key} {kind:?} {way:?}");
+        used.extend(match key {
+            KeyType::U32 => run::<u32>(gpu, kind, way, Order::Ascending),
+            _ => run::<f64>(gpu, kind, way, Order::Descending),
+        });
+    }
+    let of_gpus = |kernel: &Kernel| match kernel {
+        Kernel::SampleSort(kernel) => {
+            let form = kernel.merges();
+            matches!(form, None | Some(Merges::Looped | Merges::Stages)).then_some((*kernel, form))
+        }
+        _ => None,
+    };
+    for kernel in &used {
+        let is_of_sort = matches!(kernel, Kernel::SampleSort(_));
+        assert!(
+            !is_of_sort || of_gpus(kernel).is_some(),
+            "{}",
+            kernel.name()
+        );
+    }
+    if gpu.runs_all_cases() {
+        // (Whatever their tiles are.)
+        let forms = |kernels: &mut dyn Iterator<Item = Kernel>| -> HashSet<_> {
+            let of_gpus = kernels.filter_map(|kernel| of_gpus(&kernel));
+            of_gpus
+                .map(|(kernel, form)| (discriminant(&kernel), form))
+                .collect()
+        };
+        let missing: Vec<String> = Kernel::all()
+            .filter(|kernel| {
+                let one = forms(&mut std::iter::once(*kernel));
+                !one.is_subset(&forms(&mut used.iter().copied()))
+            })
+            .map(|kernel| kernel.name())
+            .collect();
+        assert!(missing.is_empty(), "{missing:?}");
+    }
+}
