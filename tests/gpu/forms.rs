@@ -72,6 +72,43 @@ impl Way {
     }
 }
 
+/// The places in the input of the records in order.
+fn order_of<T: SortKey>(kind: Kind, keys: &[T], halves: &[u32], order: Order) -> Vec<u32> {
+    let middle = keys.len() / 3;
+    match kind {
+        Kind::Packed | Kind::PackedWithIndices | Kind::Compared => stable(halves, order),
+        Kind::Segments | Kind::SegmentsWithIndices => {
+            let bounds = [0, 1, middle, keys.len()];
+            let part = |part: &[usize]| {
+                let begin = part[0] as u32;
+                let of_part = stable(&keys[part[0]..part[1]], order);
+                of_part.into_iter().map(move |i| i + begin)
+            };
+            bounds.windows(2).flat_map(part).collect()
+        }
+        _ => stable(keys, order),
+    }
+}
+
+/// What the sort left of the values, or in their place.
+fn check_moved(kind: Kind, moved: &[u32], values: &[u32], numbers: &[u32], what: &str) {
+    match kind {
+        Kind::Keys | Kind::Field | Kind::Packed | Kind::Compared | Kind::Segments => {
+            assert!(moved == values, "{what}");
+        }
+        Kind::Values => {
+            let mut owners: Vec<u32> = moved.iter().map(|value| value / 16).collect();
+            owners.sort_unstable();
+            assert!(
+                owners.into_iter().eq(0..numbers.len() as u32),
+                "{what}: values"
+            );
+        }
+        Kind::Rows => assert!(moved == in_order(values, 3, numbers), "{what}: rows"),
+        _ => assert!(moved == numbers, "{what}: indices"),
+    }
+}
+
 /// Sorts, and returns the kernels that did it.
 fn run<T: SortKey>(gpu: &Gpu, kind: Kind, way: Way, order: Order) -> Vec<Kernel> {
     let what = format!("{kind:?} {way:?} {} {}", T::KEY_TYPE, order.name());
@@ -132,19 +169,7 @@ fn run<T: SortKey>(gpu: &Gpu, kind: Kind, way: Way, order: Order) -> Vec<Kernel>
     let sort = sorter.prepare_sort(sort.order(order)).unwrap();
     sorter.run_profiled(&sort).unwrap();
 
-    let numbers = match kind {
-        Kind::Packed | Kind::PackedWithIndices | Kind::Compared => stable(&halves, order),
-        Kind::Segments | Kind::SegmentsWithIndices => {
-            let bounds = [0, 1, middle as usize, keys.len()];
-            let part = |part: &[usize]| {
-                let begin = part[0] as u32;
-                let of_part = stable(&keys[part[0]..part[1]], order);
-                of_part.into_iter().map(move |i| i + begin)
-            };
-            bounds.windows(2).flat_map(part).collect()
-        }
-        _ => stable(&keys, order),
-    };
+    let numbers = order_of(kind, &keys, &halves, order);
     let sorted = match kind {
         Kind::Keys | Kind::Values | Kind::Indices | Kind::Rows => {
             in_order(&keys_before, words, &numbers)
@@ -159,24 +184,13 @@ fn run<T: SortKey>(gpu: &Gpu, kind: Kind, way: Way, order: Order) -> Vec<Kernel>
     };
     assert!(gpu.read(&on_gpu) == sorted, "{what}");
     let moved = gpu.read(&with_it);
-    match kind {
-        Kind::Keys | Kind::Field | Kind::Packed | Kind::Compared | Kind::Segments => {
-            assert!(moved == values_before, "{what}");
-        }
-        Kind::Values => {
-            let mut owners: Vec<u32> = moved.iter().map(|value| value / 16).collect();
-            assert!(
-                in_order(&keys_before, words, &owners) == sorted,
-                "{what}: pairs"
-            );
-            owners.sort_unstable();
-            assert!(owners.into_iter().eq(0..len as u32), "{what}: values");
-        }
-        Kind::Rows => assert!(
-            moved == in_order(&values_before, 3, &numbers),
-            "{what}: rows"
-        ),
-        _ => assert!(moved == numbers, "{what}: indices"),
+    check_moved(kind, &moved, &values_before, &numbers, &what);
+    if kind == Kind::Values {
+        let owners: Vec<u32> = moved.iter().map(|value| value / 16).collect();
+        assert!(
+            in_order(&keys_before, words, &owners) == sorted,
+            "{what}: pairs"
+        );
     }
     sort.recording()
         .steps
@@ -257,7 +271,7 @@ fn looped_kernels_sort_records_of_every_kind() {
                 let one = forms(&mut std::iter::once(*kernel));
                 !one.is_subset(&forms(&mut used.iter().copied()))
             })
-            .map(|kernel| kernel.name())
+            .map(Kernel::name)
             .collect();
         assert!(missing.is_empty(), "{missing:?}");
     }
