@@ -32,7 +32,7 @@ test-others:
 
 portability: setup ## examine every kernel as the compilers of Vulkan, Metal, DX12 and browsers do
 	@bash .ci/portability
-	WGPU_BCFSORT_REQUIRE_GATES=1 cargo test --locked --test portability
+	WGPU_BCFSORT_REQUIRE_GATES=1 cargo test --locked -p portability
 
 cross: ## check the code for Windows, macOS and browsers, as far as compiling goes (needs rustup)
 	@bash .ci/cross

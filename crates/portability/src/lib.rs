@@ -1,1 +1,308 @@
-//! Nothing but tests: see `tests/main.rs`.
+//! Every kernel, for every key type and order, examined by compilers and validators of the
+//! platforms that wgpu stands on. One table says what passed.
+//!
+//! `cargo test -p portability --test gates -- [FILTER]...`, where a filter is a part of a gate's or a
+//! kernel's name. A gate whose tools are missing is skipped; `WGPU_BCFSORT_REQUIRE_GATES=1` makes it
+//! fail. `bash .ci/portability` installs the tools.
+//!
+//! A gate is a [`Gate`](gate::Gate) in a module of its own, and a kernel before it a
+//! [`Subject`](gate::Subject). Gates that run kernels do so on [cases](cases::Case). `tools/` holds what
+//! the tools are run with.
+
+mod cases;
+mod dxc;
+mod execution;
+mod fxc;
+mod gate;
+mod hlsl;
+mod metal;
+mod queue;
+mod report;
+mod spirv;
+mod tint;
+mod tools;
+mod validation;
+
+use cases::Corpus;
+use gate::{Gate, Subject};
+use report::{Failures, Table};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+/// Every gate, in the order of the columns.
+fn gates(subjects: &[Subject]) -> Vec<Box<dyn Gate>> {
+    vec![
+        Box::new(validation::Validation),
+        Box::new(tint::Tint::new(subjects)),
+        Box::new(spirv::SpirV),
+        Box::new(fxc::FxcGate::default()),
+        Box::new(dxc::DxcGate::v6_0()),
+        Box::new(dxc::DxcGate::v6_6()),
+        Box::new(metal::Metal),
+        Box::new(metal::Races),
+        Box::new(execution::LAVAPIPE),
+        Box::new(execution::SWIFTSHADER),
+    ]
+}
+
+/// How many of the examinations that took longest are named.
+const SLOWEST: usize = 8;
+
+/// Examines kernels as the arguments say, and prints what was found.
+#[must_use]
+pub fn run(arguments: impl Iterator<Item = String>) -> ExitCode {
+    let Some(filters) = filters(arguments) else {
+        return ExitCode::SUCCESS;
+    };
+    // Before there is another thread: it changes the environment.
+    execution::choose_drivers();
+    let required = std::env::var_os("WGPU_BCFSORT_REQUIRE_GATES").is_some_and(|set| set != "0");
+    let mut table = Table::default();
+    let mut failures = Failures::default();
+
+    let mut subjects = Vec::new();
+    for subject in Subject::all() {
+        match subject {
+            Ok(subject) => subjects.push(subject),
+            // No gate gets to see it, so it is missing from every column.
+            Err((kernel, why)) => {
+                table.expect(kernel.kernel());
+                failures.add("naga", &kernel.label(), why);
+            }
+        }
+    }
+    // (Faults are planted in kernels that a filter may leave out.)
+    let corpus = Corpus::choose(&subjects.iter().map(|s| s.specialised).collect());
+    let (subjects, gates) = chosen(subjects, &filters);
+    if gates.is_empty() {
+        return ExitCode::SUCCESS;
+    }
+    for subject in &subjects {
+        table.expect(subject.specialised.kernel());
+    }
+
+    println!("\nportability: {} kernels\n", subjects.len());
+    let mut jobs = Vec::new();
+    for gate in &gates {
+        let gate = &**gate;
+        let column = table.column(gate.name());
+        println!("{}: {}", gate.name(), gate.catches());
+        match guarded(|| gate.ready()) {
+            Ok(found) => {
+                println!("    tool: {found}");
+                jobs.push(Job::Faults(gate, column));
+                let mut left_out = BTreeMap::new();
+                for subject in &subjects {
+                    if let Some(reason) = gate.leaves_out(subject) {
+                        *left_out.entry(reason).or_insert(0) += 1;
+                        table.leave_out(column, subject.specialised.kernel());
+                        continue;
+                    }
+                    jobs.push(Job::Examination(gate, column, subject));
+                }
+                for (reason, count) in left_out {
+                    println!("    left out: {count} kernels that {reason}");
+                }
+            }
+            Err(missing) => {
+                table.skip(column);
+                println!("    skipped: {missing}");
+                if required {
+                    failures.add(gate.name(), "not ready, and required", missing);
+                }
+            }
+        }
+    }
+    let examined = jobs.len();
+    let run = jobs.iter().filter_map(|job| match job {
+        Job::Examination(gate, _, subject) if gate.runs_kernels() => Some(subject.specialised),
+        _ => None,
+    });
+    let sources = corpus.sources(run);
+    jobs.extend(
+        sources
+            .into_iter()
+            .map(|source| Job::Recording(corpus, source)),
+    );
+    jobs.sort_by(|a, b| a.turn().cmp(&b.turn()));
+
+    println!("\nplanted, and caught:");
+    let mut slowest = Vec::new();
+    let mut recording = Duration::ZERO;
+    for (job, Done { result, time }) in jobs.iter().zip(run_all(&jobs)) {
+        match (job, result) {
+            (Job::Recording(..), Ok(_)) => recording += time,
+            (Job::Recording(..), Err(why)) => failures.add("cases", "a recording", why),
+            (Job::Faults(gate, _), Ok(caught)) => println!("    {}: {caught}", gate.name()),
+            (Job::Faults(gate, _), Err(why)) => failures.add(gate.name(), "a fault planted", why),
+            (Job::Examination(_, column, subject), Ok(_)) => {
+                table.pass(*column, subject.specialised.kernel());
+            }
+            (Job::Examination(gate, _, subject), Err(why)) => {
+                failures.add(gate.name(), &subject.label, why);
+            }
+        }
+        if let Job::Faults(_, column) | Job::Examination(_, column, _) = job {
+            table.took(*column, time);
+        }
+        slowest.push((time, job));
+    }
+    println!(
+        "\n{}, {:.1} s one by one",
+        corpus.summary(),
+        recording.as_secs_f64()
+    );
+    slowest.sort_by_key(|&(time, _)| std::cmp::Reverse(time));
+    println!("\nslowest:");
+    for (time, job) in slowest.iter().take(SLOWEST) {
+        println!("{:6.1} s  {job}", time.as_secs_f64());
+    }
+    println!(
+        "\n{table}\n{failures}portability: {examined} examinations, {} failed",
+        failures.count()
+    );
+    if failures.count() == 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
+/// The kernels and gates that the filters mean. Filters of one kind choose among all of the other;
+/// those of neither mean another test.
+fn chosen(mut subjects: Vec<Subject>, filters: &[String]) -> (Vec<Subject>, Vec<Box<dyn Gate>>) {
+    let is_meant = |name: &str| {
+        let name = name.to_lowercase();
+        filters.iter().any(|filter| name.contains(filter))
+    };
+    let some_kernels = subjects.iter().any(|subject| is_meant(&subject.label));
+    if some_kernels {
+        subjects.retain(|subject| is_meant(&subject.label));
+    }
+    let mut gates = gates(&subjects);
+    if gates.iter().any(|gate| is_meant(gate.name())) {
+        gates.retain(|gate| is_meant(gate.name()));
+    } else if !filters.is_empty() && !some_kernels {
+        gates.clear();
+    }
+    (subjects, gates)
+}
+
+/// What to run, in lower case: all of it if there is no filter; nothing (`None`) where cargo or a
+/// test runner asks for something that libtest has and this has not.
+fn filters(arguments: impl Iterator<Item = String>) -> Option<Vec<String>> {
+    let mut filters = Vec::new();
+    let mut arguments = arguments;
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--list" | "--ignored" | "--bench" => return None,
+            // The options with a value of its own.
+            "--test-threads" | "--skip" | "--format" | "--color" | "--logfile" | "-Z" => {
+                arguments.next();
+            }
+            option if option.starts_with('-') => {}
+            filter => filters.push(filter.to_lowercase()),
+        }
+    }
+    Some(filters)
+}
+
+/// What there is to do.
+enum Job<'a> {
+    /// The dispatches of a recording, for gates that run kernels.
+    Recording(&'static Corpus, usize),
+    /// The faults planted for a gate, and its column.
+    Faults(&'a dyn Gate, usize),
+    /// One kernel before one gate, and its column.
+    Examination(&'a dyn Gate, usize, &'a Subject),
+}
+
+impl Job<'_> {
+    /// What comes first: kernels of gates that take one at a time, as soon as they can be run; what
+    /// others wait for; what waits for nothing; and of the rest those of one kernel together.
+    fn turn(&self) -> (u32, &str) {
+        match self {
+            Self::Examination(gate, _, _) if gate.runs_kernels() && gate.takes_one_at_a_time() => {
+                (0, "")
+            }
+            Self::Recording(..) => (1, ""),
+            Self::Faults(..) => (2, ""),
+            Self::Examination(gate, _, _) if !gate.runs_kernels() => (3, ""),
+            Self::Examination(_, _, subject) => (4, &subject.label),
+        }
+    }
+
+    fn work(&self) -> Result<String, String> {
+        match self {
+            Self::Recording(corpus, source) => corpus.prepare(*source).map(|()| String::new()),
+            Self::Faults(gate, _) => gate.planted(),
+            Self::Examination(gate, _, subject) => gate.examine(subject).map(|()| String::new()),
+        }
+    }
+}
+
+impl queue::Job for Job<'_> {
+    fn is_ready(&self) -> bool {
+        match self {
+            Self::Examination(gate, _, subject) if gate.runs_kernels() => {
+                Corpus::get().has(subject.specialised)
+            }
+            _ => true,
+        }
+    }
+
+    fn lane(&self) -> Option<usize> {
+        match self {
+            Self::Faults(gate, column) | Self::Examination(gate, column, _) => {
+                gate.takes_one_at_a_time().then_some(*column)
+            }
+            Self::Recording(..) => None,
+        }
+    }
+}
+
+impl fmt::Display for Job<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Recording(corpus, source) => write!(f, "cases: {}", corpus.name(*source)),
+            Self::Faults(gate, _) => write!(f, "{}: faults planted", gate.name()),
+            Self::Examination(gate, _, subject) => write!(f, "{}: {}", gate.name(), subject.label),
+        }
+    }
+}
+
+struct Done {
+    result: Result<String, String>,
+    time: Duration,
+}
+
+/// Does all jobs on all processors, with a line of progress now and then.
+fn run_all(jobs: &[Job]) -> Vec<Done> {
+    /// Between two lines of progress.
+    const PAUSE: Duration = Duration::from_secs(10);
+
+    let said = Mutex::new(Instant::now());
+    let work = |job: &Job| {
+        let begin = Instant::now();
+        let result = guarded(|| job.work());
+        let time = begin.elapsed();
+        Done { result, time }
+    };
+    queue::run(jobs, work, |done| {
+        let mut said = said.lock().expect("no panic in a print");
+        if said.elapsed() > PAUSE {
+            eprintln!("portability: {done} of {}", jobs.len());
+            *said = Instant::now();
+        }
+    })
+}
+
+/// A result also of what panics, as naga does where it meets what it holds impossible.
+fn guarded(job: impl FnOnce() -> Result<String, String>) -> Result<String, String> {
+    catch_unwind(AssertUnwindSafe(job))
+        .unwrap_or_else(|_| Err("panicked: its message stands above".to_owned()))
+}

@@ -114,7 +114,7 @@ impl Gate for FxcGate {
 /// Where Debian puts it; its launcher in the PATH is of a package that asks for much more.
 const WINE: &str = "/usr/lib/wine/wine64";
 
-/// FXC in a process of its own, which tests/fxc.c is.
+/// FXC in a process of its own, which tools/fxc.c is.
 struct Fxc {
     process: Child,
     stdin: ChildStdin,
@@ -179,7 +179,7 @@ fn program() -> Result<PathBuf, String> {
 /// Builds the program, for Windows; done at each start, so that it is never an old one.
 fn build() -> Result<(), String> {
     const MINGW: &str = "/usr/x86_64-w64-mingw32";
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fxc.c");
+    let source = Path::new(tools::TOOLS).join("fxc.c");
     let program = program()?;
     let object = program.with_extension("o");
     tools::run(

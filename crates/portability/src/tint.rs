@@ -168,7 +168,7 @@ impl Gate for Tint {
 }
 
 fn compile(texts: &[Text]) -> Result<HashMap<String, Verdict>, String> {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tint.mjs");
+    let script = Path::new(tools::TOOLS).join("tint.mjs");
     let package = tools::installed("node/node_modules/webgpu/index.js")?;
     let texts = serde_json::to_vec(texts).map_err(|e| e.to_string())?;
     let verdicts = tools::run(Command::new("node").arg(script).arg(package), &texts)?;

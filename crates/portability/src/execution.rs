@@ -2,6 +2,7 @@
 
 use crate::cases::{Case, Contents, backwards};
 use crate::gate::{Gate, Subject};
+use crate::tools;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use wgpu_bcfsort::internals::kernel::Merges;
@@ -13,7 +14,7 @@ pub(crate) struct Vulkan {
     catches: &'static str,
     /// What the adapter's name has in it.
     adapter: &'static str,
-    /// Where its manifest is, and what begins its name.
+    /// Where its manifest is, from the [tools' folder](tools::folder) on, and what begins its name.
     manifests: &'static [&'static str],
     prefix: &'static str,
     install: &'static str,
@@ -38,12 +39,9 @@ pub(crate) const SWIFTSHADER: Vulkan = Vulkan {
     name: "SwiftShader",
     catches: "a wrong result through SPIR-V and Reactor",
     adapter: "SwiftShader",
-    manifests: &[concat!(
-        env!("CARGO_TARGET_TMPDIR"),
-        "/../portability/swiftshader"
-    )],
+    manifests: &["swiftshader"],
     prefix: "vk_swiftshader_icd",
-    install: "'make portability' installs it",
+    install: tools::SETUP,
 };
 
 impl Vulkan {
@@ -53,7 +51,7 @@ impl Vulkan {
             name.starts_with(self.prefix) && name.ends_with(".json")
         };
         (self.manifests.iter())
-            .filter_map(|folder| std::fs::read_dir(folder).ok())
+            .filter_map(|folder| std::fs::read_dir(tools::folder().join(folder)).ok())
             .flatten()
             .filter_map(|entry| Some(entry.ok()?.path()))
             .find(|path| is_it(path))

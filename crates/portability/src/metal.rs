@@ -1,6 +1,6 @@
 //! Kernels in Metal's language, as naga writes it for wgpu, compiled as C++ and run on the CPU.
 //!
-//! `metal/` holds what Metal would bring: its standard library, as far as kernels use it, and what
+//! `tools/metal/` holds what Metal would bring: its standard library, as far as kernels use it, and what
 //! makes a dispatch.
 
 use crate::cases::{Case, Contents, backwards};
@@ -14,8 +14,7 @@ use std::sync::OnceLock;
 use wgpu_bcfsort::internals::kernel::Kernel;
 use wgpu_bcfsort::{BaseCase, KeyType, Order};
 
-const RUNTIME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/metal");
-const OUTPUT: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/portability-metal");
+const RUNTIME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tools/metal");
 
 /// The versions of Metal's language that wgpu asks for, from macOS 11 on.
 const VERSIONS: [(u8, u8); 6] = [(2, 3), (2, 4), (3, 0), (3, 1), (3, 2), (4, 0)];
@@ -69,7 +68,7 @@ impl Watch {
     }
 
     fn folder(&self, label: &str) -> Result<PathBuf, String> {
-        let folder = Path::new(OUTPUT).join(self.name).join(label);
+        let folder = tools::folder().join("metal").join(self.name).join(label);
         std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
         Ok(folder)
     }

@@ -218,6 +218,10 @@ pub(crate) trait Gate: Sync {
     fn runs_kernels(&self) -> bool {
         false
     }
+    /// Whether it does one thing at a time, whichever thread asks: then other gates are to run beside it.
+    fn takes_one_at_a_time(&self) -> bool {
+        false
+    }
     /// Passes a kernel, or says what is wrong with it.
     fn examine(&self, subject: &Subject) -> Result<(), String>;
     /// Runs the same examination on faults planted for it: each must be caught, for its own reason.

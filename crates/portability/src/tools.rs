@@ -8,12 +8,20 @@ use std::time::{Duration, Instant};
 /// How to get what a gate lacks.
 pub(crate) const SETUP: &str = "'bash .ci/portability' installs it";
 
-/// A file that `.ci/portability` put into the target directory.
+/// The folder of this crate that holds what tools are run with.
+pub(crate) const TOOLS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tools");
+
+/// The folder in the target directory where `.ci/portability` puts the tools, and this crate its files.
+pub(crate) fn folder() -> PathBuf {
+    // As that script does, which stands in the workspace.
+    let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    workspace.join(target).join("portability")
+}
+
+/// A file that `.ci/portability` put there.
 pub(crate) fn installed(path: &str) -> Result<PathBuf, String> {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR"))
-        .parent()
-        .expect("a folder of the target directory");
-    let file = target.join("portability").join(path);
+    let file = folder().join(path);
     if file.exists() {
         Ok(file)
     } else {

@@ -1,0 +1,531 @@
+//! What the gates that run a kernel run it on: dispatches of real sorts, and what each must leave
+//! according to the lock-step executor.
+
+use crate::gate::Subject;
+use crate::tools;
+use bcfsort_testkit::recordings::{
+    Coloring, Execution, library, prefix_sums_library, prefix_sums_of, was_sorted,
+};
+use sha2::{Digest as _, Sha256};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use wgpu_bcfsort::internals::kernel::{Kernel, Specialised};
+use wgpu_bcfsort::internals::recording::{Buffer, Recording, Step};
+use wgpu_bcfsort::{KeyType, Order};
+use wgsl_lockstep::Config;
+
+/// The contents of a kernel's buffers by their binding, the parameters among them.
+pub(crate) type Contents = BTreeMap<u32, Vec<u32>>;
+
+/// One dispatch of a kernel.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Case {
+    /// Where it comes from, for messages.
+    pub(crate) what: String,
+    pub(crate) workgroups: [u32; 2],
+    pub(crate) before: Contents,
+    /// The buffers that the dispatch must change, as it must leave them.
+    changed: Contents,
+    /// The bindings of buffers that hold [lists](LISTS), in no certain order.
+    lists: BTreeMap<u32, Buffer>,
+}
+
+impl Case {
+    /// The dispatches of a kernel, of which every kernel must have some. Those that are not recorded
+    /// yet are recorded now.
+    pub(crate) fn of(kernel: Specialised) -> Result<Vec<&'static Self>, String> {
+        let corpus = Corpus::get();
+        let of = corpus.of.get(&kernel);
+        of.ok_or("no sort dispatches this kernel")?
+            .iter()
+            .map(|&(source, number)| Ok(&corpus.sources[source].cases(&corpus.cache)?[number]))
+            .collect()
+    }
+
+    /// Compares every word of every buffer.
+    pub(crate) fn check(&self, after: &Contents) -> Result<(), String> {
+        for (binding, before) in &self.before {
+            let expected = self.changed.get(binding).unwrap_or(before);
+            let after = after.get(binding).map_or(&[][..], Vec::as_slice);
+            if after.len() != expected.len() {
+                return Err(format!(
+                    "{}: the result in binding {binding} is of {} words, not {}",
+                    self.what,
+                    after.len(),
+                    expected.len()
+                ));
+            }
+            if (self.lists.get(binding)).is_some_and(|role| role.is_same(after, expected)) {
+                continue;
+            }
+            let mut wrong = (0..after.len()).filter(|&i| after[i] != expected[i]);
+            if let Some(i) = wrong.next() {
+                return Err(format!(
+                    "{}: the result is wrong: in binding {binding} word {i} is {:#x}, not {:#x}, \
+                     and {} more of {} are wrong",
+                    self.what,
+                    after[i],
+                    expected[i],
+                    wrong.count(),
+                    after.len()
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A page merge that takes the greatest key for the smallest.
+pub(crate) fn backwards() -> Result<Subject, String> {
+    let kernel = Kernel::PageMerge.specialise(KeyType::U32, Order::Ascending);
+    Subject::tampered(kernel, |text| {
+        text.replace("KEY_FLIP: u32 = 0x0u", "KEY_FLIP: u32 = 0xffffffffu")
+    })
+}
+
+/// How keys are made.
+#[derive(Clone, Copy)]
+enum Keys {
+    /// Of all values.
+    Full,
+    /// Of a few values only, at and around the ends of each type's range.
+    Few,
+    /// Half of them so, half otherwise.
+    Mixed,
+}
+
+/// Deterministic keys, the same on every machine.
+fn make_keys(kind: Keys, len: u32, key: KeyType) -> Vec<u32> {
+    // Zeros, ones, infinities and NaNs of both signs, subnormals, and the ends of the integers.
+    const ENDS: [u32; 12] = [
+        0,
+        1,
+        0x8000_0000,
+        0x8000_0001,
+        0x7fff_ffff,
+        0xffff_ffff,
+        0x7f80_0000,
+        0xff80_0000,
+        0x7ff0_0000,
+        0xfff0_0000,
+        0x7fc0_0000,
+        0xffc0_0001,
+    ];
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64 ^ u64::from(len);
+    let mut random = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (state >> 33) as u32
+    };
+    let mut words = Vec::new();
+    for i in 0..len {
+        let few = match kind {
+            Keys::Full => false,
+            Keys::Few => true,
+            Keys::Mixed => i % 2 == 0,
+        };
+        for _ in 0..key.words() {
+            let (a, b) = (random(), random());
+            words.push(if few {
+                ENDS[a as usize % ENDS.len()]
+            } else {
+                // The generator gives 31 bits.
+                a ^ (b << 1)
+            });
+        }
+    }
+    words
+}
+
+/// Colors for prefix sums, of which the second kind leaves some values without.
+const COLORINGS: [Coloring; 2] = [Coloring::Random, Coloring::Beyond];
+
+/// The most dispatches of a kernel. (Kernels that compare no keys are in every sort of every type.)
+const MOST_CASES: usize = 16;
+
+/// Every recording with a dispatch that is a case, and which dispatches of a kernel are.
+pub(crate) struct Corpus {
+    sources: Vec<Source>,
+    /// A kernel's dispatches: of which source, and which of its cases.
+    of: HashMap<Specialised, Vec<(usize, usize)>>,
+    cache: Cache,
+}
+
+static CORPUS: OnceLock<Corpus> = OnceLock::new();
+
+impl Corpus {
+    /// Chooses the dispatches of these kernels, which takes no execution. To be called once, before
+    /// [`Case::of`].
+    pub(crate) fn choose(kernels: &HashSet<Specialised>) -> &'static Self {
+        CORPUS.get_or_init(|| {
+            let mut sources = Vec::new();
+            for key in KeyType::ALL {
+                for order in [Order::Ascending, Order::Descending] {
+                    let kinds = [Keys::Full, Keys::Few, Keys::Mixed].into_iter().cycle();
+                    let sorts = library(key, order).into_iter().zip(kinds);
+                    sources.extend(sorts.map(|(sort, kind)| Source::new(sort, Input::Keys(kind))));
+                }
+                let colorings = COLORINGS.into_iter().cycle();
+                let sums = prefix_sums_library(key).into_iter().zip(colorings);
+                sources.extend(sums.map(|(sums, colors)| Source::new(sums, Input::Values(colors))));
+            }
+            let mut of: HashMap<Specialised, Vec<_>> = HashMap::new();
+            for (number, source) in sources.iter_mut().enumerate() {
+                let recording = &source.recording;
+                for (kernel, step) in kinds_of_steps(recording) {
+                    let known = of.entry(kernel).or_default();
+                    if kernels.contains(&kernel) && known.len() < MOST_CASES {
+                        known.push((number, source.wanted.len()));
+                        source.wanted.push(step);
+                    }
+                }
+            }
+            Self {
+                sources,
+                of,
+                cache: Cache::new(&tools::folder().join("cases")),
+            }
+        })
+    }
+
+    pub(crate) fn get() -> &'static Self {
+        CORPUS.get().expect("chosen before any gate runs a kernel")
+    }
+
+    /// The recordings that have dispatches of these kernels, those first that take longest.
+    pub(crate) fn sources(&self, kernels: impl Iterator<Item = Specialised>) -> Vec<usize> {
+        let all: BTreeSet<usize> = kernels
+            .filter_map(|kernel| self.of.get(&kernel))
+            .flatten()
+            .map(|&(source, _)| source)
+            .collect();
+        let mut all: Vec<usize> = all.into_iter().collect();
+        all.sort_by_key(|&source| std::cmp::Reverse(self.sources[source].work()));
+        all
+    }
+
+    /// Whether all dispatches of a kernel are there.
+    pub(crate) fn has(&self, kernel: Specialised) -> bool {
+        let of = self.of.get(&kernel).into_iter().flatten();
+        of.map(|&(source, _)| &self.sources[source])
+            .all(|source| source.cases.get().is_some())
+    }
+
+    /// A recording in a few words.
+    pub(crate) fn name(&self, source: usize) -> String {
+        let Recording {
+            len, key, order, ..
+        } = &self.sources[source].recording;
+        format!("recording {source}, of {len} {key} {}", order.name())
+    }
+
+    /// How many there are, and from where.
+    pub(crate) fn summary(&self) -> String {
+        let [recorded, read] =
+            [&self.cache.written, &self.cache.read].map(|count| count.load(Ordering::Relaxed));
+        let folder = self.cache.folder.display();
+        format!("cases: {recorded} recordings executed, {read} read from {folder}")
+    }
+
+    /// Reads or records a recording's dispatches.
+    pub(crate) fn prepare(&self, source: usize) -> Result<(), String> {
+        self.sources[source].cases(&self.cache).map(drop)
+    }
+}
+
+/// What a recording's keys or values are.
+#[derive(Clone, Copy)]
+enum Input {
+    Keys(Keys),
+    /// Of prefix sums, with these colors.
+    Values(Coloring),
+}
+
+/// A recording, and the dispatches of it that are cases.
+struct Source {
+    recording: Recording,
+    input: Input,
+    /// The numbers of their steps, ascending.
+    wanted: Vec<usize>,
+    cases: OnceLock<Result<Vec<Case>, String>>,
+}
+
+impl Source {
+    fn new(recording: Recording, input: Input) -> Self {
+        Self {
+            recording,
+            input,
+            wanted: Vec::new(),
+            cases: OnceLock::new(),
+        }
+    }
+
+    /// What the time of its execution is about proportional to.
+    fn work(&self) -> u64 {
+        let keys: u64 = self.recording.steps.iter().map(|step| step.keys).sum();
+        keys * u64::from(self.recording.key.words())
+    }
+
+    fn cases(&self, cache: &Cache) -> Result<&[Case], String> {
+        let cases = self.cases.get_or_init(|| {
+            let name = self.digest();
+            if let Some(cases) = cache.read(&name).and_then(|words| self.decode(&words)) {
+                return Ok(cases);
+            }
+            let cases = self.record()?;
+            cache.write(&name, &Self::encode(&cases))?;
+            Ok(cases)
+        });
+        cases.as_deref().map_err(Clone::clone)
+    }
+
+    /// The words of the keys or values, and the colors of values.
+    fn input(&self) -> (Vec<u32>, Option<Vec<u32>>) {
+        let Recording { len, key, .. } = self.recording;
+        match self.input {
+            Input::Keys(kind) => (make_keys(kind, len, key), None),
+            Input::Values(coloring) => {
+                // Floats that are rounded, of both signs, and no NaNs, whose bits are each device's own.
+                let values = make_keys(Keys::Full, len, key).into_iter();
+                let values = values.map(|word| match key {
+                    KeyType::F32 => (word.cast_signed() as f32 / 3e4).to_bits(),
+                    _ => word,
+                });
+                let colors = self.recording.steps[0].parameter("colors").unwrap_or(1);
+                (values.collect(), Some(coloring.make(len, colors)))
+            }
+        }
+    }
+
+    /// Executes the recording, and keeps the dispatches that are wanted.
+    fn record(&self) -> Result<Vec<Case>, String> {
+        let recording = &self.recording;
+        let (words, colors) = self.input();
+        let mut execution = Execution::new(recording, &words, Config::default());
+        if let Some(colors) = &colors {
+            execution.set_buffer(Buffer::Colors, colors.clone());
+        }
+        let mut cases = Vec::new();
+        for (number, step) in recording.steps.iter().enumerate() {
+            let fail = |e: wgpu_bcfsort::Error| e.to_string();
+            if !self.wanted.contains(&number) {
+                execution.step(step).map_err(fail)?;
+                continue;
+            }
+            let before = execution.contents(step).map_err(fail)?;
+            execution.step(step).map_err(fail)?;
+            let mut changed = execution.contents(step).map_err(fail)?;
+            changed.retain(|binding, after| before.get(binding) != Some(after));
+            let mut lists = BTreeMap::new();
+            for binding in &execution.assembled(step).map_err(fail)?.bindings {
+                if !before.contains_key(&binding.binding) {
+                    let kernel = recording.specialised(step).label();
+                    return Err(format!("a step of {kernel} leaves out {}", binding.name));
+                }
+                let list = step
+                    .buffer(&binding.name)
+                    .filter(|role| LISTS.contains(role));
+                lists.extend(list.map(|role| (binding.binding, role)));
+            }
+            cases.push(self.case(step, before, changed, lists));
+        }
+        let after = execution.buffer(Buffer::Keys);
+        let is_right = match &colors {
+            None => was_sorted(recording, &words, after, execution.buffer(Buffer::Values)),
+            Some(colors) => after == prefix_sums_of(recording, &words, colors),
+        };
+        if is_right {
+            Ok(cases)
+        } else {
+            Err(format!(
+                "{} {} keys: a wrong result",
+                recording.len, recording.key
+            ))
+        }
+    }
+
+    fn case(
+        &self,
+        step: &Step,
+        before: Contents,
+        changed: Contents,
+        lists: BTreeMap<u32, Buffer>,
+    ) -> Case {
+        Case {
+            what: format!(
+                "{} round {} of {}",
+                step.phase, step.round, self.recording.len
+            ),
+            workgroups: step.workgroups,
+            before,
+            changed,
+            lists,
+        }
+    }
+
+    /// Names all that the cases are made of: the recording, its input, the kernels' texts, the
+    /// dispatches that are wanted, and the sources of what executes them.
+    fn digest(&self) -> String {
+        let mut digest = Sha256::new();
+        // (A change of the format changes a source.)
+        digest.update(env!("PORTABILITY_CASES"));
+        digest.update(format!("{:?} {:?}", self.recording, self.wanted));
+        let (words, colors) = self.input();
+        digest.update(bytemuck::cast_slice(&words));
+        digest.update(bytemuck::cast_slice(&colors.unwrap_or_default()));
+        let mut seen = HashSet::new();
+        for step in &self.recording.steps {
+            let kernel = self.recording.specialised(step);
+            if seen.insert(kernel) {
+                digest.update(kernel.wgsl());
+            }
+        }
+        digest
+            .finalize()
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect()
+    }
+
+    /// The cases as words. What the recording says of them is left out.
+    fn encode(cases: &[Case]) -> Vec<u32> {
+        fn push(words: &mut Vec<u32>, contents: &Contents) {
+            words.push(contents.len() as u32);
+            for (&binding, buffer) in contents {
+                words.extend([binding, buffer.len() as u32]);
+                words.extend(buffer);
+            }
+        }
+        let mut words = Vec::new();
+        for case in cases {
+            push(&mut words, &case.before);
+            push(&mut words, &case.changed);
+            words.push(case.lists.len() as u32);
+            for (&binding, list) in &case.lists {
+                let number = LISTS.iter().position(|role| role == list);
+                words.extend([binding, number.map_or(u32::MAX, |number| number as u32)]);
+            }
+        }
+        words
+    }
+
+    /// The cases that [`Self::encode`] made these words of; `None` of other words.
+    fn decode(&self, mut words: &[u32]) -> Option<Vec<Case>> {
+        fn take<'a>(words: &mut &'a [u32], count: u32) -> Option<&'a [u32]> {
+            let (taken, rest) = words.split_at_checked(count as usize)?;
+            *words = rest;
+            Some(taken)
+        }
+        fn number(words: &mut &[u32]) -> Option<u32> {
+            take(words, 1).map(|word| word[0])
+        }
+        fn contents(words: &mut &[u32]) -> Option<Contents> {
+            (0..number(words)?)
+                .map(|_| {
+                    let (binding, len) = (number(words)?, number(words)?);
+                    Some((binding, take(words, len)?.to_vec()))
+                })
+                .collect()
+        }
+        let mut cases = Vec::new();
+        for &step in &self.wanted {
+            let (before, changed) = (contents(&mut words)?, contents(&mut words)?);
+            let lists = (0..number(&mut words)?)
+                .map(|_| {
+                    let binding = number(&mut words)?;
+                    Some((binding, *LISTS.get(number(&mut words)? as usize)?))
+                })
+                .collect::<Option<_>>()?;
+            cases.push(self.case(&self.recording.steps[step], before, changed, lists));
+        }
+        words.is_empty().then_some(cases)
+    }
+}
+
+/// The sample sort's lists, whose entries are in the order in which workgroups got there.
+const LISTS: [Buffer; 2] = [Buffer::ChildTable, Buffer::Overflows];
+
+/// A recording's steps with the kernel of each, one of each kind: a first and a later instalment
+/// are two.
+fn kinds_of_steps(recording: &Recording) -> Vec<(Specialised, usize)> {
+    let mut seen = HashSet::new();
+    let mut kinds = Vec::new();
+    for (number, step) in recording.steps.iter().enumerate() {
+        let later = ["done", "first"].map(|name| step.parameter(name).is_some_and(|n| n > 0));
+        // The rounds of a merge are all alike; the sample sort has other buffers in each.
+        let round = match step.kernel {
+            Kernel::SampleSort(_) => step.round,
+            _ => 0,
+        };
+        let kernel = recording.specialised(step);
+        if seen.insert((kernel, step.phase, round, later != [false; 2])) {
+            kinds.push((kernel, number));
+        }
+    }
+    kinds
+}
+
+/// Words on disk by the digest of what they were made of.
+struct Cache {
+    folder: PathBuf,
+    read: AtomicUsize,
+    written: AtomicUsize,
+}
+
+impl Cache {
+    fn new(folder: &Path) -> Self {
+        Self {
+            folder: folder.to_owned(),
+            read: AtomicUsize::new(0),
+            written: AtomicUsize::new(0),
+        }
+    }
+
+    /// The words of this name; `None` if there are none, or if they are not those that were written.
+    fn read(&self, name: &str) -> Option<Vec<u32>> {
+        let bytes = std::fs::read(self.folder.join(name)).ok()?;
+        let (sum, bytes) = bytes.split_at_checked(SUM)?;
+        if sum != &Sha256::digest(bytes)[..] {
+            return None;
+        }
+        self.read.fetch_add(1, Ordering::Relaxed);
+        Some(bytemuck::pod_collect_to_vec(bytes))
+    }
+
+    /// Writes them, all at once: who reads meanwhile finds what was there before.
+    fn write(&self, name: &str, words: &[u32]) -> Result<(), String> {
+        let write = || {
+            std::fs::create_dir_all(&self.folder)?;
+            let bytes = bytemuck::cast_slice(words);
+            let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
+            file.write_all(&Sha256::digest(bytes))?;
+            file.write_all(bytes)?;
+            file.persist(self.folder.join(name))?;
+            Ok(())
+        };
+        write().map_err(|e: std::io::Error| format!("{}: {e}", self.folder.display()))?;
+        self.written.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Removes what goes by another name than these.
+    fn keep(&self, names: &HashSet<String>) {
+        for entry in std::fs::read_dir(&self.folder)
+            .into_iter()
+            .flatten()
+            .flatten()
+        {
+            if !names.contains(&*entry.file_name().to_string_lossy()) {
+                // Of one that stays only its room is lost.
+                let _ = std::fs::remove_file(entry.path());
+            }
+        }
+    }
+}
+
+/// Bytes of a file's checksum.
+const SUM: usize = 32;

@@ -1,0 +1,74 @@
+//! Jobs on all processors, some of which wait for others or are done one at a time.
+
+use std::collections::HashSet;
+use std::num::NonZero;
+use std::sync::{Condvar, Mutex};
+use std::thread::available_parallelism;
+
+/// What there is to do.
+pub(crate) trait Job: Sync {
+    /// Whether it can begin: what it needs, jobs before it have done.
+    fn is_ready(&self) -> bool;
+    /// Of jobs with the same number one is done at a time.
+    fn lane(&self) -> Option<usize>;
+}
+
+struct State<R> {
+    /// The numbers of the jobs to begin, in order.
+    waiting: Vec<usize>,
+    /// Taken lanes.
+    lanes: HashSet<usize>,
+    results: Vec<(usize, R)>,
+}
+
+/// Does all jobs: whenever a processor is free, the first that can begin. The results come in the
+/// jobs' order, so that two runs can be compared. No job may panic.
+pub(crate) fn run<J: Job, R: Send>(
+    jobs: &[J],
+    work: impl Fn(&J) -> R + Sync,
+    progress: impl Fn(usize) + Sync,
+) -> Vec<R> {
+    let state = Mutex::new(State {
+        waiting: (0..jobs.len()).collect(),
+        lanes: HashSet::new(),
+        results: Vec::new(),
+    });
+    let ended = Condvar::new();
+    let lock = || state.lock().expect("nothing panics in a lock");
+    let worker = || {
+        let mut state = lock();
+        while !state.waiting.is_empty() {
+            let can_begin = |&number: &usize| {
+                let job: &J = &jobs[number];
+                job.lane().is_none_or(|lane| !state.lanes.contains(&lane)) && job.is_ready()
+            };
+            let Some(at) = state.waiting.iter().position(can_begin) else {
+                // What it waits for is at work, in another thread.
+                state = ended.wait(state).expect("nothing panics in a lock");
+                continue;
+            };
+            let number = state.waiting.remove(at);
+            state.lanes.extend(jobs[number].lane());
+            drop(state);
+            let result = work(&jobs[number]);
+            state = lock();
+            if let Some(lane) = jobs[number].lane() {
+                state.lanes.remove(&lane);
+            }
+            state.results.push((number, result));
+            progress(state.results.len());
+            ended.notify_all();
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..available_parallelism().map_or(1, NonZero::get) {
+            scope.spawn(worker);
+        }
+    });
+    let mut results = state
+        .into_inner()
+        .expect("nothing panics in a lock")
+        .results;
+    results.sort_by_key(|&(number, _)| number);
+    results.into_iter().map(|(_, result)| result).collect()
+}
