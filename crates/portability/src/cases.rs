@@ -1,17 +1,16 @@
 //! What the gates that run a kernel run it on: dispatches of real sorts, and what each must leave
 //! according to the lock-step executor.
 
+use crate::cache::{Cache, digest};
 use crate::gate::Subject;
 use crate::tools;
 use bcfsort_testkit::recordings::{
-    Coloring, Execution, library, prefix_sums_library, prefix_sums_of, was_sorted,
+    self, Coloring, Execution, REPRESENTATIVES, library, prefix_sums_library, prefix_sums_of,
+    small_tiles_library, was_sorted,
 };
-use sha2::{Digest as _, Sha256};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use wgpu_bcfsort::internals::kernel::{Kernel, Specialised};
 use wgpu_bcfsort::internals::recording::{Buffer, Recording, Step};
 use wgpu_bcfsort::{KeyType, Order};
@@ -21,7 +20,7 @@ use wgsl_lockstep::Config;
 pub(crate) type Contents = BTreeMap<u32, Vec<u32>>;
 
 /// One dispatch of a kernel.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Case {
     /// Where it comes from, for messages.
     pub(crate) what: String,
@@ -166,7 +165,7 @@ impl Corpus {
             for key in KeyType::ALL {
                 for order in [Order::Ascending, Order::Descending] {
                     let kinds = [Keys::Full, Keys::Few, Keys::Mixed].into_iter().cycle();
-                    let sorts = library(key, order).into_iter().zip(kinds);
+                    let sorts = sorts(key, order).into_iter().zip(kinds);
                     sources.extend(sorts.map(|(sort, kind)| Source::new(sort, Input::Keys(kind))));
                 }
                 let colorings = COLORINGS.into_iter().cycle();
@@ -187,7 +186,9 @@ impl Corpus {
             Self {
                 sources,
                 of,
-                cache: Cache::new(&tools::folder().join("cases")),
+                cache: Cache {
+                    folder: tools::folder().join("cases"),
+                },
             }
         })
     }
@@ -225,16 +226,58 @@ impl Corpus {
 
     /// How many there are, and from where.
     pub(crate) fn summary(&self) -> String {
-        let [recorded, read] =
-            [&self.cache.written, &self.cache.read].map(|count| count.load(Ordering::Relaxed));
-        let folder = self.cache.folder.display();
-        format!("cases: {recorded} recordings executed, {read} read from {folder}")
+        let done = || (self.sources.iter()).filter(|source| source.cases.get().is_some());
+        let executed = done().filter(|source| source.executed.load(Ordering::Relaxed));
+        let executed = executed.count();
+        format!(
+            "cases: {executed} recordings executed, {} read from {}",
+            done().count() - executed,
+            self.cache.folder.display()
+        )
+    }
+
+    /// Names all dispatches of a kernel.
+    pub(crate) fn digests(&self, kernel: Specialised) -> Vec<&str> {
+        let of = self.of.get(&kernel).into_iter().flatten();
+        of.map(|&(source, _)| self.sources[source].digest())
+            .collect()
+    }
+
+    /// Removes from disk what is of other recordings.
+    pub(crate) fn remove_others(&self) {
+        let sources = self
+            .sources
+            .iter()
+            .filter(|source| !source.wanted.is_empty());
+        self.cache.keep(&sources.map(Source::digest).collect());
     }
 
     /// Reads or records a recording's dispatches.
     pub(crate) fn prepare(&self, source: usize) -> Result<(), String> {
         self.sources[source].cases(&self.cache).map(drop)
     }
+}
+
+/// The sorts whose dispatches are cases.
+fn sorts(key: KeyType, order: Order) -> Vec<Recording> {
+    let mut sorts = library(key, order);
+    if REPRESENTATIVES.contains(&(key, order)) {
+        sorts.extend(small_tiles_library(key, order));
+    }
+    sorts
+}
+
+/// Every kernel that they and the prefix sums dispatch, each once, in a fixed order.
+pub(crate) fn kernels() -> Vec<Specialised> {
+    let mut kernels = recordings::kernels();
+    for (key, order) in REPRESENTATIVES {
+        for sort in small_tiles_library(key, order) {
+            kernels.extend(sort.steps.iter().map(|step| sort.specialised(step)));
+        }
+    }
+    kernels.sort_by_cached_key(|kernel| (kernel.kernel(), kernel.label()));
+    kernels.dedup();
+    kernels
 }
 
 /// What a recording's keys or values are.
@@ -251,6 +294,9 @@ struct Source {
     input: Input,
     /// The numbers of their steps, ascending.
     wanted: Vec<usize>,
+    digest: OnceLock<String>,
+    /// Whether it was executed, and not read from disk.
+    executed: AtomicBool,
     cases: OnceLock<Result<Vec<Case>, String>>,
 }
 
@@ -260,6 +306,8 @@ impl Source {
             recording,
             input,
             wanted: Vec::new(),
+            digest: OnceLock::new(),
+            executed: AtomicBool::new(false),
             cases: OnceLock::new(),
         }
     }
@@ -273,11 +321,12 @@ impl Source {
     fn cases(&self, cache: &Cache) -> Result<&[Case], String> {
         let cases = self.cases.get_or_init(|| {
             let name = self.digest();
-            if let Some(cases) = cache.read(&name).and_then(|words| self.decode(&words)) {
+            if let Some(cases) = cache.read(name).and_then(|words| self.decode(&words)) {
                 return Ok(cases);
             }
             let cases = self.record()?;
-            cache.write(&name, &Self::encode(&cases))?;
+            self.executed.store(true, Ordering::Relaxed);
+            cache.write(name, &Self::encode(&cases))?;
             Ok(cases)
         });
         cases.as_deref().map_err(Clone::clone)
@@ -369,26 +418,22 @@ impl Source {
 
     /// Names all that the cases are made of: the recording, its input, the kernels' texts, the
     /// dispatches that are wanted, and the sources of what executes them.
-    fn digest(&self) -> String {
-        let mut digest = Sha256::new();
-        // (A change of the format changes a source.)
-        digest.update(env!("PORTABILITY_CASES"));
-        digest.update(format!("{:?} {:?}", self.recording, self.wanted));
-        let (words, colors) = self.input();
-        digest.update(bytemuck::cast_slice(&words));
-        digest.update(bytemuck::cast_slice(&colors.unwrap_or_default()));
-        let mut seen = HashSet::new();
-        for step in &self.recording.steps {
-            let kernel = self.recording.specialised(step);
-            if seen.insert(kernel) {
-                digest.update(kernel.wgsl());
-            }
-        }
-        digest
-            .finalize()
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect()
+    fn digest(&self) -> &str {
+        self.digest.get_or_init(|| {
+            let (words, colors) = self.input();
+            let what = format!("{:?} {:?}", self.recording, self.wanted);
+            let steps = self.recording.steps.iter();
+            let kernels: HashSet<_> = steps.map(|step| self.recording.specialised(step)).collect();
+            let mut texts: Vec<_> = kernels.into_iter().map(Specialised::wgsl).collect();
+            texts.sort_unstable();
+            let parts = [
+                env!("PORTABILITY_CASES").as_bytes(),
+                what.as_bytes(),
+                bytemuck::cast_slice(&words),
+                bytemuck::cast_slice(colors.as_deref().unwrap_or_default()),
+            ];
+            digest(parts.into_iter().chain(texts.iter().map(String::as_bytes)))
+        })
     }
 
     /// The cases as words. What the recording says of them is left out.
@@ -469,63 +514,73 @@ fn kinds_of_steps(recording: &Recording) -> Vec<(Specialised, usize)> {
     kinds
 }
 
-/// Words on disk by the digest of what they were made of.
-struct Cache {
-    folder: PathBuf,
-    read: AtomicUsize,
-    written: AtomicUsize,
-}
+#[cfg(test)]
+mod tests {
+    use super::{Cache, Input, Keys, Source, kinds_of_steps};
+    use bcfsort_testkit::recordings::library;
+    use std::path::Path;
+    use std::sync::atomic::Ordering;
+    use wgpu_bcfsort::{KeyType, Order};
 
-impl Cache {
-    fn new(folder: &Path) -> Self {
-        Self {
-            folder: folder.to_owned(),
-            read: AtomicUsize::new(0),
-            written: AtomicUsize::new(0),
+    fn source(keys: Keys) -> Source {
+        let recording = library(KeyType::I32, Order::Descending).remove(0);
+        let steps = kinds_of_steps(&recording);
+        Source {
+            wanted: steps.into_iter().map(|(_, step)| step).collect(),
+            ..Source::new(recording, Input::Keys(keys))
         }
     }
 
-    /// The words of this name; `None` if there are none, or if they are not those that were written.
-    fn read(&self, name: &str) -> Option<Vec<u32>> {
-        let bytes = std::fs::read(self.folder.join(name)).ok()?;
-        let (sum, bytes) = bytes.split_at_checked(SUM)?;
-        if sum != &Sha256::digest(bytes)[..] {
-            return None;
-        }
-        self.read.fetch_add(1, Ordering::Relaxed);
-        Some(bytemuck::pod_collect_to_vec(bytes))
+    /// The one file that there is.
+    fn file(folder: &Path) -> std::path::PathBuf {
+        let mut files = folder.read_dir().expect("made by the cache");
+        let file = files.next().expect("one was written").expect("readable");
+        assert!(files.next().is_none());
+        file.path()
     }
 
-    /// Writes them, all at once: who reads meanwhile finds what was there before.
-    fn write(&self, name: &str, words: &[u32]) -> Result<(), String> {
-        let write = || {
-            std::fs::create_dir_all(&self.folder)?;
-            let bytes = bytemuck::cast_slice(words);
-            let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
-            file.write_all(&Sha256::digest(bytes))?;
-            file.write_all(bytes)?;
-            file.persist(self.folder.join(name))?;
-            Ok(())
+    #[test]
+    fn cases_are_read_back_and_damaged_ones_recorded_anew() {
+        let folder = tempfile::tempdir().expect("a folder for temporary files");
+        let take = || {
+            let cache = Cache {
+                folder: folder.path().join("cases"),
+            };
+            let source = source(Keys::Mixed);
+            let cases = source.cases(&cache).expect("a sort").to_vec();
+            (cases, source.executed.load(Ordering::Relaxed))
         };
-        write().map_err(|e: std::io::Error| format!("{}: {e}", self.folder.display()))?;
-        self.written.fetch_add(1, Ordering::Relaxed);
-        Ok(())
-    }
+        let (recorded, executed) = take();
+        assert!(executed);
+        assert_eq!(recorded.len(), source(Keys::Mixed).wanted.len());
+        assert_eq!(take(), (recorded.clone(), false));
 
-    /// Removes what goes by another name than these.
-    fn keep(&self, names: &HashSet<String>) {
-        for entry in std::fs::read_dir(&self.folder)
-            .into_iter()
-            .flatten()
-            .flatten()
-        {
-            if !names.contains(&*entry.file_name().to_string_lossy()) {
-                // Of one that stays only its room is lost.
-                let _ = std::fs::remove_file(entry.path());
-            }
+        let file = file(&folder.path().join("cases"));
+        let whole = std::fs::read(&file).expect("readable");
+        let mut flipped = whole.clone();
+        flipped[whole.len() / 2] ^= 1;
+        let damaged = [&flipped[..], &whole[..whole.len() - 4], &whole[..7], &[]];
+        for bytes in damaged {
+            std::fs::write(&file, bytes).expect("writable");
+            assert_eq!(take(), (recorded.clone(), true));
+            assert_eq!(std::fs::read(&file).expect("readable"), whole);
         }
     }
-}
 
-/// Bytes of a file's checksum.
-const SUM: usize = 32;
+    #[test]
+    fn the_digest_tells_all_apart_that_cases_are_made_of() {
+        let one = source(Keys::Mixed);
+        let digest = one.digest().to_owned();
+        assert_eq!(digest, source(Keys::Mixed).digest());
+        assert_ne!(digest, source(Keys::Few).digest());
+        let mut other = source(Keys::Mixed);
+        other.wanted.pop();
+        assert_ne!(digest, other.digest());
+        let mut other = source(Keys::Mixed);
+        other.recording.steps[0].parameters[0].1 += 1;
+        assert_ne!(digest, other.digest());
+        let mut other = source(Keys::Mixed);
+        other.recording.order = Order::Ascending;
+        assert_ne!(digest, other.digest());
+    }
+}

@@ -69,13 +69,16 @@ impl Gate for DxcGate {
 
     fn ready(&self) -> Result<String, String> {
         let library = tools::installed("dxc/libdxcompiler.so")?;
+        let fingerprint = tools::fingerprint(&library)?;
         let fail = |e: HassleError| e.to_string();
         let dxc = Dxc::new(Some(library.clone())).map_err(fail)?;
         // The validator is in the same library, and checks what the compiler compiled.
         let validator = Dxil::new(Some(library)).and_then(|dxil| dxil.create_validator());
         let (major, minor) = validator.and_then(|v| v.version()).map_err(fail)?;
         let _ = self.dxc.set(dxc);
-        Ok(format!("DXC with DXIL validator {major}.{minor}"))
+        Ok(format!(
+            "DXC with DXIL validator {major}.{minor}, library {fingerprint}"
+        ))
     }
 
     fn leaves_out(&self, subject: &Subject) -> Option<&'static str> {

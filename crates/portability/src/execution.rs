@@ -5,7 +5,6 @@ use crate::gate::{Gate, Subject};
 use crate::tools;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
-use wgpu_bcfsort::internals::kernel::Merges;
 use wgpu_bcfsort::{adapters, requirements};
 
 /// Compiles and runs each kernel on one driver, and compares what it leaves.
@@ -268,6 +267,17 @@ impl Driver {
     }
 }
 
+/// The driver's library, by its manifest.
+fn library(manifest: &Path) -> Result<Option<PathBuf>, String> {
+    let fail = |e: &dyn std::fmt::Display| format!("{}: {e}", manifest.display());
+    let text = std::fs::read(manifest).map_err(|e| fail(&e))?;
+    let json: serde_json::Value = serde_json::from_slice(&text).map_err(|e| fail(&e))?;
+    let path = json["ICD"]["library_path"].as_str();
+    let path = path.ok_or_else(|| fail(&"it names no library"))?;
+    let folder = manifest.parent().unwrap_or(manifest);
+    Ok((path.contains('/')).then(|| folder.join(path)))
+}
+
 impl Gate for Vulkan {
     fn name(&self) -> &'static str {
         self.name
@@ -277,25 +287,29 @@ impl Gate for Vulkan {
         self.catches
     }
 
-    fn leaves_out(&self, subject: &Subject) -> Option<&'static str> {
-        let for_gpus = subject
-            .merges()
-            .is_some_and(|merges| !matches!(merges, Merges::Compact | Merges::Stages));
-        for_gpus.then_some("have another form of the sample sort's merges than the compact one, half a minute each")
-    }
-
     fn ready(&self) -> Result<String, String> {
-        if self.manifest().is_none() {
+        let Some(manifest) = self.manifest() else {
             return Err(format!("{} is missing: {}", self.name, self.install));
-        }
+        };
         let info = &Driver::get(self.adapter)?.info;
-        Ok(format!(
-            "{}, {} {}",
-            info.name, info.driver, info.driver_info
-        ))
+        let mut found = format!("{}, {} {}", info.name, info.driver, info.driver_info);
+        // (Of one that is named without its folder, the version must do.)
+        if let Some(library) = library(&manifest)? {
+            found += &format!(", library {}", tools::fingerprint(&library)?);
+        }
+        Ok(found)
     }
 
     fn runs_kernels(&self) -> bool {
+        true
+    }
+
+    fn is_driver(&self) -> bool {
+        true
+    }
+
+    // Lavapipe compiles one kernel at a time, whichever thread asks.
+    fn takes_one_at_a_time(&self) -> bool {
         true
     }
 

@@ -50,13 +50,14 @@ impl Gate for FxcGate {
         build()?;
         self.compile("[numthreads(1, 1, 1)] void main() {}")?;
         Ok(format!(
-            "d3dcompiler_47.dll on {}",
+            "d3dcompiler_47.dll {} on {}",
+            tools::fingerprint(&library()?)?,
             String::from_utf8_lossy(&wine).trim()
         ))
     }
 
     fn leaves_out(&self, subject: &Subject) -> Option<&'static str> {
-        if subject.merges().is_some() {
+        if subject.sorts_in_registers() {
             return Some(
                 "sort tiles of the sample sort: more than some minutes each, so Engine::Auto takes none on DX12 for keys alone",
             );
@@ -123,8 +124,7 @@ struct Fxc {
 
 impl Fxc {
     fn start() -> Result<Self, String> {
-        let library =
-            tools::installed("node/node_modules/webgpu/dist/win32-x64/d3dcompiler_47.dll")?;
+        let library = library()?;
         let wine = tools::installed("wine")?;
         let mut process = Command::new(WINE)
             .arg(program()?)
@@ -170,6 +170,10 @@ impl Drop for Fxc {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
+}
+
+fn library() -> Result<PathBuf, String> {
+    tools::installed("node/node_modules/webgpu/dist/win32-x64/d3dcompiler_47.dll")
 }
 
 fn program() -> Result<PathBuf, String> {

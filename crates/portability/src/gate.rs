@@ -1,7 +1,8 @@
 //! What a portability gate is: one way in which a kernel may fail on hardware that is not here.
 
-use bcfsort_testkit::recordings::{REPRESENTATIVES, kernels};
-use std::collections::BTreeSet;
+use crate::cases::kernels;
+use bcfsort_testkit::recordings::REPRESENTATIVES;
+use std::collections::{BTreeMap, BTreeSet};
 use wgpu_bcfsort::internals::kernel::{Kernel, Merges, Specialised};
 use wgpu_bcfsort::{BaseCase, KeyType, Order, Payload};
 
@@ -12,9 +13,22 @@ pub(crate) struct Subject {
     pub(crate) wgsl: String,
     pub(crate) module: naga::Module,
     pub(crate) info: naga::valid::ModuleInfo,
+    /// The gates that it is for.
+    pub(crate) stage: Stage,
     /// Whether there is one for the widest records, of the same text but for more barriers where more is moved. (In arrays keys are
     /// compared with more, not moved. Only narrow ones share words.)
     pub(crate) is_narrow_of_two: bool,
+}
+
+/// Which gates a kernel is for, beside those of the same text with other sizes of tiles.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// Those that only compile or check it, and Metal's: it has the largest tile of its like.
+    Compilers,
+    /// Those of drivers, which take long to compile it: it has the smallest tile of its like.
+    Drivers,
+    /// All: its form has one size, or is one that drivers compile in seconds.
+    All,
 }
 
 /// Whether another subject has each piece of its text: base cases in place differ from those that are not in
@@ -36,20 +50,36 @@ fn without_numbers(label: &str) -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
-/// Of the sample sort, what FXC and most devices have workgroup memory for; and of those that differ in the numbers of
-/// their tiles only, as their labels say, whether there is one with a larger tile.
-fn is_smaller(specialised: Specialised, all: &[Specialised]) -> bool {
-    const WORKGROUP_BYTES: u32 = 32 << 10;
-    let Kernel::SampleSort(_) = specialised.kernel() else {
-        return false;
-    };
-    let own = without_numbers(&specialised.label());
-    let larger = |other: &&Specialised| {
-        let bytes = other.workgroup_bytes();
-        bytes <= WORKGROUP_BYTES && bytes > specialised.workgroup_bytes()
-    };
-    specialised.workgroup_bytes() > WORKGROUP_BYTES
-        || (all.iter().filter(larger)).any(|other| without_numbers(&other.label()) == own)
+/// The kernels of the sample sort that differ in the sizes of their tiles only: the bytes of workgroup
+/// memory that those take, by their names without numbers.
+struct Tiles(BTreeMap<Vec<String>, BTreeSet<u32>>);
+
+impl Tiles {
+    fn of(all: &[Specialised]) -> Self {
+        let mut tiles: BTreeMap<_, BTreeSet<u32>> = BTreeMap::new();
+        for kernel in all {
+            let known = tiles.entry(without_numbers(&kernel.label())).or_default();
+            known.insert(kernel.workgroup_bytes());
+        }
+        Self(tiles)
+    }
+
+    fn like(&self, kernel: Specialised) -> impl DoubleEndedIterator<Item = u32> {
+        let tiles = self.0.get(&without_numbers(&kernel.label()));
+        tiles.into_iter().flatten().copied()
+    }
+
+    /// Whether it has the largest tile that FXC and most devices have workgroup memory for.
+    fn is_largest(&self, kernel: Specialised) -> bool {
+        const WORKGROUP_BYTES: u32 = 32 << 10;
+        let largest = self.like(kernel).rfind(|&bytes| bytes <= WORKGROUP_BYTES);
+        !matches!(kernel.kernel(), Kernel::SampleSort(_))
+            || largest == Some(kernel.workgroup_bytes())
+    }
+
+    fn is_smallest(&self, kernel: Specialised) -> bool {
+        self.like(kernel).next() == Some(kernel.workgroup_bytes())
+    }
 }
 
 /// Of the sample sort, the narrowest and the widest records stand for the others, whose pieces these have; and so they do of arrays, where
@@ -62,6 +92,19 @@ fn is_between(specialised: Specialised) -> bool {
     matches!(specialised.kernel(), Kernel::SampleSort(_))
         && specialised.kernel().carries()
         && !is_one
+}
+
+/// The form of its merges, of a kernel of the sample sort that sorts in registers.
+fn merges(specialised: Specialised) -> Option<Merges> {
+    match specialised.kernel() {
+        Kernel::SampleSort(kernel) => kernel.merges(),
+        _ => None,
+    }
+}
+
+/// Whether drivers for CPUs take long to compile it: in other forms than those made for them.
+fn takes_drivers_long(specialised: Specialised) -> bool {
+    merges(specialised).is_some_and(|m| !matches!(m, Merges::Compact | Merges::Stages))
 }
 
 impl Subject {
@@ -78,12 +121,9 @@ impl Subject {
             .then_some("differ from those for u32 ascending or f64 descending in constants only")
     }
 
-    /// Whether it is a kernel of the sample sort that sorts in registers, and in which form of its merges.
-    pub(crate) fn merges(&self) -> Option<Merges> {
-        match self.specialised.kernel() {
-            Kernel::SampleSort(kernel) => kernel.merges(),
-            _ => None,
-        }
+    /// Whether it is a kernel of the sample sort that sorts in registers.
+    pub(crate) fn sorts_in_registers(&self) -> bool {
+        merges(self.specialised).is_some()
     }
 
     /// Every kernel that `recordings::library` dispatches, each text once; or its label, and why it is no
@@ -93,24 +133,41 @@ impl Subject {
             Self::new(specialised, specialised.wgsl()).map_err(|message| (specialised, message))
         };
         let all = kernels();
-        let examined = |specialised: &&Specialised| {
-            !is_twin(specialised.kernel())
-                && !is_smaller(**specialised, &all)
-                && !is_between(**specialised)
+        let tiles = Tiles::of(&all);
+        let stage = |specialised: &Specialised| {
+            let compiled = !is_twin(specialised.kernel())
+                && tiles.is_largest(*specialised)
+                && !is_between(*specialised);
+            let run = if takes_drivers_long(*specialised) {
+                tiles.is_smallest(*specialised)
+            } else {
+                compiled
+            };
+            match (compiled, run) {
+                (true, true) => Some(Stage::All),
+                (true, false) => Some(Stage::Compilers),
+                (false, true) => Some(Stage::Drivers),
+                (false, false) => None,
+            }
         };
-        let wide: BTreeSet<Vec<String>> = (all.iter().filter(examined))
+        let wide: BTreeSet<Vec<String>> = (all.iter())
             .filter(|wide| {
-                wide.key().words() == 2 && wide.kernel().carries() && !wide.tells_arrays()
+                wide.key().words() == 2
+                    && wide.kernel().carries()
+                    && !wide.tells_arrays()
+                    && stage(wide).is_some_and(|stage| stage != Stage::Drivers)
             })
             .map(|wide| without_numbers(&wide.kernel().name()))
             .collect();
-        (all.iter().filter(examined))
-            .map(|&specialised| {
+        (all.iter())
+            .filter_map(|&specialised| Some((specialised, stage(&specialised)?)))
+            .map(|(specialised, stage)| {
                 let is_narrow = (specialised.key().words() == 1 || specialised.tells_arrays())
                     && specialised.kernel().carries()
                     && !specialised.packs()
                     && !specialised.compares_rows();
                 let mut subject = subject(specialised)?;
+                subject.stage = stage;
                 subject.is_narrow_of_two =
                     is_narrow && wide.contains(&without_numbers(&specialised.kernel().name()));
                 Ok(subject)
@@ -158,6 +215,7 @@ impl Subject {
             wgsl,
             module,
             info,
+            stage: Stage::All,
             is_narrow_of_two: false,
         })
     }
@@ -216,6 +274,10 @@ pub(crate) trait Gate: Sync {
     }
     /// Whether it runs kernels on the [cases](crate::cases::Case), or only compiles them.
     fn runs_kernels(&self) -> bool {
+        false
+    }
+    /// Whether it is a driver, which takes long to compile some kernels.
+    fn is_driver(&self) -> bool {
         false
     }
     /// Whether it does one thing at a time, whichever thread asks: then other gates are to run beside it.

@@ -9,6 +9,7 @@
 //! [`Subject`](gate::Subject). Gates that run kernels do so on [cases](cases::Case). `tools/` holds what
 //! the tools are run with.
 
+mod cache;
 mod cases;
 mod dxc;
 mod execution;
@@ -23,10 +24,11 @@ mod tint;
 mod tools;
 mod validation;
 
+use cache::Cache;
 use cases::Corpus;
-use gate::{Gate, Subject};
+use gate::{Gate, Stage, Subject};
 use report::{Failures, Table};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
@@ -86,6 +88,10 @@ pub fn run(arguments: impl Iterator<Item = String>) -> ExitCode {
     }
 
     println!("\nportability: {} kernels\n", subjects.len());
+    let passed = Cache {
+        folder: tools::folder().join("passed"),
+    };
+    let mut verdicts = BTreeSet::new();
     let mut jobs = Vec::new();
     for gate in &gates {
         let gate = &**gate;
@@ -96,13 +102,29 @@ pub fn run(arguments: impl Iterator<Item = String>) -> ExitCode {
                 println!("    tool: {found}");
                 jobs.push(Job::Faults(gate, column));
                 let mut left_out = BTreeMap::new();
+                let mut known = 0;
                 for subject in &subjects {
-                    if let Some(reason) = gate.leaves_out(subject) {
+                    let other_size = match (subject.stage, gate.is_driver()) {
+                        (Stage::Compilers, true) => Some("are here with their smallest tiles"),
+                        (Stage::Drivers, false) => Some("are here with their largest tiles"),
+                        _ => None,
+                    };
+                    if let Some(reason) = other_size.or_else(|| gate.leaves_out(subject)) {
                         *left_out.entry(reason).or_insert(0) += 1;
                         table.leave_out(column, subject.specialised.kernel());
                         continue;
                     }
-                    jobs.push(Job::Examination(gate, column, subject));
+                    let verdict = verdict(gate, &found, subject, corpus);
+                    verdicts.insert(verdict.clone());
+                    if passed.read(&verdict).is_some() {
+                        known += 1;
+                        table.pass(column, subject.specialised.kernel());
+                    } else {
+                        jobs.push(Job::Examination(gate, column, subject, verdict));
+                    }
+                }
+                if known > 0 {
+                    println!("    passed in an earlier run: {known} kernels");
                 }
                 for (reason, count) in left_out {
                     println!("    left out: {count} kernels that {reason}");
@@ -119,7 +141,7 @@ pub fn run(arguments: impl Iterator<Item = String>) -> ExitCode {
     }
     let examined = jobs.len();
     let run = jobs.iter().filter_map(|job| match job {
-        Job::Examination(gate, _, subject) if gate.runs_kernels() => Some(subject.specialised),
+        Job::Examination(gate, _, subject, _) if gate.runs_kernels() => Some(subject.specialised),
         _ => None,
     });
     let sources = corpus.sources(run);
@@ -133,20 +155,20 @@ pub fn run(arguments: impl Iterator<Item = String>) -> ExitCode {
     println!("\nplanted, and caught:");
     let mut slowest = Vec::new();
     let mut recording = Duration::ZERO;
-    for (job, Done { result, time }) in jobs.iter().zip(run_all(&jobs)) {
+    for (job, Done { result, time }) in jobs.iter().zip(run_all(&jobs, &passed)) {
         match (job, result) {
             (Job::Recording(..), Ok(_)) => recording += time,
             (Job::Recording(..), Err(why)) => failures.add("cases", "a recording", why),
             (Job::Faults(gate, _), Ok(caught)) => println!("    {}: {caught}", gate.name()),
             (Job::Faults(gate, _), Err(why)) => failures.add(gate.name(), "a fault planted", why),
-            (Job::Examination(_, column, subject), Ok(_)) => {
+            (Job::Examination(_, column, subject, _), Ok(_)) => {
                 table.pass(*column, subject.specialised.kernel());
             }
-            (Job::Examination(gate, _, subject), Err(why)) => {
+            (Job::Examination(gate, _, subject, _), Err(why)) => {
                 failures.add(gate.name(), &subject.label, why);
             }
         }
-        if let Job::Faults(_, column) | Job::Examination(_, column, _) = job {
+        if let Job::Faults(_, column) | Job::Examination(_, column, _, _) = job {
             table.took(*column, time);
         }
         slowest.push((time, job));
@@ -165,6 +187,11 @@ pub fn run(arguments: impl Iterator<Item = String>) -> ExitCode {
         "\n{table}\n{failures}portability: {examined} examinations, {} failed",
         failures.count()
     );
+    // (With a filter, the others were not asked for.)
+    if filters.is_empty() && table.is_whole() {
+        corpus.remove_others();
+        passed.keep(&verdicts.iter().map(String::as_str).collect());
+    }
     if failures.count() == 0 {
         ExitCode::SUCCESS
     } else {
@@ -211,14 +238,33 @@ fn filters(arguments: impl Iterator<Item = String>) -> Option<Vec<String>> {
     Some(filters)
 }
 
+/// Names all that a verdict depends on: the gate and its tool, the kernel's text, what it is run on, and
+/// the sources of this crate.
+fn verdict(gate: &dyn Gate, tool: &str, subject: &Subject, corpus: &Corpus) -> String {
+    let cases = if gate.runs_kernels() {
+        corpus.digests(subject.specialised)
+    } else {
+        Vec::new()
+    };
+    let parts = [
+        env!("PORTABILITY_GATES"),
+        gate.name(),
+        tool,
+        &subject.label,
+        &subject.wgsl,
+    ];
+    let parts = parts.into_iter().chain(cases);
+    cache::digest(parts.map(str::as_bytes))
+}
+
 /// What there is to do.
 enum Job<'a> {
     /// The dispatches of a recording, for gates that run kernels.
     Recording(&'static Corpus, usize),
     /// The faults planted for a gate, and its column.
     Faults(&'a dyn Gate, usize),
-    /// One kernel before one gate, and its column.
-    Examination(&'a dyn Gate, usize, &'a Subject),
+    /// One kernel before one gate, its column, and under which name it is kept that it passed.
+    Examination(&'a dyn Gate, usize, &'a Subject, String),
 }
 
 impl Job<'_> {
@@ -226,21 +272,25 @@ impl Job<'_> {
     /// others wait for; what waits for nothing; and of the rest those of one kernel together.
     fn turn(&self) -> (u32, &str) {
         match self {
-            Self::Examination(gate, _, _) if gate.runs_kernels() && gate.takes_one_at_a_time() => {
+            Self::Examination(gate, ..) if gate.runs_kernels() && gate.takes_one_at_a_time() => {
                 (0, "")
             }
             Self::Recording(..) => (1, ""),
             Self::Faults(..) => (2, ""),
-            Self::Examination(gate, _, _) if !gate.runs_kernels() => (3, ""),
-            Self::Examination(_, _, subject) => (4, &subject.label),
+            Self::Examination(gate, ..) if !gate.runs_kernels() => (3, ""),
+            Self::Examination(_, _, subject, _) => (4, &subject.label),
         }
     }
 
-    fn work(&self) -> Result<String, String> {
+    fn work(&self, passed: &Cache) -> Result<String, String> {
         match self {
             Self::Recording(corpus, source) => corpus.prepare(*source).map(|()| String::new()),
             Self::Faults(gate, _) => gate.planted(),
-            Self::Examination(gate, _, subject) => gate.examine(subject).map(|()| String::new()),
+            Self::Examination(gate, _, subject, verdict) => {
+                gate.examine(subject)?;
+                passed.write(verdict, &[])?;
+                Ok(String::new())
+            }
         }
     }
 }
@@ -248,7 +298,7 @@ impl Job<'_> {
 impl queue::Job for Job<'_> {
     fn is_ready(&self) -> bool {
         match self {
-            Self::Examination(gate, _, subject) if gate.runs_kernels() => {
+            Self::Examination(gate, _, subject, _) if gate.runs_kernels() => {
                 Corpus::get().has(subject.specialised)
             }
             _ => true,
@@ -257,7 +307,7 @@ impl queue::Job for Job<'_> {
 
     fn lane(&self) -> Option<usize> {
         match self {
-            Self::Faults(gate, column) | Self::Examination(gate, column, _) => {
+            Self::Faults(gate, column) | Self::Examination(gate, column, ..) => {
                 gate.takes_one_at_a_time().then_some(*column)
             }
             Self::Recording(..) => None,
@@ -270,7 +320,9 @@ impl fmt::Display for Job<'_> {
         match self {
             Self::Recording(corpus, source) => write!(f, "cases: {}", corpus.name(*source)),
             Self::Faults(gate, _) => write!(f, "{}: faults planted", gate.name()),
-            Self::Examination(gate, _, subject) => write!(f, "{}: {}", gate.name(), subject.label),
+            Self::Examination(gate, _, subject, _) => {
+                write!(f, "{}: {}", gate.name(), subject.label)
+            }
         }
     }
 }
@@ -281,14 +333,14 @@ struct Done {
 }
 
 /// Does all jobs on all processors, with a line of progress now and then.
-fn run_all(jobs: &[Job]) -> Vec<Done> {
+fn run_all(jobs: &[Job], passed: &Cache) -> Vec<Done> {
     /// Between two lines of progress.
     const PAUSE: Duration = Duration::from_secs(10);
 
     let said = Mutex::new(Instant::now());
     let work = |job: &Job| {
         let begin = Instant::now();
-        let result = guarded(|| job.work());
+        let result = guarded(|| job.work(passed));
         let time = begin.elapsed();
         Done { result, time }
     };

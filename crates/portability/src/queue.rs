@@ -72,3 +72,54 @@ pub(crate) fn run<J: Job, R: Send>(
     results.sort_by_key(|&(number, _)| number);
     results.into_iter().map(|(_, result)| result).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Job, run};
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    struct Counted<'a> {
+        needs: usize,
+        lane: Option<usize>,
+        done: &'a AtomicUsize,
+    }
+
+    impl Job for Counted<'_> {
+        fn is_ready(&self) -> bool {
+            self.done.load(Ordering::SeqCst) >= self.needs
+        }
+
+        fn lane(&self) -> Option<usize> {
+            self.lane
+        }
+    }
+
+    #[test]
+    fn jobs_wait_for_what_they_need_and_for_their_lane() {
+        let done = AtomicUsize::new(0);
+        let in_lane = AtomicUsize::new(0);
+        // Each but the last waits for those behind it, and every other one has the lane.
+        let jobs: Vec<_> = (0..100)
+            .map(|number| Counted {
+                needs: 99 - number,
+                lane: (number % 2 == 0).then_some(7),
+                done: &done,
+            })
+            .collect();
+        let results = run(
+            &jobs,
+            |job| {
+                if job.lane.is_some() {
+                    assert_eq!(in_lane.fetch_add(1, Ordering::SeqCst), 0);
+                    std::thread::yield_now();
+                    in_lane.fetch_sub(1, Ordering::SeqCst);
+                }
+                assert!(job.is_ready());
+                done.fetch_add(1, Ordering::SeqCst);
+                job.needs
+            },
+            |_| (),
+        );
+        assert!(results.into_iter().eq((0..100).rev()));
+    }
+}

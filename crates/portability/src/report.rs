@@ -45,6 +45,11 @@ impl Table {
         self.columns[column].skipped = true;
     }
 
+    /// Whether no gate is skipped.
+    pub(crate) fn is_whole(&self) -> bool {
+        !self.columns.iter().any(|column| column.skipped)
+    }
+
     pub(crate) fn pass(&mut self, column: usize, kernel: Kernel) {
         self.columns[column].passed.push(kernel);
     }

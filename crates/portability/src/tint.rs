@@ -100,6 +100,11 @@ impl Gate for Tint {
         Ok(found)
     }
 
+    // The first waits for all texts.
+    fn takes_one_at_a_time(&self) -> bool {
+        true
+    }
+
     fn examine(&self, subject: &Subject) -> Result<(), String> {
         let verdicts = self.verdicts.get_or_init(|| compile(&self.texts)).as_ref();
         let verdict = judge(verdicts.map_err(String::clone)?, &subject.label);

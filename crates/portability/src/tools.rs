@@ -1,5 +1,6 @@
 //! The tools that gates run: where `.ci/portability` puts them, and how they are called.
 
+use crate::cache;
 use std::io::{Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -27,6 +28,12 @@ pub(crate) fn installed(path: &str) -> Result<PathBuf, String> {
     } else {
         Err(format!("no {}: {SETUP}", file.display()))
     }
+}
+
+/// A few characters that tell a tool's library from those of other versions.
+pub(crate) fn fingerprint(library: &Path) -> Result<String, String> {
+    let bytes = std::fs::read(library).map_err(|e| format!("{}: {e}", library.display()))?;
+    Ok(cache::digest([&bytes[..]])[..12].to_owned())
 }
 
 /// Runs a tool with an input, and gives its output; or what it said against that.

@@ -12,6 +12,7 @@ mod sums;
 
 pub use execution::{Execution, KernelReport};
 pub use library::{
-    REPRESENTATIVES, kernels, library, prefix_sums_library, set_parameters, was_sorted,
+    REPRESENTATIVES, kernels, library, prefix_sums_library, set_parameters, small_tiles_library,
+    was_sorted,
 };
 pub use sums::{Coloring, prefix_sums_of};
