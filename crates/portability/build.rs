@@ -3,8 +3,8 @@
 use sha2::{Digest as _, Sha256};
 use std::path::Path;
 
-/// What decides the cases but for the recordings and the kernels' texts: how dispatches are chosen and
-/// executed.
+/// What decides the cases but for the recordings and the kernels' texts: how dispatches are chosen
+/// and executed.
 const CASES: [&str; 6] = [
     "src/cases.rs",
     "../bcfsort-testkit/src/recordings/execution.rs",

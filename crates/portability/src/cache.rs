@@ -13,8 +13,13 @@ pub(crate) fn digest<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> String {
         digest.update((part.len() as u64).to_le_bytes());
         digest.update(part);
     }
-    let bytes = digest.finalize();
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    digest
+        .finalize()
+        .iter()
+        .fold(String::new(), |mut name, byte| {
+            name += &format!("{byte:02x}");
+            name
+        })
 }
 
 /// A folder of files, each of words that are named by the digest of what they were made of.
@@ -26,7 +31,7 @@ pub(crate) struct Cache {
 const SUM: usize = 32;
 
 impl Cache {
-    /// The words of this name; `None` if there are none, or if they are not those that were written.
+    /// The words of this name; `None` if there are none, or if they are not as they were written.
     pub(crate) fn read(&self, name: &str) -> Option<Vec<u32>> {
         let bytes = std::fs::read(self.folder.join(name)).ok()?;
         let (sum, bytes) = bytes.split_at_checked(SUM)?;

@@ -33,8 +33,8 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// The dispatches of a kernel, of which every kernel must have some. Those that are not recorded
-    /// yet are recorded now.
+    /// The dispatches of a kernel, of which every kernel must have some. What is not recorded yet
+    /// is recorded now.
     pub(crate) fn of(kernel: Specialised) -> Result<Vec<&'static Self>, String> {
         let corpus = Corpus::get();
         let of = corpus.of.get(&kernel);
@@ -338,7 +338,8 @@ impl Source {
         match self.input {
             Input::Keys(kind) => (make_keys(kind, len, key), None),
             Input::Values(coloring) => {
-                // Floats that are rounded, of both signs, and no NaNs, whose bits are each device's own.
+                // Floats that are rounded, of both signs, and no NaNs: each device has its own
+                // bits.
                 let values = make_keys(Keys::Full, len, key).into_iter();
                 let values = values.map(|word| match key {
                     KeyType::F32 => (word.cast_signed() as f32 / 3e4).to_bits(),

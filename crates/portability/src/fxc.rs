@@ -59,7 +59,8 @@ impl Gate for FxcGate {
     fn leaves_out(&self, subject: &Subject) -> Option<&'static str> {
         if subject.sorts_in_registers() {
             return Some(
-                "sort tiles of the sample sort: more than some minutes each, so Engine::Auto takes none on DX12 for keys alone",
+                "sort tiles of the sample sort: minutes each, so Engine::Auto takes none on DX12 \
+                 for keys alone",
             );
         }
         let of_more = match subject.specialised.kernel() {
@@ -73,7 +74,8 @@ impl Gate for FxcGate {
         };
         if of_more && subject.specialised.key().words() == 2 {
             return Some(
-                "sort 64-bit keys as others do that are taken, and as 32-bit ones do, of several warps or to another buffer: half a minute each",
+                "sort 64-bit keys with several warps or to another buffer, half a minute each; \
+                 they differ from kernels that are taken by these alone",
             );
         }
         subject.same_but_for_constants()

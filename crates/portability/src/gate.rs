@@ -15,8 +15,9 @@ pub(crate) struct Subject {
     pub(crate) info: naga::valid::ModuleInfo,
     /// The gates that it is for.
     pub(crate) stage: Stage,
-    /// Whether there is one for the widest records, of the same text but for more barriers where more is moved. (In arrays keys are
-    /// compared with more, not moved. Only narrow ones share words.)
+    /// Whether there is one for the widest records, of the same text with more barriers, since more
+    /// words are moved. (Keys of segments are compared with more words, not moved with them. Only
+    /// narrow keys are packed.)
     pub(crate) is_narrow_of_two: bool,
 }
 
@@ -31,8 +32,9 @@ pub(crate) enum Stage {
     All,
 }
 
-/// Whether another subject has each piece of its text: base cases in place differ from those that are not in
-/// one piece, which the default one in place has, too. (Some compilers take seconds for each.)
+/// Whether other subjects have each piece of its text: base cases in place differ from those that
+/// are not in one piece, which the default one in place has, too. (Some compilers take seconds
+/// for each.)
 fn is_twin(kernel: Kernel) -> bool {
     match kernel {
         Kernel::BaseCase {
@@ -50,8 +52,8 @@ fn without_numbers(label: &str) -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
-/// The kernels of the sample sort that differ in the sizes of their tiles only: the bytes of workgroup
-/// memory that those take, by their names without numbers.
+/// The kernels that differ in the sizes of their tiles only: the bytes of workgroup memory that
+/// they take, by their names without numbers.
 struct Tiles(BTreeMap<Vec<String>, BTreeSet<u32>>);
 
 impl Tiles {
@@ -82,8 +84,9 @@ impl Tiles {
     }
 }
 
-/// Of the sample sort, the narrowest and the widest records stand for the others, whose pieces these have; and so they do of arrays, where
-/// the widest are keys of two words alone.
+/// Whether its records are neither the narrowest nor the widest of a kernel of the sample sort:
+/// these two have all pieces of the text between them. Of segments, the widest are keys of two
+/// words alone.
 fn is_between(specialised: Specialised) -> bool {
     let widest = specialised.carrying(Payload::Indices) == specialised;
     let wide = specialised.key().words() == 2;
@@ -108,12 +111,13 @@ fn takes_drivers_long(specialised: Specialised) -> bool {
 }
 
 impl Subject {
-    /// For gates that leave such kernels out: why, where there is the same text for another key type of that width or
-    /// another order, with other constants.
+    /// For gates that leave such kernels out: why, where there is the same text for another key
+    /// type of that width or another order, with other constants.
     pub(crate) fn same_but_for_constants(&self) -> Option<&'static str> {
         let [narrow, wide] = REPRESENTATIVES;
         let representative = |(key, order)| self.specialised.kernel().specialise(key, order);
-        // (Of kernels that compare no keys there is one for each width, or for all; of those that add, another for f32.)
+        // (Of kernels that compare no keys there is one for each width, or one for all; of those
+        // that add, another for f32.)
         let compares =
             representative(narrow).key() == narrow.0 && representative(wide).key() == wide.0;
         let own = (self.specialised.key(), self.specialised.order());
@@ -126,8 +130,8 @@ impl Subject {
         merges(self.specialised).is_some()
     }
 
-    /// Every kernel that `recordings::library` dispatches, each text once; or its label, and why it is no
-    /// WGSL.
+    /// Every kernel that is dispatched by a recording, each text once; or which kernel it is, and
+    /// why its text is not valid.
     pub(crate) fn all() -> Vec<Result<Self, (Specialised, String)>> {
         let subject = |specialised: Specialised| {
             Self::new(specialised, specialised.wgsl()).map_err(|message| (specialised, message))
@@ -280,7 +284,8 @@ pub(crate) trait Gate: Sync {
     fn is_driver(&self) -> bool {
         false
     }
-    /// Whether it does one thing at a time, whichever thread asks: then other gates are to run beside it.
+    /// Whether it does one thing at a time, whichever thread asks, so that others should run
+    /// beside it.
     fn takes_one_at_a_time(&self) -> bool {
         false
     }

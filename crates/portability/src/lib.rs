@@ -1,13 +1,12 @@
 //! Every kernel, for every key type and order, examined by compilers and validators of the
 //! platforms that wgpu stands on. One table says what passed.
 //!
-//! `cargo test -p portability --test gates -- [FILTER]...`, where a filter is a part of a gate's or a
-//! kernel's name. A gate whose tools are missing is skipped; `WGPU_BCFSORT_REQUIRE_GATES=1` makes it
-//! fail. `bash .ci/portability` installs the tools.
+//! `cargo test -p portability --test gates -- [FILTER]...`, where a filter is a part of a gate's or
+//! a kernel's name. A gate whose tools are missing is skipped; `WGPU_BCFSORT_REQUIRE_GATES=1` makes
+//! it fail. `bash .ci/portability` installs the tools.
 //!
-//! A gate is a [`Gate`](gate::Gate) in a module of its own, and a kernel before it a
-//! [`Subject`](gate::Subject). Gates that run kernels do so on [cases](cases::Case). `tools/` holds what
-//! the tools are run with.
+//! Each gate is a module; `gate` says what one is, and `cases` what kernels are run on. `tools/`
+//! holds what compilers and drivers are run with.
 
 mod cache;
 mod cases;
@@ -94,40 +93,26 @@ pub fn run(arguments: impl Iterator<Item = String>) -> ExitCode {
     let mut verdicts = BTreeSet::new();
     let mut jobs = Vec::new();
     for gate in &gates {
-        let gate = &**gate;
         let column = table.column(gate.name());
         println!("{}: {}", gate.name(), gate.catches());
         match guarded(|| gate.ready()) {
             Ok(found) => {
                 println!("    tool: {found}");
-                jobs.push(Job::Faults(gate, column));
-                let mut left_out = BTreeMap::new();
-                let mut known = 0;
-                for subject in &subjects {
-                    let other_size = match (subject.stage, gate.is_driver()) {
-                        (Stage::Compilers, true) => Some("are here with their smallest tiles"),
-                        (Stage::Drivers, false) => Some("are here with their largest tiles"),
-                        _ => None,
-                    };
-                    if let Some(reason) = other_size.or_else(|| gate.leaves_out(subject)) {
-                        *left_out.entry(reason).or_insert(0) += 1;
-                        table.leave_out(column, subject.specialised.kernel());
+                jobs.push(Job::Faults(&**gate, column));
+                for job in examinations((&**gate, column), &found, &subjects, &mut table) {
+                    let Job::Examination(_, _, subject, verdict) = &job else {
                         continue;
-                    }
-                    let verdict = verdict(gate, &found, subject, corpus);
+                    };
                     verdicts.insert(verdict.clone());
-                    if passed.read(&verdict).is_some() {
-                        known += 1;
-                        table.pass(column, subject.specialised.kernel());
+                    if passed.read(verdict).is_some() {
+                        table.pass_again(column, subject.specialised.kernel());
                     } else {
-                        jobs.push(Job::Examination(gate, column, subject, verdict));
+                        jobs.push(job);
                     }
                 }
-                if known > 0 {
-                    println!("    passed in an earlier run: {known} kernels");
-                }
-                for (reason, count) in left_out {
-                    println!("    left out: {count} kernels that {reason}");
+                let again = table.passed_again(column);
+                if again > 0 {
+                    println!("    passed in an earlier run: {again} kernels");
                 }
             }
             Err(missing) => {
@@ -140,25 +125,73 @@ pub fn run(arguments: impl Iterator<Item = String>) -> ExitCode {
         }
     }
     let examined = jobs.len();
+    jobs.extend(recordings(&jobs));
+    jobs.sort_by(|a, b| a.turn().cmp(&b.turn()));
+    do_all(&jobs, &passed, &mut table, &mut failures);
+    println!(
+        "\n{table}\n{failures}portability: {examined} examinations, {} failed",
+        failures.count()
+    );
+    // (With a filter, the others were not asked for.)
+    if filters.is_empty() && table.is_whole() {
+        corpus.remove_others();
+        passed.keep(&verdicts.iter().map(String::as_str).collect());
+    }
+    if failures.count() == 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
+/// The examinations of a gate that is ready. Says what is left out, and why.
+fn examinations<'a>(
+    (gate, column): (&'a dyn Gate, usize),
+    tool: &str,
+    subjects: &'a [Subject],
+    table: &mut Table,
+) -> Vec<Job<'a>> {
+    let mut jobs = Vec::new();
+    let mut left_out = BTreeMap::new();
+    for subject in subjects {
+        let other_size = match (subject.stage, gate.is_driver()) {
+            (Stage::Compilers, true) => Some("are here with their smallest tiles"),
+            (Stage::Drivers, false) => Some("are here with their largest tiles"),
+            _ => None,
+        };
+        if let Some(reason) = other_size.or_else(|| gate.leaves_out(subject)) {
+            *left_out.entry(reason).or_insert(0) += 1;
+            table.leave_out(column, subject.specialised.kernel());
+        } else {
+            let verdict = verdict(gate, tool, subject);
+            jobs.push(Job::Examination(gate, column, subject, verdict));
+        }
+    }
+    for (reason, count) in left_out {
+        println!("    left out: {count} kernels that {reason}");
+    }
+    jobs
+}
+
+/// Those of the cases that some of these jobs need.
+fn recordings<'a>(jobs: &[Job]) -> Vec<Job<'a>> {
     let run = jobs.iter().filter_map(|job| match job {
         Job::Examination(gate, _, subject, _) if gate.runs_kernels() => Some(subject.specialised),
         _ => None,
     });
-    let sources = corpus.sources(run);
-    jobs.extend(
-        sources
-            .into_iter()
-            .map(|source| Job::Recording(corpus, source)),
-    );
-    jobs.sort_by(|a, b| a.turn().cmp(&b.turn()));
+    let sources = Corpus::get().sources(run).into_iter();
+    sources.map(Job::Recording).collect()
+}
 
+/// Does all jobs, and prints what took longest.
+fn do_all(jobs: &[Job], passed: &Cache, table: &mut Table, failures: &mut Failures) {
     println!("\nplanted, and caught:");
     let mut slowest = Vec::new();
     let mut recording = Duration::ZERO;
-    for (job, Done { result, time }) in jobs.iter().zip(run_all(&jobs, &passed)) {
+    for (job, Done { result, time }) in jobs.iter().zip(run_all(jobs, passed)) {
         match (job, result) {
-            (Job::Recording(..), Ok(_)) => recording += time,
-            (Job::Recording(..), Err(why)) => failures.add("cases", "a recording", why),
+            (Job::Recording(_), Ok(_)) => recording += time,
+            (Job::Recording(_), Err(why)) => failures.add("cases", "a recording", why),
             (Job::Faults(gate, _), Ok(caught)) => println!("    {}: {caught}", gate.name()),
             (Job::Faults(gate, _), Err(why)) => failures.add(gate.name(), "a fault planted", why),
             (Job::Examination(_, column, subject, _), Ok(_)) => {
@@ -173,29 +206,12 @@ pub fn run(arguments: impl Iterator<Item = String>) -> ExitCode {
         }
         slowest.push((time, job));
     }
-    println!(
-        "\n{}, {:.1} s one by one",
-        corpus.summary(),
-        recording.as_secs_f64()
-    );
+    let summary = Corpus::get().summary();
+    println!("\n{summary}, {:.1} s one by one", recording.as_secs_f64());
     slowest.sort_by_key(|&(time, _)| std::cmp::Reverse(time));
     println!("\nslowest:");
     for (time, job) in slowest.iter().take(SLOWEST) {
         println!("{:6.1} s  {job}", time.as_secs_f64());
-    }
-    println!(
-        "\n{table}\n{failures}portability: {examined} examinations, {} failed",
-        failures.count()
-    );
-    // (With a filter, the others were not asked for.)
-    if filters.is_empty() && table.is_whole() {
-        corpus.remove_others();
-        passed.keep(&verdicts.iter().map(String::as_str).collect());
-    }
-    if failures.count() == 0 {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
     }
 }
 
@@ -238,11 +254,11 @@ fn filters(arguments: impl Iterator<Item = String>) -> Option<Vec<String>> {
     Some(filters)
 }
 
-/// Names all that a verdict depends on: the gate and its tool, the kernel's text, what it is run on, and
-/// the sources of this crate.
-fn verdict(gate: &dyn Gate, tool: &str, subject: &Subject, corpus: &Corpus) -> String {
+/// Names all that a verdict depends on: the gate and its tool, the kernel's text, what it is run
+/// on, and the sources of this crate.
+fn verdict(gate: &dyn Gate, tool: &str, subject: &Subject) -> String {
     let cases = if gate.runs_kernels() {
-        corpus.digests(subject.specialised)
+        Corpus::get().digests(subject.specialised)
     } else {
         Vec::new()
     };
@@ -260,7 +276,7 @@ fn verdict(gate: &dyn Gate, tool: &str, subject: &Subject, corpus: &Corpus) -> S
 /// What there is to do.
 enum Job<'a> {
     /// The dispatches of a recording, for gates that run kernels.
-    Recording(&'static Corpus, usize),
+    Recording(usize),
     /// The faults planted for a gate, and its column.
     Faults(&'a dyn Gate, usize),
     /// One kernel before one gate, its column, and under which name it is kept that it passed.
@@ -275,7 +291,7 @@ impl Job<'_> {
             Self::Examination(gate, ..) if gate.runs_kernels() && gate.takes_one_at_a_time() => {
                 (0, "")
             }
-            Self::Recording(..) => (1, ""),
+            Self::Recording(_) => (1, ""),
             Self::Faults(..) => (2, ""),
             Self::Examination(gate, ..) if !gate.runs_kernels() => (3, ""),
             Self::Examination(_, _, subject, _) => (4, &subject.label),
@@ -284,7 +300,7 @@ impl Job<'_> {
 
     fn work(&self, passed: &Cache) -> Result<String, String> {
         match self {
-            Self::Recording(corpus, source) => corpus.prepare(*source).map(|()| String::new()),
+            Self::Recording(source) => Corpus::get().prepare(*source).map(|()| String::new()),
             Self::Faults(gate, _) => gate.planted(),
             Self::Examination(gate, _, subject, verdict) => {
                 gate.examine(subject)?;
@@ -310,7 +326,7 @@ impl queue::Job for Job<'_> {
             Self::Faults(gate, column) | Self::Examination(gate, column, ..) => {
                 gate.takes_one_at_a_time().then_some(*column)
             }
-            Self::Recording(..) => None,
+            Self::Recording(_) => None,
         }
     }
 }
@@ -318,7 +334,7 @@ impl queue::Job for Job<'_> {
 impl fmt::Display for Job<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Recording(corpus, source) => write!(f, "cases: {}", corpus.name(*source)),
+            Self::Recording(source) => write!(f, "cases: {}", Corpus::get().name(*source)),
             Self::Faults(gate, _) => write!(f, "{}: faults planted", gate.name()),
             Self::Examination(gate, _, subject, _) => {
                 write!(f, "{}: {}", gate.name(), subject.label)

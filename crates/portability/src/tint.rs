@@ -47,8 +47,8 @@ fn refusal(bytes: u32) -> String {
 
 pub(crate) struct Tint {
     texts: Vec<Text>,
-    /// Kernels that take more workgroup memory than that: these are compiled, but no pipeline can be
-    /// made of them.
+    /// Kernels that take more workgroup memory than that: these are compiled, but no pipeline can
+    /// be made of them.
     too_large: BTreeSet<String>,
     /// By label. Node.js starts once, for all texts.
     verdicts: OnceLock<Result<HashMap<String, Verdict>, String>>,
@@ -77,7 +77,7 @@ impl Gate for Tint {
     }
 
     fn catches(&self) -> &'static str {
-        "what browsers refuse: barriers in divergent control flow, aliased pointers, limits exceeded"
+        "what browsers refuse: divergent barriers, aliased pointers, limits exceeded"
     }
 
     fn ready(&self) -> Result<String, String> {

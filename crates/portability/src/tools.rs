@@ -12,7 +12,8 @@ pub(crate) const SETUP: &str = "'bash .ci/portability' installs it";
 /// The folder of this crate that holds what tools are run with.
 pub(crate) const TOOLS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tools");
 
-/// The folder in the target directory where `.ci/portability` puts the tools, and this crate its files.
+/// The folder in the target directory where `.ci/portability` puts the tools, and this crate its
+/// files.
 pub(crate) fn folder() -> PathBuf {
     // As that script does, which stands in the workspace.
     let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
@@ -68,8 +69,8 @@ pub(crate) fn output(command: &mut Command, input: &[u8]) -> Result<Output, Stri
         .map_err(|e| format!("{name} does not start ({e}): {SETUP}"))?;
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     std::thread::scope(|scope| {
-        // Written and read at once, as no pipe holds it all. A tool that ends early breaks the first
-        // one, and then its exit status tells.
+        // Written and read at once, as no pipe holds it all. A tool that ends early breaks the
+        // first one, and then its exit status tells.
         scope.spawn(move || stdin.map(|mut stdin| stdin.write_all(input)));
         let stdout = scope.spawn(|| read(stdout));
         let stderr = scope.spawn(|| read(stderr));
