@@ -17,7 +17,12 @@ pub(crate) struct Vulkan {
     manifests: &'static [&'static str],
     prefix: &'static str,
     install: &'static str,
+    /// Whether it compiles the forms of the sample sort's merges for GPUs in seconds.
+    takes_all_forms: bool,
 }
+
+/// Set, it has lavapipe run every form of the sample sort's merges.
+const ALL_FORMS: &str = "WGPU_BCFSORT_ALL_FORMS";
 
 /// Mesa's driver for CPUs.
 pub(crate) const LAVAPIPE: Vulkan = Vulkan {
@@ -31,6 +36,7 @@ pub(crate) const LAVAPIPE: Vulkan = Vulkan {
     ],
     prefix: "lvp_icd",
     install: "'make setup' installs it",
+    takes_all_forms: false,
 };
 
 /// Google's driver for CPUs, which shares no compiler with Mesa's.
@@ -41,6 +47,7 @@ pub(crate) const SWIFTSHADER: Vulkan = Vulkan {
     manifests: &["swiftshader"],
     prefix: "vk_swiftshader_icd",
     install: tools::SETUP,
+    takes_all_forms: true,
 };
 
 impl Vulkan {
@@ -298,6 +305,17 @@ impl Gate for Vulkan {
             found += &format!(", library {}", tools::fingerprint(&library)?);
         }
         Ok(found)
+    }
+
+    fn leaves_out(&self, subject: &Subject) -> Option<&'static str> {
+        let takes_it = self.takes_all_forms
+            || !subject.takes_drivers_long()
+            || subject.is_looped_sort_of_tiles()
+            || std::env::var_os(ALL_FORMS).is_some_and(|set| set != "0");
+        (!takes_it).then_some(
+            "take it some 20 s of a processor each, and SwiftShader 3; WGPU_BCFSORT_ALL_FORMS=1 \
+             runs them here, too",
+        )
     }
 
     fn runs_kernels(&self) -> bool {

@@ -3,7 +3,7 @@
 use crate::cases::kernels;
 use bcfsort_testkit::recordings::REPRESENTATIVES;
 use std::collections::{BTreeMap, BTreeSet};
-use wgpu_bcfsort::internals::kernel::{Kernel, Merges, Specialised};
+use wgpu_bcfsort::internals::kernel::{Kernel, Merges, SampleSortKernel, Specialised};
 use wgpu_bcfsort::{BaseCase, KeyType, Order, Payload};
 
 /// A kernel for a key type and an order, as the device gets it.
@@ -123,6 +123,21 @@ impl Subject {
         let own = (self.specialised.key(), self.specialised.order());
         (compares && own != narrow && own != wide)
             .then_some("differ from those for u32 ascending or f64 descending in constants only")
+    }
+
+    /// Whether drivers for CPUs take long to compile it.
+    pub(crate) fn takes_drivers_long(&self) -> bool {
+        takes_drivers_long(self.specialised)
+    }
+
+    /// Whether it sorts tiles in place, of the narrowest or the widest records, and in the form
+    /// that GPUs run: the part of the text that the kernels of this form share.
+    pub(crate) fn is_looped_sort_of_tiles(&self) -> bool {
+        matches!(
+            self.specialised.kernel(),
+            Kernel::SampleSort(SampleSortKernel::SortedTiles { tile, in_place: true })
+                if tile.merges == Merges::Looped
+        ) && !is_between(self.specialised)
     }
 
     /// Whether it is a kernel of the sample sort that sorts in registers.

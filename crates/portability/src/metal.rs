@@ -128,8 +128,12 @@ impl Watch {
     /// Compiles and runs a kernel that is C++ already, and compares what it leaves.
     fn examine(&self, subject: &Subject, text: &str) -> Result<(), String> {
         let folder = self.folder(&subject.label)?;
-        let [source, program, before, after] =
-            ["kernel.cpp", "kernel", "before", "after"].map(|name| folder.join(name));
+        let source = folder.join("kernel.cpp");
+        // Another process may be at the same kernel. And a program is large, and there are many:
+        // only its text stays to be looked at.
+        let own = tempfile::tempdir_in(&folder).map_err(|e| e.to_string())?;
+        let [program, before, after] =
+            ["kernel", "before", "after"].map(|name| own.path().join(name));
         // Metal copies a struct from any address space to any other; C++ has to be told how.
         let row = "struct user_row {\n    uint key;\n};";
         let copied = "struct user_row {\n    uint key;\n    user_row() = default;\n    \
@@ -183,8 +187,7 @@ impl Watch {
             }
             case.check(&result)?;
         }
-        // Its text stays to be looked at; a program is large, and there are many.
-        std::fs::remove_file(&program).map_err(|e| e.to_string())
+        Ok(())
     }
 
     /// That a fault is caught, with a message that has `reason` in it.
