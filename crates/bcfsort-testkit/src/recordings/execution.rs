@@ -3,7 +3,7 @@
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
-use wgpu_bcfsort::internals::kernel::{Access, Assembled, PARAMETER_BLOCK, Specialised};
+use wgpu_bcfsort::internals::kernel::{Access, Assembled, Binding, PARAMETER_BLOCK, Specialised};
 use wgpu_bcfsort::internals::kernel_error;
 use wgpu_bcfsort::internals::recording::{Buffer, Phase, Recording, Step};
 use wgpu_bcfsort::{Error, Payload};
@@ -133,16 +133,49 @@ impl<'a> Execution<'a> {
         bound(self.recording, &self.buffers, buffer).unwrap_or(&[])
     }
 
-    /// What a step's kernel finds in its parameters, if it is run now.
+    /// A step's kernel, assembled once for all steps that run it.
     ///
     /// # Errors
     ///
     /// [`Error::Kernel`] if the kernel does not assemble.
-    pub fn parameters(&self, step: &Step) -> Result<Vec<u32>, Error> {
+    pub fn assembled(&mut self, step: &Step) -> Result<&Assembled, Error> {
+        self.prepared(step).map(|prepared| &prepared.assembled)
+    }
+
+    /// The words that a step's kernel finds in each of its bindings if it is run now: by number, the
+    /// parameters among them. A binding to which the step binds no buffer is left out.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Kernel`] if the kernel does not assemble.
+    pub fn contents(&mut self, step: &Step) -> Result<BTreeMap<u32, Vec<u32>>, Error> {
+        self.prepared(step)?;
+        let assembled = &self.prepared[&self.recording.specialised(step)].assembled;
+        let words = |binding: &Binding| match step.buffer(&binding.name) {
+            _ if binding.access == Access::Uniform => {
+                Some(parameters(step, assembled, &self.buffers))
+            }
+            Some(role) => bound(self.recording, &self.buffers, role).map(<[u32]>::to_vec),
+            None => None,
+        };
+        let contents = assembled.bindings.iter();
+        Ok(contents
+            .filter_map(|binding| Some((binding.binding, words(binding)?)))
+            .collect())
+    }
+
+    fn prepared(&mut self, step: &Step) -> Result<&Prepared, Error> {
         let kernel = self.recording.specialised(step);
-        let comparator = self.recording.comparator.as_ref();
-        let assembled = kernel.assemble_comparing(comparator)?;
-        Ok(parameters(step, &assembled, &self.buffers))
+        let fail = |e: ShaderError| kernel_error(kernel.label(), e.to_string());
+        Ok(match self.prepared.entry(kernel) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => {
+                let comparator = self.recording.comparator.as_ref();
+                let assembled = kernel.assemble_comparing(comparator)?;
+                let shader = Shader::new(&assembled.wgsl, None, &[]).map_err(fail)?;
+                new.insert(Prepared { assembled, shader })
+            }
+        })
     }
 
     /// Runs one dispatch of the recording.
@@ -154,28 +187,12 @@ impl<'a> Execution<'a> {
     pub fn step(&mut self, step: &Step) -> Result<Report, Error> {
         let kernel = self.recording.specialised(step);
         let fail = |e: ShaderError| kernel_error(kernel.label(), e.to_string());
-        let Prepared { assembled, shader } = match self.prepared.entry(kernel) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => {
-                let comparator = self.recording.comparator.as_ref();
-                let assembled = kernel.assemble_comparing(comparator)?;
-                let shader = Shader::new(&assembled.wgsl, None, &[]).map_err(fail)?;
-                new.insert(Prepared { assembled, shader })
-            }
-        };
-        let mut buffers = Buffers::new();
-        for binding in &assembled.bindings {
-            let words = if binding.access == Access::Uniform {
-                parameters(step, assembled, &self.buffers)
-            } else {
-                let role = step.buffer(&binding.name);
-                let words = role.and_then(|role| bound(self.recording, &self.buffers, role));
-                // The missing buffer is reported by the run.
-                let Some(words) = words else { continue };
-                words.to_vec()
-            };
-            buffers.insert((0, binding.binding), words);
-        }
+        // A missing buffer is reported by the run.
+        let contents = self.contents(step)?.into_iter();
+        let mut buffers: Buffers = contents
+            .map(|(binding, words)| ((0, binding), words))
+            .collect();
+        let Prepared { assembled, shader } = &self.prepared[&kernel];
         let [x, y] = step.workgroups;
         // Tables say where runs and buckets begin, and pages do not move within them by the keys.
         let holds_keys = |(_, number)| {

@@ -112,6 +112,36 @@ pub fn library(key: KeyType, order: Order) -> Vec<Recording> {
     recordings
 }
 
+/// Sample sorts of the [`library`] in the form that GPUs run, with the smallest tiles that there are, for
+/// one of the [`REPRESENTATIVES`]. Their kernels are the texts that GPUs run, with other constants, and
+/// are what drivers for CPUs compile soonest.
+#[must_use]
+pub fn small_tiles_library(key: KeyType, order: Order) -> Vec<Recording> {
+    let small = Tuning {
+        tile: 1024,
+        child: 1024,
+        samples: 1024,
+        ..Tuning::default()
+    };
+    let mut recordings = Vec::new();
+    for payload in Payload::ALL {
+        recordings.extend(sample_sorts(key, order, payload, small));
+    }
+    let argsort = Arrangement {
+        sorted: Sorted::Nowhere,
+        carried: Carried::Indices,
+        ..Arrangement::default()
+    };
+    recordings.extend(distributed(&argsort, key, order, &[small]));
+    recordings.extend(of_arrays(key, order, &[small]));
+    recordings
+}
+
+/// What the sample sorts of the [`library`] are tuned for: GPUs and CPUs.
+fn tunings() -> [Tuning; 2] {
+    [Tuning::default(), Tuning::cpu()]
+}
+
 /// Sample sorts with the tiles that devices with least and with most workgroup memory are given: of one tile; distributed
 /// once and twice, over several tiles, the last one ragged, into few buckets of several children and into many of one;
 /// in grids of one row and of two, at once and cut.
@@ -269,12 +299,12 @@ fn arrangements(key: KeyType, order: Order) -> Vec<Recording> {
         carried: Carried::Indices,
         ..Arrangement::default()
     };
-    recordings.extend(distributed(&argsort, key, order));
+    recordings.extend(distributed(&argsort, key, order, &tunings()));
     // Rows that are compared: of a tile, of several, and more than children can hold.
     if key.words() == 1 {
         recordings.extend(comparisons(order));
     }
-    recordings.extend(of_arrays(key, order));
+    recordings.extend(of_arrays(key, order, &tunings()));
     recordings.extend(placed(key, order));
     // Keys of one array with rows: two words, which are sorted twice.
     if key.words() == 2 {
@@ -357,7 +387,7 @@ fn placed(key: KeyType, order: Order) -> Vec<Recording> {
 }
 
 /// Sorts of keys of one array, of a tile, of few and of many.
-fn of_arrays(key: KeyType, order: Order) -> Vec<Recording> {
+fn of_arrays(key: KeyType, order: Order, tunings: &[Tuning]) -> Vec<Recording> {
     let around = |arrangement: &Arrangement, len, tuning: &_| {
         let sort = arrangement.sample_sort(len, key, order, tuning, &LIMITS);
         arrangement.around(key, order, sort, &LIMITS)
@@ -378,11 +408,11 @@ fn of_arrays(key: KeyType, order: Order) -> Vec<Recording> {
     // (Those of two words with indices are sorted twice.)
     let arrangements = [&keys, &with_indices];
     for arrangement in arrangements.iter().take(3 - key.words() as usize) {
-        for tuning in [Tuning::default(), Tuning::cpu()] {
-            recordings.extend([1000, 4000].map(|len| around(arrangement, len, &tuning)));
+        for tuning in tunings {
+            recordings.extend([1000, 4000].map(|len| around(arrangement, len, tuning)));
         }
     }
-    recordings.extend(distributed(&keys, key, order));
+    recordings.extend(distributed(&keys, key, order, tunings));
     if key.words() == 1 {
         let narrow = Arrangement {
             bits: Some(16),
@@ -390,13 +420,13 @@ fn of_arrays(key: KeyType, order: Order) -> Vec<Recording> {
         };
         recordings.extend(
             [&indices, &narrow]
-                .map(|of| distributed(of, key, order))
+                .map(|of| distributed(of, key, order, tunings))
                 .into_iter()
                 .flatten(),
         );
     }
     // Once, and more than children can hold, too.
-    for tuning in [Tuning::default(), Tuning::cpu()] {
+    for &tuning in tunings {
         let once = Tuning {
             merged: 0,
             twice: u32::MAX,
@@ -457,9 +487,14 @@ const SMALL_CHILD: u32 = 2048;
 
 /// Sorts that are distributed twice: in dispatches that are cut, and more than children can hold, of which the first places are
 /// wanted.
-fn distributed(arrangement: &Arrangement, key: KeyType, order: Order) -> Vec<Recording> {
+fn distributed(
+    arrangement: &Arrangement,
+    key: KeyType,
+    order: Order,
+    tunings: &[Tuning],
+) -> Vec<Recording> {
     let mut recordings = Vec::new();
-    for tuning in [Tuning::default(), Tuning::cpu()] {
+    for &tuning in tunings {
         let tuning = Tuning {
             child: tuning.child.min(SMALL_CHILD),
             merged: 0,

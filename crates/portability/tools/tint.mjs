@@ -1,4 +1,4 @@
-//! Compiles WGSL with Tint, and makes pipelines of it on Dawn's null backend, which needs no driver.
+//! Compiles WGSL with Tint, and makes pipelines of it on Dawn's null backend: no driver is needed.
 //!
 //! node tint.mjs PACKAGE: takes [{label, wgsl}] in JSON, gives {label: {messages, pipeline}}.
 

@@ -1,9 +1,10 @@
 //! What a portability gate is: one way in which a kernel may fail on hardware that is not here.
 
-use bcfsort_testkit::recordings::{REPRESENTATIVES, kernels};
-use std::collections::BTreeSet;
+use crate::cases::kernels;
+use bcfsort_testkit::recordings::REPRESENTATIVES;
+use std::collections::{BTreeMap, BTreeSet};
 use wgpu_bcfsort::internals::algorithm::Merges;
-use wgpu_bcfsort::internals::kernel::{Kernel, Specialised};
+use wgpu_bcfsort::internals::kernel::{Kernel, SampleSortKernel, Specialised};
 use wgpu_bcfsort::{BaseCase, KeyType, Order, Payload};
 
 /// A kernel for a key type and an order, as the device gets it.
@@ -13,13 +14,28 @@ pub(crate) struct Subject {
     pub(crate) wgsl: String,
     pub(crate) module: naga::Module,
     pub(crate) info: naga::valid::ModuleInfo,
-    /// Whether there is one for the widest records, of the same text but for more barriers where more is moved. (In arrays keys are
-    /// compared with more, not moved. Only narrow ones share words.)
+    /// The gates that it is for.
+    pub(crate) stage: Stage,
+    /// Whether there is one for the widest records, of the same text with more barriers, since more
+    /// words are moved. (Keys of segments are compared with more words, not moved with them. Only
+    /// narrow keys are packed.)
     pub(crate) is_narrow_of_two: bool,
 }
 
-/// Whether another subject has each piece of its text: base cases in place differ from those that are not in
-/// one piece, which the default one in place has, too. (Some compilers take seconds for each.)
+/// Which gates a kernel is for, beside those of the same text with other sizes of tiles.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// Those that only compile or check it, and Metal's: it has the largest tile of its like.
+    Compilers,
+    /// Those of drivers, which take long to compile it: it has the smallest tile of its like.
+    Drivers,
+    /// All: its form has one size, or is one that drivers compile in seconds.
+    All,
+}
+
+/// Whether other subjects have each piece of its text: base cases in place differ from those that
+/// are not in one piece, which the default one in place has, too. (Some compilers take seconds
+/// for each.)
 fn is_twin(kernel: Kernel) -> bool {
     match kernel {
         Kernel::BaseCase {
@@ -37,24 +53,41 @@ fn without_numbers(label: &str) -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
-/// Of the sample sort, what FXC and most devices have workgroup memory for; and of those that differ in the numbers of
-/// their tiles only, as their labels say, whether there is one with a larger tile.
-fn is_smaller(specialised: Specialised, all: &[Specialised]) -> bool {
-    const WORKGROUP_BYTES: u32 = 32 << 10;
-    let Kernel::SampleSort(_) = specialised.kernel() else {
-        return false;
-    };
-    let own = without_numbers(&specialised.label());
-    let larger = |other: &&Specialised| {
-        let bytes = other.workgroup_bytes();
-        bytes <= WORKGROUP_BYTES && bytes > specialised.workgroup_bytes()
-    };
-    specialised.workgroup_bytes() > WORKGROUP_BYTES
-        || (all.iter().filter(larger)).any(|other| without_numbers(&other.label()) == own)
+/// The kernels that differ in the sizes of their tiles only: the bytes of workgroup memory that
+/// they take, by their names without numbers.
+struct Tiles(BTreeMap<Vec<String>, BTreeSet<u32>>);
+
+impl Tiles {
+    fn of(all: &[Specialised]) -> Self {
+        let mut tiles: BTreeMap<_, BTreeSet<u32>> = BTreeMap::new();
+        for kernel in all {
+            let known = tiles.entry(without_numbers(&kernel.label())).or_default();
+            known.insert(kernel.workgroup_bytes());
+        }
+        Self(tiles)
+    }
+
+    fn like(&self, kernel: Specialised) -> impl DoubleEndedIterator<Item = u32> {
+        let tiles = self.0.get(&without_numbers(&kernel.label()));
+        tiles.into_iter().flatten().copied()
+    }
+
+    /// Whether it has the largest tile that FXC and most devices have workgroup memory for.
+    fn is_largest(&self, kernel: Specialised) -> bool {
+        const WORKGROUP_BYTES: u32 = 32 << 10;
+        let largest = self.like(kernel).rfind(|&bytes| bytes <= WORKGROUP_BYTES);
+        !matches!(kernel.kernel(), Kernel::SampleSort(_))
+            || largest == Some(kernel.workgroup_bytes())
+    }
+
+    fn is_smallest(&self, kernel: Specialised) -> bool {
+        self.like(kernel).next() == Some(kernel.workgroup_bytes())
+    }
 }
 
-/// Of the sample sort, the narrowest and the widest records stand for the others, whose pieces these have; and so they do of arrays, where
-/// the widest are keys of two words alone.
+/// Whether its records are neither the narrowest nor the widest of a kernel of the sample sort:
+/// these two have all pieces of the text between them. Of segments, the widest are keys of two
+/// words alone.
 fn is_between(specialised: Specialised) -> bool {
     let widest = specialised.carrying(Payload::Indices) == specialised;
     let wide = specialised.key().words() == 2;
@@ -65,13 +98,27 @@ fn is_between(specialised: Specialised) -> bool {
         && !is_one
 }
 
+/// The form of its merges, of a kernel of the sample sort that sorts in registers.
+fn merges(specialised: Specialised) -> Option<Merges> {
+    match specialised.kernel() {
+        Kernel::SampleSort(kernel) => kernel.merges(),
+        _ => None,
+    }
+}
+
+/// Whether drivers for CPUs take long to compile it: in other forms than those made for them.
+fn takes_drivers_long(specialised: Specialised) -> bool {
+    merges(specialised).is_some_and(|m| !matches!(m, Merges::Compact | Merges::Stages))
+}
+
 impl Subject {
-    /// For gates that leave such kernels out: why, where there is the same text for another key type of that width or
-    /// another order, with other constants.
+    /// For gates that leave such kernels out: why, where there is the same text for another key
+    /// type of that width or another order, with other constants.
     pub(crate) fn same_but_for_constants(&self) -> Option<&'static str> {
         let [narrow, wide] = REPRESENTATIVES;
         let representative = |(key, order)| self.specialised.kernel().specialise(key, order);
-        // (Of kernels that compare no keys there is one for each width, or for all; of those that add, another for f32.)
+        // (Of kernels that compare no keys there is one for each width, or one for all; of those
+        // that add, another for f32.)
         let compares =
             representative(narrow).key() == narrow.0 && representative(wide).key() == wide.0;
         let own = (self.specialised.key(), self.specialised.order());
@@ -79,39 +126,68 @@ impl Subject {
             .then_some("differ from those for u32 ascending or f64 descending in constants only")
     }
 
-    /// Whether it is a kernel of the sample sort that sorts in registers, and in which form of its merges.
-    pub(crate) fn merges(&self) -> Option<Merges> {
-        match self.specialised.kernel() {
-            Kernel::SampleSort(kernel) => kernel.merges(),
-            _ => None,
-        }
+    /// Whether drivers for CPUs take long to compile it.
+    pub(crate) fn takes_drivers_long(&self) -> bool {
+        takes_drivers_long(self.specialised)
     }
 
-    /// Every kernel that `recordings::library` dispatches, each text once; or its label, and why it is no
-    /// WGSL.
+    /// Whether it sorts tiles in place, of the narrowest or the widest records, and in the form
+    /// that GPUs run: the part of the text that the kernels of this form share.
+    pub(crate) fn is_looped_sort_of_tiles(&self) -> bool {
+        matches!(
+            self.specialised.kernel(),
+            Kernel::SampleSort(SampleSortKernel::SortedTiles { tile, in_place: true })
+                if tile.merges == Merges::Looped
+        ) && !is_between(self.specialised)
+    }
+
+    /// Whether it is a kernel of the sample sort that sorts in registers.
+    pub(crate) fn sorts_in_registers(&self) -> bool {
+        merges(self.specialised).is_some()
+    }
+
+    /// Every kernel that is dispatched by a recording, each text once; or which kernel it is, and
+    /// why its text is not valid.
     pub(crate) fn all() -> Vec<Result<Self, (Specialised, String)>> {
         let subject = |specialised: Specialised| {
             Self::new(specialised, specialised.wgsl()).map_err(|message| (specialised, message))
         };
         let all = kernels();
-        let examined = |specialised: &&Specialised| {
-            !is_twin(specialised.kernel())
-                && !is_smaller(**specialised, &all)
-                && !is_between(**specialised)
+        let tiles = Tiles::of(&all);
+        let stage = |specialised: &Specialised| {
+            let compiled = !is_twin(specialised.kernel())
+                && tiles.is_largest(*specialised)
+                && !is_between(*specialised);
+            let run = if takes_drivers_long(*specialised) {
+                tiles.is_smallest(*specialised)
+            } else {
+                compiled
+            };
+            match (compiled, run) {
+                (true, true) => Some(Stage::All),
+                (true, false) => Some(Stage::Compilers),
+                (false, true) => Some(Stage::Drivers),
+                (false, false) => None,
+            }
         };
-        let wide: BTreeSet<Vec<String>> = (all.iter().filter(examined))
+        let wide: BTreeSet<Vec<String>> = (all.iter())
             .filter(|wide| {
-                wide.key().words() == 2 && wide.kernel().carries() && !wide.tells_arrays()
+                wide.key().words() == 2
+                    && wide.kernel().carries()
+                    && !wide.tells_arrays()
+                    && stage(wide).is_some_and(|stage| stage != Stage::Drivers)
             })
             .map(|wide| without_numbers(&wide.kernel().name()))
             .collect();
-        (all.iter().filter(examined))
-            .map(|&specialised| {
+        (all.iter())
+            .filter_map(|&specialised| Some((specialised, stage(&specialised)?)))
+            .map(|(specialised, stage)| {
                 let is_narrow = (specialised.key().words() == 1 || specialised.tells_arrays())
                     && specialised.kernel().carries()
                     && !specialised.packs()
                     && !specialised.compares_rows();
                 let mut subject = subject(specialised)?;
+                subject.stage = stage;
                 subject.is_narrow_of_two =
                     is_narrow && wide.contains(&without_numbers(&specialised.kernel().name()));
                 Ok(subject)
@@ -159,6 +235,7 @@ impl Subject {
             wgsl,
             module,
             info,
+            stage: Stage::All,
             is_narrow_of_two: false,
         })
     }
@@ -217,6 +294,15 @@ pub(crate) trait Gate: Sync {
     }
     /// Whether it runs kernels on the [cases](crate::cases::Case), or only compiles them.
     fn runs_kernels(&self) -> bool {
+        false
+    }
+    /// Whether it is a driver, which takes long to compile some kernels.
+    fn is_driver(&self) -> bool {
+        false
+    }
+    /// Whether it does one thing at a time, whichever thread asks, so that others should run
+    /// beside it.
+    fn takes_one_at_a_time(&self) -> bool {
         false
     }
     /// Passes a kernel, or says what is wrong with it.

@@ -69,25 +69,29 @@ impl Gate for DxcGate {
 
     fn ready(&self) -> Result<String, String> {
         let library = tools::installed("dxc/libdxcompiler.so")?;
+        let fingerprint = tools::fingerprint(&library)?;
         let fail = |e: HassleError| e.to_string();
         let dxc = Dxc::new(Some(library.clone())).map_err(fail)?;
         // The validator is in the same library, and checks what the compiler compiled.
         let validator = Dxil::new(Some(library)).and_then(|dxil| dxil.create_validator());
         let (major, minor) = validator.and_then(|v| v.version()).map_err(fail)?;
         let _ = self.dxc.set(dxc);
-        Ok(format!("DXC with DXIL validator {major}.{minor}"))
+        Ok(format!(
+            "DXC with DXIL validator {major}.{minor}, library {fingerprint}"
+        ))
     }
 
     fn leaves_out(&self, subject: &Subject) -> Option<&'static str> {
         let for_6_0 = matches!(self.model, ShaderModel::V6_6) && subject.is_narrow_of_two;
-        let narrow = "have no piece that those of keys of 64 bits have not but what a key is, and are compiled for 6.0";
+        let narrow =
+            "have only pieces that the kernels for 64-bit keys have, and are compiled for 6.0";
         subject
             .same_but_for_constants()
             .or_else(|| for_6_0.then_some(narrow))
     }
 
     fn examine(&self, subject: &Subject) -> Result<(), String> {
-        // Unchecked, as the library has it compiled; what may have a caller's text in it, once as any text is.
+        // Unchecked, as the library has it compiled; and checked, what may contain a caller's text.
         let forms: &[bool] = match self.model {
             ShaderModel::V6_0 if subject.specialised.compares_rows() => &[false, true],
             _ => &[false],

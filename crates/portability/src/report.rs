@@ -1,5 +1,5 @@
-//! What is printed: the table (kernels in rows, gates in columns, and how many of a kernel's variants
-//! passed), and what failed.
+//! What is printed: the table (kernels in rows, gates in columns, and how many of a kernel's
+//! variants passed), and what failed.
 
 use std::fmt;
 use std::time::Duration;
@@ -18,6 +18,8 @@ struct Column {
     skipped: bool,
     /// A kernel for each variant that passed.
     passed: Vec<Kernel>,
+    /// How many of these passed in an earlier run.
+    again: usize,
     /// A kernel for each variant that the gate leaves out.
     left_out: Vec<Kernel>,
     time: Duration,
@@ -45,8 +47,23 @@ impl Table {
         self.columns[column].skipped = true;
     }
 
+    /// Whether no gate is skipped.
+    pub(crate) fn is_whole(&self) -> bool {
+        !self.columns.iter().any(|column| column.skipped)
+    }
+
     pub(crate) fn pass(&mut self, column: usize, kernel: Kernel) {
         self.columns[column].passed.push(kernel);
+    }
+
+    /// A variant that passed in an earlier run, in which all was as it is now.
+    pub(crate) fn pass_again(&mut self, column: usize, kernel: Kernel) {
+        self.columns[column].again += 1;
+        self.pass(column, kernel);
+    }
+
+    pub(crate) fn passed_again(&self, column: usize) -> usize {
+        self.columns[column].again
     }
 
     pub(crate) fn leave_out(&mut self, column: usize, kernel: Kernel) {

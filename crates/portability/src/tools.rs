@@ -1,5 +1,6 @@
 //! The tools that gates run: where `.ci/portability` puts them, and how they are called.
 
+use crate::cache;
 use std::io::{Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -8,17 +9,32 @@ use std::time::{Duration, Instant};
 /// How to get what a gate lacks.
 pub(crate) const SETUP: &str = "'bash .ci/portability' installs it";
 
-/// A file that `.ci/portability` put into the target directory.
+/// The folder of this crate that holds what tools are run with.
+pub(crate) const TOOLS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tools");
+
+/// The folder in the target directory where `.ci/portability` puts the tools, and this crate its
+/// files.
+pub(crate) fn folder() -> PathBuf {
+    // As that script does, which stands in the workspace.
+    let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    workspace.join(target).join("portability")
+}
+
+/// A file that `.ci/portability` put there.
 pub(crate) fn installed(path: &str) -> Result<PathBuf, String> {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR"))
-        .parent()
-        .expect("a folder of the target directory");
-    let file = target.join("portability").join(path);
+    let file = folder().join(path);
     if file.exists() {
         Ok(file)
     } else {
         Err(format!("no {}: {SETUP}", file.display()))
     }
+}
+
+/// A few characters that tell a tool's library from those of other versions.
+pub(crate) fn fingerprint(library: &Path) -> Result<String, String> {
+    let bytes = std::fs::read(library).map_err(|e| format!("{}: {e}", library.display()))?;
+    Ok(cache::digest([&bytes[..]])[..12].to_owned())
 }
 
 /// Runs a tool with an input, and gives its output; or what it said against that.
@@ -53,8 +69,8 @@ pub(crate) fn output(command: &mut Command, input: &[u8]) -> Result<Output, Stri
         .map_err(|e| format!("{name} does not start ({e}): {SETUP}"))?;
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     std::thread::scope(|scope| {
-        // Written and read at once, as no pipe holds it all. A tool that ends early breaks the first
-        // one, and then its exit status tells.
+        // Written and read at once, as no pipe holds it all. A tool that ends early breaks the
+        // first one, and then its exit status tells.
         scope.spawn(move || stdin.map(|mut stdin| stdin.write_all(input)));
         let stdout = scope.spawn(|| read(stdout));
         let stderr = scope.spawn(|| read(stderr));

@@ -2,9 +2,9 @@
 
 use crate::cases::{Case, Contents, backwards};
 use crate::gate::{Gate, Subject};
+use crate::tools;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
-use wgpu_bcfsort::internals::algorithm::Merges;
 use wgpu_bcfsort::{adapters, requirements};
 
 /// Compiles and runs each kernel on one driver, and compares what it leaves.
@@ -13,11 +13,16 @@ pub(crate) struct Vulkan {
     catches: &'static str,
     /// What the adapter's name has in it.
     adapter: &'static str,
-    /// Where its manifest is, and what begins its name.
+    /// Where its manifest is, from the [tools' folder](tools::folder) on, and what begins its name.
     manifests: &'static [&'static str],
     prefix: &'static str,
     install: &'static str,
+    /// Whether it compiles the forms of the sample sort's merges for GPUs in seconds.
+    takes_all_forms: bool,
 }
+
+/// Set, it has lavapipe run every form of the sample sort's merges.
+const ALL_FORMS: &str = "WGPU_BCFSORT_ALL_FORMS";
 
 /// Mesa's driver for CPUs.
 pub(crate) const LAVAPIPE: Vulkan = Vulkan {
@@ -31,6 +36,7 @@ pub(crate) const LAVAPIPE: Vulkan = Vulkan {
     ],
     prefix: "lvp_icd",
     install: "'make setup' installs it",
+    takes_all_forms: false,
 };
 
 /// Google's driver for CPUs, which shares no compiler with Mesa's.
@@ -38,12 +44,10 @@ pub(crate) const SWIFTSHADER: Vulkan = Vulkan {
     name: "SwiftShader",
     catches: "a wrong result through SPIR-V and Reactor",
     adapter: "SwiftShader",
-    manifests: &[concat!(
-        env!("CARGO_TARGET_TMPDIR"),
-        "/../portability/swiftshader"
-    )],
+    manifests: &["swiftshader"],
     prefix: "vk_swiftshader_icd",
-    install: "'make portability' installs it",
+    install: tools::SETUP,
+    takes_all_forms: true,
 };
 
 impl Vulkan {
@@ -53,7 +57,7 @@ impl Vulkan {
             name.starts_with(self.prefix) && name.ends_with(".json")
         };
         (self.manifests.iter())
-            .filter_map(|folder| std::fs::read_dir(folder).ok())
+            .filter_map(|folder| std::fs::read_dir(tools::folder().join(folder)).ok())
             .flatten()
             .filter_map(|entry| Some(entry.ok()?.path()))
             .find(|path| is_it(path))
@@ -270,6 +274,17 @@ impl Driver {
     }
 }
 
+/// The driver's library, by its manifest.
+fn library(manifest: &Path) -> Result<Option<PathBuf>, String> {
+    let fail = |e: &dyn std::fmt::Display| format!("{}: {e}", manifest.display());
+    let text = std::fs::read(manifest).map_err(|e| fail(&e))?;
+    let json: serde_json::Value = serde_json::from_slice(&text).map_err(|e| fail(&e))?;
+    let path = json["ICD"]["library_path"].as_str();
+    let path = path.ok_or_else(|| fail(&"it names no library"))?;
+    let folder = manifest.parent().unwrap_or(manifest);
+    Ok((path.contains('/')).then(|| folder.join(path)))
+}
+
 impl Gate for Vulkan {
     fn name(&self) -> &'static str {
         self.name
@@ -279,25 +294,40 @@ impl Gate for Vulkan {
         self.catches
     }
 
-    fn leaves_out(&self, subject: &Subject) -> Option<&'static str> {
-        let for_gpus = subject
-            .merges()
-            .is_some_and(|merges| !matches!(merges, Merges::Compact | Merges::Stages));
-        for_gpus.then_some("have another form of the sample sort's merges than the compact one, half a minute each")
+    fn ready(&self) -> Result<String, String> {
+        let Some(manifest) = self.manifest() else {
+            return Err(format!("{} is missing: {}", self.name, self.install));
+        };
+        let info = &Driver::get(self.adapter)?.info;
+        let mut found = format!("{}, {} {}", info.name, info.driver, info.driver_info);
+        // (Of one that is named without its folder, the version must do.)
+        if let Some(library) = library(&manifest)? {
+            found += &format!(", library {}", tools::fingerprint(&library)?);
+        }
+        Ok(found)
     }
 
-    fn ready(&self) -> Result<String, String> {
-        if self.manifest().is_none() {
-            return Err(format!("{} is missing: {}", self.name, self.install));
-        }
-        let info = &Driver::get(self.adapter)?.info;
-        Ok(format!(
-            "{}, {} {}",
-            info.name, info.driver, info.driver_info
-        ))
+    fn leaves_out(&self, subject: &Subject) -> Option<&'static str> {
+        let takes_it = self.takes_all_forms
+            || !subject.takes_drivers_long()
+            || subject.is_looped_sort_of_tiles()
+            || std::env::var_os(ALL_FORMS).is_some_and(|set| set != "0");
+        (!takes_it).then_some(
+            "take it some 20 s of a processor each, and SwiftShader 3; WGPU_BCFSORT_ALL_FORMS=1 \
+             runs them here, too",
+        )
     }
 
     fn runs_kernels(&self) -> bool {
+        true
+    }
+
+    fn is_driver(&self) -> bool {
+        true
+    }
+
+    // Lavapipe compiles one kernel at a time, whichever thread asks.
+    fn takes_one_at_a_time(&self) -> bool {
         true
     }
 

@@ -50,15 +50,17 @@ impl Gate for FxcGate {
         build()?;
         self.compile("[numthreads(1, 1, 1)] void main() {}")?;
         Ok(format!(
-            "d3dcompiler_47.dll on {}",
+            "d3dcompiler_47.dll {} on {}",
+            tools::fingerprint(&library()?)?,
             String::from_utf8_lossy(&wine).trim()
         ))
     }
 
     fn leaves_out(&self, subject: &Subject) -> Option<&'static str> {
-        if subject.merges().is_some() {
+        if subject.sorts_in_registers() {
             return Some(
-                "sort tiles of the sample sort: more than some minutes each, so Engine::Auto takes none on DX12 for keys alone",
+                "sort tiles of the sample sort: minutes each, so Engine::Auto takes none on DX12 \
+                 for keys alone",
             );
         }
         let of_more = match subject.specialised.kernel() {
@@ -72,7 +74,8 @@ impl Gate for FxcGate {
         };
         if of_more && subject.specialised.key().words() == 2 {
             return Some(
-                "sort 64-bit keys as others do that are taken, and as 32-bit ones do, of several warps or to another buffer: half a minute each",
+                "sort 64-bit keys with several warps or to another buffer, half a minute each; \
+                 they differ from kernels that are taken by these alone",
             );
         }
         subject.same_but_for_constants()
@@ -114,7 +117,7 @@ impl Gate for FxcGate {
 /// Where Debian puts it; its launcher in the PATH is of a package that asks for much more.
 const WINE: &str = "/usr/lib/wine/wine64";
 
-/// FXC in a process of its own, which tests/fxc.c is.
+/// FXC in a process of its own, which tools/fxc.c is.
 struct Fxc {
     process: Child,
     stdin: ChildStdin,
@@ -123,8 +126,7 @@ struct Fxc {
 
 impl Fxc {
     fn start() -> Result<Self, String> {
-        let library =
-            tools::installed("node/node_modules/webgpu/dist/win32-x64/d3dcompiler_47.dll")?;
+        let library = library()?;
         let wine = tools::installed("wine")?;
         let mut process = Command::new(WINE)
             .arg(program()?)
@@ -172,6 +174,10 @@ impl Drop for Fxc {
     }
 }
 
+fn library() -> Result<PathBuf, String> {
+    tools::installed("node/node_modules/webgpu/dist/win32-x64/d3dcompiler_47.dll")
+}
+
 fn program() -> Result<PathBuf, String> {
     Ok(tools::installed("wine")?.with_file_name("fxc.exe"))
 }
@@ -179,7 +185,7 @@ fn program() -> Result<PathBuf, String> {
 /// Builds the program, for Windows; done at each start, so that it is never an old one.
 fn build() -> Result<(), String> {
     const MINGW: &str = "/usr/x86_64-w64-mingw32";
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fxc.c");
+    let source = Path::new(tools::TOOLS).join("fxc.c");
     let program = program()?;
     let object = program.with_extension("o");
     tools::run(

@@ -47,8 +47,8 @@ fn refusal(bytes: u32) -> String {
 
 pub(crate) struct Tint {
     texts: Vec<Text>,
-    /// Kernels that take more workgroup memory than that: these are compiled, but no pipeline can be
-    /// made of them.
+    /// Kernels that take more workgroup memory than that: these are compiled, but no pipeline can
+    /// be made of them.
     too_large: BTreeSet<String>,
     /// By label. Node.js starts once, for all texts.
     verdicts: OnceLock<Result<HashMap<String, Verdict>, String>>,
@@ -77,7 +77,7 @@ impl Gate for Tint {
     }
 
     fn catches(&self) -> &'static str {
-        "what browsers refuse: barriers in divergent control flow, aliased pointers, limits exceeded"
+        "what browsers refuse: divergent barriers, aliased pointers, limits exceeded"
     }
 
     fn ready(&self) -> Result<String, String> {
@@ -98,6 +98,11 @@ impl Gate for Tint {
             found += &names.join(", ");
         }
         Ok(found)
+    }
+
+    // The first waits for all texts.
+    fn takes_one_at_a_time(&self) -> bool {
+        true
     }
 
     fn examine(&self, subject: &Subject) -> Result<(), String> {
@@ -168,7 +173,7 @@ impl Gate for Tint {
 }
 
 fn compile(texts: &[Text]) -> Result<HashMap<String, Verdict>, String> {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tint.mjs");
+    let script = Path::new(tools::TOOLS).join("tint.mjs");
     let package = tools::installed("node/node_modules/webgpu/index.js")?;
     let texts = serde_json::to_vec(texts).map_err(|e| e.to_string())?;
     let verdicts = tools::run(Command::new("node").arg(script).arg(package), &texts)?;

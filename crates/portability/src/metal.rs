@@ -1,7 +1,7 @@
 //! Kernels in Metal's language, as naga writes it for wgpu, compiled as C++ and run on the CPU.
 //!
-//! `metal/` holds what Metal would bring: its standard library, as far as kernels use it, and what
-//! makes a dispatch.
+//! `tools/metal/` holds what Metal would bring: its standard library, as far as kernels use it, and
+//! what makes a dispatch.
 
 use crate::cases::{Case, Contents, backwards};
 use crate::gate::{Gate, Subject};
@@ -14,8 +14,7 @@ use std::sync::OnceLock;
 use wgpu_bcfsort::internals::kernel::Kernel;
 use wgpu_bcfsort::{BaseCase, KeyType, Order};
 
-const RUNTIME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/metal");
-const OUTPUT: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/portability-metal");
+const RUNTIME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tools/metal");
 
 /// The versions of Metal's language that wgpu asks for, from macOS 11 on.
 const VERSIONS: [(u8, u8); 6] = [(2, 3), (2, 4), (3, 0), (3, 1), (3, 2), (4, 0)];
@@ -35,8 +34,8 @@ struct Watch {
 const RUN: usize = 12;
 /// Accesses out of bounds, of buffers and workgroup memory.
 static BOUNDS: Watch = Watch::new("bounds", &["-fsanitize=address"], RUN);
-/// Dispatches of a kernel that are looked through for races. (The lock-step executor does so with all of them; here it is whether the
-/// text that Metal gets has every barrier.)
+/// Dispatches of a kernel that are searched for races. (The lock-step executor searches all of
+/// them; here it is whether the text that Metal gets has every barrier.)
 const RACED: usize = 3;
 /// Races, in one kind of memory at a time: a barrier for one kind orders nothing in the other.
 static RACES: [Watch; 2] = [
@@ -69,15 +68,15 @@ impl Watch {
     }
 
     fn folder(&self, label: &str) -> Result<PathBuf, String> {
-        let folder = Path::new(OUTPUT).join(self.name).join(label);
+        let folder = tools::folder().join("metal").join(self.name).join(label);
         std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
         Ok(folder)
     }
 
     fn compiler(&self) -> Result<Command, String> {
         let mut command = Command::new(&Clang::get()?.program);
-        // (Optimised, most kernels take some times as long to compile, and no less to run: they have little to do. What the sanitizers
-        // watch is the more for it: all that the text accesses.)
+        // (Optimised, most kernels take several times as long to compile, and no less to run.
+        // Without, the sanitizers watch all that the text accesses.)
         command
             .args(["-std=c++20", "-O0", "-g1", "-w", "-pthread", "-I", RUNTIME])
             .args(self.flags);
@@ -129,13 +128,18 @@ impl Watch {
     /// Compiles and runs a kernel that is C++ already, and compares what it leaves.
     fn examine(&self, subject: &Subject, text: &str) -> Result<(), String> {
         let folder = self.folder(&subject.label)?;
-        let [source, program, before, after] =
-            ["kernel.cpp", "kernel", "before", "after"].map(|name| folder.join(name));
-        // Metal copies a struct from any memory to any other; this compiler must be told that it may, and in what words.
+        let source = folder.join("kernel.cpp");
+        // Another process may be at the same kernel. And a program is large, and there are many:
+        // only its text stays to be looked at.
+        let own = tempfile::tempdir_in(&folder).map_err(|e| e.to_string())?;
+        let [program, before, after] =
+            ["kernel", "before", "after"].map(|name| own.path().join(name));
+        // Metal copies a struct from any address space to any other; C++ has to be told how.
         let row = "struct user_row {\n    uint key;\n};";
         let copied = "struct user_row {\n    uint key;\n    user_row() = default;\n    \
                       user_row(const user_row &row) = default;\n    \
-                      user_row &operator=(const user_row &row) = default;\n#ifdef UNWATCHED_DEVICE\n    \
+                      user_row &operator=(const user_row &row) = default;\n\
+                      #ifdef UNWATCHED_DEVICE\n    \
                       user_row(const device user_row &row) : key(row.key) {}\n#endif\n\
                       #ifdef UNWATCHED_THREADGROUP\n    \
                       user_row(const threadgroup user_row &row) : key(row.key) {}\n#endif\n};";
@@ -183,8 +187,7 @@ impl Watch {
             }
             case.check(&result)?;
         }
-        // Its text stays to be looked at; a program is large, and there are many.
-        std::fs::remove_file(&program).map_err(|e| e.to_string())
+        Ok(())
     }
 
     /// That a fault is caught, with a message that has `reason` in it.
@@ -357,8 +360,8 @@ impl Gate for Races {
             .examine(&right, &translate(&right)?)
             .map_err(|e| format!("a barrier for the right memory: {e}"))?;
         Ok(format!(
-            "{barriers} barriers left out one by one, two workgroups at one word, a barrier for the \
-             wrong memory"
+            "{barriers} barriers left out one by one, two workgroups at one word, a barrier for \
+             the wrong memory"
         ))
     }
 }
@@ -424,7 +427,7 @@ fn translate(subject: &Subject) -> Result<String, String> {
     };
     let (text, name) = to_msl(subject, &entry_point.name)?;
 
-    // Metal tells a kernel's arguments apart by their attributes. What has none is workgroup memory.
+    // Metal tells a kernel's arguments apart by their attributes. One without is workgroup memory.
     let begin = format!("kernel void {name}(\n");
     let arguments = (text.split_once(&begin))
         .and_then(|(_, rest)| rest.split_once("\n) {"))

@@ -1,0 +1,587 @@
+//! What the gates that run a kernel run it on: dispatches of real sorts, and what each must leave
+//! according to the lock-step executor.
+
+use crate::cache::{Cache, digest};
+use crate::gate::Subject;
+use crate::tools;
+use bcfsort_testkit::recordings::{
+    self, Coloring, Execution, REPRESENTATIVES, library, prefix_sums_library, prefix_sums_of,
+    small_tiles_library, was_sorted,
+};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use wgpu_bcfsort::internals::kernel::{Kernel, Specialised};
+use wgpu_bcfsort::internals::recording::{Buffer, Recording, Step};
+use wgpu_bcfsort::{KeyType, Order};
+use wgsl_lockstep::Config;
+
+/// The contents of a kernel's buffers by their binding, the parameters among them.
+pub(crate) type Contents = BTreeMap<u32, Vec<u32>>;
+
+/// One dispatch of a kernel.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Case {
+    /// Where it comes from, for messages.
+    pub(crate) what: String,
+    pub(crate) workgroups: [u32; 2],
+    pub(crate) before: Contents,
+    /// The buffers that the dispatch must change, as it must leave them.
+    changed: Contents,
+    /// The bindings of buffers that hold [lists](LISTS), in no certain order.
+    lists: BTreeMap<u32, Buffer>,
+}
+
+impl Case {
+    /// The dispatches of a kernel, of which every kernel must have some. What is not recorded yet
+    /// is recorded now.
+    pub(crate) fn of(kernel: Specialised) -> Result<Vec<&'static Self>, String> {
+        let corpus = Corpus::get();
+        let of = corpus.of.get(&kernel);
+        of.ok_or("no sort dispatches this kernel")?
+            .iter()
+            .map(|&(source, number)| Ok(&corpus.sources[source].cases(&corpus.cache)?[number]))
+            .collect()
+    }
+
+    /// Compares every word of every buffer.
+    pub(crate) fn check(&self, after: &Contents) -> Result<(), String> {
+        for (binding, before) in &self.before {
+            let expected = self.changed.get(binding).unwrap_or(before);
+            let after = after.get(binding).map_or(&[][..], Vec::as_slice);
+            if after.len() != expected.len() {
+                return Err(format!(
+                    "{}: the result in binding {binding} is of {} words, not {}",
+                    self.what,
+                    after.len(),
+                    expected.len()
+                ));
+            }
+            if (self.lists.get(binding)).is_some_and(|role| role.is_same(after, expected)) {
+                continue;
+            }
+            let mut wrong = (0..after.len()).filter(|&i| after[i] != expected[i]);
+            if let Some(i) = wrong.next() {
+                return Err(format!(
+                    "{}: the result is wrong: in binding {binding} word {i} is {:#x}, not {:#x}, \
+                     and {} more of {} are wrong",
+                    self.what,
+                    after[i],
+                    expected[i],
+                    wrong.count(),
+                    after.len()
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A page merge that takes the greatest key for the smallest.
+pub(crate) fn backwards() -> Result<Subject, String> {
+    let kernel = Kernel::PageMerge.specialise(KeyType::U32, Order::Ascending);
+    Subject::tampered(kernel, |text| {
+        text.replace("KEY_FLIP: u32 = 0x0u", "KEY_FLIP: u32 = 0xffffffffu")
+    })
+}
+
+/// How keys are made.
+#[derive(Clone, Copy)]
+enum Keys {
+    /// Of all values.
+    Full,
+    /// Of a few values only, at and around the ends of each type's range.
+    Few,
+    /// Half of them so, half otherwise.
+    Mixed,
+}
+
+/// Deterministic keys, the same on every machine.
+fn make_keys(kind: Keys, len: u32, key: KeyType) -> Vec<u32> {
+    // Zeros, ones, infinities and NaNs of both signs, subnormals, and the ends of the integers.
+    const ENDS: [u32; 12] = [
+        0,
+        1,
+        0x8000_0000,
+        0x8000_0001,
+        0x7fff_ffff,
+        0xffff_ffff,
+        0x7f80_0000,
+        0xff80_0000,
+        0x7ff0_0000,
+        0xfff0_0000,
+        0x7fc0_0000,
+        0xffc0_0001,
+    ];
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64 ^ u64::from(len);
+    let mut random = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (state >> 33) as u32
+    };
+    let mut words = Vec::new();
+    for i in 0..len {
+        let few = match kind {
+            Keys::Full => false,
+            Keys::Few => true,
+            Keys::Mixed => i % 2 == 0,
+        };
+        for _ in 0..key.words() {
+            let (a, b) = (random(), random());
+            words.push(if few {
+                ENDS[a as usize % ENDS.len()]
+            } else {
+                // The generator gives 31 bits.
+                a ^ (b << 1)
+            });
+        }
+    }
+    words
+}
+
+/// Colors for prefix sums, of which the second kind leaves some values without.
+const COLORINGS: [Coloring; 2] = [Coloring::Random, Coloring::Beyond];
+
+/// The most dispatches of a kernel. (Kernels that compare no keys are in every sort of every type.)
+const MOST_CASES: usize = 16;
+
+/// Every recording with a dispatch that is a case, and which dispatches of a kernel are.
+pub(crate) struct Corpus {
+    sources: Vec<Source>,
+    /// A kernel's dispatches: of which source, and which of its cases.
+    of: HashMap<Specialised, Vec<(usize, usize)>>,
+    cache: Cache,
+}
+
+static CORPUS: OnceLock<Corpus> = OnceLock::new();
+
+impl Corpus {
+    /// Chooses the dispatches of these kernels, which takes no execution. To be called once, before
+    /// [`Case::of`].
+    pub(crate) fn choose(kernels: &HashSet<Specialised>) -> &'static Self {
+        CORPUS.get_or_init(|| {
+            let mut sources = Vec::new();
+            for key in KeyType::ALL {
+                for order in [Order::Ascending, Order::Descending] {
+                    let kinds = [Keys::Full, Keys::Few, Keys::Mixed].into_iter().cycle();
+                    let sorts = sorts(key, order).into_iter().zip(kinds);
+                    sources.extend(sorts.map(|(sort, kind)| Source::new(sort, Input::Keys(kind))));
+                }
+                let colorings = COLORINGS.into_iter().cycle();
+                let sums = prefix_sums_library(key).into_iter().zip(colorings);
+                sources.extend(sums.map(|(sums, colors)| Source::new(sums, Input::Values(colors))));
+            }
+            let mut of: HashMap<Specialised, Vec<_>> = HashMap::new();
+            for (number, source) in sources.iter_mut().enumerate() {
+                let recording = &source.recording;
+                for (kernel, step) in kinds_of_steps(recording) {
+                    let known = of.entry(kernel).or_default();
+                    if kernels.contains(&kernel) && known.len() < MOST_CASES {
+                        known.push((number, source.wanted.len()));
+                        source.wanted.push(step);
+                    }
+                }
+            }
+            Self {
+                sources,
+                of,
+                cache: Cache {
+                    folder: tools::folder().join("cases"),
+                },
+            }
+        })
+    }
+
+    pub(crate) fn get() -> &'static Self {
+        CORPUS.get().expect("chosen before any gate runs a kernel")
+    }
+
+    /// The recordings that have dispatches of these kernels, those first that take longest.
+    pub(crate) fn sources(&self, kernels: impl Iterator<Item = Specialised>) -> Vec<usize> {
+        let all: BTreeSet<usize> = kernels
+            .filter_map(|kernel| self.of.get(&kernel))
+            .flatten()
+            .map(|&(source, _)| source)
+            .collect();
+        let mut all: Vec<usize> = all.into_iter().collect();
+        all.sort_by_key(|&source| std::cmp::Reverse(self.sources[source].work()));
+        all
+    }
+
+    /// Whether all dispatches of a kernel are there.
+    pub(crate) fn has(&self, kernel: Specialised) -> bool {
+        let of = self.of.get(&kernel).into_iter().flatten();
+        of.map(|&(source, _)| &self.sources[source])
+            .all(|source| source.cases.get().is_some())
+    }
+
+    /// A recording in a few words.
+    pub(crate) fn name(&self, source: usize) -> String {
+        let Recording {
+            len, key, order, ..
+        } = &self.sources[source].recording;
+        format!("recording {source}, of {len} {key} {}", order.name())
+    }
+
+    /// How many there are, and from where.
+    pub(crate) fn summary(&self) -> String {
+        let done = || (self.sources.iter()).filter(|source| source.cases.get().is_some());
+        let executed = done().filter(|source| source.executed.load(Ordering::Relaxed));
+        let executed = executed.count();
+        format!(
+            "cases: {executed} recordings executed, {} read from {}",
+            done().count() - executed,
+            self.cache.folder.display()
+        )
+    }
+
+    /// Names all dispatches of a kernel.
+    pub(crate) fn digests(&self, kernel: Specialised) -> Vec<&str> {
+        let of = self.of.get(&kernel).into_iter().flatten();
+        of.map(|&(source, _)| self.sources[source].digest())
+            .collect()
+    }
+
+    /// Removes from disk what is of other recordings.
+    pub(crate) fn remove_others(&self) {
+        let sources = self
+            .sources
+            .iter()
+            .filter(|source| !source.wanted.is_empty());
+        self.cache.keep(&sources.map(Source::digest).collect());
+    }
+
+    /// Reads or records a recording's dispatches.
+    pub(crate) fn prepare(&self, source: usize) -> Result<(), String> {
+        self.sources[source].cases(&self.cache).map(drop)
+    }
+}
+
+/// The sorts whose dispatches are cases.
+fn sorts(key: KeyType, order: Order) -> Vec<Recording> {
+    let mut sorts = library(key, order);
+    if REPRESENTATIVES.contains(&(key, order)) {
+        sorts.extend(small_tiles_library(key, order));
+    }
+    sorts
+}
+
+/// Every kernel that they and the prefix sums dispatch, each once, in a fixed order.
+pub(crate) fn kernels() -> Vec<Specialised> {
+    let mut kernels = recordings::kernels();
+    for (key, order) in REPRESENTATIVES {
+        for sort in small_tiles_library(key, order) {
+            kernels.extend(sort.steps.iter().map(|step| sort.specialised(step)));
+        }
+    }
+    kernels.sort_by_cached_key(|kernel| (kernel.kernel(), kernel.label()));
+    kernels.dedup();
+    kernels
+}
+
+/// What a recording's keys or values are.
+#[derive(Clone, Copy)]
+enum Input {
+    Keys(Keys),
+    /// Of prefix sums, with these colors.
+    Values(Coloring),
+}
+
+/// A recording, and the dispatches of it that are cases.
+struct Source {
+    recording: Recording,
+    input: Input,
+    /// The numbers of their steps, ascending.
+    wanted: Vec<usize>,
+    digest: OnceLock<String>,
+    /// Whether it was executed, and not read from disk.
+    executed: AtomicBool,
+    cases: OnceLock<Result<Vec<Case>, String>>,
+}
+
+impl Source {
+    fn new(recording: Recording, input: Input) -> Self {
+        Self {
+            recording,
+            input,
+            wanted: Vec::new(),
+            digest: OnceLock::new(),
+            executed: AtomicBool::new(false),
+            cases: OnceLock::new(),
+        }
+    }
+
+    /// What the time of its execution is about proportional to.
+    fn work(&self) -> u64 {
+        let keys: u64 = self.recording.steps.iter().map(|step| step.keys).sum();
+        keys * u64::from(self.recording.key.words())
+    }
+
+    fn cases(&self, cache: &Cache) -> Result<&[Case], String> {
+        let cases = self.cases.get_or_init(|| {
+            let name = self.digest();
+            if let Some(cases) = cache.read(name).and_then(|words| self.decode(&words)) {
+                return Ok(cases);
+            }
+            let cases = self.record()?;
+            self.executed.store(true, Ordering::Relaxed);
+            cache.write(name, &Self::encode(&cases))?;
+            Ok(cases)
+        });
+        cases.as_deref().map_err(Clone::clone)
+    }
+
+    /// The words of the keys or values, and the colors of values.
+    fn input(&self) -> (Vec<u32>, Option<Vec<u32>>) {
+        let Recording { len, key, .. } = self.recording;
+        match self.input {
+            Input::Keys(kind) => (make_keys(kind, len, key), None),
+            Input::Values(coloring) => {
+                // Floats that are rounded, of both signs, and no NaNs: each device has its own
+                // bits.
+                let values = make_keys(Keys::Full, len, key).into_iter();
+                let values = values.map(|word| match key {
+                    KeyType::F32 => (word.cast_signed() as f32 / 3e4).to_bits(),
+                    _ => word,
+                });
+                let colors = self.recording.steps[0].parameter("colors").unwrap_or(1);
+                (values.collect(), Some(coloring.make(len, colors)))
+            }
+        }
+    }
+
+    /// Executes the recording, and keeps the dispatches that are wanted.
+    fn record(&self) -> Result<Vec<Case>, String> {
+        let recording = &self.recording;
+        let (words, colors) = self.input();
+        let mut execution = Execution::new(recording, &words, Config::default());
+        if let Some(colors) = &colors {
+            execution.set_buffer(Buffer::Colors, colors.clone());
+        }
+        let mut cases = Vec::new();
+        for (number, step) in recording.steps.iter().enumerate() {
+            let fail = |e: wgpu_bcfsort::Error| e.to_string();
+            if !self.wanted.contains(&number) {
+                execution.step(step).map_err(fail)?;
+                continue;
+            }
+            let before = execution.contents(step).map_err(fail)?;
+            execution.step(step).map_err(fail)?;
+            let mut changed = execution.contents(step).map_err(fail)?;
+            changed.retain(|binding, after| before.get(binding) != Some(after));
+            let mut lists = BTreeMap::new();
+            for binding in &execution.assembled(step).map_err(fail)?.bindings {
+                if !before.contains_key(&binding.binding) {
+                    let kernel = recording.specialised(step).label();
+                    return Err(format!("a step of {kernel} leaves out {}", binding.name));
+                }
+                let list = step
+                    .buffer(&binding.name)
+                    .filter(|role| LISTS.contains(role));
+                lists.extend(list.map(|role| (binding.binding, role)));
+            }
+            cases.push(self.case(step, before, changed, lists));
+        }
+        let after = execution.buffer(Buffer::Keys);
+        let is_right = match &colors {
+            None => was_sorted(recording, &words, after, execution.buffer(Buffer::Values)),
+            Some(colors) => after == prefix_sums_of(recording, &words, colors),
+        };
+        if is_right {
+            Ok(cases)
+        } else {
+            Err(format!(
+                "{} {} keys: a wrong result",
+                recording.len, recording.key
+            ))
+        }
+    }
+
+    fn case(
+        &self,
+        step: &Step,
+        before: Contents,
+        changed: Contents,
+        lists: BTreeMap<u32, Buffer>,
+    ) -> Case {
+        Case {
+            what: format!(
+                "{} round {} of {}",
+                step.phase, step.round, self.recording.len
+            ),
+            workgroups: step.workgroups,
+            before,
+            changed,
+            lists,
+        }
+    }
+
+    /// Names all that the cases are made of: the recording, its input, the kernels' texts, the
+    /// dispatches that are wanted, and the sources of what executes them.
+    fn digest(&self) -> &str {
+        self.digest.get_or_init(|| {
+            let (words, colors) = self.input();
+            let what = format!("{:?} {:?}", self.recording, self.wanted);
+            let steps = self.recording.steps.iter();
+            let kernels: HashSet<_> = steps.map(|step| self.recording.specialised(step)).collect();
+            let mut texts: Vec<_> = kernels.into_iter().map(Specialised::wgsl).collect();
+            texts.sort_unstable();
+            let parts = [
+                env!("PORTABILITY_CASES").as_bytes(),
+                what.as_bytes(),
+                bytemuck::cast_slice(&words),
+                bytemuck::cast_slice(colors.as_deref().unwrap_or_default()),
+            ];
+            digest(parts.into_iter().chain(texts.iter().map(String::as_bytes)))
+        })
+    }
+
+    /// The cases as words. What the recording says of them is left out.
+    fn encode(cases: &[Case]) -> Vec<u32> {
+        fn push(words: &mut Vec<u32>, contents: &Contents) {
+            words.push(contents.len() as u32);
+            for (&binding, buffer) in contents {
+                words.extend([binding, buffer.len() as u32]);
+                words.extend(buffer);
+            }
+        }
+        let mut words = Vec::new();
+        for case in cases {
+            push(&mut words, &case.before);
+            push(&mut words, &case.changed);
+            words.push(case.lists.len() as u32);
+            for (&binding, list) in &case.lists {
+                let number = LISTS.iter().position(|role| role == list);
+                words.extend([binding, number.map_or(u32::MAX, |number| number as u32)]);
+            }
+        }
+        words
+    }
+
+    /// The cases that [`Self::encode`] made these words of; `None` of other words.
+    fn decode(&self, mut words: &[u32]) -> Option<Vec<Case>> {
+        fn take<'a>(words: &mut &'a [u32], count: u32) -> Option<&'a [u32]> {
+            let (taken, rest) = words.split_at_checked(count as usize)?;
+            *words = rest;
+            Some(taken)
+        }
+        fn number(words: &mut &[u32]) -> Option<u32> {
+            take(words, 1).map(|word| word[0])
+        }
+        fn contents(words: &mut &[u32]) -> Option<Contents> {
+            (0..number(words)?)
+                .map(|_| {
+                    let (binding, len) = (number(words)?, number(words)?);
+                    Some((binding, take(words, len)?.to_vec()))
+                })
+                .collect()
+        }
+        let mut cases = Vec::new();
+        for &step in &self.wanted {
+            let (before, changed) = (contents(&mut words)?, contents(&mut words)?);
+            let lists = (0..number(&mut words)?)
+                .map(|_| {
+                    let binding = number(&mut words)?;
+                    Some((binding, *LISTS.get(number(&mut words)? as usize)?))
+                })
+                .collect::<Option<_>>()?;
+            cases.push(self.case(&self.recording.steps[step], before, changed, lists));
+        }
+        words.is_empty().then_some(cases)
+    }
+}
+
+/// The sample sort's lists, whose entries are in the order in which workgroups got there.
+const LISTS: [Buffer; 2] = [Buffer::ChildTable, Buffer::Overflows];
+
+/// A recording's steps with the kernel of each, one of each kind: a first and a later instalment
+/// are two.
+fn kinds_of_steps(recording: &Recording) -> Vec<(Specialised, usize)> {
+    let mut seen = HashSet::new();
+    let mut kinds = Vec::new();
+    for (number, step) in recording.steps.iter().enumerate() {
+        let later = ["done", "first"].map(|name| step.parameter(name).is_some_and(|n| n > 0));
+        // The rounds of a merge are all alike; the sample sort has other buffers in each.
+        let round = match step.kernel {
+            Kernel::SampleSort(_) => step.round,
+            _ => 0,
+        };
+        let kernel = recording.specialised(step);
+        if seen.insert((kernel, step.phase, round, later != [false; 2])) {
+            kinds.push((kernel, number));
+        }
+    }
+    kinds
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cache, Input, Keys, Source, kinds_of_steps};
+    use bcfsort_testkit::recordings::library;
+    use std::path::Path;
+    use std::sync::atomic::Ordering;
+    use wgpu_bcfsort::{KeyType, Order};
+
+    fn source(keys: Keys) -> Source {
+        let recording = library(KeyType::I32, Order::Descending).remove(0);
+        let steps = kinds_of_steps(&recording);
+        Source {
+            wanted: steps.into_iter().map(|(_, step)| step).collect(),
+            ..Source::new(recording, Input::Keys(keys))
+        }
+    }
+
+    /// The one file that there is.
+    fn file(folder: &Path) -> std::path::PathBuf {
+        let mut files = folder.read_dir().expect("made by the cache");
+        let file = files.next().expect("one was written").expect("readable");
+        assert!(files.next().is_none());
+        file.path()
+    }
+
+    #[test]
+    fn cases_are_read_back_and_damaged_ones_recorded_anew() {
+        let folder = tempfile::tempdir().expect("a folder for temporary files");
+        let take = || {
+            let cache = Cache {
+                folder: folder.path().join("cases"),
+            };
+            let source = source(Keys::Mixed);
+            let cases = source.cases(&cache).expect("a sort").to_vec();
+            (cases, source.executed.load(Ordering::Relaxed))
+        };
+        let (recorded, executed) = take();
+        assert!(executed);
+        assert_eq!(recorded.len(), source(Keys::Mixed).wanted.len());
+        assert_eq!(take(), (recorded.clone(), false));
+
+        let file = file(&folder.path().join("cases"));
+        let whole = std::fs::read(&file).expect("readable");
+        let mut flipped = whole.clone();
+        flipped[whole.len() / 2] ^= 1;
+        let damaged = [&flipped[..], &whole[..whole.len() - 4], &whole[..7], &[]];
+        for bytes in damaged {
+            std::fs::write(&file, bytes).expect("writable");
+            assert_eq!(take(), (recorded.clone(), true));
+            assert_eq!(std::fs::read(&file).expect("readable"), whole);
+        }
+    }
+
+    #[test]
+    fn the_digest_tells_all_apart_that_cases_are_made_of() {
+        let one = source(Keys::Mixed);
+        let digest = one.digest().to_owned();
+        assert_eq!(digest, source(Keys::Mixed).digest());
+        assert_ne!(digest, source(Keys::Few).digest());
+        let mut other = source(Keys::Mixed);
+        other.wanted.pop();
+        assert_ne!(digest, other.digest());
+        let mut other = source(Keys::Mixed);
+        other.recording.steps[0].parameters[0].1 += 1;
+        assert_ne!(digest, other.digest());
+        let mut other = source(Keys::Mixed);
+        other.recording.order = Order::Ascending;
+        assert_ne!(digest, other.digest());
+    }
+}

@@ -1,0 +1,125 @@
+//! Jobs on all processors, some of which wait for others or are done one at a time.
+
+use std::collections::HashSet;
+use std::num::NonZero;
+use std::sync::{Condvar, Mutex};
+use std::thread::available_parallelism;
+
+/// What there is to do.
+pub(crate) trait Job: Sync {
+    /// Whether it can begin: what it needs, jobs before it have done.
+    fn is_ready(&self) -> bool;
+    /// Of jobs with the same number one is done at a time.
+    fn lane(&self) -> Option<usize>;
+}
+
+struct State<R> {
+    /// The numbers of the jobs to begin, in order.
+    waiting: Vec<usize>,
+    /// Taken lanes.
+    lanes: HashSet<usize>,
+    results: Vec<(usize, R)>,
+}
+
+/// Does all jobs: whenever a processor is free, the first that can begin. The results come in the
+/// jobs' order, so that two runs can be compared. No job may panic.
+pub(crate) fn run<J: Job, R: Send>(
+    jobs: &[J],
+    work: impl Fn(&J) -> R + Sync,
+    progress: impl Fn(usize) + Sync,
+) -> Vec<R> {
+    let state = Mutex::new(State {
+        waiting: (0..jobs.len()).collect(),
+        lanes: HashSet::new(),
+        results: Vec::new(),
+    });
+    let ended = Condvar::new();
+    let lock = || state.lock().expect("nothing panics in a lock");
+    let worker = || {
+        let mut state = lock();
+        while !state.waiting.is_empty() {
+            let can_begin = |&number: &usize| {
+                let job: &J = &jobs[number];
+                job.lane().is_none_or(|lane| !state.lanes.contains(&lane)) && job.is_ready()
+            };
+            let Some(at) = state.waiting.iter().position(can_begin) else {
+                // What it waits for is at work, in another thread.
+                state = ended.wait(state).expect("nothing panics in a lock");
+                continue;
+            };
+            let number = state.waiting.remove(at);
+            state.lanes.extend(jobs[number].lane());
+            drop(state);
+            let result = work(&jobs[number]);
+            state = lock();
+            if let Some(lane) = jobs[number].lane() {
+                state.lanes.remove(&lane);
+            }
+            state.results.push((number, result));
+            progress(state.results.len());
+            ended.notify_all();
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..available_parallelism().map_or(1, NonZero::get) {
+            scope.spawn(worker);
+        }
+    });
+    let mut results = state
+        .into_inner()
+        .expect("nothing panics in a lock")
+        .results;
+    results.sort_by_key(|&(number, _)| number);
+    results.into_iter().map(|(_, result)| result).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Job, run};
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    struct Counted<'a> {
+        needs: usize,
+        lane: Option<usize>,
+        done: &'a AtomicUsize,
+    }
+
+    impl Job for Counted<'_> {
+        fn is_ready(&self) -> bool {
+            self.done.load(Ordering::SeqCst) >= self.needs
+        }
+
+        fn lane(&self) -> Option<usize> {
+            self.lane
+        }
+    }
+
+    #[test]
+    fn jobs_wait_for_what_they_need_and_for_their_lane() {
+        let done = AtomicUsize::new(0);
+        let in_lane = AtomicUsize::new(0);
+        // Each but the last waits for those behind it, and every other one has the lane.
+        let jobs: Vec<_> = (0..100)
+            .map(|number| Counted {
+                needs: 99 - number,
+                lane: (number % 2 == 0).then_some(7),
+                done: &done,
+            })
+            .collect();
+        let results = run(
+            &jobs,
+            |job| {
+                if job.lane.is_some() {
+                    assert_eq!(in_lane.fetch_add(1, Ordering::SeqCst), 0);
+                    std::thread::yield_now();
+                    in_lane.fetch_sub(1, Ordering::SeqCst);
+                }
+                assert!(job.is_ready());
+                done.fetch_add(1, Ordering::SeqCst);
+                job.needs
+            },
+            |_| (),
+        );
+        assert!(results.into_iter().eq((0..100).rev()));
+    }
+}
