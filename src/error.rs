@@ -1,7 +1,47 @@
 //! What can go wrong, with the numbers that say why.
 
 use crate::KeyType;
-use crate::recording::Buffer;
+use std::fmt;
+
+/// What a buffer of the caller's was given for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum BufferRole {
+    /// The keys, or the rows that they are fields of, or that are compared.
+    Keys,
+    /// Values that are sorted with the keys, indices that are written, or the first payload rows; of prefix sums, the values.
+    Values,
+    /// Further payload rows, numbered from 1 on.
+    Column(u8),
+    /// The output of [`BufferSort::sorted_into`](crate::BufferSort::sorted_into).
+    SortedKeys,
+    /// The outputs of [`BufferSort::rows_into`](crate::BufferSort::rows_into), numbered from 0 on as the payload rows are.
+    SortedColumn(u8),
+    /// The number of records: [`BufferSort::count`](crate::BufferSort::count).
+    Count,
+    /// Where segments begin: [`BufferSort::segments`](crate::BufferSort::segments).
+    Offsets,
+    /// The answer of [`Sorter::prepare_order_check`](crate::Sorter::prepare_order_check).
+    OutOfOrder,
+    /// The colors of prefix sums.
+    Colors,
+}
+
+impl fmt::Display for BufferRole {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Keys => f.write_str("keys"),
+            Self::Values => f.write_str("values"),
+            Self::Column(number) => write!(f, "column.{number}"),
+            Self::SortedKeys => f.write_str("sorted_keys"),
+            Self::SortedColumn(number) => write!(f, "sorted_column.{number}"),
+            Self::Count => f.write_str("count"),
+            Self::Offsets => f.write_str("offsets"),
+            Self::OutOfOrder => f.write_str("out_of_order"),
+            Self::Colors => f.write_str("colors"),
+        }
+    }
+}
 
 /// Every failure of the library. Its text is one line, with the numbers that say why.
 ///
@@ -84,9 +124,8 @@ pub enum Error {
         "the buffer of {buffer} holds {actual} bytes, and {len} of {bits} bits each take {needed}"
     )]
     BufferTooSmall {
-        /// What it was given for. (The first rows that go with keys are in the place of [values](Buffer::Values), the second
-        /// are [`Buffer::Column`]`(1)`.)
-        buffer: Buffer,
+        /// What it was given for.
+        buffer: BufferRole,
         /// Elements asked for, from the buffer's beginning on.
         len: u64,
         /// Bits of each: a key's, or those of a row.
@@ -117,7 +156,7 @@ pub enum Error {
     #[error("the buffer of {buffer} has usages {actual:?}, and {needed:?} is needed")]
     BufferUsage {
         /// What it was given for.
-        buffer: Buffer,
+        buffer: BufferRole,
         /// Usages that are needed.
         needed: wgpu::BufferUsages,
         /// Usages of the buffer.
@@ -209,7 +248,7 @@ pub enum Error {
         /// What the allocator says.
         message: String,
     },
-    /// The base case or the [tuning](crate::plan::Tuning) that was asked for takes more workgroup memory than the device has.
+    /// The base case or the [tuning](crate::Tuning) that was asked for takes more workgroup memory than the device has.
     #[error(
         "kernel {kernel} takes {needed} bytes of workgroup memory for {key} keys, and this device \
          has {limit}: choose a base case of smaller tiles, or fewer warps"

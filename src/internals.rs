@@ -2,6 +2,9 @@
 //! audits look at plans, recordings and kernels. No part of the public API; it changes without notice.
 #![allow(missing_docs)]
 
+pub mod algorithm {
+    pub use crate::algorithm::*;
+}
 pub mod kernel {
     pub use crate::kernel::*;
 }
@@ -53,6 +56,12 @@ pub fn scratch(sort: &PreparedSort, buffer: recording::Buffer) -> Option<&wgpu::
 #[must_use]
 pub fn comparator_stand_in() -> Comparator {
     Comparator::stand_in()
+}
+
+/// A comparator's text, as kernels have it: `user_row` and `user_precedes`.
+#[must_use]
+pub fn comparator_text(comparator: &Comparator) -> &str {
+    comparator.text()
 }
 
 /// That a kernel cannot be run, in the executor's words.

@@ -79,6 +79,7 @@
 #[doc = include_str!("../README.md")]
 struct Readme;
 
+mod algorithm;
 mod comparator;
 mod error;
 mod gpu;
@@ -97,22 +98,20 @@ mod prefix_sums;
 mod recording;
 mod sorter;
 
+pub use algorithm::{BaseCase, Engine, PrefixSumsMethod, Scan, UnknownName};
 #[doc(hidden)]
 pub use comparator::FieldOf;
 pub use comparator::{Comparator, Members, WideKey};
-pub use error::Error;
+pub use error::{BufferRole, Error};
 pub use gpu::adapter::{Requirements, adapters, requirements};
 pub use gpu::executor::{Clock, PhaseTime, Profile};
 pub use host::{KWayMerge, first_out_of_order, sort_on_cpu};
 pub use key::{KeyMap, KeyType, SortKey, UnknownKeyType};
-pub use options::{BaseCase, Engine, Options, UnknownName};
+pub use options::{Options, PrefixSumsOptions};
 pub use order::Order;
 pub use payload::Payload;
 pub use plan::Tuning;
-pub use prefix_sums::{
-    PrefixSums, PrefixSumsMethod, PrefixSumsOptions, PreparedPrefixSums, Scan, Summand,
-    prefix_sums_on_cpu,
-};
+pub use prefix_sums::{PrefixSums, PreparedPrefixSums, Summand, prefix_sums_on_cpu};
 pub use recording::Phase;
 pub use sorter::{BufferSort, PackedKey, PreparedSort, Scratch, Sorter};
 pub use wgpu;

@@ -9,7 +9,7 @@
 /// # Examples
 ///
 /// ```
-/// use wgpu_bcfsort::network::Network;
+/// use wgpu_bcfsort::internals::network::Network;
 /// let network = Network::odd_even_merge_sort(32);
 /// assert_eq!(network.comparators().len(), 191);
 /// ```

@@ -2,7 +2,7 @@
 //! encoder, and anything else that can run WGSL may run it too.
 
 use crate::kernel::{Kernel, Specialised};
-use crate::{Comparator, KeyType, Order, Payload};
+use crate::{BufferRole, Comparator, KeyType, Order, Payload};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
@@ -30,7 +30,7 @@ pub enum Phase {
     /// Keys are counted.
     CountedKeys,
     /// Records of many arrays, in the order of their keys already, are put in that of their arrays: each is sorted by its records'
-    /// places in that order, which are `u32` in [`Buffer::Scratch`].
+    /// places in that order, which are `u32` in scratch memory.
     Arrays,
     /// Keys are taken out of rows, or of a part of a buffer.
     TakenKeys,
@@ -211,6 +211,22 @@ impl Buffer {
             (count, entries)
         };
         entries(a) == entries(b)
+    }
+}
+
+impl From<BufferRole> for Buffer {
+    fn from(role: BufferRole) -> Self {
+        match role {
+            BufferRole::Keys => Self::Keys,
+            BufferRole::Values => Self::Values,
+            BufferRole::Column(number) => Self::Column(number),
+            BufferRole::SortedKeys => Self::SortedKeys,
+            BufferRole::SortedColumn(number) => Self::SortedColumn(number),
+            BufferRole::Count => Self::Count,
+            BufferRole::Offsets => Self::Offsets,
+            BufferRole::OutOfOrder => Self::OutOfOrder,
+            BufferRole::Colors => Self::Colors,
+        }
     }
 }
 

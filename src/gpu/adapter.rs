@@ -177,45 +177,58 @@ pub(crate) async fn adapters_async() -> Vec<wgpu::Adapter> {
     adapters
 }
 
-/// Whether it is a CPU that sorts.
-fn is_cpu(device: &wgpu::Device) -> bool {
-    device.adapter_info().device_type == wgpu::DeviceType::Cpu
+/// What the defaults depend on of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct DeviceKind {
+    /// Whether it is a CPU that sorts.
+    pub(crate) is_cpu: bool,
+    /// Whether its kernels are compiled for DX12, where FXC may be all there is.
+    pub(crate) is_dx12: bool,
 }
 
-/// Whether the sample sort's kernels take their compiler long: minutes each on DX12, where FXC may be all there is,
-/// and seconds on CPUs.
-pub(crate) fn compiles_slowly(device: &wgpu::Device) -> bool {
-    is_cpu(device) || device.adapter_info().backend == wgpu::Backend::Dx12
-}
-
-/// The most buckets that a device is given where the caller names none.
-pub(crate) fn most_default_buckets(device: &wgpu::Device) -> u32 {
-    if is_cpu(device) {
-        MOST_BUCKETS_ON_CPU
-    } else {
-        MOST_BUCKETS
+impl DeviceKind {
+    pub(crate) fn of(device: &wgpu::Device) -> Self {
+        let info = device.adapter_info();
+        Self {
+            is_cpu: info.device_type == wgpu::DeviceType::Cpu,
+            is_dx12: info.backend == wgpu::Backend::Dx12,
+        }
     }
-}
 
-/// The numbers of the sample sort that a device is given where the caller names none.
-pub(crate) fn default_tuning(device: &wgpu::Device) -> Tuning {
-    if is_cpu(device) {
-        Tuning::cpu()
-    } else {
-        Tuning::default()
+    /// Whether the sample sort's kernels take their compiler long: minutes each on DX12, and seconds on CPUs.
+    pub(crate) const fn compiles_slowly(self) -> bool {
+        self.is_cpu || self.is_dx12
+    }
+
+    /// The most buckets that a device is given where the caller names none.
+    pub(crate) const fn most_default_buckets(self) -> u32 {
+        if self.is_cpu {
+            MOST_BUCKETS_ON_CPU
+        } else {
+            MOST_BUCKETS
+        }
+    }
+
+    /// The numbers of the sample sort that a device is given where the caller names none.
+    pub(crate) fn default_tuning(self) -> Tuning {
+        if self.is_cpu {
+            Tuning::cpu()
+        } else {
+            Tuning::default()
+        }
+    }
+
+    /// Keys that a dispatch may move where the caller says nothing of it.
+    const fn default_keys_per_dispatch(self) -> u32 {
+        if self.is_cpu { 1 << 22 } else { 1 << 25 }
     }
 }
 
 /// What the plan needs to know of a device.
 pub(crate) fn device_limits(device: &wgpu::Device, options: &Options) -> DeviceLimits {
     let limits = device.limits();
-    let keys =
-        options
-            .keys_per_dispatch
-            .unwrap_or_else(|| match device.adapter_info().device_type {
-                wgpu::DeviceType::Cpu => 1 << 22,
-                _ => 1 << 25,
-            });
+    let default = || DeviceKind::of(device).default_keys_per_dispatch();
+    let keys = options.keys_per_dispatch.unwrap_or_else(default);
     DeviceLimits {
         // A binding's size must be a multiple of 4.
         buffer_bytes: limits

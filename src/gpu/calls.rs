@@ -6,8 +6,7 @@ use super::executor::{Detail, Prepared, Profile, run_profiled, submit};
 use super::faults::scoped;
 use super::waiting::Waiting;
 use crate::plan::DeviceLimits;
-use crate::recording::Buffer;
-use crate::{Error, KeyType};
+use crate::{BufferRole, Error, KeyType};
 use std::sync::{Mutex, PoisonError};
 
 /// Opens a device of an adapter, with all that [`requirements`] ask for.
@@ -78,7 +77,7 @@ pub(crate) fn check_end(
 
 /// The first `len` elements of so many bits of a caller's buffer, if it has as many and may be bound. Whole words are.
 pub(crate) fn bind(
-    role: Buffer,
+    role: BufferRole,
     buffer: &wgpu::Buffer,
     len: u64,
     bits: u64,

@@ -1,6 +1,6 @@
 //! Base case: each tile of keys is sorted in workgroup memory (paper, section 3.1).
 
-use super::Job;
+use super::{Job, base_case_kernel};
 use crate::recording::{Buffer, Phase, Recording, Step};
 
 /// Sorts each tile of `from` into `to`, which may be the same buffer.
@@ -18,7 +18,7 @@ pub(super) fn record(job: &Job<'_>, recording: &mut Recording, from: Buffer, to:
         recording.steps.push(Step {
             phase: job.phase(Phase::BaseCase),
             round: 0,
-            kernel: job.options.base_case_kernel(in_place),
+            kernel: base_case_kernel(job.options, in_place),
             workgroups: job.grid((end - first).div_ceil(tiles_a_workgroup)),
             bindings: if in_place {
                 vec![("keys", to)]

@@ -1,7 +1,8 @@
 //! Distribution of the runs into buckets (paper, section 3.2).
 
 use super::Job;
-use crate::kernel::{Kernel, MATRIX};
+use crate::algorithm::MATRIX;
+use crate::kernel::Kernel;
 use crate::plan::Distribution;
 use crate::recording::{Buffer, Phase, Recording, Step};
 

@@ -1,6 +1,6 @@
 //! First merge phase: page-wise binary merges of pairs of runs (paper, section 3.2).
 
-use super::Job;
+use super::{Job, merge_kernel};
 use crate::plan::page_merges;
 use crate::recording::{Buffer, Phase, Recording, Step};
 
@@ -85,7 +85,7 @@ impl Pairs {
                 recording.steps.push(Step {
                     phase: job.phase(self.phase),
                     round: self.round,
-                    kernel: job.options.engine.merge_kernel(),
+                    kernel: merge_kernel(job.options.engine),
                     workgroups: job.grid(end - first),
                     bindings: vec![
                         ("source", from),

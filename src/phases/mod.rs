@@ -22,6 +22,7 @@ mod splitters;
 pub use prefix_sums::record_prefix_sums;
 pub use sample_sort::{record_comparison_sort, record_sample_sort};
 
+use crate::kernel::Kernel;
 use crate::plan::{DeviceLimits, Plan};
 use crate::recording::{Buffer, Phase, Recording};
 use crate::{Engine, KeyType, Options, Order, Payload};
@@ -42,7 +43,7 @@ pub fn record_sort(
         return record_sample_sort(len, key, order, Payload::None, &tuning, limits);
     }
     let mut recording = Recording::new(len, key, order);
-    let plan = Plan::new(len, key, options);
+    let plan = Plan::new(len, key, options.into());
     let job = Job {
         plan: &plan,
         options,
@@ -54,6 +55,28 @@ pub fn record_sort(
     };
     job.record(&mut recording, Buffer::Keys);
     recording
+}
+
+/// The kernel of the base case that the options name.
+#[must_use]
+pub fn base_case_kernel(options: &Options, in_place: bool) -> Kernel {
+    let form = options.resolved_base_case();
+    Kernel::BaseCase {
+        form,
+        warps: options.warps.unwrap_or(form.warps()),
+        in_place,
+    }
+}
+
+/// The kernel of an engine's merges, of pages of [`Engine::page`] keys.
+#[must_use]
+pub const fn merge_kernel(engine: Engine) -> Kernel {
+    match engine {
+        Engine::Auto | Engine::BcfMergesort | Engine::BcfMergesortPb | Engine::SampleSort => {
+            Kernel::PageMerge
+        }
+        Engine::Warpsort => Kernel::WarpMerge,
+    }
 }
 
 /// One sort being recorded: the caller's, or that of samples within another.

@@ -127,6 +127,7 @@ type Moved = (Buffer, u32, Buffer);
 
 impl Arrangement {
     /// Whether keys lie in a row of their own, which they may be sorted in.
+    #[must_use]
     pub fn is_in_place(&self, key: KeyType) -> bool {
         self.is_plain() && !self.is_sorted_twice(key) && !self.apart && self.sorted == Sorted::Here
     }
@@ -137,6 +138,7 @@ impl Arrangement {
     }
 
     /// Whether keys are compared with their arrays' numbers: the sort is one [of arrays](record_sort_of_arrays).
+    #[must_use]
     pub fn tells_arrays(&self, key: KeyType) -> bool {
         self.segments.is_some() && !self.is_sorted_twice(key)
     }
@@ -147,6 +149,7 @@ impl Arrangement {
     }
 
     /// What the sort itself takes along.
+    #[must_use]
     pub fn payload(&self, key: KeyType) -> Payload {
         match self.carried {
             // Rows' numbers are their indices.
@@ -160,6 +163,7 @@ impl Arrangement {
 
     /// Records a sample sort of `len` keys, as this arrangement needs it, to be put what is [around](Self::around): behind it the sort
     /// of places, if there is [a second one](Self::is_sorted_twice).
+    #[must_use]
     pub fn sample_sort(
         &self,
         len: u32,
@@ -200,6 +204,7 @@ impl Arrangement {
     /// where copies of a key end     counts       -> key places, and of 16 bits -> counts
     /// keys                          key places   -> keys
     /// ```
+    #[must_use]
     pub fn counted(
         &self,
         len: u32,
@@ -231,6 +236,7 @@ impl Arrangement {
 
     /// Records a sort of no more than a tile, if there is anything around it that one dispatch does with it: it reads keys where they
     /// are, and puts them back there, and moves what goes with them.
+    #[must_use]
     pub fn placed(
         &self,
         len: u32,
@@ -308,6 +314,7 @@ impl Arrangement {
     ///
     /// Where a buffer says how many records there are, `sort` must be a sample sort; and where keys are compared with their
     /// [arrays' numbers](Self::tells_arrays), one of arrays.
+    #[must_use]
     pub fn around(
         &self,
         key: KeyType,
@@ -483,6 +490,7 @@ fn counting(mut recording: Recording, count_at: u32) -> Recording {
 
 /// The recording, and behind it a look whether keys that are so arranged in [`Buffer::Keys`] are in order: [`Buffer::OutOfOrder`], which is 0
 /// before, is 0 if they are; if not, keys from the first on that precedes the one before it.
+#[must_use]
 pub fn with_order_check(
     recording: Recording,
     arrangement: &Arrangement,
@@ -629,6 +637,7 @@ const fn gathers(step: &Step) -> bool {
 }
 
 /// Where the rows of a column are.
+#[must_use]
 pub const fn carried_by(number: usize) -> Buffer {
     match number {
         0 => Buffer::Values,

@@ -92,7 +92,8 @@
 //! distinct ones) or in idle lanes (no less). So ties of few samples are dropped where buckets may differ.
 
 use super::{grid, parts};
-use crate::kernel::{Kernel, MERGE_LANES, Merges, SampleSortKernel, Tile};
+use crate::algorithm::Merges;
+use crate::kernel::{Kernel, MERGE_LANES, SampleSortKernel, Tile};
 use crate::plan::{DeviceLimits, SampleSort, Tuning};
 use crate::recording::{Buffer, Phase, Recording, Step};
 use crate::{Comparator, KeyType, Order, Payload};
@@ -119,7 +120,7 @@ pub fn record_sample_sort(
 /// Records a sort of `len` keys of many arrays, one behind the other, and their indices maybe, if they are of one word: it compares them
 /// with a word more, the upper one, which is the number of the array, and moves them alone.
 #[must_use]
-pub(crate) fn record_sort_of_arrays(
+pub fn record_sort_of_arrays(
     len: u32,
     key: KeyType,
     order: Order,

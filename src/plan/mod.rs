@@ -8,8 +8,8 @@ pub use random::sample_position;
 pub use sample_sort::{SampleSort, Tuning, largest_tile};
 pub use tiling::{LONGEST_TILE, MOST_TILES, Tiling, default_tiles};
 
-use crate::kernel::{MATRIX, W};
-use crate::{KeyType, Options};
+use crate::KeyType;
+use crate::algorithm::{MATRIX, W};
 
 /// What the plan must know of a device. A [`Sorter`](crate::Sorter) takes it from its device; who looks at plans and recordings
 /// without one says it.
@@ -17,8 +17,8 @@ use crate::{KeyType, Options};
 /// # Examples
 ///
 /// ```
-/// use wgpu_bcfsort::plan::{DeviceLimits, SampleSort, Tuning};
-/// use wgpu_bcfsort::{KeyType, Payload};
+/// use wgpu_bcfsort::internals::plan::{DeviceLimits, SampleSort};
+/// use wgpu_bcfsort::{KeyType, Payload, Tuning};
 /// let limits = DeviceLimits {
 ///     buffer_bytes: 1 << 30,
 ///     workgroups: 65_535,
@@ -160,15 +160,31 @@ pub const fn most_page_merges(keys: u64, page: u32) -> u32 {
     ((keys + 2 * (W as u64 - 1) + 2 * (page as u64 - 1)) / page as u64 - 1) as u32
 }
 
-/// The plan of a sort by one of the [mergesorts](crate::Engine::MERGESORTS). It depends on the number of keys and their type, the options
-/// and nothing else, so it is the same on every device.
+/// What the plan must know of a mergesort's options.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MergesortParameters {
+    /// Keys that the base case sorts together.
+    pub tile: u32,
+    /// Whether the copies of each splitter have a bucket of their own.
+    pub pivots: bool,
+    /// Whether splitters are random samples of the input, not regular ones of each run.
+    pub random: bool,
+    /// The paper's P, where the caller names one; 0 is taken for 1.
+    pub buckets: Option<u32>,
+    /// The paper's t, where the caller names one; 0 is taken for 1.
+    pub samples: Option<u32>,
+}
+
+/// The plan of a sort by one of the [mergesorts](crate::Engine::MERGESORTS). It depends on the number of keys, their type and the
+/// parameters, and nothing else, so it is the same on every device.
 ///
 /// # Examples
 ///
 /// ```
-/// use wgpu_bcfsort::{Engine, KeyType, Options, plan::Plan};
+/// use wgpu_bcfsort::internals::plan::Plan;
+/// use wgpu_bcfsort::{Engine, KeyType, Options};
 /// let options = Options::default().engine(Engine::BcfMergesort);
-/// let plan = Plan::new(1 << 20, KeyType::U32, &options);
+/// let plan = Plan::new(1 << 20, KeyType::U32, (&options).into());
 /// // Runs of 1024 keys, which the base case leaves, become 128 of 8192 keys.
 /// assert_eq!(plan.merge_rounds, [1024, 2048, 4096]);
 /// let distribution = plan.distribution.expect("there are several runs");
@@ -264,18 +280,13 @@ pub const fn ceil_log2(count: u32) -> u32 {
 impl Plan {
     /// Plans a sort of `len` keys, in O(log n) time.
     #[must_use]
-    pub fn new(len: u32, key: KeyType, options: &Options) -> Self {
-        // Options are validated where a sorter is made; here, 0 is taken for 1.
-        let mut buckets = options
-            .buckets
-            .unwrap_or_else(|| default_buckets(len))
-            .max(1);
+    pub fn new(len: u32, key: KeyType, parameters: MergesortParameters) -> Self {
+        let named = parameters.buckets;
+        let mut buckets = named.unwrap_or_else(|| default_buckets(len)).max(1);
         loop {
-            let samples = options
-                .samples
-                .unwrap_or_else(|| default_samples(buckets))
-                .max(1);
-            let plan = Self::with_buckets(len, key, options, buckets, samples);
+            let named = parameters.samples;
+            let samples = named.unwrap_or_else(|| default_samples(buckets)).max(1);
+            let plan = Self::with_buckets(len, key, parameters, buckets, samples);
             if buckets == 1 || plan.scratch_estimate(key) <= scratch_promise(len, key) {
                 return plan;
             }
@@ -283,10 +294,16 @@ impl Plan {
         }
     }
 
-    fn with_buckets(len: u32, key: KeyType, options: &Options, buckets: u32, samples: u32) -> Self {
-        let pivots = options.engine.has_pivot_buckets();
+    fn with_buckets(
+        len: u32,
+        key: KeyType,
+        parameters: MergesortParameters,
+        buckets: u32,
+        samples: u32,
+    ) -> Self {
+        let MergesortParameters { pivots, random, .. } = parameters;
         let mut merge_rounds = Vec::new();
-        let mut run = options.resolved_base_case().keys();
+        let mut run = parameters.tile;
         let mut runs = len.div_ceil(run);
         // Pivot buckets are finished where the distribution puts them, so that must be where the
         // result ends: an even number of rounds must follow.
@@ -297,7 +314,6 @@ impl Plan {
             run = run.saturating_mul(2);
         }
         let distribution = (runs > 1).then(|| {
-            let random = options.engine.has_random_splitters();
             let (total, likely) = if random {
                 let total = (buckets * samples).min(len);
                 let average = u64::from(len.div_ceil(buckets));
@@ -319,10 +335,10 @@ impl Plan {
                 sample_plan: Box::new(Self::new(
                     total,
                     key,
-                    &Options {
+                    MergesortParameters {
                         buckets: None,
                         samples: None,
-                        ..options.clone()
+                        ..parameters
                     },
                 )),
                 likely_bucket,

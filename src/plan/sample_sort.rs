@@ -1,8 +1,8 @@
 //! Arithmetic of the sample sort: tiles, buckets, samples, and how many records a bucket may be given.
 
 use super::DeviceLimits;
-use crate::kernel::{MOST_SAMPLE_BUCKETS, Merges, W, partition_bytes, tile_bytes};
-use crate::{Error, KeyType, Payload};
+use crate::algorithm::{MOST_SAMPLE_BUCKETS, Merges, W, partition_bytes, tile_bytes};
+use crate::{KeyType, Payload};
 
 /// The numbers that decide the sample sort's speed, and not its result.
 ///
@@ -65,11 +65,11 @@ pub struct Tuning {
     /// Records of a bucket of the first of two distributions, about. There are at most 255 buckets, and at most
     /// a sixteenth of a tile's records.
     pub bucket: u32,
-    /// Whether the kernels have the form that suits GPUs: [merges](Merges) of a tile are looped, and there are workgroups for all
+    /// Whether the kernels have the form that suits GPUs: merges of a tile are looped, and there are workgroups for all
     /// that there can be to do. If not, merges are written out, and compact for records of more than one word, which
-    /// llvmpipe takes minutes to compile otherwise, and workgroups are as many as are [likely](SampleSort::likely_groups).
+    /// llvmpipe takes minutes to compile otherwise, and workgroups are as many as are likely.
     pub looped: bool,
-    /// Words of a record from which on two distributions [partition](SampleSort::fine) tiles rather than
+    /// Words of a record from which on two distributions partition tiles rather than
     /// sort them.
     pub partition: u32,
     /// Children that a bucket is partitioned into: a power of two, 32 to 512.
@@ -106,48 +106,6 @@ impl Tuning {
             looped: false,
             merged: 1 << 13,
             ..Self::gpu()
-        }
-    }
-
-    /// Checks every number's range.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::InvalidOption`] with the number's name, value and range.
-    pub fn validate(&self) -> Result<(), Error> {
-        let tile = "a power of two from 1024 to 8192 is needed";
-        let is_tile = |tile: u32| tile.is_power_of_two() && (SMALLEST..=LARGEST).contains(&tile);
-        let is_fine = |fine: u32| fine.is_power_of_two() && (32..=512).contains(&fine);
-        let numbers = [
-            ("tuning.tile", self.tile, is_tile(self.tile), tile),
-            ("tuning.child", self.child, is_tile(self.child), tile),
-            ("tuning.samples", self.samples, is_tile(self.samples), tile),
-            (
-                "tuning.bucket",
-                self.bucket,
-                self.bucket > 0,
-                "at least 1 is needed",
-            ),
-            (
-                "tuning.partition",
-                self.partition,
-                self.partition > 0,
-                "at least 1 is needed",
-            ),
-            (
-                "tuning.fine",
-                self.fine,
-                is_fine(self.fine),
-                "a power of two from 32 to 512 is needed",
-            ),
-        ];
-        match numbers.into_iter().find(|&(_, _, right, _)| !right) {
-            Some((name, value, _, allowed)) => Err(Error::InvalidOption {
-                name,
-                value: value.into(),
-                allowed,
-            }),
-            None => Ok(()),
         }
     }
 
@@ -230,6 +188,7 @@ impl SampleSort {
     }
 
     /// Plans a sort of `len` records whose keys are compared as `key_words` words, and moved as `moved_words`.
+    #[must_use]
     pub fn of_words(
         len: u32,
         key_words: u32,
@@ -515,32 +474,6 @@ fn margin(records: u32, tile: u32, samples: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Order;
-    use crate::phases::record_sample_sort;
-    use crate::phases::sample_sort::record_sort_of_arrays;
-    use crate::plan::scratch_promise;
-
-    /// What devices have, and some that none has.
-    const WORKGROUP_BYTES: [u32; 5] = [16 << 10, 20 << 10, 24 << 10, 32 << 10, 48 << 10];
-
-    const SIZES: [u32; 16] = [
-        0,
-        1,
-        1024,
-        1025,
-        4097,
-        32_769,
-        100_000,
-        1 << 18,
-        700_000,
-        (1 << 20) + 123,
-        (1 << 22) + 1,
-        1 << 24,
-        1 << 25,
-        1 << 26,
-        1 << 28,
-        u32::MAX - 2 * super::super::LARGEST_TILE,
-    ];
 
     fn limits(workgroup_bytes: u32) -> DeviceLimits {
         DeviceLimits {
@@ -549,188 +482,6 @@ mod tests {
             keys_per_dispatch: 1 << 25,
             workgroup_bytes,
         }
-    }
-
-    #[test]
-    fn plans_hold_together_and_scratch_memory_is_as_promised() {
-        for workgroup_bytes in WORKGROUP_BYTES {
-            let limits = limits(workgroup_bytes);
-            for (key, payload) in KeyType::ALL
-                .into_iter()
-                .flat_map(|key| Payload::ALL.map(|payload| (key, payload)))
-            {
-                let words = key.words() + payload.words();
-                for len in SIZES {
-                    let plan = SampleSort::new(len, key, payload, &Tuning::default(), &limits);
-                    assert!(tile_bytes(plan.child, words) <= workgroup_bytes);
-                    let tile_bytes = if plan.fine > 0 {
-                        partition_bytes(plan.tile, plan.fine, key.words())
-                    } else {
-                        tile_bytes(plan.tile, words)
-                    };
-                    assert!(tile_bytes <= workgroup_bytes);
-                    assert!((1..=MOST_SAMPLE_BUCKETS).contains(&plan.buckets));
-                    if plan.is_one_tile() {
-                        continue;
-                    }
-                    // The rows of every bucket's splitters fit, whatever the buckets' sizes are.
-                    let of_buckets = [1, plan.child + 1, len / 3, len].into_iter();
-                    for records in of_buckets.filter(|_| plan.merged == 0) {
-                        let children = if plan.fine > 0 {
-                            plan.fine.min(records)
-                        } else {
-                            plan.children(records)
-                        };
-                        assert!(children <= plan.most_children);
-                        assert!(children <= records);
-                        let rows = u64::from(children.saturating_sub(1));
-                        let tiles = records.div_ceil(plan.tile);
-                        assert!(rows * u64::from(tiles) <= plan.prefix_words());
-                    }
-                    let recording = record_sample_sort(
-                        len,
-                        key,
-                        Order::Ascending,
-                        payload,
-                        &Tuning::default(),
-                        &limits,
-                    );
-                    let promise = scratch_promise(len, key)
-                        + u64::from(payload.words()) * u64::from(len) * 4 * 11 / 10;
-                    assert!(
-                        recording.scratch_bytes() <= promise,
-                        "{len} {key} {payload:?}: {} of {promise}",
-                        recording.scratch_bytes()
-                    );
-                }
-            }
-        }
-    }
-
-    /// Compared with more words than they are moved with.
-    #[test]
-    fn sorts_of_arrays_fit_workgroup_memory_and_scratch_memory_is_as_promised() {
-        for workgroup_bytes in WORKGROUP_BYTES {
-            for tuning in [Tuning::default(), Tuning::cpu()] {
-                for (key, payload) in [
-                    (KeyType::U32, Payload::None),
-                    (KeyType::U32, Payload::Indices),
-                    (KeyType::U64, Payload::None),
-                ] {
-                    for len in SIZES {
-                        let limits = limits(workgroup_bytes);
-                        let recording = record_sort_of_arrays(
-                            len,
-                            key,
-                            Order::Ascending,
-                            payload,
-                            &tuning,
-                            &limits,
-                        );
-                        let what = format!("{len} {key} {payload:?} {workgroup_bytes} {tuning:?}");
-                        for step in &recording.steps {
-                            let needed = recording.specialised(step).workgroup_bytes();
-                            assert!(needed <= workgroup_bytes, "{what}: {needed}");
-                        }
-                        let promise = scratch_promise(len, key)
-                            + u64::from(payload.words()) * u64::from(len) * 4 * 11 / 10;
-                        let bytes = recording.scratch_bytes();
-                        assert!(bytes <= promise, "{what}: {bytes} of {promise}");
-                    }
-                }
-            }
-        }
-    }
-
-    type Spoil = fn(&mut Tuning);
-
-    #[test]
-    fn nonsense_is_refused_by_name() {
-        for tuning in [Tuning::default(), Tuning::cpu()] {
-            assert!(tuning.validate().is_ok());
-        }
-        let wrong: [(&str, Spoil); 10] = [
-            ("tile", |tuning| tuning.tile = 0),
-            ("tile", |tuning| tuning.tile = 3000),
-            ("tile", |tuning| tuning.tile = 512),
-            ("child", |tuning| tuning.child = 16_384),
-            ("samples", |tuning| tuning.samples = u32::MAX),
-            ("bucket", |tuning| tuning.bucket = 0),
-            ("partition", |tuning| tuning.partition = 0),
-            ("fine", |tuning| tuning.fine = 16),
-            ("fine", |tuning| tuning.fine = 100),
-            ("fine", |tuning| tuning.fine = 1024),
-        ];
-        for (field, spoil) in wrong {
-            let mut tuning = Tuning::default();
-            spoil(&mut tuning);
-            let error = tuning.validate().unwrap_err().to_string();
-            assert!(error.contains(&format!("tuning.{field} is ")), "{error}");
-            let options = crate::Options::default().tuning(tuning);
-            assert_eq!(options.validate().unwrap_err().to_string(), error);
-        }
-    }
-
-    /// Whatever is allowed can be planned, and no table of ranks is smaller than what is written to it.
-    #[test]
-    fn any_tuning_that_is_allowed_makes_a_plan() {
-        for bits in 0..1 << 9 {
-            let pick =
-                |bit: u32, [low, high]: [u32; 2]| if bits >> bit & 1 == 0 { low } else { high };
-            let tuning = Tuning {
-                tile: pick(0, [1024, 8192]),
-                child: pick(1, [1024, 8192]),
-                samples: pick(2, [1024, 8192]),
-                twice: pick(3, [0, u32::MAX]),
-                bucket: pick(4, [1, u32::MAX]),
-                looped: bits >> 5 & 1 == 1,
-                partition: pick(6, [1, u32::MAX]),
-                fine: pick(7, [32, 512]),
-                merged: pick(8, [0, u32::MAX]),
-            };
-            tuning.validate().unwrap();
-            for (key, payload) in [
-                (KeyType::U32, Payload::None),
-                (KeyType::U32, Payload::Values),
-                (KeyType::U64, Payload::Indices),
-            ] {
-                for len in SIZES {
-                    let limits = limits(32 << 10);
-                    let plan = SampleSort::new(len, key, payload, &tuning, &limits);
-                    assert!((1..=MOST_SAMPLE_BUCKETS).contains(&plan.buckets));
-                    for records in [1, plan.child + 1, len / 3, len] {
-                        let children = if plan.fine > 0 {
-                            plan.fine.min(records)
-                        } else {
-                            plan.children(records)
-                        };
-                        assert!(plan.is_one_tile() || children <= plan.most_children);
-                    }
-                    let order = Order::Ascending;
-                    let recording = record_sample_sort(len, key, order, payload, &tuning, &limits);
-                    assert_eq!(
-                        recording.steps.is_empty(),
-                        len < 2 && payload != Payload::Indices || len == 0
-                    );
-                }
-            }
-        }
-    }
-
-    #[cfg(feature = "serde")]
-    #[test]
-    fn files_keep_their_meaning() {
-        let tuning = Tuning {
-            tile: 2048,
-            ..Tuning::cpu()
-        };
-        let text = serde_json::to_string(&tuning).unwrap();
-        assert_eq!(serde_json::from_str::<Tuning>(&text).unwrap(), tuning);
-        // An older file, of fewer numbers; and a newer one, of more.
-        let old: Tuning = serde_json::from_str(r#"{"tile": 2048}"#).unwrap();
-        assert_eq!((old.tile, old.fine), (2048, Tuning::default().fine));
-        assert!(serde_json::from_str::<Tuning>(r#"{"tiles": 2048}"#).is_err());
-        assert!(serde_json::from_str::<Tuning>(r#"{"tile": -1}"#).is_err());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! How prefix sums are divided into tiles.
 
-use crate::kernel::{MATRIX, W};
+use crate::algorithm::{MATRIX, W};
 
 /// The most tiles that may be asked for.
 pub const MOST_TILES: u32 = 1 << 14;
@@ -26,7 +26,7 @@ pub const fn default_tiles(len: u32) -> u32 {
 /// # Examples
 ///
 /// ```
-/// use wgpu_bcfsort::plan::Tiling;
+/// use wgpu_bcfsort::internals::plan::Tiling;
 /// let tiling = Tiling::new(10_000, Some(4));
 /// assert_eq!((tiling.tiles, tiling.tile), (4, 3072));
 /// ```

@@ -1,7 +1,7 @@
 //! Prefix sums on the CPU: what the GPU's results are checked against.
 
-use super::{PrefixSumsOptions, Scan};
-use crate::kernel::{MATRIX, W};
+use crate::algorithm::{MATRIX, Scan, W};
+use crate::options::PrefixSumsOptions;
 use crate::plan::Tiling;
 use crate::{Error, KeyType, SortKey};
 

@@ -1,10 +1,8 @@
 //! The public prefix sums: values and colors -> recording -> executor.
 
 mod host;
-mod options;
 
 pub use host::{Summand, prefix_sums_on_cpu};
-pub use options::{PrefixSumsMethod, PrefixSumsOptions, Scan};
 
 use crate::gpu::adapter::{adapters_async, check_limits, device_limits};
 use crate::gpu::calls;
@@ -13,9 +11,10 @@ use crate::gpu::pipelines::Pipelines;
 use crate::gpu::transfer::{download, upload};
 use crate::gpu::waiting::Waiting;
 use crate::kernel::Kernel;
+use crate::options::PrefixSumsOptions;
 use crate::plan::DeviceLimits;
 use crate::recording::{Buffer, Recording};
-use crate::{Error, KeyType, Options, phases};
+use crate::{BufferRole, Error, KeyType, Options, phases};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -49,7 +48,7 @@ use std::time::Instant;
 /// Sitchinava and Weichert, "Bank Conflict Free Comparison-based Sorting On GPUs", introduction and
 /// Appendix A: the sums of contiguous tiles, prefix sums of these, and the prefix sums of each tile from
 /// there on. The paper shows by it what bank conflicts cost; both of its methods are here
-/// ([`PrefixSumsMethod`]), with the same results.
+/// ([`PrefixSumsMethod`](crate::PrefixSumsMethod)), with the same results.
 ///
 /// # Examples
 ///
@@ -264,10 +263,13 @@ impl PrefixSums {
             return Err(Error::SameBuffer);
         }
         let callers = BTreeMap::from([
-            (Buffer::Keys, calls::bind(Buffer::Values, values, len, 32)?),
+            (
+                Buffer::Keys,
+                calls::bind(BufferRole::Values, values, len, 32)?,
+            ),
             (
                 Buffer::Colors,
-                calls::bind(Buffer::Colors, colors, len, 32)?,
+                calls::bind(BufferRole::Colors, colors, len, 32)?,
             ),
         ]);
         let buffers = make_buffers(&self.device, &recording, pool)?;

@@ -2,9 +2,9 @@
 
 use crate::gpu::calls;
 use crate::gpu::executor::BufferSet;
-use crate::phases::rows::{Arrangement, Carried, Column, Sorted, carried_by};
+use crate::phases::rows::{Arrangement, Carried, Column, Sorted};
 use crate::recording::Buffer;
-use crate::{Comparator, Error, KeyType, Order};
+use crate::{BufferRole, Comparator, Error, KeyType, Order};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -60,7 +60,7 @@ use std::ops::Range;
 /// Packed keys alone take half a mebibyte, however many they are, from a few tiles on: they are counted, but in
 /// [arrays](Self::segments). ([Kept](Self::keep_keys)
 /// and packed keys and fields of rows are read where they are. Where they are so few that tiles are not
-/// [partitioned](crate::plan::Tuning::partition), by default up to 6 MiB, there is another copy of them. Those of 32 bits take 4 bytes
+/// [partitioned](crate::Tuning::partition), by default up to 6 MiB, there is another copy of them. Those of 32 bits take 4 bytes
 /// more if rows of two words or more move in their own buffer. In [arrays](Self::segments) that is so of all keys of 32 bits, and of
 /// those of 64 bits if such rows have three words or more.)
 ///
@@ -296,7 +296,7 @@ impl<'a> BufferSort<'a> {
     /// host memory, as it is copied to the GPU. Its bytes are rounded up to whole words; those behind the keys are left
     /// as they are.
     ///
-    /// Keys alone, if they are more than a [few tiles](crate::plan::Tuning::merged), are sorted by counting how many there are of
+    /// Keys alone, if they are more than a [few tiles](crate::Tuning::merged), are sorted by counting how many there are of
     /// each, whatever the [engine](crate::Options::engine): in O(n) time, on an H200 in half of the time of as many words.
     /// (Not by [`Engine::Auto`](crate::Engine::Auto) on DX12.)
     ///
@@ -590,7 +590,7 @@ impl<'a> BufferSort<'a> {
     /// It saves what sorting the others would cost: buckets without such a place are moved only. A hundred of 2^24 records
     /// take an H200 0.64 of a sort's time with keys of 32 bits, 0.56 with indices, 0.34 with a comparator, and the one in the
     /// middle of those of 64 bits 0.55. So few records that they are
-    /// [merged](crate::plan::Tuning::merged) are all sorted, and so they are by engines other than
+    /// [merged](crate::Tuning::merged) are all sorted, and so they are by engines other than
     /// [`Engine::SampleSort`](crate::Engine::SampleSort).
     ///
     /// A range that is none, or ends behind the last of the `len` places, is an [`Error::InvalidOption`], and one
@@ -685,7 +685,7 @@ impl<'a> BufferSort<'a> {
     /// is an [`Error::NotTogether`]. [`keep_keys`](Self::keep_keys) beside it says nothing new.
     ///
     /// Keys of a whole buffer, of 32 bits or more, are sorted in the other one: no scratch memory more.
-    /// It is no dispatch more either, unless a sample sort distributes them [twice](crate::plan::Tuning::twice): then they are copied
+    /// It is no dispatch more either, unless a sample sort distributes them [twice](crate::Tuning::twice): then they are copied
     /// first.
     ///
     /// # Examples
@@ -996,50 +996,57 @@ impl<'a> BufferSort<'a> {
             let binding = calls::bind(role, buffer, end, bits)?;
             Ok::<_, Error>(behind(binding, from * bits / 8))
         };
+        // The first payload rows are where values would be.
+        let carried_by = |number| match number {
+            0 => BufferRole::Values,
+            _ => BufferRole::Column(number as u8),
+        };
         let mut bindings = BTreeMap::new();
+        let mut add = |role: BufferRole, binding| bindings.insert(Buffer::from(role), binding);
         match &self.carried {
             Carries::Nothing => {}
             Carries::Values(buffer) | Carries::Indices(buffer) => {
-                bindings.insert(Buffer::Values, bind(Buffer::Values, buffer, 32)?);
+                let role = BufferRole::Values;
+                add(role, bind(role, buffer, 32)?);
             }
             Carries::Rows(columns) => {
                 for (number, rows) in columns.iter().enumerate() {
                     let bits = u64::from(rows.words) * 32;
                     let role = carried_by(number);
-                    bindings.insert(role, bind(role, rows.buffer, bits)?);
+                    add(role, bind(role, rows.buffer, bits)?);
                     if let Some(sorted) = self.end_of(number, rows) {
-                        let role = Buffer::SortedColumn(number as u8);
-                        bindings.insert(role, bind(role, sorted, bits)?);
+                        let role = BufferRole::SortedColumn(number as u8);
+                        add(role, bind(role, sorted, bits)?);
                     }
                 }
             }
         }
         if let Some((buffer, word)) = self.count {
             let words = u64::from(word) + 1;
-            let binding = calls::bind(Buffer::Count, buffer, words, 32)?;
-            bindings.insert(Buffer::Count, binding);
+            let role = BufferRole::Count;
+            add(role, calls::bind(role, buffer, words, 32)?);
         }
         if let Some((buffer, number)) = self.segments {
             // (No segments: some word is bound all the same.)
             let words = u64::from(number).max(1);
-            let binding = calls::bind(Buffer::Offsets, buffer, words, 32)?;
-            bindings.insert(Buffer::Offsets, binding);
+            let role = BufferRole::Offsets;
+            add(role, calls::bind(role, buffer, words, 32)?);
         }
         let key_bits = self.key_bits();
         if let Some(sorted) = self.sorted.filter(|_| !self.is_of_rows()) {
-            let role = Buffer::SortedKeys;
-            bindings.insert(role, bind(role, sorted, key_bits)?);
+            let role = BufferRole::SortedKeys;
+            add(role, bind(role, sorted, key_bits)?);
         }
         let given: Vec<_> = bindings.values().map(|binding| binding.buffer).collect();
         let is_given_twice = |i: usize| given[i + 1..].contains(&given[i]);
         // Keys and rows may be one buffer, which no dispatch has twice.
         let is_keys = |(&role, binding): (&Buffer, &wgpu::BufferBinding<'_>)| {
-            binding.buffer == self.keys && !(self.is_of_rows() && role == carried_by(0))
+            binding.buffer == self.keys && !(self.is_of_rows() && role == Buffer::Values)
         };
         if (0..given.len()).any(is_given_twice) || bindings.iter().any(is_keys) {
             return Err(Error::SameBuffer);
         }
-        bindings.insert(Buffer::Keys, bind(Buffer::Keys, self.keys, key_bits)?);
+        bindings.insert(Buffer::Keys, bind(BufferRole::Keys, self.keys, key_bits)?);
         Ok(bindings)
     }
 }

@@ -1,24 +1,23 @@
 //! The public sorter: keys -> plan -> recording -> executor. Here on buffers of the GPU, and in `host` on slices.
 
 mod buffer_sort;
+mod engine;
 mod host;
 
 pub use buffer_sort::{BufferSort, PackedKey, Scratch};
 
-use crate::gpu::adapter::{
-    adapters_async, check_limits, compiles_slowly, default_tuning, device_limits,
-    most_default_buckets,
-};
+use engine::{Choice, Records, choose};
+
+use crate::gpu::adapter::{DeviceKind, adapters_async, check_limits, device_limits};
 use crate::gpu::calls;
 use crate::gpu::executor::{BufferSet, Detail, Prepared, Profile, make_buffers, run_profiled};
 use crate::gpu::pipelines::Pipelines;
 use crate::gpu::transfer::download;
 use crate::gpu::waiting::Waiting;
-use crate::kernel::MATRIX;
 use crate::phases::rows::Arrangement;
 use crate::plan::DeviceLimits;
 use crate::recording::{Buffer, Phase, Recording};
-use crate::{Comparator, Engine, Error, KeyType, Options, Order, Payload, phases, plan};
+use crate::{BufferRole, Engine, Error, KeyType, Options, Order, Payload, Tuning, phases, plan};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -48,11 +47,7 @@ pub struct Sorter {
     queue: wgpu::Queue,
     options: Options,
     limits: DeviceLimits,
-    /// The most buckets where the caller names none.
-    most_default_buckets: u32,
-    /// The numbers of the sample sort where the caller names none.
-    default_tuning: plan::Tuning,
-    compiles_slowly: bool,
+    kind: DeviceKind,
     /// Shared by the sorters that [`with_options`](Self::with_options) makes, and by no others: it
     /// tells what was prepared for this device.
     pipelines: Arc<Pipelines>,
@@ -175,9 +170,7 @@ impl Sorter {
         check_limits(&device.limits())?;
         Ok(Self {
             limits: device_limits(device, &options),
-            most_default_buckets: most_default_buckets(device),
-            default_tuning: default_tuning(device),
-            compiles_slowly: compiles_slowly(device),
+            kind: DeviceKind::of(device),
             device: device.clone(),
             queue: queue.clone(),
             options,
@@ -425,9 +418,21 @@ impl Sorter {
         key: KeyType,
         payload: Payload,
     ) -> Result<u64, Error> {
-        Ok(self
-            .record(len, key, Order::Ascending, payload)?
-            .scratch_bytes())
+        let len = calls::check_len(&self.device, &self.limits, len, key)?;
+        let order = Order::Ascending;
+        let choice = self.choice(Records {
+            payload,
+            ..Records::keys(len, key)
+        });
+        let recording = match choice.engine {
+            Engine::SampleSort => {
+                let (tuning, limits) = (self.tuning(), &self.limits);
+                let sort = phases::record_sample_sort(len, key, order, payload, &tuning, limits);
+                self.fitting(sort)?
+            }
+            engine => self.record_mergesort(len, key, order, engine)?,
+        };
+        Ok(recording.scratch_bytes())
     }
 
     /// Bytes of scratch memory of a sort of buffers, all of it: see [`BufferSort`](BufferSort#scratch-memory). The buffers themselves
@@ -472,54 +477,41 @@ impl Sorter {
     fn record_buffers(&self, sort: &BufferSort<'_>) -> Result<Recording, Error> {
         let arrangement = self.arrangement(sort)?;
         let (key, order) = (sort.key, sort.order);
-        let payload = arrangement.payload(key);
         let selected = sort.selected()?;
-        if let Some(recording) = self.record_at_once(sort, &arrangement)? {
-            return Ok(recording);
+        let len = calls::check_len(&self.device, &self.limits, sort.len, key)?;
+        let choice = self.choice(Records {
+            len,
+            key,
+            payload: arrangement.payload(key),
+            compared: sort.comparator.is_some(),
+            segmented: arrangement.segments.is_some(),
+            counted: arrangement.count_at.is_some(),
+        });
+        let (tuning, limits) = (self.tuning(), &self.limits);
+        let mut at_once = None;
+        if choice.may_count {
+            at_once = arrangement.counted(len, key, order, &tuning, limits);
         }
-        let recording = if let Some(comparator) = &sort.comparator {
-            self.record_comparing(sort.len, comparator, order)?
-        } else if arrangement.count_at.is_some() || arrangement.segments.is_some() {
-            // Only the kernels of the sample sort can be told how many there are, and where arrays begin.
-            let len = calls::check_len(&self.device, &self.limits, sort.len, key)?;
-            let (tuning, limits) = (self.tuning(), &self.limits);
-            self.fitting(arrangement.sample_sort(len, key, order, &tuning, limits))?
-        } else {
-            self.record(sort.len, key, order, payload)?
+        if choice.may_sort_tile && at_once.is_none() {
+            at_once = arrangement.placed(len, key, order, &tuning, limits);
+        }
+        if let Some(recording) = at_once {
+            return self.fitting(recording);
+        }
+        let recording = match (&sort.comparator, choice.engine) {
+            (Some(comparator), _) => self.fitting(phases::record_comparison_sort(
+                len, comparator, order, &tuning, limits,
+            ))?,
+            (None, Engine::SampleSort) => {
+                self.fitting(arrangement.sample_sort(len, key, order, &tuning, limits))?
+            }
+            (None, engine) => self.record_mergesort(len, key, order, engine)?,
         };
         let recording = match selected {
             Some(places) => recording.selecting(&places),
             None => recording,
         };
         Ok(arrangement.around(key, order, recording, &self.limits))
-    }
-
-    /// A sort that is not around another: of narrow keys, if they are [counted](Arrangement::counted); or of [a tile](Arrangement::placed).
-    fn record_at_once(
-        &self,
-        sort: &BufferSort<'_>,
-        arrangement: &Arrangement,
-    ) -> Result<Option<Recording>, Error> {
-        let (key, order, tuning) = (sort.key, sort.order, self.tuning());
-        let len = calls::check_len(&self.device, &self.limits, sort.len, key)?;
-        let engine = self.options.engine;
-        // (FXC takes minutes for a kernel that sorts tiles.)
-        let is_dx12 = self.device.adapter_info().backend == wgpu::Backend::Dx12;
-        let counts = engine != Engine::Auto || !is_dx12;
-        let sorts_tiles = arrangement.payload(key) != Payload::None
-            || arrangement.count_at.is_some()
-            || engine == Engine::SampleSort
-            || engine == Engine::Auto && self.may_sample_sort();
-        let mut recording = None;
-        if counts {
-            recording = arrangement.counted(len, key, order, &tuning, &self.limits);
-        }
-        if sorts_tiles && recording.is_none() {
-            recording = arrangement.placed(len, key, order, &tuning, &self.limits);
-        }
-        recording
-            .map(|recording| self.fitting(recording))
-            .transpose()
     }
 
     /// The numbers that [`Engine::SampleSort`] sorts with: those of the options, or what suits the device, a GPU or a CPU.
@@ -540,54 +532,33 @@ impl Sorter {
     /// # Ok(()) }
     /// ```
     #[must_use]
-    pub fn tuning(&self) -> plan::Tuning {
-        self.options.tuning.unwrap_or(self.default_tuning)
+    pub fn tuning(&self) -> Tuning {
+        let default = || self.kind.default_tuning();
+        self.options.tuning.unwrap_or_else(default)
     }
 
-    fn record(
+    /// Who sorts these records.
+    fn choice(&self, records: Records) -> Choice {
+        let tuning = self.tuning();
+        choose(self.kind, &self.limits, &self.options, &tuning, records)
+    }
+
+    /// A sort by one of the mergesorts.
+    fn record_mergesort(
         &self,
-        len: u64,
+        len: u32,
         key: KeyType,
         order: Order,
-        payload: Payload,
+        engine: Engine,
     ) -> Result<Recording, Error> {
-        let len = calls::check_len(&self.device, &self.limits, len, key)?;
-        if payload != Payload::None || self.engine_of(len, key) == Engine::SampleSort {
-            return self.record_samples(len.into(), key, order, payload);
-        }
-        let base_case = self.options.base_case_kernel(true);
+        let mut options = self.options.clone().engine(engine);
+        let base_case = phases::base_case_kernel(&options, true);
         self.check_fits(base_case.name(), key, base_case.workgroup_bytes(key))?;
-        let mut options = self.options.clone();
+        let most = self.kind.most_default_buckets();
         options
             .buckets
-            .get_or_insert_with(|| plan::default_buckets(len).min(self.most_default_buckets));
+            .get_or_insert_with(|| plan::default_buckets(len).min(most));
         Ok(phases::record_sort(len, key, order, &options, &self.limits))
-    }
-
-    fn record_samples(
-        &self,
-        len: u64,
-        key: KeyType,
-        order: Order,
-        payload: Payload,
-    ) -> Result<Recording, Error> {
-        let len = calls::check_len(&self.device, &self.limits, len, key)?;
-        let tuning = self.tuning();
-        let recording = phases::record_sample_sort(len, key, order, payload, &tuning, &self.limits);
-        self.fitting(recording)
-    }
-
-    fn record_comparing(
-        &self,
-        len: u64,
-        comparator: &Comparator,
-        order: Order,
-    ) -> Result<Recording, Error> {
-        let len = calls::check_len(&self.device, &self.limits, len, KeyType::U32)?;
-        let tuning = self.tuning();
-        let recording =
-            phases::record_comparison_sort(len, comparator, order, &tuning, &self.limits);
-        self.fitting(recording)
     }
 
     /// The recording, if workgroup memory has room for its kernels.
@@ -626,28 +597,8 @@ impl Sorter {
     /// ```
     #[must_use]
     pub fn engine(&self, len: u64, key: KeyType) -> Engine {
-        self.engine_of(len.min(self.max_len(key)) as u32, key)
-    }
-
-    fn engine_of(&self, len: u32, key: KeyType) -> Engine {
-        match self.options.engine {
-            Engine::Auto => {
-                let tuning = self.tuning();
-                let plan = plan::SampleSort::new(len, key, Payload::None, &tuning, &self.limits);
-                // (A bank matrix is the mergesorts' base case, which one warp sorts sooner.)
-                if len <= MATRIX || !self.may_sample_sort() || !plan.has_room() {
-                    Engine::BcfMergesortPb
-                } else {
-                    Engine::SampleSort
-                }
-            }
-            engine => engine,
-        }
-    }
-
-    /// Whether [`Engine::Auto`] sorts keys by the sample sort, if these are as many as it is for.
-    fn may_sample_sort(&self) -> bool {
-        !self.compiles_slowly && !self.options.are_of_mergesorts()
+        let len = len.min(self.max_len(key)) as u32;
+        self.choice(Records::keys(len, key)).engine
     }
 
     /// Makes everything a sort of the first `len` keys of `buffer` needs: pipelines, bind groups,
@@ -706,7 +657,7 @@ impl Sorter {
     /// [`prepare`](Self::prepare) for keys that have a 32-bit value each, in another buffer: both are sorted by the keys.
     ///
     /// Equal keys come in the order of their values or not, the same on every device for the same
-    /// [`Tuning`](plan::Tuning). The engine is [`Engine::SampleSort`], whatever [`Options::engine`] says.
+    /// [`Tuning`](Tuning). The engine is [`Engine::SampleSort`], whatever [`Options::engine`] says.
     /// It takes O(n log n) time, and scratch memory of at most 1.1 times the bytes of both and 16 MiB. [`BufferSort::stable`] keeps the
     /// values of equal keys in order.
     ///
@@ -1170,8 +1121,8 @@ impl Sorter {
             if found == sort.keys {
                 return Err(Error::SameBuffer);
             }
-            let role = Buffer::OutOfOrder;
-            callers.insert(role, calls::bind(role, found, 1, 32)?);
+            let binding = calls::bind(BufferRole::OutOfOrder, found, 1, 32)?;
+            callers.insert(Buffer::OutOfOrder, binding);
             recording.buffers.remove(&Buffer::OutOfOrder);
         }
         self.prepare_recording(recording, &callers, BufferSet::new())

@@ -5,10 +5,9 @@ use crate::sample_sort::{options, wide};
 use std::sync::Arc;
 use wgpu::util::DeviceExt;
 use wgpu_bcfsort::internals::Recorded as _;
-use wgpu_bcfsort::internals::recording::Buffer;
 use wgpu_bcfsort::{
-    BaseCase, BufferSort, Comparator, Engine, Error, KeyType, Options, Order, PreparedSort,
-    SortKey, Sorter, requirements, sort_on_cpu,
+    BaseCase, BufferRole, BufferSort, Comparator, Engine, Error, KeyType, Options, Order,
+    PreparedSort, SortKey, Sorter, requirements, sort_on_cpu,
 };
 
 /// Random keys (xorshift64*, Vigna 2016).
@@ -153,7 +152,7 @@ fn buffers_too_small_or_of_another_use_are_refused_with_the_numbers() {
     let numbers = matches!(
         error,
         Error::BufferTooSmall {
-            buffer: Buffer::Keys,
+            buffer: BufferRole::Keys,
             len: 1001,
             bits: 32,
             needed: 4004,

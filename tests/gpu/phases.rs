@@ -3,7 +3,8 @@
 use crate::device::{Gpu, gpu};
 use crate::execution::Execution;
 use bcfsort_testkit::data::{Pattern, Spec, generate};
-use wgpu_bcfsort::internals::kernel::{Kernel, PAGE, WARP_PAGE};
+use wgpu_bcfsort::internals::algorithm::{PAGE, WARP_PAGE};
+use wgpu_bcfsort::internals::kernel::Kernel;
 use wgpu_bcfsort::internals::phases::record_sort;
 use wgpu_bcfsort::internals::plan::{DeviceLimits, Distribution, Plan, sample_position};
 use wgpu_bcfsort::internals::recording::{Buffer, Phase, Recording, Step};
@@ -260,7 +261,7 @@ fn inspect_with(
     let recording = record_sort(len, key, order, options, limits);
     let inspection = Inspection {
         execution: Execution::new(gpu, &recording, input),
-        distribution: Plan::new(len, key, options).distribution,
+        distribution: Plan::new(len, key, options.into()).distribution,
         options: options.clone(),
         key,
         order,
@@ -372,7 +373,7 @@ fn buckets_are_within_the_bound_of_lemma_1() {
         for engine in [Engine::BcfMergesort, Engine::BcfMergesortPb] {
             println!("{name} {engine}");
             let options = options(engine, 16, 16);
-            let plan = Plan::new(n, KeyType::U32, &options);
+            let plan = Plan::new(n, KeyType::U32, (&options).into());
             let d = plan.distribution.unwrap();
             assert_eq!((d.runs, d.run), (runs, run));
             let bound =
@@ -432,7 +433,9 @@ fn on_zeros_and_ones_nothing_is_merged_after_the_distribution() {
             "after the distribution"
         );
 
-        let d = Plan::new(len, KeyType::U32, &options).distribution.unwrap();
+        let d = Plan::new(len, KeyType::U32, (&options).into())
+            .distribution
+            .unwrap();
         let separators = execution.read(Buffer::Separators(0));
         for (bucket, row) in separators.chunks(d.runs as usize + 1).enumerate() {
             let size = row[d.runs as usize] - row[0];

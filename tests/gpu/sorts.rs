@@ -4,7 +4,8 @@ use crate::device::{bits, check_sort, gpu};
 use bcfsort_testkit::data::{Pattern, Spec, generate};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use wgpu_bcfsort::internals::kernel::{MATRIX, PAGE};
+use wgpu_bcfsort::internals::algorithm::{MATRIX, PAGE};
+use wgpu_bcfsort::internals::phases::base_case_kernel;
 use wgpu_bcfsort::{BaseCase, Engine, KeyType, Options, Order, SortKey, Sorter};
 
 fn options(engine: Engine, buckets: u32, samples: u32) -> Options {
@@ -99,7 +100,7 @@ fn fits(options: &Options, key: KeyType) -> bool {
     let limit = gpu().map_or(0, |gpu| {
         gpu.device.limits().max_compute_workgroup_storage_size
     });
-    options.base_case_kernel(true).workgroup_bytes(key) <= limit
+    base_case_kernel(options, true).workgroup_bytes(key) <= limit
 }
 
 /// A type for each width of a key: the texts of the others differ in constants only, and compiling a base case for all takes long.

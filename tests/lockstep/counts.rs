@@ -5,7 +5,8 @@
 use wgpu_bcfsort::BaseCase;
 use wgpu_bcfsort::KeyType;
 use wgpu_bcfsort::Order;
-use wgpu_bcfsort::internals::kernel::{Access, Kernel, MATRIX, PAGE, W, WARP_PAGE, WARP_TILE};
+use wgpu_bcfsort::internals::algorithm::{MATRIX, PAGE, W, WARP_PAGE, WARP_TILE};
+use wgpu_bcfsort::internals::kernel::{Access, Kernel};
 use wgpu_bcfsort::internals::network::Network;
 use wgsl_lockstep::{Buffers, Config, Report, Shader, Space};
 

@@ -1,7 +1,7 @@
 //! What prefix sums cost in bank conflicts, by the number of colors: the paper's introduction, counted.
 
 use bcfsort_testkit::recordings::{Coloring, Execution, prefix_sums_of};
-use wgpu_bcfsort::internals::kernel::{MATRIX, MOST_COLORS};
+use wgpu_bcfsort::internals::algorithm::{MATRIX, MOST_COLORS};
 use wgpu_bcfsort::internals::phases::record_prefix_sums;
 use wgpu_bcfsort::internals::plan::DeviceLimits;
 use wgpu_bcfsort::internals::recording::{Buffer, Phase};

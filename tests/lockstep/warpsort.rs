@@ -40,7 +40,7 @@ fn sort<T: SortKey>(keys: &[T], options: &Options, what: &str) -> Vec<u32> {
         execution.buffer(Buffer::Keys) == expected,
         "{what}: not sorted"
     );
-    let plan = Plan::new(keys.len() as u32, T::KEY_TYPE, options);
+    let plan = Plan::new(keys.len() as u32, T::KEY_TYPE, options.into());
     plan.distribution.map_or_else(Vec::new, |d| {
         let row = d.runs as usize + 1;
         let separators = execution.buffer(Buffer::Separators(0));

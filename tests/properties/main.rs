@@ -1,4 +1,7 @@
 //! What holds of every plan and recording, and what the paper proves, on the CPU alone.
 
+mod comparators;
+mod modules;
+mod plan;
 mod proofs;
 mod recording;

@@ -3,8 +3,9 @@
 //! Nothing here needs a GPU: a sort is a list of dispatches before it is anything else.
 
 use proptest::prelude::*;
-use wgpu_bcfsort::internals::kernel::{Kernel, MATRIX, PAGE, WARP_PAGE};
-use wgpu_bcfsort::internals::phases::record_sort;
+use wgpu_bcfsort::internals::algorithm::{MATRIX, PAGE, WARP_PAGE};
+use wgpu_bcfsort::internals::kernel::Kernel;
+use wgpu_bcfsort::internals::phases::{merge_kernel, record_sort};
 use wgpu_bcfsort::internals::plan::{self, DeviceLimits, Plan};
 use wgpu_bcfsort::internals::recording::{Buffer, Phase, Recording, Step};
 use wgpu_bcfsort::{BaseCase, Engine, KeyType, Options, Order};
@@ -357,7 +358,7 @@ fn the_passes_over_the_keys_are_those_of_lemma_2() {
             let options = options(engine, 1 << log_p, 16);
             let log_m = options.resolved_base_case().keys().ilog2();
             let expected = 1 + (log_n - log_m - log_p) + 1 + log_p;
-            let plan = Plan::new(1 << log_n, KeyType::U32, &options);
+            let plan = Plan::new(1 << log_n, KeyType::U32, (&options).into());
             assert_eq!(plan.passes(), expected);
             let recording = record(1 << log_n, &options);
             let of_keys = |pass: &&Vec<&Step>| {
@@ -510,7 +511,7 @@ fn check_items(pass: &[&Step], limits: &DeviceLimits, len: u32, options: &Option
             assert_eq!(next, parameter(first, "len").div_ceil(form.keys()));
         }
         Kernel::PageMerge | Kernel::WarpMerge => {
-            assert_eq!(first.kernel, options.engine.merge_kernel());
+            assert_eq!(first.kernel, merge_kernel(options.engine));
             let most = (limits.keys_per_dispatch / page).min(1 << 14);
             let (mut pairs, mut done, mut chain) = ((0, 0), 0, None);
             for step in pass {
@@ -561,7 +562,7 @@ fn check_items(pass: &[&Step], limits: &DeviceLimits, len: u32, options: &Option
 /// What must hold for every sort there is.
 fn check(len: u32, key: KeyType, options: &Options, limits: &DeviceLimits) {
     let recording = record_sort(len, key, Order::Ascending, options, limits);
-    let plan = Plan::new(len, key, options);
+    let plan = Plan::new(len, key, options.into());
     let bytes = u64::from(len) * key.bytes();
     let promised = bytes + bytes / 10 + (16 << 20);
     let scratch = recording.scratch_bytes();
@@ -728,7 +729,7 @@ fn without_options_p_and_t_follow_from_the_number_of_keys() {
     assert!(buckets.is_sorted());
     assert!(buckets.iter().all(|p| p.is_power_of_two() && *p <= 1024));
     for (&len, &buckets) in lens[..26].iter().zip(&buckets) {
-        let plan = Plan::new(len, KeyType::U32, &Options::default());
+        let plan = Plan::new(len, KeyType::U32, (&Options::default()).into());
         let Some(distribution) = plan.distribution else {
             assert!(buckets == 1 || len <= MATRIX * 2, "{len} keys");
             continue;

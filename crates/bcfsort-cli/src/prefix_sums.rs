@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use wgpu_bcfsort::internals::kernel::MOST_COLORS;
+use wgpu_bcfsort::internals::algorithm::MOST_COLORS;
 use wgpu_bcfsort::{
     KeyType, PrefixSums, PrefixSumsMethod, PrefixSumsOptions, Scan, SortKey, Summand,
     prefix_sums_on_cpu,

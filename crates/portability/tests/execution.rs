@@ -4,7 +4,7 @@ use crate::cases::{Case, Contents, backwards};
 use crate::gate::{Gate, Subject};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
-use wgpu_bcfsort::internals::kernel::Merges;
+use wgpu_bcfsort::internals::algorithm::Merges;
 use wgpu_bcfsort::{adapters, requirements};
 
 /// Compiles and runs each kernel on one driver, and compares what it leaves.

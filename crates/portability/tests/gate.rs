@@ -2,7 +2,8 @@
 
 use bcfsort_testkit::recordings::{REPRESENTATIVES, kernels};
 use std::collections::BTreeSet;
-use wgpu_bcfsort::internals::kernel::{Kernel, Merges, Specialised};
+use wgpu_bcfsort::internals::algorithm::Merges;
+use wgpu_bcfsort::internals::kernel::{Kernel, Specialised};
 use wgpu_bcfsort::{BaseCase, KeyType, Order, Payload};
 
 /// A kernel for a key type and an order, as the device gets it.

@@ -10,7 +10,11 @@ pub enum ShaderError {
     #[error("{0}")]
     Invalid(String),
     /// There is no such compute entry point.
-    #[error("no compute entry point{}; the shader has: {}", name.as_ref().map(|n| format!(" '{n}'")).unwrap_or_default(), list(available))]
+    #[error(
+        "no compute entry point{}; the shader has: {}",
+        quoted(name.as_deref()),
+        list(available)
+    )]
     NoEntryPoint {
         /// The name asked for; without one, a shader needs exactly one entry point.
         name: Option<String>,
@@ -97,6 +101,10 @@ fn line_of(location: Location) -> String {
         0 => "the shader".to_owned(),
         line => format!("line {line}"),
     }
+}
+
+fn quoted(name: Option<&str>) -> String {
+    name.map(|name| format!(" '{name}'")).unwrap_or_default()
 }
 
 /// An excerpt on lines of its own.

@@ -6,8 +6,8 @@
 //! - [`Shader`] is a compute entry point, ready to run on [`Buffers`] as a [`Config`] says.
 //! - [`Report`] is the result: a [`Site`] for each place in the source that accesses memory, and a
 //!   [`Finding`] for each fault.
-//! - With the feature `audit`, the module `audit` turns reports into notes with advice, tables, JSON,
-//!   SARIF and a picture. The feature `cli` builds the command `wgsl-audit` on top of it.
+//! - With the feature `audit`, the module `audit` turns reports into notes with advice, tables,
+//!   JSON, SARIF and a picture. The feature `cli` builds the command `wgsl-audit` on top of it.
 //!
 //! | counted | how |
 //! |---|---|
@@ -21,11 +21,12 @@
 //!
 //! A `bool` takes a byte, as naga lays it out; hardware may give it a word.
 //!
-//! A run is of one input. Its counts hold for every input where no value of a storage buffer decides an
-//! address or whether an access is made; the executor follows that through the program
+//! A run is of one input. Its counts hold for every input where no value of a storage buffer
+//! decides an address or whether an access is made; the executor follows that through the program
 //! ([`Site::oblivious`]).
 //!
-//! A value of a struct or an array is loaded and stored member by member, each an access of its own.
+//! A value of a struct or an array is loaded and stored member by member, each an access of its
+//! own.
 //!
 //! # Examples
 //!

@@ -2,9 +2,9 @@
 //!
 //! Every scalar component of every value has a slot: 32 bits for each lane. Structs, vectors and
 //! arrays are lists of slots, so composing, swizzling and passing them costs nothing, and the
-//! variables of a function are slots, too. A pointer is a root (slots, or a memory), a constant offset and, where
-//! it was indexed by a value, a slot with the rest. Because calls are inlined, all of this is known
-//! before the program runs.
+//! variables of a function are slots, too. A pointer is a root (slots, or a memory), a constant
+//! offset and, where it was indexed by a value, a slot with the rest. Because calls are inlined,
+//! all of this is known before the program runs.
 
 use crate::arithmetic::LaneFn;
 use crate::report::{AccessKind, Location, Space};
@@ -140,7 +140,8 @@ pub(crate) enum Instruction {
         checks: Range,
         location: u32,
     },
-    /// Picks an element of a value: `table` has as many slots as there are elements times `outputs`.
+    /// Picks an element of a value: `table` has as many slots as there are elements times
+    /// `outputs`.
     Pick {
         index: Slot,
         table: Range,

@@ -149,13 +149,14 @@ pub struct Site {
     pub accesses: u64,
     /// Lanes active in them, all together.
     pub lanes: u64,
-    /// Workgroup memory: conflicts as hardware with wide accesses has them. A warp is served in parts
-    /// that take as many words as there are banks, each with a degree of its own: accesses of 8 bytes a
-    /// lane, on as many banks as lanes, in two halves of the warp, those of 16 bytes in four quarters
-    /// (as NVIDIA documents for its GPUs), and a warp of 64 lanes on 32 banks in two halves. Any other
-    /// width is as many 4-byte accesses.
+    /// Workgroup memory: conflicts as hardware with wide accesses has them. A warp is served in
+    /// parts that take as many words as there are banks, each with a degree of its own: accesses of
+    /// 8 bytes a lane, on as many banks as lanes, in two halves of the warp, those of 16 bytes in
+    /// four quarters (as NVIDIA documents for its GPUs), and a warp of 64 lanes on 32 banks in two
+    /// halves. Any other width is as many 4-byte accesses.
     pub banks: Banks,
-    /// Workgroup memory: conflicts where every access is split into 4-byte accesses, one after the other.
+    /// Workgroup memory: conflicts where every access is split into 4-byte accesses, one after the
+    /// other.
     pub banks_by_word: Banks,
     /// Workgroup memory: for each bank the most different words of it in one 4-byte access.
     pub bank_degrees: Vec<u32>,

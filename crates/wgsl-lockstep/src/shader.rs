@@ -67,8 +67,8 @@ pub struct Shader {
 
 impl Shader {
     /// Parses and validates WGSL, and prepares one compute entry point. `entry` may be `None` where
-    /// there is only one. `overrides` are values for the shader's `override` declarations, by name or
-    /// by the number of `@id`; those that have a default may be left out.
+    /// there is only one. `overrides` are values for the shader's `override` declarations, by name
+    /// or by the number of `@id`; those that have a default may be left out.
     ///
     /// # Errors
     ///
@@ -201,8 +201,8 @@ impl Shader {
     /// Runs a dispatch of `workgroups` in x, y and z on `buffers`, one workgroup after the other.
     ///
     /// The buffers are changed as a GPU would change them. Time is proportional to the
-    /// [lane-instructions](Report::lane_instructions); memory is [`Resource::memory_a_word`] for each
-    /// word of a buffer.
+    /// [lane-instructions](Report::lane_instructions); memory is [`Resource::memory_a_word`] for
+    /// each word of a buffer.
     ///
     /// # Errors
     ///

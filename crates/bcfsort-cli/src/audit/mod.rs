@@ -246,7 +246,7 @@ fn text(audit: &Audit, job: &Job, lines: bool) -> String {
     let mut notes = audit.notes().iter().flatten();
     if !lines && notes.any(|note| note.severity == Severity::Note) {
         text.truncate(text.trim_end().len());
-        text += " (--lines shows the notes)\n";
+        text += " (--lines shows them)\n";
     }
     text
 }

@@ -110,10 +110,12 @@ mod sorts {
         audit(&lines)
             .code(0)
             .stdout(contains("base case: bcfsort.base_case.bitonic_matrix.").and(line()));
-        let hint = " (--lines shows the notes)\n";
-        audit(&lines[..2])
+        audit(&lines[..2]).code(0).stdout(line().not());
+        // Its conflicts are notes.
+        let conflicts = [&lines[..2], &["--base-case", "odd-even-transposition"]].concat();
+        audit(&conflicts)
             .code(0)
-            .stdout(line().not().and(contains(hint)));
+            .stdout(contains(" notes (--lines shows them)\n").and(line().not()));
     }
 
     /// What `--all` prints is in the documentation of the recordings, and `tests/lockstep` holds it to

@@ -1,7 +1,8 @@
 //! Recordings that together use everything the library can dispatch.
 
+use wgpu_bcfsort::internals::algorithm::MATRIX;
 use wgpu_bcfsort::internals::comparator_stand_in;
-use wgpu_bcfsort::internals::kernel::{Kernel, MATRIX, Specialised};
+use wgpu_bcfsort::internals::kernel::{Kernel, Specialised};
 use wgpu_bcfsort::internals::phases::rows::{
     Arrangement, Carried, Column, Sorted, with_order_check,
 };

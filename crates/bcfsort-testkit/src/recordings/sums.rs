@@ -1,6 +1,6 @@
 //! What prefix sums are to be tried on, and what they must give.
 
-use wgpu_bcfsort::internals::kernel::{MATRIX, W};
+use wgpu_bcfsort::internals::algorithm::{MATRIX, W};
 use wgpu_bcfsort::internals::recording::Recording;
 use wgpu_bcfsort::{KeyType, PrefixSumsOptions, Scan, Summand, prefix_sums_on_cpu};
 

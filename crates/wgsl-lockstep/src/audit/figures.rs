@@ -1,6 +1,7 @@
 //! The counts of a kernel as a whole, and the table of kernels.
 
-use super::Subject;
+use super::outcome::Audit;
+use super::subject::Subject;
 use super::table::{Table, number, ratio, share, short};
 use crate::report::{Fault, Report, Space};
 
@@ -199,8 +200,16 @@ pub(super) fn table(subjects: &[Subject]) -> Table {
     table
 }
 
+impl Audit {
+    /// The figures of each kernel as a Markdown table.
+    #[must_use]
+    pub fn markdown(&self) -> String {
+        markdown(&self.subjects)
+    }
+}
+
 /// Every kernel with what matters most, as Markdown.
-pub(super) fn markdown(subjects: &[Subject]) -> String {
+fn markdown(subjects: &[Subject]) -> String {
     let rows = rows(subjects);
     let phases = rows.iter().any(|row| row.0.is_some());
     let mut head = vec![

@@ -1,6 +1,7 @@
 //! The degree of conflict of each access in each bank, as a picture.
 
-use super::Subject;
+use super::outcome::Audit;
+use super::subject::Subject;
 use crate::report::{Site, Space};
 use svg::Document;
 use svg::node::element::{Group, Rectangle, Text, Title};
@@ -36,7 +37,15 @@ fn class(degree: u32) -> usize {
     }
 }
 
-pub(super) fn draw(subjects: &[Subject], banks: usize) -> String {
+impl Audit {
+    /// The degree of each access in each bank as a picture in SVG, a panel for each kernel.
+    #[must_use]
+    pub fn heatmap(&self) -> String {
+        draw(&self.subjects, self.config.banks as usize)
+    }
+}
+
+fn draw(subjects: &[Subject], banks: usize) -> String {
     let panels: Vec<(&Subject, Vec<&Site>)> = subjects
         .iter()
         .map(|subject| (subject, subject.report.in_space(Space::Workgroup).collect()))
@@ -88,7 +97,7 @@ fn legend() -> Group {
                 .set("font-weight", "bold"),
         )
         .add(label(
-            "the most words of a bank that the lanes of a warp touch in one 4-byte access (the degree):",
+            "the most words of a bank that a warp's lanes touch in one 4-byte access (the degree):",
             MARGIN,
             MARGIN + 34,
         ));

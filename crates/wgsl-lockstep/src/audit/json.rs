@@ -2,7 +2,8 @@
 //! `wgsl-audit --help` explains.
 
 use super::figures::Figures;
-use super::{Audit, Subject};
+use super::outcome::Audit;
+use super::subject::Subject;
 use crate::report::{Banks, Fault as Found, Finding, Location, Site, Space};
 use serde::Serialize;
 
@@ -143,7 +144,19 @@ struct Told<'a> {
     example: &'a str,
 }
 
-pub(super) fn document(
+impl Audit {
+    /// All counts, sites and findings as JSON. `version` is the version of the program that writes
+    /// it, and the fields of `more` go into the object beside those of the audit.
+    ///
+    /// # Errors
+    ///
+    /// An error if `more` cannot be serialized as an object.
+    pub fn json(&self, version: &str, more: &impl Serialize) -> Result<String, serde_json::Error> {
+        document(self, version, more)
+    }
+}
+
+fn document(
     audit: &Audit,
     version: &str,
     more: &impl Serialize,

@@ -1,7 +1,7 @@
 //! What there is to say of a kernel: what failed, what is slow, where, and what to do about it.
 
-use super::Subject;
-use super::rules::Rule;
+use super::rules::{Rule, Severity};
+use super::subject::Subject;
 use super::table::{plural, ratio};
 use crate::report::{Fault, Finding, Location, Report, Site, Space};
 use std::fmt::Write as _;
@@ -11,17 +11,6 @@ const UNCOALESCED: u64 = 2;
 
 /// WebGPU's default limit of workgroup memory, `maxComputeWorkgroupStorageSize`, in bytes.
 const DEFAULT_WORKGROUP_BYTES: u32 = 16_384;
-
-/// How severe a note is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
-    /// The shader is wrong, or breaks a limit that was set: the audit is not clean.
-    Failure,
-    /// WGSL defines what happens, but it is unlikely to be meant.
-    Warning,
-    /// It is right, but slow or not portable.
-    Note,
-}
 
 /// One thing to say of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,17 @@
 //! What is checked, one rule each.
 
-use super::notes::Severity;
 use crate::report::Fault;
+
+/// How severe a note is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// The shader is wrong, or breaks a limit that was set: the audit is not clean.
+    Failure,
+    /// WGSL defines what happens, but it is unlikely to be meant.
+    Warning,
+    /// It is right, but slow or not portable.
+    Note,
+}
 
 /// What a note is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

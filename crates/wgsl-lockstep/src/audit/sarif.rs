@@ -1,14 +1,23 @@
 //! SARIF 2.1.0, which code-scanning services read.
 
-use super::notes::{Note, Severity};
-use super::rules::Rule;
-use super::{Audit, Subject};
+use super::notes::Note;
+use super::outcome::Audit;
+use super::rules::{Rule, Severity};
+use super::subject::Subject;
 use crate::report::Location;
 use serde_json::{Value, json};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
-pub(super) fn log(audit: &Audit) -> String {
+impl Audit {
+    /// Failures, warnings and notes as SARIF 2.1.0, the format of code-scanning services.
+    #[must_use]
+    pub fn sarif(&self) -> String {
+        log(self)
+    }
+}
+
+fn log(audit: &Audit) -> String {
     let noted = audit.subjects().iter().zip(audit.notes());
     let results: Vec<Value> = noted
         .flat_map(|(subject, notes)| notes.iter().map(move |note| result(subject, note)))
@@ -71,8 +80,8 @@ fn result(subject: &Subject, note: &Note) -> Value {
     result
 }
 
-/// A location. Where the line is unknown, it is the file's first, since code-scanning services want a
-/// region.
+/// A location. Where the line is unknown, it is the file's first, since code-scanning services want
+/// a region.
 fn place(subject: &Subject, location: Location) -> Value {
     let line = location.line.max(1);
     let text = subject.source.lines().nth(line as usize - 1).unwrap_or("");

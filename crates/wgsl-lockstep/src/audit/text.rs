@@ -1,9 +1,10 @@
 //! The report for people.
 
 use super::figures::{degree, table};
-use super::notes::Severity;
+use super::outcome::Audit;
+use super::rules::Severity;
+use super::subject::Subject;
 use super::table::{Table, plural, ratio, share, short};
-use super::{Audit, Subject};
 use crate::report::{Site, Space};
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -12,7 +13,18 @@ use std::time::Duration;
 /// Notes of a kernel that come with the lines of the source; of the others, only the headline.
 const IN_FULL: usize = 6;
 
-pub(super) fn report(audit: &Audit, header: &str, in_full: bool) -> String {
+impl Audit {
+    /// The report for people: `header`, a row of figures for each kernel, notes, and the verdict.
+    ///
+    /// With `lines` it lists every line that accesses memory, and tells notes in full; without,
+    /// only failures and warnings.
+    #[must_use]
+    pub fn text(&self, header: &str, lines: bool) -> String {
+        report(self, header, lines)
+    }
+}
+
+fn report(audit: &Audit, header: &str, in_full: bool) -> String {
     let mut text = String::new();
     if !header.is_empty() {
         let _ = writeln!(text, "{}", header.trim_end());

@@ -115,6 +115,11 @@ impl Lowering<'_> {
             }
             other => (None, other.size(self.module.to_ctx())),
         };
+        let writes = StorageAccess::STORE | StorageAccess::ATOMIC;
+        let writable = matches!(
+            variable.space,
+            AddressSpace::Storage { access } if access.intersects(writes)
+        );
         self.program.memories.push(MemoryInfo {
             space: match variable.space {
                 AddressSpace::Uniform => Space::Uniform,
@@ -122,7 +127,7 @@ impl Lowering<'_> {
             },
             variable: name,
             binding: Some((binding.group, binding.binding)),
-            writable: matches!(variable.space, AddressSpace::Storage { access } if access.intersects(StorageAccess::STORE | StorageAccess::ATOMIC)),
+            writable,
             bytes,
             stride,
             granule_shift: self.granule_shift(variable.ty),

@@ -213,8 +213,8 @@ struct TypeShape {
 }
 
 impl TypeShape {
-    /// The shapes of all types, each from those before it: a type that is nested deeply, or that has
-    /// another one many times in it, takes no longer than any.
+    /// The shapes of all types, each from those before it: a type that is nested deeply, or that
+    /// has another one many times in it, takes no longer than any.
     fn all(module: &Module) -> Vec<Self> {
         let mut shapes = Vec::with_capacity(module.types.len());
         for (_, ty) in module.types.iter() {

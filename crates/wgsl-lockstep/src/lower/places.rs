@@ -82,7 +82,8 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// The distance of the elements of an array, vector or matrix, and their number, if it is fixed.
+    /// The distance of the elements of an array, vector or matrix, and their number, if it is
+    /// fixed.
     pub(super) fn elements(
         &self,
         inner: &TypeInner,

@@ -8,8 +8,8 @@ use crate::program::{Address, AtomicOp, Leaf, POISON, Range, Slot};
 use crate::report::{AccessKind, Fault, Space};
 
 impl Machine<'_> {
-    /// Goes over the active lanes warp by warp: finds what is wrong, counts, and has `transfer` move
-    /// the data of each lane whose address is in bounds; `missing` is told of the others.
+    /// Goes over the active lanes warp by warp: finds what is wrong, counts, and has `transfer`
+    /// move the data of each lane whose address is in bounds; `missing` is told of the others.
     pub(super) fn access(
         &mut self,
         address: &Address,

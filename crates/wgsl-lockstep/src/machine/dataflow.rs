@@ -262,7 +262,8 @@ impl Dataflow {
 }
 
 impl Machine<'_> {
-    /// The words of workgroup memory that each lane's access touches, until `f` says that it is enough.
+    /// The words of workgroup memory that each lane's access touches, until `f` says that it is
+    /// enough.
     fn each_words(&self, address: &Address, leaf: &Leaf, mut f: impl FnMut(Range) -> bool) {
         let len = leaf.bytes().div_ceil(4);
         let count = self.memories[0].bytes / 4;

@@ -1,5 +1,5 @@
-//! The command `wgsl-audit`, as scripts and people see it: what it finds in shaders made to be wrong
-//! in one way each, and where.
+//! The command `wgsl-audit`, as scripts and people see it: what it finds in shaders made to be
+//! wrong in one way each, and where.
 
 use crate::sarif;
 use assert_cmd::Command;

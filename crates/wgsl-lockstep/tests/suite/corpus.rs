@@ -1,5 +1,5 @@
-//! Strangers' compute shaders, from crates as cargo unpacks them: each entry point runs, or is refused
-//! for a reason in one line.
+//! Strangers' compute shaders, from crates as cargo unpacks them: each entry point runs, or is
+//! refused for a reason in one line.
 //!
 //! Buffers have made-up contents, so what is found in them says nothing about the shaders.
 
@@ -116,8 +116,8 @@ const FILLINGS: [Filling; 3] = [
     },
 ];
 
-/// The text as its crate would compile it: with `#import` of files of the folder `shared`, with `#ifdef`
-/// of what the filling names, and filled in.
+/// The text as its crate would compile it: with `#import` of files of the folder `shared`, with
+/// `#ifdef` of what the filling names, and filled in.
 fn prepare(package: &Package, text: &str) -> String {
     let none = Filling {
         package: "",
@@ -177,8 +177,8 @@ fn preprocess(package: &Package, filling: &Filling, text: &str) -> String {
     result
 }
 
-/// Buffers as `wgsl-audit` makes them: uniforms of zeros, and storage with a pattern that covers all
-/// bits.
+/// Buffers as `wgsl-audit` makes them: uniforms of zeros, and storage with a pattern that covers
+/// all bits.
 fn buffers(resources: &[Resource]) -> Buffers {
     let buffer = |resource: &Resource| {
         let least = resource.min_bytes.div_ceil(4);

@@ -53,7 +53,7 @@ fn options(engine: Engine, buckets: u32, samples: u32) -> Options {
 
 /// The plan of the distribution, unless tables of this size would not be taken.
 fn planned(n: u64, options: &Options) -> Option<Distribution> {
-    let plan = Plan::new(n as u32, <Key as SortKey>::KEY_TYPE, options);
+    let plan = Plan::new(n as u32, <Key as SortKey>::KEY_TYPE, options.into());
     let wanted = |d: &Distribution| {
         Some(d.buckets) == options.buckets
             && Some(d.samples) == options.samples

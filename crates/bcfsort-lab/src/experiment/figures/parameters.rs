@@ -66,7 +66,7 @@ fn sweeps(scope: &Scope) -> Vec<Swept> {
     let n = size(scope);
     // What a plan would lower, or cannot use, is no point of a curve.
     let planned = |options: &Options| {
-        let plan = Plan::new(n as u32, <Key as SortKey>::KEY_TYPE, options);
+        let plan = Plan::new(n as u32, <Key as SortKey>::KEY_TYPE, options.into());
         let distribution = plan.distribution.as_ref();
         distribution.is_some_and(|d| {
             options.buckets.is_none_or(|buckets| d.buckets == buckets)

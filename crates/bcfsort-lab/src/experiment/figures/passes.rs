@@ -9,7 +9,7 @@ use crate::experiment::stats::{Spread, count, digits};
 use crate::experiment::{Drawing, Figure, Scope, Task};
 use bcfsort_testkit::data::Pattern;
 use std::collections::BTreeSet;
-use wgpu_bcfsort::internals::kernel::{MATRIX, W};
+use wgpu_bcfsort::internals::algorithm::{MATRIX, W};
 use wgpu_bcfsort::internals::plan::Plan;
 use wgpu_bcfsort::{Engine, Options, SortKey};
 
@@ -66,7 +66,8 @@ impl Fitted {
                 let outcome = series.outcome(results, engine.name())?;
                 Some(Size {
                     n,
-                    passes: Plan::new(n as u32, <Key as SortKey>::KEY_TYPE, &options).passes(),
+                    passes: Plan::new(n as u32, <Key as SortKey>::KEY_TYPE, (&options).into())
+                        .passes(),
                     time: Spread::of(&outcome.times_s)?,
                 })
             })

@@ -11,7 +11,7 @@ use crate::measure::{Timed, filled, in_turns, restore};
 use bcfsort_term::fault::Fault;
 use bcfsort_testkit::data::{Pattern, Range, Spec, generate};
 use bcfsort_testkit::recordings::{Coloring, Execution};
-use wgpu_bcfsort::internals::kernel::{MATRIX, MOST_COLORS};
+use wgpu_bcfsort::internals::algorithm::{MATRIX, MOST_COLORS};
 use wgpu_bcfsort::internals::phases::record_prefix_sums;
 use wgpu_bcfsort::internals::plan::DeviceLimits;
 use wgpu_bcfsort::internals::recording::{Buffer, Phase};

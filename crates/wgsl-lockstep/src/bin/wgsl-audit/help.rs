@@ -21,8 +21,8 @@ What is found:
             words is the degree, and they take as many cycles; 1 is free of conflict. It is a note,
             and a failure above --max-degree
 Workgroup memory that is read before it is written is a warning. Notes tell of accesses to storage
-that touch more than twice the 32-byte sectors that would do, and of more workgroup memory than WebGPU
-guarantees (16,384 bytes).
+that touch more than twice the 32-byte sectors that would do, and of more workgroup memory than
+WebGPU guarantees (16,384 bytes).
 
 Buffers:
 Name a buffer by its binding (0), or by group and binding (1.2). Contents are

@@ -29,7 +29,13 @@ const LONGEST: u64 = 16 << 20;
 ///
 /// Runs the shader on the CPU, the lanes of each warp in lock-step, and needs no GPU.
 #[derive(Parser)]
-#[command(name = "wgsl-audit", version, after_help = help::SHORT, after_long_help = help::LONG, max_term_width = 100)]
+#[command(
+    name = "wgsl-audit",
+    version,
+    after_help = help::SHORT,
+    after_long_help = help::LONG,
+    max_term_width = 100
+)]
 struct Args {
     /// Compute shader in WGSL, - for stdin
     #[arg(value_name = "FILE")]
@@ -50,16 +56,38 @@ struct Args {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Lanes of a warp, and of a subgroup
-    #[arg(long, value_name = "LANES", default_value = "32", value_parser = warp(), help_heading = "Hardware")]
+    #[arg(
+        long,
+        value_name = "LANES",
+        default_value = "32",
+        value_parser = warp(),
+        help_heading = "Hardware"
+    )]
     warp: u32,
     /// Banks of workgroup memory, of 4 bytes each
-    #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=64), help_heading = "Hardware")]
+    #[arg(
+        long,
+        default_value_t = 32,
+        value_parser = clap::value_parser!(u32).range(1..=64),
+        help_heading = "Hardware"
+    )]
     banks: u32,
     /// Fail on bank conflicts of a greater degree (default: none fails)
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Limits")]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..),
+        help_heading = "Limits"
+    )]
     max_degree: Option<u32>,
     /// Fail on loops of more iterations
-    #[arg(long, value_name = "COUNT", default_value = "2^20", value_parser = positive, help_heading = "Limits")]
+    #[arg(
+        long,
+        value_name = "COUNT",
+        default_value = "2^20",
+        value_parser = positive,
+        help_heading = "Limits"
+    )]
     max_iterations: u64,
     /// Stop the dispatch after so many operations on lanes, and fail (default: no limit)
     #[arg(long, value_name = "COUNT", value_parser = positive, help_heading = "Limits")]

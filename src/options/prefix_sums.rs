@@ -1,36 +1,8 @@
 //! What a caller may choose about prefix sums.
 
 use crate::Error;
-use crate::kernel::MOST_COLORS;
-use crate::options::named;
+use crate::algorithm::{MOST_COLORS, PrefixSumsMethod, Scan};
 use crate::plan::MOST_TILES;
-
-/// Where the sums of the lanes lie in workgroup memory while prefix sums are computed. The result is the
-/// same, bit for bit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum PrefixSumsMethod {
-    /// Each lane's sums in a bank of its own, through which the scan goes a bank at a time: d lanes meet
-    /// in it. It is there to be compared with: the paper's introduction shows what bank conflicts cost
-    /// by it.
-    Naive,
-    /// The same, but turned before the scan and back after it: no two lanes ever meet (paper,
-    /// Appendix A).
-    #[default]
-    ConflictFree,
-}
-named!(PrefixSumsMethod, "method", Naive => "naive", ConflictFree => "conflict-free");
-
-/// Whether an element's own value is part of its prefix sum.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Scan {
-    /// The sum of all elements of its color up to this one.
-    #[default]
-    Inclusive,
-    /// The sum of all elements of its color before this one; 0 for the first.
-    Exclusive,
-}
-named!(Scan, "scan", Inclusive => "inclusive", Exclusive => "exclusive");
 
 /// What [`PrefixSums`](crate::PrefixSums) computes, and how. The default is inclusive prefix sums of one
 /// color.
@@ -53,9 +25,8 @@ pub struct PrefixSumsOptions {
     /// Inclusive by default.
     pub scan: Scan,
     /// The paper's P: tiles, each of which a workgroup takes. 1 to 16,384; by default
-    /// [`plan::default_tiles`](crate::plan::default_tiles) of the number of elements. What comes of it is
-    /// [`plan::Tiling`](crate::plan::Tiling): fewer, where there is not a page of 1024 elements for each,
-    /// and more, where tiles would be so long that a dispatch took long.
+    /// one for each page of 1024 elements, up to 2048. There are fewer where there is not a page for
+    /// each, and more where tiles would be longer than 2^20 elements.
     ///
     /// Sums of floats are rounded in an order that depends on it.
     pub tiles: Option<u32>,
