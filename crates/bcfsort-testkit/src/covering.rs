@@ -60,8 +60,9 @@ fn product(levels: &[usize], set: &[usize]) -> Vec<Vec<Choice>> {
 /// let sets = [subsets(4, 3), subsets(5, 2)].concat();
 /// let cases = covering(&[3, 3, 3, 2, 2], &sets);
 /// assert!(cases.len() < 50);
-/// let meet = |case: &&Vec<usize>| case[..3] == [2, 1, 0];
-/// assert!(cases.iter().any(|case| meet(&case) && case[3] == 1));
+/// assert!(cases.iter().any(|case| case[..3] == [2, 1, 0]));
+/// assert!(cases.iter().any(|case| case[1..4] == [0, 2, 1]));
+/// assert!(cases.iter().any(|case| case[3..] == [0, 1]));
 /// ```
 ///
 /// # Panics

@@ -203,7 +203,7 @@ pub(crate) trait Task {
     /// What it keeps, by ids that say all that matters of it.
     fn parts(&self, peers: &[&str]) -> Vec<String>;
 
-    /// How long it takes, compared with others; in seconds, about, on a fast GPU.
+    /// How long it takes, compared with others.
     fn weight(&self) -> f64;
 
     /// Measures and keeps those of its parts that are lacking.
