@@ -4,7 +4,7 @@
 //! `cargo test -p portability --test gates -- [FILTER]...`, where a filter is a part of a gate's or
 //! a kernel's name. A gate whose tools are missing is skipped; `WGPU_BCFSORT_REQUIRE_GATES=1` makes
 //! it fail. `bash .ci/portability` installs the tools. `WGPU_BCFSORT_ALL_FORMS=1` has lavapipe run
-//! every form of a kernel, as SwiftShader always does.
+//! every form of a kernel, as `SwiftShader` always does.
 //!
 //! Each gate is a module; `gate` says what one is, and `cases` what kernels are run on. `tools/`
 //! holds what compilers and drivers are run with.
