@@ -286,7 +286,10 @@ impl SampleSort {
         };
         self.fine = tuning.fine.next_power_of_two().clamp(32, 512);
         self.tile = tuning.tile.next_power_of_two().clamp(SMALLEST, LARGEST);
-        while self.tile > SMALLEST && !has_room_for_tile(self.tile, self.fine) {
+        // (Few records of many words may fit one of these tiles, and yet no tile that is sorted.)
+        while self.tile > SMALLEST
+            && (!has_room_for_tile(self.tile, self.fine) || self.tile >= self.len)
+        {
             self.tile /= 2;
         }
         while self.fine > 32 && !has_room_for_ranks(self.tile, self.fine) {

@@ -96,14 +96,19 @@ fn plans_hold_together_and_scratch_memory_is_as_promised() {
 /// Compared with more words than they are moved with.
 #[test]
 fn sorts_of_arrays_fit_workgroup_memory_and_scratch_memory_is_as_promised() {
+    // (Distributed from few records on: more than fit a tile that is sorted, less than one that is partitioned.)
+    let distributed = Tuning {
+        merged: 0,
+        ..Tuning::default()
+    };
     for workgroup_bytes in WORKGROUP_BYTES {
-        for tuning in [Tuning::default(), Tuning::cpu()] {
+        for tuning in [Tuning::default(), Tuning::cpu(), distributed] {
             for (key, payload) in [
                 (KeyType::U32, Payload::None),
                 (KeyType::U32, Payload::Indices),
                 (KeyType::U64, Payload::None),
             ] {
-                for len in SIZES {
+                for len in SIZES.into_iter().chain([2049, 3000, 4096]) {
                     let limits = limits(workgroup_bytes);
                     let recording = record_sort_of_arrays(
                         len,
