@@ -199,8 +199,9 @@ fn run<T: SortKey>(gpu: &Gpu, kind: Kind, way: Way, order: Order) -> Vec<Kernel>
         .collect()
 }
 
-/// What `make test` runs on a CPU: records of one word in every way, and kernels of several words
-/// that lavapipe compiles in some seconds.
+/// What is run on a CPU: records of one word in every way, and kernels of several words that lavapipe
+/// compiles in some seconds. (It had not compiled those that distribute 64-bit keys after five
+/// minutes. `SwiftShader` runs them in the portability gates.)
 const FEW: [(KeyType, Kind, Way); 6] = [
     (KeyType::U32, Kind::Keys, Way::OneTile),
     (KeyType::U32, Kind::Keys, Way::Merged),
@@ -236,7 +237,8 @@ fn more() -> Vec<(KeyType, Kind, Way)> {
 fn looped_kernels_sort_records_of_every_kind() {
     let Some(gpu) = gpu() else { return };
     let mut used = HashSet::new();
-    for (key, kind, way) in gpu.cases(&FEW, &more()) {
+    let more = if gpu.is_cpu() { vec![] } else { more() };
+    for (key, kind, way) in FEW.into_iter().chain(more) {
         println!("{key} {kind:?} {way:?}");
         used.extend(match key {
             KeyType::U32 => run::<u32>(gpu, kind, way, Order::Ascending),
@@ -258,7 +260,7 @@ fn looped_kernels_sort_records_of_every_kind() {
             kernel.name()
         );
     }
-    if gpu.runs_all_cases() {
+    if !gpu.is_cpu() {
         // (Whatever their tiles are.)
         let forms = |kernels: &mut dyn Iterator<Item = Kernel>| -> HashSet<_> {
             let of_gpus = kernels.filter_map(|kernel| of_gpus(&kernel));
