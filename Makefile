@@ -13,7 +13,7 @@ export MESA_SHADER_CACHE_DIR ?= $(TARGET)/mesa-shaders
 TESTS = --locked --workspace --exclude portability
 # The test programs of all packages but the one on adapters, which runs beside them.
 PROGRAMS = $(filter-out crates/portability/%,$(wildcard tests/*/main.rs crates/*/tests/*/main.rs crates/*/tests/*.rs))
-OTHERS = $(filter-out gpu,$(notdir $(PROGRAMS:%/main.rs=%)))
+OTHERS = $(filter-out gpu,$(basename $(notdir $(PROGRAMS:%/main.rs=%))))
 # What the demo and the figures run. In one command: what examples need besides would have the
 # dependencies built again.
 RELEASE = --release --locked -p bcfsort-cli -p wgpu-bcfsort --bin wgpu-bcfsort --examples
@@ -36,6 +36,7 @@ demo: setup build-demo ## sort real data and ten million keys on the GPU, verifi
 # (Lavapipe compiles one kernel at a time in each process, so others run beside its tests: what
 # 'cargo test' runs one after the other.)
 test: setup ## run every test; a machine without a device fails
+	cargo fetch --locked --manifest-path crates/wgsl-lockstep/tests/corpus/Cargo.toml
 	cargo test $(TESTS) --lib --bins --tests --no-run
 	$(MAKE) -j2 test-gpu test-others
 
@@ -59,6 +60,7 @@ cross: ## check the code for Windows, macOS and browsers, as far as compiling go
 
 lint: ## formatting, clippy and the documentation, warnings denied
 	cargo fmt --all --check
+	rustfmt --check --edition 2024 fuzz/fuzz_targets/*.rs
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	cargo clippy --locked -p wgpu-bcfsort --lib --no-default-features --features vulkan -- -D warnings
 	cargo clippy --locked -p wgpu-bcfsort --lib --no-default-features -- -D warnings

@@ -118,7 +118,7 @@ pub use wgpu;
 
 /// Sorts a slice in ascending order on the best GPU of this machine.
 ///
-/// It opens a device for this one call, which takes some tenths of a second, and compiles kernels for it: for more than one sort
+/// It opens a device for this one call, and compiles kernels for it: for more than one sort
 /// keep a [`Sorter`]. Else it is [`Sorter::sort`]: any length, O(n log n) time, and the same result on every device.
 ///
 /// # Errors

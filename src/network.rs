@@ -245,7 +245,7 @@ mod tests {
     }
 
     /// Two sorted halves of every block, lines of one key each: with lines of more keys, the merge is
-    /// proven in tests/proofs.rs.
+    /// proven in tests/properties/proofs.rs.
     #[test]
     fn bitonic_cross_merges_every_two_sorted_halves_of_every_block() {
         for lines in [2u32, 4, 8, 16, 32] {

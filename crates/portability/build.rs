@@ -5,17 +5,24 @@ use std::path::Path;
 
 /// What decides the cases but for the recordings and the kernels' texts: how dispatches are chosen
 /// and executed.
-const CASES: [&str; 6] = [
+const CASES: [&str; 5] = [
     "src/cases.rs",
-    "../bcfsort-testkit/src/recordings/execution.rs",
-    "../bcfsort-testkit/src/recordings/sums.rs",
+    "../bcfsort-testkit/src/recordings",
     "../wgsl-lockstep/src",
     "../../src/recording.rs",
     "../../Cargo.lock",
 ];
 
 /// What decides a gate's verdict but for the kernel's text, the cases and the tools.
-const GATES: [&str; 3] = ["src", "tools", "../../Cargo.lock"];
+const GATES: [&str; 6] = [
+    "src",
+    "tools",
+    "Cargo.toml",
+    "../../Cargo.toml",
+    "../../Cargo.lock",
+    // The limits that the drivers' devices have.
+    "../../src/gpu/adapter.rs",
+];
 
 fn main() -> std::io::Result<()> {
     for (name, paths) in [("CASES", &CASES[..]), ("GATES", &GATES[..])] {

@@ -3,10 +3,10 @@
 
 #![no_main]
 
+use bcfsort_testkit::data::{Format, KeyReader, KeyWriter, Pattern, Range, parse_count};
 use libfuzzer_sys::fuzz_target;
 use std::io::BufReader;
 use wgpu_bcfsort::SortKey;
-use bcfsort_testkit::data::{Format, KeyReader, KeyWriter, Pattern, Range, parse_count};
 
 /// All keys in pieces of some size, or the error's text.
 fn read<T: SortKey>(

@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 ///
 /// A sorter can be shared between threads; each sort works on scratch memory of its own. It keeps the buffers of the last sort for the
 /// next one, and frees them when it is dropped. The first sort of a kind takes longer, for its kernels are compiled: the sample
-/// sort's take some 20 s on lavapipe, and [minutes on DX12](BufferSort#on-dx12) without DXC.
+/// sort's take long on lavapipe, and [minutes on DX12](BufferSort#on-dx12) without DXC.
 ///
 /// # Examples
 ///

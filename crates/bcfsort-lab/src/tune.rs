@@ -23,7 +23,7 @@ use wgpu_bcfsort::{
 const AFTER_HELP: &str = "\
 The engine sample-sort (also called fast) has numbers that decide its speed, and not its result. Its \
 own were measured on one GPU; this command looks for better ones on yours, and writes them to a file \
-for --tuning of 'sort' and 'bench'. (The library reads it too: see plan::Tuning.)
+for --tuning of 'sort' and 'bench'. (The library reads it too: see wgpu_bcfsort::Tuning.)
 
 It takes one number after the other, and times its values against the one in use: u32 keys, u64 keys, and \
 u32 keys with values, that stay on the device, in turns, by GPU timestamps where there are any. A value is \

@@ -18,7 +18,7 @@ pub enum Style {
 }
 
 /// Products of two, and sums of four such products, are exact in f32.
-const TAME: u32 = 1024;
+pub const TAME: u32 = 1024;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scalar {

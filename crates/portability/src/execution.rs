@@ -313,7 +313,7 @@ impl Gate for Vulkan {
             || subject.is_looped_sort_of_tiles()
             || std::env::var_os(ALL_FORMS).is_some_and(|set| set != "0");
         (!takes_it).then_some(
-            "take it some 20 s of a processor each, and SwiftShader 3; WGPU_BCFSORT_ALL_FORMS=1 \
+            "take it longest to compile, and SwiftShader runs them; WGPU_BCFSORT_ALL_FORMS=1 \
              runs them here, too",
         )
     }

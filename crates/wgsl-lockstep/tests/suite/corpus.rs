@@ -202,7 +202,10 @@ fn run(wgsl: &str, entry: &str) -> Result<(), ShaderError> {
     let shader = loop {
         match Shader::new(wgsl, Some(entry), &overrides) {
             // Any number will do.
-            Err(ShaderError::MissingOverride { name }) => overrides.push((name, 4.0)),
+            Err(ShaderError::MissingOverride { name }) => {
+                assert!(!overrides.iter().any(|(known, _)| *known == name), "{name}");
+                overrides.push((name, 4.0));
+            }
             shader => break shader?,
         }
     };
