@@ -325,10 +325,13 @@ fn workgroups_have_a_size_that_there_is() {
     for n in [0.0, -1.0, 33.0, 65536.0, 1e300, f64::NAN, f64::INFINITY] {
         assert!(with(n).is_err(), "{n}");
     }
-    assert!(matches!(new(sized), Err(ShaderError::Override(_))));
+    assert!(matches!(
+        new(sized),
+        Err(ShaderError::MissingOverride { .. })
+    ));
     assert!(matches!(
         Shader::new(sized, None, &[("m".to_owned(), 1.0)]),
-        Err(ShaderError::Override(_))
+        Err(ShaderError::UnknownOverride { .. })
     ));
 }
 
