@@ -1,5 +1,5 @@
-//! The algorithms by name, and the numbers that the paper gives them: plain enums and constants that every
-//! module may know. It knows none.
+//! The algorithms by name, and the numbers that the paper gives them: plain enums and constants
+//! that every module may know. It knows none.
 
 /// Banks of workgroup memory, lanes of a warp, rows and columns of the bank matrix: the paper's w.
 pub const W: u32 = 32;
@@ -11,10 +11,11 @@ pub const PAGE: u32 = MATRIX / 2;
 pub const WARP_PAGE: u32 = 2 * W;
 /// Keys that a warp sorts in warpsort's base case, 4 a lane.
 pub const WARP_TILE: u32 = 2 * WARP_PAGE;
-/// The most colors that prefix sums take: the paper's limit on d, which is that of workgroup memory.
+/// The most colors that prefix sums take: the paper's limit on d, which is that of workgroup
+/// memory.
 pub const MOST_COLORS: u32 = 16;
-/// The most buckets that sample sort distributes into at first: a lane each, and one more, finds where they
-/// begin.
+/// The most buckets that sample sort distributes into at first: a lane each, and one more, finds
+/// where they begin.
 pub const MOST_SAMPLE_BUCKETS: u32 = 255;
 
 /// Gives an enum its names, and what is made of them.
@@ -65,13 +66,15 @@ pub struct UnknownName {
 
 /// A sorting algorithm on the GPU.
 ///
-/// [`MERGESORTS`](Self::MERGESORTS) are of the phases that Sitchinava and Weichert describe in "Bank Conflict Free
-/// Comparison-based Sorting On GPUs": base case, page-wise binary merge, distribution into buckets, and
-/// a final merge phase within each bucket. Theirs have deterministic splitters and no bank conflict.
+/// [`MERGESORTS`](Self::MERGESORTS) are of the phases that Sitchinava and Weichert describe in
+/// "Bank Conflict Free Comparison-based Sorting On GPUs": base case, page-wise binary merge,
+/// distribution into buckets, and a final merge phase within each bucket. Theirs have deterministic
+/// splitters and no bank conflict.
 ///
-/// Each takes O(n log n) time for any keys. Scratch memory is at most 1.1 times the keys' bytes and 16 MiB with each:
-/// [`Sorter::scratch_size`](crate::Sorter::scratch_size). All put out the same bytes. The mergesorts sort keys alone:
-/// [`Sorter::prepare_sort`](crate::Sorter::prepare_sort) says what has the sample sort whatever is asked for.
+/// Each takes O(n log n) time for any keys. Scratch memory is at most 1.1 times the keys' bytes and
+/// 16 MiB with each: [`Sorter::scratch_size`](crate::Sorter::scratch_size). All put out the same
+/// bytes. The mergesorts sort keys alone: [`Sorter::prepare_sort`](crate::Sorter::prepare_sort)
+/// says what has the sample sort whatever is asked for.
 ///
 /// # Examples
 ///
@@ -85,16 +88,18 @@ pub struct UnknownName {
 #[non_exhaustive]
 pub enum Engine {
     /// The fastest one, by the device and the keys: [`SampleSort`](Self::SampleSort) on GPUs.
-    /// [`BcfMergesortPb`](Self::BcfMergesortPb) on CPUs and on DX12, whose compilers take long for the former's kernels;
-    /// for 1024 keys or less, if they are in a row of their own; for more keys than workgroup memory has room for samples of; and where an option of the
-    /// mergesorts is given. [`Sorter::engine`](crate::Sorter::engine) tells which. Where there is no
+    /// [`BcfMergesortPb`](Self::BcfMergesortPb) on CPUs and on DX12, whose compilers take long for
+    /// the former's kernels; for 1024 keys or less, if they are in a row of their own; for more
+    /// keys than workgroup memory has room for samples of; and where an option of the mergesorts is
+    /// given. [`Sorter::engine`](crate::Sorter::engine) tells which. Where there is no
     /// [`Sorter`](crate::Sorter) to decide, it is the latter.
     ///
-    /// On DX12 that is for FXC, the compiler that comes with Windows: each of the sample sort's kernels that sort a tile takes it
-    /// minutes. There is no choice where the mergesorts cannot do what is asked for, as with all but
-    /// [keys alone](crate::BufferSort#on-dx12).
+    /// On DX12 that is for FXC, the compiler that comes with Windows: each of the sample sort's
+    /// kernels that sort a tile takes it minutes. There is no choice where the mergesorts cannot do
+    /// what is asked for, as with all but [keys alone](crate::BufferSort#on-dx12).
     ///
-    /// Of 2^12 to 2^28 `u32` keys on an H200 the former takes 0.36 to 0.52 of the time of the latter.
+    /// Of 2^12 to 2^28 `u32` keys on an H200 the former takes 0.36 to 0.52 of the time of the
+    /// latter.
     #[default]
     Auto,
     /// `BCFMergesort`, with P buckets. Equal keys share a bucket: on few distinct keys a bucket may
@@ -103,39 +108,50 @@ pub enum Engine {
     /// `BCFMergesortPB`, with 2P-1 buckets: the copies of each splitter have one of their own,
     /// which is finished as soon as it is filled. Repeated keys make it faster.
     BcfMergesortPb,
-    /// Warpsort, which the paper compares itself with: Ye, Fan, Lin, Yuan and Ienne, "High Performance
-    /// Comparison-Based Sorting Algorithm on Many-Core GPUs", IPDPS 2010. Each warp sorts 128 keys and
-    /// merges pages of 64 by bitonic networks in workgroup memory, bank conflicts and all; P buckets
-    /// are chosen from random samples ([`Options::seed`](crate::Options::seed)).
+    /// Warpsort, which the paper compares itself with: Ye, Fan, Lin, Yuan and Ienne, "High
+    /// Performance Comparison-Based Sorting Algorithm on Many-Core GPUs", IPDPS 2010. Each warp
+    /// sorts 128 keys and merges pages of 64 by bitonic networks in workgroup memory, bank
+    /// conflicts and all; P buckets are chosen from random samples
+    /// ([`Options::seed`](crate::Options::seed)).
     ///
     /// It is here to measure against. The result is the same as any engine's, whatever the keys and
-    /// the seed: the paper found warpsort to fail on zeros and ones, and here a splitter that occurs
-    /// twice leaves a bucket empty, no more. But equal keys share a bucket, as in
+    /// the seed: the paper found warpsort to fail on zeros and ones, and here a splitter that
+    /// occurs twice leaves a bucket empty, no more. But equal keys share a bucket, as in
     /// [`BcfMergesort`](Self::BcfMergesort), so on few distinct keys it is as slow as the merge of
     /// one bucket by few warps, 64 keys at a time.
     Warpsort,
-    /// Sample sort, also called `fast`. Tiles of some thousand keys are sorted in workgroup memory, and distributed by
-    /// splitters that are regular samples of them, so that each bucket fits a tile and is sorted once
-    /// more. Few tiles, as [`Tuning::merged`](crate::Tuning::merged) says, are merged at once. The same multiset of keys takes the same time in any order, and
-    /// repeated keys fill buckets as evenly as distinct ones.
+    /// Sample sort, also called `fast`. Tiles of some thousand keys are sorted in workgroup memory,
+    /// and distributed by splitters that are regular samples of them, so that each bucket fits a
+    /// tile and is sorted once more. Few tiles, as [`Tuning::merged`](crate::Tuning::merged) says,
+    /// are merged at once. The same multiset of keys takes the same time in any order, and repeated
+    /// keys fill buckets as evenly as distinct ones.
     ///
-    /// To sort by the splitters that a sample gives is Frazer and McKellar's, "Samplesort: A Sampling Approach to Minimal Storage Tree
-    /// Sorting", J. ACM 17(3), 1970; samples at regular places of sorted parts, which bound the buckets, are Shi and Schaeffer's,
-    /// "Parallel Sorting by Regular Sampling", J. Parallel Distrib. Comput. 14(4), 1992. On GPUs there were Leischner, Osipov and Sanders,
-    /// "GPU Sample Sort", IPDPS 2010, with random samples, and Dehne and Zaboli, "Deterministic Sample Sort for GPUs", Parallel
-    /// Processing Letters 22(3), 2012, with regular ones. `src/phases/sample_sort.rs` says how this one differs,
-    /// and why.
+    /// To sort by the splitters that a sample gives is Frazer and McKellar's, "Samplesort: A
+    /// Sampling Approach to Minimal Storage Tree Sorting", J. ACM 17(3), 1970; samples at regular
+    /// places of sorted parts, which bound the buckets, are Shi and Schaeffer's, "Parallel Sorting
+    /// by Regular Sampling", J. Parallel Distrib. Comput. 14(4), 1992. On GPUs there were
+    /// Leischner, Osipov and Sanders, "GPU Sample Sort", IPDPS 2010, with random samples, and Dehne
+    /// and Zaboli, "Deterministic Sample Sort for GPUs", Parallel Processing Letters 22(3), 2012,
+    /// with regular ones. `src/phases/sample_sort.rs` says how this one differs, and why.
     // (McKellar is a name.)
     #[allow(clippy::doc_markdown)]
     SampleSort,
 }
-named!(Engine, "engine", Auto => "auto", BcfMergesort => "bcf", BcfMergesortPb => "bcf-pb", Warpsort => "warpsort", SampleSort => "sample-sort" or "fast");
+named!(
+    Engine, "engine",
+    Auto => "auto",
+    BcfMergesort => "bcf",
+    BcfMergesortPb => "bcf-pb",
+    Warpsort => "warpsort",
+    SampleSort => "sample-sort" or "fast"
+);
 
 impl Engine {
     /// The mergesorts: the paper's two and the one it compares itself with.
     pub const MERGESORTS: [Self; 3] = [Self::BcfMergesort, Self::BcfMergesortPb, Self::Warpsort];
 
-    /// The base case where the caller names none. (The sample sort has none, nor pages: it sorts tiles. What is said here for it is what the paper's engines have.)
+    /// The base case where the caller names none. (The sample sort has none, nor pages: it sorts
+    /// tiles. What is said here for it is what the paper's engines have.)
     #[must_use]
     pub const fn default_base_case(self) -> BaseCase {
         match self {
@@ -169,8 +185,8 @@ impl Engine {
 }
 
 /// How a tile of keys is sorted in workgroup memory: 1024 keys by a warp of 32 lanes, where nothing
-/// else is said. The tile is [`keys`](Self::keys) keys, and takes their bytes of workgroup memory, and little more. It is the first phase of the
-/// [mergesorts](Engine::MERGESORTS) alone.
+/// else is said. The tile is [`keys`](Self::keys) keys, and takes their bytes of workgroup memory,
+/// and little more. It is the first phase of the [mergesorts](Engine::MERGESORTS) alone.
 ///
 /// `ShearSort` in a matrix of banks is the paper's (sections 3.1 and 3.3, Algorithms 1 and 2).
 ///
@@ -188,8 +204,8 @@ pub enum BaseCase {
     Transpose,
     /// `ShearSort` over the diagonals of the bank matrix: no transposition, half the accesses.
     Diagonal,
-    /// Bitonic sort of the bank matrix in passes over registers: free of conflicts like `ShearSort`,
-    /// with two fifths of its comparators.
+    /// Bitonic sort of the bank matrix in passes over registers: free of conflicts like
+    /// `ShearSort`, with two fifths of its comparators.
     #[default]
     Bitonic,
     /// `ShearSort` of 1024 h keys by h warps, with transpositions: h = 1.
@@ -198,8 +214,8 @@ pub enum BaseCase {
     Long2,
     /// The same with h = 4.
     Long4,
-    /// The same with h = 8: 32 KiB of workgroup memory for 32-bit keys, 64 KiB for 64-bit keys, which
-    /// not every device has.
+    /// The same with h = 8: 32 KiB of workgroup memory for 32-bit keys, 64 KiB for 64-bit keys,
+    /// which not every device has.
     Long8,
     /// `ShearSort` of 1024 h keys by h warps, over diagonals: h = 1.
     LongDiagonal1,
@@ -274,18 +290,19 @@ pub enum Merges {
     Looped,
     /// As two loops, with fewer texts of passes: what llvmpipe compiles in seconds.
     Compact,
-    /// All of the sort in loops, with one comparator in the text: for those of callers. Of keys alone.
+    /// All of the sort in loops, with one comparator in the text: for those of callers. Of keys
+    /// alone.
     Stages,
 }
 
-/// Where the sums of the lanes lie in workgroup memory while prefix sums are computed. The result is the
-/// same, bit for bit.
+/// Where the sums of the lanes lie in workgroup memory while prefix sums are computed. The result
+/// is the same, bit for bit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum PrefixSumsMethod {
-    /// Each lane's sums in a bank of its own, through which the scan goes a bank at a time: d lanes meet
-    /// in it. It is there to be compared with: the paper's introduction shows what bank conflicts cost
-    /// by it.
+    /// Each lane's sums in a bank of its own, through which the scan goes a bank at a time: d lanes
+    /// meet in it. It is there to be compared with: the paper's introduction shows what bank
+    /// conflicts cost by it.
     Naive,
     /// The same, but turned before the scan and back after it: no two lanes ever meet (paper,
     /// Appendix A).
@@ -310,15 +327,15 @@ pub(crate) const fn cells(tile: u32) -> u32 {
     tile + tile / W
 }
 
-/// Bytes of workgroup memory that a kernel with tiles of so many records takes, each of `words` words: the
-/// tile, and a word a line to gather it by.
+/// Bytes of workgroup memory that a kernel with tiles of so many records takes, each of `words`
+/// words: the tile, and a word a line to gather it by.
 #[must_use]
 pub const fn tile_bytes(tile: u32, words: u32) -> u32 {
     4 * (cells(tile) * words + tile / W)
 }
 
-/// Bytes of workgroup memory that partitioning a tile of so many records takes, among so many children, by keys of
-/// `words` words. (Three lie as four do.)
+/// Bytes of workgroup memory that partitioning a tile of so many records takes, among so many
+/// children, by keys of `words` words. (Three lie as four do.)
 #[must_use]
 pub const fn partition_bytes(tile: u32, children: u32, words: u32) -> u32 {
     4 * (cells(tile) + (words.next_power_of_two() + 1) * children)

@@ -9,13 +9,15 @@ use std::fmt;
 pub enum BufferRole {
     /// The keys, or the rows that they are fields of, or that are compared.
     Keys,
-    /// Values that are sorted with the keys, indices that are written, or the first payload rows; of prefix sums, the values.
+    /// Values that are sorted with the keys, indices that are written, or the first payload rows;
+    /// of prefix sums, the values.
     Values,
     /// Further payload rows, numbered from 1 on.
     Column(u8),
     /// The output of [`BufferSort::sorted_into`](crate::BufferSort::sorted_into).
     SortedKeys,
-    /// The outputs of [`BufferSort::rows_into`](crate::BufferSort::rows_into), numbered from 0 on as the payload rows are.
+    /// The outputs of [`BufferSort::rows_into`](crate::BufferSort::rows_into), numbered from 0 on
+    /// as the payload rows are.
     SortedColumn(u8),
     /// The number of records: [`BufferSort::count`](crate::BufferSort::count).
     Count,
@@ -248,7 +250,8 @@ pub enum Error {
         /// What the allocator says.
         message: String,
     },
-    /// The base case or the [tuning](crate::Tuning) that was asked for takes more workgroup memory than the device has.
+    /// The base case or the [tuning](crate::Tuning) that was asked for takes more workgroup memory
+    /// than the device has.
     #[error(
         "kernel {kernel} takes {needed} bytes of workgroup memory for {key} keys, and this device \
          has {limit}: choose a base case of smaller tiles, or fewer warps"

@@ -982,7 +982,8 @@ mod tests {
     use super::*;
     use std::collections::HashSet;
 
-    /// A text without what alone tells the types of a width apart, and the orders: its label, and two numbers.
+    /// A text without what alone tells the types of a width apart, and the orders: its label, and
+    /// two numbers.
     pub(super) fn without_key_map(kernel: Specialised) -> String {
         let text = kernel.wgsl();
         let lines = text.lines().skip(1);

@@ -195,7 +195,8 @@ impl DeviceKind {
         }
     }
 
-    /// Whether the sample sort's kernels take their compiler long: minutes each on DX12, and seconds on CPUs.
+    /// Whether the sample sort's kernels take their compiler long: minutes each on DX12, and
+    /// seconds on CPUs.
     pub(crate) const fn compiles_slowly(self) -> bool {
         self.is_cpu || self.is_dx12
     }

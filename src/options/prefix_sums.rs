@@ -4,8 +4,8 @@ use crate::Error;
 use crate::algorithm::{MOST_COLORS, PrefixSumsMethod, Scan};
 use crate::plan::MOST_TILES;
 
-/// What [`PrefixSums`](crate::PrefixSums) computes, and how. The default is inclusive prefix sums of one
-/// color.
+/// What [`PrefixSums`](crate::PrefixSums) computes, and how. The default is inclusive prefix sums
+/// of one color.
 ///
 /// # Examples
 ///
@@ -24,9 +24,9 @@ pub struct PrefixSumsOptions {
     pub method: PrefixSumsMethod,
     /// Inclusive by default.
     pub scan: Scan,
-    /// The paper's P: tiles, each of which a workgroup takes. 1 to 16,384; by default
-    /// one for each page of 1024 elements, up to 2048. There are fewer where there is not a page for
-    /// each, and more where tiles would be longer than 2^20 elements.
+    /// The paper's P: tiles, each of which a workgroup takes. 1 to 16,384; by default one for each
+    /// page of 1024 elements, up to 2048. There are fewer where there is not a page for each, and
+    /// more where tiles would be longer than 2^20 elements.
     ///
     /// Sums of floats are rounded in an order that depends on it.
     pub tiles: Option<u32>,

@@ -175,8 +175,9 @@ pub struct MergesortParameters {
     pub samples: Option<u32>,
 }
 
-/// The plan of a sort by one of the [mergesorts](crate::Engine::MERGESORTS). It depends on the number of keys, their type and the
-/// parameters, and nothing else, so it is the same on every device.
+/// The plan of a sort by one of the [mergesorts](crate::Engine::MERGESORTS). It depends on the
+/// number of keys, their type and the parameters, and nothing else, so it is the same on every
+/// device.
 ///
 /// # Examples
 ///

@@ -65,9 +65,10 @@ pub struct Tuning {
     /// Records of a bucket of the first of two distributions, about. There are at most 255 buckets, and at most
     /// a sixteenth of a tile's records.
     pub bucket: u32,
-    /// Whether the kernels have the form that suits GPUs: merges of a tile are looped, and there are workgroups for all
-    /// that there can be to do. If not, merges are written out, and compact for records of more than one word, which
-    /// llvmpipe takes minutes to compile otherwise, and workgroups are as many as are likely.
+    /// Whether the kernels have the form that suits GPUs: merges of a tile are looped, and there are
+    /// workgroups for all that there can be to do. If not, merges are written out, and compact for
+    /// records of more than one word, which llvmpipe takes minutes to compile otherwise, and
+    /// workgroups are as many as are likely.
     pub looped: bool,
     /// Words of a record from which on two distributions partition tiles rather than
     /// sort them.

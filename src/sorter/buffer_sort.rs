@@ -57,12 +57,13 @@ use std::ops::Range;
 /// - 4 with [`rows`](Self::rows), or with values that are [stable](Self::stable) or those of keys that are in
 ///   [arrays](Self::segments) or not sorted where they lie.
 ///
-/// Packed keys alone take half a mebibyte, however many they are, from a few tiles on: they are counted, but in
-/// [arrays](Self::segments). ([Kept](Self::keep_keys)
-/// and packed keys and fields of rows are read where they are. Where they are so few that tiles are not
-/// [partitioned](crate::Tuning::partition), by default up to 6 MiB, there is another copy of them. Those of 32 bits take 4 bytes
-/// more if rows of two words or more move in their own buffer. In [arrays](Self::segments) that is so of all keys of 32 bits, and of
-/// those of 64 bits if such rows have three words or more.)
+/// Packed keys alone take half a mebibyte, however many they are, from a few tiles on: they are
+/// counted, but in [arrays](Self::segments). ([Kept](Self::keep_keys) and packed keys and fields of
+/// rows are read where they are. Where they are so few that tiles are not
+/// [partitioned](crate::Tuning::partition), by default up to 6 MiB, there is another copy of them.
+/// Those of 32 bits take 4 bytes more if rows of two words or more move in their own buffer. In
+/// [arrays](Self::segments) that is so of all keys of 32 bits, and of those of 64 bits if such rows
+/// have three words or more.)
 ///
 /// Instead of that, of rows that are [compared](Self::compared): 4, or the bytes of the largest row that moves
 /// in its own buffer, if they are more; and 4 more unless it is indices that are asked for.
@@ -296,9 +297,10 @@ impl<'a> BufferSort<'a> {
     /// host memory, as it is copied to the GPU. Its bytes are rounded up to whole words; those behind the keys are left
     /// as they are.
     ///
-    /// Keys alone, if they are more than a [few tiles](crate::Tuning::merged), are sorted by counting how many there are of
-    /// each, whatever the [engine](crate::Options::engine): in O(n) time, on an H200 in half of the time of as many words.
-    /// (Not by [`Engine::Auto`](crate::Engine::Auto) on DX12.)
+    /// Keys alone, if they are more than a [few tiles](crate::Tuning::merged), are sorted by
+    /// counting how many there are of each, whatever the [engine](crate::Options::engine): in O(n)
+    /// time, on an H200 in half of the time of as many words. (Not by
+    /// [`Engine::Auto`](crate::Engine::Auto) on DX12.)
     ///
     /// # Examples
     ///
@@ -684,9 +686,9 @@ impl<'a> BufferSort<'a> {
     /// if they were to be [stable](Self::stable). With [`indices`](Self::indices) or [`values`](Self::values) structs stay, and this
     /// is an [`Error::NotTogether`]. [`keep_keys`](Self::keep_keys) beside it says nothing new.
     ///
-    /// Keys of a whole buffer, of 32 bits or more, are sorted in the other one: no scratch memory more.
-    /// It is no dispatch more either, unless a sample sort distributes them [twice](crate::Tuning::twice): then they are copied
-    /// first.
+    /// Keys of a whole buffer, of 32 bits or more, are sorted in the other one: no scratch memory
+    /// more. It is no dispatch more either, unless a sample sort distributes them
+    /// [twice](crate::Tuning::twice): then they are copied first.
     ///
     /// # Examples
     ///

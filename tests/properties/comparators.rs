@@ -1,4 +1,5 @@
-//! That what is accepted of a comparator can be written for every backend, and nothing ends the process.
+//! That what is accepted of a comparator can be written for every backend, and nothing ends the
+//! process.
 
 use proptest::prelude::*;
 use wgpu_bcfsort::internals::comparator_text;
@@ -195,7 +196,8 @@ fn written_by_all(comparator: &Comparator) {
     }
 }
 
-/// With half of what a main thread has on Windows. (There the least, as naga is optimised here; it takes 0.7 of it if it is not.)
+/// With half of what a main thread has on Windows. (There the least, as naga is optimised here; it
+/// takes 0.7 of it if it is not.)
 #[test]
 fn what_is_within_the_limits_is_written_by_all_and_what_is_beyond_is_refused() {
     let run = || {
@@ -365,7 +367,8 @@ proptest! {
                 first.map(|c| (c.is_ascii_digit(), c.is_alphabetic()))
             };
             match change {
-                // Without some, some twice, others instead, something in between, and one in place of another.
+                // Without some, some twice, others instead, something in between, and one in place
+                // of another.
                 0 => drop(tokens.drain(at..end)),
                 1 => drop(tokens.splice(at..at, tokens[at..end].to_vec())),
                 2 => drop(tokens.splice(at..end, part.iter().copied())),
