@@ -27,6 +27,10 @@ pub mod recording {
     pub use crate::recording::*;
 }
 
+pub mod samplesort {
+    pub use crate::samplesort::*;
+}
+
 use crate::{Comparator, Error, PreparedPrefixSums, PreparedSort, wgpu};
 
 /// The dispatches of a sort or of prefix sums.

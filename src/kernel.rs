@@ -12,11 +12,15 @@ macro_rules! shader {
 
 mod rows;
 mod sample_sort;
+mod samplesort;
+mod tile_sort;
 
 pub use rows::RowsKernel;
 pub(crate) use rows::{COUNTED, MOVED};
 pub(crate) use sample_sort::move_apart;
 pub use sample_sort::{SampleSortKernel, Tile};
+pub(crate) use samplesort::MERGE_LANES as LANES_THAT_MERGE;
+pub use samplesort::{Partition, Shape, SortKernel, Stage};
 
 use crate::algorithm::{MATRIX, MOST_COLORS, Merges, W, WARP_PAGE, WARP_TILE};
 use crate::network::{Element, Network};
@@ -60,6 +64,8 @@ pub enum Kernel {
     RandomSamples,
     /// A kernel of the sample sort.
     SampleSort(SampleSortKernel),
+    /// A kernel of the sample sort of words.
+    Sort(SortKernel),
     /// A kernel that moves keys or rows to and from a sort.
     Rows(RowsKernel),
     /// Colored prefix sums, phase 1: the sums of each tile.
@@ -253,7 +259,11 @@ impl Kernel {
     /// more than to sort or to add up. Their sorting is as free of conflicts as that of all others.
     #[must_use]
     pub const fn searches(self) -> bool {
-        matches!(self, Self::SampleSort(kernel) if kernel.searches())
+        match self {
+            Self::SampleSort(kernel) => kernel.searches(),
+            Self::Sort(kernel) => kernel.searches(),
+            _ => false,
+        }
     }
 
     /// Whether it is there to be compared with, and has the bank conflicts of its original.
@@ -317,6 +327,7 @@ impl Kernel {
                 PrefixSumsMethod::ConflictFree => "prefix_sums.prefix_sums",
             },
             Self::SampleSort(kernel) => return kernel.name(),
+            Self::Sort(kernel) => return kernel.name(),
             Self::Rows(kernel) => return kernel.name(),
         };
         name.to_owned()
@@ -340,6 +351,7 @@ impl Kernel {
         match self {
             Self::SampleSort(kernel) => return kernel.workgroup_bytes(key.words(), Payload::None),
             Self::Rows(kernel) => return kernel.workgroup_bytes(),
+            Self::Sort(kernel) => return kernel.workgroup_bytes(),
             _ => {}
         }
         let pieces = self.pieces(Payload::None, false, (KeyType::U32, Keys::Move));
@@ -356,6 +368,7 @@ impl Kernel {
                 Self::SampleRuns
                     | Self::BucketOffsets
                     | Self::Distribute
+                    | Self::Sort(_)
                     | Self::RandomSamples
                     | Self::Rows(
                         RowsKernel::TakenCount
@@ -388,6 +401,8 @@ impl Kernel {
         match self {
             Self::SampleSort(kernel) => kernel.pieces(payload, rows_beside, keys),
             Self::Rows(kernel) => kernel.pieces(),
+            // Its text is put together by itself.
+            Self::Sort(_) => plain(""),
             Self::BaseCase {
                 form,
                 warps,
@@ -501,6 +516,7 @@ impl Kernel {
             _ if matches!(
                 self,
                 Self::SampleSort(SampleSortKernel::RowSums | SampleSortKernel::BucketTable)
+                    | Self::Sort(_)
                     | Self::Rows(
                         RowsKernel::TakenCount
                             | RowsKernel::MovedRows { .. }
@@ -796,6 +812,8 @@ impl Specialised {
             )
         } else if self.kernel.adds() {
             format!("bcfsort.{}.{}", self.kernel.name(), self.key)
+        } else if let Kernel::Sort(kernel) = self.kernel {
+            format!("bcfsort.{}", kernel.name())
         } else {
             format!("bcfsort.{}.{}w", self.kernel.name(), self.compared_words())
         }
@@ -823,6 +841,9 @@ impl Specialised {
 
     fn text(self, comparator: Option<&Comparator>) -> String {
         const TWO: &str = shader!("key/two_words.wgsl");
+        if let Kernel::Sort(kernel) = self.kernel {
+            return sort_text(&self.label(), &kernel.text());
+        }
         let keys = (self.key, self.keys);
         let kernel = self.kernel;
         let pieces = kernel.pieces(self.payload, self.rows_beside > 0, keys);
@@ -975,6 +996,20 @@ impl Specialised {
             workgroup_size,
         })
     }
+}
+
+/// The text of a kernel of the sample sort of words.
+fn sort_text(label: &str, of: &samplesort::Text) -> String {
+    let mut text = format!("// {label}\n\n");
+    for (name, value) in &of.constants {
+        text += &format!("const {name}: u32 = {value}u;\n");
+    }
+    let pieces = of.pieces.iter().copied();
+    for piece in pieces.chain([of.made.as_str(), of.main]) {
+        text.push('\n');
+        text.push_str(piece);
+    }
+    text
 }
 
 #[cfg(test)]

@@ -111,6 +111,28 @@ impl Network {
         Self { lines, comparators }
     }
 
+    /// The last stages of a bitonic merger, of distances below `2^bits`: each block of so many lines is
+    /// merged.
+    ///
+    /// # Panics
+    ///
+    /// If `lines` is not a power of two, or a block has more lines than that.
+    #[must_use]
+    pub fn half_cleaners(lines: u32, bits: u32) -> Self {
+        let block = Self::bitonic_merger(1 << bits);
+        assert!(lines.is_power_of_two() && bits <= lines.ilog2());
+        // Stage by stage, so that neighbours do not wait for each other.
+        let stages = block.comparators.chunks(block.lines.max(2) as usize / 2);
+        let comparators = stages
+            .flat_map(|stage| {
+                (0..lines >> bits).flat_map(move |copy| {
+                    stage.iter().map(move |&(a, b)| (a + (copy << bits), b + (copy << bits)))
+                })
+            })
+            .collect();
+        Self { lines, comparators }
+    }
+
     /// This network `copies` times, side by side: on the first lines, on those behind, and so on.
     #[must_use]
     pub fn side_by_side(&self, copies: u32) -> Self {

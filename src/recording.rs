@@ -140,6 +140,10 @@ pub enum Buffer {
     Overflows,
     /// Sample sort: from which tiles those of the buckets are gathered.
     TileTable,
+    /// Sample sort: the segments of a level.
+    Segments(u8),
+    /// Sample sort: what is to be sorted.
+    Items,
     /// Keys from the first on that is out of order.
     OutOfOrder,
     /// The color of each value of prefix sums: the caller's, and not written.
@@ -184,6 +188,8 @@ impl Buffer {
             | Self::ChildTable
             | Self::Overflows
             | Self::TileTable
+            | Self::Segments(_)
+            | Self::Items
             | Self::OutOfOrder => false,
         }
     }
@@ -194,6 +200,7 @@ impl Buffer {
     #[must_use]
     pub fn is_same(self, a: &[u32], b: &[u32]) -> bool {
         let entry = match self {
+            Self::Items => 3,
             Self::ChildTable => 2,
             Self::Overflows => 1,
             _ => return a == b,
@@ -261,6 +268,8 @@ impl fmt::Display for Buffer {
             Self::ChildTable => f.write_str("child_table"),
             Self::Overflows => f.write_str("overflows"),
             Self::TileTable => f.write_str("tile_table"),
+            Self::Segments(parity) => write!(f, "segments.{parity}"),
+            Self::Items => f.write_str("items"),
             Self::OutOfOrder => f.write_str("out_of_order"),
             Self::Colors => f.write_str("colors"),
             Self::Sums => f.write_str("sums"),

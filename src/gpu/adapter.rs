@@ -109,6 +109,8 @@ pub fn requirements(adapter: &wgpu::Adapter) -> Result<Requirements, Error> {
     limits.max_buffer_size = offered.max_buffer_size;
     limits.max_storage_buffer_binding_size = offered.max_storage_buffer_binding_size;
     limits.max_compute_workgroup_storage_size = offered.max_compute_workgroup_storage_size;
+    limits.max_compute_invocations_per_workgroup = offered.max_compute_invocations_per_workgroup;
+    limits.max_compute_workgroup_size_x = offered.max_compute_workgroup_size_x;
     let wanted = wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::PIPELINE_CACHE;
     Ok(Requirements {
         features: adapter.features() & wanted,
@@ -240,5 +242,6 @@ pub(crate) fn device_limits(device: &wgpu::Device, options: &Options) -> DeviceL
         workgroups: limits.max_compute_workgroups_per_dimension,
         keys_per_dispatch: keys,
         workgroup_bytes: limits.max_compute_workgroup_storage_size,
+        workgroup_lanes: limits.max_compute_invocations_per_workgroup,
     }
 }

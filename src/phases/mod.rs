@@ -154,7 +154,7 @@ impl Job<'_> {
 
 /// Cuts a dispatch of so many workgroups, of so many keys each, where it would be too long: the first workgroup of each part, and one
 /// past its last.
-fn parts(
+pub(crate) fn parts(
     workgroups: u32,
     keys: u32,
     limits: &DeviceLimits,
@@ -165,7 +165,7 @@ fn parts(
 }
 
 /// Workgroups in x and y for `count` of them in a row; the last row may be longer than needed.
-fn grid(count: u32, limits: &DeviceLimits) -> [u32; 2] {
+pub(crate) fn grid(count: u32, limits: &DeviceLimits) -> [u32; 2] {
     let x = count.min(limits.workgroups).max(1);
     [x, count.div_ceil(x)]
 }

@@ -24,6 +24,7 @@ use crate::algorithm::{MATRIX, W};
 ///     workgroups: 65_535,
 ///     keys_per_dispatch: 1 << 25,
 ///     workgroup_bytes: 32 << 10,
+///     workgroup_lanes: 1024,
 /// };
 /// assert_eq!(limits.max_len(KeyType::F64), 1 << 27);
 /// let plan = SampleSort::new(1 << 18, KeyType::F32, Payload::None, &Tuning::default(), &limits);
@@ -39,6 +40,8 @@ pub struct DeviceLimits {
     pub keys_per_dispatch: u32,
     /// Bytes of workgroup memory that a workgroup may take.
     pub workgroup_bytes: u32,
+    /// Lanes of a workgroup, at the most.
+    pub workgroup_lanes: u32,
 }
 
 impl DeviceLimits {

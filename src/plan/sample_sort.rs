@@ -485,6 +485,7 @@ mod tests {
             workgroups: 65_535,
             keys_per_dispatch: 1 << 25,
             workgroup_bytes,
+            workgroup_lanes: 1024,
         }
     }
 

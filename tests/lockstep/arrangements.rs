@@ -17,6 +17,7 @@ const LIMITS: DeviceLimits = DeviceLimits {
     workgroups: 65_535,
     keys_per_dispatch: u32::MAX,
     workgroup_bytes: 32 << 10,
+    workgroup_lanes: 1024,
 };
 
 /// How the keys lie.

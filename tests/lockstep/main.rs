@@ -6,6 +6,7 @@ mod oddities;
 mod prefix_sums;
 mod random_modules;
 mod sample_sort;
+mod samplesort;
 mod shipped;
 mod small;
 mod warpsort;

@@ -13,6 +13,7 @@ const LIMITS: DeviceLimits = DeviceLimits {
     workgroups: 65_535,
     keys_per_dispatch: u32::MAX,
     workgroup_bytes: 48 << 10,
+    workgroup_lanes: 1024,
 };
 
 /// What a phase did with a page in one tile.

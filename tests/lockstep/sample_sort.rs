@@ -15,6 +15,7 @@ const LIMITS: DeviceLimits = DeviceLimits {
     workgroups: 65_535,
     keys_per_dispatch: u32::MAX,
     workgroup_bytes: 48 << 10,
+    workgroup_lanes: 1024,
 };
 
 /// Small tiles; distributed twice from so many keys on, into buckets of so many.

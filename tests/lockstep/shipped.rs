@@ -256,6 +256,7 @@ fn every_text_of_the_sample_sort_is_run() {
                             workgroups: 65_535,
                             keys_per_dispatch: 1 << 25,
                             workgroup_bytes,
+                            workgroup_lanes: 1024,
                         };
                         let mut recording =
                             record_sample_sort(len, key, order, payload, &tuning, &limits);

@@ -34,6 +34,7 @@ fn limits(workgroup_bytes: u32) -> DeviceLimits {
         workgroups: 65_535,
         keys_per_dispatch: 1 << 25,
         workgroup_bytes,
+        workgroup_lanes: 1024,
     }
 }
 

@@ -20,6 +20,7 @@ const LIMITS: DeviceLimits = DeviceLimits {
     workgroups: 65_535,
     keys_per_dispatch: 1 << 25,
     workgroup_bytes: 48 << 10,
+    workgroup_lanes: 1024,
 };
 
 /// A sort that was run.

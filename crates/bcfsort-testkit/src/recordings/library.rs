@@ -151,6 +151,7 @@ fn tunings() -> [Tuning; 2] {
 fn sample_sorts(key: KeyType, order: Order, payload: Payload, tuning: Tuning) -> Vec<Recording> {
     let little = DeviceLimits {
         workgroup_bytes: 16 << 10,
+        workgroup_lanes: 1024,
         workgroups: 2,
         ..LIMITS
     };
@@ -634,6 +635,7 @@ const LIMITS: DeviceLimits = DeviceLimits {
     workgroups: 65_535,
     keys_per_dispatch: u32::MAX,
     workgroup_bytes: 48 << 10,
+    workgroup_lanes: 1024,
 };
 
 /// One key type and order for each width of keys, without and with all that encodes them. The pieces of text

@@ -1,0 +1,14 @@
+// Workgroup memory as words: records from the word `base` on, a plane of `plane` words for each of
+// their words. Lanes at consecutive records are in different banks.
+
+var<workgroup> cells: array<u32, CELLS>;
+
+fn cells_load(base: u32, plane: u32, i: u32) -> Record {
+    return vec3<u32>(cells[base + i], cells[base + plane + i], cells[base + 2u * plane + i]);
+}
+
+fn cells_store(base: u32, plane: u32, i: u32, r: Record) {
+    cells[base + i] = r.x;
+    cells[base + plane + i] = r.y;
+    cells[base + 2u * plane + i] = r.z;
+}

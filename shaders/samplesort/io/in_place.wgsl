@@ -1,0 +1,5 @@
+// Records are sorted where they are.
+
+fn load_source(i: u32) -> Record {
+    return load_target(i);
+}

@@ -1,0 +1,56 @@
+// What all kernels of the sample sort are told; a kernel reads what it needs.
+
+struct Params {
+    // Records.
+    len: u32,
+    // The first workgroup of this dispatch, and one past its last.
+    first: u32,
+    end: u32,
+    // Segments that this level splits; and whether it is the first level, whose only one is all.
+    segments: u32,
+    whole: u32,
+    // Records of a child, about; slots of the table of segments for each segment.
+    child: u32,
+    slots: u32,
+    // Samples of a segment, a power of two.
+    samples: u32,
+    // Where in its interval each sample is taken.
+    seed: u32,
+    // The ranks that are wanted in order.
+    rank_begin: u32,
+    rank_end: u32,
+    // Whether what is in order already need not be looked at.
+    skips_done: u32,
+    // The records of a tile, where tiles are sorted or merged.
+    tile: u32,
+    // The order-preserving map of the records that are read, and of those that are written.
+    source_sign_low: u32,
+    source_sign_high: u32,
+    source_flip_low: u32,
+    source_flip_high: u32,
+    target_sign_low: u32,
+    target_sign_high: u32,
+    target_flip_low: u32,
+    target_flip_high: u32,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+
+// A record as it is read, to be compared.
+fn encode_source(r: Record) -> Record {
+    let sign = vec2<u32>(params.source_sign_low, params.source_sign_high);
+    let flip = vec2<u32>(params.source_flip_low, params.source_flip_high);
+    return record_of(encode_key(key_of(r), sign, flip), value_of(r));
+}
+
+// A record as it is written.
+fn decode_target(r: Record) -> Record {
+    let sign = vec2<u32>(params.target_sign_low, params.target_sign_high);
+    let flip = vec2<u32>(params.target_flip_low, params.target_flip_high);
+    return record_of(decode_key(key_of(r), sign, flip), value_of(r));
+}
+
+// A workgroup's number in a dispatch of two dimensions.
+fn workgroup_number(group: vec3<u32>, groups: vec3<u32>) -> u32 {
+    return params.first + group.y * groups.x + group.x;
+}

@@ -1,0 +1,24 @@
+// The segments that a level splits: of the first level all records, of others the children of the
+// level before. `segments`: the number of tiles of all, then for each segment its first record, its
+// records, and its first tile.
+
+@group(0) @binding(5) var<storage, read> segments: array<u32>;
+
+struct Segment {
+    start: u32,
+    count: u32,
+    first_tile: u32,
+}
+
+fn segment_at(number: u32) -> Segment {
+    if params.whole == 1u {
+        return Segment(0u, params.len, 0u);
+    }
+    let at = 1u + 3u * number;
+    return Segment(segments[at], segments[at + 1u], segments[at + 2u]);
+}
+
+// Tiles begin at multiples of 32 records, where rows of memory do. (Of a segment with records.)
+fn tiles_of(segment: Segment) -> u32 {
+    return (segment.count + segment.start % 32u + TILE - 1u) / TILE;
+}

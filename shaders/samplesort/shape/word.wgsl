@@ -1,0 +1,13 @@
+// A record is a key of one word.
+
+fn record_of(key: Key, value: u32) -> Record {
+    return key;
+}
+
+fn key_of(r: Record) -> Key {
+    return r;
+}
+
+fn value_of(r: Record) -> u32 {
+    return 0u;
+}

@@ -1,0 +1,5 @@
+// Splitter `at` of all, as it lies in memory.
+
+fn splitter_at(at: u32) -> Record {
+    return vec3<u32>(splitters[3u * at], splitters[3u * at + 1u], splitters[3u * at + 2u]);
+}

@@ -1,0 +1,118 @@
+// SAMPLE SORT, splitters: chooses those of each segment, for as many children as its records ask for.
+//
+//   samples:   one record of each of `samples` equal intervals, at a hashed place of it, so that no
+//              period of the input meets that of the samples
+//   sort them: Batcher's bitonic sort in workgroup memory, a pair of records a lane
+//   splitters: samples at equal distances. A child has the records above one splitter up to the next.
+//
+// A record that is the sample of several splitters is frequent. The first of these becomes its
+// predecessor: so all its copies, and nothing else, are between two splitters, and need no sort
+// whatever their number. (Keys are integers, so there is a predecessor.)
+//
+// A workgroup a segment. `splitters`: for each segment NODES records in breadth-first order, the
+// first of them unused; what is behind the last splitter is LAST. `counts`: cleared for the next
+// kernel. `tile_segments`: the segment of each tile. `children`: the table of the next level, or the
+// list of items, which is emptied.
+//
+// No bank conflict in the sort: at distances below 32 the second 16 lanes of a warp take the records
+// of their pairs in the other order. Where samples are taken at equal distances lanes may meet.
+
+@group(0) @binding(6) var<storage, read_write> splitters: array<u32>;
+@group(0) @binding(7) var<storage, read_write> counts: array<u32>;
+@group(0) @binding(8) var<storage, read_write> tile_segments: array<u32>;
+@group(0) @binding(9) var<storage, read_write> children: array<u32>;
+
+fn hash(x: u32) -> u32 {
+    var z = x * 0x9e3779b9u;
+    z = (z ^ (z >> 15u)) * 0x85ebca6bu;
+    z = (z ^ (z >> 13u)) * 0xc2b2ae35u;
+    return z ^ (z >> 16u);
+}
+
+// The place of sample `i` of `samples` = 2^log2 among `count` records.
+fn sample_place(i: u32, count: u32, log2: u32, salt: u32) -> u32 {
+    let begin = i * (count >> log2) + ((i * (count & (params.samples - 1u))) >> log2);
+    let each = count >> log2;
+    let part = hash(i ^ salt) >> 16u;
+    // (each * part may have 48 bits.)
+    return begin + (each >> 16u) * part + (((each & 0xffffu) * part) >> 16u);
+}
+
+fn store_splitter(at: u32, r: Record) {
+    for (var word = 0u; word < WORDS; word++) {
+        splitters[at * WORDS + word] = word_of(r, word);
+    }
+}
+
+@compute @workgroup_size(LANES)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) lane: u32,
+) {
+    let number = workgroup_number(group, groups);
+    if number >= params.segments {
+        return;
+    }
+    let segment = segment_at(number);
+    if number == 0u && lane == 0u {
+        children[0] = 0u;
+    }
+    for (var i = lane; i < NODES; i += LANES) {
+        counts[number * NODES + i] = 0u;
+    }
+    if segment.count == 0u {
+        return;
+    }
+    if params.whole == 0u {
+        for (var i = lane; i < tiles_of(segment); i += LANES) {
+            tile_segments[segment.first_tile + i] = number;
+        }
+    }
+    let samples = params.samples;
+    let log2 = countTrailingZeros(samples);
+    let all = segment.count >= samples;
+    for (var i = lane; i < samples; i += LANES) {
+        var r = LAST;
+        if all || i < segment.count {
+            let place = select(i, sample_place(i, segment.count, log2, params.seed ^ hash(number)), all);
+            r = encode_source(load_source(segment.start + place));
+        }
+        cells_store(0u, SAMPLES, i, r);
+    }
+    for (var size = 2u; size <= samples; size *= 2u) {
+        for (var distance = size / 2u; distance > 0u; distance /= 2u) {
+            workgroupBarrier();
+            for (var pair = lane; pair < samples / 2u; pair += LANES) {
+                let i = 2u * pair - (pair & (distance - 1u));
+                let turned = (distance < 32u) & ((pair & 16u) != 0u);
+                let a = i + select(0u, distance, turned);
+                let b = i + select(distance, 0u, turned);
+                let x = cells_load(0u, SAMPLES, a);
+                let y = cells_load(0u, SAMPLES, b);
+                // Whether a's record is to be the lesser one.
+                let ascending = ((i & size) == 0u) != turned;
+                if is_greater(x, y) == ascending {
+                    cells_store(0u, SAMPLES, a, y);
+                    cells_store(0u, SAMPLES, b, x);
+                }
+            }
+        }
+    }
+    workgroupBarrier();
+    let taken = min(segment.count, samples);
+    let children = clamp((segment.count - 1u) / params.child + 1u, 1u, min(NODES, taken));
+    for (var c = 1u + lane; c < NODES; c += LANES) {
+        var splitter = LAST;
+        if c < children {
+            splitter = cells_load(0u, SAMPLES, c * taken / children - 1u);
+            let before = cells_load(0u, SAMPLES, max((c - 1u) * taken / children, 1u) - 1u);
+            let behind = cells_load(0u, SAMPLES, (c + 1u) * taken / children - 1u);
+            let is_first = (c == 1u) | !is_equal(before, splitter);
+            if is_first && c + 1u < children && is_equal(behind, splitter) {
+                splitter = predecessor(splitter);
+            }
+        }
+        store_splitter(number * NODES + node_of(c), splitter);
+    }
+}

@@ -1,0 +1,140 @@
+// SAMPLE SORT, table: from how many records each child of a segment has, where it begins; and what
+// is to be done with it.
+//
+// A workgroup a segment, a lane a child. `counts`: how many records, and where they begin then. Where
+// there is a further level, `children` is its table of segments (see `segments.wgsl`), with `slots`
+// for each of ours.
+//
+// Where there is none, children are packed into items that fit a tile: greedily, from the first on;
+// lanes find by pointer jumping where items begin. `children`: how many, then for each its first
+// record, its records, and whether it is in order already. Such an item is a part of a child between
+// two splitters with one record between them; or nobody wants it in order.
+//
+// Segments get their room in `children` in the order in which workgroups get there.
+//
+// Bank conflicts where lanes look for the child that an item is of.
+
+// A tile is sorted in rows of memory, so the first of its rows may have 31 records of others.
+const CAPACITY: u32 = SORT_TILE - 31u;
+
+@group(0) @binding(6) var<storage, read> splitters: array<u32>;
+@group(0) @binding(7) var<storage, read_write> counts: array<u32>;
+@group(0) @binding(9) var<storage, read_write> children: array<atomic<u32>>;
+
+// Where children begin in the segment.
+var<workgroup> begins: array<u32, NODES + 1u>;
+// The child that an item from this one on does not have any more; and so on, some times.
+var<workgroup> jumps: array<u32, NODES + 1u>;
+var<workgroup> is_cut: array<atomic<u32>, NODES + 1u>;
+// Items of the children before.
+var<workgroup> items: array<u32, NODES + 1u>;
+var<workgroup> first_item: u32;
+
+// Whether there is one record at most, and its copies, between the splitters around a child.
+fn is_uniform(segment: u32, child: u32) -> bool {
+    var upper = LAST;
+    if child + 1u < NODES {
+        upper = splitter_at(segment * NODES + node_of(child + 1u));
+    }
+    if child == 0u {
+        return is_equal(upper, FIRST);
+    }
+    return is_equal(predecessor(upper), splitter_at(segment * NODES + node_of(child)));
+}
+
+fn segments_of_next_level(number: u32, lane: u32, start: u32, count: u32) {
+    let has = (lane < params.slots) & (count > 0u);
+    let own = select(0u, (count + start % 32u + TILE - 1u) / TILE, has);
+    let before = exclusive_sum(lane, own);
+    if lane == LANES - 1u {
+        first_item = atomicAdd(&children[0], before + own);
+    }
+    workgroupBarrier();
+    if lane < params.slots {
+        let at = 1u + 3u * (number * params.slots + lane);
+        atomicStore(&children[at], start);
+        atomicStore(&children[at + 1u], count);
+        atomicStore(&children[at + 2u], first_item + before);
+    }
+}
+
+fn items_of_segment(number: u32, segment: Segment, lane: u32, begin: u32) {
+    begins[lane] = begin;
+    jumps[lane] = NODES;
+    atomicStore(&is_cut[lane], select(0u, 1u, lane == 0u));
+    if lane == 0u {
+        begins[NODES] = segment.count;
+        jumps[NODES] = NODES;
+        atomicStore(&is_cut[NODES], 0u);
+    }
+    workgroupBarrier();
+    var next = lane + 1u;
+    for (var step = NODES / 2u; step > 0u; step /= 2u) {
+        let further = min(next + step, NODES);
+        next = select(next, further, begins[further] - begin <= CAPACITY);
+    }
+    jumps[lane] = next;
+    for (var distance = 1u; distance < NODES; distance *= 2u) {
+        workgroupBarrier();
+        let at = jumps[lane];
+        let behind = jumps[at];
+        let cut = atomicLoad(&is_cut[lane]);
+        workgroupBarrier();
+        if cut == 1u {
+            atomicStore(&is_cut[at], 1u);
+        }
+        jumps[lane] = behind;
+    }
+    workgroupBarrier();
+    let count = select(0u, begins[next] - begin, atomicLoad(&is_cut[lane]) == 1u);
+    let start = segment.start + begin;
+    let is_unwanted = (start + count <= params.rank_begin) | (start >= params.rank_end);
+    let done = is_unwanted || (count > 0u && next == lane + 1u && is_uniform(number, lane));
+    var own = min(count, 1u);
+    if done && count > 0u {
+        own = select((count - 1u) / CAPACITY + 1u, 0u, params.skips_done == 1u);
+    }
+    let before = exclusive_sum(lane, own);
+    items[lane] = before;
+    jumps[lane] = 2u * next + select(0u, 1u, done);
+    if lane == LANES - 1u {
+        items[NODES] = before + own;
+        first_item = atomicAdd(&children[0], before + own);
+    }
+    workgroupBarrier();
+    for (var item = lane; item < items[NODES]; item += LANES) {
+        var child = 0u;
+        for (var step = NODES / 2u; step > 0u; step /= 2u) {
+            child = select(child, child + step, items[child + step] <= item);
+        }
+        let is_done = jumps[child] % 2u;
+        let part = (item - items[child]) * CAPACITY;
+        let first = begins[child] + part;
+        let left = begins[jumps[child] / 2u] - first;
+        let at = 1u + 3u * (first_item + item);
+        atomicStore(&children[at], segment.start + first);
+        atomicStore(&children[at + 1u], select(left, min(left, CAPACITY), is_done == 1u));
+        atomicStore(&children[at + 2u], is_done);
+    }
+}
+
+@compute @workgroup_size(LANES)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) lane: u32,
+) {
+    let number = workgroup_number(group, groups);
+    if number >= params.segments {
+        return;
+    }
+    let segment = segment_at(number);
+    let count = counts[number * NODES + lane];
+    let begin = exclusive_sum(lane, count);
+    counts[number * NODES + lane] = segment.start + begin;
+    if params.slots > 0u {
+        segments_of_next_level(number, lane, segment.start + begin, count);
+    } else {
+        items_of_segment(number, segment, lane, begin);
+    }
+}

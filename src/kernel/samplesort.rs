@@ -1,0 +1,339 @@
+//! The kernels of the sample sort: which there are, and how their texts are put together.
+
+use super::tile_sort::{rank_in_others, records_of_lane, tile_sort};
+
+/// What a record is: a key of one or two words, and maybe a value of one, by which equal keys are
+/// ordered.
+///
+/// Records are compared as unsigned words, the most significant one first: of a key of two words the
+/// second; the value last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Shape {
+    /// A key of one word.
+    Word,
+    /// A key of two.
+    TwoWords,
+    /// A key of one, and a value.
+    Pair,
+    /// A key of two, and a value.
+    WidePair,
+}
+
+impl Shape {
+    /// Every shape.
+    pub const ALL: [Self; 4] = [Self::Word, Self::TwoWords, Self::Pair, Self::WidePair];
+
+    /// The shape of records with keys of so many words.
+    #[must_use]
+    pub const fn of(key_words: u32, has_value: bool) -> Self {
+        match (key_words, has_value) {
+            (1, false) => Self::Word,
+            (1, true) => Self::Pair,
+            (_, false) => Self::TwoWords,
+            (_, true) => Self::WidePair,
+        }
+    }
+
+    /// Words of a key.
+    #[must_use]
+    pub const fn key_words(self) -> u32 {
+        match self {
+            Self::Word | Self::Pair => 1,
+            Self::TwoWords | Self::WidePair => 2,
+        }
+    }
+
+    /// Whether there is a value.
+    #[must_use]
+    pub const fn has_value(self) -> bool {
+        matches!(self, Self::Pair | Self::WidePair)
+    }
+
+    /// Words of a record.
+    #[must_use]
+    pub const fn words(self) -> u32 {
+        self.key_words() + self.has_value() as u32
+    }
+
+    /// The name in labels.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Word => "u32",
+            Self::TwoWords => "u64",
+            Self::Pair => "u32_pair",
+            Self::WidePair => "u64_pair",
+        }
+    }
+}
+
+/// A kernel of the sample sort. Types and directions are parameters; the shape of a record, and sizes,
+/// are in the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SortKernel {
+    /// What it does.
+    pub stage: Stage,
+    /// What a record is.
+    pub shape: Shape,
+}
+
+/// What a kernel of the sample sort does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Stage {
+    /// Chooses splitters.
+    Splitters {
+        /// Nodes of a segment's tree, and so its most children.
+        nodes: u32,
+        /// Samples, at the most.
+        samples: u32,
+        /// Records of the tiles that are partitioned.
+        tile: u32,
+        /// Lanes of a workgroup.
+        lanes: u32,
+    },
+    /// Counts what each child has.
+    Count(Partition),
+    /// Moves records to their children.
+    Partition(Partition),
+    /// Makes the table of children, or the list of what is to be sorted.
+    Table {
+        /// Nodes of a segment's tree.
+        nodes: u32,
+        /// Records of the tiles that are partitioned, and of those that are sorted.
+        tile: u32,
+        /// Records of the tiles that are sorted.
+        sort_tile: u32,
+    },
+    /// Sorts tiles of the input, or items of the list.
+    Sort {
+        /// Records of a tile.
+        tile: u32,
+        /// Whether there is a list of items.
+        listed: bool,
+        /// Whether records stay in their buffer.
+        in_place: bool,
+    },
+    /// Merges sorted tiles.
+    Merge {
+        /// Tiles, at the most.
+        tiles: u32,
+    },
+}
+
+/// How a tile is partitioned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Partition {
+    /// Nodes of a segment's tree, and so its most children.
+    pub nodes: u32,
+    /// Records of a tile.
+    pub tile: u32,
+    /// Lanes of a workgroup: no fewer than nodes, nor than a sixteenth of the tile's records.
+    pub lanes: u32,
+}
+
+/// Lanes of a workgroup that merges tiles.
+pub(crate) const MERGE_LANES: u32 = 64;
+
+/// The parts of a kernel's text.
+#[derive(Default)]
+pub(crate) struct Text {
+    pub(crate) constants: Vec<(&'static str, u32)>,
+    pub(crate) pieces: Vec<&'static str>,
+    /// What is written out.
+    pub(crate) made: String,
+    pub(crate) main: &'static str,
+}
+
+impl SortKernel {
+    /// Lanes of a workgroup.
+    #[must_use]
+    pub const fn lanes(self) -> u32 {
+        match self.stage {
+            Stage::Splitters { lanes, .. } => lanes,
+            Stage::Count(of) | Stage::Partition(of) => of.lanes,
+            Stage::Table { nodes, .. } => nodes,
+            Stage::Sort { tile, .. } => tile / records_of_lane(self.shape.words()),
+            Stage::Merge { .. } => MERGE_LANES,
+        }
+    }
+
+    /// Bytes of workgroup memory.
+    #[must_use]
+    pub const fn workgroup_bytes(self) -> u32 {
+        let words = self.shape.words();
+        4 * match self.stage {
+            Stage::Splitters { samples, .. } => samples * words,
+            Stage::Count(Partition { nodes, .. }) => nodes * words + nodes + 1,
+            Stage::Partition(Partition { nodes, tile, lanes }) => {
+                let cells = if tile > nodes { tile } else { nodes };
+                cells * words + (nodes + 1) + (lanes + 32) + tile / 16 + nodes + (nodes + 1)
+            }
+            Stage::Table { nodes, .. } => 4 * (nodes + 1) + (nodes + 32) + 1,
+            Stage::Sort { tile, .. } => tile * words,
+            Stage::Merge { .. } => 0,
+        }
+    }
+
+    /// Whether lanes meet in banks, as the data leads them: where splitters are searched for, or
+    /// counters and places are theirs.
+    #[must_use]
+    pub const fn searches(self) -> bool {
+        matches!(
+            self.stage,
+            Stage::Splitters { .. }
+                | Stage::Count(_)
+                | Stage::Partition(_)
+                | Stage::Table { .. }
+                | Stage::Merge { .. }
+        )
+    }
+
+    /// Its name in labels and reports.
+    #[must_use]
+    pub fn name(self) -> String {
+        let shape = self.shape.name();
+        match self.stage {
+            Stage::Splitters { nodes, samples, .. } => {
+                format!("samplesort.splitters.{nodes}.{samples}.{shape}")
+            }
+            Stage::Count(of) => format!("samplesort.count.{}.{}.{shape}", of.nodes, of.tile),
+            Stage::Partition(of) => {
+                format!("samplesort.partition.{}.{}.{shape}", of.nodes, of.tile)
+            }
+            Stage::Table { nodes, .. } => format!("samplesort.table.{nodes}.{shape}"),
+            Stage::Sort {
+                tile,
+                listed,
+                in_place,
+            } => format!(
+                "samplesort.sort{}.{tile}{}.{shape}",
+                if listed { "_items" } else { "_tiles" },
+                if in_place { ".in_place" } else { "" }
+            ),
+            Stage::Merge { tiles } => format!("samplesort.merge.{tiles}.{shape}"),
+        }
+    }
+
+    pub(crate) fn text(self) -> Text {
+        const SEGMENTS: &str = shader!("samplesort/segments.wgsl");
+        const TREE: &str = shader!("samplesort/tree.wgsl");
+        const SCAN: &str = shader!("samplesort/scan.wgsl");
+        const TILE: &str = shader!("samplesort/tile.wgsl");
+        let words = self.shape.words();
+        let (record, cells, splitter) = match words {
+            1 => (
+                shader!("samplesort/record_1.wgsl"),
+                shader!("samplesort/cells_1.wgsl"),
+                shader!("samplesort/splitter_1.wgsl"),
+            ),
+            2 => (
+                shader!("samplesort/record_2.wgsl"),
+                shader!("samplesort/cells_2.wgsl"),
+                shader!("samplesort/splitter_2.wgsl"),
+            ),
+            _ => (
+                shader!("samplesort/record_3.wgsl"),
+                shader!("samplesort/cells_3.wgsl"),
+                shader!("samplesort/splitter_3.wgsl"),
+            ),
+        };
+        let key = match self.shape {
+            Shape::Word | Shape::Pair => shader!("samplesort/key_1.wgsl"),
+            Shape::TwoWords | Shape::WidePair => shader!("samplesort/key_2.wgsl"),
+        };
+        let shape = match self.shape {
+            Shape::Word => shader!("samplesort/shape/word.wgsl"),
+            Shape::TwoWords => shader!("samplesort/shape/two_words.wgsl"),
+            Shape::Pair => shader!("samplesort/shape/pair.wgsl"),
+            Shape::WidePair => shader!("samplesort/shape/wide_pair.wgsl"),
+        };
+        let (source, target) = if self.shape.has_value() {
+            (
+                shader!("samplesort/io/source_pairs.wgsl"),
+                shader!("samplesort/io/target_pairs.wgsl"),
+            )
+        } else {
+            (
+                shader!("samplesort/io/source_keys.wgsl"),
+                shader!("samplesort/io/target_keys.wgsl"),
+            )
+        };
+        let mut text = Text {
+            constants: vec![("WORDS", words), ("LANES", self.lanes())],
+            pieces: vec![record, key, shape, shader!("samplesort/params.wgsl")],
+            ..Text::default()
+        };
+        match self.stage {
+            Stage::Splitters {
+                nodes,
+                samples,
+                tile,
+                ..
+            } => {
+                text.constants.extend([
+                    ("NODES", nodes),
+                    ("SAMPLES", samples),
+                    ("TILE", tile),
+                    ("CELLS", samples * words),
+                ]);
+                text.pieces.extend([source, cells, SEGMENTS, TREE]);
+                text.main = shader!("samplesort/splitters.wgsl");
+            }
+            Stage::Count(of) => {
+                text.constants.extend([
+                    ("NODES", of.nodes),
+                    ("TILE", of.tile),
+                    ("CELLS", of.nodes * words),
+                ]);
+                text.pieces
+                    .extend([source, cells, SEGMENTS, TILE, splitter]);
+                text.main = shader!("samplesort/count.wgsl");
+            }
+            Stage::Partition(of) => {
+                text.constants.extend([
+                    ("NODES", of.nodes),
+                    ("TILE", of.tile),
+                    ("CELLS", of.tile.max(of.nodes) * words),
+                ]);
+                text.pieces
+                    .extend([source, target, cells, SEGMENTS, TILE, splitter, SCAN]);
+                text.main = shader!("samplesort/partition.wgsl");
+            }
+            Stage::Table {
+                nodes,
+                tile,
+                sort_tile,
+            } => {
+                text.constants
+                    .extend([("NODES", nodes), ("TILE", tile), ("SORT_TILE", sort_tile)]);
+                text.pieces.extend([SEGMENTS, TREE, splitter, SCAN]);
+                text.main = shader!("samplesort/table.wgsl");
+            }
+            Stage::Sort {
+                tile,
+                listed,
+                in_place,
+            } => {
+                text.constants.push(("SORT_TILE", tile));
+                text.pieces.extend(if in_place {
+                    [target, shader!("samplesort/io/in_place.wgsl")]
+                } else {
+                    [source, target]
+                });
+                text.pieces.push(if listed {
+                    shader!("samplesort/items.wgsl")
+                } else {
+                    shader!("samplesort/tiles.wgsl")
+                });
+                text.made = tile_sort(words, tile, !in_place);
+                text.main = shader!("samplesort/sort.wgsl");
+            }
+            Stage::Merge { tiles } => {
+                text.pieces.extend([source, target]);
+                text.made = rank_in_others(tiles - 1);
+                text.main = shader!("samplesort/merge.wgsl");
+            }
+        }
+        text
+    }
+}

@@ -1,0 +1,359 @@
+//! Records the dispatches of a sample sort.
+
+use super::plan::{Level, Sizes, SortPlan};
+use crate::KeyMap;
+use crate::kernel::{Kernel, LANES_THAT_MERGE as MERGE_LANES, Shape, SortKernel, Stage};
+use crate::phases::{grid, parts};
+use crate::plan::DeviceLimits;
+use crate::recording::{Buffer, Phase, Recording, Step};
+use std::ops::Range;
+
+/// Where records lie: keys, and values if they have any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Records {
+    /// Keys of one or two words.
+    pub keys: Buffer,
+    /// Values of one word.
+    pub values: Option<Buffer>,
+}
+
+/// A sort of records.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WordSort {
+    /// How many there are.
+    pub len: u32,
+    /// What they are.
+    pub shape: Shape,
+    /// Where they are read. They stay there if it is not the target.
+    pub source: Records,
+    /// Where they end.
+    pub target: Records,
+    /// As much memory again, which is neither.
+    pub scratch: Records,
+    /// What is sorted for a key: its map at the first read, taken back at the last write.
+    pub map: KeyMap,
+    /// The ranks that are wanted in order. Records of others are there, too, in any order, before
+    /// those or behind them.
+    pub ranks: Range<u32>,
+}
+
+/// No map: keys are words as they are.
+const AS_THEY_ARE: KeyMap = KeyMap {
+    bits: 64,
+    sign_mask: 0,
+    flip: 0,
+};
+
+/// Records a sort, with the sizes that are given.
+pub fn record(
+    recording: &mut Recording,
+    sort: &WordSort,
+    sizes: &Sizes,
+    limits: &DeviceLimits,
+) {
+    if sort.len == 0 {
+        return;
+    }
+    let job = Job {
+        sort,
+        sizes,
+        limits,
+    };
+    let mut reserve = |records: Records| {
+        let words = u64::from(sort.len) * 4;
+        recording.reserve(records.keys, words * u64::from(sort.shape.key_words()));
+        if let Some(values) = records.values {
+            recording.reserve(values, words);
+        }
+    };
+    match SortPlan::new(sort.len, sizes) {
+        SortPlan::Tile(tile) => {
+            let in_place = sort.source == sort.target;
+            let maps = (sort.map, sort.map);
+            job.sort_tiles(recording, tile, in_place, sort.target, maps);
+        }
+        SortPlan::Tiles(tiles, tile) => {
+            reserve(sort.scratch);
+            let maps = (sort.map, AS_THEY_ARE);
+            job.sort_tiles(recording, tile, false, sort.scratch, maps);
+            job.merge_tiles(recording, tiles, tile);
+        }
+        SortPlan::Levels(levels) => {
+            reserve(sort.scratch);
+            job.levels(recording, &levels);
+        }
+    }
+}
+
+struct Job<'a> {
+    sort: &'a WordSort,
+    sizes: &'a Sizes,
+    limits: &'a DeviceLimits,
+}
+
+/// A name, and what is bound to it.
+type Table = (&'static str, Buffer);
+const SPLITTERS: Table = ("splitters", Buffer::Splitters);
+const COUNTS: Table = ("counts", Buffer::Counts);
+const TILE_SEGMENTS: Table = ("tile_segments", Buffer::TileTable);
+
+impl Job<'_> {
+    fn levels(&self, recording: &mut Recording, levels: &[Level]) {
+        let len = self.sort.len;
+        let words = u64::from(self.sort.shape.words());
+        let sort_tile = self.sizes.sort_tile;
+        let mut from = (self.sort.source, self.sort.map);
+        for (number, level) in levels.iter().enumerate() {
+            let is_last = number + 1 == levels.len();
+            let to = if number % 2 == 0 {
+                self.sort.scratch
+            } else {
+                self.sort.target
+            };
+            let segments = (number % 2) as u8;
+            let next = if is_last {
+                Buffer::Items
+            } else {
+                Buffer::Segments(segments ^ 1)
+            };
+            let nodes = u64::from(level.segments) * u64::from(level.partition.nodes);
+            recording.reserve(Buffer::Splitters, nodes * words * 4);
+            recording.reserve(Buffer::Counts, nodes * 4);
+            recording.reserve(Buffer::TileTable, u64::from(level.tiles) * 4);
+            // (The first level's segments are not looked at, but bound.)
+            recording.reserve(Buffer::Segments(segments), 16);
+            let entries = if is_last {
+                self.most_items(level)
+            } else {
+                u64::from(level.segments) * u64::from(level.slots)
+            };
+            recording.reserve(next, 4 + 12 * entries);
+            self.split(recording, number as u32, level, from, to, next, is_last);
+            from = (to, AS_THEY_ARE);
+        }
+        let Some(last) = levels.last() else {
+            return;
+        };
+        let in_place = from.0 == self.sort.target;
+        let capacity = sort_tile - 31;
+        let likely = (u64::from(len) * 5 / 4 / u64::from(capacity)) as u32 + last.segments + 1;
+        let kernel = Stage::Sort {
+            tile: sort_tile,
+            listed: true,
+            in_place,
+        };
+        let mut bindings = if in_place {
+            Vec::new()
+        } else {
+            self.source(from.0)
+        };
+        bindings.extend(self.target(self.sort.target));
+        bindings.push(("items", Buffer::Items));
+        let mut dispatches: Vec<_> = parts(likely, sort_tile, self.limits).collect();
+        let workgroups: Vec<_> = dispatches.iter().map(|(first, end)| end - first).collect();
+        // The last dispatch does what is more than likely.
+        if let Some(last) = dispatches.last_mut() {
+            last.1 = u32::MAX;
+        }
+        for ((first, end), workgroups) in dispatches.into_iter().zip(workgroups) {
+            let parameters = self.parameters(first, end, (AS_THEY_ARE, self.sort.map), &[]);
+            recording.steps.push(Step {
+                phase: Phase::BucketSort,
+                round: 0,
+                kernel: self.kernel(kernel),
+                workgroups: grid(workgroups, self.limits),
+                bindings: bindings.clone(),
+                parameters,
+                keys: u64::from(workgroups) * u64::from(sort_tile),
+            });
+        }
+    }
+
+    /// Items that a level's table may list: of two neighbours at least one tile's; parts of children
+    /// that are in order; and what is left of each segment.
+    fn most_items(&self, level: &Level) -> u64 {
+        let capacity = u64::from(self.sizes.sort_tile - 31);
+        3 * u64::from(self.sort.len) / capacity + 3 * u64::from(level.segments) + 3
+    }
+
+    /// One level: splits its segments.
+    fn split(
+        &self,
+        recording: &mut Recording,
+        number: u32,
+        level: &Level,
+        (from, map): (Records, KeyMap),
+        to: Records,
+        next: Buffer,
+        is_last: bool,
+    ) {
+        let len = self.sort.len;
+        let (segments, partition) = (level.segments, level.partition);
+        let table = ("segments", Buffer::Segments((number % 2) as u8));
+        // What lies in place already need not be listed, if it need not be mapped either.
+        let skips_done = number % 2 == 1 && self.sort.map.sign_mask == 0 && self.sort.map.flip == 0;
+        let of_level = [
+            ("segments", segments),
+            ("whole", u32::from(number == 0)),
+            ("child", level.child),
+            ("slots", if is_last { 0 } else { level.slots }),
+            ("samples", level.samples),
+            ("seed", 0x5eed_u32.wrapping_add(number)),
+            ("skips_done", skips_done.into()),
+        ];
+        let maps = (map, AS_THEY_ARE);
+        let mut step = |phase, stage: Stage, workgroups: u32, each: u32, bindings: Vec<Table>, keys: u64| {
+            for (first, end) in parts(workgroups, each, self.limits) {
+                recording.steps.push(Step {
+                    phase,
+                    round: number,
+                    kernel: self.kernel(stage),
+                    workgroups: grid(end - first, self.limits),
+                    bindings: bindings.clone(),
+                    parameters: self.parameters(first, end, maps, &of_level),
+                    keys: keys * u64::from(end - first) / u64::from(workgroups),
+                });
+            }
+        };
+        let splitters = Stage::Splitters {
+            nodes: partition.nodes,
+            samples: self.sizes.samples,
+            tile: partition.tile,
+            lanes: (self.limits.workgroup_lanes.min(1024)).min(self.sizes.samples / 2),
+        };
+        let mut bindings = self.source(from);
+        bindings.extend([table, SPLITTERS, COUNTS, TILE_SEGMENTS, ("children", next)]);
+        let samples = u64::from(segments) * u64::from(level.samples);
+        step(Phase::Splitters, splitters, segments, 1, bindings, samples);
+
+        let mut bindings = self.source(from);
+        bindings.extend([table, SPLITTERS, COUNTS, TILE_SEGMENTS]);
+        let count = Stage::Count(partition);
+        step(Phase::Ranks, count, level.tiles, partition.tile, bindings.clone(), len.into());
+
+        let children = Stage::Table {
+            nodes: partition.nodes,
+            tile: partition.tile,
+            sort_tile: self.sizes.sort_tile,
+        };
+        let tables = vec![table, SPLITTERS, COUNTS, ("children", next)];
+        let nodes = u64::from(segments) * u64::from(partition.nodes);
+        step(Phase::Ranks, children, segments, 1, tables, nodes);
+
+        bindings.extend(self.target(to));
+        let moves = Stage::Partition(partition);
+        step(Phase::Distribution, moves, level.tiles, partition.tile, bindings, len.into());
+    }
+
+    /// Sorts each tile of the source.
+    fn sort_tiles(
+        &self,
+        recording: &mut Recording,
+        tile: u32,
+        in_place: bool,
+        to: Records,
+        maps: (KeyMap, KeyMap),
+    ) {
+        let stage = Stage::Sort {
+            tile,
+            listed: false,
+            in_place,
+        };
+        let mut bindings = if in_place {
+            Vec::new()
+        } else {
+            self.source(self.sort.source)
+        };
+        bindings.extend(self.target(to));
+        for (first, end) in parts(self.sort.len.div_ceil(tile), tile, self.limits) {
+            recording.steps.push(Step {
+                phase: Phase::BaseCase,
+                round: 0,
+                kernel: self.kernel(stage),
+                workgroups: grid(end - first, self.limits),
+                bindings: bindings.clone(),
+                parameters: self.parameters(first, end, maps, &[]),
+                keys: u64::from(end - first) * u64::from(tile),
+            });
+        }
+    }
+
+    /// Merges all sorted tiles.
+    fn merge_tiles(&self, recording: &mut Recording, tiles: u32, tile: u32) {
+        let mut bindings = self.source(self.sort.scratch);
+        bindings.extend(self.target(self.sort.target));
+        let maps = (AS_THEY_ARE, self.sort.map);
+        let workgroups = self.sort.len.div_ceil(MERGE_LANES);
+        for (first, end) in parts(workgroups, MERGE_LANES, self.limits) {
+            recording.steps.push(Step {
+                phase: Phase::Merge,
+                round: 0,
+                kernel: self.kernel(Stage::Merge { tiles }),
+                workgroups: grid(end - first, self.limits),
+                bindings: bindings.clone(),
+                parameters: self.parameters(first, end, maps, &[("tile", tile)]),
+                keys: u64::from(end - first) * u64::from(MERGE_LANES),
+            });
+        }
+    }
+
+    const fn kernel(&self, stage: Stage) -> Kernel {
+        Kernel::Sort(SortKernel {
+            stage,
+            shape: self.sort.shape,
+        })
+    }
+
+    fn source(&self, from: Records) -> Vec<Table> {
+        let mut bindings = vec![("source_keys", from.keys)];
+        bindings.extend(from.values.map(|values| ("source_values", values)));
+        bindings
+    }
+
+    fn target(&self, to: Records) -> Vec<Table> {
+        let mut bindings = vec![("target_keys", to.keys)];
+        bindings.extend(to.values.map(|values| ("target_values", values)));
+        bindings
+    }
+
+    fn parameters(
+        &self,
+        first: u32,
+        end: u32,
+        (source, target): (KeyMap, KeyMap),
+        more: &[(&'static str, u32)],
+    ) -> Vec<(&'static str, u32)> {
+        const NONE: [&str; 8] = [
+            "segments",
+            "whole",
+            "child",
+            "slots",
+            "samples",
+            "seed",
+            "skips_done",
+            "tile",
+        ];
+        let mut parameters = vec![
+            ("len", self.sort.len),
+            ("first", first),
+            ("end", end),
+            ("rank_begin", self.sort.ranks.start),
+            ("rank_end", self.sort.ranks.end),
+            ("source_sign_low", source.sign_mask as u32),
+            ("source_sign_high", (source.sign_mask >> 32) as u32),
+            ("source_flip_low", source.flip as u32),
+            ("source_flip_high", (source.flip >> 32) as u32),
+            ("target_sign_low", target.sign_mask as u32),
+            ("target_sign_high", (target.sign_mask >> 32) as u32),
+            ("target_flip_low", target.flip as u32),
+            ("target_flip_high", (target.flip >> 32) as u32),
+        ];
+        parameters.extend(more);
+        for name in NONE {
+            if !more.iter().any(|given| given.0 == name) {
+                parameters.push((name, 0));
+            }
+        }
+        parameters
+    }
+}

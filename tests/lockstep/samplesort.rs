@@ -1,0 +1,175 @@
+//! The sample sort of words by the lock-step executor: sorted whatever the records are, without a race,
+//! an access out of bounds or a read of nothing; and the sort of a tile without a bank conflict.
+
+use bcfsort_testkit::data::{Pattern, Spec, generate};
+use bcfsort_testkit::recordings::{Execution, KernelReport};
+use wgpu_bcfsort::internals::kernel::{Kernel, Shape};
+use wgpu_bcfsort::internals::plan::DeviceLimits;
+use wgpu_bcfsort::internals::recording::{Buffer, Recording};
+use wgpu_bcfsort::internals::samplesort::{Records, Sizes, SortPlan, WordSort, record};
+use wgpu_bcfsort::{KeyType, Order};
+use wgsl_lockstep::Config;
+
+const LIMITS: DeviceLimits = DeviceLimits {
+    buffer_bytes: u64::MAX,
+    workgroups: 65_535,
+    keys_per_dispatch: u32::MAX,
+    workgroup_bytes: 48 << 10,
+    workgroup_lanes: 1024,
+};
+
+/// Small sizes, so that few records go the way of many.
+fn sizes(shape: Shape) -> Sizes {
+    let tile = if shape == Shape::Word { 1024 } else { 256 };
+    Sizes {
+        sort_tile: tile,
+        partition_tile: 512,
+        lanes: 128,
+        nodes: 32,
+        most_nodes: 64,
+        samples: 256,
+        merged: 2 * tile,
+    }
+}
+
+/// What a sort is given and is to give: keys as words, values.
+struct Input {
+    shape: Shape,
+    keys: Vec<u32>,
+    values: Vec<u32>,
+}
+
+impl Input {
+    fn new(shape: Shape, spec: &Spec) -> Self {
+        let keys = if shape.key_words() == 1 {
+            generate::<u32>(spec).unwrap()
+        } else {
+            bytemuck::cast_slice(&generate::<u64>(spec).unwrap()).to_vec()
+        };
+        let len = keys.len() / shape.key_words() as usize;
+        let values = match shape.has_value() {
+            true => (0..len as u32).map(|i| i.wrapping_mul(0x9e37_79b9) >> 3).collect(),
+            false => Vec::new(),
+        };
+        Self { shape, keys, values }
+    }
+
+    fn len(&self) -> u32 {
+        self.keys.len() as u32 / self.shape.key_words()
+    }
+
+    fn records(&self, keys: &[u32], values: &[u32], key: KeyType, order: Order) -> Vec<(u64, u32)> {
+        let map = key.map(order);
+        let words = self.shape.key_words() as usize;
+        let key = |i: usize| match words {
+            1 => u64::from(keys[i]),
+            _ => u64::from(keys[2 * i]) | u64::from(keys[2 * i + 1]) << 32,
+        };
+        let value = |i: usize| values.get(i).copied().unwrap_or(0);
+        (0..keys.len() / words).map(|i| (map.encode(key(i)), value(i))).collect()
+    }
+}
+
+/// Runs a sort, and compares what it leaves with the CPU's.
+fn sort(
+    input: &Input,
+    order: Order,
+    apart: bool,
+    sizes: &Sizes,
+    limits: &DeviceLimits,
+) -> (Recording, Vec<KernelReport>) {
+    let key = match input.shape.key_words() {
+        1 => KeyType::F32,
+        _ => KeyType::I64,
+    };
+    let has = |buffer| input.shape.has_value().then_some(buffer);
+    let source = Records { keys: Buffer::Keys, values: has(Buffer::Values) };
+    let elsewhere = Records { keys: Buffer::TakenKeys, values: has(Buffer::Indices) };
+    let target = if apart { elsewhere } else { source };
+    let len = input.len();
+    let mut recording = Recording::new(len, key, order);
+    if apart {
+        recording.reserve(Buffer::TakenKeys, input.keys.len() as u64 * 4);
+        if input.shape.has_value() {
+            recording.reserve(Buffer::Indices, u64::from(len) * 4);
+        }
+    }
+    let job = WordSort {
+        len,
+        shape: input.shape,
+        source,
+        target,
+        scratch: Records { keys: Buffer::Scratch, values: has(Buffer::ScratchValues) },
+        map: key.map(order),
+        ranks: 0..len,
+    };
+    record(&mut recording, &job, sizes, limits);
+    let mut execution = Execution::new(&recording, &input.keys, Config::default());
+    if input.shape.has_value() {
+        execution.set_buffer(Buffer::Values, input.values.clone());
+    }
+    let reports = execution.run().unwrap();
+    let mut expected = input.records(&input.keys, &input.values, key, order);
+    expected.sort_unstable();
+    let values = target.values.map_or(&[][..], |values| execution.buffer(values));
+    let found = input.records(execution.buffer(target.keys), values, key, order);
+    let what = format!("{len} {}", input.shape.name());
+    let wrong = found.iter().zip(&expected).position(|(a, b)| a != b);
+    assert_eq!(wrong, None, "{what}: not sorted");
+    assert_eq!(found.len(), expected.len());
+    (recording, reports)
+}
+
+fn check(reports: &[KernelReport]) {
+    for kernel in reports {
+        let label = kernel.kernel.label();
+        let findings = &kernel.report.findings;
+        assert!(findings.is_empty(), "{label}: {findings:?}");
+        let Kernel::Sort(sort) = kernel.kernel.kernel() else {
+            panic!("{label} is another engine's");
+        };
+        if !sort.searches() {
+            let degree = kernel.report.banks().max_degree;
+            assert!(degree <= 1, "{label}: {degree} lanes meet in a bank");
+        }
+    }
+}
+
+#[test]
+fn records_of_every_shape_are_sorted() {
+    for shape in Shape::ALL {
+        let sizes = sizes(shape);
+        let tile = u64::from(sizes.sort_tile);
+        for (len, levels) in [
+            (1, 0),
+            (tile - 1, 0),
+            (tile, 0),
+            (2 * tile - 5, 0),
+            (3 * tile + 7, 1),
+            (13 * tile + 1, 1),
+            (40 * tile + 3, 2),
+        ] {
+            let plan = SortPlan::new(len as u32, &sizes);
+            let planned = match &plan {
+                SortPlan::Levels(levels) => levels.len(),
+                _ => 0,
+            };
+            assert_eq!(planned, levels, "{len} {plan:?}");
+            for (pattern, order, apart) in [
+                (Pattern::Full, Order::Ascending, false),
+                (Pattern::FewDistinct, Order::Descending, true),
+                (Pattern::Ascending, Order::Ascending, true),
+                (Pattern::Maximal, Order::Ascending, false),
+                (Pattern::ZeroOne, Order::Descending, false),
+            ] {
+                let mut spec = Spec::new(pattern, len);
+                if pattern == Pattern::FewDistinct {
+                    spec = spec.distinct(7);
+                }
+                let input = Input::new(shape, &spec);
+                let (_, reports) = sort(&input, order, apart, &sizes, &LIMITS);
+                check(&reports);
+            }
+        }
+    }
+}
