@@ -126,7 +126,9 @@ impl Network {
         let comparators = stages
             .flat_map(|stage| {
                 (0..lines >> bits).flat_map(move |copy| {
-                    stage.iter().map(move |&(a, b)| (a + (copy << bits), b + (copy << bits)))
+                    stage
+                        .iter()
+                        .map(move |&(a, b)| (a + (copy << bits), b + (copy << bits)))
                 })
             })
             .collect();

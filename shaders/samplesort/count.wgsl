@@ -25,10 +25,13 @@ fn main(
     for (var j = 0u; j < EACH; j++) {
         let place = clamp(tile.first + j * LANES + lane, tile.start, tile.end - 1u);
         r[j] = encode_source(load_source(place));
-        node[j] = 1u;
     }
     workgroupBarrier();
-    for (var level = 1u; level < NODES; level *= 2u) {
+    let top = top_of_tree();
+    for (var j = 0u; j < EACH; j++) {
+        node[j] = below_top(top, r[j]);
+    }
+    for (var level = 8u; level < NODES; level *= 2u) {
         for (var j = 0u; j < EACH; j++) {
             node[j] = below(node[j], r[j]);
         }

@@ -16,3 +16,8 @@ fn item_at(number: u32) -> Item {
     let at = 1u + 3u * number;
     return Item(items[at], items[at + 1u], items[at + 2u] == 1u);
 }
+
+// What is listed has been mapped already.
+fn load_item(i: u32) -> Record {
+    return load_source(i);
+}

@@ -3,7 +3,7 @@
 //   search      each record among the splitters, as `count` does
 //   rank        a record's number among its tile's of the child: an atomic in workgroup memory
 //   room        where the tile's records of a child go: an atomic in `counts`, a tile and child
-//   order       records by children in workgroup memory
+//   order       records by children in workgroup memory, a word of each at a time
 //   move        from there to the target: neighbours go to neighbouring places
 //
 // The atomics come in any order, and so do the records of a child; the sort that ends it all makes
@@ -45,10 +45,13 @@ fn main(
     for (var j = 0u; j < EACH; j++) {
         let place = clamp(tile.first + j * LANES + lane, tile.start, tile.end - 1u);
         r[j] = encode_source(load_source(place));
-        node[j] = 1u;
     }
     workgroupBarrier();
-    for (var level = 1u; level < NODES; level *= 2u) {
+    let top = top_of_tree();
+    for (var j = 0u; j < EACH; j++) {
+        node[j] = below_top(top, r[j]);
+    }
+    for (var level = 8u; level < NODES; level *= 2u) {
         for (var j = 0u; j < EACH; j++) {
             node[j] = below(node[j], r[j]);
         }
@@ -81,9 +84,6 @@ fn main(
         begins[NODES] = begin + count;
     }
     workgroupBarrier();
-    for (var j = 0u; j < EACH; j++) {
-        cells_store(0u, TILE, begins[node[j]] + rank[j], r[j]);
-    }
     var mark = 0u;
     if lane < MARKS {
         mark = atomicLoad(&marks[lane]);
@@ -94,12 +94,27 @@ fn main(
     }
     workgroupBarrier();
     let all = tile.end - tile.start;
+    var to: array<u32, EACH>;
     for (var j = 0u; j < EACH; j++) {
+        rank[j] += begins[node[j]];
         let place = j * LANES + lane;
-        if place < all {
-            let word = atomicLoad(&marks[place / 16u]);
-            let child = (word >> 16u) + countOneBits(word & (0xffffu >> (15u - place % 16u))) - 1u;
-            store_target(offsets[child] + place, cells_load(0u, TILE, place));
+        let word = atomicLoad(&marks[place / 16u]);
+        let child = (word >> 16u) + countOneBits(word & (0xffffu >> (15u - place % 16u))) - 1u;
+        to[j] = offsets[child] + place;
+    }
+    for (var word = 0u; word < WORDS; word++) {
+        if word > 0u {
+            workgroupBarrier();
+        }
+        for (var j = 0u; j < EACH; j++) {
+            cells[rank[j]] = word_of(r[j], word);
+        }
+        workgroupBarrier();
+        for (var j = 0u; j < EACH; j++) {
+            let place = j * LANES + lane;
+            if place < all {
+                store_word(to[j], word, cells[place]);
+            }
         }
     }
 }

@@ -1,26 +1,44 @@
-// Prefix sums over at most 1024 lanes of a workgroup, in two steps of 32.
+// Prefix sums of a value of each of the first VALUES lanes of a workgroup, by its first 32 lanes.
 //
-// No bank conflict: lanes read the same word, or words in different banks.
+// No bank conflict: every 32 values are followed by a word that is not used, so that lanes at their
+// own VALUES / 32 values are in different banks; and all lanes read the same total.
 
-var<workgroup> sums: array<u32, LANES + 32u>;
+const OWN: u32 = VALUES / 32u;
+
+var<workgroup> sums: array<u32, VALUES + 32u>;
+var<workgroup> totals: array<u32, 32>;
+
+fn sum_cell(i: u32) -> u32 {
+    return i + i / 32u;
+}
 
 // The sum of the values of the lanes before this one. All lanes call it.
 fn exclusive_sum(lane: u32, value: u32) -> u32 {
     workgroupBarrier();
-    sums[lane] = value;
-    workgroupBarrier();
-    let own = lane % 32u;
-    let row = lane - own;
-    var sum = 0u;
-    for (var i = 0u; i < 31u; i++) {
-        sum += select(0u, sums[row + i], i < own);
-    }
-    if own == 31u {
-        sums[LANES + lane / 32u] = sum + value;
+    if lane < VALUES {
+        sums[sum_cell(lane)] = value;
     }
     workgroupBarrier();
-    for (var i = 0u; i < LANES / 32u - 1u; i++) {
-        sum += select(0u, sums[LANES + i], i < lane / 32u);
+    if lane < 32u {
+        var sum = 0u;
+        for (var i = 0u; i < OWN; i++) {
+            sum += sums[sum_cell(lane * OWN + i)];
+        }
+        totals[lane] = sum;
     }
-    return sum;
+    workgroupBarrier();
+    if lane < 32u {
+        var sum = 0u;
+        for (var i = 0u; i < 31u; i++) {
+            sum += select(0u, totals[i], i < lane);
+        }
+        for (var i = 0u; i < OWN; i++) {
+            let cell = sum_cell(lane * OWN + i);
+            let own = sums[cell];
+            sums[cell] = sum;
+            sum += own;
+        }
+    }
+    workgroupBarrier();
+    return sums[sum_cell(min(lane, VALUES - 1u))];
 }

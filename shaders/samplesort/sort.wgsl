@@ -24,24 +24,30 @@ struct Blocks {
     is_large: bool,
 }
 
-// The record at a place that belongs in the tile.
-fn padded(blocks: Blocks, place: u32, r: Record) -> Record {
-    return select(select(r, LAST, place >= blocks.end), FIRST, place < blocks.start);
+// Of what is before an item only its first row is in a tile.
+fn fetch_first(blocks: Blocks, place: u32) -> Record {
+    return select(fetch(blocks, max(place, blocks.start)), FIRST, place < blocks.start);
 }
 
 fn fetch(blocks: Blocks, place: u32) -> Record {
-    let r = load_source(clamp(place, blocks.start, blocks.end - 1u));
-    return padded(blocks, place, encode_source(r));
+    let there = place < blocks.end;
+    return select(LAST, load_item(select(blocks.end - 1u, place, there)), there);
 }
 
 fn fetch_again(blocks: Blocks, place: u32) -> Record {
-    return padded(blocks, place, load_target(clamp(place, blocks.start, blocks.end - 1u)));
+    let r = load_target(clamp(place, blocks.start, blocks.end - 1u));
+    return select(select(r, LAST, place >= blocks.end), FIRST, place < blocks.start);
 }
 
-fn put(blocks: Blocks, place: u32, i: u32) {
-    if place >= blocks.start && place < blocks.end {
-        let r = tile_load(i);
+fn put(blocks: Blocks, place: u32, r: Record) {
+    if place < blocks.end {
         store_target(place, select(decode_target(r), r, blocks.is_large));
+    }
+}
+
+fn put_first(blocks: Blocks, place: u32, r: Record) {
+    if place >= blocks.start {
+        put(blocks, place, r);
     }
 }
 
@@ -50,12 +56,7 @@ fn sort_blocks(blocks: Blocks, lane: u32) {
     // Records are put where other lanes have fetched some.
     storageBarrier();
     workgroupBarrier();
-    for (var i = lane; i < HALF; i += LANES) {
-        put(blocks, blocks.low + i, i);
-    }
-    for (var i = HALF + lane; i < SORT_TILE; i += LANES) {
-        put(blocks, blocks.high + i, i);
-    }
+    put_tile(blocks, lane);
 }
 
 @compute @workgroup_size(LANES)
@@ -75,7 +76,7 @@ fn main(
         if !item.is_done {
             if is_large {
                 for (var i = start + lane; i < end; i += LANES) {
-                    store_target(i, encode_source(load_source(i)));
+                    store_target(i, load_item(i));
                 }
             }
             let blocks = max((end - first - 1u) / HALF + 1u, 2u);
@@ -100,7 +101,7 @@ fn main(
             workgroupBarrier();
             for (var i = start + lane; i < end; i += LANES) {
                 if item.is_done {
-                    store_target(i, decode_target(encode_source(load_source(i))));
+                    store_target(i, decode_target(load_item(i)));
                 } else {
                     store_target(i, decode_target(load_target(i)));
                 }

@@ -101,7 +101,8 @@ fn main(
     }
     workgroupBarrier();
     let taken = min(segment.count, samples);
-    let children = clamp((segment.count - 1u) / params.child + 1u, 1u, min(NODES, taken));
+    let most = min(select(NODES, params.slots, params.slots > 0u), taken);
+    let children = min((segment.count - 1u) / params.child + 1u, most);
     for (var c = 1u + lane; c < NODES; c += LANES) {
         var splitter = LAST;
         if c < children {

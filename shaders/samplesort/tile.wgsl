@@ -46,7 +46,40 @@ fn plant(segment: u32, lane: u32) {
     }
 }
 
-// Where the search for a record goes on from a node.
+// The upper three levels of the tree, which all lanes read: in registers.
+struct Top {
+    n1: Record,
+    n2: Record,
+    n3: Record,
+    n4: Record,
+    n5: Record,
+    n6: Record,
+    n7: Record,
+}
+
+fn top_of_tree() -> Top {
+    return Top(
+        cells_load(0u, NODES, 1u),
+        cells_load(0u, NODES, 2u),
+        cells_load(0u, NODES, 3u),
+        cells_load(0u, NODES, 4u),
+        cells_load(0u, NODES, 5u),
+        cells_load(0u, NODES, 6u),
+        cells_load(0u, NODES, 7u),
+    );
+}
+
+// The node below them where the search for a record goes on.
+fn below_top(top: Top, r: Record) -> u32 {
+    let a = is_greater(r, top.n1);
+    let b = is_greater(r, select(top.n2, top.n3, a));
+    let low = select(top.n4, top.n5, b);
+    let high = select(top.n6, top.n7, b);
+    let c = is_greater(r, select(low, high, a));
+    return 8u + select(0u, 4u, a) + select(0u, 2u, b) + select(0u, 1u, c);
+}
+
+// Where it goes on from a node.
 fn below(node: u32, r: Record) -> u32 {
     return 2u * node + select(0u, 1u, is_greater(r, cells_load(0u, NODES, node)));
 }

@@ -14,3 +14,7 @@ fn item_at(number: u32) -> Item {
     let start = number * SORT_TILE;
     return Item(start, min(SORT_TILE, params.len - start), false);
 }
+
+fn load_item(i: u32) -> Record {
+    return encode_source(load_source(i));
+}

@@ -144,6 +144,11 @@ pub(crate) struct Text {
     pub(crate) main: &'static str,
 }
 
+/// Values whose prefix sums a partition needs at once: counts of children, and marks of places.
+const fn values(nodes: u32, tile: u32) -> u32 {
+    if nodes > tile / 16 { nodes } else { tile / 16 }
+}
+
 impl SortKernel {
     /// Lanes of a workgroup.
     #[must_use]
@@ -164,11 +169,15 @@ impl SortKernel {
         4 * match self.stage {
             Stage::Splitters { samples, .. } => samples * words,
             Stage::Count(Partition { nodes, .. }) => nodes * words + nodes + 1,
-            Stage::Partition(Partition { nodes, tile, lanes }) => {
-                let cells = if tile > nodes { tile } else { nodes };
-                cells * words + (nodes + 1) + (lanes + 32) + tile / 16 + nodes + (nodes + 1)
+            Stage::Partition(Partition { nodes, tile, .. }) => {
+                let cells = if tile > nodes * words {
+                    tile
+                } else {
+                    nodes * words
+                };
+                cells + (nodes + 1) + (values(nodes, tile) + 64) + tile / 16 + nodes + (nodes + 1)
             }
-            Stage::Table { nodes, .. } => 4 * (nodes + 1) + (nodes + 32) + 1,
+            Stage::Table { nodes, .. } => 4 * (nodes + 1) + (nodes + 64) + 1,
             Stage::Sort { tile, .. } => tile * words,
             Stage::Merge { .. } => 0,
         }
@@ -293,10 +302,17 @@ impl SortKernel {
                 text.constants.extend([
                     ("NODES", of.nodes),
                     ("TILE", of.tile),
-                    ("CELLS", of.tile.max(of.nodes) * words),
+                    ("CELLS", of.tile.max(of.nodes * words)),
+                    ("VALUES", values(of.nodes, of.tile)),
                 ]);
+                let word = match self.shape {
+                    Shape::Word => shader!("samplesort/io/word_to_word.wgsl"),
+                    Shape::TwoWords => shader!("samplesort/io/word_to_two_words.wgsl"),
+                    Shape::Pair => shader!("samplesort/io/word_to_pair.wgsl"),
+                    Shape::WidePair => shader!("samplesort/io/word_to_wide_pair.wgsl"),
+                };
                 text.pieces
-                    .extend([source, target, cells, SEGMENTS, TILE, splitter, SCAN]);
+                    .extend([source, target, word, cells, SEGMENTS, TILE, splitter, SCAN]);
                 text.main = shader!("samplesort/partition.wgsl");
             }
             Stage::Table {
@@ -304,8 +320,12 @@ impl SortKernel {
                 tile,
                 sort_tile,
             } => {
-                text.constants
-                    .extend([("NODES", nodes), ("TILE", tile), ("SORT_TILE", sort_tile)]);
+                text.constants.extend([
+                    ("NODES", nodes),
+                    ("TILE", tile),
+                    ("SORT_TILE", sort_tile),
+                    ("VALUES", nodes),
+                ]);
                 text.pieces.extend([SEGMENTS, TREE, splitter, SCAN]);
                 text.main = shader!("samplesort/table.wgsl");
             }

@@ -32,7 +32,7 @@ enum Columns {
 }
 
 /// The passes that sort a tile of so many records, of so many words each: `sort_tile`, which fetches
-/// the records, and `tile_load`. `apart`: whether records may have to be fetched from the target.
+/// the records, and `put_tile`. `apart`: whether records may have to be fetched from the target.
 pub(super) fn tile_sort(words: u32, tile: u32, apart: bool) -> String {
     let each = records_of_lane(words);
     let sort = TileSort {
@@ -60,7 +60,10 @@ impl TileSort {
         let mut text = String::new();
         for word in 0..self.words {
             let vectors = lines * groups;
-            let _ = writeln!(text, "var<workgroup> tile_{word}: array<vec4<u32>, {vectors}>;");
+            let _ = writeln!(
+                text,
+                "var<workgroup> tile_{word}: array<vec4<u32>, {vectors}>;"
+            );
         }
         text += &self.addresses();
         text += &self.first_pass(apart);
@@ -78,6 +81,7 @@ impl TileSort {
             text += &self.column_pass("middle", Columns::Near, 0, &network);
         }
         text += &self.line_pass();
+        text += &self.last_pass();
         text += "fn merge_lines(k: u32, lane: u32) {\n    switch k {\n";
         for k in 1..=self.log2_lines() {
             let pass = if k <= log2_each {
@@ -112,21 +116,14 @@ impl TileSort {
         text
     }
 
-    /// Where a group of a line lies, and how a single record is read.
+    /// Where a group of a line lies.
     fn addresses(&self) -> String {
         let vector = if self.each == 32 {
             "line * 8u + (group ^ (line & 7u))"
         } else {
             "(line ^ ((line >> 4u) & 1u)) * 4u + (group ^ ((line >> 1u) & 3u))"
         };
-        let each = self.each;
-        format!(
-            "\nfn vector_of(line: u32, group: u32) -> u32 {{\n    return {vector};\n}}\n\n\
-             fn tile_load(i: u32) -> Record {{\n    \
-             let v = vector_of(i / {each}u, i % {each}u / 4u);\n    let e = i % 4u;\n    \
-             return {};\n}}\n\n",
-            self.record(|word| format!("tile_{word}[v][e]")),
-        )
+        format!("\nfn vector_of(line: u32, group: u32) -> u32 {{\n    return {vector};\n}}\n\n")
     }
 
     /// A record of its words.
@@ -187,7 +184,12 @@ impl TileSort {
             format!("blocks.{block} + {}u + lane", j * lines)
         };
         for j in 0..each {
-            let _ = writeln!(text, "    var r{j} = fetch(blocks, {});", place(j));
+            let fetch = if j * lines < 32 {
+                "fetch_first"
+            } else {
+                "fetch"
+            };
+            let _ = writeln!(text, "    var r{j} = {fetch}(blocks, {});", place(j));
         }
         if apart {
             text += "    if blocks.is_large {\n";
@@ -205,10 +207,14 @@ impl TileSort {
 
     /// Merges each line.
     fn line_pass(&self) -> String {
-        let mut text = String::from("fn line_pass(lane: u32) {\n    let base = vector_of(lane, 0u);\n");
+        let mut text =
+            String::from("fn line_pass(lane: u32) {\n    let base = vector_of(lane, 0u);\n");
         for group in 0..self.each / 4 {
             for word in 0..self.words {
-                let _ = writeln!(text, "    let v{group}_{word} = tile_{word}[base ^ {group}u];");
+                let _ = writeln!(
+                    text,
+                    "    let v{group}_{word} = tile_{word}[base ^ {group}u];"
+                );
             }
             for i in 0..4 {
                 let record = self.record(|w| format!("v{group}_{w}.{}", ["x", "y", "z", "w"][i]));
@@ -221,72 +227,89 @@ impl TileSort {
         text
     }
 
-    /// Applies a network to columns of lines. Registers with a bit of `half` in their number hold the
-    /// records of lines in the second half of a block, which are read backwards.
-    fn column_pass(&self, name: &str, columns: Columns, half: u32, network: &Network) -> String {
+    /// Writes the bases of the vectors of columns, and says which vector, and which element of it, is
+    /// a register's. Registers with a bit of `half` in their number hold the records of lines in the
+    /// second half of a block, which are read backwards.
+    fn column_places(&self, text: &mut String, columns: Columns, half: u32) -> Vec<String> {
         let Self { each, lines, .. } = *self;
-        let mut text = format!(
-            "fn {name}(lane: u32) {{\n    let column = lane % {each}u;\n    let e0 = column % 4u;\n    \
-             let e1 = 3u - e0;\n"
-        );
-        let stride = if columns == Columns::Near { 1 } else { lines / each };
-        let lows = match columns {
-            Columns::Near => [format!("lane / {each}u * {each}u"), "low0".to_owned()],
-            Columns::Far => [format!("lane / {each}u"), format!("{}u - low0", stride - 1)],
+        let (groups, stride) = match columns {
+            Columns::Near => (each / 4, 1),
+            Columns::Far => (each / 4, lines / each),
         };
-        let _ = writeln!(text, "    let low0 = {};\n    let low1 = {};", lows[0], lows[1]);
-        let groups = each / 4;
+        let low = match columns {
+            Columns::Near => format!("lane / {each}u * {each}u"),
+            Columns::Far => format!("lane / {each}u"),
+        };
         let _ = writeln!(
             text,
-            "    let g0 = column / 4u;\n    let g1 = {}u - g0;",
+            "    let column = lane % {each}u;\n    let e0 = column % 4u;\n    let e1 = 3u - e0;\n    \
+             let g0 = column / 4u;\n    let g1 = {}u - g0;\n    let low0 = {low};",
             groups - 1
         );
-        // Lines `low + j * stride` share a base and differ by a constant where they are permuted alike.
-        let class = |j: u32| {
-            let line = j * stride;
-            match each {
-                32 => line % 8,
-                _ if columns == Columns::Near => line % 8,
-                _ => line % 8 + (line >> 4 & 1) * 8,
-            }
+        let _ = match columns {
+            Columns::Near => writeln!(text, "    let low1 = low0;"),
+            Columns::Far => writeln!(text, "    let low1 = {}u - low0;", stride - 1),
         };
-        let mut declared = std::collections::BTreeSet::new();
-        let mut address = |text: &mut String, j: u32| {
-            let side = u32::from(j & half != 0);
-            let class = class(j);
-            if declared.insert((side, class)) {
-                // The vector of line `low + line` with the least `line` of the class.
-                let _ = writeln!(
-                    text,
-                    "    let a{side}_{class} = vector_of(low{side} + {}u, g{side});",
-                    class % 8 + (class / 8) * 16,
-                );
-            }
-            let rest = j * stride - (class % 8 + (class / 8) * 16);
-            format!("a{side}_{class} + {}u", rest * groups)
+        // Lines `low + line` share a base and differ by a constant where they are permuted alike: the
+        // least of them.
+        let least = |line: u32| match (each, columns) {
+            (32, _) | (_, Columns::Near) => line % 8,
+            (_, Columns::Far) => line % 8 + (line >> 4 & 1) * 16,
         };
-        let mut places = Vec::new();
-        for j in 0..each {
-            places.push(address(&mut text, j));
-        }
-        let element = |j: u32| u32::from(j & half != 0);
-        for j in 0..each {
-            let record = self.record(|word| {
-                format!("tile_{word}[{}][e{}]", places[j as usize], element(j))
-            });
+        let mut known = std::collections::BTreeSet::new();
+        (0..each)
+            .map(|j| {
+                let side = u32::from(j & half != 0);
+                let line = j * stride;
+                let least = least(line);
+                if known.insert((side, least)) {
+                    let _ = writeln!(
+                        text,
+                        "    let a{side}_{least} = vector_of(low{side} + {least}u, g{side});"
+                    );
+                }
+                format!("[a{side}_{least} + {}u][e{side}]", (line - least) * groups)
+            })
+            .collect()
+    }
+
+    fn load_columns(&self, text: &mut String, places: &[String]) {
+        for (j, place) in places.iter().enumerate() {
+            let record = self.record(|word| format!("tile_{word}{place}"));
             let _ = writeln!(text, "    var r{j} = {record};");
         }
+    }
+
+    /// Applies a network to columns of lines.
+    fn column_pass(&self, name: &str, columns: Columns, half: u32, network: &Network) -> String {
+        let mut text = format!("fn {name}(lane: u32) {{\n");
+        let places = self.column_places(&mut text, columns, half);
+        self.load_columns(&mut text, &places);
         self.network(&mut text, network);
-        for j in 0..each {
+        for (j, place) in places.iter().enumerate() {
             for word in 0..self.words {
                 let value = self.word(&format!("r{j}"), word);
-                let _ = writeln!(
-                    text,
-                    "    tile_{word}[{}][e{}] = {value};",
-                    places[j as usize],
-                    element(j)
-                );
+                let _ = writeln!(text, "    tile_{word}{place} = {value};");
             }
+        }
+        text += "}\n\n";
+        text
+    }
+
+    /// Puts the sorted records to the target, a row of memory a warp.
+    fn last_pass(&self) -> String {
+        let Self { each, lines, .. } = *self;
+        let mut text = String::from("fn put_tile(blocks: Blocks, lane: u32) {\n");
+        let places = self.column_places(&mut text, Columns::Far, 0);
+        self.load_columns(&mut text, &places);
+        for j in 0..each {
+            let put = if j * lines < 32 { "put_first" } else { "put" };
+            let block = if j < each / 2 { "low" } else { "high" };
+            let _ = writeln!(
+                text,
+                "    {put}(blocks, blocks.{block} + {}u + lane, r{j});",
+                j * lines
+            );
         }
         text += "}\n\n";
         text

@@ -40,7 +40,7 @@ pub fn record_sort(
 ) -> Recording {
     if options.engine == Engine::SampleSort {
         let tuning = options.tuning.unwrap_or_default();
-        return record_sample_sort(len, key, order, Payload::None, &tuning, limits);
+        return record_sort_of_words(len, key, order, &tuning, limits);
     }
     let mut recording = Recording::new(len, key, order);
     let plan = Plan::new(len, key, options.into());
@@ -54,6 +54,36 @@ pub fn record_sort(
         within: None,
     };
     job.record(&mut recording, Buffer::Keys);
+    recording
+}
+
+/// Records a sample sort of keys alone, in [`Buffer::Keys`].
+fn record_sort_of_words(
+    len: u32,
+    key: KeyType,
+    order: Order,
+    tuning: &crate::Tuning,
+    limits: &DeviceLimits,
+) -> Recording {
+    use crate::samplesort::{Records, Sizes, WordSort, record};
+    let mut recording = Recording::new(len, key, order);
+    let shape = crate::kernel::Shape::of(key.words(), false);
+    let records = |keys| Records { keys, values: None };
+    let sort = WordSort {
+        len,
+        shape,
+        source: records(Buffer::Keys),
+        target: records(Buffer::Keys),
+        scratch: records(Buffer::Scratch),
+        map: key.map(order),
+        ranks: 0..len,
+    };
+    let sizes = if tuning.looped {
+        Sizes::gpu(shape, limits)
+    } else {
+        Sizes::cpu(shape, limits)
+    };
+    record(&mut recording, &sort, &sizes, limits);
     recording
 }
 

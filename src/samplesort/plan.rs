@@ -35,7 +35,7 @@ impl Sizes {
         let fits = |bytes: u32| 1 << (bytes / (4 * words)).max(32).ilog2();
         // Three workgroups that sort a tile share the 48 KiB of a multiprocessor of NVIDIA's.
         let sort_tile: u32 = fits(limits.workgroup_bytes.min(16 << 10));
-        let partition_tile = fits((limits.workgroup_bytes - TABLES).min(16 << 10));
+        let partition_tile = 1 << ((limits.workgroup_bytes - TABLES).min(16 << 10) / 4).ilog2();
         let lanes_of_partition = lanes.min(512).min(partition_tile);
         Self {
             sort_tile,
@@ -128,12 +128,15 @@ impl SortPlan {
                 let even = (f64::from(children).powf(1.0 / f64::from(levels - level))) as u32;
                 let slots = children.div_ceil(below).max(even.min(128)).clamp(2, nodes);
                 let slots = if level + 1 == levels { nodes } else { slots };
-                let parts = segments * if level + 1 == levels { 1 } else { slots };
+                let parts = segments * slots;
                 let child = if level + 1 == levels {
                     ideal.max(len / segments.saturating_mul(nodes))
                 } else {
                     len.div_ceil(parts)
                 };
+                // Sixteen a child spread its records by a quarter; more, where the last level's
+                // children are few for a tile.
+                let samples = 16 * (len / segments / child).clamp(16, nodes.max(16));
                 let plan = Level {
                     segments,
                     slots,
@@ -144,10 +147,7 @@ impl SortPlan {
                         lanes: sizes.lanes,
                     },
                     tiles: len.div_ceil(sizes.partition_tile) + 2 * segments.min(len),
-                    samples: sizes
-                        .samples
-                        .min((len / segments / 32).max(1).next_power_of_two())
-                        .max(nodes.min(sizes.samples)),
+                    samples: sizes.samples.min(samples.next_power_of_two()),
                 };
                 segments *= slots;
                 children = children.div_ceil(slots).max(1);

@@ -26,7 +26,7 @@ fn sizes(shape: Shape) -> Sizes {
         partition_tile: 512,
         lanes: 128,
         nodes: 32,
-        most_nodes: 64,
+        most_nodes: 32,
         samples: 256,
         merged: 2 * tile,
     }
@@ -48,10 +48,16 @@ impl Input {
         };
         let len = keys.len() / shape.key_words() as usize;
         let values = match shape.has_value() {
-            true => (0..len as u32).map(|i| i.wrapping_mul(0x9e37_79b9) >> 3).collect(),
+            true => (0..len as u32)
+                .map(|i| i.wrapping_mul(0x9e37_79b9) >> 3)
+                .collect(),
             false => Vec::new(),
         };
-        Self { shape, keys, values }
+        Self {
+            shape,
+            keys,
+            values,
+        }
     }
 
     fn len(&self) -> u32 {
@@ -66,7 +72,9 @@ impl Input {
             _ => u64::from(keys[2 * i]) | u64::from(keys[2 * i + 1]) << 32,
         };
         let value = |i: usize| values.get(i).copied().unwrap_or(0);
-        (0..keys.len() / words).map(|i| (map.encode(key(i)), value(i))).collect()
+        (0..keys.len() / words)
+            .map(|i| (map.encode(key(i)), value(i)))
+            .collect()
     }
 }
 
@@ -83,8 +91,14 @@ fn sort(
         _ => KeyType::I64,
     };
     let has = |buffer| input.shape.has_value().then_some(buffer);
-    let source = Records { keys: Buffer::Keys, values: has(Buffer::Values) };
-    let elsewhere = Records { keys: Buffer::TakenKeys, values: has(Buffer::Indices) };
+    let source = Records {
+        keys: Buffer::Keys,
+        values: has(Buffer::Values),
+    };
+    let elsewhere = Records {
+        keys: Buffer::TakenKeys,
+        values: has(Buffer::Indices),
+    };
     let target = if apart { elsewhere } else { source };
     let len = input.len();
     let mut recording = Recording::new(len, key, order);
@@ -99,7 +113,10 @@ fn sort(
         shape: input.shape,
         source,
         target,
-        scratch: Records { keys: Buffer::Scratch, values: has(Buffer::ScratchValues) },
+        scratch: Records {
+            keys: Buffer::Scratch,
+            values: has(Buffer::ScratchValues),
+        },
         map: key.map(order),
         ranks: 0..len,
     };
@@ -111,7 +128,9 @@ fn sort(
     let reports = execution.run().unwrap();
     let mut expected = input.records(&input.keys, &input.values, key, order);
     expected.sort_unstable();
-    let values = target.values.map_or(&[][..], |values| execution.buffer(values));
+    let values = target
+        .values
+        .map_or(&[][..], |values| execution.buffer(values));
     let found = input.records(execution.buffer(target.keys), values, key, order);
     let what = format!("{len} {}", input.shape.name());
     let wrong = found.iter().zip(&expected).position(|(a, b)| a != b);
@@ -146,7 +165,7 @@ fn records_of_every_shape_are_sorted() {
             (tile, 0),
             (2 * tile - 5, 0),
             (3 * tile + 7, 1),
-            (13 * tile + 1, 1),
+            (11 * tile + 1, 1),
             (40 * tile + 3, 2),
         ] {
             let plan = SortPlan::new(len as u32, &sizes);
@@ -170,6 +189,52 @@ fn records_of_every_shape_are_sorted() {
                 let (_, reports) = sort(&input, order, apart, &sizes, &LIMITS);
                 check(&reports);
             }
+        }
+    }
+}
+
+/// Splitters of so few samples leave children that no tile has room for; they are sorted all the same.
+#[test]
+fn items_that_no_tile_has_room_for_are_sorted() {
+    for shape in Shape::ALL {
+        let mut sizes = sizes(shape);
+        sizes.samples = 32;
+        for (tiles, apart) in [(5, false), (5, true), (14, false), (14, true)] {
+            let len = tiles * u64::from(sizes.sort_tile) + 77;
+            let input = Input::new(shape, &Spec::new(Pattern::Full, len));
+            let (recording, reports) = sort(&input, Order::Descending, apart, &sizes, &LIMITS);
+            check(&reports);
+            assert!(recording.steps.len() > 4);
+        }
+    }
+}
+
+/// The records end in other buffers after each level.
+#[test]
+fn three_levels_are_sorted() {
+    let sizes = sizes(Shape::TwoWords);
+    let input = Input::new(Shape::TwoWords, &Spec::new(Pattern::Full, 99_000));
+    assert!(matches!(SortPlan::new(99_000, &sizes), SortPlan::Levels(l) if l.len() == 3));
+    let (_, reports) = sort(&input, Order::Ascending, false, &sizes, &LIMITS);
+    check(&reports);
+}
+
+/// Dispatches that are cut, and grids of more than one row.
+#[test]
+fn dispatches_are_cut_and_grids_have_rows() {
+    let limits = DeviceLimits {
+        workgroups: 2,
+        keys_per_dispatch: 4096,
+        ..LIMITS
+    };
+    for shape in Shape::ALL {
+        let sizes = sizes(shape);
+        for tiles in [2, 9, 40] {
+            let len = tiles * u64::from(sizes.sort_tile) - 9;
+            let input = Input::new(shape, &Spec::new(Pattern::Random, len));
+            let (recording, reports) = sort(&input, Order::Ascending, true, &sizes, &limits);
+            assert!(recording.steps.iter().any(|step| step.workgroups[1] > 1));
+            check(&reports);
         }
     }
 }

@@ -1,0 +1,5 @@
+// A word of a record in the target.
+
+fn store_word(i: u32, word: u32, value: u32) {
+    target_keys[i] = value;
+}
