@@ -264,6 +264,9 @@ fn values_go_with_the_keys_of_their_arrays() {
         check::<u32>(gpu, 0, is_stable);
         check::<u32>(gpu, 70, is_stable);
         check::<f64>(gpu, 70, is_stable);
+        if gpu.runs_all_cases() {
+            check::<u64>(gpu, 70, is_stable);
+        }
     }
 }
 
