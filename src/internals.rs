@@ -56,6 +56,12 @@ pub fn scratch(sort: &PreparedSort, buffer: recording::Buffer) -> Option<&wgpu::
     sort.scratch(buffer)
 }
 
+/// The layout of a kernel's bind group, as the sorter's pipelines have it.
+#[must_use]
+pub fn layout_entries(assembled: &kernel::Assembled) -> Vec<wgpu::BindGroupLayoutEntry> {
+    crate::gpu::pipelines::layout_entries(assembled)
+}
+
 /// What stands in for a caller's comparator where every kernel is to be seen.
 #[must_use]
 pub fn comparator_stand_in() -> Comparator {

@@ -1,7 +1,7 @@
 //! Pipelines: each kernel is compiled once a key type and order, when it is first needed.
 
 use super::faults::scoped;
-use crate::kernel::{Access, Assembled, Specialised};
+use crate::kernel::{Access, Assembled, Binding, Specialised};
 use crate::{Comparator, Error};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -55,6 +55,25 @@ impl Pipelines {
     }
 }
 
+/// The layout of a kernel's bind group: one of wgpu's own making would leave out what is not used.
+pub(crate) fn layout_entries(assembled: &Assembled) -> Vec<wgpu::BindGroupLayoutEntry> {
+    let entry = |binding: &Binding| wgpu::BindGroupLayoutEntry {
+        binding: binding.binding,
+        visibility: wgpu::ShaderStages::COMPUTE,
+        ty: wgpu::BindingType::Buffer {
+            ty: match binding.access {
+                Access::Uniform => wgpu::BufferBindingType::Uniform,
+                Access::Read => wgpu::BufferBindingType::Storage { read_only: true },
+                Access::ReadWrite => wgpu::BufferBindingType::Storage { read_only: false },
+            },
+            has_dynamic_offset: binding.access == Access::Uniform,
+            min_binding_size: None,
+        },
+        count: None,
+    };
+    assembled.bindings.iter().map(entry).collect()
+}
+
 fn compile(
     device: &wgpu::Device,
     kernel: Specialised,
@@ -64,24 +83,7 @@ fn compile(
     let assembled = kernel.assemble_comparing(comparator)?;
     let label = kernel.label();
     log::debug!("compiling {label}");
-    let entries: Vec<_> = assembled
-        .bindings
-        .iter()
-        .map(|binding| wgpu::BindGroupLayoutEntry {
-            binding: binding.binding,
-            visibility: wgpu::ShaderStages::COMPUTE,
-            ty: wgpu::BindingType::Buffer {
-                ty: match binding.access {
-                    Access::Uniform => wgpu::BufferBindingType::Uniform,
-                    Access::Read => wgpu::BufferBindingType::Storage { read_only: true },
-                    Access::ReadWrite => wgpu::BufferBindingType::Storage { read_only: false },
-                },
-                has_dynamic_offset: binding.access == Access::Uniform,
-                min_binding_size: None,
-            },
-            count: None,
-        })
-        .collect();
+    let entries = layout_entries(&assembled);
     let (pipeline, layout) = scoped(device, 0, || {
         let descriptor = wgpu::ShaderModuleDescriptor {
             label: Some(&label),

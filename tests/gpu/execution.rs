@@ -4,6 +4,7 @@ use crate::device::Gpu;
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
 use wgpu_bcfsort::internals::kernel::{Access, Assembled, Specialised};
+use wgpu_bcfsort::internals::layout_entries;
 use wgpu_bcfsort::internals::recording::{Buffer, Recording, Step};
 
 /// A compiled kernel.
@@ -29,32 +30,11 @@ impl Pipeline {
             // of the size it gives them, whose every access the lock-step executor has found within
             // its buffer.
             let module = unsafe { gpu.device.create_shader_module_trusted(descriptor, checks) };
-            // One of wgpu's own making would leave out the bindings that are not used.
-            let entries: Vec<_> = assembled
-                .bindings
-                .iter()
-                .map(|binding| wgpu::BindGroupLayoutEntry {
-                    binding: binding.binding,
-                    visibility: wgpu::ShaderStages::COMPUTE,
-                    ty: wgpu::BindingType::Buffer {
-                        ty: match binding.access {
-                            Access::Uniform => wgpu::BufferBindingType::Uniform,
-                            Access::Read => wgpu::BufferBindingType::Storage { read_only: true },
-                            Access::ReadWrite => {
-                                wgpu::BufferBindingType::Storage { read_only: false }
-                            }
-                        },
-                        has_dynamic_offset: false,
-                        min_binding_size: None,
-                    },
-                    count: None,
-                })
-                .collect();
             let layout = gpu
                 .device
                 .create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
                     label: None,
-                    entries: &entries,
+                    entries: &layout_entries(&assembled),
                 });
             let layout = gpu
                 .device
@@ -153,7 +133,7 @@ impl<'a> Execution<'a> {
         {
             let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
             pass.set_pipeline(&pipeline.pipeline);
-            pass.set_bind_group(0, &bind_group, &[]);
+            pass.set_bind_group(0, &bind_group, &[0]);
             pass.dispatch_workgroups(step.workgroups[0], step.workgroups[1], 1);
         }
         queue.submit([encoder.finish()]);
