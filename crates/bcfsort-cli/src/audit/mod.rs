@@ -9,6 +9,7 @@ use bcfsort_term::fault::Fault;
 use bcfsort_term::notice;
 use bcfsort_term::output::{Output, print};
 use bcfsort_testkit::data::Pattern;
+use clap::ValueHint;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
 use std::io::Write;
@@ -59,6 +60,9 @@ Examples:
 #[command(after_help = AFTER_HELP)]
 #[allow(clippy::struct_excessive_bools)] // Each is a flag of the command line.
 pub(crate) struct Args {
+    /// No file: for a shader of your own there is the command wgsl-audit
+    #[arg(hide = true, value_name = "FILE", value_hint = ValueHint::Other, value_parser = no_file)]
+    _file: Option<String>,
     /// Audit every kernel there is
     #[arg(long, conflicts_with_all = ["engine", "count", "pattern", "key", "Direction", "Tuning"], help_heading = "Sort")]
     all: bool,
@@ -111,6 +115,11 @@ pub(crate) struct Args {
     /// Print no progress
     #[arg(short, long)]
     quiet: bool,
+}
+
+/// Refuses whatever it is.
+fn no_file(_: &str) -> Result<String, &'static str> {
+    Err("audit is of the sort's own kernels; for a shader there is the command wgsl-audit.")
 }
 
 fn warp() -> impl TypedValueParser<Value = u32> {
