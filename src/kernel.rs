@@ -664,10 +664,9 @@ impl Specialised {
     /// The same with rows of so many 32-bit words in workgroup memory beside their numbers, if they are small and it takes no
     /// more than `most` bytes with them.
     ///
-    /// Of 2^24 rows of four words on an H200 the last sort, that of what buckets are divided into, took 5.6 ms instead of 20.3 with rows
-    /// in planes, a word each (43 as structs, which meet in banks). Where rows are in their buffer, a stage reads more of them than
-    /// caches hold. The searches of both distributions took 5.2 ms instead of 7.8 with rows of four words, 5.5 instead of 9.7
-    /// with eight.
+    /// The last sort, that of what buckets are divided into, is much faster with rows in planes, a word
+    /// each: where rows are in their buffer, a stage reads more of them than caches hold, and structs
+    /// meet in banks. The searches of both distributions are faster with rows of up to eight words.
     #[must_use]
     pub(crate) fn with_rows(mut self, words: u32, most: u32) -> Self {
         let most_words = match self.kernel {

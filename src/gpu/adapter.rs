@@ -121,7 +121,7 @@ pub fn requirements(adapter: &wgpu::Adapter) -> Result<Requirements, Error> {
 /// Every adapter of this machine that can sort: discrete GPUs first, then integrated and virtual
 /// ones, then software. Those that cannot are logged, and left out. One GPU comes once for each backend that has it.
 ///
-/// It takes as long as the drivers take to say what there is, some tenths of a second the first time. wgpu's environment variables
+/// It takes as long as the drivers take to say what there is, longest the first time. wgpu's environment variables
 /// apply, e.g. `WGPU_BACKEND=vulkan`, as they are at the first call.
 ///
 /// # What is process-wide
@@ -197,8 +197,8 @@ impl DeviceKind {
         }
     }
 
-    /// Whether the sample sort's kernels take their compiler long: minutes each on DX12, and
-    /// seconds on CPUs.
+    /// Whether the sample sort's kernels take their compiler long: very long on DX12, and less so
+    /// on CPUs.
     pub(crate) const fn compiles_slowly(self) -> bool {
         self.is_cpu || self.is_dx12
     }

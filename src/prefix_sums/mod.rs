@@ -138,7 +138,7 @@ impl PrefixSums {
     }
 
     /// Prefix sums on a device of their own on the best adapter: the first of
-    /// [`adapters`](crate::adapters). It takes some tenths of a second. All devices that are opened so are of
+    /// [`adapters`](crate::adapters). It takes longer than most sums. All devices that are opened so are of
     /// [one instance](crate::adapters#what-is-process-wide).
     ///
     /// # Errors

@@ -81,7 +81,7 @@ use std::ops::Range;
 ///
 /// # On DX12
 ///
-/// FXC, the compiler that comes with Windows, takes minutes for each of the [sample sort](crate::Engine::SampleSort)'s kernels that sort a
+/// FXC, the compiler that comes with Windows, is very slow with the [sample sort](crate::Engine::SampleSort)'s kernels that sort a
 /// tile. [`Engine::Auto`](crate::Engine::Auto) has none of them there where keys are sorted alone: packed ones and parts, too. But with
 /// [`indices`](Self::indices), [`values`](Self::values), rows ([with](Self::rows) the keys, or with the keys [in](Self::of_rows) them), a
 /// [comparator](Self::compared), [arrays](Self::segments) or a [count](Self::count) there is no other sort, nor for

@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 ///
 /// A sorter can be shared between threads; each sort works on scratch memory of its own. It keeps the buffers of the last sort for the
 /// next one, and frees them when it is dropped. The first sort of a kind takes longer, for its kernels are compiled: the sample
-/// sort's take long on lavapipe, and [minutes on DX12](BufferSort#on-dx12) without DXC.
+/// sort's take long on lavapipe, and [much longer on DX12](BufferSort#on-dx12) without DXC.
 ///
 /// # Examples
 ///
@@ -182,7 +182,7 @@ impl Sorter {
     }
 
     /// A sorter on a device of its own on the best adapter: the first of
-    /// [`adapters`](crate::adapters). It takes some tenths of a second. All devices that are opened so are of
+    /// [`adapters`](crate::adapters). It takes longer than most sorts. All devices that are opened so are of
     /// [one instance](crate::adapters#what-is-process-wide), which is all that is process-wide.
     ///
     /// # Errors

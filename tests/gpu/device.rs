@@ -80,8 +80,8 @@ const EVERY_USE: wgpu::BufferUsages = wgpu::BufferUsages::STORAGE
     .union(wgpu::BufferUsages::COPY_DST);
 
 impl Gpu {
-    /// Whether the adapter is a CPU: lavapipe or `SwiftShader`, which take seconds to compile a
-    /// kernel.
+    /// Whether the adapter is a CPU: lavapipe or `SwiftShader`, which compile kernels
+    /// slowly.
     pub(crate) fn is_cpu(&self) -> bool {
         self.adapter.get_info().device_type == wgpu::DeviceType::Cpu
     }

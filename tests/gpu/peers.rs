@@ -6,7 +6,7 @@
 //!   `cub/test/catch2_test_device_merge_sort.cu`, and the older test of <https://github.com/NVIDIA/cub>.
 //!
 //! The inputs are made here, as they are described there. A covering set of them runs always, and the whole matrix,
-//! which takes an adapter in software many minutes, with
+//! which takes an adapter in software very long, with
 //! `WGPU_BCFSORT_WHOLE_PEERS=1 cargo test --release -p bcfsort-testkit --test gpu peers`.
 
 use crate::device::{Gpu, check_sort, gpu};

@@ -233,7 +233,8 @@ fn the_gpu_says_how_many() {
 fn the_gpu_says_how_many_of_what_is_distributed_in_any_way() {
     let Some(gpu) = gpu() else { return };
     let (narrow, wide) = (narrow(gpu), sorter(gpu));
-    // Distributed once, and twice. (Keys of 64 bits, whose kernels take lavapipe a minute, are counted in lock-step.)
+    // Distributed once, and twice. (Keys of 64 bits, whose kernels lavapipe compiles slowly, are
+    // counted in lock-step.)
     for room in [9000_usize, 25_000] {
         let keys = keys(room as u64);
         let numbers: Vec<u32> = (0..room as u32).collect();

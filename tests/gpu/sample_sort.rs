@@ -8,8 +8,8 @@ use wgpu_bcfsort::internals::plan::Tuning;
 use wgpu_bcfsort::{Engine, KeyType, Options, Order, SortKey};
 
 /// The tiles and the form of kernels that the library takes on this adapter, and sorts that are
-/// distributed from few records on. On a CPU the tiles are the smallest, as each kernel takes
-/// lavapipe a second or more to compile: `forms` runs there what GPUs run.
+/// distributed from few records on. On a CPU the tiles are the smallest, as lavapipe
+/// compiles each kernel slowly: `forms` runs there what GPUs run.
 pub(crate) fn tuning(gpu: &Gpu, twice: u32, bucket: u32) -> Tuning {
     let mut tuning = Tuning::default();
     if gpu.is_cpu() {

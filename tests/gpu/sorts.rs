@@ -125,9 +125,9 @@ fn representative(key: KeyType) -> (KeyType, Order) {
 /// Every pair of engine, base case, [type and order](types_and_orders), size, pattern, P, t and cut
 /// occurs in some sort. But of the base cases other than the default there is one [type and
 /// order](representative) for each width of a key, and of those that are not the paper's only
-/// 32-bit keys, as their kernels take up to half a minute each for 64 bits: those the portability
-/// gates run. And larger sorts have the default one in the place of these: on a CPU some of them
-/// take seconds for a million keys, which is sorted where all cases are run.
+/// 32-bit keys, as their kernels for 64 bits compile slowly on a CPU: those the portability gates
+/// run. And larger sorts have the default one in the place of these: on a CPU some of them are slow
+/// with a million keys, which is sorted where all cases are run.
 #[test]
 fn a_covering_set_of_sorts_equals_the_cpu() {
     let Some(gpu) = gpu() else { return };
@@ -291,7 +291,8 @@ fn lengths_around_tiles_of_every_base_case_equal_the_cpu() {
     for (base_case, warps) in one_tile.into_iter().chain(more_tiles) {
         let options = Options::default().base_case(base_case).warps(warps);
         let tile = u64::from(base_case.keys());
-        // (Of more keys, those of 64 bits take lavapipe up to half a minute: the portability gates run them.)
+        // (Of more keys, those of 64 bits compile slowly on lavapipe: the portability gates run
+        // them.)
         let wide = (tile == u64::from(MATRIX)).then_some(KeyType::F64);
         for key in [KeyType::U32].into_iter().chain(wide) {
             if !fits(&options, key) {
