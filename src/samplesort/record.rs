@@ -45,12 +45,7 @@ const AS_THEY_ARE: KeyMap = KeyMap {
 };
 
 /// Records a sort, with the sizes that are given.
-pub fn record(
-    recording: &mut Recording,
-    sort: &WordSort,
-    sizes: &Sizes,
-    limits: &DeviceLimits,
-) {
+pub fn record(recording: &mut Recording, sort: &WordSort, sizes: &Sizes, limits: &DeviceLimits) {
     if sort.len == 0 {
         return;
     }
@@ -169,8 +164,8 @@ impl Job<'_> {
         }
     }
 
-    /// Items that a level's table may list: of two neighbours at least one tile's; parts of children
-    /// that are in order; and what is left of each segment.
+    /// Items that a level's table may list: of two neighbours at least one tile's; parts of
+    /// children that are in order; and what is left of each segment.
     fn most_items(&self, level: &Level) -> u64 {
         let capacity = u64::from(self.sizes.sort_tile - 31);
         3 * u64::from(self.sort.len) / capacity + 3 * u64::from(level.segments) + 3
@@ -202,19 +197,20 @@ impl Job<'_> {
             ("skips_done", skips_done.into()),
         ];
         let maps = (map, AS_THEY_ARE);
-        let mut step = |phase, stage: Stage, workgroups: u32, each: u32, bindings: Vec<Table>, keys: u64| {
-            for (first, end) in parts(workgroups, each, self.limits) {
-                recording.steps.push(Step {
-                    phase,
-                    round: number,
-                    kernel: self.kernel(stage),
-                    workgroups: grid(end - first, self.limits),
-                    bindings: bindings.clone(),
-                    parameters: self.parameters(first, end, maps, &of_level),
-                    keys: keys * u64::from(end - first) / u64::from(workgroups),
-                });
-            }
-        };
+        let mut step =
+            |phase, stage: Stage, workgroups: u32, each: u32, bindings: Vec<Table>, keys: u64| {
+                for (first, end) in parts(workgroups, each, self.limits) {
+                    recording.steps.push(Step {
+                        phase,
+                        round: number,
+                        kernel: self.kernel(stage),
+                        workgroups: grid(end - first, self.limits),
+                        bindings: bindings.clone(),
+                        parameters: self.parameters(first, end, maps, &of_level),
+                        keys: keys * u64::from(end - first) / u64::from(workgroups),
+                    });
+                }
+            };
         let splitters = Stage::Splitters {
             nodes: partition.nodes,
             samples: self.sizes.samples,
@@ -229,7 +225,14 @@ impl Job<'_> {
         let mut bindings = self.source(from);
         bindings.extend([table, SPLITTERS, COUNTS, TILE_SEGMENTS]);
         let count = Stage::Count(partition);
-        step(Phase::Ranks, count, level.tiles, partition.tile, bindings.clone(), len.into());
+        step(
+            Phase::Ranks,
+            count,
+            level.tiles,
+            partition.tile,
+            bindings.clone(),
+            len.into(),
+        );
 
         let children = Stage::Table {
             nodes: partition.nodes,
@@ -242,7 +245,14 @@ impl Job<'_> {
 
         bindings.extend(self.target(to));
         let moves = Stage::Partition(partition);
-        step(Phase::Distribution, moves, level.tiles, partition.tile, bindings, len.into());
+        step(
+            Phase::Distribution,
+            moves,
+            level.tiles,
+            partition.tile,
+            bindings,
+            len.into(),
+        );
     }
 
     /// Sorts each tile of the source.

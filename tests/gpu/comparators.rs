@@ -271,7 +271,8 @@ fn any_function_leaves_a_permutation() {
     }
 }
 
-/// Strings of bytes of one width, whatever their case, and in the order of the input where nothing else tells them apart.
+/// Strings of bytes of one width, whatever their case, and in the order of the input where nothing
+/// else tells them apart.
 #[test]
 fn strings_are_sorted_without_regard_to_case() {
     #[repr(C)]

@@ -199,9 +199,9 @@ fn run<T: SortKey>(gpu: &Gpu, kind: Kind, way: Way, order: Order) -> Vec<Kernel>
         .collect()
 }
 
-/// What is run on a CPU: records of one word in every way, and kernels of several words that lavapipe
-/// compiles soon. (Not those that distribute 64-bit keys. `SwiftShader` runs them in the portability
-/// gates.)
+/// What is run on a CPU: records of one word in every way, and kernels of several words that
+/// lavapipe compiles soon. (Not those that distribute 64-bit keys. `SwiftShader` runs them in the
+/// portability gates.)
 const FEW: [(KeyType, Kind, Way); 6] = [
     (KeyType::U32, Kind::Keys, Way::OneTile),
     (KeyType::U32, Kind::Keys, Way::Merged),

@@ -399,8 +399,8 @@ fn long_pairs_cut_and_resumed_equal_the_cpu() {
     }
 }
 
-/// 16,383 steps of one pair in one dispatch, which is as many as there may be: some drivers end loops that
-/// go round too often.
+/// 16,383 steps of one pair in one dispatch, which is as many as there may be: some drivers end
+/// loops that go round too often.
 #[test]
 fn the_longest_merge_of_a_dispatch_equals_the_cpu() {
     let Some(gpu) = gpu() else { return };
@@ -513,7 +513,14 @@ fn sort_bits<T: SortKey>(sorter: &Sorter, of: &[u64], order: Order) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 80, failure_persistence: None, max_shrink_iters: 200, ..Default::default() })]
+    #![proptest_config(
+        ProptestConfig {
+            cases: 80,
+            failure_persistence: None,
+            max_shrink_iters: 200,
+            ..Default::default()
+        }
+    )]
 
     #[test]
     fn the_output_is_a_sorted_permutation_of_the_input(
@@ -528,9 +535,11 @@ proptest! {
     ) {
         let Some(gpu) = gpu() else { return Ok(()) };
         let (buckets, samples, keys_per_dispatch) = [
-            (1, 1, 1 << 20), (2, 2, 1 << 20), (4, 1, 2048), (8, 64, 1 << 20), (16, 3, 3000), (1024, 2, 1 << 20),
+            (1, 1, 1 << 20), (2, 2, 1 << 20), (4, 1, 2048),
+            (8, 64, 1 << 20), (16, 3, 3000), (1024, 2, 1 << 20),
         ][options];
-        let options = self::options(Engine::MERGESORTS[engine], buckets, samples).keys_per_dispatch(keys_per_dispatch);
+        let options = self::options(Engine::MERGESORTS[engine], buckets, samples)
+            .keys_per_dispatch(keys_per_dispatch);
         let types = types_and_orders(gpu);
         let (key, order) = *key.get(&types);
         with_type!(key, sort_bits(&gpu.sorter(&options), &keys, order));

@@ -84,8 +84,8 @@ impl Graph {
 /// Crates that are known to some modules only, and count as modules.
 const OUTSIDE: [&str; 2] = ["naga", "wgpu"];
 
-/// The files of a crate's modules: where they are, how deep the module is, and their code. (Not those
-/// of programs beside it, which are crates of their own.)
+/// The files of a crate's modules: where they are, how deep the module is, and their code. (Not
+/// those of programs beside it, which are crates of their own.)
 fn sources(src: &Path) -> Vec<(PathBuf, usize, Vec<String>)> {
     let mut found = Vec::new();
     let mut folders = vec![(src.to_owned(), 0)];

@@ -126,8 +126,8 @@ mod sorts {
             .stdout(contains(" notes (--lines shows them)\n").and(line().not()));
     }
 
-    /// What `--all` prints is in the documentation of the recordings, and `tests/lockstep` holds it to
-    /// what it should be.
+    /// What `--all` prints is in the documentation of the recordings, and `tests/lockstep` holds it
+    /// to what it should be.
     #[test]
     fn markdown_is_a_table_and_nothing_else() {
         let sort = stdout(&audit(&["-n", "3000", "--markdown"]).code(0));
