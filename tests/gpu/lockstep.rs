@@ -10,9 +10,9 @@ use wgpu_bcfsort::internals::recording::{Buffer, Step};
 use wgpu_bcfsort::{BaseCase, KeyType, Order, Payload};
 use wgsl_lockstep::Config;
 
-/// Whether lavapipe compiles it soon. It takes long for those of the sample sort that sort tiles, and
-/// for base cases that the default sorts do not have. The portability gates run these in the same
-/// way: of each text the smallest tile, on `SwiftShader`, and the most on lavapipe, too.
+/// Whether lavapipe compiles it soon. It takes long for those of the sample sort that sort tiles,
+/// and for base cases that the default sorts do not have. The portability gates run these in the
+/// same way: of each text the smallest tile, on `SwiftShader`, and the most on lavapipe, too.
 fn compiles_soon(kernel: Kernel) -> bool {
     match kernel {
         Kernel::SampleSort(kernel) => kernel.merges().is_none(),
@@ -95,7 +95,8 @@ fn every_kernel_leaves_the_same_bits_on_the_cpu_as_on_the_adapter() {
                 }
                 let left = [Buffer::Keys, Buffer::Values].map(|buffer| on_cpu.buffer(buffer));
                 let indices: Vec<u32> = (0..recording.len).collect();
-                // (Narrow keys that share words stay while others are sorted, and are put in order last.)
+                // (Narrow keys that share words stay while others are sorted, and are put in order
+                // last.)
                 let are_put_back = recording.steps.iter().any(|step| {
                     matches!(step.kernel, Kernel::Rows(RowsKernel::ReturnedKeys { .. }))
                 });

@@ -1,5 +1,5 @@
-//! What is around a sort of buffers: rows that go with the keys, keys that are fields of rows, sub-ranges, numbers of
-//! records that only the GPU knows.
+//! What is around a sort of buffers: rows that go with the keys, keys that are fields of rows,
+//! sub-ranges, numbers of records that only the GPU knows.
 
 use crate::device::{Gpu, gpu};
 use crate::pairs::{narrow, sorter, stable};
@@ -398,7 +398,8 @@ fn nonsense_is_refused_with_the_numbers() {
     let by_field = || BufferSort::of_rows(&rows, 2, 4, 0, KeyType::U32);
     assert_eq!(
         refused(gpu, by_field().keep_keys()),
-        "keep_keys does not go with rows that move with their keys: ask for indices alone, or for the rows in another buffer, by sorted_into"
+        "keep_keys does not go with rows that move with their keys: ask for indices alone, or for \
+         the rows in another buffer, by sorted_into"
     );
     assert!(
         refused(gpu, sort().count(&rows, u32::MAX)).contains("max_storage_buffer_binding_size")
