@@ -6,9 +6,9 @@
 //! cargo bench --bench features -- argsort u8  keys, and the kinds with such a word in their names
 //! ```
 //!
-//! Records are random. Kinds take turns, so that what disturbs one disturbs all; before each timed sort the device sorts something
-//! else, as one that idles lowers its clock. Times are medians of whole sorts, each in one compute pass, by the device's own clock
-//! where it has one.
+//! Records are random. Kinds take turns, so that what disturbs one disturbs all; before each timed
+//! sort the device sorts something else, as one that idles lowers its clock. Times are medians of
+//! whole sorts, each in one compute pass, by the device's own clock where it has one.
 
 use wgpu_bcfsort::internals::Recorded as _;
 use wgpu_bcfsort::{

@@ -1,5 +1,5 @@
-//! Sorts the records of a CSV file by two of its columns, a text and a number, the greatest numbers first: the GPU sorts the
-//! columns, and the host moves the records.
+//! Sorts the records of a CSV file by two of its columns, a text and a number, the greatest numbers
+//! first: the GPU sorts the columns, and the host moves the records.
 //!
 //! ```text
 //! cargo run --release --example csv_records

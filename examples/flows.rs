@@ -1,5 +1,5 @@
-//! Sorts records of network flows by their IPv6 addresses, 128 bits each and in network byte order, and then by
-//! port: a key wider than any of the library's own types.
+//! Sorts records of network flows by their IPv6 addresses, 128 bits each and in network byte order,
+//! and then by port: a key wider than any of the library's own types.
 //!
 //! ```text
 //! cargo run --release --example flows
@@ -17,7 +17,8 @@ struct Flow {
     bytes: u32,
 }
 
-/// A word of an address has its first byte lowest, where the GPU has it last in order: so bytes are turned round.
+/// A word of an address has its first byte lowest, where the GPU has it last in order: so bytes are
+/// turned round.
 const BY_ADDRESSES: &str = "
 struct Flow {
     source: array<u32, 4>,
@@ -27,7 +28,8 @@ struct Flow {
 }
 
 fn big_endian(word: u32) -> u32 {
-    return ((word & 0xffu) << 24u) | ((word & 0xff00u) << 8u) | ((word >> 8u) & 0xff00u) | (word >> 24u);
+    return ((word & 0xffu) << 24u) | ((word & 0xff00u) << 8u)
+        | ((word >> 8u) & 0xff00u) | (word >> 24u);
 }
 
 // -1, 0 or 1.
@@ -79,7 +81,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     };
     let mut flows: Vec<Flow> = (0..20_000).map(flow).collect();
-    // What the CPU makes of it, to compare with: flows of the same addresses and port stay in order.
+    // What the CPU makes of it, to compare with: flows of the same addresses and port stay in
+    // order.
     let mut expected = flows.clone();
     expected.sort_by_key(|flow| (flow.source, flow.destination, flow.port));
 

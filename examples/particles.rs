@@ -1,5 +1,5 @@
-//! Sorts particles, structs in GPU memory, by cell and in a cell by depth: as a renderer or a simulation needs
-//! them, by a comparator in WGSL.
+//! Sorts particles, structs in GPU memory, by cell and in a cell by depth: as a renderer or a
+//! simulation needs them, by a comparator in WGSL.
 //!
 //! ```text
 //! cargo run --release --example particles
@@ -16,7 +16,8 @@ struct Particle {
     depth: f32,
 }
 
-/// The same struct in WGSL, where a `vec3` takes the room of four words unless something stands behind it.
+/// The same struct in WGSL, where a `vec3` takes the room of four words unless something stands
+/// behind it.
 const BY_CELL_AND_DEPTH: &str = "
 struct Particle {
     position: vec3<f32>,

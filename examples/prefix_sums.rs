@@ -1,6 +1,6 @@
-//! What bank conflicts cost, on this machine: the time of the third phase of colored prefix sums by the
-//! number of colors, with the naive and with the conflict-free method. (The figure in
-//! the introduction of Sitchinava and Weichert, "Bank Conflict Free Comparison-based Sorting On GPUs".)
+//! What bank conflicts cost, on this machine: the time of the third phase of colored prefix sums by
+//! the number of colors, with the naive and with the conflict-free method. (The figure in the
+//! introduction of Sitchinava and Weichert, "Bank Conflict Free Comparison-based Sorting On GPUs".)
 //!
 //! ```text
 //! cargo run --release --example prefix_sums

@@ -94,9 +94,9 @@ pub enum Engine {
     /// given. [`Sorter::engine`](crate::Sorter::engine) tells which. Where there is no
     /// [`Sorter`](crate::Sorter) to decide, it is the latter.
     ///
-    /// On DX12 that is for FXC, the compiler that comes with Windows: each of the sample sort's
-    /// kernels that sort a tile takes it minutes. There is no choice where the mergesorts cannot do
-    /// what is asked for, as with all but [keys alone](crate::BufferSort#on-dx12).
+    /// On DX12 that is for FXC, the compiler that comes with Windows: it compiles the sample sort's
+    /// kernels that sort a tile very slowly. There is no choice where the mergesorts cannot do what
+    /// is asked for, as with all but [keys alone](crate::BufferSort#on-dx12).
     ///
     /// Of 2^12 to 2^28 `u32` keys on an H200 the former takes 0.36 to 0.52 of the time of the
     /// latter.
@@ -288,7 +288,7 @@ pub enum Merges {
     WrittenOut,
     /// As a loop, with a pass of each kind: the fastest on GPUs.
     Looped,
-    /// As two loops, with fewer texts of passes: what llvmpipe compiles in seconds.
+    /// As two loops, with fewer texts of passes: what llvmpipe compiles soonest.
     Compact,
     /// All of the sort in loops, with one comparator in the text: for those of callers. Of keys
     /// alone.

@@ -1,4 +1,5 @@
-//! A caller's comparator: WGSL, read and checked on its own, and written again under names that clash with none.
+//! A caller's comparator: WGSL, read and checked on its own, and written again under names that
+//! clash with none.
 
 mod limits;
 mod rows;
@@ -15,21 +16,24 @@ use std::any::TypeId;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-/// An order of structs that the caller gives, in WGSL: what a row is, and which of two precedes the other. For
-/// [`Sorter::sort_compared`](crate::Sorter::sort_compared) and [`BufferSort::compared`](crate::BufferSort::compared).
+/// An order of structs that the caller gives, in WGSL: what a row is, and which of two precedes the
+/// other. For [`Sorter::sort_compared`](crate::Sorter::sort_compared) and
+/// [`BufferSort::compared`](crate::BufferSort::compared).
 ///
-/// The text has a `struct` for rows and a function `fn precedes(a: Row, b: Row) -> bool`, whatever the
-/// struct's name, and may have other functions, structs and constants. It is validated by itself; the sorter's own names are
-/// not in its way. [`of`](Self::of) also makes sure that a Rust struct lies in memory as the one in the text does.
+/// The text has a `struct` for rows and a function `fn precedes(a: Row, b: Row) -> bool`, whatever
+/// the struct's name, and may have other functions, structs and constants. It is validated by
+/// itself; the sorter's own names are not in its way. [`of`](Self::of) also makes sure that a Rust
+/// struct lies in memory as the one in the text does.
 ///
-/// Rows that it does not tell apart come in the order of the input, as they do where each precedes the other. If it is
-/// no strict weak order at all, the result is some order of the rows: none is lost, and none is there twice.
+/// Rows that it does not tell apart come in the order of the input, as they do where each precedes
+/// the other. If it is no strict weak order at all, the result is some order of the rows: none is
+/// lost, and none is there twice.
 ///
 /// # What is refused
 ///
 /// What could do harm: variables of the module, entry points, barriers, and loops of which it is
-/// not plain that they end: `for (var i = 0u; i < 16u; i++)` does, with nothing else that writes to `i`. And what is too much,
-/// for a compiler or in the time that a GPU has:
+/// not plain that they end: `for (var i = 0u; i < 16u; i++)` does, with nothing else that writes to
+/// `i`. And what is too much, for a compiler or in the time that a GPU has:
 ///
 /// | of | at the most |
 /// |---|---|
@@ -40,11 +44,12 @@ use std::sync::Arc;
 /// | blocks in each other: a loop is two, and `else if` and what is right of `&&` or `\|\|` is one | 16 |
 /// | types in each other | 8 |
 ///
-/// (Of the longest comparisons a dispatch for 2^24 rows takes a GPU of 10^13 operations a second about one second. For more rows, or on
-/// a slower GPU, it may take longer than the two seconds after which Windows takes the device away: [`Error::DeviceLost`].)
+/// (Of the longest comparisons a dispatch for 2^24 rows takes a GPU of 10^13 operations a second
+/// about one second. For more rows, or on a slower GPU, it may take longer than the two seconds
+/// after which Windows takes the device away: [`Error::DeviceLost`].)
 ///
-/// Structs have no `@align` or `@size`: a member that fills the gap is read, too. The sort runs the text with all of wgpu's checks,
-/// but that of loops, which are known to end.
+/// Structs have no `@align` or `@size`: a member that fills the gap is read, too. The sort runs the
+/// text with all of wgpu's checks, but that of loops, which are known to end.
 ///
 /// # Examples
 ///
@@ -78,8 +83,9 @@ use std::sync::Arc;
 ///
 /// # Kept by sorters
 ///
-/// A sorter keeps the kernels that it compiles for a comparator, as it keeps all others: make each comparator once, and put what
-/// changes into the rows and not into the text. A copy of one is a pointer to the same.
+/// A sorter keeps the kernels that it compiles for a comparator, as it keeps all others: make each
+/// comparator once, and put what changes into the rows and not into the text. A copy of one is a
+/// pointer to the same.
 #[derive(Clone)]
 pub struct Comparator {
     checked: Arc<Checked>,
@@ -125,22 +131,24 @@ impl Hash for Comparator {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum WideKey {
-    /// An unsigned number, the least significant word first: `u128` on the computers that wgpu runs on.
+    /// An unsigned number, the least significant word first: `u128` on the computers that wgpu runs
+    /// on.
     LeastFirst,
     /// An unsigned number, the most significant word first: `[u32; N]` in Rust's order of arrays.
     MostFirst,
-    /// A string of bytes, the first byte of a word in its lower bits, as it is copied to the GPU: `[u8; 4 * N]` in Rust's
-    /// order of arrays.
+    /// A string of bytes, the first byte of a word in its lower bits, as it is copied to the GPU:
+    /// `[u8; 4 * N]` in Rust's order of arrays.
     Bytes,
 }
 
 impl Comparator {
-    /// Keys of `words` words, and nothing else in a row: `u128`, addresses, hashes, names of fixed width. A comparison takes
-    /// time in proportion to the words that two keys have in common.
+    /// Keys of `words` words, and nothing else in a row: `u128`, addresses, hashes, names of fixed
+    /// width. A comparison takes time in proportion to the words that two keys have in common.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidOption`] for no word, or more than 64: comparisons would take longer than a GPU should.
+    /// [`Error::InvalidOption`] for no word, or more than 64: comparisons would take longer than a
+    /// GPU should.
     ///
     /// # Examples
     ///
@@ -175,7 +183,8 @@ impl Comparator {
         let digit = match key {
             WideKey::LeastFirst | WideKey::MostFirst => "word",
             WideKey::Bytes => {
-                "(word << 24u) | ((word & 0xff00u) << 8u) | ((word >> 8u) & 0xff00u) | (word >> 24u)"
+                "(word << 24u) | ((word & 0xff00u) << 8u) | ((word >> 8u) & 0xff00u) \
+                 | (word >> 24u)"
             }
         };
         Self::new(&format!(
@@ -192,15 +201,17 @@ impl Comparator {
         ))
     }
 
-    /// Reads and checks a comparator of structs that lie in memory as `T` does: each member of the struct in the text is a field
-    /// of its name, at the same byte and as large, and the structs are of one size, which is how far rows are apart. What a field's
-    /// words are, floats or integers, the text says alone.
+    /// Reads and checks a comparator of structs that lie in memory as `T` does: each member of the
+    /// struct in the text is a field of its name, at the same byte and as large, and the structs
+    /// are of one size, which is how far rows are apart. What a field's words are, floats or
+    /// integers, the text says alone.
     ///
     /// # Errors
     ///
-    /// Those of [`new`](Self::new), and [`Error::Comparator`] with both numbers where the structs differ, or with the name of
-    /// a member that the fields lack. (A `vec3` begins at 16 bytes, and so do structs with one in them. In place of that an
-    /// `array<f32, 3>` lies as `[f32; 3]` does.)
+    /// Those of [`new`](Self::new), and [`Error::Comparator`] with both numbers where the structs
+    /// differ, or with the name of a member that the fields lack. (A `vec3` begins at 16 bytes, and
+    /// so do structs with one in them. In place of that an `array<f32, 3>` lies as `[f32; 3]`
+    /// does.)
     ///
     /// # Examples
     ///
@@ -230,19 +241,20 @@ impl Comparator {
         Ok(comparator)
     }
 
-    /// Reads and checks a comparator of rows in a GPU buffer, whatever has written them there. For structs of Rust's prefer
-    /// [`of`](Self::of), without which [`Sorter::sort_compared`](crate::Sorter::sort_compared) takes rows of one member alone: an
+    /// Reads and checks a comparator of rows in a GPU buffer, whatever has written them there. For
+    /// structs of Rust's prefer [`of`](Self::of), without which
+    /// [`Sorter::sort_compared`](crate::Sorter::sort_compared) takes rows of one member alone: an
     /// array, or a `vec4`.
     ///
     /// # Current implementation
     ///
-    /// naga reads the text, and what it read is written again under other names: the sorter's kernels have that in them. It
-    /// takes about the time of compiling the text twice, and no GPU.
+    /// naga reads the text, and what it read is written again under other names: the sorter's
+    /// kernels have that in them. It takes about the time of compiling the text twice, and no GPU.
     ///
     /// # Errors
     ///
-    /// [`Error::Comparator`], with the line and the column in `wgsl` where something is wrong: what naga says, or what is
-    /// [refused](Self#what-is-refused) beyond that.
+    /// [`Error::Comparator`], with the line and the column in `wgsl` where something is wrong: what
+    /// naga says, or what is [refused](Self#what-is-refused) beyond that.
     ///
     /// # Examples
     ///
@@ -354,7 +366,8 @@ impl Comparator {
         })
     }
 
-    /// That rows in memory are as `T` is: that it was made of `T`, or that nothing is to be known but its size.
+    /// That rows in memory are as `T` is: that it was made of `T`, or that nothing is to be known
+    /// but its size.
     pub(crate) fn check_rows<T: 'static>(&self) -> Result<(), Error> {
         let of = std::any::type_name::<T>();
         rows::check_size::<T>(self.row_bytes())?;
@@ -400,12 +413,14 @@ impl Comparator {
         &self.checked.text
     }
 
-    /// `user_row_to`, which takes a row apart into words, and `user_row_of`, which makes it of them.
+    /// `user_row_to`, which takes a row apart into words, and `user_row_of`, which makes it of
+    /// them.
     pub(crate) fn of_words(&self) -> &str {
         &self.checked.of_words
     }
 
-    /// What stands in for a caller's, where kernels are looked at with none: words in ascending order.
+    /// What stands in for a caller's, where kernels are looked at with none: words in ascending
+    /// order.
     pub(crate) const STAND_IN: &str = "struct user_row {
     key: u32,
 }
@@ -472,8 +487,8 @@ fn validate(module: &Module, wgsl: &str) -> Result<naga::valid::ModuleInfo, Stri
         .map_err(|e| e.emit_to_string(wgsl))
 }
 
-/// Gives everything that a module declares a name of its own, which begins with `user_`; the row's struct is `user_row`, and
-/// the function `user_precedes`. Names within functions are made anew.
+/// Gives everything that a module declares a name of its own, which begins with `user_`; the row's
+/// struct is `user_row`, and the function `user_precedes`. Names within functions are made anew.
 fn rename(
     module: &mut Module,
     info: &naga::valid::ModuleInfo,
@@ -485,7 +500,8 @@ fn rename(
     let mut types = naga::UniqueArena::new();
     for (handle, ty) in module.types.iter() {
         let mut ty = ty.clone();
-        // (Types without names differ by what they are, and those with names by these: handles stay what they are.)
+        // (Types without names differ by what they are, and those with names by these: handles stay
+        // what they are.)
         ty.name = ty.name.map(|_| format!("user_t{}", handle.index()));
         if handle == row {
             ty.name = Some("user_row".into());

@@ -87,8 +87,8 @@ pub enum Error {
          mesa-vulkan-drivers brings lavapipe, which needs no GPU)"
     )]
     NoAdapter,
-    /// The adapter's limits, or those that its device was opened with, are below what the kernels need: see
-    /// [`requirements`](crate::requirements).
+    /// The adapter's limits, or those that its device was opened with, are below what the kernels
+    /// need: see [`requirements`](crate::requirements).
     #[error("{limit} is {actual} on this device, and the kernels need {needed}")]
     AdapterTooSmall {
         /// The name of the limit in [`wgpu::Limits`].
@@ -98,10 +98,12 @@ pub enum Error {
         /// What the device has.
         actual: u64,
     },
-    /// wgpu refused to create the device. The adapter has what was asked for; its driver may have no room for one more device.
+    /// wgpu refused to create the device. The adapter has what was asked for; its driver may have
+    /// no room for one more device.
     #[error("the device could not be opened: {0}")]
     RequestDevice(#[from] wgpu::RequestDeviceError),
-    /// More keys, or values, than one call on GPU buffers takes on this device. Host slices may be longer.
+    /// More keys, or values, than one call on GPU buffers takes on this device. Host slices may be
+    /// longer.
     #[non_exhaustive]
     #[error(
         "{len} {key} keys are {bytes} bytes; this device takes at most {max_len} in one buffer \
@@ -164,11 +166,11 @@ pub enum Error {
         /// Usages of the buffer.
         actual: wgpu::BufferUsages,
     },
-    /// One buffer was given for both keys and values, say, or values and colors: the GPU may not have a buffer in two
-    /// roles.
+    /// One buffer was given for both keys and values, say, or values and colors: the GPU may not
+    /// have a buffer in two roles.
     #[error(
-        "one buffer was given twice: keys, values, rows, what is sorted into another buffer, offsets, colors and a count must \
-         be in buffers of their own"
+        "one buffer was given twice: keys, values, rows, what is sorted into another buffer, \
+         offsets, colors and a count must be in buffers of their own"
     )]
     SameBuffer,
     /// There are no prefix sums of this type.
@@ -207,8 +209,8 @@ pub enum Error {
         /// The number of colors asked for.
         colors: u32,
     },
-    /// A [`Comparator`](crate::Comparator) was refused: its own line and column, and why; or it is not of the Rust type that
-    /// was named.
+    /// A [`Comparator`](crate::Comparator) was refused: its own line and column, and why; or it is
+    /// not of the Rust type that was named.
     #[error("comparator: {0}")]
     Comparator(String),
     /// An option is outside its range.
@@ -233,7 +235,8 @@ pub enum Error {
         /// What to do in place of it.
         instead: &'static str,
     },
-    /// The device has not enough memory. (A host slice has been sorted in ever smaller chunks before.)
+    /// The device has not enough memory. (A host slice has been sorted in ever smaller chunks
+    /// before.)
     #[error("the device is out of memory: {bytes} bytes could not be had ({message})")]
     OutOfMemory {
         /// Bytes asked for.
@@ -266,22 +269,25 @@ pub enum Error {
         /// Bytes there are.
         limit: u32,
     },
-    /// The device was lost, before or during the sort: its driver was reset or ended a submission that took too long, it was
-    /// unplugged, or the caller has destroyed it.
+    /// The device was lost, before or during the sort: its driver was reset or ended a submission
+    /// that took too long, it was unplugged, or the caller has destroyed it.
     #[error("the device was lost: {0}")]
     DeviceLost(String),
     /// The handle belongs to another device or sorter, which is named.
     #[error("the {0} was made for another sorter")]
     Foreign(&'static str),
-    /// wgpu refused an operation, as invalid or for a reason inside it; its text is what wgpu says. It covers
+    /// wgpu refused an operation, as invalid or for a reason inside it; its text is what wgpu says.
+    /// It covers
     ///
-    /// - a buffer of another device, or one that was destroyed, and a pipeline cache of another device: the caller's mistakes;
-    /// - a kernel that the driver does not compile, and all else that wgpu finds wrong with what this crate asks for: a bug here or in a
-    ///   driver;
+    /// - a buffer of another device, or one that was destroyed, and a pipeline cache of another
+    ///   device: the caller's mistakes;
+    /// - a kernel that the driver does not compile, and all else that wgpu finds wrong with what
+    ///   this crate asks for: a bug here or in a driver;
     /// - for futures alone, no thread to wait with.
     ///
-    /// What is wrong only while a sort runs, wgpu says where it is submitted: a buffer that is mapped then, or has been destroyed since the
-    /// sort was prepared. Where this crate submits, that is this error; where the caller does, it is an error of the caller's
+    /// What is wrong only while a sort runs, wgpu says where it is submitted: a buffer that is
+    /// mapped then, or has been destroyed since the sort was prepared. Where this crate submits,
+    /// that is this error; where the caller does, it is an error of the caller's
     /// [`wgpu::Queue::submit`], by the device's error scope or handler.
     #[error("the device refused an operation: {0}")]
     Device(String),

@@ -8,7 +8,8 @@ use std::ops::Range;
 
 /// Sorts on the CPU, in the same total order as the GPU: the same bytes come out.
 ///
-/// Not stable, which with keys alone makes no difference. O(n log n) time, no memory: it is Rust's `sort_unstable`.
+/// Not stable, which with keys alone makes no difference. O(n log n) time, no memory: it is Rust's
+/// `sort_unstable`.
 ///
 /// # Examples
 ///
@@ -25,8 +26,9 @@ pub fn sort_on_cpu<T: SortKey>(keys: &mut [T], order: Order) {
     }
 }
 
-/// The first index whose key comes before its predecessor, or `None` if the keys are sorted. On the CPU, O(n) time;
-/// [`Sorter::first_out_of_order`](crate::Sorter::first_out_of_order) is for keys in GPU buffers.
+/// The first index whose key comes before its predecessor, or `None` if the keys are sorted. On the
+/// CPU, O(n) time; [`Sorter::first_out_of_order`](crate::Sorter::first_out_of_order) is for keys in
+/// GPU buffers.
 ///
 /// # Examples
 ///
@@ -50,8 +52,9 @@ fn rank<T: SortKey>(key: T, order: Order) -> u64 {
     key_type.map(order).encode(key.to_bits64())
 }
 
-/// Merges the indices of sorted runs: `runs` are parts of `indices`, each sorted by the keys that its indices mean. Of equal
-/// keys those of an earlier run come first. O(log k) comparisons an index for k runs.
+/// Merges the indices of sorted runs: `runs` are parts of `indices`, each sorted by the keys that
+/// its indices mean. Of equal keys those of an earlier run come first. O(log k) comparisons an
+/// index for k runs.
 pub(crate) fn merge_indices<T: SortKey>(
     keys: &[T],
     indices: &[u32],
@@ -76,7 +79,8 @@ pub(crate) fn merge_indices<T: SortKey>(
     })
 }
 
-/// Puts items in order by swaps: `from[i]` says where the one is that belongs at `i`. As many swaps as items, at most.
+/// Puts items in order by swaps: `from[i]` says where the one is that belongs at `i`. As many swaps
+/// as items, at most.
 pub(crate) fn permute(mut from: Vec<u32>, mut swap: impl FnMut(usize, usize)) {
     for start in 0..from.len() {
         let mut at = start;
@@ -104,7 +108,8 @@ pub(crate) fn permute(mut from: Vec<u32>, mut swap: impl FnMut(usize, usize)) {
 /// use std::convert::Infallible;
 /// use wgpu_bcfsort::{KWayMerge, Order};
 /// let runs = [[1_u32, 4, 6], [2, 3, 9]].map(|run| run.into_iter().map(Ok::<_, Infallible>));
-/// let merged: Result<Vec<u32>, Infallible> = KWayMerge::new(runs.into(), Order::Ascending).collect();
+/// let merged = KWayMerge::new(runs.into(), Order::Ascending);
+/// let merged: Result<Vec<u32>, Infallible> = merged.collect();
 /// assert_eq!(merged, Ok(vec![1, 2, 3, 4, 6, 9]));
 /// ```
 #[derive(Debug)]

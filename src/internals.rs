@@ -1,5 +1,6 @@
-//! The one door to what is inside, for the other crates of this repository: their tests, experiments and
-//! audits look at plans, recordings and kernels. No part of the public API; it changes without notice.
+//! The one door to what is inside, for the other crates of this repository: their tests,
+//! experiments and audits look at plans, recordings and kernels. No part of the public API; it
+//! changes without notice.
 #![allow(missing_docs)]
 
 pub mod algorithm {
@@ -50,10 +51,17 @@ impl Recorded for PreparedPrefixSums {
     }
 }
 
-/// A buffer of a sort's scratch memory, to look into after it ran; `None` if it has none of this role.
+/// A buffer of a sort's scratch memory, to look into after it ran; `None` if it has none of this
+/// role.
 #[must_use]
 pub fn scratch(sort: &PreparedSort, buffer: recording::Buffer) -> Option<&wgpu::Buffer> {
     sort.scratch(buffer)
+}
+
+/// The layout of a kernel's bind group, as the sorter's pipelines have it.
+#[must_use]
+pub fn layout_entries(assembled: &kernel::Assembled) -> Vec<wgpu::BindGroupLayoutEntry> {
+    crate::gpu::pipelines::layout_entries(assembled)
 }
 
 /// What stands in for a caller's comparator where every kernel is to be seen.

@@ -29,7 +29,8 @@ use crate::{BaseCase, Comparator, Error, KeyType, Order, Payload, PrefixSumsMeth
 /// Lanes of a workgroup in the kernels with one lane an item.
 pub const ITEM_LANES: u32 = 64;
 
-/// Bytes of the block that holds a kernel's parameters: more than any has, and WebGPU's alignment of blocks in one buffer.
+/// Bytes of the block that holds a kernel's parameters: more than any has, and WebGPU's alignment
+/// of blocks in one buffer.
 pub const PARAMETER_BLOCK: u32 = 256;
 /// Lanes of a workgroup that merges tiles.
 pub(crate) const MERGE_LANES: u32 = 64;
@@ -90,8 +91,8 @@ pub struct Specialised {
     order: Order,
     payload: Payload,
     compared: bool,
-    /// 32-bit words of the rows that are in workgroup memory beside their numbers, or 0: see `cells_of_rows.wgsl` and
-    /// `nodes_of_rows.wgsl`.
+    /// 32-bit words of the rows that are in workgroup memory beside their numbers, or 0: see
+    /// `cells_of_rows.wgsl` and `nodes_of_rows.wgsl`.
     rows_beside: u32,
     arrays: bool,
     keys: Keys,
@@ -190,10 +191,11 @@ impl Pieces {
 }
 
 impl Kernel {
-    /// Every kernel that the sorts or prefix sums can dispatch, each base case with as few warps a workgroup as it can
-    /// do with, and the default one with more, too: with as many as [`Options::warps`](crate::Options::warps)
-    /// says, the others are the same text with another constant. So are the sample sort's kernels with other tiles than
-    /// those here, which its default [`Tuning`](crate::plan::Tuning) comes to.
+    /// Every kernel that the sorts or prefix sums can dispatch, each base case with as few warps a
+    /// workgroup as it can do with, and the default one with more, too: with as many as
+    /// [`Options::warps`](crate::Options::warps) says, the others are the same text with another
+    /// constant. So are the sample sort's kernels with other tiles than those here, which its
+    /// default [`Tuning`](crate::plan::Tuning) comes to.
     pub fn all() -> impl Iterator<Item = Self> {
         let widths = |form: BaseCase| {
             if form == BaseCase::default() {
@@ -229,8 +231,8 @@ impl Kernel {
             .chain(PrefixSumsMethod::ALL.map(|method| Self::PrefixSums { method }))
     }
 
-    /// Whether there is such a kernel for a type: sorts take every one; prefix sums, kernels of narrow keys, and sorts of tiles by a caller's
-    /// comparator, `u32`, `i32` and `f32`.
+    /// Whether there is such a kernel for a type: sorts take every one; prefix sums, kernels of
+    /// narrow keys, and sorts of tiles by a caller's comparator, `u32`, `i32` and `f32`.
     #[must_use]
     pub const fn takes(self, key: KeyType) -> bool {
         let of_one_word = match self {
@@ -254,9 +256,10 @@ impl Kernel {
         self.searches() || self.is_compared_with()
     }
 
-    /// Whether its lanes look for something in workgroup memory, a splitter or where a record comes from: each goes where
-    /// the data leads it, and so many meet in a bank as the data says. Of the sample sort, it is all kernels that do
-    /// more than to sort or to add up. Their sorting is as free of conflicts as that of all others.
+    /// Whether its lanes look for something in workgroup memory, a splitter or where a record comes
+    /// from: each goes where the data leads it, and so many meet in a bank as the data says. Of the
+    /// sample sort, it is all kernels that do more than to sort or to add up. Their sorting is as
+    /// free of conflicts as that of all others.
     #[must_use]
     pub const fn searches(self) -> bool {
         match self {
@@ -334,18 +337,18 @@ impl Kernel {
     }
 
     /// The comparator networks that each lane applies to the keys in its registers, by the names of
-    /// their functions: Batcher's sort in `ShearSort`, of a row or of its segments; that, the parts of
-    /// bitonic merges and the bitonic merger in the bitonic base case; the merger in the page merge; none in
-    /// kernels that sort nothing, or not in registers.
+    /// their functions: Batcher's sort in `ShearSort`, of a row or of its segments; that, the parts
+    /// of bitonic merges and the bitonic merger in the bitonic base case; the merger in the page
+    /// merge; none in kernels that sort nothing, or not in registers.
     #[must_use]
     pub fn networks(self) -> Vec<(&'static str, Network)> {
         self.pieces(Payload::None, false, (KeyType::U32, Keys::Move))
             .networks
     }
 
-    /// Bytes of workgroup memory in which keys, or the values and sums of prefix sums, pass through one
-    /// workgroup: all of it, but for the 2 KiB of numbers in which [`BucketOffsets`](Self::BucketOffsets)
-    /// adds up.
+    /// Bytes of workgroup memory in which keys, or the values and sums of prefix sums, pass through
+    /// one workgroup: all of it, but for the 2 KiB of numbers in which
+    /// [`BucketOffsets`](Self::BucketOffsets) adds up.
     #[must_use]
     pub fn workgroup_bytes(self, key: KeyType) -> u32 {
         match self {
@@ -640,7 +643,8 @@ impl Specialised {
         self.kernel
     }
 
-    /// The same for keys with a payload. A kernel that does not [take it along](Kernel::carries) stays as it is.
+    /// The same for keys with a payload. A kernel that does not [take it along](Kernel::carries)
+    /// stays as it is.
     #[must_use]
     pub const fn carrying(mut self, payload: Payload) -> Self {
         if self.kernel.carries() {
@@ -649,8 +653,8 @@ impl Specialised {
         self
     }
 
-    /// The same where keys are numbers of rows that a caller's function compares. A kernel that compares no keys of the sample
-    /// sort stays as it is.
+    /// The same where keys are numbers of rows that a caller's function compares. A kernel that
+    /// compares no keys of the sample sort stays as it is.
     #[must_use]
     pub const fn comparing(mut self, compared: bool) -> Self {
         self.compared = compared && self.kernel.carries();
@@ -661,13 +665,13 @@ impl Specialised {
         self
     }
 
-    /// The same with rows of so many 32-bit words in workgroup memory beside their numbers, if they are small and it takes no
-    /// more than `most` bytes with them.
+    /// The same with rows of so many 32-bit words in workgroup memory beside their numbers, if they
+    /// are small and it takes no more than `most` bytes with them.
     ///
-    /// Of 2^24 rows of four words on an H200 the last sort, that of what buckets are divided into, took 5.6 ms instead of 20.3 with rows
-    /// in planes, a word each (43 as structs, which meet in banks). Where rows are in their buffer, a stage reads more of them than
-    /// caches hold. The searches of both distributions took 5.2 ms instead of 7.8 with rows of four words, 5.5 instead of 9.7
-    /// with eight.
+    /// The last sort, that of what buckets are divided into, is much faster with rows in planes, a
+    /// word each: where rows are in their buffer, a stage reads more of them than caches hold, and
+    /// structs meet in banks. The searches of both distributions are faster with rows of up to
+    /// eight words.
     #[must_use]
     pub(crate) fn with_rows(mut self, words: u32, most: u32) -> Self {
         let most_words = match self.kernel {
@@ -686,8 +690,8 @@ impl Specialised {
         self
     }
 
-    /// The same where keys [stay](crate::recording::Recording::kept) where the caller has them, and their indices are sorted. A kernel
-    /// that does not touch them there stays as it is.
+    /// The same where keys [stay](crate::recording::Recording::kept) where the caller has them, and
+    /// their indices are sorted. A kernel that does not touch them there stays as it is.
     #[must_use]
     pub(crate) fn keeping(mut self, kept: bool) -> Self {
         let (true, Kernel::SampleSort(kernel)) = (kept, self.kernel) else {
@@ -701,8 +705,8 @@ impl Specialised {
         self
     }
 
-    /// The same for keys in many arrays, which are compared with their arrays' numbers: those that only move keys stay as they are,
-    /// and those that no sort of arrays has.
+    /// The same for keys in many arrays, which are compared with their arrays' numbers: those that
+    /// only move keys stay as they are, and those that no sort of arrays has.
     #[must_use]
     pub(crate) const fn in_arrays(mut self, arrays: bool) -> Self {
         let (true, Kernel::SampleSort(kernel)) = (arrays, self.kernel) else {
@@ -714,7 +718,8 @@ impl Specialised {
             | SampleSortKernel::PlacedTile { .. }
             | SampleSortKernel::RowSums
             | SampleSortKernel::BucketTable => {}
-            // (It looks whether two splitters are equal: with a word more, as those of keys of two words.)
+            // (It looks whether two splitters are equal: with a word more, as those of keys of two
+            // words.)
             SampleSortKernel::PackedChildren { .. } if self.key.words() == 1 => {
                 self.key = KeyType::U64;
             }
@@ -723,8 +728,8 @@ impl Specialised {
         self
     }
 
-    /// The same where keys alone that [share words](crate::recording::Recording::packed) are written to these. A kernel that writes
-    /// none there stays as it is.
+    /// The same where keys alone that [share words](crate::recording::Recording::packed) are
+    /// written to these. A kernel that writes none there stays as it is.
     #[must_use]
     pub(crate) const fn packing(mut self, packed: bool) -> Self {
         if packed && matches!(self.kernel, Kernel::SampleSort(kernel) if kernel.packs()) {
@@ -733,7 +738,8 @@ impl Specialised {
         self
     }
 
-    /// Whether it compares keys with their arrays' numbers, which it works out of [`Buffer::Offsets`](crate::recording::Buffer::Offsets).
+    /// Whether it compares keys with their arrays' numbers, which it works out of
+    /// [`Buffer::Offsets`](crate::recording::Buffer::Offsets).
     #[must_use]
     pub const fn tells_arrays(self) -> bool {
         // (Splitters have the numbers with them.)
@@ -819,8 +825,8 @@ impl Specialised {
         }
     }
 
-    /// [`Kernel::workgroup_bytes`] for its keys, and of the sample sort's kernels for what goes with them and
-    /// all else.
+    /// [`Kernel::workgroup_bytes`] for its keys, and of the sample sort's kernels for what goes
+    /// with them and all else.
     #[must_use]
     pub fn workgroup_bytes(self) -> u32 {
         match self.kernel {
@@ -832,8 +838,8 @@ impl Specialised {
         }
     }
 
-    /// The module's text. Where rows are compared, it is those that a stand-in for the caller's function compares: words, in
-    /// ascending order.
+    /// The module's text. Where rows are compared, it is those that a stand-in for the caller's
+    /// function compares: words, in ascending order.
     #[must_use]
     pub fn wgsl(self) -> String {
         self.text(None)
@@ -925,8 +931,8 @@ impl Specialised {
     ///
     /// # Errors
     ///
-    /// [`Error::Kernel`] if there is [no such kernel](Kernel::takes) for the type, or if the text is
-    /// not valid WGSL: a bug, which a test rules out for every kernel, type and order.
+    /// [`Error::Kernel`] if there is [no such kernel](Kernel::takes) for the type, or if the text
+    /// is not valid WGSL: a bug, which a test rules out for every kernel, type and order.
     pub fn assemble(self) -> Result<Assembled, Error> {
         self.assemble_comparing(None)
     }

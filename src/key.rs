@@ -12,7 +12,9 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// The type of the keys in a buffer: 4 or 8 bytes each. Keys of 8 and 16 bits are [`PackedKey`](crate::PackedKey)s, and those of more than 64 have a [`Comparator`](crate::Comparator).
+/// The type of the keys in a buffer: 4 or 8 bytes each. Keys of 8 and 16 bits are
+/// [`PackedKey`](crate::PackedKey)s, and those of more than 64 have a
+/// [`Comparator`](crate::Comparator).
 ///
 /// # Examples
 ///
@@ -128,9 +130,11 @@ impl FromStr for KeyType {
 /// An order-preserving map from the bits of a key to an unsigned integer, and back.
 ///
 /// One formula serves integers, floats and both directions, so that one shader text does too:
-/// `ordered = bits ^ (if negative { sign_mask } else { 0 }) ^ flip`. It takes three operations a word.
+/// `ordered = bits ^ (if negative { sign_mask } else { 0 }) ^ flip`. It takes three operations a
+/// word.
 ///
-/// Made by [`KeyType::map`]. For sorts that are not this crate's: kernels apply it themselves, and buffers hold the keys as they are.
+/// Made by [`KeyType::map`]. For sorts that are not this crate's: kernels apply it themselves, and
+/// buffers hold the keys as they are.
 ///
 /// # Examples
 ///
@@ -144,7 +148,8 @@ impl FromStr for KeyType {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct KeyMap {
-    /// Bits of the key: 32 or 64. (Of 0, and of more than 64, there is no top bit: such a key is never negative.)
+    /// Bits of the key: 32 or 64. (Of 0, and of more than 64, there is no top bit: such a key is
+    /// never negative.)
     pub bits: u32,
     /// Bits inverted when the key's top bit is set. The top bit itself is never among them, which
     /// makes the map invertible.
@@ -161,8 +166,8 @@ impl KeyMap {
         }
     }
 
-    /// The unsigned integer whose order is the key's, of the key's bits as [`SortKey::to_bits64`] gives them. No bit above
-    /// [`bits`](Self::bits) may be set.
+    /// The unsigned integer whose order is the key's, of the key's bits as [`SortKey::to_bits64`]
+    /// gives them. No bit above [`bits`](Self::bits) may be set.
     #[must_use]
     pub const fn encode(self, bits: u64) -> u64 {
         bits ^ self.smear(bits) ^ self.flip
@@ -178,8 +183,9 @@ impl KeyMap {
 
 /// A Rust type that can be sorted: `u32`, `i32`, `f32`, `u64`, `i64`, `f64`.
 ///
-/// The order is total. Floats follow [`f32::total_cmp`]: `-NaN < -inf < … < -0 < +0 < … < +inf <
-/// +NaN`, and no bit of a `NaN` is changed. The trait is sealed: it names what the kernels can compare.
+/// The order is total. Floats follow [`f32::total_cmp`]: `-NaN < -inf < … < -0 < +0 < … < +inf
+/// < +NaN`, and no bit of a `NaN` is changed. The trait is sealed: it names what the kernels can
+/// compare.
 ///
 /// # Examples
 ///

@@ -3,10 +3,12 @@
 //! A complete implementation of Sitchinava and Weichert, "Bank Conflict Free Comparison-based
 //! Sorting On GPUs": a mergesort whose kernels never let two lanes of a warp meet in a bank of
 //! workgroup memory, whatever the keys; its colored prefix sums; and what it compares itself with
-//! ([`Engine::Warpsort`], two [base cases](BaseCase) and the naive prefix sums), bank conflicts and all.
+//! ([`Engine::Warpsort`], two [base cases](BaseCase) and the naive prefix sums), bank conflicts and
+//! all.
 //!
 //! And a sort that goes beyond the paper, the fastest on GPUs: [`Engine::SampleSort`]
-//! (how it works, and what was measured, is said in `src/phases/sample_sort.rs`). [`Engine::Auto`] chooses.
+//! (how it works, and what was measured, is said in `src/phases/sample_sort.rs`). [`Engine::Auto`]
+//! chooses.
 //!
 //! | you have | use |
 //! |---|---|
@@ -36,9 +38,10 @@
 //! | an error, which may go away or not | [`Error`](Error#which-to-try-again) |
 //!
 //! Keys are `u32`, `i32`, `f32`, `u64`, `i64` and `f64`, ascending or descending; floats sort by
-//! [`f32::total_cmp`], and no bit of a NaN is changed. In GPU buffers they may also be of 8 or 16 bits ([`PackedKey`]). Sorts take
-//! O(n log n) time whatever the keys are, and scratch memory of at most 1.1 times the bytes of the records that are moved, and 16 MiB:
-//! [`BufferSort`] says how much that is for each kind.
+//! [`f32::total_cmp`], and no bit of a NaN is changed. In GPU buffers they may also be of 8 or 16
+//! bits ([`PackedKey`]). Sorts take O(n log n) time whatever the keys are, and scratch memory of at
+//! most 1.1 times the bytes of the records that are moved, and 16 MiB: [`BufferSort`] says how much
+//! that is for each kind.
 //!
 //! ```
 //! # fn main() -> Result<(), wgpu_bcfsort::Error> {
@@ -50,26 +53,29 @@
 //!
 //! # What there is not
 //!
-//! - A merge of sorted buffers. The sample sort takes the same time in whatever order keys come, so that sorted parts are
-//!   no head start: copy them behind each other and sort, 2^26 keys in the time of 18 copies. A merge would
-//!   be kernels of its own.
-//! - Unique keys and run lengths. Nothing of a sort says which keys are equal, but of the few that are splitters: that is a pass over
-//!   sorted keys which compares neighbours, and a sum over all of them.
-//! - [Places](BufferSort::ranks) of each of many [arrays](BufferSort::segments): refused. All of each is sorted, and the best k
-//!   are its first.
-//! - A [comparator](BufferSort::compared) with [arrays](BufferSort::segments), or from a [first](BufferSort::first) record on:
-//!   refused. Rows may have a field for the number of their array, which is compared before all else.
-//! - A [look](Sorter::first_out_of_order) at the order of rows that are compared, of arrays, of places or of a number of keys that only the
-//!   GPU knows: refused. It is for keys of all types, packed ones and fields, too, in one array or a part of it.
-//! - Sorts of slices of 8 and 16 bits, which [buffers](BufferSort::of_packed) have. ([Slices](Sorter::sort_compared) of `u128` and
-//!   other wide keys have one.)
-//! - Futures of [`Sorter::sort_pairs`], [`Sorter::sort_by_key`] and [`Sorter::sort_compared`], and of [`PrefixSums`]. There is
-//!   [`Sorter::argsort_async`], of which the first two are made.
+//! - A merge of sorted buffers. The sample sort takes the same time in whatever order keys come, so
+//!   that sorted parts are no head start: copy them behind each other and sort, 2^26 keys in the
+//!   time of 18 copies. A merge would be kernels of its own.
+//! - Unique keys and run lengths. Nothing of a sort says which keys are equal, but of the few that
+//!   are splitters: that is a pass over sorted keys which compares neighbours, and a sum over all
+//!   of them.
+//! - [Places](BufferSort::ranks) of each of many [arrays](BufferSort::segments): refused. All of
+//!   each is sorted, and the best k are its first.
+//! - A [comparator](BufferSort::compared) with [arrays](BufferSort::segments), or from a
+//!   [first](BufferSort::first) record on: refused. Rows may have a field for the number of their
+//!   array, which is compared before all else.
+//! - A [look](Sorter::first_out_of_order) at the order of rows that are compared, of arrays, of
+//!   places or of a number of keys that only the GPU knows: refused. It is for keys of all types,
+//!   packed ones and fields, too, in one array or a part of it.
+//! - Sorts of slices of 8 and 16 bits, which [buffers](BufferSort::of_packed) have.
+//!   ([Slices](Sorter::sort_compared) of `u128` and other wide keys have one.)
+//! - Futures of [`Sorter::sort_pairs`], [`Sorter::sort_by_key`] and [`Sorter::sort_compared`], and
+//!   of [`PrefixSums`]. There is [`Sorter::argsort_async`], of which the first two are made.
 //!
 //! # How it is built
 //!
-//! Keys become a plan, a plan becomes a recording of dispatches of kernels, and an executor runs the recording. Everything but
-//! the executor is arithmetic and needs no GPU.
+//! Keys become a plan, a plan becomes a recording of dispatches of kernels, and an executor runs
+//! the recording. Everything but the executor is arithmetic and needs no GPU.
 
 #![deny(missing_docs)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -120,7 +126,8 @@ pub use wgpu;
 /// Sorts a slice in ascending order on the best GPU of this machine.
 ///
 /// It opens a device for this one call, and compiles kernels for it: for more than one sort
-/// keep a [`Sorter`]. Else it is [`Sorter::sort`]: any length, O(n log n) time, and the same result on every device.
+/// keep a [`Sorter`]. Else it is [`Sorter::sort`]: any length, O(n log n) time, and the same result
+/// on every device.
 ///
 /// # Errors
 ///
@@ -140,8 +147,8 @@ pub fn sort<T: SortKey>(keys: &mut [T]) -> Result<(), Error> {
     Sorter::open(Options::default())?.sort(keys, Order::Ascending)
 }
 
-/// [`sort`], as a future that does not block its executor while the device works. The opening of the device and the compiling
-/// of kernels may.
+/// [`sort`], as a future that does not block its executor while the device works. The opening of
+/// the device and the compiling of kernels may.
 ///
 /// # Errors
 ///

@@ -79,14 +79,14 @@ impl Network {
         Self { lines, comparators }
     }
 
-    /// The part of a bitonic merge that compares keys of different lines of a matrix, where each block
-    /// of `2^k` lines holds two sorted sequences, one in each half of its lines, both ascending. Every
-    /// position of the lines is merged by itself. `lines / 2 * k` comparators; the bitonic merger of
-    /// each line does the rest.
+    /// The part of a bitonic merge that compares keys of different lines of a matrix, where each
+    /// block of `2^k` lines holds two sorted sequences, one in each half of its lines, both
+    /// ascending. Every position of the lines is merged by itself. `lines / 2 * k` comparators; the
+    /// bitonic merger of each line does the rest.
     ///
-    /// The values are of the same position in the lines of a block's first half, and of the opposite
-    /// one in those of its second half: that line is read backwards, which turns the two sequences
-    /// into a bitonic one.
+    /// The values are of the same position in the lines of a block's first half, and of the
+    /// opposite one in those of its second half: that line is read backwards, which turns the two
+    /// sequences into a bitonic one.
     ///
     /// # Panics
     ///
@@ -111,8 +111,8 @@ impl Network {
         Self { lines, comparators }
     }
 
-    /// The last stages of a bitonic merger, of distances below `2^bits`: each block of so many lines is
-    /// merged.
+    /// The last stages of a bitonic merger, of distances below `2^bits`: each block of so many
+    /// lines is merged.
     ///
     /// # Panics
     ///
@@ -178,13 +178,15 @@ impl Network {
             Element::Record => ("Record", "OrderedRecords", "compare_exchange_records"),
         };
         let mut text = format!(
-            "// {} comparators, written by src/network.rs.\nfn {function}(r: ptr<function, array<{element}, {}>>) {{\n    var x: {ordered};\n",
+            "// {} comparators, written by src/network.rs.\nfn {function}(r: ptr<function, \
+             array<{element}, {}>>) {{\n    var x: {ordered};\n",
             self.comparators.len(),
             self.lines
         );
         for (low, high) in &self.comparators {
             text += &format!(
-                "    x = {compare_exchange}((*r)[{low}], (*r)[{high}]); (*r)[{low}] = x.low; (*r)[{high}] = x.high;\n"
+                "    x = {compare_exchange}((*r)[{low}], (*r)[{high}]); (*r)[{low}] = x.low; \
+                 (*r)[{high}] = x.high;\n"
             );
         }
         text.push_str("}\n");
@@ -213,8 +215,8 @@ mod tests {
     }
 
     /// 2^32 inputs of 32 lines, 64 at a time: a comparator is AND and OR of bit vectors. The two
-    /// halves are sorted by the same network (proven above), so it is enough to merge sorted halves,
-    /// and every pair of these is tried; that the halves come first is asserted too.
+    /// halves are sorted by the same network (proven above), so it is enough to merge sorted
+    /// halves, and every pair of these is tried; that the halves come first is asserted too.
     #[test]
     fn odd_even_merge_sort_of_32_sorts_every_zero_one_input() {
         let network = Network::odd_even_merge_sort(32);
@@ -268,8 +270,8 @@ mod tests {
         }
     }
 
-    /// Two sorted halves of every block, lines of one key each: with lines of more keys, the merge is
-    /// proven in tests/properties/proofs.rs.
+    /// Two sorted halves of every block, lines of one key each: with lines of more keys, the merge
+    /// is proven in tests/properties/proofs.rs.
     #[test]
     fn bitonic_cross_merges_every_two_sorted_halves_of_every_block() {
         for lines in [2u32, 4, 8, 16, 32] {

@@ -8,8 +8,9 @@ use crate::Error;
 use crate::algorithm::{BaseCase, Engine, MATRIX};
 use crate::plan::{LARGEST_TILE, MOST_BUCKETS, MergesortParameters, Tuning};
 
-/// What a [`Sorter`](crate::Sorter) does with every sort. The default suits every device. No option changes the order of
-/// keys; [`tuning`](Self::tuning) may change that of equal keys' values, where they need not be stable.
+/// What a [`Sorter`](crate::Sorter) does with every sort. The default suits every device. No option
+/// changes the order of keys; [`tuning`](Self::tuning) may change that of equal keys' values, where
+/// they need not be stable.
 ///
 /// # Examples
 ///
@@ -23,34 +24,38 @@ use crate::plan::{LARGEST_TILE, MOST_BUCKETS, MergesortParameters, Tuning};
 pub struct Options {
     /// The algorithm: by default [`Engine::Auto`].
     pub engine: Engine,
-    /// The base case of the mergesorts, [`Engine::MERGESORTS`]: by default the engine's, [`Engine::default_base_case`].
+    /// The base case of the mergesorts, [`Engine::MERGESORTS`]: by default the engine's,
+    /// [`Engine::default_base_case`].
     pub base_case: Option<BaseCase>,
     /// The paper's W, for the base case: warps of 32 lanes a workgroup, at least those of a tile
     /// ([`BaseCase::warps`], the default), 1, 2, 4 or 8. Each tile takes its own workgroup memory.
     pub warps: Option<u32>,
-    /// The paper's P, for the mergesorts: merging stops when at most P runs are left, and the keys are distributed
-    /// into P buckets. 1 to 1024; 1 merges to the end. By default
-    /// the power of two at or below sqrt(n / 64) for n keys, below sqrt(n / 256) from 2^24 keys on,
-    /// 1 for fewer than 2^14 keys, and on CPUs at most 16.
+    /// The paper's P, for the mergesorts: merging stops when at most P runs are left, and the keys
+    /// are distributed into P buckets. 1 to 1024; 1 merges to the end. By default the power of two
+    /// at or below sqrt(n / 64) for n keys, below sqrt(n / 256) from 2^24 keys on, 1 for fewer than
+    /// 2^14 keys, and on CPUs at most 16.
     ///
     /// Lowered, by halves, where its tables would not fit the scratch memory promised.
     pub buckets: Option<u32>,
-    /// The paper's t, for the mergesorts: samples of each run from which the splitters are chosen. 1 to 1024. By
-    /// default P. A bucket holds at most
-    /// N/P + N/t keys, give or take rounding (Lemma 1). [`Engine::Warpsort`] takes P t samples of the
-    /// whole input, each t-th of which is a splitter, and has no such bound.
+    /// The paper's t, for the mergesorts: samples of each run from which the splitters are chosen.
+    /// 1 to 1024. By default P. A bucket holds at most N/P + N/t keys, give or take rounding (Lemma
+    /// 1). [`Engine::Warpsort`] takes P t samples of the whole input, each t-th of which is a
+    /// splitter, and has no such bound.
     pub samples: Option<u32>,
-    /// Where [`Engine::Warpsort`] takes its random samples; no other engine has a use for it. By default
-    /// 0. The seed decides how long a sort takes, not its result; one seed gives the same buckets on
+    /// Where [`Engine::Warpsort`] takes its random samples; no other engine has a use for it. By
+    /// default
+    /// 0. The seed decides how long a sort takes, not its result; one seed gives the same buckets
+    ///    on
     /// every device.
     pub seed: u64,
-    /// The most keys that one dispatch moves, at least 1024, or those of one workgroup if that has more: long rounds are cut into several
-    /// dispatches, and long sorts into several submissions, so that none trips a driver's
-    /// watchdog. By default 2^25 on GPUs and 2^22 on CPUs.
+    /// The most keys that one dispatch moves, at least 1024, or those of one workgroup if that has
+    /// more: long rounds are cut into several dispatches, and long sorts into several submissions,
+    /// so that none trips a driver's watchdog. By default 2^25 on GPUs and 2^22 on CPUs.
     pub keys_per_dispatch: Option<u32>,
     /// The numbers that decide the speed of [`Engine::SampleSort`], and not its result.
-    /// By default those that suit the device: [`Tuning::default`], or [`Tuning::cpu`]. (Others than these may
-    /// take more scratch memory than [`Sorter::scratch_size`](crate::Sorter::scratch_size) promises; it tells how much.)
+    /// By default those that suit the device: [`Tuning::default`], or [`Tuning::cpu`]. (Others than
+    /// these may take more scratch memory than
+    /// [`Sorter::scratch_size`](crate::Sorter::scratch_size) promises; it tells how much.)
     pub tuning: Option<Tuning>,
 }
 

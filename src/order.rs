@@ -5,7 +5,8 @@
 /// Descending order is the exact reverse of the ascending total order of the key type: `+NaN`
 /// comes first and `-NaN` last for floats. Neither takes longer than the other, nor more memory.
 ///
-/// What is stable is stable in both: records of equal keys stay in the order of the input, and are not reversed.
+/// What is stable is stable in both: records of equal keys stay in the order of the input, and are
+/// not reversed.
 ///
 /// # Examples
 ///

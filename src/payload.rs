@@ -1,7 +1,8 @@
 //! What goes with a key.
 
-/// What goes with each key of a sort, in a buffer of its own: [`words`](Self::words) 32-bit words a key. It moves as often as the
-/// keys do. (Rows of any size are sorted as indices, and moved once: [`BufferSort::rows`](crate::BufferSort::rows).)
+/// What goes with each key of a sort, in a buffer of its own: [`words`](Self::words) 32-bit words a
+/// key. It moves as often as the keys do. (Rows of any size are sorted as indices, and moved once:
+/// [`BufferSort::rows`](crate::BufferSort::rows).)
 ///
 /// A sort takes scratch memory of at most 1.1 times the bytes of keys and payload, and 16 MiB.
 ///
@@ -24,11 +25,11 @@ pub enum Payload {
     /// Nothing.
     #[default]
     None,
-    /// A 32-bit value of the caller's. Equal keys come in no order to rely on: in the same one in every run, but not
-    /// with every tuning.
+    /// A 32-bit value of the caller's. Equal keys come in no order to rely on: in the same one in
+    /// every run, but not with every tuning.
     Values,
-    /// The key's index in the input, which the sort writes: an argsort. Equal keys come in the order of
-    /// their indices, which makes it stable.
+    /// The key's index in the input, which the sort writes: an argsort. Equal keys come in the
+    /// order of their indices, which makes it stable.
     Indices,
 }
 

@@ -1,5 +1,5 @@
-//! A sort, or prefix sums, as a list of dispatches. It knows no graphics API: `gpu` encodes it into a command
-//! encoder, and anything else that can run WGSL may run it too.
+//! A sort, or prefix sums, as a list of dispatches. It knows no graphics API: `gpu` encodes it into
+//! a command encoder, and anything else that can run WGSL may run it too.
 
 use crate::kernel::{Kernel, Specialised};
 use crate::{BufferRole, Comparator, KeyType, Order, Payload};
@@ -29,8 +29,8 @@ pub enum Phase {
     Count,
     /// Keys are counted.
     CountedKeys,
-    /// Records of many arrays, in the order of their keys already, are put in that of their arrays: each is sorted by its records'
-    /// places in that order, which are `u32` in scratch memory.
+    /// Records of many arrays, in the order of their keys already, are put in that of their arrays:
+    /// each is sorted by its records' places in that order, which are `u32` in scratch memory.
     Arrays,
     /// Keys are taken out of rows, or of a part of a buffer.
     TakenKeys,
@@ -97,23 +97,27 @@ pub enum Buffer {
     Progress,
     /// What goes with each key: the caller's.
     Values,
-    /// As many values again; before, where keys [stay](Recording::kept), these in the order of their tiles; of keys that are sorted
-    /// twice, the first order.
+    /// As many values again; before, where keys [stay](Recording::kept), these in the order of
+    /// their tiles; of keys that are sorted twice, the first order.
     ScratchValues,
-    /// Rows that go with the keys, behind the first column, which is in [`Buffer::Values`]: the caller's.
+    /// Rows that go with the keys, behind the first column, which is in [`Buffer::Values`]: the
+    /// caller's.
     Column(u8),
-    /// Where the sorted keys (or rows that are compared) end, if not in [`Buffer::Keys`]: the caller's, and not read.
+    /// Where the sorted keys (or rows that are compared) end, if not in [`Buffer::Keys`]: the
+    /// caller's, and not read.
     SortedKeys,
     /// Where the rows of a column end, if not there: the caller's, and not read.
     SortedColumn(u8),
     /// The number of records: the caller's, and not written.
     Count,
-    /// Parameters of steps that a kernel is to tell how many records there are: a block for each step that binds
-    /// them, in order, with the number for its first word. They are no scratch memory.
+    /// Parameters of steps that a kernel is to tell how many records there are: a block for each
+    /// step that binds them, in order, with the number for its first word. They are no scratch
+    /// memory.
     Parameters,
     /// Tables of how many keys there are of each kind that there can be; later, where they end.
     Counts,
-    /// How many there are of each kind and of those before it that one workgroup adds up: where they end.
+    /// How many there are of each kind and of those before it that one workgroup adds up: where
+    /// they end.
     KeyPlaces,
     /// Where each of many arrays begins: the caller's, and not written.
     Offsets,
@@ -121,10 +125,11 @@ pub enum Buffer {
     TakenKeys,
     /// Which record belongs where.
     Indices,
-    /// The caller's words before a part of the keys (0) or of what goes with them (1), while a sort [works](Recording::placed) in
-    /// that part.
+    /// The caller's words before a part of the keys (0) or of what goes with them (1), while a sort
+    /// [works](Recording::placed) in that part.
     Before(u8),
-    /// As many rows again as the largest column has; before, what is [placed](Recording::placed) there.
+    /// As many rows again as the largest column has; before, what is [placed](Recording::placed)
+    /// there.
     ScratchRows,
     /// Sample sort: the splitters, encoded.
     Splitters,
@@ -153,8 +158,8 @@ pub enum Buffer {
 }
 
 impl Buffer {
-    /// Whether it holds keys (or will), and not numbers of keys. Values, their sums and their colors
-    /// are the caller's data as keys are.
+    /// Whether it holds keys (or will), and not numbers of keys. Values, their sums and their
+    /// colors are the caller's data as keys are.
     #[must_use]
     pub const fn holds_keys(self) -> bool {
         match self {
@@ -194,9 +199,9 @@ impl Buffer {
         }
     }
 
-    /// Whether these are the same words for it. Two of the sample sort's buffers are lists: a word that counts, and as
-    /// many entries, in the order in which workgroups got there, which may be another on each run. Then it is whether they
-    /// have the same entries.
+    /// Whether these are the same words for it. Two of the sample sort's buffers are lists: a word
+    /// that counts, and as many entries, in the order in which workgroups got there, which may be
+    /// another on each run. Then it is whether they have the same entries.
     #[must_use]
     pub fn is_same(self, a: &[u32], b: &[u32]) -> bool {
         let entry = match self {
@@ -303,7 +308,8 @@ impl Step {
         self.parameters.iter().find(|p| p.0 == name).map(|p| p.1)
     }
 
-    /// Whether a kernel tells this one how many records there are: its first parameter, in [`Buffer::Parameters`].
+    /// Whether a kernel tells this one how many records there are: its first parameter, in
+    /// [`Buffer::Parameters`].
     #[must_use]
     pub fn is_counted(&self) -> bool {
         self.buffer("params").is_some()
@@ -327,13 +333,16 @@ pub struct Recording {
     pub bits: u32,
     /// The direction. Prefix sums have none, and say [`Order::Ascending`].
     pub order: Order,
-    /// What goes with the keys: in [`Buffer::Values`], or indices in [`Buffer::Indices`] where these are only to move something by.
+    /// What goes with the keys: in [`Buffer::Values`], or indices in [`Buffer::Indices`] where
+    /// these are only to move something by.
     pub payload: Payload,
     /// What compares rows, where keys are their numbers.
     pub comparator: Option<Comparator>,
-    /// Bytes of workgroup memory that a kernel may take with the rows that it compares in it; with less they stay in their buffer.
+    /// Bytes of workgroup memory that a kernel may take with the rows that it compares in it; with
+    /// less they stay in their buffer.
     pub workgroup_bytes: u32,
-    /// Whether keys are read where the caller has them, and stay there while their indices are sorted.
+    /// Whether keys are read where the caller has them, and stay there while their indices are
+    /// sorted.
     pub kept: bool,
     /// Whether keys are of many arrays, and compared with these' numbers.
     pub arrays: bool,
@@ -343,11 +352,13 @@ pub struct Recording {
     pub selected: Option<Range<u32>>,
     /// The dispatches. Each sees what the ones before it wrote.
     pub steps: Vec<Step>,
-    /// Bytes of every buffer but the [`Buffer::Parameters`] and the caller's: [`Buffer::Keys`], [`Buffer::Values`], [`Buffer::Column`],
-    /// [`Buffer::SortedKeys`], [`Buffer::SortedColumn`], [`Buffer::Count`], [`Buffer::Offsets`] and
-    /// [`Buffer::Colors`], and [`Buffer::OutOfOrder`] where it is one.
+    /// Bytes of every buffer but the [`Buffer::Parameters`] and the caller's: [`Buffer::Keys`],
+    /// [`Buffer::Values`], [`Buffer::Column`], [`Buffer::SortedKeys`], [`Buffer::SortedColumn`],
+    /// [`Buffer::Count`], [`Buffer::Offsets`] and [`Buffer::Colors`], and [`Buffer::OutOfOrder`]
+    /// where it is one.
     pub buffers: BTreeMap<Buffer, u64>,
-    /// Those that are parts of others or of the caller's, which are used at other times: of which, and from which byte on.
+    /// Those that are parts of others or of the caller's, which are used at other times: of which,
+    /// and from which byte on.
     pub placed: BTreeMap<Buffer, (Buffer, u64)>,
 }
 
@@ -383,9 +394,9 @@ impl Recording {
         self
     }
 
-    /// The same, of which these places are to be in order, and others need not be: the records before them are those that
-    /// belong before them, in any order, and so behind them. It makes a sample sort that distributes them shorter, and no other.
-    /// Places behind the last are none.
+    /// The same, of which these places are to be in order, and others need not be: the records
+    /// before them are those that belong before them, in any order, and so behind them. It makes a
+    /// sample sort that distributes them shorter, and no other. Places behind the last are none.
     #[must_use]
     pub fn selecting(mut self, places: &Range<u32>) -> Self {
         let end = places.end.min(self.len);
@@ -410,7 +421,8 @@ impl Recording {
         buffer
     }
 
-    /// Where a buffer of scratch memory is: it itself, or which it is a part of, and from which byte on.
+    /// Where a buffer of scratch memory is: it itself, or which it is a part of, and from which
+    /// byte on.
     #[must_use]
     pub fn place(&self, buffer: Buffer) -> (Buffer, u64) {
         self.placed.get(&buffer).copied().unwrap_or((buffer, 0))

@@ -1,5 +1,5 @@
-//! Any text as a shader: it is refused, or it runs within its limits. Nothing panics, hangs or takes
-//! all memory.
+//! Any text as a shader: it is refused, or it runs within its limits. Nothing panics, hangs or
+//! takes all memory.
 
 #![no_main]
 

@@ -1,4 +1,5 @@
-//! Any text as a comparator: it is refused, or accepted as WGSL that naga takes once more. Nothing panics, hangs or takes all memory.
+//! Any text as a comparator: it is refused, or accepted as WGSL that naga takes once more. Nothing
+//! panics, hangs or takes all memory.
 
 #![no_main]
 

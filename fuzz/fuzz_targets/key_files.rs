@@ -1,5 +1,5 @@
-//! Any bytes as a file of keys: they are read or refused, whatever the sizes of the pieces they come
-//! in, and what was read is written and read again the same.
+//! Any bytes as a file of keys: they are read or refused, whatever the sizes of the pieces they
+//! come in, and what was read is written and read again the same.
 
 #![no_main]
 

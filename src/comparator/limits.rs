@@ -1,11 +1,13 @@
 //! How long and how deep a caller's text may be.
 //!
-//! naga's front end, its writers and the compilers behind them descend into expressions, statements and types by calls of
-//! their own, and end the process where the stack does. So what could lead them deep is counted before anything reads the text:
-//! brackets, operators, blocks and declarations. It is read on a thread with a stack for that ([`on_a_deep_stack`]).
+//! naga's front end, its writers and the compilers behind them descend into expressions, statements
+//! and types by calls of their own, and end the process where the stack does. So what could lead
+//! them deep is counted before anything reads the text: brackets, operators, blocks and
+//! declarations. It is read on a thread with a stack for that ([`on_a_deep_stack`]).
 //!
-//! What is written of it goes through naga again, on the caller's thread: the least is a main thread's on Windows, 1 MiB, with naga not optimised,
-//! where a statement within another takes up to 38 KiB and an expression 25. Deep expressions are cut apart by then, see
+//! What is written of it goes through naga again, on the caller's thread: the least is a main
+//! thread's on Windows, 1 MiB, with naga not optimised, where a statement within another takes up
+//! to 38 KiB and an expression 25. Deep expressions are cut apart by then, see
 //! [`deep_expressions`]; statements and types are not, and so may be less deep.
 
 use super::Place;
@@ -15,23 +17,27 @@ use naga::{Expression, Function, Handle, Module, Span, Statement};
 
 /// Bytes of text. (Hundreds of lines; a few are usual.)
 pub(super) const MOST_TEXT: usize = 1 << 16;
-/// Declarations outside of functions. The front end follows them from one to the next, in whatever order they stand.
+/// Declarations outside of functions. The front end follows them from one to the next, in whatever
+/// order they stand.
 pub(super) const MOST_DECLARATIONS: u32 = 128;
 /// Brackets within each other in an expression.
 pub(super) const MOST_BRACKETS: usize = 48;
 /// Operators that may stand above each other in the tree of an expression, in the text.
 pub(super) const MOST_OPERATORS: u32 = 256;
-/// Blocks within each other, in the text, where `else if` is within what is before it, and as they are once it was read.
+/// Blocks within each other, in the text, where `else if` is within what is before it, and as they
+/// are once it was read.
 pub(super) const MOST_BLOCKS: u32 = 16;
 /// Types within each other.
 pub(super) const MOST_TYPES: u32 = 8;
 /// Expressions within each other that are written so.
 const MOST_WRITTEN: u32 = 4;
-/// The stack on which a text is read. naga, not optimised, takes 12 KiB for an operator of the text, 3 MiB in all; and up to 5 for an
-/// `array(...)` in another, of which constants that are made of constants have as many as there is text for: 9000.
+/// The stack on which a text is read. naga, not optimised, takes 12 KiB for an operator of the
+/// text, 3 MiB in all; and up to 5 for an `array(...)` in another, of which constants that are made
+/// of constants have as many as there is text for: 9000.
 const DEEP_STACK: usize = 64 << 20;
 
-/// Runs something where there is stack enough for a text within the limits, or else where it is called.
+/// Runs something where there is stack enough for a text within the limits, or else where it is
+/// called.
 pub(super) fn on_a_deep_stack<T: Send>(run: impl Fn() -> T + Sync) -> T {
     // (Browsers have no threads that a call may wait for.)
     if cfg!(target_family = "wasm") {
@@ -85,7 +91,8 @@ pub(super) fn check_text(wgsl: &str) -> Result<(), Error> {
         return Err(Error::Comparator(why));
     }
     let place = Place(wgsl);
-    // Of an expression by its brackets, and for each open block how many `else` stand one behind the other in it.
+    // Of an expression by its brackets, and for each open block how many `else` stand one behind
+    // the other in it.
     let mut brackets = vec![Counted::default()];
     let mut blocks: Vec<u32> = Vec::new();
     let (mut elses, mut outside) = (0, 0);
@@ -154,13 +161,14 @@ pub(super) fn check_text(wgsl: &str) -> Result<(), Error> {
         }
         if brackets.last().is_some_and(|c| c.depth() > MOST_OPERATORS) {
             return refuse(format!(
-                "an expression of more than {MOST_OPERATORS} operators up to here: say a part of it before, with `let`"
+                "an expression of more than {MOST_OPERATORS} operators up to here: say a part of \
+                 it before, with `let`"
             ));
         }
         if blocks.len() as u32 + elses > MOST_BLOCKS {
             return refuse(format!(
-                "more than {MOST_BLOCKS} blocks in each other, where `else if` is in what is before it: say `switch`, or call a \
-                 function"
+                "more than {MOST_BLOCKS} blocks in each other, where `else if` is in what is \
+                 before it: say `switch`, or call a function"
             ));
         }
     }
@@ -219,7 +227,8 @@ impl<'a> Iterator for Tokens<'a> {
                     self.1 += 1;
                     continue;
                 }
-                // (One operator of two characters, or the ends of two types' arguments, of which none is too many.)
+                // (One operator of two characters, or the ends of two types' arguments, of which
+                // none is too many.)
                 ('&', Some('&'))
                 | ('|', Some('|'))
                 | ('<', Some('<' | '='))
@@ -281,7 +290,8 @@ fn comment(text: &str) -> usize {
     text.len()
 }
 
-/// That what was read is not too deep for those that write it again, and for the compilers behind them.
+/// That what was read is not too deep for those that write it again, and for the compilers behind
+/// them.
 pub(super) fn check_depths(module: &Module, place: Place) -> Result<(), Error> {
     let mut types: Vec<u32> = Vec::new();
     for (at, ty) in module.types.iter() {
@@ -311,9 +321,10 @@ pub(super) fn check_depths(module: &Module, place: Place) -> Result<(), Error> {
     functions.try_for_each(|(_, function)| check_blocks(&function.body, 1, place))
 }
 
-/// The expressions of a function that are to be written by themselves, before they are used: those that the caller named, and
-/// as many more that none has more than [`MOST_WRITTEN`] within each other. Numbers and vectors alone: others are parts of
-/// variables, of which there are no more in each other than types, and compilers do better without copies of them.
+/// The expressions of a function that are to be written by themselves, before they are used: those
+/// that the caller named, and as many more that none has more than [`MOST_WRITTEN`] within each
+/// other. Numbers and vectors alone: others are parts of variables, of which there are no more in
+/// each other than types, and compilers do better without copies of them.
 pub(super) fn deep_expressions(
     module: &Module,
     function: &Function,
@@ -420,7 +431,8 @@ fn check_blocks(block: &naga::Block, depth: u32, place: Place) -> Result<(), Err
     for (statement, &span) in block.span_iter() {
         if depth > MOST_BLOCKS {
             let why = format!(
-                "more than {MOST_BLOCKS} blocks in each other, where a loop is two and what is right of `&&` or `||` is one"
+                "more than {MOST_BLOCKS} blocks in each other, where a loop is two and what is right \
+                 of `&&` or `||` is one"
             );
             return Err(place.refuse(span, &why));
         }
@@ -446,8 +458,8 @@ fn check_blocks(block: &naga::Block, depth: u32, place: Place) -> Result<(), Err
     Ok(())
 }
 
-/// Bytes of a type, and of a function's variables, at the most. A lane has registers for a quarter of that, and
-/// compilers of drivers fail on what is many times as much.
+/// Bytes of a type, and of a function's variables, at the most. A lane has registers for a quarter
+/// of that, and compilers of drivers fail on what is many times as much.
 const MOST_BYTES: u32 = 4096;
 
 /// That two rows, and what a function keeps, are no more than compilers can take.

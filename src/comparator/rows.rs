@@ -4,8 +4,8 @@ use crate::Error;
 use naga::{Handle, Module};
 use std::marker::PhantomData;
 
-/// Where fields of a Rust struct lie, by the names that they have in WGSL: what [`members!`](crate::members) makes, for
-/// [`Comparator::of`](crate::Comparator::of).
+/// Where fields of a Rust struct lie, by the names that they have in WGSL: what
+/// [`members!`](crate::members) makes, for [`Comparator::of`](crate::Comparator::of).
 pub struct Members<T> {
     fields: Vec<Field>,
     of: PhantomData<fn() -> T>,
@@ -54,11 +54,13 @@ impl<T> std::fmt::Debug for Members<T> {
     }
 }
 
-/// Names of a Rust struct's fields, and where they lie: [`Members`] for [`Comparator::of`](crate::Comparator::of).
+/// Names of a Rust struct's fields, and where they lie: [`Members`] for
+/// [`Comparator::of`](crate::Comparator::of).
 ///
-/// It is written as the struct is, without types. Where a field has another name in WGSL, that comes first: `depth: z`, or
-/// `depth: 0` of a struct without names. Of a struct in a struct each field is named by itself, `place.cell`. Fields that
-/// are not in the WGSL struct, as they fill a gap, may be left out.
+/// It is written as the struct is, without types. Where a field has another name in WGSL, that
+/// comes first: `depth: z`, or `depth: 0` of a struct without names. Of a struct in a struct each
+/// field is named by itself, `place.cell`. Fields that are not in the WGSL struct, as they fill a
+/// gap, may be left out.
 ///
 /// # Examples
 ///
@@ -208,7 +210,8 @@ pub(super) fn is_plain(row: &[Member]) -> bool {
     matches!(row, [member] if member.is_uniform)
 }
 
-/// Functions that take a row apart into `ROW_WORDS` words, and make it of them. What fills gaps is left out.
+/// Functions that take a row apart into `ROW_WORDS` words, and make it of them. What fills gaps is
+/// left out.
 pub(super) fn of_words(module: &Module) -> String {
     let is_row = |ty: &naga::Type| ty.name.as_deref() == Some("user_row");
     let row = module.types.iter().find(|ty| is_row(ty.1));
@@ -325,7 +328,8 @@ fn collect_numbers(
     }
 }
 
-/// The first struct whose members do not lie where they would without attributes, which are not written again.
+/// The first struct whose members do not lie where they would without attributes, which are not
+/// written again.
 pub(super) fn laid_out_by_attributes(module: &Module) -> Option<Handle<naga::Type>> {
     let mut layouter = naga::proc::Layouter::default();
     layouter.update(module.to_ctx()).ok()?;

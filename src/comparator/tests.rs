@@ -40,7 +40,8 @@ fn errors_show_the_callers_own_line() {
         ),
         (
             with(
-                "for (var i = 0; i < 999; i++) {\nfor (var j = 0; j < 99; j++) { }\n}\nreturn true;",
+                "for (var i = 0; i < 999; i++) {\nfor (var j = 0; j < 99; j++) { }\n}\n\
+                 return true;",
             ),
             "wgsl:3:1: this loop takes",
         ),
@@ -104,7 +105,8 @@ fn loops_that_count_are_allowed_and_names_do_not_clash() {
     for body in [
         "for (var i = 0u; i < 4u; i++) { if i == a.key { return true; } }\nreturn false;",
         "for (var i = 0; i <= 4; i += 2) { if a.key == 1u { continue; } }\nreturn false;",
-        "var x = 0u;\nfor (var i = 0u; i < 3u; i++) { for (var j = 0u; j < 3u; j++) { x += j; } }\nreturn x > a.key;",
+        "var x = 0u;\nfor (var i = 0u; i < 3u; i++) { for (var j = 0u; j < 3u; j++) { x += j; } }\n\
+         return x > a.key;",
     ] {
         Comparator::new(&with(body)).unwrap_or_else(|e| panic!("{e}"));
     }
@@ -153,7 +155,9 @@ fn loops_that_count_are_allowed_and_names_do_not_clash() {
 #[test]
 fn rows_are_taken_apart_as_they_lie_in_memory() {
     let wgsl = "struct Inner { a1: vec3<f32>, b: i32 }
-        struct Row { key: u32, m: mat3x2<f32>, n: mat2x3<f32>, inner: array<Inner, 2>, last: vec2<u32> }
+        struct Row {
+            key: u32, m: mat3x2<f32>, n: mat2x3<f32>, inner: array<Inner, 2>, last: vec2<u32>,
+        }
         fn precedes(a: Row, b: Row) -> bool { return a.key < b.key; }";
     let comparator = Comparator::new(wgsl).unwrap_or_else(|e| panic!("{e}"));
     let made: Vec<_> = comparator

@@ -5,9 +5,10 @@ use crate::Error;
 use naga::valid::{FunctionInfo, ModuleInfo};
 use naga::{Expression, Function, Handle, LocalVariable, Module, Statement};
 
-/// The most operations of a comparison, as [`Checked::operations`] counts them. A dispatch makes some 40 comparisons a row, so that
-/// 2^24 rows take a GPU of 10^13 operations a second about one second with the longest: Windows takes a device away after two.
-/// Keys of 64 words, the widest that there are, take 10,240.
+/// The most operations of a comparison, as [`Checked::operations`] counts them. A dispatch makes
+/// some 40 comparisons a row, so that 2^24 rows take a GPU of 10^13 operations a second about one
+/// second with the longest: Windows takes a device away after two. Keys of 64 words, the widest
+/// that there are, take 10,240.
 pub(super) const MOST_OPERATIONS: u64 = 1 << 14;
 
 /// That no function does what could do harm, or too much.
@@ -81,15 +82,16 @@ impl Checked<'_> {
                     let rounds = rounds(self.module, self.function, before, body, continuing);
                     let Some(rounds) = rounds.filter(|_| break_if.is_none()) else {
                         return refuse(
-                            "it is not plain that this loop ends: say for (var i = 0u; i < 16u; i++), and write to i \
-                             nowhere else",
+                            "it is not plain that this loop ends: say for (var i = 0u; i < 16u; \
+                             i++), and write to i nowhere else",
                         );
                     };
                     let each = self.block(body)?.saturating_add(self.block(continuing)?);
                     let all = rounds.saturating_mul(each.saturating_add(1));
                     if all > MOST_OPERATIONS {
                         return refuse(&format!(
-                            "this loop takes {all} operations in {rounds} rounds, where {MOST_OPERATIONS} are allowed"
+                            "this loop takes {all} operations in {rounds} rounds, where \
+                             {MOST_OPERATIONS} are allowed"
                         ));
                     }
                     all
@@ -110,7 +112,8 @@ impl Checked<'_> {
         Ok(work)
     }
 
-    /// What an expression takes: one for each word of what comes of it, and some where a word takes some instructions.
+    /// What an expression takes: one for each word of what comes of it, and some where a word takes
+    /// some instructions.
     fn operations(&self, at: Handle<Expression>) -> u64 {
         let each = match self.function.expressions[at] {
             Expression::Math { .. } => 8,
@@ -133,8 +136,9 @@ impl Checked<'_> {
     }
 }
 
-/// How many rounds a loop takes at the most, if it is one that counts: from a number that a variable begins with, or that is
-/// stored just before it, to one that is compared first in each round, by one that is added at its end; and nothing else writes to what it counts in.
+/// How many rounds a loop takes at the most, if it is one that counts: from a number that a
+/// variable begins with, or that is stored just before it, to one that is compared first in each
+/// round, by one that is added at its end; and nothing else writes to what it counts in.
 fn rounds(
     module: &Module,
     function: &Function,

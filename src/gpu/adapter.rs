@@ -4,8 +4,8 @@ use crate::plan::{DeviceLimits, MOST_BUCKETS, MOST_BUCKETS_ON_CPU, Tuning};
 use crate::{Error, Options};
 use std::sync::LazyLock;
 
-/// What to ask of an adapter, so that its device can sort: made by [`requirements`], and widened by the caller with what else
-/// the device is for.
+/// What to ask of an adapter, so that its device can sort: made by [`requirements`], and widened by
+/// the caller with what else the device is for.
 ///
 /// # Examples
 ///
@@ -22,8 +22,9 @@ use std::sync::LazyLock;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Requirements {
-    /// Features, where the adapter has them: `TIMESTAMP_QUERY` for phase timings, and `PIPELINE_CACHE` for
-    /// [`Sorter::with_pipeline_cache`](crate::Sorter::with_pipeline_cache). None is needed.
+    /// Features, where the adapter has them: `TIMESTAMP_QUERY` for phase timings, and
+    /// `PIPELINE_CACHE` for [`Sorter::with_pipeline_cache`](crate::Sorter::with_pipeline_cache).
+    /// None is needed.
     pub features: wgpu::Features,
     /// Limits: the default ones, or the adapter's where they are lower, with the largest buffers
     /// and the most workgroup memory that the adapter offers.
@@ -83,8 +84,9 @@ pub(crate) fn check_limits(limits: &wgpu::Limits) -> Result<(), Error> {
 /// The features and limits to request from an adapter, for a device of the caller's that is to sort
 /// ([`Sorter::new`](crate::Sorter::new)). Nothing is opened.
 ///
-/// The kernels need no feature, and of the limits 4 storage buffers a shader stage, 8464 bytes of workgroup memory, workgroups of 256
-/// lanes, dispatches of 65,535 workgroups and bindings of 16 MiB.
+/// The kernels need no feature, and of the limits 4 storage buffers a shader stage, 8464 bytes of
+/// workgroup memory, workgroups of 256 lanes, dispatches of 65,535 workgroups and bindings of 16
+/// MiB.
 ///
 /// # Errors
 ///
@@ -119,18 +121,21 @@ pub fn requirements(adapter: &wgpu::Adapter) -> Result<Requirements, Error> {
 }
 
 /// Every adapter of this machine that can sort: discrete GPUs first, then integrated and virtual
-/// ones, then software. Those that cannot are logged, and left out. One GPU comes once for each backend that has it.
+/// ones, then software. Those that cannot are logged, and left out. One GPU comes once for each
+/// backend that has it.
 ///
-/// It takes as long as the drivers take to say what there is, some tenths of a second the first time. wgpu's environment variables
-/// apply, e.g. `WGPU_BACKEND=vulkan`, as they are at the first call.
+/// It takes as long as the drivers take to say what there is, longest the first time. wgpu's
+/// environment variables apply, e.g. `WGPU_BACKEND=vulkan`, as they are at the first call.
 ///
 /// # What is process-wide
 ///
-/// One [`wgpu::Instance`], which lists the adapters of this function and of all that open one ([`Sorter::open`](crate::Sorter::open),
-/// [`PrefixSums::open`](crate::PrefixSums::open)); nothing else. It is made when it is first needed, and stays to the end of the process.
-/// There is one, and not one for each call, because wgpu refuses what belongs to another device of the same instance, but
-/// takes what belongs to another instance for its own: devices that are opened here can be told apart. A sorter on a device of the
-/// caller's ([`Sorter::new`](crate::Sorter::new)) has the caller's instance.
+/// One [`wgpu::Instance`], which lists the adapters of this function and of all that open one
+/// ([`Sorter::open`](crate::Sorter::open), [`PrefixSums::open`](crate::PrefixSums::open)); nothing
+/// else. It is made when it is first needed, and stays to the end of the process. There is one, and
+/// not one for each call, because wgpu refuses what belongs to another device of the same instance,
+/// but takes what belongs to another instance for its own: devices that are opened here can be told
+/// apart. A sorter on a device of the caller's ([`Sorter::new`](crate::Sorter::new)) has the
+/// caller's instance.
 ///
 /// # Examples
 ///
@@ -152,7 +157,8 @@ pub fn adapters() -> Vec<wgpu::Adapter> {
 }
 
 /// One instance for every adapter that this crate opens: wgpu can tell the devices of one instance
-/// apart, and mistakes an object of another instance for one of its own. (Public: see [`adapters`].)
+/// apart, and mistakes an object of another instance for one of its own. (Public: see
+/// [`adapters`].)
 fn instance() -> &'static wgpu::Instance {
     static INSTANCE: LazyLock<wgpu::Instance> = LazyLock::new(|| {
         wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env())
@@ -197,8 +203,8 @@ impl DeviceKind {
         }
     }
 
-    /// Whether the sample sort's kernels take their compiler long: minutes each on DX12, and
-    /// seconds on CPUs.
+    /// Whether the sample sort's kernels take their compiler long: very long on DX12, and less so
+    /// on CPUs.
     pub(crate) const fn compiles_slowly(self) -> bool {
         self.is_cpu || self.is_dx12
     }

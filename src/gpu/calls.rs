@@ -1,5 +1,5 @@
-//! What every call does, whether it sorts or adds up: open a device, check what it is given, run what
-//! is prepared.
+//! What every call does, whether it sorts or adds up: open a device, check what it is given, run
+//! what is prepared.
 
 use super::adapter::requirements;
 use super::executor::{Detail, Prepared, Profile, run_profiled, submit};
@@ -75,7 +75,8 @@ pub(crate) fn check_end(
     })
 }
 
-/// The first `len` elements of so many bits of a caller's buffer, if it has as many and may be bound. Whole words are.
+/// The first `len` elements of so many bits of a caller's buffer, if it has as many and may be
+/// bound. Whole words are.
 pub(crate) fn bind(
     role: BufferRole,
     buffer: &wgpu::Buffer,
@@ -108,8 +109,8 @@ pub(crate) fn bind(
     })
 }
 
-/// A buffer for a host slice: the one that the last call left, if it is large enough. One too small is
-/// let go before a larger one is made.
+/// A buffer for a host slice: the one that the last call left, if it is large enough. One too small
+/// is let go before a larger one is made.
 pub(crate) fn host_buffer(
     device: &wgpu::Device,
     label: &str,

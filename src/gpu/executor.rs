@@ -19,7 +19,8 @@ const DISPATCHES_PER_SUBMISSION: u64 = 4;
 /// Buffers by role, without the keys.
 pub(crate) type BufferSet = BTreeMap<Buffer, wgpu::Buffer>;
 
-/// Makes every buffer of a recording that is not a part of another, or takes it from `pool` where one of the size is there.
+/// Makes every buffer of a recording that is not a part of another, or takes it from `pool` where
+/// one of the size is there.
 pub(crate) fn make_buffers(
     device: &wgpu::Device,
     recording: &Recording,
@@ -113,8 +114,8 @@ impl Parameters {
         }
         let make = |blocks: &[u8], usage| {
             let size = blocks.len() as u64;
-            // (wgpu takes as much for staging, and the device for lost where there is not: see `write`. A copy of ours would be a
-            // submission more for each sort.)
+            // (wgpu takes as much for staging, and the device for lost where there is not: see
+            // `write`. A copy of ours would be a submission more for each sort.)
             drop(scoped(device, size, || staging(device, size))?);
             scoped(device, size, || {
                 let buffer = device.create_buffer(&wgpu::BufferDescriptor {
@@ -143,7 +144,8 @@ impl Parameters {
         })
     }
 
-    /// What is bound to a kernel: the blocks, of which it is told which is its own; or all counted ones.
+    /// What is bound to a kernel: the blocks, of which it is told which is its own; or all counted
+    /// ones.
     fn binding(&self, step: &Step, binding: &Binding) -> wgpu::BufferBinding<'_> {
         let is_one = binding.access == Access::Uniform;
         let buffer = if is_one && !step.is_counted() {
@@ -378,7 +380,8 @@ pub struct PhaseTime {
     pub time: Duration,
 }
 
-/// Where the time of a sort went, on the GPU and around it. What did not happen has taken no time: a sort of buffers has no transfers.
+/// Where the time of a sort went, on the GPU and around it. What did not happen has taken no time:
+/// a sort of buffers has no transfers.
 ///
 /// # Examples
 ///
@@ -423,7 +426,8 @@ impl Profile {
         }
     }
 
-    /// Adds the times of another sort, phase by phase: those of a name are one. Of two clocks the worse is named.
+    /// Adds the times of another sort, phase by phase: those of a name are one. Of two clocks the
+    /// worse is named.
     pub fn add(&mut self, other: &Self) {
         // Of a sum, the worse clock is told.
         if other.clock == Clock::WallClock {

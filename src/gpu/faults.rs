@@ -38,8 +38,8 @@ pub(crate) fn scoped<T>(
     }
 }
 
-/// Whether nothing works on the device any more. wgpu says of objects made on a lost device only that
-/// they are invalid, so this tries to map one: the callback tells a lost device's truth.
+/// Whether nothing works on the device any more. wgpu says of objects made on a lost device only
+/// that they are invalid, so this tries to map one: the callback tells a lost device's truth.
 #[cfg(not(target_arch = "wasm32"))]
 fn is_lost(device: &wgpu::Device) -> bool {
     let scope = device.push_error_scope(wgpu::ErrorFilter::Validation);

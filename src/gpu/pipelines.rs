@@ -1,7 +1,7 @@
 //! Pipelines: each kernel is compiled once a key type and order, when it is first needed.
 
 use super::faults::scoped;
-use crate::kernel::{Access, Assembled, Specialised};
+use crate::kernel::{Access, Assembled, Binding, Specialised};
 use crate::{Comparator, Error};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -55,6 +55,25 @@ impl Pipelines {
     }
 }
 
+/// The layout of a kernel's bind group: one of wgpu's own making would leave out what is not used.
+pub(crate) fn layout_entries(assembled: &Assembled) -> Vec<wgpu::BindGroupLayoutEntry> {
+    let entry = |binding: &Binding| wgpu::BindGroupLayoutEntry {
+        binding: binding.binding,
+        visibility: wgpu::ShaderStages::COMPUTE,
+        ty: wgpu::BindingType::Buffer {
+            ty: match binding.access {
+                Access::Uniform => wgpu::BufferBindingType::Uniform,
+                Access::Read => wgpu::BufferBindingType::Storage { read_only: true },
+                Access::ReadWrite => wgpu::BufferBindingType::Storage { read_only: false },
+            },
+            has_dynamic_offset: binding.access == Access::Uniform,
+            min_binding_size: None,
+        },
+        count: None,
+    };
+    assembled.bindings.iter().map(entry).collect()
+}
+
 fn compile(
     device: &wgpu::Device,
     kernel: Specialised,
@@ -64,24 +83,7 @@ fn compile(
     let assembled = kernel.assemble_comparing(comparator)?;
     let label = kernel.label();
     log::debug!("compiling {label}");
-    let entries: Vec<_> = assembled
-        .bindings
-        .iter()
-        .map(|binding| wgpu::BindGroupLayoutEntry {
-            binding: binding.binding,
-            visibility: wgpu::ShaderStages::COMPUTE,
-            ty: wgpu::BindingType::Buffer {
-                ty: match binding.access {
-                    Access::Uniform => wgpu::BufferBindingType::Uniform,
-                    Access::Read => wgpu::BufferBindingType::Storage { read_only: true },
-                    Access::ReadWrite => wgpu::BufferBindingType::Storage { read_only: false },
-                },
-                has_dynamic_offset: binding.access == Access::Uniform,
-                min_binding_size: None,
-            },
-            count: None,
-        })
-        .collect();
+    let entries = layout_entries(&assembled);
     let (pipeline, layout) = scoped(device, 0, || {
         let descriptor = wgpu::ShaderModuleDescriptor {
             label: Some(&label),
@@ -90,38 +92,43 @@ fn compile(
         let mut checks = wgpu::ShaderRuntimeChecks::unchecked();
         if kernel.compares_rows() {
             checks = wgpu::ShaderRuntimeChecks::checked();
-            // A counter in each loop keeps compilers from unrolling those over a lane's records: twice the time.
+            // A counter in each loop keeps compilers from unrolling those over a lane's records:
+            // twice the time.
             checks.force_loop_bounding = false;
         }
-        // SAFETY: where rows are compared, with all of wgpu's checks but that of loops, as the caller's text is in it, of whose loops
-        // `Comparator` makes sure that they count to an end. Otherwise the text is this crate's own, and no keys lead it out of bounds.
-        // Its loops count to an end whatever the keys are, and whatever is said of two of them, even if another submission overwrites
-        // them in the middle of a sort.
-        // Keys are only ever compared and moved. Indices into key buffers are compared with the
-        // ends of runs, which the plan takes from the buffer's length; in the final merge, with
-        // separators, which `bucket_offsets` adds up from ranks, each of which a binary search
-        // confined to its run. Ranks of one run ascend whatever it holds, since the splitters do
-        // and each probe of the searches decides alike for a greater one; so no part is negative.
-        // `progress` has room for every pair. In prefix sums, indices into the caller's buffers are
-        // compared with the end of a tile, which is at most the length; a color is used as an index
-        // where it is below `colors`, which is at most 16, for which the lanes' sums have room in
-        // either layout, as the tiles' sums have for each tile of each color. Loops run to a constant, a parameter, or a difference
-        // of such ends. Workgroup memory is indexed by lane and loop counter, and by such a color,
-        // alone. Where tiles are merged at once, a search ends with no more than its tile's records, so that a place is
-        // less than the length. The sample sort's tables hold counts, never keys: of a tile that has been sorted in workgroup
-        // memory, or by searches in a run as above, whose splitters ascend, sorted as they are in workgroup
-        // memory, too. So counts of one tile ascend and add up to its length, whatever the keys are by the time
-        // they are moved, and addresses made of them stay in the bucket. Where no order is wanted they are parts of a
-        // length, which ascend, too. A label's place is masked, and
-        // compared with the tile's length. A tile is found among as many as the lengths have room for, and a
-        // group of children ends behind where it begins. Around a sort, a count is compared with the room that there is
-        // when it is taken, before all else; a row's number with the count, and so an index that a key is read by, or that a place is
-        // written to; and where arrays begin only says which of them a record is of. A narrow key has no more bits than its table has
-        // words for. Where a tile is one dispatch with all that is around it, rows are moved by indices that have been in registers and
-        // workgroup memory since they were made. Scratch memory that is a part of a caller's buffer holds what the caller's buffers
-        // may hold, keys and indices.
-        // Tables are those of one run: its submissions come in their order, and no other run that shares its memory
-        // between them, as `Sorter::record_slice` and `BufferSort::scratch` say.
+        // SAFETY: where rows are compared, with all of wgpu's checks but that of loops, as the
+        // caller's text is in it, of whose loops `Comparator` makes sure that they count to an end.
+        // Otherwise the text is this crate's own, and no keys lead it out of bounds. Its loops
+        // count to an end whatever the keys are, and whatever is said of two of them, even if
+        // another submission overwrites them in the middle of a sort. Keys are only ever compared
+        // and moved. Indices into key buffers are compared with the ends of runs, which the plan
+        // takes from the buffer's length; in the final merge, with separators, which
+        // `bucket_offsets` adds up from ranks, each of which a binary search confined to its run.
+        // Ranks of one run ascend whatever it holds, since the splitters do and each probe of the
+        // searches decides alike for a greater one; so no part is negative. `progress` has room for
+        // every pair. In prefix sums, indices into the caller's buffers are compared with the end
+        // of a tile, which is at most the length; a color is used as an index where it is below
+        // `colors`, which is at most 16, for which the lanes' sums have room in either layout, as
+        // the tiles' sums have for each tile of each color. Loops run to a constant, a parameter,
+        // or a difference of such ends. Workgroup memory is indexed by lane and loop counter, and
+        // by such a color, alone. Where tiles are merged at once, a search ends with no more than
+        // its tile's records, so that a place is less than the length. The sample sort's tables
+        // hold counts, never keys: of a tile that has been sorted in workgroup memory, or by
+        // searches in a run as above, whose splitters ascend, sorted as they are in workgroup
+        // memory, too. So counts of one tile ascend and add up to its length, whatever the keys are
+        // by the time they are moved, and addresses made of them stay in the bucket. Where no order
+        // is wanted they are parts of a length, which ascend, too. A label's place is masked, and
+        // compared with the tile's length. A tile is found among as many as the lengths have room
+        // for, and a group of children ends behind where it begins. Around a sort, a count is
+        // compared with the room that there is when it is taken, before all else; a row's number
+        // with the count, and so an index that a key is read by, or that a place is written to; and
+        // where arrays begin only says which of them a record is of. A narrow key has no more bits
+        // than its table has words for. Where a tile is one dispatch with all that is around it,
+        // rows are moved by indices that have been in registers and workgroup memory since they
+        // were made. Scratch memory that is a part of a caller's buffer holds what the caller's
+        // buffers may hold, keys and indices. Tables are those of one run: its submissions come in
+        // their order, and no other run that shares its memory between them, as
+        // `Sorter::record_slice` and `BufferSort::scratch` say.
         let module = unsafe { device.create_shader_module_trusted(descriptor, checks) };
         let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
             label: Some(&label),

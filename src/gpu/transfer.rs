@@ -30,9 +30,10 @@ pub(crate) async fn upload(
 
 /// Writes `bytes` to a buffer, from some byte on, before what is submitted next.
 ///
-/// Not by [`wgpu::Queue::write_buffer`], nor by a buffer that is mapped when it is made and never again: where wgpu finds no memory for
-/// its own staging buffer, it takes the device for lost (wgpu-core 30, `StagingBuffer::new`), and with it all that the caller has
-/// there. For one of ours that is an error.
+/// Not by [`wgpu::Queue::write_buffer`], nor by a buffer that is mapped when it is made and never
+/// again: where wgpu finds no memory for its own staging buffer, it takes the device for lost
+/// (wgpu-core 30, `StagingBuffer::new`), and with it all that the caller has there. For one of ours
+/// that is an error.
 fn write(
     device: &wgpu::Device,
     queue: &wgpu::Queue,

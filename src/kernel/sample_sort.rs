@@ -110,9 +110,9 @@ pub enum SampleSortKernel {
     },
 }
 
-/// Whether records whose keys [stay](crate::recording::Recording::kept) are moved a word at a time, keys and indices apart: when the one
-/// has been moved from where it lies in the order of its tiles, the other is moved there. Two words of a key have no room, and
-/// are read by their indices.
+/// Whether records whose keys [stay](crate::recording::Recording::kept) are moved a word at a time,
+/// keys and indices apart: when the one has been moved from where it lies in the order of its
+/// tiles, the other is moved there. Two words of a key have no room, and are read by their indices.
 pub(crate) const fn move_apart(key: KeyType) -> bool {
     key.words() == 1
 }
@@ -147,8 +147,8 @@ enum Io {
 /// Where keys come from and go to, and what a record is, and how it is loaded and stored.
 type Records = (&'static [&'static str], Vec<&'static str>);
 
-/// What a record is, and how it is loaded and stored. `first`: the records are loaded for the first time, and
-/// indices are yet to be made.
+/// What a record is, and how it is loaded and stored. `first`: the records are loaded for the first
+/// time, and indices are yet to be made.
 fn records(payload: Payload, io: Io, first: bool) -> Records {
     let keys = match io {
         Io::InPlace => IN_PLACE,
@@ -384,9 +384,10 @@ fn gathered_tiles(tile: u32, payload: Payload) -> Pieces {
 }
 
 impl SampleSortKernel {
-    /// Every kernel of the sample sort, with the tiles that the [defaults](crate::plan::Tuning) of GPUs and of CPUs come to with the least workgroup memory that a device has and with
-    /// as much as most have: a kernel with other tiles is the same text with other constants. (So are those that compare more rows than
-    /// some 2^24, whose tiles are larger.)
+    /// Every kernel of the sample sort, with the tiles that the [defaults](crate::plan::Tuning) of
+    /// GPUs and of CPUs come to with the least workgroup memory that a device has and with as much
+    /// as most have: a kernel with other tiles is the same text with other constants. (So are those
+    /// that compare more rows than some 2^24, whose tiles are larger.)
     pub(super) fn all() -> Vec<Self> {
         let mut all = vec![
             Self::RowSums,
@@ -553,7 +554,8 @@ impl SampleSortKernel {
         )
     }
 
-    /// Whether it reads keys that stay where the caller has them, or has their indices to write and not them.
+    /// Whether it reads keys that stay where the caller has them, or has their indices to write and
+    /// not them.
     pub(super) const fn touches_kept(self) -> bool {
         matches!(
             self,
@@ -631,8 +633,9 @@ impl SampleSortKernel {
         }
     }
 
-    /// The pieces of its text, with [rows beside](Self::row_cells) their numbers or without, of keys of a type that stay where the
-    /// caller has them or that move, to words of their own or to shared ones.
+    /// The pieces of its text, with [rows beside](Self::row_cells) their numbers or without, of
+    /// keys of a type that stay where the caller has them or that move, to words of their own or to
+    /// shared ones.
     pub(super) fn pieces(
         self,
         payload: Payload,

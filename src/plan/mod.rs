@@ -67,8 +67,8 @@ impl DeviceLimits {
     /// Page merges (or copied pages) a pair may take in one dispatch: they happen in sequence.
     #[must_use]
     pub const fn steps_per_dispatch(&self, page: u32) -> u32 {
-        // 2^14 of them take about 50 ms on an H200. More than 65,535 rounds of a loop llvmpipe leaves
-        // undone, without a word.
+        // So many that a dispatch ends well before a driver's watchdog would end it. More than
+        // 65,535 rounds of a loop llvmpipe leaves undone, without a word.
         match self.keys_per_dispatch / page {
             0 => 1,
             steps if steps < 1 << 14 => steps,
@@ -82,7 +82,8 @@ pub const LARGEST_TILE: u32 = 8 * MATRIX;
 
 /// The paper's P for n keys, where the caller names none: buckets, and runs at which merging stops.
 ///
-/// Measured on an H200 (time of u32 keys in ms, `bcf-pb`, t = P, base case `diagonal`):
+/// Measured on an H200 (time of u32 keys in ms, t = P), as this measures it: `wgpu-bcfsort bench
+/// --engines bcf-pb --base-case diagonal --buckets P --samples P --sizes N`.
 ///
 /// | n | P = 16 | 32 | 64 | 128 | 256 | 512 | 1024 |
 /// |---|---|---|---|---|---|---|---|
@@ -127,8 +128,8 @@ pub const fn default_buckets(len: u32) -> u32 {
 pub const MOST_BUCKETS: u32 = 1024;
 
 /// The most buckets by default where the adapter is a CPU. It has few pairs to merge at the same
-/// time, so more buckets only pad more pages: 2^20 u32 keys took lavapipe on 2 cores 0.24 s with up
-/// to 16 buckets, 0.29 s with 64 and 0.37 s with 128.
+/// time, so more buckets only pad more pages: `wgpu-bcfsort bench --engines bcf-pb --sizes 2^20
+/// --buckets P` shows it on lavapipe.
 pub const MOST_BUCKETS_ON_CPU: u32 = 16;
 
 /// The paper's t for P buckets, where the caller names none: as many samples a run as buckets,

@@ -6,7 +6,8 @@ use crate::{KeyType, Payload};
 
 /// The numbers that decide the sample sort's speed, and not its result.
 ///
-/// Measured on an H200, u32 keys, ms:
+/// Measured on an H200, u32 keys, ms, as `wgpu-bcfsort bench --engines sample-sort --tuning FILE`
+/// measures them with these numbers in the file:
 ///
 /// | tile | child | samples | bucket | 2^24 | 2^26 |
 /// |---|---|---|---|---|---|
@@ -14,10 +15,8 @@ use crate::{KeyType, Payload};
 /// | 4096 | 4096 | 8192 | 2^18 | | **2.70** |
 /// | 4096 | 4096 | 4096 | 2^16 | **0.762** | |
 ///
-/// (Before the children that overflow had a kernel of their own, and with 4096 samples: tiles of 8192 3.32,
-/// of 4096 3.18, of 2048 more.) Merges as a loop in the kernels take 3.32 ms for 2^26 keys, and written out 3.37;
-/// but 2^26 keys of 64 bits 11.1 ms, and written out 20.7. Lavapipe on two cores takes 0.12 s for a million
-/// 32-bit keys where they are written out, and 0.43 s as a loop.
+/// Merges as a loop in the kernels take a GPU as long as written out, and with keys of 64 bits about
+/// half as long. Lavapipe sorts faster where they are written out.
 ///
 /// Few tiles, merged at once, against distribution: 2^12 keys 0.027 and 0.030 (one tile), 2^14 0.029 and 0.076, 2^15 0.034
 /// and 0.073, 2^16 0.043 and 0.074; of 64 bits 0.052 and 0.063, 0.065 and 0.152, 0.077 and 0.146, 0.088 and 0.157. (At the clock of
@@ -67,7 +66,7 @@ pub struct Tuning {
     pub bucket: u32,
     /// Whether the kernels have the form that suits GPUs: merges of a tile are looped, and there are
     /// workgroups for all that there can be to do. If not, merges are written out, and compact for
-    /// records of more than one word, which llvmpipe takes minutes to compile otherwise, and
+    /// records of more than one word, which llvmpipe compiles very slowly otherwise, and
     /// workgroups are as many as are likely.
     pub looped: bool,
     /// Words of a record from which on two distributions partition tiles rather than
@@ -83,7 +82,7 @@ impl Tuning {
     /// What suits a CPU, where memory costs what workgroup memory does, dispatches little, and a workgroup that finds
     /// nothing to do takes as long as one that does.
     ///
-    /// Lavapipe on two cores, ms, each row in one run:
+    /// Lavapipe on two cores, ms, by the same command, each row in one run:
     ///
     /// | keys | here | otherwise |
     /// |---|---|---|

@@ -65,9 +65,10 @@ pub(super) fn check(
 
 /// Replaces each value by the sum of the values of its color up to it, on the CPU.
 ///
-/// It adds in the very order in which [`PrefixSums`](crate::PrefixSums) does, so the bits are the same for
-/// floats, too, on devices that round as IEEE 754 says ([rounding](crate::PrefixSums#rounding)).
-/// [`PrefixSumsOptions::method`] makes no difference. O(n) time.
+/// It adds in the very order in which [`PrefixSums`](crate::PrefixSums) does, so the bits are the
+/// same for floats, too, on devices that round as IEEE 754 says
+/// ([rounding](crate::PrefixSums#rounding)). [`PrefixSumsOptions::method`] makes no difference.
+/// O(n) time.
 ///
 /// # Errors
 ///

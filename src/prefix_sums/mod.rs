@@ -19,9 +19,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-/// Colored prefix sums on one device: for values that each have one of d colors, d independent prefix
-/// sums, each among the values of one color. Make it once and keep it: it holds the pipelines, which are
-/// compiled when they are first needed, and scratch memory.
+/// Colored prefix sums on one device: for values that each have one of d colors, d independent
+/// prefix sums, each among the values of one color. Make it once and keep it: it holds the
+/// pipelines, which are compiled when they are first needed, and scratch memory.
 ///
 /// ```text
 /// values  [1, 10, 2, 20, 3]
@@ -30,24 +30,25 @@ use std::time::Instant;
 ///         [0,  0, 1, 10, 3]      exclusive
 /// ```
 ///
-/// O(n) time: three phases, in which each value and color is read twice and each value written once.
-/// Scratch memory of at most 16 x 16,384 words, [`scratch_size`](Self::scratch_size). It can be shared
-/// between threads; each call works on scratch memory of its own.
+/// O(n) time: three phases, in which each value and color is read twice and each value written
+/// once. Scratch memory of at most 16 x 16,384 words, [`scratch_size`](Self::scratch_size). It can
+/// be shared between threads; each call works on scratch memory of its own.
 ///
 /// # Rounding
 ///
-/// Integers wrap round. Sums of `f32` begin with +0 (so no sum is -0) and are rounded in an order that
-/// is fixed by the number of values and of tiles ([`PrefixSumsOptions::tiles`]) alone, so they are the
-/// same on every run, on every device that rounds as IEEE 754 says, and by [`prefix_sums_on_cpu`].
-/// Inexact sums are not those of adding from left to right. WGSL allows a device to take subnormal
-/// numbers for 0, and to assume that there are no infinities and NaNs; devices that do neither (those
-/// that this crate was tested on) let infinities and NaNs propagate, the bits of NaNs being theirs.
+/// Integers wrap round. Sums of `f32` begin with +0 (so no sum is -0) and are rounded in an order
+/// that is fixed by the number of values and of tiles ([`PrefixSumsOptions::tiles`]) alone, so they
+/// are the same on every run, on every device that rounds as IEEE 754 says, and by
+/// [`prefix_sums_on_cpu`]. Inexact sums are not those of adding from left to right. WGSL allows a
+/// device to take subnormal numbers for 0, and to assume that there are no infinities and NaNs;
+/// devices that do neither (those that this crate was tested on) let infinities and NaNs propagate,
+/// the bits of NaNs being theirs.
 ///
 /// # Current implementation
 ///
 /// Sitchinava and Weichert, "Bank Conflict Free Comparison-based Sorting On GPUs", introduction and
-/// Appendix A: the sums of contiguous tiles, prefix sums of these, and the prefix sums of each tile from
-/// there on. The paper shows by it what bank conflicts cost; both of its methods are here
+/// Appendix A: the sums of contiguous tiles, prefix sums of these, and the prefix sums of each tile
+/// from there on. The paper shows by it what bank conflicts cost; both of its methods are here
 /// ([`PrefixSumsMethod`](crate::PrefixSumsMethod)), with the same results.
 ///
 /// # Examples
@@ -77,8 +78,8 @@ pub struct PrefixSums {
 
 /// Prefix sums whose every GPU object is made: recording them makes none.
 ///
-/// They hold on to both buffers and to scratch memory of their own, and may be recorded any number of
-/// times. Made by [`PrefixSums::prepare`].
+/// They hold on to both buffers and to scratch memory of their own, and may be recorded any number
+/// of times. Made by [`PrefixSums::prepare`].
 pub struct PreparedPrefixSums {
     prepared: Prepared,
     pipelines: Arc<Pipelines>,
@@ -138,8 +139,8 @@ impl PrefixSums {
     }
 
     /// Prefix sums on a device of their own on the best adapter: the first of
-    /// [`adapters`](crate::adapters). It takes some tenths of a second. All devices that are opened so are of
-    /// [one instance](crate::adapters#what-is-process-wide).
+    /// [`adapters`](crate::adapters). It takes longer than most sums. All devices that are opened
+    /// so are of [one instance](crate::adapters#what-is-process-wide).
     ///
     /// # Errors
     ///
@@ -159,9 +160,9 @@ impl PrefixSums {
         Self::new(&device, &queue)
     }
 
-    /// The same prefix sums, which compile their kernels through a pipeline cache of the caller's: see
-    /// [`Sorter::with_pipeline_cache`](crate::Sorter::with_pipeline_cache). Nothing is compiled yet, and what was prepared
-    /// before belongs to others.
+    /// The same prefix sums, which compile their kernels through a pipeline cache of the caller's:
+    /// see [`Sorter::with_pipeline_cache`](crate::Sorter::with_pipeline_cache). Nothing is compiled
+    /// yet, and what was prepared before belongs to others.
     #[must_use]
     pub fn with_pipeline_cache(mut self, cache: &wgpu::PipelineCache) -> Self {
         self.pipelines = Arc::new(Pipelines::through(cache.clone()));
@@ -180,15 +181,15 @@ impl PrefixSums {
         &self.queue
     }
 
-    /// The most values of one call: what one binding and one buffer hold on this device, and at most 2^32 - 16384. Slices are not
-    /// cut into chunks, either.
+    /// The most values of one call: what one binding and one buffer hold on this device, and at
+    /// most 2^32 - 16384. Slices are not cut into chunks, either.
     #[must_use]
     pub const fn max_len(&self) -> u64 {
         self.limits.max_len(KeyType::U32)
     }
 
-    /// Bytes of scratch memory that the prefix sums of `len` values take: a word for each color and tile,
-    /// with the number of tiles rounded up to a multiple of 32.
+    /// Bytes of scratch memory that the prefix sums of `len` values take: a word for each color and
+    /// tile, with the number of tiles rounded up to a multiple of 32.
     ///
     /// # Errors
     ///
@@ -221,19 +222,21 @@ impl PrefixSums {
         Ok(phases::record_prefix_sums(len, key, options, &self.limits))
     }
 
-    /// Makes everything that the prefix sums of the first `len` values of a buffer need: pipelines, bind
-    /// groups, parameters, scratch memory of [`scratch_size`](Self::scratch_size) bytes. Values, of type `key`, and colors, which are `u32`, may be
-    /// written later; the sums take the values' place.
+    /// Makes everything that the prefix sums of the first `len` values of a buffer need: pipelines,
+    /// bind groups, parameters, scratch memory of [`scratch_size`](Self::scratch_size) bytes.
+    /// Values, of type `key`, and colors, which are `u32`, may be written later; the sums take the
+    /// values' place.
     ///
-    /// A value whose color is not below [`PrefixSumsOptions::colors`] has no color: it is left as it is,
-    /// and in no sum.
+    /// A value whose color is not below [`PrefixSumsOptions::colors`] has no color: it is left as
+    /// it is, and in no sum.
     ///
     /// # Errors
     ///
     /// [`Error::InvalidOption`], [`Error::NoSums`] for types of 64 bits, [`Error::TooLarge`],
-    /// [`Error::SameBuffer`], [`Error::BufferTooSmall`] and [`Error::BufferUsage`] for either buffer (both
-    /// need `STORAGE`), [`Error::OutOfMemory`], [`Error::Device`] for a buffer of another device of the
-    /// same [`wgpu::Instance`]. (wgpu cannot tell a buffer of another instance.)
+    /// [`Error::SameBuffer`], [`Error::BufferTooSmall`] and [`Error::BufferUsage`] for either
+    /// buffer (both need `STORAGE`), [`Error::OutOfMemory`], [`Error::Device`] for a buffer of
+    /// another device of the same [`wgpu::Instance`]. (wgpu cannot tell a buffer of another
+    /// instance.)
     ///
     /// # Examples
     ///
@@ -308,9 +311,9 @@ impl PrefixSums {
     /// Records prepared prefix sums into the caller's encoder. Makes no GPU object, writes nothing,
     /// submits nothing and waits for nothing.
     ///
-    /// All of it runs in the submission that the caller makes. A driver's watchdog ends submissions of some
-    /// seconds: where [`PreparedPrefixSums::submissions`] is more than 1, by default from about 2^26 values on
-    /// a GPU, [`run_buffers`](Self::run_buffers) makes several.
+    /// All of it runs in the submission that the caller makes. A driver's watchdog ends submissions
+    /// of some seconds: where [`PreparedPrefixSums::submissions`] is more than 1, by default from
+    /// about 2^26 values on a GPU, [`run_buffers`](Self::run_buffers) makes several.
     ///
     /// # Errors
     ///
@@ -355,11 +358,12 @@ impl PrefixSums {
         Ok(())
     }
 
-    /// Replaces each of the first `len` values of a buffer by its prefix sum: submits, and does not wait.
+    /// Replaces each of the first `len` values of a buffer by its prefix sum: submits, and does not
+    /// wait.
     ///
-    /// As for [`prepare`](Self::prepare), values of no color are left as they are. The sums are in `values`
-    /// for whatever is submitted next on the queue. O(n) time; scratch memory of [`scratch_size`](Self::scratch_size) bytes is kept for
-    /// the next call.
+    /// As for [`prepare`](Self::prepare), values of no color are left as they are. The sums are in
+    /// `values` for whatever is submitted next on the queue. O(n) time; scratch memory of
+    /// [`scratch_size`](Self::scratch_size) bytes is kept for the next call.
     ///
     /// # Errors
     ///
@@ -444,9 +448,10 @@ impl PrefixSums {
         Ok(profile)
     }
 
-    /// Replaces each value of a slice of host memory by its prefix sum: uploads, adds up, downloads,
-    /// blocking. O(n) time. Of the device's memory it takes the bytes of values and colors and the
-    /// [`scratch_size`](Self::scratch_size), which are kept for the next call, and while the sums come back as much again as the values.
+    /// Replaces each value of a slice of host memory by its prefix sum: uploads, adds up,
+    /// downloads, blocking. O(n) time. Of the device's memory it takes the bytes of values and
+    /// colors and the [`scratch_size`](Self::scratch_size), which are kept for the next call, and
+    /// while the sums come back as much again as the values.
     ///
     /// # Errors
     ///
@@ -478,8 +483,8 @@ impl PrefixSums {
         self.run_host(values, colors, options, false).map(|_| ())
     }
 
-    /// [`run`](Self::run), with the time that each phase took on the GPU (`tile sums`, `tile offsets`,
-    /// `prefix sums`), and that of the transfers.
+    /// [`run`](Self::run), with the time that each phase took on the GPU (`tile sums`, `tile
+    /// offsets`, `prefix sums`), and that of the transfers.
     ///
     /// # Errors
     ///

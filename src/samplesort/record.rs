@@ -164,8 +164,8 @@ impl Job<'_> {
         }
     }
 
-    /// Items that a level's table may list: of two neighbours at least one tile's; parts of children
-    /// that are in order; and what is left of each segment.
+    /// Items that a level's table may list: of two neighbours at least one tile's; parts of
+    /// children that are in order; and what is left of each segment.
     fn most_items(&self, level: &Level) -> u64 {
         let capacity = u64::from(self.sizes.sort_tile - 31);
         3 * u64::from(self.sort.len) / capacity + 3 * u64::from(level.segments) + 3

@@ -8,11 +8,12 @@ use crate::{BufferRole, Comparator, Error, KeyType, Order};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// A sort of buffers of the GPU, for [`Sorter::prepare_sort`](crate::Sorter::prepare_sort): of keys, ascending, unless more is
-/// said. What is said is looked at there: that it fits the buffers, and goes together.
+/// A sort of buffers of the GPU, for [`Sorter::prepare_sort`](crate::Sorter::prepare_sort): of
+/// keys, ascending, unless more is said. What is said is looked at there: that it fits the buffers,
+/// and goes together.
 ///
-/// It takes O(n log n) time, and is stable but for [values](Self::values) that are not said to [be](Self::stable).
-/// Every buffer needs the usage `STORAGE`, and none may be given twice.
+/// It takes O(n log n) time, and is stable but for [values](Self::values) that are not said to
+/// [be](Self::stable). Every buffer needs the usage `STORAGE`, and none may be given twice.
 ///
 /// # Examples
 ///
@@ -50,12 +51,14 @@ use std::ops::Range;
 ///
 /// # Scratch memory
 ///
-/// [`Sorter::scratch_size_of`](crate::Sorter::scratch_size_of) says how much it is. For each record, the sum of
+/// [`Sorter::scratch_size_of`](crate::Sorter::scratch_size_of) says how much it is. For each
+/// record, the sum of
 ///
-/// - the bytes of its key, which are 4 if it is [packed](Self::of_packed), and 4 if anything goes with it; or those of the largest
-///   of its rows that does not [end elsewhere](Self::rows_into), if they are more;
-/// - 4 with [`rows`](Self::rows), or with values that are [stable](Self::stable) or those of keys that are in
-///   [arrays](Self::segments) or not sorted where they lie.
+/// - the bytes of its key, which are 4 if it is [packed](Self::of_packed), and 4 if anything goes
+///   with it; or those of the largest of its rows that does not [end elsewhere](Self::rows_into),
+///   if they are more;
+/// - 4 with [`rows`](Self::rows), or with values that are [stable](Self::stable) or those of keys
+///   that are in [arrays](Self::segments) or not sorted where they lie.
 ///
 /// Packed keys alone take half a mebibyte, however many they are, from a few tiles on: they are
 /// counted, but in [arrays](Self::segments). ([Kept](Self::keep_keys) and packed keys and fields of
@@ -65,28 +68,34 @@ use std::ops::Range;
 /// [arrays](Self::segments) that is so of all keys of 32 bits, and of those of 64 bits if such rows
 /// have three words or more.)
 ///
-/// Instead of that, of rows that are [compared](Self::compared): 4, or the bytes of the largest row that moves
-/// in its own buffer, if they are more; and 4 more unless it is indices that are asked for.
+/// Instead of that, of rows that are [compared](Self::compared): 4, or the bytes of the largest row
+/// that moves in its own buffer, if they are more; and 4 more unless it is indices that are asked
+/// for.
 ///
 /// And a tenth of all that at the most, and 16 MiB, for tables.
 ///
 /// # Few records
 ///
-/// Up to 1024 records are one dispatch, wherever they lie: keys, pairs, argsorts, values in order, and rows of up
-/// to four words with their keys or by a field. So are keys in [arrays](Self::segments), alone or with indices, if they are not packed, and
-/// of 64 bits only alone. As many as a buffer [says](Self::count) are one dispatch more. Keys alone, pairs and argsorts of a whole buffer are two up to
-/// 16 times as many. Each other buffer of rows, and rows of more words, take up to two more, and what is not in a row of its own, up to
-/// two; what is [compared](Self::compared) takes four or more. (Parts and packed keys alone take up to two more where keys are not sorted by
-/// the [sample sort](crate::Engine::SampleSort).)
+/// Up to 1024 records are one dispatch, wherever they lie: keys, pairs, argsorts, values in order,
+/// and rows of up to four words with their keys or by a field. So are keys in
+/// [arrays](Self::segments), alone or with indices, if they are not packed, and of 64 bits only
+/// alone. As many as a buffer [says](Self::count) are one dispatch more. Keys alone, pairs and
+/// argsorts of a whole buffer are two up to 16 times as many. Each other buffer of rows, and rows
+/// of more words, take up to two more, and what is not in a row of its own, up to two; what is
+/// [compared](Self::compared) takes four or more. (Parts and packed keys alone take up to two more
+/// where keys are not sorted by the [sample sort](crate::Engine::SampleSort).)
 ///
 /// # On DX12
 ///
-/// FXC, the compiler that comes with Windows, takes minutes for each of the [sample sort](crate::Engine::SampleSort)'s kernels that sort a
-/// tile. [`Engine::Auto`](crate::Engine::Auto) has none of them there where keys are sorted alone: packed ones and parts, too. But with
-/// [`indices`](Self::indices), [`values`](Self::values), rows ([with](Self::rows) the keys, or with the keys [in](Self::of_rows) them), a
-/// [comparator](Self::compared), [arrays](Self::segments) or a [count](Self::count) there is no other sort, nor for
-/// [`Sorter::argsort`](crate::Sorter::argsort), what is made of it, and [`Sorter::sort_compared`](crate::Sorter::sort_compared). A program
-/// that needs one of these on Windows ships `dxcompiler.dll`, which wgpu takes where it finds it, or takes Vulkan's
+/// FXC, the compiler that comes with Windows, is very slow with the [sample
+/// sort](crate::Engine::SampleSort)'s kernels that sort a tile.
+/// [`Engine::Auto`](crate::Engine::Auto) has none of them there where keys are sorted alone: packed
+/// ones and parts, too. But with [`indices`](Self::indices), [`values`](Self::values), rows
+/// ([with](Self::rows) the keys, or with the keys [in](Self::of_rows) them), a
+/// [comparator](Self::compared), [arrays](Self::segments) or a [count](Self::count) there is no
+/// other sort, nor for [`Sorter::argsort`](crate::Sorter::argsort), what is made of it, and
+/// [`Sorter::sort_compared`](crate::Sorter::sort_compared). A program that needs one of these on
+/// Windows ships `dxcompiler.dll`, which wgpu takes where it finds it, or takes Vulkan's
 /// [adapter](crate::adapters) of the same GPU.
 #[derive(Debug)]
 #[must_use = "it is prepared by Sorter::prepare_sort"]
@@ -110,8 +119,9 @@ pub struct BufferSort<'a> {
     pub(super) scratch: Option<&'a mut Scratch>,
 }
 
-/// The type of keys of fewer than 32 bits, which lie in a buffer one behind the other: for [`BufferSort::of_packed`]. (Rust has no
-/// type for some of them, and slices of them have no sort here.)
+/// The type of keys of fewer than 32 bits, which lie in a buffer one behind the other: for
+/// [`BufferSort::of_packed`]. (Rust has no type for some of them, and slices of them have no sort
+/// here.)
 ///
 /// # Examples
 ///
@@ -189,7 +199,8 @@ struct Rows<'a> {
 const MOST_COLUMNS: usize = 64;
 
 impl<'a> BufferSort<'a> {
-    /// Of the first `len` keys of a buffer, which needs the usage `STORAGE`. What is behind them is left as it is.
+    /// Of the first `len` keys of a buffer, which needs the usage `STORAGE`. What is behind them is
+    /// left as it is.
     ///
     /// # Examples
     ///
@@ -233,16 +244,18 @@ impl<'a> BufferSort<'a> {
         }
     }
 
-    /// Of the first `len` rows of a buffer (structs, in an array) by a field of theirs: rows of `words` 32-bit words,
-    /// of which the key is word `key_word` or begins there. Rows of equal keys stay in order: a stable sort.
+    /// Of the first `len` rows of a buffer (structs, in an array) by a field of theirs: rows of
+    /// `words` 32-bit words, of which the key is word `key_word` or begins there. Rows of equal
+    /// keys stay in order: a stable sort.
     ///
-    /// A key of 64 bits begins at an even word of rows of an even number of words, as in WGSL and in Rust.
+    /// A key of 64 bits begins at an even word of rows of an even number of words, as in WGSL and
+    /// in Rust.
     ///
-    /// Keys are read where they are, sorted with their indices, and rows are moved once, by these: their size adds to the time of the
-    /// sort what moving them takes.
+    /// Keys are read where they are, sorted with their indices, and rows are moved once, by these:
+    /// their size adds to the time of the sort what moving them takes.
     ///
-    /// With [`indices`](Self::indices) or [`values`](Self::values) after it, these are written or sorted by the rows' keys, and
-    /// the rows stay.
+    /// With [`indices`](Self::indices) or [`values`](Self::values) after it, these are written or
+    /// sorted by the rows' keys, and the rows stay.
     ///
     /// # Examples
     ///
@@ -293,9 +306,9 @@ impl<'a> BufferSort<'a> {
         sort.rows(rows, words)
     }
 
-    /// Of the first `len` keys of 8 or 16 bits, as many in a word of the buffer as it has bits for: an array of them in
-    /// host memory, as it is copied to the GPU. Its bytes are rounded up to whole words; those behind the keys are left
-    /// as they are.
+    /// Of the first `len` keys of 8 or 16 bits, as many in a word of the buffer as it has bits for:
+    /// an array of them in host memory, as it is copied to the GPU. Its bytes are rounded up to
+    /// whole words; those behind the keys are left as they are.
     ///
     /// Keys alone, if they are more than a [few tiles](crate::Tuning::merged), are sorted by
     /// counting how many there are of each, whatever the [engine](crate::Options::engine): in O(n)
@@ -330,15 +343,19 @@ impl<'a> BufferSort<'a> {
         sort
     }
 
-    /// Of the first `len` rows of a buffer by a function of the caller's, a stable sort. Rows move; with
-    /// [`indices`](Self::indices), which may be wanted alone, they stay if it is [said](Self::keep_keys).
+    /// Of the first `len` rows of a buffer by a function of the caller's, a stable sort. Rows move;
+    /// with [`indices`](Self::indices), which may be wanted alone, they stay if it is
+    /// [said](Self::keep_keys).
     ///
-    /// It makes O(n log n) comparisons. What is sorted is the rows' numbers, and a comparison reads the rows of both: some times as long as a sort by a field of
-    /// theirs, or many times (2^24 rows on an H200: of a word 3.5 ms, of four 12 to 20, and 2.3 by a field). Where a key says as much, as one of 64 bits does of two fields, prefer
-    /// [`of_rows`](Self::of_rows). There are no parts ([`first`](Self::first)) and no [`segments`](Self::segments):
-    /// [`Error::NotTogether`]. The
-    /// [order](Self::order) is the function's, or from its end to its beginning. That what is in the buffer lies as the function's rows do is
-    /// known of a comparator [of](Comparator::of) the Rust struct that was copied there, and the caller's to know of any other.
+    /// It makes O(n log n) comparisons. What is sorted is the rows' numbers, and a comparison reads
+    /// the rows of both: some times as long as a sort by a field of theirs, or many times (2^24
+    /// rows on an H200: of a word 3.5 ms, of four 12 to 20, and 2.3 by a field). Where a key says
+    /// as much, as one of 64 bits does of two fields, prefer [`of_rows`](Self::of_rows). There are
+    /// no parts ([`first`](Self::first)) and no [`segments`](Self::segments):
+    /// [`Error::NotTogether`]. The [order](Self::order) is the function's, or from its end to its
+    /// beginning. That what is in the buffer lies as the function's rows do is known of a
+    /// comparator [of](Comparator::of) the Rust struct that was copied there, and the caller's to
+    /// know of any other.
     ///
     /// # Examples
     ///
@@ -388,9 +405,9 @@ impl<'a> BufferSort<'a> {
         self
     }
 
-    /// With a 32-bit value of another buffer for each key: [`Payload::Values`](crate::Payload::Values), where keys are equal
-    /// in any order, unless they are to be [stable](Self::stable). In place of what was to
-    /// go with the keys before.
+    /// With a 32-bit value of another buffer for each key:
+    /// [`Payload::Values`](crate::Payload::Values), where keys are equal in any order, unless they
+    /// are to be [stable](Self::stable). In place of what was to go with the keys before.
     ///
     /// # Examples
     ///
@@ -419,8 +436,8 @@ impl<'a> BufferSort<'a> {
     }
 
     /// With each key's index in the input, which is written to another buffer:
-    /// [`Payload::Indices`](crate::Payload::Indices), a stable sort. In place of what was to go with the keys before.
-    /// From a [first](Self::first) record on, indices count from there.
+    /// [`Payload::Indices`](crate::Payload::Indices), a stable sort. In place of what was to go
+    /// with the keys before. From a [first](Self::first) record on, indices count from there.
     ///
     /// # Examples
     ///
@@ -450,11 +467,13 @@ impl<'a> BufferSort<'a> {
         self
     }
 
-    /// With a row of `words` 32-bit words of another buffer for each key: a stable sort. Called again, with rows of one
-    /// more buffer. In place of [`values`](Self::values) and [`indices`](Self::indices).
+    /// With a row of `words` 32-bit words of another buffer for each key: a stable sort. Called
+    /// again, with rows of one more buffer. In place of [`values`](Self::values) and
+    /// [`indices`](Self::indices).
     ///
-    /// Rows are moved once, when the keys are sorted, to where they belong, and from there back to their buffer.
-    /// They take as much scratch memory as the largest of these buffers, or as keys and indices if that is more, and a word a key or two.
+    /// Rows are moved once, when the keys are sorted, to where they belong, and from there back to
+    /// their buffer. They take as much scratch memory as the largest of these buffers, or as keys
+    /// and indices if that is more, and a word a key or two.
     ///
     /// # Examples
     ///
@@ -490,8 +509,8 @@ impl<'a> BufferSort<'a> {
         })
     }
 
-    /// The same, but the rows stay where they are: in order they are written to the same places of another buffer. That
-    /// moves them once, and takes no scratch memory for them.
+    /// The same, but the rows stay where they are: in order they are written to the same places of
+    /// another buffer. That moves them once, and takes no scratch memory for them.
     ///
     /// # Examples
     ///
@@ -548,15 +567,17 @@ impl<'a> BufferSort<'a> {
         self
     }
 
-    /// From this record on, in all buffers: those before, and those behind the `len` that are sorted, are left
-    /// as they are.
+    /// From this record on, in all buffers: those before, and those behind the `len` that are
+    /// sorted, are left as they are.
     ///
-    /// Where that is a multiple of 256 bytes in each of the buffers, as it is from every 64th record on unless keys are packed, it
-    /// costs nothing: there buffers may be bound on every device. Nor does it for what is sorted in [one dispatch](Self#few-records).
-    /// Otherwise keys that move are sorted in scratch memory, the part itself
-    /// serving for what scratch memory there would be besides, and values as if they were to be [stable](Self::stable). While such a
-    /// sort runs, up to 256 bytes before the part are its own, too, and have their contents again at its end: between its
-    /// [slices](crate::Sorter::record_slice) nothing may read or write them, and slices of neighbouring parts are not to be mixed.
+    /// Where that is a multiple of 256 bytes in each of the buffers, as it is from every 64th
+    /// record on unless keys are packed, it costs nothing: there buffers may be bound on every
+    /// device. Nor does it for what is sorted in [one dispatch](Self#few-records). Otherwise keys
+    /// that move are sorted in scratch memory, the part itself serving for what scratch memory
+    /// there would be besides, and values as if they were to be [stable](Self::stable). While such
+    /// a sort runs, up to 256 bytes before the part are its own, too, and have their contents again
+    /// at its end: between its [slices](crate::Sorter::record_slice) nothing may read or write
+    /// them, and slices of neighbouring parts are not to be mixed.
     ///
     /// # Examples
     ///
@@ -584,20 +605,21 @@ impl<'a> BufferSort<'a> {
         self
     }
 
-    /// Only what comes to these places has to be in order: the records that belong before them come before them, in any
-    /// order, and so those that belong behind. `0..k` is the `k` least, in order (with
-    /// [`Order::Descending`] the greatest: top-k), `k..k` the same unordered, and `n..n + 1` the n-th element. Places
-    /// are counted from the [first](Self::first) record on.
+    /// Only what comes to these places has to be in order: the records that belong before them come
+    /// before them, in any order, and so those that belong behind. `0..k` is the `k` least, in
+    /// order (with [`Order::Descending`] the greatest: top-k), `k..k` the same unordered, and
+    /// `n..n + 1` the n-th element. Places are counted from the [first](Self::first) record on.
     ///
-    /// It saves what sorting the others would cost: buckets without such a place are moved only. A hundred of 2^24 records
-    /// take an H200 0.64 of a sort's time with keys of 32 bits, 0.56 with indices, 0.34 with a comparator, and the one in the
-    /// middle of those of 64 bits 0.55. So few records that they are
-    /// [merged](crate::Tuning::merged) are all sorted, and so they are by engines other than
-    /// [`Engine::SampleSort`](crate::Engine::SampleSort).
+    /// It saves what sorting the others would cost: buckets without such a place are moved only. A
+    /// hundred of 2^24 records take an H200 0.64 of a sort's time with keys of 32 bits, 0.56 with
+    /// indices, 0.34 with a comparator, and the one in the middle of those of 64 bits 0.55. So few
+    /// records that they are [merged](crate::Tuning::merged) are all sorted, and so they are by
+    /// engines other than [`Engine::SampleSort`](crate::Engine::SampleSort).
     ///
-    /// A range that is none, or ends behind the last of the `len` places, is an [`Error::InvalidOption`], and one
-    /// together with [`segments`](Self::segments) is an [`Error::NotTogether`]. Where records are [counted](Self::count), places behind
-    /// the last of them are left as they are, whether they are in the range or not.
+    /// A range that is none, or ends behind the last of the `len` places, is an
+    /// [`Error::InvalidOption`], and one together with [`segments`](Self::segments) is an
+    /// [`Error::NotTogether`]. Where records are [counted](Self::count), places behind the last of
+    /// them are left as they are, whether they are in the range or not.
     ///
     /// # Examples
     ///
@@ -635,9 +657,10 @@ impl<'a> BufferSort<'a> {
         self
     }
 
-    /// With values in the order of the input where keys are equal, descending, too: a stable sort. All sorts are stable but
-    /// that of [values](Self::values) (and that of keys alone, where it makes no difference), for which it takes as much memory more as
-    /// the values, and they are moved there and back.
+    /// With values in the order of the input where keys are equal, descending, too: a stable sort.
+    /// All sorts are stable but that of [values](Self::values) (and that of keys alone, where it
+    /// makes no difference), for which it takes as much memory more as the values, and they are
+    /// moved there and back.
     ///
     /// # Examples
     ///
@@ -665,10 +688,10 @@ impl<'a> BufferSort<'a> {
         self
     }
 
-    /// Leaves the keys as they are: with [`indices`](Self::indices), an argsort. Rows that the keys are
-    /// [fields](Self::of_rows) of stay, too, and where it is these that are to move it is an [`Error::NotTogether`]. That takes
-    /// no more [scratch memory](Self#scratch-memory) than where they move. (2^24 on an H200: of 32 bits
-    /// 1.56 ms, and 1.53 where they move; of 64 bits 3.96.)
+    /// Leaves the keys as they are: with [`indices`](Self::indices), an argsort. Rows that the keys
+    /// are [fields](Self::of_rows) of stay, too, and where it is these that are to move it is an
+    /// [`Error::NotTogether`]. That takes no more [scratch memory](Self#scratch-memory) than where
+    /// they move. (2^24 on an H200: of 32 bits 1.56 ms, and 1.53 where they move; of 64 bits 3.96.)
     ///
     /// # Examples
     ///
@@ -678,13 +701,15 @@ impl<'a> BufferSort<'a> {
         self
     }
 
-    /// Leaves the keys as they are, and writes them in order to the same places of another buffer, which needs the usage `STORAGE`
-    /// and as many bytes as they take there; other places of it are left as they are. Of structs ([`of_rows`](Self::of_rows)), and of
-    /// rows that are [compared](Self::compared), it is these that are written there, and not keys.
+    /// Leaves the keys as they are, and writes them in order to the same places of another buffer,
+    /// which needs the usage `STORAGE` and as many bytes as they take there; other places of it are
+    /// left as they are. Of structs ([`of_rows`](Self::of_rows)), and of rows that are
+    /// [compared](Self::compared), it is these that are written there, and not keys.
     ///
-    /// What goes with the keys moves in its own buffer, but for rows with [`rows_into`](Self::rows_into), and values as
-    /// if they were to be [stable](Self::stable). With [`indices`](Self::indices) or [`values`](Self::values) structs stay, and this
-    /// is an [`Error::NotTogether`]. [`keep_keys`](Self::keep_keys) beside it says nothing new.
+    /// What goes with the keys moves in its own buffer, but for rows with
+    /// [`rows_into`](Self::rows_into), and values as if they were to be [stable](Self::stable).
+    /// With [`indices`](Self::indices) or [`values`](Self::values) structs stay, and this is an
+    /// [`Error::NotTogether`]. [`keep_keys`](Self::keep_keys) beside it says nothing new.
     ///
     /// Keys of a whole buffer, of 32 bits or more, are sorted in the other one: no scratch memory
     /// more. It is no dispatch more either, unless a sample sort distributes them
@@ -698,14 +723,15 @@ impl<'a> BufferSort<'a> {
         self
     }
 
-    /// As many records as a word of another buffer says when the sort runs, and no more than the `len` that
-    /// there is room for: the GPU may have written it, and the host need not know it. Records behind those are left as
-    /// they are.
+    /// As many records as a word of another buffer says when the sort runs, and no more than the
+    /// `len` that there is room for: the GPU may have written it, and the host need not know it.
+    /// Records behind those are left as they are.
     ///
-    /// It takes no scratch memory more, and on GPUs little more time than as many records as there are: a first dispatch reads the
-    /// word, and tells all others. But these are the dispatches of a [sample sort](crate::Engine::SampleSort) of `len` records,
-    /// whatever the [engine](crate::Options::engine), and with nothing to do they take up to 0.1 ms on an H200 (2^24 records 0.66 ms,
-    /// a hundredth of them 0.10). On CPUs idle workgroups take time, too.
+    /// It takes no scratch memory more, and on GPUs little more time than as many records as there
+    /// are: a first dispatch reads the word, and tells all others. But these are the dispatches of
+    /// a [sample sort](crate::Engine::SampleSort) of `len` records, whatever the
+    /// [engine](crate::Options::engine), and with nothing to do they take up to 0.1 ms on an H200
+    /// (2^24 records 0.66 ms, a hundredth of them 0.10). On CPUs idle workgroups take time, too.
     ///
     /// # Examples
     ///
@@ -734,19 +760,21 @@ impl<'a> BufferSort<'a> {
         self
     }
 
-    /// Sorts many arrays, one behind the other, each by itself: `number` words of another buffer say where each begins,
-    /// in ascending order, counted from the [first](Self::first) record; the last one ends with the last
-    /// record. Empty ones are none, and they may be as many and as different as they like: it is one sort of all records by their
-    /// arrays' numbers and their keys, and takes the time of that. If the first does not begin with the first record, those
+    /// Sorts many arrays, one behind the other, each by itself: `number` words of another buffer
+    /// say where each begins, in ascending order, counted from the [first](Self::first) record; the
+    /// last one ends with the last record. Empty ones are none, and they may be as many and as
+    /// different as they like: it is one sort of all records by their arrays' numbers and their
+    /// keys, and takes the time of that. If the first does not begin with the first record, those
     /// before are an array, too. Those that begin behind the last record are empty.
     ///
-    /// Nobody looks whether offsets ascend. If they do not, the records are divided into some arrays all the same, one behind the other, each
-    /// of which is sorted: it is still every record once, with what goes with it, but which arrays these are is nothing to rely on. Until the
+    /// Nobody looks whether offsets ascend. If they do not, the records are divided into some
+    /// arrays all the same, one behind the other, each of which is sorted: it is still every record
+    /// once, with what goes with it, but which arrays these are is nothing to rely on. Until the
     /// sort has ended, nothing may write them.
     ///
-    /// All keys are sorted: there are no [`ranks`](Self::ranks). [Indices](Self::indices) are those of all records, not of their
-    /// arrays. Keys of 64 bits with which anything goes along are sorted twice: by themselves, and then each array by its records'
-    /// places in that order.
+    /// All keys are sorted: there are no [`ranks`](Self::ranks). [Indices](Self::indices) are those
+    /// of all records, not of their arrays. Keys of 64 bits with which anything goes along are
+    /// sorted twice: by themselves, and then each array by its records' places in that order.
     ///
     /// # Examples
     ///
@@ -776,8 +804,8 @@ impl<'a> BufferSort<'a> {
         self
     }
 
-    /// With this scratch memory, which other sorts use, too, and which grows to what is needed. Without, the sort has
-    /// memory of its own, which is freed with it.
+    /// With this scratch memory, which other sorts use, too, and which grows to what is needed.
+    /// Without, the sort has memory of its own, which is freed with it.
     ///
     /// # Examples
     ///
@@ -815,8 +843,8 @@ impl<'a> BufferSort<'a> {
         }
     }
 
-    /// The record that buffers are bound from: the last up to the [first](Self::first) where all of them may be on every device.
-    /// (Not on this one: it decides whether values are stable.)
+    /// The record that buffers are bound from: the last up to the [first](Self::first) where all of
+    /// them may be on every device. (Not on this one: it decides whether values are stable.)
     fn bound_from(&self) -> u64 {
         const ALIGNMENT: u64 = 256 * 8;
         let of_rows = match &self.carried {
@@ -825,7 +853,8 @@ impl<'a> BufferSort<'a> {
             Carries::Rows(columns) => columns.iter().map(|rows| rows.words).collect(),
         };
         let bits = of_rows.iter().map(|&words| u64::from(words) * 32);
-        // Records from one such place to the next: of each buffer a power of two, so that the most are a multiple of all.
+        // Records from one such place to the next: of each buffer a power of two, so that the most
+        // are a multiple of all.
         let distance = |bits: u64| ALIGNMENT >> bits.trailing_zeros().min(ALIGNMENT.ilog2());
         let most = bits.chain([self.key_bits()]).map(distance).max();
         self.first - self.first % most.unwrap_or(1)
@@ -920,7 +949,8 @@ impl<'a> BufferSort<'a> {
     fn carried_columns(&self, limit: u64) -> Result<Carried, Error> {
         Ok(match &self.carried {
             Carries::Nothing => Carried::Nothing,
-            // (Those of rows that stay are moved by indices anyway. Columns of fields begin with the fields' rows.)
+            // (Those of rows that stay are moved by indices anyway. Columns of fields begin with
+            // the fields' rows.)
             Carries::Values(_) if self.stable && self.field.is_none() => {
                 Carried::Columns(vec![Column {
                     words: 1,
@@ -967,7 +997,8 @@ impl<'a> BufferSort<'a> {
         Ok(Some(start as u32..end as u32))
     }
 
-    /// That it is of keys of one array, all of them and as many as it says: what can be looked at, whether it is in order.
+    /// That it is of keys of one array, all of them and as many as it says: what can be looked at,
+    /// whether it is in order.
     pub(super) fn check_only_keys(&self) -> Result<(), Error> {
         let refused = [
             ("compared", self.comparator.is_some()),
@@ -1096,12 +1127,13 @@ pub(super) fn check_bound(len: u64, words: u32, limit: u64) -> Result<(), Error>
     })
 }
 
-/// Scratch memory for sorts that do not run at the same time: of each kind of buffer as much as the sort that needs most of it.
+/// Scratch memory for sorts that do not run at the same time: of each kind of buffer as much as the
+/// sort that needs most of it.
 ///
-/// What is recorded one after the other, into one encoder or several, does not run at the same time. But between two
-/// [slices](crate::Sorter::record_slice) of a sort no other that shares its memory may run. A sort
-/// keeps the memory that it was prepared with, also where this has grown since: who wants to grow it once prepares the largest sort first.
-/// It belongs to one device.
+/// What is recorded one after the other, into one encoder or several, does not run at the same
+/// time. But between two [slices](crate::Sorter::record_slice) of a sort no other that shares its
+/// memory may run. A sort keeps the memory that it was prepared with, also where this has grown
+/// since: who wants to grow it once prepares the largest sort first. It belongs to one device.
 ///
 /// Made by [`Default`], empty; see [`BufferSort`].
 ///

@@ -80,7 +80,7 @@ pub(super) fn choose(
     };
     Choice {
         engine,
-        // (FXC takes minutes for a kernel that sorts tiles.)
+        // (FXC compiles a kernel that sorts tiles very slowly.)
         may_count: !is_auto || !device.is_dx12,
         may_sort_tile: may_sample_sort || records.need_sample_sort(),
     }

@@ -19,14 +19,15 @@ impl Sorter {
     /// in chunks that the host merges, which takes as much host memory again. O(n log n) time. Not
     /// stable, which with keys alone makes no difference: the result is the same on every device.
     ///
-    /// Of the device's memory it takes the keys' bytes and [`scratch_size`](Self::scratch_size), which the sorter keeps for the next
-    /// sort, and while they come back as much again as the keys. Most of a call's time goes into the transfers: some 19 ms for 2^24 words
-    /// on an H200, and sorting them takes less than 1.
+    /// Of the device's memory it takes the keys' bytes and [`scratch_size`](Self::scratch_size),
+    /// which the sorter keeps for the next sort, and while they come back as much again as the
+    /// keys. Most of a call's time goes into the transfers: some 19 ms for 2^24 words on an H200,
+    /// and sorting them takes less than 1.
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`], [`Error::OutOfHostMemory`], [`Error::WorkgroupMemory`], [`Error::DeviceLost`], [`Error::Device`]; the
-    /// slice is then as it was.
+    /// [`Error::OutOfMemory`], [`Error::OutOfHostMemory`], [`Error::WorkgroupMemory`],
+    /// [`Error::DeviceLost`], [`Error::Device`]; the slice is then as it was.
     ///
     /// # Examples
     ///
@@ -43,10 +44,12 @@ impl Sorter {
         pollster::block_on(self.sort_host(keys, order, Waiting::Block, None))
     }
 
-    /// [`sort`](Self::sort), as a future that does not block its executor while the device works: a thread of its own waits for the
-    /// device. What the host does, it does where it is polled: compile kernels, copy keys, and merge chunks.
+    /// [`sort`](Self::sort), as a future that does not block its executor while the device works: a
+    /// thread of its own waits for the device. What the host does, it does where it is polled:
+    /// compile kernels, copy keys, and merge chunks.
     ///
-    /// Dropped before its end it leaves the slice as it was. (What has been submitted runs to its end.)
+    /// Dropped before its end it leaves the slice as it was. (What has been submitted runs to its
+    /// end.)
     ///
     /// # Errors
     ///
@@ -68,8 +71,8 @@ impl Sorter {
         self.sort_host(keys, order, Waiting::Yield, None).await
     }
 
-    /// [`sort`](Self::sort), with the time that each phase took, and the transfers. It waits for the device between them, so that the whole
-    /// takes a little longer.
+    /// [`sort`](Self::sort), with the time that each phase took, and the transfers. It waits for
+    /// the device between them, so that the whole takes a little longer.
     ///
     /// # Errors
     ///
@@ -88,18 +91,20 @@ impl Sorter {
         Ok(profile)
     }
 
-    /// Where each key of the sorted slice is in the given one: `keys[indices[i] as usize]` is the i-th in order. Stable:
-    /// the indices of equal keys ascend, in descending order, too.
+    /// Where each key of the sorted slice is in the given one: `keys[indices[i] as usize]` is the
+    /// i-th in order. Stable: the indices of equal keys ascend, in descending order, too.
     ///
-    /// Any length that 32 bits number. What exceeds [`max_len`](Self::max_len), or the device's free memory, is sorted in
-    /// chunks that the host merges, which takes as much host memory again as the result. O(n log n) time; the engine is
-    /// [`Engine::SampleSort`](crate::Engine::SampleSort). Of the device's memory it takes keys and indices, and the
-    /// [`scratch_size_carrying`](Self::scratch_size_carrying) them, and while indices come back as much again as these.
+    /// Any length that 32 bits number. What exceeds [`max_len`](Self::max_len), or the device's
+    /// free memory, is sorted in chunks that the host merges, which takes as much host memory again
+    /// as the result. O(n log n) time; the engine is
+    /// [`Engine::SampleSort`](crate::Engine::SampleSort). Of the device's memory it takes keys and
+    /// indices, and the [`scratch_size_carrying`](Self::scratch_size_carrying) them, and while
+    /// indices come back as much again as these.
     ///
     /// # Errors
     ///
-    /// [`Error::TooManyToNumber`], [`Error::OutOfMemory`], [`Error::OutOfHostMemory`], [`Error::DeviceLost`],
-    /// [`Error::Device`].
+    /// [`Error::TooManyToNumber`], [`Error::OutOfMemory`], [`Error::OutOfHostMemory`],
+    /// [`Error::DeviceLost`], [`Error::Device`].
     ///
     /// # Examples
     ///
@@ -115,8 +120,9 @@ impl Sorter {
         pollster::block_on(self.argsort_host(keys, order, Waiting::Block))
     }
 
-    /// [`argsort`](Self::argsort), as a future that does not block its executor while the device works. There is no such twin of
-    /// [`sort_pairs`](Self::sort_pairs), [`sort_by_key`](Self::sort_by_key) and [`sort_compared`](Self::sort_compared): the first two
+    /// [`argsort`](Self::argsort), as a future that does not block its executor while the device
+    /// works. There is no such twin of [`sort_pairs`](Self::sort_pairs),
+    /// [`sort_by_key`](Self::sort_by_key) and [`sort_compared`](Self::sort_compared): the first two
     /// are this, and moves.
     ///
     /// # Errors
@@ -134,14 +140,17 @@ impl Sorter {
         self.argsort_host(keys, order, Waiting::Yield).await
     }
 
-    /// Sorts keys, and values of any type by them. Stable: the values of equal keys stay in their order.
+    /// Sorts keys, and values of any type by them. Stable: the values of equal keys stay in their
+    /// order.
     ///
-    /// It is an [`argsort`](Self::argsort), by which the host then moves each key and value once, by swaps: values stay on the host,
-    /// whatever their size. O(n log n) time, and 4 bytes of host memory a key.
+    /// It is an [`argsort`](Self::argsort), by which the host then moves each key and value once,
+    /// by swaps: values stay on the host, whatever their size. O(n log n) time, and 4 bytes of host
+    /// memory a key.
     ///
     /// # Errors
     ///
-    /// [`Error::LengthsDiffer`], and those of [`argsort`](Self::argsort); both slices are then as they were.
+    /// [`Error::LengthsDiffer`], and those of [`argsort`](Self::argsort); both slices are then as
+    /// they were.
     ///
     /// # Examples
     ///
@@ -180,8 +189,9 @@ impl Sorter {
 
     /// Sorts items of any type by a key of each. Stable: items of equal keys stay in their order.
     ///
-    /// `key` is called once an item. It is an [`argsort`](Self::argsort) of the keys, by which the host then moves each item
-    /// once, by swaps. O(n log n) time, and host memory for the keys and 4 bytes a key.
+    /// `key` is called once an item. It is an [`argsort`](Self::argsort) of the keys, by which the
+    /// host then moves each item once, by swaps. O(n log n) time, and host memory for the keys and
+    /// 4 bytes a key.
     ///
     /// # Errors
     ///
@@ -220,17 +230,19 @@ impl Sorter {
         Ok(())
     }
 
-    /// Sorts structs of host memory by a function of the caller's, on the device. Stable, and what comes out has every row
-    /// of the input once, whatever the function says: see [`Comparator`].
+    /// Sorts structs of host memory by a function of the caller's, on the device. Stable, and what
+    /// comes out has every row of the input once, whatever the function says: see [`Comparator`].
     ///
-    /// O(n log n) comparisons. Rows must fit the device at once, with the [scratch memory](BufferSort#scratch-memory) of
-    /// [`BufferSort::compared`], and come back as keys do. The engine is [`Engine::SampleSort`](crate::Engine::SampleSort).
+    /// O(n log n) comparisons. Rows must fit the device at once, with the [scratch
+    /// memory](BufferSort#scratch-memory) of [`BufferSort::compared`], and come back as keys do.
+    /// The engine is [`Engine::SampleSort`](crate::Engine::SampleSort).
     ///
     /// # Errors
     ///
-    /// [`Error::Comparator`] if `T` does not lie in memory as the function's rows do, or if that is not known: rows of several members
-    /// want a comparator [of](Comparator::of) `T`, and those of one its size; [`Error::TooLarge`] and [`Error::RowsTooLarge`] if
-    /// they do not fit the device at once; [`Error::OutOfMemory`], [`Error::DeviceLost`]. The rows are then as they were.
+    /// [`Error::Comparator`] if `T` does not lie in memory as the function's rows do, or if that is
+    /// not known: rows of several members want a comparator [of](Comparator::of) `T`, and those of
+    /// one its size; [`Error::TooLarge`] and [`Error::RowsTooLarge`] if they do not fit the device
+    /// at once; [`Error::OutOfMemory`], [`Error::DeviceLost`]. The rows are then as they were.
     ///
     /// # Examples
     ///
@@ -438,7 +450,8 @@ fn reserved<T>(len: usize) -> Result<Vec<T>, Error> {
     Ok(vec)
 }
 
-/// The parts of a slice that are sorted one by one: as long as the device takes, and shorter where its memory runs out.
+/// The parts of a slice that are sorted one by one: as long as the device takes, and shorter where
+/// its memory runs out.
 struct Chunks {
     len: usize,
     chunk: usize,
@@ -462,7 +475,8 @@ impl Chunks {
         (self.start < end).then_some(self.start..end)
     }
 
-    /// Whether it was sorted. Without memory for it, the next one is a smaller one from the same place on.
+    /// Whether it was sorted. Without memory for it, the next one is a smaller one from the same
+    /// place on.
     fn took(&mut self, range: Range<usize>, outcome: Result<(), Error>) -> Result<(), Error> {
         match outcome {
             Ok(()) => {

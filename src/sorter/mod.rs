@@ -1,4 +1,5 @@
-//! The public sorter: keys -> plan -> recording -> executor. Here on buffers of the GPU, and in `host` on slices.
+//! The public sorter: keys -> plan -> recording -> executor. Here on buffers of the GPU, and in
+//! `host` on slices.
 
 mod buffer_sort;
 mod engine;
@@ -24,9 +25,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Sorts keys on one device. Make it once and keep it: it holds the pipelines, which are compiled
 /// when they are first needed, and scratch memory.
 ///
-/// A sorter can be shared between threads; each sort works on scratch memory of its own. It keeps the buffers of the last sort for the
-/// next one, and frees them when it is dropped. The first sort of a kind takes longer, for its kernels are compiled: the sample
-/// sort's take long on lavapipe, and [minutes on DX12](BufferSort#on-dx12) without DXC.
+/// A sorter can be shared between threads; each sort works on scratch memory of its own. It keeps
+/// the buffers of the last sort for the next one, and frees them when it is dropped. The first sort
+/// of a kind takes longer, for its kernels are compiled: the sample sort's take long on lavapipe,
+/// and [much longer on DX12](BufferSort#on-dx12) without DXC.
 ///
 /// # Examples
 ///
@@ -62,9 +64,9 @@ pub struct Sorter {
 /// A sort whose every GPU object is made: recording it makes none.
 ///
 /// It holds on to the caller's buffers and to scratch memory, its own or [shared](Scratch), of
-/// [`Sorter::scratch_size_of`] bytes, and to 256 bytes for each dispatch. It may be recorded any number
-/// of times, also twice in one submission. Made by [`Sorter::prepare`] and its siblings, for one sorter and those that are made of it by
-/// [`Sorter::with_options`].
+/// [`Sorter::scratch_size_of`] bytes, and to 256 bytes for each dispatch. It may be recorded any
+/// number of times, also twice in one submission. Made by [`Sorter::prepare`] and its siblings, for
+/// one sorter and those that are made of it by [`Sorter::with_options`].
 ///
 /// # Examples
 ///
@@ -105,19 +107,20 @@ impl std::fmt::Debug for PreparedSort {
 }
 
 impl PreparedSort {
-    /// Submissions into which [`Sorter::record_slice`] cuts the sort, so that none runs long; 0 if there is nothing to do, as with
-    /// one key. By default each moves up to 2^27 keys on a GPU: 4 times [`Options::keys_per_dispatch`].
+    /// Submissions into which [`Sorter::record_slice`] cuts the sort, so that none runs long; 0 if
+    /// there is nothing to do, as with one key. By default each moves up to 2^27 keys on a GPU: 4
+    /// times [`Options::keys_per_dispatch`].
     #[must_use]
     pub fn submissions(&self) -> usize {
         self.prepared.submissions()
     }
 
-    /// A buffer of the sort's scratch memory, to look into after it ran: where a bucket begins, say,
-    /// in [`Buffer::Separators`]. `None` if the sort needs none of this role.
+    /// A buffer of the sort's scratch memory, to look into after it ran: where a bucket begins,
+    /// say, in [`Buffer::Separators`]. `None` if the sort needs none of this role.
     ///
     /// It has the usages `STORAGE` and `COPY_SRC`, may be larger than
-    /// [`Recording::buffers`] says, and is overwritten by the sort. Where [`Recording::placed`] says that it is a part of
-    /// another, it is this, or `None` if that is the caller's.
+    /// [`Recording::buffers`] says, and is overwritten by the sort. Where [`Recording::placed`]
+    /// says that it is a part of another, it is this, or `None` if that is the caller's.
     #[must_use]
     pub(crate) fn scratch(&self, buffer: Buffer) -> Option<&wgpu::Buffer> {
         let needed = self.recording.buffers.contains_key(&buffer);
@@ -131,7 +134,8 @@ impl PreparedSort {
         &self.recording
     }
 
-    /// The phases, in order, that [`Sorter::record_sort_timed`] times: a compute pass each. One may come again.
+    /// The phases, in order, that [`Sorter::record_sort_timed`] times: a compute pass each. One may
+    /// come again.
     #[must_use]
     pub fn timed_phases(&self) -> Vec<Phase> {
         self.prepared.timed_phases().collect()
@@ -182,8 +186,9 @@ impl Sorter {
     }
 
     /// A sorter on a device of its own on the best adapter: the first of
-    /// [`adapters`](crate::adapters). It takes some tenths of a second. All devices that are opened so are of
-    /// [one instance](crate::adapters#what-is-process-wide), which is all that is process-wide.
+    /// [`adapters`](crate::adapters). It takes longer than most sorts. All devices that are opened
+    /// so are of [one instance](crate::adapters#what-is-process-wide), which is all that is
+    /// process-wide.
     ///
     /// # Errors
     ///
@@ -216,8 +221,8 @@ impl Sorter {
         Self::on_adapter_async(adapters.first().ok_or(Error::NoAdapter)?, options).await
     }
 
-    /// A sorter on a device of its own on an adapter: one of [`adapters`](crate::adapters), or of an instance of the caller's. The
-    /// device has what [`requirements`](crate::requirements) says.
+    /// A sorter on a device of its own on an adapter: one of [`adapters`](crate::adapters), or of
+    /// an instance of the caller's. The device has what [`requirements`](crate::requirements) says.
     ///
     /// # Errors
     ///
@@ -264,28 +269,31 @@ impl Sorter {
         Ok(sorter)
     }
 
-    /// The same sorter, which compiles its kernels through a pipeline cache of the caller's: what the driver makes of them
-    /// can be kept in a file, and the next run of the program takes it from there.
+    /// The same sorter, which compiles its kernels through a pipeline cache of the caller's: what
+    /// the driver makes of them can be kept in a file, and the next run of the program takes it
+    /// from there.
     ///
     /// Nothing is compiled yet, so that the cache gets all that this sorter, and each that
-    /// [`with_options`](Self::with_options) makes of it, will compile. What was prepared before belongs to another sorter.
-    /// Several sorters of one device may share a cache.
+    /// [`with_options`](Self::with_options) makes of it, will compile. What was prepared before
+    /// belongs to another sorter. Several sorters of one device may share a cache.
     ///
-    /// wgpu has such caches on Vulkan, with [`wgpu::Features::PIPELINE_CACHE`]. Devices that this crate opens have it where the
-    /// adapter does; for others [`requirements`](crate::requirements) asks for it. Many drivers keep a cache of their own as
-    /// well: there little is gained.
+    /// wgpu has such caches on Vulkan, with [`wgpu::Features::PIPELINE_CACHE`]. Devices that this
+    /// crate opens have it where the adapter does; for others [`requirements`](crate::requirements)
+    /// asks for it. Many drivers keep a cache of their own as well: there little is gained.
     ///
     /// The caller
     ///
-    /// - makes the cache, by [`wgpu::Device::create_pipeline_cache`]. That is unsafe, as drivers trust the data: give it
-    ///   none but what [`wgpu::PipelineCache::get_data`] returned, from where nobody else can write.
-    /// - keeps each adapter's data apart, by [`wgpu::util::pipeline_cache_key`]: that of another adapter is refused. With
-    ///   `fallback`, that of another version of the driver is passed over.
-    /// - takes the data, by [`wgpu::PipelineCache::get_data`], once the sorts to come have been prepared or have run:
-    ///   kernels depend on the type of the keys, the order, the length, what goes with the keys, and the tuning.
+    /// - makes the cache, by [`wgpu::Device::create_pipeline_cache`]. That is unsafe, as drivers
+    ///   trust the data: give it none but what [`wgpu::PipelineCache::get_data`] returned, from
+    ///   where nobody else can write.
+    /// - keeps each adapter's data apart, by [`wgpu::util::pipeline_cache_key`]: that of another
+    ///   adapter is refused. With `fallback`, that of another version of the driver is passed over.
+    /// - takes the data, by [`wgpu::PipelineCache::get_data`], once the sorts to come have been
+    ///   prepared or have run: kernels depend on the type of the keys, the order, the length, what
+    ///   goes with the keys, and the tuning.
     ///
-    /// A cache of another device is an [`Error::Device`] of whatever compiles a kernel. (wgpu cannot tell a cache of another
-    /// [`wgpu::Instance`].)
+    /// A cache of another device is an [`Error::Device`] of whatever compiles a kernel. (wgpu
+    /// cannot tell a cache of another [`wgpu::Instance`].)
     ///
     /// # Examples
     ///
@@ -303,8 +311,8 @@ impl Sorter {
     ///     let key = wgpu::util::pipeline_cache_key(&device.adapter_info()).ok_or("no key")?;
     ///     let file = directory.join(key);
     ///     let data = std::fs::read(&file).ok();
-    ///     // SAFETY: nobody else writes to the directory, and this program writes to the file, below, only
-    ///     // what `get_data` returned, and all of it.
+    ///     // SAFETY: nobody else writes to the directory, and this program writes to the file,
+    ///     // below, only what `get_data` returned, and all of it.
     ///     let cache = unsafe {
     ///         device.create_pipeline_cache(&wgpu::PipelineCacheDescriptor {
     ///             label: Some("sorter"),
@@ -316,7 +324,7 @@ impl Sorter {
     ///     // Whatever the program sorts, once: here, a few words.
     ///     sorter.sort(&mut [2_u32, 1], Order::Ascending)?;
     ///     if let Some(data) = cache.get_data() {
-    ///         // Renamed when it is whole. The name is this process's own: another may be at it, too.
+    ///         // Renamed when it is whole. The name is this process's own: another may be at it.
     ///         let whole = file.with_extension(std::process::id().to_string());
     ///         std::fs::write(&whole, data)?;
     ///         std::fs::rename(&whole, &file)?;
@@ -355,8 +363,8 @@ impl Sorter {
     }
 
     /// The most keys of a type that one call on GPU buffers sorts: what one binding and one buffer
-    /// hold on this device, and at most 2^32 - 16384. Host slices may be longer. What goes with the keys must fit, too: rows of more
-    /// words than the keys have fewer places in a binding.
+    /// hold on this device, and at most 2^32 - 16384. Host slices may be longer. What goes with the
+    /// keys must fit, too: rows of more words than the keys have fewer places in a binding.
     ///
     /// # Examples
     ///
@@ -384,8 +392,8 @@ impl Sorter {
     ///
     /// # Errors
     ///
-    /// [`Error::TooLarge`]; [`Error::WorkgroupMemory`] for a [base case](Options::base_case) or a [tuning](Options::tuning) that the
-    /// device has no room for.
+    /// [`Error::TooLarge`]; [`Error::WorkgroupMemory`] for a [base case](Options::base_case) or a
+    /// [tuning](Options::tuning) that the device has no room for.
     ///
     /// # Examples
     ///
@@ -402,8 +410,9 @@ impl Sorter {
         self.scratch_size_carrying(len, key, Payload::None)
     }
 
-    /// [`scratch_size`](Self::scratch_size) of keys with a payload: at most 1.1 times the bytes of both, and 16 MiB. For
-    /// [`prepare_pairs`](Self::prepare_pairs) and [`prepare_indices`](Self::prepare_indices).
+    /// [`scratch_size`](Self::scratch_size) of keys with a payload: at most 1.1 times the bytes of
+    /// both, and 16 MiB. For [`prepare_pairs`](Self::prepare_pairs) and
+    /// [`prepare_indices`](Self::prepare_indices).
     ///
     /// # Errors
     ///
@@ -435,12 +444,14 @@ impl Sorter {
         Ok(recording.scratch_bytes())
     }
 
-    /// Bytes of scratch memory of a sort of buffers, all of it: see [`BufferSort`](BufferSort#scratch-memory). The buffers themselves
-    /// are not looked at, and may be too small.
+    /// Bytes of scratch memory of a sort of buffers, all of it: see
+    /// [`BufferSort`](BufferSort#scratch-memory). The buffers themselves are not looked at, and may
+    /// be too small.
     ///
     /// # Errors
     ///
-    /// [`Error::TooLarge`], [`Error::RowsTooLarge`], [`Error::WorkgroupMemory`], [`Error::InvalidOption`], [`Error::NotTogether`].
+    /// [`Error::TooLarge`], [`Error::RowsTooLarge`], [`Error::WorkgroupMemory`],
+    /// [`Error::InvalidOption`], [`Error::NotTogether`].
     ///
     /// # Examples
     ///
@@ -514,7 +525,8 @@ impl Sorter {
         Ok(arrangement.around(key, order, recording, &self.limits))
     }
 
-    /// The numbers that [`Engine::SampleSort`] sorts with: those of the options, or what suits the device, a GPU or a CPU.
+    /// The numbers that [`Engine::SampleSort`] sorts with: those of the options, or what suits the
+    /// device, a GPU or a CPU.
     ///
     /// # Examples
     ///
@@ -583,8 +595,8 @@ impl Sorter {
         })
     }
 
-    /// The engine that sorts so many keys: [`Options::engine`], and what [`Engine::Auto`] takes, by the device's limits
-    /// and by what was measured.
+    /// The engine that sorts so many keys: [`Options::engine`], and what [`Engine::Auto`] takes, by
+    /// the device's limits and by what was measured.
     ///
     /// # Examples
     ///
@@ -602,16 +614,18 @@ impl Sorter {
     }
 
     /// Makes everything a sort of the first `len` keys of `buffer` needs: pipelines, bind groups,
-    /// parameters, scratch memory of [`scratch_size`](Self::scratch_size) bytes. The keys may be written later, and what is
-    /// behind them in the buffer is left as it is.
+    /// parameters, scratch memory of [`scratch_size`](Self::scratch_size) bytes. The keys may be
+    /// written later, and what is behind them in the buffer is left as it is.
     ///
-    /// Most of its time is the compiling of kernels that no sort has needed before. The sort itself takes O(n log n).
+    /// Most of its time is the compiling of kernels that no sort has needed before. The sort itself
+    /// takes O(n log n).
     ///
     /// # Errors
     ///
     /// [`Error::TooLarge`], [`Error::BufferTooSmall`], [`Error::BufferUsage`] (the buffer needs
-    /// `STORAGE`), [`Error::WorkgroupMemory`], [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Device`] for a buffer of another
-    /// device of the same [`wgpu::Instance`]. (wgpu cannot tell a buffer of another instance.)
+    /// `STORAGE`), [`Error::WorkgroupMemory`], [`Error::OutOfMemory`], [`Error::DeviceLost`],
+    /// [`Error::Device`] for a buffer of another device of the same [`wgpu::Instance`]. (wgpu
+    /// cannot tell a buffer of another instance.)
     ///
     /// # Examples
     ///
@@ -628,16 +642,18 @@ impl Sorter {
 
     /// [`prepare`](Self::prepare) with all that a sort of buffers may have: see [`BufferSort`].
     ///
-    /// Where anything goes with the keys, rows are compared, keys are in arrays, or a buffer says how many records there
-    /// are, the engine is [`Engine::SampleSort`], whatever [`Options::engine`] says. Packed keys alone are counted, if they are many:
-    /// in O(n) time. All else takes O(n log n).
+    /// Where anything goes with the keys, rows are compared, keys are in arrays, or a buffer says
+    /// how many records there are, the engine is [`Engine::SampleSort`], whatever
+    /// [`Options::engine`] says. Packed keys alone are counted, if they are many: in O(n) time. All
+    /// else takes O(n log n).
     ///
     /// # Errors
     ///
     /// Those of [`prepare`](Self::prepare), of each buffer; [`Error::SameBuffer`] if two are one;
     /// [`Error::RowsTooLarge`]; [`Error::WorkgroupMemory`] for a
-    /// [tuning](Options::tuning) that the device has no room for; [`Error::InvalidOption`] for rows that are none, or whose
-    /// key is not one of their words; [`Error::NotTogether`] for what cannot be had together, with what to do instead.
+    /// [tuning](Options::tuning) that the device has no room for; [`Error::InvalidOption`] for rows
+    /// that are none, or whose key is not one of their words; [`Error::NotTogether`] for what
+    /// cannot be had together, with what to do instead.
     ///
     /// # Examples
     ///
@@ -654,16 +670,18 @@ impl Sorter {
         Ok(prepared)
     }
 
-    /// [`prepare`](Self::prepare) for keys that have a 32-bit value each, in another buffer: both are sorted by the keys.
+    /// [`prepare`](Self::prepare) for keys that have a 32-bit value each, in another buffer: both
+    /// are sorted by the keys.
     ///
     /// Equal keys come in the order of their values or not, the same on every device for the same
     /// [`Tuning`](Tuning). The engine is [`Engine::SampleSort`], whatever [`Options::engine`] says.
-    /// It takes O(n log n) time, and scratch memory of at most 1.1 times the bytes of both and 16 MiB. [`BufferSort::stable`] keeps the
-    /// values of equal keys in order.
+    /// It takes O(n log n) time, and scratch memory of at most 1.1 times the bytes of both and 16
+    /// MiB. [`BufferSort::stable`] keeps the values of equal keys in order.
     ///
     /// # Errors
     ///
-    /// Those of [`prepare`](Self::prepare), of either buffer; [`Error::SameBuffer`] if they are one.
+    /// Those of [`prepare`](Self::prepare), of either buffer; [`Error::SameBuffer`] if they are
+    /// one.
     ///
     /// # Examples
     ///
@@ -697,9 +715,10 @@ impl Sorter {
         self.prepare_sort(sort.values(values))
     }
 
-    /// [`prepare_pairs`](Self::prepare_pairs) with each key's index in the input for a value: it sorts the keys, and writes to `indices` where
-    /// each was. Equal keys come in the order of their indices, descending or not: the sort is stable. It takes about the same
-    /// memory and time. [`BufferSort::keep_keys`] leaves the keys where they are.
+    /// [`prepare_pairs`](Self::prepare_pairs) with each key's index in the input for a value: it
+    /// sorts the keys, and writes to `indices` where each was. Equal keys come in the order of
+    /// their indices, descending or not: the sort is stable. It takes about the same memory and
+    /// time. [`BufferSort::keep_keys`] leaves the keys where they are.
     ///
     /// # Errors
     ///
@@ -801,13 +820,15 @@ impl Sorter {
         (0..sort.submissions()).try_for_each(|slice| self.record_slice(encoder, sort, slice))
     }
 
-    /// [`record_sort`](Self::record_sort) with timestamps: each of the sort's [phases](PreparedSort::timed_phases) is in a compute pass of its own, of which the
-    /// beginning and the end are written to two queries of the caller's, from number `first` on. Resolve them when and
-    /// where you like: nothing is waited for, as [`run_profiled`](Self::run_profiled) does. Small sorts take longer in
-    /// several passes.
+    /// [`record_sort`](Self::record_sort) with timestamps: each of the sort's
+    /// [phases](PreparedSort::timed_phases) is in a compute pass of its own, of which the beginning
+    /// and the end are written to two queries of the caller's, from number `first` on. Resolve them
+    /// when and where you like: nothing is waited for, as [`run_profiled`](Self::run_profiled)
+    /// does. Small sorts take longer in several passes.
     ///
-    /// The device needs [`wgpu::Features::TIMESTAMP_QUERY`], and the query set two queries a phase: that there are as many wgpu says
-    /// when the encoder is finished. A sort of one key has no phase.
+    /// The device needs [`wgpu::Features::TIMESTAMP_QUERY`], and the query set two queries a phase:
+    /// that there are as many wgpu says when the encoder is finished. A sort of one key has no
+    /// phase.
     ///
     /// # Errors
     ///
@@ -860,8 +881,8 @@ impl Sorter {
         Ok(())
     }
 
-    /// [`record_sort`](Self::record_sort) in a compute pass of the caller's, between other dispatches. It leaves the pass with another pipeline
-    /// and another bind group 0.
+    /// [`record_sort`](Self::record_sort) in a compute pass of the caller's, between other
+    /// dispatches. It leaves the pass with another pipeline and another bind group 0.
     ///
     /// # Errors
     ///
@@ -909,9 +930,10 @@ impl Sorter {
         }
     }
 
-    /// Records one of the [`submissions`](PreparedSort::submissions) of a prepared sort: all of them, numbered from 0 on, make the
-    /// sort. They must be submitted in order, and between two of them nothing else may use the sort's buffers or its scratch memory. What
-    /// else is submitted in between runs there: a frame waits for a slice, and not for a sort.
+    /// Records one of the [`submissions`](PreparedSort::submissions) of a prepared sort: all of
+    /// them, numbered from 0 on, make the sort. They must be submitted in order, and between two of
+    /// them nothing else may use the sort's buffers or its scratch memory. What else is submitted
+    /// in between runs there: a frame waits for a slice, and not for a sort.
     ///
     /// # Errors
     ///
@@ -997,7 +1019,8 @@ impl Sorter {
         Ok(())
     }
 
-    /// [`sort_buffer`](Self::sort_buffer), blocking, with the time that each phase took on the GPU. See [`Profile`].
+    /// [`sort_buffer`](Self::sort_buffer), blocking, with the time that each phase took on the GPU.
+    /// See [`Profile`].
     ///
     /// # Errors
     ///
@@ -1015,18 +1038,20 @@ impl Sorter {
         Ok(profile)
     }
 
-    /// The first record whose key comes before its predecessor's, or `None` if keys are sorted as a sort would leave them: its
-    /// number among those that the sort is of. Blocking; one pass over the keys, O(n).
-    /// [`prepare_order_check`](Self::prepare_order_check) leaves the answer on the GPU.
+    /// The first record whose key comes before its predecessor's, or `None` if keys are sorted as a
+    /// sort would leave them: its number among those that the sort is of. Blocking; one pass over
+    /// the keys, O(n). [`prepare_order_check`](Self::prepare_order_check) leaves the answer on the
+    /// GPU.
     ///
-    /// Of the sort only counts where keys are, [packed](BufferSort::of_packed) or [fields of rows](BufferSort::of_rows), too, from which
-    /// [first](BufferSort::first) record on, and their [order](BufferSort::order).
+    /// Of the sort only counts where keys are, [packed](BufferSort::of_packed) or [fields of
+    /// rows](BufferSort::of_rows), too, from which [first](BufferSort::first) record on, and their
+    /// [order](BufferSort::order).
     ///
     /// # Errors
     ///
-    /// Those of [`prepare_sort`](Self::prepare_sort) for the keys; [`Error::NotTogether`] for rows that are
-    /// [compared](BufferSort::compared), and where [arrays](BufferSort::segments), some [ranks](BufferSort::ranks) or a
-    /// [count](BufferSort::count) are asked for.
+    /// Those of [`prepare_sort`](Self::prepare_sort) for the keys; [`Error::NotTogether`] for rows
+    /// that are [compared](BufferSort::compared), and where [arrays](BufferSort::segments), some
+    /// [ranks](BufferSort::ranks) or a [count](BufferSort::count) are asked for.
     ///
     /// # Examples
     ///
@@ -1058,18 +1083,19 @@ impl Sorter {
         Ok((left > 0).then(|| sort.len - u64::from(left)))
     }
 
-    /// Makes everything that a look at keys needs, whether they are in order: it is recorded as a sort is, by
-    /// [`record_sort`](Self::record_sort), and leaves the answer in the first word of `found`, for dispatches behind it. One pass over
-    /// the keys, O(n), and no scratch memory.
+    /// Makes everything that a look at keys needs, whether they are in order: it is recorded as a
+    /// sort is, by [`record_sort`](Self::record_sort), and leaves the answer in the first word of
+    /// `found`, for dispatches behind it. One pass over the keys, O(n), and no scratch memory.
     ///
-    /// The word is 0 as it was if they are in order; if not, at least the number of keys from the first on that comes before its
-    /// predecessor. It never becomes less: clear it before, by
-    /// [`wgpu::CommandEncoder::clear_buffer`], or let several looks share it, and it says whether any of them found something.
+    /// The word is 0 as it was if they are in order; if not, at least the number of keys from the
+    /// first on that comes before its predecessor. It never becomes less: clear it before, by
+    /// [`wgpu::CommandEncoder::clear_buffer`], or let several looks share it, and it says whether
+    /// any of them found something.
     ///
     /// # Errors
     ///
-    /// Those of [`first_out_of_order`](Self::first_out_of_order), and of [`prepare`](Self::prepare) for the other buffer;
-    /// [`Error::SameBuffer`] if they are one.
+    /// Those of [`first_out_of_order`](Self::first_out_of_order), and of [`prepare`](Self::prepare)
+    /// for the other buffer; [`Error::SameBuffer`] if they are one.
     ///
     /// # Examples
     ///
@@ -1128,8 +1154,8 @@ impl Sorter {
         self.prepare_recording(recording, &callers, BufferSet::new())
     }
 
-    /// Runs a prepared sort, blocking, and says what time each phase took on the GPU. It is in as many submissions as
-    /// [`PreparedSort::submissions`] says.
+    /// Runs a prepared sort, blocking, and says what time each phase took on the GPU. It is in as
+    /// many submissions as [`PreparedSort::submissions`] says.
     ///
     /// # Errors
     ///
@@ -1143,9 +1169,10 @@ impl Sorter {
         self.run_measured(sort, Detail::Phases)
     }
 
-    /// Runs a prepared sort, blocking, and says what time it took on the GPU as a whole: with all dispatches in
-    /// one compute pass, as [`record_sort`](Self::record_sort) has them. The profile has no phases; those of
-    /// [`run_profiled`](Self::run_profiled) are in passes of their own, which small sorts take longer for.
+    /// Runs a prepared sort, blocking, and says what time it took on the GPU as a whole: with all
+    /// dispatches in one compute pass, as [`record_sort`](Self::record_sort) has them. The profile
+    /// has no phases; those of [`run_profiled`](Self::run_profiled) are in passes of their own,
+    /// which small sorts take longer for.
     ///
     /// # Errors
     ///

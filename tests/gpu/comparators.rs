@@ -231,7 +231,7 @@ fn indices_alone_leave_rows_that_are_kept_and_counts_are_obeyed() {
 fn any_function_leaves_a_permutation() {
     let Some(gpu) = gpu() else { return };
     let sorter = sorter(gpu);
-    // Which of them it is, all rows say: a comparator's kernels take lavapipe a quarter of a minute.
+    // Which of them it is, all rows say: lavapipe compiles a comparator's kernels slowly.
     let comparator = Comparator::new(
         "struct Row { key: u32, function: u32 }
         fn precedes(a: Row, b: Row) -> bool {
@@ -271,7 +271,8 @@ fn any_function_leaves_a_permutation() {
     }
 }
 
-/// Strings of bytes of one width, whatever their case, and in the order of the input where nothing else tells them apart.
+/// Strings of bytes of one width, whatever their case, and in the order of the input where nothing
+/// else tells them apart.
 #[test]
 fn strings_are_sorted_without_regard_to_case() {
     #[repr(C)]

@@ -24,11 +24,12 @@ pub(crate) struct Gpu {
     pub(crate) sums: OnceLock<PrefixSums>,
 }
 
-/// Lavapipe compiles a kernel when it first runs, one at a time on a device, which most of these tests' time goes into.
+/// Lavapipe compiles a kernel when it first runs, one at a time on a device, which most of these
+/// tests' time goes into.
 const DEVICES: usize = 2;
 
-/// The device of this test, one of those shared, or `None`, said aloud, where there is no adapter. With
-/// `WGPU_BCFSORT_REQUIRE_ADAPTER` set, no adapter is a failure.
+/// The device of this test, one of those shared, or `None`, said aloud, where there is no adapter.
+/// With `WGPU_BCFSORT_REQUIRE_ADAPTER` set, no adapter is a failure.
 pub(crate) fn gpu() -> Option<&'static Gpu> {
     static GPUS: LazyLock<Option<[Gpu; DEVICES]>> = LazyLock::new(|| {
         let adapter = adapters().into_iter().next()?;
@@ -48,7 +49,8 @@ pub(crate) fn gpu() -> Option<&'static Gpu> {
     });
     static TESTS: AtomicUsize = AtomicUsize::new(0);
     thread_local! {
-        // Each test has a thread of its own, and those that run side by side begin one after the other.
+        // Each test has a thread of its own, and those that run side by side begin one after the
+        // other.
         static TEST: usize = TESTS.fetch_add(1, Ordering::Relaxed);
     }
     let required = std::env::var("WGPU_BCFSORT_REQUIRE_ADAPTER").is_ok_and(|v| v != "0");
@@ -80,8 +82,8 @@ const EVERY_USE: wgpu::BufferUsages = wgpu::BufferUsages::STORAGE
     .union(wgpu::BufferUsages::COPY_DST);
 
 impl Gpu {
-    /// Whether the adapter is a CPU: lavapipe or `SwiftShader`, which take seconds to compile a
-    /// kernel.
+    /// Whether the adapter is a CPU: lavapipe or `SwiftShader`, which compile kernels
+    /// slowly.
     pub(crate) fn is_cpu(&self) -> bool {
         self.adapter.get_info().device_type == wgpu::DeviceType::Cpu
     }
@@ -154,8 +156,8 @@ pub(crate) fn read(device: &wgpu::Device, queue: &wgpu::Queue, buffer: &wgpu::Bu
     bytemuck::pod_collect_to_vec(&staging.get_mapped_range(..).unwrap())
 }
 
-/// Whether this is a process that runs a test alone. If it is not, it has run the test in one, with these environment variables,
-/// and it was passed there.
+/// Whether this is a process that runs a test alone. If it is not, it has run the test in one, with
+/// these environment variables, and it was passed there.
 pub(crate) fn is_alone(test: &str, variables: &[(&str, &str)]) -> bool {
     const ALONE: &str = "WGPU_BCFSORT_TEST_ALONE";
     if std::env::var_os(ALONE).is_some() {

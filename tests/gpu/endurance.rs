@@ -42,7 +42,8 @@ fn case(len: u64, seed: u64) -> [Vec<u32>; 3] {
 #[test]
 fn thousands_of_sorts_leave_no_memory_behind() {
     let this = "endurance::thousands_of_sorts_leave_no_memory_behind";
-    // One heap for all threads (glibc), and no validation layers of Vulkan's, which keep memory of their own.
+    // One heap for all threads (glibc), and no validation layers of Vulkan's, which keep memory of
+    // their own.
     let variables = [("MALLOC_ARENA_MAX", "1"), ("WGPU_VALIDATION", "0")];
     if gpu().is_some() && is_alone(this, &variables) {
         sort_thousands_of_times();
@@ -89,7 +90,8 @@ fn sort_thousands_of_times() {
         submit(gpu, |encoder| sorter.record_sort(encoder, sort).unwrap());
     };
     let kept = prepare();
-    // As one of several arrays, and by a function: prepared anew each time, with scratch memory of the caller's.
+    // As one of several arrays, and by a function: prepared anew each time, with scratch memory of
+    // the caller's.
     let comparator = Comparator::new(
         "struct Row { key: u32 }
         fn precedes(a: Row, b: Row) -> bool { return a.key < b.key; }",
@@ -156,8 +158,8 @@ fn sort_thousands_of_times() {
     }
 }
 
-/// Sorts prepared for once, and one that all threads share, and with scratch memory that they hand on to each other.
-/// (`faults` has threads that sort slices only.)
+/// Sorts prepared for once, and one that all threads share, and with scratch memory that they hand
+/// on to each other. (`faults` has threads that sort slices only.)
 #[test]
 fn threads_sort_buffers_and_slices_with_one_sorter() {
     // More than a tile, and so with scratch memory.

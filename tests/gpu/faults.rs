@@ -64,7 +64,10 @@ fn options_out_of_range_are_refused_with_name_and_value() {
         ),
     ] {
         let error = options.validate().unwrap_err();
-        let named = matches!(error, Error::InvalidOption { name: n, value: v, .. } if (n, v) == (name, value));
+        let named = matches!(
+            error,
+            Error::InvalidOption { name: n, value: v, .. } if (n, v) == (name, value)
+        );
         assert!(named, "{error:?}");
         let message = error.to_string();
         assert!(
@@ -444,7 +447,8 @@ type Operation = fn(&Sorter, &mut Vec<u32>) -> Result<(), Error>;
 #[test]
 fn a_device_lost_during_a_sort_leaves_the_keys_sorted_or_alone() {
     let Some(gpu) = gpu() else { return };
-    // Few kernels, where the sample sort is the engine whatever is asked for: lavapipe takes long for each.
+    // Few kernels, where the sample sort is the engine whatever is asked for: lavapipe takes long
+    // for each.
     let few = options(tuning(gpu, 20_000, 10_000));
     let few_keys = if gpu.runs_all_cases() { 15_000 } else { 1000 };
     let operations: [(&str, Options, usize, Operation); 3] = [
@@ -558,7 +562,8 @@ impl Alone {
         Self { instance, sorter }
     }
 
-    /// Objects of each kind, and places that wgpu has for them: as many as there ever were at a time.
+    /// Objects of each kind, and places that wgpu has for them: as many as there ever were at a
+    /// time.
     fn objects(&self) -> [(usize, usize); 9] {
         self.sorter
             .device()
@@ -865,7 +870,8 @@ fn a_profile_names_every_phase_and_the_keys_are_sorted() {
     assert!(!profile.total.is_zero());
 }
 
-/// A sorter on a device of its own with timestamps, or `None`, said aloud, where the adapter has none.
+/// A sorter on a device of its own with timestamps, or `None`, said aloud, where the adapter has
+/// none.
 fn sorter_with_timestamps(options: Options) -> Option<Sorter> {
     let sorter = Sorter::on_adapter(&gpu()?.adapter, options).unwrap();
     if sorter

@@ -1,6 +1,7 @@
 //! The sort on this machine's adapter: phase by phase, whole, and where things go wrong.
 //!
-//! Without an adapter these tests say so and pass; `WGPU_BCFSORT_REQUIRE_ADAPTER=1` makes them fail.
+//! Without an adapter these tests say so and pass; `WGPU_BCFSORT_REQUIRE_ADAPTER=1` makes them
+//! fail.
 
 mod comparators;
 mod device;

@@ -1,6 +1,7 @@
 //! A device without memory for a sort, on this machine's adapter.
 //!
-//! Where the device is the CPU, its memory is the process's own, and can be made scarce: by a limit to addresses, which costs none.
+//! Where the device is the CPU, its memory is the process's own, and can be made scarce: by a limit
+//! to addresses, which costs none.
 
 use crate::device::{gpu, is_alone};
 use bcfsort_testkit::data::{Pattern, Spec, generate};
@@ -114,7 +115,8 @@ fn sort_without_memory(adapter: &wgpu::Adapter) {
         .unwrap_err();
     assert!(is_out_of_memory(&error), "{error:?}");
 
-    // Room for 2^20 keys and scratch memory, but not for what they are uploaded from besides: a half at a time.
+    // Room for 2^20 keys and scratch memory, but not for what they are uploaded from besides: a
+    // half at a time.
     let part = taken.len() / 2;
     taken.drain(part..part + 10);
     let few = &mut slice[..1 << 20];

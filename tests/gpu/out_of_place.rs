@@ -9,7 +9,8 @@ use wgpu_bcfsort::{
     BufferSort, Comparator, Engine, Error, KeyType, Options, Order, PackedKey, Sorter,
 };
 
-/// What a sort leaves in another buffer, which has a word of 7 in every place before. The input must stay as it is.
+/// What a sort leaves in another buffer, which has a word of 7 in every place before. The input
+/// must stay as it is.
 fn sorted(
     gpu: &Gpu,
     sorter: &Sorter,
@@ -208,7 +209,8 @@ fn rows_of_the_keys_end_where_it_is_said() {
     assert!(matches!(sorter.prepare_sort(torn), Err(Error::SameBuffer)));
 }
 
-/// Up to a tile in one dispatch, up to sixteen in two, wherever keys end and whatever is asked for but rows.
+/// Up to a tile in one dispatch, up to sixteen in two, wherever keys end and whatever is asked for
+/// but rows.
 #[test]
 fn few_keys_are_sorted_in_one_or_two_dispatches() {
     let Some(gpu) = gpu() else { return };
@@ -369,8 +371,8 @@ fn few_records_are_sorted_wherever_they_lie() {
 /// (Nothing is made of that size.)
 const MANY: u64 = 1 << 22;
 
-/// For each record what the documentation says, and a tenth of it at the most for tables. (Of the 16 MiB that are allowed besides,
-/// so many records need a quarter at the most.)
+/// For each record what the documentation says, and a tenth of it at the most for tables. (Of the
+/// 16 MiB that are allowed besides, so many records need a quarter at the most.)
 fn check_scratch<'a>(
     gpu: &Gpu,
     sorts: impl IntoIterator<Item = (&'static str, BufferSort<'a>, u64)>,
@@ -594,6 +596,7 @@ fn nonsense_is_refused() {
     let refused = sorter.prepare_sort(indices.sorted_into(&c)).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "sorted_into does not go with indices or values of rows, which stay where they are: leave it out, or move values with the rows, as rows of one word"
+        "sorted_into does not go with indices or values of rows, which stay where \
+         they are: leave it out, or move values with the rows, as rows of one word"
     );
 }

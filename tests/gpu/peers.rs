@@ -1,13 +1,15 @@
 //! The test cases of other sorts: an outside check, by what others thought might go wrong.
 //!
-//! - Patterns, sizes and the tests of stability of sort-research-rs, with which Rust's own sorts were developed:
-//!   <https://github.com/Voultapher/sort-research-rs>, `sort_test_tools` and `benches`.
+//! - Patterns, sizes and the tests of stability of sort-research-rs, with which Rust's own sorts
+//!   were developed: <https://github.com/Voultapher/sort-research-rs>, `sort_test_tools` and
+//!   `benches`.
 //! - Sizes of the tests of CUB's device merge sort: <https://github.com/NVIDIA/cccl>,
-//!   `cub/test/catch2_test_device_merge_sort.cu`, and the older test of <https://github.com/NVIDIA/cub>.
+//!   `cub/test/catch2_test_device_merge_sort.cu`, and the older test of
+//!   <https://github.com/NVIDIA/cub>.
 //!
-//! The inputs are made here, as they are described there. A covering set of them runs always, and the whole matrix,
-//! which takes an adapter in software many minutes, with
-//! `WGPU_BCFSORT_WHOLE_PEERS=1 cargo test --release -p bcfsort-testkit --test gpu peers`.
+//! The inputs are made here, as they are described there. A covering set of them runs always, and
+//! the whole matrix, which takes an adapter in software very long, with `WGPU_BCFSORT_WHOLE_PEERS=1
+//! cargo test --release -p bcfsort-testkit --test gpu peers`.
 
 use crate::device::{Gpu, check_sort, gpu};
 use crate::pairs::{sorter, stable};
@@ -28,11 +30,13 @@ enum Made {
     Here(fn(u64) -> Vec<i32>),
 }
 
-/// The patterns of sort-research-rs by their names there, in which dN is N different numbers, pN is N percent random
-/// ones among zeros, sN is the first N percent sorted, and zN is Zipf's law with this exponent.
+/// The patterns of sort-research-rs by their names there, in which dN is N different numbers, pN is
+/// N percent random ones among zeros, sN is the first N percent sorted, and zN is Zipf's law with
+/// this exponent.
 ///
-/// Ours differ in what does not matter: they begin with 1 where theirs do with 0, all keys are another number, and
-/// runs and sorted parts are a number longer or shorter where theirs are rounded in another way.
+/// Ours differ in what does not matter: they begin with 1 where theirs do with 0, all keys are
+/// another number, and runs and sorted parts are a number longer or shorter where theirs are
+/// rounded in another way.
 const PATTERNS: [(&str, Made); 35] = [
     ("random", Ours(|len| Spec::new(Pattern::Full, len))),
     (
@@ -250,8 +254,8 @@ fn pipe_organ(len: u64) -> Vec<i32> {
     numbers
 }
 
-/// Keys in the order of these numbers, which are spread over more bits where a key has them, as sort-research-rs does.
-/// Floats come from all of the type, `NaN`s too.
+/// Keys in the order of these numbers, which are spread over more bits where a key has them, as
+/// sort-research-rs does. Floats come from all of the type, `NaN`s too.
 fn keys<T: SortKey>(numbers: &[i32]) -> Vec<T> {
     let spread: u64 = if T::KEY_TYPE.words() == 1 {
         1
@@ -366,12 +370,13 @@ fn indices_of_ten_different_keys_are_stable_at_every_small_size() {
     }
 }
 
-/// What CUB's merge sort sorts in one workgroup, of 4-byte keys: 256 lanes of 11 or 17 keys, or 512 of 15.
+/// What CUB's merge sort sorts in one workgroup, of 4-byte keys: 256 lanes of 11 or 17 keys, or 512
+/// of 15.
 const CUB_TILES: [u64; 3] = [256 * 11, 256 * 17, 512 * 15];
 
-/// A shuffled range, as CUB's tests have it, in which no two keys are equal: keys alone, and keys that values go with.
-/// And keys of which many are equal, or all: their indices. Some again into other buffers, as by its `SortKeysCopy` and
-/// `SortPairsCopy`.
+/// A shuffled range, as CUB's tests have it, in which no two keys are equal: keys alone, and keys
+/// that values go with. And keys of which many are equal, or all: their indices. Some again into
+/// other buffers, as by its `SortKeysCopy` and `SortPairsCopy`.
 #[test]
 fn sizes_of_cubs_merge_sort_equal_the_cpu() {
     let Some(gpu) = gpu() else { return };

@@ -346,8 +346,8 @@ fn every_phase_holds_on_skewed_and_repeated_keys() {
     }
 }
 
-/// With P dividing the samples and t the runs there is no rounding: N/P + N/t exactly. (Random samples
-/// have no bound.)
+/// With P dividing the samples and t the runs there is no rounding: N/P + N/t exactly. (Random
+/// samples have no bound.)
 #[test]
 fn buckets_are_within_the_bound_of_lemma_1() {
     let Some(gpu) = gpu() else { return };

@@ -95,7 +95,8 @@ fn every_size_color_count_method_scan_and_type_gives_the_cpus_bits() {
     for colors in 1..=16 {
         for method in PrefixSumsMethod::ALL {
             for scan in Scan::ALL {
-                // Every size with every number of colors; tiles and colorings in turns of other lengths.
+                // Every size with every number of colors; tiles and colorings in turns of other
+                // lengths.
                 for len in SIZES {
                     let mut options = PrefixSumsOptions::default()
                         .colors(colors)

@@ -82,8 +82,9 @@ fn same(a: u32, b: u32) -> bool {
     a == b || (ZEROS.contains(&a) && ZEROS.contains(&b))
 }
 
-/// Whether the adapter is known to get some random shaders wrong. (`SwiftShader`: of `select(!b, b, b.y)`, where `b` is a vector of
-/// bools in private memory and all are false, it takes `b`, for one. Lavapipe and lock-step take `!b`, as WGSL says.)
+/// Whether the adapter is known to get some random shaders wrong. (`SwiftShader`: of `select(!b, b,
+/// b.y)`, where `b` is a vector of bools in private memory and all are false, it takes `b`, for
+/// one. Lavapipe and lock-step take `!b`, as WGSL says.)
 fn miscompiles(gpu: &Gpu) -> bool {
     gpu.device.adapter_info().name.contains("SwiftShader")
 }
@@ -112,7 +113,14 @@ fn check(gpu: &Gpu, bytes: &[u8]) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, max_shrink_iters: 300, ..Default::default() })]
+    #![proptest_config(
+        ProptestConfig {
+            cases: 48,
+            failure_persistence: None,
+            max_shrink_iters: 300,
+            ..Default::default()
+        }
+    )]
 
     #[test]
     fn random_shaders_do_the_same_in_lock_step_as_on_the_adapter(

@@ -1,11 +1,11 @@
-//! What is around a sort of buffers: rows that go with the keys, keys that are fields of rows, sub-ranges, numbers of
-//! records that only the GPU knows.
+//! What is around a sort of buffers: rows that go with the keys, keys that are fields of rows,
+//! sub-ranges, numbers of records that only the GPU knows.
 
 use crate::device::{Gpu, gpu};
 use crate::pairs::{narrow, sorter, stable};
 use crate::sample_sort::{options, tuning};
 use bcfsort_testkit::data::{Pattern, Spec, generate};
-use wgpu_bcfsort::{BufferSort, Error, KeyType, Order, PackedKey, Sorter};
+use wgpu_bcfsort::{BufferSort, Error, KeyType, Order, PackedKey, SortKey, Sorter};
 
 pub(crate) fn keys(len: u64) -> Vec<u32> {
     generate(&Spec::new(Pattern::FewDistinct, len).distinct(300)).unwrap()
@@ -88,16 +88,27 @@ fn structs_are_sorted_by_a_field() {
     assert!(gpu.read(&indices) == expected);
 
     // A key of two words.
-    let keys: Vec<f64> = generate(&Spec::new(Pattern::ZeroOne, 800)).unwrap();
+    check_field_of_two_words::<f64>(gpu, &sorter);
+    if gpu.runs_all_cases() {
+        check_field_of_two_words::<i64>(gpu, &sorter);
+    }
+}
+
+fn check_field_of_two_words<T: SortKey>(gpu: &Gpu, sorter: &Sorter) {
+    let keys: Vec<T> = generate(&Spec::new(Pattern::ZeroOne, 800)).unwrap();
     let mut structs = rows(800, 6);
     for (row, key) in structs.chunks_mut(6).zip(&keys) {
         row[4..].copy_from_slice(bytemuck::cast_slice(&[*key]));
     }
     let expected = stable(&keys, Order::Descending);
     let on_gpu = gpu.buffer(&structs);
-    let sort = BufferSort::of_rows(&on_gpu, 800, 6, 4, KeyType::F64);
-    run(&sorter, sort.order(Order::Descending));
-    assert!(gpu.read(&on_gpu) == in_order(&structs, 6, &expected));
+    let sort = BufferSort::of_rows(&on_gpu, 800, 6, 4, T::KEY_TYPE);
+    run(sorter, sort.order(Order::Descending));
+    let what = T::KEY_TYPE;
+    assert!(
+        gpu.read(&on_gpu) == in_order(&structs, 6, &expected),
+        "{what}"
+    );
 }
 
 #[test]
@@ -222,7 +233,8 @@ fn the_gpu_says_how_many() {
 fn the_gpu_says_how_many_of_what_is_distributed_in_any_way() {
     let Some(gpu) = gpu() else { return };
     let (narrow, wide) = (narrow(gpu), sorter(gpu));
-    // Distributed once, and twice. (Keys of 64 bits, whose kernels take lavapipe a minute, are counted in lock-step.)
+    // Distributed once, and twice. (Keys of 64 bits, whose kernels lavapipe compiles slowly, are
+    // counted in lock-step.)
     for room in [9000_usize, 25_000] {
         let keys = keys(room as u64);
         let numbers: Vec<u32> = (0..room as u32).collect();
@@ -386,7 +398,8 @@ fn nonsense_is_refused_with_the_numbers() {
     let by_field = || BufferSort::of_rows(&rows, 2, 4, 0, KeyType::U32);
     assert_eq!(
         refused(gpu, by_field().keep_keys()),
-        "keep_keys does not go with rows that move with their keys: ask for indices alone, or for the rows in another buffer, by sorted_into"
+        "keep_keys does not go with rows that move with their keys: ask for indices alone, or for \
+         the rows in another buffer, by sorted_into"
     );
     assert!(
         refused(gpu, sort().count(&rows, u32::MAX)).contains("max_storage_buffer_binding_size")

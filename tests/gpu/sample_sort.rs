@@ -8,8 +8,8 @@ use wgpu_bcfsort::internals::plan::Tuning;
 use wgpu_bcfsort::{Engine, KeyType, Options, Order, SortKey};
 
 /// The tiles and the form of kernels that the library takes on this adapter, and sorts that are
-/// distributed from few records on. On a CPU the tiles are the smallest, as each kernel takes
-/// lavapipe a second or more to compile: `forms` runs there what GPUs run.
+/// distributed from few records on. On a CPU the tiles are the smallest, as lavapipe
+/// compiles each kernel slowly: `forms` runs there what GPUs run.
 pub(crate) fn tuning(gpu: &Gpu, twice: u32, bucket: u32) -> Tuning {
     let mut tuning = Tuning::default();
     if gpu.is_cpu() {
@@ -67,7 +67,8 @@ fn all_sizes_and_patterns_equal_the_cpu() {
 fn other_types_and_orders_equal_the_cpu() {
     let Some(gpu) = gpu() else { return };
     let options = options(narrow(gpu, u32::MAX, 1));
-    // One tile, and one kernel: the others are the same text with other constants, and take as long to compile.
+    // One tile, and one kernel: the others are the same text with other constants, and take as long
+    // to compile.
     let spec = Spec::new(Pattern::Full, 1000);
     check::<i32>(gpu, &options, &spec, Order::Ascending);
     check::<f32>(gpu, &options, &spec, Order::Descending);
@@ -79,7 +80,8 @@ fn other_types_and_orders_equal_the_cpu() {
     }
 }
 
-/// Two tiles to sixteen, the last one ragged or of one record; equal keys in the order of the input.
+/// Two tiles to sixteen, the last one ragged or of one record; equal keys in the order of the
+/// input.
 #[test]
 fn few_tiles_are_merged_at_once() {
     let Some(gpu) = gpu() else { return };

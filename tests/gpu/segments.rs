@@ -78,7 +78,8 @@ fn keys_of_32_bits() {
 fn keys_of_64_bits() {
     let Some(gpu) = gpu() else { return };
     for spec in [
-        // (The greatest keys of all, too, which are what fills the places of those that are not there.)
+        // (The greatest keys of all, too, which are what fills the places of those that are not
+        // there.)
         Spec::new(Pattern::Maximal, 3070),
         Spec::new(Pattern::FewDistinct, 3070).distinct(90),
         Spec::new(Pattern::Full, 3070),
@@ -264,6 +265,9 @@ fn values_go_with_the_keys_of_their_arrays() {
         check::<u32>(gpu, 0, is_stable);
         check::<u32>(gpu, 70, is_stable);
         check::<f64>(gpu, 70, is_stable);
+        if gpu.runs_all_cases() {
+            check::<u64>(gpu, 70, is_stable);
+        }
     }
 }
 
@@ -303,8 +307,8 @@ fn packed_keys_of_arrays_of_all_sizes() {
     }
 }
 
-/// They are to ascend. Where they do not, or lie behind all records, what is sorted has all records still, each with what goes with
-/// it, and others stay.
+/// They are to ascend. Where they do not, or lie behind all records, what is sorted has all records
+/// still, each with what goes with it, and others stay.
 #[test]
 fn offsets_that_are_none_leave_a_permutation() {
     let Some(gpu) = gpu() else { return };

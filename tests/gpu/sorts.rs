@@ -125,9 +125,9 @@ fn representative(key: KeyType) -> (KeyType, Order) {
 /// Every pair of engine, base case, [type and order](types_and_orders), size, pattern, P, t and cut
 /// occurs in some sort. But of the base cases other than the default there is one [type and
 /// order](representative) for each width of a key, and of those that are not the paper's only
-/// 32-bit keys, as their kernels take up to half a minute each for 64 bits: those the portability
-/// gates run. And larger sorts have the default one in the place of these: on a CPU some of them
-/// take seconds for a million keys, which is sorted where all cases are run.
+/// 32-bit keys, as their kernels for 64 bits compile slowly on a CPU: those the portability gates
+/// run. And larger sorts have the default one in the place of these: on a CPU some of them are slow
+/// with a million keys, which is sorted where all cases are run.
 #[test]
 fn a_covering_set_of_sorts_equals_the_cpu() {
     let Some(gpu) = gpu() else { return };
@@ -291,7 +291,8 @@ fn lengths_around_tiles_of_every_base_case_equal_the_cpu() {
     for (base_case, warps) in one_tile.into_iter().chain(more_tiles) {
         let options = Options::default().base_case(base_case).warps(warps);
         let tile = u64::from(base_case.keys());
-        // (Of more keys, those of 64 bits take lavapipe up to half a minute: the portability gates run them.)
+        // (Of more keys, those of 64 bits compile slowly on lavapipe: the portability gates run
+        // them.)
         let wide = (tile == u64::from(MATRIX)).then_some(KeyType::F64);
         for key in [KeyType::U32].into_iter().chain(wide) {
             if !fits(&options, key) {
@@ -398,8 +399,8 @@ fn long_pairs_cut_and_resumed_equal_the_cpu() {
     }
 }
 
-/// 16,383 steps of one pair in one dispatch, which is as many as there may be: some drivers end loops that
-/// go round too often.
+/// 16,383 steps of one pair in one dispatch, which is as many as there may be: some drivers end
+/// loops that go round too often.
 #[test]
 fn the_longest_merge_of_a_dispatch_equals_the_cpu() {
     let Some(gpu) = gpu() else { return };
@@ -512,7 +513,14 @@ fn sort_bits<T: SortKey>(sorter: &Sorter, of: &[u64], order: Order) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 80, failure_persistence: None, max_shrink_iters: 200, ..Default::default() })]
+    #![proptest_config(
+        ProptestConfig {
+            cases: 80,
+            failure_persistence: None,
+            max_shrink_iters: 200,
+            ..Default::default()
+        }
+    )]
 
     #[test]
     fn the_output_is_a_sorted_permutation_of_the_input(
@@ -527,9 +535,11 @@ proptest! {
     ) {
         let Some(gpu) = gpu() else { return Ok(()) };
         let (buckets, samples, keys_per_dispatch) = [
-            (1, 1, 1 << 20), (2, 2, 1 << 20), (4, 1, 2048), (8, 64, 1 << 20), (16, 3, 3000), (1024, 2, 1 << 20),
+            (1, 1, 1 << 20), (2, 2, 1 << 20), (4, 1, 2048),
+            (8, 64, 1 << 20), (16, 3, 3000), (1024, 2, 1 << 20),
         ][options];
-        let options = self::options(Engine::MERGESORTS[engine], buckets, samples).keys_per_dispatch(keys_per_dispatch);
+        let options = self::options(Engine::MERGESORTS[engine], buckets, samples)
+            .keys_per_dispatch(keys_per_dispatch);
         let types = types_and_orders(gpu);
         let (key, order) = *key.get(&types);
         with_type!(key, sort_bits(&gpu.sorter(&options), &keys, order));

@@ -1,5 +1,5 @@
-//! Arrangements in lock-step: keys of all widths, wherever they lie, of however many arrays, with whatever goes with
-//! them, next to what the CPU makes of them.
+//! Arrangements in lock-step: keys of all widths, wherever they lie, of however many arrays, with
+//! whatever goes with them, next to what the CPU makes of them.
 
 use bcfsort_testkit::all_cases;
 use bcfsort_testkit::covering::{covering, pairs, subsets};
@@ -120,8 +120,8 @@ fn check_bindings(recording: &Recording, arrangement: &Arrangement) {
     }
 }
 
-/// Sorts `len` records from `arrangement.first` on, or as many of them as the caller's buffer says, and compares all of the
-/// caller's buffers.
+/// Sorts `len` records from `arrangement.first` on, or as many of them as the caller's buffer says,
+/// and compares all of the caller's buffers.
 fn check(
     arrangement: &Arrangement,
     layout: Layout,
@@ -319,8 +319,8 @@ fn all_arrangements_sort_as_the_cpu_does_and_without_a_finding() {
     }
 }
 
-/// Choices of a layout, the segments, what is carried, where keys are sorted to; and of an order, the
-/// first record, whether a buffer says the number of records, and which it says.
+/// Choices of a layout, the segments, what is carried, where keys are sorted to; and of an order,
+/// the first record, whether a buffer says the number of records, and which it says.
 fn cases() -> Vec<[usize; 8]> {
     const LEVELS: [usize; 8] = [6, 4, 4, 3, 2, 3, 2, 5];
     // Every three of the first four meet, and every two of all.
@@ -469,8 +469,8 @@ fn as_many_records_are_sorted_as_a_buffer_says_however_they_are_distributed() {
     }]);
     let len = 2600;
     let numbers = [0, 1, 1025, 2500, u32::MAX];
-    // What is sorted, how it is distributed, and the number of records: every two of them meet. And a
-    // half of all that is sorted in each turn.
+    // What is sorted, how it is distributed, and the number of records: every two of them meet. And
+    // a half of all that is sorted in each turn.
     let pairs: BTreeSet<Vec<usize>> = pairs(&[11, 7, 5]).into_iter().collect();
     for (i, tuning) in distributions().into_iter().enumerate() {
         for (j, said) in numbers.into_iter().enumerate() {
@@ -556,7 +556,8 @@ fn as_many_records_are_sorted_as_a_buffer_says_however_they_are_distributed() {
     }
 }
 
-/// Keys of which several share a word: alone they are counted, and with others put in order behind these.
+/// Keys of which several share a word: alone they are counted, and with others put in order behind
+/// these.
 #[test]
 fn narrow_keys_are_sorted_however_many_there_are() {
     let twice = Tuning {
@@ -649,7 +650,8 @@ fn indices_and_keys_overwritten_in_the_middle_of_an_argsort_lead_nowhere() {
         let mut overflows = 0;
         for (i, step) in recording.steps.iter().enumerate() {
             let report = execution.step(step).unwrap();
-            // (Then some records are in several places, and some in none: two lanes write where one is.)
+            // (Then some records are in several places, and some in none: two lanes write where one
+            // is.)
             let is_scattered = step.kernel == Kernel::Rows(RowsKernel::Numbers { ordered: true });
             let led_astray = |finding: &&Finding| !(is_scattered && finding.fault == Fault::Race);
             let found: Vec<_> = report.findings.iter().filter(led_astray).collect();
@@ -662,8 +664,8 @@ fn indices_and_keys_overwritten_in_the_middle_of_an_argsort_lead_nowhere() {
     }
 }
 
-/// What sorts of arrays dispatch, by default and on any device, is the text of a kernel of the library that is examined, but for the
-/// numbers of its tiles.
+/// What sorts of arrays dispatch, by default and on any device, is the text of a kernel of the
+/// library that is examined, but for the numbers of its tiles.
 #[test]
 fn every_text_of_sorts_of_arrays_is_in_the_library() {
     let text = |kernel: Specialised| -> Vec<String> {

@@ -20,8 +20,8 @@ fn keys(count: u32) -> Vec<u32> {
     (0..count).map(|i| i.wrapping_mul(0x9e37_79b9)).collect()
 }
 
-/// Runs one workgroup of a kernel that is free of conflicts; `tables` are the contents of buffers that
-/// hold no keys.
+/// Runs one workgroup of a kernel that is free of conflicts; `tables` are the contents of buffers
+/// that hold no keys.
 fn run(
     kernel: Kernel,
     key: KeyType,
@@ -185,8 +185,8 @@ fn a_ragged_base_case_takes_as_many_accesses_but_the_reads_out() {
     assert_eq!(base_case(kernel, KeyType::U32, 1), LANES * 768 - 1023);
 }
 
-/// 11 sweeps of a network of 191 comparators are 65.7 a key; the bitonic base case takes 26.0; a page merge takes two passes of a
-/// merger of 80, which is 5 a key.
+/// 11 sweeps of a network of 191 comparators are 65.7 a key; the bitonic base case takes 26.0; a
+/// page merge takes two passes of a merger of 80, which is 5 a key.
 #[test]
 fn comparators_a_key_are_those_of_the_paper() {
     let comparators = |kernel: Kernel| kernel.networks()[0].1.comparators().len() as f64;
@@ -315,8 +315,8 @@ fn distribution_stores_and_loads_every_key_once() {
     }
 }
 
-/// Where runs and buckets begin is read from tables, and all that matters of it is how it is aligned
-/// to the banks: every alignment there is. (`run` asserts that there is no conflict.)
+/// Where runs and buckets begin is read from tables, and all that matters of it is how it is
+/// aligned to the banks: every alignment there is. (`run` asserts that there is no conflict.)
 #[test]
 fn no_alignment_of_runs_and_buckets_brings_a_conflict() {
     for key in WIDTHS {
@@ -347,7 +347,8 @@ fn the_scan_of_bucket_sizes_has_no_conflict_at_any_number_of_runs() {
     }
 }
 
-/// Cycles of workgroup memory more than there are accesses: for each access of a warp, its degree less 1.
+/// Cycles of workgroup memory more than there are accesses: for each access of a warp, its degree
+/// less 1.
 fn extra_cycles(report: &Report, key: KeyType) -> u64 {
     let sites = report.in_space(Space::Workgroup);
     let extra = sites.map(|s| s.banks.cycles - s.accesses).sum::<u64>();
@@ -372,8 +373,8 @@ fn warpsorts_tile_takes_232_accesses_a_lane_and_the_conflicts_of_its_stages() {
             accesses(&report, key),
             LANES * (4 + 8 * u64::from(stages) + 4)
         );
-        // A comparator has 4 accesses, and a stage 2 comparators: 8 accesses a warp, of degree 4 in 10
-        // stages, 2 in 15 and 1 in 3.
+        // A comparator has 4 accesses, and a stage 2 comparators: 8 accesses a warp, of degree 4 in
+        // 10 stages, 2 in 15 and 1 in 3.
         assert_eq!(extra_cycles(&report, key), 8 * (10 * 3 + 15));
         assert_eq!(report.banks().max_degree, 4);
         // 14 comparators a key.
@@ -397,10 +398,11 @@ fn warpsorts_merge_takes_60_accesses_a_lane_and_those_for_the_last_keys() {
             let what = [done, steps, run_len, len];
             let report = merge_of(Kernel::WarpMerge, WARP_PAGE, key, what);
             assert!(report.is_oblivious(Space::Workgroup));
-            // In each merge: 7 stages of two comparators of 4 accesses, 2 to read a page out, 2 to fill
-            // the next one in, and for the last keys two loads and one lane's store. Once more a page
-            // is filled in and the last one read out, and the held page is filled in and its last key
-            // loaded; and where the loop ends both pages and the last keys were there once more.
+            // In each merge: 7 stages of two comparators of 4 accesses, 2 to read a page out, 2 to
+            // fill the next one in, and for the last keys two loads and one lane's store. Once more
+            // a page is filled in and the last one read out, and the held page is filled in and its
+            // last key loaded; and where the loop ends both pages and the last keys were there once
+            // more.
             let each = LANES * (7 * 8 + 2 + 2 + 2) + 1;
             let once = LANES * (2 + 2 + 1 + 2) + 1;
             let expected = if merges == 0 { 0 } else { merges * each + once };

@@ -1,4 +1,5 @@
-//! Text that nobody meant for the executor: it refuses it, or runs it within bounds, and never panics.
+//! Text that nobody meant for the executor: it refuses it, or runs it within bounds, and never
+//! panics.
 
 use bcfsort_testkit::random_wgsl::{Style, generate};
 use bcfsort_testkit::recordings::library;
@@ -145,7 +146,14 @@ fn edited(text: &[String], edits: &[Edit]) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 800, failure_persistence: None, max_shrink_iters: 400, ..Default::default() })]
+    #![proptest_config(
+        ProptestConfig {
+            cases: 800,
+            failure_persistence: None,
+            max_shrink_iters: 400,
+            ..Default::default()
+        }
+    )]
 
     #[test]
     fn mutilated_shaders_are_refused_or_run(

@@ -1,4 +1,5 @@
-//! What prefix sums cost in bank conflicts, by the number of colors: the paper's introduction, counted.
+//! What prefix sums cost in bank conflicts, by the number of colors: the paper's introduction,
+//! counted.
 
 use bcfsort_testkit::recordings::{Coloring, Execution, prefix_sums_of};
 use wgpu_bcfsort::internals::algorithm::{MATRIX, MOST_COLORS};
@@ -49,7 +50,8 @@ fn the_conflict_free_method_has_no_conflict_whatever_the_colors() {
     }
 }
 
-/// The scan goes through the sums of 32 lanes, a load and a store each, and its d lanes stand in one bank.
+/// The scan goes through the sums of 32 lanes, a load and a store each, and its d lanes stand in
+/// one bank.
 #[test]
 fn the_naive_method_takes_64_cycles_more_for_each_color_more_whatever_the_colors() {
     for colors in 1..=MOST_COLORS {
@@ -68,8 +70,8 @@ fn the_naive_method_takes_64_cycles_more_for_each_color_more_whatever_the_colors
     }
 }
 
-/// The paper expects a run time that the number of colors does not change: nor does it the accesses, but
-/// for turning the sums and back.
+/// The paper expects a run time that the number of colors does not change: nor does it the
+/// accesses, but for turning the sums and back.
 #[test]
 fn colors_add_nothing_but_the_turning_of_their_sums() {
     let accesses = |d| {

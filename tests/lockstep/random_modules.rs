@@ -120,7 +120,14 @@ fn check(module: &Module) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 120, failure_persistence: None, max_shrink_iters: 400, ..Default::default() })]
+    #![proptest_config(
+        ProptestConfig {
+            cases: 120,
+            failure_persistence: None,
+            max_shrink_iters: 400,
+            ..Default::default()
+        }
+    )]
 
     #[test]
     fn any_valid_shader_runs(bytes in prop::collection::vec(any::<u8>(), 0..2500)) {

@@ -1,5 +1,6 @@
-//! The sample sort by the lock-step executor: every kernel, whatever goes with the keys, without a race, an
-//! access out of bounds or a read of nothing; and with no bank conflict but where keys are looked for.
+//! The sample sort by the lock-step executor: every kernel, whatever goes with the keys, without a
+//! race, an access out of bounds or a read of nothing; and with no bank conflict but where keys are
+//! looked for.
 
 use bcfsort_testkit::data::{Pattern, Spec, generate};
 use bcfsort_testkit::recordings::{Execution, KernelReport};
@@ -176,10 +177,12 @@ fn children_that_overflow_are_sorted_all_the_same() {
     assert_eq!(rest, Some(plan.groups()));
 }
 
-/// Of a bucket with nearly all keys there are more children than workgroups of their own: the others are sorted, too.
+/// Of a bucket with nearly all keys there are more children than workgroups of their own: the
+/// others are sorted, too.
 #[test]
 fn more_groups_than_are_likely_are_sorted_all_the_same() {
-    // Keys that are sampled at first, as shaders/sample_sort/splitters.wgsl says, precede all others.
+    // Keys that are sampled at first, as shaders/sample_sort/splitters.wgsl says, precede all
+    // others.
     let len = 40_000_u32;
     let mut keys: Vec<u32> = generate(&Spec::new(Pattern::Full, u64::from(len))).unwrap();
     for key in &mut keys {
@@ -202,8 +205,9 @@ fn more_groups_than_are_likely_are_sorted_all_the_same() {
     assert!(execution.buffer(Buffer::ChildTable)[0] > plan.likely_groups());
 }
 
-/// Where keys are sorted, no key decides an address, and lanes meet in no bank. What looks for a key, or for where it
-/// comes from, goes where the keys say: by so many lanes a bank at the most, which are counted here.
+/// Where keys are sorted, no key decides an address, and lanes meet in no bank. What looks for a
+/// key, or for where it comes from, goes where the keys say: by so many lanes a bank at the most,
+/// which are counted here.
 #[test]
 fn conflicts_are_only_where_keys_are_looked_for() {
     let keys: Vec<u32> = generate(&Spec::new(Pattern::Full, 20_000)).unwrap();

@@ -1,5 +1,5 @@
-//! Every kernel that the library can build, on kinds of input that differ as much as can be: no bank
-//! conflict, no race, nothing out of bounds, and no more of global memory touched than needed.
+//! Every kernel that the library can build, on kinds of input that differ as much as can be: no
+//! bank conflict, no race, nothing out of bounds, and no more of global memory touched than needed.
 
 use bcfsort_testkit::all_cases;
 use bcfsort_testkit::recordings::{Corpus, CorpusReport, Inputs, audit_subject};
@@ -13,8 +13,8 @@ use wgpu_bcfsort::{BaseCase, KeyType, Order, Payload, PrefixSumsMethod};
 use wgsl_lockstep::audit::Audit;
 use wgsl_lockstep::{AccessKind, Config, Fault, Report, Shader, Site, Space};
 
-/// Kernels that have bank conflicts, with the greatest degree measured and the reason: what is there to be
-/// compared with. All others are free of conflicts, but for what [searches](SEARCHED).
+/// Kernels that have bank conflicts, with the greatest degree measured and the reason: what is
+/// there to be compared with. All others are free of conflicts, but for what [searches](SEARCHED).
 const EXCEPTIONS: [(Kernel, u32, &str); 7] = [
     (
         base_case(BaseCase::OddEvenTransposition, false),
@@ -57,9 +57,9 @@ const EXCEPTIONS: [(Kernel, u32, &str); 7] = [
     ),
 ];
 
-/// Where the lanes of kernels that [search](Kernel::searches) meet in banks, as many as the data says: the variables, the
-/// functions that access them, and the reason. All other accesses of theirs, those of their sorting above all, are free
-/// of conflicts.
+/// Where the lanes of kernels that [search](Kernel::searches) meet in banks, as many as the data
+/// says: the variables, the functions that access them, and the reason. All other accesses of
+/// theirs, those of their sorting above all, are free of conflicts.
 const SEARCHED: [(&str, &str, &str); 18] = [
     ("node_keys", "plant_node", "keys of two words, word by word"),
     ("tile", "tile_probe", "a splitter is ranked in sorted keys"),
@@ -210,8 +210,8 @@ fn every_kernel_is_run_over_two_tiles_and_those_of_the_default_sorts_for_every_k
         };
         let types = KeyType::ALL.into_iter().filter(|&key| kernel.takes(key));
         let most = 2 * types.count();
-        // Two pairs of a type and an order stand for all; the library leaves out what takes too much
-        // memory for the one of 64 bits, and what there is none of.
+        // Two pairs of a type and an order stand for all; the library leaves out what takes too
+        // much memory for the one of 64 bits, and what there is none of.
         let of_both = kernel.takes(KeyType::U64) && kernel.takes(KeyType::U32);
         let fits = of_both && kernel.workgroup_bytes(KeyType::U64) <= 32 << 10;
         let least = match (default, fits) {
@@ -233,8 +233,8 @@ fn every_kernel_is_run_over_two_tiles_and_those_of_the_default_sorts_for_every_k
     }
 }
 
-/// What the sample sort dispatches by default, for keys of either width and with whatever goes with them, is the text of a
-/// kernel that is run here, but for the numbers of its tiles.
+/// What the sample sort dispatches by default, for keys of either width and with whatever goes with
+/// them, is the text of a kernel that is run here, but for the numbers of its tiles.
 #[test]
 fn every_text_of_the_sample_sort_is_run() {
     let text = |label: &str| -> String {
@@ -308,8 +308,8 @@ fn no_kernel_has_a_bank_conflict_but_those_that_are_to_have_them() {
                 "{label}: {site:?}"
             );
             if allowed == 1 {
-                // So it is the same for all other keys. Which of its own sums a lane reaches for, the
-                // color decides; not which bank they are all in.
+                // So it is the same for all other keys. Which of its own sums a lane reaches for,
+                // the color decides; not which bank they are all in.
                 let by_color = !kernel.takes(KeyType::U64) && site.variable == "lane_sums";
                 // (Of searching kernels, sizes that the data decides say which warps sort.)
                 assert!(
@@ -340,8 +340,8 @@ fn kernels_that_are_to_have_conflicts_have_them() {
             assert_eq!(report.is_oblivious(Space::Workgroup), sorts, "{label}");
         }
     }
-    // The data says how many lanes meet where they search: in one run or another, some do. (Those that look for a
-    // tile's bucket only past empty buckets.)
+    // The data says how many lanes meet where they search: in one run or another, some do. (Those
+    // that look for a tile's bucket only past empty buckets.)
     for kernel in Kernel::all().filter(|kernel| kernel.searches()) {
         let of = reports().values().filter(|run| run.0.kernel() == kernel);
         let degree = of.map(|run| run.1.banks().max_degree).max();
@@ -357,7 +357,8 @@ fn kernels_that_are_to_have_conflicts_have_them() {
     }
 }
 
-/// Whether an access is never made in this kernel of the sample sort, but in those that share its text.
+/// Whether an access is never made in this kernel of the sample sort, but in those that share its
+/// text.
 fn is_of_others(kernel: Kernel, site: &Site) -> bool {
     let Kernel::SampleSort(kernel) = kernel else {
         return false;
@@ -376,7 +377,8 @@ fn is_of_others(kernel: Kernel, site: &Site) -> bool {
         | (SampleSortKernel::SplitterRanks { .. }, "bucket_table") => true,
         // With fewer tiles fewer are searched.
         (SampleSortKernel::MergedTiles { tiles }, "source") => tiles < 16,
-        // With these tiles there is one bucket, which needs no table, or with those there are several.
+        // With these tiles there is one bucket, which needs no table, or with those there are
+        // several.
         (SampleSortKernel::SampleSplitters { samples }, "bucket_table") => samples.records == 1024,
         _ => site.space == Space::Uniform,
     }
@@ -424,8 +426,8 @@ fn pages_are_loaded_and_stored_with_the_fewest_sectors() {
     let mut seen = BTreeSet::new();
     for (label, (kernel, report)) in reports() {
         let kernel = kernel.kernel();
-        // Samples and splitters are picked from everywhere, and so are the segments of a tile that is gathered,
-        // and rows that are put in order.
+        // Samples and splitters are picked from everywhere, and so are the segments of a tile that
+        // is gathered, and rows that are put in order.
         let picks = match kernel {
             Kernel::SampleSort(
                 SampleSortKernel::SortedTiles { .. } | SampleSortKernel::RankedTiles { .. },

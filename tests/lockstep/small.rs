@@ -2,8 +2,8 @@
 
 use wgsl_lockstep::{Buffers, Config, Fault, Report, Shader, Space};
 
-/// Runs one workgroup of a shader's body on a buffer `d` of zeros (data) and a buffer `o`, with 1024
-/// words `t` of workgroup memory.
+/// Runs one workgroup of a shader's body on a buffer `d` of zeros (data) and a buffer `o`, with
+/// 1024 words `t` of workgroup memory.
 fn run(lanes: u32, declarations: &str, body: &str, config: &Config) -> Report {
     let wgsl = format!(
         "@group(0) @binding(0) var<storage, read_write> o: array<u32>;
@@ -35,7 +35,8 @@ fn what_data_decides_is_not_oblivious() {
         ("", "if d[l] == 1u { t[l] = 1u; }"),
         // Through workgroup memory.
         ("", "t[l] = d[l]; workgroupBarrier(); t[t[l]] = 1u;"),
-        // Lanes that return, from the entry point and from a call; what comes behind is not reached.
+        // Lanes that return, from the entry point and from a call; what comes behind is not
+        // reached.
         ("", "t[l] = l; if d[0] == 0u { return; } t[l * 32u] = 1u;"),
         (
             "fn f(p: ptr<function, u32>) { if d[0] == 0u { return; } *p = 32u; }",

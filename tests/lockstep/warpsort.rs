@@ -1,4 +1,5 @@
-//! Warpsort by the lock-step executor: its seed, and what its random splitters make of repeated keys.
+//! Warpsort by the lock-step executor: its seed, and what its random splitters make of repeated
+//! keys.
 
 use bcfsort_testkit::data::{Pattern, Spec, generate};
 use bcfsort_testkit::recordings::Execution;
@@ -28,8 +29,8 @@ fn record<T: SortKey>(len: usize, options: &Options) -> Recording {
     record_sort(len as u32, T::KEY_TYPE, Order::Ascending, options, &LIMITS)
 }
 
-/// Sorts on the executor, and compares with the CPU. Returns the ends of the buckets, where there are
-/// any.
+/// Sorts on the executor, and compares with the CPU. Returns the ends of the buckets, where there
+/// are any.
 fn sort<T: SortKey>(keys: &[T], options: &Options, what: &str) -> Vec<u32> {
     let recording = record::<T>(keys.len(), options);
     let mut execution = Execution::new(&recording, bytemuck::cast_slice(keys), Config::default());

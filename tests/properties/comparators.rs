@@ -347,12 +347,17 @@ const TOKENS: [&str; 64] = [
 ];
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(
+        ProptestConfig { cases: 2000, failure_persistence: None, ..Default::default() }
+    )]
 
     #[test]
     fn any_text_is_refused_or_can_be_written(
         seed in 0..SEEDS.len(),
-        changes in prop::collection::vec((any::<u32>(), 0..9_u32, any::<u32>(), 0..SEEDS.len(), 1..5_usize), 1..4),
+        changes in prop::collection::vec(
+            (any::<u32>(), 0..9_u32, any::<u32>(), 0..SEEDS.len(), 1..5_usize),
+            1..4,
+        ),
     ) {
         let mut tokens: Vec<&str> = SEEDS[seed].split_whitespace().collect();
         for (at, change, random, other, len) in changes {

@@ -84,7 +84,8 @@ impl Graph {
 /// Crates that are known to some modules only, and count as modules.
 const OUTSIDE: [&str; 2] = ["naga", "wgpu"];
 
-/// The files of a crate's modules: where they are, how deep the module is, and their code.
+/// The files of a crate's modules: where they are, how deep the module is, and their code. (Not
+/// those of programs beside it, which are crates of their own.)
 fn sources(src: &Path) -> Vec<(PathBuf, usize, Vec<String>)> {
     let mut found = Vec::new();
     let mut folders = vec![(src.to_owned(), 0)];
@@ -93,7 +94,9 @@ fn sources(src: &Path) -> Vec<(PathBuf, usize, Vec<String>)> {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
-                folders.push((path, depth + 1));
+                if path != src.join("bin") {
+                    folders.push((path, depth + 1));
+                }
             } else if path.extension().is_some_and(|extension| extension == "rs") {
                 let is_of_folder = path.ends_with("mod.rs");
                 let (tokens, left_out) =
@@ -300,8 +303,10 @@ fn modules_of(folder: &str) -> Graph {
 
 #[test]
 fn no_module_knows_itself_through_others() {
-    let cycle = modules_of("src").cycle();
-    assert!(cycle.is_none(), "{}", cycle.unwrap_or_default());
+    for folder in ["src", "crates/wgsl-lockstep/src"] {
+        let cycle = modules_of(folder).cycle();
+        assert!(cycle.is_none(), "{folder}: {}", cycle.unwrap_or_default());
+    }
 }
 
 /// Modules, and all that each may know.

@@ -97,7 +97,8 @@ fn plans_hold_together_and_scratch_memory_is_as_promised() {
 /// Compared with more words than they are moved with.
 #[test]
 fn sorts_of_arrays_fit_workgroup_memory_and_scratch_memory_is_as_promised() {
-    // (Distributed from few records on: more than fit a tile that is sorted, less than one that is partitioned.)
+    // (Distributed from few records on: more than fit a tile that is sorted, less than one that is
+    // partitioned.)
     let distributed = Tuning {
         merged: 0,
         ..Tuning::default()

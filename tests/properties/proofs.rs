@@ -2,8 +2,8 @@
 //!
 //! Each model does what its shader does, access by access: all lanes of a step together, at the
 //! shader's addresses. A step in which two lanes meet in a bank panics, at every width. A key is a
-//! `u64` of 64 independent zeros and ones, so one run of a model tries 64 inputs: a comparator is an
-//! AND and an OR.
+//! `u64` of 64 independent zeros and ones, so one run of a model tries 64 inputs: a comparator is
+//! an AND and an OR.
 //!
 //! What sorts all inputs of zeros and ones sorts all inputs (Knuth, vol. 3, section 5.3.4).
 
@@ -160,8 +160,8 @@ fn by_rank(r: &Registers<u64>) -> Vec<u64> {
     (0..w * w).map(|rank| r[rank % w][rank / w]).collect()
 }
 
-/// The kernel of odd-even transposition sort has conflicts, and its pairs need no proof: 1024 rounds
-/// sort 1024 keys (Knuth, exercise 5.3.4-37). The others follow.
+/// The kernel of odd-even transposition sort has conflicts, and its pairs need no proof: 1024
+/// rounds sort 1024 keys (Knuth, exercise 5.3.4-37). The others follow.
 ///
 /// `ShearSort` without registers is the transposing form, with its rows sorted by loops. Their
 /// comparators, in order:
@@ -590,7 +590,8 @@ fn fill_rows(w: usize, h: usize) -> impl Fn(&u64, &mut dyn FnMut(usize)) {
     }
 }
 
-/// What is in the columns of square matrices, where a form of the kernel has it: columns, or diagonals.
+/// What is in the columns of square matrices, where a form of the kernel has it: columns, or
+/// diagonals.
 fn in_form(form: Long, words: &[u64], w: usize) -> Vec<u64> {
     let mut keys = words.to_vec();
     if form == Long::Diagonal {
@@ -829,9 +830,9 @@ fn shearsort_merge_needs_both_passes_and_one_page_reversed() {
 /// Keys that a warp of warpsort sorts, 4 a lane of 32; a page is half of them.
 const TILE: usize = 128;
 
-/// A stage of warpsort's networks as a warp does it: lane t has two comparators, each of which brings
-/// the lesser key to its first cell. Every cell must be in one of them. Returns how many lanes meet in a
-/// bank at the most.
+/// A stage of warpsort's networks as a warp does it: lane t has two comparators, each of which
+/// brings the lesser key to its first cell. Every cell must be in one of them. Returns how many
+/// lanes meet in a bank at the most.
 fn stage(tile: &mut [u64; TILE], comparators: impl Fn(usize) -> [(usize, usize); 2]) -> usize {
     let mut seen = [false; TILE];
     let mut degree = 0;
@@ -868,8 +869,8 @@ fn merge_bitonic(tile: &mut [u64; TILE]) -> usize {
     degrees.max().unwrap()
 }
 
-/// The stages of warpsort's tile that merge blocks of `block` keys: each lane has one comparator that
-/// ascends and one that descends.
+/// The stages of warpsort's tile that merge blocks of `block` keys: each lane has one comparator
+/// that ascends and one that descends.
 fn merge_blocks(tile: &mut [u64; TILE], block: usize) -> usize {
     let distances = (0..block.ilog2()).rev().map(|log| 1 << log);
     let degrees = distances.map(|distance: usize| {
@@ -909,9 +910,9 @@ fn warpsorts_merge_merges_all_pages() {
     assert_eq!(counted, (65 * 65, 0));
 }
 
-/// By induction over the blocks: blocks of `block` keys are merged of two that are sorted, one of them
-/// ascending and the next descending; the network does not leave a block. So it is enough that a
-/// block sorts every such pair of zeros and ones, at every place. The last merge is of one block.
+/// By induction over the blocks: blocks of `block` keys are merged of two that are sorted, one of
+/// them ascending and the next descending; the network does not leave a block. So it is enough that
+/// a block sorts every such pair of zeros and ones, at every place. The last merge is of one block.
 #[test]
 fn warpsorts_tile_sorts_every_zero_one_input() {
     for (block, degree) in [(2, 4), (4, 4), (8, 4), (16, 4), (32, 2), (64, 2)] {

@@ -669,7 +669,9 @@ fn any_len() -> impl Strategy<Value = u32> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(
+        ProptestConfig { cases: 400, failure_persistence: None, ..Default::default() }
+    )]
 
     #[test]
     fn every_sort_is_well_recorded_and_within_the_scratch_memory_promised(
@@ -690,7 +692,8 @@ proptest! {
         keys_per_dispatch in prop_oneof![1024u32..5000, 1024u32..100_000],
         workgroups in 16u32..2000,
     ) {
-        check(len, KeyType::ALL[key], &options, &DeviceLimits { keys_per_dispatch, workgroups, ..LIMITS });
+        let limits = DeviceLimits { keys_per_dispatch, workgroups, ..LIMITS };
+        check(len, KeyType::ALL[key], &options, &limits);
     }
 }
 

@@ -24,14 +24,15 @@ The output has, in the place of each value, the sum of all values of its color u
 colors make d prefix sums, independent of each other; COLORS of zeros make the usual one.
 
 Integers wrap round. Sums of f32 are rounded in an order that depends on nothing but the number of \
-values, and not from left to right; --verify adds in the same order on the CPU, and compares each bit.
+values, and not from left to right; --verify adds in the same order on the CPU, and compares each \
+bit.
 
-'naive' is there to be compared with: where it adds up the sums of the lanes, a lane for each color, \
-these lanes meet in one bank of workgroup memory. 'conflict-free' turns the matrix of the sums first, \
-so that none do. --timings shows what that makes of the phase 'prefix sums'.
+'naive' is there to be compared with: where it adds up the sums of the lanes, a lane for each \
+color, these lanes meet in one bank of workgroup memory. 'conflict-free' turns the matrix of the \
+sums first, so that none do. --timings shows what that makes of the phase 'prefix sums'.
 
-(WGSL lets a device flush numbers below the normal ones to zero, or ignore infinities and NaNs: there \
---verify may fail for them.) Without an adapter the CPU adds up.
+(WGSL lets a device flush numbers below the normal ones to zero, or ignore infinities and NaNs: \
+there --verify may fail for them.) Without an adapter the CPU adds up.
 
 Both files are of one format, as the output is. They are read as a whole, and must fit the device.
 
@@ -57,19 +58,40 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
     /// Number of colors, 1 to 16 (default: the greatest color and one)
-    #[arg(short = 'd', long = "colors", value_name = "N", id = "count", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_COLORS)))]
+    #[arg(
+        short = 'd',
+        long = "colors",
+        value_name = "N",
+        id = "count",
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_COLORS))
+    )]
     count: Option<u32>,
     /// Leave each value out of its own sum
     #[arg(long)]
     exclusive: bool,
     /// How workgroup memory is laid out; the result is the same
-    #[arg(long, default_value = PrefixSumsMethod::default().name(), value_parser = one_of::<PrefixSumsMethod>(PrefixSumsMethod::ALL.map(PrefixSumsMethod::name)))]
+    #[arg(
+        long,
+        default_value = PrefixSumsMethod::default().name(),
+        value_parser = one_of::<PrefixSumsMethod>(PrefixSumsMethod::ALL.map(PrefixSumsMethod::name))
+    )]
     method: PrefixSumsMethod,
     /// Type of the values; colors are u32
-    #[arg(short = 't', long = "type", value_name = "TYPE", default_value = "u32", value_parser = one_of::<KeyType>([KeyType::U32, KeyType::I32, KeyType::F32].map(KeyType::name)))]
+    #[arg(
+        short = 't',
+        long = "type",
+        value_name = "TYPE",
+        default_value = "u32",
+        value_parser = one_of::<KeyType>([KeyType::U32, KeyType::I32, KeyType::F32].map(KeyType::name))
+    )]
     key: KeyType,
     /// Little-endian words (raw), or one number a line (text)
-    #[arg(short, long, default_value = "raw", value_parser = one_of::<Format>(Format::ALL.map(Format::name)))]
+    #[arg(
+        short,
+        long,
+        default_value = "raw",
+        value_parser = one_of::<Format>(Format::ALL.map(Format::name))
+    )]
     format: Format,
     /// Adapter to add up on: its index or a part of its name, as 'devices' lists them
     #[arg(long, value_name = "INDEX|NAME")]
@@ -196,7 +218,8 @@ fn options(
 ) -> Result<PrefixSumsOptions, Fault> {
     if values != colors.len() {
         return Err(Fault::Usage(format!(
-            "{values_name} has {values} values and {colors_name} {} colors: each value needs a color",
+            "{values_name} has {values} values and {colors_name} {} colors: each value needs a \
+             color",
             colors.len()
         )));
     }
@@ -241,8 +264,8 @@ fn verify<T: Summand>(sums: &[T], expected: &[T]) -> Result<(), Fault> {
     };
     match sums.iter().zip(expected).position(differ) {
         Some(index) => Err(Fault::Device(format!(
-            "--verify: the result is wrong at index {index}: {:?}, not {:?}. Please report this with \
-             the device's name",
+            "--verify: the result is wrong at index {index}: {:?}, not {:?}. Please report this \
+             with the device's name",
             sums[index], expected[index]
         ))),
         None => Ok(()),

@@ -53,8 +53,8 @@ pub(crate) struct Args {
     keys: Keys,
     #[command(flatten)]
     direction: Direction,
-    /// Who sorts; auto takes the best adapter, and there the fastest: sample-sort on GPUs, bcf-pb on
-    /// CPUs; and where there is no adapter the CPU's own sort
+    /// Who sorts; auto takes the best adapter, and there the fastest: sample-sort on GPUs, bcf-pb
+    /// on CPUs; and where there is no adapter the CPU's own sort
     #[arg(long, default_value = "auto", value_parser = Choice::parser(Choice::all()))]
     engine: Choice,
     #[command(flatten)]

@@ -47,21 +47,42 @@ Examples:
 #[command(after_help = AFTER_HELP)]
 pub struct Args {
     /// Counts of keys
-    #[arg(long, value_name = "COUNTS", value_delimiter = ',', default_value = "2^20,2^24", value_parser = count)]
+    #[arg(
+        long,
+        value_name = "COUNTS",
+        value_delimiter = ',',
+        default_value = "2^20,2^24",
+        value_parser = count
+    )]
     sizes: Vec<u64>,
     /// Types of keys
     #[arg(long, value_delimiter = ',', default_value = "u32", value_parser = key_type())]
     types: Vec<KeyType>,
     /// Data sets, as 'gen --help' lists them
-    #[arg(long, value_delimiter = ',', default_value = "random", hide_possible_values = true, value_parser = pattern())]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "random",
+        hide_possible_values = true,
+        value_parser = pattern()
+    )]
     patterns: Vec<Pattern>,
     /// Contenders (default: all; without an adapter the CPU alone)
-    #[arg(long, value_delimiter = ',', value_parser = Choice::parser(Choice::all().filter(|&choice| choice != Choice::Auto)))]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        value_parser = Choice::parser(Choice::all().filter(|&choice| choice != Choice::Auto))
+    )]
     engines: Vec<Choice>,
     #[command(flatten)]
     gpu: Gpu,
     /// Timed runs of each contender in a series
-    #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 7,
+        value_parser = clap::value_parser!(u32).range(1..=10_000)
+    )]
     repeats: u32,
     /// Seed of the data sets
     #[arg(long, default_value_t = 1)]

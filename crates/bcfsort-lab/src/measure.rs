@@ -86,7 +86,8 @@ impl<'a> Resident<'a> {
         })
     }
 
-    /// The same, with what goes with each key: its index for a value, or as one that the sort writes.
+    /// The same, with what goes with each key: its index for a value, or as one that the sort
+    /// writes.
     pub(crate) fn upload_carrying<T: SortKey>(
         sorter: &'a Sorter,
         keys: &[T],
@@ -152,8 +153,8 @@ impl<'a> Resident<'a> {
         holds(self.sorter, &self.keys, expected)
     }
 
-    /// Whether the device holds these keys, sorted, and, where they have values, each once and with its key.
-    /// (Equal keys may come in any order.) Both are given as they lie in memory.
+    /// Whether the device holds these keys, sorted, and, where they have values, each once and with
+    /// its key. (Equal keys may come in any order.) Both are given as they lie in memory.
     pub(crate) fn holds_result(&self, input: &[u8], sorted: &[u8]) -> Result<bool, Error> {
         if !holds(self.sorter, &self.keys, sorted)? {
             return Ok(false);
@@ -258,8 +259,8 @@ impl<'a> Resident<'a> {
 /// Does once what is timed.
 pub(crate) type Timed<'a> = &'a dyn Fn() -> Result<Profile, Error>;
 
-/// Times each contender `repeats` times, in turns. `busy` gives the device so many times the work of the
-/// first one to do, untimed; `told` is called after each round.
+/// Times each contender `repeats` times, in turns. `busy` gives the device so many times the work
+/// of the first one to do, untimed; `told` is called after each round.
 pub(crate) fn in_turns(
     pace: Pace,
     repeats: u32,

@@ -21,23 +21,24 @@ use wgpu_bcfsort::{
 };
 
 const AFTER_HELP: &str = "\
-The engine sample-sort (also called fast) has numbers that decide its speed, and not its result. Its \
-own were measured on one GPU; this command looks for better ones on yours, and writes them to a file \
-for --tuning of 'sort' and 'bench'. (The library reads it too: see wgpu_bcfsort::Tuning.)
+The engine sample-sort (also called fast) has numbers that decide its speed, and not its result. \
+Its own were measured on one GPU; this command looks for better ones on yours, and writes them to \
+a file for --tuning of 'sort' and 'bench'. (The library reads it too: see wgpu_bcfsort::Tuning.)
 
-It takes one number after the other, and times its values against the one in use: u32 keys, u64 keys, and \
-u32 keys with values, that stay on the device, in turns, by GPU timestamps where there are any. A value is \
-kept if it wins by more than 2 % over all of them together (geometric mean of the ratios of medians), and \
-wins again when timed once more. Each sort is first compared with the CPU's: a wrong result ends the run \
-with exit code 3. Values that take more scratch memory than the library promises are passed over, and so \
-are those that change nothing for these counts of keys.
+It takes one number after the other, and times its values against the one in use: u32 keys, u64 \
+keys, and u32 keys with values, that stay on the device, in turns, by GPU timestamps where there \
+are any. A value is kept if it wins by more than 2 % over all of them together (geometric mean of \
+the ratios of medians), and wins again when timed once more. Each sort is first compared with the \
+CPU's: a wrong result ends the run with exit code 3. Values that take more scratch memory than the \
+library promises are passed over, and so are those that change nothing for these counts of keys.
 
-The file is JSON, one object: adapter, backend, driver, version (of wgpu-bcfsort), tuning (the numbers, an \
-object), and measured, an array of objects: keys, type, payload ('keys' or 'values'), default_ms, tuned_ms. \
-Only 'tuning' is needed, and of it only what shall differ from a GPU's defaults: a file may be written by hand.
+The file is JSON, one object: adapter, backend, driver, version (of wgpu-bcfsort), tuning (the \
+numbers, an object), and measured, an array of objects: keys, type, payload ('keys' or 'values'), \
+default_ms, tuned_ms. Only 'tuning' is needed, and of it only what shall differ from a GPU's \
+defaults: a file may be written by hand.
 
-Nothing else should use the device meanwhile. Where the adapter is a CPU, most of the time goes into \
-compiling kernels, and --quick takes u32 keys alone.
+Nothing else should use the device meanwhile. Where the adapter is a CPU, most of the time goes \
+into compiling kernels, and --quick takes u32 keys alone.
 
 Examples:
   wgpu-bcfsort tune -o tuning.json
@@ -56,7 +57,8 @@ pub struct Args {
     /// Adapter to tune for: its index or a part of its name, as 'devices' lists them
     #[arg(long, value_name = "INDEX|NAME")]
     adapter: Option<String>,
-    /// Counts of keys to sort (default: 2^19, 2^20, 2^21 and 2^24; 2^20 with --quick or where the adapter is a CPU)
+    /// Counts of keys to sort (default: 2^19, 2^20, 2^21 and 2^24; 2^20 with --quick or where the
+    /// adapter is a CPU)
     #[arg(short = 'n', long, value_name = "COUNTS", value_delimiter = ',', value_parser = positive)]
     count: Vec<u64>,
     /// Fewer values, each timed less often; where the adapter is a CPU, for u32 keys alone
@@ -368,8 +370,8 @@ impl Search<'_> {
         }
     }
 
-    /// Takes one number after the other, and of each the best value; and all once more if something changed.
-    /// Returns the numbers, and what each gained.
+    /// Takes one number after the other, and of each the best value; and all once more if something
+    /// changed. Returns the numbers, and what each gained.
     fn descend(
         &mut self,
         default: Tuning,
@@ -392,7 +394,8 @@ impl Search<'_> {
         Ok((tuning, gains))
     }
 
-    /// The best value of one number, if it is better than the one that it has, and how many times as fast.
+    /// The best value of one number, if it is better than the one that it has, and how many times
+    /// as fast.
     fn improve(
         &mut self,
         tuning: &Tuning,

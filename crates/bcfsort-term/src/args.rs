@@ -56,10 +56,21 @@ macro_rules! with_key_type {
 #[derive(clap::Args)]
 pub struct Keys {
     /// Type of the keys; floats sort from -NaN over -0 and +0 to +NaN
-    #[arg(short = 't', long = "type", value_name = "TYPE", default_value = "u32", value_parser = key_type())]
+    #[arg(
+        short = 't',
+        long = "type",
+        value_name = "TYPE",
+        default_value = "u32",
+        value_parser = key_type()
+    )]
     pub key: KeyType,
     /// Little-endian words (raw), or one number a line (text)
-    #[arg(short, long, default_value = "raw", value_parser = one_of::<Format>(Format::ALL.map(Format::name)))]
+    #[arg(
+        short,
+        long,
+        default_value = "raw",
+        value_parser = one_of::<Format>(Format::ALL.map(Format::name))
+    )]
     pub format: Format,
 }
 
@@ -138,13 +149,19 @@ impl Choice {
 /// The paper's parameters.
 #[derive(clap::Args)]
 pub struct Tuning {
-    /// How a tile of keys is sorted in workgroup memory (as the options below, of no use to sample-sort). 1024 keys: 'bitonic' (the default of bcf and
-    /// bcf-pb) merges in passes over registers; 'transpose' and 'diagonal' are the paper's, with transpositions of the
-    /// bank matrix or along its diagonals; 'no-registers' is the former with every comparator in
+    /// How a tile of keys is sorted in workgroup memory (as the options below, of no use to
+    /// sample-sort). 1024 keys: 'bitonic' (the default of bcf and bcf-pb) merges in passes over
+    /// registers; 'transpose' and 'diagonal' are the paper's, with transpositions of the bank
+    /// matrix or along its diagonals; 'no-registers' is the former with every comparator in
     /// workgroup memory, and 'odd-even-transposition' a sort with bank conflicts, to compare with.
     /// h times 1024 keys, by h warps: 'long-h' and 'long-diagonal-h'. 128 keys: 'warp-bitonic', the
     /// default of warpsort
-    #[arg(long, value_name = "KIND", help_heading = "Tuning", value_parser = one_of::<BaseCase>(BaseCase::ALL.map(BaseCase::name)))]
+    #[arg(
+        long,
+        value_name = "KIND",
+        help_heading = "Tuning",
+        value_parser = one_of::<BaseCase>(BaseCase::ALL.map(BaseCase::name))
+    )]
     base_case: Option<BaseCase>,
     /// Warps of 32 lanes a workgroup of the base case (the paper's W): 1, 2, 4 or 8, and at least
     /// those that sort a tile together, which is the default
@@ -188,7 +205,12 @@ pub struct Gpu {
     #[command(flatten)]
     tuning: Tuning,
     /// File of 'wgpu-bcfsort tune', for sample-sort only. It changes the time, not the result
-    #[arg(long = "tuning", value_name = "FILE", help_heading = "Tuning", value_parser = TuningFile::parser())]
+    #[arg(
+        long = "tuning",
+        value_name = "FILE",
+        help_heading = "Tuning",
+        value_parser = TuningFile::parser()
+    )]
     file: Option<TuningFile>,
 }
 

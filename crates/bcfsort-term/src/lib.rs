@@ -1,4 +1,5 @@
-//! What the command and the experiments share on a terminal: options, messages, progress, output files.
+//! What the command and the experiments share on a terminal: options, messages, progress, output
+//! files.
 
 // Shared within this repository, and no API of anybody else's.
 #![allow(

@@ -18,8 +18,8 @@ pub struct Measured {
     pub tuned_ms: f64,
 }
 
-/// The numbers of the sample sort, and where they were found. Only the numbers are needed: a file may
-/// be written by hand.
+/// The numbers of the sample sort, and where they were found. Only the numbers are needed: a file
+/// may be written by hand.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TuningFile {
     #[serde(default)]
@@ -50,7 +50,8 @@ impl TuningFile {
         }
     }
 
-    /// Reads the file while the command line is parsed: its faults are told as those of any option's value.
+    /// Reads the file while the command line is parsed: its faults are told as those of any
+    /// option's value.
     pub fn parser() -> impl TypedValueParser<Value = Self> {
         PathBufValueParser::new().try_map(|path| Self::load(&path))
     }
@@ -82,8 +83,8 @@ impl TuningFile {
         let differs = self.adapter != *name || self.backend != backend;
         (differs && !self.adapter.is_empty()).then(|| {
             format!(
-                "the tuning file is of {} ({}), and this is {name} ({backend}): 'wgpu-bcfsort tune' makes one \
-                 for it",
+                "the tuning file is of {} ({}), and this is {name} ({backend}): 'wgpu-bcfsort \
+                 tune' makes one for it",
                 self.adapter, self.backend
             )
         })

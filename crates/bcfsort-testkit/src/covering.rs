@@ -44,9 +44,9 @@ fn product(levels: &[usize], set: &[usize]) -> Vec<Vec<Choice>> {
     cases
 }
 
-/// Cases in which, for each of these sets of factors, every choice of one occurs together with every
-/// choice of the others. A factor `f` has the choices `0..levels[f]`. A set names its factors in
-/// ascending order. The factors of the first set should be the largest: each case of these is a
+/// Cases in which, for each of these sets of factors, every choice of one occurs together with
+/// every choice of the others. A factor `f` has the choices `0..levels[f]`. A set names its factors
+/// in ascending order. The factors of the first set should be the largest: each case of these is a
 /// case of the array.
 ///
 /// # Examples
@@ -112,7 +112,8 @@ pub fn covering(levels: &[usize], sets: &[Vec<usize>]) -> Vec<Vec<usize>> {
     whole.map(Iterator::collect).collect()
 }
 
-/// Cases in which every two choices of two factors occur together: a [`covering`] array of strength 2.
+/// Cases in which every two choices of two factors occur together: a [`covering`] array of strength
+/// 2.
 #[must_use]
 pub fn pairs(levels: &[usize]) -> Vec<Vec<usize>> {
     covering(levels, &subsets(levels.len(), 2))

@@ -1,7 +1,8 @@
-//! What the sorter is tried on, and what tries it: data sets, recordings that together use every kernel
-//! and are run in lock-step on the CPU, random shaders, covering arrays.
+//! What the sorter is tried on, and what tries it: data sets, recordings that together use every
+//! kernel and are run in lock-step on the CPU, random shaders, covering arrays.
 //!
-//! The tests over the whole sorter, in `tests` at the top of the repository, are programs of this crate.
+//! The tests over the whole sorter, in `tests` at the top of the repository, are programs of this
+//! crate.
 
 // Shared within this repository, and no API of anybody else's.
 #![allow(

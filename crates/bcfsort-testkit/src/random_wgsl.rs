@@ -10,7 +10,8 @@ use wgsl_lockstep::{Buffers, Shader, ShaderError, Space};
 /// What a shader may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
-    /// Whatever is valid: indices out of bounds, races, floats of any value, types of 16 and 64 bits.
+    /// Whatever is valid: indices out of bounds, races, floats of any value, types of 16 and 64
+    /// bits.
     Free,
     /// Only what has one result on every device: each lane writes its own slots, floats are
     /// integers of at most [`TAME`], and no index is out of bounds.
@@ -143,8 +144,8 @@ pub const OUTPUT: u32 = 0;
 
 impl Module {
     /// The shader, which naga accepts, but for a bug of naga 30: where it gives overrides their
-    /// values, it emits constants that are composed in functions twice, or too late, and then finds that
-    /// invalid.
+    /// values, it emits constants that are composed in functions twice, or too late, and then finds
+    /// that invalid.
     pub fn shader(&self) -> Option<Shader> {
         match Shader::new(&self.wgsl, None, &self.overrides) {
             Ok(shader) => Some(shader),
@@ -158,8 +159,8 @@ impl Module {
         }
     }
 
-    /// Buffers for all lanes: random words to read, and zeros to write. Those of another seed differ
-    /// in what lies in storage.
+    /// Buffers for all lanes: random words to read, and zeros to write. Those of another seed
+    /// differ in what lies in storage.
     pub fn buffers(&self, shader: &Shader, seed: u32) -> Buffers {
         let lanes = self.lanes * self.workgroups.iter().product::<u32>();
         let word = |state: &mut u32| {
@@ -310,7 +311,8 @@ impl Generator<'_> {
 
     fn contains(&self, kind: &Type, part: &Type, writing: bool) -> bool {
         kind == part
-            || matches!((kind, part), (Type::Vector(_, a), Type::Vector(_, b)) if a == b && !writing)
+            || (!writing
+                && matches!((kind, part), (Type::Vector(_, a), Type::Vector(_, b)) if a == b))
             || self
                 .parts(kind)
                 .iter()
@@ -1182,7 +1184,8 @@ impl Generator<'_> {
             "exchange" => {
                 let new = self.runtime(&U32, 1);
                 format!(
-                    "let {result} = atomicCompareExchangeWeak(&{name}[{slot}], {value}, {new}).old_value;\n"
+                    "let {result} = \
+                     atomicCompareExchangeWeak(&{name}[{slot}], {value}, {new}).old_value;\n"
                 )
             }
             _ => format!("let {result} = {fun}(&{name}[{slot}], {value});\n"),
@@ -1410,8 +1413,8 @@ impl Generator<'_> {
             self.structs.push(members);
         }
         let mut overrides = Vec::new();
-        // Not for devices: of a shader with overrides and composed constants, naga 30 makes a module
-        // that its own writer of SPIR-V panics on ("Expression is not cached").
+        // Not for devices: of a shader with overrides and composed constants, naga 30 makes a
+        // module that its own writer of SPIR-V panics on ("Expression is not cached").
         let most = if free { 3 } else { 1 };
         for i in 0..self.below(most) {
             let scalar = self.pick(&[Scalar::U32, Scalar::I32, Scalar::F32, Scalar::Bool]);

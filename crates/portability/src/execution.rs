@@ -17,7 +17,7 @@ pub(crate) struct Vulkan {
     manifests: &'static [&'static str],
     prefix: &'static str,
     install: &'static str,
-    /// Whether it compiles the forms of the sample sort's merges for GPUs in seconds.
+    /// Whether it compiles the forms of the sample sort's merges for GPUs soon.
     takes_all_forms: bool,
 }
 

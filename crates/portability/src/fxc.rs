@@ -20,7 +20,7 @@ const MODEL: ShaderModel = ShaderModel::V5_1;
 
 #[derive(Default)]
 pub(crate) struct FxcGate {
-    /// Those started and not at work: starting one takes a second.
+    /// Those started and not at work: starting one is slow.
     idle: Mutex<Vec<Fxc>>,
 }
 
@@ -59,8 +59,8 @@ impl Gate for FxcGate {
     fn leaves_out(&self, subject: &Subject) -> Option<&'static str> {
         if subject.sorts_in_registers() {
             return Some(
-                "sort tiles of the sample sort: minutes each, so Engine::Auto takes none on DX12 \
-                 for keys alone",
+                "sort tiles of the sample sort: FXC is too slow with them, so Engine::Auto takes \
+                 none on DX12 for keys alone",
             );
         }
         let of_more = match subject.specialised.kernel() {
@@ -74,7 +74,7 @@ impl Gate for FxcGate {
         };
         if of_more && subject.specialised.key().words() == 2 {
             return Some(
-                "sort 64-bit keys with several warps or to another buffer, half a minute each; \
+                "sort 64-bit keys with several warps or to another buffer: FXC is slow with them; \
                  they differ from kernels that are taken by these alone",
             );
         }
@@ -82,7 +82,7 @@ impl Gate for FxcGate {
     }
 
     fn examine(&self, subject: &Subject) -> Result<(), String> {
-        // Unchecked, as the library has it compiled. Checked, a kernel takes FXC up to 10 s.
+        // Unchecked, as the library has it compiled. Checked, FXC compiles it slowly.
         self.compile(&write(subject, MODEL, false)?)
     }
 

@@ -29,13 +29,13 @@ pub(crate) enum Stage {
     Compilers,
     /// Those of drivers, which take long to compile it: it has the smallest tile of its like.
     Drivers,
-    /// All: its form has one size, or is one that drivers compile in seconds.
+    /// All: its form has one size, or is one that drivers compile soon.
     All,
 }
 
 /// Whether other subjects have each piece of its text: base cases in place differ from those that
-/// are not in one piece, which the default one in place has, too. (Some compilers take seconds
-/// for each.)
+/// are not in one piece, which the default one in place has, too. (Some compilers are slow
+/// with each.)
 fn is_twin(kernel: Kernel) -> bool {
     match kernel {
         Kernel::BaseCase {

@@ -1,5 +1,5 @@
-//! `audit`: runs the sort's own kernels on the CPU, in lock-step, and counts bank conflicts, races and
-//! the like.
+//! `audit`: runs the sort's own kernels on the CPU, in lock-step, and counts bank conflicts, races
+//! and the like.
 
 mod library;
 mod sort;
@@ -9,6 +9,7 @@ use bcfsort_term::fault::Fault;
 use bcfsort_term::notice;
 use bcfsort_term::output::{Output, print};
 use bcfsort_testkit::data::Pattern;
+use clap::ValueHint;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
 use std::io::Write;
@@ -59,20 +60,45 @@ Examples:
 #[command(after_help = AFTER_HELP)]
 #[allow(clippy::struct_excessive_bools)] // Each is a flag of the command line.
 pub(crate) struct Args {
+    /// No file: for a shader of your own there is the command wgsl-audit
+    #[arg(hide = true, value_name = "FILE", value_hint = ValueHint::Other, value_parser = no_file)]
+    _file: Option<String>,
     /// Audit every kernel there is
-    #[arg(long, conflicts_with_all = ["engine", "count", "pattern", "key", "Direction", "Tuning"], help_heading = "Sort")]
+    #[arg(
+        long,
+        conflicts_with_all = ["engine", "count", "pattern", "key", "Direction", "Tuning"],
+        help_heading = "Sort"
+    )]
     all: bool,
     /// Algorithm of the sort
-    #[arg(long, default_value = Engine::BcfMergesortPb.name(), value_parser = Choice::engines(), help_heading = "Sort")]
+    #[arg(
+        long,
+        default_value = Engine::BcfMergesortPb.name(),
+        value_parser = Choice::engines(),
+        help_heading = "Sort"
+    )]
     engine: Engine,
     /// How many keys
     #[arg(short = 'n', long, default_value = "2^15", value_parser = count, help_heading = "Sort")]
     count: u64,
     /// Data set, as 'gen --help' lists them
-    #[arg(long, default_value = "random", hide_possible_values = true, value_parser = pattern(), help_heading = "Sort")]
+    #[arg(
+        long,
+        default_value = "random",
+        hide_possible_values = true,
+        value_parser = pattern(),
+        help_heading = "Sort"
+    )]
     pattern: Pattern,
     /// Type of the keys
-    #[arg(short = 't', long = "type", value_name = "TYPE", default_value = "u32", value_parser = key_type(), help_heading = "Sort")]
+    #[arg(
+        short = 't',
+        long = "type",
+        value_name = "TYPE",
+        default_value = "u32",
+        value_parser = key_type(),
+        help_heading = "Sort"
+    )]
     key: KeyType,
     #[command(flatten)]
     direction: Direction,
@@ -82,19 +108,41 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Lanes of a warp, and of a subgroup
-    #[arg(long, value_name = "LANES", default_value = "32", value_parser = warp(), help_heading = "Hardware")]
+    #[arg(
+        long,
+        value_name = "LANES",
+        default_value = "32",
+        value_parser = warp(),
+        help_heading = "Hardware"
+    )]
     warp: u32,
     /// Banks of workgroup memory, of 4 bytes each
-    #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=64), help_heading = "Hardware")]
+    #[arg(
+        long,
+        default_value_t = 32,
+        value_parser = clap::value_parser!(u32).range(1..=64),
+        help_heading = "Hardware"
+    )]
     banks: u32,
     /// Fail on loops of more iterations
-    #[arg(long, value_name = "COUNT", default_value = "2^20", value_parser = positive, help_heading = "Limits")]
+    #[arg(
+        long,
+        value_name = "COUNT",
+        default_value = "2^20",
+        value_parser = positive,
+        help_heading = "Limits"
+    )]
     max_iterations: u64,
     /// Stop a dispatch after so many operations on lanes (default: never)
     #[arg(long, value_name = "COUNT", value_parser = positive, help_heading = "Limits")]
     max_lane_instructions: Option<u64>,
     /// Greatest degree of conflict that does not fail (default: any)
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Limits")]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..),
+        help_heading = "Limits"
+    )]
     max_degree: Option<u32>,
     /// Show each line that accesses memory, and all notes
     #[arg(long, conflicts_with_all = ["json", "markdown"])]
@@ -111,6 +159,11 @@ pub(crate) struct Args {
     /// Print no progress
     #[arg(short, long)]
     quiet: bool,
+}
+
+/// Refuses whatever it is.
+fn no_file(_: &str) -> Result<String, &'static str> {
+    Err("audit is of the sort's own kernels; for a shader there is the command wgsl-audit.")
 }
 
 fn warp() -> impl TypedValueParser<Value = u32> {

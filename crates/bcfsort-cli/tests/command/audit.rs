@@ -53,8 +53,16 @@ fn wrong_usage_is_2() {
 }
 
 #[test]
-fn help_names_the_command_for_other_shaders() {
+fn help_and_errors_name_the_command_for_other_shaders() {
     audit(&["--help"]).code(0).stdout(contains("wgsl-audit"));
+    for args in [
+        &["shader.wgsl"][..],
+        &["shader.wgsl", "--json"],
+        &["-n", "5", "shader.wgsl"],
+    ] {
+        let refused = audit(args).code(2).stdout("").stderr(one_line());
+        refused.stderr(contains("'shader.wgsl'").and(contains("wgsl-audit")));
+    }
 }
 
 mod sorts {
@@ -118,8 +126,8 @@ mod sorts {
             .stdout(contains(" notes (--lines shows them)\n").and(line().not()));
     }
 
-    /// What `--all` prints is in the documentation of the recordings, and `tests/lockstep` holds it to
-    /// what it should be.
+    /// What `--all` prints is in the documentation of the recordings, and `tests/lockstep` holds it
+    /// to what it should be.
     #[test]
     fn markdown_is_a_table_and_nothing_else() {
         let sort = stdout(&audit(&["-n", "3000", "--markdown"]).code(0));

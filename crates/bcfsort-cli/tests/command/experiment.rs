@@ -1,5 +1,5 @@
-//! `wgpu-bcfsort experiment` as its users see it: the files it writes, what a second run measures, and
-//! what it makes of other people's sorts.
+//! `wgpu-bcfsort experiment` as its users see it: the files it writes, what a second run measures,
+//! and what it makes of other people's sorts.
 
 use assert_cmd::Command;
 use predicates::prelude::*;

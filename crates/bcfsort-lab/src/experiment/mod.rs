@@ -3,7 +3,8 @@
 #![allow(
     clippy::cast_sign_loss,
     clippy::cast_possible_wrap,
-    reason = "places in a picture and counts told in words: small, and not negative where they must not be"
+    reason = "places in a picture and counts told in words: small, and not negative where they \
+              must not be"
 )]
 
 mod csv;
@@ -38,9 +39,10 @@ use wgpu_bcfsort::{Options, Sorter, wgpu};
 
 const AFTER_HELP: &str = "\
 In each series (a data set and those who sort it) every contender's result is first compared with \
-that of the CPU, byte by byte. Then the GPU is warmed up, and the contenders take turns on keys that \
-stay on the device, with work before each timed sort that keeps its clock up; the CPU's sorts and \
-the peers follow. Times are of the sort alone, by GPU timestamps where there are any. Keys are u32.
+that of the CPU, byte by byte. Then the GPU is warmed up, and the contenders take turns on keys \
+that stay on the device, with work before each timed sort that keeps its clock up; the CPU's sorts \
+and the peers follow. Times are of the sort alone, by GPU timestamps where there are any. Keys are \
+u32.
 
 Files in --out:
   report.html      all figures, with what the paper found and what this machine shows
@@ -54,8 +56,8 @@ Files in --out:
 
 A run that was interrupted, or ended by --time-limit, goes on where it stopped when it is started \
 again with the same --out: series that are there are not measured again. A greater --max-n or \
-another FIGURE adds to what is there. Another adapter, version, seed or number of repeats is refused, \
-unless --restart throws away what is there.
+another FIGURE adds to what is there. Another adapter, version, seed or number of repeats is \
+refused, unless --restart throws away what is there.
 
 Peers are other people's sorts, measured on the same keys: the executable files of the --peers \
 directory. Each is run as
@@ -64,8 +66,9 @@ directory. Each is run as
   {\"peer\":\"cub\",\"version\":\"3.0\",\"device\":\"..\",\"clock\":\"GPU timestamps\",\"results\":[
    {\"engine\":\"cub-merge\",\"type\":\"u32\",\"keys\":65536,\"times_s\":[1e-4,..],\"verified\":true,
     \"scratch_bytes\":270336,\"moves\":\"keys\"}, {\"engine\":\"..\",\"error\":\"why it cannot\"}]}
-verified says that it compared its result with SORTED. Exit codes: 0, 2 for wrong usage, 3 where it \
-has no device. A peer that crashes, hangs or is wrong is told in the report and left out of the charts.
+verified says that it compared its result with SORTED. Exit codes: 0, 2 for wrong usage, 3 where \
+it has no device. A peer that crashes, hangs or is wrong is told in the report and left out of the \
+charts.
 
 Examples:
   wgpu-bcfsort experiment all --quick --out figures      every figure, small, anywhere
@@ -94,7 +97,12 @@ pub struct Args {
     #[arg(long, value_name = "COUNT", value_parser = positive)]
     max_n: Option<u64>,
     /// Factor from one number of keys to the next, 2 to 4
-    #[arg(long, value_name = "FACTOR", default_value_t = 4, value_parser = clap::value_parser!(u32).range(2..=4))]
+    #[arg(
+        long,
+        value_name = "FACTOR",
+        default_value_t = 4,
+        value_parser = clap::value_parser!(u32).range(2..=4)
+    )]
     step: u32,
     /// The most keys that the CPU sorts, 0 for none
     #[arg(long, value_name = "COUNT", default_value = "2^24", value_parser = count)]
@@ -115,7 +123,12 @@ pub struct Args {
     #[arg(long)]
     no_peers: bool,
     /// The most seconds that a peer may take for one data set
-    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 300,
+        value_parser = clap::value_parser!(u64).range(1..)
+    )]
     peer_timeout: u64,
     /// Begin no further series after this time, and say how to go on
     #[arg(long, value_name = "SECONDS")]

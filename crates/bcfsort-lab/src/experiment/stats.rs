@@ -81,7 +81,8 @@ pub(crate) fn bytes(bytes: f64) -> String {
 /// A date and time of UTC.
 pub(crate) fn date(seconds_since_1970: u64) -> String {
     let (days, seconds) = (seconds_since_1970 / 86_400, seconds_since_1970 % 86_400);
-    // Counted in eras of 400 years from the 1st of March of the year 0, so that leap days come last.
+    // Counted in eras of 400 years from the 1st of March of the year 0, so that leap days come
+    // last.
     let days = days + 719_468;
     let (era, day) = (days / 146_097, days % 146_097);
     let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;

@@ -178,7 +178,10 @@ impl fmt::Display for Pattern {
 
 /// The text is no pattern's name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown pattern '{0}': one of {names}", names = Pattern::ALL.map(Pattern::name).join(", "))]
+#[error(
+    "unknown pattern '{0}': one of {names}",
+    names = Pattern::ALL.map(Pattern::name).join(", ")
+)]
 #[non_exhaustive]
 pub struct UnknownPattern(pub String);
 

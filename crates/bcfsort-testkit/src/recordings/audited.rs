@@ -5,7 +5,8 @@ use wgpu_bcfsort::internals::recording::Phase;
 use wgsl_lockstep::Report;
 use wgsl_lockstep::audit::Subject;
 
-/// A kernel of the sorter, the phase that ran it if tables are to tell phases apart, and what it did.
+/// A kernel of the sorter, the phase that ran it if tables are to tell phases apart, and what it
+/// did.
 pub fn audit_subject(kernel: Specialised, phase: Option<Phase>, report: Report) -> Subject {
     let file = format!("{}.wgsl", kernel.label());
     let name = kernel.kernel().name();

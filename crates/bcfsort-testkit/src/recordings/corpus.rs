@@ -45,8 +45,8 @@ enum Input {
     Colors(Coloring),
 }
 
-/// The recordings of [`library`] for each key type and order and of [`prefix_sums_library`], and the
-/// inputs of each.
+/// The recordings of [`library`] for each key type and order and of [`prefix_sums_library`], and
+/// the inputs of each.
 #[derive(Debug)]
 pub struct Corpus {
     jobs: Vec<Job>,
@@ -63,8 +63,8 @@ struct Job {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct CorpusReport {
-    /// Each kernel, in all its runs on [`Inputs::Some`] together: in the order of the kernels, then by
-    /// name.
+    /// Each kernel, in all its runs on [`Inputs::Some`] together: in the order of the kernels, then
+    /// by name.
     pub kernels: Vec<(Specialised, Report)>,
     /// The same of the other inputs. None if those are all.
     pub more: Vec<(Specialised, Report)>,
@@ -153,8 +153,8 @@ impl Corpus {
         self.len() == 0
     }
 
-    /// Runs all of it, on as many threads as there are cores, and compares each result with the CPU's.
-    /// `progress` is told how many sorts and prefix sums are done.
+    /// Runs all of it, on as many threads as there are cores, and compares each result with the
+    /// CPU's. `progress` is told how many sorts and prefix sums are done.
     ///
     /// # Errors
     ///

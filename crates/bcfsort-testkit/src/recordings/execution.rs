@@ -65,9 +65,9 @@ pub struct Execution<'a> {
 }
 
 impl<'a> Execution<'a> {
-    /// Makes the recording's buffers, and puts these words into that of the keys, and into that of what goes with them
-    /// 0, 1, 2 and so on. Where a buffer says how many records there are, it says as many as the recording does; and where one
-    /// tells arrays apart, there is one.
+    /// Makes the recording's buffers, and puts these words into that of the keys, and into that of
+    /// what goes with them 0, 1, 2 and so on. Where a buffer says how many records there are, it
+    /// says as many as the recording does; and where one tells arrays apart, there is one.
     #[must_use]
     pub fn new(recording: &'a Recording, keys: &[u32], config: Config) -> Self {
         let mut execution = Self {
@@ -80,9 +80,9 @@ impl<'a> Execution<'a> {
         execution
     }
 
-    /// Begins again with other keys: all other buffers of the recording's own are zeros, and what goes with the keys is
-    /// numbered from 0 on. The kernels are kept, and so is what [`set_buffer`](Self::set_buffer) put into another buffer
-    /// of the caller's.
+    /// Begins again with other keys: all other buffers of the recording's own are zeros, and what
+    /// goes with the keys is numbered from 0 on. The kernels are kept, and so is what
+    /// [`set_buffer`](Self::set_buffer) put into another buffer of the caller's.
     pub fn restart(&mut self, keys: &[u32]) {
         // (What is placed in another is there.)
         let placed = |role| self.recording.placed.contains_key(role);
@@ -143,8 +143,8 @@ impl<'a> Execution<'a> {
         self.prepared(step).map(|prepared| &prepared.assembled)
     }
 
-    /// The words that a step's kernel finds in each of its bindings if it is run now: by number, the
-    /// parameters among them. A binding to which the step binds no buffer is left out.
+    /// The words that a step's kernel finds in each of its bindings if it is run now: by number,
+    /// the parameters among them. A binding to which the step binds no buffer is left out.
     ///
     /// # Errors
     ///

@@ -19,14 +19,16 @@ use wgpu_bcfsort::{
 /// (those of prefix sums are [another](prefix_sums_library)), each over two tiles or more:
 /// of several runs, the last one ragged; with deterministic and with pivot buckets; merged at once
 /// and in instalments; in grids of one row and of two. For some key types and orders, which between
-/// them have every piece of every kernel's text, all other kernels too: each base case, from one buffer
-/// to another and in place, what the paper compares with, and the sample sort with each [`Payload`], also of keys that [stay](Recording::kept). Each is of a
-/// few thousand keys, [`Recording::len`].
+/// them have every piece of every kernel's text, all other kernels too: each base case, from one
+/// buffer to another and in place, what the paper compares with, and the sample sort with each
+/// [`Payload`], also of keys that [stay](Recording::kept). Each is of a few thousand keys,
+/// [`Recording::len`].
 ///
-/// A base case that takes more than 32 KiB of workgroup memory is left out: many devices have no more,
-/// and these recordings are there to be run on any. For 32-bit keys there is none; for 64-bit keys
-/// it is those of 8192 keys, and the default one with four warps. Some of the sample sort's kernels take up to
-/// 48 KiB, those of the tiles that devices with as much are given; each has its like with 16 KiB.
+/// A base case that takes more than 32 KiB of workgroup memory is left out: many devices have no
+/// more, and these recordings are there to be run on any. For 32-bit keys there is none; for 64-bit
+/// keys it is those of 8192 keys, and the default one with four warps. Some of the sample sort's
+/// kernels take up to 48 KiB, those of the tiles that devices with as much are given; each has its
+/// like with 16 KiB.
 ///
 /// # Examples
 ///
@@ -112,9 +114,9 @@ pub fn library(key: KeyType, order: Order) -> Vec<Recording> {
     recordings
 }
 
-/// Sample sorts of the [`library`] in the form that GPUs run, with the smallest tiles that there are, for
-/// one of the [`REPRESENTATIVES`]. Their kernels are the texts that GPUs run, with other constants, and
-/// are what drivers for CPUs compile soonest.
+/// Sample sorts of the [`library`] in the form that GPUs run, with the smallest tiles that there
+/// are, for one of the [`REPRESENTATIVES`]. Their kernels are the texts that GPUs run, with other
+/// constants, and are what drivers for CPUs compile soonest.
 #[must_use]
 pub fn small_tiles_library(key: KeyType, order: Order) -> Vec<Recording> {
     let small = Tuning {
@@ -142,12 +144,13 @@ fn tunings() -> [Tuning; 2] {
     [Tuning::default(), Tuning::cpu()]
 }
 
-/// Sample sorts with the tiles that devices with least and with most workgroup memory are given: of one tile; distributed
-/// once and twice, over several tiles, the last one ragged, into few buckets of several children and into many of one;
-/// in grids of one row and of two, at once and cut.
+/// Sample sorts with the tiles that devices with least and with most workgroup memory are given: of
+/// one tile; distributed once and twice, over several tiles, the last one ragged, into few buckets
+/// of several children and into many of one; in grids of one row and of two, at once and cut.
 ///
-/// Each of those distributed comes again with two children a bucket, which are more than a tile holds: so few keys
-/// never overflow by themselves. Of some sorts only the first places are wanted. And few tiles, merged at once.
+/// Each of those distributed comes again with two children a bucket, which are more than a tile
+/// holds: so few keys never overflow by themselves. Of some sorts only the first places are wanted.
+/// And few tiles, merged at once.
 fn sample_sorts(key: KeyType, order: Order, payload: Payload, tuning: Tuning) -> Vec<Recording> {
     let little = DeviceLimits {
         workgroup_bytes: 16 << 10,
@@ -196,10 +199,12 @@ fn sample_sorts(key: KeyType, order: Order, payload: Payload, tuning: Tuning) ->
     recordings
 }
 
-/// Whether a recording of the [`library`] did what it is for, by the keys before it, and the keys and values after it: the keys are the
-/// same, and in order where they are [to be](Recording::selected); what is behind the last key is what it was. Where something goes with them and was numbered, as an
-/// [`Execution`](super::Execution) does, each number is still with the key that was in its place, and of
-/// [`Payload::Indices`] those of equal keys are in order. Where keys stay, they are what they were, and in order by their indices.
+/// Whether a recording of the [`library`] did what it is for, by the keys before it, and the keys
+/// and values after it: the keys are the same, and in order where they are [to
+/// be](Recording::selected); what is behind the last key is what it was. Where something goes with
+/// them and was numbered, as an [`Execution`](super::Execution) does, each number is still with the
+/// key that was in its place, and of [`Payload::Indices`] those of equal keys are in order. Where
+/// keys stay, they are what they were, and in order by their indices.
 #[must_use]
 pub fn was_sorted(recording: &Recording, before: &[u32], after: &[u32], values: &[u32]) -> bool {
     let map = recording.key.map(recording.order);
@@ -338,8 +343,8 @@ fn arrangements(key: KeyType, order: Order) -> Vec<Recording> {
     recordings
 }
 
-/// Sorts of a tile with all that is around them: of a part, of keys that share words, with rows, and of rows by a field, which is all
-/// that they are.
+/// Sorts of a tile with all that is around them: of a part, of keys that share words, with rows,
+/// and of rows by a field, which is all that they are.
 fn placed(key: KeyType, order: Order) -> Vec<Recording> {
     let row = |words| Column {
         words,
@@ -483,11 +488,12 @@ pub fn set_parameters(recording: &mut Recording, names: &[&str], value: u32) {
     }
 }
 
-/// Records of the children of few records, which those of others are to have here, too: for one kernel.
+/// Records of the children of few records, which those of others are to have here, too: for one
+/// kernel.
 const SMALL_CHILD: u32 = 2048;
 
-/// Sorts that are distributed twice: in dispatches that are cut, and more than children can hold, of which the first places are
-/// wanted.
+/// Sorts that are distributed twice: in dispatches that are cut, and more than children can hold,
+/// of which the first places are wanted.
 fn distributed(
     arrangement: &Arrangement,
     key: KeyType,
@@ -566,11 +572,12 @@ fn comparisons(order: Order) -> Vec<Recording> {
     recordings
 }
 
-/// Prefix sums whose recordings together use every kernel of theirs: over one tile, and over several of
-/// several pages, the last ones ragged; with one color, some, and as many as there may be; inclusive and
-/// exclusive; dispatched at once, cut, and in grids of two rows. None for types that have
-/// [no sums](Kernel::takes). Each is of up to some ten thousand values, [`Recording::len`], whose colors are
-/// to be given by [`set_buffer`](super::Execution::set_buffer).
+/// Prefix sums whose recordings together use every kernel of theirs: over one tile, and over
+/// several of several pages, the last ones ragged; with one color, some, and as many as there may
+/// be; inclusive and exclusive; dispatched at once, cut, and in grids of two rows. None for types
+/// that have [no sums](Kernel::takes). Each is of up to some ten thousand values,
+/// [`Recording::len`], whose colors are to be given by
+/// [`set_buffer`](super::Execution::set_buffer).
 #[must_use]
 pub fn prefix_sums_library(key: KeyType) -> Vec<Recording> {
     if !Kernel::TileOffsets.takes(key) {
@@ -604,8 +611,8 @@ pub fn prefix_sums_library(key: KeyType) -> Vec<Recording> {
     recordings
 }
 
-/// Every kernel that the recordings of [`library`] and [`prefix_sums_library`] dispatch, for every key
-/// type and order.
+/// Every kernel that the recordings of [`library`] and [`prefix_sums_library`] dispatch, for every
+/// key type and order.
 #[must_use]
 pub fn kernels() -> Vec<Specialised> {
     let mut kernels = Vec::new();
@@ -638,11 +645,12 @@ const LIMITS: DeviceLimits = DeviceLimits {
     workgroup_lanes: 1024,
 };
 
-/// One key type and order for each width of keys, without and with all that encodes them. The pieces of text
-/// that differ otherwise are those of the default sorts' kernels, too, which are there for every type.
+/// One key type and order for each width of keys, without and with all that encodes them. The
+/// pieces of text that differ otherwise are those of the default sorts' kernels, too, which are
+/// there for every type.
 ///
-/// The recordings of [`library`] for these use every kernel between them; those for the others have the default sorts' kernels, which
-/// differ from these in constants only.
+/// The recordings of [`library`] for these use every kernel between them; those for the others have
+/// the default sorts' kernels, which differ from these in constants only.
 pub const REPRESENTATIVES: [(KeyType, Order); 2] = [
     (KeyType::U32, Order::Ascending),
     (KeyType::F64, Order::Descending),

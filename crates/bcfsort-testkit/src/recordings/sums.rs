@@ -14,8 +14,8 @@ pub enum Coloring {
     Equal,
     /// By the lanes that take the value in the first and in the third phase.
     Lanes,
-    /// So that as many lanes as can be would meet in one bank, d of them, if each lane's sums lay side by
-    /// side. Even pages are made for the third phase, odd ones for the first.
+    /// So that as many lanes as can be would meet in one bank, d of them, if each lane's sums lay
+    /// side by side. Even pages are made for the third phase, odd ones for the first.
     Worst,
     /// At random, and some beyond the last color: those values have none.
     Beyond,
@@ -51,7 +51,8 @@ impl Coloring {
                 } else {
                     (position, line)
                 };
-                // The sum of color c would be in bank (lane * d + c) % 32: which c brings it to bank `step`?
+                // The sum of color c would be in bank (lane * d + c) % 32: which c brings it to
+                // bank `step`?
                 let color = (step + W * d - lane * d) % W;
                 color % d
             }
@@ -63,9 +64,10 @@ impl Coloring {
     }
 }
 
-/// What a recording of prefix sums must leave in [`Buffer::Keys`](wgpu_bcfsort::internals::recording::Buffer::Keys), where
-/// these values were, with these colors: the CPU's sums, and values of no color as they were. (The words of
-/// `u32`, `i32` or `f32` values; where a sum is a `NaN`, its bits are the CPU's.)
+/// What a recording of prefix sums must leave in
+/// [`Buffer::Keys`](wgpu_bcfsort::internals::recording::Buffer::Keys), where these values were,
+/// with these colors: the CPU's sums, and values of no color as they were. (The words of `u32`,
+/// `i32` or `f32` values; where a sum is a `NaN`, its bits are the CPU's.)
 ///
 /// # Panics
 ///

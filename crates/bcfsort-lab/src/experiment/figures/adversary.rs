@@ -39,7 +39,8 @@ impl Figure for Adversary {
     }
 
     fn about(&self) -> &'static str {
-        "time per key on the order with the most bank conflicts for serial merges, and on random order"
+        "time per key on the order with the most bank conflicts for serial merges, and on random \
+         order"
     }
 
     fn tasks(&self, scope: &Scope) -> Vec<Box<dyn Task>> {
@@ -113,20 +114,18 @@ impl Figure for Adversary {
         }
         Some(Drawing {
             title: "The adversary".to_owned(),
-            shows: "The keys 1 to n in random order, and in an order made so that in nearly every merge of a \
-                    sort whose lanes merge 17 keys each from workgroup memory, as CUB's and Thrust's \
-                    merge sorts do, most lanes of a warp read the same bank (after Berney and Sitchinava, \
-                    IPDPS 2020). The keys are the same, and only their order differs."
+            shows: "The keys 1 to n in random order, and in an order made so that in nearly every \
+                    merge of a sort whose lanes merge 17 keys each from workgroup memory, as CUB's \
+                    and Thrust's merge sorts do, most lanes of a warp read the same bank (after \
+                    Berney and Sitchinava, IPDPS 2020). The keys are the same, and only their \
+                    order differs."
                 .to_owned(),
-            paper: "Not in the paper, which promises that no order of the keys causes bank conflicts in its \
-                    sort."
+            paper: "Not in the paper, which promises that no order of the keys causes bank \
+                    conflicts in its sort."
                 .to_owned(),
             found,
             charts,
-            tables: vec![(
-                String::new(),
-                plain_times_table(self.name(), &all, results),
-            )],
+            tables: vec![(String::new(), plain_times_table(self.name(), &all, results))],
             notes: notes(&all, results),
         })
     }
@@ -145,7 +144,8 @@ fn words(line: &Line) -> Option<String> {
         ""
     };
     Some(format!(
-        "{}{kind} takes {} to {} times as long on the adversary as on random order (at {} and {} keys).",
+        "{}{kind} takes {} to {} times as long on the adversary as on random order (at {} and {} \
+         keys).",
         line.name,
         digits(least.y),
         digits(most.y),

@@ -73,8 +73,8 @@ impl Figure for BaseCases {
                 .collect();
             if !words.is_empty() {
                 found.push(format!(
-                    "Compared with the time of {reference}, which is the paper's ShearSort with rows in \
-                     registers, the others take: {} (1 is as long).",
+                    "Compared with the time of {reference}, which is the paper's ShearSort with \
+                     rows in registers, the others take: {} (1 is as long).",
                     words.join(", ")
                 ));
             }
@@ -87,9 +87,9 @@ impl Figure for BaseCases {
                  ones: of more) is sorted in workgroup memory and registers. Bars are the \
                  time of this phase alone."
             ),
-            paper: "A chart of 2^25 keys in tiles of 1024, without numbers in the text: ShearSort is faster \
-                    with rows and columns sorted in registers than in shared memory, and odd-even \
-                    transposition sort, which has bank conflicts, shows what these cost."
+            paper: "A chart of 2^25 keys in tiles of 1024, without numbers in the text: ShearSort \
+                    is faster with rows and columns sorted in registers than in shared memory, and \
+                    odd-even transposition sort, which has bank conflicts, shows what these cost."
                 .to_owned(),
             found,
             charts: vec![(

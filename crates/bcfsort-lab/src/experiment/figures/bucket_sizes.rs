@@ -316,17 +316,19 @@ impl Figure for BucketSizes {
         Some(Drawing {
             title: "Bucket sizes and Lemma 1".to_owned(),
             shows: format!(
-                "The largest bucket that is still to be merged, compared with an even share of the {} \
-                 keys, as the tables of a sort on this device have it. Buckets that hold copies of one \
-                 splitter are finished and not counted. The dashed line is the lemma's bound with its \
-                 roundings; it is proven where all keys are distinct, as those of distinct and \
-                 ascending are. Sizes do not depend on chance: there is nothing to repeat.",
+                "The largest bucket that is still to be merged, compared with an even share of the \
+                 {} keys, as the tables of a sort on this device have it. Buckets that hold copies \
+                 of one splitter are finished and not counted. The dashed line is the lemma's \
+                 bound with its roundings; it is proven where all keys are distinct, as those of \
+                 distinct and ascending are. Sizes do not depend on chance: there is nothing to \
+                 repeat.",
                 count(n)
             ),
-            paper: "Lemma 1: where all keys are distinct, a bucket holds O(N/t (1 + t/P)) keys, so that \
-                    t = P samples of each run keep it at O(N/P). Duplicates skew the buckets of \
-                    BCFMergesort, and buckets for the splitters' copies mend that."
-                .to_owned(),
+            paper:
+                "Lemma 1: where all keys are distinct, a bucket holds O(N/t (1 + t/P)) keys, so \
+                    that t = P samples of each run keep it at O(N/P). Duplicates skew the buckets \
+                    of BCFMergesort, and buckets for the splitters' copies mend that."
+                    .to_owned(),
             found,
             charts,
             tables: vec![(String::new(), table)],

@@ -87,8 +87,8 @@ impl Figure for Duplicates {
         let mut found = Vec::new();
         if let (Some(first), Some(last)) = (ratios.first(), ratios.last()) {
             found.push(format!(
-                "At {} different keys {PIVOTS} takes {:.3} of {PLAIN}'s time ({} times as fast), at {} \
-                 different keys {:.3} of it.",
+                "At {} different keys {PIVOTS} takes {:.3} of {PLAIN}'s time ({} times as fast), \
+                 at {} different keys {:.3} of it.",
                 first.0,
                 first.1,
                 digits(1.0 / first.1),
@@ -100,9 +100,9 @@ impl Figure for Duplicates {
                     let buckets = scope.buckets(n);
                     let share = (f64::from(buckets.saturating_sub(1)) / crossover).min(1.0);
                     format!(
-                        "The two cross at about {} different keys (interpolated). With P = {buckets} \
-                         buckets there are {} splitters, so that up to {:.0} % of all keys are equal to \
-                         a splitter there.",
+                        "The two cross at about {} different keys (interpolated). With P = \
+                         {buckets} buckets there are {} splitters, so that up to {:.0} % of all \
+                         keys are equal to a splitter there.",
                         digits(crossover),
                         buckets.saturating_sub(1),
                         share * 100.0
@@ -128,9 +128,9 @@ impl Figure for Duplicates {
         Some(Drawing {
             title: "Defined duplicates".to_owned(),
             shows: format!(
-                "{} keys that are n/d copies of each of d keys, shuffled: from two different keys to \
-                 the paper's 2250. {PIVOTS} gives the copies of each splitter a bucket of their own, \
-                 which needs no merging.",
+                "{} keys that are n/d copies of each of d keys, shuffled: from two different keys \
+                 to the paper's 2250. {PIVOTS} gives the copies of each splitter a bucket of their \
+                 own, which needs no merging.",
                 count(n)
             ),
             paper: "With two different keys among 2^25, BCFMergesort takes 0.051 µs a key. \

@@ -17,8 +17,8 @@ pub(crate) struct Fast;
 
 const OURS: &str = Engine::SampleSort.name();
 
-/// Each contender's timed sorts are spread over so many turns: what changes in the course of a run, as
-/// clocks do, meets all alike.
+/// Each contender's timed sorts are spread over so many turns: what changes in the course of a run,
+/// as clocks do, meets all alike.
 const TURNS: u32 = 2;
 
 /// Orders of the same number of keys, in which no peer takes part.
@@ -136,7 +136,8 @@ impl Row {
     }
 }
 
-/// Adds the times of a turn to those of the turns before. A turn that failed leaves the reason, and no times.
+/// Adds the times of a turn to those of the turns before. A turn that failed leaves the reason, and
+/// no times.
 fn join(found: &mut Vec<Outcome>, turn: Outcome) {
     let Some(before) = found.iter_mut().find(|o| o.contender == turn.contender) else {
         found.push(turn);
@@ -308,9 +309,9 @@ impl Figure for Fast {
         Some(Drawing {
             title: "The fast engine".to_owned(),
             shows: format!(
-                "How long {OURS} takes, as a whole, in one compute pass, and how long others take for the \
-                 same keys, or pairs of a key and a 32-bit value. They take turns: {TURNS} of them each, with \
-                 half of the timed sorts in each."
+                "How long {OURS} takes, as a whole, in one compute pass, and how long others take \
+                 for the same keys, or pairs of a key and a 32-bit value. They take turns: {TURNS} \
+                 of them each, with half of the timed sorts in each."
             ),
             paper: "Not in the paper.".to_owned(),
             found,
@@ -369,7 +370,8 @@ fn table(figure: &str, rows: &[Row], results: &Results) -> Table {
     table
 }
 
-/// A data set that peers sorted, too: "2^26 u32 random: 2.65 ms; cub-merge takes 1.10 times as long, ...".
+/// A data set that peers sorted, too: "2^26 u32 random: 2.65 ms; cub-merge takes 1.10 times as
+/// long, ...".
 fn words(row: &Row, results: &Results) -> Option<String> {
     let ours = row.ours(results)?;
     let mut others: Vec<(&str, f64)> = row

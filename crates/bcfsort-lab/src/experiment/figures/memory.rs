@@ -277,12 +277,12 @@ impl Figure for Memory {
         );
         Some(Drawing {
             title: "Memory".to_owned(),
-            shows: "Bytes of device memory that a sort takes beside its keys, for each key; peers say \
-                    for themselves what they take. The largest input is found by making the buffers of \
-                    ever fewer keys until the device has them all; nothing is run."
+            shows: "Bytes of device memory that a sort takes beside its keys, for each key; peers \
+                    say for themselves what they take. The largest input is found by making the \
+                    buffers of ever fewer keys until the device has them all; nothing is run."
                 .to_owned(),
-            paper: "BCFMergesort needs less extra space than the others: on a GPU with 3 GB it sorts up \
-                    to 1 GiB of keys, Thrust's mergesort 512 MiB and warpsort 256 MiB."
+            paper: "BCFMergesort needs less extra space than the others: on a GPU with 3 GB it \
+                    sorts up to 1 GiB of keys, Thrust's mergesort 512 MiB and warpsort 256 MiB."
                 .to_owned(),
             found,
             charts: vec![(

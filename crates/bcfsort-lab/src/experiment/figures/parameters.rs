@@ -237,17 +237,17 @@ impl Figure for Parameters {
             return None;
         }
         found.push(format!(
-            "By default {PIVOTS} takes P = {} here. Tiles of more than M = 1024 keys are the long base \
-             cases, in the figure of the base case.",
+            "By default {PIVOTS} takes P = {} here. Tiles of more than M = 1024 keys are the long \
+             base cases, in the figure of the base case.",
             scope.buckets(n)
         ));
         Some(Drawing {
             title: "Parameters".to_owned(),
             shows: format!(
-                "{} random keys with other parameters than the default: P, the number of buckets, with \
-                 as many samples t of each run; t alone; and the warps of a workgroup in the base \
-                 case, each with a tile of its own. In the CSV, the contender's name ends with the value. Values \
-                 that the sort has no use for at this n are left out.",
+                "{} random keys with other parameters than the default: P, the number of buckets, \
+                 with as many samples t of each run; t alone; and the warps of a workgroup in the \
+                 base case, each with a tile of its own. In the CSV, the contender's name ends \
+                 with the value. Values that the sort has no use for at this n are left out.",
                 count(n)
             ),
             paper:

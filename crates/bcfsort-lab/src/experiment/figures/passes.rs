@@ -18,8 +18,8 @@ pub(crate) struct Passes;
 /// From here on a sort is long compared with what starts it, so here the constant is fitted.
 const LONG: u64 = 1 << 20;
 
-/// The lemma's N/w (1 + log^2(w) log(N/w)). Its P is the number of multiprocessors, a constant of the device that
-/// the fitted one takes in.
+/// The lemma's N/w (1 + log^2(w) log(N/w)). Its P is the number of multiprocessors, a constant of
+/// the device that the fitted one takes in.
 fn work(n: u64) -> f64 {
     let (n, w) = (n as f64, f64::from(W));
     n / w * (1.0 + w.log2().powi(2) * (n / w).log2())
@@ -157,9 +157,9 @@ impl Fitted {
             .max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()))?;
         let (first, last) = (self.fitted().first()?, self.sizes.last()?);
         Some(format!(
-            "{}: T = {} ns · n/w (1 + log²(w) log(n/w)), fitted to the {} of {} sizes from {} keys on. Of \
-             these, {} keys lie furthest off, by {:+.1} %. At {} keys it makes {} passes, and moves {} GB a \
-             second through them.",
+            "{}: T = {} ns · n/w (1 + log²(w) log(n/w)), fitted to the {} of {} sizes from {} \
+             keys on. Of these, {} keys lie furthest off, by {:+.1} %. At {} keys it makes {} \
+             passes, and moves {} GB a second through them.",
             self.engine,
             digits(self.constant * 1e9),
             self.long,
@@ -246,17 +246,17 @@ impl Figure for Passes {
         }
         let mut found: Vec<String> = fitted.iter().filter_map(Fitted::words).collect();
         found.push(
-            "Passes beyond 1 + log2(n/M) are the distribution's, or the one that makes the number of \
-             rounds even where the result must end in the buffer of the keys. What small inputs take \
-             beyond the lemma is the time to start their dispatches, which it does not count."
+            "Passes beyond 1 + log2(n/M) are the distribution's, or the one that makes the number \
+             of rounds even where the result must end in the buffer of the keys. What small inputs \
+             take beyond the lemma is the time to start their dispatches, which it does not count."
                 .to_owned(),
         );
         Some(Drawing {
             title: "Passes over memory, and Lemma 2".to_owned(),
-            shows: "How often a sort reads and writes all keys, by its plan; and its time on distinct \
-                    keys against the lemma's expression, with one constant fitted for each engine, which \
-                    takes in the lemma's P. The residuals are what the measured time has beyond the \
-                    fitted one."
+            shows: "How often a sort reads and writes all keys, by its plan; and its time on \
+                    distinct keys against the lemma's expression, with one constant fitted for \
+                    each engine, which takes in the lemma's P. The residuals are what the measured \
+                    time has beyond the fitted one."
                 .to_owned(),
             paper: "Lemma 2: BCFMergesort takes O(N/(P w) (1 + log²(w) log(N/w))) time, and O(1 + \
                     log(N/M)) parallel scans of the data in global memory."

@@ -64,8 +64,8 @@ impl Sums {
             .find(|outcome| outcome.contender == name)
     }
 
-    /// Cycles of the third phase that a page of 1024 values takes for nothing but conflicts, counted on the
-    /// kernel itself by the lock-step executor.
+    /// Cycles of the third phase that a page of 1024 values takes for nothing but conflicts,
+    /// counted on the kernel itself by the lock-step executor.
     fn conflicts(&self, method: PrefixSumsMethod) -> Result<u64, Error> {
         let limits = DeviceLimits {
             buffer_bytes: 1 << 27,
@@ -281,6 +281,11 @@ fn table(figure: &str, all: &[Sums], results: &Results) -> Table {
     table
 }
 
+/// What the paper found.
+const PAPER: &str = "With 2^29 values, the naive method's time grows with the number of colors, \
+    and that of its third phase along with the number of bank conflicts; without them it is \
+    constant.";
+
 impl Figure for ColoredPrefixSums {
     fn name(&self) -> &'static str {
         "prefix-sums"
@@ -346,9 +351,9 @@ impl Figure for ColoredPrefixSums {
         });
         if let Some((colors, naive, free)) = worst {
             found.push(format!(
-                "Counted on the kernels by the lock-step executor: with {colors} colors a page of 1024 values \
-                 takes {naive} cycles more than its accesses would without conflicts, and {free} with the \
-                 conflict-free method."
+                "Counted on the kernels by the lock-step executor: with {colors} colors a page of \
+                 1024 values takes {naive} cycles more than its accesses would without conflicts, \
+                 and {free} with the conflict-free method."
             ));
         }
         let n = count(all.first()?.n);
@@ -362,19 +367,23 @@ impl Figure for ColoredPrefixSums {
         Some(Drawing {
             title: "Colored prefix sums".to_owned(),
             shows: format!(
-                "{n} values of random colors: d prefix sums, one for each color, in three phases. Both methods \
-                 keep a sum for each lane and color in workgroup memory; the naive one goes through the sums \
-                 where they lie, with all of its lanes in one bank, and the other transposes them first. The \
-                 first chart is the time of all phases, the second that of phase three alone, the third its \
-                 bank conflicts."
+                "{n} values of random colors: d prefix sums, one for each color, in three phases. \
+                 Both methods keep a sum for each lane and color in workgroup memory; the naive \
+                 one goes through the sums where they lie, with all of its lanes in one bank, and \
+                 the other transposes them first. The first chart is the time of all phases, the \
+                 second that of phase three alone, the third its bank conflicts."
             ),
-            paper: "With 2^29 values, the naive method's time grows with the number of colors, and that of its \
-                    third phase along with the number of bank conflicts; without them it is constant."
-                .to_owned(),
+            paper: PAPER.to_owned(),
             found,
             charts: vec![
-                ("-total".to_owned(), chart(format!("Colored prefix sums of {n} values"), ns(), total)),
-                ("-phase-three".to_owned(), chart(format!("Phase three, {n} values"), ns(), third)),
+                (
+                    "-total".to_owned(),
+                    chart(format!("Colored prefix sums of {n} values"), ns(), total),
+                ),
+                (
+                    "-phase-three".to_owned(),
+                    chart(format!("Phase three, {n} values"), ns(), third),
+                ),
                 (
                     "-conflicts".to_owned(),
                     chart(
@@ -387,7 +396,8 @@ impl Figure for ColoredPrefixSums {
             tables: vec![(String::new(), table(self.name(), &all, results))],
             notes: notes_of(all.iter().flat_map(|sums| {
                 let part = results.get(&sums.id());
-                part.into_iter().flat_map(|part| part.outcomes.iter().map(|outcome| (sums.n, outcome)))
+                part.into_iter()
+                    .flat_map(|part| part.outcomes.iter().map(|outcome| (sums.n, outcome)))
             })),
         })
     }

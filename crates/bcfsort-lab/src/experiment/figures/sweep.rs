@@ -23,8 +23,9 @@ pub(crate) static RANDOM: Sweep = Sweep {
     pattern: Pattern::Random,
     about: "time per key and runtime against n, random keys",
     keys: "random keys from 0 to 10^6",
-    paper: "BCFMergesort beats Thrust's mergesort by up to 64 %, and loses 5 % to it on the smallest \
-            input; the pivot buckets of BCFMergesortPB cost 6 %, and warpsort lies between the two.",
+    paper: "BCFMergesort beats Thrust's mergesort by up to 64 %, and loses 5 % to it on the \
+            smallest input; the pivot buckets of BCFMergesortPB cost 6 %, and warpsort lies \
+            between the two.",
 };
 
 pub(crate) static DISTINCT: Sweep = Sweep {
@@ -82,8 +83,8 @@ impl Figure for Sweep {
         ) {
             let all: Vec<f64> = pivots.iter().map(|(_, ratio)| *ratio).collect();
             found.push(format!(
-                "{PIVOTS} takes {:.3} of {PLAIN}'s time in the median over n: least at {} keys ({:.3}), \
-                 most at {} keys ({:.3}).",
+                "{PIVOTS} takes {:.3} of {PLAIN}'s time in the median over n: least at {} keys \
+                 ({:.3}), most at {} keys ({:.3}).",
                 median(&all),
                 count(least.0),
                 least.1,
