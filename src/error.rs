@@ -269,8 +269,19 @@ pub enum Error {
         /// Bytes there are.
         limit: u32,
     },
-    /// The device was lost, before or during the sort: its driver was reset or ended a submission
-    /// that took too long, it was unplugged, or the caller has destroyed it.
+    /// A kernel's workgroups have more lanes than the device allows.
+    #[non_exhaustive]
+    #[error("kernel {kernel} has workgroups of {needed} lanes, and this device allows {limit}")]
+    WorkgroupLanes {
+        /// The kernel's name.
+        kernel: String,
+        /// Lanes of its workgroups.
+        needed: u32,
+        /// Lanes that the device allows.
+        limit: u32,
+    },
+    /// The device was lost, before or during the sort: its driver was reset or ended a submission that took too long, it was
+    /// unplugged, or the caller has destroyed it.
     #[error("the device was lost: {0}")]
     DeviceLost(String),
     /// The handle belongs to another device or sorter, which is named.

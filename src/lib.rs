@@ -33,6 +33,7 @@
 //! | an encoder, or a compute pass, of your own | [`Sorter::prepare`] once, then [`Sorter::record_sort`] or [`Sorter::record_sort_in_pass`] |
 //! | the time of each phase | [`Sorter::run_profiled`]; in an encoder of your own, [`Sorter::record_sort_timed`] |
 //! | keys of which you want to know whether they are sorted | [`Sorter::first_out_of_order`]; on the GPU, [`Sorter::prepare_order_check`] |
+//! | a first sort that need not compile its kernels | [`Sorter::warm_up`], [`Sorter::warm_up_sort`] |
 //! | kernels that the next run need not compile | [`Sorter::with_pipeline_cache`] |
 //! | values to add up, by color | [`PrefixSums`] |
 //! | an error, which may go away or not | [`Error`](Error#which-to-try-again) |

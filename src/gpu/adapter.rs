@@ -39,10 +39,11 @@ fn needed(limits: &wgpu::Limits) -> [(&'static str, u64, u64); 6] {
             4,
             limits.max_storage_buffers_per_shader_stage.into(),
         ),
-        // The page merge of two-word keys: two planes of 32 x 33 + 2 words. Prefix sums take less.
+        // The page merge of two-word keys: two planes of 32 x 33 + 2 words, each rounded up to a
+        // multiple of 16 bytes, as WebGPU counts them. Prefix sums take less.
         (
             "max_compute_workgroup_storage_size",
-            8464,
+            8480,
             limits.max_compute_workgroup_storage_size.into(),
         ),
         (
@@ -84,9 +85,8 @@ pub(crate) fn check_limits(limits: &wgpu::Limits) -> Result<(), Error> {
 /// The features and limits to request from an adapter, for a device of the caller's that is to sort
 /// ([`Sorter::new`](crate::Sorter::new)). Nothing is opened.
 ///
-/// The kernels need no feature, and of the limits 4 storage buffers a shader stage, 8464 bytes of
-/// workgroup memory, workgroups of 256 lanes, dispatches of 65,535 workgroups and bindings of 16
-/// MiB.
+/// The kernels need no feature, and of the limits 4 storage buffers a shader stage, 8480 bytes of
+/// workgroup memory, workgroups of 256 lanes, dispatches of 65,535 workgroups and bindings of 16 MiB.
 ///
 /// # Errors
 ///

@@ -91,7 +91,7 @@ impl Parameters {
                 kernel: step.kernel.name(),
                 message,
             };
-            let names = &compiled.assembled.parameters;
+            let names = &compiled.parameters;
             if step.is_counted() && names.first().is_none_or(|name| name != "len") {
                 return Err(fail(
                     "its first parameter is not the number of records".into(),
@@ -204,14 +204,7 @@ impl Prepared {
                 submissions: Vec::new(),
             });
         }
-        let kernels = recording
-            .steps
-            .iter()
-            .map(|step| {
-                let comparator = recording.comparator.as_ref();
-                pipelines.get(device, recording.specialised(step), comparator)
-            })
-            .collect::<Result<Vec<_>, _>>()?;
+        let kernels = pipelines.of_steps(device, recording)?;
         let parameters = Parameters::new(device, recording, &kernels)?;
 
         // Steps that use one kernel on the same buffers share a bind group.
@@ -239,7 +232,6 @@ impl Prepared {
                         }),
                     };
                     let entries: Vec<_> = compiled
-                        .assembled
                         .bindings
                         .iter()
                         .map(|binding| wgpu::BindGroupEntry {

@@ -6,6 +6,9 @@ use crate::Error;
 ///
 /// `bytes` is the memory asked for, for the message. On the web, where a scope is answered only
 /// after returning to the browser, errors go to the device's own handler instead.
+///
+/// wgpu keeps a stack of scopes for each thread. So calls on several threads at the same time each
+/// get their own errors, where `create` does all on the thread that it is called on.
 pub(crate) fn scoped<T>(
     device: &wgpu::Device,
     bytes: u64,

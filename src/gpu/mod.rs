@@ -1,6 +1,7 @@
 //! The executor on wgpu: adapters, pipelines, buffers, encoding, timestamps, faults.
 
 pub(crate) mod adapter;
+mod at_once;
 pub(crate) mod calls;
 pub(crate) mod executor;
 pub(crate) mod faults;

@@ -1,28 +1,39 @@
 //! Pipelines: each kernel is compiled once a key type and order, when it is first needed.
+//!
+//! A kernel has a cell with a lock of its own, which is held while it is compiled. So two threads
+//! compile different kernels at the same time, and one that wants a kernel that another compiles
+//! waits for it. A failure leaves the cell empty: whoever wants the kernel next tries again.
 
+use super::at_once::for_each_at_once;
 use super::faults::scoped;
 use crate::kernel::{Access, Assembled, Binding, Specialised};
+use crate::recording::Recording;
 use crate::{Comparator, Error};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A compiled kernel.
 #[derive(Debug)]
 pub(crate) struct Compiled {
     pub(crate) pipeline: wgpu::ComputePipeline,
     pub(crate) layout: wgpu::BindGroupLayout,
-    pub(crate) assembled: Assembled,
+    pub(crate) bindings: Vec<Binding>,
+    /// The fields of the parameter block, in order.
+    pub(crate) parameters: Vec<String>,
 }
 
 /// A kernel, and what compares rows in it.
 type AskedFor = (Specialised, Option<Comparator>);
+
+/// The place of a kernel, empty until it is compiled.
+type Cell = Arc<Mutex<Option<Arc<Compiled>>>>;
 
 /// The kernels compiled so far.
 #[derive(Debug, Default)]
 pub(crate) struct Pipelines {
     /// The caller's, in which the driver keeps what it makes of them.
     cache: Option<wgpu::PipelineCache>,
-    compiled: Mutex<HashMap<AskedFor, Arc<Compiled>>>,
+    cells: Mutex<HashMap<AskedFor, Cell>>,
 }
 
 impl Pipelines {
@@ -30,48 +41,126 @@ impl Pipelines {
     pub(crate) fn through(cache: wgpu::PipelineCache) -> Self {
         Self {
             cache: Some(cache),
-            compiled: Mutex::default(),
+            cells: Mutex::default(),
         }
     }
 
-    /// The kernel's pipeline, compiled now if it is needed for the first time.
-    pub(crate) fn get(
+    /// The pipeline of each step of a recording. Kernels that are needed for the first time are
+    /// compiled now, on several threads at the same time.
+    ///
+    /// The error is that of the first kernel that failed; none is begun after it. Those that
+    /// compiled beside it are kept.
+    pub(crate) fn of_steps(
         &self,
         device: &wgpu::Device,
-        kernel: Specialised,
+        recording: &Recording,
+    ) -> Result<Vec<Arc<Compiled>>, Error> {
+        let steps = recording.steps.iter();
+        let kernels: Vec<_> = steps.map(|step| recording.specialised(step)).collect();
+        self.get_all(device, &kernels, recording.comparator.as_ref())
+    }
+
+    fn get_all(
+        &self,
+        device: &wgpu::Device,
+        kernels: &[Specialised],
         comparator: Option<&Comparator>,
+    ) -> Result<Vec<Arc<Compiled>>, Error> {
+        // A few kernels, which many steps share.
+        let mut distinct: Vec<Specialised> = Vec::new();
+        let mut number = |kernel: &Specialised| {
+            let found = distinct.iter().position(|other| other == kernel);
+            found.unwrap_or_else(|| {
+                distinct.push(*kernel);
+                distinct.len() - 1
+            })
+        };
+        let numbers: Vec<usize> = kernels.iter().map(&mut number).collect();
+        let wanted: Vec<_> = {
+            let mut cells = lock(&self.cells);
+            let asked_for = distinct.iter().map(|&kernel| {
+                // (Others are the same whatever compares.)
+                let comparator = comparator.filter(|_| kernel.compares_rows());
+                (kernel, comparator.cloned())
+            });
+            asked_for
+                .map(|asked_for| {
+                    let cell = cells.entry(asked_for.clone()).or_default();
+                    (asked_for, cell.clone())
+                })
+                .collect()
+        };
+        let missing: Vec<_> = wanted
+            .iter()
+            .filter(|(_, cell)| !is_compiled(cell))
+            .collect();
+        for_each_at_once(&missing, |(asked_for, cell)| {
+            self.get(device, asked_for, cell).map(drop)
+        })?;
+        let compiled = wanted
+            .iter()
+            .map(|(asked_for, cell)| self.get(device, asked_for, cell))
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok(numbers.into_iter().map(|i| compiled[i].clone()).collect())
+    }
+
+    /// What is in the cell, compiled now if it is empty.
+    fn get(
+        &self,
+        device: &wgpu::Device,
+        (kernel, comparator): &AskedFor,
+        cell: &Cell,
     ) -> Result<Arc<Compiled>, Error> {
-        // (Others are the same whatever compares.)
-        let comparator = comparator.filter(|_| kernel.compares_rows());
-        let asked_for = (kernel, comparator.cloned());
-        // Held while compiling, so that two threads do not compile the same kernel.
-        let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = compiled.get(&asked_for) {
+        let mut cell = lock(cell);
+        if let Some(found) = &*cell {
             return Ok(found.clone());
         }
-        let made = Arc::new(compile(device, kernel, comparator, self.cache.as_ref())?);
-        compiled.insert(asked_for, made.clone());
-        Ok(made)
+        let made = compile(device, *kernel, comparator.as_ref(), self.cache.as_ref())?;
+        Ok(cell.insert(Arc::new(made)).clone())
     }
 }
 
-/// The layout of a kernel's bind group: one of wgpu's own making would leave out what is not used.
-pub(crate) fn layout_entries(assembled: &Assembled) -> Vec<wgpu::BindGroupLayoutEntry> {
-    let entry = |binding: &Binding| wgpu::BindGroupLayoutEntry {
-        binding: binding.binding,
-        visibility: wgpu::ShaderStages::COMPUTE,
-        ty: wgpu::BindingType::Buffer {
-            ty: match binding.access {
-                Access::Uniform => wgpu::BufferBindingType::Uniform,
-                Access::Read => wgpu::BufferBindingType::Storage { read_only: true },
-                Access::ReadWrite => wgpu::BufferBindingType::Storage { read_only: false },
-            },
-            has_dynamic_offset: binding.access == Access::Uniform,
-            min_binding_size: None,
-        },
-        count: None,
-    };
-    assembled.bindings.iter().map(entry).collect()
+/// A panic while it was held leaves nothing half done: a cell is written at the end.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether there is nothing to wait for: not while another thread compiles the kernel.
+fn is_compiled(cell: &Cell) -> bool {
+    cell.try_lock().is_ok_and(|cell| cell.is_some())
+}
+
+/// That the device has the workgroup memory and the lanes that a kernel takes. wgpu 30 does not
+/// look at the memory, and a driver may hang with more of it than there is.
+fn check_fits(
+    kernel: Specialised,
+    assembled: &Assembled,
+    limits: &wgpu::Limits,
+) -> Result<(), Error> {
+    let (needed, limit) = (
+        assembled.workgroup_bytes,
+        limits.max_compute_workgroup_storage_size,
+    );
+    if needed > limit {
+        return Err(Error::WorkgroupMemory {
+            kernel: kernel.label(),
+            key: kernel.key(),
+            needed,
+            limit,
+        });
+    }
+    let (needed, limit) = (
+        assembled.workgroup_size,
+        limits.max_compute_invocations_per_workgroup,
+    );
+    if needed > limit {
+        return Err(Error::WorkgroupLanes {
+            kernel: kernel.label(),
+            needed,
+            limit,
+        });
+    }
+    Ok(())
 }
 
 fn compile(
@@ -80,14 +169,38 @@ fn compile(
     comparator: Option<&Comparator>,
     cache: Option<&wgpu::PipelineCache>,
 ) -> Result<Compiled, Error> {
-    let assembled = kernel.assemble_comparing(comparator)?;
+    let (assembled, module) = kernel.parse(comparator)?;
+    check_fits(kernel, &assembled, &device.limits())?;
     let label = kernel.label();
     log::debug!("compiling {label}");
-    let entries = layout_entries(&assembled);
+    // Parsing takes longer than all else but the driver, and once is enough. A browser takes text.
+    let source = if cfg!(target_arch = "wasm32") {
+        wgpu::ShaderSource::Wgsl(assembled.wgsl.into())
+    } else {
+        wgpu::ShaderSource::Naga(std::borrow::Cow::Owned(module))
+    };
+    let entries: Vec<_> = assembled
+        .bindings
+        .iter()
+        .map(|binding| wgpu::BindGroupLayoutEntry {
+            binding: binding.binding,
+            visibility: wgpu::ShaderStages::COMPUTE,
+            ty: wgpu::BindingType::Buffer {
+                ty: match binding.access {
+                    Access::Uniform => wgpu::BufferBindingType::Uniform,
+                    Access::Read => wgpu::BufferBindingType::Storage { read_only: true },
+                    Access::ReadWrite => wgpu::BufferBindingType::Storage { read_only: false },
+                },
+                has_dynamic_offset: binding.access == Access::Uniform,
+                min_binding_size: None,
+            },
+            count: None,
+        })
+        .collect();
     let (pipeline, layout) = scoped(device, 0, || {
         let descriptor = wgpu::ShaderModuleDescriptor {
             label: Some(&label),
-            source: wgpu::ShaderSource::Wgsl(assembled.wgsl.as_str().into()),
+            source,
         };
         let mut checks = wgpu::ShaderRuntimeChecks::unchecked();
         if kernel.compares_rows() {
@@ -156,6 +269,54 @@ fn compile(
     Ok(Compiled {
         pipeline,
         layout,
-        assembled,
+        bindings: assembled.bindings,
+        parameters: assembled.parameters,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::Kernel;
+    use crate::{BaseCase, KeyType, Order};
+
+    #[test]
+    fn what_exceeds_the_device_is_refused_with_the_numbers() {
+        let kernel = Kernel::BaseCase {
+            form: BaseCase::Bitonic,
+            warps: 8,
+            in_place: true,
+        };
+        let kernel = kernel.specialise(KeyType::U64, Order::Ascending);
+        let (assembled, _) = kernel.parse(None).unwrap();
+        // Eight tiles of 1024 keys, with a cell more in each row of 32, and a row of lanes each.
+        let (bytes, lanes) = (8 * 33 * 32 * 8, 8 * 32);
+        assert_eq!(
+            (assembled.workgroup_bytes, assembled.workgroup_size),
+            (bytes, lanes)
+        );
+        let limits = |bytes, lanes| wgpu::Limits {
+            max_compute_workgroup_storage_size: bytes,
+            max_compute_invocations_per_workgroup: lanes,
+            ..wgpu::Limits::default()
+        };
+        check_fits(kernel, &assembled, &limits(bytes, lanes)).unwrap();
+
+        let refused = check_fits(kernel, &assembled, &limits(bytes - 1, lanes)).unwrap_err();
+        let Error::WorkgroupMemory { needed, limit, .. } = refused else {
+            panic!("{refused:?}");
+        };
+        assert_eq!((needed, limit), (bytes, bytes - 1));
+
+        let refused = check_fits(kernel, &assembled, &limits(bytes, lanes - 1)).unwrap_err();
+        let text = refused.to_string();
+        let Error::WorkgroupLanes { needed, limit, .. } = refused else {
+            panic!("{refused:?}");
+        };
+        assert_eq!((needed, limit), (lanes, lanes - 1));
+        assert!(
+            text.contains("base_case") && text.contains("256") && text.contains("255"),
+            "{text}"
+        );
+    }
 }

@@ -4,6 +4,7 @@
 mod buffer_sort;
 mod engine;
 mod host;
+mod warm_up;
 
 pub use buffer_sort::{BufferSort, PackedKey, Scratch};
 
@@ -18,17 +19,22 @@ use crate::gpu::waiting::Waiting;
 use crate::phases::rows::Arrangement;
 use crate::plan::DeviceLimits;
 use crate::recording::{Buffer, Phase, Recording};
-use crate::{BufferRole, Engine, Error, KeyType, Options, Order, Payload, Tuning, phases, plan};
+use crate::{
+    BufferRole, Comparator, Engine, Error, KeyType, Options, Order, Payload, Tuning, phases, plan,
+};
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Sorts keys on one device. Make it once and keep it: it holds the pipelines, which are compiled
 /// when they are first needed, and scratch memory.
 ///
-/// A sorter can be shared between threads; each sort works on scratch memory of its own. It keeps
-/// the buffers of the last sort for the next one, and frees them when it is dropped. The first sort
-/// of a kind takes longer, for its kernels are compiled: the sample sort's take long on lavapipe,
-/// and [much longer on DX12](BufferSort#on-dx12) without DXC.
+/// A sorter can be shared between threads; each sort works on scratch memory of its own. It keeps the buffers of the last sort for the
+/// next one, and frees them when it is dropped.
+///
+/// The first sort of a kind takes longer, for its kernels are compiled, on several threads at once:
+/// [`warm_up`](Self::warm_up) does that beforehand. The sample sort's kernels take long on
+/// lavapipe, and [minutes on DX12](BufferSort#on-dx12) without DXC.
 ///
 /// # Examples
 ///
@@ -487,14 +493,24 @@ impl Sorter {
 
     fn record_buffers(&self, sort: &BufferSort<'_>) -> Result<Recording, Error> {
         let arrangement = self.arrangement(sort)?;
-        let (key, order) = (sort.key, sort.order);
         let selected = sort.selected()?;
-        let len = calls::check_len(&self.device, &self.limits, sort.len, key)?;
+        let len = calls::check_len(&self.device, &self.limits, sort.len, sort.key)?;
+        let keys = (len, sort.key, sort.order);
+        self.record_arranged(keys, &arrangement, sort.comparator.as_ref(), selected)
+    }
+
+    fn record_arranged(
+        &self,
+        (len, key, order): (u32, KeyType, Order),
+        arrangement: &Arrangement,
+        comparator: Option<&Comparator>,
+        selected: Option<Range<u32>>,
+    ) -> Result<Recording, Error> {
         let choice = self.choice(Records {
             len,
             key,
             payload: arrangement.payload(key),
-            compared: sort.comparator.is_some(),
+            compared: comparator.is_some(),
             segmented: arrangement.segments.is_some(),
             counted: arrangement.count_at.is_some(),
         });
@@ -509,7 +525,7 @@ impl Sorter {
         if let Some(recording) = at_once {
             return self.fitting(recording);
         }
-        let recording = match (&sort.comparator, choice.engine) {
+        let recording = match (comparator, choice.engine) {
             (Some(comparator), _) => self.fitting(phases::record_comparison_sort(
                 len, comparator, order, &tuning, limits,
             ))?,
@@ -617,8 +633,9 @@ impl Sorter {
     /// parameters, scratch memory of [`scratch_size`](Self::scratch_size) bytes. The keys may be
     /// written later, and what is behind them in the buffer is left as it is.
     ///
-    /// Most of its time is the compiling of kernels that no sort has needed before. The sort itself
-    /// takes O(n log n).
+    /// Most of its time is the compiling of kernels that no sort has needed before, on several
+    /// threads at once: [`warm_up`](Self::warm_up) does that beforehand. The sort itself takes
+    /// O(n log n).
     ///
     /// # Errors
     ///

@@ -11,7 +11,7 @@ use wgpu_bcfsort::{
 };
 
 /// Random keys (xorshift64*, Vigna 2016).
-fn random<T: SortKey>(count: usize, seed: u64) -> Vec<T> {
+pub(crate) fn random<T: SortKey>(count: usize, seed: u64) -> Vec<T> {
     let mut state = seed * 2 + 1;
     (0..count)
         .map(|_| {
@@ -34,7 +34,10 @@ fn default_sorter(gpu: &Gpu) -> Arc<Sorter> {
 }
 
 /// A device of a test's own, with limits lowered by `lower`.
-fn own_device(gpu: &Gpu, lower: impl FnOnce(&mut wgpu::Limits)) -> (wgpu::Device, wgpu::Queue) {
+pub(crate) fn own_device(
+    gpu: &Gpu,
+    lower: impl FnOnce(&mut wgpu::Limits),
+) -> (wgpu::Device, wgpu::Queue) {
     let mut limits = requirements(&gpu.adapter).unwrap().limits;
     lower(&mut limits);
     open(&gpu.adapter, limits)
@@ -548,13 +551,13 @@ fn threads_with_a_sorter_each_share_one_device() {
 }
 
 /// A sorter on an instance of its own, whose objects are counted, and nobody else's.
-struct Alone {
+pub(crate) struct Alone {
     instance: wgpu::Instance,
-    sorter: Sorter,
+    pub(crate) sorter: Sorter,
 }
 
 impl Alone {
-    fn open(options: Options) -> Self {
+    pub(crate) fn open(options: Options) -> Self {
         let instance =
             wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
         let adapter = pollster::block_on(instance.request_adapter(&<_>::default())).unwrap();
@@ -562,9 +565,8 @@ impl Alone {
         Self { instance, sorter }
     }
 
-    /// Objects of each kind, and places that wgpu has for them: as many as there ever were at a
-    /// time.
-    fn objects(&self) -> [(usize, usize); 9] {
+    /// Objects of each kind, and places that wgpu has for them: as many as there ever were at a time.
+    pub(crate) fn objects(&self) -> [(usize, usize); 9] {
         self.sorter
             .device()
             .poll(wgpu::PollType::wait_indefinitely())

@@ -8,6 +8,7 @@ mod device;
 mod endurance;
 mod execution;
 mod faults;
+mod first_call;
 mod forms;
 mod lockstep;
 mod out_of_memory;

@@ -30,6 +30,11 @@ Exit codes:
 Environment:
   WGPU_BCFSORT_REQUIRE_ADAPTER=1  fail with exit code 3 where no GPU adapter is found,
                                   instead of sorting or adding up on the CPU
+  WGPU_BCFSORT_CACHE_DIR=DIR      directory in which sort and prefix-sums keep compiled kernels
+                                  (on Vulkan only); empty: none, as with their --no-cache. By
+                                  default wgpu-bcfsort in the user's directory for caches:
+                                  $XDG_CACHE_HOME or ~/.cache, %LOCALAPPDATA% on Windows. One that
+                                  other users may write to is not used
   RUST_LOG                        log levels, such as warn, debug or wgpu_bcfsort=trace
 
 Examples:

@@ -4,6 +4,7 @@ use crate::input::Input;
 use bcfsort_term::args::one_of;
 use bcfsort_term::engine::{chosen_or_cpu, describe};
 use bcfsort_term::fault::Fault;
+use bcfsort_term::kernel_cache::{Cache, KernelCache};
 use bcfsort_term::notice::Progress;
 use bcfsort_term::output::Output;
 use bcfsort_term::timings::{Timings, rate, time};
@@ -96,6 +97,8 @@ pub(crate) struct Args {
     /// Adapter to add up on: its index or a part of its name, as 'devices' lists them
     #[arg(long, value_name = "INDEX|NAME")]
     adapter: Option<String>,
+    #[command(flatten)]
+    cache: Cache,
     /// Compare the output with the CPU's; if it differs, exit with 3 and write no file
     #[arg(long)]
     verify: bool,
@@ -139,6 +142,13 @@ fn add_up<T: Summand>(args: &Args) -> Result<(), Fault> {
     let device = match chosen_or_cpu(args.adapter.as_deref(), args.quiet, "adding up")? {
         Some(adapter) => Some(PrefixSums::on_adapter(&adapter)?),
         None => None,
+    };
+    let kernels = device
+        .as_ref()
+        .and_then(|sums| KernelCache::open(sums.device(), args.cache.directory()));
+    let device = match &kernels {
+        Some(kernels) => device.map(|sums| sums.with_pipeline_cache(kernels.cache())),
+        None => device,
     };
     let expected = if args.verify {
         let mut expected = values.clone();

@@ -6,6 +6,7 @@ use crate::verify::Verifier;
 use bcfsort_term::args::{Choice, Direction, Gpu, Keys, Seed, positive};
 use bcfsort_term::engine::Contender;
 use bcfsort_term::fault::Fault;
+use bcfsort_term::kernel_cache::Cache;
 use bcfsort_term::notice::Progress;
 use bcfsort_term::output::Output;
 use bcfsort_term::timings::{Timings, rate, time};
@@ -61,6 +62,8 @@ pub(crate) struct Args {
     gpu: Gpu,
     #[command(flatten)]
     seed: Seed,
+    #[command(flatten)]
+    cache: Cache,
     /// Keys to sort at a time (default: what fits on the device, at most 1 GiB)
     #[arg(long, value_name = "COUNT", value_parser = positive, help_heading = "Tuning")]
     chunk: Option<u64>,
@@ -86,7 +89,7 @@ fn sort<T: SortKey>(args: &Args) -> Result<(), Fault> {
     let input = Input::open(&args.input)?;
     let output = Output::create(&args.output)?;
     args.seed.refuse_for_others(args.engine)?;
-    let contender = Contender::open(args.engine, &args.gpu, &args.seed, args.quiet)?;
+    let contender = Contender::open(args.engine, &args.gpu, &args.seed, &args.cache, args.quiet)?;
     let order = args.direction.order();
     let chunk = args
         .chunk

@@ -2,6 +2,7 @@
 
 use crate::args::{Choice, Gpu, Seed};
 use crate::fault::Fault;
+use crate::kernel_cache::{Cache, KernelCache};
 use crate::notice;
 use crate::timings::Timings;
 use std::time::Instant;
@@ -17,6 +18,8 @@ pub struct Contender {
     /// The adapter's name, backend and driver, or `none` for the CPU.
     pub adapter: String,
     sorter: Option<Sorter>,
+    /// Dropped, it keeps what was compiled.
+    _kernels: Option<KernelCache>,
 }
 
 impl Contender {
@@ -25,6 +28,7 @@ impl Contender {
             engine: Choice::Cpu.name(),
             adapter: "none".to_owned(),
             sorter: None,
+            _kernels: None,
         }
     }
 
@@ -32,10 +36,18 @@ impl Contender {
         engine: Engine,
         gpu: &Gpu,
         seed: &Seed,
+        cache: &Cache,
         adapter: &wgpu::Adapter,
     ) -> Result<Self, Fault> {
-        let sorter = Sorter::on_adapter(adapter, seed.apply(gpu.options(engine)))?;
-        Ok(Self::new(engine, sorter))
+        let mut sorter = Sorter::on_adapter(adapter, seed.apply(gpu.options(engine)))?;
+        let kernels = KernelCache::open(sorter.device(), cache.directory());
+        if let Some(kernels) = &kernels {
+            sorter = sorter.with_pipeline_cache(kernels.cache());
+        }
+        Ok(Self {
+            _kernels: kernels,
+            ..Self::new(engine, sorter)
+        })
     }
 
     /// Another engine on the same device.
@@ -49,11 +61,18 @@ impl Contender {
             engine: engine.name(),
             adapter: describe(&sorter.device().adapter_info()),
             sorter: Some(sorter),
+            _kernels: None,
         }
     }
 
     /// Opens what was asked for.
-    pub fn open(choice: Choice, gpu: &Gpu, seed: &Seed, quiet: bool) -> Result<Self, Fault> {
+    pub fn open(
+        choice: Choice,
+        gpu: &Gpu,
+        seed: &Seed,
+        cache: &Cache,
+        quiet: bool,
+    ) -> Result<Self, Fault> {
         // Said also where no adapter asks for them.
         gpu.options(Engine::default()).validate()?;
         let engine = match choice {
@@ -67,14 +86,14 @@ impl Contender {
                     return Ok(Self::cpu());
                 };
                 gpu.warn_of_another_adapter(&adapter.get_info(), quiet);
-                return Self::gpu(Engine::default(), gpu, seed, &adapter);
+                return Self::gpu(Engine::default(), gpu, seed, cache, &adapter);
             }
             Choice::Gpu(engine) => engine,
         };
         gpu.refuse_for_others(&[engine])?;
         let adapter = adapter(gpu)?;
         gpu.warn_of_another_adapter(&adapter.get_info(), quiet);
-        Self::gpu(engine, gpu, seed, &adapter)
+        Self::gpu(engine, gpu, seed, cache, &adapter)
     }
 
     /// The engine that sorts so many keys, where it is chosen by their number.

@@ -11,6 +11,7 @@
 pub mod args;
 pub mod engine;
 pub mod fault;
+pub mod kernel_cache;
 pub mod notice;
 pub mod output;
 pub mod timings;

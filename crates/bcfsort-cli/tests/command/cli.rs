@@ -10,6 +10,8 @@ use tempfile::TempDir;
 fn cli() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wgpu-bcfsort"));
     command.env_remove("RUST_LOG");
+    // Tests leave nothing in the user's directories.
+    command.env("WGPU_BCFSORT_CACHE_DIR", "");
     command
 }
 
@@ -98,6 +100,10 @@ mod general {
             .code(0)
             .stdout(contains("organ-pipe").and(contains("1 up to n/2 and down again")));
         run(&["sort", "--help"]).stdout(contains("--timings").and(contains("--buckets")));
+        run(&["--help"]).stdout(contains("WGPU_BCFSORT_CACHE_DIR"));
+        for command in ["sort", "prefix-sums"] {
+            run(&[command, "--help"]).stdout(contains("--no-cache"));
+        }
     }
 
     #[test]
@@ -1117,6 +1123,133 @@ mod prefix_sums {
         run(&["prefix-sums", "--help"])
             .code(0)
             .stdout(contains("Examples:").and(contains("seq 5")));
+    }
+}
+
+/// Compiled kernels are kept in a file, on adapters that have pipeline caches.
+mod kernel_cache {
+    use super::*;
+    use std::ffi::OsStr;
+
+    const HEADER: &str = concat!("wgpu-bcfsort ", env!("CARGO_PKG_VERSION"), " kernels\n");
+
+    /// Sorts with this environment and these arguments besides, and returns what is on stderr.
+    fn sort(variables: &[(&str, &OsStr)], args: &[&str]) -> String {
+        let keys: Vec<u32> = (0..2000_u32)
+            .map(|i| i.wrapping_mul(2_654_435_761))
+            .collect();
+        let mut sorted = keys.clone();
+        sorted.sort_unstable();
+        let output = cli()
+            .args(["sort", "--engine", "bcf"])
+            .args(args)
+            .envs(variables.iter().copied())
+            .write_stdin(bytes(&keys))
+            .assert()
+            .code(0)
+            .get_output()
+            .clone();
+        assert!(output.stdout == bytes(&sorted));
+        String::from_utf8(output.stderr).unwrap()
+    }
+
+    /// Whether the command finds an adapter that has pipeline caches.
+    fn has_caches() -> bool {
+        let place = Place::new();
+        if !cli().arg("devices").output().unwrap().status.success() {
+            return false;
+        }
+        let kept = place.path("kept");
+        sort(&[("WGPU_BCFSORT_CACHE_DIR", kept.as_os_str())], &[]);
+        if !kept.exists() {
+            println!("SKIPPED: no pipeline caches on this adapter");
+        }
+        kept.exists()
+    }
+
+    #[test]
+    fn kernels_are_kept_and_damaged_files_are_written_anew() {
+        if !has_caches() {
+            return;
+        }
+        let place = Place::new();
+        let variables = [("WGPU_BCFSORT_CACHE_DIR", place.0.path().as_os_str())];
+        sort(&variables, &[]);
+        let [name] = &place.list()[..] else {
+            panic!("{:?}", place.list());
+        };
+        assert!(name.starts_with("wgpu_pipeline_cache_"), "{name}");
+        let whole = fs::read(place.path(name)).unwrap();
+        assert!(whole.starts_with(HEADER.as_bytes()));
+        assert_eq!(sort(&variables, &[]), "");
+
+        let older = [b"wgpu-bcfsort 0.0.1 kernels\n", &whole[HEADER.len()..]].concat();
+        for damaged in [&b"no cache"[..], &[], &whole[..whole.len() - 1], &older] {
+            fs::write(place.path(name), damaged).unwrap();
+            assert_eq!(sort(&variables, &[]), "");
+            let again = fs::read(place.path(name)).unwrap();
+            assert!(again.starts_with(HEADER.as_bytes()) && again != damaged);
+        }
+        fs::write(place.path(name), b"no cache").unwrap();
+        let told = sort(&[variables[0], ("RUST_LOG", "warn".as_ref())], &[]);
+        assert!(told.contains("damaged"), "{told}");
+        // Written beside it, and renamed.
+        assert_eq!(&place.list(), std::slice::from_ref(name));
+
+        let ones = place.write("ones", bytes(&[1, 1, 1]));
+        let colors = place.write("colors", bytes(&[0, 0, 0]));
+        fs::remove_file(place.path(name)).unwrap();
+        cli()
+            .args(["prefix-sums", &ones, &colors])
+            .envs(variables)
+            .assert()
+            .code(0)
+            .stdout(bytes(&[1, 2, 3]));
+        assert!(place.path(name).exists());
+    }
+
+    #[test]
+    fn the_directory_is_the_users_or_is_named_or_there_is_none() {
+        if !has_caches() || !cfg!(target_os = "linux") {
+            return;
+        }
+        let place = Place::new();
+        let root = place.0.path().as_os_str();
+        let named = place.path("named");
+        let no_cache = ("WGPU_BCFSORT_CACHE_DIR", OsStr::new(""));
+        sort(&[("XDG_CACHE_HOME", root), no_cache], &[]);
+        sort(
+            &[("WGPU_BCFSORT_CACHE_DIR", named.as_os_str())],
+            &["--no-cache"],
+        );
+        // (A driver may have a cache of its own there.)
+        let is_ours = |name: &String| name.contains("bcfsort") || name == "named";
+        let ours = || -> Vec<_> { place.list().into_iter().filter(is_ours).collect() };
+        assert!(ours().is_empty(), "{:?}", ours());
+
+        cli()
+            .args(["sort", "--engine", "bcf"])
+            .env("XDG_CACHE_HOME", root)
+            .env_remove("WGPU_BCFSORT_CACHE_DIR")
+            .write_stdin(bytes(&[2, 1]))
+            .assert()
+            .code(0);
+        assert_eq!(ours(), ["wgpu-bcfsort"]);
+        assert_eq!(fs::read_dir(place.path("wgpu-bcfsort")).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_cache_that_cannot_be_is_a_warning_in_the_log() {
+        if !has_caches() {
+            return;
+        }
+        let place = Place::new();
+        let file = place.write("file", "");
+        let nowhere = Path::new(&file).join("kernels");
+        let variables = [("WGPU_BCFSORT_CACHE_DIR", nowhere.as_os_str())];
+        assert_eq!(sort(&variables, &[]), "");
+        let told = sort(&[variables[0], ("RUST_LOG", "warn".as_ref())], &[]);
+        assert!(told.contains("no kernel cache"), "{told}");
     }
 }
 

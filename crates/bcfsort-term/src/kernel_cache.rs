@@ -1,0 +1,273 @@
+//! A file in which the command keeps compiled kernels, so that its next run need not compile them.
+//!
+//! The file holds the data of a [`wgpu::PipelineCache`], which only Vulkan has. Drivers trust such
+//! data, and wgpu checks no more than its header: so a checksum is in front of it, and a directory
+//! to which other users can write is not used. A file that is not as it was written is ignored, and
+//! written anew. No fault of the cache is one of the command: it is logged as a warning.
+
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
+use wgpu_bcfsort::wgpu;
+
+/// Names the directory of the cache, or disables it where it is empty.
+const DIRECTORY: &str = "WGPU_BCFSORT_CACHE_DIR";
+
+/// What the file begins with. Other versions have other kernels: with this one they do not pile up.
+const HEADER: &str = concat!("wgpu-bcfsort ", env!("CARGO_PKG_VERSION"), " kernels\n");
+
+/// Whether compiled kernels are kept.
+#[derive(clap::Args)]
+pub struct Cache {
+    /// Neither read nor write the cache of compiled kernels (see the environment in 'wgpu-bcfsort
+    /// --help')
+    #[arg(long)]
+    no_cache: bool,
+}
+
+impl Cache {
+    /// The directory, unless there is to be no cache.
+    pub fn directory(&self) -> Option<PathBuf> {
+        if self.no_cache {
+            None
+        } else {
+            directory(cfg!(windows), cfg!(target_os = "macos"), |name| {
+                std::env::var_os(name)
+            })
+        }
+    }
+}
+
+/// The directory by the environment: the user's own for caches where it names none.
+fn directory(
+    is_windows: bool,
+    is_macos: bool,
+    variable: impl Fn(&str) -> Option<OsString>,
+) -> Option<PathBuf> {
+    if let Some(named) = variable(DIRECTORY) {
+        return (!named.is_empty()).then(|| named.into());
+    }
+    // A relative path would be another directory for each working directory.
+    let absolute = |name| {
+        let path = variable(name).map(PathBuf::from);
+        path.filter(|path| path.is_absolute())
+    };
+    let caches = if is_windows {
+        absolute("LOCALAPPDATA")?
+    } else if is_macos {
+        absolute("HOME")?.join("Library/Caches")
+    } else {
+        absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?
+    };
+    Some(caches.join("wgpu-bcfsort"))
+}
+
+/// The compiled kernels of one device.
+///
+/// Dropped, it writes those that are new to the file: so they are kept however the command ends,
+/// but by an interrupt.
+pub struct KernelCache {
+    file: PathBuf,
+    /// What was read from the file.
+    read: Option<Vec<u8>>,
+    cache: wgpu::PipelineCache,
+}
+
+impl KernelCache {
+    /// The cache of a device, with what is in its file. `None` without a directory, or where wgpu
+    /// has no caches.
+    pub fn open(device: &wgpu::Device, directory: Option<PathBuf>) -> Option<Self> {
+        let directory = directory?;
+        if !device.features().contains(wgpu::Features::PIPELINE_CACHE) {
+            return None;
+        }
+        let key = wgpu::util::pipeline_cache_key(&device.adapter_info())?;
+        let prepared = make_private(&directory).and_then(|()| {
+            let file = directory.join(key);
+            Ok((read(&file)?, file))
+        });
+        let (read, file) = match prepared {
+            Ok(prepared) => prepared,
+            Err(error) => {
+                log::warn!("no kernel cache in {}: {error}", directory.display());
+                return None;
+            }
+        };
+        let scope = device.push_error_scope(wgpu::ErrorFilter::Validation);
+        // SAFETY: the data is what `get_data` returned to this version of the program, as a
+        // checksum shows, and no other user can write to the directory.
+        let cache = unsafe {
+            device.create_pipeline_cache(&wgpu::PipelineCacheDescriptor {
+                label: Some("wgpu-bcfsort"),
+                data: read.as_deref(),
+                fallback: true,
+            })
+        };
+        if let Some(error) = pollster::block_on(scope.pop()) {
+            log::warn!("no kernel cache: {error}");
+            return None;
+        }
+        Some(Self { file, read, cache })
+    }
+
+    pub const fn cache(&self) -> &wgpu::PipelineCache {
+        &self.cache
+    }
+}
+
+impl Drop for KernelCache {
+    fn drop(&mut self) {
+        let Some(data) = self.cache.get_data() else {
+            return;
+        };
+        if self.read.as_ref() == Some(&data) {
+            return;
+        }
+        match write(&self.file, &data) {
+            Ok(()) => log::debug!("{} bytes of kernels in {}", data.len(), self.file.display()),
+            Err(error) => log::warn!("{}: kernels are not kept: {error}", self.file.display()),
+        }
+    }
+}
+
+/// Makes the directory, for this user alone, or makes sure that no other writes to it.
+fn make_private(directory: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(directory)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = fs::metadata(directory)?.permissions().mode();
+        if mode & 0o022 != 0 {
+            let mode = mode & 0o777;
+            let told = format!("other users may write to it (mode {mode:o}; 700 is safe)");
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, told));
+        }
+    }
+    Ok(())
+}
+
+/// The data of a file, or `None` where it is not as it was written, or there is none.
+fn read(file: &Path) -> io::Result<Option<Vec<u8>>> {
+    let content = match fs::read(file) {
+        Ok(content) => content,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let data = checked(&content);
+    if data.is_none() {
+        log::warn!(
+            "{}: not of this version, or damaged: ignored",
+            file.display()
+        );
+    }
+    Ok(data.map(<[u8]>::to_vec))
+}
+
+/// The data in what a file holds.
+fn checked(content: &[u8]) -> Option<&[u8]> {
+    let rest = content.strip_prefix(HEADER.as_bytes())?;
+    let (sum, data) = rest.split_first_chunk()?;
+    (u64::from_le_bytes(*sum) == checksum(data)).then_some(data)
+}
+
+/// FNV-1a (Fowler, Noll and Vo) of the length and the bytes.
+fn checksum(data: &[u8]) -> u64 {
+    let length = (data.len() as u64).to_le_bytes();
+    let step = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    length.iter().chain(data).fold(0xcbf2_9ce4_8422_2325, step)
+}
+
+/// Writes a file that appears whole or not at all.
+fn write(file: &Path, data: &[u8]) -> io::Result<()> {
+    let directory = file.parent().unwrap_or(Path::new("."));
+    let mut whole = NamedTempFile::new_in(directory)?;
+    whole.write_all(HEADER.as_bytes())?;
+    whole.write_all(&checksum(data).to_le_bytes())?;
+    whole.write_all(data)?;
+    whole.persist(file)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_environment_names_the_directory() {
+        let of = |is_windows, is_macos, variables: &[(&str, &str)]| {
+            directory(is_windows, is_macos, |name| {
+                let found = variables.iter().find(|variable| variable.0 == name);
+                found.map(|variable| variable.1.into())
+            })
+        };
+        let home = ("HOME", "/home/me");
+        let xdg = ("XDG_CACHE_HOME", "/caches");
+        for (variables, expected) in [
+            (&[home, xdg][..], Some("/caches/wgpu-bcfsort")),
+            (&[home], Some("/home/me/.cache/wgpu-bcfsort")),
+            // As the XDG specification says.
+            (
+                &[home, ("XDG_CACHE_HOME", "relative")],
+                Some("/home/me/.cache/wgpu-bcfsort"),
+            ),
+            (&[], None),
+            (&[home, xdg, (DIRECTORY, "here")], Some("here")),
+            (&[home, xdg, (DIRECTORY, "")], None),
+        ] {
+            let found = of(false, false, variables);
+            assert_eq!(found, expected.map(PathBuf::from), "{variables:?}");
+        }
+        let on_macos = of(false, true, &[home, xdg]).unwrap();
+        assert!(
+            on_macos.ends_with("me/Library/Caches/wgpu-bcfsort"),
+            "{on_macos:?}"
+        );
+        assert_eq!(of(true, false, &[home]), None);
+        assert_eq!(of(true, false, &[(DIRECTORY, "here")]), Some("here".into()));
+    }
+
+    #[test]
+    fn what_is_not_as_it_was_written_is_ignored() {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("kernels");
+        assert_eq!(read(&file).unwrap(), None);
+        let data: Vec<u8> = (0..1000_u32).map(|i| i as u8).collect();
+        write(&file, &data).unwrap();
+        assert_eq!(read(&file).unwrap().as_ref(), Some(&data));
+        // Nothing else is left in the directory.
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1);
+
+        let whole = fs::read(&file).unwrap();
+        for position in [0, HEADER.len() + 1, HEADER.len() + 8, whole.len() - 1] {
+            let mut damaged = whole.clone();
+            damaged[position] ^= 1;
+            assert_eq!(checked(&damaged), None, "byte {position}");
+        }
+        for length in [0, HEADER.len(), HEADER.len() + 7, whole.len() - 1] {
+            assert_eq!(checked(&whole[..length]), None, "{length} bytes");
+        }
+        write(&file, &[]).unwrap();
+        assert_eq!(read(&file).unwrap(), Some(Vec::new()));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_directory_that_others_may_write_to_is_refused() {
+        use std::os::unix::fs::PermissionsExt;
+        let place = tempfile::tempdir().unwrap();
+        let directory = place.path().join("a/b");
+        make_private(&directory).unwrap();
+        let mode = |directory: &Path| fs::metadata(directory).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&directory), 0o700);
+        make_private(&directory).unwrap();
+        fs::set_permissions(&directory, fs::Permissions::from_mode(0o770)).unwrap();
+        let refused = make_private(&directory).unwrap_err().to_string();
+        assert!(refused.contains("770"), "{refused}");
+    }
+}

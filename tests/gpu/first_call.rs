@@ -1,0 +1,157 @@
+//! The first sort: kernels are compiled at the same time, and beforehand where that is asked for.
+
+use crate::device::{check_sort, gpu};
+use crate::faults::{Alone, own_device, random};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use wgpu_bcfsort::internals::Recorded as _;
+use wgpu_bcfsort::{BufferSort, Engine, Error, KeyType, Options, Order, Sorter};
+
+/// Compiled kernels.
+fn pipelines(alone: &Alone) -> usize {
+    alone.objects()[3].0
+}
+
+fn sample_sort() -> Options {
+    Options::default().engine(Engine::SampleSort)
+}
+
+fn small_buffer(device: &wgpu::Device) -> wgpu::Buffer {
+    device.create_buffer(&wgpu::BufferDescriptor {
+        label: None,
+        size: 4,
+        usage: wgpu::BufferUsages::STORAGE,
+        mapped_at_creation: false,
+    })
+}
+
+#[test]
+fn a_warmed_up_sort_compiles_nothing() {
+    let Some(_) = gpu() else { return };
+    for (options, len) in [
+        (Options::default(), 1000),
+        (Options::default().buckets(4), 9000),
+    ] {
+        let alone = Alone::open(options);
+        let sorter = &alone.sorter;
+        sorter
+            .warm_up(len, KeyType::F32, Order::Descending)
+            .unwrap();
+        let compiled = pipelines(&alone);
+        assert!(compiled > 0, "{len}");
+        assert_eq!(alone.objects()[0].0, 0, "buffers");
+        sorter
+            .warm_up(len, KeyType::F32, Order::Descending)
+            .unwrap();
+        let keys = random::<f32>(len as usize, 7);
+        check_sort(sorter, &keys, Order::Descending, "warmed up");
+        assert_eq!(pipelines(&alone), compiled, "{len}");
+        // Others are compiled when they are needed.
+        check_sort(
+            sorter,
+            &random::<u64>(100, 8),
+            Order::Ascending,
+            "not warmed up",
+        );
+        assert!(pipelines(&alone) > compiled, "{len}");
+    }
+}
+
+#[test]
+fn a_warm_up_of_a_described_sort_looks_at_no_buffer() {
+    let Some(_) = gpu() else { return };
+    let alone = Alone::open(Options::default());
+    let sorter = &alone.sorter;
+    let any = small_buffer(sorter.device());
+    let argsort = BufferSort::new(&any, 3000, KeyType::U32).indices(&any);
+    sorter.warm_up_sort(&argsort).unwrap();
+    let compiled = pipelines(&alone);
+    let keys = random::<u32>(3000, 9);
+    let order = sorter.argsort(&keys, Order::Ascending).unwrap();
+    assert!(order.is_sorted_by_key(|&i| (keys[i as usize], i)));
+    assert_eq!(pipelines(&alone), compiled);
+
+    let refused = sorter.warm_up(u64::MAX, KeyType::U32, Order::Ascending);
+    assert!(
+        matches!(refused, Err(Error::TooLarge { .. })),
+        "{refused:?}"
+    );
+    let refused = sorter.warm_up_sort(&BufferSort::of_rows(&any, 9, 2, 2, KeyType::U32));
+    assert!(
+        matches!(refused, Err(Error::InvalidOption { .. })),
+        "{refused:?}"
+    );
+    sorter.warm_up(0, KeyType::U32, Order::Ascending).unwrap();
+}
+
+#[test]
+fn threads_that_want_the_same_kernels_compile_each_once() {
+    let Some(_) = gpu() else { return };
+    let alone = Alone::open(sample_sort());
+    let sorter = &alone.sorter;
+    let len = 1 << 17;
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| sorter.warm_up(len, KeyType::U32, Order::Ascending).unwrap());
+        }
+    });
+    let keys = sorter.device().create_buffer(&wgpu::BufferDescriptor {
+        label: None,
+        size: 4 * len,
+        usage: wgpu::BufferUsages::STORAGE,
+        mapped_at_creation: false,
+    });
+    let sort = sorter
+        .prepare(&keys, len, KeyType::U32, Order::Ascending)
+        .unwrap();
+    let recording = sort.recording();
+    let steps = recording.steps.iter();
+    let mut labels: Vec<_> = steps
+        .map(|step| recording.specialised(step).label())
+        .collect();
+    labels.sort();
+    labels.dedup();
+    assert!(labels.len() > 4, "{labels:?}");
+    assert_eq!(pipelines(&alone), labels.len());
+}
+
+/// On a device that allows fewer bindings than some of the kernels have.
+#[test]
+fn a_kernel_that_fails_among_others_is_an_error_each_time() {
+    let Some(gpu) = gpu() else { return };
+    let order = Order::Ascending;
+    let keys = gpu.empty_buffer(4 << 17);
+    let sorter = gpu.sorter(&sample_sort());
+    let sort = sorter.prepare(&keys, 1 << 17, KeyType::U32, order).unwrap();
+    let recording = sort.recording();
+    let fits = |step| {
+        let kernel = recording.specialised(step).assemble().unwrap();
+        kernel.bindings.iter().all(|binding| binding.binding < 4)
+    };
+    let few = recording.steps.iter().filter(|step| fits(step)).count();
+    assert!((1..recording.steps.len()).contains(&few), "{few}");
+
+    let (device, queue) = own_device(gpu, |limits| limits.max_bindings_per_bind_group = 4);
+    let uncaptured = Arc::new(AtomicUsize::new(0));
+    let count = uncaptured.clone();
+    device.on_uncaptured_error(Arc::new(move |error| {
+        println!("{error}");
+        count.fetch_add(1, Ordering::Relaxed);
+    }));
+    let sorter = Sorter::new(&device, &queue, sample_sort()).unwrap();
+    for attempt in 0..3 {
+        let refused = sorter.warm_up(1 << 17, KeyType::U32, Order::Ascending);
+        let Err(Error::Device(message)) = refused else {
+            panic!("attempt {attempt}: {refused:?}");
+        };
+        assert!(message.contains("bcfsort.sample_sort."), "{message}");
+    }
+    // One that needs no more.
+    check_sort(
+        &sorter,
+        &random::<u32>(1000, 10),
+        Order::Ascending,
+        "few bindings",
+    );
+    assert_eq!(uncaptured.load(Ordering::Relaxed), 0);
+}
