@@ -163,6 +163,25 @@ fn check_fits(
     Ok(())
 }
 
+/// The layout of a kernel's bind group: one of wgpu's own making would leave out what is not used.
+pub(crate) fn layout_entries(assembled: &Assembled) -> Vec<wgpu::BindGroupLayoutEntry> {
+    let entry = |binding: &Binding| wgpu::BindGroupLayoutEntry {
+        binding: binding.binding,
+        visibility: wgpu::ShaderStages::COMPUTE,
+        ty: wgpu::BindingType::Buffer {
+            ty: match binding.access {
+                Access::Uniform => wgpu::BufferBindingType::Uniform,
+                Access::Read => wgpu::BufferBindingType::Storage { read_only: true },
+                Access::ReadWrite => wgpu::BufferBindingType::Storage { read_only: false },
+            },
+            has_dynamic_offset: binding.access == Access::Uniform,
+            min_binding_size: None,
+        },
+        count: None,
+    };
+    assembled.bindings.iter().map(entry).collect()
+}
+
 fn compile(
     device: &wgpu::Device,
     kernel: Specialised,
@@ -173,30 +192,13 @@ fn compile(
     check_fits(kernel, &assembled, &device.limits())?;
     let label = kernel.label();
     log::debug!("compiling {label}");
+    let entries = layout_entries(&assembled);
     // Parsing takes longer than all else but the driver, and once is enough. A browser takes text.
     let source = if cfg!(target_arch = "wasm32") {
         wgpu::ShaderSource::Wgsl(assembled.wgsl.into())
     } else {
         wgpu::ShaderSource::Naga(std::borrow::Cow::Owned(module))
     };
-    let entries: Vec<_> = assembled
-        .bindings
-        .iter()
-        .map(|binding| wgpu::BindGroupLayoutEntry {
-            binding: binding.binding,
-            visibility: wgpu::ShaderStages::COMPUTE,
-            ty: wgpu::BindingType::Buffer {
-                ty: match binding.access {
-                    Access::Uniform => wgpu::BufferBindingType::Uniform,
-                    Access::Read => wgpu::BufferBindingType::Storage { read_only: true },
-                    Access::ReadWrite => wgpu::BufferBindingType::Storage { read_only: false },
-                },
-                has_dynamic_offset: binding.access == Access::Uniform,
-                min_binding_size: None,
-            },
-            count: None,
-        })
-        .collect();
     let (pipeline, layout) = scoped(device, 0, || {
         let descriptor = wgpu::ShaderModuleDescriptor {
             label: Some(&label),
