@@ -88,6 +88,7 @@ mod host;
 pub mod internals;
 mod kernel;
 mod key;
+mod layout;
 mod network;
 mod options;
 mod order;

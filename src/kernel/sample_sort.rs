@@ -403,10 +403,6 @@ impl SampleSortKernel {
             tile: looped(1024),
             in_place,
         }));
-        all.extend([false, true].map(|in_rows| Self::PlacedTile {
-            tile: looped(1024),
-            in_rows,
-        }));
         all.extend([2, 4, 8, 16].map(|tiles| Self::MergedTiles { tiles }));
         for tile in [2048, 4096].map(looped) {
             all.extend([
@@ -446,10 +442,6 @@ impl SampleSortKernel {
                 tile: tile(1024),
                 in_place,
             }));
-            all.push(Self::PlacedTile {
-                tile: tile(1024),
-                in_rows: false,
-            });
             all.extend([1024, 2048].map(|records| Self::SampleSplitters {
                 samples: tile(records),
             }));
@@ -466,10 +458,6 @@ impl SampleSortKernel {
             records,
             merges: Merges::Compact,
         };
-        all.push(Self::PlacedTile {
-            tile: compact(1024),
-            in_rows: true,
-        });
         all.push(Self::LargeBuckets {
             tile: compact(1024),
         });

@@ -2,7 +2,7 @@
 
 use crate::gpu::calls;
 use crate::gpu::executor::BufferSet;
-use crate::phases::rows::{Arrangement, Carried, Column, Sorted};
+use crate::layout::{Arrangement, Carried, Column, Sorted};
 use crate::recording::Buffer;
 use crate::{BufferRole, Comparator, Error, KeyType, Order};
 use std::collections::BTreeMap;
@@ -864,7 +864,6 @@ impl<'a> BufferSort<'a> {
             bits: self.packed.map(PackedKey::bits),
             segments: self.segments.map(|segments| segments.1),
             compared: self.comparator.as_ref().map(Comparator::row_words),
-            apart: false,
             sorted: match self.sorted {
                 Some(_) if !self.is_of_rows() => Sorted::Elsewhere,
                 None if !self.keeps_keys => Sorted::Here,

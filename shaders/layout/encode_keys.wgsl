@@ -1,0 +1,71 @@
+// ENCODE: composes the records of a sort of words from the keys of the caller.
+//
+// `source`: see load_keys.wgsl. `destination`, `values`: the composed records, compared as unsigned
+// words:
+//
+//     KEY_WORDS  SEGMENTED  destination                values (if there are any)
+//     1          no         key                        index
+//     2          no         key (low, high)            index
+//     1          yes        (key, segment)             index
+//     2          yes        (high of key, segment)     low of key
+//
+// A lane encodes 8 keys, LANES apart.
+//
+// No workgroup memory.
+
+struct Params {
+    // Records.
+    len: u32,
+    // The first workgroup of this dispatch, and one past the last.
+    first: u32,
+    end: u32,
+    // Where keys are: see load_keys.wgsl.
+    key_first: u32,
+    key_stride: u32,
+    key_shift: u32,
+    // How they are mapped: see key_map.wgsl.
+    sign_low: u32,
+    sign_high: u32,
+    flip_low: u32,
+    flip_high: u32,
+    // The number of segments, and the first step of a binary search: see segments.wgsl.
+    segments: u32,
+    segments_power: u32,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(2) var<storage, read_write> destination: array<u32>;
+
+fn store(i: u32, key: vec2<u32>) {
+    if SEGMENTED == 1u && KEY_WORDS == 2u {
+        destination[2u * i] = key.y;
+        destination[2u * i + 1u] = segment_of(i);
+        store_value(i, key.x);
+        return;
+    }
+    if SEGMENTED == 1u || KEY_WORDS == 2u {
+        destination[2u * i] = key.x;
+        destination[2u * i + 1u] = select(key.y, segment_of(i), SEGMENTED == 1u);
+    } else {
+        destination[i] = key.x;
+    }
+    store_value(i, i);
+}
+
+@compute @workgroup_size(LANES)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) lane: u32,
+) {
+    let number = params.first + workgroup_number(group, groups);
+    if number >= params.end {
+        return;
+    }
+    for (var j = 0u; j < 8u; j++) {
+        let i = (number * 8u + j) * LANES + lane;
+        if i < params.len {
+            store(i, load_key(i));
+        }
+    }
+}
