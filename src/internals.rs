@@ -27,6 +27,9 @@ pub mod recording {
     pub use crate::recording::*;
 }
 
+pub mod samplesort {
+    pub use crate::samplesort::*;
+}
 
 use crate::{Comparator, Error, PreparedPrefixSums, PreparedSort, wgpu};
 

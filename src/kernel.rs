@@ -61,6 +61,13 @@ pub enum Kernel {
     SampleSort(SampleSortKernel),
     /// A kernel before or after a sort of words.
     Layout(LayoutKernel),
+    /// A stage of the stand-in for the sample sort.
+    StandIn {
+        /// Words of a key.
+        words: u32,
+        /// Whether records have values.
+        valued: bool,
+    },
     /// Colored prefix sums, phase 1: the sums of each tile.
     TileSums {
         /// Where the lanes' sums lie.
@@ -217,6 +224,10 @@ impl Kernel {
             ])
             .chain(SampleSortKernel::all().into_iter().map(Self::SampleSort))
             .chain(LayoutKernel::ALL.map(Self::Layout))
+            .chain(
+                [(1, false), (1, true), (2, false), (2, true)]
+                    .map(|(words, valued)| Self::StandIn { words, valued }),
+            )
             .chain(PrefixSumsMethod::ALL.map(|method| Self::TileSums { method }))
             .chain([Self::TileOffsets])
             .chain(PrefixSumsMethod::ALL.map(|method| Self::PrefixSums { method }))
@@ -312,6 +323,12 @@ impl Kernel {
             },
             Self::SampleSort(kernel) => return kernel.name(),
             Self::Layout(kernel) => return kernel.name(),
+            Self::StandIn { words, valued } => {
+                return format!(
+                    "samplesort.stand_in.{words}w{}",
+                    if valued { ".values" } else { "" }
+                );
+            }
         };
         name.to_owned()
     }
@@ -352,6 +369,7 @@ impl Kernel {
                     | Self::Distribute
                     | Self::RandomSamples
                     | Self::Layout(_)
+                    | Self::StandIn { .. }
                     | Self::SampleSort(
                         SampleSortKernel::RowSums
                             | SampleSortKernel::BucketTable
@@ -375,6 +393,18 @@ impl Kernel {
         match self {
             Self::SampleSort(kernel) => kernel.pieces(payload, rows_beside, keys),
             Self::Layout(kernel) => kernel.pieces(),
+            Self::StandIn { words, valued } => Pieces {
+                constants: vec![("LANES", 256), ("KEY_WORDS", words)],
+                shared: vec![
+                    shader!("layout/key_map.wgsl"),
+                    if valued {
+                        shader!("samplesort/stand_in_values.wgsl")
+                    } else {
+                        shader!("samplesort/stand_in_no_values.wgsl")
+                    },
+                ],
+                ..Pieces::plain(shader!("samplesort/stand_in.wgsl"))
+            },
             Self::BaseCase {
                 form,
                 warps,
@@ -489,6 +519,7 @@ impl Kernel {
                 self,
                 Self::SampleSort(SampleSortKernel::RowSums | SampleSortKernel::BucketTable)
                     | Self::Layout(_)
+                    | Self::StandIn { .. }
             ) =>
             {
                 KeyType::U32
@@ -750,7 +781,7 @@ impl Specialised {
     /// The label of its GPU objects, e.g. `bcfsort.merge.page_merge.u32.ascending`.
     #[must_use]
     pub fn label(self) -> String {
-        if let Kernel::Layout(_) = self.kernel {
+        if let Kernel::Layout(_) | Kernel::StandIn { .. } = self.kernel {
             format!("bcfsort.{}", self.kernel.name())
         } else if self.kernel.compares() {
             let payload = match self.payload {
@@ -811,7 +842,7 @@ impl Specialised {
         let pieces = kernel.pieces(self.payload, self.rows_beside > 0, keys);
         let map = self.key.map(self.order);
         // (The key map of these is in their parameters.)
-        let is_layout = matches!(self.kernel, Kernel::Layout(_));
+        let is_layout = matches!(self.kernel, Kernel::Layout(_) | Kernel::StandIn { .. });
         let mut text = format!("// {}\n\nconst W: u32 = {W}u;\n", self.label());
         for (name, value) in &pieces.constants {
             text += &format!("const {name}: u32 = {value}u;\n");

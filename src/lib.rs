@@ -97,6 +97,7 @@ mod phases;
 mod plan;
 mod prefix_sums;
 mod recording;
+mod samplesort;
 mod sorter;
 
 pub use algorithm::{BaseCase, Engine, PrefixSumsMethod, Scan, UnknownName};
