@@ -126,6 +126,38 @@ impl Arrangement {
         }
     }
 
+    /// The most bytes of scratch memory that a sort of `len` records may take.
+    ///
+    /// Sorts in the caller's own buffers: 1.15 times the bytes of keys and values. What is composed:
+    /// 2.5 times those of the composed records, and a copy of the largest payload row that moves in
+    /// place. And 16 MiB with each.
+    #[must_use]
+    pub fn scratch_bound(&self, key: KeyType, len: u32) -> u64 {
+        let len = u64::from(len);
+        let valued = self.carried != Carried::Nothing;
+        let words = match Strategy::new(self, key.words(), false) {
+            Strategy::Nothing => 0,
+            Strategy::Compared => 1,
+            Strategy::TwoPassArgsort => 4,
+            // (A 64-bit key and its segment.)
+            Strategy::Keys if self.segments.is_some() => key.words() + 1,
+            _ => self.composed_words(key) + u32::from(valued),
+        };
+        let composed = len * u64::from(words) * 4;
+        if let Strategy::Direct = Strategy::new(self, key.words(), false) {
+            return composed * 23 / 20 + (16 << 20);
+        }
+        let compared = self.compared.filter(|_| self.sorted == Sorted::Here);
+        // (The second pass moves keys by index.)
+        let keys = (words == 4 && self.end_of_keys() == Some(Buffer::Keys)).then_some(2);
+        let columns = self.columns().into_iter();
+        let in_place = columns
+            .filter(|(from, _, to)| from == to)
+            .map(|column| column.1);
+        let rows = in_place.chain(compared).chain(keys).max().unwrap_or(0);
+        composed * 5 / 2 + len * u64::from(rows) * 4 + (16 << 20)
+    }
+
     /// The first key in its buffer, the stride, and the logarithm of the keys that share a word.
     fn key_places(&self) -> [(&'static str, u32); 3] {
         let (stride, offset) = self.field.unwrap_or((1, 0));
