@@ -1,8 +1,8 @@
 // DECODE: keys of 8, 16 or 32 bits from sorted words, or from where their copies end.
 //
 // `source` or `ends`: see keys_of_words.wgsl, keys_of_counts.wgsl. `destination`: the words of the
-// key buffer, from key number key_first on, of which 2^key_shift share a word. Neighbour keys of the
-// first and the last word keep their bits, and so does what is behind the last record.
+// key buffer, from key number key_first on, of which 2^key_shift share a word. Neighbour keys of
+// the first and the last word keep their bits, and so does what is behind the last record.
 //
 // A lane owns 8 words, LANES apart.
 //

@@ -110,7 +110,7 @@ pub enum SampleSortKernel {
     },
 }
 
-/// Whether records whose keys [stay](crate::recording::Recording::kept) are moved a word at a time, keys and indices apart: when the one
+/// Whether records whose keys stay are moved a word at a time, keys and indices apart: when the one
 /// has been moved from where it lies in the order of its tiles, the other is moved there. Two words of a key have no room, and
 /// are read by their indices.
 pub(crate) const fn move_apart(key: KeyType) -> bool {

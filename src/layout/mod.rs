@@ -128,9 +128,9 @@ impl Arrangement {
 
     /// The most bytes of scratch memory that a sort of `len` records may take.
     ///
-    /// Sorts in the caller's own buffers: 1.15 times the bytes of keys and values. What is composed:
-    /// 2.5 times those of the composed records, and a copy of the largest payload row that moves in
-    /// place. And 16 MiB with each.
+    /// Sorts in the caller's own buffers: 1.15 times the bytes of keys and values. What is
+    /// composed: 2.5 times those of the composed records, and a copy of the largest payload row
+    /// that moves in place. And 16 MiB with each.
     #[must_use]
     pub fn scratch_bound(&self, key: KeyType, len: u32) -> u64 {
         let len = u64::from(len);

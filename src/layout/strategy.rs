@@ -9,8 +9,8 @@ use super::{Arrangement, Carried, Sorted};
 /// | `Nothing` | | | |
 /// | `Direct` | iota, if indices are wanted | the caller's own | |
 /// | `Counting` | | counting sort, no records | |
-/// | `Keys` | encode | ([segment,] key) | decode |
-/// | `Argsort` | encode | ([segment,] key, index) | decode keys, gather rows |
+/// | `Keys` | encode | key, or (segment, key) | decode |
+/// | `Argsort` | encode | (key, index), or (segment, key, index) | decode keys, gather rows |
 /// | `TwoPassArgsort` | encode | (key, index), then (segment, rank) | gather |
 /// | `Compared` | iota | indices, by a comparator | gather |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,8 @@ pub enum Strategy {
     Keys,
     /// Keys with their indices, by which payload moves once.
     Argsort,
-    /// An argsort of segments of 64-bit keys: by (key, index), then by (segment, rank in that order).
+    /// An argsort of segments of 64-bit keys: by (key, index), then by (segment, rank in that
+    /// order).
     TwoPassArgsort,
     /// Rows by a comparator: their indices are sorted.
     Compared,
@@ -46,18 +47,23 @@ impl Strategy {
             return Self::Compared;
         }
         if !carries {
-            return match () {
-                () if !writes_keys => Self::Nothing,
-                () if contiguous => Self::Direct,
-                () if counts && arrangement.bits.is_some() && !segmented => Self::Counting,
-                () => Self::Keys,
+            return if !writes_keys {
+                Self::Nothing
+            } else if contiguous {
+                Self::Direct
+            } else if counts && arrangement.bits.is_some() && !segmented {
+                Self::Counting
+            } else {
+                Self::Keys
             };
         }
         let has_values = matches!(arrangement.carried, Carried::Values | Carried::Indices);
-        match () {
-            () if contiguous && has_values && arrangement.sorted == Sorted::Here => Self::Direct,
-            () if segmented && key_words == 2 => Self::TwoPassArgsort,
-            () => Self::Argsort,
+        if contiguous && has_values && arrangement.sorted == Sorted::Here {
+            Self::Direct
+        } else if segmented && key_words == 2 {
+            Self::TwoPassArgsort
+        } else {
+            Self::Argsort
         }
     }
 }

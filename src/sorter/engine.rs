@@ -32,7 +32,7 @@ impl Records {
     }
 
     /// Whether none but the sample sort can sort them.
-    fn need_sample_sort(&self) -> bool {
+    fn need_sample_sort(self) -> bool {
         self.payload != Payload::None || self.segmented || self.counted
     }
 }
