@@ -1,13 +1,13 @@
 // ENCODE: composes the records of a sort of words from the keys of the caller.
 //
-// `source`: see load_keys.wgsl. `destination`, `values`: the composed records, compared as unsigned
-// words:
+// `source`: see load_keys.wgsl, load_wide_keys.wgsl. `destination`, `values`: the composed records,
+// compared as unsigned words, the value last if there is any:
 //
-//     KEY_WORDS  SEGMENTED  destination                values (if there are any)
-//     1          no         key                        index
-//     2          no         key (low, high)            index
-//     1          yes        (key, segment)             index
-//     2          yes        (high of key, segment)     low of key
+//     keys of    segments  destination               values
+//     8 to 32    no        key                       index
+//     64         no        key (low, high word)      index
+//     8 to 32    yes       (key, segment)            index
+//     64         yes       (high word, segment)      low word
 //
 // A lane encodes 8 keys, LANES apart.
 //
@@ -35,22 +35,6 @@ struct Params {
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(2) var<storage, read_write> destination: array<u32>;
-
-fn store(i: u32, key: vec2<u32>) {
-    if SEGMENTED == 1u && KEY_WORDS == 2u {
-        destination[2u * i] = key.y;
-        destination[2u * i + 1u] = segment_of(i);
-        store_value(i, key.x);
-        return;
-    }
-    if SEGMENTED == 1u || KEY_WORDS == 2u {
-        destination[2u * i] = key.x;
-        destination[2u * i + 1u] = select(key.y, segment_of(i), SEGMENTED == 1u);
-    } else {
-        destination[i] = key.x;
-    }
-    store_value(i, i);
-}
 
 @compute @workgroup_size(LANES)
 fn main(

@@ -1,18 +1,13 @@
-// INPUT KEYS: contiguous, strided (a field of structs) or packed (8 or 16 bits), of KEY_WORDS
-// words each.
+// INPUT KEYS of 8, 16 or 32 bits: contiguous, packed, or strided (a field of structs).
 //
 // `source`: the words of the key buffer. Key i is number key_first + i * key_stride of it, counted
 // in keys, of which 2^key_shift share a word.
 
 @group(0) @binding(1) var<storage, read> source: array<u32>;
 
-// The key of a record, mapped: the low word and the high word. A packed key is the upper bits of a
-// word.
+// The key of a record, mapped. A packed key is the upper bits of a word.
 fn load_key(i: u32) -> vec2<u32> {
     let at = params.key_first + i * params.key_stride;
-    if KEY_WORDS == 2u {
-        return to_ordered(vec2<u32>(source[2u * at], source[2u * at + 1u]));
-    }
     let bits = 32u >> params.key_shift;
     let shift = (at & ((1u << params.key_shift) - 1u)) * bits;
     let word = source[at >> params.key_shift] >> shift << (32u - bits);

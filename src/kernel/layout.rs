@@ -102,6 +102,7 @@ impl LayoutKernel {
     pub(super) fn pieces(self) -> Pieces {
         const KEY_MAP: &str = shader!("layout/key_map.wgsl");
         const LOAD_KEYS: &str = shader!("layout/load_keys.wgsl");
+        const LOAD_WIDE_KEYS: &str = shader!("layout/load_wide_keys.wgsl");
         const SEGMENTS: &str = shader!("layout/segments.wgsl");
         const STORE_VALUES: &str = shader!("layout/store_values.wgsl");
         const SCAN: &str = shader!("sample_sort/scan.wgsl");
@@ -116,21 +117,28 @@ impl LayoutKernel {
                 segmented,
                 valued,
             } => {
-                constants.extend([("KEY_WORDS", words), ("SEGMENTED", segmented.into())]);
-                let segments = if segmented {
-                    SEGMENTS
+                constants.push(("KEY_WORDS", words));
+                let mut shared = vec![KEY_MAP];
+                shared.push(if words == 1 {
+                    LOAD_KEYS
                 } else {
-                    shader!("layout/one_segment.wgsl")
-                };
-                let values = if valued {
+                    LOAD_WIDE_KEYS
+                });
+                if segmented {
+                    shared.push(SEGMENTS);
+                }
+                shared.push(if valued {
                     STORE_VALUES
                 } else {
                     shader!("layout/store_no_values.wgsl")
-                };
-                (
-                    vec![KEY_MAP, LOAD_KEYS, segments, values],
-                    shader!("layout/encode_keys.wgsl"),
-                )
+                });
+                shared.push(match (words, segmented) {
+                    (1, false) => shader!("layout/store_keys.wgsl"),
+                    (1, true) => shader!("layout/store_segment_keys.wgsl"),
+                    (_, false) => shader!("layout/store_wide_keys.wgsl"),
+                    (_, true) => shader!("layout/store_segment_wide_keys.wgsl"),
+                });
+                (shared, shader!("layout/encode_keys.wgsl"))
             }
             Self::EncodeSegments => (
                 vec![SEGMENTS, STORE_VALUES],
@@ -173,7 +181,12 @@ impl LayoutKernel {
             Self::AddGroupSums => (vec![SCAN], shader!("layout/add_group_sums.wgsl")),
             Self::IsSorted { words } => {
                 constants.push(("KEY_WORDS", words));
-                (vec![KEY_MAP, LOAD_KEYS], shader!("layout/is_sorted.wgsl"))
+                let load_keys = if words == 1 {
+                    LOAD_KEYS
+                } else {
+                    LOAD_WIDE_KEYS
+                };
+                (vec![KEY_MAP, load_keys], shader!("layout/is_sorted.wgsl"))
             }
         };
         Pieces {

@@ -725,6 +725,9 @@ impl<'a> BufferSort<'a> {
     /// of which is sorted: it is still every record once, with what goes with it, but which arrays these are is nothing to rely on. Until the
     /// sort has ended, nothing may write them.
     ///
+    /// A composed record of a segment's number and a key takes 8 bytes, of packed keys and those of 32 bits, too. What the device
+    /// cannot bind of these is an [`Error::RowsTooLarge`].
+    ///
     /// All keys are sorted: there are no [`ranks`](Self::ranks). [Indices](Self::indices) are those of all records, not of their
     /// arrays. Keys of 64 bits with payload are sorted twice: by (key, index), and then by
     /// (segment, rank in that order).
