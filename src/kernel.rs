@@ -233,8 +233,8 @@ impl Kernel {
             .chain(PrefixSumsMethod::ALL.map(|method| Self::PrefixSums { method }))
     }
 
-    /// Whether there is such a kernel for a type: sorts take every one; prefix sums, the counting of packed keys, and sorts of tiles by a caller's
-    /// comparator, `u32`, `i32` and `f32`.
+    /// Whether there is such a kernel for a type: sorts take every one; prefix sums, the counting
+    /// of packed keys, and sorts of tiles by a caller's comparator, `u32`, `i32` and `f32`.
     #[must_use]
     pub const fn takes(self, key: KeyType) -> bool {
         let of_one_word = match self {

@@ -36,8 +36,9 @@
 //! | an error, which may go away or not | [`Error`](Error#which-to-try-again) |
 //!
 //! Keys are `u32`, `i32`, `f32`, `u64`, `i64` and `f64`, ascending or descending; floats sort by
-//! [`f32::total_cmp`], and no bit of a NaN is changed. In GPU buffers they may also be of 8 or 16 bits ([`PackedKey`]). Sorts take
-//! O(n log n) time whatever the keys are. Keys alone and pairs take scratch memory of at most 1.15 times their bytes and 16 MiB;
+//! [`f32::total_cmp`], and no bit of a NaN is changed. In GPU buffers they may also be of 8 or 16
+//! bits ([`PackedKey`]). Sorts take O(n log n) time whatever the keys are. Keys alone and pairs
+//! take scratch memory of at most 1.15 times their bytes and 16 MiB;
 //! [`BufferSort`](BufferSort#scratch-memory) says what all else takes.
 //!
 //! ```

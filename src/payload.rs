@@ -24,8 +24,8 @@ pub enum Payload {
     /// Nothing.
     #[default]
     None,
-    /// A 32-bit value of the caller's. Equal keys come in no order to rely on, but in the same one in
-    /// every run, on every device.
+    /// A 32-bit value of the caller's. Equal keys come in no order to rely on, but in the same one
+    /// in every run, on every device.
     Values,
     /// The key's index in the input, which the sort writes: an argsort. Equal keys come in the order of
     /// their indices, which makes it stable.

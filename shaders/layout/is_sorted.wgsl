@@ -1,7 +1,7 @@
 // IS_SORTED: whether the keys of the caller are in order.
 //
-// `source`: see load_keys.wgsl, load_wide_keys.wgsl. `found`: 0 before, and after if they are in order; else the number
-// of keys from the first on that precedes the one before it.
+// `source`: see load_keys.wgsl, load_wide_keys.wgsl. `found`: 0 before, and after if they are in
+// order; else the number of keys from the first on that precedes the one before it.
 //
 // A lane compares 8 pairs of keys, LANES apart.
 //

@@ -50,23 +50,27 @@ use std::ops::Range;
 ///
 /// # Scratch memory
 ///
-/// [`Sorter::scratch_size_of`](crate::Sorter::scratch_size_of) says how much a sort takes. It is at most 16 MiB and
+/// [`Sorter::scratch_size_of`](crate::Sorter::scratch_size_of) says how much a sort takes. It is at
+/// most 16 MiB and
 ///
-/// - 1.15 times the bytes of the keys, and of [values](Self::values) or [indices](Self::indices) if there are any, where the
-///   sort works in the caller's buffers: keys of 32 or 64 bits, contiguous, of a whole buffer or from an
-///   [aligned record](Self::first) on, in one segment; keys alone may end out of place, and values and indices go with keys that
-///   move in place. [Packed](Self::of_packed) keys alone take half a mebibyte if they are [counted](Self::of_packed).
-/// - 2.5 times the bytes of the composed records for all else. A composed record is a key of 4 or 8 bytes (packed keys
-///   have 4), 4 bytes more in [segments](Self::segments), and 4 for the index if anything goes with the keys; of a
-///   [comparator](Self::compared), the index alone.
-/// - and a copy of the largest payload row that moves in its own buffer, [stable](Self::stable) values among them. Rows that
-///   [end elsewhere](Self::rows_into) take none.
+/// - 1.15 times the bytes of the keys, and of [values](Self::values) or [indices](Self::indices) if
+///   there are any, where the sort works in the caller's buffers: keys of 32 or 64 bits,
+///   contiguous, of a whole buffer or from an [aligned record](Self::first) on, in one segment;
+///   keys alone may end out of place, and values and indices go with keys that move in place.
+///   [Packed](Self::of_packed) keys alone take half a mebibyte if they are
+///   [counted](Self::of_packed).
+/// - 2.5 times the bytes of the composed records for all else. A composed record is a key of 4 or 8
+///   bytes (packed keys have 4), 4 bytes more in [segments](Self::segments), and 4 for the index if
+///   anything goes with the keys; of a [comparator](Self::compared), the index alone.
+/// - and a copy of the largest payload row that moves in its own buffer, [stable](Self::stable)
+///   values among them. Rows that [end elsewhere](Self::rows_into) take none.
 ///
 /// # How it is composed
 ///
-/// What is not sorted in the caller's buffers is encoded to scratch memory, sorted there as words, and decoded back: two
-/// dispatches more, each one pass over the keys. With payload, keys are sorted with their indices (an argsort), and each buffer of
-/// rows is gathered by these: one dispatch out of place, two in place. An argsort of segments of 64-bit keys sorts twice.
+/// What is not sorted in the caller's buffers is encoded to scratch memory, sorted there as words,
+/// and decoded back: two dispatches more, each one pass over the keys. With payload, keys are
+/// sorted with their indices (an argsort), and each buffer of rows is gathered by these: one
+/// dispatch out of place, two in place. An argsort of segments of 64-bit keys sorts twice.
 ///
 /// # On DX12
 ///
@@ -227,8 +231,8 @@ impl<'a> BufferSort<'a> {
     ///
     /// A key of 64 bits begins at an even word of rows of an even number of words, as in WGSL and in Rust.
     ///
-    /// Keys are encoded with their indices, sorted, and rows are gathered once, by these: their size adds to the time of the sort
-    /// what moving them takes.
+    /// Keys are encoded with their indices, sorted, and rows are gathered once, by these: their
+    /// size adds to the time of the sort what moving them takes.
     ///
     /// With [`indices`](Self::indices) or [`values`](Self::values) after it, these are written or sorted by the rows' keys, and
     /// the rows stay.
@@ -442,8 +446,9 @@ impl<'a> BufferSort<'a> {
     /// With a row of `words` 32-bit words of another buffer for each key: a stable sort. Called again, with rows of one
     /// more buffer. In place of [`values`](Self::values) and [`indices`](Self::indices).
     ///
-    /// Rows are moved once, when the keys are sorted, to where they belong, and from there back to their buffer.
-    /// They take as much scratch memory as the largest of these buffers, besides that of the keys and their indices.
+    /// Rows are moved once, when the keys are sorted, to where they belong, and from there back to
+    /// their buffer. They take as much scratch memory as the largest of these buffers, besides that
+    /// of the keys and their indices.
     ///
     /// # Examples
     ///
@@ -540,9 +545,10 @@ impl<'a> BufferSort<'a> {
     /// From this record on, in all buffers: those before, and those behind the `len` that are sorted, are left
     /// as they are.
     ///
-    /// Where that is a multiple of 256 bytes in each of the buffers, as it is from every 64th record on unless keys are packed, it
-    /// costs nothing: there buffers may be bound on every device. Otherwise keys are sorted in
-    /// [scratch memory](Self#scratch-memory), and values as if they were to be [stable](Self::stable).
+    /// Where that is a multiple of 256 bytes in each of the buffers, as it is from every 64th
+    /// record on unless keys are packed, it costs nothing: there buffers may be bound on every
+    /// device. Otherwise keys are sorted in [scratch memory](Self#scratch-memory), and values as if
+    /// they were to be [stable](Self::stable).
     ///
     /// # Examples
     ///
@@ -621,9 +627,10 @@ impl<'a> BufferSort<'a> {
         self
     }
 
-    /// With values in the order of the input where keys are equal, descending, too: a stable sort. All sorts are stable but
-    /// that of [values](Self::values) (and that of keys alone, where it makes no difference), for which it takes more
-    /// [scratch memory](Self#scratch-memory), and they are moved there and back.
+    /// With values in the order of the input where keys are equal, descending, too: a stable sort.
+    /// All sorts are stable but that of [values](Self::values) (and that of keys alone, where it
+    /// makes no difference), for which it takes more [scratch memory](Self#scratch-memory), and
+    /// they are moved there and back.
     ///
     /// # Examples
     ///
@@ -651,8 +658,9 @@ impl<'a> BufferSort<'a> {
         self
     }
 
-    /// Leaves the keys as they are: with [`indices`](Self::indices), an argsort. Rows that the keys are
-    /// [fields](Self::of_rows) of stay, too, and where it is these that are to move it is an [`Error::NotTogether`].
+    /// Leaves the keys as they are: with [`indices`](Self::indices), an argsort. Rows that the keys
+    /// are [fields](Self::of_rows) of stay, too, and where it is these that are to move it is an
+    /// [`Error::NotTogether`].
     ///
     /// # Examples
     ///
@@ -670,7 +678,8 @@ impl<'a> BufferSort<'a> {
     /// if they were to be [stable](Self::stable). With [`indices`](Self::indices) or [`values`](Self::values) structs stay, and this
     /// is an [`Error::NotTogether`]. [`keep_keys`](Self::keep_keys) beside it says nothing new.
     ///
-    /// Keys alone of a whole buffer, of 32 bits or more, are sorted in the other one: no scratch memory more.
+    /// Keys alone of a whole buffer, of 32 bits or more, are sorted in the other one: no scratch
+    /// memory more.
     ///
     /// # Examples
     ///
@@ -716,17 +725,19 @@ impl<'a> BufferSort<'a> {
         self
     }
 
-    /// Sorts many arrays, one behind the other, each by itself: `number` words of another buffer say where each begins,
-    /// in ascending order, counted from the [first](Self::first) record; the last one ends with the last
-    /// record. Empty ones are none, and they may be as many and as different as they like: it is one sort of all records by (segment, key), and takes the time of that. If the first does not begin with the first record, those
-    /// before are an array, too. Those that begin behind the last record are empty.
+    /// Sorts many arrays, one behind the other, each by itself: `number` words of another buffer
+    /// say where each begins, in ascending order, counted from the [first](Self::first) record; the
+    /// last one ends with the last record. Empty ones are none, and they may be as many and as
+    /// different as they like: it is one sort of all records by (segment, key), and takes the time
+    /// of that. If the first does not begin with the first record, those before are an array, too.
+    /// Those that begin behind the last record are empty.
     ///
     /// Nobody looks whether offsets ascend. If they do not, the records are divided into some arrays all the same, one behind the other, each
     /// of which is sorted: it is still every record once, with what goes with it, but which arrays these are is nothing to rely on. Until the
     /// sort has ended, nothing may write them.
     ///
-    /// A composed record of a segment's number and a key takes 8 bytes, of packed keys and those of 32 bits, too. What the device
-    /// cannot bind of these is an [`Error::RowsTooLarge`].
+    /// A composed record of a segment's number and a key takes 8 bytes, of packed keys and those of
+    /// 32 bits, too. What the device cannot bind of these is an [`Error::RowsTooLarge`].
     ///
     /// All keys are sorted: there are no [`ranks`](Self::ranks). [Indices](Self::indices) are those of all records, not of their
     /// arrays. Keys of 64 bits with payload are sorted twice: by (key, index), and then by

@@ -403,8 +403,9 @@ impl Sorter {
         self.scratch_size_carrying(len, key, Payload::None)
     }
 
-    /// [`scratch_size`](Self::scratch_size) of keys with a payload: at most 1.15 times the bytes of both, and 16 MiB. For
-    /// [`prepare_pairs`](Self::prepare_pairs) and [`prepare_indices`](Self::prepare_indices).
+    /// [`scratch_size`](Self::scratch_size) of keys with a payload: at most 1.15 times the bytes of
+    /// both, and 16 MiB. For [`prepare_pairs`](Self::prepare_pairs) and
+    /// [`prepare_indices`](Self::prepare_indices).
     ///
     /// # Errors
     ///
@@ -483,7 +484,8 @@ impl Sorter {
             return self.fitting(layout::record_compared(&job, comparator, &self.tuning()));
         }
         if job.strategy() != Strategy::Direct {
-            // Composed records may be larger than the keys, and their words have numbers of 32 bits.
+            // Composed records may be larger than the keys, and their words have numbers of 32
+            // bits.
             let words = arrangement.composed_words(sort.key).max(sort.key.words());
             check_bound(sort.bound(), words, self.limits.buffer_bytes)?;
         }
@@ -682,9 +684,10 @@ impl Sorter {
 
     /// [`prepare`](Self::prepare) for keys that have a 32-bit value each, in another buffer: both are sorted by the keys.
     ///
-    /// Values of equal keys come in no order to rely on, but in the same one on every device. The engine is [`Engine::SampleSort`], whatever [`Options::engine`] says.
-    /// It takes O(n log n) time, and scratch memory of at most 1.15 times the bytes of both and 16 MiB. [`BufferSort::stable`] keeps the
-    /// values of equal keys in order.
+    /// Values of equal keys come in no order to rely on, but in the same one on every device. The
+    /// engine is [`Engine::SampleSort`], whatever [`Options::engine`] says. It takes O(n log n)
+    /// time, and scratch memory of at most 1.15 times the bytes of both and 16 MiB.
+    /// [`BufferSort::stable`] keeps the values of equal keys in order.
     ///
     /// # Errors
     ///

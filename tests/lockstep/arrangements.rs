@@ -1,5 +1,5 @@
-//! Arrangements in lock-step: keys of all widths, parts, strided and packed, in segments, with every
-//! payload, next to what the CPU makes of them.
+//! Arrangements in lock-step: keys of all widths, parts, strided and packed, in segments, with
+//! every payload, next to what the CPU makes of them.
 
 use bcfsort_testkit::all_cases;
 use bcfsort_testkit::covering::{covering, pairs, subsets};

@@ -15,13 +15,13 @@ use wgpu_bcfsort::{
     Engine, KeyType, Options, Order, Payload, PrefixSumsMethod, PrefixSumsOptions, Scan,
 };
 
-/// Sorts whose recordings together use every kernel of the default sorts
-/// (those of prefix sums are [another](prefix_sums_library)), each over two tiles or more:
-/// of several runs, the last one ragged; with deterministic and with pivot buckets; merged at once
-/// and in instalments; in grids of one row and of two. For some key types and orders, which between
-/// them have every piece of every kernel's text, all other kernels too: each base case, from one buffer
-/// to another and in place, what the paper compares with, and the sample sort with each [`Payload`], and what is composed around sorts of words. Each is of a
-/// few thousand keys, [`Recording::len`].
+/// Sorts whose recordings together use every kernel of the default sorts (those of prefix sums are
+/// [another](prefix_sums_library)), each over two tiles or more: of several runs, the last one
+/// ragged; with deterministic and with pivot buckets; merged at once and in instalments; in grids
+/// of one row and of two. For some key types and orders, which between them have every piece of
+/// every kernel's text, all other kernels too: each base case, from one buffer to another and in
+/// place, what the paper compares with, and the sample sort with each [`Payload`], and what is
+/// composed around sorts of words. Each is of a few thousand keys, [`Recording::len`].
 ///
 /// A base case that takes more than 32 KiB of workgroup memory is left out: many devices have no more,
 /// and these recordings are there to be run on any. For 32-bit keys there is none; for 64-bit keys
