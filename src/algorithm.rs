@@ -71,10 +71,11 @@ pub struct UnknownName {
 /// distribution into buckets, and a final merge phase within each bucket. Theirs have deterministic
 /// splitters and no bank conflict.
 ///
-/// Each takes O(n log n) time for any keys. Scratch memory is at most 1.1 times the keys' bytes and
-/// 16 MiB with each: [`Sorter::scratch_size`](crate::Sorter::scratch_size). All put out the same
-/// bytes. The mergesorts sort keys alone: [`Sorter::prepare_sort`](crate::Sorter::prepare_sort)
-/// says what has the sample sort whatever is asked for.
+/// Each takes O(n log n) time for any keys. Scratch memory is at most 1.15 times the keys' bytes
+/// and 16 MiB with each: [`Sorter::scratch_size`](crate::Sorter::scratch_size). All put out the
+/// same bytes. The mergesorts sort keys alone:
+/// [`Sorter::prepare_sort`](crate::Sorter::prepare_sort) says what has the sample sort whatever is
+/// asked for.
 ///
 /// # Examples
 ///

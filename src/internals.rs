@@ -9,14 +9,14 @@ pub mod algorithm {
 pub mod kernel {
     pub use crate::kernel::*;
 }
+pub mod layout {
+    pub use crate::layout::*;
+}
 pub mod network {
     pub use crate::network::*;
 }
 pub mod phases {
     pub use crate::phases::*;
-    pub mod rows {
-        pub use crate::phases::rows::*;
-    }
     pub mod sample_sort {
         pub use crate::phases::sample_sort::*;
     }

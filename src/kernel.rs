@@ -10,15 +10,13 @@ macro_rules! shader {
     };
 }
 
-mod reflection;
-mod rows;
+mod layout;
 mod sample_sort;
 mod samplesort;
 mod tile_sort;
 
-pub use rows::RowsKernel;
-pub(crate) use rows::{COUNTED, MOVED};
-pub(crate) use sample_sort::move_apart;
+pub use layout::LayoutKernel;
+pub(crate) use layout::{BINS, MOVED};
 pub use sample_sort::{SampleSortKernel, Tile};
 pub(crate) use samplesort::MERGE_LANES as LANES_THAT_MERGE;
 pub use samplesort::{Partition, Shape, SortKernel, Stage};
@@ -66,10 +64,15 @@ pub enum Kernel {
     RandomSamples,
     /// A kernel of the sample sort.
     SampleSort(SampleSortKernel),
-    /// A kernel of the sample sort of words.
-    Sort(SortKernel),
-    /// A kernel that moves keys or rows to and from a sort.
-    Rows(RowsKernel),
+    /// A kernel before or after a sort of words.
+    Layout(LayoutKernel),
+    /// A stage of the stand-in for the sample sort.
+    StandIn {
+        /// Words of a key.
+        words: u32,
+        /// Whether records have values.
+        valued: bool,
+    },
     /// Colored prefix sums, phase 1: the sums of each tile.
     TileSums {
         /// Where the lanes' sums lie.
@@ -229,23 +232,22 @@ impl Kernel {
                 Self::RandomSamples,
             ])
             .chain(SampleSortKernel::all().into_iter().map(Self::SampleSort))
-            .chain(RowsKernel::ALL.map(Self::Rows))
+            .chain(LayoutKernel::ALL.map(Self::Layout))
+            .chain(
+                [(1, false), (1, true), (2, false), (2, true)]
+                    .map(|(words, valued)| Self::StandIn { words, valued }),
+            )
             .chain(PrefixSumsMethod::ALL.map(|method| Self::TileSums { method }))
             .chain([Self::TileOffsets])
             .chain(PrefixSumsMethod::ALL.map(|method| Self::PrefixSums { method }))
     }
 
-    /// Whether there is such a kernel for a type: sorts take every one; prefix sums, kernels of
-    /// narrow keys, and sorts of tiles by a caller's comparator, `u32`, `i32` and `f32`.
+    /// Whether there is such a kernel for a type: sorts take every one; prefix sums, the counting
+    /// of packed keys, and sorts of tiles by a caller's comparator, `u32`, `i32` and `f32`.
     #[must_use]
     pub const fn takes(self, key: KeyType) -> bool {
         let of_one_word = match self {
-            Self::Rows(
-                RowsKernel::NarrowKeys { .. }
-                | RowsKernel::ReturnedKeys { .. }
-                | RowsKernel::KeyPlaces,
-            )
-            | Self::SampleSort(SampleSortKernel::CountedTiles { .. }) => true,
+            Self::SampleSort(SampleSortKernel::CountedTiles { .. }) => true,
             // Rows' numbers.
             Self::SampleSort(kernel) => matches!(kernel.merges(), Some(Merges::Stages)),
             _ => self.adds(),
@@ -334,8 +336,13 @@ impl Kernel {
                 PrefixSumsMethod::ConflictFree => "prefix_sums.prefix_sums",
             },
             Self::SampleSort(kernel) => return kernel.name(),
-            Self::Sort(kernel) => return kernel.name(),
-            Self::Rows(kernel) => return kernel.name(),
+            Self::Layout(kernel) => return kernel.name(),
+            Self::StandIn { words, valued } => {
+                return format!(
+                    "samplesort.stand_in.{words}w{}",
+                    if valued { ".values" } else { "" }
+                );
+            }
         };
         name.to_owned()
     }
@@ -357,8 +364,7 @@ impl Kernel {
     pub fn workgroup_bytes(self, key: KeyType) -> u32 {
         match self {
             Self::SampleSort(kernel) => return kernel.workgroup_bytes(key.words(), Payload::None),
-            Self::Rows(kernel) => return kernel.workgroup_bytes(),
-            Self::Sort(kernel) => return kernel.workgroup_bytes(),
+            Self::Layout(kernel) => return kernel.workgroup_bytes(),
             _ => {}
         }
         let pieces = self.pieces(Payload::None, false, (KeyType::U32, Keys::Move));
@@ -377,14 +383,8 @@ impl Kernel {
                     | Self::Distribute
                     | Self::Sort(_)
                     | Self::RandomSamples
-                    | Self::Rows(
-                        RowsKernel::TakenCount
-                            | RowsKernel::MovedKeys
-                            | RowsKernel::MovedRows { .. }
-                            | RowsKernel::Numbers { .. }
-                            | RowsKernel::Cleared
-                            | RowsKernel::KeyEnds
-                    )
+                    | Self::Layout(_)
+                    | Self::StandIn { .. }
                     | Self::SampleSort(
                         SampleSortKernel::RowSums
                             | SampleSortKernel::BucketTable
@@ -407,9 +407,19 @@ impl Kernel {
         };
         match self {
             Self::SampleSort(kernel) => kernel.pieces(payload, rows_beside, keys),
-            Self::Rows(kernel) => kernel.pieces(),
-            // Its text is put together by itself.
-            Self::Sort(_) => plain(""),
+            Self::Layout(kernel) => kernel.pieces(),
+            Self::StandIn { words, valued } => Pieces {
+                constants: vec![("LANES", 256), ("KEY_WORDS", words)],
+                shared: vec![
+                    shader!("layout/key_map.wgsl"),
+                    if valued {
+                        shader!("samplesort/stand_in_values.wgsl")
+                    } else {
+                        shader!("samplesort/stand_in_no_values.wgsl")
+                    },
+                ],
+                ..Pieces::plain(shader!("samplesort/stand_in.wgsl"))
+            },
             Self::BaseCase {
                 form,
                 warps,
@@ -523,14 +533,8 @@ impl Kernel {
             _ if matches!(
                 self,
                 Self::SampleSort(SampleSortKernel::RowSums | SampleSortKernel::BucketTable)
-                    | Self::Sort(_)
-                    | Self::Rows(
-                        RowsKernel::TakenCount
-                            | RowsKernel::MovedRows { .. }
-                            | RowsKernel::Numbers { .. }
-                            | RowsKernel::Cleared
-                            | RowsKernel::KeyEnds
-                    )
+                    | Self::Layout(_)
+                    | Self::StandIn { .. }
             ) =>
             {
                 KeyType::U32
@@ -694,10 +698,10 @@ impl Specialised {
         self
     }
 
-    /// The same where keys [stay](crate::recording::Recording::kept) where the caller has them, and
-    /// their indices are sorted. A kernel that does not touch them there stays as it is.
+    /// The same where keys stay where the caller has them, and their indices are sorted. A kernel
+    /// that does not touch them there stays as it is.
     #[must_use]
-    pub(crate) fn keeping(mut self, kept: bool) -> Self {
+    pub fn keeping(mut self, kept: bool) -> Self {
         let (true, Kernel::SampleSort(kernel)) = (kept, self.kernel) else {
             return self;
         };
@@ -712,7 +716,7 @@ impl Specialised {
     /// The same for keys in many arrays, which are compared with their arrays' numbers: those that
     /// only move keys stay as they are, and those that no sort of arrays has.
     #[must_use]
-    pub(crate) const fn in_arrays(mut self, arrays: bool) -> Self {
+    pub const fn in_arrays(mut self, arrays: bool) -> Self {
         let (true, Kernel::SampleSort(kernel)) = (arrays, self.kernel) else {
             return self;
         };
@@ -732,10 +736,10 @@ impl Specialised {
         self
     }
 
-    /// The same where keys alone that [share words](crate::recording::Recording::packed) are
-    /// written to these. A kernel that writes none there stays as it is.
+    /// The same where keys alone that share words are written to these. A kernel that writes
+    /// none there stays as it is.
     #[must_use]
-    pub(crate) const fn packing(mut self, packed: bool) -> Self {
+    pub const fn packing(mut self, packed: bool) -> Self {
         if packed && matches!(self.kernel, Kernel::SampleSort(kernel) if kernel.packs()) {
             self.keys = Keys::Share;
         }
@@ -795,7 +799,9 @@ impl Specialised {
     /// The label of its GPU objects, e.g. `bcfsort.merge.page_merge.u32.ascending`.
     #[must_use]
     pub fn label(self) -> String {
-        if self.kernel.compares() {
+        if let Kernel::Layout(_) | Kernel::StandIn { .. } = self.kernel {
+            format!("bcfsort.{}", self.kernel.name())
+        } else if self.kernel.compares() {
             let payload = match self.payload {
                 Payload::None => String::new(),
                 payload => format!(".{}", payload.name()),
@@ -858,12 +864,15 @@ impl Specialised {
         let kernel = self.kernel;
         let pieces = kernel.pieces(self.payload, self.rows_beside > 0, keys);
         let map = self.key.map(self.order);
+        // (The key map of these is in their parameters.)
+        let is_layout = matches!(self.kernel, Kernel::Layout(_) | Kernel::StandIn { .. });
         let mut text = format!("// {}\n\nconst W: u32 = {W}u;\n", self.label());
         for (name, value) in &pieces.constants {
             text += &format!("const {name}: u32 = {value}u;\n");
         }
         let map = [("KEY_SIGN_MASK", map.sign_mask), ("KEY_FLIP", map.flip)];
-        for (name, value) in map.into_iter().filter(|_| !pieces.adds && !self.compared) {
+        let is_mapped = !pieces.adds && !self.compared && !is_layout;
+        for (name, value) in map.into_iter().filter(|_| is_mapped) {
             let (low, high) = (value as u32, (value >> 32) as u32);
             text += &if self.key.words() == 2 {
                 format!("const {name} = vec2<u32>({low:#x}u, {high:#x}u);\n")
@@ -885,6 +894,7 @@ impl Specialised {
             }
         }
         let of_keys: &[&str] = match (self.key, self.compared_words()) {
+            _ if is_layout => &[],
             _ if self.compared => &[shader!("key/compared.wgsl")],
             (KeyType::F32, _) if pieces.adds => &[shader!("prefix_sums/floats.wgsl")],
             _ if pieces.adds => &[shader!("prefix_sums/integers.wgsl")],
@@ -900,7 +910,7 @@ impl Specialised {
             add(piece);
         }
         if self.tells_arrays() {
-            add(rows::SEGMENTS);
+            add(shader!("rows/segments.wgsl"));
             add(shader!("key/arrays_of_places.wgsl"));
         } else if matches!(self.kernel, Kernel::SampleSort(_)) && !self.arrays {
             add(shader!("key/in_one_array.wgsl"));

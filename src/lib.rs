@@ -40,9 +40,9 @@
 //!
 //! Keys are `u32`, `i32`, `f32`, `u64`, `i64` and `f64`, ascending or descending; floats sort by
 //! [`f32::total_cmp`], and no bit of a NaN is changed. In GPU buffers they may also be of 8 or 16
-//! bits ([`PackedKey`]). Sorts take O(n log n) time whatever the keys are, and scratch memory of at
-//! most 1.1 times the bytes of the records that are moved, and 16 MiB: [`BufferSort`] says how much
-//! that is for each kind.
+//! bits ([`PackedKey`]). Sorts take O(n log n) time whatever the keys are. Keys alone and pairs
+//! take scratch memory of at most 1.15 times their bytes and 16 MiB;
+//! [`BufferSort`](BufferSort#scratch-memory) says what all else takes.
 //!
 //! ```
 //! # fn main() -> Result<(), wgpu_bcfsort::Error> {
@@ -95,6 +95,7 @@ mod host;
 pub mod internals;
 mod kernel;
 mod key;
+mod layout;
 mod network;
 mod options;
 mod order;

@@ -29,13 +29,12 @@ pub enum Phase {
     Count,
     /// Keys are counted.
     CountedKeys,
-    /// Records of many arrays, in the order of their keys already, are put in that of their arrays:
-    /// each is sorted by its records' places in that order, which are `u32` in scratch memory.
-    Arrays,
-    /// Keys are taken out of rows, or of a part of a buffer.
-    TakenKeys,
-    /// Keys are put back, and what goes with them is moved.
-    MovedRows,
+    /// Keys are encoded as the records of a sort of words.
+    Encode,
+    /// Sorted words are decoded to keys.
+    Decode,
+    /// Payload rows are moved to the order of the sort.
+    Gather,
     /// Keys are looked at whether they are in order.
     OrderCheck,
     /// Prefix sums: each tile's sums.
@@ -60,9 +59,9 @@ impl Phase {
             Self::BucketSort => "bucket sort",
             Self::Count => "count",
             Self::CountedKeys => "counted keys",
-            Self::Arrays => "arrays",
-            Self::TakenKeys => "taken keys",
-            Self::MovedRows => "moved rows",
+            Self::Encode => "encode",
+            Self::Decode => "decode",
+            Self::Gather => "gather",
             Self::OrderCheck => "order check",
             Self::TileSums => "tile sums",
             Self::TileOffsets => "tile offsets",
@@ -83,7 +82,7 @@ impl fmt::Display for Phase {
 pub enum Buffer {
     /// The caller's keys, where the result ends; of prefix sums, the caller's values.
     Keys,
-    /// As many keys again; of keys that are sorted twice, their places in the first order.
+    /// As many keys again.
     Scratch,
     /// The samples taken at a level, where they end sorted.
     Samples(u8),
@@ -97,8 +96,7 @@ pub enum Buffer {
     Progress,
     /// What goes with each key: the caller's.
     Values,
-    /// As many values again; before, where keys [stay](Recording::kept), these in the order of
-    /// their tiles; of keys that are sorted twice, the first order.
+    /// As many values again.
     ScratchValues,
     /// Rows that go with the keys, behind the first column, which is in [`Buffer::Values`]: the
     /// caller's.
@@ -114,22 +112,20 @@ pub enum Buffer {
     /// step that binds them, in order, with the number for its first word. They are no scratch
     /// memory.
     Parameters,
-    /// Tables of how many keys there are of each kind that there can be; later, where they end.
+    /// Counting sort: tables with a bin for each key that there can be; later, where the copies of
+    /// each end.
     Counts,
-    /// How many there are of each kind and of those before it that one workgroup adds up: where
-    /// they end.
-    KeyPlaces,
+    /// Counting sort: inclusive prefix sums of the bins of each workgroup.
+    GroupSums,
     /// Where each of many arrays begins: the caller's, and not written.
     Offsets,
-    /// Keys that the caller has elsewhere.
-    TakenKeys,
-    /// Which record belongs where.
-    Indices,
-    /// The caller's words before a part of the keys (0) or of what goes with them (1), while a sort
-    /// [works](Recording::placed) in that part.
-    Before(u8),
-    /// As many rows again as the largest column has; before, what is [placed](Recording::placed)
-    /// there.
+    /// The keys of encoded records, with their segments.
+    EncodedKeys,
+    /// The values of encoded records: indices, or the low words of 64-bit keys in segments.
+    EncodedValues,
+    /// Ranks in the first order of a two-pass argsort.
+    SegmentRanks,
+    /// Payload rows on their way to their own buffer: as many as the largest column has.
     ScratchRows,
     /// Sample sort: the splitters, encoded.
     Splitters,
@@ -172,9 +168,9 @@ impl Buffer {
             | Self::Column(_)
             | Self::SortedKeys
             | Self::SortedColumn(_)
-            | Self::TakenKeys
-            | Self::Indices
-            | Self::Before(_)
+            | Self::EncodedKeys
+            | Self::EncodedValues
+            | Self::SegmentRanks
             | Self::ScratchRows
             | Self::Splitters
             | Self::Ties
@@ -186,7 +182,7 @@ impl Buffer {
             | Self::Count
             | Self::Parameters
             | Self::Counts
-            | Self::KeyPlaces
+            | Self::GroupSums
             | Self::Offsets
             | Self::Prefixes
             | Self::BucketTable
@@ -260,11 +256,11 @@ impl fmt::Display for Buffer {
             Self::Count => f.write_str("count"),
             Self::Parameters => f.write_str("parameters"),
             Self::Counts => f.write_str("counts"),
-            Self::KeyPlaces => f.write_str("key_places"),
+            Self::GroupSums => f.write_str("group_sums"),
             Self::Offsets => f.write_str("offsets"),
-            Self::TakenKeys => f.write_str("taken_keys"),
-            Self::Indices => f.write_str("indices"),
-            Self::Before(number) => write!(f, "before.{number}"),
+            Self::EncodedKeys => f.write_str("encoded_keys"),
+            Self::EncodedValues => f.write_str("encoded_values"),
+            Self::SegmentRanks => f.write_str("segment_ranks"),
             Self::ScratchRows => f.write_str("scratch_rows"),
             Self::Splitters => f.write_str("splitters"),
             Self::Ties => f.write_str("ties"),
@@ -333,22 +329,14 @@ pub struct Recording {
     pub bits: u32,
     /// The direction. Prefix sums have none, and say [`Order::Ascending`].
     pub order: Order,
-    /// What goes with the keys: in [`Buffer::Values`], or indices in [`Buffer::Indices`] where
-    /// these are only to move something by.
+    /// The payload, or the indices that it is moved by.
     pub payload: Payload,
     /// What compares rows, where keys are their numbers.
     pub comparator: Option<Comparator>,
     /// Bytes of workgroup memory that a kernel may take with the rows that it compares in it; with
     /// less they stay in their buffer.
     pub workgroup_bytes: u32,
-    /// Whether keys are read where the caller has them, and stay there while their indices are
-    /// sorted.
-    pub kept: bool,
-    /// Whether keys are of many arrays, and compared with these' numbers.
-    pub arrays: bool,
-    /// Whether keys that share words are moved to these and from there, and not as words only.
-    pub packed: bool,
-    /// The places that are to be in order, where not all are.
+    /// The ranks that are to be in order, where not all are.
     pub selected: Option<Range<u32>>,
     /// The dispatches. Each sees what the ones before it wrote.
     pub steps: Vec<Step>,
@@ -357,13 +345,7 @@ pub struct Recording {
     /// [`Buffer::Count`], [`Buffer::Offsets`] and [`Buffer::Colors`], and [`Buffer::OutOfOrder`]
     /// where it is one.
     pub buffers: BTreeMap<Buffer, u64>,
-    /// Those that are parts of others or of the caller's, which are used at other times: of which,
-    /// and from which byte on.
-    pub placed: BTreeMap<Buffer, (Buffer, u64)>,
 }
-
-/// What places in the order of keys are, and how they are sorted.
-pub(crate) const PLACES: (KeyType, Order) = (KeyType::U32, Order::Ascending);
 
 impl Recording {
     /// An empty recording.
@@ -377,13 +359,9 @@ impl Recording {
             payload: Payload::None,
             comparator: None,
             workgroup_bytes: 0,
-            kept: false,
-            arrays: false,
-            packed: false,
             selected: None,
             steps: Vec::new(),
             buffers: BTreeMap::new(),
-            placed: BTreeMap::new(),
         }
     }
 
@@ -394,26 +372,6 @@ impl Recording {
         self
     }
 
-    /// The same, of which these places are to be in order, and others need not be: the records
-    /// before them are those that belong before them, in any order, and so behind them. It makes a
-    /// sample sort that distributes them shorter, and no other. Places behind the last are none.
-    #[must_use]
-    pub fn selecting(mut self, places: &Range<u32>) -> Self {
-        let end = places.end.min(self.len);
-        let places = places.start.min(end)..end;
-        self.selected = Some(places.clone());
-        for step in &mut self.steps {
-            for (name, value) in &mut step.parameters {
-                match *name {
-                    "rank_begin" => *value = places.start,
-                    "rank_end" => *value = places.end,
-                    _ => {}
-                }
-            }
-        }
-        self
-    }
-
     /// Makes sure that a buffer has at least these bytes, and returns it.
     pub fn reserve(&mut self, buffer: Buffer, bytes: u64) -> Buffer {
         let size = self.buffers.entry(buffer).or_default();
@@ -421,23 +379,11 @@ impl Recording {
         buffer
     }
 
-    /// Where a buffer of scratch memory is: it itself, or which it is a part of, and from which
-    /// byte on.
-    #[must_use]
-    pub fn place(&self, buffer: Buffer) -> (Buffer, u64) {
-        self.placed.get(&buffer).copied().unwrap_or((buffer, 0))
-    }
-
-    /// A step's kernel for this recording's keys, or for [places](Phase::Arrays) in their order.
+    /// A step's kernel for this recording's keys.
     #[must_use]
     pub fn specialised(&self, step: &Step) -> Specialised {
-        if step.phase == Phase::Arrays {
-            let (key, order) = PLACES;
-            return step.kernel.specialise(key, order).in_arrays(true);
-        }
         let kernel = step.kernel.specialise(self.key, self.order);
-        let kernel = kernel.carrying(self.payload).keeping(self.kept);
-        let kernel = kernel.in_arrays(self.arrays).packing(self.packed);
+        let kernel = kernel.carrying(self.payload);
         match &self.comparator {
             Some(comparator) => kernel
                 .comparing(true)
@@ -446,11 +392,9 @@ impl Recording {
         }
     }
 
-    /// Bytes of scratch memory: every buffer but the caller's, and parts of others.
+    /// Bytes of scratch memory: of every buffer but the caller's.
     #[must_use]
     pub fn scratch_bytes(&self) -> u64 {
-        let buffers = self.buffers.iter();
-        let own = buffers.filter(|(role, _)| !self.placed.contains_key(role));
-        own.map(|(_, bytes)| bytes).sum()
+        self.buffers.values().sum()
     }
 }

@@ -19,16 +19,14 @@ const DISPATCHES_PER_SUBMISSION: u64 = 4;
 /// Buffers by role, without the keys.
 pub(crate) type BufferSet = BTreeMap<Buffer, wgpu::Buffer>;
 
-/// Makes every buffer of a recording that is not a part of another, or takes it from `pool` where
-/// one of the size is there.
+/// Makes every buffer of a recording, or takes it from `pool` where one of the size is there.
 pub(crate) fn make_buffers(
     device: &wgpu::Device,
     recording: &Recording,
     mut pool: BufferSet,
 ) -> Result<BufferSet, Error> {
     let mut made = BufferSet::new();
-    let placed = |role| recording.placed.contains_key(role);
-    for (&role, &bytes) in recording.buffers.iter().filter(|made| !placed(made.0)) {
+    for (&role, &bytes) in &recording.buffers {
         let pooled = pool.remove(&role);
         let buffer = match pooled.filter(|pooled| pooled.size() >= bytes) {
             Some(pooled) => pooled,
@@ -218,18 +216,16 @@ impl Prepared {
                 Entry::Vacant(vacant) => {
                     let resource = |binding: &Binding| match step.buffer(&binding.name) {
                         None | Some(Buffer::Parameters) => parameters.binding(step, binding),
-                        Some(role) => callers.get(&role).cloned().unwrap_or_else(|| {
-                            let (place, offset) = recording.place(role);
-                            let (buffer, begin) = match callers.get(&place) {
-                                Some(binding) => (binding.buffer, binding.offset),
-                                None => (&buffers[&place], 0),
-                            };
-                            wgpu::BufferBinding {
-                                buffer,
-                                offset: begin + offset,
-                                size: wgpu::BufferSize::new(recording.buffers[&role]),
-                            }
-                        }),
+                        Some(role) => {
+                            callers
+                                .get(&role)
+                                .cloned()
+                                .unwrap_or_else(|| wgpu::BufferBinding {
+                                    buffer: &buffers[&role],
+                                    offset: 0,
+                                    size: wgpu::BufferSize::new(recording.buffers[&role]),
+                                })
+                        }
                     };
                     let entries: Vec<_> = compiled
                         .bindings

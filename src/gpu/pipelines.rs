@@ -234,16 +234,14 @@ fn compile(
         // by the time they are moved, and addresses made of them stay in the bucket. Where no order
         // is wanted they are parts of a length, which ascend, too. A label's place is masked, and
         // compared with the tile's length. A tile is found among as many as the lengths have room
-        // for, and a group of children ends behind where it begins. Around a sort, a count is
-        // compared with the room that there is when it is taken, before all else; a row's number
-        // with the count, and so an index that a key is read by, or that a place is written to; and
-        // where arrays begin only says which of them a record is of. A narrow key has no more bits
-        // than its table has words for. Where a tile is one dispatch with all that is around it,
-        // rows are moved by indices that have been in registers and workgroup memory since they
-        // were made. Scratch memory that is a part of a caller's buffer holds what the caller's
-        // buffers may hold, keys and indices. Tables are those of one run: its submissions come in
-        // their order, and no other run that shares its memory between them, as
-        // `Sorter::record_slice` and `BufferSort::scratch` say.
+        // for, and a group of children ends behind where it begins. Before and after a sort of
+        // words, a count is compared with the room that there is when it is read, before all else;
+        // an index by which a row is gathered, with the count; a segment's number is written as a
+        // word of a key, and nothing is addressed by it. A search among offsets of segments reads
+        // those that there are. A packed key has no more bits than its histogram has bins for, and
+        // a lane that writes packed keys owns words between the first and the last record's. Tables
+        // are those of one run: its submissions come in their order, and no other run that shares
+        // its memory between them, as `Sorter::record_slice` and `BufferSort::scratch` say.
         let module = unsafe { device.create_shader_module_trusted(descriptor, checks) };
         let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
             label: Some(&label),

@@ -110,9 +110,9 @@ pub enum SampleSortKernel {
     },
 }
 
-/// Whether records whose keys [stay](crate::recording::Recording::kept) are moved a word at a time,
-/// keys and indices apart: when the one has been moved from where it lies in the order of its
-/// tiles, the other is moved there. Two words of a key have no room, and are read by their indices.
+/// Whether records whose keys stay are moved a word at a time, keys and indices apart: when the one
+/// has been moved from where it lies in the order of its tiles, the other is moved there. Two words of a key have no room, and
+/// are read by their indices.
 pub(crate) const fn move_apart(key: KeyType) -> bool {
     key.words() == 1
 }
@@ -404,10 +404,6 @@ impl SampleSortKernel {
             tile: looped(1024),
             in_place,
         }));
-        all.extend([false, true].map(|in_rows| Self::PlacedTile {
-            tile: looped(1024),
-            in_rows,
-        }));
         all.extend([2, 4, 8, 16].map(|tiles| Self::MergedTiles { tiles }));
         for tile in [2048, 4096].map(looped) {
             all.extend([
@@ -447,10 +443,6 @@ impl SampleSortKernel {
                 tile: tile(1024),
                 in_place,
             }));
-            all.push(Self::PlacedTile {
-                tile: tile(1024),
-                in_rows: false,
-            });
             all.extend([1024, 2048].map(|records| Self::SampleSplitters {
                 samples: tile(records),
             }));
@@ -467,10 +459,6 @@ impl SampleSortKernel {
             records,
             merges: Merges::Compact,
         };
-        all.push(Self::PlacedTile {
-            tile: compact(1024),
-            in_rows: true,
-        });
         all.push(Self::LargeBuckets {
             tile: compact(1024),
         });

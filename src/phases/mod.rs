@@ -15,12 +15,11 @@ mod distribution;
 mod final_merge;
 mod merge;
 mod prefix_sums;
-pub(crate) mod rows;
 pub(crate) mod sample_sort;
 mod splitters;
 
 pub use prefix_sums::record_prefix_sums;
-pub use sample_sort::{record_comparison_sort, record_sample_sort};
+pub use sample_sort::record_sample_sort;
 
 use crate::kernel::Kernel;
 use crate::plan::{DeviceLimits, Plan};
@@ -43,18 +42,32 @@ pub fn record_sort(
         return record_sort_of_words(len, key, order, &tuning, limits);
     }
     let mut recording = Recording::new(len, key, order);
-    let plan = Plan::new(len, key, options.into());
+    let keys = Buffer::Keys;
+    record_mergesort(&mut recording, options, limits, keys, keys, Buffer::Scratch);
+    recording
+}
+
+/// Records a mergesort of [`Recording::len`] keys of [`Recording::key`], from one buffer to another
+/// or in place, by way of scratch memory.
+pub fn record_mergesort(
+    recording: &mut Recording,
+    options: &Options,
+    limits: &DeviceLimits,
+    source: Buffer,
+    target: Buffer,
+    scratch: Buffer,
+) {
+    let plan = Plan::new(recording.len, recording.key, options.into());
     let job = Job {
         plan: &plan,
         options,
         limits,
-        home: Buffer::Keys,
-        other: Buffer::Scratch,
+        home: target,
+        other: scratch,
         level: 0,
         within: None,
     };
-    job.record(&mut recording, Buffer::Keys);
-    recording
+    job.record(recording, source);
 }
 
 /// Records a sample sort of keys alone, in [`Buffer::Keys`].
@@ -127,12 +140,13 @@ impl Job<'_> {
     /// Records the whole sort of the keys in `input`.
     fn record(&self, recording: &mut Recording, input: Buffer) {
         let plan = self.plan;
-        if plan.len < 2 {
+        // (One key is sorted, but may have to be copied.)
+        if plan.len < u32::from(input == self.home) + 1 {
             return;
         }
         if plan.moves() > 0 {
             let bytes = u64::from(plan.len) * recording.key.bytes();
-            if self.home != Buffer::Keys {
+            if let Buffer::SamplesScratch(_) | Buffer::Samples(_) = self.home {
                 recording.reserve(self.home, bytes);
             }
             recording.reserve(self.other, bytes);

@@ -96,7 +96,8 @@ use crate::algorithm::Merges;
 use crate::kernel::{Kernel, MERGE_LANES, SampleSortKernel, Tile};
 use crate::plan::{DeviceLimits, SampleSort, Tuning};
 use crate::recording::{Buffer, Phase, Recording, Step};
-use crate::{Comparator, KeyType, Order, Payload};
+use crate::{KeyType, Order, Payload};
+use std::ops::Range;
 
 /// Records a sample sort of `len` keys and what goes with them, in [`Buffer::Keys`] and
 /// [`Buffer::Values`].
@@ -117,74 +118,57 @@ pub fn record_sample_sort(
     recording
 }
 
-/// Records a sort of `len` keys of many arrays, one behind the other, and their indices maybe, if they are of one word: it compares them
-/// with a word more, the upper one, which is the number of the array, and moves them alone.
-#[must_use]
-pub fn record_sort_of_arrays(
-    len: u32,
-    key: KeyType,
-    order: Order,
-    payload: Payload,
-    tuning: &Tuning,
-    limits: &DeviceLimits,
-) -> Recording {
-    let mut recording = Recording::new(len, key, order).carrying(payload);
-    recording.arrays = true;
-    // (With indices, the kernels of a sort that distributes once have more buffers than a device must bind.)
-    let twice = match payload {
-        Payload::None => tuning.twice,
-        Payload::Values | Payload::Indices => 0,
-    };
-    let plan = |twice| {
-        let tuning = Tuning {
-            twice,
-            partition: 1,
-            ..*tuning
-        };
-        let words = key.words();
-        SampleSort::of_words(len, words + 1, words, payload, &tuning, limits)
-    };
-    let plan = Some(plan(twice))
-        .filter(SampleSort::has_room)
-        .unwrap_or_else(|| plan(0));
-    record_as(plan, payload, limits, &mut recording);
-    recording
-}
-
 fn record_as(plan: SampleSort, payload: Payload, limits: &DeviceLimits, recording: &mut Recording) {
     // (Indices are written even where there is nothing to sort.)
     if plan.len > u32::from(payload != Payload::Indices) {
         let job = Job {
+            ranks: 0..plan.len,
             plan,
             payload,
             limits,
+            home: HOME,
+            away: AWAY,
+            rows: None,
         };
         job.record(recording);
     }
 }
 
-/// Records a sort of `len` numbers of rows, in [`Buffer::Keys`], by a caller's function of two of them; the rows are
-/// bound as `compared_rows`. What is distributed is labels, as for records of several words.
-#[must_use]
+/// A sort of indices of rows by a comparator.
+#[derive(Clone, Debug)]
+pub struct ComparisonSort {
+    /// Where the indices are, and end.
+    pub indices: Buffer,
+    /// As much memory again.
+    pub scratch: Buffer,
+    /// The rows that are compared.
+    pub rows: Buffer,
+    /// The ranks that are to be in order.
+    pub ranks: Range<u32>,
+}
+
+/// Records a sort of [`Recording::len`] indices of rows by [`Recording::comparator`]. What is
+/// distributed is labels, as for records of several words.
 pub fn record_comparison_sort(
-    len: u32,
-    comparator: &Comparator,
-    order: Order,
+    recording: &mut Recording,
+    sort: &ComparisonSort,
     tuning: &Tuning,
     limits: &DeviceLimits,
-) -> Recording {
-    let mut recording = Recording::new(len, KeyType::U32, order);
-    recording.comparator = Some(comparator.clone());
-    recording.workgroup_bytes = limits.workgroup_bytes;
+) {
+    let len = recording.len;
     if len > 1 {
         let job = Job {
             plan: SampleSort::comparing(len, tuning, limits),
             payload: Payload::None,
             limits,
+            // (There are no values.)
+            home: (sort.indices, Buffer::Values),
+            away: (sort.scratch, Buffer::ScratchValues),
+            rows: Some(sort.rows),
+            ranks: sort.ranks.clone(),
         };
-        job.record(&mut recording);
+        job.record(recording);
     }
-    recording
 }
 
 /// A buffer of keys, and that of what goes with them.
@@ -196,29 +180,44 @@ struct Job<'a> {
     plan: SampleSort,
     payload: Payload,
     limits: &'a DeviceLimits,
+    /// Where records are, and end, and as much memory again.
+    home: Records,
+    away: Records,
+    /// The rows that are compared, where records are their indices.
+    rows: Option<Buffer>,
+    /// The ranks that are to be in order.
+    ranks: Range<u32>,
 }
 
 impl Job<'_> {
+    /// Adds a dispatch.
+    fn push(&self, recording: &mut Recording, mut step: Step) {
+        if let Some(rows) = self.rows
+            && step.kernel.carries()
+        {
+            step.bindings.push(("compared_rows", rows));
+        }
+        recording.steps.push(step);
+    }
+
     fn record(&self, recording: &mut Recording) {
         let plan = &self.plan;
         if plan.is_one_tile() {
-            self.tiles(recording, HOME, HOME);
+            self.tiles(recording, self.home, self.home);
             return;
         }
         let key_bytes = recording.key.bytes();
-        recording.reserve(Buffer::Scratch, u64::from(plan.len) * key_bytes);
-        if recording.payload != Payload::None {
-            recording.reserve(Buffer::ScratchValues, u64::from(plan.len) * 4);
+        recording.reserve(self.away.0, u64::from(plan.len) * key_bytes);
+        if self.payload != Payload::None {
+            recording.reserve(self.away.1, u64::from(plan.len) * 4);
         }
         if plan.merged > 0 {
-            self.tiles(recording, HOME, AWAY);
+            self.tiles(recording, self.home, self.away);
             self.merged_tiles(recording);
             return;
         }
         let splitters = u64::from(plan.all_children().max(plan.buckets)) + 1;
-        // (Three words lie as four do.)
-        let compared_words = recording.key.words() + u32::from(recording.arrays);
-        let splitter_bytes = 4 * u64::from(compared_words.next_power_of_two());
+        let splitter_bytes = recording.key.bytes();
         recording.reserve(Buffer::Splitters, splitters * splitter_bytes);
         recording.reserve(Buffer::Ties, splitters * 4);
         let groups = u64::from(plan.groups());
@@ -228,24 +227,24 @@ impl Job<'_> {
         // (One bucket needs no table, but a binding something to bind.)
         recording.reserve(Buffer::BucketTable, (u64::from(plan.buckets) + 1) * 12);
         if plan.fine > 0 {
-            self.splitters(recording, HOME, 1, plan.buckets, true);
-            self.partitioned_tiles(recording, HOME, 1);
+            self.splitters(recording, self.home, 1, plan.buckets, true);
+            self.partitioned_tiles(recording, self.home, 1);
             self.bucket_tiles(recording);
-            self.splitters(recording, AWAY, plan.buckets, plan.fine, false);
-            self.partitioned_tiles(recording, AWAY, plan.buckets);
+            self.splitters(recording, self.away, plan.buckets, plan.fine, false);
+            self.partitioned_tiles(recording, self.away, plan.buckets);
             self.packed_children(recording);
             self.sorted_buckets(recording, plan.fine);
             return;
         }
         if plan.buckets == 1 {
-            self.tiles(recording, HOME, AWAY);
+            self.tiles(recording, self.home, self.away);
         } else {
-            self.splitters(recording, HOME, 1, plan.buckets, true);
-            self.tiles(recording, HOME, HOME);
+            self.splitters(recording, self.home, 1, plan.buckets, true);
+            self.tiles(recording, self.home, self.home);
             self.bucket_tiles(recording);
         }
         let children = plan.children(plan.len);
-        self.splitters(recording, AWAY, plan.buckets, children, false);
+        self.splitters(recording, self.away, plan.buckets, children, false);
         self.splitter_ranks(recording, children);
         self.sorted_buckets(recording, children);
     }
@@ -280,22 +279,25 @@ impl Job<'_> {
             })
         };
         for (first, end) in parts(tiles, tile, self.limits) {
-            recording.steps.push(Step {
-                phase: Phase::BaseCase,
-                round: 0,
-                kernel,
-                workgroups: grid(end - first, self.limits),
-                bindings: bindings.clone(),
-                parameters: vec![
-                    ("len", plan.len),
-                    ("first", first),
-                    ("end", end),
-                    ("children", plan.buckets),
-                    SEGMENTS,
-                    SEGMENTS_POWER,
-                ],
-                keys: u64::from(end - first) * u64::from(tile),
-            });
+            self.push(
+                recording,
+                Step {
+                    phase: Phase::BaseCase,
+                    round: 0,
+                    kernel,
+                    workgroups: grid(end - first, self.limits),
+                    bindings: bindings.clone(),
+                    parameters: vec![
+                        ("len", plan.len),
+                        ("first", first),
+                        ("end", end),
+                        ("children", plan.buckets),
+                        SEGMENTS,
+                        SEGMENTS_POWER,
+                    ],
+                    keys: u64::from(end - first) * u64::from(tile),
+                },
+            );
         }
     }
 
@@ -304,22 +306,27 @@ impl Job<'_> {
         let plan = &self.plan;
         let workgroups = plan.len.div_ceil(MERGE_LANES);
         for (first, end) in parts(workgroups, MERGE_LANES, self.limits) {
-            recording.steps.push(Step {
-                phase: Phase::Merge,
-                round: 0,
-                kernel: Kernel::SampleSort(SampleSortKernel::MergedTiles { tiles: plan.merged }),
-                workgroups: grid(end - first, self.limits),
-                bindings: self.moves(AWAY, HOME, &[]),
-                parameters: vec![
-                    ("len", plan.len),
-                    ("tile", plan.tile),
-                    ("first", first),
-                    ("end", end),
-                    SEGMENTS,
-                    SEGMENTS_POWER,
-                ],
-                keys: u64::from(end - first) * u64::from(MERGE_LANES),
-            });
+            self.push(
+                recording,
+                Step {
+                    phase: Phase::Merge,
+                    round: 0,
+                    kernel: Kernel::SampleSort(SampleSortKernel::MergedTiles {
+                        tiles: plan.merged,
+                    }),
+                    workgroups: grid(end - first, self.limits),
+                    bindings: self.moves(self.away, self.home, &[]),
+                    parameters: vec![
+                        ("len", plan.len),
+                        ("tile", plan.tile),
+                        ("first", first),
+                        ("end", end),
+                        SEGMENTS,
+                        SEGMENTS_POWER,
+                    ],
+                    keys: u64::from(end - first) * u64::from(MERGE_LANES),
+                },
+            );
         }
     }
 
@@ -341,60 +348,66 @@ impl Job<'_> {
             bindings.extend([BUCKET_TABLE, TILE_TABLE]);
         }
         for (from, end) in parts(tiles, plan.tile, self.limits) {
-            recording.steps.push(Step {
-                phase: Phase::BaseCase,
-                round: u32::from(!first),
-                kernel: Kernel::SampleSort(SampleSortKernel::PartitionedTiles {
-                    tile: Tile {
-                        records: plan.tile,
-                        merges: plan.label_merges,
-                    },
-                    children: if first { plan.first_fine() } else { plan.fine },
-                    first,
-                }),
-                workgroups: grid(end - from, self.limits),
-                bindings: bindings.clone(),
-                parameters: vec![
-                    ("len", plan.len),
-                    ("first", from),
-                    ("end", end),
-                    ("buckets", buckets),
-                    ("children", plan.buckets),
-                    ("most_children", plan.most_children),
-                    ("rank_begin", 0),
-                    ("rank_end", plan.len),
-                    KEY_FIRST,
-                    KEY_STRIDE,
-                    KEY_SHIFT,
-                    SEGMENTS,
-                    SEGMENTS_POWER,
-                ],
-                keys: u64::from(end - from) * u64::from(plan.tile),
-            });
+            self.push(
+                recording,
+                Step {
+                    phase: Phase::BaseCase,
+                    round: u32::from(!first),
+                    kernel: Kernel::SampleSort(SampleSortKernel::PartitionedTiles {
+                        tile: Tile {
+                            records: plan.tile,
+                            merges: plan.label_merges,
+                        },
+                        children: if first { plan.first_fine() } else { plan.fine },
+                        first,
+                    }),
+                    workgroups: grid(end - from, self.limits),
+                    bindings: bindings.clone(),
+                    parameters: vec![
+                        ("len", plan.len),
+                        ("first", from),
+                        ("end", end),
+                        ("buckets", buckets),
+                        ("children", plan.buckets),
+                        ("most_children", plan.most_children),
+                        ("rank_begin", self.ranks.start),
+                        ("rank_end", self.ranks.end),
+                        KEY_FIRST,
+                        KEY_STRIDE,
+                        KEY_SHIFT,
+                        SEGMENTS,
+                        SEGMENTS_POWER,
+                    ],
+                    keys: u64::from(end - from) * u64::from(plan.tile),
+                },
+            );
         }
     }
 
     /// Packs the children of each bucket into groups.
     fn packed_children(&self, recording: &mut Recording) {
         let plan = &self.plan;
-        recording.steps.push(Step {
-            phase: Phase::Ranks,
-            round: 2,
-            kernel: Kernel::SampleSort(SampleSortKernel::PackedChildren {
-                children: plan.fine,
-            }),
-            workgroups: grid(plan.buckets, self.limits),
-            bindings: vec![BUCKET_TABLE, PREFIXES, CHILD_TABLE, OVERFLOWS, SPLITTERS],
-            parameters: vec![
-                ("len", plan.len),
-                ("buckets", plan.buckets),
-                ("children", plan.fine),
-                ("tile", plan.tile),
-                ("capacity", plan.child),
-                ("most_children", plan.most_children),
-            ],
-            keys: plan.prefix_words(),
-        });
+        self.push(
+            recording,
+            Step {
+                phase: Phase::Ranks,
+                round: 2,
+                kernel: Kernel::SampleSort(SampleSortKernel::PackedChildren {
+                    children: plan.fine,
+                }),
+                workgroups: grid(plan.buckets, self.limits),
+                bindings: vec![BUCKET_TABLE, PREFIXES, CHILD_TABLE, OVERFLOWS, SPLITTERS],
+                parameters: vec![
+                    ("len", plan.len),
+                    ("buckets", plan.buckets),
+                    ("children", plan.fine),
+                    ("tile", plan.tile),
+                    ("capacity", plan.child),
+                    ("most_children", plan.most_children),
+                ],
+                keys: plan.prefix_words(),
+            },
+        );
     }
 
     /// Chooses the splitters of each bucket.
@@ -412,29 +425,32 @@ impl Job<'_> {
         if self.payload == Payload::Values {
             bindings.retain(|binding| binding.0 != "source_values");
         }
-        recording.steps.push(Step {
-            phase: Phase::Splitters,
-            round: u32::from(!raw && self.plan.buckets > 1),
-            kernel: Kernel::SampleSort(SampleSortKernel::SampleSplitters {
-                samples: self.tile(samples),
-            }),
-            workgroups: grid(buckets, self.limits),
-            bindings,
-            parameters: vec![
-                ("len", self.plan.len),
-                ("buckets", buckets),
-                ("children", children),
-                ("raw", raw.into()),
-                ("rank_begin", 0),
-                ("rank_end", self.plan.len),
-                KEY_FIRST,
-                KEY_STRIDE,
-                KEY_SHIFT,
-                SEGMENTS,
-                SEGMENTS_POWER,
-            ],
-            keys: u64::from(buckets) * u64::from(samples),
-        });
+        self.push(
+            recording,
+            Step {
+                phase: Phase::Splitters,
+                round: u32::from(!raw && self.plan.buckets > 1),
+                kernel: Kernel::SampleSort(SampleSortKernel::SampleSplitters {
+                    samples: self.tile(samples),
+                }),
+                workgroups: grid(buckets, self.limits),
+                bindings,
+                parameters: vec![
+                    ("len", self.plan.len),
+                    ("buckets", buckets),
+                    ("children", children),
+                    ("raw", raw.into()),
+                    ("rank_begin", self.ranks.start),
+                    ("rank_end", self.ranks.end),
+                    KEY_FIRST,
+                    KEY_STRIDE,
+                    KEY_SHIFT,
+                    SEGMENTS,
+                    SEGMENTS_POWER,
+                ],
+                keys: u64::from(buckets) * u64::from(samples),
+            },
+        );
     }
 
     /// Distributes the sorted tiles into buckets, whose tiles are sorted again.
@@ -443,66 +459,79 @@ impl Job<'_> {
         let (tile, tiles) = (plan.tile, plan.tiles());
         let slots = plan.bucket_tiles();
         recording.reserve(Buffer::TileTable, u64::from(slots) * 16);
-        recording.steps.push(Step {
-            phase: Phase::Ranks,
-            round: 0,
-            kernel: Kernel::SampleSort(SampleSortKernel::RowSums),
-            workgroups: grid(plan.buckets - 1, self.limits),
-            bindings: vec![PREFIXES],
-            parameters: vec![
-                ("len", plan.len),
-                ("rows", plan.buckets - 1),
-                ("tile", tile),
-            ],
-            keys: u64::from(plan.buckets) * u64::from(tiles),
-        });
-        recording.steps.push(Step {
-            phase: Phase::Ranks,
-            round: 1,
-            kernel: Kernel::SampleSort(SampleSortKernel::BucketTable),
-            workgroups: grid(slots.div_ceil(256), self.limits),
-            bindings: vec![PREFIXES, BUCKET_TABLE, TILE_TABLE, CHILD_TABLE],
-            parameters: vec![
-                ("len", plan.len),
-                ("buckets", plan.buckets),
-                ("tile", tile),
-                ("tiles_power", tiles.next_power_of_two()),
-                ("samples", plan.samples),
-                ("capacity", plan.child),
-                ("most_children", plan.most_children),
-                ("fine", plan.fine),
-            ],
-            keys: u64::from(slots),
-        });
-        for (first, end) in parts(slots, tile, self.limits) {
-            recording.steps.push(Step {
-                phase: Phase::Distribution,
+        self.push(
+            recording,
+            Step {
+                phase: Phase::Ranks,
                 round: 0,
-                kernel: Kernel::SampleSort(if plan.fine > 0 {
-                    SampleSortKernel::GatheredTiles { tile }
-                } else {
-                    SampleSortKernel::BucketTiles {
-                        tile: self.tile(tile),
-                    }
-                }),
-                workgroups: grid(end - first, self.limits),
-                bindings: self.moves(HOME, AWAY, &[PREFIXES, BUCKET_TABLE, TILE_TABLE]),
+                kernel: Kernel::SampleSort(SampleSortKernel::RowSums),
+                workgroups: grid(plan.buckets - 1, self.limits),
+                bindings: vec![PREFIXES],
                 parameters: vec![
                     ("len", plan.len),
-                    ("first", first),
-                    ("end", end),
+                    ("rows", plan.buckets - 1),
+                    ("tile", tile),
+                ],
+                keys: u64::from(plan.buckets) * u64::from(tiles),
+            },
+        );
+        self.push(
+            recording,
+            Step {
+                phase: Phase::Ranks,
+                round: 1,
+                kernel: Kernel::SampleSort(SampleSortKernel::BucketTable),
+                workgroups: grid(slots.div_ceil(256), self.limits),
+                bindings: vec![PREFIXES, BUCKET_TABLE, TILE_TABLE, CHILD_TABLE],
+                parameters: vec![
+                    ("len", plan.len),
                     ("buckets", plan.buckets),
                     ("tile", tile),
-                    ("rank_begin", 0),
-                    ("rank_end", plan.len),
-                    KEY_FIRST,
-                    KEY_STRIDE,
-                    KEY_SHIFT,
-                    SEGMENTS,
-                    SEGMENTS_POWER,
+                    ("tiles_power", tiles.next_power_of_two()),
+                    ("samples", plan.samples),
+                    ("capacity", plan.child),
+                    ("most_children", plan.most_children),
+                    ("fine", plan.fine),
                 ],
-                keys: u64::from(end - first) * u64::from(tile),
-            });
+                keys: u64::from(slots),
+            },
+        );
+        for (first, end) in parts(slots, tile, self.limits) {
+            self.push(
+                recording,
+                Step {
+                    phase: Phase::Distribution,
+                    round: 0,
+                    kernel: Kernel::SampleSort(if plan.fine > 0 {
+                        SampleSortKernel::GatheredTiles { tile }
+                    } else {
+                        SampleSortKernel::BucketTiles {
+                            tile: self.tile(tile),
+                        }
+                    }),
+                    workgroups: grid(end - first, self.limits),
+                    bindings: self.moves(
+                        self.home,
+                        self.away,
+                        &[PREFIXES, BUCKET_TABLE, TILE_TABLE],
+                    ),
+                    parameters: vec![
+                        ("len", plan.len),
+                        ("first", first),
+                        ("end", end),
+                        ("buckets", plan.buckets),
+                        ("tile", tile),
+                        ("rank_begin", self.ranks.start),
+                        ("rank_end", self.ranks.end),
+                        KEY_FIRST,
+                        KEY_STRIDE,
+                        KEY_SHIFT,
+                        SEGMENTS,
+                        SEGMENTS_POWER,
+                    ],
+                    keys: u64::from(end - first) * u64::from(tile),
+                },
+            );
         }
     }
 
@@ -514,8 +543,8 @@ impl Job<'_> {
             ("children", children),
             ("tile", self.plan.tile),
             ("most_children", self.plan.most_children),
-            ("rank_begin", 0),
-            ("rank_end", self.plan.len),
+            ("rank_begin", self.ranks.start),
+            ("rank_end", self.ranks.end),
             KEY_FIRST,
             KEY_STRIDE,
             KEY_SHIFT,
@@ -527,27 +556,30 @@ impl Job<'_> {
     /// Ranks the splitters of each bucket in its tiles.
     fn splitter_ranks(&self, recording: &mut Recording, children: u32) {
         let plan = &self.plan;
-        recording.steps.push(Step {
-            phase: Phase::Ranks,
-            round: if plan.buckets == 1 { 0 } else { 2 },
-            kernel: Kernel::SampleSort(SampleSortKernel::SplitterRanks {
-                lanes: plan.rank_lanes(),
-            }),
-            workgroups: grid(plan.likely_groups(), self.limits),
-            bindings: self.reads(
-                AWAY,
-                &[
-                    PREFIXES,
-                    BUCKET_TABLE,
-                    CHILD_TABLE,
-                    SPLITTERS,
-                    TIES,
-                    OVERFLOWS,
-                ],
-            ),
-            parameters: self.of_children(children).to_vec(),
-            keys: plan.prefix_words(),
-        });
+        self.push(
+            recording,
+            Step {
+                phase: Phase::Ranks,
+                round: if plan.buckets == 1 { 0 } else { 2 },
+                kernel: Kernel::SampleSort(SampleSortKernel::SplitterRanks {
+                    lanes: plan.rank_lanes(),
+                }),
+                workgroups: grid(plan.likely_groups(), self.limits),
+                bindings: self.reads(
+                    self.away,
+                    &[
+                        PREFIXES,
+                        BUCKET_TABLE,
+                        CHILD_TABLE,
+                        SPLITTERS,
+                        TIES,
+                        OVERFLOWS,
+                    ],
+                ),
+                parameters: self.of_children(children).to_vec(),
+                keys: plan.prefix_words(),
+            },
+        );
     }
 
     /// Sorts what is between the splitters of each bucket.
@@ -567,19 +599,22 @@ impl Job<'_> {
         };
         let tables = [PREFIXES, BUCKET_TABLE, CHILD_TABLE, OVERFLOWS];
         let mut step = |kernel, first, end, workgroups, rest| {
-            recording.steps.push(Step {
-                phase: Phase::BucketSort,
-                round: 0,
-                kernel: Kernel::SampleSort(kernel),
-                workgroups: grid(workgroups, self.limits),
-                bindings: self.moves(AWAY, HOME, &tables),
-                parameters: [
-                    &common[..],
-                    &[("first", first), ("end", end), ("rest", rest)],
-                ]
-                .concat(),
-                keys: u64::from(plan.len) * u64::from(end - first) / u64::from(all),
-            });
+            self.push(
+                recording,
+                Step {
+                    phase: Phase::BucketSort,
+                    round: 0,
+                    kernel: Kernel::SampleSort(kernel),
+                    workgroups: grid(workgroups, self.limits),
+                    bindings: self.moves(self.away, self.home, &tables),
+                    parameters: [
+                        &common[..],
+                        &[("first", first), ("end", end), ("rest", rest)],
+                    ]
+                    .concat(),
+                    keys: u64::from(plan.len) * u64::from(end - first) / u64::from(all),
+                },
+            );
         };
         if plan.buckets == 1 {
             // Few keys: one dispatch less is worth more than a simpler kernel.
@@ -626,11 +661,11 @@ impl Job<'_> {
     }
 }
 
-/// Keys lie one behind the other, unless it is [where the caller has them](Recording::kept) that they are read.
+/// Keys are contiguous.
 const KEY_FIRST: (&str, u32) = ("key_first", 0);
 const KEY_STRIDE: (&str, u32) = ("key_stride", 1);
 const KEY_SHIFT: (&str, u32) = ("key_shift", 0);
-/// Keys are of one array, unless it is [said](Recording::arrays).
+/// There is one array.
 const SEGMENTS: (&str, u32) = ("segments", 0);
 const SEGMENTS_POWER: (&str, u32) = ("segments_power", 0);
 

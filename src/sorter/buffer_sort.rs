@@ -2,7 +2,7 @@
 
 use crate::gpu::calls;
 use crate::gpu::executor::BufferSet;
-use crate::phases::rows::{Arrangement, Carried, Column, Sorted};
+use crate::layout::{Arrangement, Carried, Column, Sorted};
 use crate::recording::Buffer;
 use crate::{BufferRole, Comparator, Error, KeyType, Order};
 use std::collections::BTreeMap;
@@ -51,39 +51,27 @@ use std::ops::Range;
 ///
 /// # Scratch memory
 ///
-/// [`Sorter::scratch_size_of`](crate::Sorter::scratch_size_of) says how much it is. For each
-/// record, the sum of
+/// [`Sorter::scratch_size_of`](crate::Sorter::scratch_size_of) says how much a sort takes. It is at
+/// most 16 MiB and
 ///
-/// - the bytes of its key, which are 4 if it is [packed](Self::of_packed), and 4 if anything goes
-///   with it; or those of the largest of its rows that does not [end elsewhere](Self::rows_into),
-///   if they are more;
-/// - 4 with [`rows`](Self::rows), or with values that are [stable](Self::stable) or those of keys
-///   that are in [arrays](Self::segments) or not sorted where they lie.
+/// - 1.15 times the bytes of the keys, and of [values](Self::values) or [indices](Self::indices) if
+///   there are any, where the sort works in the caller's buffers: keys of 32 or 64 bits,
+///   contiguous, of a whole buffer or from an [aligned record](Self::first) on, in one segment;
+///   keys alone may end out of place, and values and indices go with keys that move in place.
+///   [Packed](Self::of_packed) keys alone take half a mebibyte if they are
+///   [counted](Self::of_packed).
+/// - 2.5 times the bytes of the composed records for all else. A composed record is a key of 4 or 8
+///   bytes (packed keys have 4), 4 bytes more in [segments](Self::segments), and 4 for the index if
+///   anything goes with the keys; of a [comparator](Self::compared), the index alone.
+/// - and a copy of the largest payload row that moves in its own buffer, [stable](Self::stable)
+///   values among them. Rows that [end elsewhere](Self::rows_into) take none.
 ///
-/// Packed keys alone take half a mebibyte, however many they are, from a few tiles on: they are
-/// counted, but in [arrays](Self::segments). ([Kept](Self::keep_keys) and packed keys and fields of
-/// rows are read where they are. Where they are so few that tiles are not
-/// [partitioned](crate::Tuning::partition), by default up to 6 MiB, there is another copy of them.
-/// Those of 32 bits take 4 bytes more if rows of two words or more move in their own buffer. In
-/// [arrays](Self::segments) that is so of all keys of 32 bits, and of those of 64 bits if such rows
-/// have three words or more.)
+/// # How it is composed
 ///
-/// Instead of that, of rows that are [compared](Self::compared): 4, or the bytes of the largest row
-/// that moves in its own buffer, if they are more; and 4 more unless it is indices that are asked
-/// for.
-///
-/// And a tenth of all that at the most, and 16 MiB, for tables.
-///
-/// # Few records
-///
-/// Up to 1024 records are one dispatch, wherever they lie: keys, pairs, argsorts, values in order,
-/// and rows of up to four words with their keys or by a field. So are keys in
-/// [arrays](Self::segments), alone or with indices, if they are not packed, and of 64 bits only
-/// alone. As many as a buffer [says](Self::count) are one dispatch more. Keys alone, pairs and
-/// argsorts of a whole buffer are two up to 16 times as many. Each other buffer of rows, and rows
-/// of more words, take up to two more, and what is not in a row of its own, up to two; what is
-/// [compared](Self::compared) takes four or more. (Parts and packed keys alone take up to two more
-/// where keys are not sorted by the [sample sort](crate::Engine::SampleSort).)
+/// What is not sorted in the caller's buffers is encoded to scratch memory, sorted there as words,
+/// and decoded back: two dispatches more, each one pass over the keys. With payload, keys are
+/// sorted with their indices (an argsort), and each buffer of rows is gathered by these: one
+/// dispatch out of place, two in place. An argsort of segments of 64-bit keys sorts twice.
 ///
 /// # On DX12
 ///
@@ -251,8 +239,8 @@ impl<'a> BufferSort<'a> {
     /// A key of 64 bits begins at an even word of rows of an even number of words, as in WGSL and
     /// in Rust.
     ///
-    /// Keys are read where they are, sorted with their indices, and rows are moved once, by these:
-    /// their size adds to the time of the sort what moving them takes.
+    /// Keys are encoded with their indices, sorted, and rows are gathered once, by these: their
+    /// size adds to the time of the sort what moving them takes.
     ///
     /// With [`indices`](Self::indices) or [`values`](Self::values) after it, these are written or
     /// sorted by the rows' keys, and the rows stay.
@@ -472,8 +460,8 @@ impl<'a> BufferSort<'a> {
     /// [`indices`](Self::indices).
     ///
     /// Rows are moved once, when the keys are sorted, to where they belong, and from there back to
-    /// their buffer. They take as much scratch memory as the largest of these buffers, or as keys
-    /// and indices if that is more, and a word a key or two.
+    /// their buffer. They take as much scratch memory as the largest of these buffers, besides that
+    /// of the keys and their indices.
     ///
     /// # Examples
     ///
@@ -572,12 +560,8 @@ impl<'a> BufferSort<'a> {
     ///
     /// Where that is a multiple of 256 bytes in each of the buffers, as it is from every 64th
     /// record on unless keys are packed, it costs nothing: there buffers may be bound on every
-    /// device. Nor does it for what is sorted in [one dispatch](Self#few-records). Otherwise keys
-    /// that move are sorted in scratch memory, the part itself serving for what scratch memory
-    /// there would be besides, and values as if they were to be [stable](Self::stable). While such
-    /// a sort runs, up to 256 bytes before the part are its own, too, and have their contents again
-    /// at its end: between its [slices](crate::Sorter::record_slice) nothing may read or write
-    /// them, and slices of neighbouring parts are not to be mixed.
+    /// device. Otherwise keys are sorted in [scratch memory](Self#scratch-memory), and values as if
+    /// they were to be [stable](Self::stable).
     ///
     /// # Examples
     ///
@@ -659,8 +643,8 @@ impl<'a> BufferSort<'a> {
 
     /// With values in the order of the input where keys are equal, descending, too: a stable sort.
     /// All sorts are stable but that of [values](Self::values) (and that of keys alone, where it
-    /// makes no difference), for which it takes as much memory more as the values, and they are
-    /// moved there and back.
+    /// makes no difference), for which it takes more [scratch memory](Self#scratch-memory), and
+    /// they are moved there and back.
     ///
     /// # Examples
     ///
@@ -690,8 +674,7 @@ impl<'a> BufferSort<'a> {
 
     /// Leaves the keys as they are: with [`indices`](Self::indices), an argsort. Rows that the keys
     /// are [fields](Self::of_rows) of stay, too, and where it is these that are to move it is an
-    /// [`Error::NotTogether`]. That takes no more [scratch memory](Self#scratch-memory) than where
-    /// they move. (2^24 on an H200: of 32 bits 1.56 ms, and 1.53 where they move; of 64 bits 3.96.)
+    /// [`Error::NotTogether`].
     ///
     /// # Examples
     ///
@@ -711,9 +694,8 @@ impl<'a> BufferSort<'a> {
     /// With [`indices`](Self::indices) or [`values`](Self::values) structs stay, and this is an
     /// [`Error::NotTogether`]. [`keep_keys`](Self::keep_keys) beside it says nothing new.
     ///
-    /// Keys of a whole buffer, of 32 bits or more, are sorted in the other one: no scratch memory
-    /// more. It is no dispatch more either, unless a sample sort distributes them
-    /// [twice](crate::Tuning::twice): then they are copied first.
+    /// Keys alone of a whole buffer, of 32 bits or more, are sorted in the other one: no scratch
+    /// memory more.
     ///
     /// # Examples
     ///
@@ -763,18 +745,21 @@ impl<'a> BufferSort<'a> {
     /// Sorts many arrays, one behind the other, each by itself: `number` words of another buffer
     /// say where each begins, in ascending order, counted from the [first](Self::first) record; the
     /// last one ends with the last record. Empty ones are none, and they may be as many and as
-    /// different as they like: it is one sort of all records by their arrays' numbers and their
-    /// keys, and takes the time of that. If the first does not begin with the first record, those
-    /// before are an array, too. Those that begin behind the last record are empty.
+    /// different as they like: it is one sort of all records by (segment, key), and takes the time
+    /// of that. If the first does not begin with the first record, those before are an array, too.
+    /// Those that begin behind the last record are empty.
     ///
     /// Nobody looks whether offsets ascend. If they do not, the records are divided into some
     /// arrays all the same, one behind the other, each of which is sorted: it is still every record
     /// once, with what goes with it, but which arrays these are is nothing to rely on. Until the
     /// sort has ended, nothing may write them.
     ///
-    /// All keys are sorted: there are no [`ranks`](Self::ranks). [Indices](Self::indices) are those
-    /// of all records, not of their arrays. Keys of 64 bits with which anything goes along are
-    /// sorted twice: by themselves, and then each array by its records' places in that order.
+    /// A composed record of a segment's number and a key takes 8 bytes, of packed keys and those of
+    /// 32 bits, too. What the device cannot bind of these is an [`Error::RowsTooLarge`].
+    ///
+    /// All keys are sorted: there are no [`ranks`](Self::ranks). [Indices](Self::indices) are those of all records, not of their
+    /// arrays. Keys of 64 bits with payload are sorted twice: by (key, index), and then by
+    /// (segment, rank in that order).
     ///
     /// # Examples
     ///
@@ -893,7 +878,6 @@ impl<'a> BufferSort<'a> {
             bits: self.packed.map(PackedKey::bits),
             segments: self.segments.map(|segments| segments.1),
             compared: self.comparator.as_ref().map(Comparator::row_words),
-            apart: false,
             sorted: match self.sorted {
                 Some(_) if !self.is_of_rows() => Sorted::Elsewhere,
                 None if !self.keeps_keys => Sorted::Here,

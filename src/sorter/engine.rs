@@ -13,8 +13,6 @@ pub(super) struct Records {
     pub(super) key: KeyType,
     /// What the sort itself takes along.
     pub(super) payload: Payload,
-    /// Whether it is rows that a caller's function compares.
-    pub(super) compared: bool,
     /// Whether keys are in segments.
     pub(super) segmented: bool,
     /// Whether the number of records is read from a GPU buffer.
@@ -28,15 +26,14 @@ impl Records {
             len,
             key,
             payload: Payload::None,
-            compared: false,
             segmented: false,
             counted: false,
         }
     }
 
     /// Whether none but the sample sort can sort them.
-    fn need_sample_sort(&self) -> bool {
-        self.payload != Payload::None || self.compared || self.segmented || self.counted
+    fn need_sample_sort(self) -> bool {
+        self.payload != Payload::None || self.segmented || self.counted
     }
 }
 
@@ -47,8 +44,6 @@ pub(super) struct Choice {
     pub(super) engine: Engine,
     /// Whether packed keys alone, if they are many, are counted instead.
     pub(super) may_count: bool,
-    /// Whether a tile is sorted instead by one dispatch that does all that is around the sort, too.
-    pub(super) may_sort_tile: bool,
 }
 
 /// Who sorts these records on such a device.
@@ -82,7 +77,6 @@ pub(super) fn choose(
         engine,
         // (FXC compiles a kernel that sorts tiles very slowly.)
         may_count: !is_auto || !device.is_dx12,
-        may_sort_tile: may_sample_sort || records.need_sample_sort(),
     }
 }
 
@@ -163,7 +157,6 @@ mod tests {
             let what = format!("{device:?} {kib} KiB {len} {key}");
             assert_eq!(choice.engine, expected, "{what}");
             assert_eq!(choice.may_count, !device.is_dx12, "{what}");
-            assert_eq!(choice.may_sort_tile, device == GPU, "{what}");
         }
     }
 
@@ -197,9 +190,6 @@ mod tests {
                 assert_eq!(choice.engine, expected, "{device:?} {options:?}");
                 let counts = options.engine != Engine::Auto || !device.is_dx12;
                 assert_eq!(choice.may_count, counts, "{device:?} {options:?}");
-                // Here the engine is the sample sort wherever that may sort a tile.
-                let sorts_tiles = expected == SampleSort;
-                assert_eq!(choice.may_sort_tile, sorts_tiles, "{device:?} {options:?}");
             }
         }
     }
@@ -219,10 +209,6 @@ mod tests {
                     ..keys(len)
                 },
                 Records {
-                    compared: true,
-                    ..keys(len)
-                },
-                Records {
                     segmented: true,
                     ..keys(len)
                 },
@@ -237,7 +223,6 @@ mod tests {
                         let choice = chosen(device, &options, records);
                         let what = format!("{device:?} {engine} {records:?}");
                         assert_eq!(choice.engine, Engine::SampleSort, "{what}");
-                        assert!(choice.may_sort_tile, "{what}");
                     }
                 }
             }

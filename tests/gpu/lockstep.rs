@@ -5,8 +5,8 @@ use crate::execution::Execution;
 use bcfsort_testkit::data::{Pattern, Spec, generate};
 use bcfsort_testkit::recordings::{self, Coloring};
 use std::collections::BTreeSet;
-use wgpu_bcfsort::internals::kernel::{Kernel, RowsKernel};
-use wgpu_bcfsort::internals::recording::{Buffer, Step};
+use wgpu_bcfsort::internals::kernel::Kernel;
+use wgpu_bcfsort::internals::recording::{Buffer, Recording, Step};
 use wgpu_bcfsort::{BaseCase, KeyType, Order, Payload};
 use wgsl_lockstep::Config;
 
@@ -93,15 +93,6 @@ fn every_kernel_leaves_the_same_bits_on_the_cpu_as_on_the_adapter() {
                         }
                     }
                 }
-                let left = [Buffer::Keys, Buffer::Values].map(|buffer| on_cpu.buffer(buffer));
-                let indices: Vec<u32> = (0..recording.len).collect();
-                // (Narrow keys that share words stay while others are sorted, and are put in order
-                // last.)
-                let are_put_back = recording.steps.iter().any(|step| {
-                    matches!(step.kernel, Kernel::Rows(RowsKernel::ReturnedKeys { .. }))
-                });
-                assert_eq!(left[0] == keys, recording.kept && !are_put_back);
-                assert!(!recording.kept || left[1] != indices);
             }
         }
     }

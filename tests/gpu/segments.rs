@@ -4,7 +4,7 @@ use crate::device::{Gpu, gpu};
 use crate::pairs::{sorter, stable};
 use crate::rows::{in_order, keys, ordered, pack, rows, run};
 use bcfsort_testkit::data::{Pattern, Spec, generate};
-use wgpu_bcfsort::{BufferSort, Order, PackedKey, SortKey};
+use wgpu_bcfsort::{BufferSort, Error, KeyType, Order, PackedKey, SortKey};
 
 /// Empty ones, of one, of some, and of most.
 const OFFSETS: [u32; 13] = [0, 0, 1, 1, 2, 9, 40, 1500, 1500, 2900, 2999, 3000, 3000];
@@ -374,4 +374,20 @@ fn packed_keys() {
     let sort = BufferSort::of_packed(&on_gpu, len.into(), key);
     run(&sorter(gpu), sort.segments(&starts, len));
     assert!(gpu.read(&on_gpu) == keys);
+}
+
+/// Composed records have 8 bytes: what keys of 4 fit a binding may be too many in segments.
+#[test]
+fn composed_records_that_no_binding_holds_are_refused() {
+    let Some(gpu) = gpu() else { return };
+    let sorter = sorter(gpu);
+    let (keys, starts) = (gpu.buffer(&[0]), gpu.buffer(&[0]));
+    let most = sorter.max_len(KeyType::U32);
+    let sort = |len| BufferSort::new(&keys, len, KeyType::U32).segments(&starts, 1);
+    let refused = sorter.scratch_size_of(&sort(most));
+    assert!(
+        matches!(refused, Err(Error::RowsTooLarge { words: 2, .. })),
+        "{refused:?}"
+    );
+    sorter.scratch_size_of(&sort(most / 2)).unwrap();
 }

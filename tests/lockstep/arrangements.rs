@@ -1,16 +1,20 @@
-//! Arrangements in lock-step: keys of all widths, wherever they lie, of however many arrays, with
-//! whatever goes with them, next to what the CPU makes of them.
+//! Arrangements in lock-step: keys of all widths, parts, strided and packed, in segments, with
+//! every payload, next to what the CPU makes of them.
 
 use bcfsort_testkit::all_cases;
 use bcfsort_testkit::covering::{covering, pairs, subsets};
-use bcfsort_testkit::recordings::{Execution, REPRESENTATIVES, kernels, set_parameters};
+use bcfsort_testkit::recordings::Execution;
 use std::collections::BTreeSet;
-use wgpu_bcfsort::internals::kernel::{Access, Kernel, RowsKernel, SampleSortKernel, Specialised};
-use wgpu_bcfsort::internals::phases::rows::{Arrangement, Carried, Column, Sorted, carried_by};
+use wgpu_bcfsort::internals::kernel::Access;
+use wgpu_bcfsort::internals::layout::{
+    Arrangement, Carried, Column, Job, Sorted, Strategy, carried_by,
+};
+use wgpu_bcfsort::internals::phases::record_mergesort;
 use wgpu_bcfsort::internals::plan::DeviceLimits;
-use wgpu_bcfsort::internals::recording::{Buffer, Recording, Step};
-use wgpu_bcfsort::{KeyType, Order, Tuning};
-use wgsl_lockstep::{Config, Fault, Finding};
+use wgpu_bcfsort::internals::recording::{Buffer, Recording};
+use wgpu_bcfsort::internals::samplesort;
+use wgpu_bcfsort::{KeyType, Options, Order, Tuning};
+use wgsl_lockstep::Config;
 
 const LIMITS: DeviceLimits = DeviceLimits {
     buffer_bytes: u64::MAX,
@@ -97,7 +101,7 @@ fn tuning() -> Tuning {
     }
 }
 
-/// No step has a buffer twice but in parts of it, all for reading or all for writing.
+/// No step binds a buffer twice.
 fn check_bindings(recording: &Recording, arrangement: &Arrangement) {
     let columns = matches!(arrangement.carried, Carried::Columns(_));
     // Rows that keys are fields of are the first column.
@@ -108,15 +112,42 @@ fn check_bindings(recording: &Recording, arrangement: &Arrangement) {
     for step in &recording.steps {
         let assembled = recording.specialised(step).assemble().unwrap();
         let bound = assembled.bindings.iter().filter_map(|binding| {
-            let (place, from) = recording.place(step.buffer(&binding.name)?);
-            (binding.access != Access::Uniform).then_some((rows(place), from, binding.access))
+            let buffer = step.buffer(&binding.name)?;
+            (binding.access != Access::Uniform).then_some(rows(buffer))
         });
         let bound: Vec<_> = bound.collect();
-        for (i, (place, from, access)) in bound.iter().enumerate() {
-            for other in bound[..i].iter().filter(|other| other.0 == *place) {
-                assert!(other.1 != *from && other.2 == *access, "{step:?}");
-            }
-        }
+        let buffers: BTreeSet<_> = bound.iter().collect();
+        assert_eq!(buffers.len(), bound.len(), "{step:?}");
+    }
+}
+
+/// A sort of `len` records, with the sample sort for a sort of words.
+fn record(
+    arrangement: &Arrangement,
+    key: KeyType,
+    order: Order,
+    tuning: &Tuning,
+    len: u32,
+) -> Recording {
+    let job = job(arrangement, key, order, tuning, len);
+    job.record(&|recording, sort| samplesort::record(recording, sort, tuning, &LIMITS))
+}
+
+fn job<'a>(
+    arrangement: &'a Arrangement,
+    key: KeyType,
+    order: Order,
+    tuning: &'a Tuning,
+    len: u32,
+) -> Job<'a> {
+    Job {
+        len,
+        key,
+        order,
+        arrangement,
+        ranks: None,
+        counting: Some(tuning),
+        limits: &LIMITS,
     }
 }
 
@@ -136,15 +167,43 @@ fn check(
         order.name()
     );
     let key = layout.key;
-    let counted = arrangement.counted(len, key, order, tuning, &LIMITS);
-    let recording = counted.unwrap_or_else(|| {
-        let sort = arrangement.sample_sort(len, key, order, tuning, &LIMITS);
-        arrangement.around(key, order, sort, &LIMITS)
-    });
-    check_recording(&recording, &what, arrangement, layout, said, offsets, bits);
-    // And in one dispatch.
-    if let Some(recording) = arrangement.placed(len, key, order, tuning, &LIMITS) {
-        check_recording(&recording, &what, arrangement, layout, said, offsets, bits);
+    let recording = record(arrangement, key, order, tuning, len);
+    check_recording(
+        &recording,
+        &what,
+        arrangement,
+        (layout, order),
+        said,
+        offsets,
+        bits,
+    );
+    // And with a mergesort, if it has keys alone to sort.
+    let job = job(arrangement, key, order, tuning, len);
+    let strategy = job.strategy();
+    let is_of_keys = strategy == Strategy::Direct || strategy == Strategy::Keys;
+    let sorts_keys = is_of_keys && arrangement.carried == Carried::Nothing;
+    if sorts_keys && arrangement.segments.is_none() && arrangement.count_at.is_none() {
+        let recording = job.record(&|recording, sort| {
+            if strategy == Strategy::Keys {
+                recording.order = Order::Ascending;
+                recording.key = match key.words() {
+                    1 => KeyType::U32,
+                    _ => KeyType::U64,
+                };
+            }
+            let [source, target] = [sort.source.keys, sort.target.keys];
+            let (options, scratch) = (Options::default(), sort.scratch.keys);
+            record_mergesort(recording, &options, &LIMITS, source, target, scratch);
+        });
+        check_recording(
+            &recording,
+            &what,
+            arrangement,
+            (layout, order),
+            said,
+            offsets,
+            bits,
+        );
     }
 }
 
@@ -152,12 +211,12 @@ fn check_recording(
     recording: &Recording,
     what: &str,
     arrangement: &Arrangement,
-    layout: Layout,
+    (layout, order): (Layout, Order),
     said: u32,
     offsets: &[u32],
     bits: u32,
 ) {
-    let (len, key, order) = (recording.len, recording.key, recording.order);
+    let (len, key) = (recording.len, layout.key);
     let (first, room) = (arrangement.first, arrangement.first + len + 3);
     let count = arrangement.count_at.map_or(len, |_| said.min(len));
     let keys = noise(layout.words(room), bits);
@@ -211,20 +270,6 @@ fn check_recording(
         Sorted::Elsewhere => &mut there,
         Sorted::Nowhere => &mut vec![0; keys.len()],
     };
-    let in_rows = |step: &Step| {
-        let kernel = step.kernel;
-        matches!(
-            kernel,
-            Kernel::SampleSort(SampleSortKernel::PlacedTile { in_rows: true, .. })
-        )
-    };
-    if recording.steps.iter().any(in_rows) {
-        // These are the first column, wherever else it is.
-        let (stride, _) = arrangement.field.unwrap();
-        in_order(&keys, &mut here, stride * key.words());
-        assert!(execution.buffer(Buffer::Keys) == here, "{what}: rows");
-        return;
-    }
     if arrangement.field.is_none() {
         for (place, &record) in places.iter().enumerate() {
             let bits = layout.key(&keys, first + record);
@@ -348,80 +393,6 @@ fn cases() -> Vec<[usize; 8]> {
         std::array::from_fn(|f| all[f] % LEVELS[f])
     };
     covering.chain((0..product).map(case)).collect()
-}
-
-/// One tile, with all that is around it.
-#[test]
-fn a_tile_is_sorted_wherever_it_lies_in_one_dispatch() {
-    let field = |key, field| Layout {
-        field: Some(field),
-        ..Layout::plain(key)
-    };
-    let layouts = [
-        Layout::plain(KeyType::I32),
-        Layout::plain(KeyType::F64),
-        Layout::packed(KeyType::U32, 8),
-        Layout::packed(KeyType::F32, 16),
-        field(KeyType::F32, (3, 2)),
-        field(KeyType::U64, (2, 1)),
-    ];
-    let rows = |words| {
-        Carried::Columns(vec![Column {
-            words,
-            elsewhere: false,
-        }])
-    };
-    let all_carried = [
-        Carried::Nothing,
-        Carried::Values,
-        Carried::Indices,
-        rows(1),
-        rows(3),
-    ];
-    let looped = Tuning {
-        looped: true,
-        ..tuning()
-    };
-    let (mut number, mut placed) = (0_usize, 0);
-    for layout in layouts {
-        for carried in &all_carried {
-            for len in [1, 2, 33, 300, 1024] {
-                number += 1;
-                // (Rows that the keys are fields of are the column.)
-                let carried = match (layout.field, carried) {
-                    (Some((stride, _)), Carried::Columns(_)) => rows(stride * layout.key.words()),
-                    _ => carried.clone(),
-                };
-                let arrangement = Arrangement {
-                    first: [0, 1, 35, 64, 2047, 7][number % 6],
-                    field: layout.field,
-                    bits: (layout.bits < 32).then_some(layout.bits),
-                    sorted: if layout.field.is_some() || number.is_multiple_of(7) {
-                        Sorted::Nowhere
-                    } else {
-                        Sorted::Here
-                    },
-                    count_at: (number / 3).is_multiple_of(2).then_some(1),
-                    carried,
-                    ..Arrangement::default()
-                };
-                let order = [Order::Ascending, Order::Descending][number / 2 % 2];
-                let tuning = [tuning(), looped][number / 4 % 2];
-                let said = [len, len / 2, 0, u32::MAX, 1, len][number / 5 % 6];
-                let what = format!("{said} of {len} {layout:?} {arrangement:?}");
-                let recording = arrangement.placed(len, layout.key, order, &tuning, &LIMITS);
-                let Some(recording) = recording else { continue };
-                let counts = usize::from(arrangement.count_at.is_some());
-                assert_eq!(recording.steps.len(), 1 + counts, "{what}");
-                assert_eq!(recording.scratch_bytes(), 0, "{what}");
-                placed += 1;
-                for bits in [FEW, u32::MAX] {
-                    check_recording(&recording, &what, &arrangement, layout, said, &[], bits);
-                }
-            }
-        }
-    }
-    assert!(placed > 100, "{placed}");
 }
 
 /// All that decides how records are distributed.
@@ -638,73 +609,17 @@ fn indices_and_keys_overwritten_in_the_middle_of_an_argsort_lead_nowhere() {
             ..Arrangement::default()
         };
         let len = 6000;
-        let mut sort = arrangement.sample_sort(len, key, Order::Ascending, &tuning, &LIMITS);
-        // Two children a bucket, which do not fit a tile.
-        set_parameters(&mut sort, &["most_children", "fine"], 2);
-        let recording = arrangement.around(key, Order::Ascending, sort, &LIMITS);
-        assert!(recording.kept);
+        let recording = record(&arrangement, key, Order::Ascending, &tuning, len);
         let records = (first + len) as usize;
         let words = records * key.words() as usize;
         let mut execution = Execution::new(&recording, &noise(words, FEW), Config::default());
         execution.set_buffer(Buffer::Offsets, vec![0, 9, 4000]);
-        let mut overflows = 0;
         for (i, step) in recording.steps.iter().enumerate() {
             let report = execution.step(step).unwrap();
-            // (Then some records are in several places, and some in none: two lanes write where one
-            // is.)
-            let is_scattered = step.kernel == Kernel::Rows(RowsKernel::Numbers { ordered: true });
-            let led_astray = |finding: &&Finding| !(is_scattered && finding.fault == Fault::Race);
-            let found: Vec<_> = report.findings.iter().filter(led_astray).collect();
+            let found = report.findings;
             assert!(found.is_empty(), "{key} {step:?}: {found:?}");
             execution.set_buffer(Buffer::Values, vec![u32::MAX - i as u32; records]);
             execution.set_buffer(Buffer::Keys, noise(words, u32::MAX << (i % 32)));
-            overflows = overflows.max(execution.buffer(Buffer::Overflows)[0]);
-        }
-        assert!(overflows > 0);
-    }
-}
-
-/// What sorts of arrays dispatch, by default and on any device, is the text of a kernel of the
-/// library that is examined, but for the numbers of its tiles.
-#[test]
-fn every_text_of_sorts_of_arrays_is_in_the_library() {
-    let text = |kernel: Specialised| -> Vec<String> {
-        let label = kernel.label();
-        let parts = label.split('.').filter(|part| part.parse::<u32>().is_err());
-        parts.map(String::from).collect()
-    };
-    let examined: BTreeSet<Vec<String>> = kernels().into_iter().map(text).collect();
-    for (key, order) in REPRESENTATIVES {
-        for (carried, bits) in [
-            (Carried::Nothing, None),
-            (Carried::Indices, None),
-            (Carried::Nothing, Some(8)),
-        ] {
-            if bits.is_some() && key.words() == 2 {
-                continue;
-            }
-            let arrangement = Arrangement {
-                segments: Some(3),
-                carried,
-                bits,
-                ..Arrangement::default()
-            };
-            for tuning in [Tuning::default(), Tuning::cpu()] {
-                for len in [2, 3000, 100_000, 700_000, 1 << 20, 1 << 26] {
-                    for workgroup_bytes in [16 << 10, 32 << 10, 48 << 10] {
-                        let limits = DeviceLimits {
-                            workgroup_bytes,
-                            ..LIMITS
-                        };
-                        let sort = arrangement.sample_sort(len, key, order, &tuning, &limits);
-                        let recording = arrangement.around(key, order, sort, &limits);
-                        for step in &recording.steps {
-                            let kernel = recording.specialised(step);
-                            assert!(examined.contains(&text(kernel)), "{}", kernel.label());
-                        }
-                    }
-                }
-            }
         }
     }
 }

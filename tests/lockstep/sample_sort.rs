@@ -3,7 +3,7 @@
 //! looked for.
 
 use bcfsort_testkit::data::{Pattern, Spec, generate};
-use bcfsort_testkit::recordings::{Execution, KernelReport};
+use bcfsort_testkit::recordings::{Execution, KernelReport, select_ranks};
 use std::collections::BTreeMap;
 use wgpu_bcfsort::internals::phases::record_sample_sort;
 use wgpu_bcfsort::internals::plan::{DeviceLimits, SampleSort, Tuning};
@@ -251,7 +251,7 @@ fn places_are_selected_without_a_race() {
                 &tuning,
                 &LIMITS,
             );
-            let recording = recording.selecting(&places);
+            let recording = select_ranks(recording, places.clone());
             let mut execution = Execution::new(&recording, &keys, Config::default());
             execution.set_buffer(Buffer::Values, (0..9000).collect());
             check(&execution.run().unwrap());

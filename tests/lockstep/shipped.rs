@@ -8,7 +8,6 @@ use std::sync::OnceLock;
 use wgpu_bcfsort::internals::kernel::{Kernel, SampleSortKernel, Specialised};
 use wgpu_bcfsort::internals::phases::record_sample_sort;
 use wgpu_bcfsort::internals::plan::{DeviceLimits, Tuning};
-use wgpu_bcfsort::internals::recording::Step;
 use wgpu_bcfsort::{BaseCase, KeyType, Order, Payload, PrefixSumsMethod};
 use wgsl_lockstep::audit::Audit;
 use wgsl_lockstep::{AccessKind, Config, Fault, Report, Shader, Site, Space};
@@ -205,7 +204,7 @@ fn every_kernel_is_run_over_two_tiles_and_those_of_the_default_sorts_for_every_k
             Kernel::BaseCase { form, warps, .. } => {
                 form == BaseCase::default() && warps == form.warps()
             }
-            Kernel::WarpMerge | Kernel::RandomSamples | Kernel::Rows(_) => false,
+            Kernel::WarpMerge | Kernel::RandomSamples | Kernel::Layout(_) => false,
             _ => true,
         };
         let types = KeyType::ALL.into_iter().filter(|&key| kernel.takes(key));
@@ -258,27 +257,12 @@ fn every_text_of_the_sample_sort_is_run() {
                             workgroup_bytes,
                             workgroup_lanes: 1024,
                         };
-                        let mut recording =
+                        let recording =
                             record_sample_sort(len, key, order, payload, &tuning, &limits);
                         assert!(!recording.steps.is_empty());
-                        let partitions = |step: &Step| {
-                            let kernel = step.kernel;
-                            matches!(
-                                kernel,
-                                Kernel::SampleSort(SampleSortKernel::PartitionedTiles {
-                                    first: true,
-                                    ..
-                                })
-                            )
-                        };
-                        let may_stay =
-                            payload == Payload::Indices && recording.steps.iter().any(partitions);
-                        for kept in [false, true] {
-                            recording.kept = kept && may_stay;
-                            for step in &recording.steps {
-                                let label = recording.specialised(step).label();
-                                assert!(run.contains(&text(&label)), "{label}");
-                            }
+                        for step in &recording.steps {
+                            let label = recording.specialised(step).label();
+                            assert!(run.contains(&text(&label)), "{label}");
                         }
                     }
                 }
@@ -435,7 +419,7 @@ fn pages_are_loaded_and_stored_with_the_fewest_sectors() {
             Kernel::SampleRuns
             | Kernel::RandomSamples
             | Kernel::RankSplitters
-            | Kernel::Rows(_)
+            | Kernel::Layout(_)
             | Kernel::SampleSort(_) => true,
             _ => false,
         };

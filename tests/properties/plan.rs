@@ -2,7 +2,6 @@
 
 use wgpu_bcfsort::internals::algorithm::{MOST_SAMPLE_BUCKETS, partition_bytes, tile_bytes};
 use wgpu_bcfsort::internals::phases::record_sample_sort;
-use wgpu_bcfsort::internals::phases::sample_sort::record_sort_of_arrays;
 use wgpu_bcfsort::internals::plan::{DeviceLimits, LARGEST_TILE, SampleSort, scratch_promise};
 use wgpu_bcfsort::{KeyType, Order, Payload, Tuning};
 
@@ -89,47 +88,6 @@ fn plans_hold_together_and_scratch_memory_is_as_promised() {
                     "{len} {key} {payload:?}: {} of {promise}",
                     recording.scratch_bytes()
                 );
-            }
-        }
-    }
-}
-
-/// Compared with more words than they are moved with.
-#[test]
-fn sorts_of_arrays_fit_workgroup_memory_and_scratch_memory_is_as_promised() {
-    // (Distributed from few records on: more than fit a tile that is sorted, less than one that is
-    // partitioned.)
-    let distributed = Tuning {
-        merged: 0,
-        ..Tuning::default()
-    };
-    for workgroup_bytes in WORKGROUP_BYTES {
-        for tuning in [Tuning::default(), Tuning::cpu(), distributed] {
-            for (key, payload) in [
-                (KeyType::U32, Payload::None),
-                (KeyType::U32, Payload::Indices),
-                (KeyType::U64, Payload::None),
-            ] {
-                for len in SIZES.into_iter().chain([2049, 3000, 4096]) {
-                    let limits = limits(workgroup_bytes);
-                    let recording = record_sort_of_arrays(
-                        len,
-                        key,
-                        Order::Ascending,
-                        payload,
-                        &tuning,
-                        &limits,
-                    );
-                    let what = format!("{len} {key} {payload:?} {workgroup_bytes} {tuning:?}");
-                    for step in &recording.steps {
-                        let needed = recording.specialised(step).workgroup_bytes();
-                        assert!(needed <= workgroup_bytes, "{what}: {needed}");
-                    }
-                    let promise = scratch_promise(len, key)
-                        + u64::from(payload.words()) * u64::from(len) * 4 * 11 / 10;
-                    let bytes = recording.scratch_bytes();
-                    assert!(bytes <= promise, "{what}: {bytes} of {promise}");
-                }
             }
         }
     }

@@ -2,7 +2,6 @@
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
-use std::ops::Range;
 use wgpu_bcfsort::internals::kernel::{Access, Assembled, Binding, PARAMETER_BLOCK, Specialised};
 use wgpu_bcfsort::internals::kernel_error;
 use wgpu_bcfsort::internals::recording::{Buffer, Phase, Recording, Step};
@@ -84,9 +83,7 @@ impl<'a> Execution<'a> {
     /// goes with the keys is numbered from 0 on. The kernels are kept, and so is what
     /// [`set_buffer`](Self::set_buffer) put into another buffer of the caller's.
     pub fn restart(&mut self, keys: &[u32]) {
-        // (What is placed in another is there.)
-        let placed = |role| self.recording.placed.contains_key(role);
-        for (&role, &bytes) in self.recording.buffers.iter().filter(|b| !placed(b.0)) {
+        for (&role, &bytes) in &self.recording.buffers {
             self.buffers
                 .insert(role, vec![0; bytes.div_ceil(4) as usize]);
         }
@@ -131,7 +128,7 @@ impl<'a> Execution<'a> {
     /// The contents of a buffer; none where the recording has no such buffer.
     #[must_use]
     pub fn buffer(&self, buffer: Buffer) -> &[u32] {
-        bound(self.recording, &self.buffers, buffer).unwrap_or(&[])
+        self.buffers.get(&buffer).map_or(&[], Vec::as_slice)
     }
 
     /// A step's kernel, assembled once for all steps that run it.
@@ -156,7 +153,7 @@ impl<'a> Execution<'a> {
             _ if binding.access == Access::Uniform => {
                 Some(parameters(step, assembled, &self.buffers))
             }
-            Some(role) => bound(self.recording, &self.buffers, role).map(<[u32]>::to_vec),
+            Some(role) => self.buffers.get(&role).cloned(),
             None => None,
         };
         let contents = assembled.bindings.iter();
@@ -209,10 +206,7 @@ impl<'a> Execution<'a> {
                 step.buffer(&binding.name),
                 buffers.remove(&(0, binding.binding)),
             ) {
-                let (place, range) = range(self.recording, role, words.len());
-                if let Some(bound) = self.buffers.get_mut(&place) {
-                    bound[range].copy_from_slice(&words);
-                }
+                self.buffers.insert(role, words);
             }
         }
         report.map_err(fail)
@@ -254,28 +248,6 @@ impl<'a> Execution<'a> {
         }
         Ok(reports)
     }
-}
-
-/// The words of a buffer, if it is there: of one that is placed in another, its part of this.
-fn bound<'a>(
-    recording: &Recording,
-    buffers: &'a BTreeMap<Buffer, Vec<u32>>,
-    role: Buffer,
-) -> Option<&'a [u32]> {
-    let (place, _) = recording.place(role);
-    let words = buffers.get(&place)?;
-    if place == role {
-        return Some(words);
-    }
-    let len = recording.buffers.get(&role)?.div_ceil(4) as usize;
-    words.get(range(recording, role, len).1)
-}
-
-/// The buffer that a role's words are in, and which they are.
-fn range(recording: &Recording, role: Buffer, len: usize) -> (Buffer, Range<usize>) {
-    let (place, begin) = recording.place(role);
-    let begin = (begin / 4) as usize;
-    (place, begin..begin + len)
 }
 
 fn parameters(step: &Step, kernel: &Assembled, buffers: &BTreeMap<Buffer, Vec<u32>>) -> Vec<u32> {

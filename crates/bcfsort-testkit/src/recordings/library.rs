@@ -1,28 +1,27 @@
 //! Recordings that together use everything the library can dispatch.
 
+use std::ops::Range;
 use wgpu_bcfsort::internals::algorithm::MATRIX;
 use wgpu_bcfsort::internals::comparator_stand_in;
 use wgpu_bcfsort::internals::kernel::{Kernel, Specialised};
-use wgpu_bcfsort::internals::phases::rows::{
-    Arrangement, Carried, Column, Sorted, with_order_check,
+use wgpu_bcfsort::internals::layout::{
+    Arrangement, Carried, Column, Job, Sorted, record_compared, record_order_check,
 };
-use wgpu_bcfsort::internals::phases::{
-    record_comparison_sort, record_prefix_sums, record_sample_sort, record_sort,
-};
+use wgpu_bcfsort::internals::phases::{record_prefix_sums, record_sample_sort, record_sort};
 use wgpu_bcfsort::internals::plan::{DeviceLimits, SampleSort, Tuning};
 use wgpu_bcfsort::internals::recording::{Buffer, Recording, Step};
+use wgpu_bcfsort::internals::samplesort;
 use wgpu_bcfsort::{
     Engine, KeyType, Options, Order, Payload, PrefixSumsMethod, PrefixSumsOptions, Scan,
 };
 
-/// Sorts whose recordings together use every kernel of the default sorts
-/// (those of prefix sums are [another](prefix_sums_library)), each over two tiles or more:
-/// of several runs, the last one ragged; with deterministic and with pivot buckets; merged at once
-/// and in instalments; in grids of one row and of two. For some key types and orders, which between
-/// them have every piece of every kernel's text, all other kernels too: each base case, from one
-/// buffer to another and in place, what the paper compares with, and the sample sort with each
-/// [`Payload`], also of keys that [stay](Recording::kept). Each is of a few thousand keys,
-/// [`Recording::len`].
+/// Sorts whose recordings together use every kernel of the default sorts (those of prefix sums are
+/// [another](prefix_sums_library)), each over two tiles or more: of several runs, the last one
+/// ragged; with deterministic and with pivot buckets; merged at once and in instalments; in grids
+/// of one row and of two. For some key types and orders, which between them have every piece of
+/// every kernel's text, all other kernels too: each base case, from one buffer to another and in
+/// place, what the paper compares with, and the sample sort with each [`Payload`], and what is
+/// composed around sorts of words. Each is of a few thousand keys, [`Recording::len`].
 ///
 /// A base case that takes more than 32 KiB of workgroup memory is left out: many devices have no
 /// more, and these recordings are there to be run on any. For 32-bit keys there is none; for 64-bit
@@ -129,24 +128,12 @@ pub fn small_tiles_library(key: KeyType, order: Order) -> Vec<Recording> {
     for payload in Payload::ALL {
         recordings.extend(sample_sorts(key, order, payload, small));
     }
-    let argsort = Arrangement {
-        sorted: Sorted::Nowhere,
-        carried: Carried::Indices,
-        ..Arrangement::default()
-    };
-    recordings.extend(distributed(&argsort, key, order, &[small]));
-    recordings.extend(of_arrays(key, order, &[small]));
     recordings
 }
 
-/// What the sample sorts of the [`library`] are tuned for: GPUs and CPUs.
-fn tunings() -> [Tuning; 2] {
-    [Tuning::default(), Tuning::cpu()]
-}
-
-/// Sample sorts with the tiles that devices with least and with most workgroup memory are given: of
-/// one tile; distributed once and twice, over several tiles, the last one ragged, into few buckets
-/// of several children and into many of one; in grids of one row and of two, at once and cut.
+/// Sample sorts with the tiles that devices with least and with most workgroup memory are given: of one tile; distributed
+/// once and twice, over several tiles, the last one ragged, into few buckets of several children and into many of one;
+/// in grids of one row and of two, at once and cut.
 ///
 /// Each of those distributed comes again with two children a bucket, which are more than a tile
 /// holds: so few keys never overflow by themselves. Of some sorts only the first places are wanted.
@@ -184,7 +171,7 @@ fn sample_sorts(key: KeyType, order: Order, payload: Payload, tuning: Tuning) ->
         let child = SampleSort::new(4 * tuning.tile, key, payload, tuning, limits).child;
         let mut recording = record(child * buckets * 23 / 10, tuning, limits);
         set_parameters(&mut recording, &numbers, 2);
-        recording.selecting(&(0..child / 8))
+        select_ranks(recording, 0..child / 8)
     };
     let mut recordings = vec![record(1000, &tuning, &much)];
     recordings.extend([1500, 4096, 6100, 9001].map(|len| record(len, &merged, &little)));
@@ -194,7 +181,7 @@ fn sample_sorts(key: KeyType, order: Order, payload: Payload, tuning: Tuning) ->
         recordings.push(record(len, &few, &limits));
         recordings.push(overflowing(&few, &limits, 2, ["most_children", "fine"]));
         let many = record(len, &distributed_twice(len / 8), &limits);
-        recordings.push(many.selecting(&(0..len / 16)));
+        recordings.push(select_ranks(many, 0..len / 16));
     }
     recordings
 }
@@ -226,8 +213,11 @@ pub fn was_sorted(recording: &Recording, before: &[u32], after: &[u32], values: 
     if before.split_off(len) != after.split_off(len) {
         return false;
     }
-    let puts = |step: &Step| step.buffer("destination") == Some(Buffer::Keys);
-    if recording.kept && !recording.steps.iter().any(puts) {
+    let writes_keys = |step: &Step| {
+        let mut bindings = step.bindings.iter();
+        bindings.any(|&(name, buffer)| buffer == Buffer::Keys && name != "source")
+    };
+    if !recording.steps.iter().any(writes_keys) {
         if before != after {
             return false;
         }
@@ -261,192 +251,107 @@ pub fn was_sorted(recording: &Recording, before: &[u32], after: &[u32], values: 
     each_once_with_its_key && in_order
 }
 
-/// What is around a sort. Where records are counted there is room for some more than there are.
+/// Sorts that are composed: encode, a sort of words, decode and gather. Of counted records there is
+/// room for more than there are.
 fn arrangements(key: KeyType, order: Order) -> Vec<Recording> {
     let limits = DeviceLimits {
-        keys_per_dispatch: 4096,
+        keys_per_dispatch: 2048,
         workgroups: 1,
         ..LIMITS
     };
-    let around = |arrangement: Arrangement, len: u32, tuning| {
-        let room = len
-            + if arrangement.count_at.is_some() {
-                90
-            } else {
-                0
-            };
-        let sort = arrangement.sample_sort(room, key, order, &tuning, &limits);
-        let mut recording = arrangement.around(key, order, sort, &limits);
+    let tuning = Tuning::cpu();
+    let record = |arrangement: &Arrangement, len: u32| {
+        let room = len + arrangement.count_at.map_or(0, |_| 90);
+        let job = Job {
+            len: room,
+            key,
+            order,
+            arrangement,
+            ranks: None,
+            counting: None,
+            limits: &limits,
+        };
+        let mut recording = job.record(&|recording, sort| {
+            samplesort::record(recording, sort, &tuning, &limits);
+        });
+        // (It is the first records that are looked at.)
+        set_parameters(&mut recording, &["key_first"], 0);
         recording.len = len;
         recording
     };
+    let plain = Arrangement::default();
+    let carrying = |carried: &Carried, arrangement: &Arrangement| Arrangement {
+        carried: carried.clone(),
+        ..arrangement.clone()
+    };
     // Rows of a word, whose order shows.
-    let row = Column {
+    let rows = Carried::Columns(vec![Column {
         words: 1,
         elsewhere: false,
-    };
-    let mut recordings = Vec::new();
-    for (apart, count_at) in [(false, None), (true, None), (false, Some(1))] {
-        let arrangement = Arrangement {
-            apart,
-            count_at,
-            carried: Carried::Columns(vec![row]),
-            ..Arrangement::default()
-        };
-        let recording = around(arrangement.clone(), 9000, Tuning::cpu());
-        // Looked at before they are sorted.
-        let sort = recording.steps.len();
-        let mut recording = with_order_check(recording, &arrangement, &limits);
-        recording.steps.rotate_left(sort);
-        recordings.push(recording);
-    }
-    let argsort = Arrangement {
-        sorted: Sorted::Nowhere,
-        carried: Carried::Indices,
-        ..Arrangement::default()
-    };
-    recordings.extend(distributed(&argsort, key, order, &tunings()));
-    // Rows that are compared: of a tile, of several, and more than children can hold.
-    if key.words() == 1 {
-        recordings.extend(comparisons(order));
-    }
-    recordings.extend(of_arrays(key, order, &tunings()));
-    recordings.extend(placed(key, order));
-    // Keys of one array with rows: two words, which are sorted twice.
-    if key.words() == 2 {
-        let arrangement = Arrangement {
-            segments: Some(1),
-            carried: Carried::Columns(vec![row]),
-            ..Arrangement::default()
-        };
-        recordings.push(around(arrangement, 4000, Tuning::default()));
-    }
-    if key.words() == 1 {
-        // Narrow keys, of a tile, and put in order behind their indices.
-        let narrow = Arrangement {
-            bits: Some(16),
-            ..Arrangement::default()
-        };
-        let with_indices = Arrangement {
-            carried: Carried::Indices,
-            ..narrow.clone()
-        };
-        let twice = Tuning {
-            merged: 0,
-            twice: 1,
-            ..Tuning::cpu()
-        };
-        recordings.push(around(narrow, 1000, Tuning::default()));
-        recordings.push(around(with_indices, 4000, twice));
-        recordings.extend(counted(key, order));
-    }
-    recordings
-}
-
-/// Sorts of a tile with all that is around them: of a part, of keys that share words, with rows,
-/// and of rows by a field, which is all that they are.
-fn placed(key: KeyType, order: Order) -> Vec<Recording> {
-    let row = |words| Column {
-        words,
-        elsewhere: false,
-    };
+    }]);
     let part = Arrangement {
         first: 1,
-        ..Arrangement::default()
+        ..plain.clone()
     };
-    let narrow = Arrangement {
-        bits: Some(16),
-        ..Arrangement::default()
-    };
-    let with_rows = Arrangement {
-        carried: Carried::Columns(vec![row(1)]),
-        ..Arrangement::default()
-    };
-    let of_rows = Arrangement {
-        field: Some((1, 0)),
-        carried: Carried::Columns(vec![row(key.words())]),
-        ..Arrangement::default()
-    };
-    let argsort = Arrangement {
-        sorted: Sorted::Nowhere,
-        carried: Carried::Indices,
-        ..part.clone()
-    };
-    let mut arrangements = vec![part, with_rows, of_rows, argsort];
-    if key.words() == 1 {
-        let narrow_with_rows = Arrangement {
-            bits: Some(16),
-            ..arrangements[1].clone()
-        };
-        arrangements.extend([narrow, narrow_with_rows]);
-    }
-    let mut recordings = Vec::new();
-    for tuning in [Tuning::default(), Tuning::cpu()] {
-        let record = |of: &Arrangement| of.placed(1001, key, order, &tuning, &LIMITS);
-        recordings.extend(arrangements.iter().filter_map(record));
-    }
-    // (It is the first records that are looked at.)
-    for recording in &mut recordings {
-        set_parameters(recording, &["key_first", "row_first"], 0);
-    }
-    recordings
-}
-
-/// Sorts of keys of one array, of a tile, of few and of many.
-fn of_arrays(key: KeyType, order: Order, tunings: &[Tuning]) -> Vec<Recording> {
-    let around = |arrangement: &Arrangement, len, tuning: &_| {
-        let sort = arrangement.sample_sort(len, key, order, tuning, &LIMITS);
-        arrangement.around(key, order, sort, &LIMITS)
-    };
-    let keys = Arrangement {
+    let segments = Arrangement {
         segments: Some(1),
-        ..Arrangement::default()
+        ..plain.clone()
     };
-    let with_indices = Arrangement {
-        carried: Carried::Indices,
-        ..keys.clone()
+    let counted = Arrangement {
+        count_at: Some(1),
+        ..plain.clone()
     };
-    let indices = Arrangement {
-        sorted: Sorted::Nowhere,
-        ..with_indices.clone()
-    };
-    let mut recordings = Vec::new();
-    // (Those of two words with indices are sorted twice.)
-    let arrangements = [&keys, &with_indices];
-    for arrangement in arrangements.iter().take(3 - key.words() as usize) {
-        for tuning in tunings {
-            recordings.extend([1000, 4000].map(|len| around(arrangement, len, tuning)));
+    let mut arrangements = vec![plain.clone(), part, segments.clone()];
+    for arrangement in [&plain, &segments, &counted] {
+        for carried in [&Carried::Values, &Carried::Indices, &rows] {
+            arrangements.push(carrying(carried, arrangement));
+        }
+        arrangements.push(Arrangement {
+            sorted: Sorted::Nowhere,
+            ..carrying(&Carried::Indices, arrangement)
+        });
+    }
+    if key.words() == 1 {
+        let packed = Arrangement {
+            bits: Some(16),
+            ..plain.clone()
+        };
+        let packed_segments = Arrangement {
+            segments: Some(1),
+            ..packed.clone()
+        };
+        for arrangement in [packed, packed_segments] {
+            arrangements.push(carrying(&Carried::Indices, &arrangement));
+            arrangements.push(arrangement);
         }
     }
-    recordings.extend(distributed(&keys, key, order, tunings));
-    if key.words() == 1 {
-        let narrow = Arrangement {
-            bits: Some(16),
-            ..keys.clone()
-        };
-        recordings.extend(
-            [&indices, &narrow]
-                .map(|of| distributed(of, key, order, tunings))
-                .into_iter()
-                .flatten(),
-        );
+    let mut recordings = Vec::new();
+    for (number, arrangement) in arrangements.iter().enumerate() {
+        recordings.push(record(arrangement, [1000, 2500][number % 2]));
     }
-    // Once, and more than children can hold, too.
-    for &tuning in tunings {
-        let once = Tuning {
-            merged: 0,
-            twice: u32::MAX,
-            ..tuning
-        };
-        let mut overflowing = around(&keys, 4 * SMALL_CHILD, &once);
-        set_parameters(&mut overflowing, &["children"], 2);
-        recordings.extend([around(&keys, 9000, &once), overflowing]);
+    // Looked at before they are sorted.
+    let mut sort = record(&plain, 2500);
+    let check = record_order_check(&Job {
+        len: sort.len,
+        key,
+        order,
+        arrangement: &plain,
+        ranks: None,
+        counting: None,
+        limits: &limits,
+    });
+    sort.steps.splice(0..0, check.steps);
+    sort.buffers.extend(check.buffers);
+    recordings.push(sort);
+    if key.words() == 1 {
+        recordings.extend(comparisons(order));
+        recordings.extend(counted_keys(key, order));
     }
     recordings
 }
 
-/// Sorts of narrow keys by their numbers, one of fewer than there is room for.
-fn counted(key: KeyType, order: Order) -> Vec<Recording> {
+/// Counting sorts of packed keys, one of fewer than there is room for.
+fn counted_keys(key: KeyType, order: Order) -> Vec<Recording> {
     let limits = DeviceLimits {
         keys_per_dispatch: 4096,
         workgroups: 2,
@@ -470,11 +375,22 @@ fn counted(key: KeyType, order: Order) -> Vec<Recording> {
             ..Arrangement::default()
         };
         let room = len + count_at.map_or(0, |_| 90);
-        let mut recording = arrangement.counted(room, key, order, &tuning, &limits)?;
+        let job = Job {
+            len: room,
+            key,
+            order,
+            arrangement: &arrangement,
+            ranks: None,
+            counting: Some(&tuning),
+            limits: &limits,
+        };
+        let mut recording = job.record(&|recording, sort| {
+            samplesort::record(recording, sort, &tuning, &limits);
+        });
         recording.len = len;
-        Some(recording)
+        recording
     };
-    sorts.into_iter().filter_map(recording).collect()
+    sorts.into_iter().map(recording).collect()
 }
 
 /// Gives these parameters of all steps that have them another value.
@@ -488,42 +404,15 @@ pub fn set_parameters(recording: &mut Recording, names: &[&str], value: u32) {
     }
 }
 
-/// Records of the children of few records, which those of others are to have here, too: for one
-/// kernel.
-const SMALL_CHILD: u32 = 2048;
-
-/// Sorts that are distributed twice: in dispatches that are cut, and more than children can hold,
-/// of which the first places are wanted.
-fn distributed(
-    arrangement: &Arrangement,
-    key: KeyType,
-    order: Order,
-    tunings: &[Tuning],
-) -> Vec<Recording> {
-    let mut recordings = Vec::new();
-    for &tuning in tunings {
-        let tuning = Tuning {
-            child: tuning.child.min(SMALL_CHILD),
-            merged: 0,
-            twice: 1,
-            ..tuning
-        };
-        let cut = DeviceLimits {
-            keys_per_dispatch: 2 * tuning.tile,
-            ..LIMITS
-        };
-        let record = |len, limits: &_| arrangement.sample_sort(len, key, order, &tuning, limits);
-        let words = key.words();
-        let compared = words + u32::from(arrangement.tells_arrays(key));
-        let payload = arrangement.payload(key);
-        let child = SampleSort::of_words(9000, compared, words, payload, &tuning, &LIMITS).child;
-        let mut overflowing = record(child * 23 / 5, &LIMITS);
-        set_parameters(&mut overflowing, &["most_children", "fine"], 2);
-        let overflowing = overflowing.selecting(&(0..child / 8));
-        let sorts = [record(9000, &cut), overflowing].into_iter();
-        recordings.extend(sorts.map(|sort| arrangement.around(key, order, sort, &LIMITS)));
-    }
-    recordings
+/// The sort of which these ranks are to be in order.
+#[must_use]
+pub fn select_ranks(mut recording: Recording, ranks: Range<u32>) -> Recording {
+    let end = ranks.end.min(recording.len);
+    let start = ranks.start.min(end);
+    set_parameters(&mut recording, &["rank_begin"], start);
+    set_parameters(&mut recording, &["rank_end"], end);
+    recording.selected = Some(start..end);
+    recording
 }
 
 /// Sorts of rows of a word by what stands in for a caller's comparator.
@@ -541,16 +430,23 @@ fn comparisons(order: Order) -> Vec<Recording> {
             count_at,
             ..Arrangement::default()
         };
-        let mut sort = record_comparison_sort(room, &stand_in, order, tuning, &LIMITS);
+        let job = Job {
+            len: room,
+            key: KeyType::U32,
+            order,
+            arrangement: &arrangement,
+            ranks: overflowing.then_some(0..len / 8),
+            counting: None,
+            limits: &LIMITS,
+        };
+        let mut recording = record_compared(&job, &stand_in, tuning);
         if !rows_beside {
-            sort.workgroup_bytes = 0;
+            recording.workgroup_bytes = 0;
         }
         if overflowing {
             // (More than two, so that a piece of a child has several segments.)
-            set_parameters(&mut sort, &["most_children", "fine"], 8);
-            sort = sort.selecting(&(0..len / 8));
+            set_parameters(&mut recording, &["most_children", "fine"], 8);
         }
-        let mut recording = arrangement.around(KeyType::U32, order, sort, &LIMITS);
         recording.len = len;
         recording
     };

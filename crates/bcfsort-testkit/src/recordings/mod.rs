@@ -16,7 +16,7 @@ pub use audited::audit_subject;
 pub use corpus::{Corpus, CorpusReport, Inputs};
 pub use execution::{Execution, KernelReport};
 pub use library::{
-    REPRESENTATIVES, kernels, library, prefix_sums_library, set_parameters, small_tiles_library,
-    was_sorted,
+    REPRESENTATIVES, kernels, library, prefix_sums_library, select_ranks, set_parameters,
+    small_tiles_library, was_sorted,
 };
 pub use sums::{Coloring, prefix_sums_of};

@@ -1,23 +1,22 @@
-// Makes words of keys of 8, 16 or 32 bits, the upper bits of which they are, so that the types of 32 bits say in what order they
-// are: u32, i32, and f32, of which f16 and bf16 have the order.
+// GATHER: moves payload rows to the order of the sort, or copies them.
 //
-// `source`: keys, as many to a word as it has bits for. `destination`: words.
+// `source`, `destination`: rows of `words` words, from a word of each on. What is behind the last
+// row keeps its bits.
 //
-// A lane makes 8 words, LANES places apart.
+// A lane moves 8 words, LANES apart.
 //
 // No workgroup memory.
 
 struct Params {
-    // Records.
+    // Rows, and words of each.
     len: u32,
+    words: u32,
     // The first workgroup of this dispatch, and one past the last.
     first: u32,
     end: u32,
-    // The first key's place, and the distance of the others.
+    // Where the rows begin.
     source_first: u32,
-    source_stride: u32,
-    // Bits of a key.
-    bits: u32,
+    destination_first: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -34,13 +33,13 @@ fn main(
     if number >= params.end {
         return;
     }
-    let per_word = 32u / params.bits;
+    let words = params.len * params.words;
     for (var j = 0u; j < 8u; j++) {
         let i = (number * 8u + j) * LANES + lane;
-        if i < params.len {
-            let at = params.source_first + row_at(i) * params.source_stride;
-            let word = source[at / per_word] >> (at % per_word * params.bits);
-            destination[i] = word << (32u - params.bits);
+        if i < words {
+            let row = i / params.words;
+            let taken = row_at(row) * params.words + (i - row * params.words);
+            destination[params.destination_first + i] = source[params.source_first + taken];
         }
     }
 }

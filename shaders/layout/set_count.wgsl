@@ -1,8 +1,8 @@
-// Brings the number of records, which a word of the caller's says, to the kernels that are to know it: into their
-// parameters, the first of which it is, as they read it.
+// SET_COUNT: brings the number of records, which is in a buffer of the caller, to all other
+// dispatches: into the first of their parameters.
 //
-// `counts`: the caller's words. `parameters`: of each kernel a block of BLOCK words, whose first one is written: never more than
-// there is room for.
+// `counts`: the buffer of the caller. `parameters`: a block of BLOCK words for each dispatch; its
+// first word is written, with at most the number of records that there is room for.
 //
 // One workgroup; a lane has every LANES-th block.
 //
@@ -11,7 +11,7 @@
 struct Params {
     // Blocks.
     blocks: u32,
-    // The word that says how many records there are, and how many there is room for.
+    // The word of `counts` to read, and how many records there is room for.
     count_at: u32,
     room: u32,
 }

@@ -1,8 +1,6 @@
-// Numbers records: which is in each place, or, of those that are in some order, which place each is in.
+// IOTA: writes 0, 1, 2 and so on.
 //
-// `destination`: 0, 1, 2 and so on, at the records that are in these places.
-//
-// A lane writes 8 numbers, LANES places apart.
+// A lane writes 8 numbers, LANES apart.
 //
 // No workgroup memory.
 
@@ -30,7 +28,7 @@ fn main(
     for (var j = 0u; j < 8u; j++) {
         let i = (number * 8u + j) * LANES + lane;
         if i < params.len {
-            destination[row_at(i)] = i;
+            destination[i] = i;
         }
     }
 }

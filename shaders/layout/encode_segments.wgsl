@@ -1,8 +1,10 @@
-// Writes zeros.
+// ENCODE, second pass of a segmented argsort of 64-bit keys: the segment of each record, in the
+// order that the first pass found.
 //
-// `destination`: so many words.
+// `source`: that order. `destination`: the segment of each of these records. `values`: ranks in
+// that order, from 0 on. Sorted by (segment, rank), they are the records of each segment by key.
 //
-// A lane writes 8 words, LANES words apart.
+// A lane encodes 8 records, LANES apart.
 //
 // No workgroup memory.
 
@@ -12,10 +14,13 @@ struct Params {
     // The first workgroup of this dispatch, and one past the last.
     first: u32,
     end: u32,
-    words: u32,
+    // The number of segments, and the first step of a binary search: see segments.wgsl.
+    segments: u32,
+    segments_power: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> source: array<u32>;
 @group(0) @binding(2) var<storage, read_write> destination: array<u32>;
 
 @compute @workgroup_size(LANES)
@@ -30,8 +35,9 @@ fn main(
     }
     for (var j = 0u; j < 8u; j++) {
         let i = (number * 8u + j) * LANES + lane;
-        if i < params.words {
-            destination[i] = 0u;
+        if i < params.len {
+            destination[i] = segment_of(source[i]);
+            store_value(i, i);
         }
     }
 }

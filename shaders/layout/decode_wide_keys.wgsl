@@ -1,21 +1,25 @@
-// Moves rows of some words each: to the order of the sort, or as they are.
+// DECODE: keys of 64 bits from sorted words.
 //
-// `source`, `destination`: rows, the first from a word of each on. Places beyond the last record are left as they are.
+// `source`, `values`: see low_words.wgsl, low_words_of_values.wgsl. `destination`: the words of the
+// key buffer, from key number key_first on.
 //
-// A lane moves 8 words, LANES places apart.
+// A lane decodes 8 keys, LANES apart.
 //
 // No workgroup memory.
 
 struct Params {
-    // Rows, and words of each.
+    // Records.
     len: u32,
-    words: u32,
     // The first workgroup of this dispatch, and one past the last.
     first: u32,
     end: u32,
-    // Where the rows begin.
-    source_first: u32,
-    destination_first: u32,
+    // Where keys end.
+    key_first: u32,
+    // How keys are mapped: see key_map.wgsl.
+    sign_low: u32,
+    sign_high: u32,
+    flip_low: u32,
+    flip_high: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -32,12 +36,13 @@ fn main(
     if number >= params.end {
         return;
     }
-    let words = params.len * params.words;
     for (var j = 0u; j < 8u; j++) {
         let i = (number * 8u + j) * LANES + lane;
-        if i < words {
-            let place = i / params.words;
-            destination[params.destination_first + i] = source[params.source_first + row_at(place) * params.words + (i - place * params.words)];
+        if i < params.len {
+            let key = from_ordered(key_at(i));
+            let at = 2u * (params.key_first + i);
+            destination[at] = key.x;
+            destination[at + 1u] = key.y;
         }
     }
 }

@@ -1,9 +1,9 @@
-// COUNTING SORT of keys of 16 bits, third phase: where the copies of each key end, counted from the first key.
+// COUNTING SORT of keys of 16 bits, third phase: where the copies of each key end.
 //
-// `places`: see key_places.wgsl. `ends`: the same of all keys.
+// `sums`: see scan_counts.wgsl. `ends`: the inclusive prefix sums of all bins.
 //
-// A workgroup of LANES lanes for 8 keys each, LANES apart; it adds up all that are before them itself, those of another
-// workgroup a lane.
+// A workgroup of LANES lanes for 8 bins each, LANES apart. It adds up the sums of the workgroups
+// before it itself, one a lane.
 //
 // No bank conflict: see scan.wgsl.
 
@@ -11,11 +11,11 @@ struct Params {
     // Records.
     len: u32,
     // Keys that there can be.
-    kinds: u32,
+    bins: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> places: array<u32>;
+@group(0) @binding(1) var<storage, read> sums: array<u32>;
 @group(0) @binding(2) var<storage, read_write> ends: array<u32>;
 
 @compute @workgroup_size(LANES)
@@ -25,21 +25,21 @@ fn main(
     @builtin(local_invocation_index) lane: u32,
 ) {
     let first = workgroup_number(group, groups) * LANES * 8u;
-    if first >= params.kinds {
+    if first >= params.bins {
         return;
     }
     var sum = 0u;
     // (There are no more workgroups than lanes.)
     let end = (lane + 1u) * LANES * 8u;
     if end <= first {
-        sum = places[end - 1u];
+        sum = sums[end - 1u];
     }
     sum = inclusive_sum(lane, sum);
     let before = lane_sums[LANES - 1u];
     for (var j = 0u; j < 8u; j++) {
         let i = first + j * LANES + lane;
-        if i < params.kinds {
-            ends[i] = before + places[i];
+        if i < params.bins {
+            ends[i] = before + sums[i];
         }
     }
 }

@@ -1,9 +1,9 @@
-// Looks whether keys are in order.
+// IS_SORTED: whether the keys of the caller are in order.
 //
-// `source`: keys, wherever the caller has them. `found`: 0 at first, and so it stays if they are in order; or how many keys there are from the first on
-// that precedes the one before it.
+// `source`: see load_keys.wgsl, load_wide_keys.wgsl. `found`: 0 before, and after if they are in
+// order; else the number of keys from the first on that precedes the one before it.
 //
-// A lane looks at 8 pairs of keys, LANES places apart.
+// A lane compares 8 pairs of keys, LANES apart.
 //
 // No workgroup memory.
 
@@ -13,14 +13,23 @@ struct Params {
     // The first workgroup of this dispatch, and one past the last.
     first: u32,
     end: u32,
-    // The first key's place, the distance of the others, and how many share a word: see io/source_in_rows.wgsl.
+    // Where keys are: see load_keys.wgsl.
     key_first: u32,
     key_stride: u32,
     key_shift: u32,
+    // How they are mapped: see key_map.wgsl.
+    sign_low: u32,
+    sign_high: u32,
+    flip_low: u32,
+    flip_high: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(2) var<storage, read_write> found: array<atomic<u32>>;
+
+fn precedes(a: vec2<u32>, b: vec2<u32>) -> bool {
+    return (a.y < b.y) | ((a.y == b.y) & (a.x < b.x));
+}
 
 @compute @workgroup_size(LANES)
 fn main(
@@ -35,11 +44,11 @@ fn main(
     var left = 0u;
     for (var j = 0u; j < 8u; j++) {
         let i = (number * 8u + j) * LANES + lane + 1u;
-        if i < params.len && precedes(encode(load_bits(i)), encode(load_bits(i - 1u))) {
+        if i < params.len && precedes(load_key(i), load_key(i - 1u)) {
             left = max(left, params.len - i);
         }
     }
-    // (One word for all lanes: only those that know more write to it.)
+    // (All lanes share one word: only those that know more write to it.)
     if left > atomicLoad(&found[0]) {
         atomicMax(&found[0], left);
     }

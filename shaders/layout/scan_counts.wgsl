@@ -1,0 +1,61 @@
+// COUNTING SORT of keys of 8 or 16 bits, second phase: where the copies of each key end, within the
+// bins of its workgroup.
+//
+// `counts`: tables with a bin for each key that there can be, by its bits: how many there are.
+// `sums`: the inclusive prefix sums of these, in the order of the sort, of one workgroup.
+//
+// A workgroup of LANES lanes for 8 bins each, one after the other.
+//
+// No bank conflict: see scan.wgsl.
+
+struct Params {
+    // Records.
+    len: u32,
+    // 32 less the bits of a key.
+    unused: u32,
+    // Tables.
+    tables: u32,
+    // How keys are mapped: see key_map.wgsl.
+    sign_low: u32,
+    sign_high: u32,
+    flip_low: u32,
+    flip_high: u32,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> counts: array<u32>;
+@group(0) @binding(2) var<storage, read_write> sums: array<u32>;
+
+@compute @workgroup_size(LANES)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) lane: u32,
+) {
+    let bins = 1u << (32u - params.unused);
+    let group_first = workgroup_number(group, groups) * LANES * 8u;
+    if group_first >= bins {
+        return;
+    }
+    let first = group_first + lane * 8u;
+    var count: array<u32, 8>;
+    var sum = 0u;
+    for (var j = 0u; j < 8u; j++) {
+        count[j] = 0u;
+        if first + j < bins {
+            let ordered = vec2<u32>((first + j) << params.unused, 0u);
+            let key = from_ordered(ordered).x >> params.unused;
+            for (var table = 0u; table < params.tables; table++) {
+                count[j] += counts[table * bins + key];
+            }
+        }
+        sum += count[j];
+    }
+    var before = inclusive_sum(lane, sum) - sum;
+    for (var j = 0u; j < 8u; j++) {
+        before += count[j];
+        if first + j < bins {
+            sums[first + j] = before;
+        }
+    }
+}

@@ -1,0 +1,6 @@
+// COMPOSED RECORDS: a key of one word, and the index for a value.
+
+fn store(i: u32, key: vec2<u32>) {
+    destination[i] = key.x;
+    store_value(i, i);
+}

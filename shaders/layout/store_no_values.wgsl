@@ -1,0 +1,3 @@
+// Composed records without a value.
+
+fn store_value(i: u32, value: u32) {}

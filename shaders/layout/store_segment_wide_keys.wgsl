@@ -1,0 +1,7 @@
+// COMPOSED RECORDS: (segment, high word of a key), and its low word for a value.
+
+fn store(i: u32, key: vec2<u32>) {
+    destination[2u * i] = key.y;
+    destination[2u * i + 1u] = segment_of(i);
+    store_value(i, key.x);
+}

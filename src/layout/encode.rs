@@ -1,0 +1,379 @@
+//! The steps before and after a sort of words.
+
+use super::{Arrangement, Carried, Job};
+use crate::kernel::{Kernel, LayoutKernel, MOVED};
+use crate::key::KeyMap;
+use crate::phases::{grid, parts};
+use crate::recording::{Buffer, Phase, Recording, Step};
+use crate::samplesort::{Records, Shape, WordSort};
+use crate::{KeyType, Order};
+
+/// Records a sort of words.
+type Sort<'a> = &'a dyn Fn(&mut Recording, &WordSort);
+
+/// A recording in the making.
+pub(super) struct Composer<'a> {
+    pub(super) job: &'a Job<'a>,
+    pub(super) recording: Recording,
+}
+
+impl<'a> Composer<'a> {
+    pub(super) fn new(job: &'a Job<'a>) -> Self {
+        let mut recording = Recording::new(job.len, job.key, job.order);
+        recording.payload = job.arrangement.payload();
+        recording.bits = job.arrangement.bits.unwrap_or(recording.bits);
+        recording.selected.clone_from(&job.ranks);
+        Self { job, recording }
+    }
+
+    const fn arrangement(&self) -> &'a Arrangement {
+        self.job.arrangement
+    }
+
+    /// Sorts the caller's own keys, and values or indices in place.
+    pub(super) fn direct(&mut self, sort: Sort<'_>) {
+        let carries = self.arrangement().carried != Carried::Nothing;
+        let values = carries.then_some(Buffer::Values);
+        if self.arrangement().carried == Carried::Indices {
+            self.iota(Buffer::Values);
+        }
+        let at = |keys| Records { keys, values };
+        let shape = Shape::new(self.job.key.words(), carries);
+        let map = self.job.key.map(self.job.order);
+        let target = self.arrangement().end_of_keys().unwrap_or(Buffer::Keys);
+        self.sort(sort, shape, at(Buffer::Keys), at(target), map);
+    }
+
+    /// Sorts keys alone in scratch memory.
+    pub(super) fn keys(&mut self, sort: Sort<'_>) {
+        let words = self.arrangement().composed_words(self.job.key);
+        // (The low words of 64-bit keys, of which the high words have the segments with them.)
+        let low_words = (self.is_segmented() && self.job.key.words() == 2)
+            .then(|| self.reserve(Buffer::EncodedValues, 1));
+        let keys = self.reserve(Buffer::EncodedKeys, words);
+        self.encode(keys, low_words);
+        self.sort_encoded(
+            sort,
+            words,
+            Records {
+                keys,
+                values: low_words,
+            },
+        );
+        self.decode(keys, low_words);
+    }
+
+    /// Sorts keys with their indices, and moves the payload by these.
+    pub(super) fn argsort(&mut self, sort: Sort<'_>) {
+        let words = self.arrangement().composed_words(self.job.key);
+        let keys = self.reserve(Buffer::EncodedKeys, words);
+        let indices = if self.writes_indices_in_place() {
+            Buffer::Values
+        } else {
+            self.reserve(Buffer::EncodedValues, 1)
+        };
+        self.encode(keys, Some(indices));
+        self.sort_encoded(
+            sort,
+            words,
+            Records {
+                keys,
+                values: Some(indices),
+            },
+        );
+        self.decode(keys, None);
+        self.payload(indices);
+    }
+
+    /// Sorts 64-bit keys with their indices, and then the ranks in that order by their records'
+    /// segments.
+    pub(super) fn two_pass_argsort(&mut self, sort: Sort<'_>) {
+        let keys = self.reserve(Buffer::EncodedKeys, 2);
+        let by_keys = self.reserve(Buffer::EncodedValues, 1);
+        let encode = LayoutKernel::EncodeKeys {
+            words: 2,
+            segmented: false,
+            valued: true,
+        };
+        self.encode_with(encode, keys, Some(by_keys));
+        let records = |values| Records {
+            keys,
+            values: Some(values),
+        };
+        self.sort_encoded(sort, 2, records(by_keys));
+
+        let ranks = self.reserve(Buffer::SegmentRanks, 1);
+        let bindings = [
+            ("source", by_keys),
+            ("destination", keys),
+            ("values", ranks),
+            ("offsets", Buffer::Offsets),
+        ];
+        let segments = self.segments();
+        self.each(
+            Phase::Encode,
+            LayoutKernel::EncodeSegments,
+            &bindings,
+            &segments,
+        );
+        self.sort_encoded(sort, 1, records(ranks));
+
+        // (The sort's own memory is free.)
+        let indices = if self.writes_indices_in_place() {
+            Buffer::Values
+        } else {
+            self.reserve(Buffer::ScratchValues, 1)
+        };
+        self.rows((by_keys, 0), (indices, 0), 1, Some(ranks));
+        self.payload(indices);
+        if let Some(to) = self.arrangement().end_of_keys() {
+            self.column((Buffer::Keys, 2, to), indices);
+        }
+    }
+
+    /// Writes the indices of the first record on, if they are wanted, and moves all payload rows.
+    fn payload(&mut self, indices: Buffer) {
+        if self.arrangement().carried == Carried::Indices && indices != Buffer::Values {
+            let first = self.arrangement().first;
+            self.rows((indices, 0), (Buffer::Values, first), 1, None);
+        }
+        self.columns(indices);
+    }
+
+    /// Moves all payload rows.
+    pub(super) fn columns(&mut self, indices: Buffer) {
+        for column in self.arrangement().columns() {
+            self.column(column, indices);
+        }
+    }
+
+    /// Moves rows of so many words to the order of the indices: out of place at once, in place by
+    /// way of scratch memory.
+    pub(super) fn column(&mut self, (from, words, to): (Buffer, u32, Buffer), indices: Buffer) {
+        let first = self.arrangement().first * words;
+        if from != to {
+            self.rows((from, first), (to, first), words, Some(indices));
+            return;
+        }
+        let scratch = self.reserve(Buffer::ScratchRows, words);
+        self.rows((from, first), (scratch, 0), words, Some(indices));
+        self.rows((scratch, 0), (to, first), words, None);
+    }
+
+    /// Checks whether keys are in order.
+    pub(super) fn is_sorted(&mut self) {
+        let found = self.recording.reserve(Buffer::OutOfOrder, 4);
+        let kernel = LayoutKernel::IsSorted {
+            words: self.job.key.words(),
+        };
+        let bindings = [("source", Buffer::Keys), ("found", found)];
+        let parameters = [&self.arrangement().key_places()[..], &self.map()].concat();
+        self.each(Phase::OrderCheck, kernel, &bindings, &parameters);
+    }
+
+    /// Whether the sort's indices are in the caller's buffer.
+    fn writes_indices_in_place(&self) -> bool {
+        self.arrangement().carried == Carried::Indices && self.arrangement().first == 0
+    }
+
+    const fn is_segmented(&self) -> bool {
+        self.job.arrangement.segments.is_some()
+    }
+
+    /// A buffer of so many words a record.
+    pub(super) fn reserve(&mut self, buffer: Buffer, words: u32) -> Buffer {
+        let bytes = u64::from(self.job.len) * u64::from(words) * 4;
+        self.recording.reserve(buffer, bytes)
+    }
+
+    /// Sorts encoded records, keys of so many words, in place.
+    fn sort_encoded(&mut self, sort: Sort<'_>, words: u32, records: Records) {
+        let as_they_are = match words {
+            1 => KeyType::U32,
+            _ => KeyType::U64,
+        };
+        let map = as_they_are.map(Order::Ascending);
+        let shape = Shape::new(words, records.values.is_some());
+        self.sort(sort, shape, records, records, map);
+    }
+
+    fn sort(
+        &mut self,
+        sort: Sort<'_>,
+        shape: Shape,
+        source: Records,
+        target: Records,
+        map: KeyMap,
+    ) {
+        let len = self.job.len;
+        let word_sort = WordSort {
+            len,
+            shape,
+            source,
+            target,
+            scratch: Records {
+                keys: Buffer::Scratch,
+                values: source.values.map(|_| Buffer::ScratchValues),
+            },
+            map,
+            ranks: self.job.ranks.clone().unwrap_or(0..len),
+        };
+        sort(&mut self.recording, &word_sort);
+    }
+
+    /// Parameters of `key_map.wgsl`.
+    pub(super) fn map(&self) -> [(&'static str, u32); 4] {
+        let map = self.job.key.map(self.job.order);
+        [
+            ("sign_low", map.sign_mask as u32),
+            ("sign_high", (map.sign_mask >> 32) as u32),
+            ("flip_low", map.flip as u32),
+            ("flip_high", (map.flip >> 32) as u32),
+        ]
+    }
+
+    /// Parameters of `segments.wgsl`.
+    fn segments(&self) -> [(&'static str, u32); 2] {
+        let segments = self.arrangement().segments.unwrap_or(0);
+        let power = segments.checked_ilog2().map_or(0, |log| 1 << log);
+        [("segments", segments), ("segments_power", power)]
+    }
+
+    /// Composes the records of the sort: keys, with a value if there is a buffer for it.
+    fn encode(&mut self, keys: Buffer, values: Option<Buffer>) {
+        let kernel = LayoutKernel::EncodeKeys {
+            words: self.job.key.words(),
+            segmented: self.is_segmented(),
+            valued: values.is_some(),
+        };
+        self.encode_with(kernel, keys, values);
+    }
+
+    fn encode_with(&mut self, kernel: LayoutKernel, keys: Buffer, values: Option<Buffer>) {
+        let mut bindings = vec![("source", Buffer::Keys), ("destination", keys)];
+        bindings.extend(values.map(|values| ("values", values)));
+        if let LayoutKernel::EncodeKeys {
+            segmented: true, ..
+        } = kernel
+        {
+            bindings.push(("offsets", Buffer::Offsets));
+        }
+        let parameters = [
+            &self.arrangement().key_places()[..],
+            &self.map(),
+            &self.segments(),
+        ]
+        .concat();
+        self.each(Phase::Encode, kernel, &bindings, &parameters);
+    }
+
+    /// Writes sorted keys to where they are wanted, if they are.
+    fn decode(&mut self, keys: Buffer, low_words: Option<Buffer>) {
+        let Some(to) = self.arrangement().end_of_keys() else {
+            return;
+        };
+        if self.job.key.words() == 1 {
+            let stride = self.arrangement().composed_words(self.job.key);
+            let source = ("source", keys);
+            self.decode_words(
+                LayoutKernel::DecodeKeys,
+                source,
+                ("source_stride", stride),
+                to,
+            );
+            return;
+        }
+        let mut bindings = vec![("source", keys), ("destination", to)];
+        bindings.extend(low_words.map(|words| ("values", words)));
+        let kernel = LayoutKernel::DecodeWideKeys {
+            segmented: low_words.is_some(),
+        };
+        let first = [("key_first", self.arrangement().first)];
+        let parameters = [&first[..], &self.map()].concat();
+        self.each(Phase::Decode, kernel, &bindings, &parameters);
+    }
+
+    /// Writes keys of 8, 16 or 32 bits, each lane whole words of the caller's buffer.
+    pub(super) fn decode_words(
+        &mut self,
+        kernel: LayoutKernel,
+        from: (&'static str, Buffer),
+        stride: (&'static str, u32),
+        to: Buffer,
+    ) {
+        let first = self.arrangement().first;
+        let per_word = 32 / self.arrangement().bits.unwrap_or(32);
+        let places = self.arrangement().key_places();
+        let parameters = [&places[..], &[stride], &self.map()].concat();
+        let words = (u64::from(first) + u64::from(self.job.len)).div_ceil(per_word.into())
+            - u64::from(first / per_word);
+        let bindings = [from, ("destination", to)];
+        self.step(Phase::Decode, kernel, &bindings, &parameters, words);
+    }
+
+    /// Writes indices from 0 on.
+    pub(super) fn iota(&mut self, to: Buffer) {
+        let bindings = [("destination", to)];
+        self.each(Phase::Encode, LayoutKernel::Iota, &bindings, &[]);
+    }
+
+    /// Gathers rows by an order, or copies them: from a word of one buffer to a word of another.
+    fn rows(
+        &mut self,
+        (from, from_word): (Buffer, u32),
+        (to, to_word): (Buffer, u32),
+        words: u32,
+        order: Option<Buffer>,
+    ) {
+        let kernel = match order {
+            Some(_) => LayoutKernel::Gather,
+            None => LayoutKernel::Copy,
+        };
+        let mut bindings = vec![("source", from), ("destination", to)];
+        bindings.extend(order.map(|order| ("order", order)));
+        let parameters = [
+            ("source_first", from_word),
+            ("destination_first", to_word),
+            ("words", words),
+        ];
+        let all_words = u64::from(self.job.len) * u64::from(words);
+        self.step(Phase::Gather, kernel, &bindings, &parameters, all_words);
+    }
+
+    /// The dispatches of a kernel with an item a record.
+    fn each(
+        &mut self,
+        phase: Phase,
+        kernel: LayoutKernel,
+        bindings: &[(&'static str, Buffer)],
+        parameters: &[(&'static str, u32)],
+    ) {
+        let len = self.job.len.into();
+        self.step(phase, kernel, bindings, parameters, len);
+    }
+
+    /// The dispatches of a kernel with so many items.
+    pub(super) fn step(
+        &mut self,
+        phase: Phase,
+        kernel: LayoutKernel,
+        bindings: &[(&'static str, Buffer)],
+        parameters: &[(&'static str, u32)],
+        items: u64,
+    ) {
+        let limits = self.job.limits;
+        let groups = items.div_ceil(MOVED.into()) as u32;
+        for (first, end) in parts(groups, MOVED, limits) {
+            let common = [("len", self.job.len), ("first", first), ("end", end)];
+            self.recording.steps.push(Step {
+                phase,
+                round: 0,
+                kernel: Kernel::Layout(kernel),
+                workgroups: grid(end - first, limits),
+                bindings: bindings.to_vec(),
+                parameters: [&common[..], parameters].concat(),
+                keys: u64::from(end - first) * u64::from(MOVED),
+            });
+        }
+    }
+}
