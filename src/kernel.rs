@@ -11,6 +11,7 @@ macro_rules! shader {
 }
 
 mod layout;
+mod reflection;
 mod sample_sort;
 mod samplesort;
 mod tile_sort;
@@ -66,13 +67,8 @@ pub enum Kernel {
     SampleSort(SampleSortKernel),
     /// A kernel before or after a sort of words.
     Layout(LayoutKernel),
-    /// A stage of the stand-in for the sample sort.
-    StandIn {
-        /// Words of a key.
-        words: u32,
-        /// Whether records have values.
-        valued: bool,
-    },
+    /// A kernel of the sample sort of words.
+    Sort(SortKernel),
     /// Colored prefix sums, phase 1: the sums of each tile.
     TileSums {
         /// Where the lanes' sums lie.
@@ -233,10 +229,7 @@ impl Kernel {
             ])
             .chain(SampleSortKernel::all().into_iter().map(Self::SampleSort))
             .chain(LayoutKernel::ALL.map(Self::Layout))
-            .chain(
-                [(1, false), (1, true), (2, false), (2, true)]
-                    .map(|(words, valued)| Self::StandIn { words, valued }),
-            )
+            .chain(SortKernel::all().into_iter().map(Self::Sort))
             .chain(PrefixSumsMethod::ALL.map(|method| Self::TileSums { method }))
             .chain([Self::TileOffsets])
             .chain(PrefixSumsMethod::ALL.map(|method| Self::PrefixSums { method }))
@@ -337,12 +330,7 @@ impl Kernel {
             },
             Self::SampleSort(kernel) => return kernel.name(),
             Self::Layout(kernel) => return kernel.name(),
-            Self::StandIn { words, valued } => {
-                return format!(
-                    "samplesort.stand_in.{words}w{}",
-                    if valued { ".values" } else { "" }
-                );
-            }
+            Self::Sort(kernel) => return kernel.name(),
         };
         name.to_owned()
     }
@@ -365,6 +353,7 @@ impl Kernel {
         match self {
             Self::SampleSort(kernel) => return kernel.workgroup_bytes(key.words(), Payload::None),
             Self::Layout(kernel) => return kernel.workgroup_bytes(),
+            Self::Sort(kernel) => return kernel.workgroup_bytes(),
             _ => {}
         }
         let pieces = self.pieces(Payload::None, false, (KeyType::U32, Keys::Move));
@@ -384,7 +373,6 @@ impl Kernel {
                     | Self::Sort(_)
                     | Self::RandomSamples
                     | Self::Layout(_)
-                    | Self::StandIn { .. }
                     | Self::SampleSort(
                         SampleSortKernel::RowSums
                             | SampleSortKernel::BucketTable
@@ -408,18 +396,8 @@ impl Kernel {
         match self {
             Self::SampleSort(kernel) => kernel.pieces(payload, rows_beside, keys),
             Self::Layout(kernel) => kernel.pieces(),
-            Self::StandIn { words, valued } => Pieces {
-                constants: vec![("LANES", 256), ("KEY_WORDS", words)],
-                shared: vec![
-                    shader!("layout/key_map.wgsl"),
-                    if valued {
-                        shader!("samplesort/stand_in_values.wgsl")
-                    } else {
-                        shader!("samplesort/stand_in_no_values.wgsl")
-                    },
-                ],
-                ..Pieces::plain(shader!("samplesort/stand_in.wgsl"))
-            },
+            // Its text is put together by itself.
+            Self::Sort(_) => plain(""),
             Self::BaseCase {
                 form,
                 warps,
@@ -534,7 +512,7 @@ impl Kernel {
                 self,
                 Self::SampleSort(SampleSortKernel::RowSums | SampleSortKernel::BucketTable)
                     | Self::Layout(_)
-                    | Self::StandIn { .. }
+                    | Self::Sort(_)
             ) =>
             {
                 KeyType::U32
@@ -799,7 +777,7 @@ impl Specialised {
     /// The label of its GPU objects, e.g. `bcfsort.merge.page_merge.u32.ascending`.
     #[must_use]
     pub fn label(self) -> String {
-        if let Kernel::Layout(_) | Kernel::StandIn { .. } = self.kernel {
+        if let Kernel::Layout(_) | Kernel::Sort(_) = self.kernel {
             format!("bcfsort.{}", self.kernel.name())
         } else if self.kernel.compares() {
             let payload = match self.payload {
@@ -865,7 +843,7 @@ impl Specialised {
         let pieces = kernel.pieces(self.payload, self.rows_beside > 0, keys);
         let map = self.key.map(self.order);
         // (The key map of these is in their parameters.)
-        let is_layout = matches!(self.kernel, Kernel::Layout(_) | Kernel::StandIn { .. });
+        let is_layout = matches!(self.kernel, Kernel::Layout(_) | Kernel::Sort(_));
         let mut text = format!("// {}\n\nconst W: u32 = {W}u;\n", self.label());
         for (name, value) in &pieces.constants {
             text += &format!("const {name}: u32 = {value}u;\n");

@@ -25,7 +25,7 @@ impl Shape {
 
     /// The shape of records with keys of so many words.
     #[must_use]
-    pub const fn of(key_words: u32, has_value: bool) -> Self {
+    pub const fn new(key_words: u32, has_value: bool) -> Self {
         match (key_words, has_value) {
             (1, false) => Self::Word,
             (1, true) => Self::Pair,
@@ -150,6 +150,51 @@ const fn values(nodes: u32, tile: u32) -> u32 {
 }
 
 impl SortKernel {
+    /// Every kernel with the sizes that the default tunings come to on a device with 48 KiB of
+    /// workgroup memory and workgroups of 1024 lanes.
+    pub(super) fn all() -> Vec<Self> {
+        let of = |shape: Shape| {
+            let words = shape.words();
+            let tile = 4096 >> words.next_power_of_two().ilog2();
+            let samples = if words == 3 { 2048 } else { 4096 };
+            let mut stages = Vec::new();
+            for (nodes, tile, lanes, samples, sort_tile) in [
+                (256, 4096, 512, samples, tile),
+                (512, 4096, 512, samples, tile),
+                (256, 2048, 256, 1024, 1024),
+            ] {
+                let partition = Partition { nodes, tile, lanes };
+                stages.extend([
+                    Stage::Splitters {
+                        nodes,
+                        samples,
+                        tile,
+                        lanes: 1024.min(samples / 2),
+                    },
+                    Stage::Count(partition),
+                    Stage::Table {
+                        nodes,
+                        tile,
+                        sort_tile,
+                    },
+                    Stage::Partition(partition),
+                ]);
+            }
+            let mut tiles = vec![1024, tile];
+            tiles.dedup();
+            for (tile, listed) in tiles.into_iter().flat_map(|t| [(t, false), (t, true)]) {
+                stages.extend([false, true].map(|in_place| Stage::Sort {
+                    tile,
+                    listed,
+                    in_place,
+                }));
+            }
+            stages.extend([4, 16].map(|tiles| Stage::Merge { tiles }));
+            stages.into_iter().map(move |stage| Self { stage, shape })
+        };
+        Shape::ALL.into_iter().flat_map(of).collect()
+    }
+
     /// Lanes of a workgroup.
     #[must_use]
     pub const fn lanes(self) -> u32 {

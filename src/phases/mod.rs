@@ -24,7 +24,7 @@ pub use sample_sort::record_sample_sort;
 use crate::kernel::Kernel;
 use crate::plan::{DeviceLimits, Plan};
 use crate::recording::{Buffer, Phase, Recording};
-use crate::{Engine, KeyType, Options, Order, Payload};
+use crate::{Engine, KeyType, Options, Order};
 
 /// Records a sort of `len` keys, in [`Buffer::Keys`].
 ///
@@ -78,9 +78,9 @@ fn record_sort_of_words(
     tuning: &crate::Tuning,
     limits: &DeviceLimits,
 ) -> Recording {
-    use crate::samplesort::{Records, Sizes, WordSort, record};
+    use crate::samplesort::{Records, WordSort, record};
     let mut recording = Recording::new(len, key, order);
-    let shape = crate::kernel::Shape::of(key.words(), false);
+    let shape = crate::kernel::Shape::new(key.words(), false);
     let records = |keys| Records { keys, values: None };
     let sort = WordSort {
         len,
@@ -91,12 +91,7 @@ fn record_sort_of_words(
         map: key.map(order),
         ranks: 0..len,
     };
-    let sizes = if tuning.looped {
-        Sizes::gpu(shape, limits)
-    } else {
-        Sizes::cpu(shape, limits)
-    };
-    record(&mut recording, &sort, &sizes, limits);
+    record(&mut recording, &sort, tuning, limits);
     recording
 }
 

@@ -1,7 +1,7 @@
 //! Arithmetic of the sample sort: how many levels, segments, tiles and items a sort takes.
 
 use crate::kernel::{Partition, Shape};
-use crate::plan::DeviceLimits;
+use crate::plan::{DeviceLimits, Tuning};
 
 /// The numbers that decide the sort's speed, and not its result: of one device, and one shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +26,23 @@ pub struct Sizes {
 const TABLES: u32 = 8 << 10;
 
 impl Sizes {
+    /// The sizes that a tuning comes to, as far as the device's limits go.
+    #[must_use]
+    pub fn new(shape: Shape, tuning: &Tuning, limits: &DeviceLimits) -> Self {
+        let sizes = if tuning.looped {
+            Self::gpu(shape, limits)
+        } else {
+            Self::cpu(shape, limits)
+        };
+        let tile = (tuning.tile / shape.words()).max(1024);
+        Self {
+            sort_tile: sizes.sort_tile.min(1 << tile.ilog2()),
+            samples: sizes.samples.min(1 << tuning.samples.max(512).ilog2()),
+            merged: tuning.merged,
+            ..sizes
+        }
+    }
+
     /// What suits GPUs, as far as the device's limits go.
     #[must_use]
     pub fn gpu(shape: Shape, limits: &DeviceLimits) -> Self {
@@ -100,11 +117,13 @@ impl SortPlan {
         const LEAST_TILE: u32 = 1024;
         let least = LEAST_TILE.min(sizes.sort_tile);
         if len <= sizes.sort_tile {
-            return Self::Tile(len.max(1).next_power_of_two().max(least));
+            return Self::Tile(if len <= least { least } else { sizes.sort_tile });
         }
-        let tile = len.div_ceil(MOST_MERGED).next_power_of_two().max(least);
-        if len <= sizes.merged && tile <= sizes.sort_tile {
-            return Self::Tiles(len.div_ceil(tile).next_power_of_two(), tile);
+        let few = least.saturating_mul(MOST_MERGED) >= len;
+        let tile = if few { least } else { sizes.sort_tile };
+        let tiles = len.div_ceil(tile);
+        if len <= sizes.merged && tiles <= MOST_MERGED {
+            return Self::Tiles(if tiles <= 4 { 4 } else { MOST_MERGED }, tile);
         }
         // Children of a quarter of a tile are packed well.
         let ideal = (sizes.sort_tile / 4).max(32);

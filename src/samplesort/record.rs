@@ -4,7 +4,7 @@ use super::plan::{Level, Sizes, SortPlan};
 use crate::KeyMap;
 use crate::kernel::{Kernel, LANES_THAT_MERGE as MERGE_LANES, Shape, SortKernel, Stage};
 use crate::phases::{grid, parts};
-use crate::plan::DeviceLimits;
+use crate::plan::{DeviceLimits, Tuning};
 use crate::recording::{Buffer, Phase, Recording, Step};
 use std::ops::Range;
 
@@ -44,8 +44,19 @@ const AS_THEY_ARE: KeyMap = KeyMap {
     flip: 0,
 };
 
+/// Records a sort, with the sizes that a tuning comes to on such a device.
+pub fn record(recording: &mut Recording, sort: &WordSort, tuning: &Tuning, limits: &DeviceLimits) {
+    let sizes = Sizes::new(sort.shape, tuning, limits);
+    record_with(recording, sort, &sizes, limits);
+}
+
 /// Records a sort, with the sizes that are given.
-pub fn record(recording: &mut Recording, sort: &WordSort, sizes: &Sizes, limits: &DeviceLimits) {
+pub fn record_with(
+    recording: &mut Recording,
+    sort: &WordSort,
+    sizes: &Sizes,
+    limits: &DeviceLimits,
+) {
     if sort.len == 0 {
         return;
     }

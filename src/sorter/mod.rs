@@ -24,7 +24,6 @@ use crate::{
     BufferRole, Engine, Error, KeyType, Options, Order, Payload, Tuning, phases, plan, samplesort,
 };
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Sorts keys on one device. Make it once and keep it: it holds the pipelines, which are compiled

@@ -2,7 +2,7 @@
 
 use super::{BufferSort, Sorter};
 use crate::gpu::calls;
-use crate::phases::rows::Arrangement;
+use crate::layout::Arrangement;
 use crate::{Error, KeyType, Order};
 
 impl Sorter {
@@ -44,8 +44,7 @@ impl Sorter {
     /// ```
     pub fn warm_up(&self, len: u64, key: KeyType, order: Order) -> Result<(), Error> {
         let len = calls::check_len(&self.device, &self.limits, len, key)?;
-        let keys = (len, key, order);
-        let recording = self.record_arranged(keys, &Arrangement::default(), None, None)?;
+        let recording = self.record_job(self.job(len, key, order, &Arrangement::default()))?;
         self.pipelines.of_steps(&self.device, &recording).map(drop)
     }
 

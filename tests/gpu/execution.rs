@@ -2,10 +2,8 @@
 
 use crate::device::Gpu;
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::sync::{Arc, PoisonError};
 use wgpu_bcfsort::internals::kernel::{Access, Assembled, Specialised};
-use wgpu_bcfsort::internals::layout_entries;
 use wgpu_bcfsort::internals::recording::{Buffer, Recording, Step};
 
 /// A compiled kernel.
@@ -31,11 +29,32 @@ impl Pipeline {
             // of the size it gives them, whose every access the lock-step executor has found within
             // its buffer.
             let module = unsafe { gpu.device.create_shader_module_trusted(descriptor, checks) };
+            // One of wgpu's own making would leave out the bindings that are not used.
+            let entries: Vec<_> = assembled
+                .bindings
+                .iter()
+                .map(|binding| wgpu::BindGroupLayoutEntry {
+                    binding: binding.binding,
+                    visibility: wgpu::ShaderStages::COMPUTE,
+                    ty: wgpu::BindingType::Buffer {
+                        ty: match binding.access {
+                            Access::Uniform => wgpu::BufferBindingType::Uniform,
+                            Access::Read => wgpu::BufferBindingType::Storage { read_only: true },
+                            Access::ReadWrite => {
+                                wgpu::BufferBindingType::Storage { read_only: false }
+                            }
+                        },
+                        has_dynamic_offset: false,
+                        min_binding_size: None,
+                    },
+                    count: None,
+                })
+                .collect();
             let layout = gpu
                 .device
                 .create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
                     label: None,
-                    entries: &layout_entries(&assembled),
+                    entries: &entries,
                 });
             let layout = gpu
                 .device
@@ -79,7 +98,6 @@ impl<'a> Execution<'a> {
         let mut buffers: BTreeMap<_, _> = recording
             .buffers
             .iter()
-            .filter(|made| !recording.placed.contains_key(made.0))
             .map(|(&role, &bytes)| (role, gpu.empty_buffer(bytes)))
             .collect();
         buffers.insert(Buffer::Keys, gpu.buffer(keys));
@@ -120,12 +138,7 @@ impl<'a> Execution<'a> {
                 binding: binding.binding,
                 resource: match step.buffer(&binding.name) {
                     Some(role) if binding.access != Access::Uniform => {
-                        let (buffer, bytes) = self.place(role);
-                        wgpu::BindingResource::Buffer(wgpu::BufferBinding {
-                            buffer,
-                            offset: bytes.start,
-                            size: wgpu::BufferSize::new(bytes.end - bytes.start),
-                        })
+                        self.buffers[&role].as_entire_binding()
                     }
                     _ => uniforms.as_entire_binding(),
                 },
@@ -140,7 +153,7 @@ impl<'a> Execution<'a> {
         {
             let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
             pass.set_pipeline(&pipeline.pipeline);
-            pass.set_bind_group(0, &bind_group, &[0]);
+            pass.set_bind_group(0, &bind_group, &[]);
             pass.dispatch_workgroups(step.workgroups[0], step.workgroups[1], 1);
         }
         queue.submit([encoder.finish()]);
@@ -151,27 +164,14 @@ impl<'a> Execution<'a> {
         self.buffers.insert(buffer, self.gpu.buffer(words));
     }
 
-    /// The buffer that holds a role's words, and where it does: all of it, or what is
-    /// [placed](Recording::placed) in it.
-    fn place(&self, role: Buffer) -> (&wgpu::Buffer, Range<u64>) {
-        let (home, begin) = self.recording.place(role);
-        let buffer = &self.buffers[&home];
-        let end = if home == role {
-            buffer.size()
-        } else {
-            begin + self.recording.buffers[&role]
-        };
-        (buffer, begin..end)
+    pub(crate) fn read(&self, buffer: Buffer) -> Vec<u32> {
+        self.gpu.read(&self.buffers[&buffer])
     }
 
-    pub(crate) fn read(&self, role: Buffer) -> Vec<u32> {
-        let (buffer, bytes) = self.place(role);
-        self.gpu.read(buffer)[bytes.start as usize / 4..bytes.end as usize / 4].to_vec()
-    }
-
-    pub(crate) fn write(&self, role: Buffer, words: &[u32]) {
-        let (buffer, bytes) = self.place(role);
-        let queue = &self.gpu.queue;
-        queue.write_buffer(buffer, bytes.start, bytemuck::cast_slice(words));
+    pub(crate) fn write(&self, buffer: Buffer, words: &[u32]) {
+        let bytes = bytemuck::cast_slice(words);
+        self.gpu
+            .queue
+            .write_buffer(&self.buffers[&buffer], 0, bytes);
     }
 }

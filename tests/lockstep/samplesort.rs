@@ -6,7 +6,7 @@ use bcfsort_testkit::recordings::{Execution, KernelReport};
 use wgpu_bcfsort::internals::kernel::{Kernel, Shape};
 use wgpu_bcfsort::internals::plan::DeviceLimits;
 use wgpu_bcfsort::internals::recording::{Buffer, Recording};
-use wgpu_bcfsort::internals::samplesort::{Records, Sizes, SortPlan, WordSort, record};
+use wgpu_bcfsort::internals::samplesort::{Records, Sizes, SortPlan, WordSort, record_with};
 use wgpu_bcfsort::{KeyType, Order};
 use wgsl_lockstep::Config;
 
@@ -96,16 +96,16 @@ fn sort(
         values: has(Buffer::Values),
     };
     let elsewhere = Records {
-        keys: Buffer::TakenKeys,
-        values: has(Buffer::Indices),
+        keys: Buffer::EncodedKeys,
+        values: has(Buffer::EncodedValues),
     };
     let target = if apart { elsewhere } else { source };
     let len = input.len();
     let mut recording = Recording::new(len, key, order);
     if apart {
-        recording.reserve(Buffer::TakenKeys, input.keys.len() as u64 * 4);
+        recording.reserve(Buffer::EncodedKeys, input.keys.len() as u64 * 4);
         if input.shape.has_value() {
-            recording.reserve(Buffer::Indices, u64::from(len) * 4);
+            recording.reserve(Buffer::EncodedValues, u64::from(len) * 4);
         }
     }
     let job = WordSort {
@@ -120,7 +120,7 @@ fn sort(
         map: key.map(order),
         ranks: 0..len,
     };
-    record(&mut recording, &job, sizes, limits);
+    record_with(&mut recording, &job, sizes, limits);
     let mut execution = Execution::new(&recording, &input.keys, Config::default());
     if input.shape.has_value() {
         execution.set_buffer(Buffer::Values, input.values.clone());

@@ -12,6 +12,7 @@ const LIMITS: DeviceLimits = DeviceLimits {
     workgroups: 65_535,
     keys_per_dispatch: 1 << 25,
     workgroup_bytes: 32 << 10,
+    workgroup_lanes: 1024,
 };
 
 fn job(arrangement: &Arrangement, key: KeyType, len: u32) -> Job<'_> {
