@@ -1,6 +1,6 @@
 //! The kernels of the sample sort: which there are, and how their texts are put together.
 
-use super::tile_sort::{rank_in_others, records_of_lane, tile_sort};
+use super::tile_sort::{rank_in_others, tile_sort};
 
 /// What a record is: a key of one or two words, and maybe a value of one, by which equal keys are
 /// ordered.
@@ -108,6 +108,8 @@ pub enum Stage {
     Sort {
         /// Records of a tile.
         tile: u32,
+        /// Records of a lane: 16 or 32.
+        each: u32,
         /// Whether there is a list of items.
         listed: bool,
         /// Whether records stay in their buffer.
@@ -160,7 +162,8 @@ impl SortKernel {
             let mut stages = Vec::new();
             for (nodes, tile, lanes, samples, sort_tile) in [
                 (256, 4096, 512, samples, tile),
-                (512, 4096, 512, samples, tile),
+                (256, 4096, 512, samples, 1024),
+                (512, 8192, 1024, samples, tile),
                 (256, 2048, 256, 1024, 1024),
             ] {
                 let partition = Partition { nodes, tile, lanes };
@@ -180,16 +183,21 @@ impl SortKernel {
                     Stage::Partition(partition),
                 ]);
             }
-            let mut tiles = vec![1024, tile];
-            tiles.dedup();
-            for (tile, listed) in tiles.into_iter().flat_map(|t| [(t, false), (t, true)]) {
+            let mut sorts = vec![(1024, 16, false), (1024, 16, true), (tile, 16, false)];
+            sorts.push((tile, if words == 1 { 32 } else { 16 }, true));
+            sorts.sort_unstable();
+            sorts.dedup();
+            for (tile, each, listed) in sorts {
                 stages.extend([false, true].map(|in_place| Stage::Sort {
                     tile,
+                    each,
                     listed,
                     in_place,
                 }));
             }
             stages.extend([4, 16].map(|tiles| Stage::Merge { tiles }));
+            stages.sort_unstable();
+            stages.dedup();
             stages.into_iter().map(move |stage| Self { stage, shape })
         };
         Shape::ALL.into_iter().flat_map(of).collect()
@@ -202,7 +210,7 @@ impl SortKernel {
             Stage::Splitters { lanes, .. } => lanes,
             Stage::Count(of) | Stage::Partition(of) => of.lanes,
             Stage::Table { nodes, .. } => nodes,
-            Stage::Sort { tile, .. } => tile / records_of_lane(self.shape.words()),
+            Stage::Sort { tile, each, .. } => tile / each,
             Stage::Merge { .. } => MERGE_LANES,
         }
     }
@@ -247,20 +255,28 @@ impl SortKernel {
     pub fn name(self) -> String {
         let shape = self.shape.name();
         match self.stage {
-            Stage::Splitters { nodes, samples, .. } => {
-                format!("samplesort.splitters.{nodes}.{samples}.{shape}")
-            }
+            Stage::Splitters {
+                nodes,
+                samples,
+                tile,
+                ..
+            } => format!("samplesort.splitters.{nodes}.{samples}.{tile}.{shape}"),
             Stage::Count(of) => format!("samplesort.count.{}.{}.{shape}", of.nodes, of.tile),
             Stage::Partition(of) => {
                 format!("samplesort.partition.{}.{}.{shape}", of.nodes, of.tile)
             }
-            Stage::Table { nodes, .. } => format!("samplesort.table.{nodes}.{shape}"),
+            Stage::Table {
+                nodes,
+                tile,
+                sort_tile,
+            } => format!("samplesort.table.{nodes}.{tile}.{sort_tile}.{shape}"),
             Stage::Sort {
                 tile,
+                each,
                 listed,
                 in_place,
             } => format!(
-                "samplesort.sort{}.{tile}{}.{shape}",
+                "samplesort.sort{}.{tile}x{each}{}.{shape}",
                 if listed { "_items" } else { "_tiles" },
                 if in_place { ".in_place" } else { "" }
             ),
@@ -376,6 +392,7 @@ impl SortKernel {
             }
             Stage::Sort {
                 tile,
+                each,
                 listed,
                 in_place,
             } => {
@@ -390,7 +407,7 @@ impl SortKernel {
                 } else {
                     shader!("samplesort/tiles.wgsl")
                 });
-                text.made = tile_sort(words, tile, !in_place);
+                text.made = tile_sort(words, tile, each, !in_place);
                 text.main = shader!("samplesort/sort.wgsl");
             }
             Stage::Merge { tiles } => {

@@ -6,11 +6,6 @@
 use crate::network::Network;
 use std::fmt::Write;
 
-/// Records of a lane in the sort of a tile: fewer of several words, so that all fit registers.
-pub(super) const fn records_of_lane(words: u32) -> u32 {
-    if words == 1 { 32 } else { 16 }
-}
-
 /// A tile of records in workgroup memory, and the passes that sort it.
 ///
 /// A line is what a lane holds in a line pass: 16 or 32 records, in groups of four that are read and
@@ -31,10 +26,9 @@ enum Columns {
     Far,
 }
 
-/// The passes that sort a tile of so many records, of so many words each: `sort_tile`, which fetches
+/// The passes that sort a tile of so many records, `each` of them a lane's, of so many words: `sort_tile`, which fetches
 /// the records, and `put_tile`. `apart`: whether records may have to be fetched from the target.
-pub(super) fn tile_sort(words: u32, tile: u32, apart: bool) -> String {
-    let each = records_of_lane(words);
+pub(super) fn tile_sort(words: u32, tile: u32, each: u32, apart: bool) -> String {
     let sort = TileSort {
         words,
         each,

@@ -12,14 +12,20 @@ pub struct Sizes {
     pub partition_tile: u32,
     /// Lanes that partition it.
     pub lanes: u32,
-    /// Children of a segment, at the most, where there are few levels: a power of two.
+    /// Children of a segment, at the most: a power of two.
     pub nodes: u32,
-    /// The same where one level less would do with more.
+    /// The same where more save a level.
     pub most_nodes: u32,
+    /// Records of a tile with so many children, of many records, and its lanes.
+    pub wide_tile: u32,
+    /// The lanes that partition it.
+    pub wide_lanes: u32,
     /// Samples of a segment: a power of two.
     pub samples: u32,
     /// Records up to which sorted tiles are merged, in 16 tiles at the most.
     pub merged: u32,
+    /// Records up to which they are sorted in the smallest tiles.
+    pub small: u32,
 }
 
 /// Words that a kernel's tables take in workgroup memory beside its tile, at the most.
@@ -53,6 +59,7 @@ impl Sizes {
         // Three workgroups that sort a tile share the 48 KiB of a multiprocessor of NVIDIA's.
         let sort_tile: u32 = fits(limits.workgroup_bytes.min(16 << 10));
         let partition_tile = 1 << ((limits.workgroup_bytes - TABLES).min(16 << 10) / 4).ilog2();
+        let is_wide = limits.workgroup_bytes >= (32 << 10) + 2 * TABLES && lanes == 1024;
         let lanes_of_partition = lanes.min(512).min(partition_tile);
         Self {
             sort_tile,
@@ -60,8 +67,11 @@ impl Sizes {
             lanes: lanes_of_partition,
             nodes: lanes_of_partition.min(256),
             most_nodes: lanes_of_partition,
+            wide_tile: if is_wide { 8192 } else { partition_tile },
+            wide_lanes: if is_wide { 1024 } else { lanes_of_partition },
             samples: fits(limits.workgroup_bytes).min(4096),
             merged: 16 * sort_tile,
+            small: 1 << 20,
         }
     }
 
@@ -75,8 +85,11 @@ impl Sizes {
             lanes: gpu.lanes.min(256),
             nodes: gpu.nodes.min(256),
             most_nodes: gpu.nodes.min(256),
+            wide_tile: gpu.partition_tile.min(2048),
+            wide_lanes: gpu.lanes.min(256),
             samples: gpu.samples.min(1024),
             merged: 4096,
+            small: 0,
         }
     }
 }
@@ -107,6 +120,8 @@ pub struct Level {
     pub tiles: u32,
     /// Samples of a segment.
     pub samples: u32,
+    /// Records of the tiles that are sorted at last.
+    pub sort_tile: u32,
 }
 
 impl SortPlan {
@@ -125,54 +140,75 @@ impl SortPlan {
         if len <= sizes.merged && tiles <= MOST_MERGED {
             return Self::Tiles(if tiles <= 4 { 4 } else { MOST_MERGED }, tile);
         }
+        // A tile takes as long as its lanes take for their records, however few tiles there are: so
+        // few records are sorted in small tiles.
+        let sort_tile = if len <= sizes.small { least } else { sizes.sort_tile };
         // Children of a quarter of a tile are packed well.
-        let ideal = (sizes.sort_tile / 4).max(32);
-        let most = u64::from(ideal + ideal / 2);
-        let mut levels = 1;
-        let reaches = |levels, nodes: u32| u64::from(nodes).pow(levels) * most >= len.into();
-        while !reaches(levels, sizes.most_nodes) {
-            levels += 1;
-        }
-        let nodes = if reaches(levels, sizes.nodes) {
-            sizes.nodes
-        } else {
-            sizes.most_nodes
-        };
+        let ideal = (sort_tile / 4).max(32);
+        let nodes = nodes_of_levels(len, ideal, sizes.nodes, sizes.most_nodes);
         let mut segments = 1;
         let mut children = len.div_ceil(ideal);
-        let levels = (0..levels)
-            .map(|level| {
-                let below = nodes.saturating_pow(levels - 1 - level);
-                // As even as possible, as far as there is work for all multiprocessors.
-                let even = (f64::from(children).powf(1.0 / f64::from(levels - level))) as u32;
-                let slots = children.div_ceil(below).max(even.min(128)).clamp(2, nodes);
-                let slots = if level + 1 == levels { nodes } else { slots };
-                let parts = segments * slots;
-                let child = if level + 1 == levels {
-                    ideal.max(len / segments.saturating_mul(nodes))
-                } else {
-                    len.div_ceil(parts)
-                };
-                // Sixteen a child spread its records by a quarter; more, where the last level's
-                // children are few for a tile.
-                let samples = 16 * (len / segments / child).clamp(16, nodes.max(16));
-                let plan = Level {
-                    segments,
-                    slots,
-                    child,
-                    partition: Partition {
-                        nodes,
-                        tile: sizes.partition_tile,
-                        lanes: sizes.lanes,
-                    },
-                    tiles: len.div_ceil(sizes.partition_tile) + 2 * segments.min(len),
-                    samples: sizes.samples.min(samples.next_power_of_two()),
-                };
-                segments *= slots;
-                children = children.div_ceil(slots).max(1);
-                plan
-            })
-            .collect();
-        Self::Levels(levels)
+        let levels = nodes.iter().enumerate().map(|(number, &nodes_here)| {
+            let below = nodes[number + 1..].iter().product::<u32>();
+            let is_last = below == 1;
+            // As even as possible, as far as there is work for all multiprocessors.
+            let left = (nodes.len() - number) as f64;
+            let even = f64::from(children).powf(left.recip()) as u32;
+            let slots = children.div_ceil(below).max(even.min(128)).clamp(2, nodes_here);
+            let (slots, child) = if is_last {
+                (nodes_here, ideal.max(len / segments / nodes_here))
+            } else {
+                (slots, len.div_ceil(segments * slots))
+            };
+            // Eight a child spread its records by a third; twice as many, where it fills half a tile.
+            let each = if is_last && child > ideal + ideal / 2 { 16 } else { 8 };
+            let samples = each * (len / segments / child).clamp(32, nodes_here.max(32));
+            // More children a tile are worth a larger tile, where there are many.
+            let is_wide = nodes_here > sizes.nodes && len >= 1 << 24;
+            let (tile, lanes) = if is_wide {
+                (sizes.wide_tile, sizes.wide_lanes)
+            } else {
+                (sizes.partition_tile, sizes.lanes)
+            };
+            let level = Level {
+                segments,
+                slots,
+                child,
+                partition: Partition {
+                    nodes: nodes_here,
+                    tile,
+                    lanes,
+                },
+                tiles: len.div_ceil(tile) + 2 * segments.min(len),
+                samples: sizes.samples.min(samples.next_power_of_two()),
+                sort_tile,
+            };
+            segments *= slots;
+            children = children.div_ceil(slots).max(1);
+            level
+        });
+        Self::Levels(levels.collect())
     }
+}
+
+/// The nodes of each level's trees, which are `few` or `most`: the least that split so many records
+/// into children of about `ideal`.
+fn nodes_of_levels(len: u32, ideal: u32, few: u32, most: u32) -> Vec<u32> {
+    for levels in 1.. {
+        for wide in 0..=if most > few { levels } else { 0 } {
+            let mut nodes = vec![few; levels - wide];
+            nodes.resize(levels, most);
+            // Rather larger children than many nodes in all levels.
+            let child = if wide > 0 && wide < levels.max(2) {
+                2 * ideal
+            } else {
+                ideal + ideal / 2
+            };
+            let product = nodes.iter().fold(1_u64, |all, &n| all * u64::from(n));
+            if product * u64::from(child) >= len.into() {
+                return nodes;
+            }
+        }
+    }
+    unreachable!("each level has two nodes at least")
 }

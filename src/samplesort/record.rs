@@ -107,7 +107,6 @@ impl Job<'_> {
     fn levels(&self, recording: &mut Recording, levels: &[Level]) {
         let len = self.sort.len;
         let words = u64::from(self.sort.shape.words());
-        let sort_tile = self.sizes.sort_tile;
         let mut from = (self.sort.source, self.sort.map);
         for (number, level) in levels.iter().enumerate() {
             let is_last = number + 1 == levels.len();
@@ -140,11 +139,15 @@ impl Job<'_> {
         let Some(last) = levels.last() else {
             return;
         };
+        let sort_tile = last.sort_tile;
         let in_place = from.0 == self.sort.target;
         let capacity = sort_tile - 31;
         let likely = (u64::from(len) * 5 / 4 / u64::from(capacity)) as u32 + last.segments + 1;
+        // Many tiles: what a lane does at once counts, not how soon it is done.
+        let many = self.sort.shape == Shape::Word && sort_tile == self.sizes.sort_tile;
         let kernel = Stage::Sort {
             tile: sort_tile,
+            each: if many && sort_tile >= 1024 { 32 } else { 16 },
             listed: true,
             in_place,
         };
@@ -178,7 +181,7 @@ impl Job<'_> {
     /// Items that a level's table may list: of two neighbours at least one tile's; parts of
     /// children that are in order; and what is left of each segment.
     fn most_items(&self, level: &Level) -> u64 {
-        let capacity = u64::from(self.sizes.sort_tile - 31);
+        let capacity = u64::from(level.sort_tile - 31);
         3 * u64::from(self.sort.len) / capacity + 3 * u64::from(level.segments) + 3
     }
 
@@ -248,7 +251,7 @@ impl Job<'_> {
         let children = Stage::Table {
             nodes: partition.nodes,
             tile: partition.tile,
-            sort_tile: self.sizes.sort_tile,
+            sort_tile: level.sort_tile,
         };
         let tables = vec![table, SPLITTERS, COUNTS, ("children", next)];
         let nodes = u64::from(segments) * u64::from(partition.nodes);
@@ -277,6 +280,7 @@ impl Job<'_> {
     ) {
         let stage = Stage::Sort {
             tile,
+            each: 16,
             listed: false,
             in_place,
         };

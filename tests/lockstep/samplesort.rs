@@ -27,8 +27,11 @@ fn sizes(shape: Shape) -> Sizes {
         lanes: 128,
         nodes: 32,
         most_nodes: 32,
+        wide_tile: 512,
+        wide_lanes: 128,
         samples: 256,
         merged: 2 * tile,
+        small: 0,
     }
 }
 
