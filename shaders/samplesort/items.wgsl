@@ -21,3 +21,12 @@ fn item_at(number: u32) -> Item {
 fn load_item(i: u32) -> Record {
     return load_source(i);
 }
+
+// A record of an item that no tile has room for stays where it is sorted.
+fn store_item(blocks: Blocks, place: u32, r: Record) {
+    if blocks.is_large {
+        store_source(place, r);
+    } else {
+        store_target(place, decode_target(r));
+    }
+}

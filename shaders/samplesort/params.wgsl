@@ -21,8 +21,10 @@ struct Params {
     rank_end: u32,
     // Whether what is in order already need not be looked at.
     skips_done: u32,
-    // The records of a tile, where tiles are sorted or merged.
+    // The records of a tile, where sorted tiles are merged; of those that are to be partitioned.
     tile: u32,
+    // The records that an item may have.
+    capacity: u32,
     // The order-preserving map of the records that are read, and of those that are written.
     source_sign_low: u32,
     source_sign_high: u32,

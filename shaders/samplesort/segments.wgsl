@@ -18,7 +18,7 @@ fn segment_at(number: u32) -> Segment {
     return Segment(segments[at], segments[at + 1u], segments[at + 2u]);
 }
 
-// Tiles begin at multiples of 32 records, where rows of memory do. (Of a segment with records.)
-fn tiles_of(segment: Segment) -> u32 {
-    return (segment.count + segment.start % 32u + TILE - 1u) / TILE;
+// Tiles begin at multiples of 32 records, where rows of memory do.
+fn tiles_between(start: u32, count: u32) -> u32 {
+    return select((count + start % 32u + params.tile - 1u) / params.tile, 0u, count == 0u);
 }

@@ -5,7 +5,8 @@
 //
 // An item that no tile has room for is rare: it is sorted by this workgroup alone, in blocks of half a
 // tile, by a bitonic network of blocks whose comparators all put the lesser records first: each is a
-// sort of two blocks. An item that fits is one such comparator.
+// sort of two blocks. An item that fits is one such comparator. (The large one is sorted in its source,
+// so that it is always read there, and moved at the end.)
 //
 // No bank conflict: see `tile_sort.wgsl`. Lanes at consecutive records of a line, or of two lines,
 // are in different banks.
@@ -20,7 +21,7 @@ struct Blocks {
     // Where the item's records begin and end.
     start: u32,
     end: u32,
-    // Whether an item is larger than a tile, and its records are in the target already.
+    // Whether an item is larger than a tile.
     is_large: bool,
 }
 
@@ -34,14 +35,9 @@ fn fetch(blocks: Blocks, place: u32) -> Record {
     return select(LAST, load_item(select(blocks.end - 1u, place, there)), there);
 }
 
-fn fetch_again(blocks: Blocks, place: u32) -> Record {
-    let r = load_target(clamp(place, blocks.start, blocks.end - 1u));
-    return select(select(r, LAST, place >= blocks.end), FIRST, place < blocks.start);
-}
-
 fn put(blocks: Blocks, place: u32, r: Record) {
     if place < blocks.end {
-        store_target(place, select(decode_target(r), r, blocks.is_large));
+        store_item(blocks, place, r);
     }
 }
 
@@ -55,7 +51,6 @@ fn sort_blocks(blocks: Blocks, lane: u32) {
     sort_tile(blocks, lane);
     // Records are put where other lanes have fetched some.
     storageBarrier();
-    workgroupBarrier();
     put_tile(blocks, lane);
 }
 
@@ -74,11 +69,6 @@ fn main(
         let first = start / 32u * 32u;
         let is_large = end - first > SORT_TILE;
         if !item.is_done {
-            if is_large {
-                for (var i = start + lane; i < end; i += LANES) {
-                    store_target(i, load_item(i));
-                }
-            }
             let blocks = max((end - first - 1u) / HALF + 1u, 2u);
             for (var size = 2u; size / 2u < blocks; size *= 2u) {
                 for (var distance = size / 2u; distance > 0u; distance /= 2u) {
@@ -86,8 +76,10 @@ fn main(
                     for (var i = 0u; i < blocks; i++) {
                         let other = i ^ flip;
                         if other > i && other < blocks {
-                            storageBarrier();
                             workgroupBarrier();
+                            if is_large {
+                                storageBarrier();
+                            }
                             let low = first + i * HALF;
                             let high = first + (other - 1u) * HALF;
                             sort_blocks(Blocks(low, high, start, end, is_large), lane);
@@ -100,11 +92,7 @@ fn main(
             storageBarrier();
             workgroupBarrier();
             for (var i = start + lane; i < end; i += LANES) {
-                if item.is_done {
-                    store_target(i, decode_target(load_item(i)));
-                } else {
-                    store_target(i, decode_target(load_target(i)));
-                }
+                store_target(i, decode_target(load_source(i)));
             }
         }
     }

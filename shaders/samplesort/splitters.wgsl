@@ -65,7 +65,8 @@ fn main(
         return;
     }
     if params.whole == 0u {
-        for (var i = lane; i < tiles_of(segment); i += LANES) {
+        let own = tiles_between(segment.start, segment.count);
+        for (var i = lane; i < own; i += LANES) {
             tile_segments[segment.first_tile + i] = number;
         }
     }

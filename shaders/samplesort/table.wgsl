@@ -14,9 +14,6 @@
 //
 // Bank conflicts where lanes look for the child that an item is of.
 
-// A tile is sorted in rows of memory, so the first of its rows may have 31 records of others.
-const CAPACITY: u32 = SORT_TILE - 31u;
-
 @group(0) @binding(6) var<storage, read> splitters: array<u32>;
 @group(0) @binding(7) var<storage, read_write> counts: array<u32>;
 @group(0) @binding(9) var<storage, read_write> children: array<atomic<u32>>;
@@ -43,8 +40,7 @@ fn is_uniform(segment: u32, child: u32) -> bool {
 }
 
 fn segments_of_next_level(number: u32, lane: u32, start: u32, count: u32) {
-    let has = (lane < params.slots) & (count > 0u);
-    let own = select(0u, (count + start % 32u + TILE - 1u) / TILE, has);
+    let own = select(0u, tiles_between(start, count), lane < params.slots);
     let before = exclusive_sum(lane, own);
     if lane == LANES - 1u {
         first_item = atomicAdd(&children[0], before + own);
@@ -71,7 +67,7 @@ fn items_of_segment(number: u32, segment: Segment, lane: u32, begin: u32) {
     var next = lane + 1u;
     for (var step = NODES / 2u; step > 0u; step /= 2u) {
         let further = min(next + step, NODES);
-        next = select(next, further, begins[further] - begin <= CAPACITY);
+        next = select(next, further, begins[further] - begin <= params.capacity);
     }
     jumps[lane] = next;
     for (var distance = 1u; distance < NODES; distance *= 2u) {
@@ -92,7 +88,7 @@ fn items_of_segment(number: u32, segment: Segment, lane: u32, begin: u32) {
     let done = is_unwanted || (count > 0u && next == lane + 1u && is_uniform(number, lane));
     var own = min(count, 1u);
     if done && count > 0u {
-        own = select((count - 1u) / CAPACITY + 1u, 0u, params.skips_done == 1u);
+        own = select((count - 1u) / params.capacity + 1u, 0u, params.skips_done == 1u);
     }
     let before = exclusive_sum(lane, own);
     items[lane] = before;
@@ -108,12 +104,12 @@ fn items_of_segment(number: u32, segment: Segment, lane: u32, begin: u32) {
             child = select(child, child + step, items[child + step] <= item);
         }
         let is_done = jumps[child] % 2u;
-        let part = (item - items[child]) * CAPACITY;
+        let part = (item - items[child]) * params.capacity;
         let first = begins[child] + part;
         let left = begins[jumps[child] / 2u] - first;
         let at = 1u + 3u * (first_item + item);
         atomicStore(&children[at], segment.start + first);
-        atomicStore(&children[at + 1u], select(left, min(left, CAPACITY), is_done == 1u));
+        atomicStore(&children[at + 1u], select(left, min(left, params.capacity), is_done == 1u));
         atomicStore(&children[at + 2u], is_done);
     }
 }

@@ -18,3 +18,7 @@ fn item_at(number: u32) -> Item {
 fn load_item(i: u32) -> Record {
     return encode_source(load_source(i));
 }
+
+fn store_item(blocks: Blocks, place: u32, r: Record) {
+    store_target(place, decode_target(r));
+}

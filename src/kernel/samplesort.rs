@@ -86,8 +86,6 @@ pub enum Stage {
         nodes: u32,
         /// Samples, at the most.
         samples: u32,
-        /// Records of the tiles that are partitioned.
-        tile: u32,
         /// Lanes of a workgroup.
         lanes: u32,
     },
@@ -99,10 +97,6 @@ pub enum Stage {
     Table {
         /// Nodes of a segment's tree.
         nodes: u32,
-        /// Records of the tiles that are partitioned, and of those that are sorted.
-        tile: u32,
-        /// Records of the tiles that are sorted.
-        sort_tile: u32,
     },
     /// Sorts tiles of the input, or items of the list.
     Sort {
@@ -160,26 +154,21 @@ impl SortKernel {
             let tile = 4096 >> words.next_power_of_two().ilog2();
             let samples = if words == 3 { 2048 } else { 4096 };
             let mut stages = Vec::new();
-            for (nodes, tile, lanes, samples, sort_tile) in [
-                (256, 4096, 512, samples, tile),
-                (256, 4096, 512, samples, 1024),
-                (512, 8192, 1024, samples, tile),
-                (256, 2048, 256, 1024, 1024),
+            for (nodes, tile, lanes, samples) in [
+                (256, 4096, 512, samples),
+                (512, 4096, 512, samples),
+                (512, 8192, 1024, samples),
+                (256, 2048, 256, 1024),
             ] {
                 let partition = Partition { nodes, tile, lanes };
                 stages.extend([
                     Stage::Splitters {
                         nodes,
                         samples,
-                        tile,
                         lanes: 1024.min(samples / 2),
                     },
                     Stage::Count(partition),
-                    Stage::Table {
-                        nodes,
-                        tile,
-                        sort_tile,
-                    },
+                    Stage::Table { nodes },
                     Stage::Partition(partition),
                 ]);
             }
@@ -255,21 +244,14 @@ impl SortKernel {
     pub fn name(self) -> String {
         let shape = self.shape.name();
         match self.stage {
-            Stage::Splitters {
-                nodes,
-                samples,
-                tile,
-                ..
-            } => format!("samplesort.splitters.{nodes}.{samples}.{tile}.{shape}"),
+            Stage::Splitters { nodes, samples, .. } => {
+                format!("samplesort.splitters.{nodes}.{samples}.{shape}")
+            }
             Stage::Count(of) => format!("samplesort.count.{}.{}.{shape}", of.nodes, of.tile),
             Stage::Partition(of) => {
                 format!("samplesort.partition.{}.{}.{shape}", of.nodes, of.tile)
             }
-            Stage::Table {
-                nodes,
-                tile,
-                sort_tile,
-            } => format!("samplesort.table.{nodes}.{tile}.{sort_tile}.{shape}"),
+            Stage::Table { nodes } => format!("samplesort.table.{nodes}.{shape}"),
             Stage::Sort {
                 tile,
                 each,
@@ -334,16 +316,10 @@ impl SortKernel {
             ..Text::default()
         };
         match self.stage {
-            Stage::Splitters {
-                nodes,
-                samples,
-                tile,
-                ..
-            } => {
+            Stage::Splitters { nodes, samples, .. } => {
                 text.constants.extend([
                     ("NODES", nodes),
                     ("SAMPLES", samples),
-                    ("TILE", tile),
                     ("CELLS", samples * words),
                 ]);
                 text.pieces.extend([source, cells, SEGMENTS, TREE]);
@@ -376,17 +352,8 @@ impl SortKernel {
                     .extend([source, target, word, cells, SEGMENTS, TILE, splitter, SCAN]);
                 text.main = shader!("samplesort/partition.wgsl");
             }
-            Stage::Table {
-                nodes,
-                tile,
-                sort_tile,
-            } => {
-                text.constants.extend([
-                    ("NODES", nodes),
-                    ("TILE", tile),
-                    ("SORT_TILE", sort_tile),
-                    ("VALUES", nodes),
-                ]);
+            Stage::Table { nodes } => {
+                text.constants.extend([("NODES", nodes), ("VALUES", nodes)]);
                 text.pieces.extend([SEGMENTS, TREE, splitter, SCAN]);
                 text.main = shader!("samplesort/table.wgsl");
             }
@@ -397,17 +364,24 @@ impl SortKernel {
                 in_place,
             } => {
                 text.constants.push(("SORT_TILE", tile));
-                text.pieces.extend(if in_place {
-                    [target, shader!("samplesort/io/in_place.wgsl")]
-                } else {
-                    [source, target]
+                let has_value = self.shape.has_value();
+                text.pieces.extend(match (in_place, listed, has_value) {
+                    (true, _, false) => vec![shader!("samplesort/io/in_place_keys.wgsl")],
+                    (true, _, true) => vec![shader!("samplesort/io/in_place_pairs.wgsl")],
+                    (false, false, _) => vec![source, target],
+                    (false, true, false) => {
+                        vec![shader!("samplesort/io/scratch_keys.wgsl"), target]
+                    }
+                    (false, true, true) => {
+                        vec![shader!("samplesort/io/scratch_pairs.wgsl"), target]
+                    }
                 });
                 text.pieces.push(if listed {
                     shader!("samplesort/items.wgsl")
                 } else {
                     shader!("samplesort/tiles.wgsl")
                 });
-                text.made = tile_sort(words, tile, each, !in_place);
+                text.made = tile_sort(words, tile, each);
                 text.main = shader!("samplesort/sort.wgsl");
             }
             Stage::Merge { tiles } => {

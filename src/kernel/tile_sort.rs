@@ -27,14 +27,14 @@ enum Columns {
 }
 
 /// The passes that sort a tile of so many records, `each` of them a lane's, of so many words: `sort_tile`, which fetches
-/// the records, and `put_tile`. `apart`: whether records may have to be fetched from the target.
-pub(super) fn tile_sort(words: u32, tile: u32, each: u32, apart: bool) -> String {
+/// the records, and `put_tile`.
+pub(super) fn tile_sort(words: u32, tile: u32, each: u32) -> String {
     let sort = TileSort {
         words,
         each,
         lines: tile / each,
     };
-    sort.wgsl(apart)
+    sort.wgsl()
 }
 
 impl TileSort {
@@ -47,7 +47,7 @@ impl TileSort {
         self.log2_lines().saturating_sub(self.each.ilog2())
     }
 
-    fn wgsl(&self, apart: bool) -> String {
+    fn wgsl(&self) -> String {
         let Self { each, lines, .. } = *self;
         let groups = each / 4;
         let log2_each = each.ilog2();
@@ -60,7 +60,7 @@ impl TileSort {
             );
         }
         text += &self.addresses();
-        text += &self.first_pass(apart);
+        text += &self.first_pass();
         for k in 1..=self.log2_lines().min(log2_each) {
             let network = Network::bitonic_cross(each, k);
             text += &self.column_pass(&format!("near_{k}"), Columns::Near, 1 << (k - 1), &network);
@@ -170,7 +170,7 @@ impl TileSort {
     }
 
     /// Fetches records, any for a lane, and makes a sorted line of them.
-    fn first_pass(&self, apart: bool) -> String {
+    fn first_pass(&self) -> String {
         let Self { each, lines, .. } = *self;
         let mut text = String::from("fn sort_lines(blocks: Blocks, lane: u32) {\n");
         let place = |j: u32| {
@@ -184,13 +184,6 @@ impl TileSort {
                 "fetch"
             };
             let _ = writeln!(text, "    var r{j} = {fetch}(blocks, {});", place(j));
-        }
-        if apart {
-            text += "    if blocks.is_large {\n";
-            for j in 0..each {
-                let _ = writeln!(text, "        r{j} = fetch_again(blocks, {});", place(j));
-            }
-            text += "    }\n";
         }
         self.network(&mut text, &Network::odd_even_merge_sort(each));
         text += "    let base = vector_of(lane, 0u);\n";
@@ -318,14 +311,20 @@ pub(super) fn rank_in_others(others: u32) -> String {
         let _ = writeln!(text, "    var n{i} = 0u;");
     }
     text += "    for (var step = params.tile; step > 0u; step /= 2u) {\n";
-    for i in 0..others {
-        let _ = writeln!(text, "        let p{i} = probe({i}u, own, n{i} + step);");
-    }
-    for i in 0..others {
-        let _ = writeln!(
-            text,
-            "        n{i} = further({i}u, own, r, n{i}, n{i} + step, p{i});"
-        );
+    // Half of the searches, and half of the rest, and so on.
+    let mut end = others;
+    while end > 0 {
+        let begin = end / 2;
+        for i in begin..end {
+            let _ = writeln!(text, "        let p{i} = probe({i}u, own, n{i} + step);");
+        }
+        for i in begin..end {
+            let _ = writeln!(
+                text,
+                "        n{i} = further({i}u, own, r, n{i}, n{i} + step, p{i});"
+            );
+        }
+        end = begin;
     }
     let sum: Vec<_> = (0..others).map(|i| format!("n{i}")).collect();
     let _ = writeln!(text, "    }}\n    return {};\n}}", sum.join(" + "));

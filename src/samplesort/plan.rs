@@ -142,7 +142,11 @@ impl SortPlan {
         }
         // A tile takes as long as its lanes take for their records, however few tiles there are: so
         // few records are sorted in small tiles.
-        let sort_tile = if len <= sizes.small { least } else { sizes.sort_tile };
+        let sort_tile = if len <= sizes.small {
+            least
+        } else {
+            sizes.sort_tile
+        };
         // Children of a quarter of a tile are packed well.
         let ideal = (sort_tile / 4).max(32);
         let nodes = nodes_of_levels(len, ideal, sizes.nodes, sizes.most_nodes);
@@ -154,14 +158,22 @@ impl SortPlan {
             // As even as possible, as far as there is work for all multiprocessors.
             let left = (nodes.len() - number) as f64;
             let even = f64::from(children).powf(left.recip()) as u32;
-            let slots = children.div_ceil(below).max(even.min(128)).clamp(2, nodes_here);
+            let slots = children
+                .div_ceil(below)
+                .max(even.min(128))
+                .clamp(2, nodes_here);
             let (slots, child) = if is_last {
                 (nodes_here, ideal.max(len / segments / nodes_here))
             } else {
                 (slots, len.div_ceil(segments * slots))
             };
-            // Eight a child spread its records by a third; twice as many, where it fills half a tile.
-            let each = if is_last && child > ideal + ideal / 2 { 16 } else { 8 };
+            // Eight a child spread its records by a third. Twice as many, where children are split
+            // further, which large ones would be too little; or where they fill half a tile.
+            let each = if is_last && child <= ideal + ideal / 2 {
+                8
+            } else {
+                16
+            };
             let samples = each * (len / segments / child).clamp(32, nodes_here.max(32));
             // More children a tile are worth a larger tile, where there are many.
             let is_wide = nodes_here > sizes.nodes && len >= 1 << 24;

@@ -133,7 +133,8 @@ impl Job<'_> {
                 u64::from(level.segments) * u64::from(level.slots)
             };
             recording.reserve(next, 4 + 12 * entries);
-            self.split(recording, number as u32, level, from, to, next, is_last);
+            let next = (next, levels.get(number + 1));
+            self.split(recording, number as u32, level, from, to, next);
             from = (to, AS_THEY_ARE);
         }
         let Some(last) = levels.last() else {
@@ -193,26 +194,35 @@ impl Job<'_> {
         level: &Level,
         (from, map): (Records, KeyMap),
         to: Records,
-        next: Buffer,
-        is_last: bool,
+        (next, next_level): (Buffer, Option<&Level>),
     ) {
+        let is_last = next_level.is_none();
         let len = self.sort.len;
         let (segments, partition) = (level.segments, level.partition);
         let table = ("segments", Buffer::Segments((number % 2) as u8));
         // What lies in place already need not be listed, if it need not be mapped either.
         let skips_done = number % 2 == 1 && self.sort.map.sign_mask == 0 && self.sort.map.flip == 0;
-        let of_level = [
-            ("segments", segments),
-            ("whole", u32::from(number == 0)),
-            ("child", level.child),
-            ("slots", if is_last { 0 } else { level.slots }),
-            ("samples", level.samples),
-            ("seed", 0x5eed_u32.wrapping_add(number)),
-            ("skips_done", skips_done.into()),
-        ];
+        let of_level = |tile| {
+            [
+                ("segments", segments),
+                ("whole", u32::from(number == 0)),
+                ("child", level.child),
+                ("slots", if is_last { 0 } else { level.slots }),
+                ("samples", level.samples),
+                ("seed", 0x5eed_u32.wrapping_add(number)),
+                ("skips_done", skips_done.into()),
+                ("capacity", level.sort_tile - 31),
+                ("tile", tile),
+            ]
+        };
         let maps = (map, AS_THEY_ARE);
         let mut step =
             |phase, stage: Stage, workgroups: u32, each: u32, bindings: Vec<Table>, keys: u64| {
+                // The table is of the next level's tiles.
+                let tile = match stage {
+                    Stage::Table { .. } => next_level.map_or(1, |next| next.partition.tile),
+                    _ => partition.tile,
+                };
                 for (first, end) in parts(workgroups, each, self.limits) {
                     recording.steps.push(Step {
                         phase,
@@ -220,7 +230,7 @@ impl Job<'_> {
                         kernel: self.kernel(stage),
                         workgroups: grid(end - first, self.limits),
                         bindings: bindings.clone(),
-                        parameters: self.parameters(first, end, maps, &of_level),
+                        parameters: self.parameters(first, end, maps, &of_level(tile)),
                         keys: keys * u64::from(end - first) / u64::from(workgroups),
                     });
                 }
@@ -228,7 +238,6 @@ impl Job<'_> {
         let splitters = Stage::Splitters {
             nodes: partition.nodes,
             samples: self.sizes.samples,
-            tile: partition.tile,
             lanes: (self.limits.workgroup_lanes.min(1024)).min(self.sizes.samples / 2),
         };
         let mut bindings = self.source(from);
@@ -250,8 +259,6 @@ impl Job<'_> {
 
         let children = Stage::Table {
             nodes: partition.nodes,
-            tile: partition.tile,
-            sort_tile: level.sort_tile,
         };
         let tables = vec![table, SPLITTERS, COUNTS, ("children", next)];
         let nodes = u64::from(segments) * u64::from(partition.nodes);
@@ -348,7 +355,7 @@ impl Job<'_> {
         (source, target): (KeyMap, KeyMap),
         more: &[(&'static str, u32)],
     ) -> Vec<(&'static str, u32)> {
-        const NONE: [&str; 8] = [
+        const NONE: [&str; 9] = [
             "segments",
             "whole",
             "child",
@@ -357,6 +364,7 @@ impl Job<'_> {
             "seed",
             "skips_done",
             "tile",
+            "capacity",
         ];
         let mut parameters = vec![
             ("len", self.sort.len),

@@ -2,10 +2,6 @@
 
 @group(0) @binding(3) var<storage, read_write> target_keys: array<Key>;
 
-fn load_target(i: u32) -> Record {
-    return record_of(target_keys[i], 0u);
-}
-
 fn store_target(i: u32, r: Record) {
     target_keys[i] = key_of(r);
 }

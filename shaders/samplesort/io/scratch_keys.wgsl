@@ -1,0 +1,11 @@
+// Records are read from `source_keys`, which is scratch memory and may be written.
+
+@group(0) @binding(1) var<storage, read_write> source_keys: array<Key>;
+
+fn load_source(i: u32) -> Record {
+    return record_of(source_keys[i], 0u);
+}
+
+fn store_source(i: u32, r: Record) {
+    source_keys[i] = key_of(r);
+}
