@@ -100,7 +100,8 @@ fn main(
         let place = j * LANES + lane;
         let word = atomicLoad(&marks[place / 16u]);
         let child = (word >> 16u) + countOneBits(word & (0xffffu >> (15u - place % 16u))) - 1u;
-        to[j] = offsets[child] + place;
+        // (Of keys that are overwritten meanwhile a child has more than were counted.)
+        to[j] = min(offsets[child] + place, tile.last);
     }
     for (var word = 0u; word < WORDS; word++) {
         if word > 0u {

@@ -15,6 +15,8 @@ struct Tile {
     first: u32,
     start: u32,
     end: u32,
+    // The last record of the segment.
+    last: u32,
 }
 
 fn tile_at(number: u32) -> Tile {
@@ -25,7 +27,8 @@ fn tile_at(number: u32) -> Tile {
     let segment = segment_at(owner);
     let first = segment.start / 32u * 32u + (number - segment.first_tile) * TILE;
     let end = segment.start + segment.count;
-    return Tile(owner, first, max(first, segment.start), min(first + min(TILE, end - first), end));
+    let tile_end = first + min(TILE, end - first);
+    return Tile(owner, first, max(first, segment.start), tile_end, end - 1u);
 }
 
 fn tiles() -> u32 {
