@@ -2,8 +2,8 @@
 // records are before it: in its own tile, which its place there tells, and in each other, which a
 // binary search finds. Equal records come in the order of their tiles.
 //
-// A workgroup of LANES lanes takes as many consecutive records. A lane's searches in all other tiles
-// are made level by level: a level's probes are all made before any is looked at.
+// A workgroup of LANES lanes takes as many consecutive records. A lane's searches in all other
+// tiles are made level by level: a level's probes are all made before any is looked at.
 //
 // No workgroup memory. (n tiles log2(tile) probes, so not for many tiles.)
 
@@ -12,8 +12,8 @@ fn other_tile(i: u32, own: u32) -> u32 {
     return i + select(0u, 1u, i >= own);
 }
 
-// The record that tells whether a search goes on by `step`. Some record, where there is none: a load
-// in a branch of its own waits for the one before.
+// The record that tells whether a search goes on by `step`. Some record, where there is none: a
+// load in a branch of its own waits for the one before.
 fn probe(i: u32, own: u32, next: u32) -> Record {
     return load_source(min(other_tile(i, own) * params.tile + next, params.len) - 1u);
 }

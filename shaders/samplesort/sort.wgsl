@@ -3,10 +3,10 @@
 // An item is sorted in the rows of memory that it lies in, so that rows are read and written whole:
 // in the tile, FIRST stands for what is before it in the first row, LAST for what is behind it.
 //
-// An item that no tile has room for is rare: it is sorted by this workgroup alone, in blocks of half a
-// tile, by a bitonic network of blocks whose comparators all put the lesser records first: each is a
-// sort of two blocks. An item that fits is one such comparator. (The large one is sorted in its source,
-// so that it is always read there, and moved at the end.)
+// An item that no tile has room for is rare: it is sorted by this workgroup alone, in blocks of
+// half a tile, by a bitonic network of blocks whose comparators all put the lesser records first:
+// each is a sort of two blocks. An item that fits is one such comparator. (The large one is sorted
+// in its source, so that it is always read there, and moved at the end.)
 //
 // No bank conflict: see `tile_sort.wgsl`. Lanes at consecutive records of a line, or of two lines,
 // are in different banks.

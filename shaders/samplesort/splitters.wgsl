@@ -1,9 +1,11 @@
-// SAMPLE SORT, splitters: chooses those of each segment, for as many children as its records ask for.
+// SAMPLE SORT, splitters: chooses those of each segment, for as many children as its records ask
+// for.
 //
 //   samples:   one record of each of `samples` equal intervals, at a hashed place of it, so that no
 //              period of the input meets that of the samples
 //   sort them: Batcher's bitonic sort in workgroup memory, a pair of records a lane
-//   splitters: samples at equal distances. A child has the records above one splitter up to the next.
+//   splitters: samples at equal distances. A child has the records above one splitter up to the
+//   next.
 //
 // A record that is the sample of several splitters is frequent. The first of these becomes its
 // predecessor: so all its copies, and nothing else, are between two splitters, and need no sort
@@ -11,11 +13,12 @@
 //
 // A workgroup a segment. `splitters`: for each segment NODES records in breadth-first order, the
 // first of them unused; what is behind the last splitter is LAST. `counts`: cleared for the next
-// kernel. `tile_segments`: the segment of each tile. `children`: the table of the next level, or the
-// list of items, which is emptied.
+// kernel. `tile_segments`: the segment of each tile. `children`: the table of the next level, or
+// the list of items, which is emptied.
 //
-// No bank conflict in the sort: at distances below 32 the second 16 lanes of a warp take the records
-// of their pairs in the other order. Where samples are taken at equal distances lanes may meet.
+// No bank conflict in the sort: at distances below 32 the second 16 lanes of a warp take the
+// records of their pairs in the other order. Where samples are taken at equal distances lanes may
+// meet.
 
 @group(0) @binding(6) var<storage, read_write> splitters: array<u32>;
 @group(0) @binding(7) var<storage, read_write> counts: array<u32>;

@@ -1,14 +1,14 @@
 // SAMPLE SORT, table: from how many records each child of a segment has, where it begins; and what
 // is to be done with it.
 //
-// A workgroup a segment, a lane a child. `counts`: how many records, and where they begin then. Where
-// there is a further level, `children` is its table of segments (see `segments.wgsl`), with `slots`
-// for each of ours.
+// A workgroup a segment, a lane a child. `counts`: how many records, and where they begin then.
+// Where there is a further level, `children` is its table of segments (see `segments.wgsl`), with
+// `slots` for each of ours.
 //
 // Where there is none, children are packed into items that fit a tile: greedily, from the first on;
 // lanes find by pointer jumping where items begin. `children`: how many, then for each its first
-// record, its records, and whether it is in order already. Such an item is a part of a child between
-// two splitters with one record between them; or nobody wants it in order.
+// record, its records, and whether it is in order already. Such an item is a part of a child
+// between two splitters with one record between them; or nobody wants it in order.
 //
 // Segments get their room in `children` in the order in which workgroups get there.
 //

@@ -211,37 +211,44 @@ fn compile(
             // twice the time.
             checks.force_loop_bounding = false;
         }
-        // SAFETY: where rows are compared, with all of wgpu's checks but that of loops, as the
-        // caller's text is in it, of whose loops `Comparator` makes sure that they count to an end.
-        // Otherwise the text is this crate's own, and no keys lead it out of bounds. Its loops
-        // count to an end whatever the keys are, and whatever is said of two of them, even if
-        // another submission overwrites them in the middle of a sort. Keys are only ever compared
-        // and moved. Indices into key buffers are compared with the ends of runs, which the plan
+        // SAFETY: where a caller's comparator is in the text, with all of wgpu's checks but that of
+        // loops: a loop of the caller's that does not end is the caller's fault. Otherwise the text
+        // is this crate's own, no index of which leaves its array or buffer, and no loop of which
+        // goes on for ever, whatever the buffers hold, even if another submission overwrites keys
+        // in the middle of a sort. The lock-step executor runs every kernel and finds what does.
+        //
+        // Keys are only ever compared and moved; no key is an index. (Of the counting sort a packed
+        // key is one: it has no more bits than its table has words for.)
+        //
+        // Mergesorts: indices into key buffers are compared with the ends of runs, which the plan
         // takes from the buffer's length; in the final merge, with separators, which
         // `bucket_offsets` adds up from ranks, each of which a binary search confined to its run.
         // Ranks of one run ascend whatever it holds, since the splitters do and each probe of the
         // searches decides alike for a greater one; so no part is negative. `progress` has room for
-        // every pair. In prefix sums, indices into the caller's buffers are compared with the end
-        // of a tile, which is at most the length; a color is used as an index where it is below
-        // `colors`, which is at most 16, for which the lanes' sums have room in either layout, as
-        // the tiles' sums have for each tile of each color. Loops run to a constant, a parameter,
-        // or a difference of such ends. Workgroup memory is indexed by lane and loop counter, and
-        // by such a color, alone. Where tiles are merged at once, a search ends with no more than
-        // its tile's records, so that a place is less than the length. The sample sort's tables
-        // hold counts, never keys: of a tile that has been sorted in workgroup memory, or by
-        // searches in a run as above, whose splitters ascend, sorted as they are in workgroup
-        // memory, too. So counts of one tile ascend and add up to its length, whatever the keys are
-        // by the time they are moved, and addresses made of them stay in the bucket. Where no order
-        // is wanted they are parts of a length, which ascend, too. A label's place is masked, and
-        // compared with the tile's length. A tile is found among as many as the lengths have room
-        // for, and a group of children ends behind where it begins. Before and after a sort of
-        // words, a count is compared with the room that there is when it is read, before all else;
-        // an index by which a row is gathered, with the count; a segment's number is written as a
-        // word of a key, and nothing is addressed by it. A search among offsets of segments reads
-        // those that there are. A packed key has no more bits than its histogram has bins for, and
-        // a lane that writes packed keys owns words between the first and the last record's. Tables
-        // are those of one run: its submissions come in their order, and no other run that shares
-        // its memory between them, as `Sorter::record_slice` and `BufferSort::scratch` say.
+        // every pair.
+        //
+        // Sample sort: its tables hold counts of records, never keys. Counts of a segment add up to
+        // its length, since each record of a tile is counted once, in whichever child the search
+        // ends, which is one of as many as there are nodes. So children, and the items that they
+        // are packed into, lie in the segment; a record that a partition finds another child for
+        // than was counted is moved within the segment all the same. A record's place in its tile
+        // comes from counts of that tile alone. The sort of a tile is oblivious: its indices are
+        // those of lanes and registers. Where few tiles are merged, a search ends with no more than
+        // its tile's records, so that a place is less than the length.
+        //
+        // Around a sort: a count in a buffer is compared with the room that there is when it is
+        // taken, before all else. Indices that rows are gathered by are values of sorted records,
+        // each of which was made by this sort and only moved since. Segments' offsets only say
+        // which of them a record is of.
+        //
+        // Prefix sums: indices into the caller's buffers are compared with the end of a tile, which
+        // is at most the length; a color is used as an index where it is below `colors`, which is
+        // at most 16, for which the lanes' sums have room in either layout, as the tiles' sums have
+        // for each tile of each color.
+        //
+        // Tables are those of one run: its submissions come in their order, and no other run that
+        // shares its memory comes between them, as `Sorter::record_slice` and `BufferSort::scratch`
+        // say.
         let module = unsafe { device.create_shader_module_trusted(descriptor, checks) };
         let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
             label: Some(&label),

@@ -5,8 +5,8 @@ use super::tile_sort::{rank_in_others, tile_sort};
 /// What a record is: a key of one or two words, and maybe a value of one, by which equal keys are
 /// ordered.
 ///
-/// Records are compared as unsigned words, the most significant one first: of a key of two words the
-/// second; the value last.
+/// Records are compared as unsigned words, the most significant one first: of a key of two words
+/// the second; the value last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Shape {
     /// A key of one word.
@@ -67,8 +67,8 @@ impl Shape {
     }
 }
 
-/// A kernel of the sample sort. Types and directions are parameters; the shape of a record, and sizes,
-/// are in the text.
+/// A kernel of the sample sort. Types and directions are parameters; the shape of a record, and
+/// sizes, are in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SortKernel {
     /// What it does.

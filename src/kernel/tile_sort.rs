@@ -8,9 +8,9 @@ use std::fmt::Write;
 
 /// A tile of records in workgroup memory, and the passes that sort it.
 ///
-/// A line is what a lane holds in a line pass: 16 or 32 records, in groups of four that are read and
-/// written at once. Where the groups of a line lie is permuted, line by line, so that neither lanes at
-/// their own lines nor lanes along a line meet in a bank (`vector_of`).
+/// A line is what a lane holds in a line pass: 16 or 32 records, in groups of four that are read
+/// and written at once. Where the groups of a line lie is permuted, line by line, so that neither
+/// lanes at their own lines nor lanes along a line meet in a bank (`vector_of`).
 struct TileSort {
     words: u32,
     each: u32,
@@ -26,8 +26,8 @@ enum Columns {
     Far,
 }
 
-/// The passes that sort a tile of so many records, `each` of them a lane's, of so many words: `sort_tile`, which fetches
-/// the records, and `put_tile`.
+/// The passes that sort a tile of so many records, `each` of them a lane's, of so many words:
+/// `sort_tile`, which fetches the records, and `put_tile`.
 pub(super) fn tile_sort(words: u32, tile: u32, each: u32) -> String {
     let sort = TileSort {
         words,
@@ -214,9 +214,9 @@ impl TileSort {
         text
     }
 
-    /// Writes the bases of the vectors of columns, and says which vector, and which element of it, is
-    /// a register's. Registers with a bit of `half` in their number hold the records of lines in the
-    /// second half of a block, which are read backwards.
+    /// Writes the bases of the vectors of columns, and says which vector, and which element of it,
+    /// is a register's. Registers with a bit of `half` in their number hold the records of lines in
+    /// the second half of a block, which are read backwards.
     fn column_places(&self, text: &mut String, columns: Columns, half: u32) -> Vec<String> {
         let Self { each, lines, .. } = *self;
         let (groups, stride) = match columns {
@@ -237,8 +237,8 @@ impl TileSort {
             Columns::Near => writeln!(text, "    let low1 = low0;"),
             Columns::Far => writeln!(text, "    let low1 = {}u - low0;", stride - 1),
         };
-        // Lines `low + line` share a base and differ by a constant where they are permuted alike: the
-        // least of them.
+        // Lines `low + line` share a base and differ by a constant where they are permuted alike:
+        // the least of them.
         let least = |line: u32| match (each, columns) {
             (32, _) | (_, Columns::Near) => line % 8,
             (_, Columns::Far) => line % 8 + (line >> 4 & 1) * 16,

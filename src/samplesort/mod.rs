@@ -15,17 +15,17 @@
 //! Records are moved once a level and once at the end, and each is sorted once. What a record is,
 //! [`Shape`] says; types and directions are maps at the first read and at the last write.
 //!
-//! Every record is compared whole, so records that are equal are the same bits, and the result is the
-//! same bytes on every device and run, whatever the order of atomics. A stable sort has the record's
-//! index for its value.
+//! Every record is compared whole, so records that are equal are the same bits, and the result is
+//! the same bytes on every device and run, whatever the order of atomics. A stable sort has the
+//! record's index for its value.
 //!
-//! Any input takes about the same time: samples are taken at hashed places, so that no order of keys
-//! is worse than another; frequent records are between two splitters of their own and need no sort.
-//! If samples mislead nevertheless, an item is larger than a tile, and one workgroup sorts it: slow,
-//! but right.
+//! Any input takes about the same time: samples are taken at hashed places, so that no order of
+//! keys is worse than another; frequent records are between two splitters of their own and need no
+//! sort. If samples mislead nevertheless, an item is larger than a tile, and one workgroup sorts
+//! it: slow, but right.
 //!
-//! Frazer and McKellar's "Samplesort" (J. ACM 17(3), 1970) has the splitters; the search among them in
-//! breadth-first order and the ranks by atomics are those of Leischner, Osipov and Sanders, "GPU
+//! Frazer and McKellar's "Samplesort" (J. ACM 17(3), 1970) has the splitters; the search among them
+//! in breadth-first order and the ranks by atomics are those of Leischner, Osipov and Sanders, "GPU
 //! Sample Sort" (IPDPS 2010).
 
 mod plan;

@@ -1,5 +1,6 @@
-//! The sample sort of words by the lock-step executor: sorted whatever the records are, without a race,
-//! an access out of bounds or a read of nothing; and the sort of a tile without a bank conflict.
+//! The sample sort of words by the lock-step executor: sorted whatever the records are, without a
+//! race, an access out of bounds or a read of nothing; and the sort of a tile without a bank
+//! conflict.
 
 use bcfsort_testkit::data::{Pattern, Spec, generate};
 use bcfsort_testkit::recordings::{Execution, KernelReport};
@@ -196,7 +197,8 @@ fn records_of_every_shape_are_sorted() {
     }
 }
 
-/// Splitters of so few samples leave children that no tile has room for; they are sorted all the same.
+/// Splitters of so few samples leave children that no tile has room for; they are sorted all the
+/// same.
 #[test]
 fn items_that_no_tile_has_room_for_are_sorted() {
     for shape in Shape::ALL {
@@ -263,7 +265,9 @@ fn keys_overwritten_in_the_middle_lead_nowhere() {
                     }
                     let report = execution.step(step).unwrap();
                     let findings = &report.findings;
-                    let out = findings.iter().find(|f| f.fault != wgsl_lockstep::Fault::Race);
+                    let out = findings
+                        .iter()
+                        .find(|f| f.fault != wgsl_lockstep::Fault::Race);
                     assert!(out.is_none(), "{shape:?} before {:?}: {out:?}", step.phase);
                 }
             }

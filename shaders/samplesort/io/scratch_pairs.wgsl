@@ -1,4 +1,5 @@
-// Records are read from `source_keys` and `source_values`, which are scratch memory and may be written.
+// Records are read from `source_keys` and `source_values`, which are scratch memory and may be
+// written.
 
 @group(0) @binding(1) var<storage, read_write> source_keys: array<Key>;
 @group(0) @binding(2) var<storage, read_write> source_values: array<u32>;
