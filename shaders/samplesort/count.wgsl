@@ -22,9 +22,20 @@ fn main(
     plant(tile.segment, lane);
     var r: array<Record, EACH>;
     var node: array<u32, EACH>;
-    for (var j = 0u; j < EACH; j++) {
-        let place = clamp(tile.first + j * LANES + lane, tile.start, tile.end - 1u);
-        r[j] = encode_source(load_source(place));
+    let full = is_full(tile);
+    if full {
+        for (var j = 0u; j < EACH; j++) {
+            r[j] = load_source(tile.first + j * LANES + lane);
+        }
+    } else {
+        for (var j = 0u; j < EACH; j++) {
+            r[j] = load_source(clamp(tile.first + j * LANES + lane, tile.start, tile.end - 1u));
+        }
+    }
+    if maps_source() {
+        for (var j = 0u; j < EACH; j++) {
+            r[j] = encode_source(r[j]);
+        }
     }
     workgroupBarrier();
     let top = top_of_tree();
@@ -38,7 +49,7 @@ fn main(
     }
     for (var j = 0u; j < EACH; j++) {
         let place = tile.first + j * LANES + lane;
-        if place >= tile.start && place < tile.end {
+        if full || (place >= tile.start && place < tile.end) {
             atomicAdd(&histogram[node[j] - NODES], 1u);
         }
     }

@@ -18,8 +18,8 @@ fn item_at(number: u32) -> Item {
 }
 
 // What is listed has been mapped already.
-fn load_item(i: u32) -> Record {
-    return load_source(i);
+fn maps_items() -> bool {
+    return false;
 }
 
 // A record of an item that no tile has room for stays where it is sorted.
@@ -27,6 +27,6 @@ fn store_item(blocks: Blocks, place: u32, r: Record) {
     if blocks.is_large {
         store_source(place, r);
     } else {
-        store_target(place, decode_target(r));
+        store_target(place, r);
     }
 }

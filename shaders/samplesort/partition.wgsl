@@ -42,9 +42,20 @@ fn main(
     var r: array<Record, EACH>;
     var node: array<u32, EACH>;
     var rank: array<u32, EACH>;
-    for (var j = 0u; j < EACH; j++) {
-        let place = clamp(tile.first + j * LANES + lane, tile.start, tile.end - 1u);
-        r[j] = encode_source(load_source(place));
+    let full = is_full(tile);
+    if full {
+        for (var j = 0u; j < EACH; j++) {
+            r[j] = load_source(tile.first + j * LANES + lane);
+        }
+    } else {
+        for (var j = 0u; j < EACH; j++) {
+            r[j] = load_source(clamp(tile.first + j * LANES + lane, tile.start, tile.end - 1u));
+        }
+    }
+    if maps_source() {
+        for (var j = 0u; j < EACH; j++) {
+            r[j] = encode_source(r[j]);
+        }
     }
     workgroupBarrier();
     let top = top_of_tree();
@@ -58,7 +69,8 @@ fn main(
     }
     for (var j = 0u; j < EACH; j++) {
         let place = tile.first + j * LANES + lane;
-        node[j] = select(NODES, node[j] - NODES, (place >= tile.start) & (place < tile.end));
+        let there = full | ((place >= tile.start) & (place < tile.end));
+        node[j] = select(NODES, node[j] - NODES, there);
         rank[j] = atomicAdd(&histogram[node[j]], 1u);
     }
     workgroupBarrier();

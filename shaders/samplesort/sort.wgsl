@@ -25,14 +25,17 @@ struct Blocks {
     is_large: bool,
 }
 
-// Of what is before an item only its first row is in a tile.
-fn fetch_first(blocks: Blocks, place: u32) -> Record {
-    return select(fetch(blocks, max(place, blocks.start)), FIRST, place < blocks.start);
+fn fetch(blocks: Blocks, place: u32) -> Record {
+    return load_source(clamp(place, blocks.start, blocks.end - 1u));
 }
 
-fn fetch(blocks: Blocks, place: u32) -> Record {
-    let there = place < blocks.end;
-    return select(LAST, load_item(select(blocks.end - 1u, place, there)), there);
+// The record that is in the tile for what is fetched. Of what is before an item only its first row is.
+fn padded(blocks: Blocks, place: u32, r: Record) -> Record {
+    return select(LAST, r, place < blocks.end);
+}
+
+fn padded_first(blocks: Blocks, place: u32, r: Record) -> Record {
+    return select(padded(blocks, place, r), FIRST, place < blocks.start);
 }
 
 fn put(blocks: Blocks, place: u32, r: Record) {

@@ -31,6 +31,11 @@ fn tile_at(number: u32) -> Tile {
     return Tile(owner, first, max(first, segment.start), tile_end, end - 1u);
 }
 
+// Whether all of its places hold its segment's records.
+fn is_full(tile: Tile) -> bool {
+    return tile.start == tile.first && tile.end == tile.first + TILE;
+}
+
 fn tiles() -> u32 {
     if params.whole == 1u {
         return (params.len + TILE - 1u) / TILE;

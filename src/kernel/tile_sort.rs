@@ -178,12 +178,20 @@ impl TileSort {
             format!("blocks.{block} + {}u + lane", j * lines)
         };
         for j in 0..each {
-            let fetch = if j * lines < 32 {
-                "fetch_first"
+            let _ = writeln!(text, "    var r{j} = fetch(blocks, {});", place(j));
+        }
+        text += "    if maps_items() {\n";
+        for j in 0..each {
+            let _ = writeln!(text, "        r{j} = encode_source(r{j});");
+        }
+        text += "    }\n";
+        for j in 0..each {
+            let padded = if j * lines < 32 {
+                "padded_first"
             } else {
-                "fetch"
+                "padded"
             };
-            let _ = writeln!(text, "    var r{j} = {fetch}(blocks, {});", place(j));
+            let _ = writeln!(text, "    r{j} = {padded}(blocks, {}, r{j});", place(j));
         }
         self.network(&mut text, &Network::odd_even_merge_sort(each));
         text += "    let base = vector_of(lane, 0u);\n";
@@ -289,6 +297,11 @@ impl TileSort {
         let mut text = String::from("fn put_tile(blocks: Blocks, lane: u32) {\n");
         let places = self.column_places(&mut text, Columns::Far, 0);
         self.load_columns(&mut text, &places);
+        text += "    if maps_target() && !blocks.is_large {\n";
+        for j in 0..each {
+            let _ = writeln!(text, "        r{j} = decode_target(r{j});");
+        }
+        text += "    }\n";
         for j in 0..each {
             let put = if j * lines < 32 { "put_first" } else { "put" };
             let block = if j < each / 2 { "low" } else { "high" };
