@@ -7,23 +7,34 @@
 //
 // No workgroup memory. (n tiles log2(tile) probes, so not for many tiles.)
 
-// The i-th of the tiles that are not a record's own.
-fn other_tile(i: u32, own: u32) -> u32 {
-    return i + select(0u, 1u, i >= own);
+struct Other {
+    // Its first record, its records, and the last of these that there is to look at.
+    start: u32,
+    count: u32,
+    last: u32,
+    // Whether its records come before those that they equal.
+    is_before: bool,
 }
 
-// The record that tells whether a search goes on by `step`. Some record, where there is none: a
-// load in a branch of its own waits for the one before.
-fn probe(i: u32, own: u32, next: u32) -> Record {
-    return load_source(min(other_tile(i, own) * params.tile + next, params.len) - 1u);
+// The i-th of the tiles that are not a record's own. Of tiles that there are not nothing is before.
+fn other_tile(i: u32, own: u32) -> Other {
+    let number = i + select(0u, 1u, i >= own);
+    let start = min(number * params.tile, params.len);
+    let count = min(params.len - start, params.tile);
+    return Other(select(0u, start, count > 0u), count, max(count, 1u) - 1u, number < own);
+}
+
+// The record that tells whether a search goes on. Some record, where there is none: a load in a
+// branch of its own waits for the one before.
+fn probe(other: Other, i: u32) -> Record {
+    return load_source(other.start + min(i, other.last));
 }
 
 // Where the search is then.
-fn further(i: u32, own: u32, r: Record, rank: u32, next: u32, probed: Record) -> u32 {
-    let other = other_tile(i, own);
-    let there = (next <= params.tile) & (other * params.tile + next <= params.len);
-    let before = select(is_greater(r, probed), !is_greater(probed, r), other < own);
-    return select(rank, next, there & before);
+fn further(other: Other, r: Record, rank: u32, step: u32, probed: Record) -> u32 {
+    let equal = is_equal(probed, r) & other.is_before;
+    let before = is_greater(r, probed) | equal;
+    return select(rank, rank + step, (rank + step <= other.count) & before);
 }
 
 @compute @workgroup_size(LANES)

@@ -317,27 +317,21 @@ impl TileSort {
 }
 
 /// `rank_in_others`: how many records of the other sorted tiles are before one, by searches side by
-/// side. (In a loop each would wait for the one before.)
+/// side. (In a loop over the tiles each would wait for the one before.)
 pub(super) fn rank_in_others(others: u32) -> String {
     let mut text = String::from("fn rank_in_others(own: u32, r: Record) -> u32 {\n");
     for i in 0..others {
-        let _ = writeln!(text, "    var n{i} = 0u;");
+        let _ = writeln!(
+            text,
+            "    let o{i} = other_tile({i}u, own);\n    var n{i} = 0u;"
+        );
     }
     text += "    for (var step = params.tile; step > 0u; step /= 2u) {\n";
-    // Half of the searches, and half of the rest, and so on.
-    let mut end = others;
-    while end > 0 {
-        let begin = end / 2;
-        for i in begin..end {
-            let _ = writeln!(text, "        let p{i} = probe({i}u, own, n{i} + step);");
-        }
-        for i in begin..end {
-            let _ = writeln!(
-                text,
-                "        n{i} = further({i}u, own, r, n{i}, n{i} + step, p{i});"
-            );
-        }
-        end = begin;
+    for i in 0..others {
+        let _ = writeln!(text, "        let p{i} = probe(o{i}, n{i} + step - 1u);");
+    }
+    for i in 0..others {
+        let _ = writeln!(text, "        n{i} = further(o{i}, r, n{i}, step, p{i});");
     }
     let sum: Vec<_> = (0..others).map(|i| format!("n{i}")).collect();
     let _ = writeln!(text, "    }}\n    return {};\n}}", sum.join(" + "));
