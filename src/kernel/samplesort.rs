@@ -150,7 +150,7 @@ const fn values(nodes: u32, tile: u32) -> u32 {
 }
 
 impl SortKernel {
-    /// Every kernel with the sizes that the default tunings come to on a device with 48 KiB of
+    /// Every kernel with the sizes that the default tunings come to on a device with 32 KiB of
     /// workgroup memory and workgroups of 1024 lanes.
     pub(super) fn all() -> Vec<Self> {
         let of = |shape: Shape| {
@@ -192,7 +192,9 @@ impl SortKernel {
             stages.extend([4, 16].map(|tiles| Stage::Merge { tiles }));
             stages.into_iter().map(move |stage| Self { stage, shape })
         };
-        Shape::ALL.into_iter().flat_map(of).collect()
+        let mut all: Vec<_> = Shape::ALL.into_iter().flat_map(of).collect();
+        all.sort_unstable();
+        all
     }
 
     /// Lanes of a workgroup.
@@ -247,14 +249,21 @@ impl SortKernel {
     pub fn name(self) -> String {
         let shape = self.shape.name();
         match self.stage {
-            Stage::Splitters { nodes, samples, .. } => {
-                format!("samplesort.splitters.{nodes}.{samples}.{shape}")
-            }
+            Stage::Splitters {
+                nodes,
+                samples,
+                tile,
+                ..
+            } => format!("samplesort.splitters.{nodes}.{tile}.{samples}.{shape}"),
             Stage::Count(of) => format!("samplesort.count.{}.{}.{shape}", of.nodes, of.tile),
             Stage::Partition(of) => {
                 format!("samplesort.partition.{}.{}.{shape}", of.nodes, of.tile)
             }
-            Stage::Table { nodes, .. } => format!("samplesort.table.{nodes}.{shape}"),
+            Stage::Table {
+                nodes,
+                tile,
+                sort_tile,
+            } => format!("samplesort.table.{nodes}.{tile}.{sort_tile}.{shape}"),
             Stage::Sort {
                 tile,
                 listed,
