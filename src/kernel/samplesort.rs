@@ -146,7 +146,7 @@ const fn values(nodes: u32, tile: u32) -> u32 {
 }
 
 impl SortKernel {
-    /// Every kernel with the sizes that the default tunings come to on a device with 48 KiB of
+    /// Every kernel with the sizes that the default tunings come to on a device with 32 KiB of
     /// workgroup memory and workgroups of 1024 lanes.
     pub(super) fn all() -> Vec<Self> {
         let of = |shape: Shape| {
@@ -189,7 +189,9 @@ impl SortKernel {
             stages.dedup();
             stages.into_iter().map(move |stage| Self { stage, shape })
         };
-        Shape::ALL.into_iter().flat_map(of).collect()
+        let mut all: Vec<_> = Shape::ALL.into_iter().flat_map(of).collect();
+        all.sort_unstable();
+        all
     }
 
     /// Lanes of a workgroup.

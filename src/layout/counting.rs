@@ -10,8 +10,7 @@
 
 use super::encode::Composer;
 use crate::kernel::{BINS, Kernel, LayoutKernel, SampleSortKernel, Tile};
-use crate::phases::{grid, parts};
-use crate::plan::{DeviceLimits, SampleSort, Tuning};
+use crate::plan::{DeviceLimits, SampleSort, Tuning, grid, parts};
 use crate::recording::{Buffer, Phase, Step};
 use crate::{KeyType, Payload};
 

@@ -3,8 +3,7 @@
 use super::plan::{Level, Sizes, SortPlan};
 use crate::KeyMap;
 use crate::kernel::{Kernel, LANES_THAT_MERGE as MERGE_LANES, Shape, SortKernel, Stage};
-use crate::phases::{grid, parts};
-use crate::plan::{DeviceLimits, Tuning};
+use crate::plan::{DeviceLimits, Tuning, grid, parts};
 use crate::recording::{Buffer, Phase, Recording, Step};
 use std::ops::Range;
 
@@ -148,7 +147,7 @@ impl Job<'_> {
         let many = self.sort.shape == Shape::Word && sort_tile == self.sizes.sort_tile;
         let kernel = Stage::Sort {
             tile: sort_tile,
-            each: if many && sort_tile >= 1024 { 32 } else { 16 },
+            each: if many && sort_tile > 1024 { 32 } else { 16 },
             listed: true,
             in_place,
         };
