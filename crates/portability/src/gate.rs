@@ -1,7 +1,6 @@
 //! What a portability gate is: one way in which a kernel may fail on hardware that is not here.
 
-use crate::cases::kernels;
-use bcfsort_testkit::recordings::REPRESENTATIVES;
+use bcfsort_testkit::recordings::{REPRESENTATIVES, kernels};
 use std::collections::{BTreeMap, BTreeSet};
 use wgpu_bcfsort::internals::algorithm::Merges;
 use wgpu_bcfsort::internals::kernel::{Kernel, SampleSortKernel, Specialised};
@@ -76,7 +75,7 @@ impl Tiles {
     fn is_largest(&self, kernel: Specialised) -> bool {
         const WORKGROUP_BYTES: u32 = 32 << 10;
         let largest = self.like(kernel).rfind(|&bytes| bytes <= WORKGROUP_BYTES);
-        !matches!(kernel.kernel(), Kernel::SampleSort(_))
+        !matches!(kernel.kernel(), Kernel::SampleSort(_) | Kernel::Sort(_))
             || largest == Some(kernel.workgroup_bytes())
     }
 
@@ -158,7 +157,8 @@ impl Subject {
             let compiled = !is_twin(specialised.kernel())
                 && tiles.is_largest(*specialised)
                 && !is_between(*specialised);
-            let run = if takes_drivers_long(*specialised) {
+            let has_sizes = matches!(specialised.kernel(), Kernel::Sort(_));
+            let run = if has_sizes || takes_drivers_long(*specialised) {
                 tiles.is_smallest(*specialised)
             } else {
                 compiled
