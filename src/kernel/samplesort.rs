@@ -145,6 +145,11 @@ const fn values(nodes: u32, tile: u32) -> u32 {
     if nodes > tile / 16 { nodes } else { tile / 16 }
 }
 
+/// Words of a variable of one word more, as they are counted.
+const fn and_one(words: u32) -> u32 {
+    (words + 1).next_multiple_of(4)
+}
+
 impl SortKernel {
     /// Every kernel with the sizes that the default tunings come to on a device with 32 KiB of
     /// workgroup memory and workgroups of 1024 lanes.
@@ -206,22 +211,22 @@ impl SortKernel {
         }
     }
 
-    /// Bytes of workgroup memory.
+    /// Bytes of workgroup memory. Each variable is rounded up to a multiple of 16, as WebGPU counts.
     #[must_use]
     pub const fn workgroup_bytes(self) -> u32 {
         let words = self.shape.words();
         4 * match self.stage {
             Stage::Splitters { samples, .. } => samples * words,
-            Stage::Count(Partition { nodes, .. }) => nodes * words + nodes + 1,
+            Stage::Count(Partition { nodes, .. }) => nodes * words + and_one(nodes),
             Stage::Partition(Partition { nodes, tile, .. }) => {
                 let cells = if tile > nodes * words {
                     tile
                 } else {
                     nodes * words
                 };
-                cells + (nodes + 1) + (values(nodes, tile) + 64) + tile / 16 + nodes + (nodes + 1)
+                cells + 2 * and_one(nodes) + (values(nodes, tile) + 64) + tile / 16 + nodes
             }
-            Stage::Table { nodes, .. } => 4 * (nodes + 1) + (nodes + 64) + 1,
+            Stage::Table { nodes, .. } => 4 * and_one(nodes) + (nodes + 64) + and_one(0),
             Stage::Sort { tile, .. } => tile * words,
             Stage::Merge { .. } => 0,
         }

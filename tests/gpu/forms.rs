@@ -1,9 +1,6 @@
-//! The forms of the sample sort's kernels that GPUs run, on this machine's adapter: looped, for
-//! every kind of record and of sort.
+//! The sizes that GPUs are given, on this machine's adapter: for every kind of record and of sort.
 //!
-//! Other tests run on a GPU what the library takes there, and on a CPU what the adapter compiles
-//! soonest. Here the tiles are the smallest: lavapipe compiles looped kernels that sort a tile
-//! slowly, those of 64-bit keys above all.
+//! Other tests run on a GPU what the library takes there, and on a CPU small tiles.
 
 use crate::device::{Gpu, gpu};
 use crate::pairs::stable;
@@ -13,7 +10,6 @@ use bcfsort_testkit::data::{Pattern, Spec, generate};
 use std::collections::HashSet;
 use std::mem::discriminant;
 use wgpu_bcfsort::internals::Recorded as _;
-use wgpu_bcfsort::internals::algorithm::Merges;
 use wgpu_bcfsort::internals::kernel::Kernel;
 use wgpu_bcfsort::internals::plan::Tuning;
 use wgpu_bcfsort::{BufferSort, Comparator, KeyType, Order, PackedKey, SortKey};
@@ -53,21 +49,25 @@ impl Way {
     fn len(self) -> u64 {
         match self {
             Self::OneTile => 1001,
-            Self::Merged => 3001,
-            Self::Once | Self::Twice => 6001,
+            Self::Merged => 5001,
+            Self::Once => 20_001,
+            // More than 512 children of three quarters of a tile's half.
+            Self::Twice => 200_001,
         }
     }
 
+    /// That of GPUs, but for when tiles are merged, and small tiles where few records are to take
+    /// two levels.
     fn tuning(self) -> Tuning {
+        let default = Tuning::default();
         Tuning {
-            tile: 1024,
-            child: 1024,
-            samples: 1024,
-            looped: true,
             merged: if self == Self::Merged { u32::MAX } else { 0 },
-            twice: if self == Self::Twice { 1 } else { u32::MAX },
-            bucket: 3000,
-            ..Tuning::default()
+            tile: if self == Self::Twice {
+                1024
+            } else {
+                default.tile
+            },
+            ..default
         }
     }
 }
@@ -199,20 +199,8 @@ fn run<T: SortKey>(gpu: &Gpu, kind: Kind, way: Way, order: Order) -> Vec<Kernel>
         .collect()
 }
 
-/// What is run on a CPU: records of one word in every way, and kernels of several words that
-/// lavapipe compiles soon. (Not those that distribute 64-bit keys. `SwiftShader` runs them in the
-/// portability gates.)
-const FEW: [(KeyType, Kind, Way); 6] = [
-    (KeyType::U32, Kind::Keys, Way::OneTile),
-    (KeyType::U32, Kind::Keys, Way::Merged),
-    (KeyType::U32, Kind::Keys, Way::Once),
-    (KeyType::U32, Kind::Keys, Way::Twice),
-    (KeyType::F64, Kind::Keys, Way::OneTile),
-    (KeyType::U32, Kind::Indices, Way::OneTile),
-];
-
-/// Every kind in every way, but those.
-fn more() -> Vec<(KeyType, Kind, Way)> {
+/// Every kind in every way. (But on a CPU those of compared rows, whose kernels take it long.)
+fn cases(gpu: &Gpu) -> Vec<(KeyType, Kind, Way)> {
     let of_any_key = [
         Kind::Keys,
         Kind::Values,
@@ -229,52 +217,30 @@ fn more() -> Vec<(KeyType, Kind, Way)> {
     let kinds = kinds
         .into_iter()
         .chain(of_others.map(|kind| (KeyType::U32, kind)));
+    let kinds = kinds.filter(|(_, kind)| !gpu.is_cpu() || *kind != Kind::Compared);
     let cases = kinds.flat_map(|(key, kind)| Way::ALL.map(|way| (key, kind, way)));
-    cases.filter(|case| !FEW.contains(case)).collect()
+    cases.collect()
 }
 
 #[test]
-fn looped_kernels_sort_records_of_every_kind() {
+fn the_sizes_of_gpus_sort_records_of_every_kind() {
     let Some(gpu) = gpu() else { return };
     let mut used = HashSet::new();
-    let more = if gpu.is_cpu() { vec![] } else { more() };
-    for (key, kind, way) in FEW.into_iter().chain(more) {
+    for (key, kind, way) in cases(gpu) {
         println!("{key} {kind:?} {way:?}");
         used.extend(match key {
             KeyType::U32 => run::<u32>(gpu, kind, way, Order::Ascending),
             _ => run::<f64>(gpu, kind, way, Order::Descending),
         });
     }
-    let of_gpus = |kernel: &Kernel| match kernel {
-        Kernel::SampleSort(kernel) => {
-            let form = kernel.merges();
-            matches!(form, None | Some(Merges::Looped | Merges::Stages)).then_some((*kernel, form))
-        }
+    // (Whatever their sizes are.)
+    let text = |kernel: &Kernel| match kernel {
+        Kernel::Sort(sort) => Some((discriminant(&sort.stage), sort.shape)),
         _ => None,
     };
-    for kernel in &used {
-        let is_of_sort = matches!(kernel, Kernel::SampleSort(_));
-        assert!(
-            !is_of_sort || of_gpus(kernel).is_some(),
-            "{}",
-            kernel.name()
-        );
-    }
-    if !gpu.is_cpu() {
-        // (Whatever their tiles are.)
-        let forms = |kernels: &mut dyn Iterator<Item = Kernel>| -> HashSet<_> {
-            let of_gpus = kernels.filter_map(|kernel| of_gpus(&kernel));
-            of_gpus
-                .map(|(kernel, form)| (discriminant(&kernel), form))
-                .collect()
-        };
-        let missing: Vec<String> = Kernel::all()
-            .filter(|kernel| {
-                let one = forms(&mut std::iter::once(*kernel));
-                !one.is_subset(&forms(&mut used.iter().copied()))
-            })
-            .map(Kernel::name)
-            .collect();
-        assert!(missing.is_empty(), "{missing:?}");
+    let used: HashSet<_> = used.iter().filter_map(text).collect();
+    for kernel in Kernel::all() {
+        let missing = text(&kernel).is_some_and(|text| !used.contains(&text));
+        assert!(!missing, "{}", kernel.name());
     }
 }

@@ -120,7 +120,6 @@ fn a_part_is_sorted_and_the_rest_stays() {
         // (With the same tiles on every adapter.)
         let mut small = tuning(gpu, 20_000, 10_000);
         (small.tile, small.child, small.samples) = (1024, 1024, 1024);
-        small.looped = false;
         let sorter = gpu.sorter(&options(small));
         sorter.scratch_size_of(&sort).unwrap()
     };

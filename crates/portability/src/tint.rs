@@ -40,15 +40,30 @@ struct Verdict {
 /// Workgroup memory that the null backend has, and every browser's device.
 const WORKGROUP_MEMORY: u32 = 16 << 10;
 
-/// What it says of a kernel that takes more.
-fn refusal(bytes: u32) -> String {
-    format!("total use of workgroup storage ({bytes} bytes) is larger")
+/// Lanes of a workgroup there, at the most.
+const LANES: u32 = 256;
+
+/// What it says of a kernel that takes more of either; none of one that does not.
+fn refusal(subject: &Subject) -> Option<String> {
+    let lanes = subject.module.entry_points[0].workgroup_size[0];
+    let bytes = subject.specialised.workgroup_bytes();
+    if lanes > LANES {
+        Some(format!(
+            "workgroup_size({lanes}, 1, 1) that exceeds the maximum"
+        ))
+    } else if bytes > WORKGROUP_MEMORY {
+        Some(format!(
+            "total use of workgroup storage ({bytes} bytes) is larger"
+        ))
+    } else {
+        None
+    }
 }
 
 pub(crate) struct Tint {
     texts: Vec<Text>,
-    /// Kernels that take more workgroup memory than that: these are compiled, but no pipeline can
-    /// be made of them.
+    /// Kernels that take more workgroup memory or lanes than that: these are compiled, but no
+    /// pipeline can be made of them.
     too_large: BTreeSet<String>,
     /// By label. Node.js starts once, for all texts.
     verdicts: OnceLock<Result<HashMap<String, Verdict>, String>>,
@@ -56,8 +71,7 @@ pub(crate) struct Tint {
 
 impl Tint {
     pub(crate) fn new(subjects: &[Subject]) -> Self {
-        let too_large =
-            (subjects.iter()).filter(|s| s.specialised.workgroup_bytes() > WORKGROUP_MEMORY);
+        let too_large = (subjects.iter()).filter(|subject| refusal(subject).is_some());
         Self {
             texts: subjects.iter().map(Text::from).collect(),
             too_large: too_large
@@ -94,7 +108,7 @@ impl Gate for Tint {
         );
         if !self.too_large.is_empty() {
             let names: Vec<&str> = self.too_large.iter().map(String::as_str).collect();
-            found += "; compiled, but refused as too large for its 16 KiB of workgroup memory: ";
+            found += "; compiled, but refused as too large for its 16 KiB of workgroup memory or its 256 lanes: ";
             found += &names.join(", ");
         }
         Ok(found)
@@ -108,17 +122,14 @@ impl Gate for Tint {
     fn examine(&self, subject: &Subject) -> Result<(), String> {
         let verdicts = self.verdicts.get_or_init(|| compile(&self.texts)).as_ref();
         let verdict = judge(verdicts.map_err(String::clone)?, &subject.label);
-        let bytes = subject.specialised.workgroup_bytes();
-        if bytes <= WORKGROUP_MEMORY {
+        let Some(refusal) = refusal(subject) else {
             return verdict;
-        }
+        };
         // The compiler has nothing to say; the device has this.
         match verdict {
-            Err(message) if message.starts_with("The ") && message.contains(&refusal(bytes)) => {
-                Ok(())
-            }
+            Err(message) if is_of_device(&message) && message.contains(&refusal) => Ok(()),
             Err(message) => Err(message),
-            Ok(()) => Err("a pipeline, with more workgroup memory than there is".to_owned()),
+            Ok(()) => Err("a pipeline, with more than the device has".to_owned()),
         }
     }
 
@@ -170,6 +181,13 @@ impl Gate for Tint {
             .collect();
         Ok(caught?.join("; "))
     }
+}
+
+/// Whether a message begins as those of pipelines do, not of compiled texts.
+fn is_of_device(message: &str) -> bool {
+    ["The ", "Entry-point "]
+        .iter()
+        .any(|begin| message.starts_with(begin))
 }
 
 fn compile(texts: &[Text]) -> Result<HashMap<String, Verdict>, String> {
