@@ -3,7 +3,7 @@
 use bcfsort_testkit::recordings::{REPRESENTATIVES, kernels};
 use std::collections::{BTreeMap, BTreeSet};
 use wgpu_bcfsort::internals::algorithm::Merges;
-use wgpu_bcfsort::internals::kernel::{Kernel, SampleSortKernel, Specialised};
+use wgpu_bcfsort::internals::kernel::{Kernel, SampleSortKernel, Specialised, Stage};
 use wgpu_bcfsort::{BaseCase, KeyType, Order, Payload};
 
 /// A kernel for a key type and an order, as the device gets it.
@@ -142,7 +142,11 @@ impl Subject {
 
     /// Whether it is a kernel of the sample sort that sorts in registers.
     pub(crate) fn sorts_in_registers(&self) -> bool {
-        merges(self.specialised).is_some()
+        let sorts_tiles = matches!(
+            self.specialised.kernel(),
+            Kernel::Sort(kernel) if matches!(kernel.stage, Stage::Sort { .. })
+        );
+        sorts_tiles || merges(self.specialised).is_some()
     }
 
     /// Every kernel that is dispatched by a recording, each text once; or which kernel it is, and
