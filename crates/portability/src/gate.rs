@@ -3,7 +3,7 @@
 use bcfsort_testkit::recordings::{REPRESENTATIVES, kernels};
 use std::collections::{BTreeMap, BTreeSet};
 use wgpu_bcfsort::internals::algorithm::Merges;
-use wgpu_bcfsort::internals::kernel::{Kernel, SampleSortKernel, Specialised, Stage};
+use wgpu_bcfsort::internals::kernel::{Kernel, SampleSortKernel, Specialised, Stage as SortStage};
 use wgpu_bcfsort::{BaseCase, KeyType, Order, Payload};
 
 /// A kernel for a key type and an order, as the device gets it.
@@ -144,7 +144,7 @@ impl Subject {
     pub(crate) fn sorts_in_registers(&self) -> bool {
         let sorts_tiles = matches!(
             self.specialised.kernel(),
-            Kernel::Sort(kernel) if matches!(kernel.stage, Stage::Sort { .. })
+            Kernel::Sort(kernel) if matches!(kernel.stage, SortStage::Sort { .. })
         );
         sorts_tiles || merges(self.specialised).is_some()
     }
