@@ -17,16 +17,14 @@ fn is_equal(a: Record, b: Record) -> bool {
 
 // The record just before this one; FIRST for FIRST.
 fn predecessor(r: Record) -> Record {
-    if is_equal(r, FIRST) {
-        return r;
-    }
     let borrows = r.x == 0u;
     let borrows_again = borrows & (r.y == 0u);
-    return vec3<u32>(
+    let less = vec3<u32>(
         r.x - 1u,
         r.y - select(0u, 1u, borrows),
         r.z - select(0u, 1u, borrows_again),
     );
+    return select(less, r, is_equal(r, FIRST));
 }
 
 fn word_of(r: Record, word: u32) -> u32 {

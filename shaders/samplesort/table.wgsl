@@ -33,10 +33,11 @@ fn is_uniform(segment: u32, child: u32) -> bool {
     if child + 1u < NODES {
         upper = splitter_at(segment * NODES + node_of(child + 1u));
     }
-    if child == 0u {
-        return is_equal(upper, FIRST);
+    var none = is_equal(upper, FIRST);
+    if child > 0u {
+        none = is_equal(predecessor(upper), splitter_at(segment * NODES + node_of(child)));
     }
-    return is_equal(predecessor(upper), splitter_at(segment * NODES + node_of(child)));
+    return none;
 }
 
 fn segments_of_next_level(number: u32, lane: u32, start: u32, count: u32) {
