@@ -759,7 +759,10 @@ impl Specialised {
     /// Whether keys are numbers of rows that a caller's function compares.
     #[must_use]
     pub const fn compares_rows(self) -> bool {
-        self.compared
+        match self.kernel {
+            Kernel::Sort(kernel) => kernel.compares_rows(),
+            _ => self.compared,
+        }
     }
 
     /// The type of its keys; of kernels that move bits only, one of that width.
@@ -836,7 +839,7 @@ impl Specialised {
     fn text(self, comparator: Option<&Comparator>) -> String {
         const TWO: &str = shader!("key/two_words.wgsl");
         if let Kernel::Sort(kernel) = self.kernel {
-            return sort_text(&self.label(), &kernel.text());
+            return sort_text(&self.label(), kernel, comparator);
         }
         let keys = (self.key, self.keys);
         let kernel = self.kernel;
@@ -970,10 +973,19 @@ impl Specialised {
 }
 
 /// The text of a kernel of the sample sort of words.
-fn sort_text(label: &str, of: &samplesort::Text) -> String {
+fn sort_text(label: &str, kernel: SortKernel, comparator: Option<&Comparator>) -> String {
+    let of = kernel.text();
     let mut text = format!("// {label}\n\n");
     for (name, value) in &of.constants {
         text += &format!("const {name}: u32 = {value}u;\n");
+    }
+    if let (Shape::Row { words, backwards }, true) = (kernel.shape, kernel.compares_rows()) {
+        text += &format!("const BACKWARDS: bool = {backwards};\n\n");
+        text += comparator.map_or(Comparator::STAND_IN, Comparator::text);
+        if words > 0 {
+            text.push('\n');
+            text += comparator.map_or(Comparator::STAND_IN_OF_WORDS, Comparator::of_words);
+        }
     }
     let pieces = of.pieces.iter().copied();
     for piece in pieces.chain([of.made.as_str(), of.main]) {
@@ -1014,11 +1026,11 @@ mod tests {
                     assert!(assembled.bindings.len() <= 9, "{}", kernel.name());
                     assert!(!assembled.parameters.is_empty());
                     // What a sorter refuses beforehand is what is refused when it compiles: WebGPU
-                    // rounds each of three variables up, and bucket offsets add up numbers.
+                    // rounds each of six variables up, and bucket offsets add up numbers.
                     let counted = specialised.workgroup_bytes();
                     let others = match kernel {
                         Kernel::BucketOffsets => 2048,
-                        _ => 3 * 12,
+                        _ => 6 * 12,
                     };
                     let used = assembled.workgroup_bytes;
                     assert!(used <= counted + others, "{}: {used}", kernel.name());

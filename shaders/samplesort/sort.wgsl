@@ -26,22 +26,22 @@ struct Blocks {
 
 // Of what is before an item only its first row is in a tile.
 fn fetch_first(blocks: Blocks, place: u32) -> Record {
-    return select(fetch(blocks, max(place, blocks.start)), FIRST, place < blocks.start);
+    return pick(fetch(blocks, max(place, blocks.start)), FIRST, place < blocks.start);
 }
 
 fn fetch(blocks: Blocks, place: u32) -> Record {
     let there = place < blocks.end;
-    return select(LAST, load_item(select(blocks.end - 1u, place, there)), there);
+    return pick(LAST, load_item(select(blocks.end - 1u, place, there)), there);
 }
 
 fn fetch_again(blocks: Blocks, place: u32) -> Record {
     let r = load_target(clamp(place, blocks.start, blocks.end - 1u));
-    return select(select(r, LAST, place >= blocks.end), FIRST, place < blocks.start);
+    return pick(pick(r, LAST, place >= blocks.end), FIRST, place < blocks.start);
 }
 
 fn put(blocks: Blocks, place: u32, r: Record) {
     if place < blocks.end {
-        store_target(place, select(decode_target(r), r, blocks.is_large));
+        store_target(place, pick(decode_target(r), r, blocks.is_large));
     }
 }
 

@@ -34,11 +34,14 @@ impl Sizes {
         } else {
             Self::cpu(shape, limits)
         };
-        let tile = (tuning.tile / shape.words()).max(1024);
+        let tile = (tuning.tile / shape.stored_words()).max(1024);
         Self {
             sort_tile: sizes.sort_tile.min(1 << tile.ilog2()),
             samples: sizes.samples.min(1 << tuning.samples.max(512).ilog2()),
-            merged: tuning.merged,
+            merged: match shape {
+                Shape::Row { .. } => 0,
+                _ => tuning.merged,
+            },
             ..sizes
         }
     }
@@ -51,7 +54,11 @@ impl Sizes {
         let lanes = 1 << lanes.max(1).ilog2();
         let fits = |bytes: u32| 1 << (bytes / (4 * words)).max(32).ilog2();
         // Three workgroups that sort a tile share the 48 KiB of a multiprocessor of NVIDIA's.
-        let sort_tile: u32 = fits(limits.workgroup_bytes.min(16 << 10));
+        let sort_tile: u32 = match shape {
+            // A tile takes part in the more comparisons the larger it is.
+            Shape::Row { .. } => fits(limits.workgroup_bytes).min(1024),
+            _ => fits(limits.workgroup_bytes.min(16 << 10)),
+        };
         let partition_tile = 1 << ((limits.workgroup_bytes - TABLES).min(16 << 10) / 4).ilog2();
         let lanes_of_partition = lanes.min(512).min(partition_tile);
         Self {
@@ -61,7 +68,11 @@ impl Sizes {
             nodes: lanes_of_partition.min(256),
             most_nodes: lanes_of_partition,
             samples: fits(limits.workgroup_bytes).min(4096),
-            merged: 16 * sort_tile,
+            merged: match shape {
+                // A merge would lose rows where a function contradicts itself.
+                Shape::Row { .. } => 0,
+                _ => 16 * sort_tile,
+            },
         }
     }
 
@@ -76,7 +87,7 @@ impl Sizes {
             nodes: gpu.nodes.min(256),
             most_nodes: gpu.nodes.min(256),
             samples: gpu.samples.min(1024),
-            merged: 4096,
+            merged: gpu.merged.min(4096),
         }
     }
 }

@@ -22,7 +22,7 @@ pub struct Records {
 pub struct WordSort {
     /// How many there are.
     pub len: u32,
-    /// What they are.
+    /// What they are. Rows that are compared are in [`Buffer::Keys`], and records their indices.
     pub shape: Shape,
     /// Where they are read. They stay there if it is not the target.
     pub source: Records,
@@ -38,7 +38,7 @@ pub struct WordSort {
 }
 
 /// No map: keys are words as they are.
-const AS_THEY_ARE: KeyMap = KeyMap {
+pub const AS_THEY_ARE: KeyMap = KeyMap {
     bits: 64,
     sign_mask: 0,
     flip: 0,
@@ -106,7 +106,7 @@ const TILE_SEGMENTS: Table = ("tile_segments", Buffer::TileTable);
 impl Job<'_> {
     fn levels(&self, recording: &mut Recording, levels: &[Level]) {
         let len = self.sort.len;
-        let words = u64::from(self.sort.shape.words());
+        let words = u64::from(self.sort.shape.stored_words());
         let sort_tile = self.sizes.sort_tile;
         let mut from = (self.sort.source, self.sort.map);
         for (number, level) in levels.iter().enumerate() {
@@ -149,7 +149,7 @@ impl Job<'_> {
             in_place,
         };
         let mut bindings = if in_place {
-            Vec::new()
+            self.rows()
         } else {
             self.source(from.0)
         };
@@ -281,7 +281,7 @@ impl Job<'_> {
             in_place,
         };
         let mut bindings = if in_place {
-            Vec::new()
+            self.rows()
         } else {
             self.source(self.sort.source)
         };
@@ -319,16 +319,22 @@ impl Job<'_> {
     }
 
     const fn kernel(&self, stage: Stage) -> Kernel {
-        Kernel::Sort(SortKernel {
-            stage,
-            shape: self.sort.shape,
-        })
+        Kernel::Sort(SortKernel::new(stage, self.sort.shape))
     }
 
+    /// The records that are read, and the rows that their comparison may need.
     fn source(&self, from: Records) -> Vec<Table> {
-        let mut bindings = vec![("source_keys", from.keys)];
+        let mut bindings = self.rows();
+        bindings.push(("source_keys", from.keys));
         bindings.extend(from.values.map(|values| ("source_values", values)));
         bindings
+    }
+
+    fn rows(&self) -> Vec<Table> {
+        match self.sort.shape {
+            Shape::Row { .. } => vec![("compared_rows", Buffer::Keys)],
+            _ => Vec::new(),
+        }
     }
 
     fn target(&self, to: Records) -> Vec<Table> {
