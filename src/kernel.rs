@@ -17,7 +17,7 @@ mod samplesort;
 mod tile_sort;
 
 pub use layout::LayoutKernel;
-pub(crate) use layout::{BINS, MOVED};
+pub(crate) use layout::{BINS, COUNTED, MOVED};
 pub use sample_sort::{SampleSortKernel, Tile};
 pub(crate) use samplesort::MERGE_LANES as LANES_THAT_MERGE;
 pub use samplesort::{Partition, Shape, SortKernel, Stage};
@@ -264,6 +264,7 @@ impl Kernel {
         match self {
             Self::SampleSort(kernel) => kernel.searches(),
             Self::Sort(kernel) => kernel.searches(),
+            Self::Layout(kernel) => kernel.searches(),
             _ => false,
         }
     }

@@ -37,29 +37,19 @@ impl Records {
     }
 }
 
-/// Who sorts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Choice {
-    /// The engine, never [`Engine::Auto`].
-    pub(super) engine: Engine,
-    /// Whether packed keys alone, if they are many, are counted instead.
-    pub(super) may_count: bool,
-}
-
-/// Who sorts these records on such a device.
+/// Who sorts these records on such a device: never [`Engine::Auto`].
 pub(super) fn choose(
     device: DeviceKind,
     limits: &DeviceLimits,
     options: &Options,
     tuning: &Tuning,
     records: Records,
-) -> Choice {
-    let is_auto = options.engine == Engine::Auto;
+) -> Engine {
     let may_sample_sort = match options.engine {
         Engine::Auto => !device.compiles_slowly() && !options.are_of_mergesorts(),
         engine => engine == Engine::SampleSort,
     };
-    let engine = match options.engine {
+    match options.engine {
         _ if records.need_sample_sort() => Engine::SampleSort,
         Engine::Auto => {
             let Records { len, key, .. } = records;
@@ -72,11 +62,6 @@ pub(super) fn choose(
             }
         }
         engine => engine,
-    };
-    Choice {
-        engine,
-        // (FXC compiles a kernel that sorts tiles very slowly.)
-        may_count: !is_auto || !device.is_dx12,
     }
 }
 
@@ -112,7 +97,7 @@ mod tests {
         }
     }
 
-    fn chosen(device: DeviceKind, options: &Options, records: Records) -> Choice {
+    fn chosen(device: DeviceKind, options: &Options, records: Records) -> Engine {
         let tuning = device.default_tuning();
         choose(device, &limits(32 << 10), options, &tuning, records)
     }
@@ -153,10 +138,8 @@ mod tests {
             let options = Options::default();
             let tuning = device.default_tuning();
             let records = Records::keys(len, key);
-            let choice = choose(device, &limits(kib << 10), &options, &tuning, records);
-            let what = format!("{device:?} {kib} KiB {len} {key}");
-            assert_eq!(choice.engine, expected, "{what}");
-            assert_eq!(choice.may_count, !device.is_dx12, "{what}");
+            let engine = choose(device, &limits(kib << 10), &options, &tuning, records);
+            assert_eq!(engine, expected, "{device:?} {kib} KiB {len} {key}");
         }
     }
 
@@ -186,10 +169,8 @@ mod tests {
         ] {
             for device in [GPU, CPU, DX12, WARP] {
                 let expected = if device == GPU { on_gpus } else { on_others };
-                let choice = chosen(device, &options, Records::keys(1 << 20, KeyType::U32));
-                assert_eq!(choice.engine, expected, "{device:?} {options:?}");
-                let counts = options.engine != Engine::Auto || !device.is_dx12;
-                assert_eq!(choice.may_count, counts, "{device:?} {options:?}");
+                let engine = chosen(device, &options, Records::keys(1 << 20, KeyType::U32));
+                assert_eq!(engine, expected, "{device:?} {options:?}");
             }
         }
     }
@@ -220,9 +201,9 @@ mod tests {
                 for device in [GPU, CPU, DX12, WARP] {
                     for engine in Engine::ALL {
                         let options = Options::default().engine(engine).buckets(4);
-                        let choice = chosen(device, &options, records);
+                        let chosen = chosen(device, &options, records);
                         let what = format!("{device:?} {engine} {records:?}");
-                        assert_eq!(choice.engine, Engine::SampleSort, "{what}");
+                        assert_eq!(chosen, Engine::SampleSort, "{what}");
                     }
                 }
             }
