@@ -196,7 +196,7 @@ const fn values(nodes: u32, tile: u32) -> u32 {
 }
 
 impl SortKernel {
-    /// Every kernel with the sizes that the default tunings come to on a device with 48 KiB of
+    /// Every kernel with the sizes that the default tunings come to on a device with 32 KiB of
     /// workgroup memory and workgroups of 1024 lanes.
     pub(super) fn all() -> Vec<Self> {
         let of = |shape: Shape| {
@@ -248,7 +248,7 @@ impl SortKernel {
     /// Those that compare rows of so many words, and what they need besides.
     pub(crate) fn of_rows(words: u32) -> Vec<Self> {
         let shape = Shape::row(words, false);
-        let samples = if shape.words() == 5 { 2048 } else { 4096 };
+        let samples = if shape.words() == 5 { 1024 } else { 4096 };
         let sort_tile = 1024;
         let mut stages: Vec<_> = [false, true]
             .into_iter()
@@ -359,14 +359,21 @@ impl SortKernel {
     pub fn name(self) -> String {
         let shape = self.shape.name();
         match self.stage {
-            Stage::Splitters { nodes, samples, .. } => {
-                format!("samplesort.splitters.{nodes}.{samples}.{shape}")
-            }
+            Stage::Splitters {
+                nodes,
+                samples,
+                tile,
+                ..
+            } => format!("samplesort.splitters.{nodes}.{tile}.{samples}.{shape}"),
             Stage::Count(of) => format!("samplesort.count.{}.{}.{shape}", of.nodes, of.tile),
             Stage::Partition(of) => {
                 format!("samplesort.partition.{}.{}.{shape}", of.nodes, of.tile)
             }
-            Stage::Table { nodes, .. } => format!("samplesort.table.{nodes}.{shape}"),
+            Stage::Table {
+                nodes,
+                tile,
+                sort_tile,
+            } => format!("samplesort.table.{nodes}.{tile}.{sort_tile}.{shape}"),
             Stage::Sort {
                 tile,
                 listed,

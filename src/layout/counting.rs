@@ -10,8 +10,7 @@
 
 use super::encode::Composer;
 use crate::kernel::{BINS, COUNTED, Kernel, LayoutKernel};
-use crate::phases::{grid, parts};
-use crate::plan::Tuning;
+use crate::plan::{Tuning, grid, parts};
 use crate::recording::{Buffer, Phase, Step};
 
 /// Bins of all tables. Where keys are of few values, workgroups wait for each other's additions to

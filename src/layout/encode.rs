@@ -3,7 +3,7 @@
 use super::{Arrangement, Carried, Job};
 use crate::kernel::{Kernel, LayoutKernel, MOVED};
 use crate::key::KeyMap;
-use crate::phases::{grid, parts};
+use crate::plan::{grid, parts};
 use crate::recording::{Buffer, Phase, Recording, Step};
 use crate::samplesort::{Records, Shape, WordSort};
 use crate::{KeyType, Order};

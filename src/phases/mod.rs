@@ -22,7 +22,7 @@ pub use prefix_sums::record_prefix_sums;
 pub use sample_sort::record_sample_sort;
 
 use crate::kernel::Kernel;
-use crate::plan::{DeviceLimits, Plan};
+use crate::plan::{DeviceLimits, Plan, grid, parts};
 use crate::recording::{Buffer, Phase, Recording};
 use crate::{Engine, KeyType, Options, Order};
 
@@ -189,22 +189,4 @@ impl Job<'_> {
     fn grid(&self, count: u32) -> [u32; 2] {
         grid(count, self.limits)
     }
-}
-
-/// Cuts a dispatch of so many workgroups, of so many keys each, where it would be too long: the first workgroup of each part, and one
-/// past its last.
-pub(crate) fn parts(
-    workgroups: u32,
-    keys: u32,
-    limits: &DeviceLimits,
-) -> impl Iterator<Item = (u32, u32)> + use<> {
-    let part = (limits.keys_per_dispatch / keys).max(1);
-    let firsts = (0..workgroups).step_by(part as usize);
-    firsts.map(move |first| (first, workgroups.min(first.saturating_add(part))))
-}
-
-/// Workgroups in x and y for `count` of them in a row; the last row may be longer than needed.
-pub(crate) fn grid(count: u32, limits: &DeviceLimits) -> [u32; 2] {
-    let x = count.min(limits.workgroups).max(1);
-    [x, count.div_ceil(x)]
 }

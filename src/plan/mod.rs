@@ -77,6 +77,24 @@ impl DeviceLimits {
     }
 }
 
+/// Cuts a dispatch of so many workgroups, of so many keys each, where it would be too long: the first
+/// workgroup of each part, and one past its last.
+pub(crate) fn parts(
+    workgroups: u32,
+    keys: u32,
+    limits: &DeviceLimits,
+) -> impl Iterator<Item = (u32, u32)> + use<> {
+    let part = (limits.keys_per_dispatch / keys).max(1);
+    let firsts = (0..workgroups).step_by(part as usize);
+    firsts.map(move |first| (first, workgroups.min(first.saturating_add(part))))
+}
+
+/// Workgroups in x and y for `count` of them in a row; the last row may be longer than needed.
+pub(crate) fn grid(count: u32, limits: &DeviceLimits) -> [u32; 2] {
+    let x = count.min(limits.workgroups).max(1);
+    [x, count.div_ceil(x)]
+}
+
 /// The most keys that a tile of any base case holds.
 pub const LARGEST_TILE: u32 = 8 * MATRIX;
 

@@ -1,6 +1,6 @@
 //! Arithmetic of the sample sort: how many levels, segments, tiles and items a sort takes.
 
-use crate::kernel::{Partition, Shape};
+use crate::kernel::{Partition, Shape, SortKernel, Stage};
 use crate::plan::{DeviceLimits, Tuning};
 
 /// The numbers that decide the sort's speed, and not its result: of one device, and one shape.
@@ -61,12 +61,27 @@ impl Sizes {
         };
         let partition_tile = 1 << ((limits.workgroup_bytes - TABLES).min(16 << 10) / 4).ilog2();
         let lanes_of_partition = lanes.min(512).min(partition_tile);
+        let nodes = lanes_of_partition.min(256);
+        let partition = |nodes| Partition {
+            nodes,
+            tile: partition_tile,
+            lanes: lanes_of_partition,
+        };
+        let bytes = |nodes| {
+            let stage = Stage::Partition(partition(nodes));
+            SortKernel { stage, shape }.workgroup_bytes()
+        };
+        let most_nodes = if bytes(lanes_of_partition) <= limits.workgroup_bytes {
+            lanes_of_partition
+        } else {
+            nodes
+        };
         Self {
             sort_tile,
             partition_tile,
             lanes: lanes_of_partition,
-            nodes: lanes_of_partition.min(256),
-            most_nodes: lanes_of_partition,
+            nodes,
+            most_nodes,
             samples: fits(limits.workgroup_bytes).min(4096),
             merged: match shape {
                 // A merge would lose rows where a function contradicts itself.

@@ -3,8 +3,7 @@
 use super::plan::{Level, Sizes, SortPlan};
 use crate::KeyMap;
 use crate::kernel::{Kernel, LANES_THAT_MERGE as MERGE_LANES, Shape, SortKernel, Stage};
-use crate::phases::{grid, parts};
-use crate::plan::{DeviceLimits, Tuning};
+use crate::plan::{DeviceLimits, Tuning, grid, parts};
 use crate::recording::{Buffer, Phase, Recording, Step};
 use std::ops::Range;
 

@@ -2,7 +2,9 @@
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
-use wgpu_bcfsort::internals::kernel::{Access, Assembled, Binding, PARAMETER_BLOCK, Specialised};
+use wgpu_bcfsort::internals::kernel::{
+    Access, Assembled, Binding, Kernel, PARAMETER_BLOCK, Specialised, Stage,
+};
 use wgpu_bcfsort::internals::kernel_error;
 use wgpu_bcfsort::internals::recording::{Buffer, Phase, Recording, Step};
 use wgpu_bcfsort::{Error, Payload};
@@ -258,4 +260,54 @@ fn parameters(step: &Step, kernel: &Assembled, buffers: &BTreeMap<Buffer, Vec<u3
         words[0] = buffers[&Buffer::Parameters][0];
     }
     words
+}
+
+/// Whether two runs of a step may leave these words in a buffer: the same, but for the order in
+/// which workgroups or lanes got there. A list has the same entries; a partition leaves the same
+/// records, each child's in any order; and segments get their tiles in any order.
+#[must_use]
+pub fn is_same(step: &Step, buffer: Buffer, a: &[u32], b: &[u32]) -> bool {
+    let is = |name| step.buffer(name) == Some(buffer);
+    if let Kernel::Sort(sort) = step.kernel {
+        match sort.stage {
+            Stage::Partition(_) if is("target_keys") => {
+                return same_entries(a, b, sort.shape.key_words());
+            }
+            Stage::Partition(_) if is("target_values") => return same_entries(a, b, 1),
+            Stage::Table { tile, .. } if is("children") && buffer != Buffer::Items => {
+                return same_segments(a, b, tile);
+            }
+            _ => {}
+        }
+    }
+    buffer.is_same(a, b)
+}
+
+fn same_entries(a: &[u32], b: &[u32], words: u32) -> bool {
+    let [a, b] = [a, b].map(|all| {
+        let mut entries: Vec<&[u32]> = all.chunks(words as usize).collect();
+        entries.sort_unstable();
+        entries
+    });
+    a == b
+}
+
+/// Tables of segments: their number of tiles, then of each its first record, its records, and its
+/// first tile.
+fn same_segments(a: &[u32], b: &[u32], tile: u32) -> bool {
+    let is_sound = |table: &[u32]| {
+        let segments = table[1..].chunks_exact(3).filter(|segment| segment[1] > 0);
+        let mut tiles: Vec<(u32, u32)> = segments
+            .map(|of| (of[2], (of[1] + of[0] % 32).div_ceil(tile)))
+            .collect();
+        tiles.sort_unstable();
+        let end =
+            (tiles.iter()).try_fold(0, |end, &(first, own)| (first == end).then_some(end + own));
+        end == Some(table[0])
+    };
+    let records = |table: &[u32]| -> Vec<[u32; 2]> {
+        let segments = table[1..].chunks_exact(3);
+        segments.map(|segment| [segment[0], segment[1]]).collect()
+    };
+    a.len() == b.len() && a[0] == b[0] && records(a) == records(b) && is_sound(a) && is_sound(b)
 }

@@ -3,14 +3,14 @@
 use std::ops::Range;
 use wgpu_bcfsort::internals::algorithm::MATRIX;
 use wgpu_bcfsort::internals::comparator_stand_in;
-use wgpu_bcfsort::internals::kernel::{Kernel, Specialised};
+use wgpu_bcfsort::internals::kernel::{Kernel, Shape, SortKernel, Specialised, Stage};
 use wgpu_bcfsort::internals::layout::{
     Arrangement, Carried, Column, Job, Sorted, record_compared, record_order_check,
 };
-use wgpu_bcfsort::internals::phases::{record_prefix_sums, record_sample_sort, record_sort};
-use wgpu_bcfsort::internals::plan::{DeviceLimits, SampleSort, Tuning};
+use wgpu_bcfsort::internals::phases::{record_prefix_sums, record_sort};
+use wgpu_bcfsort::internals::plan::{DeviceLimits, Tuning};
 use wgpu_bcfsort::internals::recording::{Buffer, Recording, Step};
-use wgpu_bcfsort::internals::samplesort;
+use wgpu_bcfsort::internals::samplesort::{self, Records, Sizes, SortPlan, WordSort};
 use wgpu_bcfsort::{
     Engine, KeyType, Options, Order, Payload, PrefixSumsMethod, PrefixSumsOptions, Scan,
 };
@@ -20,14 +20,12 @@ use wgpu_bcfsort::{
 /// ragged; with deterministic and with pivot buckets; merged at once and in instalments; in grids
 /// of one row and of two. For some key types and orders, which between them have every piece of
 /// every kernel's text, all other kernels too: each base case, from one buffer to another and in
-/// place, what the paper compares with, and the sample sort with each [`Payload`], and what is
-/// composed around sorts of words. Each is of a few thousand keys, [`Recording::len`].
+/// place, what the paper compares with, the sample sort of keys and of keys with their indices, and
+/// what is composed around sorts of words. Each is of some thousand keys, [`Recording::len`].
 ///
 /// A base case that takes more than 32 KiB of workgroup memory is left out: many devices have no
 /// more, and these recordings are there to be run on any. For 32-bit keys there is none; for 64-bit
-/// keys it is those of 8192 keys, and the default one with four warps. Some of the sample sort's
-/// kernels take up to 48 KiB, those of the tiles that devices with as much are given; each has its
-/// like with 16 KiB.
+/// keys it is those of 8192 keys, and the default one with four warps.
 ///
 /// # Examples
 ///
@@ -45,7 +43,8 @@ use wgpu_bcfsort::{
 ///     .iter()
 ///     .flat_map(|recording| recording.steps.iter().map(|step| step.kernel))
 ///     .collect();
-/// assert!(Kernel::all().all(|kernel| used.contains(&kernel)));
+/// let is_compared = |kernel: &Kernel| matches!(kernel, Kernel::SampleSort(_));
+/// assert!(Kernel::all().filter(|k| !is_compared(k)).all(|kernel| used.contains(&kernel)));
 /// ```
 #[must_use]
 pub fn library(key: KeyType, order: Order) -> Vec<Recording> {
@@ -105,85 +104,114 @@ pub fn library(key: KeyType, order: Order) -> Vec<Recording> {
             recordings.push(whole(&options, len));
         }
     }
-    for payload in Payload::ALL {
-        recordings.extend(sample_sorts(key, order, payload, Tuning::default()));
-        recordings.extend(sample_sorts(key, order, payload, Tuning::cpu()));
-    }
+    recordings.extend(sample_sorts(key, order));
     recordings.extend(arrangements(key, order));
     recordings
 }
 
-/// Sample sorts of the [`library`] in the form that GPUs run, with the smallest tiles that there
-/// are, for one of the [`REPRESENTATIVES`]. Their kernels are the texts that GPUs run, with other
-/// constants, and are what drivers for CPUs compile soonest.
-#[must_use]
-pub fn small_tiles_library(key: KeyType, order: Order) -> Vec<Recording> {
-    let small = Tuning {
-        tile: 1024,
-        child: 1024,
-        samples: 1024,
-        ..Tuning::default()
+/// Sample sorts for one of the [`REPRESENTATIVES`], of keys alone and of keys with their indices:
+/// every kernel of [`Kernel::all`] for these two shapes of records, and every access of it.
+///
+/// Levels are planned for the smallest children that there are, so that few records take two of
+/// them, and then have the kernels of the sizes that are given.
+fn sample_sorts(key: KeyType, order: Order) -> Vec<Recording> {
+    let little = DeviceLimits {
+        workgroup_bytes: WORKGROUP_MEMORY,
+        ..LIMITS
+    };
+    let two_rows = DeviceLimits {
+        workgroups: 2,
+        ..little
     };
     let mut recordings = Vec::new();
-    for payload in Payload::ALL {
-        recordings.extend(sample_sorts(key, order, payload, small));
+    for payload in [Payload::None, Payload::Indices] {
+        let shape = Shape::new(key.words(), payload != Payload::None);
+        let sizes = |tuning, nodes| Sizes {
+            nodes,
+            most_nodes: nodes,
+            merged: 0,
+            ..Sizes::new(shape, &tuning, &little)
+        };
+        let of_gpus = sizes(Tuning::default(), 256);
+        let record = |len, sizes: &Sizes, limits: &_| {
+            record_sample_sort(len, (key, order, payload), sizes, limits)
+        };
+        // Of one tile, and of several merged at once, the last one ragged.
+        let merged = Sizes {
+            merged: u32::MAX,
+            ..of_gpus
+        };
+        recordings.extend([1000, 3 * 1024 + 77, 9001].map(|len| record(len, &merged, &two_rows)));
+        if of_gpus.sort_tile > 1024 {
+            let lens = [of_gpus.sort_tile - 100, (16 << 10) + 99];
+            recordings.extend(lens.map(|len| record(len, &merged, &two_rows)));
+        }
+        for sizes in [
+            of_gpus,
+            sizes(Tuning::default(), 512),
+            sizes(Tuning::cpu(), 256),
+        ] {
+            let lens = [5 * sizes.sort_tile / 2, sizes.nodes * 48 + 100];
+            recordings.push(record(lens[0], &sizes, &two_rows));
+            for len in lens {
+                let cut = DeviceLimits {
+                    keys_per_dispatch: 2 * sizes.partition_tile,
+                    ..two_rows
+                };
+                // What is not wanted is moved all the same, wherever it is.
+                let mut some = record(len, &sizes, &cut);
+                set_parameters(&mut some, &["skips_done"], 0);
+                recordings.push(select_ranks(some, len / 3..len / 2));
+                // One child of each segment, which no tile has room for.
+                let mut large = record(len, &sizes, &little);
+                set_parameters(&mut large, &["samples"], 1);
+                recordings.push(large);
+            }
+        }
     }
     recordings
 }
 
-/// Sample sorts with the tiles that devices with least and with most workgroup memory are given: of one tile; distributed
-/// once and twice, over several tiles, the last one ragged, into few buckets of several children and into many of one;
-/// in grids of one row and of two, at once and cut.
-///
-/// Each of those distributed comes again with two children a bucket, which are more than a tile
-/// holds: so few keys never overflow by themselves. Of some sorts only the first places are wanted.
-/// And few tiles, merged at once.
-fn sample_sorts(key: KeyType, order: Order, payload: Payload, tuning: Tuning) -> Vec<Recording> {
-    let little = DeviceLimits {
-        workgroup_bytes: 16 << 10,
-        workgroup_lanes: 1024,
-        workgroups: 2,
-        ..LIMITS
+/// A sample sort with kernels of these sizes.
+fn record_sample_sort(
+    len: u32,
+    (key, order, payload): (KeyType, Order, Payload),
+    sizes: &Sizes,
+    limits: &DeviceLimits,
+) -> Recording {
+    let has_value = payload != Payload::None;
+    let records = |keys, values| Records {
+        keys,
+        values: has_value.then_some(values),
     };
-    let much = DeviceLimits {
-        keys_per_dispatch: 2 * tuning.tile,
-        ..LIMITS
+    let home = records(Buffer::Keys, Buffer::Values);
+    let sort = WordSort {
+        len,
+        shape: Shape::new(key.words(), has_value),
+        source: home,
+        target: home,
+        scratch: records(Buffer::Scratch, Buffer::ScratchValues),
+        map: key.map(order),
+        ranks: 0..len,
     };
-    let record =
-        |len, tuning: &_, limits: &_| record_sample_sort(len, key, order, payload, tuning, limits);
-    let merged = Tuning {
-        tile: 1024,
-        merged: u32::MAX,
-        ..tuning
+    let mut recording = Recording::new(len, key, order);
+    recording.payload = payload;
+    let in_levels = matches!(SortPlan::new(len, sizes), SortPlan::Levels(_));
+    let planned = Sizes {
+        sort_tile: if in_levels { 128 } else { sizes.sort_tile },
+        ..*sizes
     };
-    let tuning = Tuning {
-        merged: 0,
-        ..tuning
-    };
-    let distributed_twice = |bucket| Tuning {
-        twice: 1,
-        bucket,
-        ..tuning
-    };
-    let few = distributed_twice(tuning.bucket);
-    // Two children in each of so many buckets, and what they cannot hold.
-    let overflowing = |tuning: &Tuning, limits: &DeviceLimits, buckets, numbers: [&str; 2]| {
-        let child = SampleSort::new(4 * tuning.tile, key, payload, tuning, limits).child;
-        let mut recording = record(child * buckets * 23 / 10, tuning, limits);
-        set_parameters(&mut recording, &numbers, 2);
-        select_ranks(recording, 0..child / 8)
-    };
-    let mut recordings = vec![record(1000, &tuning, &much)];
-    recordings.extend([1500, 4096, 6100, 9001].map(|len| record(len, &merged, &little)));
-    recordings.push(record(9000, &tuning, &little));
-    recordings.push(overflowing(&tuning, &little, 1, ["children"; 2]));
-    for (len, limits) in [(5000, little), (9000, much)] {
-        recordings.push(record(len, &few, &limits));
-        recordings.push(overflowing(&few, &limits, 2, ["most_children", "fine"]));
-        let many = record(len, &distributed_twice(len / 8), &limits);
-        recordings.push(select_ranks(many, 0..len / 16));
+    samplesort::record_with(&mut recording, &sort, &planned, limits);
+    for step in &mut recording.steps {
+        if let (true, Kernel::Sort(SortKernel { stage, .. })) = (in_levels, &mut step.kernel) {
+            match stage {
+                Stage::Sort { tile, .. } => *tile = sizes.sort_tile,
+                Stage::Table { sort_tile, .. } => *sort_tile = sizes.sort_tile,
+                _ => {}
+            }
+        }
     }
-    recordings
+    recording
 }
 
 /// Whether a recording of the [`library`] did what it is for, by the keys before it, and the keys
@@ -215,7 +243,7 @@ pub fn was_sorted(recording: &Recording, before: &[u32], after: &[u32], values: 
     }
     let writes_keys = |step: &Step| {
         let mut bindings = step.bindings.iter();
-        bindings.any(|&(name, buffer)| buffer == Buffer::Keys && name != "source")
+        bindings.any(|&(name, buffer)| buffer == Buffer::Keys && !name.starts_with("source"))
     };
     if !recording.steps.iter().any(writes_keys) {
         if before != after {

@@ -14,9 +14,9 @@ mod sums;
 
 pub use audited::audit_subject;
 pub use corpus::{Corpus, CorpusReport, Inputs};
-pub use execution::{Execution, KernelReport};
+pub use execution::{Execution, KernelReport, is_same};
 pub use library::{
     REPRESENTATIVES, kernels, library, prefix_sums_library, select_ranks, set_parameters,
-    small_tiles_library, was_sorted,
+    was_sorted,
 };
 pub use sums::{Coloring, prefix_sums_of};
