@@ -118,7 +118,7 @@ impl LayoutKernel {
         const LOAD_WIDE_KEYS: &str = shader!("layout/load_wide_keys.wgsl");
         const SEGMENTS: &str = shader!("layout/segments.wgsl");
         const STORE_VALUES: &str = shader!("layout/store_values.wgsl");
-        const SCAN: &str = shader!("sample_sort/scan.wgsl");
+        const SCAN: &str = shader!("layout/scan.wgsl");
         let mut constants = vec![("LANES", LANES)];
         let (shared, text) = match self {
             Self::SetCount => {

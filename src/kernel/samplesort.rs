@@ -239,7 +239,7 @@ impl SortKernel {
             stages.into_iter().map(move |stage| Self { stage, shape })
         };
         let mut all: Vec<_> = Shape::ALL.into_iter().flat_map(of).collect();
-        all.extend([0, 4].into_iter().flat_map(Self::of_rows));
+        all.extend([0, 1].into_iter().flat_map(Self::of_rows));
         all.sort_unstable();
         all.dedup();
         all
@@ -248,17 +248,15 @@ impl SortKernel {
     /// Those that compare rows of so many words, and what they need besides.
     pub(crate) fn of_rows(words: u32) -> Vec<Self> {
         let shape = Shape::row(words, false);
-        let samples = if shape.words() == 5 { 1024 } else { 4096 };
+        let samples = 4096.min(1 << ((8 << 10) / shape.words()).ilog2());
         let sort_tile = 1024;
-        let mut stages: Vec<_> = [false, true]
-            .into_iter()
-            .flat_map(|listed| [(listed, false), (listed, true)])
+        let mut stages: Vec<_> = [(false, true), (true, false), (true, true)]
             .map(|(listed, in_place)| Stage::Sort {
                 tile: sort_tile,
                 listed,
                 in_place,
             })
-            .collect();
+            .to_vec();
         for (nodes, tile, lanes, samples) in [(256, 4096, 512, samples), (256, 2048, 256, 1024)] {
             let partition = Partition { nodes, tile, lanes };
             stages.extend([

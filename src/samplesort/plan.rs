@@ -29,7 +29,7 @@ impl Sizes {
     /// The sizes that a tuning comes to, as far as the device's limits go.
     #[must_use]
     pub fn new(shape: Shape, tuning: &Tuning, limits: &DeviceLimits) -> Self {
-        let sizes = if tuning.looped {
+        let sizes = if tuning.gpu {
             Self::gpu(shape, limits)
         } else {
             Self::cpu(shape, limits)

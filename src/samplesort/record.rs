@@ -2,7 +2,7 @@
 
 use super::plan::{Level, Sizes, SortPlan};
 use crate::KeyMap;
-use crate::kernel::{Kernel, LANES_THAT_MERGE as MERGE_LANES, Shape, SortKernel, Stage};
+use crate::kernel::{Kernel, MERGE_LANES, Shape, SortKernel, Stage};
 use crate::plan::{DeviceLimits, Tuning, grid, parts};
 use crate::recording::{Buffer, Phase, Recording, Step};
 use std::ops::Range;

@@ -528,7 +528,6 @@ impl Sorter {
         let arrangement = job.arrangement;
         let engine = self.choice(Records {
             len: job.len,
-            key: job.key,
             payload: arrangement.payload(),
             segmented: arrangement.segments.is_some(),
             counted: arrangement.count_at.is_some(),
@@ -587,8 +586,7 @@ impl Sorter {
 
     /// Who sorts these records.
     fn choice(&self, records: Records) -> Engine {
-        let tuning = self.tuning();
-        choose(self.kind, &self.limits, &self.options, &tuning, records)
+        choose(self.kind, &self.options, records)
     }
 
     /// The options of a sort by one of the mergesorts.
@@ -640,7 +638,7 @@ impl Sorter {
     #[must_use]
     pub fn engine(&self, len: u64, key: KeyType) -> Engine {
         let len = len.min(self.max_len(key)) as u32;
-        self.choice(Records::keys(len, key))
+        self.choice(Records::keys(len))
     }
 
     /// Makes everything a sort of the first `len` keys of `buffer` needs: pipelines, bind groups,

@@ -5,8 +5,7 @@ use crate::cache::{Cache, digest};
 use crate::gate::Subject;
 use crate::tools;
 use bcfsort_testkit::recordings::{
-    self, Coloring, Execution, REPRESENTATIVES, library, prefix_sums_library, prefix_sums_of,
-    small_tiles_library, was_sorted,
+    Coloring, Execution, is_same, library, prefix_sums_library, prefix_sums_of, was_sorted,
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::OnceLock;
@@ -28,8 +27,10 @@ pub(crate) struct Case {
     pub(crate) before: Contents,
     /// The buffers that the dispatch must change, as it must leave them.
     changed: Contents,
-    /// The bindings of buffers that hold [lists](LISTS), in no certain order.
-    lists: BTreeMap<u32, Buffer>,
+    /// The dispatch in its recording, and which buffer each binding has: some are left [in any
+    /// order](is_same).
+    step: Step,
+    roles: BTreeMap<u32, Buffer>,
 }
 
 impl Case {
@@ -57,7 +58,8 @@ impl Case {
                     expected.len()
                 ));
             }
-            if (self.lists.get(binding)).is_some_and(|role| role.is_same(after, expected)) {
+            let role = self.roles.get(binding);
+            if role.is_some_and(|&role| is_same(&self.step, role, after, expected)) {
                 continue;
             }
             let mut wrong = (0..after.len()).filter(|&i| after[i] != expected[i]);
@@ -165,7 +167,7 @@ impl Corpus {
             for key in KeyType::ALL {
                 for order in [Order::Ascending, Order::Descending] {
                     let kinds = [Keys::Full, Keys::Few, Keys::Mixed].into_iter().cycle();
-                    let sorts = sorts(key, order).into_iter().zip(kinds);
+                    let sorts = library(key, order).into_iter().zip(kinds);
                     sources.extend(sorts.map(|(sort, kind)| Source::new(sort, Input::Keys(kind))));
                 }
                 let colorings = COLORINGS.into_iter().cycle();
@@ -258,28 +260,6 @@ impl Corpus {
     }
 }
 
-/// The sorts whose dispatches are cases.
-fn sorts(key: KeyType, order: Order) -> Vec<Recording> {
-    let mut sorts = library(key, order);
-    if REPRESENTATIVES.contains(&(key, order)) {
-        sorts.extend(small_tiles_library(key, order));
-    }
-    sorts
-}
-
-/// Every kernel that they and the prefix sums dispatch, each once, in a fixed order.
-pub(crate) fn kernels() -> Vec<Specialised> {
-    let mut kernels = recordings::kernels();
-    for (key, order) in REPRESENTATIVES {
-        for sort in small_tiles_library(key, order) {
-            kernels.extend(sort.steps.iter().map(|step| sort.specialised(step)));
-        }
-    }
-    kernels.sort_by_cached_key(|kernel| (kernel.kernel(), kernel.label()));
-    kernels.dedup();
-    kernels
-}
-
 /// What a recording's keys or values are.
 #[derive(Clone, Copy)]
 enum Input {
@@ -370,18 +350,16 @@ impl Source {
             execution.step(step).map_err(fail)?;
             let mut changed = execution.contents(step).map_err(fail)?;
             changed.retain(|binding, after| before.get(binding) != Some(after));
-            let mut lists = BTreeMap::new();
+            let mut roles = BTreeMap::new();
             for binding in &execution.assembled(step).map_err(fail)?.bindings {
                 if !before.contains_key(&binding.binding) {
                     let kernel = recording.specialised(step).label();
                     return Err(format!("a step of {kernel} leaves out {}", binding.name));
                 }
-                let list = step
-                    .buffer(&binding.name)
-                    .filter(|role| LISTS.contains(role));
-                lists.extend(list.map(|role| (binding.binding, role)));
+                let role = step.buffer(&binding.name);
+                roles.extend(role.map(|role| (binding.binding, role)));
             }
-            cases.push(self.case(step, before, changed, lists));
+            cases.push(self.case(step, before, changed, roles));
         }
         let after = execution.buffer(Buffer::Keys);
         let is_right = match &colors {
@@ -403,7 +381,7 @@ impl Source {
         step: &Step,
         before: Contents,
         changed: Contents,
-        lists: BTreeMap<u32, Buffer>,
+        roles: BTreeMap<u32, Buffer>,
     ) -> Case {
         Case {
             what: format!(
@@ -413,7 +391,8 @@ impl Source {
             workgroups: step.workgroups,
             before,
             changed,
-            lists,
+            step: step.clone(),
+            roles,
         }
     }
 
@@ -450,9 +429,9 @@ impl Source {
         for case in cases {
             push(&mut words, &case.before);
             push(&mut words, &case.changed);
-            words.push(case.lists.len() as u32);
-            for (&binding, list) in &case.lists {
-                let number = LISTS.iter().position(|role| role == list);
+            words.push(case.roles.len() as u32);
+            for (&binding, &role) in &case.roles {
+                let number = (case.step.bindings.iter()).position(|bound| bound.1 == role);
                 words.extend([binding, number.map_or(u32::MAX, |number| number as u32)]);
             }
         }
@@ -480,20 +459,18 @@ impl Source {
         let mut cases = Vec::new();
         for &step in &self.wanted {
             let (before, changed) = (contents(&mut words)?, contents(&mut words)?);
-            let lists = (0..number(&mut words)?)
+            let step = &self.recording.steps[step];
+            let roles = (0..number(&mut words)?)
                 .map(|_| {
                     let binding = number(&mut words)?;
-                    Some((binding, *LISTS.get(number(&mut words)? as usize)?))
+                    Some((binding, step.bindings.get(number(&mut words)? as usize)?.1))
                 })
                 .collect::<Option<_>>()?;
-            cases.push(self.case(&self.recording.steps[step], before, changed, lists));
+            cases.push(self.case(step, before, changed, roles));
         }
         words.is_empty().then_some(cases)
     }
 }
-
-/// The sample sort's lists, whose entries are in the order in which workgroups got there.
-const LISTS: [Buffer; 2] = [Buffer::ChildTable, Buffer::Overflows];
 
 /// A recording's steps with the kernel of each, one of each kind: a first and a later instalment
 /// are two.
@@ -504,7 +481,7 @@ fn kinds_of_steps(recording: &Recording) -> Vec<(Specialised, usize)> {
         let later = ["done", "first"].map(|name| step.parameter(name).is_some_and(|n| n > 0));
         // The rounds of a merge are all alike; the sample sort has other buffers in each.
         let round = match step.kernel {
-            Kernel::SampleSort(_) => step.round,
+            Kernel::Sort(_) => step.round,
             _ => 0,
         };
         let kernel = recording.specialised(step);
