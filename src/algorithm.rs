@@ -14,10 +14,6 @@ pub const WARP_TILE: u32 = 2 * WARP_PAGE;
 /// The most colors that prefix sums take: the paper's limit on d, which is that of workgroup
 /// memory.
 pub const MOST_COLORS: u32 = 16;
-/// The most buckets that sample sort distributes into at first: a lane each, and one more, finds
-/// where they begin.
-pub const MOST_SAMPLE_BUCKETS: u32 = 255;
-
 /// Gives an enum its names, and what is made of them.
 macro_rules! named {
     ($type:ident, $what:literal, $($variant:ident => $name:literal $(or $alias:literal)*),+) => {
@@ -282,20 +278,6 @@ impl BaseCase {
     }
 }
 
-/// The form of a tile's merges in a kernel's text. The passes, and what they do, are the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Merges {
-    /// Pass after pass: the fastest on llvmpipe, where a `switch` takes the time of all its cases.
-    WrittenOut,
-    /// As a loop, with a pass of each kind: the fastest on GPUs.
-    Looped,
-    /// As two loops, with fewer texts of passes: what llvmpipe compiles soonest.
-    Compact,
-    /// All of the sort in loops, with one comparator in the text: for those of callers. Of keys
-    /// alone.
-    Stages,
-}
-
 /// Where the sums of the lanes lie in workgroup memory while prefix sums are computed. The result
 /// is the same, bit for bit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -322,22 +304,3 @@ pub enum Scan {
     Exclusive,
 }
 named!(Scan, "scan", Inclusive => "inclusive", Exclusive => "exclusive");
-
-/// Cells of workgroup memory that a tile takes: 33 a line of 32 records.
-pub(crate) const fn cells(tile: u32) -> u32 {
-    tile + tile / W
-}
-
-/// Bytes of workgroup memory that a kernel with tiles of so many records takes, each of `words`
-/// words: the tile, and a word a line to gather it by.
-#[must_use]
-pub const fn tile_bytes(tile: u32, words: u32) -> u32 {
-    4 * (cells(tile) * words + tile / W)
-}
-
-/// Bytes of workgroup memory that partitioning a tile of so many records takes, among so many
-/// children, by keys of `words` words. (Three lie as four do.)
-#[must_use]
-pub const fn partition_bytes(tile: u32, children: u32, words: u32) -> u32 {
-    4 * (cells(tile) + (words.next_power_of_two() + 1) * children)
-}

@@ -10,6 +10,7 @@ mod work;
 pub use rows::{FieldOf, Members};
 
 use crate::Error;
+use crate::kernel::Shape;
 use naga::{Function, Handle, Module, Span};
 use rows::Member;
 use std::any::TypeId;
@@ -97,7 +98,7 @@ pub struct Comparator {
 struct Checked {
     /// Its text under names of its own: the struct `user_row`, the function `user_precedes`.
     text: String,
-    /// Two functions that take a row apart into words, and make it of them.
+    /// A function that makes a row of its words, if they are few.
     of_words: String,
     /// 32-bit words from one row to the next.
     words: u32,
@@ -355,7 +356,10 @@ impl Comparator {
             naga::front::wgsl::parse_str(&text).map_err(|e| written(e.emit_to_string(&text)))?;
         validate(&read, &text).map_err(written)?;
         let checked = Checked {
-            of_words: rows::of_words(&read),
+            of_words: match bytes / 4 {
+                0..=Shape::MOST_WORDS_BESIDE => rows::of_words(&read),
+                _ => String::new(),
+            },
             text,
             words: bytes / 4,
             members,
@@ -413,8 +417,7 @@ impl Comparator {
         &self.checked.text
     }
 
-    /// `user_row_to`, which takes a row apart into words, and `user_row_of`, which makes it of
-    /// them.
+    /// `user_row_of`, which makes a row of its words, where they are beside its index.
     pub(crate) fn of_words(&self) -> &str {
         &self.checked.of_words
     }
@@ -431,14 +434,9 @@ fn user_precedes(a: user_row, b: user_row) -> bool {
 ";
 
     /// Its [`of_words`](Self::of_words).
-    pub(crate) const STAND_IN_OF_WORDS: &str =
-        "fn user_row_to(row: user_row, words: ptr<function, array<u32, ROW_WORDS>>) {
-    (*words)[0] = row.key;
-}
-
-fn user_row_of(words: array<u32, ROW_WORDS>) -> user_row {
+    pub(crate) const STAND_IN_OF_WORDS: &str = "fn user_row_of(words: vec4<u32>) -> user_row {
     var row: user_row;
-    row.key = words[0];
+    row.key = words.x;
     return row;
 }
 ";

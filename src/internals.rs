@@ -17,9 +17,6 @@ pub mod network {
 }
 pub mod phases {
     pub use crate::phases::*;
-    pub mod sample_sort {
-        pub use crate::phases::sample_sort::*;
-    }
 }
 pub mod plan {
     pub use crate::plan::*;

@@ -12,19 +12,17 @@ macro_rules! shader {
 
 mod layout;
 mod reflection;
-mod sample_sort;
 mod samplesort;
 mod tile_sort;
 
 pub use layout::LayoutKernel;
-pub(crate) use layout::{BINS, MOVED};
-pub use sample_sort::{SampleSortKernel, Tile};
-pub(crate) use samplesort::MERGE_LANES as LANES_THAT_MERGE;
+pub(crate) use layout::{BINS, COUNTED, MOVED};
+pub(crate) use samplesort::MERGE_LANES;
 pub use samplesort::{Partition, Shape, SortKernel, Stage};
 
-use crate::algorithm::{MATRIX, MOST_COLORS, Merges, W, WARP_PAGE, WARP_TILE};
-use crate::network::{Element, Network};
-use crate::{BaseCase, Comparator, Error, KeyType, Order, Payload, PrefixSumsMethod};
+use crate::algorithm::{MATRIX, MOST_COLORS, W, WARP_PAGE, WARP_TILE};
+use crate::network::Network;
+use crate::{BaseCase, Comparator, Error, KeyType, Order, PrefixSumsMethod};
 
 /// Lanes of a workgroup in the kernels with one lane an item.
 pub const ITEM_LANES: u32 = 64;
@@ -32,10 +30,6 @@ pub const ITEM_LANES: u32 = 64;
 /// Bytes of the block that holds a kernel's parameters: more than any has, and WebGPU's alignment
 /// of blocks in one buffer.
 pub const PARAMETER_BLOCK: u32 = 256;
-/// Lanes of a workgroup that merges tiles.
-pub(crate) const MERGE_LANES: u32 = 64;
-/// Lanes of a workgroup that adds up numbers.
-const SUM_LANES: u32 = 256;
 
 /// One compute kernel of the library, before it is specialised to a key type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -63,11 +57,9 @@ pub enum Kernel {
     WarpMerge,
     /// Samples of the input at random positions, as warpsort takes them.
     RandomSamples,
-    /// A kernel of the sample sort.
-    SampleSort(SampleSortKernel),
     /// A kernel before or after a sort of words.
     Layout(LayoutKernel),
-    /// A kernel of the sample sort of words.
+    /// A kernel of the sample sort.
     Sort(SortKernel),
     /// Colored prefix sums, phase 1: the sums of each tile.
     TileSums {
@@ -89,24 +81,6 @@ pub struct Specialised {
     kernel: Kernel,
     key: KeyType,
     order: Order,
-    payload: Payload,
-    compared: bool,
-    /// 32-bit words of the rows that are in workgroup memory beside their numbers, or 0: see
-    /// `cells_of_rows.wgsl` and `nodes_of_rows.wgsl`.
-    rows_beside: u32,
-    arrays: bool,
-    keys: Keys,
-}
-
-/// Where keys are that a sort moves, or not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Keys {
-    /// In words of their own.
-    Move,
-    /// Where the caller has them, while their indices are sorted.
-    Stay,
-    /// There, too, several to a word: they are written to these.
-    Share,
 }
 
 /// How a kernel uses a buffer.
@@ -151,8 +125,6 @@ struct Pieces {
     constants: Vec<(&'static str, u32)>,
     /// Where keys come from and go to.
     io: Vec<&'static str>,
-    /// What a record is, and how it is loaded and stored; none where keys are all there is.
-    record: Vec<&'static str>,
     /// Networks by the names of their functions.
     networks: Vec<(&'static str, Network)>,
     /// Whether it adds up values, rather than sorting or moving keys.
@@ -168,7 +140,6 @@ const IN_PLACE: &[&str] = &[shader!("io/in_place.wgsl")];
 const OUT_OF_PLACE: &[&str] = &[SOURCE, DESTINATION];
 const DESTINATION: &str = shader!("io/destination.wgsl");
 const SOURCE: &str = shader!("io/source.wgsl");
-const IN_ROWS: &str = shader!("io/source_in_rows.wgsl");
 
 /// The text of a base case that turns its matrix.
 macro_rules! turning {
@@ -183,7 +154,6 @@ impl Pieces {
         Self {
             constants: Vec::new(),
             io: Vec::new(),
-            record: Vec::new(),
             networks: Vec::new(),
             adds: false,
             tile: false,
@@ -227,7 +197,6 @@ impl Kernel {
                 Self::WarpMerge,
                 Self::RandomSamples,
             ])
-            .chain(SampleSortKernel::all().into_iter().map(Self::SampleSort))
             .chain(LayoutKernel::ALL.map(Self::Layout))
             .chain(SortKernel::all().into_iter().map(Self::Sort))
             .chain(PrefixSumsMethod::ALL.map(|method| Self::TileSums { method }))
@@ -235,17 +204,11 @@ impl Kernel {
             .chain(PrefixSumsMethod::ALL.map(|method| Self::PrefixSums { method }))
     }
 
-    /// Whether there is such a kernel for a type: sorts take every one; prefix sums, the counting
-    /// of packed keys, and sorts of tiles by a caller's comparator, `u32`, `i32` and `f32`.
+    /// Whether there is such a kernel for a type: sorts take every one; prefix sums `u32`, `i32` and
+    /// `f32`.
     #[must_use]
     pub const fn takes(self, key: KeyType) -> bool {
-        let of_one_word = match self {
-            Self::SampleSort(SampleSortKernel::CountedTiles { .. }) => true,
-            // Rows' numbers.
-            Self::SampleSort(kernel) => matches!(kernel.merges(), Some(Merges::Stages)),
-            _ => self.adds(),
-        };
-        !of_one_word || key.words() == 1
+        !self.adds() || key.words() == 1
     }
 
     /// Whether its lanes meet in banks: because it is there to be compared with, or because they
@@ -262,8 +225,8 @@ impl Kernel {
     #[must_use]
     pub const fn searches(self) -> bool {
         match self {
-            Self::SampleSort(kernel) => kernel.searches(),
             Self::Sort(kernel) => kernel.searches(),
+            Self::Layout(kernel) => kernel.searches(),
             _ => false,
         }
     }
@@ -328,7 +291,6 @@ impl Kernel {
                 PrefixSumsMethod::Naive => "prefix_sums.prefix_sums.naive",
                 PrefixSumsMethod::ConflictFree => "prefix_sums.prefix_sums",
             },
-            Self::SampleSort(kernel) => return kernel.name(),
             Self::Layout(kernel) => return kernel.name(),
             Self::Sort(kernel) => return kernel.name(),
         };
@@ -341,8 +303,7 @@ impl Kernel {
     /// merge; none in kernels that sort nothing, or not in registers.
     #[must_use]
     pub fn networks(self) -> Vec<(&'static str, Network)> {
-        self.pieces(Payload::None, false, (KeyType::U32, Keys::Move))
-            .networks
+        self.pieces().networks
     }
 
     /// Bytes of workgroup memory in which keys, or the values and sums of prefix sums, pass through
@@ -351,12 +312,11 @@ impl Kernel {
     #[must_use]
     pub fn workgroup_bytes(self, key: KeyType) -> u32 {
         match self {
-            Self::SampleSort(kernel) => return kernel.workgroup_bytes(key.words(), Payload::None),
             Self::Layout(kernel) => return kernel.workgroup_bytes(),
             Self::Sort(kernel) => return kernel.workgroup_bytes(),
             _ => {}
         }
-        let pieces = self.pieces(Payload::None, false, (KeyType::U32, Keys::Move));
+        let pieces = self.pieces();
         let sizes = ["TILE_CELLS", "SUM_CELLS"];
         let cells = pieces.constants.iter().filter(|c| sizes.contains(&c.0));
         cells.map(|cells| cells.1 * key.bytes() as u32).sum()
@@ -373,28 +333,15 @@ impl Kernel {
                     | Self::Sort(_)
                     | Self::RandomSamples
                     | Self::Layout(_)
-                    | Self::SampleSort(
-                        SampleSortKernel::RowSums
-                            | SampleSortKernel::BucketTable
-                            | SampleSortKernel::PackedChildren { .. }
-                            | SampleSortKernel::CountedTiles { .. }
-                    )
             )
     }
 
-    /// Whether the kernel takes what goes with keys along.
-    #[must_use]
-    pub const fn carries(self) -> bool {
-        matches!(self, Self::SampleSort(_)) && self.compares()
-    }
-
-    fn pieces(self, payload: Payload, rows_beside: bool, keys: (KeyType, Keys)) -> Pieces {
+    fn pieces(self) -> Pieces {
         let plain = |text| Pieces {
             adds: self.adds(),
             ..Pieces::plain(text)
         };
         match self {
-            Self::SampleSort(kernel) => kernel.pieces(payload, rows_beside, keys),
             Self::Layout(kernel) => kernel.pieces(),
             // Its text is put together by itself.
             Self::Sort(_) => plain(""),
@@ -417,7 +364,6 @@ impl Kernel {
                     ],
                     io: if in_place { IN_PLACE } else { OUT_OF_PLACE }.to_vec(),
                     networks,
-                    record: Vec::new(),
                     adds: false,
                     tile: true,
                     shared: vec![if form == BaseCase::WarpBitonic {
@@ -433,7 +379,6 @@ impl Kernel {
                 constants: vec![("TILE_CELLS", W * (W + 1) + 2), ("LASTS", W * (W + 1))],
                 io: OUT_OF_PLACE.to_vec(),
                 networks: vec![("merge_registers", Network::bitonic_merger(W))],
-                record: Vec::new(),
                 adds: false,
                 tile: true,
                 shared: vec![shader!("merge/pairs.wgsl")],
@@ -494,29 +439,15 @@ impl Kernel {
     /// [is not](Self::takes) does not [assemble](Specialised::assemble).
     #[must_use]
     pub const fn specialise(self, key: KeyType, order: Order) -> Specialised {
-        let payload = Payload::None;
         if self.compares() {
             return Specialised {
                 kernel: self,
                 key,
                 order,
-                payload,
-                compared: false,
-                rows_beside: 0,
-                arrays: false,
-                keys: Keys::Move,
             };
         }
         let key = match key {
-            _ if matches!(
-                self,
-                Self::SampleSort(SampleSortKernel::RowSums | SampleSortKernel::BucketTable)
-                    | Self::Layout(_)
-                    | Self::Sort(_)
-            ) =>
-            {
-                KeyType::U32
-            }
+            _ if matches!(self, Self::Layout(_) | Self::Sort(_)) => KeyType::U32,
             KeyType::F32 if self.adds() => KeyType::F32,
             key if key.words() == 1 => KeyType::U32,
             _ => KeyType::U64,
@@ -525,11 +456,6 @@ impl Kernel {
             kernel: self,
             key,
             order: Order::Ascending,
-            payload,
-            compared: false,
-            rows_beside: 0,
-            arrays: false,
-            keys: Keys::Move,
         }
     }
 }
@@ -629,137 +555,10 @@ impl Specialised {
         self.kernel
     }
 
-    /// The same for keys with a payload. A kernel that does not [take it along](Kernel::carries)
-    /// stays as it is.
-    #[must_use]
-    pub const fn carrying(mut self, payload: Payload) -> Self {
-        if self.kernel.carries() {
-            self.payload = payload;
-        }
-        self
-    }
-
-    /// The same where keys are numbers of rows that a caller's function compares. A kernel that
-    /// compares no keys of the sample sort stays as it is.
-    #[must_use]
-    pub const fn comparing(mut self, compared: bool) -> Self {
-        self.compared = compared && self.kernel.carries();
-        if self.compared {
-            // What goes with rows is moved by their numbers.
-            self.payload = Payload::None;
-        }
-        self
-    }
-
-    /// The same with rows of so many 32-bit words in workgroup memory beside their numbers, if they
-    /// are small and it takes no more than `most` bytes with them.
-    ///
-    /// The last sort, that of what buckets are divided into, is much faster with rows in planes, a
-    /// word each: where rows are in their buffer, a stage reads more of them than caches hold, and
-    /// structs meet in banks. The searches of both distributions are faster with rows of up to
-    /// eight words.
-    #[must_use]
-    pub(crate) fn with_rows(mut self, words: u32, most: u32) -> Self {
-        let most_words = match self.kernel {
-            Kernel::SampleSort(SampleSortKernel::PartitionedTiles { .. }) => 8,
-            _ => 4,
-        };
-        if words > most_words {
-            return self;
-        }
-        if let (true, Kernel::SampleSort(kernel)) = (self.compared, self.kernel) {
-            let bytes = u64::from(kernel.row_cells()) * u64::from(words) * 4;
-            if bytes > 0 && bytes + u64::from(self.workgroup_bytes()) <= most.into() {
-                self.rows_beside = words;
-            }
-        }
-        self
-    }
-
-    /// The same where keys stay where the caller has them, and their indices are sorted. A kernel
-    /// that does not touch them there stays as it is.
-    #[must_use]
-    pub fn keeping(mut self, kept: bool) -> Self {
-        let (true, Kernel::SampleSort(kernel)) = (kept, self.kernel) else {
-            return self;
-        };
-        if kernel.moves_apart(self.key) {
-            self.payload = Payload::None;
-        } else if kernel.touches_kept() {
-            self.keys = Keys::Stay;
-        }
-        self
-    }
-
-    /// The same for keys in many arrays, which are compared with their arrays' numbers: those that
-    /// only move keys stay as they are, and those that no sort of arrays has.
-    #[must_use]
-    pub const fn in_arrays(mut self, arrays: bool) -> Self {
-        let (true, Kernel::SampleSort(kernel)) = (arrays, self.kernel) else {
-            return self;
-        };
-        match kernel {
-            SampleSortKernel::GatheredTiles { .. }
-            | SampleSortKernel::CountedTiles { .. }
-            | SampleSortKernel::PlacedTile { .. }
-            | SampleSortKernel::RowSums
-            | SampleSortKernel::BucketTable => {}
-            // (It looks whether two splitters are equal: with a word more, as those of keys of two
-            // words.)
-            SampleSortKernel::PackedChildren { .. } if self.key.words() == 1 => {
-                self.key = KeyType::U64;
-            }
-            _ => self.arrays = true,
-        }
-        self
-    }
-
-    /// The same where keys alone that share words are written to these. A kernel that writes
-    /// none there stays as it is.
-    #[must_use]
-    pub const fn packing(mut self, packed: bool) -> Self {
-        if packed && matches!(self.kernel, Kernel::SampleSort(kernel) if kernel.packs()) {
-            self.keys = Keys::Share;
-        }
-        self
-    }
-
-    /// Whether it compares keys with their arrays' numbers, which it works out of
-    /// [`Buffer::Offsets`](crate::recording::Buffer::Offsets).
-    #[must_use]
-    pub const fn tells_arrays(self) -> bool {
-        // (Splitters have the numbers with them.)
-        let of_splitters = matches!(
-            self.kernel,
-            Kernel::SampleSort(SampleSortKernel::PackedChildren { .. })
-        );
-        self.arrays && !of_splitters
-    }
-
-    /// Whether it writes keys to words that they share, and not to words of their own.
-    #[must_use]
-    pub const fn packs(self) -> bool {
-        matches!(self.keys, Keys::Share)
-    }
-
-    /// Words of what it compares.
-    const fn compared_words(self) -> u32 {
-        self.key.words() + self.arrays as u32
-    }
-
-    /// Whether rows in workgroup memory are sorted with their numbers, or only looked at.
-    const fn rows_move(self) -> bool {
-        let looks = matches!(
-            self.kernel,
-            Kernel::SampleSort(SampleSortKernel::PartitionedTiles { .. })
-        );
-        self.rows_beside > 0 && !looks
-    }
-
-    /// Whether keys are numbers of rows that a caller's function compares.
+    /// Whether a caller's function compares rows.
     #[must_use]
     pub const fn compares_rows(self) -> bool {
-        self.compared
+        matches!(self.kernel, Kernel::Sort(kernel) if kernel.compares_rows())
     }
 
     /// The type of its keys; of kernels that move bits only, one of that width.
@@ -780,50 +579,23 @@ impl Specialised {
         if let Kernel::Layout(_) | Kernel::Sort(_) = self.kernel {
             format!("bcfsort.{}", self.kernel.name())
         } else if self.kernel.compares() {
-            let payload = match self.payload {
-                Payload::None => String::new(),
-                payload => format!(".{}", payload.name()),
-            };
-            let keys = match self.keys {
-                Keys::Move => "",
-                Keys::Stay => ".kept",
-                Keys::Share => ".packed",
-            };
-            let arrays = if self.arrays { ".arrays" } else { "" };
-            if self.compared {
-                let place = if self.rows_beside > 0 { ".rows" } else { "" };
-                return format!(
-                    "bcfsort.{}.compared{place}.{}",
-                    self.kernel.name(),
-                    self.order.name()
-                );
-            }
             format!(
-                "bcfsort.{}.{}.{}{payload}{keys}{arrays}",
+                "bcfsort.{}.{}.{}",
                 self.kernel.name(),
                 self.key,
                 self.order.name()
             )
         } else if self.kernel.adds() {
             format!("bcfsort.{}.{}", self.kernel.name(), self.key)
-        } else if let Kernel::Sort(kernel) = self.kernel {
-            format!("bcfsort.{}", kernel.name())
         } else {
-            format!("bcfsort.{}.{}w", self.kernel.name(), self.compared_words())
+            format!("bcfsort.{}.{}w", self.kernel.name(), self.key.words())
         }
     }
 
-    /// [`Kernel::workgroup_bytes`] for its keys, and of the sample sort's kernels for what goes
-    /// with them and all else.
+    /// [`Kernel::workgroup_bytes`] for its keys.
     #[must_use]
     pub fn workgroup_bytes(self) -> u32 {
-        match self.kernel {
-            Kernel::SampleSort(kernel) => {
-                let rows = kernel.row_cells() * self.rows_beside * 4;
-                kernel.workgroup_bytes(self.compared_words(), self.payload) + rows
-            }
-            kernel => kernel.workgroup_bytes(self.key),
-        }
+        self.kernel.workgroup_bytes(self.key)
     }
 
     /// The module's text. Where rows are compared, it is those that a stand-in for the caller's
@@ -834,22 +606,19 @@ impl Specialised {
     }
 
     fn text(self, comparator: Option<&Comparator>) -> String {
-        const TWO: &str = shader!("key/two_words.wgsl");
         if let Kernel::Sort(kernel) = self.kernel {
-            return sort_text(&self.label(), &kernel.text());
+            return sort_text(&self.label(), kernel, comparator);
         }
-        let keys = (self.key, self.keys);
-        let kernel = self.kernel;
-        let pieces = kernel.pieces(self.payload, self.rows_beside > 0, keys);
+        let pieces = self.kernel.pieces();
         let map = self.key.map(self.order);
         // (The key map of these is in their parameters.)
-        let is_layout = matches!(self.kernel, Kernel::Layout(_) | Kernel::Sort(_));
+        let is_layout = matches!(self.kernel, Kernel::Layout(_));
         let mut text = format!("// {}\n\nconst W: u32 = {W}u;\n", self.label());
         for (name, value) in &pieces.constants {
             text += &format!("const {name}: u32 = {value}u;\n");
         }
         let map = [("KEY_SIGN_MASK", map.sign_mask), ("KEY_FLIP", map.flip)];
-        let is_mapped = !pieces.adds && !self.compared && !is_layout;
+        let is_mapped = !pieces.adds && !is_layout;
         for (name, value) in map.into_iter().filter(|_| is_mapped) {
             let (low, high) = (value as u32, (value >> 32) as u32);
             text += &if self.key.words() == 2 {
@@ -862,57 +631,28 @@ impl Specialised {
             text.push('\n');
             text.push_str(piece);
         };
-        if self.compared {
-            let backwards = self.order == Order::Descending;
-            add(&format!("const BACKWARDS: bool = {backwards};\n"));
-            add(comparator.map_or(Comparator::STAND_IN, Comparator::text));
-            if self.rows_move() {
-                add(&format!("const ROW_WORDS: u32 = {}u;\n", self.rows_beside));
-                add(comparator.map_or(Comparator::STAND_IN_OF_WORDS, Comparator::of_words));
+        match self.key.words() {
+            _ if is_layout => {}
+            _ if pieces.adds && self.key == KeyType::F32 => {
+                add(shader!("prefix_sums/floats.wgsl"));
             }
-        }
-        let of_keys: &[&str] = match (self.key, self.compared_words()) {
-            _ if is_layout => &[],
-            _ if self.compared => &[shader!("key/compared.wgsl")],
-            (KeyType::F32, _) if pieces.adds => &[shader!("prefix_sums/floats.wgsl")],
-            _ if pieces.adds => &[shader!("prefix_sums/integers.wgsl")],
-            (_, 1) => &[shader!("key/one_word.wgsl")],
-            (_, 2) if self.arrays => &[TWO, shader!("key/in_arrays.wgsl")],
-            (_, 2) => &[TWO, shader!("key/two_words_bits.wgsl")],
-            _ => &[
-                shader!("key/three_words.wgsl"),
-                shader!("key/two_words_in_arrays.wgsl"),
-            ],
-        };
-        for piece in of_keys {
-            add(piece);
-        }
-        if self.tells_arrays() {
-            add(shader!("rows/segments.wgsl"));
-            add(shader!("key/arrays_of_places.wgsl"));
-        } else if matches!(self.kernel, Kernel::SampleSort(_)) && !self.arrays {
-            add(shader!("key/in_one_array.wgsl"));
+            _ if pieces.adds => add(shader!("prefix_sums/integers.wgsl")),
+            1 => add(shader!("key/one_word.wgsl")),
+            _ => add(shader!("key/two_words.wgsl")),
         }
         add(shader!("bank_matrix.wgsl"));
         if pieces.adds {
             add(shader!("prefix_sums/tile_matrix.wgsl"));
         }
         if pieces.tile {
-            add(match self.compared_words() {
+            add(match self.key.words() {
                 1 => shader!("tile/one_word.wgsl"),
-                2 => shader!("tile/two_words.wgsl"),
-                _ => shader!("tile/three_words.wgsl"),
+                _ => shader!("tile/two_words.wgsl"),
             });
         }
         pieces.io.iter().for_each(|piece| add(piece));
-        let element = if pieces.record.is_empty() {
-            Element::Key
-        } else {
-            Element::Record
-        };
-        pieces.record.iter().for_each(|piece| add(piece));
         for (function, network) in &pieces.networks {
-            add(&network.to_wgsl(function, element));
+            add(&network.to_wgsl(function));
         }
         pieces.shared.iter().for_each(|piece| add(piece));
         add(pieces.text);
@@ -969,11 +709,20 @@ impl Specialised {
     }
 }
 
-/// The text of a kernel of the sample sort of words.
-fn sort_text(label: &str, of: &samplesort::Text) -> String {
+/// The text of a kernel of the sample sort.
+fn sort_text(label: &str, kernel: SortKernel, comparator: Option<&Comparator>) -> String {
+    let of = kernel.text();
     let mut text = format!("// {label}\n\n");
     for (name, value) in &of.constants {
         text += &format!("const {name}: u32 = {value}u;\n");
+    }
+    if let (Shape::Row { words, backwards }, true) = (kernel.shape, kernel.compares_rows()) {
+        text += &format!("const BACKWARDS: bool = {backwards};\n\n");
+        text += comparator.map_or(Comparator::STAND_IN, Comparator::text);
+        if words > 0 {
+            text.push('\n');
+            text += comparator.map_or(Comparator::STAND_IN_OF_WORDS, Comparator::of_words);
+        }
     }
     let pieces = of.pieces.iter().copied();
     for piece in pieces.chain([of.made.as_str(), of.main]) {
@@ -1014,11 +763,11 @@ mod tests {
                     assert!(assembled.bindings.len() <= 9, "{}", kernel.name());
                     assert!(!assembled.parameters.is_empty());
                     // What a sorter refuses beforehand is what is refused when it compiles: WebGPU
-                    // rounds each of three variables up, and bucket offsets add up numbers.
+                    // rounds each of six variables up, and bucket offsets add up numbers.
                     let counted = specialised.workgroup_bytes();
                     let others = match kernel {
                         Kernel::BucketOffsets => 2048,
-                        _ => 3 * 12,
+                        _ => 6 * 12,
                     };
                     let used = assembled.workgroup_bytes;
                     assert!(used <= counted + others, "{}: {used}", kernel.name());

@@ -19,15 +19,6 @@ pub struct Network {
     comparators: Vec<(u32, u32)>,
 }
 
-/// What a network's WGSL text compares.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Element {
-    /// Keys: `Key` of `shaders/key/`.
-    Key,
-    /// Keys with what goes with them: `Record` of `shaders/record/`.
-    Record,
-}
-
 impl Network {
     /// Batcher's odd-even merge sort ("Sorting networks and their applications", 1968) of a power
     /// of two of lines: 191 comparators for 32.
@@ -170,22 +161,18 @@ impl Network {
         }
     }
 
-    /// The network as a WGSL function over an array of elements, one statement a comparator.
+    /// The network as a WGSL function over an array of keys, one statement a comparator.
     #[must_use]
-    pub fn to_wgsl(&self, function: &str, element: Element) -> String {
-        let (element, ordered, compare_exchange) = match element {
-            Element::Key => ("Key", "Ordered", "compare_exchange"),
-            Element::Record => ("Record", "OrderedRecords", "compare_exchange_records"),
-        };
+    pub fn to_wgsl(&self, function: &str) -> String {
         let mut text = format!(
             "// {} comparators, written by src/network.rs.\nfn {function}(r: ptr<function, \
-             array<{element}, {}>>) {{\n    var x: {ordered};\n",
+             array<Key, {}>>) {{\n    var x: Ordered;\n",
             self.comparators.len(),
             self.lines
         );
         for (low, high) in &self.comparators {
             text += &format!(
-                "    x = {compare_exchange}((*r)[{low}], (*r)[{high}]); (*r)[{low}] = x.low; \
+                "    x = compare_exchange((*r)[{low}], (*r)[{high}]); (*r)[{low}] = x.low; \
                  (*r)[{high}] = x.high;\n"
             );
         }

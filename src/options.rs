@@ -183,29 +183,9 @@ impl Tuning {
     pub fn validate(&self) -> Result<(), Error> {
         let tile = "a power of two from 1024 to 8192 is needed";
         let is_tile = |tile: u32| tile.is_power_of_two() && (MATRIX..=LARGEST_TILE).contains(&tile);
-        let is_fine = |fine: u32| fine.is_power_of_two() && (32..=512).contains(&fine);
         let numbers = [
             ("tuning.tile", self.tile, is_tile(self.tile), tile),
-            ("tuning.child", self.child, is_tile(self.child), tile),
             ("tuning.samples", self.samples, is_tile(self.samples), tile),
-            (
-                "tuning.bucket",
-                self.bucket,
-                self.bucket > 0,
-                "at least 1 is needed",
-            ),
-            (
-                "tuning.partition",
-                self.partition,
-                self.partition > 0,
-                "at least 1 is needed",
-            ),
-            (
-                "tuning.fine",
-                self.fine,
-                is_fine(self.fine),
-                "a power of two from 32 to 512 is needed",
-            ),
         ];
         match numbers.into_iter().find(|&(_, _, right, _)| !right) {
             Some((name, value, _, allowed)) => Err(Error::InvalidOption {
@@ -241,17 +221,12 @@ mod tests {
         for tuning in [Tuning::default(), Tuning::cpu()] {
             assert!(tuning.validate().is_ok());
         }
-        let wrong: [(&str, Spoil); 10] = [
+        let wrong: [(&str, Spoil); 5] = [
             ("tile", |tuning| tuning.tile = 0),
             ("tile", |tuning| tuning.tile = 3000),
             ("tile", |tuning| tuning.tile = 512),
-            ("child", |tuning| tuning.child = 16_384),
+            ("samples", |tuning| tuning.samples = 16_384),
             ("samples", |tuning| tuning.samples = u32::MAX),
-            ("bucket", |tuning| tuning.bucket = 0),
-            ("partition", |tuning| tuning.partition = 0),
-            ("fine", |tuning| tuning.fine = 16),
-            ("fine", |tuning| tuning.fine = 100),
-            ("fine", |tuning| tuning.fine = 1024),
         ];
         for (field, spoil) in wrong {
             let mut tuning = Tuning::default();

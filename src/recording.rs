@@ -129,16 +129,6 @@ pub enum Buffer {
     ScratchRows,
     /// Sample sort: the splitters, encoded.
     Splitters,
-    /// Sample sort: what tells each splitter from keys that equal it.
-    Ties,
-    /// Sample sort: records left of each splitter, in each tile and all before.
-    Prefixes,
-    /// Sample sort: where buckets begin.
-    BucketTable,
-    /// Sample sort: the bucket of each child.
-    ChildTable,
-    /// Sample sort: children that do not fit a tile.
-    Overflows,
     /// Sample sort: from which tiles those of the buckets are gathered.
     TileTable,
     /// Sample sort: the segments of a level.
@@ -173,7 +163,6 @@ impl Buffer {
             | Self::SegmentRanks
             | Self::ScratchRows
             | Self::Splitters
-            | Self::Ties
             | Self::Colors
             | Self::Sums => true,
             Self::Ranks(_)
@@ -184,10 +173,6 @@ impl Buffer {
             | Self::Counts
             | Self::GroupSums
             | Self::Offsets
-            | Self::Prefixes
-            | Self::BucketTable
-            | Self::ChildTable
-            | Self::Overflows
             | Self::TileTable
             | Self::Segments(_)
             | Self::Items
@@ -195,24 +180,20 @@ impl Buffer {
         }
     }
 
-    /// Whether these are the same words for it. Two of the sample sort's buffers are lists: a word
-    /// that counts, and as many entries, in the order in which workgroups got there, which may be
-    /// another on each run. Then it is whether they have the same entries.
+    /// Whether these are the same words for it. The sample sort's items are a list: a word that
+    /// counts, and as many entries, in the order in which workgroups got there, which may be another
+    /// on each run. Then it is whether they have the same entries.
     #[must_use]
     pub fn is_same(self, a: &[u32], b: &[u32]) -> bool {
-        let entry = match self {
-            Self::Items => 3,
-            Self::ChildTable => 2,
-            Self::Overflows => 1,
-            _ => return a == b,
-        };
+        const ENTRY: usize = 3;
+        if self != Self::Items {
+            return a == b;
+        }
         let entries = |words: &[u32]| {
             let count = words.first().copied().unwrap_or(0);
-            let listed = words.iter().skip(1).take(count as usize * entry);
-            let mut entries: Vec<Vec<u32>> = listed
-                .copied()
-                .collect::<Vec<_>>()
-                .chunks(entry)
+            let listed = words.get(1..).unwrap_or_default();
+            let mut entries: Vec<Vec<u32>> = (listed.chunks(ENTRY))
+                .take(count as usize)
                 .map(<[u32]>::to_vec)
                 .collect();
             entries.sort_unstable();
@@ -263,11 +244,6 @@ impl fmt::Display for Buffer {
             Self::SegmentRanks => f.write_str("segment_ranks"),
             Self::ScratchRows => f.write_str("scratch_rows"),
             Self::Splitters => f.write_str("splitters"),
-            Self::Ties => f.write_str("ties"),
-            Self::Prefixes => f.write_str("prefixes"),
-            Self::BucketTable => f.write_str("bucket_table"),
-            Self::ChildTable => f.write_str("child_table"),
-            Self::Overflows => f.write_str("overflows"),
             Self::TileTable => f.write_str("tile_table"),
             Self::Segments(parity) => write!(f, "segments.{parity}"),
             Self::Items => f.write_str("items"),
@@ -333,9 +309,6 @@ pub struct Recording {
     pub payload: Payload,
     /// What compares rows, where keys are their numbers.
     pub comparator: Option<Comparator>,
-    /// Bytes of workgroup memory that a kernel may take with the rows that it compares in it; with
-    /// less they stay in their buffer.
-    pub workgroup_bytes: u32,
     /// The ranks that are to be in order, where not all are.
     pub selected: Option<Range<u32>>,
     /// The dispatches. Each sees what the ones before it wrote.
@@ -358,18 +331,10 @@ impl Recording {
             order,
             payload: Payload::None,
             comparator: None,
-            workgroup_bytes: 0,
             selected: None,
             steps: Vec::new(),
             buffers: BTreeMap::new(),
         }
-    }
-
-    /// The same, of keys with a payload.
-    #[must_use]
-    pub const fn carrying(mut self, payload: Payload) -> Self {
-        self.payload = payload;
-        self
     }
 
     /// Makes sure that a buffer has at least these bytes, and returns it.
@@ -382,14 +347,7 @@ impl Recording {
     /// A step's kernel for this recording's keys.
     #[must_use]
     pub fn specialised(&self, step: &Step) -> Specialised {
-        let kernel = step.kernel.specialise(self.key, self.order);
-        let kernel = kernel.carrying(self.payload);
-        match &self.comparator {
-            Some(comparator) => kernel
-                .comparing(true)
-                .with_rows(comparator.row_words(), self.workgroup_bytes),
-            None => kernel,
-        }
+        step.kernel.specialise(self.key, self.order)
     }
 
     /// Bytes of scratch memory: of every buffer but the caller's.

@@ -1,11 +1,11 @@
 // Keys are written to a buffer, and not read from there.
 
-@group(0) @binding(2) var<storage, read_write> destination: array<Stored>;
+@group(0) @binding(2) var<storage, read_write> destination: array<Key>;
 
 fn store_bits(index: u32, bits: Key) {
-    destination[index] = to_memory(bits);
+    destination[index] = bits;
 }
 
 fn store_key(index: u32, key: Key) {
-    destination[index] = to_memory(decode(key));
+    destination[index] = decode(key);
 }

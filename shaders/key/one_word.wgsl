@@ -5,17 +5,6 @@
 
 alias Key = u32;
 
-// What a key is in memory.
-alias Stored = Key;
-
-fn of_memory(stored: Stored) -> Key {
-    return stored;
-}
-
-fn to_memory(bits: Key) -> Stored {
-    return bits;
-}
-
 // Before every key, and after every key: what pads a page in front and behind. A real key may
 // equal them; with keys alone the two are the same bits, so it does not matter which is written.
 const FIRST: Key = 0u;
@@ -26,23 +15,12 @@ struct Ordered {
     high: Key,
 }
 
-// Key number `at` of those that lie 2^shift to a word: of fewer than 32 bits, the upper bits of a word.
-fn unpack(word: Stored, at: u32, shift: u32) -> Key {
-    let bits = 32u >> shift;
-    return (word >> ((at & ((1u << shift) - 1u)) * bits)) << (32u - bits);
-}
-
 fn precedes(a: Key, b: Key) -> bool {
     return a < b;
 }
 
 fn equals(a: Key, b: Key) -> bool {
     return a == b;
-}
-
-// Whether a precedes b, or equals it and i is less than j.
-fn precedes_in_turn(a: Key, i: u32, b: Key, j: u32) -> bool {
-    return (a < b) | ((a == b) & (i < j));
 }
 
 fn compare_exchange(a: Key, b: Key) -> Ordered {

@@ -1,4 +1,8 @@
-// Keys that are compared as two words, low word first. The words' unsigned 64-bit order is the order of the sort.
+// Two-word keys: u64, i64, f64, low word first as in memory. The words' unsigned 64-bit order is
+// the order of the sort.
+//
+// KEY_SIGN_MASK and KEY_FLIP come from `KeyMap` in src/key.rs and say how the caller's bits map to
+// such words. 64-bit integers are optional in WGSL, two 32-bit words are not.
 
 alias Key = vec2<u32>;
 
@@ -21,12 +25,16 @@ fn equals(a: Key, b: Key) -> bool {
     return (a.x == b.x) & (a.y == b.y);
 }
 
-// Whether a precedes b, or equals it and i is less than j: word by word, which is less than both would be.
-fn precedes_in_turn(a: Key, i: u32, b: Key, j: u32) -> bool {
-    return (a.y < b.y) | ((a.y == b.y) & ((a.x < b.x) | ((a.x == b.x) & (i < j))));
-}
-
 fn compare_exchange(a: Key, b: Key) -> Ordered {
     let swap = precedes(b, a);
     return Ordered(select(a, b, swap), select(b, a, swap));
+}
+
+fn encode(bits: Key) -> Key {
+    return bits ^ (vec2<u32>(0u - (bits.y >> 31u)) & KEY_SIGN_MASK) ^ KEY_FLIP;
+}
+
+fn decode(key: Key) -> Key {
+    let bits = key ^ KEY_FLIP;
+    return bits ^ (vec2<u32>(0u - (bits.y >> 31u)) & KEY_SIGN_MASK);
 }

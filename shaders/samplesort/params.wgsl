@@ -38,32 +38,6 @@ struct Params {
 
 @group(0) @binding(0) var<uniform> params: Params;
 
-// Whether records are other words where they are read, or written, than where they are compared.
-// (Tested once for many records, it costs nothing.)
-fn maps_source() -> bool {
-    let sign = params.source_sign_low | params.source_sign_high;
-    return (sign | params.source_flip_low | params.source_flip_high) != 0u;
-}
-
-fn maps_target() -> bool {
-    let sign = params.target_sign_low | params.target_sign_high;
-    return (sign | params.target_flip_low | params.target_flip_high) != 0u;
-}
-
-// A record as it is read, to be compared.
-fn encode_source(r: Record) -> Record {
-    let sign = vec2<u32>(params.source_sign_low, params.source_sign_high);
-    let flip = vec2<u32>(params.source_flip_low, params.source_flip_high);
-    return record_of(encode_key(key_of(r), sign, flip), value_of(r));
-}
-
-// A record as it is written.
-fn decode_target(r: Record) -> Record {
-    let sign = vec2<u32>(params.target_sign_low, params.target_sign_high);
-    let flip = vec2<u32>(params.target_flip_low, params.target_flip_high);
-    return record_of(decode_key(key_of(r), sign, flip), value_of(r));
-}
-
 // A workgroup's number in a dispatch of two dimensions.
 fn workgroup_number(group: vec3<u32>, groups: vec3<u32>) -> u32 {
     return params.first + group.y * groups.x + group.x;

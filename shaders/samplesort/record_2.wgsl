@@ -26,3 +26,8 @@ fn predecessor(r: Record) -> Record {
 fn word_of(r: Record, word: u32) -> u32 {
     return select(r.x, r.y, word == 1u);
 }
+
+// `b` where the condition holds, else `a`.
+fn pick(a: Record, b: Record, condition: bool) -> Record {
+    return select(a, b, condition);
+}

@@ -30,3 +30,8 @@ fn predecessor(r: Record) -> Record {
 fn word_of(r: Record, word: u32) -> u32 {
     return select(select(r.x, r.y, word == 1u), r.z, word == 2u);
 }
+
+// `b` where the condition holds, else `a`.
+fn pick(a: Record, b: Record, condition: bool) -> Record {
+    return select(a, b, condition);
+}

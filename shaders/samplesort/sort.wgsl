@@ -31,11 +31,11 @@ fn fetch(blocks: Blocks, place: u32) -> Record {
 
 // The record that is in the tile for what is fetched. Of what is before an item only its first row is.
 fn padded(blocks: Blocks, place: u32, r: Record) -> Record {
-    return select(LAST, r, place < blocks.end);
+    return pick(LAST, r, place < blocks.end);
 }
 
 fn padded_first(blocks: Blocks, place: u32, r: Record) -> Record {
-    return select(padded(blocks, place, r), FIRST, place < blocks.start);
+    return pick(padded(blocks, place, r), FIRST, place < blocks.start);
 }
 
 fn put(blocks: Blocks, place: u32, r: Record) {

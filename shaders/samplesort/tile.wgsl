@@ -81,10 +81,10 @@ fn top_of_tree() -> Top {
 // The node below them where the search for a record goes on.
 fn below_top(top: Top, r: Record) -> u32 {
     let a = is_greater(r, top.n1);
-    let b = is_greater(r, select(top.n2, top.n3, a));
-    let low = select(top.n4, top.n5, b);
-    let high = select(top.n6, top.n7, b);
-    let c = is_greater(r, select(low, high, a));
+    let b = is_greater(r, pick(top.n2, top.n3, a));
+    let low = pick(top.n4, top.n5, b);
+    let high = pick(top.n6, top.n7, b);
+    let c = is_greater(r, pick(low, high, a));
     return 8u + select(0u, 4u, a) + select(0u, 2u, b) + select(0u, 1u, c);
 }
 

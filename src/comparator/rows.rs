@@ -210,8 +210,8 @@ pub(super) fn is_plain(row: &[Member]) -> bool {
     matches!(row, [member] if member.is_uniform)
 }
 
-/// Functions that take a row apart into `ROW_WORDS` words, and make it of them. What fills gaps is
-/// left out.
+/// A function that makes a row of its words, for rows of four at the most. What fills gaps is left
+/// out.
 pub(super) fn of_words(module: &Module) -> String {
     let is_row = |ty: &naga::Type| ty.name.as_deref() == Some("user_row");
     let row = module.types.iter().find(|ty| is_row(ty.1));
@@ -219,11 +219,8 @@ pub(super) fn of_words(module: &Module) -> String {
     if let Some((row, _)) = row {
         collect_numbers(module, row, "row".into(), 0, &mut numbers);
     }
-    let mut to =
-        "fn user_row_to(row: user_row, words: ptr<function, array<u32, ROW_WORDS>>) {\n".to_owned();
     let mut of =
-        "fn user_row_of(words: array<u32, ROW_WORDS>) -> user_row {\n    var row: user_row;\n"
-            .to_owned();
+        "fn user_row_of(words: vec4<u32>) -> user_row {\n    var row: user_row;\n".to_owned();
     for Numbers {
         path,
         word,
@@ -236,28 +233,19 @@ pub(super) fn of_words(module: &Module) -> String {
             naga::ScalarKind::Float => "f32",
             _ => "u32",
         };
-        let components = match size {
-            None => vec![String::new()],
-            Some(size) => [".x", ".y", ".z", ".w"].map(String::from)[..*size as usize].to_vec(),
-        };
-        let words = (*word..).take(components.len());
-        let words: Vec<String> = words
-            .map(|word| format!("bitcast<{ty}>(words[{word}])"))
+        let count = size.map_or(1, |size| size as u32);
+        let names = ["x", "y", "z", "w"].iter().skip(*word as usize);
+        let words: Vec<String> = names
+            .take(count as usize)
+            .map(|name| format!("bitcast<{ty}>(words.{name})"))
             .collect();
-        for (component, word) in components.iter().zip(*word..) {
-            to += &format!("    (*words)[{word}] = bitcast<u32>({path}{component});\n");
-        }
         // (Whole vectors: of single components of a matrix FXC makes nonsense.)
         of += &match size {
-            None => format!("    {path} = {};\n", words[0]),
-            Some(size) => format!(
-                "    {path} = vec{}<{ty}>({});\n",
-                *size as u32,
-                words.join(", ")
-            ),
+            None => format!("    {path} = {};\n", words.join(", ")),
+            Some(_) => format!("    {path} = vec{count}<{ty}>({});\n", words.join(", ")),
         };
     }
-    format!("{to}}}\n\n{of}    return row;\n}}\n")
+    format!("{of}    return row;\n}}\n")
 }
 
 /// A number of a row, or a vector of them.

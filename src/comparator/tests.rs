@@ -136,12 +136,11 @@ fn loops_that_count_are_allowed_and_names_do_not_clash() {
     for (wgsl, words) in [(wgsl, 8), (small, 4)] {
         let comparator = Comparator::new(wgsl).unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(comparator.row_words(), words);
-        for kernel in crate::kernel::SampleSortKernel::all_by_comparators() {
-            let kernel = crate::kernel::Kernel::SampleSort(kernel)
-                .specialise(crate::KeyType::U32, crate::Order::Descending)
-                .comparing(true);
-            // In their buffer, and beside their numbers.
-            for kernel in [kernel, kernel.with_rows(words, 48 << 10)] {
+        // In their buffer, and beside their indices.
+        for words in [0, words] {
+            for kernel in crate::kernel::SortKernel::of_rows(words) {
+                let kernel = crate::kernel::Kernel::Sort(kernel)
+                    .specialise(crate::KeyType::U32, crate::Order::Ascending);
                 let assembled = kernel.assemble_comparing(Some(&comparator));
                 let assembled = assembled.unwrap_or_else(|e| panic!("{e}"));
                 assert!(assembled.bindings.len() <= 9, "{}", kernel.label());
@@ -153,45 +152,37 @@ fn loops_that_count_are_allowed_and_names_do_not_clash() {
 }
 
 #[test]
-fn rows_are_taken_apart_as_they_lie_in_memory() {
-    let wgsl = "struct Inner { a1: vec3<f32>, b: i32 }
-        struct Row {
-            key: u32, m: mat3x2<f32>, n: mat2x3<f32>, inner: array<Inner, 2>, last: vec2<u32>,
-        }
-        fn precedes(a: Row, b: Row) -> bool { return a.key < b.key; }";
-    let comparator = Comparator::new(wgsl).unwrap_or_else(|e| panic!("{e}"));
-    let made: Vec<_> = comparator
-        .of_words()
-        .lines()
-        .filter_map(|line| line.trim().strip_prefix("row."))
-        .collect();
-    let float = |words: &[u32]| {
-        let words: Vec<_> = words
-            .iter()
-            .map(|w| format!("bitcast<f32>(words[{w}])"))
-            .collect();
-        format!("vec{}<f32>({});", words.len(), words.join(", "))
+fn rows_are_made_of_their_words() {
+    let made = |row: &str| {
+        let wgsl = format!(
+            "struct Inner {{ a1: f32, b: i32 }}
+            struct Row {{ {row} }}
+            fn precedes(a: Row, b: Row) -> bool {{ return a.key < b.key; }}"
+        );
+        let comparator = Comparator::new(&wgsl).unwrap_or_else(|e| panic!("{e}"));
+        let lines = comparator.of_words().lines();
+        let lines = lines.filter_map(|line| line.trim().strip_prefix("row."));
+        lines.map(String::from).collect::<Vec<_>>()
     };
-    let expected = [
-        "key = bitcast<u32>(words[0]);".to_owned(),
-        format!("m[0] = {}", float(&[2, 3])),
-        format!("m[1] = {}", float(&[4, 5])),
-        format!("m[2] = {}", float(&[6, 7])),
-        format!("n[0] = {}", float(&[8, 9, 10])),
-        format!("n[1] = {}", float(&[12, 13, 14])),
-        format!("inner[0].a1_ = {}", float(&[16, 17, 18])),
-        "inner[0].b = bitcast<i32>(words[19]);".to_owned(),
-        format!("inner[1].a1_ = {}", float(&[20, 21, 22])),
-        "inner[1].b = bitcast<i32>(words[23]);".to_owned(),
-        "last = vec2<u32>(bitcast<u32>(words[24]), bitcast<u32>(words[25]));".to_owned(),
-    ];
-    assert_eq!(made, expected);
-    // (The other way, word by word.)
-    assert!(
-        comparator
-            .of_words()
-            .contains("(*words)[13] = bitcast<u32>(row.n[1].y);")
+    assert_eq!(
+        made("key: u32, inner: array<Inner, 1>, last: i32"),
+        [
+            "key = bitcast<u32>(words.x);",
+            "inner[0].a1_ = bitcast<f32>(words.y);",
+            "inner[0].b = bitcast<i32>(words.z);",
+            "last = bitcast<i32>(words.w);",
+        ]
     );
+    // A gap.
+    assert_eq!(
+        made("key: u32, rest: vec2<f32>"),
+        [
+            "key = bitcast<u32>(words.x);",
+            "rest = vec2<f32>(bitcast<f32>(words.z), bitcast<f32>(words.w));",
+        ]
+    );
+    // More than are beside an index.
+    assert!(made("key: u32, rest: vec4<f32>").is_empty());
 }
 
 #[test]

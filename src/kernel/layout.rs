@@ -12,6 +12,10 @@ pub(crate) const MOVED: u32 = 8 * LANES;
 /// Bins of a counting sort that a workgroup adds up.
 pub(crate) const BINS: u32 = 8 * LANES;
 
+/// Keys that a workgroup counts, and the slots that it counts them in.
+pub(crate) const COUNTED: u32 = 32 * LANES;
+const SLOTS: u32 = 1024;
+
 /// A kernel that runs before or after a sort of words, or checks an order; see `shaders/layout`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum LayoutKernel {
@@ -45,6 +49,8 @@ pub enum LayoutKernel {
     Iota,
     /// Writes zeros.
     Clear,
+    /// Counting sort: how many keys there are of each.
+    CountKeys,
     /// Counting sort: inclusive prefix sums of the bins of each workgroup.
     ScanCounts,
     /// Counting sort: those of all bins.
@@ -58,7 +64,7 @@ pub enum LayoutKernel {
 
 impl LayoutKernel {
     /// All of them, in order.
-    pub(super) const ALL: [Self; 21] = [
+    pub(super) const ALL: [Self; 22] = [
         Self::SetCount,
         Self::encode_keys(1, false, false),
         Self::encode_keys(1, false, true),
@@ -76,6 +82,7 @@ impl LayoutKernel {
         Self::Copy,
         Self::Iota,
         Self::Clear,
+        Self::CountKeys,
         Self::ScanCounts,
         Self::AddGroupSums,
         Self::IsSorted { words: 1 },
@@ -93,9 +100,15 @@ impl LayoutKernel {
     /// Bytes of workgroup memory.
     pub(super) const fn workgroup_bytes(self) -> u32 {
         match self {
+            Self::CountKeys => 4 * 2 * SLOTS,
             Self::ScanCounts | Self::AddGroupSums => 4 * LANES,
             _ => 0,
         }
+    }
+
+    /// Whether lanes go to workgroup memory where the keys lead them.
+    pub(super) const fn searches(self) -> bool {
+        matches!(self, Self::CountKeys)
     }
 
     /// The pieces of its text.
@@ -105,7 +118,7 @@ impl LayoutKernel {
         const LOAD_WIDE_KEYS: &str = shader!("layout/load_wide_keys.wgsl");
         const SEGMENTS: &str = shader!("layout/segments.wgsl");
         const STORE_VALUES: &str = shader!("layout/store_values.wgsl");
-        const SCAN: &str = shader!("sample_sort/scan.wgsl");
+        const SCAN: &str = shader!("layout/scan.wgsl");
         let mut constants = vec![("LANES", LANES)];
         let (shared, text) = match self {
             Self::SetCount => {
@@ -174,6 +187,10 @@ impl LayoutKernel {
             ),
             Self::Iota => (vec![], shader!("layout/iota.wgsl")),
             Self::Clear => (vec![], shader!("layout/clear.wgsl")),
+            Self::CountKeys => {
+                constants.extend([("COUNTED", COUNTED), ("SLOTS", SLOTS)]);
+                (vec![], shader!("layout/count_keys.wgsl"))
+            }
             Self::ScanCounts => {
                 constants.push(("KEY_WORDS", 1));
                 (vec![KEY_MAP, SCAN], shader!("layout/scan_counts.wgsl"))
@@ -221,6 +238,7 @@ impl LayoutKernel {
             Self::Copy => "copy",
             Self::Iota => "iota",
             Self::Clear => "clear",
+            Self::CountKeys => "count_keys",
             Self::ScanCounts => "scan_counts",
             Self::AddGroupSums => "add_group_sums",
             Self::IsSorted { words } => return format!("layout.is_sorted.{words}w"),

@@ -3,10 +3,10 @@
 use super::tile_sort::{rank_in_others, tile_sort};
 
 /// What a record is: a key of one or two words, and maybe a value of one, by which equal keys are
-/// ordered.
+/// ordered; or the index of a row that a caller's function compares.
 ///
-/// Records are compared as unsigned words, the most significant one first: of a key of two words
-/// the second; the value last.
+/// Keys and values are compared as unsigned words, the most significant one first: of a key of two
+/// words the second; the value last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Shape {
     /// A key of one word.
@@ -17,10 +17,18 @@ pub enum Shape {
     Pair,
     /// A key of two, and a value.
     WidePair,
+    /// The index of a row.
+    Row {
+        /// Words of a row that are beside its index in registers and in workgroup memory; 0 where
+        /// rows are read in their buffer by each comparison.
+        words: u32,
+        /// Whether the order is the function's, backwards.
+        backwards: bool,
+    },
 }
 
 impl Shape {
-    /// Every shape.
+    /// Every shape with a key.
     pub const ALL: [Self; 4] = [Self::Word, Self::TwoWords, Self::Pair, Self::WidePair];
 
     /// The shape of records with keys of so many words.
@@ -34,11 +42,25 @@ impl Shape {
         }
     }
 
+    /// The shape of indices of rows of so many words.
+    #[must_use]
+    pub const fn row(words: u32, backwards: bool) -> Self {
+        let words = if words <= Self::MOST_WORDS_BESIDE {
+            words
+        } else {
+            0
+        };
+        Self::Row { words, backwards }
+    }
+
+    /// Words of the largest rows that are beside their indices.
+    pub(crate) const MOST_WORDS_BESIDE: u32 = 4;
+
     /// Words of a key.
     #[must_use]
     pub const fn key_words(self) -> u32 {
         match self {
-            Self::Word | Self::Pair => 1,
+            Self::Word | Self::Pair | Self::Row { .. } => 1,
             Self::TwoWords | Self::WidePair => 2,
         }
     }
@@ -49,10 +71,19 @@ impl Shape {
         matches!(self, Self::Pair | Self::WidePair)
     }
 
-    /// Words of a record.
+    /// Words of a record in a buffer.
+    #[must_use]
+    pub const fn stored_words(self) -> u32 {
+        self.key_words() + self.has_value() as u32
+    }
+
+    /// Words of a record in registers and in workgroup memory.
     #[must_use]
     pub const fn words(self) -> u32 {
-        self.key_words() + self.has_value() as u32
+        match self {
+            Self::Row { words, .. } => 1 + words,
+            _ => self.stored_words(),
+        }
     }
 
     /// The name in labels.
@@ -63,6 +94,18 @@ impl Shape {
             Self::TwoWords => "u64",
             Self::Pair => "u32_pair",
             Self::WidePair => "u64_pair",
+            Self::Row { words, backwards } => match (words, backwards) {
+                (0, false) => "rows.ascending",
+                (0, true) => "rows.descending",
+                (1, false) => "rows_1.ascending",
+                (1, true) => "rows_1.descending",
+                (2, false) => "rows_2.ascending",
+                (2, true) => "rows_2.descending",
+                (3, false) => "rows_3.ascending",
+                (3, true) => "rows_3.descending",
+                (_, false) => "rows_4.ascending",
+                (_, true) => "rows_4.descending",
+            },
         }
     }
 }
@@ -140,6 +183,9 @@ pub(crate) struct Text {
     pub(crate) main: &'static str,
 }
 
+/// The lanes, at the most, of a workgroup that sorts a tile of rows.
+const LANES_FOR_ROWS: u32 = 256;
+
 /// Values whose prefix sums a partition needs at once: counts of children, and marks of places.
 const fn values(nodes: u32, tile: u32) -> u32 {
     if nodes > tile / 16 { nodes } else { tile / 16 }
@@ -195,8 +241,59 @@ impl SortKernel {
             stages.into_iter().map(move |stage| Self { stage, shape })
         };
         let mut all: Vec<_> = Shape::ALL.into_iter().flat_map(of).collect();
+        all.extend([0, 1].into_iter().flat_map(Self::of_rows));
         all.sort_unstable();
+        all.dedup();
         all
+    }
+
+    /// Those that compare rows of so many words, and what they need besides.
+    pub(crate) fn of_rows(words: u32) -> Vec<Self> {
+        let shape = Shape::row(words, false);
+        let samples = 4096.min(1 << ((8 << 10) / shape.words()).ilog2());
+        let mut stages: Vec<_> = [(false, true), (true, false), (true, true)]
+            .map(|(listed, in_place)| Stage::Sort {
+                tile: 1024,
+                each: 16,
+                listed,
+                in_place,
+            })
+            .to_vec();
+        for (nodes, tile, lanes, samples) in [(256, 4096, 512, samples), (256, 2048, 256, 1024)] {
+            let partition = Partition { nodes, tile, lanes };
+            stages.extend([
+                Stage::Splitters {
+                    nodes,
+                    samples,
+                    lanes: 1024.min(samples / 2),
+                },
+                Stage::Count(partition),
+                Stage::Table { nodes },
+                Stage::Partition(partition),
+            ]);
+        }
+        stages.dedup();
+        stages
+            .into_iter()
+            .map(|stage| Self::new(stage, shape))
+            .collect()
+    }
+
+    /// The kernel of a stage.
+    #[must_use]
+    pub const fn new(stage: Stage, shape: Shape) -> Self {
+        let shape = match (stage, shape) {
+            // It looks whether splitters are equal, and no two indices are.
+            (Stage::Table { .. }, Shape::Row { .. }) => Shape::row(0, false),
+            (_, shape) => shape,
+        };
+        Self { stage, shape }
+    }
+
+    /// Whether a caller's function compares.
+    #[must_use]
+    pub const fn compares_rows(self) -> bool {
+        matches!(self.shape, Shape::Row { .. }) && !matches!(self.stage, Stage::Table { .. })
     }
 
     /// Lanes of a workgroup.
@@ -206,6 +303,13 @@ impl SortKernel {
             Stage::Splitters { lanes, .. } => lanes,
             Stage::Count(of) | Stage::Partition(of) => of.lanes,
             Stage::Table { nodes, .. } => nodes,
+            Stage::Sort { tile, .. } if self.compares_rows() => {
+                if tile / 2 < LANES_FOR_ROWS {
+                    tile / 2
+                } else {
+                    LANES_FOR_ROWS
+                }
+            }
             Stage::Sort { tile, each, .. } => tile / each,
             Stage::Merge { .. } => MERGE_LANES,
         }
@@ -279,47 +383,21 @@ impl SortKernel {
         const SCAN: &str = shader!("samplesort/scan.wgsl");
         const TILE: &str = shader!("samplesort/tile.wgsl");
         let words = self.shape.words();
-        let (record, cells, splitter) = match words {
-            1 => (
-                shader!("samplesort/record_1.wgsl"),
-                shader!("samplesort/cells_1.wgsl"),
-                shader!("samplesort/splitter_1.wgsl"),
-            ),
-            2 => (
-                shader!("samplesort/record_2.wgsl"),
-                shader!("samplesort/cells_2.wgsl"),
-                shader!("samplesort/splitter_2.wgsl"),
-            ),
-            _ => (
-                shader!("samplesort/record_3.wgsl"),
-                shader!("samplesort/cells_3.wgsl"),
-                shader!("samplesort/splitter_3.wgsl"),
-            ),
-        };
-        let key = match self.shape {
-            Shape::Word | Shape::Pair => shader!("samplesort/key_1.wgsl"),
-            Shape::TwoWords | Shape::WidePair => shader!("samplesort/key_2.wgsl"),
-        };
-        let shape = match self.shape {
-            Shape::Word => shader!("samplesort/shape/word.wgsl"),
-            Shape::TwoWords => shader!("samplesort/shape/two_words.wgsl"),
-            Shape::Pair => shader!("samplesort/shape/pair.wgsl"),
-            Shape::WidePair => shader!("samplesort/shape/wide_pair.wgsl"),
-        };
-        let (source, target) = if self.shape.has_value() {
-            (
-                shader!("samplesort/io/source_pairs.wgsl"),
-                shader!("samplesort/io/target_pairs.wgsl"),
-            )
-        } else {
-            (
-                shader!("samplesort/io/source_keys.wgsl"),
-                shader!("samplesort/io/target_keys.wgsl"),
-            )
-        };
+        let pieces = self.shape.pieces(self.compares_rows());
+        let RecordPieces {
+            cells,
+            splitter,
+            source,
+            target,
+            word,
+            ..
+        } = pieces;
         let mut text = Text {
-            constants: vec![("WORDS", words), ("LANES", self.lanes())],
-            pieces: vec![record, key, shape, shader!("samplesort/params.wgsl")],
+            constants: vec![
+                ("WORDS", self.shape.stored_words()),
+                ("LANES", self.lanes()),
+            ],
+            pieces: pieces.record,
             ..Text::default()
         };
         match self.stage {
@@ -349,12 +427,6 @@ impl SortKernel {
                     ("CELLS", of.tile.max(of.nodes * words)),
                     ("VALUES", values(of.nodes, of.tile)),
                 ]);
-                let word = match self.shape {
-                    Shape::Word => shader!("samplesort/io/word_to_word.wgsl"),
-                    Shape::TwoWords => shader!("samplesort/io/word_to_two_words.wgsl"),
-                    Shape::Pair => shader!("samplesort/io/word_to_pair.wgsl"),
-                    Shape::WidePair => shader!("samplesort/io/word_to_wide_pair.wgsl"),
-                };
                 text.pieces
                     .extend([source, target, word, cells, SEGMENTS, TILE, splitter, SCAN]);
                 text.main = shader!("samplesort/partition.wgsl");
@@ -388,7 +460,13 @@ impl SortKernel {
                 } else {
                     shader!("samplesort/tiles.wgsl")
                 });
-                text.made = tile_sort(words, tile, each);
+                if self.compares_rows() {
+                    text.constants.push(("CELLS", tile * words));
+                    text.pieces
+                        .extend([cells, shader!("samplesort/rows/sort_tile.wgsl")]);
+                } else {
+                    text.made = tile_sort(words, tile, each);
+                }
                 text.main = shader!("samplesort/sort.wgsl");
             }
             Stage::Merge { tiles } => {
@@ -397,6 +475,140 @@ impl SortKernel {
                 text.main = shader!("samplesort/merge.wgsl");
             }
         }
+        if let Shape::Row {
+            words: words @ 1..,
+            backwards: _,
+        } = self.shape
+        {
+            text.constants.push(("ROW_WORDS", words));
+        }
         text
+    }
+}
+
+/// Texts that differ by the shape of a record.
+struct RecordPieces {
+    /// What it is, and the parameters.
+    record: Vec<&'static str>,
+    /// How it lies in workgroup memory, and among the splitters.
+    cells: &'static str,
+    splitter: &'static str,
+    /// How it is read and written, and a word of it.
+    source: &'static str,
+    target: &'static str,
+    word: &'static str,
+}
+
+impl Shape {
+    /// `compares`: whether records are compared.
+    fn pieces(self, compares: bool) -> RecordPieces {
+        const PARAMS: &str = shader!("samplesort/params.wgsl");
+        const MAPS: &str = shader!("samplesort/maps.wgsl");
+        const KEY_1: &str = shader!("samplesort/key_1.wgsl");
+        const KEY_2: &str = shader!("samplesort/key_2.wgsl");
+        const RECORD_2: &str = shader!("samplesort/record_2.wgsl");
+        let (cells, splitter) = match self.words() {
+            1 => (
+                shader!("samplesort/cells_1.wgsl"),
+                shader!("samplesort/splitter_1.wgsl"),
+            ),
+            2 => (
+                shader!("samplesort/cells_2.wgsl"),
+                shader!("samplesort/splitter_2.wgsl"),
+            ),
+            _ => (
+                shader!("samplesort/cells_3.wgsl"),
+                shader!("samplesort/splitter_3.wgsl"),
+            ),
+        };
+        let (source, target) = if self.has_value() {
+            (
+                shader!("samplesort/io/source_pairs.wgsl"),
+                shader!("samplesort/io/target_pairs.wgsl"),
+            )
+        } else {
+            (
+                shader!("samplesort/io/source_keys.wgsl"),
+                shader!("samplesort/io/target_keys.wgsl"),
+            )
+        };
+        let pieces = |record, word| RecordPieces {
+            record,
+            cells,
+            splitter,
+            source,
+            target,
+            word,
+        };
+        match self {
+            Self::Word => pieces(
+                vec![
+                    shader!("samplesort/record_1.wgsl"),
+                    KEY_1,
+                    shader!("samplesort/shape/word.wgsl"),
+                    PARAMS,
+                    MAPS,
+                ],
+                shader!("samplesort/io/word_to_word.wgsl"),
+            ),
+            Self::TwoWords => pieces(
+                vec![
+                    RECORD_2,
+                    KEY_2,
+                    shader!("samplesort/shape/two_words.wgsl"),
+                    PARAMS,
+                    MAPS,
+                ],
+                shader!("samplesort/io/word_to_two_words.wgsl"),
+            ),
+            Self::Pair => pieces(
+                vec![
+                    RECORD_2,
+                    KEY_1,
+                    shader!("samplesort/shape/pair.wgsl"),
+                    PARAMS,
+                    MAPS,
+                ],
+                shader!("samplesort/io/word_to_pair.wgsl"),
+            ),
+            Self::WidePair => pieces(
+                vec![
+                    shader!("samplesort/record_3.wgsl"),
+                    KEY_2,
+                    shader!("samplesort/shape/wide_pair.wgsl"),
+                    PARAMS,
+                    MAPS,
+                ],
+                shader!("samplesort/io/word_to_wide_pair.wgsl"),
+            ),
+            Self::Row { words, .. } => {
+                let mut record = if words == 0 {
+                    vec![shader!("samplesort/rows/index.wgsl")]
+                } else {
+                    vec![shader!("samplesort/rows/record_beside.wgsl")]
+                };
+                match (words, compares) {
+                    (_, false) => {}
+                    (0, _) => record.extend([
+                        shader!("samplesort/rows/rows.wgsl"),
+                        shader!("samplesort/rows/compared_index.wgsl"),
+                    ]),
+                    (1, _) => record.push(shader!("samplesort/rows/words_1.wgsl")),
+                    (2, _) => record.push(shader!("samplesort/rows/words_2.wgsl")),
+                    (3, _) => record.push(shader!("samplesort/rows/words_3.wgsl")),
+                    _ => record.push(shader!("samplesort/rows/words_4.wgsl")),
+                }
+                record.extend([PARAMS, shader!("samplesort/no_maps.wgsl")]);
+                let pieces = pieces(record, shader!("samplesort/io/word_to_word.wgsl"));
+                if words == 0 {
+                    return pieces;
+                }
+                RecordPieces {
+                    cells: shader!("samplesort/rows/cells_beside.wgsl"),
+                    splitter: shader!("samplesort/rows/splitter.wgsl"),
+                    ..pieces
+                }
+            }
+        }
     }
 }

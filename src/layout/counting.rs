@@ -2,37 +2,34 @@
 //!
 //! ```text
 //! clear            -> counts
-//! counted tiles    keys -> counts
+//! count keys       keys -> counts
 //! scan counts      counts -> group sums
 //! add group sums   group sums -> counts (16 bits: there are several groups)
 //! decode counts    -> keys
 //! ```
 
 use super::encode::Composer;
-use crate::kernel::{BINS, Kernel, LayoutKernel, SampleSortKernel, Tile};
-use crate::plan::{DeviceLimits, SampleSort, Tuning, grid, parts};
+use crate::kernel::{BINS, COUNTED, Kernel, LayoutKernel};
+use crate::plan::{Tuning, grid, parts};
 use crate::recording::{Buffer, Phase, Step};
-use crate::{KeyType, Payload};
 
-/// Bins of all tables. Where keys are of few values, tiles wait for each other's additions to one
-/// table. (2^24 `u8` on an H200: 0.63 ms with one.)
+/// Bins of all tables. Where keys are of few values, workgroups wait for each other's additions to
+/// one table.
 const MOST_BINS: u32 = 1 << 13;
 
-/// Whether counting is faster than sorting: of more than few tiles.
-pub(super) fn pays(len: u32, key: KeyType, tuning: &Tuning, limits: &DeviceLimits) -> bool {
-    let plan = SampleSort::new(len, key, Payload::None, tuning, limits);
-    !plan.is_one_tile() && plan.merged == 0
+/// Whether counting is faster than sorting: of more keys than are sorted in few dispatches.
+pub(super) const fn pays(len: u32, tuning: &Tuning) -> bool {
+    len > tuning.tile && len > tuning.merged
 }
 
 impl Composer<'_> {
     /// Sorts packed keys by counting how many there are of each.
-    pub(super) fn counting(&mut self, tuning: &Tuning) {
+    pub(super) fn counting(&mut self) {
         let (len, limits) = (self.job.len, self.job.limits);
         let arrangement = self.job.arrangement;
         let (Some(bits), Some(to)) = (arrangement.bits, arrangement.end_of_keys()) else {
             return;
         };
-        let plan = SampleSort::new(len, self.job.key, Payload::None, tuning, limits);
         let bins = 1_u32 << bits;
         let tables = (MOST_BINS / bins).max(1);
         let words = bins * tables;
@@ -49,12 +46,8 @@ impl Composer<'_> {
             &[("words", words)],
             words.into(),
         );
-        let tile = Tile {
-            records: plan.tile,
-            merges: plan.merges,
-        };
-        for (first, end) in parts(plan.tiles(), plan.tile, limits) {
-            let tiles = [
+        for (first, end) in parts(len.div_ceil(COUNTED), COUNTED, limits) {
+            let numbers = [
                 ("len", len),
                 ("first", first),
                 ("end", end),
@@ -63,11 +56,11 @@ impl Composer<'_> {
             self.recording.steps.push(Step {
                 phase,
                 round: 1,
-                kernel: Kernel::SampleSort(SampleSortKernel::CountedTiles { tile }),
+                kernel: Kernel::Layout(LayoutKernel::CountKeys),
                 workgroups: grid(end - first, limits),
                 bindings: vec![("source", Buffer::Keys), ("counts", counts)],
-                parameters: [&tiles[..], &arrangement.key_places()].concat(),
-                keys: u64::from(end - first) * u64::from(plan.tile),
+                parameters: [&numbers[..], &arrangement.key_places()].concat(),
+                keys: u64::from(end - first) * u64::from(COUNTED),
             });
         }
         let numbers = [

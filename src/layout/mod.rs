@@ -221,8 +221,7 @@ impl Job<'_> {
     #[must_use]
     pub fn strategy(&self) -> Strategy {
         let counts = self.counting.is_some_and(|tuning| {
-            self.arrangement.bits.is_some()
-                && counting::pays(self.len, self.key, tuning, self.limits)
+            self.arrangement.bits.is_some() && counting::pays(self.len, tuning)
         });
         Strategy::new(self.arrangement, self.key.words(), counts)
     }
@@ -237,11 +236,7 @@ impl Job<'_> {
             match self.strategy() {
                 Strategy::Nothing | Strategy::Compared => {}
                 Strategy::Direct => composer.direct(sort),
-                Strategy::Counting => {
-                    if let Some(tuning) = self.counting {
-                        composer.counting(tuning);
-                    }
-                }
+                Strategy::Counting => composer.counting(),
                 Strategy::Keys => composer.keys(sort),
                 Strategy::Argsort => composer.argsort(sort),
                 Strategy::TwoPassArgsort => composer.two_pass_argsort(sort),

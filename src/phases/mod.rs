@@ -15,11 +15,9 @@ mod distribution;
 mod final_merge;
 mod merge;
 mod prefix_sums;
-pub(crate) mod sample_sort;
 mod splitters;
 
 pub use prefix_sums::record_prefix_sums;
-pub use sample_sort::record_sample_sort;
 
 use crate::kernel::Kernel;
 use crate::plan::{DeviceLimits, Plan, grid, parts};

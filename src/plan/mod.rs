@@ -1,12 +1,12 @@
 //! Arithmetic: which runs, rounds, buckets and bytes a sort of n keys takes. No GPU is needed.
 
 mod random;
-mod sample_sort;
 mod tiling;
+mod tuning;
 
 pub use random::sample_position;
-pub use sample_sort::{SampleSort, Tuning, largest_tile};
 pub use tiling::{LONGEST_TILE, MOST_TILES, Tiling, default_tiles};
+pub use tuning::Tuning;
 
 use crate::KeyType;
 use crate::algorithm::{MATRIX, W};
@@ -17,8 +17,8 @@ use crate::algorithm::{MATRIX, W};
 /// # Examples
 ///
 /// ```
-/// use wgpu_bcfsort::internals::plan::{DeviceLimits, SampleSort};
-/// use wgpu_bcfsort::{KeyType, Payload, Tuning};
+/// use wgpu_bcfsort::KeyType;
+/// use wgpu_bcfsort::internals::plan::DeviceLimits;
 /// let limits = DeviceLimits {
 ///     buffer_bytes: 1 << 30,
 ///     workgroups: 65_535,
@@ -27,8 +27,6 @@ use crate::algorithm::{MATRIX, W};
 ///     workgroup_lanes: 1024,
 /// };
 /// assert_eq!(limits.max_len(KeyType::F64), 1 << 27);
-/// let plan = SampleSort::new(1 << 18, KeyType::F32, Payload::None, &Tuning::default(), &limits);
-/// assert_eq!((plan.buckets, plan.merged), (1, 0));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceLimits {

@@ -33,4 +33,4 @@ mod record;
 
 pub use crate::kernel::Shape;
 pub use plan::{Level, Sizes, SortPlan};
-pub use record::{Records, WordSort, record, record_with};
+pub use record::{AS_THEY_ARE, Records, WordSort, record, record_with};

@@ -35,16 +35,19 @@ impl Sizes {
     /// The sizes that a tuning comes to, as far as the device's limits go.
     #[must_use]
     pub fn new(shape: Shape, tuning: &Tuning, limits: &DeviceLimits) -> Self {
-        let sizes = if tuning.looped {
+        let sizes = if tuning.gpu {
             Self::gpu(shape, limits)
         } else {
             Self::cpu(shape, limits)
         };
-        let tile = (tuning.tile / shape.words()).max(1024);
+        let tile = (tuning.tile / shape.stored_words()).max(1024);
         Self {
             sort_tile: sizes.sort_tile.min(1 << tile.ilog2()),
             samples: sizes.samples.min(1 << tuning.samples.max(512).ilog2()),
-            merged: tuning.merged,
+            merged: match shape {
+                Shape::Row { .. } => 0,
+                _ => tuning.merged,
+            },
             ..sizes
         }
     }
@@ -57,7 +60,11 @@ impl Sizes {
         let lanes = 1 << lanes.max(1).ilog2();
         let fits = |bytes: u32| 1 << (bytes / (4 * words)).max(32).ilog2();
         // Three workgroups that sort a tile share the 48 KiB of a multiprocessor of NVIDIA's.
-        let sort_tile: u32 = fits(limits.workgroup_bytes.min(16 << 10));
+        let sort_tile: u32 = match shape {
+            // A tile takes part in the more comparisons the larger it is.
+            Shape::Row { .. } => fits(limits.workgroup_bytes).min(1024),
+            _ => fits(limits.workgroup_bytes.min(16 << 10)),
+        };
         let partition_tile = 1 << ((limits.workgroup_bytes - TABLES).min(16 << 10) / 4).ilog2();
         let is_wide = limits.workgroup_bytes >= (32 << 10) + 2 * TABLES && lanes == 1024;
         let lanes_of_partition = lanes.min(512).min(partition_tile);
@@ -85,7 +92,11 @@ impl Sizes {
             wide_tile: if is_wide { 8192 } else { partition_tile },
             wide_lanes: if is_wide { 1024 } else { lanes_of_partition },
             samples: fits(limits.workgroup_bytes).min(4096),
-            merged: 16 * sort_tile,
+            merged: match shape {
+                // A merge would lose rows where a function contradicts itself.
+                Shape::Row { .. } => 0,
+                _ => 16 * sort_tile,
+            },
             small: 1 << 20,
         }
     }
@@ -103,7 +114,7 @@ impl Sizes {
             wide_tile: gpu.partition_tile.min(2048),
             wide_lanes: gpu.lanes.min(256),
             samples: gpu.samples.min(1024),
-            merged: 4096,
+            merged: gpu.merged.min(4096),
             small: 0,
         }
     }

@@ -2,7 +2,7 @@
 
 use super::plan::{Level, Sizes, SortPlan};
 use crate::KeyMap;
-use crate::kernel::{Kernel, LANES_THAT_MERGE as MERGE_LANES, Shape, SortKernel, Stage};
+use crate::kernel::{Kernel, MERGE_LANES, Shape, SortKernel, Stage};
 use crate::plan::{DeviceLimits, Tuning, grid, parts};
 use crate::recording::{Buffer, Phase, Recording, Step};
 use std::ops::Range;
@@ -21,7 +21,7 @@ pub struct Records {
 pub struct WordSort {
     /// How many there are.
     pub len: u32,
-    /// What they are.
+    /// What they are. Rows that are compared are in [`Buffer::Keys`], and records their indices.
     pub shape: Shape,
     /// Where they are read. They stay there if it is not the target.
     pub source: Records,
@@ -37,7 +37,7 @@ pub struct WordSort {
 }
 
 /// No map: keys are words as they are.
-const AS_THEY_ARE: KeyMap = KeyMap {
+pub const AS_THEY_ARE: KeyMap = KeyMap {
     bits: 64,
     sign_mask: 0,
     flip: 0,
@@ -105,7 +105,7 @@ const TILE_SEGMENTS: Table = ("tile_segments", Buffer::TileTable);
 impl Job<'_> {
     fn levels(&self, recording: &mut Recording, levels: &[Level]) {
         let len = self.sort.len;
-        let words = u64::from(self.sort.shape.words());
+        let words = u64::from(self.sort.shape.stored_words());
         let mut from = (self.sort.source, self.sort.map);
         for (number, level) in levels.iter().enumerate() {
             let is_last = number + 1 == levels.len();
@@ -152,7 +152,7 @@ impl Job<'_> {
             in_place,
         };
         let mut bindings = if in_place {
-            Vec::new()
+            self.rows()
         } else {
             self.source(from.0)
         };
@@ -291,7 +291,7 @@ impl Job<'_> {
             in_place,
         };
         let mut bindings = if in_place {
-            Vec::new()
+            self.rows()
         } else {
             self.source(self.sort.source)
         };
@@ -329,16 +329,22 @@ impl Job<'_> {
     }
 
     const fn kernel(&self, stage: Stage) -> Kernel {
-        Kernel::Sort(SortKernel {
-            stage,
-            shape: self.sort.shape,
-        })
+        Kernel::Sort(SortKernel::new(stage, self.sort.shape))
     }
 
+    /// The records that are read, and the rows that their comparison may need.
     fn source(&self, from: Records) -> Vec<Table> {
-        let mut bindings = vec![("source_keys", from.keys)];
+        let mut bindings = self.rows();
+        bindings.push(("source_keys", from.keys));
         bindings.extend(from.values.map(|values| ("source_values", values)));
         bindings
+    }
+
+    fn rows(&self) -> Vec<Table> {
+        match self.sort.shape {
+            Shape::Row { .. } => vec![("compared_rows", Buffer::Keys)],
+            _ => Vec::new(),
+        }
     }
 
     fn target(&self, to: Records) -> Vec<Table> {

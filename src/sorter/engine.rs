@@ -1,16 +1,14 @@
 //! Who sorts what: what [`Engine::Auto`] picks, and where any engine gives way to the sample sort.
 
+use crate::Payload;
 use crate::algorithm::{Engine, MATRIX};
 use crate::gpu::adapter::DeviceKind;
 use crate::options::Options;
-use crate::plan::{DeviceLimits, SampleSort, Tuning};
-use crate::{KeyType, Payload};
 
 /// What the choice depends on of the records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Records {
     pub(super) len: u32,
-    pub(super) key: KeyType,
     /// What the sort itself takes along.
     pub(super) payload: Payload,
     /// Whether keys are in segments.
@@ -21,10 +19,9 @@ pub(super) struct Records {
 
 impl Records {
     /// Keys alone, in one array.
-    pub(super) const fn keys(len: u32, key: KeyType) -> Self {
+    pub(super) const fn keys(len: u32) -> Self {
         Self {
             len,
-            key,
             payload: Payload::None,
             segmented: false,
             counted: false,
@@ -37,46 +34,23 @@ impl Records {
     }
 }
 
-/// Who sorts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Choice {
-    /// The engine, never [`Engine::Auto`].
-    pub(super) engine: Engine,
-    /// Whether packed keys alone, if they are many, are counted instead.
-    pub(super) may_count: bool,
-}
-
-/// Who sorts these records on such a device.
-pub(super) fn choose(
-    device: DeviceKind,
-    limits: &DeviceLimits,
-    options: &Options,
-    tuning: &Tuning,
-    records: Records,
-) -> Choice {
-    let is_auto = options.engine == Engine::Auto;
+/// Who sorts these records on such a device: never [`Engine::Auto`].
+pub(super) fn choose(device: DeviceKind, options: &Options, records: Records) -> Engine {
     let may_sample_sort = match options.engine {
         Engine::Auto => !device.compiles_slowly() && !options.are_of_mergesorts(),
         engine => engine == Engine::SampleSort,
     };
-    let engine = match options.engine {
+    match options.engine {
         _ if records.need_sample_sort() => Engine::SampleSort,
         Engine::Auto => {
-            let Records { len, key, .. } = records;
-            let plan = SampleSort::new(len, key, Payload::None, tuning, limits);
             // (A bank matrix is the mergesorts' base case, which one warp sorts sooner.)
-            if len <= MATRIX || !may_sample_sort || !plan.has_room() {
+            if records.len <= MATRIX || !may_sample_sort {
                 Engine::BcfMergesortPb
             } else {
                 Engine::SampleSort
             }
         }
         engine => engine,
-    };
-    Choice {
-        engine,
-        // (FXC compiles a kernel that sorts tiles very slowly.)
-        may_count: !is_auto || !device.is_dx12,
     }
 }
 
@@ -102,61 +76,25 @@ mod tests {
         is_dx12: true,
     };
 
-    fn limits(workgroup_bytes: u32) -> DeviceLimits {
-        DeviceLimits {
-            buffer_bytes: u64::MAX,
-            workgroups: 65_535,
-            keys_per_dispatch: 1 << 25,
-            workgroup_bytes,
-            workgroup_lanes: 1024,
-        }
-    }
-
-    fn chosen(device: DeviceKind, options: &Options, records: Records) -> Choice {
-        let tuning = device.default_tuning();
-        choose(device, &limits(32 << 10), options, &tuning, records)
-    }
-
-    /// Keys alone, with no options: by the device, the length, the type and the workgroup memory.
+    /// Keys alone, with no options: by the device and the length.
     #[test]
     fn auto_picks_by_the_device_and_the_keys() {
         use Engine::{BcfMergesortPb as Mergesort, SampleSort};
-        use KeyType::{F32, F64, I64, U32, U64};
-        const LARGEST: u32 = u32::MAX - 16_383;
-        for (device, kib, len, key, expected) in [
-            (GPU, 32, 0, U32, Mergesort),
-            (GPU, 32, 1, U32, Mergesort),
-            (GPU, 32, 1024, U32, Mergesort),
-            (GPU, 32, 1024, F64, Mergesort),
-            (GPU, 32, 1025, U32, SampleSort),
-            (GPU, 32, 1025, I64, SampleSort),
-            (GPU, 16, 1025, U64, SampleSort),
-            (GPU, 32, 1 << 16, F32, SampleSort),
-            (GPU, 32, 1 << 26, U32, SampleSort),
-            // Beyond that workgroup memory has too little room for samples.
-            (GPU, 16, 1 << 24, U32, SampleSort),
-            (GPU, 16, 1 << 25, U32, Mergesort),
-            (GPU, 16, 1 << 24, U64, SampleSort),
-            (GPU, 16, 1 << 25, U64, Mergesort),
-            (GPU, 32, 1 << 27, U32, SampleSort),
-            (GPU, 32, 1 << 28, U32, Mergesort),
-            (GPU, 32, 1 << 26, U64, SampleSort),
-            (GPU, 32, 1 << 27, U64, Mergesort),
-            (GPU, 48, 1 << 28, U32, SampleSort),
-            (GPU, 48, LARGEST, U32, Mergesort),
-            (CPU, 32, 1025, U32, Mergesort),
-            (CPU, 32, 1 << 26, F64, Mergesort),
-            (DX12, 32, 1025, U32, Mergesort),
-            (DX12, 32, 1 << 26, F64, Mergesort),
-            (WARP, 32, 1 << 20, U32, Mergesort),
+        for (device, len, expected) in [
+            (GPU, 0, Mergesort),
+            (GPU, 1, Mergesort),
+            (GPU, 1024, Mergesort),
+            (GPU, 1025, SampleSort),
+            (GPU, 1 << 26, SampleSort),
+            (GPU, u32::MAX - 16_383, SampleSort),
+            (CPU, 1025, Mergesort),
+            (CPU, 1 << 26, Mergesort),
+            (DX12, 1025, Mergesort),
+            (DX12, 1 << 26, Mergesort),
+            (WARP, 1 << 20, Mergesort),
         ] {
-            let options = Options::default();
-            let tuning = device.default_tuning();
-            let records = Records::keys(len, key);
-            let choice = choose(device, &limits(kib << 10), &options, &tuning, records);
-            let what = format!("{device:?} {kib} KiB {len} {key}");
-            assert_eq!(choice.engine, expected, "{what}");
-            assert_eq!(choice.may_count, !device.is_dx12, "{what}");
+            let engine = choose(device, &Options::default(), Records::keys(len));
+            assert_eq!(engine, expected, "{device:?} {len}");
         }
     }
 
@@ -186,10 +124,8 @@ mod tests {
         ] {
             for device in [GPU, CPU, DX12, WARP] {
                 let expected = if device == GPU { on_gpus } else { on_others };
-                let choice = chosen(device, &options, Records::keys(1 << 20, KeyType::U32));
-                assert_eq!(choice.engine, expected, "{device:?} {options:?}");
-                let counts = options.engine != Engine::Auto || !device.is_dx12;
-                assert_eq!(choice.may_count, counts, "{device:?} {options:?}");
+                let engine = choose(device, &options, Records::keys(1 << 20));
+                assert_eq!(engine, expected, "{device:?} {options:?}");
             }
         }
     }
@@ -197,32 +133,31 @@ mod tests {
     /// Whatever the device, the length and the engine are.
     #[test]
     fn what_no_mergesort_can_do_is_the_sample_sorts() {
-        let keys = |len| Records::keys(len, KeyType::U32);
         for len in [0, 5, 1024, 1 << 20, u32::MAX - 16_383] {
             for records in [
                 Records {
                     payload: Payload::Values,
-                    ..keys(len)
+                    ..Records::keys(len)
                 },
                 Records {
                     payload: Payload::Indices,
-                    ..keys(len)
+                    ..Records::keys(len)
                 },
                 Records {
                     segmented: true,
-                    ..keys(len)
+                    ..Records::keys(len)
                 },
                 Records {
                     counted: true,
-                    ..keys(len)
+                    ..Records::keys(len)
                 },
             ] {
                 for device in [GPU, CPU, DX12, WARP] {
                     for engine in Engine::ALL {
                         let options = Options::default().engine(engine).buckets(4);
-                        let choice = chosen(device, &options, records);
+                        let chosen = choose(device, &options, records);
                         let what = format!("{device:?} {engine} {records:?}");
-                        assert_eq!(choice.engine, Engine::SampleSort, "{what}");
+                        assert_eq!(chosen, Engine::SampleSort, "{what}");
                     }
                 }
             }

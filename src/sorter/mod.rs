@@ -9,7 +9,7 @@ mod warm_up;
 pub use buffer_sort::{BufferSort, PackedKey, Scratch};
 
 use buffer_sort::check_bound;
-use engine::{Choice, Records, choose};
+use engine::{Records, choose};
 
 use crate::gpu::adapter::{DeviceKind, adapters_async, check_limits, device_limits};
 use crate::gpu::calls;
@@ -526,25 +526,24 @@ impl Sorter {
     /// Records a sort by the engine that is chosen for it.
     fn record_job(&self, job: layout::Job<'_>) -> Result<Recording, Error> {
         let arrangement = job.arrangement;
-        let choice = self.choice(Records {
+        let engine = self.choice(Records {
             len: job.len,
-            key: job.key,
             payload: arrangement.payload(),
             segmented: arrangement.segments.is_some(),
             counted: arrangement.count_at.is_some(),
         });
         let tuning = self.tuning();
         let job = layout::Job {
-            counting: choice.may_count.then_some(&tuning),
+            counting: Some(&tuning),
             ..job
         };
-        if choice.engine == Engine::SampleSort {
+        if engine == Engine::SampleSort {
             let limits = &self.limits;
             return self.fitting(job.record(&|recording, sort| {
                 samplesort::record(recording, sort, &tuning, limits);
             }));
         }
-        let options = self.mergesort_options(job.len, job.key, choice.engine)?;
+        let options = self.mergesort_options(job.len, job.key, engine)?;
         self.fitting(job.record(&|recording, sort| {
             let words = match sort.shape.key_words() {
                 1 => KeyType::U32,
@@ -586,9 +585,8 @@ impl Sorter {
     }
 
     /// Who sorts these records.
-    fn choice(&self, records: Records) -> Choice {
-        let tuning = self.tuning();
-        choose(self.kind, &self.limits, &self.options, &tuning, records)
+    fn choice(&self, records: Records) -> Engine {
+        choose(self.kind, &self.options, records)
     }
 
     /// The options of a sort by one of the mergesorts.
@@ -640,7 +638,7 @@ impl Sorter {
     #[must_use]
     pub fn engine(&self, len: u64, key: KeyType) -> Engine {
         let len = len.min(self.max_len(key)) as u32;
-        self.choice(Records::keys(len, key)).engine
+        self.choice(Records::keys(len))
     }
 
     /// Makes everything a sort of the first `len` keys of `buffer` needs: pipelines, bind groups,

@@ -19,7 +19,7 @@ const _: fn() = || {
 
 /// With the tiles of other tests, whose kernels are compiled once.
 fn sorter(gpu: &Gpu) -> Arc<Sorter> {
-    gpu.sorter(&Options::default().tuning(tuning(gpu, 20_000, 10_000)))
+    gpu.sorter(&Options::default().tuning(tuning(gpu)))
 }
 
 fn submit(gpu: &Gpu, record: impl FnOnce(&mut wgpu::CommandEncoder)) {

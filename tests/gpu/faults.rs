@@ -452,7 +452,7 @@ fn a_device_lost_during_a_sort_leaves_the_keys_sorted_or_alone() {
     let Some(gpu) = gpu() else { return };
     // Few kernels, where the sample sort is the engine whatever is asked for: lavapipe takes long
     // for each.
-    let few = options(tuning(gpu, 20_000, 10_000));
+    let few = options(tuning(gpu));
     let few_keys = if gpu.runs_all_cases() { 15_000 } else { 1000 };
     let operations: [(&str, Options, usize, Operation); 3] = [
         ("sort", Options::default(), 300_000, |sorter, keys| {

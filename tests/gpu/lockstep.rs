@@ -10,12 +10,11 @@ use wgpu_bcfsort::internals::recording::{Buffer, Step};
 use wgpu_bcfsort::{BaseCase, KeyType, Order, Payload};
 use wgsl_lockstep::Config;
 
-/// Whether lavapipe compiles it soon. It takes long for those of compared rows that sort tiles, and
-/// for base cases that the default sorts do not have. The portability gates run these in the
+/// Whether lavapipe compiles it soon. It takes long for base cases that the default sorts do not
+/// have. The portability gates run these in the
 /// same way: of each text the smallest tile, on `SwiftShader`, and the most on lavapipe, too.
 fn compiles_soon(kernel: Kernel) -> bool {
     match kernel {
-        Kernel::SampleSort(kernel) => kernel.merges().is_none(),
         Kernel::BaseCase { form, warps, .. } => (form, warps) == (BaseCase::default(), 1),
         _ => true,
     }
@@ -96,11 +95,8 @@ fn every_kernel_leaves_the_same_bits_on_the_cpu_as_on_the_adapter() {
             }
         }
     }
-    // (Of the sample sort of compared rows, recordings have what that uses.)
-    let missing = Kernel::all().filter(|kernel| {
-        let is_compared = matches!(kernel, Kernel::SampleSort(_));
-        !is_compared && !used.contains(kernel) && !left_out.contains(kernel)
-    });
+    let missing =
+        Kernel::all().filter(|kernel| !used.contains(kernel) && !left_out.contains(kernel));
     let missing: Vec<_> = missing.map(Kernel::name).collect();
     assert!(missing.is_empty(), "in no recording: {missing:?}");
 }

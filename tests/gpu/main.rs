@@ -9,7 +9,6 @@ mod endurance;
 mod execution;
 mod faults;
 mod first_call;
-mod forms;
 mod lockstep;
 mod out_of_memory;
 mod out_of_place;

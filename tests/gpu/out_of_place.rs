@@ -1,7 +1,7 @@
 //! Sorts whose result is in other buffers than their input, on this machine's adapter.
 
 use crate::device::{Gpu, gpu};
-use crate::pairs::{narrow, sorter, stable};
+use crate::pairs::{sorter, stable};
 use crate::rows::{in_order, keys, rows, run};
 use bcfsort_testkit::recordings::REPRESENTATIVES;
 use wgpu_bcfsort::internals::Recorded as _;
@@ -28,7 +28,7 @@ fn keys_of_every_engine() {
     let Some(gpu) = gpu() else { return };
     let mergesort = |engine| gpu.sorter(&Options::default().engine(engine).buckets(4));
     for sorter in [
-        narrow(gpu),
+        sorter(gpu),
         mergesort(Engine::BcfMergesort),
         mergesort(Engine::BcfMergesortPb),
     ] {
@@ -46,7 +46,7 @@ fn keys_of_every_engine() {
 #[test]
 fn parts_and_counted_records_leave_the_rest_of_the_other_buffer() {
     let Some(gpu) = gpu() else { return };
-    let (sorter, order_of_all) = (narrow(gpu), gpu.or_ascending(Order::Descending));
+    let (sorter, order_of_all) = (sorter(gpu), gpu.or_ascending(Order::Descending));
     let (all, first, len, there) = (5000_usize, 321_usize, 4000_u64, 3333_u32);
     let keys = keys(all as u64);
     for number in [None, Some(there)] {
@@ -170,7 +170,7 @@ fn values_and_places() {
     assert!(gpu.read(&to) == in_order(&keys, 1, &order));
     assert!(gpu.read(&with_it) == in_order(&values, 1, &order));
 
-    let least = sorted(gpu, &narrow(gpu), &keys, |keys| {
+    let least = sorted(gpu, &sorter, &keys, |keys| {
         BufferSort::new(keys, len, KeyType::U32).ranks(0..50)
     });
     assert!(least[..50] == in_order(&keys, 1, &order)[..50]);

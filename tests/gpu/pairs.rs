@@ -1,7 +1,7 @@
 //! Keys that something goes with, on this machine's adapter.
 
 use crate::device::{Gpu, gpu, open};
-use crate::sample_sort::{narrow as narrow_tuning, options, tuning};
+use crate::sample_sort::{options, tuning};
 use bcfsort_testkit::data::{Pattern, Spec, generate};
 use std::sync::Arc;
 use wgpu_bcfsort::{
@@ -10,12 +10,7 @@ use wgpu_bcfsort::{
 
 /// The same for all tests here, so that lavapipe compiles its kernels once.
 pub(crate) fn sorter(gpu: &Gpu) -> Arc<Sorter> {
-    gpu.sorter(&options(tuning(gpu, 20_000, 10_000)))
-}
-
-/// The same for keys of one word alone.
-pub(crate) fn narrow(gpu: &Gpu) -> Arc<Sorter> {
-    gpu.sorter(&options(narrow_tuning(gpu, 20_000, 10_000)))
+    gpu.sorter(&options(tuning(gpu)))
 }
 
 /// What a stable sort on the CPU gives.
@@ -118,7 +113,7 @@ fn argsort_of_more_than_fits_the_device_is_stable() {
     let mut limits = requirements(&gpu.adapter).unwrap().limits;
     limits.max_storage_buffer_binding_size = 16 << 20;
     let (device, queue) = open(&gpu.adapter, limits);
-    let sorter = Sorter::new(&device, &queue, options(tuning(gpu, 20_000, 1 << 17))).unwrap();
+    let sorter = Sorter::new(&device, &queue, options(tuning(gpu))).unwrap();
     let most = sorter.max_len(KeyType::U32);
     assert_eq!(most, 4 << 20);
     let keys: Vec<u32> = generate(&Spec::new(Pattern::FewDistinct, most + 1001)).unwrap();
@@ -202,7 +197,7 @@ fn sorts_are_recorded_into_a_compute_pass() {
     let key = KeyType::U32;
     let sorts = [
         sorter.prepare_indices(&first, &indices, 40_000, key, Order::Ascending),
-        narrow(gpu).prepare(&second, 700, key, Order::Ascending),
+        sorter.prepare(&second, 700, key, Order::Ascending),
     ]
     .map(Result::unwrap);
     let device = &gpu.device;

@@ -2,10 +2,10 @@
 //! sub-ranges, numbers of records that only the GPU knows.
 
 use crate::device::{Gpu, gpu};
-use crate::pairs::{narrow, sorter, stable};
-use crate::sample_sort::{options, tuning};
+use crate::pairs::{sorter, stable};
+use crate::sample_sort::options;
 use bcfsort_testkit::data::{Pattern, Spec, generate};
-use wgpu_bcfsort::{BufferSort, Error, KeyType, Order, PackedKey, SortKey, Sorter};
+use wgpu_bcfsort::{BufferSort, Error, KeyType, Order, PackedKey, SortKey, Sorter, Tuning};
 
 pub(crate) fn keys(len: u64) -> Vec<u32> {
     generate(&Spec::new(Pattern::FewDistinct, len).distinct(300)).unwrap()
@@ -118,8 +118,10 @@ fn a_part_is_sorted_and_the_rest_stays() {
         let keys = gpu.empty_buffer(4 * 10_000);
         let sort = BufferSort::new(&keys, 5000, KeyType::U32).first(first);
         // (With the same tiles on every adapter.)
-        let mut small = tuning(gpu, 20_000, 10_000);
-        (small.tile, small.child, small.samples) = (1024, 1024, 1024);
+        let small = Tuning {
+            merged: 0,
+            ..Tuning::cpu()
+        };
         let sorter = gpu.sorter(&options(small));
         sorter.scratch_size_of(&sort).unwrap()
     };
@@ -231,7 +233,7 @@ fn the_gpu_says_how_many() {
 #[test]
 fn the_gpu_says_how_many_of_what_is_distributed_in_any_way() {
     let Some(gpu) = gpu() else { return };
-    let (narrow, wide) = (narrow(gpu), sorter(gpu));
+    let sorter = sorter(gpu);
     // Distributed once, and twice. (Keys of 64 bits, whose kernels lavapipe compiles slowly, are
     // counted in lock-step.)
     for room in [9000_usize, 25_000] {
@@ -241,9 +243,9 @@ fn the_gpu_says_how_many_of_what_is_distributed_in_any_way() {
         let count = gpu.buffer(&[7]);
         let sort = || BufferSort::new(&on_gpu, room as u64, KeyType::U32).count(&count, 0);
         let [argsort, pairs] = [sort().indices(&values).keep_keys(), sort().values(&values)]
-            .map(|sort| wide.prepare_sort(sort).unwrap());
+            .map(|sort| sorter.prepare_sort(sort).unwrap());
         let [elsewhere, here] = [sort().sorted_into(&to), sort().ranks(0..room as u64)]
-            .map(|sort| narrow.prepare_sort(sort).unwrap());
+            .map(|sort| sorter.prepare_sort(sort).unwrap());
         let write = |buffer, words: &[u32]| {
             gpu.queue
                 .write_buffer(buffer, 0, bytemuck::cast_slice(words));
@@ -257,19 +259,19 @@ fn the_gpu_says_how_many_of_what_is_distributed_in_any_way() {
             let what = format!("{number} of {room}");
 
             for (sort, result) in [(&elsewhere, &to), (&here, &on_gpu)] {
-                narrow.run_profiled(sort).unwrap();
+                sorter.run_profiled(sort).unwrap();
                 assert!(gpu.read(result)[..there] == sorted, "{what}");
             }
             assert!(gpu.read(&on_gpu)[there..] == keys[there..], "{what}: rest");
 
             write(&on_gpu, &keys);
-            wide.run_profiled(&argsort).unwrap();
+            sorter.run_profiled(&argsort).unwrap();
             assert!(gpu.read(&on_gpu) == keys, "{what}");
             assert!(gpu.read(&values)[..there] == order, "{what}: order");
 
             // Each value with its key, in any order where keys are equal.
             write(&values, &numbers);
-            wide.run_profiled(&pairs).unwrap();
+            sorter.run_profiled(&pairs).unwrap();
             let mut moved = gpu.read(&values);
             let of_moved = in_order(&keys, 1, &moved[..there]);
             assert!(of_moved == sorted, "{what}: pairs");

@@ -2,7 +2,7 @@
 
 use crate::device::{Gpu, gpu};
 use crate::pairs::{sorter, stable};
-use crate::sample_sort::{narrow as narrow_tuning, options, tuning};
+use crate::sample_sort::{options, tuning};
 use bcfsort_testkit::data::{Pattern, Spec, generate};
 use std::ops::Range;
 use wgpu_bcfsort::{
@@ -48,7 +48,7 @@ fn check<T: SortKey>(
 #[test]
 fn wanted_places_are_in_order_and_others_on_their_side() {
     let Some(gpu) = gpu() else { return };
-    let wide = options(tuning(gpu, 20_000, 10_000));
+    let wide = options(tuning(gpu));
     for (len, ranks) in [
         (1, 0..1),
         (900, 10..20),
@@ -81,24 +81,19 @@ fn keys_alone_are_selected() {
     let keys: Vec<u32> = generate(&Spec::new(Pattern::Random, 100_003)).unwrap();
     let mut sorted = keys.clone();
     sorted.sort_unstable();
-    // Not partitioned, and partitioned as records of several words are.
-    for partition in gpu.cases(&[u32::MAX], &[1]) {
-        let mut tuning = narrow_tuning(gpu, 20_000, 10_000);
-        tuning.partition = partition;
-        let sorter = gpu.sorter(&options(tuning));
-        let on_gpu = gpu.buffer(&keys);
-        let sort = BufferSort::new(&on_gpu, 100_003, KeyType::U32).ranks(60_000..60_100);
-        let sort = sorter.prepare_sort(sort).unwrap();
-        sorter.run_profiled(&sort).unwrap();
-        let found = gpu.read(&on_gpu);
-        assert!(found[60_000..60_100] == sorted[60_000..60_100]);
-        // Less was done.
-        assert!(found != sorted);
-        let mut all = found;
-        all[..60_000].sort_unstable();
-        all[60_100..].sort_unstable();
-        assert!(all == sorted);
-    }
+    let sorter = gpu.sorter(&options(tuning(gpu)));
+    let on_gpu = gpu.buffer(&keys);
+    let sort = BufferSort::new(&on_gpu, 100_003, KeyType::U32).ranks(60_000..60_100);
+    let sort = sorter.prepare_sort(sort).unwrap();
+    sorter.run_profiled(&sort).unwrap();
+    let found = gpu.read(&on_gpu);
+    assert!(found[60_000..60_100] == sorted[60_000..60_100]);
+    // Less was done.
+    assert!(found != sorted);
+    let mut all = found;
+    all[..60_000].sort_unstable();
+    all[60_100..].sort_unstable();
+    assert!(all == sorted);
 }
 
 #[test]

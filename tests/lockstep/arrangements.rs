@@ -94,8 +94,6 @@ fn noise(words: usize, bits: u32) -> Vec<u32> {
 /// The smallest tiles.
 fn tuning() -> Tuning {
     Tuning {
-        tile: 1024,
-        child: 1024,
         samples: 1024,
         ..Tuning::cpu()
     }
@@ -396,39 +394,18 @@ fn cases() -> Vec<[usize; 8]> {
 }
 
 /// All that decides how records are distributed.
-fn distributions() -> [Tuning; 7] {
+fn distributions() -> [Tuning; 3] {
     let merged = tuning();
-    let once = Tuning {
+    let partitioned = Tuning {
         merged: 0,
         ..merged
     };
-    let twice = Tuning {
-        twice: 1,
-        bucket: 700,
-        ..once
+    let gpu = Tuning {
+        merged: 0,
+        samples: 1024,
+        ..Tuning::default()
     };
-    // (Records of a word are partitioned, too.)
-    let partitioned = Tuning {
-        partition: 1,
-        ..twice
-    };
-    let gpu = |tuning| Tuning {
-        looped: true,
-        ..tuning
-    };
-    let few_buckets = Tuning {
-        bucket: 1 << 15,
-        ..twice
-    };
-    [
-        merged,
-        once,
-        twice,
-        few_buckets,
-        partitioned,
-        gpu(once),
-        gpu(twice),
-    ]
+    [merged, partitioned, gpu]
 }
 
 /// Whatever is planned for as many as there is room for, is right for any number of them.
@@ -442,7 +419,7 @@ fn as_many_records_are_sorted_as_a_buffer_says_however_they_are_distributed() {
     let numbers = [0, 1, 1025, 2500, u32::MAX];
     // What is sorted, how it is distributed, and the number of records: every two of them meet. And
     // a half of all that is sorted in each turn.
-    let pairs: BTreeSet<Vec<usize>> = pairs(&[11, 7, 5]).into_iter().collect();
+    let pairs: BTreeSet<Vec<usize>> = pairs(&[11, 3, 5]).into_iter().collect();
     for (i, tuning) in distributions().into_iter().enumerate() {
         for (j, said) in numbers.into_iter().enumerate() {
             let places = [Sorted::Here, Sorted::Elsewhere, Sorted::Nowhere];
@@ -531,21 +508,12 @@ fn as_many_records_are_sorted_as_a_buffer_says_however_they_are_distributed() {
 /// these.
 #[test]
 fn narrow_keys_are_sorted_however_many_there_are() {
-    let twice = Tuning {
-        merged: 0,
-        twice: 1,
-        bucket: 700,
-        ..tuning()
-    };
-    let gpu = Tuning {
-        looped: true,
-        ..twice
-    };
+    let [_, cpu, gpu] = distributions();
     let rows = Carried::Columns(vec![Column {
         words: 3,
         elsewhere: false,
     }]);
-    for (i, tuning) in [twice, gpu].into_iter().enumerate() {
+    for (i, tuning) in [cpu, gpu].into_iter().enumerate() {
         for (j, said) in [0, 1, 2, 1025, 2500, u32::MAX].into_iter().enumerate() {
             let narrow = |bits, first, carried| Arrangement {
                 first: first * (j as u32 % 2),
@@ -590,8 +558,6 @@ fn narrow_keys_are_sorted_however_many_there_are() {
 fn indices_and_keys_overwritten_in_the_middle_of_an_argsort_lead_nowhere() {
     let tuning = Tuning {
         merged: 0,
-        twice: 1,
-        bucket: 3000,
         ..tuning()
     };
     for (key, segments, first) in [

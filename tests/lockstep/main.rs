@@ -5,7 +5,6 @@ mod counts;
 mod oddities;
 mod prefix_sums;
 mod random_modules;
-mod sample_sort;
 mod samplesort;
 mod shipped;
 mod small;

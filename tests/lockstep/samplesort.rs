@@ -7,8 +7,10 @@ use bcfsort_testkit::recordings::{Execution, KernelReport};
 use wgpu_bcfsort::internals::kernel::{Kernel, Shape};
 use wgpu_bcfsort::internals::plan::DeviceLimits;
 use wgpu_bcfsort::internals::recording::{Buffer, Recording};
-use wgpu_bcfsort::internals::samplesort::{Records, Sizes, SortPlan, WordSort, record_with};
-use wgpu_bcfsort::{KeyType, Order};
+use wgpu_bcfsort::internals::samplesort::{
+    AS_THEY_ARE, Records, Sizes, SortPlan, WordSort, record_with,
+};
+use wgpu_bcfsort::{Comparator, KeyType, Order};
 use wgsl_lockstep::Config;
 
 const LIMITS: DeviceLimits = DeviceLimits {
@@ -273,5 +275,94 @@ fn keys_overwritten_in_the_middle_lead_nowhere() {
             }
             assert!(step.keys > 0);
         }
+    }
+}
+/// Sorts rows by their first word with a function's text, as indices; `words` of a row.
+fn sort_rows(words: u32, body: &str, order: Order, rows: &[u32]) -> Vec<u32> {
+    let rest = match words {
+        1 => String::new(),
+        _ => format!(", rest: array<u32, {}>", words - 1),
+    };
+    let wgsl = format!(
+        "struct Row {{ key: u32{rest} }}
+        fn precedes(a: Row, b: Row) -> bool {{ {body} }}"
+    );
+    let len = rows.len() as u32 / words;
+    let shape = Shape::row(words, order == Order::Descending);
+    let mut recording = Recording::new(len, KeyType::U32, order);
+    recording.comparator = Some(Comparator::new(&wgsl).unwrap());
+    recording.reserve(Buffer::EncodedValues, u64::from(len) * 4);
+    let records = |keys| Records { keys, values: None };
+    let job = WordSort {
+        len,
+        shape,
+        source: records(Buffer::EncodedValues),
+        target: records(Buffer::EncodedValues),
+        scratch: records(Buffer::Scratch),
+        map: AS_THEY_ARE,
+        ranks: 0..len,
+    };
+    let sizes = Sizes {
+        sort_tile: 256,
+        merged: 0,
+        ..sizes(Shape::WidePair)
+    };
+    record_with(&mut recording, &job, &sizes, &LIMITS);
+    let mut execution = Execution::new(&recording, rows, Config::default());
+    execution.set_buffer(Buffer::EncodedValues, (0..len).collect());
+    let reports = execution.run().unwrap();
+    for kernel in &reports {
+        let label = kernel.kernel.label();
+        let findings = &kernel.report.findings;
+        assert!(findings.is_empty(), "{label}: {findings:?}");
+        let Kernel::Sort(sort) = kernel.kernel.kernel() else {
+            panic!("{label} is another engine's");
+        };
+        if !sort.searches() {
+            let degree = kernel.report.banks().max_degree;
+            assert!(degree <= 1, "{label}: {degree} lanes meet in a bank");
+        }
+    }
+    execution.buffer(Buffer::EncodedValues).to_vec()
+}
+
+/// Rows beside their indices and in their buffer, of one tile and of one and two levels.
+#[test]
+fn rows_are_sorted_by_a_function_and_stay_in_order() {
+    for words in 1..=5 {
+        for (len, order) in [
+            (200, Order::Descending),
+            (256, Order::Ascending),
+            (1500, Order::Descending),
+            (10_000, Order::Ascending),
+        ] {
+            let len = if words == 5 { len.min(1500) } else { len };
+            let random: Vec<u32> = generate(&Spec::new(Pattern::Full, len)).unwrap();
+            let keys: Vec<u32> = random.iter().map(|word| word % 97).collect();
+            let rows: Vec<u32> = (keys.iter())
+                .flat_map(|&key| (0..words).map(move |word| if word == 0 { key } else { !key }))
+                .collect();
+            let found = sort_rows(words, "return a.key < b.key;", order, &rows);
+            let mut expected: Vec<u32> = (0..len as u32).collect();
+            expected.sort_by_key(|&i| match order {
+                Order::Ascending => keys[i as usize],
+                Order::Descending => !keys[i as usize],
+            });
+            assert!(found == expected, "{len} rows of {words} words");
+        }
+    }
+}
+
+/// Whatever a function says of two rows, no row is lost.
+#[test]
+fn any_function_leaves_a_permutation_of_indices() {
+    let rows: Vec<u32> = generate(&Spec::new(Pattern::Full, 5000)).unwrap();
+    for body in [
+        "return true;",
+        "return ((a.key * 0x9e3779b9u) ^ (b.key * 0x85ebca6bu)) % 3u == 0u;",
+    ] {
+        let mut found = sort_rows(1, body, Order::Ascending, &rows);
+        found.sort_unstable();
+        assert!(found.iter().copied().eq(0..5000), "{body}");
     }
 }

@@ -5,9 +5,7 @@ use bcfsort_testkit::all_cases;
 use bcfsort_testkit::recordings::{Corpus, CorpusReport, Inputs, audit_subject};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
-use wgpu_bcfsort::internals::kernel::{
-    Kernel, SampleSortKernel, Shape, SortKernel, Specialised, Stage,
-};
+use wgpu_bcfsort::internals::kernel::{Kernel, Shape, SortKernel, Specialised, Stage};
 use wgpu_bcfsort::internals::plan::{DeviceLimits, Tuning};
 use wgpu_bcfsort::internals::recording::{Buffer, Recording};
 use wgpu_bcfsort::internals::samplesort::{Records, WordSort, record};
@@ -62,7 +60,7 @@ const EXCEPTIONS: [(Kernel, u32, &str); 7] = [
 /// Where the lanes of kernels that [search](Kernel::searches) meet in banks, as many as the data
 /// says: the variables, the functions that access them, and the reason. All other accesses of
 /// theirs, those of their sorting above all, are free of conflicts.
-const SEARCHED: [(&str, &str, &str); 26] = [
+const SEARCHED: [(&str, &str, &str); 10] = [
     (
         "cells",
         "cells_load",
@@ -75,56 +73,8 @@ const SEARCHED: [(&str, &str, &str); 26] = [
     ("begins", "items_of_segment", "where an item ends"),
     ("items", "items_of_segment", "the child of an item"),
     ("jumps", "items_of_segment", "the next item's child"),
-    ("node_keys", "plant_node", "keys of two words, word by word"),
-    ("tile", "tile_probe", "a splitter is ranked in sorted keys"),
-    (
-        "tile_low",
-        "tile_probe",
-        "a splitter is ranked in sorted keys",
-    ),
-    (
-        "tile_high",
-        "tile_probe",
-        "a splitter is ranked in sorted keys",
-    ),
-    (
-        "tile_arrays",
-        "tile_probe",
-        "a splitter is ranked in sorted keys",
-    ),
-    (
-        "tile_values",
-        "record_probe",
-        "a splitter is ranked in sorted records",
-    ),
-    (
-        "tile",
-        "record_probe",
-        "a child is looked for in sorted labels",
-    ),
-    ("tile", "word_mark", "a segment is marked where it begins"),
-    (
-        "tile_low",
-        "word_mark",
-        "a segment is marked where it begins",
-    ),
-    ("tile", "word_probe", "a record's segment"),
-    ("tile_low", "word_probe", "a record's segment"),
-    ("starts", "gather", "a segment is marked where it begins"),
-    ("node_keys", "is_left_of", "a record's child is looked for"),
-    ("node_rows", "is_left_of", "a record's child is looked for"),
-    ("node_ties", "is_left_of", "a record's child is looked for"),
-    ("first_tiles", "main", "a tile's bucket is looked for"),
-    (
-        "starts",
-        "main",
-        "the end of a group of children is looked for",
-    ),
-    (
-        "group_ends",
-        "main",
-        "the end of a group of children is looked for",
-    ),
+    ("owners", "main", "keys are counted where they lead"),
+    ("own_counts", "main", "keys are counted where they lead"),
 ];
 
 /// The function that a place of a text stands in: the last that begins before it.
@@ -140,15 +90,6 @@ const fn base_case(form: BaseCase, in_place: bool) -> Kernel {
         warps: 1,
         in_place,
     }
-}
-
-/// Every kernel that is run. Of the sample sort of compared rows it is those that a recording has.
-fn all_kernels() -> impl Iterator<Item = Kernel> {
-    let run: BTreeSet<Kernel> = (corpus().kernels.iter())
-        .map(|(kernel, _)| kernel.kernel())
-        .collect();
-    Kernel::all()
-        .filter(move |kernel| !matches!(kernel, Kernel::SampleSort(_)) || run.contains(kernel))
 }
 
 /// What every kernel of the library did, and what came of it. The corpus is run once for all tests.
@@ -193,8 +134,8 @@ fn the_table_of_kernels_in_the_documentation_is_that_of_the_corpus() {
         .map(|line| line.split('|').map(str::trim).collect())
         .collect();
     let names: Vec<String> = rows.iter().map(|row| row[1].replace('`', "")).collect();
-    assert_eq!(names, all_kernels().map(Kernel::name).collect::<Vec<_>>());
-    for (row, kernel) in rows.iter().zip(all_kernels()) {
+    assert_eq!(names, Kernel::all().map(Kernel::name).collect::<Vec<_>>());
+    for (row, kernel) in rows.iter().zip(Kernel::all()) {
         // What is there to be compared with has conflicts, and what searches; nothing else.
         // (Vectors of a tile are read whole, not word by word.)
         let free = ["1", "-", "1 (by word 4)"].contains(&row[4]);
@@ -211,8 +152,7 @@ fn the_table_of_kernels_in_the_documentation_is_that_of_the_corpus() {
 fn every_kernel_is_run_over_two_tiles_and_those_of_the_default_sorts_for_every_key_type_and_order()
 {
     let reports = reports();
-    let of_sample_sort = |kernel: &Kernel| matches!(kernel, Kernel::SampleSort(_));
-    for kernel in all_kernels().filter(|kernel| !of_sample_sort(kernel)) {
+    for kernel in Kernel::all() {
         let mut runs = 0;
         for key in KeyType::ALL {
             for order in [Order::Ascending, Order::Descending] {
@@ -244,15 +184,6 @@ fn every_kernel_is_run_over_two_tiles_and_those_of_the_default_sorts_for_every_k
             (false, false) => 1,
         };
         assert!(runs >= least, "{}", kernel.name());
-    }
-    for kernel in all_kernels().filter(of_sample_sort) {
-        assert!(
-            reports
-                .values()
-                .any(|(run, report)| run.kernel() == kernel && report.workgroups >= 2),
-            "{}",
-            kernel.name()
-        );
     }
 }
 
@@ -287,7 +218,7 @@ fn every_text_of_the_sample_sort_is_run() {
                         assert!(bytes <= workgroup_bytes, "{label}: {bytes} bytes");
                         // Where most devices have as much as this.
                         if workgroup_bytes == 32 << 10 {
-                            let is_known = all_kernels().any(|kernel| kernel == step.kernel);
+                            let is_known = Kernel::all().any(|kernel| kernel == step.kernel);
                             assert!(is_known, "{label} is none of all kernels");
                         }
                     }
@@ -357,7 +288,7 @@ fn no_kernel_has_a_bank_conflict_but_those_that_are_to_have_them() {
                 let by_color = !kernel.takes(KeyType::U64) && site.variable == "lane_sums";
                 // (Of searching kernels, sizes that the data decides say which warps sort.)
                 assert!(
-                    site.oblivious || by_color || kernel.searches(),
+                    site.oblivious || by_color || kernel.searches() || compares_rows(kernel),
                     "{label}: {site:?}"
                 );
                 assert_eq!(site.banks.conflict_free, site.accesses, "{label}: {site:?}");
@@ -387,16 +318,15 @@ fn kernels_that_are_to_have_conflicts_have_them() {
     }
     // The data says how many lanes meet where they search: in one run or another, some do. (Of
     // few children hardly any, and a merge searches no workgroup memory.)
-    for kernel in all_kernels().filter(|kernel| kernel.searches()) {
+    for kernel in Kernel::all().filter(|kernel| kernel.searches()) {
         let of = reports().values().filter(|run| run.0.kernel() == kernel);
         let degree = of.map(|run| run.1.banks().max_degree).max();
         let may = matches!(
             kernel,
-            Kernel::SampleSort(_)
-                | Kernel::Sort(SortKernel {
-                    stage: Stage::Table { .. } | Stage::Merge { .. },
-                    ..
-                })
+            Kernel::Sort(SortKernel {
+                stage: Stage::Table { .. } | Stage::Merge { .. },
+                ..
+            })
         );
         let least = if may { 0 } else { 2 };
         assert!(
@@ -406,42 +336,37 @@ fn kernels_that_are_to_have_conflicts_have_them() {
     }
 }
 
+/// Whether it exchanges rows, or does not, as a caller's function says.
+fn compares_rows(kernel: Kernel) -> bool {
+    matches!(kernel, Kernel::Sort(sort) if sort.compares_rows())
+}
+
 /// Whether an access is never made in this kernel of the sample sort, but in those that share its
 /// text.
 fn is_of_others(specialised: Specialised, site: &Site) -> bool {
-    let kernel = specialised.kernel();
-    if let Kernel::Sort(SortKernel {
-        stage: Stage::Sort { listed: false, .. },
-        ..
-    }) = kernel
-    {
-        // What is not listed fits a tile, and is not done.
-        let text = specialised.wgsl();
-        let function = function(&text, site.location.line);
-        return ["main", "fetch_again", "load_target"].contains(&function);
-    }
-    let Kernel::SampleSort(kernel) = kernel else {
+    let Kernel::Sort(kernel) = specialised.kernel() else {
         return false;
     };
-    match (kernel, &*site.variable) {
-        // Indices that are yet to be made are not read.
-        (SampleSortKernel::PartitionedTiles { first: true, .. }, "values") => {
-            site.kind == AccessKind::Load
-        }
-        // What is partitioned first is one bucket, whatever part of it is wanted.
-        // And records of several words are ranked in one bucket only.
-        // Keys are of one array here, so that no search for it goes on lane by lane.
-        // Rows that are compared are in workgroup memory, or else in their buffer.
-        (_, "tile_rows" | "node_rows" | "compared_rows" | "offsets")
-        | (SampleSortKernel::PartitionedTiles { first: true, .. }, "prefixes")
-        | (SampleSortKernel::SplitterRanks { .. }, "bucket_table") => true,
-        // With fewer tiles fewer are searched.
-        (SampleSortKernel::MergedTiles { tiles }, "source") => tiles < 16,
-        // With these tiles there is one bucket, which needs no table, or with those there are
-        // several.
-        (SampleSortKernel::SampleSplitters { samples }, "bucket_table") => samples.records == 1024,
-        _ => site.space == Space::Uniform,
+    let text = specialised.wgsl();
+    let function = function(&text, site.location.line);
+    if matches!(kernel.shape, Shape::Row { .. }) && site.variable == "splitters" {
+        // No child of rows is known to be in order, but some are asked whether they are.
+        return matches!(kernel.stage, Stage::Table { .. });
     }
+    if kernel.compares_rows() {
+        // Rows are of one word here; and no item is larger than a tile.
+        let others = [
+            "cells_load",
+            "cells_store",
+            "main",
+            "fetch_again",
+            "load_target",
+        ];
+        return others.contains(&function) || site.variable == "compared_rows";
+    }
+    // What is not listed fits a tile, and is not done.
+    matches!(kernel.stage, Stage::Sort { listed: false, .. })
+        && ["main", "fetch_again", "load_target"].contains(&function)
 }
 
 /// What is not reached cannot be counted.
@@ -507,14 +432,10 @@ fn pages_are_loaded_and_stored_with_the_fewest_sectors() {
         // Samples and splitters are picked from everywhere, and so are the segments of a tile that
         // is gathered, and rows that are put in order.
         let picks = match kernel {
-            Kernel::SampleSort(
-                SampleSortKernel::SortedTiles { .. } | SampleSortKernel::RankedTiles { .. },
-            ) => false,
             Kernel::SampleRuns
             | Kernel::RandomSamples
             | Kernel::RankSplitters
-            | Kernel::Layout(_)
-            | Kernel::SampleSort(_) => true,
+            | Kernel::Layout(_) => true,
             Kernel::Sort(sort) => !matches!(sort.stage, Stage::Sort { .. } | Stage::Count(_)),
             _ => false,
         };

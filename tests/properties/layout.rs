@@ -36,6 +36,7 @@ fn outline(arrangement: &Arrangement, key: KeyType) -> Vec<String> {
             Shape::TwoWords => "two words",
             Shape::Pair => "pair",
             Shape::WidePair => "wide pair",
+            Shape::Row { .. } => "row",
         };
         // (Any step, and any parameter: it is taken back.)
         recording.steps.push(Step {

@@ -1,9 +1,10 @@
 //! That the sample sort's plans hold together, with every tuning that is allowed.
 
-use wgpu_bcfsort::internals::algorithm::{MOST_SAMPLE_BUCKETS, partition_bytes, tile_bytes};
-use wgpu_bcfsort::internals::phases::record_sample_sort;
-use wgpu_bcfsort::internals::plan::{DeviceLimits, LARGEST_TILE, SampleSort, scratch_promise};
-use wgpu_bcfsort::{KeyType, Order, Payload, Tuning};
+use wgpu_bcfsort::internals::kernel::Shape;
+use wgpu_bcfsort::internals::plan::{DeviceLimits, LARGEST_TILE};
+use wgpu_bcfsort::internals::recording::{Buffer, Recording};
+use wgpu_bcfsort::internals::samplesort::{AS_THEY_ARE, Records, WordSort, record};
+use wgpu_bcfsort::{KeyType, Order, Tuning};
 
 /// What devices have, and some that none has.
 const WORKGROUP_BYTES: [u32; 5] = [16 << 10, 20 << 10, 24 << 10, 32 << 10, 48 << 10];
@@ -27,112 +28,78 @@ const SIZES: [u32; 16] = [
     u32::MAX - 2 * LARGEST_TILE,
 ];
 
-fn limits(workgroup_bytes: u32) -> DeviceLimits {
-    DeviceLimits {
+/// Every shape of records, rows of any size among them.
+fn shapes() -> Vec<Shape> {
+    let rows = (1..=5).map(|words| Shape::row(words, false));
+    Shape::ALL.into_iter().chain(rows).collect()
+}
+
+fn recorded(len: u32, shape: Shape, tuning: &Tuning, workgroup_bytes: u32) -> Recording {
+    let limits = DeviceLimits {
         buffer_bytes: u64::MAX,
         workgroups: 65_535,
         keys_per_dispatch: 1 << 25,
         workgroup_bytes,
         workgroup_lanes: 1024,
-    }
+    };
+    let records = |keys, values| Records {
+        keys,
+        values: shape.has_value().then_some(values),
+    };
+    let home = records(Buffer::EncodedKeys, Buffer::EncodedValues);
+    let sort = WordSort {
+        len,
+        shape,
+        source: home,
+        target: home,
+        scratch: records(Buffer::Scratch, Buffer::ScratchValues),
+        map: AS_THEY_ARE,
+        ranks: 0..len,
+    };
+    let mut recording = Recording::new(len, KeyType::U32, Order::Ascending);
+    record(&mut recording, &sort, tuning, &limits);
+    recording
 }
 
 #[test]
-fn plans_hold_together_and_scratch_memory_is_as_promised() {
+fn kernels_fit_workgroup_memory_and_scratch_memory_is_as_promised() {
     for workgroup_bytes in WORKGROUP_BYTES {
-        let limits = limits(workgroup_bytes);
-        for (key, payload) in KeyType::ALL
-            .into_iter()
-            .flat_map(|key| Payload::ALL.map(|payload| (key, payload)))
-        {
-            let words = key.words() + payload.words();
+        for shape in shapes() {
             for len in SIZES {
-                let plan = SampleSort::new(len, key, payload, &Tuning::default(), &limits);
-                assert!(tile_bytes(plan.child, words) <= workgroup_bytes);
-                let tile_bytes = if plan.fine > 0 {
-                    partition_bytes(plan.tile, plan.fine, key.words())
-                } else {
-                    tile_bytes(plan.tile, words)
-                };
-                assert!(tile_bytes <= workgroup_bytes);
-                assert!((1..=MOST_SAMPLE_BUCKETS).contains(&plan.buckets));
-                if plan.is_one_tile() {
-                    continue;
+                let recording = recorded(len, shape, &Tuning::default(), workgroup_bytes);
+                for step in &recording.steps {
+                    let bytes = step.kernel.workgroup_bytes(KeyType::U32);
+                    let name = step.kernel.name();
+                    assert!(bytes <= workgroup_bytes, "{name}: {bytes}");
                 }
-                // The rows of every bucket's splitters fit, whatever the buckets' sizes are.
-                let of_buckets = [1, plan.child + 1, len / 3, len].into_iter();
-                for records in of_buckets.filter(|_| plan.merged == 0) {
-                    let children = if plan.fine > 0 {
-                        plan.fine.min(records)
-                    } else {
-                        plan.children(records)
-                    };
-                    assert!(children <= plan.most_children);
-                    assert!(children <= records);
-                    let rows = u64::from(children.saturating_sub(1));
-                    let tiles = records.div_ceil(plan.tile);
-                    assert!(rows * u64::from(tiles) <= plan.prefix_words());
-                }
-                let recording = record_sample_sort(
-                    len,
-                    key,
-                    Order::Ascending,
-                    payload,
-                    &Tuning::default(),
-                    &limits,
-                );
-                let promise = scratch_promise(len, key)
-                    + u64::from(payload.words()) * u64::from(len) * 4 * 11 / 10;
+                let bytes = u64::from(len) * u64::from(shape.stored_words()) * 4;
+                let promise = bytes + bytes / 10 + (16 << 20);
+                let scratch = recording.scratch_bytes();
                 assert!(
-                    recording.scratch_bytes() <= promise,
-                    "{len} {key} {payload:?}: {} of {promise}",
-                    recording.scratch_bytes()
+                    scratch <= promise,
+                    "{len} {shape:?}: {scratch} of {promise}"
                 );
             }
         }
     }
 }
 
-/// Whatever is allowed can be planned, and no table of ranks is smaller than what is written to it.
+/// Whatever is allowed can be planned.
 #[test]
 fn any_tuning_that_is_allowed_makes_a_plan() {
-    for bits in 0..1 << 9 {
+    for bits in 0..1 << 4 {
         let pick = |bit: u32, [low, high]: [u32; 2]| if bits >> bit & 1 == 0 { low } else { high };
         let tuning = Tuning {
             tile: pick(0, [1024, 8192]),
-            child: pick(1, [1024, 8192]),
-            samples: pick(2, [1024, 8192]),
-            twice: pick(3, [0, u32::MAX]),
-            bucket: pick(4, [1, u32::MAX]),
-            looped: bits >> 5 & 1 == 1,
-            partition: pick(6, [1, u32::MAX]),
-            fine: pick(7, [32, 512]),
-            merged: pick(8, [0, u32::MAX]),
+            samples: pick(1, [1024, 8192]),
+            merged: pick(2, [0, u32::MAX]),
+            gpu: bits >> 3 & 1 == 1,
         };
         tuning.validate().unwrap();
-        for (key, payload) in [
-            (KeyType::U32, Payload::None),
-            (KeyType::U32, Payload::Values),
-            (KeyType::U64, Payload::Indices),
-        ] {
+        for shape in shapes() {
             for len in SIZES {
-                let limits = limits(32 << 10);
-                let plan = SampleSort::new(len, key, payload, &tuning, &limits);
-                assert!((1..=MOST_SAMPLE_BUCKETS).contains(&plan.buckets));
-                for records in [1, plan.child + 1, len / 3, len] {
-                    let children = if plan.fine > 0 {
-                        plan.fine.min(records)
-                    } else {
-                        plan.children(records)
-                    };
-                    assert!(plan.is_one_tile() || children <= plan.most_children);
-                }
-                let order = Order::Ascending;
-                let recording = record_sample_sort(len, key, order, payload, &tuning, &limits);
-                assert_eq!(
-                    recording.steps.is_empty(),
-                    len < 2 && payload != Payload::Indices || len == 0
-                );
+                let recording = recorded(len, shape, &tuning, 32 << 10);
+                assert_eq!(recording.steps.is_empty(), len == 0);
             }
         }
     }
@@ -148,7 +115,7 @@ fn files_keep_their_meaning() {
     assert_eq!(serde_json::from_str::<Tuning>(&text).unwrap(), tuning);
     // An older file, of fewer numbers; and a newer one, of more.
     let old: Tuning = serde_json::from_str(r#"{"tile": 2048}"#).unwrap();
-    assert_eq!((old.tile, old.fine), (2048, Tuning::default().fine));
+    assert_eq!((old.tile, old.samples), (2048, Tuning::default().samples));
     assert!(serde_json::from_str::<Tuning>(r#"{"tiles": 2048}"#).is_err());
     assert!(serde_json::from_str::<Tuning>(r#"{"tile": -1}"#).is_err());
 }

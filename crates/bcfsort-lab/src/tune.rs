@@ -94,38 +94,16 @@ macro_rules! parameter {
     };
 }
 
-/// Never: no record has so many words.
-const NEVER: u32 = u32::MAX;
-
 /// What has most to say comes first.
-const PARAMETERS: [Parameter; 9] = [
+const PARAMETERS: [Parameter; 4] = [
     parameter!(tile, [1024, 2048, 4096, 8192], [2048, 8192]),
-    parameter!(child, [1024, 2048, 4096, 8192], [2048, 8192]),
     Parameter {
-        name: "looped",
-        get: |tuning| tuning.looped.into(),
-        set: |tuning, value| tuning.looped = value != 0,
+        name: "gpu",
+        get: |tuning| tuning.gpu.into(),
+        set: |tuning, value| tuning.gpu = value != 0,
         values: &[0, 1],
         few: &[],
     },
-    parameter!(partition, [1, 2, 3, NEVER], [NEVER]),
-    parameter!(fine, [64, 128, 256, 512], [128]),
-    parameter!(
-        twice,
-        [
-            1 << 15,
-            1 << 16,
-            1 << 18,
-            1 << 19,
-            3 << 18,
-            1 << 20,
-            3 << 19,
-            1 << 21,
-            1 << 22
-        ],
-        [1 << 21]
-    ),
-    parameter!(bucket, [1 << 15, 1 << 16, 1 << 17, 1 << 18], [1 << 16]),
     parameter!(samples, [1024, 2048, 4096, 8192], [4096]),
     parameter!(merged, [0, 1 << 13, 1 << 15, 1 << 16, 1 << 17, 1 << 18], []),
 ];
@@ -134,9 +112,8 @@ impl Parameter {
     fn text(&self, tuning: &Tuning) -> String {
         let value = (self.get)(tuning);
         match (self.name, value) {
-            ("looped", 0) => "no".to_owned(),
-            ("looped", _) => "yes".to_owned(),
-            (_, NEVER) => "never".to_owned(),
+            ("gpu", 0) => "no".to_owned(),
+            ("gpu", _) => "yes".to_owned(),
             _ => value.to_string(),
         }
     }

@@ -126,7 +126,7 @@ mod tests {
             (r#"{"tuning": {"tiles": 2048}}"#, "unknown field `tiles`"),
             ("{\"tuning\": {\n\"tile\": -1}}", "line 2"),
             ("{\"tuning\": {\n\"tile\": -1}}", "in '\"tile\": -1}}'"),
-            (r#"{"tuning": {"fine": 100}}"#, "tuning.fine is 100"),
+            (r#"{"tuning": {"samples": 100}}"#, "tuning.samples is 100"),
         ] {
             let error = TuningFile::parse(text).unwrap_err();
             assert!(error.contains(told), "{error}");

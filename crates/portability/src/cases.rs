@@ -481,7 +481,7 @@ fn kinds_of_steps(recording: &Recording) -> Vec<(Specialised, usize)> {
         let later = ["done", "first"].map(|name| step.parameter(name).is_some_and(|n| n > 0));
         // The rounds of a merge are all alike; the sample sort has other buffers in each.
         let round = match step.kernel {
-            Kernel::SampleSort(_) | Kernel::Sort(_) => step.round,
+            Kernel::Sort(_) => step.round,
             _ => 0,
         };
         let kernel = recording.specialised(step);

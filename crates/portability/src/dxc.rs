@@ -82,12 +82,7 @@ impl Gate for DxcGate {
     }
 
     fn leaves_out(&self, subject: &Subject) -> Option<&'static str> {
-        let for_6_0 = matches!(self.model, ShaderModel::V6_6) && subject.is_narrow_of_two;
-        let narrow =
-            "have only pieces that the kernels for 64-bit keys have, and are compiled for 6.0";
-        subject
-            .same_but_for_constants()
-            .or_else(|| for_6_0.then_some(narrow))
+        subject.same_but_for_constants()
     }
 
     fn examine(&self, subject: &Subject) -> Result<(), String> {

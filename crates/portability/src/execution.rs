@@ -309,8 +309,7 @@ impl Gate for Vulkan {
 
     fn leaves_out(&self, subject: &Subject) -> Option<&'static str> {
         let takes_it = self.takes_all_forms
-            || !subject.takes_drivers_long()
-            || subject.is_looped_sort_of_tiles()
+            || !subject.sorts_in_registers()
             || std::env::var_os(ALL_FORMS).is_some_and(|set| set != "0");
         (!takes_it).then_some(
             "take it longest to compile, and SwiftShader runs them; WGPU_BCFSORT_ALL_FORMS=1 \

@@ -2,9 +2,8 @@
 
 use bcfsort_testkit::recordings::{REPRESENTATIVES, kernels};
 use std::collections::{BTreeMap, BTreeSet};
-use wgpu_bcfsort::internals::algorithm::Merges;
-use wgpu_bcfsort::internals::kernel::{Kernel, SampleSortKernel, Specialised, Stage as SortStage};
-use wgpu_bcfsort::{BaseCase, KeyType, Order, Payload};
+use wgpu_bcfsort::internals::kernel::{Kernel, Specialised, Stage as SortStage};
+use wgpu_bcfsort::{BaseCase, KeyType, Order};
 
 /// A kernel for a key type and an order, as the device gets it.
 pub(crate) struct Subject {
@@ -15,10 +14,6 @@ pub(crate) struct Subject {
     pub(crate) info: naga::valid::ModuleInfo,
     /// The gates that it is for.
     pub(crate) stage: Stage,
-    /// Whether there is one for the widest records, of the same text with more barriers, since more
-    /// words are moved. (Keys of segments are compared with more words, not moved with them. Only
-    /// narrow keys are packed.)
-    pub(crate) is_narrow_of_two: bool,
 }
 
 /// Which gates a kernel is for, beside those of the same text with other sizes of tiles.
@@ -75,8 +70,7 @@ impl Tiles {
     fn is_largest(&self, kernel: Specialised) -> bool {
         const WORKGROUP_BYTES: u32 = 32 << 10;
         let largest = self.like(kernel).rfind(|&bytes| bytes <= WORKGROUP_BYTES);
-        !matches!(kernel.kernel(), Kernel::SampleSort(_) | Kernel::Sort(_))
-            || largest == Some(kernel.workgroup_bytes())
+        !matches!(kernel.kernel(), Kernel::Sort(_)) || largest == Some(kernel.workgroup_bytes())
     }
 
     fn is_smallest(&self, kernel: Specialised) -> bool {
@@ -84,30 +78,13 @@ impl Tiles {
     }
 }
 
-/// Whether its records are neither the narrowest nor the widest of a kernel of the sample sort:
-/// these two have all pieces of the text between them. Of segments, the widest are keys of two
-/// words alone.
-fn is_between(specialised: Specialised) -> bool {
-    let widest = specialised.carrying(Payload::Indices) == specialised;
-    let wide = specialised.key().words() == 2;
-    let narrowest = specialised.carrying(Payload::None) == specialised;
-    let is_one = (narrowest && !wide) || (wide && (widest || specialised.tells_arrays()));
-    matches!(specialised.kernel(), Kernel::SampleSort(_))
-        && specialised.kernel().carries()
-        && !is_one
-}
-
-/// The form of its merges, of a kernel of the sample sort that sorts in registers.
-fn merges(specialised: Specialised) -> Option<Merges> {
-    match specialised.kernel() {
-        Kernel::SampleSort(kernel) => kernel.merges(),
-        _ => None,
-    }
-}
-
-/// Whether drivers for CPUs take long to compile it: in other forms than those made for them.
-fn takes_drivers_long(specialised: Specialised) -> bool {
-    merges(specialised).is_some_and(|m| !matches!(m, Merges::Compact | Merges::Stages))
+/// Whether it sorts tiles in registers, by a network that is written out, and drivers for CPUs take
+/// long to compile it.
+fn sorts_in_registers(specialised: Specialised) -> bool {
+    let Kernel::Sort(kernel) = specialised.kernel() else {
+        return false;
+    };
+    matches!(kernel.stage, SortStage::Sort { .. }) && !kernel.compares_rows()
 }
 
 impl Subject {
@@ -125,28 +102,9 @@ impl Subject {
             .then_some("differ from those for u32 ascending or f64 descending in constants only")
     }
 
-    /// Whether drivers for CPUs take long to compile it.
-    pub(crate) fn takes_drivers_long(&self) -> bool {
-        takes_drivers_long(self.specialised)
-    }
-
-    /// Whether it sorts tiles in place, of the narrowest or the widest records, and in the form
-    /// that GPUs run: the part of the text that the kernels of this form share.
-    pub(crate) fn is_looped_sort_of_tiles(&self) -> bool {
-        matches!(
-            self.specialised.kernel(),
-            Kernel::SampleSort(SampleSortKernel::SortedTiles { tile, in_place: true })
-                if tile.merges == Merges::Looped
-        ) && !is_between(self.specialised)
-    }
-
-    /// Whether it is a kernel of the sample sort that sorts in registers.
+    /// Whether it sorts tiles in registers, and drivers for CPUs take long to compile it.
     pub(crate) fn sorts_in_registers(&self) -> bool {
-        let sorts_tiles = matches!(
-            self.specialised.kernel(),
-            Kernel::Sort(kernel) if matches!(kernel.stage, SortStage::Sort { .. })
-        );
-        sorts_tiles || merges(self.specialised).is_some()
+        sorts_in_registers(self.specialised)
     }
 
     /// Every kernel that is dispatched by a recording, each text once; or which kernel it is, and
@@ -158,11 +116,9 @@ impl Subject {
         let all = kernels();
         let tiles = Tiles::of(&all);
         let stage = |specialised: &Specialised| {
-            let compiled = !is_twin(specialised.kernel())
-                && tiles.is_largest(*specialised)
-                && !is_between(*specialised);
+            let compiled = !is_twin(specialised.kernel()) && tiles.is_largest(*specialised);
             let has_sizes = matches!(specialised.kernel(), Kernel::Sort(_));
-            let run = if has_sizes || takes_drivers_long(*specialised) {
+            let run = if has_sizes {
                 tiles.is_smallest(*specialised)
             } else {
                 compiled
@@ -174,26 +130,11 @@ impl Subject {
                 (false, false) => None,
             }
         };
-        let wide: BTreeSet<Vec<String>> = (all.iter())
-            .filter(|wide| {
-                wide.key().words() == 2
-                    && wide.kernel().carries()
-                    && !wide.tells_arrays()
-                    && stage(wide).is_some_and(|stage| stage != Stage::Drivers)
-            })
-            .map(|wide| without_numbers(&wide.kernel().name()))
-            .collect();
         (all.iter())
             .filter_map(|&specialised| Some((specialised, stage(&specialised)?)))
             .map(|(specialised, stage)| {
-                let is_narrow = (specialised.key().words() == 1 || specialised.tells_arrays())
-                    && specialised.kernel().carries()
-                    && !specialised.packs()
-                    && !specialised.compares_rows();
                 let mut subject = subject(specialised)?;
                 subject.stage = stage;
-                subject.is_narrow_of_two =
-                    is_narrow && wide.contains(&without_numbers(&specialised.kernel().name()));
                 Ok(subject)
             })
             .collect()
@@ -240,7 +181,6 @@ impl Subject {
             module,
             info,
             stage: Stage::All,
-            is_narrow_of_two: false,
         })
     }
 }

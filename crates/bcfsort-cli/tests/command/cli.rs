@@ -321,8 +321,8 @@ mod bad_input {
             (r#"{"tile": 2048}"#, "missing field `tuning`"),
             (r#"{"tuning": {"tiles": 2048}}"#, "unknown field `tiles`"),
             (
-                r#"{"tuning": {"child": 3000}}"#,
-                "option tuning.child is 3000: a power of two from 1024 to 8192",
+                r#"{"tuning": {"samples": 3000}}"#,
+                "option tuning.samples is 3000: a power of two from 1024 to 8192",
             ),
         ] {
             let file = place.write("tuning.json", text);
@@ -897,19 +897,14 @@ mod sort_on_the_gpu {
         run(&["tune", "--quick", "--count", "1000", "-o", &file])
             .code(0)
             .stdout("")
-            .stderr(contains("adapter  ").and(contains("partition")));
+            .stderr(contains("adapter  ").and(contains("samples")));
         let text = fs::read_to_string(&file).unwrap();
         let mut json: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(json["version"], env!("CARGO_PKG_VERSION"));
         assert!(json["measured"][0]["tuned_ms"].as_f64().unwrap() > 0.0);
 
         // By default so few keys are merged.
-        for (number, value) in [
-            ("tile", 1024),
-            ("child", 1024),
-            ("samples", 1024),
-            ("merged", 0),
-        ] {
+        for (number, value) in [("tile", 1024), ("samples", 1024), ("merged", 0)] {
             json["tuning"][number] = value.into();
         }
         let keys: Vec<u32> = (0..3000).map(|i| i * 7919 % 3001).collect();

@@ -78,7 +78,7 @@ fn is_default(recording: &Recording) -> bool {
         Kernel::BaseCase { form, warps, .. } => {
             form == BaseCase::default() && warps == form.warps()
         }
-        Kernel::SampleSort(_) | Kernel::Sort(_) => false,
+        Kernel::Sort(_) => false,
         _ => true,
     })
 }

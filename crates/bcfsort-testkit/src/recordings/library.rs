@@ -10,7 +10,7 @@ use wgpu_bcfsort::internals::layout::{
 use wgpu_bcfsort::internals::phases::{record_prefix_sums, record_sort};
 use wgpu_bcfsort::internals::plan::{DeviceLimits, Tuning};
 use wgpu_bcfsort::internals::recording::{Buffer, Recording, Step};
-use wgpu_bcfsort::internals::samplesort::{self, Records, Sizes, SortPlan, WordSort};
+use wgpu_bcfsort::internals::samplesort::{self, AS_THEY_ARE, Records, Sizes, SortPlan, WordSort};
 use wgpu_bcfsort::{
     Engine, KeyType, Options, Order, Payload, PrefixSumsMethod, PrefixSumsOptions, Scan,
 };
@@ -43,8 +43,7 @@ use wgpu_bcfsort::{
 ///     .iter()
 ///     .flat_map(|recording| recording.steps.iter().map(|step| step.kernel))
 ///     .collect();
-/// let is_compared = |kernel: &Kernel| matches!(kernel, Kernel::SampleSort(_));
-/// assert!(Kernel::all().filter(|k| !is_compared(k)).all(|kernel| used.contains(&kernel)));
+/// assert!(Kernel::all().all(|kernel| used.contains(&kernel)));
 /// ```
 #[must_use]
 pub fn library(key: KeyType, order: Order) -> Vec<Recording> {
@@ -202,17 +201,8 @@ fn record_sample_sort(
         ..*sizes
     };
     samplesort::record_with(&mut recording, &sort, &planned, limits);
-    for step in &mut recording.steps {
-        if let (true, Kernel::Sort(SortKernel { stage, .. })) = (in_levels, &mut step.kernel) {
-            match stage {
-                Stage::Sort { tile, each, .. } => {
-                    *tile = sizes.sort_tile;
-                    let many = key.words() == 1 && !has_value && *tile > 1024;
-                    *each = if many { 32 } else { 16 };
-                }
-                _ => {}
-            }
-        }
+    if in_levels {
+        with_sort_tile(&mut recording, sizes.sort_tile);
     }
     recording
 }
@@ -246,7 +236,10 @@ pub fn was_sorted(recording: &Recording, before: &[u32], after: &[u32], values: 
     }
     let writes_keys = |step: &Step| {
         let mut bindings = step.bindings.iter();
-        bindings.any(|&(name, buffer)| buffer == Buffer::Keys && !name.starts_with("source"))
+        bindings.any(|&(name, buffer)| {
+            let is_read = name.starts_with("source") || name == "compared_rows";
+            buffer == Buffer::Keys && !is_read
+        })
     };
     if !recording.steps.is_empty() && !recording.steps.iter().any(writes_keys) {
         if before != after {
@@ -397,7 +390,6 @@ fn counted_keys(key: KeyType, order: Order) -> Vec<Recording> {
         let tuning = Tuning {
             tile: 1024,
             merged: 0,
-            twice: 1,
             ..tuning
         };
         let arrangement = Arrangement {
@@ -449,9 +441,9 @@ pub fn select_ranks(mut recording: Recording, ranks: Range<u32>) -> Recording {
 /// Sorts of rows of a word by what stands in for a caller's comparator.
 fn comparisons(order: Order) -> Vec<Recording> {
     let stand_in = comparator_stand_in();
-    let around = |len: u32, tuning: &Tuning, overflowing: bool, rows_beside: bool| {
+    let record = |len: u32, tuning: &Tuning, selects: bool| {
         // Of some, there is room for more than there are.
-        let (room, count_at) = if rows_beside {
+        let (room, count_at) = if selects {
             (len, None)
         } else {
             (len + 90, Some(1))
@@ -466,37 +458,89 @@ fn comparisons(order: Order) -> Vec<Recording> {
             key: KeyType::U32,
             order,
             arrangement: &arrangement,
-            ranks: overflowing.then_some(0..len / 8),
+            ranks: selects.then_some(0..len / 8),
             counting: None,
             limits: &LIMITS,
         };
         let mut recording = record_compared(&job, &stand_in, tuning);
-        if !rows_beside {
-            recording.workgroup_bytes = 0;
-        }
-        if overflowing {
-            // (More than two, so that a piece of a child has several segments.)
-            set_parameters(&mut recording, &["most_children", "fine"], 8);
-        }
         recording.len = len;
         recording
     };
     let mut recordings = Vec::new();
     for tuning in [Tuning::default(), Tuning::cpu()] {
-        recordings.extend([1000, 1500, 3900].map(|len| around(len, &tuning, false, true)));
-        recordings.push(around(9000, &tuning, false, true));
-        recordings.push(around(20_000, &tuning, true, true));
-        // Where workgroup memory has no room for them.
-        recordings.extend([1000, 1500].map(|len| around(len, &tuning, false, false)));
-        recordings.push(around(20_000, &tuning, true, false));
+        for (len, selects) in [(900, false), (1500, true), (20_000, false)] {
+            recordings.push(record(len, &tuning, selects));
+        }
+        recordings.push(two_levels_of_rows(order, &tuning));
     }
-    // Of so many tiles that their segments meet in banks.
-    let small = Tuning {
-        tile: 2048,
-        ..Tuning::default()
-    };
-    recordings.push(around(30_000, &small, false, true));
+    // Where rows stay in their buffer.
+    let mut others = recordings.clone();
+    for step in others.iter_mut().flat_map(|recording| &mut recording.steps) {
+        if let Kernel::Sort(SortKernel { shape, .. }) = &mut step.kernel
+            && let Shape::Row { words, .. } = shape
+        {
+            *words = 0;
+        }
+    }
+    recordings.extend(others);
     recordings
+}
+
+/// A sort of indices of rows in two levels, planned as those of [`sample_sorts`] are.
+fn two_levels_of_rows(order: Order, tuning: &Tuning) -> Recording {
+    let shape = Shape::row(1, order == Order::Descending);
+    let sizes = Sizes::new(shape, tuning, &LIMITS);
+    let planned = Sizes {
+        sort_tile: 128,
+        most_nodes: sizes.nodes,
+        ..sizes
+    };
+    let len = sizes.nodes * 48 + 100;
+    let arrangement = Arrangement {
+        compared: Some(1),
+        sorted: Sorted::Nowhere,
+        carried: Carried::Indices,
+        ..Arrangement::default()
+    };
+    let job = Job {
+        len,
+        key: KeyType::U32,
+        order,
+        arrangement: &arrangement,
+        ranks: None,
+        counting: None,
+        limits: &LIMITS,
+    };
+    let mut recording = record_compared(&job, &comparator_stand_in(), tuning);
+    recording
+        .steps
+        .retain(|step| !matches!(step.kernel, Kernel::Sort(_)));
+    let records = |keys| Records { keys, values: None };
+    let sort = WordSort {
+        len,
+        shape,
+        source: records(Buffer::Values),
+        target: records(Buffer::Values),
+        scratch: records(Buffer::Scratch),
+        map: AS_THEY_ARE,
+        ranks: 0..len,
+    };
+    samplesort::record_with(&mut recording, &sort, &planned, &LIMITS);
+    with_sort_tile(&mut recording, sizes.sort_tile);
+    recording
+}
+
+/// Gives the kernels that sort, and those that list what is sorted, tiles of another size.
+fn with_sort_tile(recording: &mut Recording, records: u32) {
+    for step in &mut recording.steps {
+        if let Kernel::Sort(SortKernel { stage, shape }) = &mut step.kernel {
+            if let Stage::Sort { tile, each, .. } = stage {
+                *tile = records;
+                let many = *shape == Shape::Word && records > 1024;
+                *each = if many { 32 } else { 16 };
+            }
+        }
+    }
 }
 
 /// Prefix sums whose recordings together use every kernel of theirs: over one tile, and over

@@ -1,0 +1,86 @@
+// COUNT: how many keys of 8 or 16 bits there are of each, by their bits.
+//
+// `source`: keys, packed as in load_keys.wgsl. `counts`: tables with a bin for each key that there can
+// be, cleared before; workgroups take turns with them.
+//
+// A workgroup counts in SLOTS slots of workgroup memory, and adds each slot's count to a table at the
+// end: additions to one word of a table wait for each other. A slot has many keys; it counts the one
+// that was written last to `owners`, and others are added to the table at once. Few distinct keys
+// have slots of their own, and many are rarely added to the same word at the same time. Which key owns
+// a slot differs from run to run, and the counts do not.
+//
+// A lane counts EACH keys, LANES apart.
+//
+// Bank conflicts as the keys have it: they are the slots.
+
+struct Params {
+    // Records.
+    len: u32,
+    // The first workgroup of this dispatch, and one past the last.
+    first: u32,
+    end: u32,
+    // Where the keys are: see load_keys.wgsl.
+    key_first: u32,
+    key_stride: u32,
+    key_shift: u32,
+    // Tables.
+    tables: u32,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> source: array<u32>;
+@group(0) @binding(2) var<storage, read_write> counts: array<atomic<u32>>;
+
+const EACH: u32 = COUNTED / LANES;
+
+var<workgroup> owners: array<atomic<u32>, SLOTS>;
+var<workgroup> own_counts: array<atomic<u32>, SLOTS>;
+
+// The bits of a key.
+fn key_at(i: u32) -> u32 {
+    let at = params.key_first + i * params.key_stride;
+    let bits = 32u >> params.key_shift;
+    let shift = (at & ((1u << params.key_shift) - 1u)) * bits;
+    return (source[at >> params.key_shift] >> shift) & ((1u << bits) - 1u);
+}
+
+@compute @workgroup_size(LANES)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) lane: u32,
+) {
+    let number = params.first + workgroup_number(group, groups);
+    let base = number * COUNTED;
+    if number >= params.end || base >= params.len {
+        return;
+    }
+    for (var slot = lane; slot < SLOTS; slot += LANES) {
+        atomicStore(&own_counts[slot], 0u);
+    }
+    var keys: array<u32, EACH>;
+    for (var j = 0u; j < EACH; j++) {
+        let i = min(base + j * LANES + lane, params.len - 1u);
+        keys[j] = key_at(i);
+        atomicStore(&owners[keys[j] % SLOTS], keys[j]);
+    }
+    workgroupBarrier();
+    let table = (number % params.tables) << (32u >> params.key_shift);
+    for (var j = 0u; j < EACH; j++) {
+        if base + j * LANES + lane < params.len {
+            let slot = keys[j] % SLOTS;
+            if atomicLoad(&owners[slot]) == keys[j] {
+                atomicAdd(&own_counts[slot], 1u);
+            } else {
+                atomicAdd(&counts[table + keys[j]], 1u);
+            }
+        }
+    }
+    workgroupBarrier();
+    for (var slot = lane; slot < SLOTS; slot += LANES) {
+        let count = atomicLoad(&own_counts[slot]);
+        if count > 0u {
+            atomicAdd(&counts[table + atomicLoad(&owners[slot])], count);
+        }
+    }
+}

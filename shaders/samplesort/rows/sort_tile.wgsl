@@ -1,0 +1,42 @@
+// The sort of a tile of records that are dear to compare: Batcher's bitonic sort in workgroup memory,
+// with one comparator in the text, which has the caller's function in it.
+//
+// No bank conflict: at distances below 32 the second 16 lanes of a warp take the records of their
+// pairs in the other order. Rows that stay in their buffer are no matter of banks.
+
+fn place_of(blocks: Blocks, i: u32) -> u32 {
+    return select(blocks.low, blocks.high, i >= HALF) + i;
+}
+
+fn sort_tile(blocks: Blocks, lane: u32) {
+    for (var i = lane; i < SORT_TILE; i += LANES) {
+        let place = place_of(blocks, i);
+        cells_store(0u, SORT_TILE, i, padded_first(blocks, place, fetch(blocks, place)));
+    }
+    for (var size = 2u; size <= SORT_TILE; size *= 2u) {
+        for (var distance = size / 2u; distance > 0u; distance /= 2u) {
+            workgroupBarrier();
+            for (var pair = lane; pair < SORT_TILE / 2u; pair += LANES) {
+                let i = 2u * pair - (pair & (distance - 1u));
+                let turned = (distance < 32u) & ((pair & 16u) != 0u);
+                let a = i + select(0u, distance, turned);
+                let b = i + select(distance, 0u, turned);
+                let x = cells_load(0u, SORT_TILE, a);
+                let y = cells_load(0u, SORT_TILE, b);
+                // Whether a's record is to be the lesser one.
+                let ascending = ((i & size) == 0u) != turned;
+                if is_greater(x, y) == ascending {
+                    cells_store(0u, SORT_TILE, a, y);
+                    cells_store(0u, SORT_TILE, b, x);
+                }
+            }
+        }
+    }
+    workgroupBarrier();
+}
+
+fn put_tile(blocks: Blocks, lane: u32) {
+    for (var i = lane; i < SORT_TILE; i += LANES) {
+        put_first(blocks, place_of(blocks, i), cells_load(0u, SORT_TILE, i));
+    }
+}

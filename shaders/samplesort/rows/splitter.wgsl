@@ -1,0 +1,5 @@
+// Splitter `at` of all, as it lies in memory.
+
+fn splitter_at(at: u32) -> Record {
+    return record_of(splitters[at], 0u);
+}
