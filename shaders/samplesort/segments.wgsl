@@ -10,12 +10,15 @@ struct Segment {
     first_tile: u32,
 }
 
+// (With one `return`: FXC takes what is returned from within a branch for uninitialised, and so
+// barriers behind it for divergent.)
 fn segment_at(number: u32) -> Segment {
-    if params.whole == 1u {
-        return Segment(0u, params.len, 0u);
+    var segment = Segment(0u, params.len, 0u);
+    if params.whole == 0u {
+        let at = 1u + 3u * number;
+        segment = Segment(segments[at], segments[at + 1u], segments[at + 2u]);
     }
-    let at = 1u + 3u * number;
-    return Segment(segments[at], segments[at + 1u], segments[at + 2u]);
+    return segment;
 }
 
 // Tiles begin at multiples of 32 records, where rows of memory do. (Of a segment with records.)

@@ -29,10 +29,11 @@ fn tile_at(number: u32) -> Tile {
 }
 
 fn tiles() -> u32 {
-    if params.whole == 1u {
-        return (params.len + TILE - 1u) / TILE;
+    var all = (params.len + TILE - 1u) / TILE;
+    if params.whole == 0u {
+        all = segments[0];
     }
-    return segments[0];
+    return all;
 }
 
 // Brings the splitters to workgroup memory, and clears the histogram.
