@@ -10,6 +10,6 @@ fn load_key(i: u32) -> vec2<u32> {
     let at = params.key_first + i * params.key_stride;
     let bits = 32u >> params.key_shift;
     let shift = (at & ((1u << params.key_shift) - 1u)) * bits;
-    let word = source[at >> params.key_shift] >> shift << (32u - bits);
+    let word = (source[at >> params.key_shift] >> shift) << (32u - bits);
     return to_ordered(vec2<u32>(word, 0u));
 }

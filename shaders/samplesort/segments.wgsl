@@ -10,7 +10,8 @@ struct Segment {
     first_tile: u32,
 }
 
-// (One way out of each function: FXC takes what is behind another one for divergent.)
+// (With one `return`: FXC takes what is returned from within a branch for uninitialised, and so
+// barriers behind it for divergent.)
 fn segment_at(number: u32) -> Segment {
     var segment = Segment(0u, params.len, 0u);
     if params.whole == 0u {
