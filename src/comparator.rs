@@ -10,7 +10,6 @@ mod work;
 pub use rows::{FieldOf, Members};
 
 use crate::Error;
-use crate::kernel::Shape;
 use naga::{Function, Handle, Module, Span};
 use rows::Member;
 use std::any::TypeId;
@@ -357,7 +356,7 @@ impl Comparator {
         validate(&read, &text).map_err(written)?;
         let checked = Checked {
             of_words: match bytes / 4 {
-                0..=Shape::MOST_WORDS_BESIDE => rows::of_words(&read),
+                0..=Self::MOST_WORDS_BESIDE => rows::of_words(&read),
                 _ => String::new(),
             },
             text,
@@ -421,6 +420,9 @@ impl Comparator {
     pub(crate) fn of_words(&self) -> &str {
         &self.checked.of_words
     }
+
+    /// Words of the largest rows that kernels have beside their indices.
+    pub(crate) const MOST_WORDS_BESIDE: u32 = 4;
 
     /// What stands in for a caller's, where kernels are looked at with none: words in ascending
     /// order.

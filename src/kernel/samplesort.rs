@@ -1,6 +1,7 @@
 //! The kernels of the sample sort: which there are, and how their texts are put together.
 
 use super::tile_sort::{rank_in_others, tile_sort};
+use crate::Comparator;
 
 /// What a record is: a key of one or two words, and maybe a value of one, by which equal keys are
 /// ordered; or the index of a row that a caller's function compares.
@@ -45,16 +46,13 @@ impl Shape {
     /// The shape of indices of rows of so many words.
     #[must_use]
     pub const fn row(words: u32, backwards: bool) -> Self {
-        let words = if words <= Self::MOST_WORDS_BESIDE {
+        let words = if words <= Comparator::MOST_WORDS_BESIDE {
             words
         } else {
             0
         };
         Self::Row { words, backwards }
     }
-
-    /// Words of the largest rows that are beside their indices.
-    pub(crate) const MOST_WORDS_BESIDE: u32 = 4;
 
     /// Words of a key.
     #[must_use]
