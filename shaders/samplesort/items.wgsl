@@ -17,11 +17,6 @@ fn item_at(number: u32) -> Item {
     return Item(items[at], items[at + 1u], items[at + 2u] == 1u);
 }
 
-// What is listed has been mapped already.
-fn maps_items() -> bool {
-    return false;
-}
-
 // A record of an item that no tile has room for stays where it is sorted.
 fn store_item(blocks: Blocks, place: u32, r: Record) {
     if blocks.is_large {

@@ -15,10 +15,6 @@ fn item_at(number: u32) -> Item {
     return Item(start, min(SORT_TILE, params.len - start), false);
 }
 
-fn maps_items() -> bool {
-    return maps_source();
-}
-
 fn store_item(blocks: Blocks, place: u32, r: Record) {
     store_target(place, r);
 }

@@ -99,7 +99,10 @@ pub(crate) async fn read_mapped(
     // A lost device lets every wait succeed, so only the mapping's own answer counts.
     waiting
         .answer(device, |answer| {
-            staging.map_async(wgpu::MapMode::Read, range, answer);
+            // (If the device is lost by now, wgpu says so twice: here, and in the answer.)
+            drop(scoped(device, 0, || {
+                staging.map_async(wgpu::MapMode::Read, range, answer);
+            }));
         })
         .await?
         .map_err(|error| Error::DeviceLost(error.to_string()))?;

@@ -463,7 +463,7 @@ impl SortKernel {
                     text.pieces
                         .extend([cells, shader!("samplesort/rows/sort_tile.wgsl")]);
                 } else {
-                    text.made = tile_sort(words, tile, each);
+                    text.made = tile_sort(words, tile, each, !listed);
                 }
                 text.main = shader!("samplesort/sort.wgsl");
             }

@@ -15,6 +15,8 @@ struct TileSort {
     words: u32,
     each: u32,
     lines: u32,
+    /// Whether records are mapped when they are fetched.
+    is_mapped: bool,
 }
 
 /// Which records a lane holds in a pass over columns.
@@ -28,11 +30,12 @@ enum Columns {
 
 /// The passes that sort a tile of so many records, `each` of them a lane's, of so many words:
 /// `sort_tile`, which fetches the records, and `put_tile`.
-pub(super) fn tile_sort(words: u32, tile: u32, each: u32) -> String {
+pub(super) fn tile_sort(words: u32, tile: u32, each: u32, is_mapped: bool) -> String {
     let sort = TileSort {
         words,
         each,
         lines: tile / each,
+        is_mapped,
     };
     sort.wgsl()
 }
@@ -180,11 +183,13 @@ impl TileSort {
         for j in 0..each {
             let _ = writeln!(text, "    var r{j} = fetch(blocks, {});", place(j));
         }
-        text += "    if maps_items() {\n";
-        for j in 0..each {
-            let _ = writeln!(text, "        r{j} = encode_source(r{j});");
+        if self.is_mapped {
+            text += "    if maps_source() {\n";
+            for j in 0..each {
+                let _ = writeln!(text, "        r{j} = encode_source(r{j});");
+            }
+            text += "    }\n";
         }
-        text += "    }\n";
         for j in 0..each {
             let padded = if j * lines < 32 {
                 "padded_first"

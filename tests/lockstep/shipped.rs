@@ -60,7 +60,7 @@ const EXCEPTIONS: [(Kernel, u32, &str); 7] = [
 /// Where the lanes of kernels that [search](Kernel::searches) meet in banks, as many as the data
 /// says: the variables, the functions that access them, and the reason. All other accesses of
 /// theirs, those of their sorting above all, are free of conflicts.
-const SEARCHED: [(&str, &str, &str); 10] = [
+const SEARCHED: [(&str, &str, &str); 11] = [
     (
         "cells",
         "cells_load",
@@ -73,6 +73,7 @@ const SEARCHED: [(&str, &str, &str); 10] = [
     ("begins", "items_of_segment", "where an item ends"),
     ("items", "items_of_segment", "the child of an item"),
     ("jumps", "items_of_segment", "the next item's child"),
+    ("is_cut", "items_of_segment", "the next item's child"),
     ("owners", "main", "keys are counted where they lead"),
     ("own_counts", "main", "keys are counted where they lead"),
 ];
@@ -355,18 +356,19 @@ fn is_of_others(specialised: Specialised, site: &Site) -> bool {
     }
     if kernel.compares_rows() {
         // Rows are of one word here; and no item is larger than a tile.
-        let others = [
-            "cells_load",
-            "cells_store",
-            "main",
-            "fetch_again",
-            "load_target",
-        ];
+        let others = ["cells_load", "cells_store", "main", "store_source"];
         return others.contains(&function) || site.variable == "compared_rows";
     }
-    // What is not listed fits a tile, and is not done.
-    matches!(kernel.stage, Stage::Sort { listed: false, .. })
-        && ["main", "fetch_again", "load_target"].contains(&function)
+    // What is not listed fits a tile, and is not done; and where it is merged next, it is mapped
+    // then.
+    match kernel.stage {
+        Stage::Sort {
+            listed: false,
+            in_place,
+            ..
+        } => function == "main" || (function == "decode_target" && !in_place),
+        _ => false,
+    }
 }
 
 /// What is not reached cannot be counted.
@@ -454,7 +456,7 @@ fn pages_are_loaded_and_stored_with_the_fewest_sectors() {
                 Kernel::Sort(SortKernel {
                     stage: Stage::Sort { listed: true, .. },
                     ..
-                }) => 50,
+                }) => 10,
                 _ => 1000,
             };
             assert!(more * ragged <= site.min_sectors, "{label}: {site:?}");

@@ -103,7 +103,7 @@ pub fn library(key: KeyType, order: Order) -> Vec<Recording> {
             recordings.push(whole(&options, len));
         }
     }
-    recordings.extend(sample_sorts(key, order));
+    recordings.extend(sample_sorts(key));
     recordings.extend(arrangements(key, order));
     recordings
 }
@@ -113,7 +113,7 @@ pub fn library(key: KeyType, order: Order) -> Vec<Recording> {
 ///
 /// Levels are planned for the smallest children that there are, so that few records take two of
 /// them, and then have the kernels of the sizes that are given.
-fn sample_sorts(key: KeyType, order: Order) -> Vec<Recording> {
+fn sample_sorts(key: KeyType) -> Vec<Recording> {
     let little = DeviceLimits {
         workgroup_bytes: WORKGROUP_MEMORY,
         ..LIMITS
@@ -132,8 +132,14 @@ fn sample_sorts(key: KeyType, order: Order) -> Vec<Recording> {
             ..Sizes::new(shape, &tuning, &little)
         };
         let of_gpus = sizes(Tuning::default(), 256);
+        let wide = Sizes {
+            partition_tile: 8192,
+            lanes: 1024,
+            ..sizes(Tuning::default(), 512)
+        };
+        // (Backwards, all types are mapped.)
         let record = |len, sizes: &Sizes, limits: &_| {
-            record_sample_sort(len, (key, order, payload), sizes, limits)
+            record_sample_sort(len, (key, Order::Descending, payload), sizes, limits)
         };
         // Of one tile, and of several merged at once, the last one ragged.
         let merged = Sizes {
@@ -148,6 +154,7 @@ fn sample_sorts(key: KeyType, order: Order) -> Vec<Recording> {
         for sizes in [
             of_gpus,
             sizes(Tuning::default(), 512),
+            wide,
             sizes(Tuning::cpu(), 256),
         ] {
             let lens = [5 * sizes.sort_tile / 2, sizes.nodes * 48 + 100];
