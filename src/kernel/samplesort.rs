@@ -375,6 +375,8 @@ impl SortKernel {
         }
     }
 
+    // A table of texts.
+    #[allow(clippy::too_many_lines)]
     pub(crate) fn text(self) -> Text {
         const SEGMENTS: &str = shader!("samplesort/segments.wgsl");
         const TREE: &str = shader!("samplesort/tree.wgsl");
@@ -499,6 +501,8 @@ struct RecordPieces {
 
 impl Shape {
     /// `compares`: whether records are compared.
+    // A table of texts.
+    #[allow(clippy::too_many_lines)]
     fn pieces(self, compares: bool) -> RecordPieces {
         const PARAMS: &str = shader!("samplesort/params.wgsl");
         const MAPS: &str = shader!("samplesort/maps.wgsl");

@@ -182,8 +182,10 @@ impl SortPlan {
             let below = nodes[number + 1..].iter().product::<u32>();
             let is_last = below == 1;
             // As even as possible, as far as there is work for all multiprocessors.
-            let left = (nodes.len() - number) as f64;
-            let even = f64::from(children).powf(left.recip()) as u32;
+            let left = (nodes.len() - number) as u32;
+            let even = (1..nodes_here)
+                .find(|&n| u64::from(n).saturating_pow(left) >= children.into())
+                .unwrap_or(nodes_here);
             let slots = children
                 .div_ceil(below)
                 .max(even.min(128))

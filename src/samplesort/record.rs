@@ -156,7 +156,7 @@ impl Job<'_> {
         } else {
             self.source(from.0)
         };
-        bindings.extend(self.target(self.sort.target));
+        bindings.extend(Self::target(self.sort.target));
         bindings.push(("items", Buffer::Items));
         let mut dispatches: Vec<_> = parts(likely, sort_tile, self.limits).collect();
         let workgroups: Vec<_> = dispatches.iter().map(|(first, end)| end - first).collect();
@@ -263,7 +263,7 @@ impl Job<'_> {
         let nodes = u64::from(segments) * u64::from(partition.nodes);
         step(Phase::Ranks, children, segments, 1, tables, nodes);
 
-        bindings.extend(self.target(to));
+        bindings.extend(Self::target(to));
         let moves = Stage::Partition(partition);
         step(
             Phase::Distribution,
@@ -295,7 +295,7 @@ impl Job<'_> {
         } else {
             self.source(self.sort.source)
         };
-        bindings.extend(self.target(to));
+        bindings.extend(Self::target(to));
         for (first, end) in parts(self.sort.len.div_ceil(tile), tile, self.limits) {
             recording.steps.push(Step {
                 phase: Phase::BaseCase,
@@ -312,7 +312,7 @@ impl Job<'_> {
     /// Merges all sorted tiles.
     fn merge_tiles(&self, recording: &mut Recording, tiles: u32, tile: u32) {
         let mut bindings = self.source(self.sort.scratch);
-        bindings.extend(self.target(self.sort.target));
+        bindings.extend(Self::target(self.sort.target));
         let maps = (AS_THEY_ARE, self.sort.map);
         let workgroups = self.sort.len.div_ceil(MERGE_LANES);
         for (first, end) in parts(workgroups, MERGE_LANES, self.limits) {
@@ -347,7 +347,7 @@ impl Job<'_> {
         }
     }
 
-    fn target(&self, to: Records) -> Vec<Table> {
+    fn target(to: Records) -> Vec<Table> {
         let mut bindings = vec![("target_keys", to.keys)];
         bindings.extend(to.values.map(|values| ("target_values", values)));
         bindings

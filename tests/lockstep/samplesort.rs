@@ -53,11 +53,12 @@ impl Input {
             bytemuck::cast_slice(&generate::<u64>(spec).unwrap()).to_vec()
         };
         let len = keys.len() / shape.key_words() as usize;
-        let values = match shape.has_value() {
-            true => (0..len as u32)
+        let values = if shape.has_value() {
+            (0..len as u32)
                 .map(|i| i.wrapping_mul(0x9e37_79b9) >> 3)
-                .collect(),
-            false => Vec::new(),
+                .collect()
+        } else {
+            Vec::new()
         };
         Self {
             shape,

@@ -540,12 +540,14 @@ fn two_levels_of_rows(order: Order, tuning: &Tuning) -> Recording {
 /// Gives the kernels that sort, and those that list what is sorted, tiles of another size.
 fn with_sort_tile(recording: &mut Recording, records: u32) {
     for step in &mut recording.steps {
-        if let Kernel::Sort(SortKernel { stage, shape }) = &mut step.kernel {
-            if let Stage::Sort { tile, each, .. } = stage {
-                *tile = records;
-                let many = *shape == Shape::Word && records > 1024;
-                *each = if many { 32 } else { 16 };
-            }
+        if let Kernel::Sort(SortKernel {
+            stage: Stage::Sort { tile, each, .. },
+            shape,
+        }) = &mut step.kernel
+        {
+            *tile = records;
+            let many = *shape == Shape::Word && records > 1024;
+            *each = if many { 32 } else { 16 };
         }
     }
 }
