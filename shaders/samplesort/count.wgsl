@@ -8,18 +8,7 @@
 
 @group(0) @binding(7) var<storage, read_write> counts: array<atomic<u32>>;
 
-@compute @workgroup_size(LANES)
-fn main(
-    @builtin(workgroup_id) group: vec3<u32>,
-    @builtin(num_workgroups) groups: vec3<u32>,
-    @builtin(local_invocation_index) lane: u32,
-) {
-    let number = workgroup_number(group, groups);
-    if number >= params.end || number >= tiles() {
-        return;
-    }
-    let tile = tile_at(number);
-    plant(tile.segment, lane);
+fn search_and_count(tile: Tile, lane: u32) {
     var r: array<Record, EACH>;
     var node: array<u32, EACH>;
     let full = is_full(tile);
@@ -37,7 +26,6 @@ fn main(
             r[j] = encode_source(r[j]);
         }
     }
-    workgroupBarrier();
     let top = top_of_tree();
     for (var j = 0u; j < EACH; j++) {
         node[j] = below_top(top, r[j]);
@@ -53,11 +41,42 @@ fn main(
             atomicAdd(&histogram[node[j] - NODES], 1u);
         }
     }
+}
+
+// Adds what was counted to the counts of a segment's children.
+fn add_counts(segment: u32, lane: u32) {
     workgroupBarrier();
     for (var i = lane; i < NODES; i += LANES) {
         let count = atomicLoad(&histogram[i]);
         if count > 0u {
-            atomicAdd(&counts[tile.segment * NODES + i], count);
+            atomicAdd(&counts[segment * NODES + i], count);
         }
+    }
+}
+
+@compute @workgroup_size(LANES)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) lane: u32,
+) {
+    let first = workgroup_number(group, groups) * params.group_tiles;
+    let end = min(params.end * params.group_tiles, tiles());
+    var segment = 0xffffffffu;
+    for (var number = first; number < min(end, first + params.group_tiles); number++) {
+        let tile = tile_at(number);
+        if tile.segment != segment {
+            if segment != 0xffffffffu {
+                add_counts(segment, lane);
+                workgroupBarrier();
+            }
+            segment = tile.segment;
+            plant(segment, lane);
+            workgroupBarrier();
+        }
+        search_and_count(tile, lane);
+    }
+    if segment != 0xffffffffu {
+        add_counts(segment, lane);
     }
 }

@@ -2,39 +2,30 @@
 // records are before it: in its own tile, which its place there tells, and in each other, which a
 // binary search finds. Equal records come in the order of their tiles.
 //
-// A workgroup of LANES lanes takes as many consecutive records. A lane's searches in all other
-// tiles are made level by level: a level's probes are all made before any is looked at.
+// A workgroup of LANES lanes takes as many consecutive records, of one tile. A lane's searches in
+// all other tiles are made level by level: a level's probes are all made before any is looked at.
 //
 // No workgroup memory. (n tiles log2(tile) probes, so not for many tiles.)
 
-struct Other {
-    // Its first record, its records, and the last of these that there is to look at.
-    start: u32,
-    count: u32,
-    last: u32,
-    // Whether its records come before those that they equal.
-    is_before: bool,
+// Where the i-th of the tiles that are not a record's own begins, were there as many.
+fn other_tile(i: u32, own: u32) -> u32 {
+    return (i + select(0u, 1u, i >= own)) * params.tile;
 }
 
-// The i-th of the tiles that are not a record's own. Of tiles that there are not nothing is before.
-fn other_tile(i: u32, own: u32) -> Other {
-    let number = i + select(0u, 1u, i >= own);
-    let start = min(number * params.tile, params.len);
-    let count = min(params.len - start, params.tile);
-    return Other(select(0u, start, count > 0u), count, max(count, 1u) - 1u, number < own);
+// A record of a tile. Behind the last of all it is that one: so a search in the last tile, or in one
+// that there is not, may end behind its records, but not at another of these.
+fn probe(place: u32) -> Record {
+    return load_source(min(place, params.len - 1u));
 }
 
-// The record that tells whether a search goes on. Some record, where there is none: a load in a
-// branch of its own waits for the one before.
-fn probe(other: Other, i: u32) -> Record {
-    return load_source(other.start + min(i, other.last));
+// Whether a record of another tile comes before one, as an equal one does if its tile is before.
+fn precedes(other: Record, r: Record, is_before: bool) -> bool {
+    return is_greater(r, other) | (is_equal(r, other) & is_before);
 }
 
-// Where the search is then.
-fn further(other: Other, r: Record, rank: u32, step: u32, probed: Record) -> u32 {
-    let equal = is_equal(probed, r) & other.is_before;
-    let before = is_greater(r, probed) | equal;
-    return select(rank, rank + step, (rank + step <= other.count) & before);
+// Records there are from the start of a tile to the end of a search.
+fn records_from(start: u32, end: u32) -> u32 {
+    return min(end, params.len) - min(start, params.len);
 }
 
 @compute @workgroup_size(LANES)
@@ -43,11 +34,12 @@ fn main(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) lane: u32,
 ) {
-    let index = workgroup_number(group, groups) * LANES + lane;
+    let first = workgroup_number(group, groups) * LANES;
+    let own = first / params.tile;
+    let index = first + lane;
     if index >= params.len {
         return;
     }
-    let own = index / params.tile;
     let r = load_source(index);
     store_target(index % params.tile + rank_in_others(own, r), decode_target(r));
 }

@@ -23,6 +23,8 @@ struct Params {
     skips_done: u32,
     // The records of a tile, where sorted tiles are merged; of those that are to be partitioned.
     tile: u32,
+    // The tiles that a workgroup counts.
+    group_tiles: u32,
     // The records that an item may have.
     capacity: u32,
     // The order-preserving map of the records that are read, and of those that are written.

@@ -51,7 +51,7 @@ fn put_first(blocks: Blocks, place: u32, r: Record) {
 }
 
 fn sort_blocks(blocks: Blocks, lane: u32) {
-    sort_tile(blocks, lane);
+    sort_tile(blocks, lane, SORT_TILE);
     // Records are put where other lanes have fetched some.
     storageBarrier();
     put_tile(blocks, lane);

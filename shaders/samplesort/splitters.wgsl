@@ -3,7 +3,7 @@
 //
 //   samples:   one record of each of `samples` equal intervals, at a hashed place of it, so that no
 //              period of the input meets that of the samples
-//   sort them: Batcher's bitonic sort in workgroup memory, a pair of records a lane
+//   sort them: as a tile
 //   splitters: samples at equal distances. A child has the records above one splitter up to the
 //   next.
 //
@@ -16,9 +16,7 @@
 // kernel. `tile_segments`: the segment of each tile. `children`: the table of the next level, or
 // the list of items, which is emptied.
 //
-// No bank conflict in the sort: at distances below 32 the second 16 lanes of a warp take the
-// records of their pairs in the other order. Where samples are taken at equal distances lanes may
-// meet.
+// No bank conflict in the sort. Where splitters are taken at equal distances lanes may meet.
 
 @group(0) @binding(6) var<storage, read_write> splitters: array<u32>;
 @group(0) @binding(7) var<storage, read_write> counts: array<u32>;
@@ -39,6 +37,35 @@ fn sample_place(i: u32, count: u32, log2: u32, salt: u32) -> u32 {
     let part = hash(i ^ salt) >> 16u;
     // (each * part may have 48 bits.)
     return begin + (each >> 16u) * part + (((each & 0xffffu) * part) >> 16u);
+}
+
+// The segment whose samples are sorted, as a tile's one block.
+struct Blocks {
+    low: u32,
+    high: u32,
+    start: u32,
+    count: u32,
+    // Log2 of the samples, and what they are hashed with.
+    log2: u32,
+    salt: u32,
+}
+
+fn fetch(blocks: Blocks, i: u32) -> Record {
+    var r = LAST;
+    let all = (blocks.count >> blocks.log2) > 0u;
+    if i < select(blocks.count, params.samples, all) {
+        let place = select(i, sample_place(i, blocks.count, blocks.log2, blocks.salt), all);
+        r = encode_source(load_source(blocks.start + place));
+    }
+    return r;
+}
+
+fn padded(blocks: Blocks, i: u32, r: Record) -> Record {
+    return r;
+}
+
+fn padded_first(blocks: Blocks, i: u32, r: Record) -> Record {
+    return r;
 }
 
 fn store_splitter(at: u32, r: Record) {
@@ -74,45 +101,18 @@ fn main(
         }
     }
     let samples = params.samples;
+    let salt = params.seed ^ hash(number);
     let log2 = countTrailingZeros(samples);
-    let all = segment.count >= samples;
-    for (var i = lane; i < samples; i += LANES) {
-        var r = LAST;
-        if all || i < segment.count {
-            let place = select(i, sample_place(i, segment.count, log2, params.seed ^ hash(number)), all);
-            r = encode_source(load_source(segment.start + place));
-        }
-        cells_store(0u, SAMPLES, i, r);
-    }
-    for (var size = 2u; size <= samples; size *= 2u) {
-        for (var distance = size / 2u; distance > 0u; distance /= 2u) {
-            workgroupBarrier();
-            for (var pair = lane; pair < samples / 2u; pair += LANES) {
-                let i = 2u * pair - (pair & (distance - 1u));
-                let turned = (distance < 32u) & ((pair & 16u) != 0u);
-                let a = i + select(0u, distance, turned);
-                let b = i + select(distance, 0u, turned);
-                let x = cells_load(0u, SAMPLES, a);
-                let y = cells_load(0u, SAMPLES, b);
-                // Whether a's record is to be the lesser one.
-                let ascending = ((i & size) == 0u) != turned;
-                if is_greater(x, y) == ascending {
-                    cells_store(0u, SAMPLES, a, y);
-                    cells_store(0u, SAMPLES, b, x);
-                }
-            }
-        }
-    }
-    workgroupBarrier();
+    sort_tile(Blocks(0u, 0u, segment.start, segment.count, log2, salt), lane, samples);
     let taken = min(segment.count, samples);
     let most = min(select(NODES, params.slots, params.slots > 0u), taken);
     let children = min((segment.count - 1u) / params.child + 1u, most);
     for (var c = 1u + lane; c < NODES; c += LANES) {
         var splitter = LAST;
         if c < children {
-            splitter = cells_load(0u, SAMPLES, c * taken / children - 1u);
-            let before = cells_load(0u, SAMPLES, max((c - 1u) * taken / children, 1u) - 1u);
-            let behind = cells_load(0u, SAMPLES, (c + 1u) * taken / children - 1u);
+            splitter = tile_load(c * taken / children - 1u);
+            let before = tile_load(max((c - 1u) * taken / children, 1u) - 1u);
+            let behind = tile_load((c + 1u) * taken / children - 1u);
             let is_first = (c == 1u) | !is_equal(before, splitter);
             if is_first && c + 1u < children && is_equal(behind, splitter) {
                 splitter = predecessor(splitter);

@@ -2,6 +2,7 @@
 
 use crate::plan::{DeviceLimits, MOST_BUCKETS, MOST_BUCKETS_ON_CPU, Tuning};
 use crate::{Error, Options};
+use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;
 
 /// What to ask of an adapter, so that its device can sort: made by [`requirements`], and widened by
@@ -249,5 +250,6 @@ pub(crate) fn device_limits(device: &wgpu::Device, options: &Options) -> DeviceL
         keys_per_dispatch: keys,
         workgroup_bytes: limits.max_compute_workgroup_storage_size,
         workgroup_lanes: limits.max_compute_invocations_per_workgroup,
+        sampling_seed: RandomState::new().hash_one(0) as u32,
     }
 }

@@ -1,6 +1,6 @@
 //! The kernels of the sample sort: which there are, and how their texts are put together.
 
-use super::tile_sort::{rank_in_others, tile_sort};
+use super::tile_sort::{Fill, put_tile, rank_in_others, sort_tile, tile_load};
 use crate::Comparator;
 
 /// What a record is: a key of one or two words, and maybe a value of one, by which equal keys are
@@ -125,10 +125,8 @@ pub enum Stage {
     Splitters {
         /// Nodes of a segment's tree, and so its most children.
         nodes: u32,
-        /// Samples, at the most.
+        /// Samples, at the most: a power of two.
         samples: u32,
-        /// Lanes of a workgroup.
-        lanes: u32,
     },
     /// Counts what each child has.
     Count(Partition),
@@ -184,6 +182,9 @@ pub(crate) struct Text {
 /// The lanes, at the most, of a workgroup that sorts a tile of rows.
 const LANES_FOR_ROWS: u32 = 256;
 
+/// Samples of a lane.
+const EACH_SAMPLES: u32 = 16;
+
 /// Values whose prefix sums a partition needs at once: counts of children, and marks of places.
 const fn values(nodes: u32, tile: u32) -> u32 {
     if nodes > tile / 16 { nodes } else { tile / 16 }
@@ -211,11 +212,7 @@ impl SortKernel {
             ] {
                 let partition = Partition { nodes, tile, lanes };
                 stages.extend([
-                    Stage::Splitters {
-                        nodes,
-                        samples,
-                        lanes: 1024.min(samples / 2),
-                    },
+                    Stage::Splitters { nodes, samples },
                     Stage::Count(partition),
                     Stage::Table { nodes },
                     Stage::Partition(partition),
@@ -260,11 +257,7 @@ impl SortKernel {
         for (nodes, tile, lanes, samples) in [(256, 4096, 512, samples), (256, 2048, 256, 1024)] {
             let partition = Partition { nodes, tile, lanes };
             stages.extend([
-                Stage::Splitters {
-                    nodes,
-                    samples,
-                    lanes: 1024.min(samples / 2),
-                },
+                Stage::Splitters { nodes, samples },
                 Stage::Count(partition),
                 Stage::Table { nodes },
                 Stage::Partition(partition),
@@ -298,16 +291,18 @@ impl SortKernel {
     #[must_use]
     pub const fn lanes(self) -> u32 {
         match self.stage {
-            Stage::Splitters { lanes, .. } => lanes,
             Stage::Count(of) | Stage::Partition(of) => of.lanes,
             Stage::Table { nodes, .. } => nodes,
-            Stage::Sort { tile, .. } if self.compares_rows() => {
+            Stage::Splitters { samples: tile, .. } | Stage::Sort { tile, .. }
+                if self.compares_rows() =>
+            {
                 if tile / 2 < LANES_FOR_ROWS {
                     tile / 2
                 } else {
                     LANES_FOR_ROWS
                 }
             }
+            Stage::Splitters { samples, .. } => samples / EACH_SAMPLES,
             Stage::Sort { tile, each, .. } => tile / each,
             Stage::Merge { .. } => MERGE_LANES,
         }
@@ -353,7 +348,7 @@ impl SortKernel {
     pub fn name(self) -> String {
         let shape = self.shape.name();
         match self.stage {
-            Stage::Splitters { nodes, samples, .. } => {
+            Stage::Splitters { nodes, samples } => {
                 format!("samplesort.splitters.{nodes}.{samples}.{shape}")
             }
             Stage::Count(of) => format!("samplesort.count.{}.{}.{shape}", of.nodes, of.tile),
@@ -401,13 +396,18 @@ impl SortKernel {
             ..Text::default()
         };
         match self.stage {
-            Stage::Splitters { nodes, samples, .. } => {
-                text.constants.extend([
-                    ("NODES", nodes),
-                    ("SAMPLES", samples),
-                    ("CELLS", samples * words),
-                ]);
-                text.pieces.extend([source, cells, SEGMENTS, TREE]);
+            Stage::Splitters { nodes, samples } => {
+                text.constants
+                    .extend([("NODES", nodes), ("SORT_TILE", samples)]);
+                text.pieces.extend([source, SEGMENTS, TREE]);
+                if self.compares_rows() {
+                    text.constants.push(("CELLS", samples * words));
+                    text.pieces
+                        .extend([cells, shader!("samplesort/rows/sort_tile.wgsl")]);
+                } else {
+                    text.made = sort_tile(words, samples, EACH_SAMPLES, Fill::Samples);
+                    text.made += &tile_load(words, samples, EACH_SAMPLES);
+                }
                 text.main = shader!("samplesort/splitters.wgsl");
             }
             Stage::Count(of) => {
@@ -462,10 +462,15 @@ impl SortKernel {
                 });
                 if self.compares_rows() {
                     text.constants.push(("CELLS", tile * words));
-                    text.pieces
-                        .extend([cells, shader!("samplesort/rows/sort_tile.wgsl")]);
+                    text.pieces.extend([
+                        cells,
+                        shader!("samplesort/rows/sort_tile.wgsl"),
+                        shader!("samplesort/rows/put_tile.wgsl"),
+                    ]);
                 } else {
-                    text.made = tile_sort(words, tile, each, !listed);
+                    let fill = if listed { Fill::Rows } else { Fill::MappedRows };
+                    text.made = sort_tile(words, tile, each, fill);
+                    text.made += &put_tile(words, tile, each);
                 }
                 text.main = shader!("samplesort/sort.wgsl");
             }

@@ -25,6 +25,7 @@ use crate::algorithm::{MATRIX, W};
 ///     keys_per_dispatch: 1 << 25,
 ///     workgroup_bytes: 32 << 10,
 ///     workgroup_lanes: 1024,
+///     sampling_seed: 0x5eed,
 /// };
 /// assert_eq!(limits.max_len(KeyType::F64), 1 << 27);
 /// ```
@@ -40,6 +41,9 @@ pub struct DeviceLimits {
     pub workgroup_bytes: u32,
     /// Lanes of a workgroup, at the most.
     pub workgroup_lanes: u32,
+    /// What says which records are samples: no property of a device, but random for each, so that
+    /// nobody can make an input that misleads all sorts.
+    pub sampling_seed: u32,
 }
 
 impl DeviceLimits {

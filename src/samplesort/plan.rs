@@ -91,7 +91,7 @@ impl Sizes {
             most_nodes,
             wide_tile: if is_wide { 8192 } else { partition_tile },
             wide_lanes: if is_wide { 1024 } else { lanes_of_partition },
-            samples: fits(limits.workgroup_bytes).min(4096),
+            samples: fits(limits.workgroup_bytes.min(32 << 10)).min(4096),
             merged: match shape {
                 // A merge would lose rows where a function contradicts itself.
                 Shape::Row { .. } => 0,

@@ -201,6 +201,9 @@ impl Job<'_> {
         let table = ("segments", Buffer::Segments((number % 2) as u8));
         // What lies in place already need not be listed, if it need not be mapped either.
         let skips_done = number % 2 == 1 && self.sort.map.sign_mask == 0 && self.sort.map.flip == 0;
+        // Several tiles share what it costs to read splitters and to add counts, as far as there are
+        // enough workgroups for all multiprocessors.
+        let group_tiles = (level.tiles / 1024).clamp(1, 4);
         let of_level = |tile| {
             [
                 ("segments", segments),
@@ -208,10 +211,11 @@ impl Job<'_> {
                 ("child", level.child),
                 ("slots", if is_last { 0 } else { level.slots }),
                 ("samples", level.samples),
-                ("seed", 0x5eed_u32.wrapping_add(number)),
+                ("seed", self.limits.sampling_seed.wrapping_add(number)),
                 ("skips_done", skips_done.into()),
                 ("capacity", level.sort_tile - 31),
                 ("tile", tile),
+                ("group_tiles", group_tiles),
             ]
         };
         let maps = (map, AS_THEY_ARE);
@@ -237,7 +241,6 @@ impl Job<'_> {
         let splitters = Stage::Splitters {
             nodes: partition.nodes,
             samples: self.sizes.samples,
-            lanes: (self.limits.workgroup_lanes.min(1024)).min(self.sizes.samples / 2),
         };
         let mut bindings = self.source(from);
         bindings.extend([table, SPLITTERS, COUNTS, TILE_SEGMENTS, ("children", next)]);
@@ -250,8 +253,8 @@ impl Job<'_> {
         step(
             Phase::Ranks,
             count,
-            level.tiles,
-            partition.tile,
+            level.tiles.div_ceil(group_tiles),
+            partition.tile * group_tiles,
             bindings.clone(),
             len.into(),
         );
@@ -360,7 +363,7 @@ impl Job<'_> {
         (source, target): (KeyMap, KeyMap),
         more: &[(&'static str, u32)],
     ) -> Vec<(&'static str, u32)> {
-        const NONE: [&str; 9] = [
+        const NONE: [&str; 10] = [
             "segments",
             "whole",
             "child",
@@ -369,6 +372,7 @@ impl Job<'_> {
             "seed",
             "skips_done",
             "tile",
+            "group_tiles",
             "capacity",
         ];
         let mut parameters = vec![

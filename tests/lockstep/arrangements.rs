@@ -22,6 +22,7 @@ const LIMITS: DeviceLimits = DeviceLimits {
     keys_per_dispatch: u32::MAX,
     workgroup_bytes: 32 << 10,
     workgroup_lanes: 1024,
+    sampling_seed: 0x5eed,
 };
 
 /// How the keys lie.

@@ -15,6 +15,7 @@ const LIMITS: DeviceLimits = DeviceLimits {
     keys_per_dispatch: u32::MAX,
     workgroup_bytes: 48 << 10,
     workgroup_lanes: 1024,
+    sampling_seed: 0x5eed,
 };
 
 /// What a phase did with a page in one tile.

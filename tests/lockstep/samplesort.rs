@@ -19,6 +19,7 @@ const LIMITS: DeviceLimits = DeviceLimits {
     keys_per_dispatch: u32::MAX,
     workgroup_bytes: 48 << 10,
     workgroup_lanes: 1024,
+    sampling_seed: 0x5eed,
 };
 
 /// Small sizes, so that few records go the way of many.

@@ -208,6 +208,7 @@ fn every_text_of_the_sample_sort_is_run() {
                         keys_per_dispatch: 1 << 25,
                         workgroup_bytes,
                         workgroup_lanes: 1024,
+                        sampling_seed: 0x5eed,
                     };
                     let recording = default_sort(len, shape, &tuning, &limits);
                     assert!(!recording.steps.is_empty());
@@ -270,8 +271,8 @@ fn no_kernel_has_a_bank_conflict_but_those_that_are_to_have_them() {
                 .iter()
                 .find(|exception| exception.0 == kernel)
                 .map_or(1, |exception| exception.1);
-            // (A tile's vectors of four words are read and written whole.)
-            let by_word = if site.bytes == 16 {
+            // (A tile's pairs of words are read and written whole, by half a warp at a time.)
+            let by_word = if site.variable == "tile_pairs" {
                 0
             } else {
                 site.banks_by_word.max_degree

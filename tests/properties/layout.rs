@@ -13,6 +13,7 @@ const LIMITS: DeviceLimits = DeviceLimits {
     keys_per_dispatch: 1 << 25,
     workgroup_bytes: 32 << 10,
     workgroup_lanes: 1024,
+    sampling_seed: 0x5eed,
 };
 
 fn job(arrangement: &Arrangement, key: KeyType, len: u32) -> Job<'_> {

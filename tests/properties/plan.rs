@@ -41,6 +41,7 @@ fn recorded(len: u32, shape: Shape, tuning: &Tuning, workgroup_bytes: u32) -> Re
         keys_per_dispatch: 1 << 25,
         workgroup_bytes,
         workgroup_lanes: 1024,
+        sampling_seed: 0x5eed,
     };
     let records = |keys, values| Records {
         keys,

@@ -16,6 +16,7 @@ const LIMITS: DeviceLimits = DeviceLimits {
     keys_per_dispatch: u32::MAX,
     workgroup_bytes: 48 << 10,
     workgroup_lanes: 1024,
+    sampling_seed: 0x5eed,
 };
 
 fn options(engine: Engine, buckets: u32, samples: u32) -> Options {

@@ -5,18 +5,18 @@
 // pairs in the other order. Rows that stay in their buffer are no matter of banks.
 
 fn place_of(blocks: Blocks, i: u32) -> u32 {
-    return select(blocks.low, blocks.high, i >= HALF) + i;
+    return select(blocks.low, blocks.high, i >= SORT_TILE / 2u) + i;
 }
 
-fn sort_tile(blocks: Blocks, lane: u32) {
+fn sort_tile(blocks: Blocks, lane: u32, count: u32) {
     for (var i = lane; i < SORT_TILE; i += LANES) {
         let place = place_of(blocks, i);
         cells_store(0u, SORT_TILE, i, padded_first(blocks, place, fetch(blocks, place)));
     }
-    for (var size = 2u; size <= SORT_TILE; size *= 2u) {
+    for (var size = 2u; size <= count; size *= 2u) {
         for (var distance = size / 2u; distance > 0u; distance /= 2u) {
             workgroupBarrier();
-            for (var pair = lane; pair < SORT_TILE / 2u; pair += LANES) {
+            for (var pair = lane; pair < count / 2u; pair += LANES) {
                 let i = 2u * pair - (pair & (distance - 1u));
                 let turned = (distance < 32u) & ((pair & 16u) != 0u);
                 let a = i + select(0u, distance, turned);
@@ -35,8 +35,6 @@ fn sort_tile(blocks: Blocks, lane: u32) {
     workgroupBarrier();
 }
 
-fn put_tile(blocks: Blocks, lane: u32) {
-    for (var i = lane; i < SORT_TILE; i += LANES) {
-        put_first(blocks, place_of(blocks, i), cells_load(0u, SORT_TILE, i));
-    }
+fn tile_load(i: u32) -> Record {
+    return cells_load(0u, SORT_TILE, i);
 }

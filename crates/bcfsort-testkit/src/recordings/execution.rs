@@ -44,6 +44,7 @@ struct Prepared {
 ///     keys_per_dispatch: u32::MAX,
 ///     workgroup_bytes: 48 << 10,
 ///     workgroup_lanes: 1024,
+///     sampling_seed: 0x5eed,
 /// };
 /// let keys: Vec<u32> = (0..3000).map(|i| i * 7919 % 3000).collect();
 /// let options = Options::default();

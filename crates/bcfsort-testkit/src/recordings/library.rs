@@ -623,6 +623,7 @@ const LIMITS: DeviceLimits = DeviceLimits {
     keys_per_dispatch: u32::MAX,
     workgroup_bytes: 48 << 10,
     workgroup_lanes: 1024,
+    sampling_seed: 0x5eed,
 };
 
 /// One key type and order for each width of keys, without and with all that encodes them. The

@@ -73,6 +73,7 @@ impl Sums {
             keys_per_dispatch: u32::MAX,
             workgroup_bytes: 48 << 10,
             workgroup_lanes: 1024,
+            sampling_seed: 0x5eed,
         };
         let recording = record_prefix_sums(MATRIX, KeyType::U32, &self.options(method), &limits);
         let mut execution = Execution::new(&recording, &[1; MATRIX as usize], Config::default());

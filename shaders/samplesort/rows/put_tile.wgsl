@@ -1,0 +1,7 @@
+// Puts the sorted records where they are to be.
+
+fn put_tile(blocks: Blocks, lane: u32) {
+    for (var i = lane; i < SORT_TILE; i += LANES) {
+        put_first(blocks, place_of(blocks, i), tile_load(i));
+    }
+}
