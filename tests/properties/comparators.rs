@@ -5,10 +5,6 @@ use proptest::prelude::*;
 use wgpu_bcfsort::internals::comparator_text;
 use wgpu_bcfsort::{Comparator, Error};
 
-fn refused(wgsl: &str) -> String {
-    Comparator::new(wgsl).unwrap_err().to_string()
-}
-
 fn with(body: &str) -> String {
     format!("struct Row {{ key: u32 }}\nfn precedes(a: Row, b: Row) -> bool {{\n{body}\n}}")
 }
