@@ -30,27 +30,27 @@ use std::sync::Arc;
 ///
 /// # What is refused
 ///
-/// What naga refuses, as it is no WGSL or takes a feature that kernels do without: subgroup
-/// operations, `f16`. And, with the line and the column as all else:
+/// What naga refuses: text that is not valid WGSL, and what takes a feature of the device, such as
+/// subgroup operations and `f16`. Besides that:
 ///
-/// - variables of the module, and with them atomics, textures and all buffers; overrides; entry
-///   points
-/// - barriers, derivatives and `discard`
-/// - rows that a buffer cannot hold, and structs with `@align` or `@size`: a member that fills the
-///   gap is read
-/// - a text of more than 16,384 bytes, more than 16 blocks in each other (a loop is two, and `else
-///   if` is in what is before it), and more than 16 types in each other: compilers end the process
-///   where they do not get to the ground of a text
+/// | refused | since |
+/// |---|---|
+/// | variables of the module, and with them atomics, textures and buffers; overrides; entry points | they are the kernel's |
+/// | barriers | not all lanes of a workgroup compare the same number of times |
+/// | derivatives and `discard` | compute shaders have none |
+/// | rows of a type that a buffer cannot hold | |
+/// | structs with `@align` or `@size` | a member that fills the gap is read |
+/// | more than 16,384 bytes of text, 16 nested blocks (a loop is two, and each `else if` is nested in what is before it) or 16 nested types | compilers are recursive, and the process ends where their stack does |
 ///
 /// # Loops
 ///
-/// That they end is the caller's to see to. Where one does not, the driver stops the GPU after a few
-/// seconds, the device may be lost, and the sort returns an error.
+/// The caller sees to it that loops end. Where one does not, the driver resets the GPU after some
+/// seconds: the device may be lost, and the sort returns an error.
 ///
-/// The sort runs the text with wgpu's checks of indices. If there is a loop in it, each loop of the
-/// kernel counts its rounds, too, since one without an end would be undefined; comparisons take up
-/// to twice the time. Where speed matters, write out loops of a few rounds. ([`wide`](Self::wide)
-/// needs no such counts.)
+/// The sort runs the text with wgpu's bounds checks. If there is a loop in the text, all loops of
+/// its kernels count their iterations as well, since an endless loop is undefined behaviour to the
+/// compilers of some drivers. That keeps them from unrolling loops: where speed matters, write out
+/// loops of few iterations. ([`wide`](Self::wide) has a loop that ends, which is not counted.)
 ///
 /// # Examples
 ///
@@ -103,7 +103,7 @@ struct Checked {
     /// 32-bit words from one row to the next.
     words: u32,
     members: Vec<Member>,
-    /// Whether there are loops, of which it is not known that they end.
+    /// Whether there are loops of which it is not known that they end.
     loops: bool,
 }
 
@@ -201,7 +201,7 @@ impl Comparator {
                 return false;
             }}"
         );
-        // (Its loop ends.)
+        // (Its loop ends: nothing else writes to `i`.)
         let checked = checks::on_a_deep_stack(&text, Checked::read)?;
         Ok(Self::from(Checked {
             loops: false,
@@ -335,7 +335,7 @@ impl Comparator {
         &self.checked.text
     }
 
-    /// Whether there are loops in it, of which it is not known that they end.
+    /// Whether there are loops of which it is not known that they end.
     pub(crate) fn has_loops(&self) -> bool {
         self.checked.loops
     }
@@ -489,8 +489,8 @@ fn validate(module: &Module, wgsl: &str) -> Result<naga::valid::ModuleInfo, Stri
         .map_err(|e| e.emit_to_string(wgsl))
 }
 
-/// Writes a module, if it is of no more than [`MOST_WRITTEN`] bytes: of constants that are made of
-/// constants each is written whole, however often it is in others.
+/// Writes a module, if that takes at most [`MOST_WRITTEN`] bytes: a constant that is made of others
+/// is written with the whole of each, so that a short text can become one of gigabytes.
 fn write(
     module: &Module,
     info: &naga::valid::ModuleInfo,

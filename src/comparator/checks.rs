@@ -1,12 +1,12 @@
-//! What of a caller's text is refused, and on which stack it is read.
+//! What is refused of a caller's text, and the stack on which it is read.
 //!
-//! naga's front end descends into operators, declarations and blocks by calls of its own, for most
-//! of them without a limit, and the process ends where the stack does. So a text has a greatest
-//! length, and is read on a stack that is large enough for any text of its length.
+//! naga's front end is recursive in operators, declarations and blocks, mostly without a limit of
+//! its own, and a stack overflow ends the process. So the length of a text is limited, and it is
+//! read on a thread with enough stack for any text of its length.
 //!
-//! What is written of it is part of kernels: naga reads and writes that on the caller's threads, and
-//! a driver compiles it. So it is shallow: each number that is computed has a name ([`Checked`]),
-//! and blocks and types that are deep in each other are refused.
+//! What is written of it becomes part of kernels, which naga and a driver compile on threads of the
+//! caller's. So that is shallow: each number that is computed has a name of its own
+//! ([`Checked::computed`]), and blocks and types that are nested too deep are refused.
 
 use super::Place;
 use crate::Error;
@@ -15,11 +15,11 @@ use naga::{Block, Expression, Handle, Module, Statement, TypeInner};
 
 /// Bytes of text.
 pub(super) const MOST_TEXT: usize = 1 << 14;
-/// Blocks within each other, and types. (naga, not optimised, takes 75 KiB for a loop in another,
-/// and the least main thread, that of Windows, has 1 MiB.)
-const MOST_WITHIN: u32 = 16;
-/// Of the stack on which a text is read. naga, not optimised, takes 10 MiB for the 127 blocks in
-/// each other that it allows itself, and 6 KiB for an operator of one byte.
+/// Nested blocks, and nested types. (naga, not optimised, takes 38 KiB of stack a block, and the
+/// smallest main thread, that of Windows, has 1 MiB.)
+const MOST_NESTED: u32 = 16;
+/// The stack on which a text is read, and more for each byte of it. naga, not optimised, takes
+/// 10 MiB for the 127 nested blocks that it allows, and 6 KiB for an operator of one byte.
 const STACK: usize = 16 << 20;
 const STACK_A_BYTE: usize = 8 << 10;
 
@@ -33,8 +33,7 @@ pub(super) fn on_a_deep_stack<T: Send>(
         let why = format!("a text of {len} bytes, where {MOST_TEXT} are allowed");
         return Err(Error::Comparator(why));
     }
-    // (Browsers have no threads that a call may wait for. There the end of the stack is an
-    // exception.)
+    // (In browsers no call may wait for a thread, and a stack overflow is an exception.)
     if cfg!(target_family = "wasm") {
         return read(wgsl);
     }
@@ -44,7 +43,9 @@ pub(super) fn on_a_deep_stack<T: Send>(
             Ok(reader) => reader
                 .join()
                 .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-            Err(e) => Err(Error::Comparator(format!("no thread to read it on: {e}"))),
+            Err(e) => Err(Error::Comparator(format!(
+                "no thread to read it on could be started: {e}"
+            ))),
         }
     })
 }
@@ -89,8 +90,8 @@ pub(super) fn check(module: &Module, info: &ModuleInfo, place: Place) -> Result<
             }
             _ => 0,
         };
-        if depth == MOST_WITHIN {
-            let why = format!("more than {MOST_WITHIN} types in each other");
+        if depth == MOST_NESTED {
+            let why = format!("more than {MOST_NESTED} nested types");
             return Err(place.refuse(module.types.get_span(handle), &why));
         }
         depths.push(depth + 1);
@@ -125,10 +126,10 @@ fn check_block(
 ) -> Result<bool, Error> {
     let mut loops = false;
     for (statement, &span) in block.span_iter() {
-        if depth > MOST_WITHIN {
+        if depth > MOST_NESTED {
             let why = format!(
-                "more than {MOST_WITHIN} blocks in each other, where `else if` is in what is before \
-                 it, and a loop is two: say `switch`, or call a function"
+                "more than {MOST_NESTED} nested blocks, where a loop is two and `else if` is nested \
+                 in what is before it: use `switch`, or call a function"
             );
             return Err(place.refuse(span, &why));
         }

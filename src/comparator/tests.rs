@@ -340,19 +340,25 @@ fn texts_that_are_too_long_or_too_deep_are_refused_with_their_place() {
     };
     Comparator::new(&within("if a.key < 1u {", "}", 15)).unwrap();
     let error = refused(&within("if a.key < 1u {", "}", 17));
-    assert!(error.contains("wgsl:3:244: more than 16 blocks"), "{error}");
+    assert!(
+        error.contains("wgsl:3:244: more than 16 nested blocks"),
+        "{error}"
+    );
     let structs = |n| {
         let one = |i| format!("struct S{i} {{ s: S{} }}\n", i + 1);
         (0..n).map(one).collect::<String>() + &format!("alias S{n} = u32;") + &with("return true;")
     };
     Comparator::new(&structs(15)).unwrap();
     let error = refused(&structs(16));
-    assert!(error.contains("wgsl:1:1: more than 16 types"), "{error}");
+    assert!(
+        error.contains("wgsl:1:1: more than 16 nested types"),
+        "{error}"
+    );
     // Without a name, and so without a place.
     let arrays = "array<".repeat(16) + "u32" + &", 1>".repeat(16);
     let error = refused(&with(&format!("var x: {arrays};\nreturn true;")));
     assert!(
-        error.ends_with("comparator: more than 16 types in each other"),
+        error.ends_with("comparator: more than 16 nested types"),
         "{error}"
     );
     // Each is written twice in the next one.
