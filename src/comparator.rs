@@ -1,16 +1,15 @@
 //! A caller's comparator: WGSL, read and checked on its own, and written again under names that
 //! clash with none.
 
-mod limits;
+mod checks;
 mod rows;
 #[cfg(test)]
 mod tests;
-mod work;
 
 pub use rows::{FieldOf, Members};
 
 use crate::Error;
-use naga::{Function, Handle, Module, Span};
+use naga::{Expression, Function, Handle, Module, Span};
 use rows::Member;
 use std::any::TypeId;
 use std::hash::{Hash, Hasher};
@@ -31,25 +30,27 @@ use std::sync::Arc;
 ///
 /// # What is refused
 ///
-/// What could do harm: variables of the module, entry points, barriers, and loops of which it is
-/// not plain that they end: `for (var i = 0u; i < 16u; i++)` does, with nothing else that writes to
-/// `i`. And what is too much, for a compiler or in the time that a GPU has:
+/// What naga refuses: text that is not valid WGSL, and what takes a feature of the device, such as
+/// subgroup operations and `f16`. Besides that:
 ///
-/// | of | at the most |
+/// | refused | since |
 /// |---|---|
-/// | operations of a comparison, those in loops as often as they are done: a word computed or stored is one, a multiplication 4, a division or a function of WGSL's own 8 | 16,384 |
-/// | types, and a function's variables together | 4096 bytes |
-/// | the text | 65,536 bytes, 128 declarations |
-/// | an expression | 256 operators, 48 brackets in each other |
-/// | blocks in each other: a loop is two, and `else if` and what is right of `&&` or `\|\|` is one | 16 |
-/// | types in each other | 8 |
+/// | variables of the module, and with them atomics, textures and buffers; overrides; entry points | they are the kernel's |
+/// | barriers | not all lanes of a workgroup compare the same number of times |
+/// | derivatives and `discard` | compute shaders have none |
+/// | rows of a type that a buffer cannot hold | |
+/// | structs with `@align` or `@size` | a member that fills the gap is read |
+/// | more than 16,384 bytes of text, 16 nested blocks (a loop is two, and each `else if` is nested in what is before it) or 16 nested types | compilers are recursive, and the process ends where their stack does |
 ///
-/// (Of the longest comparisons a dispatch for 2^24 rows takes a GPU of 10^13 operations a second
-/// about one second. For more rows, or on a slower GPU, it may take longer than the two seconds
-/// after which Windows takes the device away: [`Error::DeviceLost`].)
+/// # Loops
 ///
-/// Structs have no `@align` or `@size`: a member that fills the gap is read, too. The sort runs the
-/// text with all of wgpu's checks, but that of loops, which are known to end.
+/// The caller sees to it that loops end. Where one does not, the driver resets the GPU after some
+/// seconds: the device may be lost, and the sort returns an error.
+///
+/// The sort runs the text with wgpu's bounds checks. If there is a loop in the text, all loops of
+/// its kernels count their iterations as well, since an endless loop is undefined behaviour to the
+/// compilers of some drivers. That keeps them from unrolling loops: where speed matters, write out
+/// loops of few iterations. ([`wide`](Self::wide) has a loop that ends, which is not counted.)
 ///
 /// # Examples
 ///
@@ -102,6 +103,8 @@ struct Checked {
     /// 32-bit words from one row to the next.
     words: u32,
     members: Vec<Member>,
+    /// Whether there are loops of which it is not known that they end.
+    loops: bool,
 }
 
 impl std::fmt::Debug for Comparator {
@@ -147,8 +150,7 @@ impl Comparator {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidOption`] for no word, or more than 64: comparisons would take longer than a
-    /// GPU should.
+    /// [`Error::InvalidOption`] for no word, or more than 64.
     ///
     /// # Examples
     ///
@@ -187,7 +189,7 @@ impl Comparator {
                  | (word >> 24u)"
             }
         };
-        Self::new(&format!(
+        let text = format!(
             "struct Row {{ words: array<u32, {words}> }}
             fn digit(word: u32) -> u32 {{ return {digit}; }}
             fn precedes(a: Row, b: Row) -> bool {{
@@ -198,7 +200,13 @@ impl Comparator {
                 }}
                 return false;
             }}"
-        ))
+        );
+        // (Its loop ends: nothing else writes to `i`.)
+        let checked = checks::on_a_deep_stack(&text, Checked::read)?;
+        Ok(Self::from(Checked {
+            loops: false,
+            ..checked
+        }))
     }
 
     /// Reads and checks a comparator of structs that lie in memory as `T` does: each member of the
@@ -269,104 +277,15 @@ impl Comparator {
     /// assert!(error.to_string().contains("wgsl:2:52"));
     ///
     /// let error = Comparator::new(
-    ///     "struct Row { key: u32 }
-    ///     fn precedes(a: Row, b: Row) -> bool {
-    ///         for (var i = 0u; i < a.key; i++) {}
-    ///         return true;
-    ///     }",
+    ///     "var<workgroup> calls: atomic<u32>;
+    ///     struct Row { key: u32 }
+    ///     fn precedes(a: Row, b: Row) -> bool { return a.key < b.key; }",
     /// )
     /// .unwrap_err();
-    /// assert!(error.to_string().contains("wgsl:3:9: it is not plain that this loop ends"));
+    /// assert!(error.to_string().contains("wgsl:1:1: a comparator has no variables"));
     /// ```
     pub fn new(wgsl: &str) -> Result<Self, Error> {
-        limits::check_text(wgsl)?;
-        limits::on_a_deep_stack(|| Self::read(wgsl))
-    }
-
-    /// Reads a text that is not too deep.
-    fn read(wgsl: &str) -> Result<Self, Error> {
-        let mut module = naga::front::wgsl::parse_str(wgsl)
-            .map_err(|e| Error::Comparator(e.emit_to_string(wgsl)))?;
-        let place = Place(wgsl);
-        limits::check_depths(&module, place)?;
-        let info = validate(&module, wgsl).map_err(Error::Comparator)?;
-        let refuse = |span: Span, why: &str| place.refuse(span, why);
-        if let Some((handle, _)) = module.global_variables.iter().next() {
-            let span = module.global_variables.get_span(handle);
-            return Err(refuse(
-                span,
-                "a comparator has no variables outside of its functions",
-            ));
-        }
-        if let Some((handle, _)) = module.overrides.iter().next() {
-            let span = module.overrides.get_span(handle);
-            return Err(refuse(span, "a comparator has no overrides: use `const`"));
-        }
-        if let Some(point) = module.entry_points.first() {
-            let why = format!("a comparator has no entry points, as `{}` is", point.name);
-            return Err(Error::Comparator(why));
-        }
-        limits::check_sizes(&module, place)?;
-        work::check_functions(&module, &info, place)?;
-
-        let is_precedes = |f: &Function| f.name.as_deref() == Some("precedes");
-        let found = module.functions.iter().find(|f| is_precedes(f.1));
-        let Some((precedes, function)) = found else {
-            let why = "there is no function `precedes`: fn precedes(a: Row, b: Row) -> bool";
-            return Err(Error::Comparator(why.into()));
-        };
-        let span = module.functions.get_span(precedes);
-        let wrong = || {
-            refuse(
-                span,
-                "it should be fn precedes(a: Row, b: Row) -> bool, of a struct",
-            )
-        };
-        let [a, b] = function.arguments.as_slice() else {
-            return Err(wrong());
-        };
-        let row = a.ty;
-        let returns_bool = function.result.as_ref().is_some_and(|result| {
-            let inner = &module.types[result.ty].inner;
-            *inner == naga::TypeInner::Scalar(naga::Scalar::BOOL)
-        });
-        let naga::TypeInner::Struct { span: bytes, .. } = module.types[row].inner else {
-            return Err(wrong());
-        };
-        if a.ty != b.ty || !returns_bool {
-            return Err(wrong());
-        }
-        if !info[row].contains(naga::valid::TypeFlags::HOST_SHAREABLE) {
-            let why = "rows are not of a type that a buffer can hold";
-            return Err(refuse(module.types.get_span(row), why));
-        }
-        if let Some(other) = rows::laid_out_by_attributes(&module) {
-            let why = "structs with @align or @size are not read: a member that fills the gap is";
-            return Err(refuse(module.types.get_span(other), why));
-        }
-        let members = rows::members(&module, row);
-        rename(&mut module, &info, row, precedes);
-        let written = |why: String| Error::Comparator(format!("it cannot be written again: {why}"));
-        let flags = naga::back::wgsl::WriterFlags::empty();
-        let text = naga::back::wgsl::write_string(&module, &info, flags)
-            .map_err(|e| written(e.to_string()))?;
-        // What was read is what is written.
-        let read =
-            naga::front::wgsl::parse_str(&text).map_err(|e| written(e.emit_to_string(&text)))?;
-        validate(&read, &text).map_err(written)?;
-        let checked = Checked {
-            of_words: match bytes / 4 {
-                0..=Self::MOST_WORDS_BESIDE => rows::of_words(&read),
-                _ => String::new(),
-            },
-            text,
-            words: bytes / 4,
-            members,
-        };
-        Ok(Self {
-            checked: Arc::new(checked),
-            rust: None,
-        })
+        checks::on_a_deep_stack(wgsl, Checked::read).map(Self::from)
     }
 
     /// That rows in memory are as `T` is: that it was made of `T`, or that nothing is to be known
@@ -416,6 +335,11 @@ impl Comparator {
         &self.checked.text
     }
 
+    /// Whether there are loops of which it is not known that they end.
+    pub(crate) fn has_loops(&self) -> bool {
+        self.checked.loops
+    }
+
     /// `user_row_of`, which makes a row of its words, where they are beside its index.
     pub(crate) fn of_words(&self) -> &str {
         &self.checked.of_words
@@ -450,7 +374,81 @@ fn user_precedes(a: user_row, b: user_row) -> bool {
             of_words: Self::STAND_IN_OF_WORDS.into(),
             words: 1,
             members: Vec::new(),
+            loops: false,
         };
+        Self::from(checked)
+    }
+}
+
+impl Checked {
+    /// Reads and checks a text.
+    fn read(wgsl: &str) -> Result<Self, Error> {
+        let mut module = naga::front::wgsl::parse_str(wgsl)
+            .map_err(|e| Error::Comparator(e.emit_to_string(wgsl)))?;
+        let place = Place(wgsl);
+        let refuse = |span: Span, why: &str| place.refuse(span, why);
+        checks::check_declarations(&module, place)?;
+        let info = validate(&module, wgsl).map_err(Error::Comparator)?;
+        let checks::Checked { loops, computed } = checks::check(&module, &info, place)?;
+
+        let is_precedes = |f: &Function| f.name.as_deref() == Some("precedes");
+        let found = module.functions.iter().find(|f| is_precedes(f.1));
+        let Some((precedes, function)) = found else {
+            let why = "there is no function `precedes`: fn precedes(a: Row, b: Row) -> bool";
+            return Err(Error::Comparator(why.into()));
+        };
+        let span = module.functions.get_span(precedes);
+        let wrong = || {
+            refuse(
+                span,
+                "it should be fn precedes(a: Row, b: Row) -> bool, of a struct",
+            )
+        };
+        let [a, b] = function.arguments.as_slice() else {
+            return Err(wrong());
+        };
+        let row = a.ty;
+        let returns_bool = function.result.as_ref().is_some_and(|result| {
+            let inner = &module.types[result.ty].inner;
+            *inner == naga::TypeInner::Scalar(naga::Scalar::BOOL)
+        });
+        let naga::TypeInner::Struct { span: bytes, .. } = module.types[row].inner else {
+            return Err(wrong());
+        };
+        if a.ty != b.ty || !returns_bool {
+            return Err(wrong());
+        }
+        if !info[row].contains(naga::valid::TypeFlags::HOST_SHAREABLE) {
+            let why = "rows are not of a type that a buffer can hold";
+            return Err(refuse(module.types.get_span(row), why));
+        }
+        if let Some(other) = rows::laid_out_by_attributes(&module) {
+            let why = "structs with @align or @size are not read: a member that fills the gap is";
+            return Err(refuse(module.types.get_span(other), why));
+        }
+        let members = rows::members(&module, row);
+        rename(&mut module, &computed, row, precedes);
+        let written = |why: String| Error::Comparator(format!("it cannot be written again: {why}"));
+        let text = write(&module, &info).map_err(|e| written(e.to_string()))?;
+        // What was read is what is written.
+        let read =
+            naga::front::wgsl::parse_str(&text).map_err(|e| written(e.emit_to_string(&text)))?;
+        validate(&read, &text).map_err(written)?;
+        Ok(Self {
+            of_words: match bytes / 4 {
+                0..=Comparator::MOST_WORDS_BESIDE => rows::of_words(&read),
+                _ => String::new(),
+            },
+            text,
+            words: bytes / 4,
+            members,
+            loops,
+        })
+    }
+}
+
+impl From<Checked> for Comparator {
+    fn from(checked: Checked) -> Self {
         Self {
             checked: Arc::new(checked),
             rust: None,
@@ -465,6 +463,10 @@ struct Place<'a>(&'a str);
 impl Place<'_> {
     /// Says why, with the line and the column, and the line itself, or what it begins with.
     fn refuse(self, span: Span, why: &str) -> Error {
+        // (Types without names have none.)
+        if !span.is_defined() {
+            return Error::Comparator(why.into());
+        }
         let place = span.location(self.0);
         let line = self.0.lines().nth(place.line_number.max(1) as usize - 1);
         let line: String = line.unwrap_or_default().chars().take(200).collect();
@@ -487,16 +489,38 @@ fn validate(module: &Module, wgsl: &str) -> Result<naga::valid::ModuleInfo, Stri
         .map_err(|e| e.emit_to_string(wgsl))
 }
 
+/// Writes a module, if that takes at most [`MOST_WRITTEN`] bytes: a constant that is made of others
+/// is written with the whole of each, so that a short text can become one of gigabytes.
+fn write(
+    module: &Module,
+    info: &naga::valid::ModuleInfo,
+) -> Result<String, naga::back::wgsl::Error> {
+    struct Bounded(String);
+    impl std::fmt::Write for Bounded {
+        fn write_str(&mut self, text: &str) -> std::fmt::Result {
+            if self.0.len() + text.len() > MOST_WRITTEN {
+                return Err(std::fmt::Error);
+            }
+            self.0.write_str(text)
+        }
+    }
+    let flags = naga::back::wgsl::WriterFlags::empty();
+    let mut writer = naga::back::wgsl::Writer::new(Bounded(String::new()), flags);
+    writer.write(module, info)?;
+    Ok(writer.finish().0)
+}
+
+/// Bytes of text under the names that kernels have.
+const MOST_WRITTEN: usize = 1 << 20;
+
 /// Gives everything that a module declares a name of its own, which begins with `user_`; the row's
 /// struct is `user_row`, and the function `user_precedes`. Names within functions are made anew.
 fn rename(
     module: &mut Module,
-    info: &naga::valid::ModuleInfo,
+    computed: &[Vec<Handle<Expression>>],
     row: Handle<naga::Type>,
     precedes: Handle<Function>,
 ) {
-    let deep = |(at, function)| limits::deep_expressions(module, function, &info[at]);
-    let deep: Vec<_> = module.functions.iter().map(deep).collect();
     let mut types = naga::UniqueArena::new();
     for (handle, ty) in module.types.iter() {
         let mut ty = ty.clone();
@@ -517,9 +541,9 @@ fn rename(
         if handle == precedes {
             function.name = Some("user_precedes".into());
         }
-        // What has a name is written once, however often it is used.
-        let named = deep[handle.index()].iter();
-        function.named_expressions = named
+        // What has a name is written once, however often it is used, and in nothing else.
+        let computed = computed[handle.index()].iter();
+        function.named_expressions = computed
             .map(|&at| (at, format!("user_l{}", at.index())))
             .collect();
         for argument in &mut function.arguments {

@@ -8,7 +8,7 @@ use wgpu_bcfsort::{Comparator, Error};
 
 fuzz_target!(|text: &str| {
     match Comparator::new(text) {
-        Ok(comparator) => assert!(comparator.row_words() <= 1024),
+        Ok(comparator) => assert!(comparator.row_words() > 0),
         Err(Error::Comparator(why)) => assert!(!why.is_empty()),
         Err(other) => panic!("{other}"),
     }

@@ -21,95 +21,133 @@ fn errors_show_the_callers_own_line() {
     let error = refused(&with("return a.key;"));
     assert!(error.contains("return a.key;"), "{error}");
     for (wgsl, place) in [
-        (with("loop { }\nreturn true;"), "wgsl:3:1: it is not plain"),
         (
-            with("for (var i = 0u; i < a.key; i++) { }\nreturn true;"),
-            "wgsl:3:1: it is not plain",
-        ),
-        (
-            with("for (var i = 0u; i < 9u; i++) { i = 0u; }\nreturn true;"),
-            "wgsl:3:1: it is not plain",
-        ),
-        (
-            with("for (var i = 0u; i < 99999u; i++) { }\nreturn true;"),
-            "wgsl:3:1: this loop takes",
-        ),
-        (
-            with("for (var i = 0u; i < 9u; i += 4294967290u) { }\nreturn true;"),
-            "wgsl:3:1: it is not plain",
-        ),
-        (
-            with(
-                "for (var i = 0; i < 999; i++) {\nfor (var j = 0; j < 99; j++) { }\n}\n\
-                 return true;",
-            ),
-            "wgsl:3:1: this loop takes",
-        ),
-        (
-            with("var i = 0u; let c = i;\nfor (; c < 4u; i++) { }\nreturn true;"),
-            "wgsl:4:1: it is not plain",
-        ),
-        (
-            with("var i = 0u; let n = i + 1u;\nfor (; i < 4u; i = n) { }\nreturn true;"),
-            "wgsl:4:1: it is not plain",
-        ),
-        (
-            with("var v: vec2<u32>;\nfor (v.x = 0u; v.x < 4u; v.y += 1u) { }\nreturn true;"),
-            "wgsl:4:1: it is not plain",
-        ),
-        (
-            "fn f() -> u32 { for (var i = 0u; i < 999u; i++) { }\nreturn 1u; }\n".to_owned()
-                + &with("for (var i = 0u; i < 99u; i++) { _ = f(); }\nreturn true;"),
-            "wgsl:5:1: this loop takes",
-        ),
-        (
-            with("var x: array<u32, 1000>;\nvar y: array<u32, 25>;\nreturn x[a.key] < y[b.key];"),
-            "wgsl:4:1: the variables up to this one",
-        ),
-        (
-            with("return true;").replace("u32", "array<u32, 1025>"),
-            "a type of more than 4096 bytes",
-        ),
-        (
-            with("return dpdx(f32(a.key)) < 0.0;"),
-            "wgsl:3:8: a comparator has no neighbours",
-        ),
-        (
-            with("workgroupBarrier();\nreturn true;"),
-            "wgsl:3:1: a comparator compares",
-        ),
-        (
-            with("return true;") + "\nvar<private> x: u32;",
-            "wgsl:5:1: a comparator has no variables",
+            "fn precedes(a: u32, b: u32) -> bool { return a < b; }".into(),
+            "wgsl:1:1: it should be",
         ),
         (
             "struct Row { key: u32 }\nfn precedes(a: Row) -> bool { return true; }".into(),
             "wgsl:2:1: it should be",
         ),
         (
-            "fn precedes(a: u32, b: u32) -> bool { return a < b; }".into(),
-            "wgsl:1:1: it should be",
+            with("return true;")
+                .replace("-> bool", "")
+                .replace("return true;", ""),
+            "wgsl:2:1: it should be",
+        ),
+        (
+            with("return true;").replace("b: Row", "b: u32"),
+            "wgsl:2:1: it should be",
+        ),
+        (
+            with("return true;").replace("key: u32", "key: bool"),
+            "wgsl:1:1: rows are not of a type that a buffer can hold",
         ),
     ] {
         let error = refused(&wgsl);
         assert!(error.contains(place), "{error}");
     }
     assert!(refused("struct Row { key: u32 }").contains("no function `precedes`"));
-    assert!(refused(&with("return true;").replace("key: u32", "key: bool")).contains("Row"));
-    let point = with("return true;") + "\n@compute @workgroup_size(1) fn main() {}";
-    assert!(refused(&point).contains("`main`"));
+}
+
+/// What takes other lanes, other memory or another shader than a kernel is.
+#[test]
+fn what_is_no_comparison_is_refused() {
+    let declared = |more: &str| with("return true;") + "\n" + more;
+    for (wgsl, why) in [
+        (
+            with("workgroupBarrier();\nreturn true;"),
+            "wgsl:3:1: a comparator has no barriers",
+        ),
+        (
+            declared("fn f() { if true { storageBarrier(); } }"),
+            "wgsl:5:20: a comparator has no barriers",
+        ),
+        (
+            declared("fn f(x: ptr<workgroup, u32>) -> u32 { return workgroupUniformLoad(x); }"),
+            "is a pointer of space WorkGroup",
+        ),
+        (
+            declared("fn f(x: ptr<storage, atomic<u32>, read_write>) { atomicAdd(x, 1u); }"),
+            "is a pointer of space Storage",
+        ),
+        (
+            with("return subgroupAdd(a.key) < 1u;"),
+            "missing capability for this operation",
+        ),
+        (
+            with("return dpdx(f32(a.key)) < 0.0;"),
+            "wgsl:2:1: a comparator has no derivatives and no `discard`",
+        ),
+        (
+            declared("fn f() { discard; }"),
+            "wgsl:5:1: a comparator has no derivatives and no `discard`",
+        ),
+        (
+            declared("var<private> x: u32;"),
+            "wgsl:5:1: a comparator has no variables",
+        ),
+        (
+            declared("var<workgroup> x: atomic<u32>;"),
+            "wgsl:5:1: a comparator has no variables",
+        ),
+        (
+            declared("var<immediate> x: u32;"),
+            "wgsl:5:1: a comparator has no variables",
+        ),
+        (
+            declared("@group(0) @binding(0) var<storage, read_write> rows: array<Row>;"),
+            "wgsl:5:23: a comparator has no variables",
+        ),
+        (
+            declared("@group(0) @binding(0) var image: texture_2d<f32>;"),
+            "wgsl:5:23: a comparator has no variables",
+        ),
+        (
+            declared("override x: u32;"),
+            "wgsl:5:1: a comparator has no overrides",
+        ),
+        (
+            declared("@compute @workgroup_size(1) fn main() {}"),
+            "a comparator has no entry points, as `main` is",
+        ),
+        (
+            declared("fn f() { f(); }"),
+            "declaration of `f` is recursive",
+        ),
+    ] {
+        let error = refused(&wgsl);
+        assert!(error.contains(why), "{error}");
+    }
 }
 
 #[test]
-fn loops_that_count_are_allowed_and_names_do_not_clash() {
+fn loops_are_allowed_and_known() {
+    let has_loops = |wgsl: &str| {
+        let comparator = Comparator::new(wgsl).unwrap_or_else(|e| panic!("{e}"));
+        comparator.has_loops()
+    };
     for body in [
-        "for (var i = 0u; i < 4u; i++) { if i == a.key { return true; } }\nreturn false;",
-        "for (var i = 0; i <= 4; i += 2) { if a.key == 1u { continue; } }\nreturn false;",
-        "var x = 0u;\nfor (var i = 0u; i < 3u; i++) { for (var j = 0u; j < 3u; j++) { x += j; } }\n\
-         return x > a.key;",
+        "for (var i = 0u; i < a.key; i++) { if i == b.key { return true; } }\nreturn false;",
+        "while a.key < b.key { }\nreturn false;",
+        "var x = a.key;\nif x < 9u { loop { x /= 2u; continuing { break if x < 7u; } } }\n\
+         return x > 1u;",
+        "switch a.key { default: { loop { break; } } }\nreturn false;",
     ] {
-        Comparator::new(&with(body)).unwrap_or_else(|e| panic!("{e}"));
+        assert!(has_loops(&with(body)), "{body}");
+        let called = with("return f(a, b);") + &with(body).replace("precedes", "f");
+        let called = called.replacen("struct Row { key: u32 }", "", 1);
+        assert!(has_loops(&called), "{body}");
     }
+    assert!(!has_loops(&with(
+        "if a.key < 7u && b.key > 1u { return true; }\nreturn false;"
+    )));
+    // The loop of those ends.
+    assert!(!Comparator::wide(64, WideKey::Bytes).unwrap().has_loops());
+}
+
+#[test]
+fn names_do_not_clash() {
     // What is called is the caller's `precedes`, and no function of a like name.
     let like = with("return precedes_(b, a);")
         + "\nfn precedes_(a: Row, b: Row) -> bool { return a.key < b.key; }";
@@ -290,67 +328,42 @@ fn layouts_are_those_of_rust_or_refused() {
 }
 
 #[test]
-fn statements_count_as_often_as_they_are_done() {
-    let rounds = |rounds: u32, body: &str| {
+fn texts_that_are_too_long_or_too_deep_are_refused_with_their_place() {
+    let error = refused(&" ".repeat((1 << 14) + 1));
+    assert!(error.contains("a text of 16385 bytes"), "{error}");
+    let within = |open: &str, close: &str, n: usize| {
         with(&format!(
-            "var x = a.key;\nfor (var i = 0u; i < {rounds}u; i++) {{ {body} }}\nreturn x < 1u;"
+            "{}{}\nreturn true;",
+            open.repeat(n),
+            close.repeat(n)
         ))
     };
-    Comparator::new(&rounds(1000, "x += i;")).unwrap();
-    let error = refused(&rounds(1000, &"x += i;".repeat(20)));
+    Comparator::new(&within("if a.key < 1u {", "}", 15)).unwrap();
+    let error = refused(&within("if a.key < 1u {", "}", 17));
     assert!(
-        error.contains("wgsl:4:1: this loop takes 86000 operations in 1000 rounds"),
+        error.contains("wgsl:3:244: more than 16 nested blocks"),
         "{error}"
     );
-    // Slow ones, and large ones.
-    assert!(refused(&rounds(1000, &"x /= i;".repeat(8))).contains("this loop takes"));
-    let large = "var y = array<u32, 256>(); var z = y;";
-    assert!(refused(&rounds(200, large)).contains("this loop takes"));
-    Comparator::new(&rounds(10, large)).unwrap();
-    // Without a loop, by calls that double what they call.
-    let mut calls = "fn f0(x: u32) -> u32 { return x * x + 1u; }\n".to_owned();
-    for i in 0..20 {
-        calls += &format!("fn f{}(x: u32) -> u32 {{ return f{i}(f{i}(x)); }}\n", i + 1);
-    }
-    let error = refused(&(calls + &with("return f20(a.key) < 1u;")));
+    let structs = |n| {
+        let one = |i| format!("struct S{i} {{ s: S{} }}\n", i + 1);
+        (0..n).map(one).collect::<String>() + &format!("alias S{n} = u32;") + &with("return true;")
+    };
+    Comparator::new(&structs(15)).unwrap();
+    let error = refused(&structs(16));
     assert!(
-        error.contains(": this takes ") && error.contains("where 16384 are"),
+        error.contains("wgsl:1:1: more than 16 nested types"),
         "{error}"
     );
-    // The widest keys.
-    Comparator::wide(64, WideKey::Bytes).unwrap();
-    Comparator::wide(64, WideKey::LeastFirst).unwrap();
-}
-
-#[test]
-fn limits_are_said_with_their_place_and_comments_are_none() {
-    let error = refused(&with(&format!("return true;\n{}", "{".repeat(40))));
-    assert!(error.contains("wgsl:4:16: more than 16 blocks"), "{error}");
-    let error = refused(&with(&format!(
-        "return true\n  == {}true;",
-        "(".repeat(100)
-    )));
+    // Without a name, and so without a place.
+    let arrays = "array<".repeat(16) + "u32" + &", 1>".repeat(16);
+    let error = refused(&with(&format!("var x: {arrays};\nreturn true;")));
     assert!(
-        error.contains("wgsl:4:54: more than 48 brackets"),
+        error.ends_with("comparator: more than 16 nested types"),
         "{error}"
     );
-    let error = refused(&" ".repeat((1 << 16) + 1));
-    assert!(error.contains("a text of 65537 bytes"), "{error}");
-    // Comments end where they do for naga, and in them nothing is counted.
-    let many = "(".repeat(100);
-    for comment in [
-        format!("// {many}\n"),
-        format!("// {many}\u{2028}"),
-        format!("/* {many} /* {many} */ {many} */"),
-        format!("/*/{many}*/"),
-        format!("/**{many}**/"),
-    ] {
-        Comparator::new(&with(&format!("{comment}return true;"))).unwrap_or_else(|e| panic!("{e}"));
-        let error = refused(&with(&format!("{comment}return {many}true;")));
-        assert!(error.contains("more than 48 brackets"), "{error}");
-    }
-    // Tables are as long as they like: what stands between commas is by itself.
-    let table = "vec2(-1.5, 0.5 - 2.0), ".repeat(200);
-    let table = format!("const T = array<vec2<f32>, 200>({table});");
-    Comparator::new(&(table + &with("return T[a.key % 200u].x < 1.0;"))).unwrap();
+    // Each is written twice in the next one.
+    let constant = |i| format!("const C{} = array(C{i}, C{i});\n", i + 1);
+    let constants = "const C0 = 1u;\n".to_owned() + &(0..15).map(constant).collect::<String>();
+    let error = refused(&(constants + &with("return true;")));
+    assert!(error.contains("it cannot be written again"), "{error}");
 }

@@ -209,13 +209,15 @@ fn compile(
             checks = wgpu::ShaderRuntimeChecks::checked();
             // A counter in each loop keeps compilers from unrolling those over a lane's records:
             // twice the time.
-            checks.force_loop_bounding = false;
+            checks.force_loop_bounding = comparator.is_some_and(Comparator::has_loops);
         }
-        // SAFETY: where a caller's comparator is in the text, with all of wgpu's checks but that of
-        // loops: a loop of the caller's that does not end is the caller's fault. Otherwise the text
-        // is this crate's own, no index of which leaves its array or buffer, and no loop of which
-        // goes on for ever, whatever the buffers hold, even if another submission overwrites keys
-        // in the middle of a sort. The lock-step executor runs every kernel and finds what does.
+        // SAFETY: where a caller's comparator is in the text, all of wgpu's checks are on, but that
+        // of loops if the comparator has none, or only that of `Comparator::wide`. Then comparisons
+        // end, since WGSL has no recursion, and so do the loops around them, which are this crate's,
+        // whatever the comparator answers. Otherwise the text is this crate's own, no index of which
+        // leaves its array or buffer, and no loop of which goes on for ever, whatever the buffers
+        // hold, even if another submission overwrites keys in the middle of a sort. The lock-step
+        // executor runs every kernel and finds what does.
         //
         // Keys are only ever compared and moved; no key is an index. (Of the counting sort a packed
         // key is one: it has no more bits than its table has words for.)

@@ -5,10 +5,6 @@ use proptest::prelude::*;
 use wgpu_bcfsort::internals::comparator_text;
 use wgpu_bcfsort::{Comparator, Error};
 
-fn refused(wgsl: &str) -> String {
-    Comparator::new(wgsl).unwrap_err().to_string()
-}
-
 fn with(body: &str) -> String {
     format!("struct Row {{ key: u32 }}\nfn precedes(a: Row, b: Row) -> bool {{\n{body}\n}}")
 }
@@ -26,109 +22,115 @@ fn declared(times: usize, one: impl Fn(usize) -> String, last: &str, body: &str)
     (0..times).map(one).collect::<String>() + last + &with(body)
 }
 
-/// What a text is deep of, the most that is within the limits, and the text of as many.
-type Deep = (&'static str, usize, fn(usize) -> String);
+/// What a text is deep of, and the text of as many.
+type Deep = (&'static str, fn(usize) -> String);
 
 fn deep_expressions() -> Vec<Deep> {
     vec![
-        ("brackets", 48, |n| within("(", ")", n)),
-        ("calls", 48, |n| within("abs(", ")", n)),
-        ("arguments", 48, |n| within("min(a.key, ", ")", n)),
-        ("negations", 48, |n| within("~(", ")", n)),
-        ("indices", 48, |n| {
+        ("brackets", |n| within("(", ")", n)),
+        ("calls", |n| within("abs(", ")", n)),
+        ("arguments", |n| within("min(a.key, ", ")", n)),
+        ("negations", |n| within("~(", ")", n)),
+        ("indices", |n| {
             let body = "let w = array<u32, 2>(1u, a.key);";
             within("w[", "]", n).replace("return", &(body.to_owned() + "return"))
         }),
-        // (`.`, `<` and `-` are operators, too.)
-        ("sums", 254, |n| {
-            with(&format!("return a.key{} < 1u;", many("+1u", n)))
+        ("sums", |n| {
+            with(&format!("return a.key{} < 1u;", many("+1", n)))
         }),
-        ("quotients", 254, |n| {
+        ("quotients", |n| {
             with(&format!("return a.key{} < 1u;", many("/3u", n)))
         }),
-        ("shifts", 254, |n| {
-            with(&format!("return a.key{} < 1u;", many(">>1u", n)))
+        ("products of matrices", |n| {
+            let m = "let m = mat2x2(f32(a.key), 1.0, 2.0, 3.0);";
+            with(&format!("{m} return (m{})[0].x < 1.0;", many("*m", n)))
         }),
-        ("nots", 253, |n| {
+        ("nots", |n| {
             with(&format!("return {}(a.key < 1u);", many("!", n)))
         }),
-        ("complements", 254, |n| {
+        ("complements", |n| {
             with(&format!("return {}a.key < 1u;", many("~", n)))
         }),
-        ("pointers", 127, |n| {
+        ("pointers", |n| {
             with(&format!("var x = 1u; return {}x < 1u;", many("*&", n)))
         }),
-        ("stores", 98, |n| {
+        ("stores", |n| {
             with(&format!(
                 "var x = 1u; {}x = 2u; return true;",
                 many("*&", n)
             ))
         }),
-        ("parts of vectors", 254, |n| {
+        ("parts of vectors", |n| {
             with(&format!(
                 "let v = vec2(a.key, 1u); return v{}.x < 1u;",
                 many(".yx", n)
             ))
         }),
-        ("conjunctions", 64, |n| {
-            with(&format!("return true{};", many(" && a.key < b.key", n)))
+        ("conjunctions", |n| {
+            with(&format!("return true{};", many("&&a.key<9", n)))
+        }),
+        ("sums of constants", |n| {
+            format!("const X = 1{};", many("+1", n)) + &with("return a.key < X;")
         }),
     ]
 }
 
 fn deep_statements_and_types() -> Vec<Deep> {
     vec![
-        ("nested conjunctions", 15, |n| {
+        ("nested conjunctions", |n| {
             with(&format!(
                 "return {}true{};",
                 many("a.key < 1u && (", n),
                 many(")", n)
             ))
         }),
-        ("ifs", 15, |n| {
+        ("blocks", |n| {
+            with(&format!("{}{}return true;", many("{", n), many("}", n)))
+        }),
+        ("ifs", |n| {
             with(&format!(
                 "{}{}return true;",
                 many("if a.key < 1u {", n),
                 many("}", n)
             ))
         }),
-        ("else ifs", 14, |n| {
+        ("else ifs", |n| {
             with(&format!(
                 "if a.key < 1u {{}}{} return true;",
-                many("else if a.key < 2u {}", n)
+                many("else if true {}", n)
             ))
         }),
-        ("loops", 7, |n| {
-            let open = |i| format!("for (var i{i} = 0; i{i} < 1; i{i}++) {{");
+        ("loops", |n| {
             with(&format!(
                 "{}{}return true;",
-                (0..n).map(open).collect::<String>(),
-                many("}", n)
+                many("loop{", n),
+                many("break;}", n)
             ))
         }),
-        ("switches", 7, |n| {
-            let (open, close) = (many("switch a.key { default: {", n), many("}}", n));
+        ("switches", |n| {
+            let (open, close) = (many("switch a.key{default{", n), many("}}", n));
             with(&format!("{open}{close} return true;"))
         }),
-        ("types", 8, |n| {
-            let inner = many("array<", n - 1) + "u32" + &many(", 1>", n - 1);
+        ("types", |n| {
+            let inner = many("array<", n) + "u32" + &many(",1>", n);
             with(&format!("var x: {inner}; return true;"))
         }),
-        ("structs", 8, |n| {
-            let one = |i| format!("struct A{i} {{ x: A{} }}", i + 1);
-            declared(
-                n - 1,
-                one,
-                &format!("alias A{} = u32;", n - 1),
-                "var x: A0; return true;",
-            )
+        ("structs", |n| {
+            let one = |i| format!("struct A{i}{{x:A{}}}", i + 1);
+            let last = format!("alias A{n} = u32;");
+            declared(n, one, &last, "var x: A0; return true;")
         }),
-        ("constants", 125, |n| {
-            let one = |i| format!("const A{i} = A{} + 1;", i + 1);
+        ("constants", |n| {
+            let one = |i| format!("const A{i}=A{}+1;", i + 1);
             declared(n, one, &format!("const A{n} = 1;"), "return true;")
         }),
-        ("functions", 125, |n| {
-            let one = |i| format!("fn f{i}() {{ f{}(); }}", i + 1);
+        ("arrays of constants", |n| {
+            let one = |i| format!("const A{i}=array(A{});", i + 1);
+            let last = format!("const A{n} = 1;");
+            declared(n, one, &last, "let y = A0; return true;")
+        }),
+        ("functions", |n| {
+            let one = |i| format!("fn f{i}(){{f{}();}}", i + 1);
             declared(n, one, &format!("fn f{n}() {{}}"), "f0(); return true;")
         }),
     ]
@@ -196,39 +198,39 @@ fn written_by_all(comparator: &Comparator) {
     }
 }
 
-/// With half of what a main thread has on Windows. (There the least, as naga is optimised here; it
-/// takes 0.7 of it if it is not.)
+/// With half of what a main thread has on Windows, for a text of any depth, whole and cut off.
 #[test]
-fn what_is_within_the_limits_is_written_by_all_and_what_is_beyond_is_refused() {
+fn deep_texts_are_refused_or_can_be_written() {
     let run = || {
-        for (kind, most, text) in [deep_expressions(), deep_statements_and_types()].concat() {
-            let comparator = Comparator::new(&text(most)).unwrap_or_else(|e| panic!("{kind}: {e}"));
-            written_by_all(&comparator);
-            // One more, and so many that they would end the process, whole and cut off.
-            for times in [most + 1, 10_000] {
+        for (kind, text) in [deep_expressions(), deep_statements_and_types()].concat() {
+            let written = |times: usize| {
                 let text = text(times);
                 let _ = Comparator::new(&text[..text.len() / 2]);
-                let error = Comparator::new(&text).err().unwrap_or_else(|| {
-                    panic!("{kind}: {times} are accepted");
-                });
-                let error = error.to_string();
-                let says = ["more than", "a text of", "recursion limit"]
-                    .iter()
-                    .any(|why| error.contains(why));
-                assert!(says, "{kind}, {times}: {error:.300}");
+                match Comparator::new(&text) {
+                    Ok(comparator) => written_by_all(&comparator),
+                    Err(Error::Comparator(why)) => return Some(why),
+                    Err(other) => panic!("{kind}: {other}"),
+                }
+                None
+            };
+            assert_eq!(written(7), None, "{kind}");
+            // As many as there may be: about an eighth of that, and up to there.
+            let mut times = 1;
+            while text(2 * times).len() <= 1 << 14 {
+                times *= 2;
             }
+            while text(times + times / 16).len() <= 1 << 14 {
+                times += times / 16;
+            }
+            for times in [16, 126, times / 8, times] {
+                let Some(why) = written(times) else { continue };
+                let says = ["more than 16", "limit", "cannot be written again"];
+                let says = says.iter().any(|said| why.contains(said));
+                assert!(says, "{kind}, {times}: {why:.300}");
+            }
+            let why = written(20_000).unwrap_or_else(|| panic!("{kind}: 20000"));
+            assert!(why.contains("a text of"), "{kind}: {why:.300}");
         }
-    };
-    // Constants of constants, each of many arrays: deeper than any text by itself.
-    let run = move || {
-        run();
-        let mut body = "const x0 = 1;\n".to_owned();
-        for i in 0..60 {
-            let (open, close) = (many("array(", 46), many(")", 46));
-            body += &format!("const x{} = {open}x{i}{close};\n", i + 1);
-        }
-        let error = refused(&with(&(body + "let y = x60; return true;")));
-        assert!(error.contains("more than 8 types"), "{error:.300}");
     };
     let thread = std::thread::Builder::new().stack_size(512 << 10);
     thread.spawn(run).unwrap().join().unwrap();
