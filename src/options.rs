@@ -50,7 +50,8 @@ pub struct Options {
     pub seed: u64,
     /// The most keys that one dispatch moves, at least 1024, or those of one workgroup if that has
     /// more: long rounds are cut into several dispatches, and long sorts into several submissions,
-    /// so that none trips a driver's watchdog. By default 2^25 on GPUs and 2^22 on CPUs.
+    /// so that none trips a driver's watchdog. By default 2^28 on GPUs with memory
+    /// of their own, 2^25 on others, and 2^22 on CPUs.
     pub keys_per_dispatch: Option<u32>,
     /// The numbers that decide the speed of [`Engine::SampleSort`], and not its result.
     /// By default those that suit the device: [`Tuning::default`], or [`Tuning::cpu`]. (Others than

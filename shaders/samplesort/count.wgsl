@@ -9,32 +9,9 @@
 @group(0) @binding(7) var<storage, read_write> counts: array<atomic<u32>>;
 
 fn search_and_count(tile: Tile, lane: u32) {
-    var r: array<Record, EACH>;
-    var node: array<u32, EACH>;
+    load_records(tile, lane);
+    search_records();
     let full = is_full(tile);
-    if full {
-        for (var j = 0u; j < EACH; j++) {
-            r[j] = load_source(tile.first + j * LANES + lane);
-        }
-    } else {
-        for (var j = 0u; j < EACH; j++) {
-            r[j] = load_source(clamp(tile.first + j * LANES + lane, tile.start, tile.end - 1u));
-        }
-    }
-    if maps_source() {
-        for (var j = 0u; j < EACH; j++) {
-            r[j] = encode_source(r[j]);
-        }
-    }
-    let top = top_of_tree();
-    for (var j = 0u; j < EACH; j++) {
-        node[j] = below_top(top, r[j]);
-    }
-    for (var level = 8u; level < NODES; level *= 2u) {
-        for (var j = 0u; j < EACH; j++) {
-            node[j] = below(node[j], r[j]);
-        }
-    }
     for (var j = 0u; j < EACH; j++) {
         let place = tile.first + j * LANES + lane;
         if full || (place >= tile.start && place < tile.end) {

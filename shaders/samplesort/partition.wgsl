@@ -39,34 +39,11 @@ fn main(
     for (var i = lane; i < MARKS; i += LANES) {
         atomicStore(&marks[i], 0u);
     }
-    var r: array<Record, EACH>;
-    var node: array<u32, EACH>;
     var rank: array<u32, EACH>;
     let full = is_full(tile);
-    if full {
-        for (var j = 0u; j < EACH; j++) {
-            r[j] = load_source(tile.first + j * LANES + lane);
-        }
-    } else {
-        for (var j = 0u; j < EACH; j++) {
-            r[j] = load_source(clamp(tile.first + j * LANES + lane, tile.start, tile.end - 1u));
-        }
-    }
-    if maps_source() {
-        for (var j = 0u; j < EACH; j++) {
-            r[j] = encode_source(r[j]);
-        }
-    }
+    load_records(tile, lane);
     workgroupBarrier();
-    let top = top_of_tree();
-    for (var j = 0u; j < EACH; j++) {
-        node[j] = below_top(top, r[j]);
-    }
-    for (var level = 8u; level < NODES; level *= 2u) {
-        for (var j = 0u; j < EACH; j++) {
-            node[j] = below(node[j], r[j]);
-        }
-    }
+    search_records();
     for (var j = 0u; j < EACH; j++) {
         let place = tile.first + j * LANES + lane;
         let there = full | ((place >= tile.start) & (place < tile.end));

@@ -92,3 +92,38 @@ fn below_top(top: Top, r: Record) -> u32 {
 fn below(node: u32, r: Record) -> u32 {
     return 2u * node + select(0u, 1u, is_greater(r, cells_load(0u, NODES, node)));
 }
+
+// A lane's records, and the leaf of each: NODES and the number of its child.
+var<private> r: array<Record, EACH>;
+var<private> node: array<u32, EACH>;
+
+// What is not of the tile's segment is some record of it.
+fn load_records(tile: Tile, lane: u32) {
+    if is_full(tile) {
+        for (var j = 0u; j < EACH; j++) {
+            r[j] = load_source(tile.first + j * LANES + lane);
+        }
+    } else {
+        for (var j = 0u; j < EACH; j++) {
+            r[j] = load_source(clamp(tile.first + j * LANES + lane, tile.start, tile.end - 1u));
+        }
+    }
+    if maps_source() {
+        for (var j = 0u; j < EACH; j++) {
+            r[j] = encode_source(r[j]);
+        }
+    }
+}
+
+// Searches among the splitters, side by side.
+fn search_records() {
+    let top = top_of_tree();
+    for (var j = 0u; j < EACH; j++) {
+        node[j] = below_top(top, r[j]);
+    }
+    for (var level = 8u; level < NODES; level *= 2u) {
+        for (var j = 0u; j < EACH; j++) {
+            node[j] = below(node[j], r[j]);
+        }
+    }
+}

@@ -204,19 +204,21 @@ impl SortKernel {
             let tile = 4096 >> words.next_power_of_two().ilog2();
             let samples = if words == 3 { 2048 } else { 4096 };
             let mut stages = Vec::new();
-            for (nodes, tile, lanes, samples) in [
-                (256, 4096, 512, samples),
-                (512, 4096, 512, samples),
-                (512, 8192, 1024, samples),
-                (256, 2048, 256, 1024),
+            for (nodes, tile, lanes) in [
+                (256, 4096, 512),
+                (512, 4096, 512),
+                (512, 8192, 1024),
+                (256, 2048, 256),
             ] {
                 let partition = Partition { nodes, tile, lanes };
                 stages.extend([
-                    Stage::Splitters { nodes, samples },
                     Stage::Count(partition),
                     Stage::Table { nodes },
                     Stage::Partition(partition),
                 ]);
+            }
+            for (nodes, samples) in [(256, 1024), (256, 2048), (256, samples), (512, samples)] {
+                stages.push(Stage::Splitters { nodes, samples });
             }
             let mut sorts = vec![(1024, 16, false), (1024, 16, true), (tile, 16, false)];
             sorts.push((tile, if words == 1 { 32 } else { 16 }, true));

@@ -56,10 +56,10 @@ impl Pairs {
         let limits = job.limits;
         let page = job.options.engine.page();
         let pair_keys = self.keys.div_ceil(self.count).max(1);
-        let of_this_length = limits.keys_per_dispatch / pair_keys;
+        let of_this_length = limits.merged_keys_per_dispatch() / pair_keys;
         let pairs = of_this_length.max(limits.fewest_pairs()).min(self.count);
         let steps = if pairs > of_this_length {
-            (limits.keys_per_dispatch / page / pairs).max(1)
+            (limits.merged_keys_per_dispatch() / page / pairs).max(1)
         } else {
             limits.steps_per_dispatch(page)
         };

@@ -56,13 +56,24 @@ impl DeviceLimits {
         if keys < indices { keys } else { indices }
     }
 
+    /// Keys that one dispatch may merge: of each pair one workgroup takes some after the other.
+    #[must_use]
+    pub const fn merged_keys_per_dispatch(&self) -> u32 {
+        const MOST: u32 = 1 << 25;
+        if self.keys_per_dispatch < MOST {
+            self.keys_per_dispatch
+        } else {
+            MOST
+        }
+    }
+
     /// Pairs that are merged in one dispatch where there are so many, however long they are.
     ///
     /// 4096 for 2^25 keys a dispatch: 31 warps for each multiprocessor of an H200, with 16 steps for
     /// each of them.
     #[must_use]
     pub const fn fewest_pairs(&self) -> u32 {
-        let pairs = self.keys_per_dispatch >> 13;
+        let pairs = self.merged_keys_per_dispatch() >> 13;
         if pairs == 0 { 1 } else { pairs }
     }
 
@@ -71,7 +82,7 @@ impl DeviceLimits {
     pub const fn steps_per_dispatch(&self, page: u32) -> u32 {
         // So many that a dispatch ends well before a driver's watchdog would end it. More than
         // 65,535 rounds of a loop llvmpipe leaves undone, without a word.
-        match self.keys_per_dispatch / page {
+        match self.merged_keys_per_dispatch() / page {
             0 => 1,
             steps if steps < 1 << 14 => steps,
             _ => 1 << 14,

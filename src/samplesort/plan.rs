@@ -43,7 +43,7 @@ impl Sizes {
         let tile = (tuning.tile / shape.stored_words()).max(1024);
         Self {
             sort_tile: sizes.sort_tile.min(1 << tile.ilog2()),
-            samples: sizes.samples.min(1 << tuning.samples.max(512).ilog2()),
+            samples: sizes.samples.min(1 << tuning.samples.max(1024).ilog2()),
             merged: match shape {
                 Shape::Row { .. } => 0,
                 _ => tuning.merged,
@@ -220,7 +220,7 @@ impl SortPlan {
                     lanes,
                 },
                 tiles: len.div_ceil(tile) + 2 * segments.min(len),
-                samples: sizes.samples.min(samples.next_power_of_two()),
+                samples: samples.next_power_of_two().max(1024).min(sizes.samples),
                 sort_tile,
             };
             segments *= slots;

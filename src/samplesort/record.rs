@@ -240,7 +240,7 @@ impl Job<'_> {
             };
         let splitters = Stage::Splitters {
             nodes: partition.nodes,
-            samples: self.sizes.samples,
+            samples: level.samples,
         };
         let mut bindings = self.source(from);
         bindings.extend([table, SPLITTERS, COUNTS, TILE_SEGMENTS, ("children", next)]);

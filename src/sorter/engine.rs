@@ -60,19 +60,23 @@ mod tests {
 
     const GPU: DeviceKind = DeviceKind {
         is_cpu: false,
+        is_discrete: true,
         is_dx12: false,
     };
     const CPU: DeviceKind = DeviceKind {
         is_cpu: true,
+        is_discrete: false,
         is_dx12: false,
     };
     const DX12: DeviceKind = DeviceKind {
         is_cpu: false,
+        is_discrete: true,
         is_dx12: true,
     };
     /// Windows' software adapter.
     const WARP: DeviceKind = DeviceKind {
         is_cpu: true,
+        is_discrete: false,
         is_dx12: true,
     };
 
