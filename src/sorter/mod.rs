@@ -20,9 +20,7 @@ use crate::gpu::waiting::Waiting;
 use crate::layout::{self, Arrangement, Carried, Strategy};
 use crate::plan::DeviceLimits;
 use crate::recording::{Buffer, Phase, Recording};
-use crate::{
-    BufferRole, Engine, Error, KeyType, Options, Order, Payload, Tuning, phases, plan, samplesort,
-};
+use crate::{BufferRole, Engine, Error, KeyType, Options, Order, Payload, Tuning, phases, plan};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -518,6 +516,7 @@ impl Sorter {
             order,
             arrangement,
             ranks: None,
+            maps_keys: true,
             counting: None,
             limits: &self.limits,
         }
@@ -533,30 +532,17 @@ impl Sorter {
             counted: arrangement.count_at.is_some(),
         });
         let tuning = self.tuning();
+        let options = match engine {
+            Engine::SampleSort => self.options.clone().engine(engine).tuning(tuning),
+            _ => self.mergesort_options(job.len, job.key, engine)?,
+        };
         let job = layout::Job {
             counting: Some(&tuning),
+            maps_keys: phases::maps_keys(&options),
             ..job
         };
-        if engine == Engine::SampleSort {
-            let limits = &self.limits;
-            return self.fitting(job.record(&|recording, sort| {
-                samplesort::record(recording, sort, &tuning, limits);
-            }));
-        }
-        let options = self.mergesort_options(job.len, job.key, engine)?;
         self.fitting(job.record(&|recording, sort| {
-            let words = match sort.shape.key_words() {
-                1 => KeyType::U32,
-                _ => KeyType::U64,
-            };
-            // Encoded keys are words. Others are compared as their type and order say.
-            if sort.map == words.map(Order::Ascending) {
-                (recording.key, recording.order) = (words, Order::Ascending);
-            }
-            let [source, target, scratch] =
-                [sort.source, sort.target, sort.scratch].map(|records| records.keys);
-            let limits = &self.limits;
-            phases::record_mergesort(recording, &options, limits, source, target, scratch);
+            phases::record_sort_of_words(recording, sort, &options, &self.limits);
         }))
     }
 

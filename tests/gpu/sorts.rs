@@ -1,9 +1,8 @@
 //! Whole sorts on this machine's adapter, compared with the CPU's bit for bit.
 
-use crate::device::{Gpu, bits, check_sort, gpu};
+use crate::device::{bits, check_sort, gpu};
 use bcfsort_testkit::covering;
 use bcfsort_testkit::data::{Pattern, Spec, generate};
-use bcfsort_testkit::recordings::REPRESENTATIVES;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use wgpu_bcfsort::internals::algorithm::{MATRIX, PAGE};
@@ -15,17 +14,6 @@ fn options(engine: Engine, buckets: u32, samples: u32) -> Options {
         .engine(engine)
         .buckets(buckets)
         .samples(samples)
-}
-
-/// Types and orders that kernels are compiled for: all, or those few that between them have every
-/// piece of every kernel's text.
-fn types_and_orders(gpu: &Gpu) -> Vec<(KeyType, Order)> {
-    if !gpu.runs_all_cases() {
-        return REPRESENTATIVES.to_vec();
-    }
-    let orders = [Order::Ascending, Order::Descending];
-    let of_type = |key| orders.map(|order| (key, order));
-    KeyType::ALL.into_iter().flat_map(of_type).collect()
 }
 
 /// Calls a generic function with the Rust type of a key type.
@@ -104,6 +92,7 @@ const BUCKETS: [Option<u32>; 8] = [
     Some(64),
     Some(1024),
 ];
+const ORDERS: [Order; 2] = [Order::Ascending, Order::Descending];
 const SAMPLES: [Option<u32>; 4] = [None, Some(1), Some(7), Some(64)];
 /// Dispatches that a pass over the keys is cut into; 0 leaves it to the library.
 const CUTS: [u64; 3] = [0, 4, 64];
@@ -116,22 +105,15 @@ fn fits(options: &Options, key: KeyType) -> bool {
     base_case_kernel(options, true).workgroup_bytes(key) <= limit
 }
 
-/// A type and order for each width of a key: the texts of the others differ in constants only, and
-/// compiling a base case for all takes long.
-fn representative(key: KeyType) -> (KeyType, Order) {
-    REPRESENTATIVES[key.words() as usize - 1]
-}
-
-/// Every pair of engine, base case, [type and order](types_and_orders), size, pattern, P, t and cut
-/// occurs in some sort. But of the base cases other than the default there is one [type and
-/// order](representative) for each width of a key, and of those that are not the paper's only
-/// 32-bit keys, as their kernels for 64 bits compile slowly on a CPU: those the portability gates
-/// run. And larger sorts have the default one in the place of these: on a CPU some of them are slow
-/// with a million keys, which is sorted where all cases are run.
+/// Every pair of engine, base case, type and order, size, pattern, P, t and cut occurs in some sort.
+/// But of the base cases that are not the paper's there are only 32-bit keys, as their kernels for
+/// 64 bits compile slowly on a CPU: those the portability gates run. And larger sorts have the
+/// default one in the place of these: on a CPU some of them are slow with a million keys, which is
+/// sorted where all cases are run.
 #[test]
 fn a_covering_set_of_sorts_equals_the_cpu() {
     let Some(gpu) = gpu() else { return };
-    let (patterns, types) = (patterns(), types_and_orders(gpu));
+    let patterns = patterns();
     let sizes = if gpu.runs_all_cases() {
         &SIZES[..]
     } else {
@@ -140,7 +122,8 @@ fn a_covering_set_of_sorts_equals_the_cpu() {
     let levels = [
         sizes.len(),
         patterns.len(),
-        types.len(),
+        KeyType::ALL.len(),
+        ORDERS.len(),
         BUCKETS.len(),
         SAMPLES.len(),
         CUTS.len(),
@@ -151,19 +134,16 @@ fn a_covering_set_of_sorts_equals_the_cpu() {
     println!("{} sorts", cases.len());
     for case in cases {
         let (size, (pattern, distinct)) = (sizes[case[0]], patterns[case[1]]);
-        let (mut key, mut order) = types[case[2]];
+        let (mut key, order) = (KeyType::ALL[case[2]], ORDERS[case[3]]);
         let mut options = Options::default()
-            .engine(Engine::MERGESORTS[case[6]])
-            .base_case(BaseCase::ALL[case[7]]);
+            .engine(Engine::MERGESORTS[case[7]])
+            .base_case(BaseCase::ALL[case[8]]);
         // Large sorts with most buckets, or cut fine, take long and teach nothing more.
         let most = if size > 1 << 17 { 128 } else { 1024 };
         let usual = [BaseCase::Bitonic, BaseCase::Diagonal, BaseCase::Transpose]
             .contains(&options.resolved_base_case());
-        if options.resolved_base_case() != BaseCase::default() {
-            (key, order) = representative(key);
-        }
         if !usual {
-            (key, order) = REPRESENTATIVES[0];
+            key = KeyType::ALL[case[2] % 3];
         }
         if !fits(&options, key) {
             println!(
@@ -175,12 +155,12 @@ fn a_covering_set_of_sorts_equals_the_cpu() {
         if !usual && size > 1 << 16 {
             options.base_case = None;
         }
-        options.buckets = BUCKETS[case[3]].map(|buckets| buckets.min(most));
-        options.samples = SAMPLES[case[4]];
+        options.buckets = BUCKETS[case[4]].map(|buckets| buckets.min(most));
+        options.samples = SAMPLES[case[5]];
         let cut = if size > 40_000 {
-            CUTS[case[5]].min(4)
+            CUTS[case[6]].min(4)
         } else {
-            CUTS[case[5]]
+            CUTS[case[6]]
         };
         options.keys_per_dispatch = (cut > 0).then(|| (size / cut.max(1)).max(1024) as u32);
         let what = format!(
@@ -250,7 +230,7 @@ fn four_million_and_one_keys_equal_the_cpu() {
 fn every_length_from_one_tile_to_two_equals_the_cpu() {
     let Some(gpu) = gpu() else { return };
     for n in u64::from(MATRIX)..=u64::from(2 * MATRIX) {
-        let in_turn = [Order::Ascending, Order::Descending][n as usize % 2];
+        let order = ORDERS[n as usize % 2];
         let of_one_tile = [BaseCase::Bitonic, BaseCase::Diagonal, BaseCase::Transpose];
         let base_case = of_one_tile[n as usize / 2 % 3];
         let sorter = gpu.sorter(&Options::default().base_case(base_case));
@@ -258,11 +238,6 @@ fn every_length_from_one_tile_to_two_equals_the_cpu() {
             KeyType::ALL[n as usize % 3],
             KeyType::ALL[3 + n as usize / 3 % 3],
         ] {
-            let (key, order) = if base_case == BaseCase::default() {
-                (key, in_turn)
-            } else {
-                representative(key)
-            };
             let what = format!("tail {n} {key} {} {base_case}", order.name());
             with_type!(
                 key,
@@ -299,7 +274,6 @@ fn lengths_around_tiles_of_every_base_case_equal_the_cpu() {
                 println!("{key} {base_case} {warps} warps: too large for this device");
                 continue;
             }
-            let order = representative(key).1;
             let sorter = gpu.sorter(&options);
             for n in [
                 tile / 2 + 1,
@@ -311,6 +285,7 @@ fn lengths_around_tiles_of_every_base_case_equal_the_cpu() {
             ] {
                 for pattern in [Pattern::Full, Pattern::Maximal] {
                     let what = format!("{n} {key} {pattern} {base_case} {warps} warps");
+                    let order = ORDERS[n as usize % 2];
                     with_type!(key, sort_pattern(&sorter, pattern, None, n, order, &what));
                 }
             }

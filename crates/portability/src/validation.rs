@@ -2,7 +2,7 @@
 
 use crate::gate::{Gate, Subject, altered, caught, validated};
 use wgpu_bcfsort::internals::kernel::Kernel;
-use wgpu_bcfsort::{KeyType, Order};
+use wgpu_bcfsort::KeyType;
 
 pub(crate) struct Validation;
 
@@ -24,9 +24,7 @@ impl Gate for Validation {
     }
 
     fn planted(&self) -> Result<String, String> {
-        let wgsl = Kernel::BucketOffsets
-            .specialise(KeyType::U32, Order::Ascending)
-            .wgsl();
+        let wgsl = Kernel::BucketOffsets.specialise(KeyType::U32).wgsl();
         let plant = |fault, piece, by, reason| {
             caught(
                 fault,
