@@ -1,8 +1,8 @@
 //! The gate of naga: wgpu's own reading of WGSL, with no optional capability.
 
 use crate::gate::{Gate, Subject, altered, caught, validated};
-use wgpu_bcfsort::internals::kernel::Kernel;
 use wgpu_bcfsort::KeyType;
+use wgpu_bcfsort::internals::kernel::Kernel;
 
 pub(crate) struct Validation;
 
