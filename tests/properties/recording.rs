@@ -601,13 +601,13 @@ fn check(len: u32, key: KeyType, options: &Options, limits: &DeviceLimits) {
                 assert!(*buffer == Buffer::Keys || recording.buffers.contains_key(buffer));
             }
         }
-        match places(pass[0]) {
-            Some((from @ (Buffer::Keys | Buffer::Scratch | Buffer::EncodedKeys), to)) => {
-                assert_eq!(from, place);
-                place = to;
-                moves += 1;
-            }
-            _ => {}
+        let is_pass = |&(from, _): &(Buffer, Buffer)| {
+            matches!(from, Buffer::Keys | Buffer::Scratch | Buffer::EncodedKeys)
+        };
+        if let Some((from, to)) = places(pass[0]).filter(is_pass) {
+            assert_eq!(from, place);
+            place = to;
+            moves += 1;
         }
         if matches!(
             pass[0].kernel,
