@@ -385,10 +385,10 @@ impl Sorter {
         self.limits.max_len(key)
     }
 
-    /// Bytes of scratch memory that a sort of `len` keys takes: at most 1.15 times the keys' bytes
-    /// and 16 MiB. None for the keys of one tile ([`BaseCase::keys`](crate::BaseCase::keys)). (The
-    /// parameters of the dispatches, 256 bytes each, come on top: a page or two, unless
-    /// [`keys_per_dispatch`](Options::keys_per_dispatch) cuts the sort very fine.)
+    /// Bytes of scratch memory that a sort of `len` keys takes in either order: at most 1.15 times
+    /// the keys' bytes and 16 MiB. (The parameters of the dispatches, 256 bytes each, come on top: a
+    /// page or two, unless [`keys_per_dispatch`](Options::keys_per_dispatch) cuts the sort very
+    /// fine.)
     ///
     /// It plans the sort, and does nothing on the device.
     ///
@@ -403,7 +403,6 @@ impl Sorter {
     /// # fn main() -> Result<(), wgpu_bcfsort::Error> {
     /// use wgpu_bcfsort::{KeyType, Options, Sorter};
     /// let sorter = Sorter::open(Options::default())?;
-    /// assert_eq!(sorter.scratch_size(1000, KeyType::U64)?, 0);
     /// let million = sorter.scratch_size(1_000_000, KeyType::U64)?;
     /// assert!(million <= 9_200_000 + (16 << 20));
     /// # Ok(()) }
@@ -438,7 +437,8 @@ impl Sorter {
             },
             ..Arrangement::default()
         };
-        let job = self.job(len, key, Order::Ascending, &arrangement);
+        // (Of unsigned keys, those in ascending order need no map.)
+        let job = self.job(len, key, Order::Descending, &arrangement);
         Ok(self.record_job(job)?.scratch_bytes())
     }
 
@@ -528,6 +528,7 @@ impl Sorter {
         let engine = self.choice(Records {
             len: job.len,
             payload: arrangement.payload(),
+            mapped: !job.key.map(job.order).is_identity(),
             segmented: arrangement.segments.is_some(),
             counted: arrangement.count_at.is_some(),
         });
@@ -609,8 +610,8 @@ impl Sorter {
         })
     }
 
-    /// The engine that sorts so many keys: [`Options::engine`], and what [`Engine::Auto`] takes, by
-    /// the device's limits and by what was measured.
+    /// The engine that sorts so many keys in ascending order: [`Options::engine`], and what
+    /// [`Engine::Auto`] takes, by the device's limits and by what was measured.
     ///
     /// # Examples
     ///
@@ -624,7 +625,10 @@ impl Sorter {
     #[must_use]
     pub fn engine(&self, len: u64, key: KeyType) -> Engine {
         let len = len.min(self.max_len(key)) as u32;
-        self.choice(Records::keys(len))
+        self.choice(Records {
+            mapped: !key.map(Order::Ascending).is_identity(),
+            ..Records::keys(len)
+        })
     }
 
     /// Makes everything a sort of the first `len` keys of `buffer` needs: pipelines, bind groups,
