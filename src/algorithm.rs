@@ -86,10 +86,10 @@ pub struct UnknownName {
 pub enum Engine {
     /// The fastest one, by the device and the keys: [`SampleSort`](Self::SampleSort) on GPUs.
     /// [`BcfMergesortPb`](Self::BcfMergesortPb) on CPUs and on DX12, whose compilers take long for
-    /// the former's kernels; for 1024 keys or less, if they are in a row of their own; for more
-    /// keys than workgroup memory has room for samples of; and where an option of the mergesorts is
-    /// given. [`Sorter::engine`](crate::Sorter::engine) tells which. Where there is no
-    /// [`Sorter`](crate::Sorter) to decide, it is the latter.
+    /// the former's kernels; for 1024 keys or less, if they are unsigned, ascending and in a row of
+    /// their own; for more keys than workgroup memory has room for samples of; and where an option
+    /// of the mergesorts is given. [`Sorter::engine`](crate::Sorter::engine) tells which. Where
+    /// there is no [`Sorter`](crate::Sorter) to decide, it is the latter.
     ///
     /// On DX12 that is for FXC, the compiler that comes with Windows: it compiles the sample sort's
     /// kernels that sort a tile very slowly. There is no choice where the mergesorts cannot do what

@@ -22,7 +22,7 @@ pub use samplesort::{Partition, Shape, SortKernel, Stage};
 
 use crate::algorithm::{MATRIX, MOST_COLORS, W, WARP_PAGE, WARP_TILE};
 use crate::network::Network;
-use crate::{BaseCase, Comparator, Error, KeyType, Order, PrefixSumsMethod};
+use crate::{BaseCase, Comparator, Error, KeyType, PrefixSumsMethod};
 
 /// Lanes of a workgroup in the kernels with one lane an item.
 pub const ITEM_LANES: u32 = 64;
@@ -31,7 +31,7 @@ pub const ITEM_LANES: u32 = 64;
 /// of blocks in one buffer.
 pub const PARAMETER_BLOCK: u32 = 256;
 
-/// One compute kernel of the library, before it is specialised to a key type.
+/// One compute kernel of the library, before it is specialised to keys of one or two words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kernel {
     /// A base case: sorts tiles of [`BaseCase::keys`] keys.
@@ -75,12 +75,11 @@ pub enum Kernel {
     },
 }
 
-/// A kernel for a key type and an order: what is compiled.
+/// A kernel for keys of some words, or values to add up: what is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Specialised {
     kernel: Kernel,
     key: KeyType,
-    order: Order,
 }
 
 /// How a kernel uses a buffer.
@@ -322,18 +321,9 @@ impl Kernel {
         cells.map(|cells| cells.1 * key.bytes() as u32).sum()
     }
 
-    /// Whether the kernel compares keys, or only moves their bits.
-    const fn compares(self) -> bool {
-        !self.adds()
-            && !matches!(
-                self,
-                Self::SampleRuns
-                    | Self::BucketOffsets
-                    | Self::Distribute
-                    | Self::Sort(_)
-                    | Self::RandomSamples
-                    | Self::Layout(_)
-            )
+    /// Whether its text has keys of one or two words; other kernels have one text.
+    const fn has_widths(self) -> bool {
+        !matches!(self, Self::Sort(_) | Self::Layout(_) | Self::BucketOffsets) && !self.adds()
     }
 
     fn pieces(self) -> Pieces {
@@ -434,29 +424,17 @@ impl Kernel {
         }
     }
 
-    /// The kernel for a key type and an order. Kernels that do not compare keys are the same for
-    /// every type of a width, and those that add for `u32` and `i32`. One that there
-    /// [is not](Self::takes) does not [assemble](Specialised::assemble).
+    /// The kernel for a key type. Kernels that sort are the same for every type of a width, and
+    /// those that add for `u32` and `i32`. One that there [is not](Self::takes) does not
+    /// [assemble](Specialised::assemble).
     #[must_use]
-    pub const fn specialise(self, key: KeyType, order: Order) -> Specialised {
-        if self.compares() {
-            return Specialised {
-                kernel: self,
-                key,
-                order,
-            };
-        }
+    pub const fn specialise(self, key: KeyType) -> Specialised {
         let key = match key {
-            _ if matches!(self, Self::Layout(_) | Self::Sort(_)) => KeyType::U32,
             KeyType::F32 if self.adds() => KeyType::F32,
-            key if key.words() == 1 => KeyType::U32,
-            _ => KeyType::U64,
+            key if key.words() == 2 && (self.has_widths() || self.adds()) => KeyType::U64,
+            _ => KeyType::U32,
         };
-        Specialised {
-            kernel: self,
-            key,
-            order: Order::Ascending,
-        }
+        Specialised { kernel: self, key }
     }
 }
 
@@ -561,34 +539,22 @@ impl Specialised {
         matches!(self.kernel, Kernel::Sort(kernel) if kernel.compares_rows())
     }
 
-    /// The type of its keys; of kernels that move bits only, one of that width.
+    /// Keys of its width: `u32` or `u64`. Of prefix sums, the type of the values: `u32` or `f32`.
     #[must_use]
     pub const fn key(self) -> KeyType {
         self.key
     }
 
-    /// The order of the sort; of kernels that move bits only, ascending.
-    #[must_use]
-    pub const fn order(self) -> Order {
-        self.order
-    }
-
-    /// The label of its GPU objects, e.g. `bcfsort.merge.page_merge.u32.ascending`.
+    /// The label of its GPU objects, e.g. `bcfsort.merge.page_merge.1w`.
     #[must_use]
     pub fn label(self) -> String {
-        if let Kernel::Layout(_) | Kernel::Sort(_) = self.kernel {
-            format!("bcfsort.{}", self.kernel.name())
-        } else if self.kernel.compares() {
-            format!(
-                "bcfsort.{}.{}.{}",
-                self.kernel.name(),
-                self.key,
-                self.order.name()
-            )
+        let name = self.kernel.name();
+        if self.kernel.has_widths() {
+            format!("bcfsort.{name}.{}w", self.key.words())
         } else if self.kernel.adds() {
-            format!("bcfsort.{}.{}", self.kernel.name(), self.key)
+            format!("bcfsort.{name}.{}", self.key)
         } else {
-            format!("bcfsort.{}.{}w", self.kernel.name(), self.key.words())
+            format!("bcfsort.{name}")
         }
     }
 
@@ -610,34 +576,19 @@ impl Specialised {
             return sort_text(&self.label(), kernel, comparator);
         }
         let pieces = self.kernel.pieces();
-        let map = self.key.map(self.order);
-        // (The key map of these is in their parameters.)
-        let is_layout = matches!(self.kernel, Kernel::Layout(_));
         let mut text = format!("// {}\n\nconst W: u32 = {W}u;\n", self.label());
         for (name, value) in &pieces.constants {
             text += &format!("const {name}: u32 = {value}u;\n");
-        }
-        let map = [("KEY_SIGN_MASK", map.sign_mask), ("KEY_FLIP", map.flip)];
-        let is_mapped = !pieces.adds && !is_layout;
-        for (name, value) in map.into_iter().filter(|_| is_mapped) {
-            let (low, high) = (value as u32, (value >> 32) as u32);
-            text += &if self.key.words() == 2 {
-                format!("const {name} = vec2<u32>({low:#x}u, {high:#x}u);\n")
-            } else {
-                format!("const {name}: u32 = {low:#x}u;\n")
-            };
         }
         let mut add = |piece: &str| {
             text.push('\n');
             text.push_str(piece);
         };
-        match self.key.words() {
-            _ if is_layout => {}
-            _ if pieces.adds && self.key == KeyType::F32 => {
-                add(shader!("prefix_sums/floats.wgsl"));
-            }
+        match self.key {
+            KeyType::F32 => add(shader!("prefix_sums/floats.wgsl")),
             _ if pieces.adds => add(shader!("prefix_sums/integers.wgsl")),
-            1 => add(shader!("key/one_word.wgsl")),
+            _ if !self.kernel.has_widths() => {}
+            KeyType::U32 => add(shader!("key/one_word.wgsl")),
             _ => add(shader!("key/two_words.wgsl")),
         }
         add(shader!("bank_matrix.wgsl"));
@@ -664,7 +615,7 @@ impl Specialised {
     /// # Errors
     ///
     /// [`Error::Kernel`] if there is [no such kernel](Kernel::takes) for the type, or if the text
-    /// is not valid WGSL: a bug, which a test rules out for every kernel, type and order.
+    /// is not valid WGSL: a bug, which a test rules out for every kernel and type.
     pub fn assemble(self) -> Result<Assembled, Error> {
         self.assemble_comparing(None)
     }
@@ -737,58 +688,46 @@ mod tests {
     use super::*;
     use std::collections::HashSet;
 
-    /// A text without what alone tells the types of a width apart, and the orders: its label, and
-    /// two numbers.
-    pub(super) fn without_key_map(kernel: Specialised) -> String {
-        let text = kernel.wgsl();
-        let lines = text.lines().skip(1);
-        let kept = lines.filter(|line| {
-            !line.starts_with("const KEY_SIGN_MASK") && !line.starts_with("const KEY_FLIP")
-        });
-        kept.collect::<Vec<_>>().join("\n")
-    }
-
     #[test]
-    fn every_kernel_is_valid_for_every_key_type_and_order() {
+    fn every_kernel_is_valid_for_every_key_type() {
         let mut seen = HashSet::new();
         for kernel in Kernel::all() {
             for key in KeyType::ALL.into_iter().filter(|&key| kernel.takes(key)) {
-                for order in [Order::Ascending, Order::Descending] {
-                    let specialised = kernel.specialise(key, order);
-                    if !seen.insert(without_key_map(specialised)) {
-                        continue;
-                    }
-                    let assembled = specialised.assemble().unwrap_or_else(|e| panic!("{e}"));
-                    // The parameters, and the default limit of storage buffers.
-                    assert!(assembled.bindings.len() <= 9, "{}", kernel.name());
-                    assert!(!assembled.parameters.is_empty());
-                    // What a sorter refuses beforehand is what is refused when it compiles: WebGPU
-                    // rounds each of six variables up, and bucket offsets add up numbers.
-                    let counted = specialised.workgroup_bytes();
-                    let others = match kernel {
-                        Kernel::BucketOffsets => 2048,
-                        _ => 6 * 12,
-                    };
-                    let used = assembled.workgroup_bytes;
-                    assert!(used <= counted + others, "{}: {used}", kernel.name());
+                let specialised = kernel.specialise(key);
+                if !seen.insert(specialised) {
+                    continue;
                 }
+                let assembled = specialised.assemble().unwrap_or_else(|e| panic!("{e}"));
+                // The parameters, and the default limit of storage buffers.
+                assert!(assembled.bindings.len() <= 9, "{}", kernel.name());
+                assert!(!assembled.parameters.is_empty());
+                // What a sorter refuses beforehand is what is refused when it compiles: WebGPU
+                // rounds each of six variables up, and bucket offsets add up numbers.
+                let counted = specialised.workgroup_bytes();
+                let others = match kernel {
+                    Kernel::BucketOffsets => 2048,
+                    _ => 6 * 12,
+                };
+                let used = assembled.workgroup_bytes;
+                assert!(used <= counted + others, "{}: {used}", kernel.name());
             }
         }
         // Two widths of keys, and kernels that have one text for both.
-        let kernels = Kernel::all().count();
-        assert!((kernels..=2 * kernels).contains(&seen.len()));
+        let kernels = Kernel::all();
+        let texts = kernels.map(|k| if k.has_widths() || k.adds() { 2 } else { 1 });
+        assert_eq!(seen.len(), texts.sum::<usize>());
     }
 
     #[test]
     fn kernels_that_add_are_of_one_word_and_shared_between_integers() {
         for method in PrefixSumsMethod::ALL {
-            let of = |key, order| Kernel::PrefixSums { method }.specialise(key, order);
-            let u32s = of(KeyType::U32, Order::Ascending);
-            assert_eq!(of(KeyType::I32, Order::Descending), u32s);
-            assert_ne!(of(KeyType::F32, Order::Ascending), u32s);
+            let of = |key| Kernel::PrefixSums { method }.specialise(key);
+            let u32s = of(KeyType::U32);
+            assert_eq!(of(KeyType::I32), u32s);
+            assert_ne!(of(KeyType::F32), u32s);
             for key in [KeyType::U64, KeyType::I64, KeyType::F64] {
                 assert!(!u32s.kernel().takes(key));
-                let error = of(key, Order::Ascending).assemble().unwrap_err();
+                let error = of(key).assemble().unwrap_err();
                 assert!(error.to_string().contains("none for u64"), "{error}");
             }
             // What every adapter that can sort has.
@@ -797,20 +736,14 @@ mod tests {
     }
 
     #[test]
-    fn kernels_that_move_bits_are_shared_between_types() {
-        let of = |key, order| Kernel::Distribute.specialise(key, order);
-        assert_eq!(
-            of(KeyType::F32, Order::Descending),
-            of(KeyType::U32, Order::Ascending)
-        );
-        assert_ne!(
-            of(KeyType::F64, Order::Ascending),
-            of(KeyType::F32, Order::Ascending)
-        );
-        let of = |key, order| Kernel::PageMerge.specialise(key, order);
-        assert_ne!(
-            of(KeyType::F32, Order::Descending),
-            of(KeyType::F32, Order::Ascending)
-        );
+    fn kernels_that_sort_are_shared_between_types() {
+        for kernel in [Kernel::PageMerge, Kernel::Distribute] {
+            let of = |key| kernel.specialise(key);
+            assert_eq!(of(KeyType::F32), of(KeyType::U32));
+            assert_eq!(of(KeyType::F64), of(KeyType::I64));
+            assert_ne!(of(KeyType::F64), of(KeyType::F32));
+        }
+        let of = |key| Kernel::BucketOffsets.specialise(key);
+        assert_eq!(of(KeyType::F64), of(KeyType::F32));
     }
 }

@@ -1,8 +1,8 @@
 //! The key types and their total orders.
 //!
 //! Every key is sorted as one or two 32-bit words whose unsigned order is the order of the key
-//! ([`KeyMap`]). Kernels apply the map when they load a key and undo it when they store one, so
-//! buffers always hold the caller's own bit patterns: `NaN` payloads and subnormals survive.
+//! ([`KeyMap`]). The map is applied before the sort, or at its first read, and undone at the end:
+//! no kernel's text knows a type. Every map is invertible: `NaN` payloads and subnormals survive.
 
 use crate::Order;
 use std::fmt;
@@ -133,8 +133,8 @@ impl FromStr for KeyType {
 /// `ordered = bits ^ (if negative { sign_mask } else { 0 }) ^ flip`. It takes three operations a
 /// word.
 ///
-/// Made by [`KeyType::map`]. For sorts that are not this crate's: kernels apply it themselves, and
-/// buffers hold the keys as they are.
+/// Made by [`KeyType::map`]. For sorts that are not this crate's: its own apply it themselves, and
+/// take the keys as they are.
 ///
 /// # Examples
 ///
@@ -164,6 +164,11 @@ impl KeyMap {
             Some(top) if top & 1 == 1 => self.sign_mask,
             _ => 0,
         }
+    }
+
+    /// Whether keys are words as they are.
+    pub(crate) const fn is_identity(self) -> bool {
+        self.sign_mask == 0 && self.flip == 0
     }
 
     /// The unsigned integer whose order is the key's, of the key's bits as [`SortKey::to_bits64`]

@@ -347,7 +347,7 @@ impl Recording {
     /// A step's kernel for this recording's keys.
     #[must_use]
     pub fn specialised(&self, step: &Step) -> Specialised {
-        step.kernel.specialise(self.key, self.order)
+        step.kernel.specialise(self.key)
     }
 
     /// Bytes of scratch memory: of every buffer but the caller's.

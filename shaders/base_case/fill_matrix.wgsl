@@ -11,26 +11,22 @@ struct Params {
 
 @group(0) @binding(0) var<uniform> params: Params;
 
-// Lane t's 32 of the keys from `base` up to `keys_end`, and padding behind: coalesced. All are
-// loaded before any is encoded.
+// Lane t's 32 of the keys from `base` up to `keys_end`, and padding behind: coalesced.
 fn load_keys(r: ptr<function, array<Key, 32>>, t: u32, base: u32, keys_end: u32) {
     // (A sum could pass 2^32, in a tile past the last.)
     if keys_end >= W * W && base <= keys_end - W * W {
         // With a branch around each of them, loads from a buffer that is written, too, wait for one another:
         // twice the time of the whole base case on an H200.
         for (var j = 0u; j < W; j++) {
-            (*r)[j] = load_bits(base + cell(t, j));
+            (*r)[j] = load_key(base + cell(t, j));
         }
     } else {
         for (var j = 0u; j < W; j++) {
-            (*r)[j] = decode(LAST);
+            (*r)[j] = LAST;
             if base + cell(t, j) < keys_end {
-                (*r)[j] = load_bits(base + cell(t, j));
+                (*r)[j] = load_key(base + cell(t, j));
             }
         }
-    }
-    for (var j = 0u; j < W; j++) {
-        (*r)[j] = encode((*r)[j]);
     }
 }
 

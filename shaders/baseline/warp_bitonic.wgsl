@@ -50,13 +50,13 @@ fn main(
     // All keys are read before any is stored.
     var keys: array<Key, 4>;
     for (var j = 0u; j < 4u; j++) {
-        keys[j] = decode(LAST);
+        keys[j] = LAST;
         if base + j * W + t < keys_end {
-            keys[j] = load_bits(base + j * W + t);
+            keys[j] = load_key(base + j * W + t);
         }
     }
     for (var j = 0u; j < 4u; j++) {
-        tile_store(first + j * W + t, encode(keys[j]));
+        tile_store(first + j * W + t, keys[j]);
     }
     workgroupBarrier();
 

@@ -42,10 +42,10 @@ fn load_page(page: ptr<function, array<Key, KEYS_A_PAGE>>, run: Run, number: u32
 // Puts the page loaded into the lower cells, descending, and its last key where it stays.
 fn fill_lower(page: ptr<function, array<Key, KEYS_A_PAGE>>, t: u32) {
     for (var j = 0u; j < KEYS_A_PAGE; j++) {
-        tile_store(PAGE - 1u - j * W - t, encode((*page)[j]));
+        tile_store(PAGE - 1u - j * W - t, (*page)[j]);
     }
     if t == W - 1u {
-        tile_store(LAST_KEY, encode((*page)[KEYS_A_PAGE - 1u]));
+        tile_store(LAST_KEY, (*page)[KEYS_A_PAGE - 1u]);
     }
 }
 
@@ -74,11 +74,11 @@ fn fill_held(pair: Pair, page: u32, t: u32) {
     for (var j = 0u; j <= KEYS_A_PAGE; j++) {
         if cell + j * W >= W && cell + j * W < W + PAGE {
             let index = base + j * W - W;
-            var bits = decode(LAST);
+            var key = LAST;
             if index < pair.b.end {
-                bits = destination[index];
+                key = destination[index];
             }
-            tile_store(PAGE + cell + j * W - W, encode(bits));
+            tile_store(PAGE + cell + j * W - W, key);
         }
     }
 }
@@ -109,7 +109,7 @@ fn main(
     if params.done == 0u {
         load_page(&page, pair.a, 0u, t);
         for (var j = 0u; j < KEYS_A_PAGE; j++) {
-            tile_store(PAGE + j * W + t, encode(page[j]));
+            tile_store(PAGE + j * W + t, page[j]);
         }
     } else {
         // The page held lies in the output, past the pages written; the newest page is read again.

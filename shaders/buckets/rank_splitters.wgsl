@@ -32,7 +32,7 @@ struct Params {
 @group(0) @binding(3) var<storage, read_write> ranks: array<u32>;
 
 fn splitter(c: u32) -> Key {
-    return encode(sampled[c * params.samples / params.buckets]);
+    return sampled[c * params.samples / params.buckets];
 }
 
 // The first index of [start, end) whose key comes after `key`, or, with `equal`, not before it.
@@ -41,7 +41,7 @@ fn search(start: u32, end: u32, key: Key, equal: bool) -> u32 {
     var high = end;
     while low < high {
         let middle = low + (high - low) / 2u;
-        let other = encode(source[middle]);
+        let other = source[middle];
         if precedes(key, other) || (equal && !precedes(other, key)) {
             high = middle;
         } else {

@@ -2,10 +2,6 @@
 
 @group(0) @binding(2) var<storage, read_write> destination: array<Key>;
 
-fn store_bits(index: u32, bits: Key) {
-    destination[index] = bits;
-}
-
 fn store_key(index: u32, key: Key) {
-    destination[index] = decode(key);
+    destination[index] = key;
 }

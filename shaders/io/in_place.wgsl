@@ -3,16 +3,10 @@
 
 @group(0) @binding(1) var<storage, read_write> keys: array<Key>;
 
-// The key's bits, still to be encoded: where many keys are loaded, doing so at once would wait for
-// each of them in turn.
-fn load_bits(index: u32) -> Key {
+fn load_key(index: u32) -> Key {
     return keys[index];
 }
 
-fn store_bits(index: u32, bits: Key) {
-    keys[index] = bits;
-}
-
 fn store_key(index: u32, key: Key) {
-    keys[index] = decode(key);
+    keys[index] = key;
 }

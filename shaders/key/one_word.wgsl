@@ -1,7 +1,4 @@
-// One-word keys: u32, i32, f32. The words' unsigned order is the order of the sort.
-//
-// KEY_SIGN_MASK and KEY_FLIP come from `KeyMap` in src/key.rs and say how the caller's bits map to
-// such a word. They are constants, so that a u32 key costs nothing.
+// Keys of one word, whose unsigned order is the order of the sort.
 
 alias Key = u32;
 
@@ -19,19 +16,6 @@ fn precedes(a: Key, b: Key) -> bool {
     return a < b;
 }
 
-fn equals(a: Key, b: Key) -> bool {
-    return a == b;
-}
-
 fn compare_exchange(a: Key, b: Key) -> Ordered {
     return Ordered(min(a, b), max(a, b));
-}
-
-fn encode(bits: Key) -> Key {
-    return bits ^ ((0u - (bits >> 31u)) & KEY_SIGN_MASK) ^ KEY_FLIP;
-}
-
-fn decode(key: Key) -> Key {
-    let bits = key ^ KEY_FLIP;
-    return bits ^ ((0u - (bits >> 31u)) & KEY_SIGN_MASK);
 }

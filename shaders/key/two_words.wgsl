@@ -1,8 +1,5 @@
-// Two-word keys: u64, i64, f64, low word first as in memory. The words' unsigned 64-bit order is
-// the order of the sort.
-//
-// KEY_SIGN_MASK and KEY_FLIP come from `KeyMap` in src/key.rs and say how the caller's bits map to
-// such words. 64-bit integers are optional in WGSL, two 32-bit words are not.
+// Keys of two words, low word first as in memory, whose unsigned 64-bit order is the order of the
+// sort. 64-bit integers are optional in WGSL, two 32-bit words are not.
 
 alias Key = vec2<u32>;
 
@@ -21,20 +18,7 @@ fn precedes(a: Key, b: Key) -> bool {
     return (a.y < b.y) | ((a.y == b.y) & (a.x < b.x));
 }
 
-fn equals(a: Key, b: Key) -> bool {
-    return (a.x == b.x) & (a.y == b.y);
-}
-
 fn compare_exchange(a: Key, b: Key) -> Ordered {
     let swap = precedes(b, a);
     return Ordered(select(a, b, swap), select(b, a, swap));
-}
-
-fn encode(bits: Key) -> Key {
-    return bits ^ (vec2<u32>(0u - (bits.y >> 31u)) & KEY_SIGN_MASK) ^ KEY_FLIP;
-}
-
-fn decode(key: Key) -> Key {
-    let bits = key ^ KEY_FLIP;
-    return bits ^ (vec2<u32>(0u - (bits.y >> 31u)) & KEY_SIGN_MASK);
 }

@@ -68,18 +68,18 @@ fn store_page(r: ptr<function, array<Key, 32>>, pair: Pair, page: u32, t: u32, w
 fn load_held(r: ptr<function, array<Key, 32>>, pair: Pair, page: u32, t: u32, wrapped: bool) {
     let base = pair.a.grid + page * PAGE + t;
     for (var j = 0u; j < HALF; j++) {
-        (*r)[j] = decode(LAST);
+        (*r)[j] = LAST;
     }
     if wrapped && base - W < pair.b.end {
         (*r)[0] = destination[base - W];
     }
     for (var j = 0u; j < HALF - 1u; j++) {
-        var bits = decode(LAST);
+        var key = LAST;
         if base + j * W < pair.b.end {
-            bits = destination[base + j * W];
+            key = destination[base + j * W];
         }
-        (*r)[j] = select(bits, (*r)[j], wrapped);
-        (*r)[j + 1u] = select((*r)[j + 1u], bits, wrapped);
+        (*r)[j] = select(key, (*r)[j], wrapped);
+        (*r)[j + 1u] = select((*r)[j + 1u], key, wrapped);
     }
     if !wrapped && base + (HALF - 1u) * W < pair.b.end {
         (*r)[HALF - 1u] = destination[base + (HALF - 1u) * W];
@@ -126,8 +126,7 @@ fn main(
     }
     load_page(&next_page, run_of(pair, at.from_b), newest(at), row);
     for (var j = 0u; j < HALF; j++) {
-        r[j] = encode(r[j]);
-        r[W - 1u - j] = encode(next_page[j]);
+        r[W - 1u - j] = next_page[j];
     }
 
     for (var step = 0u; step < steps; step++) {
@@ -165,7 +164,7 @@ fn main(
             r[j] = r[HALF + j];
         }
         for (var j = 0u; j < HALF; j++) {
-            r[W - 1u - j] = encode(next_page[j]);
+            r[W - 1u - j] = next_page[j];
         }
     }
     // The last page of the pair, or a page left for the next dispatch to take up.

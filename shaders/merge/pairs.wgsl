@@ -69,13 +69,13 @@ fn run_of(pair: Pair, from_b: bool) -> Run {
     return run;
 }
 
-// The bits of a run's key, or of padding.
+// A run's key, or padding.
 fn load_padded(run: Run, index: u32) -> Key {
-    var bits = select(decode(LAST), decode(FIRST), index < run.start);
+    var key = select(LAST, FIRST, index < run.start);
     if index >= run.start && index < run.end {
-        bits = load_bits(index);
+        key = load_key(index);
     }
-    return bits;
+    return key;
 }
 
 // How far a pair is merged: the pages loaded of A and of B, and which of them the newest page is of.

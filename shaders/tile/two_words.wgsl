@@ -9,30 +9,7 @@ fn tile_load(cell: u32) -> Key {
     return vec2<u32>(tile_low[cell], tile_high[cell]);
 }
 
-// The same, of a cell that the keys lead to: what searches meets in banks.
-fn tile_probe(cell: u32) -> Key {
-    return vec2<u32>(tile_low[cell], tile_high[cell]);
-}
-
 fn tile_store(cell: u32, key: Key) {
     tile_low[cell] = key.x;
     tile_high[cell] = key.y;
-}
-
-// A cell's first word, to be used for something else than a key.
-fn word_load(cell: u32) -> u32 {
-    return tile_low[cell];
-}
-
-fn word_store(cell: u32, word: u32) {
-    tile_low[cell] = word;
-}
-
-// The same, of a cell that the keys lead to.
-fn word_probe(cell: u32) -> u32 {
-    return tile_low[cell];
-}
-
-fn word_mark(cell: u32, word: u32) {
-    tile_low[cell] = word;
 }

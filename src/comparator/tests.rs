@@ -177,8 +177,7 @@ fn names_do_not_clash() {
         // In their buffer, and beside their indices.
         for words in [0, words] {
             for kernel in crate::kernel::SortKernel::of_rows(words) {
-                let kernel = crate::kernel::Kernel::Sort(kernel)
-                    .specialise(crate::KeyType::U32, crate::Order::Ascending);
+                let kernel = crate::kernel::Kernel::Sort(kernel).specialise(crate::KeyType::U32);
                 let assembled = kernel.assemble_comparing(Some(&comparator));
                 let assembled = assembled.unwrap_or_else(|e| panic!("{e}"));
                 assert!(assembled.bindings.len() <= 9, "{}", kernel.label());

@@ -1,4 +1,4 @@
-//! Pipelines: each kernel is compiled once a key type and order, when it is first needed.
+//! Pipelines: each kernel is compiled once, when it is first needed.
 //!
 //! A kernel has a cell with a lock of its own, which is held while it is compiled. So two threads
 //! compile different kernels at the same time, and one that wants a kernel that another compiles
@@ -287,7 +287,7 @@ fn compile(
 mod tests {
     use super::*;
     use crate::kernel::Kernel;
-    use crate::{BaseCase, KeyType, Order};
+    use crate::{BaseCase, KeyType};
 
     #[test]
     fn what_exceeds_the_device_is_refused_with_the_numbers() {
@@ -296,7 +296,7 @@ mod tests {
             warps: 8,
             in_place: true,
         };
-        let kernel = kernel.specialise(KeyType::U64, Order::Ascending);
+        let kernel = kernel.specialise(KeyType::U64);
         let (assembled, _) = kernel.parse(None).unwrap();
         // Eight tiles of 1024 keys, with a cell more in each row of 32, and a row of lanes each.
         let (bytes, lanes) = (8 * 33 * 32 * 8, 8 * 32);

@@ -5,8 +5,7 @@ use crate::kernel::{Kernel, LayoutKernel, MOVED};
 use crate::key::KeyMap;
 use crate::plan::{grid, parts};
 use crate::recording::{Buffer, Phase, Recording, Step};
-use crate::samplesort::{Records, Shape, WordSort};
-use crate::{KeyType, Order};
+use crate::samplesort::{AS_THEY_ARE, Records, Shape, WordSort};
 
 /// Records a sort of words.
 type Sort<'a> = &'a dyn Fn(&mut Recording, &WordSort);
@@ -41,7 +40,8 @@ impl<'a> Composer<'a> {
         let shape = Shape::new(self.job.key.words(), carries);
         let map = self.job.key.map(self.job.order);
         let target = self.arrangement().end_of_keys().unwrap_or(Buffer::Keys);
-        self.sort(sort, shape, at(Buffer::Keys), at(target), map);
+        let direct = self.word_sort(shape, at(Buffer::Keys), at(target), map);
+        sort(&mut self.recording, &direct);
     }
 
     /// Sorts keys alone in scratch memory.
@@ -52,14 +52,14 @@ impl<'a> Composer<'a> {
             .then(|| self.reserve(Buffer::EncodedValues, 1));
         let keys = self.reserve(Buffer::EncodedKeys, words);
         self.encode(keys, low_words);
-        self.sort_encoded(
-            sort,
-            words,
-            Records {
-                keys,
-                values: low_words,
-            },
-        );
+        let values = low_words;
+        let mut encoded = self.encoded(words, Records { keys, values });
+        // Keys that are all of a buffer leave it free meanwhile.
+        let buffer = self.arrangement().end_of_keys();
+        if let Some(buffer) = buffer.filter(|_| self.arrangement().is_whole()) {
+            encoded.scratch.keys = buffer;
+        }
+        sort(&mut self.recording, &encoded);
         self.decode(keys, low_words);
     }
 
@@ -188,25 +188,18 @@ impl<'a> Composer<'a> {
 
     /// Sorts encoded records, keys of so many words, in place.
     fn sort_encoded(&mut self, sort: Sort<'_>, words: u32, records: Records) {
-        let as_they_are = match words {
-            1 => KeyType::U32,
-            _ => KeyType::U64,
-        };
-        let map = as_they_are.map(Order::Ascending);
-        let shape = Shape::new(words, records.values.is_some());
-        self.sort(sort, shape, records, records, map);
+        let encoded = self.encoded(words, records);
+        sort(&mut self.recording, &encoded);
     }
 
-    fn sort(
-        &mut self,
-        sort: Sort<'_>,
-        shape: Shape,
-        source: Records,
-        target: Records,
-        map: KeyMap,
-    ) {
+    fn encoded(&self, words: u32, records: Records) -> WordSort {
+        let shape = Shape::new(words, records.values.is_some());
+        self.word_sort(shape, records, records, AS_THEY_ARE)
+    }
+
+    fn word_sort(&self, shape: Shape, source: Records, target: Records, map: KeyMap) -> WordSort {
         let len = self.job.len;
-        let word_sort = WordSort {
+        WordSort {
             len,
             shape,
             source,
@@ -217,8 +210,7 @@ impl<'a> Composer<'a> {
             },
             map,
             ranks: self.job.ranks.clone().unwrap_or(0..len),
-        };
-        sort(&mut self.recording, &word_sort);
+        }
     }
 
     /// Parameters of `key_map.wgsl`.

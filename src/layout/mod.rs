@@ -135,7 +135,8 @@ impl Arrangement {
     pub fn scratch_bound(&self, key: KeyType, len: u32) -> u64 {
         let len = u64::from(len);
         let valued = self.carried != Carried::Nothing;
-        let words = match Strategy::new(self, key.words(), false) {
+        let strategy = Strategy::new(self, key.words(), true, false);
+        let words = match strategy {
             Strategy::Nothing => 0,
             Strategy::Compared => 1,
             Strategy::TwoPassArgsort => 4,
@@ -144,7 +145,7 @@ impl Arrangement {
             _ => self.composed_words(key) + u32::from(valued),
         };
         let composed = len * u64::from(words) * 4;
-        if let Strategy::Direct = Strategy::new(self, key.words(), false) {
+        if strategy == Strategy::Direct {
             return composed * 23 / 20 + (16 << 20);
         }
         let compared = self.compared.filter(|_| self.sorted == Sorted::Here);
@@ -156,6 +157,11 @@ impl Arrangement {
             .map(|column| column.1);
         let rows = in_place.chain(compared).chain(keys).max().unwrap_or(0);
         composed * 5 / 2 + len * u64::from(rows) * 4 + (16 << 20)
+    }
+
+    /// Whether the records are all that is in their buffers.
+    const fn is_whole(&self) -> bool {
+        self.first == 0 && self.field.is_none() && self.bits.is_none() && self.segments.is_none()
     }
 
     /// The first key in its buffer, the stride, and the logarithm of the keys that share a word.
@@ -210,6 +216,9 @@ pub struct Job<'a> {
     pub arrangement: &'a Arrangement,
     /// The ranks that are to be in order, if not all are.
     pub ranks: Option<Range<u32>>,
+    /// Whether the sort of words maps keys where it reads them first and writes them last. For one
+    /// that does not, keys of other types and orders are mapped before and after.
+    pub maps_keys: bool,
     /// How packed keys alone are counted, if they may be.
     pub counting: Option<&'a Tuning>,
     /// What the device can do.
@@ -223,7 +232,9 @@ impl Job<'_> {
         let counts = self.counting.is_some_and(|tuning| {
             self.arrangement.bits.is_some() && counting::pays(self.len, tuning)
         });
-        Strategy::new(self.arrangement, self.key.words(), counts)
+        // (One key is in order whatever it is.)
+        let maps = self.maps_keys || self.key.map(self.order).is_identity() || self.len == 1;
+        Strategy::new(self.arrangement, self.key.words(), maps, counts)
     }
 
     /// Records the sort. `sort` records a sort of words.

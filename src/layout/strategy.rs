@@ -33,23 +33,21 @@ pub enum Strategy {
 }
 
 impl Strategy {
-    /// That of keys of so many words. `counts`: whether packed keys alone are counted.
+    /// That of keys of so many words. `maps`: whether the sort of words takes them as they are.
+    /// `counts`: whether packed keys alone are counted.
     #[must_use]
-    pub fn new(arrangement: &Arrangement, key_words: u32, counts: bool) -> Self {
+    pub fn new(arrangement: &Arrangement, key_words: u32, maps: bool, counts: bool) -> Self {
         let carries = arrangement.carried != Carried::Nothing;
         let writes_keys = arrangement.sorted != Sorted::Nowhere && arrangement.field.is_none();
         let segmented = arrangement.segments.is_some();
-        let contiguous = arrangement.first == 0
-            && arrangement.field.is_none()
-            && arrangement.bits.is_none()
-            && !segmented;
+        let direct = maps && arrangement.is_whole();
         if arrangement.compared.is_some() {
             return Self::Compared;
         }
         if !carries {
             return if !writes_keys {
                 Self::Nothing
-            } else if contiguous {
+            } else if direct {
                 Self::Direct
             } else if counts && arrangement.bits.is_some() && !segmented {
                 Self::Counting
@@ -58,7 +56,7 @@ impl Strategy {
             };
         }
         let has_values = matches!(arrangement.carried, Carried::Values | Carried::Indices);
-        if contiguous && has_values && arrangement.sorted == Sorted::Here {
+        if direct && has_values && arrangement.sorted == Sorted::Here {
             Self::Direct
         } else if segmented && key_words == 2 {
             Self::TwoPassArgsort
@@ -141,13 +139,20 @@ mod tests {
                     carried: carried.clone(),
                     ..arrangement.clone()
                 };
-                let strategy = |counts| Strategy::new(&arrangement, key_words, counts);
+                let strategy = |counts| Strategy::new(&arrangement, key_words, true, counts);
                 assert_eq!(strategy(true), expected, "{arrangement:?}");
                 let sorted = match expected {
                     Counting => Keys,
                     other => other,
                 };
                 assert_eq!(strategy(false), sorted, "{arrangement:?}");
+                let encoded = match (expected, &arrangement.carried) {
+                    (Direct, Carried::Nothing) => Keys,
+                    (Direct, _) => Argsort,
+                    (other, _) => other,
+                };
+                let strategy = Strategy::new(&arrangement, key_words, false, true);
+                assert_eq!(strategy, encoded, "{arrangement:?}");
             }
         }
     }

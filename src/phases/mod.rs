@@ -20,8 +20,10 @@ mod splitters;
 pub use prefix_sums::record_prefix_sums;
 
 use crate::kernel::Kernel;
+use crate::layout::{self, Arrangement};
 use crate::plan::{DeviceLimits, Plan, grid, parts};
 use crate::recording::{Buffer, Phase, Recording};
+use crate::samplesort::{self, Shape, WordSort};
 use crate::{Engine, KeyType, Options, Order};
 
 /// Records a sort of `len` keys, in [`Buffer::Keys`].
@@ -35,62 +37,52 @@ pub fn record_sort(
     options: &Options,
     limits: &DeviceLimits,
 ) -> Recording {
-    if options.engine == Engine::SampleSort {
-        let tuning = options.tuning.unwrap_or_default();
-        return record_sort_of_words(len, key, order, &tuning, limits);
-    }
-    let mut recording = Recording::new(len, key, order);
-    let keys = Buffer::Keys;
-    record_mergesort(&mut recording, options, limits, keys, keys, Buffer::Scratch);
-    recording
+    let job = layout::Job {
+        len,
+        key,
+        order,
+        arrangement: &Arrangement::default(),
+        ranks: None,
+        maps_keys: maps_keys(options),
+        counting: None,
+        limits,
+    };
+    job.record(&|recording, sort| record_sort_of_words(recording, sort, options, limits))
 }
 
-/// Records a mergesort of [`Recording::len`] keys of [`Recording::key`], from one buffer to another
-/// or in place, by way of scratch memory.
-pub fn record_mergesort(
+/// Whether the engine of the options maps keys as it reads and writes them. The mergesorts take
+/// words as they are.
+#[must_use]
+pub fn maps_keys(options: &Options) -> bool {
+    options.engine == Engine::SampleSort
+}
+
+/// Records a sort of words by the engine of the options. [`Engine::Auto`] is a mergesort here.
+pub fn record_sort_of_words(
     recording: &mut Recording,
+    sort: &WordSort,
     options: &Options,
     limits: &DeviceLimits,
-    source: Buffer,
-    target: Buffer,
-    scratch: Buffer,
 ) {
-    let plan = Plan::new(recording.len, recording.key, options.into());
+    if options.engine == Engine::SampleSort {
+        let tuning = options.tuning.unwrap_or_default();
+        samplesort::record(recording, sort, &tuning, limits);
+        return;
+    }
+    // (One key has no map.)
+    debug_assert!(sort.map.is_identity() || sort.len == 1);
+    debug_assert_eq!(sort.shape, Shape::new(recording.key.words(), false));
+    let plan = Plan::new(sort.len, recording.key, options.into());
     let job = Job {
         plan: &plan,
         options,
         limits,
-        home: target,
-        other: scratch,
+        home: sort.target.keys,
+        other: sort.scratch.keys,
         level: 0,
         within: None,
     };
-    job.record(recording, source);
-}
-
-/// Records a sample sort of keys alone, in [`Buffer::Keys`].
-fn record_sort_of_words(
-    len: u32,
-    key: KeyType,
-    order: Order,
-    tuning: &crate::Tuning,
-    limits: &DeviceLimits,
-) -> Recording {
-    use crate::samplesort::{Records, WordSort, record};
-    let mut recording = Recording::new(len, key, order);
-    let shape = crate::kernel::Shape::new(key.words(), false);
-    let records = |keys| Records { keys, values: None };
-    let sort = WordSort {
-        len,
-        shape,
-        source: records(Buffer::Keys),
-        target: records(Buffer::Keys),
-        scratch: records(Buffer::Scratch),
-        map: key.map(order),
-        ranks: 0..len,
-    };
-    record(&mut recording, &sort, tuning, limits);
-    recording
+    job.record(recording, sort.source.keys);
 }
 
 /// The kernel of the base case that the options name.
@@ -139,10 +131,12 @@ impl Job<'_> {
         }
         if plan.moves() > 0 {
             let bytes = u64::from(plan.len) * recording.key.bytes();
-            if let Buffer::SamplesScratch(_) | Buffer::Samples(_) = self.home {
-                recording.reserve(self.home, bytes);
+            for buffer in [self.home, self.other] {
+                // (Those are the caller's.)
+                if !matches!(buffer, Buffer::Keys | Buffer::SortedKeys) {
+                    recording.reserve(buffer, bytes);
+                }
             }
-            recording.reserve(self.other, bytes);
         }
         let mut place = self.first_place();
         base_case::record(self, recording, input, place);

@@ -73,6 +73,10 @@ use std::ops::Range;
 /// sorted with their indices (an argsort), and each buffer of rows is gathered by these: one
 /// dispatch out of place, two in place. An argsort of segments of 64-bit keys sorts twice.
 ///
+/// The sample sort maps keys of any type and order in its own dispatches. For the mergesorts, those
+/// that are not unsigned and ascending are encoded and decoded wherever they are, by way of the
+/// caller's buffer, with no more scratch memory.
+///
 /// # On DX12
 ///
 /// FXC, the compiler that comes with Windows, is very slow with the [sample

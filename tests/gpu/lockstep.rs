@@ -3,11 +3,11 @@
 use crate::device::gpu;
 use crate::execution::Execution;
 use bcfsort_testkit::data::{Pattern, Spec, generate};
-use bcfsort_testkit::recordings::{self, Coloring};
+use bcfsort_testkit::recordings::{self, Coloring, REPRESENTATIVES, library, prefix_sums_library};
 use std::collections::BTreeSet;
 use wgpu_bcfsort::internals::kernel::Kernel;
 use wgpu_bcfsort::internals::recording::{Buffer, Step};
-use wgpu_bcfsort::{BaseCase, KeyType, Order, Payload};
+use wgpu_bcfsort::{BaseCase, KeyType, Payload};
 use wgsl_lockstep::Config;
 
 /// Whether lavapipe compiles it soon. It takes long for base cases that the default sorts do not
@@ -24,73 +24,70 @@ fn compiles_soon(kernel: Kernel) -> bool {
 fn every_kernel_leaves_the_same_bits_on_the_cpu_as_on_the_adapter() {
     let Some(gpu) = gpu() else { return };
     let (mut used, mut left_out) = (BTreeSet::new(), BTreeSet::new());
-    for (i, key) in KeyType::ALL.into_iter().enumerate() {
-        // The other order of each type is another constant in the same text.
-        for order in [[Order::Ascending, Order::Descending][i % 2]] {
-            let sums = recordings::prefix_sums_library(key);
-            for recording in recordings::library(key, order).into_iter().chain(sums) {
-                let limit = gpu.device.limits().max_compute_workgroup_storage_size;
-                let fits = |step: &Step| recording.specialised(step).workgroup_bytes() <= limit;
-                let is_run =
-                    |step: &Step| fits(step) && (!gpu.is_cpu() || compiles_soon(step.kernel));
-                let (run, others): (Vec<_>, Vec<_>) =
-                    recording.steps.iter().partition(|step| is_run(step));
-                left_out.extend(others.iter().map(|step| step.kernel));
-                // Where some are left out, and of other types on a CPU: enough to run all others.
-                let is_whole = others.is_empty() && (!gpu.is_cpu() || key == KeyType::U32);
-                if !is_whole && run.iter().all(|step| used.contains(&step.kernel)) {
-                    continue;
-                }
-                if let Some(step) = others.iter().find(|step| !fits(step)) {
-                    println!("{key} {}: too large for this device", step.kernel.name());
-                }
-                let words = u64::from(recording.len) * u64::from(key.words());
-                let keys: Vec<u32> =
-                    generate(&Spec::new(Pattern::FewDistinct, words).distinct(2000)).unwrap();
-                // Small whole numbers, as integers and as floats, which are sums of one another.
-                let keys = match (recording.steps[0].parameter("colors"), key) {
-                    (Some(_), KeyType::F32) => keys.iter().map(|&k| (k as f32).to_bits()).collect(),
-                    _ => keys,
-                };
-                let mut on_adapter = Execution::new(gpu, &recording, &keys);
-                let mut on_cpu = recordings::Execution::new(&recording, &keys, Config::default());
-                if let Some(colors) = recording.steps[0].parameter("colors") {
-                    let colors = Coloring::Beyond.make(recording.len, colors);
-                    on_adapter.set_buffer(Buffer::Colors, &colors);
-                    on_cpu.set_buffer(Buffer::Colors, colors);
-                }
-                if recording.payload != Payload::None {
-                    on_adapter.set_buffer(Buffer::Values, on_cpu.buffer(Buffer::Values));
-                }
-                for buffer in [Buffer::Count, Buffer::Offsets, Buffer::Parameters] {
-                    let words = on_cpu.buffer(buffer);
-                    if !words.is_empty() {
-                        on_adapter.set_buffer(buffer, words);
-                    }
-                }
-                for step in &recording.steps {
-                    let is_run = is_run(step);
-                    if is_run {
-                        on_adapter.step(step);
-                        used.insert(step.kernel);
-                    }
-                    on_cpu.step(step).unwrap();
-                    let buffers = step.bindings.iter().map(|binding| binding.1);
-                    for buffer in buffers {
-                        let (read, expected) = (on_adapter.read(buffer), on_cpu.buffer(buffer));
-                        assert!(
-                            !is_run || recordings::is_same(step, buffer, &read, expected),
-                            "{key} {}: {buffer} after {} of {:?}",
-                            order.name(),
-                            step.kernel.name(),
-                            step.phase
-                        );
-                        // The same list in another order leads to other buffers. (And what was not
-                        // run has left nothing.)
-                        if read != expected {
-                            on_adapter.write(buffer, expected);
-                        }
-                    }
+    let sorts = REPRESENTATIVES
+        .into_iter()
+        .flat_map(|(key, order)| library(key, order));
+    let sums = KeyType::ALL.into_iter().flat_map(prefix_sums_library);
+    for recording in sorts.chain(sums) {
+        let (key, order) = (recording.key, recording.order);
+        let limit = gpu.device.limits().max_compute_workgroup_storage_size;
+        let fits = |step: &Step| recording.specialised(step).workgroup_bytes() <= limit;
+        let is_run = |step: &Step| fits(step) && (!gpu.is_cpu() || compiles_soon(step.kernel));
+        let (run, others): (Vec<_>, Vec<_>) = recording.steps.iter().partition(|step| is_run(step));
+        left_out.extend(others.iter().map(|step| step.kernel));
+        // Where some are left out, and of other types on a CPU: enough to run all others.
+        let is_whole = others.is_empty() && (!gpu.is_cpu() || key == KeyType::U32);
+        if !is_whole && run.iter().all(|step| used.contains(&step.kernel)) {
+            continue;
+        }
+        if let Some(step) = others.iter().find(|step| !fits(step)) {
+            println!("{key} {}: too large for this device", step.kernel.name());
+        }
+        let words = u64::from(recording.len) * u64::from(key.words());
+        let keys: Vec<u32> =
+            generate(&Spec::new(Pattern::FewDistinct, words).distinct(2000)).unwrap();
+        // Small whole numbers, as integers and as floats, which are sums of one another.
+        let keys = match (recording.steps[0].parameter("colors"), key) {
+            (Some(_), KeyType::F32) => keys.iter().map(|&k| (k as f32).to_bits()).collect(),
+            _ => keys,
+        };
+        let mut on_adapter = Execution::new(gpu, &recording, &keys);
+        let mut on_cpu = recordings::Execution::new(&recording, &keys, Config::default());
+        if let Some(colors) = recording.steps[0].parameter("colors") {
+            let colors = Coloring::Beyond.make(recording.len, colors);
+            on_adapter.set_buffer(Buffer::Colors, &colors);
+            on_cpu.set_buffer(Buffer::Colors, colors);
+        }
+        if recording.payload != Payload::None {
+            on_adapter.set_buffer(Buffer::Values, on_cpu.buffer(Buffer::Values));
+        }
+        for buffer in [Buffer::Count, Buffer::Offsets, Buffer::Parameters] {
+            let words = on_cpu.buffer(buffer);
+            if !words.is_empty() {
+                on_adapter.set_buffer(buffer, words);
+            }
+        }
+        for step in &recording.steps {
+            let is_run = is_run(step);
+            if is_run {
+                on_adapter.step(step);
+                used.insert(step.kernel);
+            }
+            on_cpu.step(step).unwrap();
+            let buffers = step.bindings.iter().map(|binding| binding.1);
+            for buffer in buffers {
+                let (read, expected) = (on_adapter.read(buffer), on_cpu.buffer(buffer));
+                assert!(
+                    !is_run || recordings::is_same(step, buffer, &read, expected),
+                    "{key} {}: {buffer} after {} of {:?}",
+                    order.name(),
+                    step.kernel.name(),
+                    step.phase
+                );
+                // The same list in another order leads to other buffers. (And what was not
+                // run has left nothing.)
+                if read != expected {
+                    on_adapter.write(buffer, expected);
                 }
             }
         }

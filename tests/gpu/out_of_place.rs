@@ -46,7 +46,7 @@ fn keys_of_every_engine() {
 #[test]
 fn parts_and_counted_records_leave_the_rest_of_the_other_buffer() {
     let Some(gpu) = gpu() else { return };
-    let (sorter, order_of_all) = (sorter(gpu), gpu.or_ascending(Order::Descending));
+    let (sorter, order_of_all) = (sorter(gpu), Order::Descending);
     let (all, first, len, there) = (5000_usize, 321_usize, 4000_u64, 3333_u32);
     let keys = keys(all as u64);
     for number in [None, Some(there)] {
@@ -135,7 +135,7 @@ fn rows_that_go_with_keys_or_hold_them() {
     for (row, key) in structs.chunks_mut(4).zip(&keys) {
         row[1] = *key;
     }
-    let order = gpu.or_ascending(Order::Descending);
+    let order = Order::Descending;
     let expected = in_order(&structs, 4, &stable(&keys, order));
     let after = sorted(gpu, &sorter, &structs, |rows| {
         BufferSort::of_rows(rows, 3000, 4, 1, KeyType::U32).order(order)

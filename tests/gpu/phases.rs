@@ -42,30 +42,15 @@ fn passes(recording: &Recording) -> Vec<&[Step]> {
         .collect()
 }
 
-/// A sort of one-word keys whose every intermediate result is compared with the paper's definition.
+/// A sort of `u32` keys whose every intermediate result is compared with the paper's definition.
 struct Inspection<'a> {
     execution: Execution<'a>,
     distribution: Option<Distribution>,
     options: Options,
-    key: KeyType,
-    order: Order,
     input: Vec<u32>,
 }
 
 impl Inspection<'_> {
-    /// Keys as integers whose order is the order of the sort.
-    fn encode(&self, words: &[u32]) -> Vec<u32> {
-        let map = self.key.map(self.order);
-        words
-            .iter()
-            .map(|&word| map.encode(word.into()) as u32)
-            .collect()
-    }
-
-    fn keys(&self, buffer: Buffer) -> Vec<u32> {
-        self.encode(&self.execution.read(buffer))
-    }
-
     fn check(&self, step: &Step) {
         let place = step.buffer("destination").or(step.buffer("keys"));
         let run = step.parameter("run").unwrap_or(0) as usize;
@@ -86,19 +71,15 @@ impl Inspection<'_> {
 
     /// Each run holds the same keys as that part of the input, sorted.
     fn check_runs(&self, buffer: Buffer, run: usize) {
-        let mut expected = self.encode(&self.input);
+        let mut expected = self.input.clone();
         expected.chunks_mut(run).for_each(<[u32]>::sort_unstable);
-        assert!(self.keys(buffer) == expected, "runs of {run}");
+        assert!(self.execution.read(buffer) == expected, "runs of {run}");
     }
 
     /// The sorted runs that are distributed.
     fn runs(&self) -> Vec<Vec<u32>> {
         let run = self.distribution.as_ref().unwrap().run as usize;
-        let mut runs: Vec<_> = self
-            .encode(&self.input)
-            .chunks(run)
-            .map(<[u32]>::to_vec)
-            .collect();
+        let mut runs: Vec<_> = self.input.chunks(run).map(<[u32]>::to_vec).collect();
         for run in &mut runs {
             run.sort_unstable();
         }
@@ -125,7 +106,10 @@ impl Inspection<'_> {
     }
 
     fn check_samples(&self) {
-        assert!(self.keys(Buffer::Samples(0)) == self.samples(), "samples");
+        assert!(
+            self.execution.read(Buffer::Samples(0)) == self.samples(),
+            "samples"
+        );
     }
 
     /// Where each bucket begins in each run, by a linear search.
@@ -200,7 +184,7 @@ impl Inspection<'_> {
         if d.pivots {
             assert!(d.largest_bucket as usize >= bound.min(self.input.len()));
         }
-        let mut keys = self.encode(&self.input);
+        let mut keys = self.input.clone();
         keys.sort_unstable();
         let distinct = keys.windows(2).all(|pair| pair[0] < pair[1]);
         for (bucket, row) in self.separators().iter().enumerate() {
@@ -224,8 +208,8 @@ impl Inspection<'_> {
     /// result: every key of a bucket precedes every key of the next.
     fn check_parts(&self, buffer: Buffer, span: usize) {
         let d = self.distribution.as_ref().unwrap();
-        let keys = self.keys(buffer);
-        let mut result = self.encode(&self.input);
+        let keys = self.execution.read(buffer);
+        let mut result = self.input.clone();
         result.sort_unstable();
         for (bucket, row) in self.separators().iter().enumerate() {
             let pivots = d.pivots && bucket % 2 == 1;
@@ -247,26 +231,17 @@ impl Inspection<'_> {
 }
 
 /// Sorts step by step and checks what lies in the buffers after every pass.
-fn inspect(gpu: &Gpu, input: &[u32], key: KeyType, order: Order, options: &Options) {
-    inspect_with(gpu, input, key, order, options, &LIMITS);
+fn inspect(gpu: &Gpu, input: &[u32], options: &Options) {
+    inspect_with(gpu, input, options, &LIMITS);
 }
 
-fn inspect_with(
-    gpu: &Gpu,
-    input: &[u32],
-    key: KeyType,
-    order: Order,
-    options: &Options,
-    limits: &DeviceLimits,
-) {
+fn inspect_with(gpu: &Gpu, input: &[u32], options: &Options, limits: &DeviceLimits) {
     let len = input.len() as u32;
-    let recording = record_sort(len, key, order, options, limits);
+    let recording = record_sort(len, KeyType::U32, Order::Ascending, options, limits);
     let inspection = Inspection {
         execution: Execution::new(gpu, &recording, input),
-        distribution: Plan::new(len, key, options.into()).distribution,
+        distribution: Plan::new(len, KeyType::U32, options.into()).distribution,
         options: options.clone(),
-        key,
-        order,
         input: input.to_vec(),
     };
     for pass in passes(&recording) {
@@ -275,9 +250,12 @@ fn inspect_with(
         }
         inspection.check(pass.last().unwrap());
     }
-    let mut expected = inspection.encode(input);
+    let mut expected = input.to_vec();
     expected.sort_unstable();
-    assert!(inspection.keys(Buffer::Keys) == expected, "the result");
+    assert!(
+        inspection.execution.read(Buffer::Keys) == expected,
+        "the result"
+    );
 }
 
 #[test]
@@ -289,28 +267,20 @@ fn every_phase_leaves_what_the_paper_says() {
             &[BaseCase::Bitonic, BaseCase::Diagonal, BaseCase::Long2],
             &[BaseCase::Long4, BaseCase::LongDiagonal8],
         ) {
-            for (len, buckets, samples, key, order) in [
-                (20_000, 4, 4, KeyType::U32, Order::Ascending),
-                (40_961, 16, 16, KeyType::I32, Order::Descending),
-                (70_001, 64, 5, KeyType::F32, Order::Ascending),
-                (65_535, 7, 100, KeyType::F32, Order::Descending),
-                (9 * 1024 + 1, 1024, 3, KeyType::U32, Order::Descending),
+            for (len, buckets, samples) in [
+                (20_000, 4, 4),
+                (40_961, 16, 16),
+                (70_001, 64, 5),
+                (65_535, 7, 100),
+                (9 * 1024 + 1, 1024, 3),
                 // 18,900 samples, which are distributed themselves.
-                (63 * 1024 + 5, 64, 300, KeyType::I32, Order::Ascending),
+                (63 * 1024 + 5, 64, 300),
             ] {
-                // The texts differ in constants only, and each is compiled.
-                let is_typed = key == KeyType::F32 && engine == Engine::BcfMergesortPb;
-                let is_few = !gpu.runs_all_cases() && !is_typed;
-                let (key, order) = if base_case != BaseCase::default() || is_few {
-                    (KeyType::U32, Order::Ascending)
-                } else {
-                    (key, gpu.or_ascending(order))
-                };
-                println!("{engine} {base_case} {len} {buckets} {samples} {key}");
+                println!("{engine} {base_case} {len} {buckets} {samples}");
                 let options = options(engine, buckets, samples)
                     .base_case(base_case)
                     .seed(len);
-                inspect(gpu, &random(len, len), key, order, &options);
+                inspect(gpu, &random(len, len), &options);
             }
         }
     }
@@ -342,7 +312,7 @@ fn every_phase_holds_on_skewed_and_repeated_keys() {
             println!("{pattern} {engine}");
             let input: Vec<u32> = generate(&Spec::new(pattern, 50_003)).unwrap();
             let options = options(engine, 16, 8);
-            inspect(gpu, &input, KeyType::U32, Order::Ascending, &options);
+            inspect(gpu, &input, &options);
         }
     }
 }
@@ -386,7 +356,7 @@ fn buckets_are_within_the_bound_of_lemma_1() {
             let bound =
                 (d.total_samples().div_ceil(d.buckets) + d.runs) * d.run.div_ceil(d.samples);
             assert_eq!(bound, n / 16 + n / 16, "N/P + N/t");
-            inspect(gpu, &input, KeyType::U32, Order::Ascending, &options);
+            inspect(gpu, &input, &options);
         }
     }
 }
@@ -409,8 +379,7 @@ fn dispatches_cut_short_and_grids_of_two_dimensions_change_nothing() {
             };
             let input = random(len, workgroups.into());
             let options = options(engine, buckets, 9);
-            let (key, order) = (KeyType::U32, Order::Ascending);
-            inspect_with(gpu, &input, key, order, &options, &limits);
+            inspect_with(gpu, &input, &options, &limits);
         }
     }
 }
@@ -467,9 +436,9 @@ fn on_zeros_and_ones_nothing_is_merged_after_the_distribution() {
 
 /// One page merge with everything else left out: `runs` lie between the separators in the keys, and
 /// are merged into the scratch buffer.
-fn page_merge_recording(key: KeyType, order: Order, len: u32, pairs: u32) -> Recording {
-    let mut recording = Recording::new(len, key, order);
-    recording.reserve(Buffer::Scratch, u64::from(len) * key.bytes());
+fn page_merge_recording(len: u32, pairs: u32) -> Recording {
+    let mut recording = Recording::new(len, KeyType::U32, Order::Ascending);
+    recording.reserve(Buffer::Scratch, u64::from(len) * 4);
     recording.reserve(Buffer::Separators(0), u64::from(2 * pairs + 1) * 4);
     recording.reserve(Buffer::Progress, u64::from(pairs) * 8);
     recording
@@ -560,8 +529,7 @@ fn merge_page_by_page(gpu: &Gpu, kernel: Kernel, page: u32) {
             let mut expected = keys[start as usize..end as usize].to_vec();
             expected.sort_unstable();
 
-            let recording =
-                page_merge_recording(KeyType::U32, Order::Ascending, keys.len() as u32, 1);
+            let recording = page_merge_recording(keys.len() as u32, 1);
             let execution = Execution::new(gpu, &recording, &keys);
             execution.write(Buffer::Separators(0), &[start, middle, end]);
             let marks = vec![0xdead_beef; keys.len()];
@@ -620,7 +588,7 @@ fn merge_all_pages(gpu: &Gpu, kernel: Kernel, page_keys: u32) {
     let stride = if gpu.runs_all_cases() { 1 } else { 7 };
     let all = ((page_keys + 1) * (page_keys + 1)).div_ceil(stride);
     let len = PAIRS * 2 * page_keys;
-    let recording = page_merge_recording(KeyType::U32, Order::Ascending, len, PAIRS);
+    let recording = page_merge_recording(len, PAIRS);
     let execution = Execution::new(gpu, &recording, &vec![0; len as usize]);
     let shape = [
         ("len", len),

@@ -127,7 +127,7 @@ fn places_are_selected_of_what_lies_elsewhere() {
     let keys: Vec<u32> = generate(&Spec::new(Pattern::FewDistinct, room as u64)).unwrap();
     let rows: Vec<u32> = (0..2 * room as u32).collect();
     let part = first..first + len;
-    let order = gpu.or_ascending(Order::Descending);
+    let order = Order::Descending;
     let expected = stable(&keys[part.clone()], order);
     let count = gpu.buffer(&[len as u32]);
     let (on_gpu, on_gpu_rows) = (gpu.buffer(&keys), gpu.buffer(&rows));

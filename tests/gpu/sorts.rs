@@ -1,9 +1,8 @@
 //! Whole sorts on this machine's adapter, compared with the CPU's bit for bit.
 
-use crate::device::{Gpu, bits, check_sort, gpu};
+use crate::device::{bits, check_sort, gpu};
 use bcfsort_testkit::covering;
 use bcfsort_testkit::data::{Pattern, Spec, generate};
-use bcfsort_testkit::recordings::REPRESENTATIVES;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use wgpu_bcfsort::internals::algorithm::{MATRIX, PAGE};
@@ -17,14 +16,8 @@ fn options(engine: Engine, buckets: u32, samples: u32) -> Options {
         .samples(samples)
 }
 
-/// Types and orders that kernels are compiled for: all, or those few that between them have every
-/// piece of every kernel's text.
-fn types_and_orders(gpu: &Gpu) -> Vec<(KeyType, Order)> {
-    if !gpu.runs_all_cases() {
-        return REPRESENTATIVES.to_vec();
-    }
-    let orders = [Order::Ascending, Order::Descending];
-    let of_type = |key| orders.map(|order| (key, order));
+fn types_and_orders() -> Vec<(KeyType, Order)> {
+    let of_type = |key| ORDERS.map(|order| (key, order));
     KeyType::ALL.into_iter().flat_map(of_type).collect()
 }
 
@@ -104,6 +97,7 @@ const BUCKETS: [Option<u32>; 8] = [
     Some(64),
     Some(1024),
 ];
+const ORDERS: [Order; 2] = [Order::Ascending, Order::Descending];
 const SAMPLES: [Option<u32>; 4] = [None, Some(1), Some(7), Some(64)];
 /// Dispatches that a pass over the keys is cut into; 0 leaves it to the library.
 const CUTS: [u64; 3] = [0, 4, 64];
@@ -116,22 +110,15 @@ fn fits(options: &Options, key: KeyType) -> bool {
     base_case_kernel(options, true).workgroup_bytes(key) <= limit
 }
 
-/// A type and order for each width of a key: the texts of the others differ in constants only, and
-/// compiling a base case for all takes long.
-fn representative(key: KeyType) -> (KeyType, Order) {
-    REPRESENTATIVES[key.words() as usize - 1]
-}
-
-/// Every pair of engine, base case, [type and order](types_and_orders), size, pattern, P, t and cut
-/// occurs in some sort. But of the base cases other than the default there is one [type and
-/// order](representative) for each width of a key, and of those that are not the paper's only
-/// 32-bit keys, as their kernels for 64 bits compile slowly on a CPU: those the portability gates
-/// run. And larger sorts have the default one in the place of these: on a CPU some of them are slow
-/// with a million keys, which is sorted where all cases are run.
+/// Every pair of engine, base case, type and order, size, pattern, P, t and cut occurs in some sort.
+/// But of the base cases that are not the paper's there are only 32-bit keys, as their kernels for
+/// 64 bits compile slowly on a CPU: those the portability gates run. And larger sorts have the
+/// default one in the place of these: on a CPU some of them are slow with a million keys, which is
+/// sorted where all cases are run.
 #[test]
 fn a_covering_set_of_sorts_equals_the_cpu() {
     let Some(gpu) = gpu() else { return };
-    let (patterns, types) = (patterns(), types_and_orders(gpu));
+    let (patterns, types) = (patterns(), types_and_orders());
     let sizes = if gpu.runs_all_cases() {
         &SIZES[..]
     } else {
@@ -151,7 +138,7 @@ fn a_covering_set_of_sorts_equals_the_cpu() {
     println!("{} sorts", cases.len());
     for case in cases {
         let (size, (pattern, distinct)) = (sizes[case[0]], patterns[case[1]]);
-        let (mut key, mut order) = types[case[2]];
+        let (mut key, order) = types[case[2]];
         let mut options = Options::default()
             .engine(Engine::MERGESORTS[case[6]])
             .base_case(BaseCase::ALL[case[7]]);
@@ -159,11 +146,8 @@ fn a_covering_set_of_sorts_equals_the_cpu() {
         let most = if size > 1 << 17 { 128 } else { 1024 };
         let usual = [BaseCase::Bitonic, BaseCase::Diagonal, BaseCase::Transpose]
             .contains(&options.resolved_base_case());
-        if options.resolved_base_case() != BaseCase::default() {
-            (key, order) = representative(key);
-        }
-        if !usual {
-            (key, order) = REPRESENTATIVES[0];
+        if !usual && key.words() == 2 {
+            key = KeyType::U32;
         }
         if !fits(&options, key) {
             println!(
@@ -250,7 +234,7 @@ fn four_million_and_one_keys_equal_the_cpu() {
 fn every_length_from_one_tile_to_two_equals_the_cpu() {
     let Some(gpu) = gpu() else { return };
     for n in u64::from(MATRIX)..=u64::from(2 * MATRIX) {
-        let in_turn = [Order::Ascending, Order::Descending][n as usize % 2];
+        let order = ORDERS[n as usize % 2];
         let of_one_tile = [BaseCase::Bitonic, BaseCase::Diagonal, BaseCase::Transpose];
         let base_case = of_one_tile[n as usize / 2 % 3];
         let sorter = gpu.sorter(&Options::default().base_case(base_case));
@@ -258,11 +242,6 @@ fn every_length_from_one_tile_to_two_equals_the_cpu() {
             KeyType::ALL[n as usize % 3],
             KeyType::ALL[3 + n as usize / 3 % 3],
         ] {
-            let (key, order) = if base_case == BaseCase::default() {
-                (key, in_turn)
-            } else {
-                representative(key)
-            };
             let what = format!("tail {n} {key} {} {base_case}", order.name());
             with_type!(
                 key,
@@ -299,7 +278,6 @@ fn lengths_around_tiles_of_every_base_case_equal_the_cpu() {
                 println!("{key} {base_case} {warps} warps: too large for this device");
                 continue;
             }
-            let order = representative(key).1;
             let sorter = gpu.sorter(&options);
             for n in [
                 tile / 2 + 1,
@@ -311,6 +289,7 @@ fn lengths_around_tiles_of_every_base_case_equal_the_cpu() {
             ] {
                 for pattern in [Pattern::Full, Pattern::Maximal] {
                     let what = format!("{n} {key} {pattern} {base_case} {warps} warps");
+                    let order = ORDERS[n as usize % 2];
                     with_type!(key, sort_pattern(&sorter, pattern, None, n, order, &what));
                 }
             }
@@ -341,7 +320,7 @@ fn maximal_keys_with_ragged_tails_do_not_mix_with_padding() {
     for engine in Engine::MERGESORTS {
         let sorter = gpu.sorter(&options(engine, 8, 4));
         for n in [2u64, 33, 1025, 5000, 9217, 20_001, 40_000] {
-            for (key, order) in types_and_orders(gpu) {
+            for (key, order) in types_and_orders() {
                 let what = format!("maximal {n} {key} {engine} {}", order.name());
                 with_type!(key, sort_maximal(&sorter, n, order, &what));
             }
@@ -540,8 +519,7 @@ proptest! {
         ][options];
         let options = self::options(Engine::MERGESORTS[engine], buckets, samples)
             .keys_per_dispatch(keys_per_dispatch);
-        let types = types_and_orders(gpu);
-        let (key, order) = *key.get(&types);
+        let (key, order) = *key.get(&types_and_orders());
         with_type!(key, sort_bits(&gpu.sorter(&options), &keys, order));
     }
 }

@@ -9,7 +9,7 @@ use wgpu_bcfsort::internals::kernel::Access;
 use wgpu_bcfsort::internals::layout::{
     Arrangement, Carried, Column, Job, Sorted, Strategy, carried_by,
 };
-use wgpu_bcfsort::internals::phases::record_mergesort;
+use wgpu_bcfsort::internals::phases::record_sort_of_words;
 use wgpu_bcfsort::internals::plan::DeviceLimits;
 use wgpu_bcfsort::internals::recording::{Buffer, Recording};
 use wgpu_bcfsort::internals::samplesort;
@@ -145,6 +145,7 @@ fn job<'a>(
         order,
         arrangement,
         ranks: None,
+        maps_keys: true,
         counting: Some(tuning),
         limits: &LIMITS,
     }
@@ -177,22 +178,17 @@ fn check(
         bits,
     );
     // And with a mergesort, if it has keys alone to sort.
-    let job = job(arrangement, key, order, tuning, len);
+    let job = Job {
+        maps_keys: false,
+        ..job(arrangement, key, order, tuning, len)
+    };
     let strategy = job.strategy();
     let is_of_keys = strategy == Strategy::Direct || strategy == Strategy::Keys;
     let sorts_keys = is_of_keys && arrangement.carried == Carried::Nothing;
     if sorts_keys && arrangement.segments.is_none() && arrangement.count_at.is_none() {
+        let options = Options::default();
         let recording = job.record(&|recording, sort| {
-            if strategy == Strategy::Keys {
-                recording.order = Order::Ascending;
-                recording.key = match key.words() {
-                    1 => KeyType::U32,
-                    _ => KeyType::U64,
-                };
-            }
-            let [source, target] = [sort.source.keys, sort.target.keys];
-            let (options, scratch) = (Options::default(), sort.scratch.keys);
-            record_mergesort(recording, &options, &LIMITS, source, target, scratch);
+            record_sort_of_words(recording, sort, &options, &LIMITS);
         });
         check_recording(
             &recording,

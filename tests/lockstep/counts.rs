@@ -4,7 +4,6 @@
 
 use wgpu_bcfsort::BaseCase;
 use wgpu_bcfsort::KeyType;
-use wgpu_bcfsort::Order;
 use wgpu_bcfsort::internals::algorithm::{MATRIX, PAGE, W, WARP_PAGE, WARP_TILE};
 use wgpu_bcfsort::internals::kernel::{Access, Kernel};
 use wgpu_bcfsort::internals::network::Network;
@@ -12,7 +11,7 @@ use wgsl_lockstep::{Buffers, Config, Report, Shader, Space};
 
 const LANES: u64 = W as u64;
 
-/// Two key types stand for the two texts that touch memory.
+/// Two key types stand for the two texts.
 const WIDTHS: [KeyType; 2] = [KeyType::U32, KeyType::F64];
 
 /// Some keys, in no order: nothing here depends on them.
@@ -41,7 +40,7 @@ fn run_baseline(
     parameters: &[(&str, u32)],
     tables: &[(&str, Vec<u32>)],
 ) -> Report {
-    let assembled = kernel.specialise(key, Order::Ascending).assemble().unwrap();
+    let assembled = kernel.specialise(key).assemble().unwrap();
     let shader = Shader::new(&assembled.wgsl, None, &[]).unwrap();
     let mut buffers = Buffers::new();
     for binding in &assembled.bindings {

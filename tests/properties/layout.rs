@@ -23,6 +23,7 @@ fn job(arrangement: &Arrangement, key: KeyType, len: u32) -> Job<'_> {
         order: Order::Descending,
         arrangement,
         ranks: None,
+        maps_keys: true,
         counting: None,
         limits: &LIMITS,
     }

@@ -557,9 +557,20 @@ fn check_items(pass: &[&Step], limits: &DeviceLimits, len: u32, options: &Option
             assert_eq!(next, runs);
             assert!(runs <= len.div_ceil(options.resolved_base_case().keys()));
         }
+        Kernel::Layout(_) => {
+            let mut next = 0;
+            for step in pass {
+                assert_eq!(parameter(step, "first"), next);
+                next = parameter(step, "end");
+            }
+            assert_eq!(next, len.div_ceil(MOVED));
+        }
         _ => assert_eq!(pass.len(), 1),
     }
 }
+
+/// Keys that a workgroup encodes or decodes.
+const MOVED: u32 = 2048;
 
 /// What must hold for every sort there is.
 fn check(len: u32, key: KeyType, options: &Options, limits: &DeviceLimits) {
@@ -591,13 +602,13 @@ fn check(len: u32, key: KeyType, options: &Options, limits: &DeviceLimits) {
                 assert!(*buffer == Buffer::Keys || recording.buffers.contains_key(buffer));
             }
         }
-        match places(pass[0]) {
-            Some((from, to)) if from <= Buffer::Scratch => {
-                assert_eq!(from, place);
-                place = to;
-                moves += 1;
-            }
-            _ => {}
+        let is_pass = |&(from, _): &(Buffer, Buffer)| {
+            matches!(from, Buffer::Keys | Buffer::Scratch | Buffer::EncodedKeys)
+        };
+        if let Some((from, to)) = places(pass[0]).filter(is_pass) {
+            assert_eq!(from, place);
+            place = to;
+            moves += 1;
         }
         if matches!(
             pass[0].kernel,
@@ -610,7 +621,10 @@ fn check(len: u32, key: KeyType, options: &Options, limits: &DeviceLimits) {
         }
     }
     assert_eq!(place, Buffer::Keys);
-    assert_eq!(moves, if len < 2 { 0 } else { plan.passes() });
+    let encoded = recording.buffers.contains_key(&Buffer::EncodedKeys);
+    let maps = if encoded { 2 } else { 0 };
+    assert_eq!(moves, if len < 2 { 0 } else { plan.passes() + maps });
+    assert_eq!(encoded, len > 1 && key.map(Order::Ascending).flip != 0);
     let rounds = plan.merge_rounds.len() as u32;
     let left = rounds_left(len, rounds, options.resolved_base_case().keys());
     match &plan.distribution {

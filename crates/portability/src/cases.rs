@@ -81,10 +81,11 @@ impl Case {
 
 /// A page merge that takes the greatest key for the smallest.
 pub(crate) fn backwards() -> Result<Subject, String> {
-    let kernel = Kernel::PageMerge.specialise(KeyType::U32, Order::Ascending);
-    Subject::tampered(kernel, |text| {
-        text.replace("KEY_FLIP: u32 = 0x0u", "KEY_FLIP: u32 = 0xffffffffu")
-    })
+    let (ascending, descending) = (
+        "Ordered(min(a, b), max(a, b))",
+        "Ordered(max(a, b), min(a, b))",
+    );
+    Subject::altered(Kernel::PageMerge, ascending, descending)
 }
 
 /// How keys are made.

@@ -81,10 +81,6 @@ impl Gate for DxcGate {
         ))
     }
 
-    fn leaves_out(&self, subject: &Subject) -> Option<&'static str> {
-        subject.same_but_for_constants()
-    }
-
     fn examine(&self, subject: &Subject) -> Result<(), String> {
         // Unchecked, as the library has it compiled; and checked, what may contain a caller's text.
         let forms: &[bool] = match self.model {

@@ -1,11 +1,11 @@
 //! What a portability gate is: one way in which a kernel may fail on hardware that is not here.
 
-use bcfsort_testkit::recordings::{REPRESENTATIVES, kernels};
+use bcfsort_testkit::recordings::kernels;
 use std::collections::{BTreeMap, BTreeSet};
 use wgpu_bcfsort::internals::kernel::{Kernel, Specialised, Stage as SortStage};
-use wgpu_bcfsort::{BaseCase, KeyType, Order};
+use wgpu_bcfsort::{BaseCase, KeyType};
 
-/// A kernel for a key type and an order, as the device gets it.
+/// A kernel for keys of some words, as the device gets it.
 pub(crate) struct Subject {
     pub(crate) specialised: Specialised,
     pub(crate) label: String,
@@ -88,20 +88,6 @@ fn sorts_in_registers(specialised: Specialised) -> bool {
 }
 
 impl Subject {
-    /// For gates that leave such kernels out: why, where there is the same text for another key
-    /// type of that width or another order, with other constants.
-    pub(crate) fn same_but_for_constants(&self) -> Option<&'static str> {
-        let [narrow, wide] = REPRESENTATIVES;
-        let representative = |(key, order)| self.specialised.kernel().specialise(key, order);
-        // (Of kernels that compare no keys there is one for each width, or one for all; of those
-        // that add, another for f32.)
-        let compares =
-            representative(narrow).key() == narrow.0 && representative(wide).key() == wide.0;
-        let own = (self.specialised.key(), self.specialised.order());
-        (compares && own != narrow && own != wide)
-            .then_some("differ from those for u32 ascending or f64 descending in constants only")
-    }
-
     /// Whether it sorts tiles in registers, and drivers for CPUs take long to compile it.
     pub(crate) fn sorts_in_registers(&self) -> bool {
         sorts_in_registers(self.specialised)
@@ -142,13 +128,13 @@ impl Subject {
 
     /// A kernel for `u32` keys, as it is.
     pub(crate) fn specimen(kernel: Kernel) -> Result<Self, String> {
-        let specialised = kernel.specialise(KeyType::U32, Order::Ascending);
+        let specialised = kernel.specialise(KeyType::U32);
         Self::new(specialised, specialised.wgsl())
     }
 
     /// The same with a piece of its text replaced: a fault that naga does not see.
     pub(crate) fn altered(kernel: Kernel, piece: &str, by: &str) -> Result<Self, String> {
-        let specialised = kernel.specialise(KeyType::U32, Order::Ascending);
+        let specialised = kernel.specialise(KeyType::U32);
         Self::new(specialised, altered(&specialised.wgsl(), piece, by)?)
     }
 

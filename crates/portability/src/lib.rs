@@ -1,5 +1,5 @@
-//! Every kernel, for every key type and order, examined by compilers and validators of the
-//! platforms that wgpu stands on. One table says what passed.
+//! Every kernel, examined by compilers and validators of the platforms that wgpu stands on. One
+//! table says what passed.
 //!
 //! `cargo test -p portability --test gates -- [FILTER]...`, where a filter is a part of a gate's or
 //! a kernel's name. A gate whose tools are missing is skipped; `WGPU_BCFSORT_REQUIRE_GATES=1` makes

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 use wgpu_bcfsort::internals::kernel::Kernel;
-use wgpu_bcfsort::{BaseCase, KeyType, Order};
+use wgpu_bcfsort::{BaseCase, KeyType};
 
 const RUNTIME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tools/metal");
 
@@ -223,16 +223,12 @@ impl Gate for Metal {
         true
     }
 
-    fn leaves_out(&self, subject: &Subject) -> Option<&'static str> {
-        subject.same_but_for_constants()
-    }
-
     fn examine(&self, subject: &Subject) -> Result<(), String> {
         BOUNDS.examine(subject, &translate(subject)?)
     }
 
     fn planted(&self) -> Result<String, String> {
-        let of = |kernel: Kernel| kernel.specialise(KeyType::U32, Order::Ascending);
+        let of = |kernel: Kernel| kernel.specialise(KeyType::U32);
         let mut planted = Vec::new();
         let mut plant = |fault, reason, subject: &Subject, text: &str| {
             planted.push(fault);
@@ -293,11 +289,6 @@ impl Gate for Races {
         RACES[1].ready()
     }
 
-    fn leaves_out(&self, subject: &Subject) -> Option<&'static str> {
-        let other_constants = subject.same_but_for_constants().is_some();
-        other_constants.then_some("have no barrier that others have not: of another type or order")
-    }
-
     fn runs_kernels(&self) -> bool {
         true
     }
@@ -311,7 +302,7 @@ impl Gate for Races {
 
     fn planted(&self) -> Result<String, String> {
         let [workgroup, buffers] = &RACES;
-        let of = |kernel: Kernel| kernel.specialise(KeyType::U32, Order::Ascending);
+        let of = |kernel: Kernel| kernel.specialise(KeyType::U32);
         let base_case = of(Kernel::BaseCase {
             form: BaseCase::Diagonal,
             warps: 1,

@@ -1,8 +1,8 @@
 //! The gate of naga: wgpu's own reading of WGSL, with no optional capability.
 
 use crate::gate::{Gate, Subject, altered, caught, validated};
+use wgpu_bcfsort::KeyType;
 use wgpu_bcfsort::internals::kernel::Kernel;
-use wgpu_bcfsort::{KeyType, Order};
 
 pub(crate) struct Validation;
 
@@ -24,9 +24,7 @@ impl Gate for Validation {
     }
 
     fn planted(&self) -> Result<String, String> {
-        let wgsl = Kernel::BucketOffsets
-            .specialise(KeyType::U32, Order::Ascending)
-            .wgsl();
+        let wgsl = Kernel::BucketOffsets.specialise(KeyType::U32).wgsl();
         let plant = |fault, piece, by, reason| {
             caught(
                 fault,

@@ -32,9 +32,9 @@ It also counts the 32-byte sectors of storage that each access touches, against 
 hold as many bytes, and warns of workgroup memory that is read before it is written.
 
 It audits the kernels of one sort of generated keys, and compares the result with the CPU's. --all \
-runs sorts that together use every kernel, with each key type and order, on random keys and one \
-other kind of ascending, zero-one, constant and adversary keys, the default sorts on all of them, \
-and prefix sums with colors of five kinds in the same way. Some kernels are \
+runs sorts that together use every kernel, and one of each key type and order, on random keys and \
+one other kind of ascending, zero-one, constant and adversary keys, the default sorts on all of \
+them, and prefix sums with colors of five kinds in the same way. Some kernels are \
 there to be compared with, and have the bank conflicts of their originals: odd-even transposition, \
 warpsort's, and the naive prefix sums. Those of the sample sort that search in workgroup memory go \
 where the data leads them. --max-degree fails none of these. Lines are those of the text that a \

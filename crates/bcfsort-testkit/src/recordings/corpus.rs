@@ -45,7 +45,7 @@ enum Input {
     Colors(Coloring),
 }
 
-/// The recordings of [`library`] for each key type and order and of [`prefix_sums_library`], and
+/// The recordings of [`library`] for each key type and order, and of [`prefix_sums_library`], and
 /// the inputs of each.
 #[derive(Debug)]
 pub struct Corpus {

@@ -18,10 +18,12 @@ use wgpu_bcfsort::{
 /// Sorts whose recordings together use every kernel of the default sorts (those of prefix sums are
 /// [another](prefix_sums_library)), each over two tiles or more: of several runs, the last one
 /// ragged; with deterministic and with pivot buckets; merged at once and in instalments; in grids
-/// of one row and of two. For some key types and orders, which between them have every piece of
-/// every kernel's text, all other kernels too: each base case, from one buffer to another and in
+/// of one row and of two. And all other kernels: each base case, from one buffer to another and in
 /// place, what the paper compares with, the sample sort of keys and of keys with their indices, and
 /// what is composed around sorts of words. Each is of some thousand keys, [`Recording::len`].
+///
+/// No kernel depends on the type of the keys or on the order: of all but the [`REPRESENTATIVES`], it
+/// is one sort.
 ///
 /// A base case that takes more than 32 KiB of workgroup memory is left out: many devices have no
 /// more, and these recordings are there to be run on any. For 32-bit keys there is none; for 64-bit
@@ -60,6 +62,9 @@ pub fn library(key: KeyType, order: Order) -> Vec<Recording> {
         record_sort(len, key, order, options, &limits)
     };
     let whole = |options: &Options, len| cut(options, len, |_| {});
+    if !REPRESENTATIVES.contains(&(key, order)) {
+        return vec![whole(&engine(BcfMergesortPb, 4, 5), 3333)];
+    }
     let mut recordings = vec![
         whole(&engine(BcfMergesort, 1, 1), 4500),
         // Long merges in instalments.
@@ -72,9 +77,6 @@ pub fn library(key: KeyType, order: Order) -> Vec<Recording> {
         }),
         whole(&engine(BcfMergesortPb, 4, 5), 3333),
     ];
-    if !REPRESENTATIVES.contains(&(key, order)) {
-        return recordings;
-    }
     // Warpsort, at once and in instalments of a few of its pages.
     recordings.push(whole(&engine(Engine::Warpsort, 4, 5), 3000));
     recordings.push(cut(&engine(Engine::Warpsort, 2, 9), 2500, |limits| {
@@ -299,6 +301,7 @@ fn arrangements(key: KeyType, order: Order) -> Vec<Recording> {
             order,
             arrangement,
             ranks: None,
+            maps_keys: true,
             counting: None,
             limits: &limits,
         };
@@ -368,6 +371,7 @@ fn arrangements(key: KeyType, order: Order) -> Vec<Recording> {
         order,
         arrangement: &plain,
         ranks: None,
+        maps_keys: true,
         counting: None,
         limits: &limits,
     });
@@ -411,6 +415,7 @@ fn counted_keys(key: KeyType, order: Order) -> Vec<Recording> {
             order,
             arrangement: &arrangement,
             ranks: None,
+            maps_keys: true,
             counting: Some(&tuning),
             limits: &limits,
         };
@@ -466,6 +471,7 @@ fn comparisons(order: Order) -> Vec<Recording> {
             order,
             arrangement: &arrangement,
             ranks: selects.then_some(0..len / 8),
+            maps_keys: true,
             counting: None,
             limits: &LIMITS,
         };
@@ -515,6 +521,7 @@ fn two_levels_of_rows(order: Order, tuning: &Tuning) -> Recording {
         order,
         arrangement: &arrangement,
         ranks: None,
+        maps_keys: true,
         counting: None,
         limits: &LIMITS,
     };
@@ -591,22 +598,17 @@ pub fn prefix_sums_library(key: KeyType) -> Vec<Recording> {
     recordings
 }
 
-/// Every kernel that the recordings of [`library`] and [`prefix_sums_library`] dispatch, for every
-/// key type and order.
+/// Every kernel that the recordings of [`library`] and [`prefix_sums_library`] dispatch.
 #[must_use]
 pub fn kernels() -> Vec<Specialised> {
+    let sorts = REPRESENTATIVES
+        .into_iter()
+        .flat_map(|of| library(of.0, of.1));
+    let recordings = sorts.chain(KeyType::ALL.into_iter().flat_map(prefix_sums_library));
     let mut kernels = Vec::new();
-    for key in KeyType::ALL {
-        for order in [Order::Ascending, Order::Descending] {
-            let sums = prefix_sums_library(key);
-            for recording in library(key, order).iter().chain(&sums) {
-                let used = recording
-                    .steps
-                    .iter()
-                    .map(|step| recording.specialised(step));
-                kernels.extend(used);
-            }
-        }
+    for recording in recordings {
+        let steps = recording.steps.iter();
+        kernels.extend(steps.map(|step| recording.specialised(step)));
     }
     // In a fixed order, each once.
     kernels.sort_by_cached_key(|kernel| (kernel.kernel(), kernel.label()));
@@ -626,12 +628,8 @@ const LIMITS: DeviceLimits = DeviceLimits {
     sampling_seed: 0x5eed,
 };
 
-/// One key type and order for each width of keys, without and with all that encodes them. The
-/// pieces of text that differ otherwise are those of the default sorts' kernels, too, which are
-/// there for every type.
-///
-/// The recordings of [`library`] for these use every kernel between them; those for the others have
-/// the default sorts' kernels, which differ from these in constants only.
+/// One key type and order for each width of keys, which are sorted as they are, and mapped. The
+/// recordings of [`library`] for these use every kernel between them.
 pub const REPRESENTATIVES: [(KeyType, Order); 2] = [
     (KeyType::U32, Order::Ascending),
     (KeyType::F64, Order::Descending),

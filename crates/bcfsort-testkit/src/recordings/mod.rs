@@ -2,7 +2,7 @@
 //!
 //! # The kernels
 //!
-//! In sorts of every key type and order on several kinds of keys, as `wgpu-bcfsort audit --all
+//! In sorts of several kinds of keys, as `wgpu-bcfsort audit --all
 //! --markdown` prints it (a test of `tests/lockstep` holds this table to it):
 #![doc = include_str!("kernels.md")]
 
