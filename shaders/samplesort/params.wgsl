@@ -12,6 +12,8 @@ struct Params {
     // Records of a child, about; slots of the table of segments for each segment.
     child: u32,
     slots: u32,
+    // Nodes of a segment's tree.
+    nodes: u32,
     // Samples of a segment, a power of two.
     samples: u32,
     // Where in its interval each sample is taken.

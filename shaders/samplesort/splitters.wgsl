@@ -11,7 +11,7 @@
 // predecessor: so all its copies, and nothing else, are between two splitters, and need no sort
 // whatever their number. (Keys are integers, so there is a predecessor.)
 //
-// A workgroup a segment. `splitters`: for each segment NODES records in breadth-first order, the
+// A workgroup a segment. `splitters`: for each segment `nodes` records in breadth-first order, the
 // first of them unused; what is behind the last splitter is LAST. `counts`: cleared for the next
 // kernel. `tile_segments`: the segment of each tile. `children`: the table of the next level, or
 // the list of items, which is emptied.
@@ -88,8 +88,9 @@ fn main(
     if number == 0u && lane == 0u {
         children[0] = 0u;
     }
-    for (var i = lane; i < NODES; i += LANES) {
-        counts[number * NODES + i] = 0u;
+    let nodes = params.nodes;
+    for (var i = lane; i < nodes; i += LANES) {
+        counts[number * nodes + i] = 0u;
     }
     if segment.count == 0u {
         return;
@@ -105,9 +106,9 @@ fn main(
     let log2 = countTrailingZeros(samples);
     sort_tile(Blocks(0u, 0u, segment.start, segment.count, log2, salt), lane, samples);
     let taken = min(segment.count, samples);
-    let most = min(select(NODES, params.slots, params.slots > 0u), taken);
+    let most = min(select(nodes, params.slots, params.slots > 0u), taken);
     let children = min((segment.count - 1u) / params.child + 1u, most);
-    for (var c = 1u + lane; c < NODES; c += LANES) {
+    for (var c = 1u + lane; c < nodes; c += LANES) {
         var splitter = LAST;
         if c < children {
             splitter = tile_load(c * taken / children - 1u);
@@ -118,6 +119,6 @@ fn main(
                 splitter = predecessor(splitter);
             }
         }
-        store_splitter(number * NODES + node_of(c), splitter);
+        store_splitter(number * nodes + node_of(c, nodes), splitter);
     }
 }

@@ -31,11 +31,11 @@ var<workgroup> first_item: u32;
 fn is_uniform(segment: u32, child: u32) -> bool {
     var upper = LAST;
     if child + 1u < NODES {
-        upper = splitter_at(segment * NODES + node_of(child + 1u));
+        upper = splitter_at(segment * NODES + node_of(child + 1u, NODES));
     }
     var none = is_equal(upper, FIRST);
     if child > 0u {
-        none = is_equal(predecessor(upper), splitter_at(segment * NODES + node_of(child)));
+        none = is_equal(predecessor(upper), splitter_at(segment * NODES + node_of(child, NODES)));
     }
     return none;
 }

@@ -123,8 +123,6 @@ pub struct SortKernel {
 pub enum Stage {
     /// Chooses splitters.
     Splitters {
-        /// Nodes of a segment's tree, and so its most children.
-        nodes: u32,
         /// Samples, at the most: a power of two.
         samples: u32,
     },
@@ -217,9 +215,7 @@ impl SortKernel {
                     Stage::Partition(partition),
                 ]);
             }
-            for (nodes, samples) in [(256, 1024), (256, 2048), (256, samples), (512, samples)] {
-                stages.push(Stage::Splitters { nodes, samples });
-            }
+            stages.extend([1024, samples].map(|samples| Stage::Splitters { samples }));
             let mut sorts = vec![(1024, 16, false), (1024, 16, true), (tile, 16, false)];
             sorts.push((tile, if words == 1 { 32 } else { 16 }, true));
             sorts.sort_unstable();
@@ -259,7 +255,7 @@ impl SortKernel {
         for (nodes, tile, lanes, samples) in [(256, 4096, 512, samples), (256, 2048, 256, 1024)] {
             let partition = Partition { nodes, tile, lanes };
             stages.extend([
-                Stage::Splitters { nodes, samples },
+                Stage::Splitters { samples },
                 Stage::Count(partition),
                 Stage::Table { nodes },
                 Stage::Partition(partition),
@@ -350,9 +346,7 @@ impl SortKernel {
     pub fn name(self) -> String {
         let shape = self.shape.name();
         match self.stage {
-            Stage::Splitters { nodes, samples } => {
-                format!("samplesort.splitters.{nodes}.{samples}.{shape}")
-            }
+            Stage::Splitters { samples } => format!("samplesort.splitters.{samples}.{shape}"),
             Stage::Count(of) => format!("samplesort.count.{}.{}.{shape}", of.nodes, of.tile),
             Stage::Partition(of) => {
                 format!("samplesort.partition.{}.{}.{shape}", of.nodes, of.tile)
@@ -398,9 +392,8 @@ impl SortKernel {
             ..Text::default()
         };
         match self.stage {
-            Stage::Splitters { nodes, samples } => {
-                text.constants
-                    .extend([("NODES", nodes), ("SORT_TILE", samples)]);
+            Stage::Splitters { samples } => {
+                text.constants.push(("SORT_TILE", samples));
                 text.pieces.extend([source, SEGMENTS, TREE]);
                 if self.compares_rows() {
                     text.constants.push(("CELLS", samples * words));

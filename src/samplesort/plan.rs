@@ -220,7 +220,7 @@ impl SortPlan {
                     lanes,
                 },
                 tiles: len.div_ceil(tile) + 2 * segments.min(len),
-                samples: samples.next_power_of_two().max(1024).min(sizes.samples),
+                samples: samples.next_power_of_two().min(sizes.samples),
                 sort_tile,
             };
             segments *= slots;

@@ -210,6 +210,7 @@ impl Job<'_> {
                 ("whole", u32::from(number == 0)),
                 ("child", level.child),
                 ("slots", if is_last { 0 } else { level.slots }),
+                ("nodes", partition.nodes),
                 ("samples", level.samples),
                 ("seed", self.limits.sampling_seed.wrapping_add(number)),
                 ("skips_done", skips_done.into()),
@@ -238,9 +239,14 @@ impl Job<'_> {
                     });
                 }
             };
+        // As few samples as they may be: a tile takes as long as it takes for all of them.
+        let few = 1024.min(self.sizes.samples);
         let splitters = Stage::Splitters {
-            nodes: partition.nodes,
-            samples: level.samples,
+            samples: if level.samples <= few {
+                few
+            } else {
+                self.sizes.samples
+            },
         };
         let mut bindings = self.source(from);
         bindings.extend([table, SPLITTERS, COUNTS, TILE_SEGMENTS, ("children", next)]);
@@ -363,11 +369,12 @@ impl Job<'_> {
         (source, target): (KeyMap, KeyMap),
         more: &[(&'static str, u32)],
     ) -> Vec<(&'static str, u32)> {
-        const NONE: [&str; 10] = [
+        const NONE: [&str; 11] = [
             "segments",
             "whole",
             "child",
             "slots",
+            "nodes",
             "samples",
             "seed",
             "skips_done",

@@ -60,14 +60,29 @@ const EXCEPTIONS: [(Kernel, u32, &str); 7] = [
 /// Where the lanes of kernels that [search](Kernel::searches) meet in banks, as many as the data
 /// says: the variables, the functions that access them, and the reason. All other accesses of
 /// theirs, those of their sorting above all, are free of conflicts.
-const SEARCHED: [(&str, &str, &str); 11] = [
+const SEARCHED: [(&str, &str, &str); 14] = [
     (
         "cells",
         "cells_load",
         "a record's child is looked for, or splitters are taken from samples",
     ),
+    (
+        "tile_words",
+        "tile_load",
+        "splitters are taken from samples",
+    ),
+    (
+        "tile_pairs",
+        "tile_load",
+        "splitters are taken from samples",
+    ),
     ("cells", "main", "records go to their places"),
     ("histogram", "main", "records of one child are counted"),
+    (
+        "histogram",
+        "search_and_count",
+        "records of one child are counted",
+    ),
     ("begins", "main", "where a record's child begins"),
     ("marks", "main", "the child of a place"),
     ("begins", "items_of_segment", "where an item ends"),

@@ -211,7 +211,7 @@ fn record_sample_sort(
     };
     samplesort::record_with(&mut recording, &sort, &planned, limits);
     if in_levels {
-        with_sort_tile(&mut recording, sizes.sort_tile);
+        with_sort_tile(&mut recording, sizes.sort_tile, sizes.samples);
     }
     recording
 }
@@ -540,21 +540,25 @@ fn two_levels_of_rows(order: Order, tuning: &Tuning) -> Recording {
         ranks: 0..len,
     };
     samplesort::record_with(&mut recording, &sort, &planned, &LIMITS);
-    with_sort_tile(&mut recording, sizes.sort_tile);
+    with_sort_tile(&mut recording, sizes.sort_tile, sizes.samples);
     recording
 }
 
-/// Gives the kernels that sort, and those that list what is sorted, tiles of another size.
-fn with_sort_tile(recording: &mut Recording, records: u32) {
+/// Gives the kernels that sort tiles of so many records, and those that choose splitters room for so
+/// many samples.
+fn with_sort_tile(recording: &mut Recording, records: u32, most_samples: u32) {
     for step in &mut recording.steps {
-        if let Kernel::Sort(SortKernel {
-            stage: Stage::Sort { tile, each, .. },
-            shape,
-        }) = &mut step.kernel
-        {
-            *tile = records;
-            let many = *shape == Shape::Word && records > 1024;
-            *each = if many { 32 } else { 16 };
+        let Kernel::Sort(SortKernel { stage, shape }) = &mut step.kernel else {
+            continue;
+        };
+        match stage {
+            Stage::Sort { tile, each, .. } => {
+                *tile = records;
+                let many = *shape == Shape::Word && records > 1024;
+                *each = if many { 32 } else { 16 };
+            }
+            Stage::Splitters { samples } => *samples = most_samples,
+            _ => {}
         }
     }
 }
