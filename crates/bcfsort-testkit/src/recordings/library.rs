@@ -160,7 +160,10 @@ fn sample_sorts(key: KeyType) -> Vec<Recording> {
             sizes(Tuning::cpu(), 256),
         ] {
             let lens = [5 * sizes.sort_tile / 2, sizes.nodes * 48 + 100];
-            recordings.push(record(lens[0], &sizes, &two_rows));
+            // With as many samples as there is room for.
+            let mut sampled = record(lens[0], &sizes, &two_rows);
+            set_parameters(&mut sampled, &["samples"], sizes.samples);
+            recordings.push(sampled);
             for len in lens {
                 let cut = DeviceLimits {
                     keys_per_dispatch: 2 * sizes.partition_tile,
