@@ -275,6 +275,7 @@ fn compile(
         });
         (pipeline, layout)
     })?;
+    log::debug!("compiled {label}");
     Ok(Compiled {
         pipeline,
         layout,
