@@ -103,8 +103,13 @@ impl Watch {
         command
             .arg("-R")
             .arg(program)
-            // Where no process may trace another, the search for leaks fails.
-            .env("ASAN_OPTIONS", "detect_leaks=0")
+            // Where no process may trace another, the search for leaks fails. And variables of lanes
+            // are to lie on the lanes' own stacks.
+            .env(
+                "ASAN_OPTIONS",
+                "detect_leaks=0 detect_stack_use_after_return=0",
+            )
+            // Nobody is still running at the end.
             .env("TSAN_OPTIONS", "halt_on_error=1 atexit_sleep_ms=0");
         command
     }
