@@ -103,8 +103,8 @@ impl Watch {
         command
             .arg("-R")
             .arg(program)
-            // Where no process may trace another, the search for leaks fails. And variables of lanes
-            // are to lie on the lanes' own stacks.
+            // Where no process may trace another, the search for leaks fails. Variables of lanes
+            // are to lie on the stacks of the lanes.
             .env(
                 "ASAN_OPTIONS",
                 "detect_leaks=0 detect_stack_use_after_return=0",

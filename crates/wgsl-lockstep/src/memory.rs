@@ -155,7 +155,7 @@ impl Memory {
         }
     }
 
-    /// Remembers an access to the bytes from `start` to before `end`, and compares it with what was.
+    /// Remembers an access to the bytes from `start` up to `end`, and compares it with what was.
     #[inline]
     pub(crate) fn touch(
         &mut self,
