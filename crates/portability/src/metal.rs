@@ -6,12 +6,13 @@
 use crate::cases::{Case, Contents, backwards};
 use crate::gate::{Gate, Subject};
 use crate::tools;
+use bcfsort_testkit::recordings::kernels;
 use naga::back::msl;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
-use wgpu_bcfsort::internals::kernel::Kernel;
+use wgpu_bcfsort::internals::kernel::{Kernel, Specialised, Stage};
 use wgpu_bcfsort::{BaseCase, KeyType};
 
 const RUNTIME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tools/metal");
@@ -78,7 +79,7 @@ impl Watch {
         // (Optimised, most kernels take several times as long to compile, and no less to run.
         // Without, the sanitizers watch all that the text accesses.)
         command
-            .args(["-std=c++20", "-O0", "-g1", "-w", "-pthread", "-I", RUNTIME])
+            .args(["-std=c++20", "-O0", "-g1", "-w", "-I", RUNTIME])
             .args(self.flags);
         Ok(command)
     }
@@ -102,9 +103,14 @@ impl Watch {
         command
             .arg("-R")
             .arg(program)
-            // Where no process may trace another, the search for leaks fails.
-            .env("ASAN_OPTIONS", "detect_leaks=0")
-            .env("TSAN_OPTIONS", "halt_on_error=1");
+            // Where no process may trace another, the search for leaks fails. Variables of lanes
+            // are to lie on the stacks of the lanes.
+            .env(
+                "ASAN_OPTIONS",
+                "detect_leaks=0 detect_stack_use_after_return=0",
+            )
+            // Nobody is still running at the end.
+            .env("TSAN_OPTIONS", "halt_on_error=1 atexit_sleep_ms=0");
         command
     }
 
@@ -310,16 +316,38 @@ impl Gate for Races {
         });
         let distribute = of(Kernel::Distribute);
 
-        // Each barrier of these by itself: none of theirs is there for nothing.
+        // One of many lanes: more than the sanitizer has places for.
+        let is_wide = |kernel: &Specialised| match kernel.kernel() {
+            Kernel::Sort(sort) => match sort.stage {
+                Stage::Partition(partition) => partition.lanes > 256,
+                _ => false,
+            },
+            _ => false,
+        };
+        // (Of those that differ in the sizes of tiles, one is run.)
+        let is_run = |kernel: &Specialised| Case::of(*kernel).is_ok_and(|cases| !cases.is_empty());
+        let wide = (kernels().into_iter())
+            .filter(|kernel| kernel.key() == KeyType::U32)
+            .find(|kernel| is_wide(kernel) && is_run(kernel))
+            .ok_or("no kernel has many lanes")?;
+
+        // Each barrier of these by itself: none of theirs is there for nothing. And one of many
+        // lanes, in the sum of what they have.
         let barrier = "workgroupBarrier();";
         let mut barriers = 0;
-        for kernel in [base_case, of(Kernel::PageMerge), distribute] {
-            for number in 0..kernel.wgsl().matches(barrier).count() {
+        for kernel in [base_case, of(Kernel::PageMerge), distribute, wide] {
+            let text = kernel.wgsl();
+            let all = text.match_indices(barrier).map(|(at, _)| at);
+            let sum = text.find("fn exclusive_sum").filter(|_| kernel == wide);
+            let chosen: Vec<usize> = match sum {
+                Some(sum) => all.filter(|&at| at > sum).skip(1).take(1).collect(),
+                None => all.collect(),
+            };
+            for at in chosen {
                 let without = Subject::tampered(kernel, |text| {
-                    let (at, _) = text.match_indices(barrier).nth(number).unwrap_or_default();
                     text[..at].to_owned() + &text[at + barrier.len()..]
                 })?;
-                let fault = format!("barrier {number} of {} left out", kernel.label());
+                let fault = format!("the barrier at {at} of {} left out", kernel.label());
                 workgroup.catches(&fault, "data race", &without, &translate(&without)?)?;
                 barriers += 1;
             }
@@ -349,8 +377,8 @@ impl Gate for Races {
             .examine(&right, &translate(&right)?)
             .map_err(|e| format!("a barrier for the right memory: {e}"))?;
         Ok(format!(
-            "{barriers} barriers left out one by one, two workgroups at one word, a barrier for \
-             the wrong memory"
+            "{barriers} barriers left out one by one, two workgroups at one \
+             word, a barrier for the wrong memory"
         ))
     }
 }
@@ -395,11 +423,13 @@ fn run(command: &mut Command) -> Result<(), String> {
     }
     let said = String::from_utf8_lossy(&output.stderr);
     // A sanitizer's summary says it all, but for the types of a function's arguments. A compiler's
-    // first error explains the others.
+    // first error explains the others. The driver speaks after the address sanitizer, which warns
+    // of changes of stacks.
     let summary = |line: &&str| line.starts_with("SUMMARY: ");
     let line = (said.lines().find(summary))
         .map(|line| line.split_once('(').map_or(line, |(first, _)| first))
         .or_else(|| said.lines().find(|line| line.contains("error: ")))
+        .or_else(|| said.lines().find(|line| line.starts_with("driver: ")))
         .or_else(|| said.lines().find(|line| !line.trim().is_empty()))
         .unwrap_or("not a word");
     Err(format!(

@@ -12,7 +12,7 @@
 //! | counted | how |
 //! |---|---|
 //! | bank conflicts | workgroup memory in 32 banks of 4 bytes; the degree of an access is the greatest number of different words that a warp's active lanes touch in one bank ([`Banks`]) |
-//! | races | two invocations touch the same bytes, one of them writes, not both atomically, and no barrier of that kind of memory stands between: `workgroupBarrier` orders workgroup memory, `storageBarrier` orders storage, within a workgroup; nothing orders two workgroups |
+//! | races | two invocations touch the same bytes, one of them writes, not both atomically, and no barrier of that kind of memory stands between: `workgroupBarrier` orders workgroup memory, `storageBarrier` orders storage, within a workgroup; nothing orders two workgroups; a store to a component of a vector counts as a write of the whole vector, as WGSL lets it be one (Metal reads the vector, puts the component in and writes all of it back) |
 //! | out of bounds | an index past an array's end, an address past a buffer's: loads give 0 then, stores do nothing |
 //! | divergent barriers | a barrier that not all lanes of the workgroup reach together |
 //! | uninitialised reads | of workgroup memory that no lane of this workgroup has written |

@@ -20,6 +20,10 @@ struct Shadow {
     write: Touch,
     /// Whether that was an atomic operation: these do not race with each other.
     atomic: bool,
+    /// Whether that was a write to another component of the vector.
+    beside: bool,
+    /// Whether this was itself written, in the workgroup of the last write.
+    written: bool,
     read: Touch,
     /// Another lane's read since; of another subgroup than the first one's, if there is one.
     second_read: Touch,
@@ -59,6 +63,8 @@ pub(crate) struct Actor {
 pub(crate) enum Access {
     Read,
     Write,
+    /// A write to another component of the vector, which may read this one and write it back.
+    WriteBeside,
     Atomic,
     /// An atomic operation that does not look at what was there.
     AtomicStore,
@@ -77,6 +83,8 @@ pub(crate) struct Verdict {
     pub(crate) race: Option<u32>,
     /// Whether that lane is of another workgroup.
     pub(crate) foreign: bool,
+    /// Whether that access was a write to another component of the vector.
+    pub(crate) beside: bool,
     pub(crate) uninitialised: bool,
 }
 
@@ -84,6 +92,7 @@ impl Verdict {
     fn met(&mut self, touch: &Touch, clock: &Clock) {
         self.race = Some(touch.location);
         self.foreign = touch.when < clock.workgroup;
+        self.beside = false;
     }
 }
 
@@ -146,22 +155,22 @@ impl Memory {
         }
     }
 
-    /// Remembers an access to the bytes from `address` on, and compares it with what was.
+    /// Remembers an access to the bytes from `start` up to `end`, and compares it with what was.
     #[inline]
     pub(crate) fn touch(
         &mut self,
         clock: &Clock,
         actor: Actor,
         access: Access,
-        address: u32,
-        bytes: u32,
+        start: u32,
+        end: u32,
     ) -> Verdict {
         let mut verdict = Verdict::default();
         if self.shadow.is_empty() {
             return verdict;
         }
-        let first = (address >> self.granule_shift) as usize;
-        let last = ((address + bytes - 1) >> self.granule_shift) as usize;
+        let first = (start >> self.granule_shift) as usize;
+        let last = ((end - 1) >> self.granule_shift) as usize;
         let barrier = match self.space {
             Space::Workgroup => clock.workgroup_barrier,
             _ => clock.storage_barrier,
@@ -180,13 +189,14 @@ impl Memory {
                     }
             };
             // Workgroup memory is a new one in each workgroup; `when` tells.
-            let written = shadow.write.when >= clock.workgroup;
+            let written = shadow.written && shadow.write.when >= clock.workgroup;
             let looks = matches!(access, Access::Read | Access::Atomic);
             if !written && looks && self.space == Space::Workgroup {
                 verdict.uninitialised = true;
             }
             if races(&shadow.write) && !(access.is_atomic() && shadow.atomic) {
                 verdict.met(&shadow.write, clock);
+                verdict.beside = shadow.beside;
             }
             let me = Touch {
                 who: actor.who,
@@ -223,7 +233,10 @@ impl Memory {
             {
                 verdict.race = Some(shadow.foreign_read - 1);
                 verdict.foreign = true;
+                verdict.beside = false;
             }
+            shadow.beside = access == Access::WriteBeside;
+            shadow.written = !shadow.beside || written;
             let atomic = access.is_atomic();
             let others = atomic && shadow.atomic && races(&shadow.write);
             shadow.write = me;

@@ -34,11 +34,31 @@ pub(crate) struct Leaf {
     pub(crate) width: u32,
     pub(crate) components: u32,
     pub(crate) site: u32,
+    /// Of a store to one component of a vector: that vector.
+    pub(crate) vector: Option<VectorInfo>,
 }
 
 impl Leaf {
     pub(crate) const fn bytes(self) -> u32 {
         self.width * self.components
+    }
+}
+
+/// A vector in memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct VectorInfo {
+    /// The first byte of the variable that it is in.
+    pub(crate) origin: u32,
+    /// Its bytes, and those that it is aligned to in that variable.
+    pub(crate) bytes: u32,
+    pub(crate) alignment: u32,
+}
+
+impl VectorInfo {
+    /// Its first byte, and one past its last, where it has a component at `at`.
+    pub(crate) const fn around(self, at: u32) -> (u32, u32) {
+        let start = at - (at - self.origin) % self.alignment;
+        (start, start + self.bytes)
     }
 }
 

@@ -2,7 +2,9 @@
 
 use super::{Frame, Lowering, Place, Result, Root, Value, length, math_of_two, width};
 use crate::arithmetic;
-use crate::program::{Address, AtomicOp, Bound, Instruction, Leaf, Range, SiteInfo, Slot};
+use crate::program::{
+    Address, AtomicOp, Bound, Instruction, Leaf, Range, SiteInfo, Slot, VectorInfo,
+};
 use crate::report::AccessKind;
 use naga::{AtomicFunction, Expression, Handle, Scalar, Span, StructMember, TypeInner};
 
@@ -250,6 +252,7 @@ impl<'a> Lowering<'a> {
             width: width(scalar),
             components,
             site: 0,
+            vector: None,
         };
         leaf.site = self.site(SiteInfo {
             bytes: leaf.bytes(),
@@ -389,6 +392,10 @@ impl<'a> Lowering<'a> {
                 let access = (kind, self.name_of(frame, pointer));
                 let (address, leaves) =
                     self.shared(&place, &inner, (memory, start), access, span)?;
+                if let Some(vector) = self.vector_of(frame, pointer, start, span)? {
+                    // A component is one leaf.
+                    self.program.leaves[leaves.start as usize].vector = Some(vector);
+                }
                 let values = self.operands(values);
                 let instruction = Instruction::Store {
                     address,
@@ -399,6 +406,30 @@ impl<'a> Lowering<'a> {
             }
         }
         Ok(())
+    }
+
+    /// The vector, if a pointer leads to a component of one, in a variable at a byte of a memory.
+    fn vector_of(
+        &self,
+        frame: &Frame<'a>,
+        pointer: Handle<Expression>,
+        origin: u32,
+        span: Span,
+    ) -> Result<Option<VectorInfo>> {
+        // (To a component there are no pointers that could be passed on.)
+        let (Expression::Access { base, .. } | Expression::AccessIndex { base, .. }) =
+            frame.function.expressions[pointer]
+        else {
+            return Ok(None);
+        };
+        Ok(match *self.pointee(self.type_of(frame, base), span)? {
+            TypeInner::Vector { size, scalar } => Some(VectorInfo {
+                origin,
+                bytes: size as u32 * width(scalar),
+                alignment: (size as u32).next_power_of_two() * width(scalar),
+            }),
+            _ => None,
+        })
     }
 
     #[allow(clippy::too_many_arguments)] // Those of the statement.

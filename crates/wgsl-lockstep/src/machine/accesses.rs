@@ -42,7 +42,7 @@ impl Machine<'_> {
                 let at = at as u32;
                 addresses[count] = (bit as u32, at);
                 count += 1;
-                self.watch(lane, address, leaf, access, at);
+                self.watch(lane, address, leaf, access, (at, at + bytes));
                 transfer(self, lane, at);
             }
             self.tally(leaf, &addresses[..count]);
@@ -56,7 +56,7 @@ impl Machine<'_> {
         address: &Address,
         leaf: &Leaf,
         access: Access,
-        at: u32,
+        (start, end): (u32, u32),
     ) {
         let first = self.workgroup_number.wrapping_mul(self.lanes as u32);
         let warp = (lane / self.warp * self.warp) as u32;
@@ -71,7 +71,7 @@ impl Machine<'_> {
         };
         let clock = self.clock;
         let verdict =
-            self.memories[address.memory as usize].touch(&clock, actor, access, at, leaf.bytes());
+            self.memories[address.memory as usize].touch(&clock, actor, access, start, end);
         if verdict.race.is_none() && !verdict.uninitialised {
             return;
         }
@@ -84,17 +84,22 @@ impl Machine<'_> {
         };
         if let Some(other) = verdict.race {
             self.find(Fault::Race, address.location, Some(other), about, |this| {
-                format!(
-                    "{}: {} at {}, which {} had touched",
-                    this.at(lane),
-                    site.kind,
-                    place(at),
-                    if verdict.foreign {
-                        "another workgroup"
-                    } else {
-                        "another lane"
-                    },
-                )
+                let at = match access {
+                    Access::WriteBeside => "to a vector's component beside",
+                    _ => "at",
+                };
+                let other = if verdict.foreign {
+                    "another workgroup"
+                } else {
+                    "another lane"
+                };
+                let touched = if verdict.beside {
+                    "written a component beside"
+                } else {
+                    "touched"
+                };
+                let (who, kind, place) = (this.at(lane), site.kind, place(start));
+                format!("{who}: {kind} {at} {place}, which {other} had {touched}")
             });
         }
         if verdict.uninitialised {
@@ -103,8 +108,26 @@ impl Machine<'_> {
                 address.location,
                 None,
                 about,
-                |this| format!("{}: {}", this.at(lane), place(at)),
+                |this| format!("{}: {}", this.at(lane), place(start)),
             );
+        }
+    }
+
+    /// WGSL lets a store to a component of a vector read all of the vector and write it back, and
+    /// Metal does: nobody else may touch the other components meanwhile.
+    #[cold]
+    fn watch_beside(
+        &mut self,
+        lane: usize,
+        address: &Address,
+        leaf: &Leaf,
+        (start, end): (u32, u32),
+        at: u32,
+    ) {
+        for others in [(start, at), (at + leaf.width, end)] {
+            if others.0 < others.1 {
+                self.watch(lane, address, leaf, Access::WriteBeside, others);
+            }
         }
     }
 
@@ -183,6 +206,9 @@ impl Machine<'_> {
                 for (i, &slot) in (0..).zip(values) {
                     let value = this.get(slot, lane);
                     this.memories[memory].write(at + i * step, step, value);
+                }
+                if let Some(vector) = leaf.vector {
+                    this.watch_beside(lane, address, leaf, vector.around(at), at);
                 }
             },
             |_, _| {},

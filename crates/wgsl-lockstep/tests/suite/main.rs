@@ -1,7 +1,9 @@
-//! Tests of the command `wgsl-audit`, of what README.md shows, and of other crates' shaders.
+//! Tests of the command `wgsl-audit`, of what README.md shows, of other crates' shaders, and of
+//! stores to components of vectors.
 
 mod command;
 mod corpus;
 mod packages;
 mod readme;
 mod sarif;
+mod vectors;
