@@ -18,6 +18,8 @@ struct Blocks {
     // Where the lower block's records lie, and the upper one's less HALF.
     low: u32,
     high: u32,
+    // Whether the records of each are in order.
+    are_sorted: bool,
     // Where the item's records begin and end.
     start: u32,
     end: u32,
@@ -85,7 +87,7 @@ fn main(
                             }
                             let low = first + i * HALF;
                             let high = first + (other - 1u) * HALF;
-                            sort_blocks(Blocks(low, high, start, end, is_large), lane);
+                            sort_blocks(Blocks(low, high, size > 2u, start, end, is_large), lane);
                         }
                     }
                 }

@@ -43,6 +43,7 @@ fn sample_place(i: u32, count: u32, log2: u32, salt: u32) -> u32 {
 struct Blocks {
     low: u32,
     high: u32,
+    are_sorted: bool,
     start: u32,
     count: u32,
     // Log2 of the samples, and what they are hashed with.
@@ -51,13 +52,12 @@ struct Blocks {
 }
 
 fn fetch(blocks: Blocks, i: u32) -> Record {
-    var r = LAST;
     let all = (blocks.count >> blocks.log2) > 0u;
-    if i < select(blocks.count, params.samples, all) {
-        let place = select(i, sample_place(i, blocks.count, blocks.log2, blocks.salt), all);
-        r = encode_source(load_source(blocks.start + place));
-    }
-    return r;
+    let there = i < select(blocks.count, params.samples, all);
+    let place = select(i, sample_place(i, blocks.count, blocks.log2, blocks.salt), all);
+    // (A load in a branch would wait for the one before.)
+    let r = load_source(blocks.start + min(place, blocks.count - 1u));
+    return pick(LAST, encode_source(r), there);
 }
 
 fn padded(blocks: Blocks, i: u32, r: Record) -> Record {
@@ -104,7 +104,7 @@ fn main(
     let samples = params.samples;
     let salt = params.seed ^ hash(number);
     let log2 = countTrailingZeros(samples);
-    sort_tile(Blocks(0u, 0u, segment.start, segment.count, log2, salt), lane, samples);
+    sort_tile(Blocks(0u, 0u, false, segment.start, segment.count, log2, salt), lane, samples);
     let taken = min(segment.count, samples);
     let most = min(select(nodes, params.slots, params.slots > 0u), taken);
     let children = min((segment.count - 1u) / params.child + 1u, most);

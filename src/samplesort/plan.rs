@@ -167,8 +167,9 @@ impl SortPlan {
             return Self::Tiles(if tiles <= 4 { 4 } else { MOST_MERGED }, tile);
         }
         // A tile takes as long as its lanes take for their records, however few tiles there are: so
-        // few records are sorted in small tiles.
-        let sort_tile = if len <= sizes.small {
+        // few records are sorted in small tiles; but not where large ones save a level.
+        let one_level = sizes.nodes * (sizes.sort_tile / 4 + sizes.sort_tile / 8);
+        let sort_tile = if len > one_level && len <= sizes.small {
             least
         } else {
             sizes.sort_tile
