@@ -85,18 +85,15 @@ pub struct UnknownName {
 #[non_exhaustive]
 pub enum Engine {
     /// The fastest one, by the device and the keys: [`SampleSort`](Self::SampleSort) on GPUs.
-    /// [`BcfMergesortPb`](Self::BcfMergesortPb) on CPUs and on DX12, whose compilers take long for
-    /// the former's kernels; for 1024 keys or less, if they are unsigned, ascending and in a row of
+    /// [`BcfMergesortPb`](Self::BcfMergesortPb) on CPUs and on
+    /// [DX12 with FXC](crate::BufferSort#on-dx12), whose compilers take long for the former's
+    /// kernels; for 1024 keys or less, if they are unsigned, ascending and in a row of
     /// their own; for more keys than workgroup memory has room for samples of; and where an option
     /// of the mergesorts is given. [`Sorter::engine`](crate::Sorter::engine) tells which. Where
     /// there is no [`Sorter`](crate::Sorter) to decide, it is the latter.
     ///
-    /// On DX12 that is for FXC, the compiler that comes with Windows: it compiles the sample sort's
-    /// kernels that sort a tile very slowly. There is no choice where the mergesorts cannot do what
-    /// is asked for, as with all but [keys alone](crate::BufferSort#on-dx12).
-    ///
-    /// Of 2^12 to 2^28 `u32` keys on an H200 the former takes 0.36 to 0.52 of the time of the
-    /// latter.
+    /// There is no choice where the mergesorts cannot do what is asked for, as with all but keys
+    /// alone.
     #[default]
     Auto,
     /// `BCFMergesort`, with P buckets. Equal keys share a bucket: on few distinct keys a bucket may

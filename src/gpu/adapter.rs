@@ -193,8 +193,8 @@ pub(crate) struct DeviceKind {
     pub(crate) is_cpu: bool,
     /// Whether it is a GPU with memory of its own.
     pub(crate) is_discrete: bool,
-    /// Whether its kernels are compiled for DX12, where FXC may be all there is.
-    pub(crate) is_dx12: bool,
+    /// Whether its kernels are compiled for DX12, and FXC may be all there is.
+    pub(crate) has_fxc: bool,
 }
 
 impl DeviceKind {
@@ -203,14 +203,13 @@ impl DeviceKind {
         Self {
             is_cpu: info.device_type == wgpu::DeviceType::Cpu,
             is_discrete: info.device_type == wgpu::DeviceType::DiscreteGpu,
-            is_dx12: info.backend == wgpu::Backend::Dx12,
+            has_fxc: info.backend == wgpu::Backend::Dx12 && !cfg!(feature = "static-dxc"),
         }
     }
 
-    /// Whether the sample sort's kernels take their compiler long: very long on DX12, and less so
-    /// on CPUs.
+    /// Whether the sample sort's kernels take their compiler long.
     pub(crate) const fn compiles_slowly(self) -> bool {
-        self.is_cpu || self.is_dx12
+        self.is_cpu || self.has_fxc
     }
 
     /// The most buckets that a device is given where the caller names none.

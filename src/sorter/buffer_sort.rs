@@ -79,16 +79,10 @@ use std::ops::Range;
 ///
 /// # On DX12
 ///
-/// FXC, the compiler that comes with Windows, is very slow with the [sample
-/// sort](crate::Engine::SampleSort)'s kernels that sort a tile.
-/// [`Engine::Auto`](crate::Engine::Auto) has none of them there where keys are sorted alone: packed
-/// ones and parts, too. But with [`indices`](Self::indices), [`values`](Self::values), rows
-/// ([with](Self::rows) the keys, or with the keys [in](Self::of_rows) them), a
-/// [comparator](Self::compared), [arrays](Self::segments) or a [count](Self::count) there is no
-/// other sort, nor for [`Sorter::argsort`](crate::Sorter::argsort), what is made of it, and
-/// [`Sorter::sort_compared`](crate::Sorter::sort_compared). A program that needs one of these on
-/// Windows ships `dxcompiler.dll`, which wgpu takes where it finds it, or takes Vulkan's
-/// [adapter](crate::adapters) of the same GPU.
+/// FXC, the compiler that comes with Windows, is slow with the [sample
+/// sort](crate::Engine::SampleSort)'s kernels that sort a tile, so
+/// [`Engine::Auto`](crate::Engine::Auto) takes none where keys are sorted alone. The feature
+/// `static-dxc` brings Microsoft's newer compiler, and with it the sample sort.
 #[derive(Debug)]
 #[must_use = "it is prepared by Sorter::prepare_sort"]
 pub struct BufferSort<'a> {

@@ -65,23 +65,23 @@ mod tests {
     const GPU: DeviceKind = DeviceKind {
         is_cpu: false,
         is_discrete: true,
-        is_dx12: false,
+        has_fxc: false,
     };
     const CPU: DeviceKind = DeviceKind {
         is_cpu: true,
         is_discrete: false,
-        is_dx12: false,
+        has_fxc: false,
     };
     const DX12: DeviceKind = DeviceKind {
         is_cpu: false,
         is_discrete: true,
-        is_dx12: true,
+        has_fxc: true,
     };
     /// Windows' software adapter.
     const WARP: DeviceKind = DeviceKind {
         is_cpu: true,
         is_discrete: false,
-        is_dx12: true,
+        has_fxc: true,
     };
 
     /// Keys alone, with no options: by the device and the length.

@@ -32,7 +32,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 ///
 /// The first sort of a kind takes longer, for its kernels are compiled, on several threads at once:
 /// [`warm_up`](Self::warm_up) does that beforehand. The sample sort's kernels take long on
-/// lavapipe, and [minutes on DX12](BufferSort#on-dx12) without DXC.
+/// lavapipe, and on [DX12 without DXC](BufferSort#on-dx12).
 ///
 /// # Examples
 ///
