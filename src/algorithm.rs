@@ -67,11 +67,11 @@ pub struct UnknownName {
 /// distribution into buckets, and a final merge phase within each bucket. Theirs have deterministic
 /// splitters and no bank conflict.
 ///
-/// Each takes O(n log n) time for any keys. Scratch memory is at most 1.15 times the keys' bytes
-/// and 16 MiB with each: [`Sorter::scratch_size`](crate::Sorter::scratch_size). All put out the
-/// same bytes. The mergesorts sort keys alone:
-/// [`Sorter::prepare_sort`](crate::Sorter::prepare_sort) says what has the sample sort whatever is
-/// asked for.
+/// Each takes O(n log n) time for any keys, the sample sort in expectation over its random samples.
+/// Scratch memory is at most 1.15 times the keys' bytes and 16 MiB with each:
+/// [`Sorter::scratch_size`](crate::Sorter::scratch_size). All put out the same bytes. The
+/// mergesorts sort keys alone: [`Sorter::prepare_sort`](crate::Sorter::prepare_sort) says which
+/// sorts are always by the sample sort.
 ///
 /// # Examples
 ///
@@ -84,16 +84,18 @@ pub struct UnknownName {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Engine {
-    /// The fastest one, by the device and the keys: [`SampleSort`](Self::SampleSort) on GPUs.
-    /// [`BcfMergesortPb`](Self::BcfMergesortPb) on CPUs and on
-    /// [DX12 with FXC](crate::BufferSort#on-dx12), whose compilers take long for the former's
-    /// kernels; for 1024 keys or less, if they are unsigned, ascending and in a row of
-    /// their own; for more keys than workgroup memory has room for samples of; and where an option
-    /// of the mergesorts is given. [`Sorter::engine`](crate::Sorter::engine) tells which. Where
-    /// there is no [`Sorter`](crate::Sorter) to decide, it is the latter.
+    /// The fastest engine for the device and the keys: [`SampleSort`](Self::SampleSort) on GPUs.
     ///
-    /// There is no choice where the mergesorts cannot do what is asked for, as with all but keys
-    /// alone.
+    /// It is [`BcfMergesortPb`](Self::BcfMergesortPb)
+    ///
+    /// - on CPUs, and on [DX12 without the feature `static-dxc`](crate::BufferSort#on-dx12), whose
+    ///   compilers take long for the sample sort's kernels;
+    /// - for up to 1024 unsigned keys in ascending order;
+    /// - where an option of the mergesorts is given;
+    /// - where there is no [`Sorter`](crate::Sorter) to decide.
+    ///
+    /// It is always the sample sort where the mergesorts cannot sort: see [`Engine`].
+    /// [`Sorter::engine`](crate::Sorter::engine) tells which.
     #[default]
     Auto,
     /// `BCFMergesort`, with P buckets. Equal keys share a bucket: on few distinct keys a bucket may
@@ -114,19 +116,20 @@ pub enum Engine {
     /// [`BcfMergesort`](Self::BcfMergesort), so on few distinct keys it is as slow as the merge of
     /// one bucket by few warps, 64 keys at a time.
     Warpsort,
-    /// Sample sort, also called `fast`. Tiles of some thousand keys are sorted in workgroup memory,
-    /// and distributed by splitters that are regular samples of them, so that each bucket fits a
-    /// tile and is sorted once more. Few tiles, as [`Tuning::merged`](crate::Tuning::merged) says,
-    /// are merged at once. The same multiset of keys takes the same time in any order, and repeated
-    /// keys fill buckets as evenly as distinct ones.
+    /// Sample sort, also called `fast`: it partitions keys by splitters, and sorts each part in
+    /// workgroup memory.
     ///
-    /// To sort by the splitters that a sample gives is Frazer and McKellar's, "Samplesort: A
-    /// Sampling Approach to Minimal Storage Tree Sorting", J. ACM 17(3), 1970; samples at regular
-    /// places of sorted parts, which bound the buckets, are Shi and Schaeffer's, "Parallel Sorting
-    /// by Regular Sampling", J. Parallel Distrib. Comput. 14(4), 1992. On GPUs there were
-    /// Leischner, Osipov and Sanders, "GPU Sample Sort", IPDPS 2010, with random samples, and Dehne
-    /// and Zaboli, "Deterministic Sample Sort for GPUs", Parallel Processing Letters 22(3), 2012,
-    /// with regular ones. `src/phases/sample_sort.rs` says how this one differs, and why.
+    /// The splitters are chosen from samples at random places. A level of partitioning counts the
+    /// keys between them, and moves each key to its part; parts are split further until they fit a
+    /// tile of some thousand keys. Up to [`Tuning::merged`](crate::Tuning::merged) keys are sorted
+    /// in tiles that are merged at once. No order of the keys is worse than another but by bad luck
+    /// of the samples, and the copies of a frequent key are a part of their own, which is not
+    /// sorted. The result does not depend on the samples.
+    ///
+    /// The splitters are those of Frazer and McKellar, "Samplesort: A Sampling Approach to Minimal
+    /// Storage Tree Sorting", J. ACM 17(3), 1970. The search among them and the ranks by atomics
+    /// are those of Leischner, Osipov and Sanders, "GPU Sample Sort", IPDPS 2010. The repository's
+    /// `docs/samplesort.md` is the design note.
     // (McKellar is a name.)
     #[allow(clippy::doc_markdown)]
     SampleSort,
@@ -281,8 +284,7 @@ impl BaseCase {
 #[non_exhaustive]
 pub enum PrefixSumsMethod {
     /// Each lane's sums in a bank of its own, through which the scan goes a bank at a time: d lanes
-    /// meet in it. It is there to be compared with: the paper's introduction shows what bank
-    /// conflicts cost by it.
+    /// meet in it. A baseline: the paper's introduction shows with it what bank conflicts cost.
     Naive,
     /// The same, but turned before the scan and back after it: no two lanes ever meet (paper,
     /// Appendix A).

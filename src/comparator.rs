@@ -15,8 +15,10 @@ use std::any::TypeId;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-/// An order of structs that the caller gives, in WGSL: what a row is, and which of two precedes the
-/// other. For [`Sorter::sort_compared`](crate::Sorter::sort_compared) and
+/// A comparator of rows in WGSL: a struct, and a function that says which of two precedes the
+/// other.
+///
+/// It is for [`Sorter::sort_compared`](crate::Sorter::sort_compared) and
 /// [`BufferSort::compared`](crate::BufferSort::compared).
 ///
 /// The text has a `struct` for rows and a function `fn precedes(a: Row, b: Row) -> bool`, whatever
@@ -24,9 +26,9 @@ use std::sync::Arc;
 /// itself; the sorter's own names are not in its way. [`of`](Self::of) also makes sure that a Rust
 /// struct lies in memory as the one in the text does.
 ///
-/// Rows that it does not tell apart come in the order of the input, as they do where each precedes
-/// the other. If it is no strict weak order at all, the result is some order of the rows: none is
-/// lost, and none is there twice.
+/// The sort is stable: rows of which neither precedes the other, or each the other, keep the order
+/// of the input. If the function is no strict weak order, the result is some permutation of the
+/// rows.
 ///
 /// # What is refused
 ///
@@ -36,7 +38,7 @@ use std::sync::Arc;
 /// | refused | since |
 /// |---|---|
 /// | variables of the module, and with them atomics, textures and buffers; overrides; entry points | they are the kernel's |
-/// | barriers | not all lanes of a workgroup compare the same number of times |
+/// | barriers | lanes of a workgroup compare different numbers of times |
 /// | derivatives and `discard` | compute shaders have none |
 /// | rows of a type that a buffer cannot hold | |
 /// | structs with `@align` or `@size` | a member that fills the gap is read |

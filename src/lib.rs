@@ -6,9 +6,8 @@
 //! ([`Engine::Warpsort`], two [base cases](BaseCase) and the naive prefix sums), bank conflicts and
 //! all.
 //!
-//! And a sort that goes beyond the paper, the fastest on GPUs: [`Engine::SampleSort`]
-//! (how it works, and what was measured, is said in `src/phases/sample_sort.rs`). [`Engine::Auto`]
-//! chooses.
+//! And a sample sort, which is faster on GPUs: [`Engine::SampleSort`] (the repository's
+//! `docs/samplesort.md` is its design note). [`Engine::Auto`] chooses.
 //!
 //! | you have | use |
 //! |---|---|
@@ -54,9 +53,8 @@
 //!
 //! # What there is not
 //!
-//! - A merge of sorted buffers. The sample sort takes the same time in whatever order keys come, so
-//!   that sorted parts are no head start: copy them behind each other and sort, 2^26 keys in the
-//!   time of 18 copies. A merge would be kernels of its own.
+//! - A merge of sorted buffers. The sample sort makes no use of sorted parts: copy them behind each
+//!   other and sort. A merge would be kernels of its own.
 //! - Unique keys and run lengths. Nothing of a sort says which keys are equal, but of the few that
 //!   are splitters: that is a pass over sorted keys which compares neighbours, and a sum over all
 //!   of them.

@@ -8,9 +8,9 @@ use crate::Error;
 use crate::algorithm::{BaseCase, Engine, MATRIX};
 use crate::plan::{LARGEST_TILE, MOST_BUCKETS, MergesortParameters, Tuning};
 
-/// What a [`Sorter`](crate::Sorter) does with every sort. The default suits every device. No option
-/// changes the order of keys; [`tuning`](Self::tuning) may change that of equal keys' values, where
-/// they need not be stable.
+/// Options of a [`Sorter`](crate::Sorter), for all of its sorts. The default suits every device. No
+/// option changes the result, but the order of records outside of the
+/// [ranks](crate::BufferSort::ranks) that are wanted.
 ///
 /// # Examples
 ///
@@ -42,21 +42,20 @@ pub struct Options {
     /// 1). [`Engine::Warpsort`] takes P t samples of the whole input, each t-th of which is a
     /// splitter, and has no such bound.
     pub samples: Option<u32>,
-    /// Where [`Engine::Warpsort`] takes its random samples; no other engine has a use for it. By
-    /// default
-    /// 0. The seed decides how long a sort takes, not its result; one seed gives the same buckets
-    ///    on
-    /// every device.
+    /// The seed of the random samples of [`Engine::Warpsort`], and of no other engine: by default
+    /// zero. It changes the time of a sort, not its result; one seed gives the same buckets on
+    /// every device. ([`Engine::SampleSort`] has a random one for each sorter.)
     pub seed: u64,
     /// The most keys that one dispatch moves, at least 1024, or those of one workgroup if that has
-    /// more: long rounds are cut into several dispatches, and long sorts into several submissions,
-    /// so that none trips a driver's watchdog. By default 2^28 on GPUs with memory
-    /// of their own, 2^25 on others, and 2^22 on CPUs.
+    /// more. By default 2^28 on GPUs with memory of their own, 2^25 on others, and 2^22 on CPUs.
+    ///
+    /// Longer rounds are cut into several dispatches, and long sorts into several submissions, so
+    /// that none trips a driver's watchdog.
     pub keys_per_dispatch: Option<u32>,
-    /// The numbers that decide the speed of [`Engine::SampleSort`], and not its result.
-    /// By default those that suit the device: [`Tuning::default`], or [`Tuning::cpu`]. (Others than
-    /// these may take more scratch memory than
-    /// [`Sorter::scratch_size`](crate::Sorter::scratch_size) promises; it tells how much.)
+    /// The sizes that decide the speed of [`Engine::SampleSort`], and not its result: by default
+    /// [`Tuning::default`] on GPUs, and [`Tuning::cpu`] on CPUs. (Others may take more scratch
+    /// memory than [`Sorter::scratch_size`](crate::Sorter::scratch_size) promises; it tells how
+    /// much.)
     pub tuning: Option<Tuning>,
 }
 

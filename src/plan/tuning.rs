@@ -1,8 +1,8 @@
-//! The numbers of the sample sort that may be chosen.
+//! The sizes of the sample sort that may be chosen.
 
-/// The numbers that decide the sample sort's speed, and not its result.
+/// The sizes that decide the sample sort's speed, and not its result.
 ///
-/// `wgpu-bcfsort tune` finds what suits a device, and writes it to a file.
+/// `wgpu-bcfsort tune` finds those that suit a device, and writes them to a file.
 ///
 /// # Examples
 ///
@@ -22,7 +22,7 @@
 /// let text = r#"{ "adapter": "NVIDIA H200", "tuning": { "tile": 2048 } }"#;
 /// let TuningFile { tuning } = serde_json::from_str(text)?;
 /// assert_eq!((tuning.tile, tuning.samples), (2048, Tuning::default().samples));
-/// // A sorter does the same, and refuses nonsense.
+/// // A sorter does so, too.
 /// tuning.validate()?;
 /// let options = Options::default().engine(Engine::SampleSort).tuning(tuning);
 /// # Ok(()) }
@@ -31,18 +31,25 @@
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct Tuning {
-    /// Records of a tile that is sorted in workgroup memory, where a record is one word; as many
-    /// words of larger records, but no fewer than 1024 records: 1024 to 8192, a power of two. Less
-    /// where workgroup memory has no room for so many.
+    /// Words of a tile that is sorted in workgroup memory: a power of two from 1024 to 8192.
+    ///
+    /// A tile has at least 1024 records of any size, and no more than fit the device's workgroup
+    /// memory and 16 KiB.
     pub tile: u32,
-    /// Samples that a segment's splitters are chosen from, at the most: 1024 to 8192, a power of
-    /// two.
+    /// The most samples from which a segment's splitters are chosen: a power of two from 1024 to
+    /// 8192.
+    ///
+    /// No more than 4096, or than fit the device's workgroup memory and 32 KiB, are taken.
     pub samples: u32,
-    /// Records up to which sorted tiles are merged, all at once, and not partitioned: in 16 tiles at
-    /// the most.
+    /// The most records that are sorted in tiles which are then merged at once; more are
+    /// partitioned.
+    ///
+    /// Up to 16 tiles are merged, so [`tile`](Self::tile) bounds it, too. 0: none are merged.
     pub merged: u32,
-    /// Whether kernels have the sizes that suit GPUs. If not, they have those of CPUs, which compile
-    /// large kernels slowly.
+    /// Whether kernels have the sizes that suit GPUs; if not, they have those that suit CPUs, which
+    /// compile large kernels slowly.
+    ///
+    /// On CPUs tiles are of 1024 records, and a segment is split into at most 256 children.
     pub gpu: bool,
 }
 

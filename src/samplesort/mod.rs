@@ -19,10 +19,11 @@
 //! the same bytes on every device and run, whatever the order of atomics. A stable sort has the
 //! record's index for its value.
 //!
-//! Any input takes about the same time: samples are taken at hashed places, so that no order of
-//! keys is worse than another; frequent records are between two splitters of their own and need no
-//! sort. If samples mislead nevertheless, an item is larger than a tile, and one workgroup sorts
+//! No order of keys is worse than another, as samples are taken at hashed places; frequent records
+//! are between two splitters of their own and need no sort. If samples mislead nevertheless, an item is larger than a tile, and one workgroup sorts
 //! it: slow, but right.
+//!
+//! `docs/samplesort.md` is the design note: what each step costs, and what lost.
 //!
 //! Frazer and McKellar's "Samplesort" (J. ACM 17(3), 1970) has the splitters; the search among them
 //! in breadth-first order and the ranks by atomics are those of Leischner, Osipov and Sanders, "GPU

@@ -24,15 +24,16 @@ use crate::{BufferRole, Engine, Error, KeyType, Options, Order, Payload, Tuning,
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Sorts keys on one device. Make it once and keep it: it holds the pipelines, which are compiled
-/// when they are first needed, and scratch memory.
+/// Sorts keys on one device. Make it once and keep it: it holds pipelines and scratch memory.
 ///
-/// A sorter can be shared between threads; each sort works on scratch memory of its own. It keeps the buffers of the last sort for the
-/// next one, and frees them when it is dropped.
+/// A sorter can be shared between threads; each sort has scratch memory of its own. It keeps the
+/// buffers of the last sort for the next one, and frees them when it is dropped.
 ///
-/// The first sort of a kind takes longer, for its kernels are compiled, on several threads at once:
-/// [`warm_up`](Self::warm_up) does that beforehand. The sample sort's kernels take long on
-/// lavapipe, and on [DX12 without DXC](BufferSort#on-dx12).
+/// The first sort of a kind takes longer, as its kernels are compiled, several at a time:
+/// [`warm_up`](Self::warm_up) does so in advance, and
+/// [`with_pipeline_cache`](Self::with_pipeline_cache) keeps them for the next run of the program.
+/// The same kernels sort keys of all types of a width, in either order. The sample sort's take long
+/// to compile on lavapipe, and on [DX12 without DXC](BufferSort#on-dx12).
 ///
 /// # Examples
 ///
@@ -112,8 +113,9 @@ impl std::fmt::Debug for PreparedSort {
 
 impl PreparedSort {
     /// Submissions into which [`Sorter::record_slice`] cuts the sort, so that none runs long; 0 if
-    /// there is nothing to do, as with one key. By default each moves up to 2^27 keys on a GPU: 4
-    /// times [`Options::keys_per_dispatch`].
+    /// there is nothing to do, as with one key. Each moves up to 4 times
+    /// [`Options::keys_per_dispatch`] keys: by default 2^30 on GPUs with memory of their own, and
+    /// 2^27 on others. A sort moves its keys several times.
     #[must_use]
     pub fn submissions(&self) -> usize {
         self.prepared.submissions()
@@ -291,8 +293,8 @@ impl Sorter {
     /// - keeps each adapter's data apart, by [`wgpu::util::pipeline_cache_key`]: that of another
     ///   adapter is refused. With `fallback`, that of another version of the driver is passed over.
     /// - takes the data, by [`wgpu::PipelineCache::get_data`], once the sorts to come have been
-    ///   prepared or have run: kernels depend on the type of the keys, the order, the length, what
-    ///   goes with the keys, and the tuning.
+    ///   prepared or have run: kernels depend on the width of the keys, the length, the payload,
+    ///   the comparator and its order, and the tuning.
     ///
     /// A cache of another device is an [`Error::Device`] of whatever compiles a kernel. (wgpu
     /// cannot tell a cache of another [`wgpu::Instance`].)
@@ -336,7 +338,8 @@ impl Sorter {
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # // Made here, so nobody else has written to it. The second time there is a file.
-    /// # let directory = std::env::temp_dir().join(format!("bcfsort-cache-{}", std::process::id()));
+    /// # let name = format!("bcfsort-cache-{}", std::process::id());
+    /// # let directory = std::env::temp_dir().join(name);
     /// # std::fs::create_dir(&directory)?;
     /// # for _ in 0..2 {
     /// let mut keys = [8_u32, 6, 6, 5, 3, 0, 9];
@@ -365,8 +368,8 @@ impl Sorter {
     }
 
     /// The most keys of a type that one call on GPU buffers sorts: what one binding and one buffer
-    /// hold on this device, and at most 2^32 - 16384. Host slices may be longer. What goes with the
-    /// keys must fit, too: rows of more words than the keys have fewer places in a binding.
+    /// hold on this device, and at most 2^32 - 16384. Host slices may be longer. A payload must
+    /// fit, too: of rows that are wider than the keys a binding holds fewer.
     ///
     /// # Examples
     ///
@@ -386,8 +389,8 @@ impl Sorter {
     }
 
     /// Bytes of scratch memory that a sort of `len` keys takes in either order: at most 1.15 times
-    /// the keys' bytes and 16 MiB. (The parameters of the dispatches, 256 bytes each, come on top: a
-    /// page or two, unless [`keys_per_dispatch`](Options::keys_per_dispatch) cuts the sort very
+    /// the keys' bytes and 16 MiB. (The parameters of the dispatches, 256 bytes each, come on top:
+    /// a page or two, unless [`keys_per_dispatch`](Options::keys_per_dispatch) cuts the sort very
     /// fine.)
     ///
     /// It plans the sort, and does nothing on the device.
@@ -547,8 +550,8 @@ impl Sorter {
         }))
     }
 
-    /// The numbers that [`Engine::SampleSort`] sorts with: those of the options, or what suits the
-    /// device, a GPU or a CPU.
+    /// The sizes that [`Engine::SampleSort`] sorts with: those of [`Options::tuning`], or the
+    /// default ones of the device, a GPU or a CPU.
     ///
     /// # Examples
     ///
@@ -610,8 +613,8 @@ impl Sorter {
         })
     }
 
-    /// The engine that sorts so many keys in ascending order: [`Options::engine`], and what
-    /// [`Engine::Auto`] takes, by the device's limits and by what was measured.
+    /// The engine that sorts `len` keys alone in ascending order: [`Options::engine`], or the
+    /// choice of [`Engine::Auto`], by the device and the length.
     ///
     /// # Examples
     ///
@@ -661,10 +664,9 @@ impl Sorter {
 
     /// [`prepare`](Self::prepare) with all that a sort of buffers may have: see [`BufferSort`].
     ///
-    /// Where anything goes with the keys, rows are compared, keys are in arrays, or a buffer says
-    /// how many records there are, the engine is [`Engine::SampleSort`], whatever
-    /// [`Options::engine`] says. Packed keys alone are counted, if they are many: in O(n) time. All
-    /// else takes O(n log n).
+    /// With a payload, a comparator, many arrays, or a number of records that is in a buffer, the
+    /// engine is [`Engine::SampleSort`], whatever [`Options::engine`] says. Packed keys alone are
+    /// counted, if they are many: in O(n) time. All else takes O(n log n).
     ///
     /// # Errors
     ///
@@ -803,7 +805,8 @@ impl Sorter {
     ///
     /// The whole sort runs in the submission that the caller makes. A driver's watchdog ends
     /// submissions of some seconds: where [`PreparedSort::submissions`] is more than 1, consider
-    /// [`record_slice`](Self::record_slice). By default that is beyond 2^23 keys on a GPU.
+    /// [`record_slice`](Self::record_slice). By default that is, of 32-bit keys with the sample
+    /// sort, beyond 2^27 keys on GPUs with memory of their own, and beyond 2^24 on others.
     ///
     /// # Errors
     ///

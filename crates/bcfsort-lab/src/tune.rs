@@ -1,4 +1,4 @@
-//! `tune`: finds the numbers of the sample sort that suit an adapter.
+//! `tune`: finds the sizes of the sample sort that suit an adapter.
 
 use crate::measure::{Pace, Resident, Timed, Timing, in_turns, median, too_large};
 use bcfsort_term::args::positive;
@@ -21,21 +21,25 @@ use wgpu_bcfsort::{
 };
 
 const AFTER_HELP: &str = "\
-The engine sample-sort (also called fast) has numbers that decide its speed, and not its result. \
-Its own were measured on one GPU; this command looks for better ones on yours, and writes them to \
-a file for --tuning of 'sort' and 'bench'. (The library reads it too: see wgpu_bcfsort::Tuning.)
+The engine sample-sort (also called fast) has four parameters that decide its speed, and not its \
+result: tile (words of a tile that is sorted in workgroup memory), samples (of a segment that is \
+split, at the most), merged (records up to which sorted tiles are merged and not partitioned), \
+and gpu (kernels of the sizes for GPUs, or for CPUs). The defaults were measured on one GPU. This \
+command looks for better values on yours, and writes them to a file for --tuning of 'sort' and \
+'bench'. (The library reads it too: see wgpu_bcfsort::Tuning.)
 
-It takes one number after the other, and times its values against the one in use: u32 keys, u64 \
-keys, and u32 keys with values, that stay on the device, in turns, by GPU timestamps where there \
-are any. A value is kept if it wins by more than 2 % over all of them together (geometric mean of \
-the ratios of medians), and wins again when timed once more. Each sort is first compared with the \
-CPU's: a wrong result ends the run with exit code 3. Values that take more scratch memory than the \
-library promises are passed over, and so are those that change nothing for these counts of keys.
+It takes one parameter after the other, and times its values against the one in use: u32 keys, \
+u64 keys, and u32 keys with values, that stay on the device, in turns, by GPU timestamps where \
+there are any. A value is kept if it wins by more than 2 % over all of them together (geometric \
+mean of the ratios of medians), and wins again when timed once more. Each sort is first compared \
+with the CPU's: a wrong result ends the run with exit code 3. Values that take more scratch \
+memory than the library promises are passed over, and so are those that change nothing for these \
+counts of keys.
 
 The file is JSON, one object: adapter, backend, driver, version (of wgpu-bcfsort), tuning (the \
-numbers, an object), and measured, an array of objects: keys, type, payload ('keys' or 'values'), \
-default_ms, tuned_ms. Only 'tuning' is needed, and of it only what shall differ from a GPU's \
-defaults: a file may be written by hand.
+parameters, an object), and measured, an array of objects: keys, type, payload ('keys' or \
+'values'), default_ms, tuned_ms. Only 'tuning' is needed, and of it only the parameters that \
+differ from a GPU's defaults: a file may be written by hand.
 
 Nothing else should use the device meanwhile. Where the adapter is a CPU, most of the time goes \
 into compiling kernels, and --quick takes u32 keys alone.
@@ -47,7 +51,7 @@ Examples:
   wgpu-bcfsort tune --count 2^26 -o large.json        for large inputs only
   wgpu-bcfsort tune --quick --adapter llvmpipe        a look at it, in a software adapter";
 
-/// Find the numbers that make sample-sort fastest on an adapter
+/// Find the tuning that makes sample-sort fastest on an adapter
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Args {
@@ -72,7 +76,7 @@ pub struct Args {
 /// A change that wins less may be noise.
 const LEAST_GAIN: f64 = 1.02;
 
-/// One of the numbers.
+/// A parameter of the tuning.
 struct Parameter {
     name: &'static str,
     get: fn(&Tuning) -> u32,
@@ -94,7 +98,7 @@ macro_rules! parameter {
     };
 }
 
-/// What has most to say comes first.
+/// The most important first.
 const PARAMETERS: [Parameter; 4] = [
     parameter!(tile, [1024, 2048, 4096, 8192], [2048, 8192]),
     Parameter {
