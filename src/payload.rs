@@ -1,7 +1,7 @@
-//! What goes with a key.
+//! The payload of a key.
 
-/// What goes with each key of a sort, in a buffer of its own: [`words`](Self::words) 32-bit words a
-/// key. It moves as often as the keys do. (Rows of any size are sorted as indices, and moved once:
+/// The payload of each key of a sort, in a buffer of its own: [`words`](Self::words) 32-bit words.
+/// It moves as often as the keys do. (Rows of any size are sorted as indices, and moved once:
 /// [`BufferSort::rows`](crate::BufferSort::rows).)
 ///
 /// A sort takes scratch memory of at most 1.15 times the bytes of keys and payload, and 16 MiB.
