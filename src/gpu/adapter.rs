@@ -35,9 +35,10 @@ pub struct Requirements {
 /// The limits below which no kernel runs, by their names in [`wgpu::Limits`].
 fn needed(limits: &wgpu::Limits) -> [(&'static str, u64, u64); 6] {
     [
+        // The partition of 64-bit keys with values: four of these and four tables.
         (
             "max_storage_buffers_per_shader_stage",
-            4,
+            8,
             limits.max_storage_buffers_per_shader_stage.into(),
         ),
         // The page merge of two-word keys: two planes of 32 x 33 + 2 words, each rounded up to a
@@ -86,7 +87,7 @@ pub(crate) fn check_limits(limits: &wgpu::Limits) -> Result<(), Error> {
 /// The features and limits to request from an adapter, for a device of the caller's that is to sort
 /// ([`Sorter::new`](crate::Sorter::new)). Nothing is opened.
 ///
-/// The kernels need no feature, and of the limits 4 storage buffers a shader stage, 8480 bytes of
+/// The kernels need no feature, and of the limits 8 storage buffers a shader stage, 8480 bytes of
 /// workgroup memory, workgroups of 256 lanes, dispatches of 65,535 workgroups and bindings of 16 MiB.
 ///
 /// # Errors

@@ -3,10 +3,11 @@
 use crate::device::{Gpu, check_sort, gpu};
 use crate::pairs::stable;
 use bcfsort_testkit::data::{Pattern, Spec, generate};
+use std::collections::BTreeSet;
 use wgpu_bcfsort::internals::Recorded as _;
 use wgpu_bcfsort::internals::plan::Tuning;
 use wgpu_bcfsort::internals::recording::Phase;
-use wgpu_bcfsort::{Engine, KeyType, Options, Order, SortKey};
+use wgpu_bcfsort::{BufferSort, Engine, KeyType, Options, Order, SortKey, Sorter};
 
 /// The sizes of kernels that the library takes on this adapter, and no merging of few tiles: records
 /// that no tile has room for are partitioned. On a CPU the tiles are the smallest, as lavapipe
@@ -33,6 +34,27 @@ pub(crate) fn options(tuning: Tuning) -> Options {
 fn check<T: SortKey>(gpu: &Gpu, options: &Options, spec: &Spec, order: Order) {
     let what = format!("sample sort {spec:?} {} {}", T::KEY_TYPE, order.name());
     check_sort::<T>(&gpu.sorter(options), &generate(spec).unwrap(), order, &what);
+}
+
+/// Else an input could be made that misleads all of them.
+#[test]
+fn sorters_do_not_take_the_same_samples() {
+    let Some(gpu) = gpu() else { return };
+    let keys = gpu.buffer(&vec![0; 20_000]);
+    let seeds: BTreeSet<u32> = (0..4)
+        .map(|_| {
+            let options = options(tuning(gpu));
+            let sorter = Sorter::new(&gpu.device, &gpu.queue, options).unwrap();
+            let sort = BufferSort::new(&keys, 20_000, KeyType::U32);
+            let sort = sorter.prepare_sort(sort).unwrap();
+            let steps = &sort.recording().steps;
+            steps
+                .iter()
+                .find_map(|step| step.parameter("seed"))
+                .unwrap()
+        })
+        .collect();
+    assert!(seeds.len() > 1, "{seeds:?}");
 }
 
 #[test]
