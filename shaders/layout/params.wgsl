@@ -1,4 +1,4 @@
-// What all kernels before and after a sort are told, but for SET_COUNT; a kernel reads what it needs.
+// What all kernels around a sort are told, but for SET_COUNT; a kernel reads what it needs.
 
 struct Params {
     // Records, or rows. (The first: it is what SET_COUNT writes.)
