@@ -11,12 +11,18 @@ macro_rules! shader {
 }
 
 mod layout;
+mod parameters;
 mod reflection;
 mod samplesort;
 mod tile_sort;
 
 pub use layout::LayoutKernel;
 pub(crate) use layout::{BINS, COUNTED, MOVED};
+pub use parameters::{
+    BaseCaseParams, BucketOffsetsParams, DistributeParams, LayoutParams, PairsParams, Parameters,
+    PrefixSumsParams, RandomSamplesParams, RankSplittersParams, SampleRunsParams, SetCountParams,
+    SortParams,
+};
 pub(crate) use samplesort::MERGE_LANES;
 pub use samplesort::{Partition, Shape, SortKernel, Stage};
 
@@ -111,8 +117,6 @@ pub struct Assembled {
     pub wgsl: String,
     /// Every binding of group 0, by number.
     pub bindings: Vec<Binding>,
-    /// The fields of the parameter block in order; each is a `u32`.
-    pub parameters: Vec<String>,
     /// Lanes of a workgroup.
     pub workgroup_size: u32,
     /// Bytes of workgroup memory that the entry point uses, as WebGPU counts them for
@@ -253,6 +257,26 @@ impl Kernel {
             self,
             Self::TileSums { .. } | Self::TileOffsets | Self::PrefixSums { .. }
         )
+    }
+
+    /// What its `struct Params` is, with 0 in every field.
+    #[must_use]
+    pub fn parameters(self) -> Parameters {
+        match self {
+            Self::BaseCase { .. } => BaseCaseParams::default().into(),
+            Self::PageMerge | Self::WarpMerge => PairsParams::default().into(),
+            Self::SampleRuns => SampleRunsParams::default().into(),
+            Self::RandomSamples => RandomSamplesParams::default().into(),
+            Self::RankSplitters => RankSplittersParams::default().into(),
+            Self::BucketOffsets => BucketOffsetsParams::default().into(),
+            Self::Distribute => DistributeParams::default().into(),
+            Self::Layout(LayoutKernel::SetCount) => SetCountParams::default().into(),
+            Self::Layout(_) => LayoutParams::default().into(),
+            Self::Sort(_) => SortParams::default().into(),
+            Self::TileSums { .. } | Self::TileOffsets | Self::PrefixSums { .. } => {
+                PrefixSumsParams::default().into()
+            }
+        }
     }
 
     /// The kernel's name in labels and reports: its file's path, dotted, and what it is specialised
@@ -593,6 +617,7 @@ impl Specialised {
         }
         add(shader!("bank_matrix.wgsl"));
         if pieces.adds {
+            add(shader!("prefix_sums/params.wgsl"));
             add(shader!("prefix_sums/tile_matrix.wgsl"));
         }
         if pieces.tile {
@@ -700,7 +725,6 @@ mod tests {
                 let assembled = specialised.assemble().unwrap_or_else(|e| panic!("{e}"));
                 // The parameters, and the default limit of storage buffers.
                 assert!(assembled.bindings.len() <= 9, "{}", kernel.name());
-                assert!(!assembled.parameters.is_empty());
                 // What a sorter refuses beforehand is what is refused when it compiles: WebGPU
                 // rounds each of six variables up, and bucket offsets add up numbers.
                 let counted = specialised.workgroup_bytes();

@@ -1,7 +1,7 @@
 //! A sort, or prefix sums, as a list of dispatches. It knows no graphics API: `gpu` encodes it into
 //! a command encoder, and anything else that can run WGSL may run it too.
 
-use crate::kernel::{Kernel, Specialised};
+use crate::kernel::{Kernel, Parameters, Specialised};
 use crate::{BufferRole, Comparator, KeyType, Order, Payload};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -267,8 +267,8 @@ pub struct Step {
     pub workgroups: [u32; 2],
     /// The kernel's storage bindings by name, and `params` where it is [counted](Step::is_counted).
     pub bindings: Vec<(&'static str, Buffer)>,
-    /// The kernel's parameters by name.
-    pub parameters: Vec<(&'static str, u32)>,
+    /// The kernel's parameters, of the struct that [it takes](Kernel::parameters).
+    pub parameters: Parameters,
     /// Keys that the dispatch moves, about: what its time is proportional to.
     pub keys: u64,
 }
@@ -277,7 +277,7 @@ impl Step {
     /// A parameter's value, or `None` if the step has none of this name.
     #[must_use]
     pub fn parameter(&self, name: &str) -> Option<u32> {
-        self.parameters.iter().find(|p| p.0 == name).map(|p| p.1)
+        self.parameters.get(name)
     }
 
     /// Whether a kernel tells this one how many records there are: its first parameter, in

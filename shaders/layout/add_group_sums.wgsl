@@ -7,14 +7,6 @@
 //
 // No bank conflict: see scan.wgsl.
 
-struct Params {
-    // Records.
-    len: u32,
-    // Keys that there can be.
-    bins: u32,
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> sums: array<u32>;
 @group(0) @binding(2) var<storage, read_write> ends: array<u32>;
 

@@ -6,16 +6,6 @@
 //
 // No workgroup memory.
 
-struct Params {
-    // Records.
-    len: u32,
-    // The first workgroup of this dispatch, and one past the last.
-    first: u32,
-    end: u32,
-    words: u32,
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(2) var<storage, read_write> destination: array<u32>;
 
 @compute @workgroup_size(LANES)

@@ -13,21 +13,6 @@
 //
 // Bank conflicts as the keys have it: they are the slots.
 
-struct Params {
-    // Records.
-    len: u32,
-    // The first workgroup of this dispatch, and one past the last.
-    first: u32,
-    end: u32,
-    // Where the keys are: see load_keys.wgsl.
-    key_first: u32,
-    key_stride: u32,
-    key_shift: u32,
-    // Tables.
-    tables: u32,
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> source: array<u32>;
 @group(0) @binding(2) var<storage, read_write> counts: array<atomic<u32>>;
 

@@ -7,22 +7,6 @@
 //
 // No workgroup memory.
 
-struct Params {
-    // Records.
-    len: u32,
-    // The first workgroup of this dispatch, and one past the last.
-    first: u32,
-    end: u32,
-    // Where keys end.
-    key_first: u32,
-    // How keys are mapped: see key_map.wgsl.
-    sign_low: u32,
-    sign_high: u32,
-    flip_low: u32,
-    flip_high: u32,
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> source: array<u32>;
 @group(0) @binding(2) var<storage, read_write> destination: array<u32>;
 

@@ -8,18 +8,6 @@
 //
 // No workgroup memory.
 
-struct Params {
-    // Records.
-    len: u32,
-    // The first workgroup of this dispatch, and one past the last.
-    first: u32,
-    end: u32,
-    // The number of segments, and the first step of a binary search: see segments.wgsl.
-    segments: u32,
-    segments_power: u32,
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> source: array<u32>;
 @group(0) @binding(2) var<storage, read_write> destination: array<u32>;
 

@@ -7,19 +7,6 @@
 //
 // No workgroup memory.
 
-struct Params {
-    // Rows, and words of each.
-    len: u32,
-    words: u32,
-    // The first workgroup of this dispatch, and one past the last.
-    first: u32,
-    end: u32,
-    // Where the rows begin.
-    source_first: u32,
-    destination_first: u32,
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> source: array<u32>;
 @group(0) @binding(2) var<storage, read_write> destination: array<u32>;
 

@@ -8,21 +8,6 @@
 //
 // No bank conflict: see scan.wgsl.
 
-struct Params {
-    // Records.
-    len: u32,
-    // 32 less the bits of a key.
-    unused: u32,
-    // Tables.
-    tables: u32,
-    // How keys are mapped: see key_map.wgsl.
-    sign_low: u32,
-    sign_high: u32,
-    flip_low: u32,
-    flip_high: u32,
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> counts: array<u32>;
 @group(0) @binding(2) var<storage, read_write> sums: array<u32>;
 

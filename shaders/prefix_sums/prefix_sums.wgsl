@@ -20,22 +20,6 @@
 // Bank conflicts: in the sums of the lanes alone, naive.wgsl or conflict_free.wgsl. A page passes
 // through a padded matrix: lanes side by side store and load lines, and each lane its own line.
 
-struct Params {
-    // Elements, and elements of a tile: a whole number of pages.
-    len: u32,
-    tile: u32,
-    // The first tile of this dispatch, and one past the last.
-    first: u32,
-    end: u32,
-    // The paper's d. Elements whose color is not below it have no color.
-    colors: u32,
-    // Columns of 32 cells of a row of `tile_sums`.
-    rounds: u32,
-    // 1: an element's own value is not in its sum.
-    exclusive: u32,
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read_write> values: array<Value>;
 @group(0) @binding(2) var<storage, read> colors: array<u32>;
 // The offsets of the tiles, by now.

@@ -8,15 +8,6 @@
 // No bank conflict: the lanes of a warp store and load a padded line, side by side; those of the scan
 // walk a line each, in banks color + i.
 
-struct Params {
-    // The paper's d and P.
-    colors: u32,
-    tiles: u32,
-    // Tiles of a lane: P / 32, rounded up.
-    rounds: u32,
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read_write> tile_sums: array<Value>;
 
 const LANES: u32 = 256u;

@@ -8,20 +8,6 @@
 //
 // Bank conflicts: in the sums of the lanes alone, naive.wgsl or conflict_free.wgsl.
 
-struct Params {
-    // Elements, and elements of a tile.
-    len: u32,
-    tile: u32,
-    // The first tile of this dispatch, and one past the last.
-    first: u32,
-    end: u32,
-    // The paper's d. Elements whose color is not below it have no color.
-    colors: u32,
-    // Columns of 32 cells of a row of `tile_sums`.
-    rounds: u32,
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> values: array<Value>;
 @group(0) @binding(2) var<storage, read> colors: array<u32>;
 @group(0) @binding(3) var<storage, read_write> tile_sums: array<Value>;

@@ -77,23 +77,20 @@ struct Parameters {
 }
 
 impl Parameters {
-    fn new(
-        device: &wgpu::Device,
-        recording: &Recording,
-        kernels: &[Arc<Compiled>],
-    ) -> Result<Self, Error> {
+    fn new(device: &wgpu::Device, recording: &Recording) -> Result<Self, Error> {
         let (mut fixed, mut counted) = (Vec::new(), Vec::new());
-        let mut offsets = Vec::with_capacity(kernels.len());
-        for (step, compiled) in recording.steps.iter().zip(kernels) {
-            let fail = |message| Error::Kernel {
+        let mut offsets = Vec::with_capacity(recording.steps.len());
+        for step in &recording.steps {
+            let fail = |message: &str| Error::Kernel {
                 kernel: step.kernel.name(),
-                message,
+                message: message.to_owned(),
             };
-            let names = &compiled.parameters;
-            if step.is_counted() && names.first().is_none_or(|name| name != "len") {
-                return Err(fail(
-                    "its first parameter is not the number of records".into(),
-                ));
+            let parameters = &step.parameters;
+            if !parameters.is_like(&step.kernel.parameters()) {
+                return Err(fail("the recording gives it the parameters of another"));
+            }
+            if step.is_counted() && parameters.names()[0] != "len" {
+                return Err(fail("its first parameter is not the number of records"));
             }
             let blocks: &mut Vec<u8> = if step.is_counted() {
                 &mut counted
@@ -102,12 +99,7 @@ impl Parameters {
             };
             offsets.push(blocks.len() as u32);
             let end = blocks.len() + PARAMETER_BLOCK as usize;
-            for name in names {
-                let value = step
-                    .parameter(name)
-                    .ok_or_else(|| fail(format!("the recording gives no parameter {name}")))?;
-                blocks.extend(value.to_ne_bytes());
-            }
+            blocks.extend_from_slice(bytemuck::cast_slice(parameters.words()));
             blocks.resize(end, 0);
         }
         let make = |blocks: &[u8], usage| {
@@ -203,7 +195,7 @@ impl Prepared {
             });
         }
         let kernels = pipelines.of_steps(device, recording)?;
-        let parameters = Parameters::new(device, recording, &kernels)?;
+        let parameters = Parameters::new(device, recording)?;
 
         // Steps that use one kernel on the same buffers share a bind group.
         let mut bind_groups: HashMap<_, wgpu::BindGroup> = HashMap::new();

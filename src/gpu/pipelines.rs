@@ -18,8 +18,6 @@ pub(crate) struct Compiled {
     pub(crate) pipeline: wgpu::ComputePipeline,
     pub(crate) layout: wgpu::BindGroupLayout,
     pub(crate) bindings: Vec<Binding>,
-    /// The fields of the parameter block, in order.
-    pub(crate) parameters: Vec<String>,
 }
 
 /// A kernel, and what compares rows in it.
@@ -280,7 +278,6 @@ fn compile(
         pipeline,
         layout,
         bindings: assembled.bindings,
-        parameters: assembled.parameters,
     })
 }
 

@@ -120,7 +120,7 @@ impl LayoutKernel {
         const STORE_VALUES: &str = shader!("layout/store_values.wgsl");
         const SCAN: &str = shader!("layout/scan.wgsl");
         let mut constants = vec![("LANES", LANES)];
-        let (shared, text) = match self {
+        let (mut shared, text) = match self {
             Self::SetCount => {
                 constants.push(("BLOCK", PARAMETER_BLOCK / 4));
                 (vec![], shader!("layout/set_count.wgsl"))
@@ -206,6 +206,7 @@ impl LayoutKernel {
                 (vec![KEY_MAP, load_keys], shader!("layout/is_sorted.wgsl"))
             }
         };
+        shared.extend((self != Self::SetCount).then_some(shader!("layout/params.wgsl")));
         Pieces {
             constants,
             shared,

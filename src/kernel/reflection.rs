@@ -7,7 +7,6 @@ use std::collections::HashSet;
 /// The interface of a module with one entry point.
 pub(super) fn reflect(wgsl: String, module: &Module) -> Result<Assembled, String> {
     let mut bindings = Vec::new();
-    let mut parameters = Vec::new();
     for (_, variable) in module.global_variables.iter() {
         let Some(resource) = variable.binding else {
             continue;
@@ -21,15 +20,6 @@ pub(super) fn reflect(wgsl: String, module: &Module) -> Result<Assembled, String
             AddressSpace::Storage { .. } => Access::Read,
             _ => return Err(format!("binding {name} is no buffer")),
         };
-        if access == Access::Uniform {
-            let naga::TypeInner::Struct { members, .. } = &module.types[variable.ty].inner else {
-                return Err(format!("{name} is no struct"));
-            };
-            parameters = members
-                .iter()
-                .map(|m| m.name.clone().unwrap_or_default())
-                .collect();
-        }
         bindings.push(Binding {
             binding: resource.binding,
             name,
@@ -43,7 +33,6 @@ pub(super) fn reflect(wgsl: String, module: &Module) -> Result<Assembled, String
     Ok(Assembled {
         wgsl,
         bindings,
-        parameters,
         workgroup_size: entry_point.workgroup_size.iter().product(),
         workgroup_bytes: workgroup_bytes(module, &entry_point.function)?,
     })

@@ -9,7 +9,7 @@
 //! ```
 
 use super::encode::Composer;
-use crate::kernel::{BINS, COUNTED, Kernel, LayoutKernel};
+use crate::kernel::{BINS, COUNTED, Kernel, LayoutKernel, LayoutParams};
 use crate::plan::{Tuning, grid, parts};
 use crate::recording::{Buffer, Phase, Step};
 
@@ -33,6 +33,13 @@ impl Composer<'_> {
         let bins = 1_u32 << bits;
         let tables = (MOST_BINS / bins).max(1);
         let words = bins * tables;
+        let parameters = LayoutParams {
+            words,
+            bins,
+            unused: 32 - bits,
+            tables,
+            ..self.parameters()
+        };
         let counts = self.recording.reserve(Buffer::Counts, u64::from(words) * 4);
         let sums = self
             .recording
@@ -43,53 +50,46 @@ impl Composer<'_> {
             phase,
             LayoutKernel::Clear,
             &cleared,
-            &[("words", words)],
+            parameters,
             words.into(),
         );
         for (first, end) in parts(len.div_ceil(COUNTED), COUNTED, limits) {
-            let numbers = [
-                ("len", len),
-                ("first", first),
-                ("end", end),
-                ("tables", tables),
-            ];
             self.recording.steps.push(Step {
                 phase,
                 round: 1,
                 kernel: Kernel::Layout(LayoutKernel::CountKeys),
                 workgroups: grid(end - first, limits),
                 bindings: vec![("source", Buffer::Keys), ("counts", counts)],
-                parameters: [&numbers[..], &arrangement.key_places()].concat(),
+                parameters: LayoutParams {
+                    first,
+                    end,
+                    ..parameters
+                }
+                .into(),
                 keys: u64::from(end - first) * u64::from(COUNTED),
             });
         }
-        let numbers = [
-            &[("len", len), ("unused", 32 - bits), ("tables", tables)][..],
-            &self.map(),
-        ]
-        .concat();
-        let mut scan = |round, kernel, bindings: [_; 2], parameters| {
+        let mut scan = |round, kernel, bindings: [_; 2]| {
             self.recording.steps.push(Step {
                 phase,
                 round,
                 kernel: Kernel::Layout(kernel),
                 workgroups: grid(bins.div_ceil(BINS), limits),
                 bindings: bindings.to_vec(),
-                parameters,
+                parameters: parameters.into(),
                 keys: bins.into(),
             });
         };
         let buffers = [("counts", counts), ("sums", sums)];
-        scan(2, LayoutKernel::ScanCounts, buffers, numbers);
+        scan(2, LayoutKernel::ScanCounts, buffers);
         let mut ends = sums;
         if bins > BINS {
             // (Keys have been counted.)
             ends = counts;
             let buffers = [("sums", sums), ("ends", ends)];
-            let numbers = vec![("len", len), ("bins", bins)];
-            scan(3, LayoutKernel::AddGroupSums, buffers, numbers);
+            scan(3, LayoutKernel::AddGroupSums, buffers);
         }
         let source = ("ends", ends);
-        self.decode_words(LayoutKernel::DecodeCounts, source, ("source_stride", 1), to);
+        self.decode_words(LayoutKernel::DecodeCounts, source, 1, to);
     }
 }

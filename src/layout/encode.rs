@@ -1,7 +1,7 @@
 //! The steps before and after a sort of words.
 
 use super::{Arrangement, Carried, Job};
-use crate::kernel::{Kernel, LayoutKernel, MOVED};
+use crate::kernel::{Kernel, LayoutKernel, LayoutParams, MOVED};
 use crate::key::KeyMap;
 use crate::plan::{grid, parts};
 use crate::recording::{Buffer, Phase, Recording, Step};
@@ -109,13 +109,7 @@ impl<'a> Composer<'a> {
             ("values", ranks),
             ("offsets", Buffer::Offsets),
         ];
-        let segments = self.segments();
-        self.each(
-            Phase::Encode,
-            LayoutKernel::EncodeSegments,
-            &bindings,
-            &segments,
-        );
+        self.each(Phase::Encode, LayoutKernel::EncodeSegments, &bindings);
         self.sort_encoded(sort, 1, records(ranks));
 
         // (The sort's own memory is free.)
@@ -167,8 +161,7 @@ impl<'a> Composer<'a> {
             words: self.job.key.words(),
         };
         let bindings = [("source", Buffer::Keys), ("found", found)];
-        let parameters = [&self.arrangement().key_places()[..], &self.map()].concat();
-        self.each(Phase::OrderCheck, kernel, &bindings, &parameters);
+        self.each(Phase::OrderCheck, kernel, &bindings);
     }
 
     /// Whether the sort's indices are in the caller's buffer.
@@ -213,22 +206,24 @@ impl<'a> Composer<'a> {
         }
     }
 
-    /// Parameters of `key_map.wgsl`.
-    pub(super) fn map(&self) -> [(&'static str, u32); 4] {
+    /// What every step is told: of the caller's keys, how they are mapped, and of segments.
+    pub(super) fn parameters(&self) -> LayoutParams {
+        let [key_first, key_stride, key_shift] = self.arrangement().key_places();
         let map = self.job.key.map(self.job.order);
-        [
-            ("sign_low", map.sign_mask as u32),
-            ("sign_high", (map.sign_mask >> 32) as u32),
-            ("flip_low", map.flip as u32),
-            ("flip_high", (map.flip >> 32) as u32),
-        ]
-    }
-
-    /// Parameters of `segments.wgsl`.
-    fn segments(&self) -> [(&'static str, u32); 2] {
         let segments = self.arrangement().segments.unwrap_or(0);
-        let power = segments.checked_ilog2().map_or(0, |log| 1 << log);
-        [("segments", segments), ("segments_power", power)]
+        LayoutParams {
+            len: self.job.len,
+            key_first,
+            key_stride,
+            key_shift,
+            sign_low: map.sign_mask as u32,
+            sign_high: (map.sign_mask >> 32) as u32,
+            flip_low: map.flip as u32,
+            flip_high: (map.flip >> 32) as u32,
+            segments,
+            segments_power: segments.checked_ilog2().map_or(0, |log| 1 << log),
+            ..LayoutParams::default()
+        }
     }
 
     /// Composes the records of the sort: keys, with a value if there is a buffer for it.
@@ -250,13 +245,7 @@ impl<'a> Composer<'a> {
         {
             bindings.push(("offsets", Buffer::Offsets));
         }
-        let parameters = [
-            &self.arrangement().key_places()[..],
-            &self.map(),
-            &self.segments(),
-        ]
-        .concat();
-        self.each(Phase::Encode, kernel, &bindings, &parameters);
+        self.each(Phase::Encode, kernel, &bindings);
     }
 
     /// Writes sorted keys to where they are wanted, if they are.
@@ -267,12 +256,7 @@ impl<'a> Composer<'a> {
         if self.job.key.words() == 1 {
             let stride = self.arrangement().composed_words(self.job.key);
             let source = ("source", keys);
-            self.decode_words(
-                LayoutKernel::DecodeKeys,
-                source,
-                ("source_stride", stride),
-                to,
-            );
+            self.decode_words(LayoutKernel::DecodeKeys, source, stride, to);
             return;
         }
         let mut bindings = vec![("source", keys), ("destination", to)];
@@ -280,9 +264,7 @@ impl<'a> Composer<'a> {
         let kernel = LayoutKernel::DecodeWideKeys {
             segmented: low_words.is_some(),
         };
-        let first = [("key_first", self.arrangement().first)];
-        let parameters = [&first[..], &self.map()].concat();
-        self.each(Phase::Decode, kernel, &bindings, &parameters);
+        self.each(Phase::Decode, kernel, &bindings);
     }
 
     /// Writes keys of 8, 16 or 32 bits, each lane whole words of the caller's buffer.
@@ -290,23 +272,25 @@ impl<'a> Composer<'a> {
         &mut self,
         kernel: LayoutKernel,
         from: (&'static str, Buffer),
-        stride: (&'static str, u32),
+        source_stride: u32,
         to: Buffer,
     ) {
         let first = self.arrangement().first;
         let per_word = 32 / self.arrangement().bits.unwrap_or(32);
-        let places = self.arrangement().key_places();
-        let parameters = [&places[..], &[stride], &self.map()].concat();
+        let parameters = LayoutParams {
+            source_stride,
+            ..self.parameters()
+        };
         let words = (u64::from(first) + u64::from(self.job.len)).div_ceil(per_word.into())
             - u64::from(first / per_word);
         let bindings = [from, ("destination", to)];
-        self.step(Phase::Decode, kernel, &bindings, &parameters, words);
+        self.step(Phase::Decode, kernel, &bindings, parameters, words);
     }
 
     /// Writes indices from 0 on.
     pub(super) fn iota(&mut self, to: Buffer) {
         let bindings = [("destination", to)];
-        self.each(Phase::Encode, LayoutKernel::Iota, &bindings, &[]);
+        self.each(Phase::Encode, LayoutKernel::Iota, &bindings);
     }
 
     /// Gathers rows by an order, or copies them: from a word of one buffer to a word of another.
@@ -323,25 +307,20 @@ impl<'a> Composer<'a> {
         };
         let mut bindings = vec![("source", from), ("destination", to)];
         bindings.extend(order.map(|order| ("order", order)));
-        let parameters = [
-            ("source_first", from_word),
-            ("destination_first", to_word),
-            ("words", words),
-        ];
+        let parameters = LayoutParams {
+            words,
+            source_first: from_word,
+            destination_first: to_word,
+            ..self.parameters()
+        };
         let all_words = u64::from(self.job.len) * u64::from(words);
-        self.step(Phase::Gather, kernel, &bindings, &parameters, all_words);
+        self.step(Phase::Gather, kernel, &bindings, parameters, all_words);
     }
 
     /// The dispatches of a kernel with an item a record.
-    fn each(
-        &mut self,
-        phase: Phase,
-        kernel: LayoutKernel,
-        bindings: &[(&'static str, Buffer)],
-        parameters: &[(&'static str, u32)],
-    ) {
+    fn each(&mut self, phase: Phase, kernel: LayoutKernel, bindings: &[(&'static str, Buffer)]) {
         let len = self.job.len.into();
-        self.step(phase, kernel, bindings, parameters, len);
+        self.step(phase, kernel, bindings, self.parameters(), len);
     }
 
     /// The dispatches of a kernel with so many items.
@@ -350,20 +329,24 @@ impl<'a> Composer<'a> {
         phase: Phase,
         kernel: LayoutKernel,
         bindings: &[(&'static str, Buffer)],
-        parameters: &[(&'static str, u32)],
+        parameters: LayoutParams,
         items: u64,
     ) {
         let limits = self.job.limits;
         let groups = items.div_ceil(MOVED.into()) as u32;
         for (first, end) in parts(groups, MOVED, limits) {
-            let common = [("len", self.job.len), ("first", first), ("end", end)];
             self.recording.steps.push(Step {
                 phase,
                 round: 0,
                 kernel: Kernel::Layout(kernel),
                 workgroups: grid(end - first, limits),
                 bindings: bindings.to_vec(),
-                parameters: [&common[..], parameters].concat(),
+                parameters: LayoutParams {
+                    first,
+                    end,
+                    ..parameters
+                }
+                .into(),
                 keys: u64::from(end - first) * u64::from(MOVED),
             });
         }

@@ -30,7 +30,7 @@ mod strategy;
 pub use compared::record_compared;
 pub use strategy::Strategy;
 
-use crate::kernel::{Kernel, LayoutKernel};
+use crate::kernel::{Kernel, LayoutKernel, SetCountParams};
 use crate::plan::{DeviceLimits, Tuning};
 use crate::recording::{Buffer, Phase, Recording, Step};
 use crate::samplesort::WordSort;
@@ -165,13 +165,10 @@ impl Arrangement {
     }
 
     /// The first key in its buffer, the stride, and the logarithm of the keys that share a word.
-    fn key_places(&self) -> [(&'static str, u32); 3] {
+    fn key_places(&self) -> [u32; 3] {
         let (stride, offset) = self.field.unwrap_or((1, 0));
-        [
-            ("key_first", self.first * stride + offset),
-            ("key_stride", stride),
-            ("key_shift", (32 / self.bits.unwrap_or(32)).ilog2()),
-        ]
+        let shift = (32 / self.bits.unwrap_or(32)).ilog2();
+        [self.first * stride + offset, stride, shift]
     }
 
     /// The columns: from where, of how many words, to where.
@@ -286,11 +283,12 @@ fn with_count(mut recording: Recording, count_at: u32) -> Recording {
             ("counts", Buffer::Count),
             ("parameters", Buffer::Parameters),
         ],
-        parameters: vec![
-            ("blocks", blocks),
-            ("count_at", count_at),
-            ("room", recording.len),
-        ],
+        parameters: SetCountParams {
+            blocks,
+            count_at,
+            room: recording.len,
+        }
+        .into(),
         keys: 0,
     };
     recording.steps.insert(0, count);

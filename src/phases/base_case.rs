@@ -1,6 +1,7 @@
 //! Base case: each tile of keys is sorted in workgroup memory (paper, section 3.1).
 
 use super::{Job, base_case_kernel};
+use crate::kernel::BaseCaseParams;
 use crate::recording::{Buffer, Phase, Recording, Step};
 
 /// Sorts each tile of `from` into `to`, which may be the same buffer.
@@ -25,7 +26,7 @@ pub(super) fn record(job: &Job<'_>, recording: &mut Recording, from: Buffer, to:
             } else {
                 vec![("source", from), ("destination", to)]
             },
-            parameters: vec![("len", len), ("first", first), ("end", end)],
+            parameters: BaseCaseParams { len, first, end }.into(),
             keys: u64::from(end - first) * u64::from(form.keys()),
         });
     }

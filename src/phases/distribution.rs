@@ -2,7 +2,7 @@
 
 use super::Job;
 use crate::algorithm::MATRIX;
-use crate::kernel::Kernel;
+use crate::kernel::{BucketOffsetsParams, DistributeParams, Kernel};
 use crate::plan::Distribution;
 use crate::recording::{Buffer, Phase, Recording, Step};
 
@@ -30,7 +30,7 @@ pub(super) fn record(
         kernel: Kernel::BucketOffsets,
         workgroups: job.grid(buckets),
         bindings: vec![("ranks", ranks), ("separators", separators)],
-        parameters: vec![("runs", runs), ("run", run), ("buckets", buckets)],
+        parameters: BucketOffsetsParams { runs, run, buckets }.into(),
         keys: distribution.separator_words(),
     });
 
@@ -54,7 +54,12 @@ pub(super) fn record(
                 ("ranks", ranks),
                 ("separators", separators),
             ],
-            parameters: vec![("runs", runs), ("first", first), ("pieces", pieces)],
+            parameters: DistributeParams {
+                runs,
+                first,
+                pieces,
+            }
+            .into(),
             keys: u64::from(count) * u64::from(run),
         });
     }

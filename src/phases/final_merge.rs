@@ -2,6 +2,7 @@
 
 use super::Job;
 use super::merge::Pairs;
+use crate::kernel::PairsParams;
 use crate::plan::{Distribution, most_page_merges};
 use crate::recording::{Buffer, Phase, Recording};
 
@@ -36,14 +37,14 @@ pub(super) fn record(
         keys: job.plan.len,
         likely_steps: steps(likely_bucket),
         most_steps: steps(largest_bucket),
-        shape: vec![
-            ("len", job.plan.len),
-            ("run", 0),
-            ("substreams", runs),
-            ("span", span),
-            ("pairs", pairs_per_bucket),
-            ("bucket_step", if pivots { 2 } else { 1 }),
-        ],
+        shape: PairsParams {
+            len: job.plan.len,
+            substreams: runs,
+            span,
+            pairs: pairs_per_bucket,
+            bucket_step: if pivots { 2 } else { 1 },
+            ..PairsParams::default()
+        },
         separators: Some(Buffer::Separators(job.level)),
     };
     pairs.record(job, recording, from);

@@ -1,6 +1,7 @@
 //! First merge phase: page-wise binary merges of pairs of runs (paper, section 3.2).
 
 use super::{Job, merge_kernel};
+use crate::kernel::PairsParams;
 use crate::plan::page_merges;
 use crate::recording::{Buffer, Phase, Recording, Step};
 
@@ -18,14 +19,11 @@ pub(super) fn record(job: &Job<'_>, recording: &mut Recording, round: u32, run: 
         keys: len,
         likely_steps: steps,
         most_steps: steps,
-        shape: vec![
-            ("len", len),
-            ("run", run),
-            ("substreams", 0),
-            ("span", 0),
-            ("pairs", 0),
-            ("bucket_step", 0),
-        ],
+        shape: PairsParams {
+            len,
+            run,
+            ..PairsParams::default()
+        },
         separators: None,
     };
     pairs.record(job, recording, from);
@@ -41,8 +39,8 @@ pub(super) struct Pairs {
     /// The most steps that pairs take where keys are distinct, and the most that any pair can take.
     pub likely_steps: u32,
     pub most_steps: u32,
-    /// The kernel's parameters that say where the runs are.
-    pub shape: Vec<(&'static str, u32)>,
+    /// Parameters that say where the runs are; the others are each dispatch's own.
+    pub shape: PairsParams,
     /// The table of separators, in the final merge phase.
     pub separators: Option<Buffer>,
 }
@@ -74,13 +72,13 @@ impl Pairs {
         for first in (0..self.count).step_by(pairs as usize) {
             let end = self.count.min(first + pairs);
             for &(done, steps) in &slices {
-                let mut parameters = vec![
-                    ("first", first),
-                    ("end", end),
-                    ("done", done),
-                    ("steps", steps),
-                ];
-                parameters.extend(&self.shape);
+                let parameters = PairsParams {
+                    first,
+                    end,
+                    done,
+                    steps,
+                    ..self.shape
+                };
                 let keys = u64::from(pair_keys).min(u64::from(steps) * u64::from(page));
                 recording.steps.push(Step {
                     phase: job.phase(self.phase),
@@ -93,7 +91,7 @@ impl Pairs {
                         ("separators", separators),
                         ("progress", progress),
                     ],
-                    parameters,
+                    parameters: parameters.into(),
                     keys: u64::from(end - first) * keys,
                 });
             }

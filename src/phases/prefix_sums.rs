@@ -7,7 +7,7 @@
 //! ```
 
 use super::{grid, parts};
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, PrefixSumsParams};
 use crate::plan::{DeviceLimits, Tiling};
 use crate::recording::{Buffer, Phase, Recording, Step};
 use crate::{KeyType, Order, PrefixSumsOptions, Scan};
@@ -32,19 +32,24 @@ pub fn record_prefix_sums(
     let tiling = Tiling::new(len, options.tiles);
     let rounds = tiling.rounds();
     let sums = recording.reserve(Buffer::Sums, tiling.sum_words(colors) * 4);
-    let exclusive = u32::from(options.scan == Scan::Exclusive);
+    let parameters = PrefixSumsParams {
+        len,
+        tile: tiling.tile,
+        tiles: tiling.tiles,
+        first: 0,
+        end: tiling.tiles,
+        colors,
+        rounds,
+        exclusive: u32::from(options.scan == Scan::Exclusive),
+    };
 
-    let all_tiles = |recording: &mut Recording, phase, kernel, last: &[(&'static str, u32)]| {
+    let all_tiles = |recording: &mut Recording, phase, kernel| {
         for (first, end) in parts(tiling.tiles, tiling.tile, limits) {
-            let mut parameters = vec![
-                ("len", len),
-                ("tile", tiling.tile),
-                ("first", first),
-                ("end", end),
-                ("colors", colors),
-                ("rounds", rounds),
-            ];
-            parameters.extend(last);
+            let parameters = PrefixSumsParams {
+                first,
+                end,
+                ..parameters
+            };
             recording.steps.push(Step {
                 phase,
                 round: 0,
@@ -55,35 +60,25 @@ pub fn record_prefix_sums(
                     ("colors", Buffer::Colors),
                     ("tile_sums", sums),
                 ],
-                parameters,
+                parameters: parameters.into(),
                 keys: u64::from(end - first) * u64::from(tiling.tile),
             });
         }
     };
-    all_tiles(
-        &mut recording,
-        Phase::TileSums,
-        Kernel::TileSums { method },
-        &[],
-    );
+    all_tiles(&mut recording, Phase::TileSums, Kernel::TileSums { method });
     recording.steps.push(Step {
         phase: Phase::TileOffsets,
         round: 0,
         kernel: Kernel::TileOffsets,
         workgroups: [1, 1],
         bindings: vec![("tile_sums", sums)],
-        parameters: vec![
-            ("colors", colors),
-            ("tiles", tiling.tiles),
-            ("rounds", rounds),
-        ],
+        parameters: parameters.into(),
         keys: tiling.sum_words(colors),
     });
     all_tiles(
         &mut recording,
         Phase::PrefixSums,
         Kernel::PrefixSums { method },
-        &[("exclusive", exclusive)],
     );
     recording
 }

@@ -1,7 +1,9 @@
 //! Splitters: samples of each run, or random ones of all, sorted, and their ranks (paper, section 3.2).
 
 use super::Job;
-use crate::kernel::{ITEM_LANES, Kernel};
+use crate::kernel::{
+    ITEM_LANES, Kernel, RandomSamplesParams, RankSplittersParams, SampleRunsParams,
+};
 use crate::plan::Distribution;
 use crate::recording::{Buffer, Phase, Recording, Step};
 
@@ -40,22 +42,22 @@ pub(super) fn record(
     recording.reserve(sampled, bytes);
     let (kernel, parameters) = if random {
         let seed = job.options.seed;
-        let parameters = vec![
-            ("len", len),
-            ("total", total),
-            ("seed_low", seed as u32),
-            ("seed_high", (seed >> 32) as u32),
-            ("level", job.level.into()),
-        ];
-        (Kernel::RandomSamples, parameters)
+        let parameters = RandomSamplesParams {
+            len,
+            total,
+            seed_low: seed as u32,
+            seed_high: (seed >> 32) as u32,
+            level: job.level.into(),
+        };
+        (Kernel::RandomSamples, parameters.into())
     } else {
-        let parameters = vec![
-            ("len", len),
-            ("run", run),
-            ("samples", samples),
-            ("total", total),
-        ];
-        (Kernel::SampleRuns, parameters)
+        let parameters = SampleRunsParams {
+            len,
+            run,
+            samples,
+            total,
+        };
+        (Kernel::SampleRuns, parameters.into())
     };
     recording.steps.push(Step {
         phase: job.phase(Phase::Splitters),
@@ -75,14 +77,15 @@ pub(super) fn record(
         kernel: Kernel::RankSplitters,
         workgroups: job.grid(((buckets + 1) * runs).div_ceil(ITEM_LANES)),
         bindings: vec![("source", from), ("sampled", sorted), ("ranks", ranks)],
-        parameters: vec![
-            ("len", len),
-            ("run", run),
-            ("runs", runs),
-            ("buckets", buckets),
-            ("samples", total),
-            ("pivots", u32::from(pivots)),
-        ],
+        parameters: RankSplittersParams {
+            len,
+            run,
+            runs,
+            buckets,
+            samples: total,
+            pivots: pivots.into(),
+        }
+        .into(),
         keys: distribution.rank_words(),
     });
 }

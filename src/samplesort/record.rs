@@ -2,7 +2,7 @@
 
 use super::plan::{Level, Sizes, SortPlan};
 use crate::KeyMap;
-use crate::kernel::{Kernel, MERGE_LANES, Shape, SortKernel, Stage};
+use crate::kernel::{Kernel, MERGE_LANES, Shape, SortKernel, SortParams, Stage};
 use crate::plan::{DeviceLimits, Tuning, grid, parts};
 use crate::recording::{Buffer, Phase, Recording, Step};
 use std::ops::Range;
@@ -165,14 +165,18 @@ impl Job<'_> {
             last.1 = u32::MAX;
         }
         for ((first, end), workgroups) in dispatches.into_iter().zip(workgroups) {
-            let parameters = self.parameters(first, end, (AS_THEY_ARE, self.sort.map), &[]);
+            let parameters = SortParams {
+                first,
+                end,
+                ..self.parameters(AS_THEY_ARE, self.sort.map)
+            };
             recording.steps.push(Step {
                 phase: Phase::BucketSort,
                 round: 0,
                 kernel: self.kernel(kernel),
                 workgroups: grid(workgroups, self.limits),
                 bindings: bindings.clone(),
-                parameters,
+                parameters: parameters.into(),
                 keys: u64::from(workgroups) * u64::from(sort_tile),
             });
         }
@@ -204,22 +208,19 @@ impl Job<'_> {
         // Several tiles share what it costs to read splitters and to add counts, as far as there are
         // enough workgroups for all multiprocessors.
         let group_tiles = (level.tiles / 1024).clamp(1, 4);
-        let of_level = |tile| {
-            [
-                ("segments", segments),
-                ("whole", u32::from(number == 0)),
-                ("child", level.child),
-                ("slots", if is_last { 0 } else { level.slots }),
-                ("nodes", partition.nodes),
-                ("samples", level.samples),
-                ("seed", self.limits.sampling_seed.wrapping_add(number)),
-                ("skips_done", skips_done.into()),
-                ("capacity", level.sort_tile - 31),
-                ("tile", tile),
-                ("group_tiles", group_tiles),
-            ]
+        let of_level = SortParams {
+            segments,
+            whole: u32::from(number == 0),
+            child: level.child,
+            slots: if is_last { 0 } else { level.slots },
+            nodes: partition.nodes,
+            samples: level.samples,
+            seed: self.limits.sampling_seed.wrapping_add(number),
+            skips_done: skips_done.into(),
+            group_tiles,
+            capacity: level.sort_tile - 31,
+            ..self.parameters(map, AS_THEY_ARE)
         };
-        let maps = (map, AS_THEY_ARE);
         let mut step =
             |phase, stage: Stage, workgroups: u32, each: u32, bindings: Vec<Table>, keys: u64| {
                 // The table is of the next level's tiles.
@@ -234,7 +235,13 @@ impl Job<'_> {
                         kernel: self.kernel(stage),
                         workgroups: grid(end - first, self.limits),
                         bindings: bindings.clone(),
-                        parameters: self.parameters(first, end, maps, &of_level(tile)),
+                        parameters: SortParams {
+                            first,
+                            end,
+                            tile,
+                            ..of_level
+                        }
+                        .into(),
                         keys: keys * u64::from(end - first) / u64::from(workgroups),
                     });
                 }
@@ -291,7 +298,7 @@ impl Job<'_> {
         tile: u32,
         in_place: bool,
         to: Records,
-        maps: (KeyMap, KeyMap),
+        (source, target): (KeyMap, KeyMap),
     ) {
         let stage = Stage::Sort {
             tile,
@@ -312,7 +319,12 @@ impl Job<'_> {
                 kernel: self.kernel(stage),
                 workgroups: grid(end - first, self.limits),
                 bindings: bindings.clone(),
-                parameters: self.parameters(first, end, maps, &[]),
+                parameters: SortParams {
+                    first,
+                    end,
+                    ..self.parameters(source, target)
+                }
+                .into(),
                 keys: u64::from(end - first) * u64::from(tile),
             });
         }
@@ -322,7 +334,6 @@ impl Job<'_> {
     fn merge_tiles(&self, recording: &mut Recording, tiles: u32, tile: u32) {
         let mut bindings = self.source(self.sort.scratch);
         bindings.extend(Self::target(self.sort.target));
-        let maps = (AS_THEY_ARE, self.sort.map);
         let workgroups = self.sort.len.div_ceil(MERGE_LANES);
         for (first, end) in parts(workgroups, MERGE_LANES, self.limits) {
             recording.steps.push(Step {
@@ -331,7 +342,13 @@ impl Job<'_> {
                 kernel: self.kernel(Stage::Merge { tiles }),
                 workgroups: grid(end - first, self.limits),
                 bindings: bindings.clone(),
-                parameters: self.parameters(first, end, maps, &[("tile", tile)]),
+                parameters: SortParams {
+                    first,
+                    end,
+                    tile,
+                    ..self.parameters(AS_THEY_ARE, self.sort.map)
+                }
+                .into(),
                 keys: u64::from(end - first) * u64::from(MERGE_LANES),
             });
         }
@@ -362,47 +379,21 @@ impl Job<'_> {
         bindings
     }
 
-    fn parameters(
-        &self,
-        first: u32,
-        end: u32,
-        (source, target): (KeyMap, KeyMap),
-        more: &[(&'static str, u32)],
-    ) -> Vec<(&'static str, u32)> {
-        const NONE: [&str; 11] = [
-            "segments",
-            "whole",
-            "child",
-            "slots",
-            "nodes",
-            "samples",
-            "seed",
-            "skips_done",
-            "tile",
-            "group_tiles",
-            "capacity",
-        ];
-        let mut parameters = vec![
-            ("len", self.sort.len),
-            ("first", first),
-            ("end", end),
-            ("rank_begin", self.sort.ranks.start),
-            ("rank_end", self.sort.ranks.end),
-            ("source_sign_low", source.sign_mask as u32),
-            ("source_sign_high", (source.sign_mask >> 32) as u32),
-            ("source_flip_low", source.flip as u32),
-            ("source_flip_high", (source.flip >> 32) as u32),
-            ("target_sign_low", target.sign_mask as u32),
-            ("target_sign_high", (target.sign_mask >> 32) as u32),
-            ("target_flip_low", target.flip as u32),
-            ("target_flip_high", (target.flip >> 32) as u32),
-        ];
-        parameters.extend(more);
-        for name in NONE {
-            if !more.iter().any(|given| given.0 == name) {
-                parameters.push((name, 0));
-            }
+    /// What every kernel is told, with the maps of what is read and of what is written.
+    fn parameters(&self, source: KeyMap, target: KeyMap) -> SortParams {
+        SortParams {
+            len: self.sort.len,
+            rank_begin: self.sort.ranks.start,
+            rank_end: self.sort.ranks.end,
+            source_sign_low: source.sign_mask as u32,
+            source_sign_high: (source.sign_mask >> 32) as u32,
+            source_flip_low: source.flip as u32,
+            source_flip_high: (source.flip >> 32) as u32,
+            target_sign_low: target.sign_mask as u32,
+            target_sign_high: (target.sign_mask >> 32) as u32,
+            target_flip_low: target.flip as u32,
+            target_flip_high: (target.flip >> 32) as u32,
+            ..SortParams::default()
         }
-        parameters
     }
 }

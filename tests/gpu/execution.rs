@@ -112,12 +112,7 @@ impl<'a> Execution<'a> {
     pub(crate) fn step(&self, step: &Step) {
         let Gpu { device, queue, .. } = self.gpu;
         let pipeline = Pipeline::get(self.gpu, self.recording.specialised(step));
-        let mut parameters: Vec<u32> = pipeline
-            .assembled
-            .parameters
-            .iter()
-            .map(|name| step.parameter(name).unwrap())
-            .collect();
+        let mut parameters = step.parameters.words().to_vec();
         if step.is_counted() {
             // (All blocks say the same.)
             parameters[0] = self.read(Buffer::Parameters)[0];

@@ -4,7 +4,7 @@ use crate::device::{Gpu, gpu};
 use crate::execution::Execution;
 use bcfsort_testkit::data::{Pattern, Spec, generate};
 use wgpu_bcfsort::internals::algorithm::{PAGE, WARP_PAGE};
-use wgpu_bcfsort::internals::kernel::Kernel;
+use wgpu_bcfsort::internals::kernel::{Kernel, PairsParams};
 use wgpu_bcfsort::internals::phases::record_sort;
 use wgpu_bcfsort::internals::plan::{DeviceLimits, Distribution, Plan, sample_position};
 use wgpu_bcfsort::internals::recording::{Buffer, Phase, Recording, Step};
@@ -447,20 +447,7 @@ fn page_merge_recording(len: u32, pairs: u32) -> Recording {
 /// The engines' merges, by the keys of their pages.
 const MERGES: [(Kernel, u32); 2] = [(Kernel::PageMerge, PAGE), (Kernel::WarpMerge, WARP_PAGE)];
 
-fn page_merge_step(
-    kernel: Kernel,
-    pairs: u32,
-    shape: &[(&'static str, u32)],
-    done: u32,
-    steps: u32,
-) -> Step {
-    let mut parameters = vec![
-        ("first", 0),
-        ("end", pairs),
-        ("done", done),
-        ("steps", steps),
-    ];
-    parameters.extend(shape);
+fn page_merge_step(kernel: Kernel, pairs: u32, shape: PairsParams, done: u32, steps: u32) -> Step {
     Step {
         phase: Phase::Merge,
         round: 0,
@@ -472,7 +459,13 @@ fn page_merge_step(
             ("separators", Buffer::Separators(0)),
             ("progress", Buffer::Progress),
         ],
-        parameters,
+        parameters: PairsParams {
+            end: pairs,
+            done,
+            steps,
+            ..shape
+        }
+        .into(),
         keys: 0,
     }
 }
@@ -534,21 +527,21 @@ fn merge_page_by_page(gpu: &Gpu, kernel: Kernel, page: u32) {
             execution.write(Buffer::Separators(0), &[start, middle, end]);
             let marks = vec![0xdead_beef; keys.len()];
             execution.write(Buffer::Scratch, &marks);
-            let shape = [
-                ("len", end),
-                ("run", 0),
-                ("substreams", 2),
-                ("span", 1),
-                ("pairs", 1),
-                ("bucket_step", 1),
-            ];
+            let shape = PairsParams {
+                len: end,
+                substreams: 2,
+                span: 1,
+                pairs: 1,
+                bucket_step: 1,
+                ..PairsParams::default()
+            };
             let merges = pages(start, middle, page) + pages(middle, end, page) - 1;
             let what = format!("{skew}, {start} {middle} {end}, {merges} merges");
             for done in 0..merges {
                 let before = execution.read(Buffer::Scratch);
                 let sorted = before[start as usize..end as usize] == expected;
                 assert!(!sorted, "{what}: sorted after {done}");
-                execution.step(&page_merge_step(kernel, 1, &shape, done, 1));
+                execution.step(&page_merge_step(kernel, 1, shape, done, 1));
                 // The pages before the one held are final.
                 let page_end = start / 32 * 32 + (done + 1) * page - middle % 32;
                 let now = execution.read(Buffer::Scratch);
@@ -563,7 +556,7 @@ fn merge_page_by_page(gpu: &Gpu, kernel: Kernel, page: u32) {
             whole[start as usize..end as usize].copy_from_slice(&expected);
             assert!(execution.read(Buffer::Scratch) == whole, "{what}");
             // More steps do nothing.
-            execution.step(&page_merge_step(kernel, 1, &shape, merges, 3));
+            execution.step(&page_merge_step(kernel, 1, shape, merges, 3));
             assert!(execution.read(Buffer::Scratch) == whole, "{what}: one more");
         }
     }
@@ -590,14 +583,11 @@ fn merge_all_pages(gpu: &Gpu, kernel: Kernel, page_keys: u32) {
     let len = PAIRS * 2 * page_keys;
     let recording = page_merge_recording(len, PAIRS);
     let execution = Execution::new(gpu, &recording, &vec![0; len as usize]);
-    let shape = [
-        ("len", len),
-        ("run", page_keys),
-        ("substreams", 0),
-        ("span", 0),
-        ("pairs", 0),
-        ("bucket_step", 0),
-    ];
+    let shape = PairsParams {
+        len,
+        run: page_keys,
+        ..PairsParams::default()
+    };
     let mut keys = vec![0u32; len as usize];
     for first in (0..all).step_by(PAIRS as usize) {
         let pair = |i: usize| {
@@ -611,7 +601,7 @@ fn merge_all_pages(gpu: &Gpu, kernel: Kernel, page_keys: u32) {
             keys[page..page + zeros_b].fill(0);
         }
         execution.write(Buffer::Keys, &keys);
-        execution.step(&page_merge_step(kernel, PAIRS, &shape, 0, 1));
+        execution.step(&page_merge_step(kernel, PAIRS, shape, 0, 1));
         let merged = execution.read(Buffer::Scratch);
         for (i, merged) in merged.chunks_exact(2 * page).enumerate() {
             let (zeros_a, zeros_b) = pair(i);

@@ -5,7 +5,9 @@
 use wgpu_bcfsort::BaseCase;
 use wgpu_bcfsort::KeyType;
 use wgpu_bcfsort::internals::algorithm::{MATRIX, PAGE, W, WARP_PAGE, WARP_TILE};
-use wgpu_bcfsort::internals::kernel::{Access, Kernel};
+use wgpu_bcfsort::internals::kernel::{
+    Access, BaseCaseParams, BucketOffsetsParams, DistributeParams, Kernel, PairsParams, Parameters,
+};
 use wgpu_bcfsort::internals::network::Network;
 use wgsl_lockstep::{Buffers, Config, Report, Shader, Space};
 
@@ -24,7 +26,7 @@ fn keys(count: u32) -> Vec<u32> {
 fn run(
     kernel: Kernel,
     key: KeyType,
-    parameters: &[(&str, u32)],
+    parameters: impl Into<Parameters>,
     tables: &[(&str, Vec<u32>)],
 ) -> Report {
     let report = run_baseline(kernel, key, parameters, tables);
@@ -37,16 +39,17 @@ fn run(
 fn run_baseline(
     kernel: Kernel,
     key: KeyType,
-    parameters: &[(&str, u32)],
+    parameters: impl Into<Parameters>,
     tables: &[(&str, Vec<u32>)],
 ) -> Report {
+    let parameters = parameters.into();
+    assert!(parameters.is_like(&kernel.parameters()));
     let assembled = kernel.specialise(key).assemble().unwrap();
     let shader = Shader::new(&assembled.wgsl, None, &[]).unwrap();
     let mut buffers = Buffers::new();
     for binding in &assembled.bindings {
         let words = if binding.access == Access::Uniform {
-            let value = |name: &String| parameters.iter().find(|p| p.0 == name).unwrap().1;
-            assembled.parameters.iter().map(value).collect()
+            parameters.words().to_vec()
         } else {
             let table = tables.iter().find(|t| t.0 == binding.name);
             table.map_or_else(|| keys(64 * MATRIX * key.words()), |t| t.1.clone())
@@ -76,8 +79,12 @@ fn accesses(report: &Report, key: KeyType) -> u64 {
 }
 
 fn base_case(kernel: Kernel, key: KeyType, len: u32) -> u64 {
-    let parameters = [("len", len), ("first", 0), ("end", 1)];
-    let report = run(kernel, key, &parameters, &[]);
+    let parameters = BaseCaseParams {
+        len,
+        first: 0,
+        end: 1,
+    };
+    let report = run(kernel, key, parameters, &[]);
     assert!(report.is_oblivious(Space::Workgroup));
     accesses(&report, key)
 }
@@ -242,18 +249,14 @@ fn merge_of(
     key: KeyType,
     [done, steps, run_len, len]: [u32; 4],
 ) -> Report {
-    let parameters = [
-        ("first", 0),
-        ("end", 1),
-        ("done", done),
-        ("steps", steps),
-        ("len", len),
-        ("run", run_len),
-        ("substreams", 0),
-        ("span", 0),
-        ("pairs", 0),
-        ("bucket_step", 0),
-    ];
+    let parameters = PairsParams {
+        end: 1,
+        done,
+        steps,
+        len,
+        run: run_len,
+        ..PairsParams::default()
+    };
     // Where a dispatch before this one left off: half of the pages of each run.
     let pages = |keys: u32| keys.div_ceil(page);
     let loaded_a = (done + 2)
@@ -261,7 +264,7 @@ fn merge_of(
         .max(1);
     let progress = vec![loaded_a, done + 2 - loaded_a];
     let tables = [("separators", vec![0]), ("progress", progress)];
-    run_baseline(kernel, key, &parameters, &tables)
+    run_baseline(kernel, key, parameters, &tables)
 }
 
 #[test]
@@ -303,12 +306,16 @@ fn copying_a_run_without_a_partner_takes_no_workgroup_memory() {
 fn distribution_stores_and_loads_every_key_once() {
     for key in [KeyType::U32, KeyType::U64] {
         for (start, end, place) in [(0, 1024, 0), (5, 4000, 77), (31, 32, 1), (9, 9, 9)] {
-            let parameters = [("runs", 1), ("first", 0), ("pieces", 1)];
+            let parameters = DistributeParams {
+                runs: 1,
+                first: 0,
+                pieces: 1,
+            };
             let tables = [
                 ("ranks", vec![start, end]),
                 ("separators", vec![place, place + end - start]),
             ];
-            let report = run(Kernel::Distribute, key, &parameters, &tables);
+            let report = run(Kernel::Distribute, key, parameters, &tables);
             assert_eq!(accesses(&report, key), u64::from(2 * (end - start)));
         }
     }
@@ -326,12 +333,16 @@ fn no_alignment_of_runs_and_buckets_brings_a_conflict() {
     }
     for from in 0..W {
         for to in 0..W {
-            let parameters = [("runs", 1), ("first", 0), ("pieces", 1)];
+            let parameters = DistributeParams {
+                runs: 1,
+                first: 0,
+                pieces: 1,
+            };
             let tables = [
                 ("ranks", vec![from, from + 1500]),
                 ("separators", vec![to, to + 1500]),
             ];
-            run(Kernel::Distribute, KeyType::U32, &parameters, &tables);
+            run(Kernel::Distribute, KeyType::U32, parameters, &tables);
         }
     }
 }
@@ -339,8 +350,12 @@ fn no_alignment_of_runs_and_buckets_brings_a_conflict() {
 #[test]
 fn the_scan_of_bucket_sizes_has_no_conflict_at_any_number_of_runs() {
     for runs in [1, 255, 256, 257, 700] {
-        let parameters = [("runs", runs), ("run", 1024), ("buckets", 3)];
-        let report = run(Kernel::BucketOffsets, KeyType::U32, &parameters, &[]);
+        let parameters = BucketOffsetsParams {
+            runs,
+            run: 1024,
+            buckets: 3,
+        };
+        let report = run(Kernel::BucketOffsets, KeyType::U32, parameters, &[]);
         assert!(report.is_oblivious(Space::Workgroup));
         assert_eq!(report.banks().conflict_free, report.banks().cycles);
     }
@@ -363,8 +378,12 @@ fn warpsorts_tile_takes_232_accesses_a_lane_and_the_conflicts_of_its_stages() {
         warps: 1,
         in_place,
     }) {
-        let parameters = [("len", WARP_TILE + 1), ("first", 0), ("end", 1)];
-        let report = run_baseline(kernel, key, &parameters, &[]);
+        let parameters = BaseCaseParams {
+            len: WARP_TILE + 1,
+            first: 0,
+            end: 1,
+        };
+        let report = run_baseline(kernel, key, parameters, &[]);
         assert!(report.is_oblivious(Space::Workgroup));
         let stages = 28;
         assert_eq!(stages, (1..=WARP_TILE.ilog2()).sum::<u32>());
@@ -442,8 +461,12 @@ fn a_tile_past_the_last_reads_nothing_wherever_it_would_begin() {
             };
             if !kernel.has_bank_conflicts() {
                 let last = u32::MAX / form.keys();
-                let parameters = [("len", 1000), ("first", last), ("end", last)];
-                run(kernel, KeyType::U32, &parameters, &[]);
+                let parameters = BaseCaseParams {
+                    len: 1000,
+                    first: last,
+                    end: last,
+                };
+                run(kernel, KeyType::U32, parameters, &[]);
             }
         }
     }

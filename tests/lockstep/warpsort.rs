@@ -3,7 +3,7 @@
 
 use bcfsort_testkit::data::{Pattern, Spec, generate};
 use bcfsort_testkit::recordings::Execution;
-use wgpu_bcfsort::internals::kernel::Kernel;
+use wgpu_bcfsort::internals::kernel::{Kernel, Parameters};
 use wgpu_bcfsort::internals::phases::record_sort;
 use wgpu_bcfsort::internals::plan::{DeviceLimits, Plan, sample_position};
 use wgpu_bcfsort::internals::recording::{Buffer, Recording};
@@ -112,14 +112,11 @@ fn samples_are_taken_at_the_positions_of_their_seed() {
                 .find(|step| step.kernel == Kernel::RandomSamples)
                 .unwrap()
                 .clone();
-            for (name, value) in &mut step.parameters {
-                match *name {
-                    "len" => *value = len,
-                    "total" => *value = count,
-                    "level" => *value = level.into(),
-                    _ => {}
-                }
-            }
+            let Parameters::RandomSamples(parameters) = &mut step.parameters else {
+                panic!("{:?}", step.parameters);
+            };
+            (parameters.len, parameters.total) = (len, count);
+            parameters.level = level.into();
             step.workgroups = [count.div_ceil(64), 1];
             step.bindings = vec![("source", Buffer::Keys), ("sampled", Buffer::Samples(0))];
             recording.len = len;

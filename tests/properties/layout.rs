@@ -1,10 +1,10 @@
 //! What a sort is composed of, and the scratch memory that it takes.
 
-use wgpu_bcfsort::internals::kernel::{Kernel, LayoutKernel};
+use wgpu_bcfsort::internals::kernel::{Kernel, Shape, SortKernel, SortParams, Stage};
 use wgpu_bcfsort::internals::layout::{Arrangement, Carried, Column, Job, Sorted};
 use wgpu_bcfsort::internals::plan::DeviceLimits;
 use wgpu_bcfsort::internals::recording::{Buffer, Phase, Recording, Step};
-use wgpu_bcfsort::internals::samplesort::{self, Shape};
+use wgpu_bcfsort::internals::samplesort;
 use wgpu_bcfsort::{KeyType, Order, Tuning};
 
 const LIMITS: DeviceLimits = DeviceLimits {
@@ -33,31 +33,31 @@ fn job(arrangement: &Arrangement, key: KeyType, len: u32) -> Job<'_> {
 /// of its keys.
 fn outline(arrangement: &Arrangement, key: KeyType) -> Vec<String> {
     let recording = job(arrangement, key, 1000).record(&|recording, sort| {
-        let sorted_as = match sort.shape {
-            Shape::Word => "word",
-            Shape::TwoWords => "two words",
-            Shape::Pair => "pair",
-            Shape::WidePair => "wide pair",
-            Shape::Row { .. } => "row",
-        };
-        // (Any step, and any parameter: it is taken back.)
+        let stage = Stage::Merge { tiles: 1 };
+        // (Any kernel of the shape: it is taken back.)
         recording.steps.push(Step {
             phase: Phase::BucketSort,
             round: 0,
-            kernel: Kernel::Layout(LayoutKernel::Clear),
+            kernel: Kernel::Sort(SortKernel::new(stage, sort.shape)),
             workgroups: [1, 1],
             bindings: vec![
                 ("source", sort.source.keys),
                 ("destination", sort.target.keys),
             ],
-            parameters: vec![(sorted_as, 0)],
+            parameters: SortParams::default().into(),
             keys: 0,
         });
     });
     let steps = recording.steps.iter().map(|step| {
-        let name = match step.phase {
-            Phase::BucketSort => format!("sort {}", step.parameters[0].0),
-            _ => step.kernel.name().replace("layout.", ""),
+        let name = match step.kernel {
+            Kernel::Sort(kernel) => match kernel.shape {
+                Shape::Word => "sort word".to_owned(),
+                Shape::TwoWords => "sort two words".to_owned(),
+                Shape::Pair => "sort pair".to_owned(),
+                Shape::WidePair => "sort wide pair".to_owned(),
+                Shape::Row { .. } => "sort row".to_owned(),
+            },
+            kernel => kernel.name().replace("layout.", ""),
         };
         let buffer = |name| step.buffer(name).map(|buffer: Buffer| buffer.to_string());
         let buffers = [buffer("source"), buffer("destination")];

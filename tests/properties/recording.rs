@@ -4,7 +4,7 @@
 
 use proptest::prelude::*;
 use wgpu_bcfsort::internals::algorithm::{MATRIX, PAGE, WARP_PAGE};
-use wgpu_bcfsort::internals::kernel::Kernel;
+use wgpu_bcfsort::internals::kernel::{Kernel, RandomSamplesParams};
 use wgpu_bcfsort::internals::phases::{merge_kernel, record_sort};
 use wgpu_bcfsort::internals::plan::{self, DeviceLimits, Plan};
 use wgpu_bcfsort::internals::recording::{Buffer, Phase, Recording, Step};
@@ -122,14 +122,15 @@ fn warpsort_is_recorded_as_the_papers_have_it() {
     let samples = step(Kernel::RandomSamples);
     assert_eq!(
         samples.parameters,
-        [
-            ("len", 5000),
+        RandomSamplesParams {
+            len: 5000,
             // P t, every t-th of which is a splitter.
-            ("total", 4 * 40),
-            ("seed_low", 0x9abc_def0),
-            ("seed_high", 0x1234_5678),
-            ("level", 0),
-        ]
+            total: 4 * 40,
+            seed_low: 0x9abc_def0,
+            seed_high: 0x1234_5678,
+            level: 0,
+        }
+        .into()
     );
     let ranks = step(Kernel::RankSplitters);
     assert_eq!(parameter(ranks, "samples"), 160);
@@ -320,7 +321,7 @@ fn the_samples_are_sorted_by_the_same_sort() {
     let kernels = |steps: &[Step]| {
         steps
             .iter()
-            .map(|s| (s.kernel, s.parameters.clone()))
+            .map(|s| (s.kernel, s.parameters))
             .collect::<Vec<_>>()
     };
     let begin = recording

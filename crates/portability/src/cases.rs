@@ -556,7 +556,7 @@ mod tests {
         other.wanted.pop();
         assert_ne!(digest, other.digest());
         let mut other = source(Keys::Mixed);
-        other.recording.steps[0].parameters[0].1 += 1;
+        other.recording.steps[0].parameters.words_mut()[0] += 1;
         assert_ne!(digest, other.digest());
         let mut other = source(Keys::Mixed);
         other.recording.order = Order::Ascending;

@@ -153,9 +153,7 @@ impl<'a> Execution<'a> {
         self.prepared(step)?;
         let assembled = &self.prepared[&self.recording.specialised(step)].assembled;
         let words = |binding: &Binding| match step.buffer(&binding.name) {
-            _ if binding.access == Access::Uniform => {
-                Some(parameters(step, assembled, &self.buffers))
-            }
+            _ if binding.access == Access::Uniform => Some(parameters(step, &self.buffers)),
             Some(role) => self.buffers.get(&role).cloned(),
             None => None,
         };
@@ -253,9 +251,14 @@ impl<'a> Execution<'a> {
     }
 }
 
-fn parameters(step: &Step, kernel: &Assembled, buffers: &BTreeMap<Buffer, Vec<u32>>) -> Vec<u32> {
-    let value = |name: &String| step.parameter(name).unwrap_or(0);
-    let mut words: Vec<u32> = kernel.parameters.iter().map(value).collect();
+fn parameters(step: &Step, buffers: &BTreeMap<Buffer, Vec<u32>>) -> Vec<u32> {
+    assert!(
+        step.parameters.is_like(&step.kernel.parameters()),
+        "{} does not take {:?}",
+        step.kernel.name(),
+        step.parameters
+    );
+    let mut words = step.parameters.words().to_vec();
     if step.is_counted() {
         // (All blocks say the same.)
         words[0] = buffers[&Buffer::Parameters][0];

@@ -433,12 +433,12 @@ fn counted_keys(key: KeyType, order: Order) -> Vec<Recording> {
 
 /// Gives these parameters of all steps that have them another value.
 pub fn set_parameters(recording: &mut Recording, names: &[&str], value: u32) {
-    let parameters = recording
-        .steps
-        .iter_mut()
-        .flat_map(|step| &mut step.parameters);
-    for parameter in parameters.filter(|parameter| names.contains(&parameter.0)) {
-        parameter.1 = value;
+    for step in &mut recording.steps {
+        for name in names {
+            if let Some(parameter) = step.parameters.get_mut(name) {
+                *parameter = value;
+            }
+        }
     }
 }
 
