@@ -87,7 +87,9 @@ fn main(
                             }
                             let low = first + i * HALF;
                             let high = first + (other - 1u) * HALF;
-                            sort_blocks(Blocks(low, high, size > 2u, start, end, is_large), lane);
+                            // (Of an odd number of blocks the last one has no other to begin with.)
+                            let are_sorted = size > 2u && (other ^ 1u) < blocks;
+                            sort_blocks(Blocks(low, high, are_sorted, start, end, is_large), lane);
                         }
                     }
                 }
