@@ -42,11 +42,9 @@ pub struct Options {
     /// 1). [`Engine::Warpsort`] takes P t samples of the whole input, each t-th of which is a
     /// splitter, and has no such bound.
     pub samples: Option<u32>,
-    /// Where [`Engine::Warpsort`] takes its random samples; no other engine has a use for it. By
-    /// default
-    /// 0. The seed decides how long a sort takes, not its result; one seed gives the same buckets
-    ///    on
-    /// every device.
+    /// Where [`Engine::Warpsort`] takes its random samples; no other engine has a use for it.
+    /// By default 0. The seed decides how long a sort takes, not its result; one seed gives the
+    /// same buckets on every device.
     pub seed: u64,
     /// The most keys that one dispatch moves, at least 1024, or those of one workgroup if that has
     /// more: long rounds are cut into several dispatches, and long sorts into several submissions,
