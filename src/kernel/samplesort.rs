@@ -306,7 +306,8 @@ impl SortKernel {
         }
     }
 
-    /// Bytes of workgroup memory. Each variable is rounded up to a multiple of 16, as WebGPU counts.
+    /// Bytes of workgroup memory. Each variable is rounded up to a multiple of 16, as WebGPU
+    /// counts.
     #[must_use]
     pub const fn workgroup_bytes(self) -> u32 {
         let words = self.shape.words();

@@ -38,11 +38,11 @@ pub struct Tuning {
     /// Samples that a segment's splitters are chosen from, at the most: 1024 to 8192, a power of
     /// two.
     pub samples: u32,
-    /// Records up to which sorted tiles are merged, all at once, and not partitioned: in 16 tiles at
-    /// the most.
+    /// Records up to which sorted tiles are merged, all at once, and not partitioned: in 16 tiles
+    /// at the most.
     pub merged: u32,
-    /// Whether kernels have the sizes that suit GPUs. If not, they have those of CPUs, which compile
-    /// large kernels slowly.
+    /// Whether kernels have the sizes that suit GPUs. If not, they have those of CPUs, which
+    /// compile large kernels slowly.
     pub gpu: bool,
 }
 

@@ -27,8 +27,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Sorts keys on one device. Make it once and keep it: it holds the pipelines, which are compiled
 /// when they are first needed, and scratch memory.
 ///
-/// A sorter can be shared between threads; each sort works on scratch memory of its own. It keeps the buffers of the last sort for the
-/// next one, and frees them when it is dropped.
+/// A sorter can be shared between threads; each sort works on scratch memory of its own. It keeps
+/// the buffers of the last sort for the next one, and frees them when it is dropped.
 ///
 /// The first sort of a kind takes longer, for its kernels are compiled, on several threads at once:
 /// [`warm_up`](Self::warm_up) does that beforehand. The sample sort's kernels take long on
@@ -386,8 +386,8 @@ impl Sorter {
     }
 
     /// Bytes of scratch memory that a sort of `len` keys takes in either order: at most 1.15 times
-    /// the keys' bytes and 16 MiB. (The parameters of the dispatches, 256 bytes each, come on top: a
-    /// page or two, unless [`keys_per_dispatch`](Options::keys_per_dispatch) cuts the sort very
+    /// the keys' bytes and 16 MiB. (The parameters of the dispatches, 256 bytes each, come on top:
+    /// a page or two, unless [`keys_per_dispatch`](Options::keys_per_dispatch) cuts the sort very
     /// fine.)
     ///
     /// It plans the sort, and does nothing on the device.
