@@ -112,6 +112,8 @@ impl LayoutKernel {
     }
 
     /// The pieces of its text.
+    // A table of texts.
+    #[allow(clippy::too_many_lines)]
     pub(super) fn pieces(self) -> Pieces {
         const KEY_MAP: &str = shader!("layout/key_map.wgsl");
         const LOAD_KEYS: &str = shader!("layout/load_keys.wgsl");

@@ -355,7 +355,7 @@ impl TileSort {
                     cell.pair = place(text, 'p', side, line % 16, line);
                 }
                 if self.has_words() {
-                    let turned = (line >> 1) % 16 | ((line ^ line >> 4) & 1) * 16;
+                    let turned = ((line >> 1) % 16) | (((line ^ (line >> 4)) & 1) * 16);
                     cell.word = place(text, 'w', side, turned, line & !1);
                 }
                 cell
