@@ -12,13 +12,15 @@ export MESA_SHADER_CACHE_DIR ?= $(TARGET)/mesa-shaders
 # One selection of packages, so that all of these commands share one build.
 TESTS = --locked --workspace --exclude portability
 # The test programs of all packages but the one on adapters, which runs beside them.
-PROGRAMS = $(filter-out crates/portability/%,$(wildcard tests/*/main.rs crates/*/tests/*/main.rs crates/*/tests/*.rs))
+PROGRAMS = $(filter-out crates/portability/%,$(wildcard tests/*/main.rs \
+	crates/*/tests/*/main.rs crates/*/tests/*.rs))
 OTHERS = $(filter-out gpu,$(basename $(notdir $(PROGRAMS:%/main.rs=%))))
 # What the demo and the figures run. In one command: what examples need besides would have the
 # dependencies built again.
 RELEASE = --release --locked -p bcfsort-cli -p wgpu-bcfsort --bin wgpu-bcfsort --examples
 
-.PHONY: help setup demo build-demo test test-gpu test-others test-all portability cross lint package deny peers figures
+.PHONY: help setup demo build-demo test test-gpu test-others test-all portability cross lint \
+	package deny peers figures
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -75,7 +77,8 @@ deny: ## licences, duplicates and sources of all dependencies (needs cargo-deny)
 	cargo deny --locked --workspace check bans licenses sources
 
 figures: setup build-demo ## redraw the paper's figures from small data sets, into target/figures
-	"$(TARGET)/release/wgpu-bcfsort" experiment all --quick --restart --no-peers --out "$(TARGET)/figures"
+	"$(TARGET)/release/wgpu-bcfsort" experiment all --quick --restart --no-peers \
+		--out "$(TARGET)/figures"
 
 peers: ## build the programs that time other sorters, to compare with (benches/peers)
 	@bash benches/peers/build

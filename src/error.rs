@@ -280,8 +280,8 @@ pub enum Error {
         /// Lanes that the device allows.
         limit: u32,
     },
-    /// The device was lost, before or during the sort: its driver was reset or ended a submission that took too long, it was
-    /// unplugged, or the caller has destroyed it.
+    /// The device was lost, before or during the sort: its driver was reset or ended a submission
+    /// that took too long, it was unplugged, or the caller has destroyed it.
     #[error("the device was lost: {0}")]
     DeviceLost(String),
     /// The handle belongs to another device or sorter, which is named.

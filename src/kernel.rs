@@ -207,8 +207,8 @@ impl Kernel {
             .chain(PrefixSumsMethod::ALL.map(|method| Self::PrefixSums { method }))
     }
 
-    /// Whether there is such a kernel for a type: sorts take every one; prefix sums `u32`, `i32` and
-    /// `f32`.
+    /// Whether there is such a kernel for a type: sorts take every one; prefix sums `u32`, `i32`
+    /// and `f32`.
     #[must_use]
     pub const fn takes(self, key: KeyType) -> bool {
         !self.adds() || key.words() == 1

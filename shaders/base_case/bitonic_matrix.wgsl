@@ -21,8 +21,8 @@
 // No bank conflict, in the padded layout: position p of line l is in bank (l + p) % 32. In a cross
 // pass all lanes stand in one line, at different positions; in a line pass at one position, in
 // different lines. (Lines turned round by their address would meet others: t + j and t + 31 - j.)
-// 704 accesses of workgroup memory a lane: 32 to store the sorted lines, 64 in each of 10 passes, 32
-// to read out.
+// 704 accesses of workgroup memory a lane: 32 to store the sorted lines, 64 in each of 10 passes,
+// 32 to read out.
 
 // Stores line t, turned round where it is in the second half of a block in cross pass k + 1.
 fn store_line(r: ptr<function, array<Key, 32>>, matrix: u32, t: u32, k: u32) {

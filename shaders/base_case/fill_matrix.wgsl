@@ -15,8 +15,8 @@ struct Params {
 fn load_keys(r: ptr<function, array<Key, 32>>, t: u32, base: u32, keys_end: u32) {
     // (A sum could pass 2^32, in a tile past the last.)
     if keys_end >= W * W && base <= keys_end - W * W {
-        // With a branch around each of them, loads from a buffer that is written, too, wait for one another:
-        // twice the time of the whole base case on an H200.
+        // With a branch around each of them, loads from a buffer that is written, too, wait for one
+        // another: twice the time of the whole base case on an H200.
         for (var j = 0u; j < W; j++) {
             (*r)[j] = load_key(base + cell(t, j));
         }

@@ -1,10 +1,10 @@
-// SHEARSORT-LONG, transposing form (paper, section 3.1, "Bank-conflict free computation on non-square
-// matrices" in the appendix, and Algorithms 3 to 5).
+// SHEARSORT-LONG, transposing form (paper, section 3.1, "Bank-conflict free computation on
+// non-square matrices" in the appendix, and Algorithms 3 to 5).
 //
 // Sorts each 1024 H consecutive keys: a bank matrix of 32 rows and 32 H columns, H warps a tile,
 // TILES tiles a workgroup. A warp has a square matrix of 32 x 32. ShearSort sorts the long rows and
-// the columns in turns. A column is sorted by a lane; the rows are packed first, 32 / H of them into
-// each square matrix, where Segmented ShearSort sorts them: as H lines of 32 keys each.
+// the columns in turns. A column is sorted by a lane; the rows are packed first, 32 / H of them
+// into each square matrix, where Segmented ShearSort sorts them: as H lines of 32 keys each.
 //
 //   repeat log2(W) times:
 //       change to row-major order; sort the rows (segmented), odd ones descending
@@ -19,12 +19,12 @@
 // matrix k is its column q. Each of both is transposed where a lane is to sort what is a column.
 //
 // Departures from Algorithms 3 to 5 and their text:
-//  1. sorting H lines takes log2(H) rounds and a last sort of the lines. The text's log2(W/H) are too
-//     few from H = 8 on;
+//  1. sorting H lines takes log2(H) rounds and a last sort of the lines. The text's log2(W/H) are
+//     too few from H = 8 on;
 //  2. the segments are groups of H lines, W/H of them; the text says groups of W/H;
 //  3. a row that is to descend is turned round where it is next read, by its address, and not where
-//     Segmented ShearSort ends: other lanes' keys are overwritten by that, and between the loads and
-//     the stores of the change to column-major order there is a barrier already;
+//     Segmented ShearSort ends: other lanes' keys are overwritten by that, and between the loads
+//     and the stores of the change to column-major order there is a barrier already;
 //  4. two transpositions in a row undo each other and are left out: those at the end of
 //     CHANGE-TO-COLUMNMAJOR and behind it, and those before and in CHANGE-TO-ROWMAJOR;
 //  5. a barrier stands wherever the paper relies on lock-step, which WGSL does not promise, and
@@ -80,8 +80,8 @@ fn main(
         workgroupBarrier();
         if pass_number == ROUND - 1u {
             // CHANGE-TO-COLUMNMAJOR. Odd rows of the long matrix are read backwards: their lines
-            // from the last to the first, and each line from its end. (32 / H is even, so a row is odd
-            // that is so in its warp.)
+            // from the last to the first, and each line from its end. (32 / H is even, so a row is
+            // odd that is so in its warp.)
             for (var j = 0u; j < W; j++) {
                 let backwards = (j / H) % 2u == 1u;
                 let line = select(j, j - j % H + (H - 1u - j % H), backwards);

@@ -3,8 +3,8 @@
 //
 // Sorts each 1024 H consecutive keys: a bank matrix of 32 rows and 32 H columns, H warps a tile,
 // TILES tiles a workgroup. A warp has a square matrix of 32 x 32. ShearSort sorts the long rows and
-// the columns in turns. A column is sorted by a lane; the rows are packed first, 32 / H of them into
-// each square matrix, where Segmented ShearSort sorts them: as H lines of 32 keys each.
+// the columns in turns. A column is sorted by a lane; the rows are packed first, 32 / H of them
+// into each square matrix, where Segmented ShearSort sorts them: as H lines of 32 keys each.
 //
 //   repeat log2(W) times:
 //       change to row-major order; sort the rows (segmented), odd ones descending
@@ -17,22 +17,22 @@
 // What is a column in the transposing form is a diagonal here: position p of diagonal d of a square
 // matrix is in row (d + p) % 32, column p. Row-major: line l of a square matrix is its diagonal l;
 // row number q of the warp's rows is lines qH to qH + H-1. Column-major: the part of row q that is
-// in the square matrix k is its diagonal q. What stands across all lines, or across all rows, is a column,
-// shifted by its number.
+// in the square matrix k is its diagonal q. What stands across all lines, or across all rows, is a
+// column, shifted by its number.
 //
-// The paper says in one sentence that the changes of order are reduced to gathering and scattering the
-// diagonals. This is how: lane t gathers position t of 32 parts of rows, which are diagonals of H square
-// matrices, and has position t of the 32 lines of its own matrix in its registers then; these it
-// scatters to its column. The way back is the reverse.
+// The paper says in one sentence that the changes of order are reduced to gathering and scattering
+// the diagonals. This is how: lane t gathers position t of 32 parts of rows, which are diagonals of
+// H square matrices, and has position t of the 32 lines of its own matrix in its registers then;
+// these it scatters to its column. The way back is the reverse.
 //
 // Departures, beside those of the base case of 1024 keys over diagonals (an odd line is reversed in
 // registers; the result is read column-wise):
-//  1. sorting H lines takes log2(H) rounds and a last sort of the lines. The text's log2(W/H) are too
-//     few from H = 8 on;
+//  1. sorting H lines takes log2(H) rounds and a last sort of the lines. The text's log2(W/H) are
+//     too few from H = 8 on;
 //  2. the segments are groups of H lines, W/H of them; the text says groups of W/H;
 //  3. a row that is to descend is turned round where it is next read, by its address, and not where
-//     Segmented ShearSort ends: other lanes' keys are overwritten by that, and between the loads and
-//     the stores of the change to column-major order there is a barrier already;
+//     Segmented ShearSort ends: other lanes' keys are overwritten by that, and between the loads
+//     and the stores of the change to column-major order there is a barrier already;
 //  4. a barrier stands wherever the paper relies on lock-step, which WGSL does not promise, and
 //     between the loads and the stores of a change of order, where warps exchange keys.
 //
@@ -84,8 +84,8 @@ fn main(
         }
         if pass_number == ROUND - 1u {
             // CHANGE-TO-COLUMNMAJOR. Odd rows of the long matrix are read backwards: their lines
-            // from the last to the first, and each line from its end. (32 / H is even, so a row is odd
-            // that is so in its warp.)
+            // from the last to the first, and each line from its end. (32 / H is even, so a row is
+            // odd that is so in its warp.)
             for (var j = 0u; j < W; j++) {
                 let backwards = (j / H) % 2u == 1u;
                 let line = select(j, j - j % H + (H - 1u - j % H), backwards);

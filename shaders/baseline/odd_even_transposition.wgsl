@@ -1,24 +1,24 @@
 // ODD-EVEN TRANSPOSITION SORT in workgroup memory: what the paper compares its base case with
 // (appendix "Register optimization"). It has bank conflicts, which is the point.
 //
-// Sorts each 1024 consecutive keys: 32 lanes and 1024 cells a tile, in the keys' order, TILES tiles a
-// workgroup.
+// Sorts each 1024 consecutive keys: 32 lanes and 1024 cells a tile, in the keys' order, TILES tiles
+// a workgroup.
 //
 //   repeat 1024 times: compare and exchange neighbours 2i, 2i + 1 in even rounds, 2i + 1, 2i + 2 in
 //   odd ones
 //
 // The paper gives no text of it. Two choices are made here:
-//  1. the network is written as one does without a thought for banks: keys lie where they are in the
-//     buffer, neighbouring lanes take neighbouring pairs, and a comparator loads two keys and stores
-//     two;
+//  1. the network is written as one does without a thought for banks: keys lie where they are in
+//     the buffer, neighbouring lanes take neighbouring pairs, and a comparator loads two keys and
+//     stores two;
 //  2. it runs on one warp, as ShearSort does, so that a key costs both the same lanes and the same
 //     workgroup memory. A lane has 16 of the 512 pairs, t, t + 32, and so on. (On 512 lanes, one
 //     a pair, banks are met no otherwise; and devices need offer no more than 256.)
 //
 // Bank conflicts: lane t of a warp touches cell 2t + c, so two lanes meet in each bank: degree 2 in
 // every access of the sort, whatever the keys, and twice the cycles.
-// Accesses of workgroup memory a lane: 32 to fill, 1024 rounds of 16 comparators with 4 each (in an odd
-// round the last lane has one less), 32 to read out: 65,600.
+// Accesses of workgroup memory a lane: 32 to fill, 1024 rounds of 16 comparators with 4 each (in an
+// odd round the last lane has one less), 32 to read out: 65,600.
 
 @compute @workgroup_size(LANES)
 fn main(

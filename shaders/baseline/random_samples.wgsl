@@ -1,14 +1,14 @@
-// warpsort, step 3: samples of the input at random positions, of which the splitters are chosen (Ye,
-// Fan, Lin, Yuan and Ienne, IPDPS 2010, section III).
+// warpsort, step 3: samples of the input at random positions, of which the splitters are chosen
+// (Ye, Fan, Lin, Yuan and Ienne, IPDPS 2010, section III).
 //
 // One lane a sample: sampled[number] = source[floor(r * len / 2^32)] for a random word r. Positions
 // may repeat. By the time of sampling the keys have been sorted in runs, which makes a sample no
 // less random: each key is as likely as another, as far as 2^32 words can be dealt out to them.
 //
 // Departure: the paper leaves open where random numbers come from. Here r is the first word of
-// Threefry-2x32 (Salmon, Moraes, Dror and Shaw, "Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011),
-// 20 rounds, of the sample's number and the level of the sort, under the seed as its key. It is a
-// function of these alone, so that a seed gives the same splitters on every device.
+// Threefry-2x32 (Salmon, Moraes, Dror and Shaw, "Parallel Random Numbers: As Easy as 1, 2, 3", SC
+// 2011), 20 rounds, of the sample's number and the level of the sort, under the seed as its key. It
+// is a function of these alone, so that a seed gives the same splitters on every device.
 //
 // No workgroup memory.
 
@@ -32,7 +32,8 @@ fn mix(x: vec2<u32>, by: u32) -> vec2<u32> {
 }
 
 fn random(number: u32) -> u32 {
-    var key = vec3<u32>(params.seed_low, params.seed_high, 0x1bd11bdau ^ params.seed_low ^ params.seed_high);
+    let parity = 0x1bd11bdau ^ params.seed_low ^ params.seed_high;
+    var key = vec3<u32>(params.seed_low, params.seed_high, parity);
     var x = vec2<u32>(number, params.level) + key.xy;
     for (var block = 1u; block <= 5u; block++) {
         if block % 2u == 1u {

@@ -1,10 +1,10 @@
 // SHEARSORT with every comparator in workgroup memory: the paper's comparison "without register
 // optimization" (appendix "Register optimization").
 //
-// Sorts each 1024 consecutive keys like base_case/shearsort_transpose.wgsl: one bank matrix of 32 x 32
-// and 32 lanes a matrix, TILES matrices a workgroup; rows are sorted, and the matrix is transposed
-// between two passes. But a lane leaves its row where it is: each comparator of Batcher's odd-even
-// mergesort loads two keys and stores two.
+// Sorts each 1024 consecutive keys like base_case/shearsort_transpose.wgsl: one bank matrix of 32 x
+// 32 and 32 lanes a matrix, TILES matrices a workgroup; rows are sorted, and the matrix is
+// transposed between two passes. But a lane leaves its row where it is: each comparator of
+// Batcher's odd-even mergesort loads two keys and stores two.
 //
 //   repeat log2(W) times: sort the rows, odd ones descending; transpose; sort the rows; transpose
 //   sort the rows; transpose
@@ -13,9 +13,9 @@
 // row is sorted in descending order where the network's lines are counted from the row's end. There
 // are no registers to write back in reverse.
 //
-// No bank conflict: a lane stays in row t, its bank; in a transposition all lanes are in different rows.
-// Accesses of workgroup memory a lane, at most: 32 to fill, 11 passes of 191 comparators with 4
-// each, 11 transpositions of 64, 32 to read out: 9172, where the form with registers takes 1472.
+// No bank conflict: a lane stays in row t, its bank; in a transposition all lanes are in different
+// rows. Accesses of workgroup memory a lane, at most: 32 to fill, 11 passes of 191 comparators with
+// 4 each, 11 transpositions of 64, 32 to read out: 9172, where the form with registers takes 1472.
 
 // The cell of line `line` of the network, in row t.
 fn place(t: u32, line: u32, descending: bool) -> u32 {
@@ -28,7 +28,8 @@ fn sort_row(matrix: u32, t: u32, descending: bool) {
         for (var distance = block; distance >= 1u; distance /= 2u) {
             let skipped = select(distance, 0u, distance == block);
             for (var start = 0u; start < W; start += 2u * block) {
-                for (var group = start + skipped; group + distance < start + 2u * block; group += 2u * distance) {
+                let end = start + 2u * block;
+                for (var group = start + skipped; group + distance < end; group += 2u * distance) {
                     for (var i = group; i < group + distance; i++) {
                         let low = matrix + place(t, i, descending);
                         let high = matrix + place(t, i + distance, descending);

@@ -1,10 +1,10 @@
 // warpsort, steps 2 and 4: a warp merges a pair of sorted runs page by page (Ye, Fan, Lin, Yuan and
 // Ienne, IPDPS 2010, section III and Algorithm 2).
 //
-// One pair of runs A, B a workgroup of 32 lanes. Two pages of PAGE = 64 keys are held, 4 keys a lane;
-// each step merges them by Batcher's bitonic network in workgroup memory, writes the lower page out,
-// and loads the next page of the run whose loaded keys end first. A pair takes pages(A) + pages(B) - 1
-// merges, of 7 stages and 7 comparators for each key written.
+// One pair of runs A, B a workgroup of 32 lanes. Two pages of PAGE = 64 keys are held, 4 keys a
+// lane; each step merges them by Batcher's bitonic network in workgroup memory, writes the lower
+// page out, and loads the next page of the run whose loaded keys end first. A pair takes pages(A) +
+// pages(B) - 1 merges, of 7 stages and 7 comparators for each key written.
 //
 //   cells 0..63: the page just loaded, descending; cells 64..127: the page held, ascending
 //   repeat: merge; write cells 0..63; load the next page there
@@ -15,18 +15,18 @@
 //     depends on the keys;
 //  2. a barrier stands after each stage, where the original relies on the lanes of a warp going in
 //     step, which WGSL does not promise;
-//  3. the next page is chosen, and its loads are issued, before the merge, so as not to wait for them
-//     afterwards. The greatest keys of the two pages are known by then;
-//  4. runs of any length that start anywhere, empty ones, and long pairs cut into several dispatches:
-//     as in merge/page_merge.wgsl, with which the paper that this engine is compared with does the same.
-//     Pages lie on a grid of 32 keys, and what is outside of the run is padding.
+//  3. the next page is chosen, and its loads are issued, before the merge, so as not to wait for
+//     them afterwards. The greatest keys of the two pages are known by then;
+//  4. runs of any length that start anywhere, empty ones, and long pairs cut into several
+//     dispatches: as in merge/page_merge.wgsl, with which the paper that this engine is compared
+//     with does the same. Pages lie on a grid of 32 keys, and what is outside of the run is padding.
 //
 // Bank conflicts, left as they are: keys lie in workgroup memory in their order. The lanes of a
 // comparator at distance d touch the cells that have a 0 in the bit of d: where that is among the 5
-// bits of a bank, in 5 of the 7 stages, two lanes meet in each of half of the banks. Filling and reading
-// out are free of conflicts: consecutive lanes, consecutive cells.
-// 60 accesses of workgroup memory a lane and merge: 2 to fill, 8 in each of 7 stages, 2 to read out;
-// and a store by one lane and two loads by all for the last keys.
+// bits of a bank, in 5 of the 7 stages, two lanes meet in each of half of the banks. Filling and
+// reading out are free of conflicts: consecutive lanes, consecutive cells.
+// 60 accesses of workgroup memory a lane and merge: 2 to fill, 8 in each of 7 stages, 2 to read
+// out; and a store by one lane and two loads by all for the last keys.
 
 const PAGE: u32 = 2u * W;
 const KEYS_A_PAGE: u32 = PAGE / W;

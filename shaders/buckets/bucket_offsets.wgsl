@@ -3,7 +3,8 @@
 // One workgroup of 256 lanes a bucket b. Over the runs k, with first[k] = ranks[b][k] and
 // last[k] = ranks[b+1][k]:
 //
-//   separators[b][k] = (sum over all runs of first - start) + (sum over runs before k of last - first)
+//   separators[b][k] = (sum over all runs of first - start)
+//                    + (sum over runs before k of last - first)
 //
 // and separators[b][runs] is the end of the bucket. The first sum is the number of keys in earlier
 // buckets, so no scan over the buckets is needed.

@@ -1,13 +1,13 @@
 // COUNT: how many keys of 8 or 16 bits there are of each, by their bits.
 //
-// `source`: keys, packed as in load_keys.wgsl. `counts`: tables with a bin for each key that there can
-// be, cleared before; workgroups take turns with them.
+// `source`: keys, packed as in load_keys.wgsl. `counts`: tables with a bin for each key that there
+// can be, cleared before; workgroups take turns with them.
 //
-// A workgroup counts in SLOTS slots of workgroup memory, and adds each slot's count to a table at the
-// end: additions to one word of a table wait for each other. A slot has many keys; it counts the one
-// that was written last to `owners`, and others are added to the table at once. Few distinct keys
-// have slots of their own, and many are rarely added to the same word at the same time. Which key owns
-// a slot differs from run to run, and the counts do not.
+// A workgroup counts in SLOTS slots of workgroup memory, and adds each slot's count to a table at
+// the end: additions to one word of a table wait for each other. A slot has many keys; it counts
+// the one that was written last to `owners`, and others are added to the table at once. Few
+// distinct keys have slots of their own, and many are rarely added to the same word at the same
+// time. Which key owns a slot differs from run to run, and the counts do not.
 //
 // A lane counts EACH keys, LANES apart.
 //

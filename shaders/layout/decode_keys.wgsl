@@ -10,33 +10,22 @@
 
 @group(0) @binding(2) var<storage, read_write> destination: array<u32>;
 
-@compute @workgroup_size(LANES)
-fn main(
-    @builtin(workgroup_id) group: vec3<u32>,
-    @builtin(num_workgroups) groups: vec3<u32>,
-    @builtin(local_invocation_index) lane: u32,
-) {
-    let number = params.first + workgroup_number(group, groups);
-    if number >= params.end {
-        return;
-    }
+fn item(i: u32) {
     let bits = 32u >> params.key_shift;
     let mask = 0xffffffffu >> (32u - bits);
     let key_end = params.key_first + params.len;
-    for (var j = 0u; j < 8u; j++) {
-        let word = (params.key_first >> params.key_shift) + (number * 8u + j) * LANES + lane;
-        let begin = max(word << params.key_shift, params.key_first);
-        let end = min((word + 1u) << params.key_shift, key_end);
-        if begin < end {
-            var stored = destination[word];
-            var known = 0u;
-            for (var at = begin; at < end; at++) {
-                let ordered = vec2<u32>(key_at(at - params.key_first, &known), 0u);
-                let key = from_ordered(ordered).x >> (32u - bits);
-                let shift = (at & ((1u << params.key_shift) - 1u)) * bits;
-                stored = (stored & ~(mask << shift)) | (key << shift);
-            }
-            destination[word] = stored;
+    let word = (params.key_first >> params.key_shift) + i;
+    let begin = max(word << params.key_shift, params.key_first);
+    let end = min((word + 1u) << params.key_shift, key_end);
+    if begin < end {
+        var stored = destination[word];
+        var known = 0u;
+        for (var at = begin; at < end; at++) {
+            let ordered = vec2<u32>(key_at(at - params.key_first, &known), 0u);
+            let key = from_ordered(ordered).x >> (32u - bits);
+            let shift = (at & ((1u << params.key_shift) - 1u)) * bits;
+            stored = (stored & ~(mask << shift)) | (key << shift);
         }
+        destination[word] = stored;
     }
 }

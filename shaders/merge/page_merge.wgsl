@@ -12,9 +12,9 @@
 // Where the runs lie and which page is next is in merge/pairs.wgsl.
 //
 // The merge (corrected: with both pages ascending, one round does not merge): positions 0..511 hold
-// one page ascending, 512..1023 the other descending. Lane t takes positions j*32+t, merges these 32
-// (a bitonic merger of 80 comparators), then positions t*32+j, and merges those: the bitonic merge
-// of 1024 keys in two register passes, 5 comparators a key.
+// one page ascending, 512..1023 the other descending. Lane t takes positions j*32+t, merges these
+// 32 (a bitonic merger of 80 comparators), then positions t*32+j, and merges those: the bitonic
+// merge of 1024 keys in two register passes, 5 comparators a key.
 //
 // Departures from Algorithm 5:
 //  1. pages go from memory to registers in the layout of the first pass; workgroup memory is used

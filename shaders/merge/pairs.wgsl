@@ -78,7 +78,8 @@ fn load_padded(run: Run, index: u32) -> Key {
     return key;
 }
 
-// How far a pair is merged: the pages loaded of A and of B, and which of them the newest page is of.
+// How far a pair is merged: the pages loaded of A and of B, and which of them the newest page is
+// of.
 struct Position {
     loaded: vec2<u32>,
     from_b: bool,
@@ -107,9 +108,9 @@ fn newest(at: Position) -> u32 {
     return select(at.loaded.x, at.loaded.y, at.from_b) - 1u;
 }
 
-// The next page to load. The page held ends with the last key loaded of the run that the newest page
-// is not of; `held_ends_first` says that this key precedes the last of the newest page. The run whose
-// loaded keys end first is next, unless it has no page left.
+// The next page to load. The page held ends with the last key loaded of the run that the newest
+// page is not of; `held_ends_first` says that this key precedes the last of the newest page. The
+// run whose loaded keys end first is next, unless it has no page left.
 fn advance(pair: Pair, at: Position, held_ends_first: bool) -> Position {
     var from_b = at.from_b != held_ends_first;
     if from_b && at.loaded.y == pair.b.pages {

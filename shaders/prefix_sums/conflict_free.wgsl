@@ -1,10 +1,11 @@
-// Where the lanes' sums lie, without bank conflicts (paper, Appendix A): a bank matrix of 32 rows and a
-// column a color. Each lane stays in its own row, which is its own bank, whatever the colors are.
+// Where the lanes' sums lie, without bank conflicts (paper, Appendix A): a bank matrix of 32 rows
+// and a column a color. Each lane stays in its own row, which is its own bank, whatever the colors
+// are.
 //
-// The scan goes down the columns, a lane a column, and all of them would stand in the same row. So the
-// matrix is turned before it, and back after it: into lines of a color with one cell of padding each.
-// All lanes write, or read, a line at the same time, in banks color + 0 .. color + 31; the scan's lanes
-// are in banks color + i, for the i-th lane's sums. No two lanes meet in a bank.
+// The scan goes down the columns, a lane a column, and all of them would stand in the same row. So
+// the matrix is turned before it, and back after it: into lines of a color with one cell of padding
+// each. All lanes write, or read, a line at the same time, in banks color + 0 .. color + 31; the
+// scan's lanes are in banks color + i, for the i-th lane's sums. No two lanes meet in a bank.
 //
 // Departure from the paper: the turned matrix has cells of its own, which saves two barriers.
 

@@ -1,20 +1,21 @@
 // Colored prefix sums, phase 3: the prefix sums of each tile, in place (paper, introduction and
 // Appendix A).
 //
-// One workgroup of 32 lanes a tile, which it takes in pages of 1024 elements. Lane t has the chunk of
-// 32 consecutive elements from 32 t on of each page.
+// One workgroup of 32 lanes a tile, which it takes in pages of 1024 elements. Lane t has the chunk
+// of 32 consecutive elements from 32 t on of each page.
 //
 //   for each page:
 //     read values and colors, coalesced, and turn them into chunks
 //     add up the chunk's values of each color: a sum a lane and color
-//     intra-page offsets: a lane a color goes through the sums of lanes 0, 1, 2, ..., from where the page
-//       before it ended; the first page from the tile's offset
+//     intra-page offsets: a lane a color goes through the sums of lanes 0, 1, 2, ..., from where
+//       the page before it ended; the first page from the tile's offset
 //     go through the chunk again, from these offsets on: the prefix sums
 //     turn them back and write them, coalesced
 //
 // Departures from the paper:
 //  1. what the pages before add up to stays in a register of the lane that scans that color;
-//  2. the scan begins with it, so that the tile's, the inter-page and the intra-page offset are one;
+//  2. the scan begins with it, so that the tile's, the inter-page and the intra-page offset are
+//     one;
 //  3. elements of no color are skipped, and are not written.
 //
 // Bank conflicts: in the sums of the lanes alone, naive.wgsl or conflict_free.wgsl. A page passes

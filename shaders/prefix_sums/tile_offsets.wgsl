@@ -1,12 +1,12 @@
 // Colored prefix sums, phase 2: from the tiles' sums to their offsets (paper, Appendix A).
 //
-// One workgroup of 256 lanes, 8 warps, for the d x P matrix of sums: its rows become their exclusive
-// prefix sums. Each warp takes a row at a time. Lane t adds up `rounds` consecutive tiles, from
-// t * rounds on; a lane a color goes through the sums of lanes 0, 1, 2, ...; and each lane goes through
-// its tiles again, from what the lanes before it add up to.
+// One workgroup of 256 lanes, 8 warps, for the d x P matrix of sums: its rows become their
+// exclusive prefix sums. Each warp takes a row at a time. Lane t adds up `rounds` consecutive
+// tiles, from t * rounds on; a lane a color goes through the sums of lanes 0, 1, 2, ...; and each
+// lane goes through its tiles again, from what the lanes before it add up to.
 //
-// No bank conflict: the lanes of a warp store and load a padded line, side by side; those of the scan
-// walk a line each, in banks color + i.
+// No bank conflict: the lanes of a warp store and load a padded line, side by side; those of the
+// scan walk a line each, in banks color + i.
 
 @group(0) @binding(1) var<storage, read_write> tile_sums: array<Value>;
 

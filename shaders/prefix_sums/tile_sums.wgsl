@@ -1,8 +1,10 @@
-// Colored prefix sums, phase 1: the sums of each tile, one a color (paper, introduction and Appendix A).
+// Colored prefix sums, phase 1: the sums of each tile, one a color (paper, introduction and
+// Appendix A).
 //
-// One workgroup of 32 lanes a tile of `tile` consecutive elements, a whole number of pages of 1024; the
-// last tile may end early. Lane t adds up elements t, t + 32, t + 64, ... of its tile, each to its own
-// sum of that element's color, in this order; then a lane a color adds up the sums of lanes 0, 1, 2, ...
+// One workgroup of 32 lanes a tile of `tile` consecutive elements, a whole number of pages of 1024;
+// the last tile may end early. Lane t adds up elements t, t + 32, t + 64, ... of its tile, each to
+// its own sum of that element's color, in this order; then a lane a color adds up the sums of lanes
+// 0, 1, 2, ...
 //
 //   values[i], colors[i] for i in the tile -> tile_sums[tile_cell(color, tile)]
 //

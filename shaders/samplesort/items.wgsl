@@ -2,12 +2,6 @@
 
 @group(0) @binding(5) var<storage, read> items: array<u32>;
 
-struct Item {
-    start: u32,
-    count: u32,
-    is_done: bool,
-}
-
 fn items_of_all() -> u32 {
     return items[0];
 }

@@ -12,8 +12,8 @@ fn other_tile(i: u32, own: u32) -> u32 {
     return (i + select(0u, 1u, i >= own)) * params.tile;
 }
 
-// A record of a tile. Behind the last of all it is that one: so a search in the last tile, or in one
-// that there is not, may end behind its records, but not at another of these.
+// A record of a tile. Behind the last of all it is that one: so a search in the last tile, or in
+// one that there is not, may end behind its records, but not at another of these.
 fn probe(place: u32) -> Record {
     return load_source(min(place, params.len - 1u));
 }

@@ -31,7 +31,8 @@ fn fetch(blocks: Blocks, place: u32) -> Record {
     return load_source(clamp(place, blocks.start, blocks.end - 1u));
 }
 
-// The record that is in the tile for what is fetched. Of what is before an item only its first row is.
+// The record that is in the tile for what is fetched. Of what is before an item only its first row
+// is.
 fn padded(blocks: Blocks, place: u32, r: Record) -> Record {
     return pick(LAST, r, place < blocks.end);
 }

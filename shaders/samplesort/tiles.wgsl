@@ -1,11 +1,5 @@
 // What is to be sorted: all records, tile by tile.
 
-struct Item {
-    start: u32,
-    count: u32,
-    is_done: bool,
-}
-
 fn items_of_all() -> u32 {
     return (params.len + SORT_TILE - 1u) / SORT_TILE;
 }

@@ -72,8 +72,8 @@ pub(super) fn check_declarations(module: &Module, place: Place) -> Result<(), Er
 pub(super) struct Checked {
     /// Whether there is a loop.
     pub(super) loops: bool,
-    /// Of each function what it computes, where that is a number, a vector or a matrix. (All else is
-    /// a part of something, and no deeper than its type.)
+    /// Of each function what it computes, where that is a number, a vector or a matrix. (All else
+    /// is a part of something, and no deeper than its type.)
     pub(super) computed: Vec<Vec<Handle<Expression>>>,
 }
 
@@ -128,8 +128,8 @@ fn check_block(
     for (statement, &span) in block.span_iter() {
         if depth > MOST_NESTED {
             let why = format!(
-                "more than {MOST_NESTED} nested blocks, where a loop is two and `else if` is nested \
-                 in what is before it: use `switch`, or call a function"
+                "more than {MOST_NESTED} nested blocks, where a loop is two and `else if` is \
+                 nested in what is before it: use `switch`, or call a function"
             );
             return Err(place.refuse(span, &why));
         }

@@ -88,7 +88,8 @@ pub(crate) fn check_limits(limits: &wgpu::Limits) -> Result<(), Error> {
 /// ([`Sorter::new`](crate::Sorter::new)). Nothing is opened.
 ///
 /// The kernels need no feature, and of the limits 8 storage buffers a shader stage, 8480 bytes of
-/// workgroup memory, workgroups of 256 lanes, dispatches of 65,535 workgroups and bindings of 16 MiB.
+/// workgroup memory, workgroups of 256 lanes, dispatches of 65,535 workgroups and bindings of 16
+/// MiB.
 ///
 /// # Errors
 ///

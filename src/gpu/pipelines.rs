@@ -211,11 +211,11 @@ fn compile(
         }
         // SAFETY: where a caller's comparator is in the text, all of wgpu's checks are on, but that
         // of loops if the comparator has none, or only that of `Comparator::wide`. Then comparisons
-        // end, since WGSL has no recursion, and so do the loops around them, which are this crate's,
-        // whatever the comparator answers. Otherwise the text is this crate's own, no index of which
-        // leaves its array or buffer, and no loop of which goes on for ever, whatever the buffers
-        // hold, even if another submission overwrites keys in the middle of a sort. The lock-step
-        // executor runs every kernel and finds what does.
+        // end, since WGSL has no recursion, and so do the loops around them, which are this
+        // crate's, whatever the comparator answers. Otherwise the text is this crate's own, no
+        // index of which leaves its array or buffer, and no loop of which goes on for ever,
+        // whatever the buffers hold, even if another submission overwrites keys in the middle of a
+        // sort. The lock-step executor runs every kernel and finds what does.
         //
         // Keys are only ever compared and moved; no key is an index. (Of the counting sort a packed
         // key is one: it has no more bits than its table has words for.)

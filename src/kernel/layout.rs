@@ -112,6 +112,8 @@ impl LayoutKernel {
     }
 
     /// The pieces of its text.
+    // A table of texts.
+    #[allow(clippy::too_many_lines)]
     pub(super) fn pieces(self) -> Pieces {
         const KEY_MAP: &str = shader!("layout/key_map.wgsl");
         const LOAD_KEYS: &str = shader!("layout/load_keys.wgsl");
@@ -119,6 +121,7 @@ impl LayoutKernel {
         const SEGMENTS: &str = shader!("layout/segments.wgsl");
         const STORE_VALUES: &str = shader!("layout/store_values.wgsl");
         const SCAN: &str = shader!("layout/scan.wgsl");
+        const EACH_ITEM: &str = shader!("layout/each_item.wgsl");
         let mut constants = vec![("LANES", LANES)];
         let (mut shared, text) = match self {
             Self::SetCount => {
@@ -131,7 +134,7 @@ impl LayoutKernel {
                 valued,
             } => {
                 constants.push(("KEY_WORDS", words));
-                let mut shared = vec![KEY_MAP];
+                let mut shared = vec![EACH_ITEM, KEY_MAP];
                 shared.push(if words == 1 {
                     LOAD_KEYS
                 } else {
@@ -154,7 +157,7 @@ impl LayoutKernel {
                 (shared, shader!("layout/encode_keys.wgsl"))
             }
             Self::EncodeSegments => (
-                vec![SEGMENTS, STORE_VALUES],
+                vec![EACH_ITEM, SEGMENTS, STORE_VALUES],
                 shader!("layout/encode_segments.wgsl"),
             ),
             Self::DecodeKeys | Self::DecodeCounts => {
@@ -163,7 +166,10 @@ impl LayoutKernel {
                     Self::DecodeCounts => shader!("layout/keys_of_counts.wgsl"),
                     _ => shader!("layout/keys_of_words.wgsl"),
                 };
-                (vec![KEY_MAP, keys], shader!("layout/decode_keys.wgsl"))
+                (
+                    vec![EACH_ITEM, KEY_MAP, keys],
+                    shader!("layout/decode_keys.wgsl"),
+                )
             }
             Self::DecodeWideKeys { segmented } => {
                 constants.push(("KEY_WORDS", 2));
@@ -173,20 +179,20 @@ impl LayoutKernel {
                     shader!("layout/low_words.wgsl")
                 };
                 (
-                    vec![KEY_MAP, low_words],
+                    vec![EACH_ITEM, KEY_MAP, low_words],
                     shader!("layout/decode_wide_keys.wgsl"),
                 )
             }
             Self::Gather => (
-                vec![shader!("layout/row_by_index.wgsl")],
+                vec![EACH_ITEM, shader!("layout/row_by_index.wgsl")],
                 shader!("layout/gather.wgsl"),
             ),
             Self::Copy => (
-                vec![shader!("layout/row_in_place.wgsl")],
+                vec![EACH_ITEM, shader!("layout/row_in_place.wgsl")],
                 shader!("layout/gather.wgsl"),
             ),
-            Self::Iota => (vec![], shader!("layout/iota.wgsl")),
-            Self::Clear => (vec![], shader!("layout/clear.wgsl")),
+            Self::Iota => (vec![EACH_ITEM], shader!("layout/iota.wgsl")),
+            Self::Clear => (vec![EACH_ITEM], shader!("layout/clear.wgsl")),
             Self::CountKeys => {
                 constants.extend([("COUNTED", COUNTED), ("SLOTS", SLOTS)]);
                 (vec![], shader!("layout/count_keys.wgsl"))

@@ -306,7 +306,8 @@ impl SortKernel {
         }
     }
 
-    /// Bytes of workgroup memory. Each variable is rounded up to a multiple of 16, as WebGPU counts.
+    /// Bytes of workgroup memory. Each variable is rounded up to a multiple of 16, as WebGPU
+    /// counts.
     #[must_use]
     pub const fn workgroup_bytes(self) -> u32 {
         let words = self.shape.words();
@@ -439,22 +440,20 @@ impl SortKernel {
             } => {
                 text.constants.push(("SORT_TILE", tile));
                 let has_value = self.shape.has_value();
-                text.pieces.extend(match (in_place, listed, has_value) {
-                    (true, _, false) => vec![shader!("samplesort/io/in_place_keys.wgsl")],
-                    (true, _, true) => vec![shader!("samplesort/io/in_place_pairs.wgsl")],
-                    (false, false, _) => vec![source, target],
-                    (false, true, false) => {
-                        vec![shader!("samplesort/io/scratch_keys.wgsl"), target]
-                    }
-                    (false, true, true) => {
-                        vec![shader!("samplesort/io/scratch_pairs.wgsl"), target]
-                    }
-                });
-                text.pieces.push(if listed {
+                let source = match (in_place, listed, has_value) {
+                    (true, _, false) => shader!("samplesort/io/in_place_keys.wgsl"),
+                    (true, _, true) => shader!("samplesort/io/in_place_pairs.wgsl"),
+                    (false, false, _) => source,
+                    (false, true, false) => shader!("samplesort/io/scratch_keys.wgsl"),
+                    (false, true, true) => shader!("samplesort/io/scratch_pairs.wgsl"),
+                };
+                let items = if listed {
                     shader!("samplesort/items.wgsl")
                 } else {
                     shader!("samplesort/tiles.wgsl")
-                });
+                };
+                let item = shader!("samplesort/item.wgsl");
+                text.pieces.extend([source, target, item, items]);
                 if self.compares_rows() {
                     text.constants.push(("CELLS", tile * words));
                     text.pieces.extend([

@@ -14,8 +14,8 @@ const CELLS: u32 = 16;
 /// A line is what a lane holds in a line pass: 16 cells, each of them a record of one to three
 /// words, or two records of one. Lanes access whole cells only: to write a component of a vector
 /// that another lane uses is a race, by WGSL's rules and on Metal. Where the cells of a line lie is
-/// permuted, line by line, so that neither lanes at their own lines nor lanes along a line meet in a
-/// bank (`addresses`).
+/// permuted, line by line, so that neither lanes at their own lines nor lanes along a line meet in
+/// a bank (`addresses`).
 struct TileSort {
     words: u32,
     each: u32,
@@ -31,8 +31,8 @@ enum Columns {
     Far,
 }
 
-/// Where a cell of a column lies in the array of pairs and in that of words, and whether its records
-/// are in the other order.
+/// Where a cell of a column lies in the array of pairs and in that of words, and whether its
+/// records are in the other order.
 struct ColumnCell {
     pair: String,
     word: String,
@@ -50,8 +50,8 @@ pub(super) enum Fill {
     Samples,
 }
 
-/// `sort_tile`, which fetches records of so many words and sorts `count` of them: a power of two; of
-/// rows, all. A lane holds `each`, 16 or, of one word, 32.
+/// `sort_tile`, which fetches records of so many words and sorts `count` of them: a power of two;
+/// of rows, all. A lane holds `each`, 16 or, of one word, 32.
 pub(super) fn sort_tile(words: u32, tile: u32, each: u32, fill: Fill) -> String {
     TileSort::new(words, tile, each).sort(fill)
 }
@@ -142,9 +142,11 @@ impl TileSort {
         };
         let _ = writeln!(
             text,
-            "fn sort_tile(blocks: Blocks, lane: u32, count: u32) {{\n    sort_lines(blocks, lane);\n    \
+            "fn sort_tile(blocks: Blocks, lane: u32, count: u32) {{\n    \
+             sort_lines(blocks, lane);\n    \
              for (var k = 1u; ({}u << k) <= count; k++) {{\n        workgroupBarrier();\n        \
-             merge_lines(k, lane);\n{middle}        workgroupBarrier();\n        line_pass(lane);\n    \
+             merge_lines(k, lane);\n{middle}        workgroupBarrier();\n        \
+             line_pass(lane);\n    \
              }}\n    workgroupBarrier();\n}}\n",
             self.each,
         );
@@ -153,9 +155,9 @@ impl TileSort {
 
     /// The tile, and where a cell of a line lies in each of its arrays.
     ///
-    /// Half a warp at a time accesses pairs, and 16 cells of a line, or one of each of 16 lines, are
-    /// in different banks. A whole warp accesses words: two lines, whose numbers differ in their
-    /// least bit or in that of 16, or one cell of each of 32 lines.
+    /// Half a warp at a time accesses pairs, and 16 cells of a line, or one of each of 16 lines,
+    /// are in different banks. A whole warp accesses words: two lines, whose numbers differ in
+    /// their least bit or in that of 16, or one cell of each of 32 lines.
     fn arrays(&self) -> String {
         let cells = self.lines * CELLS;
         let mut text = String::new();
@@ -353,7 +355,7 @@ impl TileSort {
                     cell.pair = place(text, 'p', side, line % 16, line);
                 }
                 if self.has_words() {
-                    let turned = (line >> 1) % 16 | ((line ^ line >> 4) & 1) * 16;
+                    let turned = ((line >> 1) % 16) | (((line ^ (line >> 4)) & 1) * 16);
                     cell.word = place(text, 'w', side, turned, line & !1);
                 }
                 cell

@@ -6,8 +6,9 @@ use crate::kernel::PairsParams;
 use crate::plan::{Distribution, most_page_merges};
 use crate::recording::{Buffer, Phase, Recording};
 
-/// One round: in every bucket, pairs of what the rounds before left are merged, from `from` into the
-/// other buffer. The buckets of one key (pivot buckets) are left alone: they lie where they end.
+/// One round: in every bucket, pairs of what the rounds before left are merged, from `from` into
+/// the other buffer. The buckets of one key (pivot buckets) are left alone: they lie where they
+/// end.
 pub(super) fn record(
     job: &Job<'_>,
     recording: &mut Recording,

@@ -48,8 +48,8 @@ pub(super) struct Pairs {
 impl Pairs {
     /// Cuts the round into dispatches of at most about `keys_per_dispatch` keys.
     ///
-    /// Many short pairs are cut into groups of pairs. Few long pairs are not, since fewer still would
-    /// leave the device idle: each dispatch takes all of them some steps further.
+    /// Many short pairs are cut into groups of pairs. Few long pairs are not, since fewer still
+    /// would leave the device idle: each dispatch takes all of them some steps further.
     pub(super) fn record(&self, job: &Job<'_>, recording: &mut Recording, from: Buffer) {
         let limits = job.limits;
         let page = job.options.engine.page();

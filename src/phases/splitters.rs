@@ -1,4 +1,5 @@
-//! Splitters: samples of each run, or random ones of all, sorted, and their ranks (paper, section 3.2).
+//! Splitters: samples of each run, or random ones of all, sorted, and their ranks (paper, section
+//! 3.2).
 
 use super::Job;
 use crate::kernel::{

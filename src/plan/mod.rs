@@ -11,8 +11,8 @@ pub use tuning::Tuning;
 use crate::KeyType;
 use crate::algorithm::{MATRIX, W};
 
-/// What the plan must know of a device. A [`Sorter`](crate::Sorter) takes it from its device; who looks at plans and recordings
-/// without one says it.
+/// What the plan must know of a device. A [`Sorter`](crate::Sorter) takes it from its device; who
+/// looks at plans and recordings without one says it.
 ///
 /// # Examples
 ///
@@ -69,8 +69,8 @@ impl DeviceLimits {
 
     /// Pairs that are merged in one dispatch where there are so many, however long they are.
     ///
-    /// 4096 for 2^25 keys a dispatch: 31 warps for each multiprocessor of an H200, with 16 steps for
-    /// each of them.
+    /// 4096 for 2^25 keys a dispatch: 31 warps for each multiprocessor of an H200, with 16 steps
+    /// for each of them.
     #[must_use]
     pub const fn fewest_pairs(&self) -> u32 {
         let pairs = self.merged_keys_per_dispatch() >> 13;
@@ -90,8 +90,8 @@ impl DeviceLimits {
     }
 }
 
-/// Cuts a dispatch of so many workgroups, of so many keys each, where it would be too long: the first
-/// workgroup of each part, and one past its last.
+/// Cuts a dispatch of so many workgroups, of so many keys each, where it would be too long: the
+/// first workgroup of each part, and one past its last.
 pub(crate) fn parts(
     workgroups: u32,
     keys: u32,
@@ -130,13 +130,13 @@ pub const LARGEST_TILE: u32 = 8 * MATRIX;
 /// | 2^28 | | | | | 43.83 | 32.51 | **28.16** |
 ///
 /// More buckets keep more pairs merging at the same time in the last rounds, until a bucket's part
-/// of a run is so short that its pages are mostly padding: sqrt(n/64), and sqrt(n/256) from 2^24 on,
-/// rounded down to a power of two (bold). Below 2^14 keys there is too little to distribute: 1
+/// of a run is so short that its pages are mostly padding: sqrt(n/64), and sqrt(n/256) from 2^24
+/// on, rounded down to a power of two (bold). Below 2^14 keys there is too little to distribute: 1
 /// bucket, which is none (2^13 keys: 0.062 ms, with 8 buckets 0.114 ms).
 ///
-/// Warpsort takes the same P. Its pages are an eighth as long, so it could do with shorter parts; but with
-/// this P they are of 64 to 256 keys, one to four of its pages, and shorter ones would be padding there
-/// too.
+/// Warpsort takes the same P. Its pages are an eighth as long, so it could do with shorter parts;
+/// but with this P they are of 64 to 256 keys, one to four of its pages, and shorter ones would be
+/// padding there too.
 #[must_use]
 pub const fn default_buckets(len: u32) -> u32 {
     if len < 1 << 14 {
@@ -257,8 +257,8 @@ pub struct Distribution {
     /// included.
     ///
     /// With random samples nothing bounds a bucket but the input. Between every t-th of them lies
-    /// N/P of it on average, with a standard deviation of N/P / sqrt(t): taken here are 4 of them above
-    /// the average, which few buckets exceed.
+    /// N/P of it on average, with a standard deviation of N/P / sqrt(t): taken here are 4 of them
+    /// above the average, which few buckets exceed.
     pub likely_bucket: u32,
     /// The most keys that a bucket to be merged can hold, whatever the input. With pivot buckets
     /// Lemma 1 holds for repeated keys too: copies of a splitter are elsewhere, and a key between
@@ -277,8 +277,8 @@ impl Distribution {
         }
     }
 
-    /// All samples: t of each run, or P t of the input; but then not more than there are keys, since
-    /// more would tell little more.
+    /// All samples: t of each run, or P t of the input; but then not more than there are keys,
+    /// since more would tell little more.
     #[must_use]
     pub const fn total_samples(&self) -> u32 {
         self.sample_plan.len

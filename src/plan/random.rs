@@ -1,10 +1,11 @@
-//! Where warpsort's random samples are taken: what `shaders/baseline/random_samples.wgsl` computes, as
-//! Rust.
+//! Where warpsort's random samples are taken: what `shaders/baseline/random_samples.wgsl` computes,
+//! as Rust.
 
-/// The position in `len` keys of sample `number`, for a seed and a level of the sort: 0 for the keys, 1
-/// for their samples where these are distributed themselves, and so on.
+/// The position in `len` keys of sample `number`, for a seed and a level of the sort: 0 for the
+/// keys, 1 for their samples where these are distributed themselves, and so on.
 ///
-/// Any position is as likely as any other, to within 2^-32, and a sample says nothing of the others.
+/// Any position is as likely as any other, to within 2^-32, and a sample says nothing of the
+/// others.
 #[must_use]
 pub fn sample_position(seed: u64, level: u32, number: u32, len: u32) -> u32 {
     let key = [seed as u32, (seed >> 32) as u32];
@@ -12,8 +13,8 @@ pub fn sample_position(seed: u64, level: u32, number: u32, len: u32) -> u32 {
     ((u64::from(word) * u64::from(len)) >> 32) as u32
 }
 
-/// Threefry-2x32 of 20 rounds (Salmon, Moraes, Dror and Shaw, "Parallel Random Numbers: As Easy as 1, 2,
-/// 3", SC 2011): two random words, a function of a key and a counter.
+/// Threefry-2x32 of 20 rounds (Salmon, Moraes, Dror and Shaw, "Parallel Random Numbers: As Easy as
+/// 1, 2, 3", SC 2011): two random words, a function of a key and a counter.
 fn threefry_2x32(key: [u32; 2], counter: [u32; 2]) -> [u32; 2] {
     const ROTATIONS: [[u32; 4]; 2] = [[13, 15, 26, 6], [17, 29, 16, 24]];
     let keys = [key[0], key[1], 0x1bd1_1bda ^ key[0] ^ key[1]];

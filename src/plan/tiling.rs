@@ -5,23 +5,24 @@ use crate::algorithm::{MATRIX, W};
 /// The most tiles that may be asked for.
 pub const MOST_TILES: u32 = 1 << 14;
 
-/// The most elements of a tile, whose pages one workgroup takes one after the other: no dispatch may run
-/// long. And llvmpipe ends all loops of an invocation, without a word, when together they have gone round
-/// 65,535 times: with 16 colors a page takes 49 rounds, and 1024 pages stay below.
+/// The most elements of a tile, whose pages one workgroup takes one after the other: no dispatch
+/// may run long. And llvmpipe ends all loops of an invocation, without a word, when together they
+/// have gone round 65,535 times: with 16 colors a page takes 49 rounds, and 1024 pages stay below.
 pub const LONGEST_TILE: u32 = 1 << 20;
 
 /// The paper's P for n elements, where the caller names none: a tile a page, up to 2048 tiles.
 ///
-/// Enough that each of a hundred multiprocessors or more has a dozen warps or more, which wait for memory
-/// in turns; and few enough that the second phase, which has one workgroup for all tiles, has no more
-/// than 64 of them for each of its lanes and colors.
+/// Enough that each of a hundred multiprocessors or more has a dozen warps or more, which wait for
+/// memory in turns; and few enough that the second phase, which has one workgroup for all tiles,
+/// has no more than 64 of them for each of its lanes and colors.
 #[must_use]
 pub const fn default_tiles(len: u32) -> u32 {
     let pages = len.div_ceil(MATRIX);
     if pages < 2048 { pages } else { 2048 }
 }
 
-/// Elements in contiguous tiles, each of a whole number of pages of 1024 but for the last one's end.
+/// Elements in contiguous tiles, each of a whole number of pages of 1024 but for the last one's
+/// end.
 ///
 /// # Examples
 ///
@@ -34,8 +35,8 @@ pub const fn default_tiles(len: u32) -> u32 {
 pub struct Tiling {
     /// Elements.
     pub len: u32,
-    /// The paper's P: at most as many as were asked for, since no tile is empty, unless tiles would be
-    /// longer than [`LONGEST_TILE`].
+    /// The paper's P: at most as many as were asked for, since no tile is empty, unless tiles would
+    /// be longer than [`LONGEST_TILE`].
     pub tiles: u32,
     /// Elements of every tile but the last.
     pub tile: u32,

@@ -205,8 +205,8 @@ impl Job<'_> {
         let table = ("segments", Buffer::Segments((number % 2) as u8));
         // What lies in place already need not be listed, if it need not be mapped either.
         let skips_done = number % 2 == 1 && self.sort.map.sign_mask == 0 && self.sort.map.flip == 0;
-        // Several tiles share what it costs to read splitters and to add counts, as far as there are
-        // enough workgroups for all multiprocessors.
+        // Several tiles share what it costs to read splitters and to add counts, as far as there
+        // are enough workgroups for all multiprocessors.
         let group_tiles = (level.tiles / 1024).clamp(1, 4);
         let of_level = SortParams {
             segments,

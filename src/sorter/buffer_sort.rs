@@ -755,9 +755,9 @@ impl<'a> BufferSort<'a> {
     /// A composed record of a segment's number and a key takes 8 bytes, of packed keys and those of
     /// 32 bits, too. What the device cannot bind of these is an [`Error::RowsTooLarge`].
     ///
-    /// All keys are sorted: there are no [`ranks`](Self::ranks). [Indices](Self::indices) are those of all records, not of their
-    /// arrays. Keys of 64 bits with payload are sorted twice: by (key, index), and then by
-    /// (segment, rank in that order).
+    /// All keys are sorted: there are no [`ranks`](Self::ranks). [Indices](Self::indices) are those
+    /// of all records, not of their arrays. Keys of 64 bits with payload are sorted twice: by (key,
+    /// index), and then by (segment, rank in that order).
     ///
     /// # Examples
     ///

@@ -566,7 +566,8 @@ impl Alone {
         Self { instance, sorter }
     }
 
-    /// Objects of each kind, and places that wgpu has for them: as many as there ever were at a time.
+    /// Objects of each kind, and places that wgpu has for them: as many as there ever were at a
+    /// time.
     pub(crate) fn objects(&self) -> [(usize, usize); 9] {
         self.sorter
             .device()

@@ -9,9 +9,9 @@ use wgpu_bcfsort::internals::plan::Tuning;
 use wgpu_bcfsort::internals::recording::Phase;
 use wgpu_bcfsort::{BufferSort, Engine, KeyType, Options, Order, SortKey, Sorter};
 
-/// The sizes of kernels that the library takes on this adapter, and no merging of few tiles: records
-/// that no tile has room for are partitioned. On a CPU the tiles are the smallest, as lavapipe
-/// compiles each kernel slowly.
+/// The sizes of kernels that the library takes on this adapter, and no merging of few tiles:
+/// records that no tile has room for are partitioned. On a CPU the tiles are the smallest, as
+/// lavapipe compiles each kernel slowly.
 pub(crate) fn tuning(gpu: &Gpu) -> Tuning {
     let tuning = if gpu.is_cpu() {
         Tuning {

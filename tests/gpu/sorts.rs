@@ -110,11 +110,11 @@ fn fits(options: &Options, key: KeyType) -> bool {
     base_case_kernel(options, true).workgroup_bytes(key) <= limit
 }
 
-/// Every pair of engine, base case, type and order, size, pattern, P, t and cut occurs in some sort.
-/// But of the base cases that are not the paper's there are only 32-bit keys, as their kernels for
-/// 64 bits compile slowly on a CPU: those the portability gates run. And larger sorts have the
-/// default one in the place of these: on a CPU some of them are slow with a million keys, which is
-/// sorted where all cases are run.
+/// Every pair of engine, base case, type and order, size, pattern, P, t and cut occurs in some
+/// sort. But of the base cases that are not the paper's there are only 32-bit keys, as their
+/// kernels for 64 bits compile slowly on a CPU: those the portability gates run. And larger sorts
+/// have the default one in the place of these: on a CPU some of them are slow with a million keys,
+/// which is sorted where all cases are run.
 #[test]
 fn a_covering_set_of_sorts_equals_the_cpu() {
     let Some(gpu) = gpu() else { return };

@@ -279,8 +279,9 @@ fn keys_overwritten_in_the_middle_lead_nowhere() {
         }
     }
 }
-/// Sorts rows by their first word with a function's text, as indices; `words` of a row.
-fn sort_rows(words: u32, body: &str, order: Order, rows: &[u32]) -> Vec<u32> {
+/// Sorts rows by their first word with a function's text, as indices; `words` of a row. A
+/// segment's splitters are chosen from so many samples at the most.
+fn sort_rows(words: u32, body: &str, order: Order, samples: u32, rows: &[u32]) -> Vec<u32> {
     let rest = match words {
         1 => String::new(),
         _ => format!(", rest: array<u32, {}>", words - 1),
@@ -304,10 +305,12 @@ fn sort_rows(words: u32, body: &str, order: Order, rows: &[u32]) -> Vec<u32> {
         map: AS_THEY_ARE,
         ranks: 0..len,
     };
+    let sizes = sizes(Shape::WidePair);
     let sizes = Sizes {
         sort_tile: 256,
         merged: 0,
-        ..sizes(Shape::WidePair)
+        samples: samples.min(sizes.samples),
+        ..sizes
     };
     record_with(&mut recording, &job, &sizes, &LIMITS);
     let mut execution = Execution::new(&recording, rows, Config::default());
@@ -344,7 +347,7 @@ fn rows_are_sorted_by_a_function_and_stay_in_order() {
             let rows: Vec<u32> = (keys.iter())
                 .flat_map(|&key| (0..words).map(move |word| if word == 0 { key } else { !key }))
                 .collect();
-            let found = sort_rows(words, "return a.key < b.key;", order, &rows);
+            let found = sort_rows(words, "return a.key < b.key;", order, u32::MAX, &rows);
             let mut expected: Vec<u32> = (0..len as u32).collect();
             expected.sort_by_key(|&i| match order {
                 Order::Ascending => keys[i as usize],
@@ -352,6 +355,22 @@ fn rows_are_sorted_by_a_function_and_stay_in_order() {
             });
             assert!(found == expected, "{len} rows of {words} words");
         }
+    }
+}
+
+/// Splitters of so few samples leave children of rows that no tile has room for, of odd and of even
+/// numbers of blocks.
+#[test]
+fn large_items_of_rows_are_sorted() {
+    for (words, len) in [(1, 5000), (1, 10_000), (5, 5000)] {
+        let keys: Vec<u32> = generate(&Spec::new(Pattern::Full, len)).unwrap();
+        let rows: Vec<u32> = (keys.iter())
+            .flat_map(|&key| std::iter::repeat_n(key, words as usize))
+            .collect();
+        let found = sort_rows(words, "return a.key < b.key;", Order::Ascending, 32, &rows);
+        let mut expected: Vec<u32> = (0..len as u32).collect();
+        expected.sort_by_key(|&i| keys[i as usize]);
+        assert!(found == expected, "{len} rows of {words} words");
     }
 }
 
@@ -363,7 +382,7 @@ fn any_function_leaves_a_permutation_of_indices() {
         "return true;",
         "return ((a.key * 0x9e3779b9u) ^ (b.key * 0x85ebca6bu)) % 3u == 0u;",
     ] {
-        let mut found = sort_rows(1, body, Order::Ascending, &rows);
+        let mut found = sort_rows(1, body, Order::Ascending, u32::MAX, &rows);
         found.sort_unstable();
         assert!(found.iter().copied().eq(0..5000), "{body}");
     }

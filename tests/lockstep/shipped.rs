@@ -183,8 +183,9 @@ fn every_kernel_is_run_over_two_tiles_for_both_widths_of_keys() {
     }
 }
 
-/// What the sample sort dispatches by default, for records of every shape and on devices with little
-/// and with much workgroup memory, is the text of a kernel that is run here, but for its sizes.
+/// What the sample sort dispatches by default, for records of every shape and on devices with
+/// little and with much workgroup memory, is the text of a kernel that is run here, but for its
+/// sizes.
 #[test]
 fn every_text_of_the_sample_sort_is_run() {
     let text = |label: &str| -> String {

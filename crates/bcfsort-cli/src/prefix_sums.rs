@@ -83,7 +83,9 @@ pub(crate) struct Args {
         long = "type",
         value_name = "TYPE",
         default_value = "u32",
-        value_parser = one_of::<KeyType>([KeyType::U32, KeyType::I32, KeyType::F32].map(KeyType::name))
+        value_parser = one_of::<KeyType>(
+            [KeyType::U32, KeyType::I32, KeyType::F32].map(KeyType::name)
+        )
     )]
     key: KeyType,
     /// Little-endian words (raw), or one number a line (text)

@@ -5,12 +5,13 @@ use crate::cache::{Cache, digest};
 use crate::gate::Subject;
 use crate::tools;
 use bcfsort_testkit::recordings::{
-    Coloring, Execution, is_same, library, prefix_sums_library, prefix_sums_of, was_sorted,
+    Coloring, Execution, is_same, library, prefix_sums_library, prefix_sums_of, set_parameters,
+    was_sorted,
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use wgpu_bcfsort::internals::kernel::{Kernel, Specialised};
+use wgpu_bcfsort::internals::kernel::{Kernel, LayoutKernel, SortKernel, Specialised, Stage};
 use wgpu_bcfsort::internals::recording::{Buffer, Recording, Step};
 use wgpu_bcfsort::{KeyType, Order};
 use wgsl_lockstep::Config;
@@ -34,15 +35,50 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// The dispatches of a kernel, of which every kernel must have some. What is not recorded yet
-    /// is recorded now.
+    /// The dispatches of a kernel, of which every kernel must have some that do what it is for:
+    /// one that does nothing passes without them. What is not recorded yet is recorded now.
     pub(crate) fn of(kernel: Specialised) -> Result<Vec<&'static Self>, String> {
         let corpus = Corpus::get();
         let of = corpus.of.get(&kernel);
-        of.ok_or("no sort dispatches this kernel")?
+        let cases = of
+            .ok_or("no sort dispatches this kernel")?
             .iter()
             .map(|&(source, number)| Ok(&corpus.sources[source].cases(&corpus.cache)?[number]))
-            .collect()
+            .collect::<Result<Vec<_>, String>>()?;
+        match Self::lacking(kernel.kernel(), &cases) {
+            Some(what) => Err(format!("no dispatch of this kernel {what}")),
+            None => Ok(cases),
+        }
+    }
+
+    /// What none of a kernel's dispatches does, and one should. (Not all of them have work: there
+    /// are workgroups for as much as there may be, and some of it is in place already.)
+    fn lacking(kernel: Kernel, cases: &[&Self]) -> Option<&'static str> {
+        if cases.iter().all(|case| case.changed.is_empty()) {
+            return Some("changes a word");
+        }
+        if let Some(tile) = sorts_items(kernel) {
+            let sorted = || cases.iter().flat_map(|case| case.sorted_items());
+            if !sorted().any(|records| (2..=tile).contains(&records)) {
+                return Some("sorts an item that fits a tile");
+            }
+            if !sorted().any(|records| records > tile) {
+                return Some("sorts an item that is larger than a tile");
+            }
+        }
+        None
+    }
+
+    /// The records of each item that a sort of a list's items has to sort. (Others are in order,
+    /// and it moves them at the most.)
+    fn sorted_items(&self) -> impl Iterator<Item = u32> {
+        let binding = self.roles.iter().find(|role| *role.1 == Buffer::Items);
+        let items = binding.map_or(&[][..], |(binding, _)| &self.before[binding]);
+        let (all, items) = items.split_first().unwrap_or((&0, &[]));
+        let [first, end] = ["first", "end"].map(|name| self.step.parameter(name).unwrap_or(0));
+        let own = first as usize..end.min(*all) as usize;
+        let items = items.chunks_exact(3).take(own.end).skip(own.start);
+        items.filter_map(|item| (item[2] == 0).then_some(item[1]))
     }
 
     /// Compares every word of every buffer.
@@ -167,8 +203,11 @@ impl Corpus {
             let mut sources = Vec::new();
             for key in KeyType::ALL {
                 for order in [Order::Ascending, Order::Descending] {
-                    let kinds = [Keys::Full, Keys::Few, Keys::Mixed].into_iter().cycle();
-                    let sorts = library(key, order).into_iter().zip(kinds);
+                    let kinds = [Keys::Full, Keys::Mixed, Keys::Few].into_iter().cycle();
+                    let mut sorts = library(key, order);
+                    let large: Vec<_> = sorts.iter().filter_map(with_large_item).collect();
+                    sorts.extend(large);
+                    let sorts = sorts.into_iter().zip(kinds);
                     sources.extend(sorts.map(|(sort, kind)| Source::new(sort, Input::Keys(kind))));
                 }
                 let colorings = COLORINGS.into_iter().cycle();
@@ -340,6 +379,14 @@ impl Source {
         if let Some(colors) = &colors {
             execution.set_buffer(Buffer::Colors, colors.clone());
         }
+        // What is cleared first is not zeros already.
+        let clears = |step: &&Step| step.kernel == Kernel::Layout(LayoutKernel::Clear);
+        for step in recording.steps.iter().filter(clears) {
+            if let Some(cleared) = step.buffer("destination") {
+                let words = execution.buffer(cleared).len();
+                execution.set_buffer(cleared, vec![u32::MAX; words]);
+            }
+        }
         let mut cases = Vec::new();
         for (number, step) in recording.steps.iter().enumerate() {
             let fail = |e: wgpu_bcfsort::Error| e.to_string();
@@ -473,6 +520,24 @@ impl Source {
     }
 }
 
+/// A sort of rows with one item, which no tile has room for, as the [library] has of keys: of one
+/// child of each segment. `None` of other sorts.
+///
+/// Of so few rows that it takes little, in dispatches for as many as before.
+fn with_large_item(recording: &Recording) -> Option<Recording> {
+    let steps = &mut recording.steps.iter();
+    let tile = steps.find_map(|step| sorts_items(step.kernel))?;
+    let len = 2 * tile + 77;
+    if recording.comparator.is_none() || recording.len < len {
+        return None;
+    }
+    let mut recording = recording.clone();
+    set_parameters(&mut recording, &["len", "rank_end"], len);
+    set_parameters(&mut recording, &["samples"], 1);
+    recording.len = len;
+    Some(recording)
+}
+
 /// A recording's steps with the kernel of each, one of each kind: a first and a later instalment
 /// are two.
 fn kinds_of_steps(recording: &Recording) -> Vec<(Specialised, usize)> {
@@ -491,6 +556,19 @@ fn kinds_of_steps(recording: &Recording) -> Vec<(Specialised, usize)> {
         }
     }
     kinds
+}
+
+/// The records of a tile of a kernel that sorts a list's items; `None` of other kernels.
+const fn sorts_items(kernel: Kernel) -> Option<u32> {
+    match kernel {
+        Kernel::Sort(SortKernel {
+            stage: Stage::Sort {
+                tile, listed: true, ..
+            },
+            ..
+        }) => Some(tile),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

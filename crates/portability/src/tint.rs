@@ -108,7 +108,8 @@ impl Gate for Tint {
         );
         if !self.too_large.is_empty() {
             let names: Vec<&str> = self.too_large.iter().map(String::as_str).collect();
-            found += "; compiled, but refused as too large for its 16 KiB of workgroup memory or its 256 lanes: ";
+            found += "; compiled, but refused as too large for its 16 KiB of workgroup memory \
+                      or its 256 lanes: ";
             found += &names.join(", ");
         }
         Ok(found)

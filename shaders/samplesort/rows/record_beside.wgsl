@@ -1,9 +1,9 @@
-// Records that a caller's function `user_precedes` compares. In memory a record is the index of a row;
-// here the row's words, four at the most, are beside it.
+// Records that a caller's function `user_precedes` compares. In memory a record is the index of a
+// row; here the row's words, four at the most, are beside it.
 //
-// Rows that the function does not tell apart, or calls each less than the other, are in the order of
-// their indices. So no two records are equal; and if the function gives no order at all, records are
-// still only compared and moved.
+// Rows that the function does not tell apart, or calls each less than the other, are in the order
+// of their indices. So no two records are equal; and if the function gives no order at all, records
+// are still only compared and moved.
 
 struct Record {
     index: u32,

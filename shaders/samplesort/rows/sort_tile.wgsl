@@ -1,9 +1,9 @@
-// The sort of a tile of records that are dear to compare: Batcher's bitonic sort in workgroup memory,
-// with one comparator in the text, which has the caller's function in it.
+// The sort of a tile of records that are dear to compare: Batcher's bitonic sort in workgroup
+// memory, with one comparator in the text, which has the caller's function in it.
 //
-// Of two blocks that are sorted already the upper one is fetched backwards: what they are then takes
-// one merge. (All rounds of a large item's loops count on lavapipe, which leaves undone what comes
-// after 65,535.)
+// Of two blocks that are sorted already the upper one is fetched backwards: what they are then
+// takes one merge. (All rounds of a large item's loops count on lavapipe, which leaves undone what
+// comes after 65,535.)
 //
 // No bank conflict: at distances below 32 the second 16 lanes of a warp take the records of their
 // pairs in the other order. Rows that stay in their buffer are no matter of banks.

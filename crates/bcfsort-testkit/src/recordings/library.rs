@@ -22,8 +22,8 @@ use wgpu_bcfsort::{
 /// place, what the paper compares with, the sample sort of keys and of keys with their indices, and
 /// what is composed around sorts of words. Each is of some thousand keys, [`Recording::len`].
 ///
-/// No kernel depends on the type of the keys or on the order: of all but the [`REPRESENTATIVES`], it
-/// is one sort.
+/// No kernel depends on the type of the keys or on the order: of all but the [`REPRESENTATIVES`],
+/// it is one sort.
 ///
 /// A base case that takes more than 32 KiB of workgroup memory is left out: many devices have no
 /// more, and these recordings are there to be run on any. For 32-bit keys there is none; for 64-bit
@@ -547,8 +547,8 @@ fn two_levels_of_rows(order: Order, tuning: &Tuning) -> Recording {
     recording
 }
 
-/// Gives the kernels that sort tiles of so many records, and those that choose splitters room for so
-/// many samples.
+/// Gives the kernels that sort tiles of so many records, and those that choose splitters room for
+/// so many samples.
 fn with_sort_tile(recording: &mut Recording, records: u32, most_samples: u32) {
     for step in &mut recording.steps {
         let Kernel::Sort(SortKernel { stage, shape }) = &mut step.kernel else {
