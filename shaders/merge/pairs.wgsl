@@ -11,8 +11,8 @@ struct Params {
     // Equal runs of `run` keys in `len` keys (the first merge phase) ...
     len: u32,
     run: u32,
-    // ... or, where `substreams` is not 0, `pairs` pairs a bucket of `span` substreams each, between
-    // separators[bucket * bucket_step][0 ..= substreams] (the final merge phase).
+    // ... or, where `substreams` is not 0, `pairs` pairs a bucket of `span` substreams each,
+    // between separators[bucket * bucket_step][0 ..= substreams] (the final merge phase).
     substreams: u32,
     span: u32,
     pairs: u32,
