@@ -246,8 +246,9 @@ impl Job<'_> {
                     });
                 }
             };
-        // As few samples as they may be: a tile takes as long as it takes for all of them.
-        let few = 1024.min(self.sizes.samples);
+        // As few samples as they may be: a tile takes as long as it takes for all of them. (It has
+        // 16 lines of 16 at least.)
+        let few = self.sizes.samples.clamp(256, 1024);
         let splitters = Stage::Splitters {
             samples: if level.samples <= few {
                 few
