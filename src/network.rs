@@ -148,6 +148,12 @@ impl Network {
         &self.comparators
     }
 
+    /// The comparators of the first stage, of a network whose stages compare every line with
+    /// another.
+    pub(crate) fn first_stage(&self) -> &[(u32, u32)] {
+        &self.comparators[..self.lines as usize / 2]
+    }
+
     /// Applies the network to values on the CPU.
     ///
     /// # Panics
