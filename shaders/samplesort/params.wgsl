@@ -29,6 +29,10 @@ struct Params {
     group_tiles: u32,
     // The records that an item may have.
     capacity: u32,
+    // Words of a splitter; 0 where rows are compared.
+    splitter_words: u32,
+    // Whether there is a list of what is to be sorted.
+    is_listed: u32,
     // The order-preserving map of the records that are read, and of those that are written.
     source_sign_low: u32,
     source_sign_high: u32,

@@ -1,4 +1,5 @@
-// SAMPLE SORT, sort: sorts items in tiles of SORT_TILE records, each in workgroup memory.
+// SAMPLE SORT, sort: sorts items in tiles of SORT_TILE records, each in workgroup memory. Items are
+// those of the list that `table` makes, or all records, tile by tile.
 //
 // An item is sorted in the rows of memory that it lies in, so that rows are read and written whole:
 // in the tile, FIRST stands for what is before it in the first row, LAST for what is behind it.
@@ -11,7 +12,35 @@
 // No bank conflict: see `tile_sort.wgsl`. Lanes at consecutive records of a line, or of two lines,
 // are in different banks.
 
+@group(0) @binding(5) var<storage, read> items: array<u32>;
+
 const HALF: u32 = SORT_TILE / 2u;
+
+// An item: neighbour records that are sorted by one workgroup.
+struct Item {
+    start: u32,
+    count: u32,
+    // Whether they are in order already.
+    is_done: bool,
+}
+
+fn items_of_all() -> u32 {
+    var all = (params.len + SORT_TILE - 1u) / SORT_TILE;
+    if params.is_listed == 1u {
+        all = items[0];
+    }
+    return all;
+}
+
+fn item_at(number: u32) -> Item {
+    let start = number * SORT_TILE;
+    var item = Item(start, min(SORT_TILE, params.len - start), false);
+    if params.is_listed == 1u {
+        let at = 1u + 3u * number;
+        item = Item(items[at], items[at + 1u], items[at + 2u] == 1u);
+    }
+    return item;
+}
 
 // The records of two blocks that are sorted at once.
 struct Blocks {
@@ -41,9 +70,14 @@ fn padded_first(blocks: Blocks, place: u32, r: Record) -> Record {
     return pick(padded(blocks, place, r), FIRST, place < blocks.start);
 }
 
+// A record of an item that no tile has room for stays where it is sorted.
 fn put(blocks: Blocks, place: u32, r: Record) {
     if place < blocks.end {
-        store_item(blocks, place, r);
+        if blocks.is_large {
+            store_source(place, r);
+        } else {
+            store_target(place, r);
+        }
     }
 }
 

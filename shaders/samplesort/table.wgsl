@@ -27,17 +27,22 @@ var<workgroup> is_cut: array<atomic<u32>, NODES + 1u>;
 var<workgroup> items: array<u32, NODES + 1u>;
 var<workgroup> first_item: u32;
 
-// Whether there is one record at most, and its copies, between the splitters around a child.
+// Whether there is one record at most, and its copies, between the splitters around a child: whether
+// the upper one is the lower one and 1, as numbers of `splitter_words` words. (Before the first child
+// is the greatest number, and 1 more is 0.)
 fn is_uniform(segment: u32, child: u32) -> bool {
-    var upper = LAST;
-    if child + 1u < NODES {
-        upper = splitter_at(segment * NODES + node_of(child + 1u, NODES));
+    let words = params.splitter_words;
+    let lower = words * (segment * NODES + node_of(max(child, 1u), NODES));
+    let upper = words * (segment * NODES + node_of(min(child + 1u, NODES - 1u), NODES));
+    var is_next = words > 0u;
+    var carry = 1u;
+    for (var word = 0u; word < words; word++) {
+        let low = select(splitters[lower + word], 0xffffffffu, child == 0u) + carry;
+        let high = select(splitters[upper + word], 0xffffffffu, child == NODES - 1u);
+        is_next &= low == high;
+        carry = select(0u, carry, low == 0u);
     }
-    var none = is_equal(upper, FIRST);
-    if child > 0u {
-        none = is_equal(predecessor(upper), splitter_at(segment * NODES + node_of(child, NODES)));
-    }
-    return none;
+    return is_next;
 }
 
 fn segments_of_next_level(number: u32, lane: u32, start: u32, count: u32) {

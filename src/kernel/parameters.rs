@@ -111,7 +111,7 @@ parameters! {
         len, first, end,
         segments, whole, child, slots, nodes, samples, seed,
         rank_begin, rank_end, skips_done,
-        tile, group_tiles, capacity,
+        tile, group_tiles, capacity, splitter_words, is_listed,
         source_sign_low, source_sign_high, source_flip_low, source_flip_high,
         target_sign_low, target_sign_high, target_flip_low, target_flip_high,
     }

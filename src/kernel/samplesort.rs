@@ -135,22 +135,17 @@ pub enum Stage {
         /// Nodes of a segment's tree.
         nodes: u32,
     },
-    /// Sorts tiles of the input, or items of the list.
+    /// Sorts tiles of the input, or the items of a list.
     Sort {
         /// Records of a tile.
         tile: u32,
         /// Records of a lane: 16 or 32.
         each: u32,
-        /// Whether there is a list of items.
-        listed: bool,
         /// Whether records stay in their buffer.
         in_place: bool,
     },
-    /// Merges sorted tiles.
-    Merge {
-        /// Tiles, at the most.
-        tiles: u32,
-    },
+    /// Merges sorted tiles, up to [`MERGED_TILES`].
+    Merge,
 }
 
 /// How a tile is partitioned.
@@ -163,6 +158,9 @@ pub struct Partition {
     /// Lanes of a workgroup: no fewer than nodes, nor than a sixteenth of the tile's records.
     pub lanes: u32,
 }
+
+/// Tiles that are merged at once, at the most.
+pub(crate) const MERGED_TILES: u32 = 16;
 
 /// Lanes of a workgroup that merges tiles.
 pub(crate) const MERGE_LANES: u32 = 64;
@@ -202,12 +200,7 @@ impl SortKernel {
             let tile = 4096 >> words.next_power_of_two().ilog2();
             let samples = if words == 3 { 2048 } else { 4096 };
             let mut stages = Vec::new();
-            for (nodes, tile, lanes) in [
-                (256, 4096, 512),
-                (512, 4096, 512),
-                (512, 8192, 1024),
-                (256, 2048, 256),
-            ] {
+            for (nodes, tile, lanes) in [(256, 4096, 512), (512, 4096, 512), (512, 8192, 1024)] {
                 let partition = Partition { nodes, tile, lanes };
                 stages.extend([
                     Stage::Count(partition),
@@ -216,22 +209,18 @@ impl SortKernel {
                 ]);
             }
             stages.extend([1024, samples].map(|samples| Stage::Splitters { samples }));
-            let mut sorts = vec![(1024, 16, false), (1024, 16, true), (tile, 16, false)];
-            sorts.push((tile, if words == 1 { 32 } else { 16 }, true));
-            sorts.sort_unstable();
-            sorts.dedup();
-            for (tile, each, listed) in sorts {
+            let many = if words == 1 { 32 } else { 16 };
+            for (tile, each) in [(1024, 16), (tile, 16), (tile, many)] {
                 stages.extend([false, true].map(|in_place| Stage::Sort {
                     tile,
                     each,
-                    listed,
                     in_place,
                 }));
             }
-            stages.extend([4, 16].map(|tiles| Stage::Merge { tiles }));
+            stages.push(Stage::Merge);
             stages.sort_unstable();
             stages.dedup();
-            stages.into_iter().map(move |stage| Self { stage, shape })
+            stages.into_iter().map(move |stage| Self::new(stage, shape))
         };
         let mut all: Vec<_> = Shape::ALL.into_iter().flat_map(of).collect();
         all.extend([0, 1].into_iter().flat_map(Self::of_rows));
@@ -244,24 +233,22 @@ impl SortKernel {
     pub(crate) fn of_rows(words: u32) -> Vec<Self> {
         let shape = Shape::row(words, false);
         let samples = 4096.min(1 << ((8 << 10) / shape.words()).ilog2());
-        let mut stages: Vec<_> = [(false, true), (true, false), (true, true)]
-            .map(|(listed, in_place)| Stage::Sort {
-                tile: 1024,
-                each: 16,
-                listed,
-                in_place,
-            })
-            .to_vec();
-        for (nodes, tile, lanes, samples) in [(256, 4096, 512, samples), (256, 2048, 256, 1024)] {
-            let partition = Partition { nodes, tile, lanes };
-            stages.extend([
-                Stage::Splitters { samples },
-                Stage::Count(partition),
-                Stage::Table { nodes },
-                Stage::Partition(partition),
-            ]);
-        }
-        stages.dedup();
+        let partition = Partition {
+            nodes: 256,
+            tile: 4096,
+            lanes: 512,
+        };
+        let mut stages = vec![
+            Stage::Count(partition),
+            Stage::Table { nodes: 256 },
+            Stage::Partition(partition),
+        ];
+        stages.extend([1024, samples].map(|samples| Stage::Splitters { samples }));
+        stages.extend([false, true].map(|in_place| Stage::Sort {
+            tile: 1024,
+            each: 16,
+            in_place,
+        }));
         stages
             .into_iter()
             .map(|stage| Self::new(stage, shape))
@@ -272,8 +259,8 @@ impl SortKernel {
     #[must_use]
     pub const fn new(stage: Stage, shape: Shape) -> Self {
         let shape = match (stage, shape) {
-            // It looks whether splitters are equal, and no two indices are.
-            (Stage::Table { .. }, Shape::Row { .. }) => Shape::row(0, false),
+            // It is told of how many words splitters are.
+            (Stage::Table { .. }, _) => Shape::Word,
             (_, shape) => shape,
         };
         Self { stage, shape }
@@ -302,7 +289,7 @@ impl SortKernel {
             }
             Stage::Splitters { samples, .. } => samples / EACH_SAMPLES,
             Stage::Sort { tile, each, .. } => tile / each,
-            Stage::Merge { .. } => MERGE_LANES,
+            Stage::Merge => MERGE_LANES,
         }
     }
 
@@ -324,7 +311,7 @@ impl SortKernel {
             }
             Stage::Table { nodes, .. } => 4 * and_one(nodes) + (nodes + 64) + and_one(0),
             Stage::Sort { tile, .. } => tile * words,
-            Stage::Merge { .. } => 0,
+            Stage::Merge => 0,
         }
     }
 
@@ -338,7 +325,7 @@ impl SortKernel {
                 | Stage::Count(_)
                 | Stage::Partition(_)
                 | Stage::Table { .. }
-                | Stage::Merge { .. }
+                | Stage::Merge
         )
     }
 
@@ -352,18 +339,16 @@ impl SortKernel {
             Stage::Partition(of) => {
                 format!("samplesort.partition.{}.{}.{shape}", of.nodes, of.tile)
             }
-            Stage::Table { nodes } => format!("samplesort.table.{nodes}.{shape}"),
+            Stage::Table { nodes } => format!("samplesort.table.{nodes}"),
             Stage::Sort {
                 tile,
                 each,
-                listed,
                 in_place,
             } => format!(
-                "samplesort.sort{}.{tile}x{each}{}.{shape}",
-                if listed { "_items" } else { "_tiles" },
+                "samplesort.sort.{tile}x{each}{}.{shape}",
                 if in_place { ".in_place" } else { "" }
             ),
-            Stage::Merge { tiles } => format!("samplesort.merge.{tiles}.{shape}"),
+            Stage::Merge => format!("samplesort.merge.{shape}"),
         }
     }
 
@@ -375,7 +360,7 @@ impl SortKernel {
         const SCAN: &str = shader!("samplesort/scan.wgsl");
         const TILE: &str = shader!("samplesort/tile.wgsl");
         let words = self.shape.words();
-        let pieces = self.shape.pieces(self.compares_rows());
+        let pieces = self.shape.pieces();
         let RecordPieces {
             cells,
             splitter,
@@ -429,31 +414,23 @@ impl SortKernel {
             }
             Stage::Table { nodes } => {
                 text.constants.extend([("NODES", nodes), ("VALUES", nodes)]);
-                text.pieces.extend([SEGMENTS, TREE, splitter, SCAN]);
+                text.pieces = vec![shader!("samplesort/params.wgsl"), SEGMENTS, TREE, SCAN];
                 text.main = shader!("samplesort/table.wgsl");
             }
             Stage::Sort {
                 tile,
                 each,
-                listed,
                 in_place,
             } => {
                 text.constants.push(("SORT_TILE", tile));
                 let has_value = self.shape.has_value();
-                let source = match (in_place, listed, has_value) {
-                    (true, _, false) => shader!("samplesort/io/in_place_keys.wgsl"),
-                    (true, _, true) => shader!("samplesort/io/in_place_pairs.wgsl"),
-                    (false, false, _) => source,
-                    (false, true, false) => shader!("samplesort/io/scratch_keys.wgsl"),
-                    (false, true, true) => shader!("samplesort/io/scratch_pairs.wgsl"),
+                let source = match (in_place, has_value) {
+                    (true, false) => shader!("samplesort/io/in_place_keys.wgsl"),
+                    (true, true) => shader!("samplesort/io/in_place_pairs.wgsl"),
+                    (false, false) => shader!("samplesort/io/scratch_keys.wgsl"),
+                    (false, true) => shader!("samplesort/io/scratch_pairs.wgsl"),
                 };
-                let items = if listed {
-                    shader!("samplesort/items.wgsl")
-                } else {
-                    shader!("samplesort/tiles.wgsl")
-                };
-                let item = shader!("samplesort/item.wgsl");
-                text.pieces.extend([source, target, item, items]);
+                text.pieces.extend([source, target]);
                 if self.compares_rows() {
                     text.constants.push(("CELLS", tile * words));
                     text.pieces.extend([
@@ -462,15 +439,14 @@ impl SortKernel {
                         shader!("samplesort/rows/put_tile.wgsl"),
                     ]);
                 } else {
-                    let fill = if listed { Fill::Rows } else { Fill::MappedRows };
-                    text.made = sort_tile(words, tile, each, fill);
+                    text.made = sort_tile(words, tile, each, Fill::Rows);
                     text.made += &put_tile(words, tile, each);
                 }
                 text.main = shader!("samplesort/sort.wgsl");
             }
-            Stage::Merge { tiles } => {
+            Stage::Merge => {
                 text.pieces.extend([source, target]);
-                text.made = rank_in_others(tiles - 1);
+                text.made = rank_in_others(MERGED_TILES - 1);
                 text.main = shader!("samplesort/merge.wgsl");
             }
         }
@@ -499,10 +475,9 @@ struct RecordPieces {
 }
 
 impl Shape {
-    /// `compares`: whether records are compared.
     // A table of texts.
     #[allow(clippy::too_many_lines)]
-    fn pieces(self, compares: bool) -> RecordPieces {
+    fn pieces(self) -> RecordPieces {
         const PARAMS: &str = shader!("samplesort/params.wgsl");
         const MAPS: &str = shader!("samplesort/maps.wgsl");
         const KEY_1: &str = shader!("samplesort/key_1.wgsl");
@@ -588,15 +563,14 @@ impl Shape {
                 } else {
                     vec![shader!("samplesort/rows/record_beside.wgsl")]
                 };
-                match (words, compares) {
-                    (_, false) => {}
-                    (0, _) => record.extend([
+                match words {
+                    0 => record.extend([
                         shader!("samplesort/rows/rows.wgsl"),
                         shader!("samplesort/rows/compared_index.wgsl"),
                     ]),
-                    (1, _) => record.push(shader!("samplesort/rows/words_1.wgsl")),
-                    (2, _) => record.push(shader!("samplesort/rows/words_2.wgsl")),
-                    (3, _) => record.push(shader!("samplesort/rows/words_3.wgsl")),
+                    1 => record.push(shader!("samplesort/rows/words_1.wgsl")),
+                    2 => record.push(shader!("samplesort/rows/words_2.wgsl")),
+                    3 => record.push(shader!("samplesort/rows/words_3.wgsl")),
                     _ => record.push(shader!("samplesort/rows/words_4.wgsl")),
                 }
                 record.extend([PARAMS, shader!("samplesort/no_maps.wgsl")]);

@@ -1,6 +1,6 @@
 //! Arithmetic of the sample sort: how many levels, segments, tiles and items a sort takes.
 
-use crate::kernel::{Partition, Shape, SortKernel, Stage};
+use crate::kernel::{MERGED_TILES, Partition, Shape, SortKernel, Stage};
 use crate::plan::{DeviceLimits, Tuning};
 
 /// The numbers that decide the sort's speed, and not its result: of one device, and one shape.
@@ -95,7 +95,7 @@ impl Sizes {
             merged: match shape {
                 // A merge would lose rows where a function contradicts itself.
                 Shape::Row { .. } => 0,
-                _ => 16 * sort_tile,
+                _ => MERGED_TILES * sort_tile,
             },
             small: 1 << 20,
         }
@@ -107,15 +107,11 @@ impl Sizes {
         let gpu = Self::gpu(shape, limits);
         Self {
             sort_tile: gpu.sort_tile.min(1024),
-            partition_tile: gpu.partition_tile.min(2048),
-            lanes: gpu.lanes.min(256),
-            nodes: gpu.nodes.min(256),
-            most_nodes: gpu.nodes.min(256),
-            wide_tile: gpu.partition_tile.min(2048),
-            wide_lanes: gpu.lanes.min(256),
+            most_nodes: gpu.nodes,
             samples: gpu.samples.min(1024),
             merged: gpu.merged.min(4096),
             small: 0,
+            ..gpu
         }
     }
 }
@@ -125,8 +121,8 @@ impl Sizes {
 pub enum SortPlan {
     /// One tile, of so many records.
     Tile(u32),
-    /// So many tiles, of so many records each, which are merged at once.
-    Tiles(u32, u32),
+    /// Tiles of so many records each, which are merged at once.
+    Tiles(u32),
     /// Levels of partitioning, and then items that fit a tile.
     Levels(Vec<Level>),
 }
@@ -154,17 +150,15 @@ impl SortPlan {
     /// Plans a sort of `len` records.
     #[must_use]
     pub fn new(len: u32, sizes: &Sizes) -> Self {
-        const MOST_MERGED: u32 = 16;
         const LEAST_TILE: u32 = 1024;
         let least = LEAST_TILE.min(sizes.sort_tile);
         if len <= sizes.sort_tile {
             return Self::Tile(if len <= least { least } else { sizes.sort_tile });
         }
-        let few = least.saturating_mul(MOST_MERGED) >= len;
+        let few = least.saturating_mul(MERGED_TILES) >= len;
         let tile = if few { least } else { sizes.sort_tile };
-        let tiles = len.div_ceil(tile);
-        if len <= sizes.merged && tiles <= MOST_MERGED {
-            return Self::Tiles(if tiles <= 4 { 4 } else { MOST_MERGED }, tile);
+        if len <= sizes.merged && len.div_ceil(tile) <= MERGED_TILES {
+            return Self::Tiles(tile);
         }
         // A tile takes as long as its lanes take for their records, however few tiles there are: so
         // few records are sorted in small tiles; but not where large ones save a level.

@@ -77,11 +77,11 @@ pub fn record_with(
             let maps = (sort.map, sort.map);
             job.sort_tiles(recording, tile, in_place, sort.target, maps);
         }
-        SortPlan::Tiles(tiles, tile) => {
+        SortPlan::Tiles(tile) => {
             reserve(sort.scratch);
             let maps = (sort.map, AS_THEY_ARE);
             job.sort_tiles(recording, tile, false, sort.scratch, maps);
-            job.merge_tiles(recording, tiles, tile);
+            job.merge_tiles(recording, tile);
         }
         SortPlan::Levels(levels) => {
             reserve(sort.scratch);
@@ -148,16 +148,9 @@ impl Job<'_> {
         let kernel = Stage::Sort {
             tile: sort_tile,
             each: if many && sort_tile > 1024 { 32 } else { 16 },
-            listed: true,
             in_place,
         };
-        let mut bindings = if in_place {
-            self.rows()
-        } else {
-            self.source(from.0)
-        };
-        bindings.extend(Self::target(self.sort.target));
-        bindings.push(("items", Buffer::Items));
+        let bindings = self.sorted(from.0, in_place, self.sort.target);
         let mut dispatches: Vec<_> = parts(likely, sort_tile, self.limits).collect();
         let workgroups: Vec<_> = dispatches.iter().map(|(first, end)| end - first).collect();
         // The last dispatch does what is more than likely.
@@ -168,6 +161,7 @@ impl Job<'_> {
             let parameters = SortParams {
                 first,
                 end,
+                is_listed: 1,
                 ..self.parameters(AS_THEY_ARE, self.sort.map)
             };
             recording.steps.push(Step {
@@ -304,15 +298,11 @@ impl Job<'_> {
         let stage = Stage::Sort {
             tile,
             each: 16,
-            listed: false,
             in_place,
         };
-        let mut bindings = if in_place {
-            self.rows()
-        } else {
-            self.source(self.sort.source)
-        };
-        bindings.extend(Self::target(to));
+        // (There is no list, but a buffer that is bound for one.)
+        recording.reserve(Buffer::Items, 16);
+        let bindings = self.sorted(self.sort.source, in_place, to);
         for (first, end) in parts(self.sort.len.div_ceil(tile), tile, self.limits) {
             recording.steps.push(Step {
                 phase: Phase::BaseCase,
@@ -332,7 +322,7 @@ impl Job<'_> {
     }
 
     /// Merges all sorted tiles.
-    fn merge_tiles(&self, recording: &mut Recording, tiles: u32, tile: u32) {
+    fn merge_tiles(&self, recording: &mut Recording, tile: u32) {
         let mut bindings = self.source(self.sort.scratch);
         bindings.extend(Self::target(self.sort.target));
         let workgroups = self.sort.len.div_ceil(MERGE_LANES);
@@ -340,7 +330,7 @@ impl Job<'_> {
             recording.steps.push(Step {
                 phase: Phase::Merge,
                 round: 0,
-                kernel: self.kernel(Stage::Merge { tiles }),
+                kernel: self.kernel(Stage::Merge),
                 workgroups: grid(end - first, self.limits),
                 bindings: bindings.clone(),
                 parameters: SortParams {
@@ -367,6 +357,18 @@ impl Job<'_> {
         bindings
     }
 
+    /// Records that are sorted from one buffer to another, or in place, and the list of items.
+    fn sorted(&self, from: Records, in_place: bool, to: Records) -> Vec<Table> {
+        let mut bindings = if in_place {
+            self.rows()
+        } else {
+            self.source(from)
+        };
+        bindings.extend(Self::target(to));
+        bindings.push(("items", Buffer::Items));
+        bindings
+    }
+
     fn rows(&self) -> Vec<Table> {
         match self.sort.shape {
             Shape::Row { .. } => vec![("compared_rows", Buffer::Keys)],
@@ -384,6 +386,10 @@ impl Job<'_> {
     fn parameters(&self, source: KeyMap, target: KeyMap) -> SortParams {
         SortParams {
             len: self.sort.len,
+            splitter_words: match self.sort.shape {
+                Shape::Row { .. } => 0,
+                shape => shape.stored_words(),
+            },
             rank_begin: self.sort.ranks.start,
             rank_end: self.sort.ranks.end,
             source_sign_low: source.sign_mask as u32,

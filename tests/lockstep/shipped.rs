@@ -322,7 +322,7 @@ fn kernels_that_are_to_have_conflicts_have_them() {
         let may = matches!(
             kernel,
             Kernel::Sort(SortKernel {
-                stage: Stage::Table { .. } | Stage::Merge { .. },
+                stage: Stage::Table { .. } | Stage::Merge,
                 ..
             })
         );
@@ -356,16 +356,7 @@ fn is_of_others(specialised: Specialised, site: &Site) -> bool {
         let others = ["cells_load", "cells_store", "main", "store_source"];
         return others.contains(&function) || site.variable == "compared_rows";
     }
-    // What is not listed fits a tile, and is not done; and where it is merged next, it is mapped
-    // then.
-    match kernel.stage {
-        Stage::Sort {
-            listed: false,
-            in_place,
-            ..
-        } => function == "main" || (function == "decode_target" && !in_place),
-        _ => false,
-    }
+    false
 }
 
 /// What is not reached cannot be counted.
@@ -451,7 +442,7 @@ fn pages_are_loaded_and_stored_with_the_fewest_sectors() {
             // Items of the sample sort have ragged ends each; here they are as short as can be.
             let ragged = match kernel {
                 Kernel::Sort(SortKernel {
-                    stage: Stage::Sort { listed: true, .. },
+                    stage: Stage::Sort { .. },
                     ..
                 }) => 10,
                 _ => 1000,

@@ -33,7 +33,7 @@ fn job(arrangement: &Arrangement, key: KeyType, len: u32) -> Job<'_> {
 /// of its keys.
 fn outline(arrangement: &Arrangement, key: KeyType) -> Vec<String> {
     let recording = job(arrangement, key, 1000).record(&|recording, sort| {
-        let stage = Stage::Merge { tiles: 1 };
+        let stage = Stage::Merge;
         // (Any kernel of the shape: it is taken back.)
         recording.steps.push(Step {
             phase: Phase::BucketSort,

@@ -72,7 +72,9 @@ impl Case {
     /// The records of each item that a sort of a list's items has to sort. (Others are in order,
     /// and it moves them at the most.)
     fn sorted_items(&self) -> impl Iterator<Item = u32> {
-        let binding = self.roles.iter().find(|role| *role.1 == Buffer::Items);
+        let is_listed = self.step.parameter("is_listed") == Some(1);
+        let mut roles = self.roles.iter();
+        let binding = roles.find(|role| *role.1 == Buffer::Items && is_listed);
         let items = binding.map_or(&[][..], |(binding, _)| &self.before[binding]);
         let (all, items) = items.split_first().unwrap_or((&0, &[]));
         let [first, end] = ["first", "end"].map(|name| self.step.parameter(name).unwrap_or(0));
@@ -526,7 +528,8 @@ impl Source {
 /// Of so few rows that it takes little, in dispatches for as many as before.
 fn with_large_item(recording: &Recording) -> Option<Recording> {
     let steps = &mut recording.steps.iter();
-    let tile = steps.find_map(|step| sorts_items(step.kernel))?;
+    let listed = steps.find(|step| step.parameter("is_listed") == Some(1))?;
+    let tile = sorts_items(listed.kernel)?;
     let len = 2 * tile + 77;
     if recording.comparator.is_none() || recording.len < len {
         return None;
@@ -558,13 +561,11 @@ fn kinds_of_steps(recording: &Recording) -> Vec<(Specialised, usize)> {
     kinds
 }
 
-/// The records of a tile of a kernel that sorts a list's items; `None` of other kernels.
+/// The records of a tile of a kernel that sorts tiles or a list's items; `None` of other kernels.
 const fn sorts_items(kernel: Kernel) -> Option<u32> {
     match kernel {
         Kernel::Sort(SortKernel {
-            stage: Stage::Sort {
-                tile, listed: true, ..
-            },
+            stage: Stage::Sort { tile, .. },
             ..
         }) => Some(tile),
         _ => None,

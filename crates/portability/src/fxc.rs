@@ -57,7 +57,7 @@ impl Gate for FxcGate {
     }
 
     fn leaves_out(&self, subject: &Subject) -> Option<&'static str> {
-        const TILES: &str = "bcfsort.samplesort.sort_tiles.1024x16.u32";
+        const TILES: &str = "bcfsort.samplesort.sort.1024x16.u32";
         if subject.sorts_in_registers() && subject.label != TILES {
             return Some(
                 "sort tiles of the sample sort, as one does that is examined: FXC is slow with \

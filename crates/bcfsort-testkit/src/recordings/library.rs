@@ -151,7 +151,13 @@ fn sample_sorts(key: KeyType) -> Vec<Recording> {
         recordings.extend([1000, 3 * 1024 + 77, 9001].map(|len| record(len, &merged, &two_rows)));
         if of_gpus.sort_tile > 1024 {
             let lens = [of_gpus.sort_tile - 100, (16 << 10) + 99];
-            recordings.extend(lens.map(|len| record(len, &merged, &two_rows)));
+            for of_words in [16, 32] {
+                recordings.extend(lens.map(|len| {
+                    let mut tiles = record(len, &merged, &two_rows);
+                    with_sort_tile(&mut tiles, &merged, of_words);
+                    tiles
+                }));
+            }
         }
         for sizes in [
             of_gpus,
@@ -214,7 +220,9 @@ fn record_sample_sort(
     };
     samplesort::record_with(&mut recording, &sort, &planned, limits);
     if in_levels {
-        with_sort_tile(&mut recording, sizes.sort_tile, sizes.samples);
+        // (Of the kernel that sorts large tiles with few records a lane, a sort takes tiles alone.)
+        let few = sizes.nodes == 512 && sizes.lanes == 512;
+        with_sort_tile(&mut recording, sizes, if few { 16 } else { 32 });
     }
     recording
 }
@@ -543,24 +551,24 @@ fn two_levels_of_rows(order: Order, tuning: &Tuning) -> Recording {
         ranks: 0..len,
     };
     samplesort::record_with(&mut recording, &sort, &planned, &LIMITS);
-    with_sort_tile(&mut recording, sizes.sort_tile, sizes.samples);
+    with_sort_tile(&mut recording, &sizes, 16);
     recording
 }
 
-/// Gives the kernels that sort tiles of so many records, and those that choose splitters room for
-/// so many samples.
-fn with_sort_tile(recording: &mut Recording, records: u32, most_samples: u32) {
+/// Gives the kernels that sort tiles, and those that choose splitters, these sizes. `of_words`:
+/// records of a lane that sorts a large tile of words.
+fn with_sort_tile(recording: &mut Recording, sizes: &Sizes, of_words: u32) {
     for step in &mut recording.steps {
         let Kernel::Sort(SortKernel { stage, shape }) = &mut step.kernel else {
             continue;
         };
         match stage {
             Stage::Sort { tile, each, .. } => {
-                *tile = records;
-                let many = *shape == Shape::Word && records > 1024;
-                *each = if many { 32 } else { 16 };
+                *tile = sizes.sort_tile;
+                let many = *shape == Shape::Word && sizes.sort_tile > 1024;
+                *each = if many { of_words } else { 16 };
             }
-            Stage::Splitters { samples } => *samples = most_samples,
+            Stage::Splitters { samples } => *samples = sizes.samples,
             _ => {}
         }
     }
