@@ -400,7 +400,8 @@ impl Plan {
     }
 
     /// Times that every key is read and written, Lemma 2's passes over the data: the base case, and
-    /// each move. The search of the splitters reads little.
+    /// each move. The search of the splitters reads little. (A copy to where the base case sorts is
+    /// not counted: which buffer that is, is no part of the plan.)
     #[must_use]
     pub fn passes(&self) -> u32 {
         u32::from(self.len > 0) + self.moves()
