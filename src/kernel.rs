@@ -721,6 +721,18 @@ mod tests {
         assert_eq!(seen.len(), texts.sum::<usize>());
     }
 
+    /// Each is compiled by somebody's driver, and examined by every portability gate.
+    #[test]
+    fn there_are_no_more_texts_than_are_worth_their_compilation() {
+        const MOST_TEXTS: usize = 160;
+        let mut texts = HashSet::new();
+        for kernel in Kernel::all() {
+            let keys = KeyType::ALL.into_iter().filter(|&key| kernel.takes(key));
+            texts.extend(keys.map(|key| kernel.specialise(key).wgsl()));
+        }
+        assert!(texts.len() <= MOST_TEXTS, "{} texts", texts.len());
+    }
+
     #[test]
     fn kernels_that_add_are_of_one_word_and_shared_between_integers() {
         for method in PrefixSumsMethod::ALL {
