@@ -46,8 +46,6 @@ pub enum Kernel {
         form: BaseCase,
         /// Warps of 32 lanes a workgroup; every [`BaseCase::warps`] of them sort a tile.
         warps: u32,
-        /// Whether keys stay in their buffer, or are read from one and written to another.
-        in_place: bool,
     },
     /// Page-wise binary merge of pairs of runs.
     PageMerge,
@@ -139,10 +137,8 @@ struct Pieces {
     text: &'static str,
 }
 
-const IN_PLACE: &[&str] = &[shader!("io/in_place.wgsl")];
-const OUT_OF_PLACE: &[&str] = &[SOURCE, DESTINATION];
-const DESTINATION: &str = shader!("io/destination.wgsl");
-const SOURCE: &str = shader!("io/source.wgsl");
+/// Where merges take keys from and put them.
+const OUT_OF_PLACE: [&str; 2] = [shader!("io/source.wgsl"), shader!("io/destination.wgsl")];
 
 /// The text of a base case that turns its matrix.
 macro_rules! turning {
@@ -173,24 +169,18 @@ impl Kernel {
     /// constant. So are the sample sort's kernels with other tiles than those here, which its
     /// default [`Tuning`](crate::plan::Tuning) comes to.
     pub fn all() -> impl Iterator<Item = Self> {
-        let widths = |form: BaseCase| {
-            if form == BaseCase::default() {
+        let base_cases = |form: BaseCase| {
+            let warps = if form == BaseCase::default() {
                 vec![1, 2, 4]
             } else {
                 vec![form.warps()]
-            }
+            };
+            let kernel = move |warps| Self::BaseCase { form, warps };
+            warps.into_iter().map(kernel)
         };
-        let base_cases = BaseCase::ALL
+        BaseCase::ALL
             .into_iter()
-            .flat_map(move |form| widths(form).into_iter().map(move |warps| (form, warps)));
-        let base_cases = base_cases.flat_map(|(form, warps)| {
-            [false, true].map(|in_place| Self::BaseCase {
-                form,
-                warps,
-                in_place,
-            })
-        });
-        base_cases
+            .flat_map(base_cases)
             .chain([
                 Self::PageMerge,
                 Self::SampleRuns,
@@ -284,17 +274,10 @@ impl Kernel {
     #[must_use]
     pub fn name(self) -> String {
         let name = match self {
-            Self::BaseCase {
-                form,
-                warps,
-                in_place,
-            } => {
+            Self::BaseCase { form, warps } => {
                 let mut name = base_case(form).0.to_owned();
                 if warps != form.warps() {
                     name += &format!(".{warps}_warps");
-                }
-                if in_place {
-                    name += ".in_place";
                 }
                 return name;
             }
@@ -359,11 +342,7 @@ impl Kernel {
             Self::Layout(kernel) => kernel.pieces(),
             // Its text is put together by itself.
             Self::Sort(_) => plain(""),
-            Self::BaseCase {
-                form,
-                warps,
-                in_place,
-            } => {
+            Self::BaseCase { form, warps } => {
                 let (_, cells, networks, text) = base_case(form);
                 let h = form.warps();
                 let tiles = warps / h;
@@ -376,7 +355,7 @@ impl Kernel {
                         ("LANES", W * warps),
                         ("TILE_CELLS", cells * tiles),
                     ],
-                    io: if in_place { IN_PLACE } else { OUT_OF_PLACE }.to_vec(),
+                    io: vec![shader!("io/in_place.wgsl")],
                     networks,
                     adds: false,
                     tile: true,
@@ -740,6 +719,18 @@ mod tests {
         let kernels = Kernel::all();
         let texts = kernels.map(|k| if k.has_widths() || k.adds() { 2 } else { 1 });
         assert_eq!(seen.len(), texts.sum::<usize>());
+    }
+
+    /// Each is compiled by somebody's driver, and examined by every portability gate.
+    #[test]
+    fn there_are_no_more_texts_than_are_worth_their_compilation() {
+        const MOST_TEXTS: usize = 160;
+        let mut texts = HashSet::new();
+        for kernel in Kernel::all() {
+            let keys = KeyType::ALL.into_iter().filter(|&key| kernel.takes(key));
+            texts.extend(keys.map(|key| kernel.specialise(key).wgsl()));
+        }
+        assert!(texts.len() <= MOST_TEXTS, "{} texts", texts.len());
     }
 
     #[test]

@@ -11,6 +11,8 @@ use std::ops::Range;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Phase {
+    /// Keys are copied to the buffer in which the base case sorts them.
+    Copy,
     /// Each tile of keys, in most base cases 1024, is sorted.
     BaseCase,
     /// Pairs of runs are merged until at most P are left; or few tiles are, all at once.
@@ -50,6 +52,7 @@ impl Phase {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Copy => "copy",
             Self::BaseCase => "base case",
             Self::Merge => "merge",
             Self::Splitters => "splitters",

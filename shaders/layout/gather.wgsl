@@ -1,7 +1,8 @@
-// GATHER: moves payload rows to the order of the sort, or copies them.
+// GATHER: moves payload rows to the order of the sort, or copies them; or copies keys to where a
+// mergesort begins.
 //
-// `source`, `destination`: rows of `words` words, from a word of each on. What is behind the last
-// row keeps its bits.
+// `source`, `destination`: rows (or keys) of `words` words, from a word of each on. What is behind
+// the last row keeps its bits.
 //
 // A lane moves 8 words, LANES apart.
 //

@@ -292,7 +292,6 @@ mod tests {
         let kernel = Kernel::BaseCase {
             form: BaseCase::Bitonic,
             warps: 8,
-            in_place: true,
         };
         let kernel = kernel.specialise(KeyType::U64);
         let (assembled, _) = kernel.parse(None).unwrap();

@@ -3,7 +3,7 @@
 use super::{Arrangement, Carried, Job};
 use crate::kernel::{Kernel, LayoutKernel, LayoutParams, MOVED};
 use crate::key::KeyMap;
-use crate::plan::{grid, parts};
+use crate::plan::{DeviceLimits, grid, parts};
 use crate::recording::{Buffer, Phase, Recording, Step};
 use crate::samplesort::{AS_THEY_ARE, Records, Shape, WordSort};
 
@@ -333,22 +333,60 @@ impl<'a> Composer<'a> {
         items: u64,
     ) {
         let limits = self.job.limits;
-        let groups = items.div_ceil(MOVED.into()) as u32;
-        for (first, end) in parts(groups, MOVED, limits) {
-            self.recording.steps.push(Step {
-                phase,
-                round: 0,
-                kernel: Kernel::Layout(kernel),
-                workgroups: grid(end - first, limits),
-                bindings: bindings.to_vec(),
-                parameters: LayoutParams {
-                    first,
-                    end,
-                    ..parameters
-                }
-                .into(),
-                keys: u64::from(end - first) * u64::from(MOVED),
-            });
-        }
+        let recording = &mut self.recording;
+        record_items(
+            recording, phase, kernel, bindings, parameters, items, limits,
+        );
+    }
+}
+
+/// Records a copy of so many keys, all from the first on, from one buffer to another.
+pub fn record_copy(
+    recording: &mut Recording,
+    phase: Phase,
+    len: u32,
+    [from, to]: [Buffer; 2],
+    limits: &DeviceLimits,
+) {
+    let words = recording.key.words();
+    let parameters = LayoutParams {
+        len,
+        words,
+        ..LayoutParams::default()
+    };
+    let bindings = [("source", from), ("destination", to)];
+    let items = u64::from(len) * u64::from(words);
+    let kernel = LayoutKernel::Copy;
+    record_items(
+        recording, phase, kernel, &bindings, parameters, items, limits,
+    );
+}
+
+/// The dispatches of a kernel with so many items.
+fn record_items(
+    recording: &mut Recording,
+    phase: Phase,
+    kernel: LayoutKernel,
+    bindings: &[(&'static str, Buffer)],
+    parameters: LayoutParams,
+    items: u64,
+    limits: &DeviceLimits,
+) {
+    let groups = items.div_ceil(MOVED.into()) as u32;
+    for (first, end) in parts(groups, MOVED, limits) {
+        recording.steps.push(Step {
+            phase,
+            round: 0,
+            kernel: Kernel::Layout(kernel),
+            workgroups: grid(end - first, limits),
+            bindings: bindings.to_vec(),
+            parameters: LayoutParams {
+                first,
+                end,
+                ..parameters
+            }
+            .into(),
+            keys: u64::from(end - first) * u64::from(MOVED),
+        });
     }
 }

@@ -28,6 +28,7 @@ mod encode;
 mod strategy;
 
 pub use compared::record_compared;
+pub use encode::record_copy;
 pub use strategy::Strategy;
 
 use crate::kernel::{Kernel, LayoutKernel, SetCountParams};

@@ -4,9 +4,8 @@ use super::{Job, base_case_kernel};
 use crate::kernel::BaseCaseParams;
 use crate::recording::{Buffer, Phase, Recording, Step};
 
-/// Sorts each tile of `from` into `to`, which may be the same buffer.
-pub(super) fn record(job: &Job<'_>, recording: &mut Recording, from: Buffer, to: Buffer) {
-    let in_place = from == to;
+/// Sorts each tile of the keys in `place`.
+pub(super) fn record(job: &Job<'_>, recording: &mut Recording, place: Buffer) {
     let form = job.options.resolved_base_case();
     let tiles_a_workgroup = job.options.warps.unwrap_or(form.warps()) / form.warps();
     let len = job.plan.len;
@@ -19,13 +18,9 @@ pub(super) fn record(job: &Job<'_>, recording: &mut Recording, from: Buffer, to:
         recording.steps.push(Step {
             phase: job.phase(Phase::BaseCase),
             round: 0,
-            kernel: base_case_kernel(job.options, in_place),
+            kernel: base_case_kernel(job.options),
             workgroups: job.grid((end - first).div_ceil(tiles_a_workgroup)),
-            bindings: if in_place {
-                vec![("keys", to)]
-            } else {
-                vec![("source", from), ("destination", to)]
-            },
+            bindings: vec![("keys", place)],
             parameters: BaseCaseParams { len, first, end }.into(),
             keys: u64::from(end - first) * u64::from(form.keys()),
         });

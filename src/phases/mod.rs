@@ -1,7 +1,8 @@
 //! The sort on one screen: each phase adds its dispatches to a recording.
 //!
 //! ```text
-//! base case        n / tile runs              in place, or from keys to scratch
+//! copy             n keys                     only where the base case must be elsewhere
+//! base case        n / tile runs              in place
 //! merge            log2(runs / P) rounds      keys <-> scratch, until at most P runs are left
 //! splitters        t samples a run, sorted    by this same sort, on its own buffers (warpsort: P t
 //!                                             random samples)
@@ -87,12 +88,11 @@ pub fn record_sort_of_words(
 
 /// The kernel of the base case that the options name.
 #[must_use]
-pub fn base_case_kernel(options: &Options, in_place: bool) -> Kernel {
+pub fn base_case_kernel(options: &Options) -> Kernel {
     let form = options.resolved_base_case();
     Kernel::BaseCase {
         form,
         warps: options.warps.unwrap_or(form.warps()),
-        in_place,
     }
 }
 
@@ -139,7 +139,14 @@ impl Job<'_> {
             }
         }
         let mut place = self.first_place();
-        base_case::record(self, recording, input, place);
+        if input != place {
+            let phase = self.phase(Phase::Copy);
+            layout::record_copy(recording, phase, plan.len, [input, place], self.limits);
+        }
+        // (One key is copied at the most.)
+        if plan.len > 1 {
+            base_case::record(self, recording, place);
+        }
         for (round, &run) in plan.merge_rounds.iter().enumerate() {
             merge::record(self, recording, round as u32, run, place);
             place = self.opposite(place);
@@ -156,7 +163,10 @@ impl Job<'_> {
         debug_assert_eq!(place, self.home);
     }
 
-    /// Where the base case must leave the keys, so that after all moves they end at home.
+    /// Where the base case must sort the keys, so that after all moves they end at home.
+    ///
+    /// Keys that come from home are copied first if the moves are odd in number. No other choice of
+    /// rounds would spare that: each round of the first merge phase is one less of the final phase.
     fn first_place(&self) -> Buffer {
         if self.plan.moves().is_multiple_of(2) {
             self.home

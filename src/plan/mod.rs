@@ -47,11 +47,12 @@ pub struct DeviceLimits {
 }
 
 impl DeviceLimits {
-    /// The most keys of a type that one recording sorts: a buffer's bytes, and indices of 32 bits.
+    /// The most keys of a type that one recording sorts: a buffer's bytes, and indices of 32 bits,
+    /// of the keys' words, too, as keys are copied word by word.
     #[must_use]
     pub const fn max_len(&self, key: KeyType) -> u64 {
         // The last page may reach past the last key.
-        let indices = (1 << 32) - 2 * LARGEST_TILE as u64;
+        let indices = ((1 << 32) - 2 * LARGEST_TILE as u64) / key.words() as u64;
         let keys = self.buffer_bytes / key.bytes();
         if keys < indices { keys } else { indices }
     }
@@ -399,7 +400,8 @@ impl Plan {
     }
 
     /// Times that every key is read and written, Lemma 2's passes over the data: the base case, and
-    /// each move. The search of the splitters reads little.
+    /// each move. The search of the splitters reads little. (A copy to where the base case sorts is
+    /// not counted: which buffer that is, is no part of the plan.)
     #[must_use]
     pub fn passes(&self) -> u32 {
         u32::from(self.len > 0) + self.moves()

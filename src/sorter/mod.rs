@@ -582,7 +582,7 @@ impl Sorter {
     /// The options of a sort by one of the mergesorts.
     fn mergesort_options(&self, len: u32, key: KeyType, engine: Engine) -> Result<Options, Error> {
         let mut options = self.options.clone().engine(engine);
-        let base_case = phases::base_case_kernel(&options, true);
+        let base_case = phases::base_case_kernel(&options);
         self.check_fits(base_case.name(), key, base_case.workgroup_bytes(key))?;
         let most = self.kind.most_default_buckets();
         options

@@ -209,10 +209,10 @@ fn rows_of_the_keys_end_where_it_is_said() {
     assert!(matches!(sorter.prepare_sort(torn), Err(Error::SameBuffer)));
 }
 
-/// A mergesort reads keys in one buffer and writes them to another: no dispatch copies them, unless
-/// that is all there is to do.
+/// Where keys are mapped, they are read in one buffer and written to another at no dispatch more,
+/// unless copying is all there is to do.
 #[test]
-fn mergesorts_out_of_place_take_no_copy() {
+fn mergesorts_out_of_place_of_mapped_keys_take_no_copy_more() {
     let Some(gpu) = gpu() else { return };
     for len in [1, 1024, 1 << 13] {
         let [from, to] = [(); 2].map(|()| gpu.empty_buffer(8 * len));

@@ -55,6 +55,8 @@ impl Inspection<'_> {
         let place = step.buffer("destination").or(step.buffer("keys"));
         let run = step.parameter("run").unwrap_or(0) as usize;
         match step.phase {
+            // A run of one key: as they were.
+            Phase::Copy => self.check_runs(place.unwrap(), 1),
             Phase::BaseCase => {
                 let tile = self.options.resolved_base_case().keys();
                 self.check_runs(place.unwrap(), tile as usize);

@@ -107,7 +107,7 @@ fn fits(options: &Options, key: KeyType) -> bool {
     let limit = gpu().map_or(0, |gpu| {
         gpu.device.limits().max_compute_workgroup_storage_size
     });
-    base_case_kernel(options, true).workgroup_bytes(key) <= limit
+    base_case_kernel(options).workgroup_bytes(key) <= limit
 }
 
 /// Every pair of engine, base case, type and order, size, pattern, P, t and cut occurs in some

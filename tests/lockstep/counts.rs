@@ -90,55 +90,41 @@ fn base_case(kernel: Kernel, key: KeyType, len: u32) -> u64 {
 }
 
 /// A base case with as many warps as its tile takes.
-fn of(form: BaseCase, in_place: bool) -> Kernel {
+fn of(form: BaseCase) -> Kernel {
     Kernel::BaseCase {
         form,
         warps: form.warps(),
-        in_place,
     }
-}
-
-/// An in-place kernel and its twin.
-fn both(kernel: fn(bool) -> Kernel) -> impl Iterator<Item = (Kernel, KeyType)> {
-    WIDTHS
-        .into_iter()
-        .flat_map(move |key| [false, true].map(|in_place| (kernel(in_place), key)))
 }
 
 #[test]
 fn shearsort_diagonal_takes_768_accesses_a_lane() {
-    for (kernel, key) in both(|in_place| Kernel::BaseCase {
-        form: BaseCase::Diagonal,
-        warps: 1,
-        in_place,
-    }) {
+    for key in WIDTHS {
         // 32 to fill, 64 in each of 11 sweeps, 32 to read out.
-        assert_eq!(base_case(kernel, key, 5 * MATRIX), LANES * 768);
+        let all = base_case(of(BaseCase::Diagonal), key, 5 * MATRIX);
+        assert_eq!(all, LANES * 768);
     }
     assert_eq!(32 + 11 * 64 + 32, 768);
 }
 
 #[test]
 fn shearsort_with_transpositions_takes_1472_accesses_a_lane() {
-    for (kernel, key) in both(|in_place| Kernel::BaseCase {
-        form: BaseCase::Transpose,
-        warps: 1,
-        in_place,
-    }) {
+    for key in WIDTHS {
         // An exchange is two loads and two stores, and the last one of the 16 of a transposition is
         // done by half of the lanes.
-        let of = |exchanges: u64| 32 + 11 * (64 + 4 * exchanges) + 32;
-        let all = base_case(kernel, key, 5 * MATRIX);
-        assert_eq!(all, LANES / 2 * (of(16) + of(15)));
-        assert_eq!(of(16), 1472);
+        let with = |exchanges: u64| 32 + 11 * (64 + 4 * exchanges) + 32;
+        let all = base_case(of(BaseCase::Transpose), key, 5 * MATRIX);
+        assert_eq!(all, LANES / 2 * (with(16) + with(15)));
+        assert_eq!(with(16), 1472);
     }
 }
 
 #[test]
 fn the_bitonic_base_case_takes_704_accesses_a_lane() {
-    for (kernel, key) in both(|in_place| of(BaseCase::Bitonic, in_place)) {
+    for key in WIDTHS {
         // 32 to store the sorted lines, 64 in each of 10 passes, 32 to read out.
-        assert_eq!(base_case(kernel, key, 5 * MATRIX), LANES * 704);
+        let all = base_case(of(BaseCase::Bitonic), key, 5 * MATRIX);
+        assert_eq!(all, LANES * 704);
     }
     assert_eq!(32 + 10 * 64 + 32, 704);
 }
@@ -158,12 +144,12 @@ fn long_shearsort_takes_1472_accesses_a_lane_and_more_for_each_doubling_of_h() {
         // Changes of order; and sorts, of the lines, across them, and of the columns.
         let (changes, sorts) = (6 + 5, 6 * (2 * log_h + 1) + 5);
         let moves = 32 + 64 * (changes + sorts) + 32;
-        let all = base_case(of(diagonal, true), KeyType::U32, 5 * diagonal.keys());
+        let all = base_case(of(diagonal), KeyType::U32, 5 * diagonal.keys());
         assert_eq!(all, lanes * moves, "h = {h}");
         assert_eq!(moves, 1472 + 768 * log_h);
 
         let transpositions = 6 * (2 * log_h + 2);
-        let all = base_case(of(transposing, true), KeyType::U32, 5 * transposing.keys());
+        let all = base_case(of(transposing), KeyType::U32, 5 * transposing.keys());
         let exchanges = lanes / 2 * (16 + 15) * transpositions;
         assert_eq!(all, lanes * moves + 4 * exchanges, "h = {h}");
         assert_eq!(moves + 4 * 16 * transpositions, 2240 + 1536 * log_h);
@@ -172,23 +158,19 @@ fn long_shearsort_takes_1472_accesses_a_lane_and_more_for_each_doubling_of_h() {
 
 #[test]
 fn shearsort_without_registers_takes_9172_accesses_a_lane() {
-    for (kernel, key) in both(|in_place| of(BaseCase::NoRegisters, in_place)) {
-        let of = |exchanges: u64| 32 + 11 * 4 * (191 + exchanges) + 32;
-        let all = base_case(kernel, key, 5 * MATRIX);
-        assert_eq!(all, LANES / 2 * (of(16) + of(15)));
-        assert_eq!(of(16), 9172);
+    for key in WIDTHS {
+        let with = |exchanges: u64| 32 + 11 * 4 * (191 + exchanges) + 32;
+        let all = base_case(of(BaseCase::NoRegisters), key, 5 * MATRIX);
+        assert_eq!(all, LANES / 2 * (with(16) + with(15)));
+        assert_eq!(with(16), 9172);
     }
 }
 
 /// Every matrix but the last of a dispatch that ends early: lanes without keys do the same.
 #[test]
 fn a_ragged_base_case_takes_as_many_accesses_but_the_reads_out() {
-    let kernel = Kernel::BaseCase {
-        form: BaseCase::Diagonal,
-        warps: 1,
-        in_place: true,
-    };
-    assert_eq!(base_case(kernel, KeyType::U32, 1), LANES * 768 - 1023);
+    let all = base_case(of(BaseCase::Diagonal), KeyType::U32, 1);
+    assert_eq!(all, LANES * 768 - 1023);
 }
 
 /// 11 sweeps of a network of 191 comparators are 65.7 a key; the bitonic base case takes 26.0; a
@@ -197,7 +179,7 @@ fn a_ragged_base_case_takes_as_many_accesses_but_the_reads_out() {
 fn comparators_a_key_are_those_of_the_paper() {
     let comparators = |kernel: Kernel| kernel.networks()[0].1.comparators().len() as f64;
     let all = |form: BaseCase| -> Vec<(&str, usize)> {
-        let networks = of(form, true).networks();
+        let networks = of(form).networks();
         let count =
             |(name, network): &(&'static str, Network)| (*name, network.comparators().len());
         networks.iter().map(count).collect()
@@ -216,22 +198,9 @@ fn comparators_a_key_are_those_of_the_paper() {
             assert_eq!(all(form)[1], ("sort_segments", segments));
         }
     }
-    for in_place in [false, true] {
-        for kernel in [
-            Kernel::BaseCase {
-                form: BaseCase::Diagonal,
-                warps: 1,
-                in_place,
-            },
-            Kernel::BaseCase {
-                form: BaseCase::Transpose,
-                warps: 1,
-                in_place,
-            },
-        ] {
-            let a_key = f64::from(W) * 11.0 * comparators(kernel) / f64::from(MATRIX);
-            assert!((a_key - 65.7).abs() < 0.05, "{a_key}");
-        }
+    for form in [BaseCase::Diagonal, BaseCase::Transpose] {
+        let a_key = f64::from(W) * 11.0 * comparators(of(form)) / f64::from(MATRIX);
+        assert!((a_key - 65.7).abs() < 0.05, "{a_key}");
     }
     let a_key = f64::from(W) * 2.0 * comparators(Kernel::PageMerge) / f64::from(MATRIX);
     assert!((a_key - 5.0).abs() < f64::EPSILON);
@@ -373,17 +342,13 @@ fn extra_cycles(report: &Report, key: KeyType) -> u64 {
 /// 28 stages of two comparators a lane, each of which loads and stores two keys.
 #[test]
 fn warpsorts_tile_takes_232_accesses_a_lane_and_the_conflicts_of_its_stages() {
-    for (kernel, key) in both(|in_place| Kernel::BaseCase {
-        form: BaseCase::WarpBitonic,
-        warps: 1,
-        in_place,
-    }) {
+    for key in WIDTHS {
         let parameters = BaseCaseParams {
             len: WARP_TILE + 1,
             first: 0,
             end: 1,
         };
-        let report = run_baseline(kernel, key, parameters, &[]);
+        let report = run_baseline(of(BaseCase::WarpBitonic), key, parameters, &[]);
         assert!(report.is_oblivious(Space::Workgroup));
         let stages = 28;
         assert_eq!(stages, (1..=WARP_TILE.ilog2()).sum::<u32>());
@@ -452,22 +417,15 @@ fn warpsorts_merge_has_the_same_conflicts_at_every_alignment_of_runs() {
 #[test]
 fn a_tile_past_the_last_reads_nothing_wherever_it_would_begin() {
     for form in BaseCase::ALL {
-        for in_place in [false, true] {
-            let warps = form.warps();
-            let kernel = Kernel::BaseCase {
-                form,
-                warps,
-                in_place,
+        let kernel = of(form);
+        if !kernel.has_bank_conflicts() {
+            let last = u32::MAX / form.keys();
+            let parameters = BaseCaseParams {
+                len: 1000,
+                first: last,
+                end: last,
             };
-            if !kernel.has_bank_conflicts() {
-                let last = u32::MAX / form.keys();
-                let parameters = BaseCaseParams {
-                    len: 1000,
-                    first: last,
-                    end: last,
-                };
-                run(kernel, KeyType::U32, parameters, &[]);
-            }
+            run(kernel, KeyType::U32, parameters, &[]);
         }
     }
 }

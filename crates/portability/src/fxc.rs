@@ -12,7 +12,6 @@ use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
-use wgpu_bcfsort::BaseCase;
 use wgpu_bcfsort::internals::kernel::Kernel;
 
 /// The only shader model that wgpu has FXC compile for.
@@ -65,18 +64,13 @@ impl Gate for FxcGate {
             );
         }
         let of_more = match subject.specialised.kernel() {
-            Kernel::BaseCase {
-                form: BaseCase::Bitonic,
-                warps,
-                in_place,
-            } => warps > 1 || !in_place,
-            Kernel::BaseCase { form, .. } => form.warps() > 1,
+            Kernel::BaseCase { warps, .. } => warps > 1,
             _ => false,
         };
         if of_more && subject.specialised.key().words() == 2 {
             return Some(
-                "sort 64-bit keys with several warps or to another buffer: FXC is slow with them; \
-                 they differ from kernels that are taken by these alone",
+                "sort 64-bit keys with several warps: FXC is slow with them; they differ from \
+                 kernels that are taken by these alone",
             );
         }
         None

@@ -2,8 +2,8 @@
 
 use bcfsort_testkit::recordings::kernels;
 use std::collections::{BTreeMap, BTreeSet};
+use wgpu_bcfsort::KeyType;
 use wgpu_bcfsort::internals::kernel::{Kernel, Specialised, Stage as SortStage};
-use wgpu_bcfsort::{BaseCase, KeyType};
 
 /// A kernel for keys of some words, as the device gets it.
 pub(crate) struct Subject {
@@ -25,20 +25,6 @@ pub(crate) enum Stage {
     Drivers,
     /// All: its form has one size, or is one that drivers compile soon.
     All,
-}
-
-/// Whether other subjects have each piece of its text: base cases in place differ from those that
-/// are not in one piece, which the default one in place has, too. (Some compilers are slow
-/// with each.)
-fn is_twin(kernel: Kernel) -> bool {
-    match kernel {
-        Kernel::BaseCase {
-            form,
-            warps,
-            in_place,
-        } => in_place && (form, warps) != (BaseCase::default(), 1),
-        _ => false,
-    }
 }
 
 /// The names of a text, without the numbers of its tiles.
@@ -102,7 +88,7 @@ impl Subject {
         let all = kernels();
         let tiles = Tiles::of(&all);
         let stage = |specialised: &Specialised| {
-            let compiled = !is_twin(specialised.kernel()) && tiles.is_largest(*specialised);
+            let compiled = tiles.is_largest(*specialised);
             let has_sizes = matches!(specialised.kernel(), Kernel::Sort(_));
             let run = if has_sizes {
                 tiles.is_smallest(*specialised)

@@ -257,7 +257,6 @@ impl Gate for Metal {
         let base_case = of(Kernel::BaseCase {
             form: BaseCase::Transpose,
             warps: 1,
-            in_place: false,
         });
         let beyond = Subject::tampered(base_case, |text| {
             text.replace("if base + cell(t, j) < keys_end", "if true")
@@ -312,7 +311,6 @@ impl Gate for Races {
         let base_case = of(Kernel::BaseCase {
             form: BaseCase::Diagonal,
             warps: 1,
-            in_place: false,
         });
         let distribute = of(Kernel::Distribute);
 
@@ -365,7 +363,7 @@ impl Gate for Races {
                 let body = text.trim_end().trim_end_matches('}');
                 format!(
                     "{body}\n{barrier}();\nif base + t + 1u < keys_end {{\n\
-                     if destination[base + t + 1u] == destination[base + t] {{\n\
+                     if keys[base + t + 1u] == keys[base + t] {{\n\
                      tile_store(matrix + t, r[0]);\n}}\n}}\n}}\n"
                 )
             })

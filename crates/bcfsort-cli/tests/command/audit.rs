@@ -166,8 +166,8 @@ mod documents {
         assert_eq!(report["clean"], true);
         let kernels = report["kernels"].as_array().unwrap();
         let phases: Vec<_> = kernels.iter().map(|kernel| &kernel["phase"]).collect();
-        assert_eq!(phases, ["encode", "base case", "merge", "decode"]);
-        assert_eq!(kernels[1]["workgroup"]["max_degree"], 1);
+        assert_eq!(phases, ["encode", "copy", "base case", "merge", "decode"]);
+        assert_eq!(kernels[2]["workgroup"]["max_degree"], 1);
         let each = kernels.iter().map(|k| k["lane_instructions"].as_u64());
         assert_eq!(
             each.sum::<Option<u64>>(),

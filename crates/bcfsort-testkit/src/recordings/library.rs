@@ -18,9 +18,9 @@ use wgpu_bcfsort::{
 /// Sorts whose recordings together use every kernel of the default sorts (those of prefix sums are
 /// [another](prefix_sums_library)), each over two tiles or more: of several runs, the last one
 /// ragged; with deterministic and with pivot buckets; merged at once and in instalments; in grids
-/// of one row and of two. And all other kernels: each base case, from one buffer to another and in
-/// place, what the paper compares with, the sample sort of keys and of keys with their indices, and
-/// what is composed around sorts of words. Each is of some thousand keys, [`Recording::len`].
+/// of one row and of two. And all other kernels: each base case, what the paper compares with, the
+/// sample sort of keys and of keys with their indices, and what is composed around sorts of words.
+/// Each is of some thousand keys, [`Recording::len`].
 ///
 /// No kernel depends on the type of the keys or on the order: of all but the [`REPRESENTATIVES`],
 /// it is one sort.
@@ -82,26 +82,16 @@ pub fn library(key: KeyType, order: Order) -> Vec<Recording> {
     recordings.push(cut(&engine(Engine::Warpsort, 2, 9), 2500, |limits| {
         limits.keys_per_dispatch = 512;
     }));
-    // Base cases alone, in place, and from one buffer to the other before one merge.
+    // Base cases alone, before one merge or few.
     for kernel in Kernel::all() {
         if kernel.workgroup_bytes(key) > WORKGROUP_MEMORY {
             continue;
         }
-        if let Kernel::BaseCase {
-            form,
-            warps,
-            in_place,
-        } = kernel
-        {
+        if let Kernel::BaseCase { form, warps } = kernel {
             let options = engine(BcfMergesort, 1, 1).base_case(form).warps(warps);
-            // Two workgroups or more. The rounds of merges that follow are even in number where the
-            // base case is to be in place.
+            // Two workgroups: of the second one, a ragged tile.
             let tiles = warps / form.warps();
-            let mut half = if in_place { 2 } else { 1 };
-            while half < tiles {
-                half *= 4;
-            }
-            let len = half * form.keys() + form.keys() / 2 + 1;
+            let len = tiles * form.keys() + form.keys() / 2 + 1;
             recordings.push(whole(&options, len));
         }
     }
