@@ -23,7 +23,7 @@ pub use parameters::{
     PrefixSumsParams, RandomSamplesParams, RankSplittersParams, SampleRunsParams, SetCountParams,
     SortParams,
 };
-pub(crate) use samplesort::{MERGE_LANES, MERGED_TILES};
+pub(crate) use samplesort::{EACH_OF_ITEMS, MERGE_LANES, MERGED_TILES};
 pub use samplesort::{Partition, Shape, SortKernel, Stage};
 
 use crate::algorithm::{MATRIX, MOST_COLORS, W, WARP_PAGE, WARP_TILE};

@@ -42,8 +42,10 @@ struct ColumnCell {
 /// What a tile is filled with.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Fill {
-    /// Records as they lie in memory, mapped when they are fetched: a warp fetches a row of it.
+    /// Records as they lie in memory: a warp fetches a row of it.
     Rows,
+    /// The same, mapped when they are fetched.
+    MappedRows,
     /// Samples, as many as are sorted: a lane fetches those of its line.
     Samples,
 }
@@ -392,7 +394,7 @@ impl TileSort {
         for j in 0..each {
             let _ = writeln!(text, "    var r{j} = fetch(blocks, {});", place(j));
         }
-        if fill == Fill::Rows {
+        if fill == Fill::MappedRows {
             text += "    if maps_source() {\n";
             for j in 0..each {
                 let _ = writeln!(text, "        r{j} = encode_source(r{j});");

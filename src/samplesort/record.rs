@@ -2,7 +2,7 @@
 
 use super::plan::{Level, Sizes, SortPlan};
 use crate::KeyMap;
-use crate::kernel::{Kernel, MERGE_LANES, Shape, SortKernel, SortParams, Stage};
+use crate::kernel::{EACH_OF_ITEMS, Kernel, MERGE_LANES, Shape, SortKernel, SortParams, Stage};
 use crate::plan::{DeviceLimits, Tuning, grid, parts};
 use crate::recording::{Buffer, Phase, Recording, Step};
 use std::ops::Range;
@@ -147,7 +147,11 @@ impl Job<'_> {
         let many = self.sort.shape == Shape::Word && sort_tile == self.sizes.sort_tile;
         let kernel = Stage::Sort {
             tile: sort_tile,
-            each: if many && sort_tile > 1024 { 32 } else { 16 },
+            each: if many && sort_tile > 1024 {
+                EACH_OF_ITEMS
+            } else {
+                16
+            },
             in_place,
         };
         let bindings = self.sorted(from.0, in_place, self.sort.target);

@@ -141,13 +141,7 @@ fn sample_sorts(key: KeyType) -> Vec<Recording> {
         recordings.extend([1000, 3 * 1024 + 77, 9001].map(|len| record(len, &merged, &two_rows)));
         if of_gpus.sort_tile > 1024 {
             let lens = [of_gpus.sort_tile - 100, (16 << 10) + 99];
-            for of_words in [16, 32] {
-                recordings.extend(lens.map(|len| {
-                    let mut tiles = record(len, &merged, &two_rows);
-                    with_sort_tile(&mut tiles, &merged, of_words);
-                    tiles
-                }));
-            }
+            recordings.extend(lens.map(|len| record(len, &merged, &two_rows)));
         }
         for sizes in [
             of_gpus,
