@@ -139,12 +139,12 @@ pub enum Stage {
     Sort {
         /// Records of a tile.
         tile: u32,
-        /// Records of a lane: 16, or [`EACH_OF_ITEMS`].
+        /// Records of a lane: 16, or, of one word, 32.
         each: u32,
         /// Whether records stay in their buffer.
         in_place: bool,
     },
-    /// Merges sorted tiles, up to [`MERGED_TILES`].
+    /// Merges sorted tiles, 16 at the most.
     Merge,
 }
 
