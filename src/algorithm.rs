@@ -88,8 +88,7 @@ pub enum Engine {
     ///
     /// It is [`BcfMergesortPb`](Self::BcfMergesortPb)
     ///
-    /// - on CPUs, and on [DX12 without the feature `static-dxc`](crate::BufferSort#on-dx12), whose
-    ///   compilers take long for the sample sort's kernels;
+    /// - on CPUs, whose compilers take long for the sample sort's kernels;
     /// - for up to 1024 unsigned keys in ascending order;
     /// - where an option of the mergesorts is given;
     /// - where there is no [`Sorter`](crate::Sorter) to decide.

@@ -195,7 +195,7 @@ pub(crate) struct DeviceKind {
     pub(crate) is_cpu: bool,
     /// Whether it is a GPU with memory of its own.
     pub(crate) is_discrete: bool,
-    /// Whether its kernels are compiled for DX12, and FXC may be all there is.
+    /// Whether FXC may compile its kernels: the compiler that comes with Windows, for DX12.
     pub(crate) has_fxc: bool,
 }
 
@@ -205,13 +205,8 @@ impl DeviceKind {
         Self {
             is_cpu: info.device_type == wgpu::DeviceType::Cpu,
             is_discrete: info.device_type == wgpu::DeviceType::DiscreteGpu,
-            has_fxc: info.backend == wgpu::Backend::Dx12 && !cfg!(feature = "static-dxc"),
+            has_fxc: info.backend == wgpu::Backend::Dx12,
         }
-    }
-
-    /// Whether the sample sort's kernels take their compiler long.
-    pub(crate) const fn compiles_slowly(self) -> bool {
-        self.is_cpu || self.has_fxc
     }
 
     /// The most buckets that a device is given where the caller names none.
@@ -227,6 +222,8 @@ impl DeviceKind {
     pub(crate) fn default_tuning(self) -> Tuning {
         if self.is_cpu {
             Tuning::cpu()
+        } else if self.has_fxc {
+            Tuning::small_kernels()
         } else {
             Tuning::default()
         }

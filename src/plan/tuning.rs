@@ -65,6 +65,16 @@ impl Tuning {
         }
     }
 
+    /// Sizes of a GPU whose compiler is slow with large kernels: that of DX12.
+    pub(crate) const fn small_kernels() -> Self {
+        Self {
+            tile: 1024,
+            samples: 1024,
+            merged: 1 << 14,
+            gpu: true,
+        }
+    }
+
     const fn gpu() -> Self {
         Self {
             tile: 4096,

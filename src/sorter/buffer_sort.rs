@@ -76,13 +76,6 @@ use std::ops::Range;
 /// The sample sort maps keys of any type and order in its own dispatches. For the mergesorts, those
 /// that are not unsigned and ascending are encoded and decoded wherever they are, by way of the
 /// caller's buffer, with no more scratch memory.
-///
-/// # On DX12
-///
-/// FXC, the compiler that comes with Windows, is slow with the [sample
-/// sort](crate::Engine::SampleSort)'s kernels that sort a tile, so
-/// [`Engine::Auto`](crate::Engine::Auto) takes none where keys are sorted alone. The feature
-/// `static-dxc` brings Microsoft's newer compiler, and with it the sample sort.
 #[derive(Debug)]
 #[must_use = "it is prepared by Sorter::prepare_sort"]
 pub struct BufferSort<'a> {

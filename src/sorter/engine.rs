@@ -40,7 +40,7 @@ impl Records {
 /// Who sorts these records on such a device: never [`Engine::Auto`].
 pub(super) fn choose(device: DeviceKind, options: &Options, records: Records) -> Engine {
     let may_sample_sort = match options.engine {
-        Engine::Auto => !device.compiles_slowly() && !options.are_of_mergesorts(),
+        Engine::Auto => !device.is_cpu && !options.are_of_mergesorts(),
         engine => engine == Engine::SampleSort,
     };
     match options.engine {
@@ -97,8 +97,8 @@ mod tests {
             (GPU, u32::MAX - 16_383, SampleSort),
             (CPU, 1025, Mergesort),
             (CPU, 1 << 26, Mergesort),
-            (DX12, 1025, Mergesort),
-            (DX12, 1 << 26, Mergesort),
+            (DX12, 1024, Mergesort),
+            (DX12, 1 << 26, SampleSort),
             (WARP, 1 << 20, Mergesort),
         ] {
             let options = Options::default();
@@ -108,7 +108,7 @@ mod tests {
                 mapped: true,
                 ..keys
             };
-            let expected = if device == GPU { SampleSort } else { expected };
+            let expected = if device.is_cpu { expected } else { SampleSort };
             assert_eq!(
                 choose(device, &options, mapped),
                 expected,
@@ -123,7 +123,7 @@ mod tests {
         use Engine::{BcfMergesort, BcfMergesortPb, SampleSort, Warpsort};
         let auto = Options::default();
         let named = |engine| Options::default().engine(engine);
-        for (options, on_gpus, on_others) in [
+        for (options, on_gpus, on_cpus) in [
             (auto.clone(), SampleSort, BcfMergesortPb),
             (auto.clone().buckets(64), BcfMergesortPb, BcfMergesortPb),
             (auto.clone().samples(64), BcfMergesortPb, BcfMergesortPb),
@@ -142,7 +142,7 @@ mod tests {
             (named(SampleSort).buckets(64), SampleSort, SampleSort),
         ] {
             for device in [GPU, CPU, DX12, WARP] {
-                let expected = if device == GPU { on_gpus } else { on_others };
+                let expected = if device.is_cpu { on_cpus } else { on_gpus };
                 let engine = choose(device, &options, Records::keys(1 << 20));
                 assert_eq!(engine, expected, "{device:?} {options:?}");
             }

@@ -56,11 +56,10 @@ impl Gate for FxcGate {
     }
 
     fn leaves_out(&self, subject: &Subject) -> Option<&'static str> {
-        const TILES: &str = "bcfsort.samplesort.sort.1024x16.u32";
-        if subject.sorts_in_registers() && subject.label != TILES {
+        if subject.sorts_large_tiles() {
             return Some(
-                "sort tiles of the sample sort, as one does that is examined: FXC is slow with \
-                 each, so Engine::Auto takes none on DX12 for keys alone",
+                "sort tiles of more than 1024 records: FXC is slow with them, so no sort on DX12 \
+                 takes them",
             );
         }
         let of_more = match subject.specialised.kernel() {

@@ -27,28 +27,30 @@ pub(crate) enum Stage {
     All,
 }
 
-/// The names of a text, without the numbers of its tiles.
-fn without_numbers(label: &str) -> Vec<String> {
+/// The names of a text, without the numbers of its tiles, and whether these are large.
+fn form(kernel: Specialised) -> (Vec<String>, bool) {
+    let label = kernel.label();
     let names = label.split('.').filter(|part| part.parse::<u32>().is_err());
-    names.map(str::to_owned).collect()
+    let names = names.map(str::to_owned).collect();
+    (names, sorts_large_tiles(kernel))
 }
 
 /// The kernels that differ in the sizes of their tiles only: the bytes of workgroup memory that
-/// they take, by their names without numbers.
-struct Tiles(BTreeMap<Vec<String>, BTreeSet<u32>>);
+/// they take, by their forms.
+struct Tiles(BTreeMap<(Vec<String>, bool), BTreeSet<u32>>);
 
 impl Tiles {
     fn of(all: &[Specialised]) -> Self {
         let mut tiles: BTreeMap<_, BTreeSet<u32>> = BTreeMap::new();
         for kernel in all {
-            let known = tiles.entry(without_numbers(&kernel.label())).or_default();
+            let known = tiles.entry(form(*kernel)).or_default();
             known.insert(kernel.workgroup_bytes());
         }
         Self(tiles)
     }
 
     fn like(&self, kernel: Specialised) -> impl DoubleEndedIterator<Item = u32> {
-        let tiles = self.0.get(&without_numbers(&kernel.label()));
+        let tiles = self.0.get(&form(kernel));
         tiles.into_iter().flatten().copied()
     }
 
@@ -64,6 +66,18 @@ impl Tiles {
     }
 }
 
+/// Whether it sorts tiles of more than 1024 records in registers: by another text than smaller ones.
+fn sorts_large_tiles(specialised: Specialised) -> bool {
+    let Kernel::Sort(kernel) = specialised.kernel() else {
+        return false;
+    };
+    let (SortStage::Sort { tile, .. } | SortStage::Splitters { samples: tile }) = kernel.stage
+    else {
+        return false;
+    };
+    tile > 1024 && !kernel.compares_rows()
+}
+
 /// Whether it sorts tiles in registers, by a network that is written out, and drivers for CPUs take
 /// long to compile it.
 fn sorts_in_registers(specialised: Specialised) -> bool {
@@ -74,6 +88,11 @@ fn sorts_in_registers(specialised: Specialised) -> bool {
 }
 
 impl Subject {
+    /// Whether it sorts tiles of more than 1024 records in registers.
+    pub(crate) fn sorts_large_tiles(&self) -> bool {
+        sorts_large_tiles(self.specialised)
+    }
+
     /// Whether it sorts tiles in registers, and drivers for CPUs take long to compile it.
     pub(crate) fn sorts_in_registers(&self) -> bool {
         sorts_in_registers(self.specialised)
