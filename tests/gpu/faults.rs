@@ -142,8 +142,9 @@ fn scratch_memory_is_within_the_promise() {
         for len in [1025, 100_000, 1 << 20, sorter.max_len(key).min(1 << 24)] {
             let bytes = len * key.bytes();
             let scratch = sorter.scratch_size(len, key).unwrap();
-            assert!(scratch >= bytes, "{len} {key}");
             assert!(scratch <= bytes + bytes / 10 + (16 << 20), "{len} {key}");
+            // Keys that are no more than a tile of the device's are sorted where they are.
+            assert!(len < 100_000 || scratch >= bytes, "{len} {key}");
         }
     }
 }
