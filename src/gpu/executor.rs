@@ -2,8 +2,8 @@
 
 use super::faults::scoped;
 use super::pipelines::{Compiled, Pipelines};
-use super::transfer::staging;
-use super::waiting::Waiting;
+use super::transfer::{fill, staging};
+use super::waiting::{Waiting, check_taken};
 use crate::Error;
 use crate::kernel::{Access, Binding, PARAMETER_BLOCK};
 use crate::recording::{Buffer, Phase, Recording, Step};
@@ -107,19 +107,16 @@ impl Parameters {
             // (wgpu takes as much for staging, and the device for lost where there is not: see
             // `write`. A copy of ours would be a submission more for each sort.)
             drop(scoped(device, size, || staging(device, size))?);
-            scoped(device, size, || {
-                let buffer = device.create_buffer(&wgpu::BufferDescriptor {
+            let buffer = scoped(device, size, || {
+                device.create_buffer(&wgpu::BufferDescriptor {
                     label: Some("bcfsort.parameters"),
                     size,
                     usage,
                     mapped_at_creation: true,
-                });
-                if let Ok(mut view) = buffer.get_mapped_range_mut(..) {
-                    view.copy_from_slice(blocks);
-                }
-                buffer.unmap();
-                buffer
-            })
+                })
+            })?;
+            fill(device, &buffer, blocks)?;
+            Ok::<_, Error>(buffer)
         };
         let written = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::STORAGE;
         let fixed = make(&fixed, wgpu::BufferUsages::UNIFORM)?;
@@ -618,17 +615,19 @@ async fn run_with_timestamps(
     ))
 }
 
-/// Encodes and submits, with wgpu's objections as an error.
+/// Encodes and submits. What wgpu objects to is an error, and so is a lost device, of which it says
+/// nothing.
 pub(crate) fn submit(
     device: &wgpu::Device,
     queue: &wgpu::Queue,
     encode: impl FnOnce(&mut wgpu::CommandEncoder),
 ) -> Result<(), Error> {
-    scoped(device, 0, || {
+    let submission = scoped(device, 0, || {
         let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor {
             label: Some("bcfsort"),
         });
         encode(&mut encoder);
-        queue.submit([encoder.finish()]);
-    })
+        queue.submit([encoder.finish()])
+    })?;
+    check_taken(device, submission)
 }

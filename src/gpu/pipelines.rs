@@ -5,7 +5,7 @@
 //! waits for it. A failure leaves the cell empty: whoever wants the kernel next tries again.
 
 use super::at_once::for_each_at_once;
-use super::faults::scoped;
+use super::faults::{check_not_lost, scoped};
 use crate::kernel::{Access, Assembled, Binding, Specialised};
 use crate::recording::Recording;
 use crate::{Comparator, Error};
@@ -273,6 +273,7 @@ fn compile(
         });
         (pipeline, layout)
     })?;
+    check_not_lost(device)?;
     log::debug!("compiled {label}");
     Ok(Compiled {
         pipeline,

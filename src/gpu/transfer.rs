@@ -1,7 +1,7 @@
 //! Keys between host slices and buffers.
 
 use super::executor::submit;
-use super::faults::scoped;
+use super::faults::{not_mapped, scoped};
 use super::waiting::Waiting;
 use crate::Error;
 
@@ -43,14 +43,24 @@ fn write(
 ) -> Result<(), Error> {
     let size = bytes.len() as u64;
     let staging = scoped(device, size, || staging(device, size))?;
-    staging
-        .get_mapped_range_mut(..)
-        .map_err(|e| Error::Device(e.to_string()))?
-        .copy_from_slice(bytes);
-    staging.unmap();
+    fill(device, &staging, bytes)?;
     submit(device, queue, |encoder| {
         encoder.copy_buffer_to_buffer(&staging, 0, buffer, from, size);
     })
+}
+
+/// Writes to a buffer that has been mapped since it was made, and unmaps it.
+pub(crate) fn fill(
+    device: &wgpu::Device,
+    buffer: &wgpu::Buffer,
+    bytes: &[u8],
+) -> Result<(), Error> {
+    buffer
+        .get_mapped_range_mut(..)
+        .map_err(|error| not_mapped(device, &error))?
+        .copy_from_slice(bytes);
+    // (If the device is lost by now, wgpu may have destroyed the buffer, and object.)
+    scoped(device, 0, || buffer.unmap())
 }
 
 /// A mapped buffer, to be copied from.
@@ -109,9 +119,10 @@ pub(crate) async fn read_mapped(
     {
         let view = staging
             .get_mapped_range(range)
-            .map_err(|e| Error::Device(e.to_string()))?;
+            .map_err(|error| not_mapped(device, &error))?;
         bytes.copy_from_slice(&view);
     }
-    staging.unmap();
+    // All is read: what wgpu may say of a device lost by now, the next call says.
+    drop(scoped(device, 0, || staging.unmap()));
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! Waiting for the device: by blocking, or as a future.
 
+use super::faults::one_line;
 use crate::Error;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::task::{Poll, Waker};
@@ -18,8 +19,19 @@ pub(crate) enum Waiting {
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
 
 struct Slot<T> {
-    answer: Option<T>,
+    answer: Option<Result<T, Error>>,
     waker: Option<Waker>,
+}
+
+impl<T> Slot<T> {
+    /// Gives the first answer that there is; what comes later says nothing new.
+    fn fill(slot: &Mutex<Self>, answer: Result<T, Error>) {
+        let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+        slot.answer.get_or_insert(answer);
+        if let Some(waker) = slot.waker.take() {
+            waker.wake();
+        }
+    }
 }
 
 impl Waiting {
@@ -37,34 +49,33 @@ impl Waiting {
         let theirs = slot.clone();
         let notify = answered.clone();
         register(Box::new(move |answer| {
-            let mut slot = theirs.lock().unwrap_or_else(PoisonError::into_inner);
-            slot.answer = Some(answer);
+            Slot::fill(&theirs, Ok(answer));
             notify.notify_one();
-            if let Some(waker) = slot.waker.take() {
-                waker.wake();
-            }
         }));
-        let lost = |error: &dyn std::fmt::Display| Error::DeviceLost(error.to_string());
         if self == Self::Block {
-            device
-                .poll(wgpu::PollType::wait_indefinitely())
-                .map_err(|e| lost(&e))?;
+            poll(device, wgpu::PollType::wait_indefinitely())?;
             // Another thread's poll may have taken the answer, and be about to call back.
             let slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
             let (mut slot, _) = answered
                 .wait_timeout_while(slot, PATIENCE, |slot| slot.answer.is_none())
                 .unwrap_or_else(PoisonError::into_inner);
-            return slot.answer.take().ok_or_else(|| lost(&"it never answered"));
+            let lost = || Err(Error::DeviceLost("it never answered".to_owned()));
+            return slot.answer.take().unwrap_or_else(lost);
         }
         #[cfg(not(target_arch = "wasm32"))]
         {
-            let device = device.clone();
+            let (device, slot) = (device.clone(), slot.clone());
             std::thread::Builder::new()
                 .name("bcfsort-poll".to_owned())
-                .spawn(move || device.poll(wgpu::PollType::wait_indefinitely()))
+                .spawn(move || {
+                    // (A device that is lost while it is waited for need not call back.)
+                    if let Err(lost) = poll(&device, wgpu::PollType::wait_indefinitely()) {
+                        Slot::fill(&slot, Err(lost));
+                    }
+                })
                 .map_err(|e| Error::Device(format!("no thread to wait with: {e}")))?;
         }
-        Ok(std::future::poll_fn(|context| {
+        std::future::poll_fn(|context| {
             let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(answer) = slot.answer.take() {
                 return Poll::Ready(answer);
@@ -72,7 +83,7 @@ impl Waiting {
             slot.waker = Some(context.waker().clone());
             Poll::Pending
         })
-        .await)
+        .await
     }
 
     /// Waits until everything submitted so far is done.
@@ -85,5 +96,70 @@ impl Waiting {
             queue.on_submitted_work_done(move || answer(()));
         })
         .await
+    }
+}
+
+/// That the device has taken a submission, which wgpu does not say: it says nothing of one to a lost
+/// device. It waits for nothing.
+pub(super) fn check_taken(
+    device: &wgpu::Device,
+    submission: wgpu::SubmissionIndex,
+) -> Result<(), Error> {
+    let look = wgpu::PollType::Wait {
+        submission_index: Some(submission),
+        timeout: Some(std::time::Duration::ZERO),
+    };
+    poll(device, look)
+}
+
+/// Has wgpu look what the device has done, or wait for it, and call back.
+///
+/// Where it finds there that the device was lost, as by a driver that was reset, `Device::poll` of
+/// wgpu 30 panics: it takes all but what is wrong about the wait itself for fatal. That panic is an
+/// error here. (The message of it is printed all the same, by the process's panic hook.) Any other
+/// panic is one of a callback, and goes on.
+fn poll(device: &wgpu::Device, poll_type: wgpu::PollType) -> Result<(), Error> {
+    match loss_or(|| device.poll(poll_type))? {
+        Ok(_) | Err(wgpu::PollError::Timeout) => Ok(()),
+        // It is one of its own submissions that is waited for, so this one was not made.
+        Err(wgpu::PollError::WrongSubmissionIndex(..)) => {
+            Err(Error::DeviceLost("it took no submission".to_owned()))
+        }
+    }
+}
+
+/// What a call of `Device::poll` returns, or the loss that it panics for.
+fn loss_or<T>(poll: impl FnOnce() -> T) -> Result<T, Error> {
+    use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+    // (wgpu has let go of its locks and has called back by then.)
+    catch_unwind(AssertUnwindSafe(poll)).map_err(|panic| {
+        let text = panic.downcast_ref::<String>();
+        match text.and_then(|text| text.strip_prefix("Error in Device::poll: ")) {
+            Some(why) => Error::DeviceLost(one_line(why)),
+            None => resume_unwind(panic),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loss_that_wgpu_panics_for_is_an_error_and_no_other_panic_is() {
+        assert_eq!(loss_or(|| 3).unwrap(), 3);
+        let lost = loss_or(|| {
+            let why = "Validation Error\n\nCaused by:\n  Parent device is lost\n";
+            panic!("Error in {}: {why}", "Device::poll");
+        });
+        let error = lost.map(|()| ()).unwrap_err();
+        assert!(matches!(error, Error::DeviceLost(_)), "{error:?}");
+        assert_eq!(
+            error.to_string(),
+            "the device was lost: Validation Error Caused by: Parent device is lost"
+        );
+        let panic = std::panic::catch_unwind(|| loss_or(|| panic!("a callback's")));
+        let panic = panic.map(|_: Result<(), _>| ()).unwrap_err();
+        assert_eq!(panic.downcast_ref(), Some(&"a callback's"));
     }
 }

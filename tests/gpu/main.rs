@@ -10,6 +10,7 @@ mod execution;
 mod faults;
 mod first_call;
 mod lockstep;
+mod loss;
 mod out_of_memory;
 mod out_of_place;
 mod pairs;

@@ -1,0 +1,217 @@
+//! A device that is lost at any call that a sort makes of it, one after the other.
+//!
+//! wgpu logs each call before it does it, so a logger can have the device destroyed there: what
+//! another thread's loss hits now and then, these tests hit always.
+
+use crate::device::{gpu, is_alone};
+use crate::faults::{own_device, random, sorted};
+use std::cell::RefCell;
+use wgpu::util::DeviceExt;
+use wgpu_bcfsort::{
+    BufferSort, Comparator, Error, KeyType, Options, Order, PrefixSums, PrefixSumsOptions,
+    PreparedSort, Sorter, WideKey,
+};
+
+/// When this thread loses which device.
+struct Loss {
+    device: wgpu::Device,
+    /// Calls before it.
+    calls: usize,
+    /// Whether wgpu notices at once, and frees what the device has.
+    frees: bool,
+}
+
+thread_local! {
+    static LOSS: RefCell<Option<Loss>> = const { RefCell::new(None) };
+}
+
+struct LosesDevices;
+
+impl log::Log for LosesDevices {
+    fn enabled(&self, metadata: &log::Metadata<'_>) -> bool {
+        metadata.target().starts_with("wgpu_core")
+    }
+
+    fn log(&self, record: &log::Record<'_>) {
+        if !self.enabled(record.metadata()) {
+            return;
+        }
+        // Calls, and nothing that they do: there wgpu holds locks.
+        let text = record.args().to_string();
+        let is_call = ["Device::", "Buffer::", "Queue::", "CommandEncoder::"]
+            .iter()
+            .any(|object| text.starts_with(object));
+        if !is_call || text.starts_with("Device::maintain") {
+            return;
+        }
+        let lost = LOSS.with_borrow_mut(|loss| {
+            let left = &mut loss.as_mut()?.calls;
+            if *left > 0 {
+                *left -= 1;
+                return None;
+            }
+            loss.take()
+        });
+        if let Some(loss) = lost {
+            loss.device.destroy();
+            if loss.frees {
+                loss.device
+                    .poll(wgpu::PollType::wait_indefinitely())
+                    .unwrap();
+            }
+        }
+    }
+
+    fn flush(&self) {}
+}
+
+/// What is lost, and all that is made on it before.
+struct OnDevice {
+    sorter: Sorter,
+    sums: PrefixSums,
+    buffer: wgpu::Buffer,
+    values: wgpu::Buffer,
+    prepared: PreparedSort,
+}
+
+const LEN: usize = 500;
+
+impl OnDevice {
+    fn new(sorter: Sorter, keys: &[u32]) -> Self {
+        let device = sorter.device();
+        let buffer = || {
+            device.create_buffer_init(&wgpu::util::BufferInitDescriptor {
+                label: None,
+                contents: bytemuck::cast_slice(keys),
+                usage: wgpu::BufferUsages::STORAGE,
+            })
+        };
+        let (buffer, values) = (buffer(), buffer());
+        let all = BufferSort::new(&buffer, LEN as u64, KeyType::U32);
+        Self {
+            sums: PrefixSums::new(device, sorter.queue()).unwrap(),
+            prepared: sorter.prepare_sort(all).unwrap(),
+            buffer,
+            values,
+            sorter,
+        }
+    }
+
+    fn keys(&self) -> BufferSort<'_> {
+        BufferSort::new(&self.buffer, LEN as u64, KeyType::U32)
+    }
+}
+
+/// What is done with a device, or with host memory: `false` where this tells nothing of whether it
+/// was done.
+type Operation = fn(&OnDevice, &mut Vec<u32>) -> Result<bool, Error>;
+
+const OPERATIONS: [(&str, Operation); 11] = [
+    ("sort", |on, keys| {
+        on.sorter.sort(keys, Order::Ascending).map(|()| true)
+    }),
+    ("sort_async", |on, keys| {
+        pollster::block_on(on.sorter.sort_async(keys, Order::Ascending)).map(|()| true)
+    }),
+    ("sort_profiled", |on, keys| {
+        (on.sorter.sort_profiled(keys, Order::Ascending)).map(|_| true)
+    }),
+    ("sort_compared", |on, keys| {
+        let words = Comparator::wide(1, WideKey::MostFirst)?;
+        (on.sorter.sort_compared(keys, &words, Order::Ascending)).map(|()| true)
+    }),
+    ("argsort", |on, keys| {
+        let indices = on.sorter.argsort(keys, Order::Ascending)?;
+        *keys = indices.iter().map(|&i| keys[i as usize]).collect();
+        Ok(true)
+    }),
+    ("run_profiled", |on, _| {
+        on.sorter.run_profiled(&on.prepared).map(|_| false)
+    }),
+    ("run_timed", |on, _| {
+        on.sorter.run_timed(&on.prepared).map(|_| false)
+    }),
+    ("sort_buffer_profiled", |on, _| {
+        let (len, order) = (LEN as u64, Order::Ascending);
+        (on.sorter
+            .sort_buffer_profiled(&on.buffer, len, KeyType::U32, order))
+        .map(|_| false)
+    }),
+    ("first_out_of_order", |on, _| {
+        on.sorter.first_out_of_order(&on.keys()).map(|_| false)
+    }),
+    ("prefix sums", |on, keys| {
+        // (Of the differences of sorted keys: the sorted keys.)
+        let mut sums = sorted(keys);
+        for i in (1..sums.len()).rev() {
+            sums[i] -= sums[i - 1];
+        }
+        let options = PrefixSumsOptions::default();
+        let colors = vec![0; sums.len()];
+        on.sums.run_profiled(&mut sums, &colors, &options)?;
+        *keys = sums;
+        Ok(true)
+    }),
+    ("prefix sums of buffers", |on, _| {
+        let options = PrefixSumsOptions::default();
+        let (len, key) = (LEN as u64, KeyType::U32);
+        (on.sums
+            .run_buffers_profiled(&on.buffer, &on.values, len, key, &options))
+        .map(|_| false)
+    }),
+];
+
+#[test]
+fn a_device_lost_at_any_call_is_an_error() {
+    let this = "loss::a_device_lost_at_any_call_is_an_error";
+    let Some(gpu) = gpu() else { return };
+    // (A process has one logger.)
+    if !is_alone(this, &[]) {
+        return;
+    }
+    log::set_logger(&LosesDevices).unwrap();
+    let keys = random::<u32>(LEN, 5);
+    let expected = sorted(&keys);
+    // An odd number, so that every other loss frees the memory.
+    let step = if gpu.runs_all_cases() { 1 } else { 21 };
+    for (number, (name, operation)) in OPERATIONS.into_iter().enumerate() {
+        for timestamps in [true, false] {
+            let mut calls = number % step;
+            loop {
+                let sorter = if timestamps {
+                    Sorter::on_adapter(&gpu.adapter, Options::default()).unwrap()
+                } else {
+                    let (device, queue) = own_device(gpu, |_| {});
+                    Sorter::new(&device, &queue, Options::default()).unwrap()
+                };
+                let on = OnDevice::new(sorter, &keys);
+                let mut lost = keys.clone();
+                let device = on.sorter.device().clone();
+                let frees = calls % 2 == 1;
+                LOSS.set(Some(Loss {
+                    device,
+                    calls,
+                    frees,
+                }));
+                log::set_max_level(log::LevelFilter::Trace);
+                let outcome = operation(&on, &mut lost);
+                log::set_max_level(log::LevelFilter::Off);
+                let is_lost = LOSS.take().is_none();
+                let what = format!("{name}, lost at call {calls}, timestamps: {timestamps}");
+                match outcome {
+                    Ok(true) => assert!(lost == expected, "{what}: a wrong result"),
+                    Ok(false) => {}
+                    Err(Error::DeviceLost(_)) if is_lost => {
+                        assert!(lost == keys, "{what}: the slice was touched");
+                    }
+                    Err(error) => panic!("{what}: {error:?}"),
+                }
+                if !is_lost {
+                    break;
+                }
+                calls += step;
+            }
+            println!("{name}: up to {calls} calls, with timestamps: {timestamps}");
+        }
+    }
+}
