@@ -1,9 +1,9 @@
 //! Runs a recording: every object it needs is made beforehand, then it is encoded.
 
-use super::faults::scoped;
+use super::faults::{check_not_lost, scoped};
 use super::pipelines::{Compiled, Pipelines};
 use super::transfer::{fill, staging};
-use super::waiting::{Waiting, check_taken};
+use super::waiting::Waiting;
 use crate::Error;
 use crate::kernel::{Access, Binding, PARAMETER_BLOCK};
 use crate::recording::{Buffer, Phase, Recording, Step};
@@ -622,12 +622,12 @@ pub(crate) fn submit(
     queue: &wgpu::Queue,
     encode: impl FnOnce(&mut wgpu::CommandEncoder),
 ) -> Result<(), Error> {
-    let submission = scoped(device, 0, || {
+    scoped(device, 0, || {
         let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor {
             label: Some("bcfsort"),
         });
         encode(&mut encoder);
-        queue.submit([encoder.finish()])
+        queue.submit([encoder.finish()]);
     })?;
-    check_taken(device, submission)
+    check_not_lost(device)
 }

@@ -99,19 +99,6 @@ impl Waiting {
     }
 }
 
-/// That the device has taken a submission, which wgpu does not say: it says nothing of one to a lost
-/// device. It waits for nothing.
-pub(super) fn check_taken(
-    device: &wgpu::Device,
-    submission: wgpu::SubmissionIndex,
-) -> Result<(), Error> {
-    let look = wgpu::PollType::Wait {
-        submission_index: Some(submission),
-        timeout: Some(std::time::Duration::ZERO),
-    };
-    poll(device, look)
-}
-
 /// Has wgpu look what the device has done, or wait for it, and call back.
 ///
 /// Where it finds there that the device was lost, as by a driver that was reset, `Device::poll` of
@@ -120,11 +107,8 @@ pub(super) fn check_taken(
 /// panic is one of a callback, and goes on.
 fn poll(device: &wgpu::Device, poll_type: wgpu::PollType) -> Result<(), Error> {
     match loss_or(|| device.poll(poll_type))? {
-        Ok(_) | Err(wgpu::PollError::Timeout) => Ok(()),
-        // It is one of its own submissions that is waited for, so this one was not made.
-        Err(wgpu::PollError::WrongSubmissionIndex(..)) => {
-            Err(Error::DeviceLost("it took no submission".to_owned()))
-        }
+        Ok(_) => Ok(()),
+        Err(error) => Err(Error::DeviceLost(one_line(&error.to_string()))),
     }
 }
 

@@ -125,6 +125,8 @@ pub enum Stage {
     Splitters {
         /// Samples, at the most: a power of two.
         samples: u32,
+        /// Whether one text serves all passes over columns of the tile that they are.
+        is_compact: bool,
     },
     /// Counts what each child has.
     Count(Partition),
@@ -141,6 +143,8 @@ pub enum Stage {
         tile: u32,
         /// Records of a lane: 16, or, of one word, 32.
         each: u32,
+        /// Whether one text serves all passes over columns of a tile.
+        is_compact: bool,
         /// Whether records stay in their buffer.
         in_place: bool,
     },
@@ -212,12 +216,22 @@ impl SortKernel {
                     Stage::Partition(partition),
                 ]);
             }
-            stages.extend([1024, samples].map(|samples| Stage::Splitters { samples }));
+            let few = [(1024, true), (1024, false), (samples, false)];
+            stages.extend(few.map(|(samples, is_compact)| Stage::Splitters {
+                samples,
+                is_compact,
+            }));
             let many = if words == 1 { EACH_OF_ITEMS } else { 16 };
-            for (tile, each) in [(1024, 16), (tile, 16), (tile, many)] {
+            for (tile, each, is_compact) in [
+                (1024, 16, true),
+                (1024, 16, false),
+                (tile, 16, false),
+                (tile, many, false),
+            ] {
                 stages.extend([false, true].map(|in_place| Stage::Sort {
                     tile,
                     each,
+                    is_compact,
                     in_place,
                 }));
             }
@@ -247,10 +261,14 @@ impl SortKernel {
             Stage::Table { nodes: 256 },
             Stage::Partition(partition),
         ];
-        stages.extend([1024, samples].map(|samples| Stage::Splitters { samples }));
+        stages.extend([1024, samples].map(|samples| Stage::Splitters {
+            samples,
+            is_compact: false,
+        }));
         stages.extend([false, true].map(|in_place| Stage::Sort {
             tile: 1024,
             each: 16,
+            is_compact: false,
             in_place,
         }));
         stages
@@ -261,7 +279,15 @@ impl SortKernel {
 
     /// The kernel of a stage.
     #[must_use]
-    pub const fn new(stage: Stage, shape: Shape) -> Self {
+    pub const fn new(mut stage: Stage, shape: Shape) -> Self {
+        // Rows have a loop for all passes anyhow.
+        if let (
+            Stage::Sort { is_compact, .. } | Stage::Splitters { is_compact, .. },
+            Shape::Row { .. },
+        ) = (&mut stage, shape)
+        {
+            *is_compact = false;
+        }
         let shape = match (stage, shape) {
             // It is told of how many words splitters are.
             (Stage::Table { .. }, _) => Shape::Word,
@@ -338,7 +364,13 @@ impl SortKernel {
     pub fn name(self) -> String {
         let shape = self.shape.name();
         match self.stage {
-            Stage::Splitters { samples } => format!("samplesort.splitters.{samples}.{shape}"),
+            Stage::Splitters {
+                samples,
+                is_compact,
+            } => format!(
+                "samplesort.splitters.{samples}{}.{shape}",
+                if is_compact { ".compact" } else { "" }
+            ),
             Stage::Count(of) => format!("samplesort.count.{}.{}.{shape}", of.nodes, of.tile),
             Stage::Partition(of) => {
                 format!("samplesort.partition.{}.{}.{shape}", of.nodes, of.tile)
@@ -347,9 +379,11 @@ impl SortKernel {
             Stage::Sort {
                 tile,
                 each,
+                is_compact,
                 in_place,
             } => format!(
-                "samplesort.sort.{tile}x{each}{}.{shape}",
+                "samplesort.sort.{tile}x{each}{}{}.{shape}",
+                if is_compact { ".compact" } else { "" },
                 if in_place { ".in_place" } else { "" }
             ),
             Stage::Merge => format!("samplesort.merge.{shape}"),
@@ -382,7 +416,10 @@ impl SortKernel {
             ..Text::default()
         };
         match self.stage {
-            Stage::Splitters { samples } => {
+            Stage::Splitters {
+                samples,
+                is_compact,
+            } => {
                 text.constants.push(("SORT_TILE", samples));
                 text.pieces.extend([source, SEGMENTS, TREE]);
                 if self.compares_rows() {
@@ -390,7 +427,7 @@ impl SortKernel {
                     text.pieces
                         .extend([cells, shader!("samplesort/rows/sort_tile.wgsl")]);
                 } else {
-                    text.made = sort_tile(words, samples, EACH_SAMPLES, Fill::Samples);
+                    text.made = sort_tile(words, samples, EACH_SAMPLES, is_compact, Fill::Samples);
                     text.made += &tile_load(words, samples, EACH_SAMPLES);
                 }
                 text.main = shader!("samplesort/splitters.wgsl");
@@ -424,6 +461,7 @@ impl SortKernel {
             Stage::Sort {
                 tile,
                 each,
+                is_compact,
                 in_place,
             } => {
                 text.constants.push(("SORT_TILE", tile));
@@ -448,7 +486,7 @@ impl SortKernel {
                     } else {
                         Fill::MappedRows
                     };
-                    text.made = sort_tile(words, tile, each, fill);
+                    text.made = sort_tile(words, tile, each, is_compact, fill);
                     text.made += &put_tile(words, tile, each);
                 }
                 text.main = shader!("samplesort/sort.wgsl");

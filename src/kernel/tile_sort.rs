@@ -52,8 +52,13 @@ pub(super) enum Fill {
 
 /// `sort_tile`, which fetches records of so many words and sorts `count` of them: a power of two;
 /// of rows, all. A lane holds `each`, 16 or, of one word, 32.
-pub(super) fn sort_tile(words: u32, tile: u32, each: u32, fill: Fill) -> String {
-    TileSort::new(words, tile, each).sort(fill)
+///
+/// In a compact one a text serves all passes over columns, and is told which one it is. It compiles
+/// in half the time (on lavapipe a first sort of pairs with wide keys takes 3.6 s instead of 7.4 s),
+/// and a lane waits in it for all loads before the first comparison: on an H200, the sort of tiles
+/// of 4096 words takes a fifth longer, and that of one tile of 1024 a quarter.
+pub(super) fn sort_tile(words: u32, tile: u32, each: u32, is_compact: bool, fill: Fill) -> String {
+    TileSort::new(words, tile, each).sort(is_compact, fill)
 }
 
 /// `put_tile`, which puts the sorted records where they are to be.
@@ -99,21 +104,11 @@ impl TileSort {
         self.log2_lines().saturating_sub(CELLS.ilog2())
     }
 
-    /// Whether one text serves all passes over columns, and is told which one it is.
-    ///
-    /// It compiles in half the time (on lavapipe, whose sort tiles have 1024 records, a first sort
-    /// of pairs with two words takes 3.6 s instead of 7.4 s), and a lane waits in it for all loads
-    /// before the first comparison: on an H200, a sort of tiles of 4096 takes a fifth longer, one
-    /// of 2^20 records in tiles of 1024 no longer.
-    const fn is_compact(&self) -> bool {
-        self.lines * self.each <= 1024
-    }
-
-    fn sort(&self, fill: Fill) -> String {
+    fn sort(&self, is_compact: bool, fill: Fill) -> String {
         let mut text = self.arrays();
         text += &self.first_pass(fill);
         text += &self.line_pass();
-        text += &if self.is_compact() {
+        text += &if is_compact {
             self.compact_columns()
         } else {
             self.columns()

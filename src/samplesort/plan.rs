@@ -26,6 +26,8 @@ pub struct Sizes {
     pub merged: u32,
     /// Records up to which they are sorted in the smallest tiles.
     pub small: u32,
+    /// Whether the kernels that sort tiles are to compile soon rather than to run fast.
+    pub is_compact: bool,
 }
 
 /// Words that a kernel's tables take in workgroup memory beside its tile, at the most.
@@ -43,6 +45,7 @@ impl Sizes {
         let tile = (tuning.tile / shape.stored_words()).max(1024);
         Self {
             sort_tile: sizes.sort_tile.min(1 << tile.ilog2()),
+            is_compact: tuning.tile <= 1024,
             samples: sizes.samples.min(1 << tuning.samples.max(1024).ilog2()),
             merged: match shape {
                 Shape::Row { .. } => 0,
@@ -98,6 +101,7 @@ impl Sizes {
                 _ => MERGED_TILES * sort_tile,
             },
             small: 1 << 20,
+            is_compact: false,
         }
     }
 
@@ -111,6 +115,7 @@ impl Sizes {
             samples: gpu.samples.min(1024),
             merged: gpu.merged.min(4096),
             small: 0,
+            is_compact: true,
             ..gpu
         }
     }

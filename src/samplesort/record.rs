@@ -56,7 +56,8 @@ pub fn record_with(
     sizes: &Sizes,
     limits: &DeviceLimits,
 ) {
-    if sort.len == 0 {
+    // (One record is what it was, after a map that is taken back.)
+    if sort.len == 0 || (sort.len == 1 && sort.source == sort.target) {
         return;
     }
     let job = Job {
@@ -152,6 +153,7 @@ impl Job<'_> {
             } else {
                 16
             },
+            is_compact: self.sizes.is_compact,
             in_place,
         };
         let bindings = self.sorted(from.0, in_place, self.sort.target);
@@ -253,6 +255,7 @@ impl Job<'_> {
             } else {
                 self.sizes.samples
             },
+            is_compact: self.sizes.is_compact,
         };
         let mut bindings = self.source(from);
         bindings.extend([table, SPLITTERS, COUNTS, TILE_SEGMENTS, ("children", next)]);
@@ -302,6 +305,7 @@ impl Job<'_> {
         let stage = Stage::Sort {
             tile,
             each: 16,
+            is_compact: self.sizes.is_compact,
             in_place,
         };
         // (There is no list, but a buffer that is bound for one.)

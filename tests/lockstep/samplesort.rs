@@ -26,6 +26,7 @@ const LIMITS: DeviceLimits = DeviceLimits {
 fn sizes(shape: Shape) -> Sizes {
     let tile = if shape == Shape::Word { 1024 } else { 256 };
     Sizes {
+        is_compact: true,
         sort_tile: tile,
         partition_tile: 512,
         lanes: 128,

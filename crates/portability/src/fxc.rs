@@ -56,10 +56,10 @@ impl Gate for FxcGate {
     }
 
     fn leaves_out(&self, subject: &Subject) -> Option<&'static str> {
-        if subject.sorts_large_tiles() {
+        if subject.sorts_by_large_text() {
             return Some(
-                "sort tiles of more than 1024 records: FXC is slow with them, so no sort on DX12 \
-                 takes them",
+                "sort tiles with a text for each pass: FXC is slow with them, so sorts on DX12 \
+                 take the compact ones",
             );
         }
         let of_more = match subject.specialised.kernel() {

@@ -27,12 +27,12 @@ pub(crate) enum Stage {
     All,
 }
 
-/// The names of a text, without the numbers of its tiles, and whether these are large.
+/// The names of a text, without the numbers of its tiles, and whether it has a text for each pass.
 fn form(kernel: Specialised) -> (Vec<String>, bool) {
     let label = kernel.label();
     let names = label.split('.').filter(|part| part.parse::<u32>().is_err());
     let names = names.map(str::to_owned).collect();
-    (names, sorts_large_tiles(kernel))
+    (names, sorts_by_large_text(kernel))
 }
 
 /// The kernels that differ in the sizes of their tiles only: the bytes of workgroup memory that
@@ -66,16 +66,17 @@ impl Tiles {
     }
 }
 
-/// Whether it sorts tiles of more than 1024 records in registers: by another text than smaller ones.
-fn sorts_large_tiles(specialised: Specialised) -> bool {
+/// Whether it sorts tiles in registers with a text for each pass.
+fn sorts_by_large_text(specialised: Specialised) -> bool {
     let Kernel::Sort(kernel) = specialised.kernel() else {
         return false;
     };
-    let (SortStage::Sort { tile, .. } | SortStage::Splitters { samples: tile }) = kernel.stage
+    let (SortStage::Sort { is_compact, .. } | SortStage::Splitters { is_compact, .. }) =
+        kernel.stage
     else {
         return false;
     };
-    tile > 1024 && !kernel.compares_rows()
+    !is_compact && !kernel.compares_rows()
 }
 
 /// Whether it sorts tiles in registers, by a network that is written out, and drivers for CPUs take
@@ -88,9 +89,9 @@ fn sorts_in_registers(specialised: Specialised) -> bool {
 }
 
 impl Subject {
-    /// Whether it sorts tiles of more than 1024 records in registers.
-    pub(crate) fn sorts_large_tiles(&self) -> bool {
-        sorts_large_tiles(self.specialised)
+    /// Whether it sorts tiles in registers with a text for each pass.
+    pub(crate) fn sorts_by_large_text(&self) -> bool {
+        sorts_by_large_text(self.specialised)
     }
 
     /// Whether it sorts tiles in registers, and drivers for CPUs take long to compile it.

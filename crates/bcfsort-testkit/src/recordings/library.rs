@@ -138,13 +138,26 @@ fn sample_sorts(key: KeyType) -> Vec<Recording> {
             merged: u32::MAX,
             ..of_gpus
         };
-        recordings.extend([1000, 3 * 1024 + 77, 9001].map(|len| record(len, &merged, &two_rows)));
+        let merged_on_cpus = Sizes {
+            merged: u32::MAX,
+            ..sizes(Tuning::cpu(), 256)
+        };
+        for sizes in [merged, merged_on_cpus] {
+            recordings
+                .extend([1000, 3 * 1024 + 77, 9001].map(|len| record(len, &sizes, &two_rows)));
+        }
         if of_gpus.sort_tile > 1024 {
             let lens = [of_gpus.sort_tile - 100, (16 << 10) + 99];
             recordings.extend(lens.map(|len| record(len, &merged, &two_rows)));
         }
         for sizes in [
             of_gpus,
+            // (A sort of two levels may be of tiles smaller than there is room for.)
+            Sizes {
+                sort_tile: 1024,
+                samples: 1024,
+                ..of_gpus
+            },
             sizes(Tuning::default(), 512),
             wide,
             sizes(Tuning::cpu(), 256),
@@ -552,7 +565,7 @@ fn with_sort_tile(recording: &mut Recording, sizes: &Sizes, of_words: u32) {
                 let many = *shape == Shape::Word && sizes.sort_tile > 1024;
                 *each = if many { of_words } else { 16 };
             }
-            Stage::Splitters { samples } => *samples = sizes.samples,
+            Stage::Splitters { samples, .. } => *samples = sizes.samples,
             _ => {}
         }
     }
