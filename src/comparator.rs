@@ -2,6 +2,7 @@
 //! clash with none.
 
 mod checks;
+mod features;
 mod rows;
 #[cfg(test)]
 mod tests;
@@ -9,6 +10,7 @@ mod tests;
 pub use rows::{FieldOf, Members};
 
 use crate::Error;
+use naga::valid::Capabilities;
 use naga::{Expression, Function, Handle, Module, Span};
 use rows::Member;
 use std::any::TypeId;
@@ -32,8 +34,8 @@ use std::sync::Arc;
 ///
 /// # What is refused
 ///
-/// What naga refuses: text that is not valid WGSL, and what takes a feature of the device, such as
-/// subgroup operations and `f16`. Besides that:
+/// What naga refuses: text that is not valid WGSL, and what takes a feature of the device, as `f16`,
+/// numbers of 64 bits and subgroup operations do. Besides that:
 ///
 /// | refused | since |
 /// |---|---|
@@ -385,12 +387,20 @@ fn user_precedes(a: user_row, b: user_row) -> bool {
 impl Checked {
     /// Reads and checks a text.
     fn read(wgsl: &str) -> Result<Self, Error> {
-        let mut module = naga::front::wgsl::parse_str(wgsl)
-            .map_err(|e| Error::Comparator(e.emit_to_string(wgsl)))?;
         let place = Place(wgsl);
+        let mut module = naga::front::wgsl::parse_str(wgsl).map_err(|e| {
+            // (What naga advises, to enable it, would only lead to the next error.)
+            if e.message().contains("`f16` enable extension") {
+                return features::F16.refuse(place);
+            }
+            Error::Comparator(said(&e.emit_to_string(wgsl)))
+        })?;
         let refuse = |span: Span, why: &str| place.refuse(span, why);
         checks::check_declarations(&module, place)?;
-        let info = validate(&module, wgsl).map_err(Error::Comparator)?;
+        let info = validate(&module, wgsl).map_err(|why| {
+            features::taken(&module, wgsl, &why)
+                .map_or(Error::Comparator(why), |feature| feature.refuse(place))
+        })?;
         let checks::Checked { loops, computed } = checks::check(&module, &info, place)?;
 
         let is_precedes = |f: &Function| f.name.as_deref() == Some("precedes");
@@ -433,8 +443,8 @@ impl Checked {
         let written = |why: String| Error::Comparator(format!("it cannot be written again: {why}"));
         let text = write(&module, &info).map_err(|e| written(e.to_string()))?;
         // What was read is what is written.
-        let read =
-            naga::front::wgsl::parse_str(&text).map_err(|e| written(e.emit_to_string(&text)))?;
+        let read = naga::front::wgsl::parse_str(&text)
+            .map_err(|e| written(said(&e.emit_to_string(&text))))?;
         validate(&read, &text).map_err(written)?;
         Ok(Self {
             of_words: match bytes / 4 {
@@ -481,14 +491,26 @@ impl Place<'_> {
 
 /// Has naga look at a module; what it says names the lines of its text.
 fn validate(module: &Module, wgsl: &str) -> Result<naga::valid::ModuleInfo, String> {
-    let (flags, none) = (
-        naga::valid::ValidationFlags::all(),
-        naga::valid::Capabilities::empty(),
-    );
-    let mut validator = naga::valid::Validator::new(flags, none);
+    validate_with(module, wgsl, Capabilities::empty())
+}
+
+/// That, on a device that has more than every device has.
+fn validate_with(
+    module: &Module,
+    wgsl: &str,
+    capabilities: Capabilities,
+) -> Result<naga::valid::ModuleInfo, String> {
+    let flags = naga::valid::ValidationFlags::all();
+    let mut validator = naga::valid::Validator::new(flags, capabilities);
     validator
         .validate(module)
-        .map_err(|e| e.emit_to_string(wgsl))
+        .map_err(|e| said(&e.emit_to_string(wgsl)))
+}
+
+/// What naga says: what is wrong, and on lines of their own where.
+fn said(text: &str) -> String {
+    let text = text.trim_end();
+    text.strip_prefix("error: ").unwrap_or(text).to_owned()
 }
 
 /// Writes a module, if that takes at most [`MOST_WRITTEN`] bytes: a constant that is made of others

@@ -45,7 +45,9 @@ impl fmt::Display for BufferRole {
     }
 }
 
-/// Every failure of the library. Its text is one line, with the numbers that say why.
+/// Every failure of the library. Its text is one line, with the numbers that say why; below it,
+/// [`Comparator`](Self::Comparator) and [`Kernel`](Self::Kernel) may quote the WGSL that they are
+/// about.
 ///
 /// The caller's data is intact after an error: host slices are untouched, and GPU buffers are only
 /// written by submissions that were made.
@@ -106,15 +108,16 @@ pub enum Error {
     /// longer.
     #[non_exhaustive]
     #[error(
-        "{len} {key} keys are {bytes} bytes; this device takes at most {max_len} in one buffer \
-         ({limit} is {limit_bytes} bytes)"
+        "{len} {key} keys are {} bytes; this device takes at most {max_len} in one buffer \
+         ({limit} is {limit_bytes} bytes)",
+        u128::from(*len) * u128::from(key.bytes())
     )]
     TooLarge {
         /// Keys asked for.
         len: u64,
         /// The type of the keys.
         key: KeyType,
-        /// Bytes asked for.
+        /// Bytes asked for, or [`u64::MAX`] if they are more.
         bytes: u64,
         /// The most keys of this type that one call sorts.
         max_len: u64,
@@ -142,18 +145,35 @@ pub enum Error {
     /// Rows of more bytes than one binding may have on this device.
     #[non_exhaustive]
     #[error(
-        "{len} rows of {words} words are {needed} bytes; this device binds at most {limit} at once \
-         (max_storage_buffer_binding_size)"
+        "{len} rows of {words} words are {} bytes; this device binds at most {limit} at once \
+         (max_storage_buffer_binding_size): sort fewer of them, or smaller ones",
+        u128::from(*len) * u128::from(*words) * 4
     )]
     RowsTooLarge {
         /// Rows asked for.
         len: u64,
         /// 32-bit words of each.
         words: u32,
-        /// Bytes those take.
+        /// Bytes those take, or [`u64::MAX`] if they are more.
         needed: u64,
         /// The device's limit in bytes.
         limit: u64,
+    },
+    /// More of a buffer with offsets or a count than one binding may have on this device.
+    #[non_exhaustive]
+    #[error(
+        "{needed} bytes of the buffer of {buffer} are needed; this device binds at most {limit} at \
+         once (max_storage_buffer_binding_size): {instead}"
+    )]
+    BindingTooLarge {
+        /// What it was given for.
+        buffer: BufferRole,
+        /// Bytes from its beginning on.
+        needed: u64,
+        /// The device's limit in bytes.
+        limit: u64,
+        /// What to do.
+        instead: &'static str,
     },
     /// A buffer was created without a usage that the call needs.
     #[non_exhaustive]
@@ -209,19 +229,19 @@ pub enum Error {
         /// The number of colors asked for.
         colors: u32,
     },
-    /// A [`Comparator`](crate::Comparator) was refused: its own line and column, and why; or it is
-    /// not of the Rust type that was named.
+    /// A [`Comparator`](crate::Comparator) was refused: why, with the line and the column, and below
+    /// it the line itself; or it is not of the Rust type that was named.
     #[error("comparator: {0}")]
     Comparator(String),
     /// An option is outside its range.
     #[non_exhaustive]
-    #[error("option {name} is {value}: {allowed}")]
+    #[error("option {name} is {value}, but must be {allowed}")]
     InvalidOption {
         /// The option's name.
         name: &'static str,
         /// The value given.
         value: u64,
-        /// What is allowed.
+        /// What it must be.
         allowed: &'static str,
     },
     /// Two things that a [`BufferSort`](crate::BufferSort) cannot have at the same time.
@@ -302,7 +322,8 @@ pub enum Error {
     /// [`wgpu::Queue::submit`], by the device's error scope or handler.
     #[error("the device refused an operation: {0}")]
     Device(String),
-    /// A kernel does not compile, before a driver has seen it: a bug here.
+    /// A kernel does not compile, before a driver has seen it: a bug here. naga quotes it, on lines of
+    /// their own.
     #[non_exhaustive]
     #[error("kernel {kernel}: {message}")]
     Kernel {
@@ -311,4 +332,123 @@ pub enum Error {
         /// What naga says.
         message: String,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever the numbers, as large as they may be.
+    #[test]
+    fn texts_are_one_line_each() {
+        let all = u64::MAX;
+        let (key, buffer, storage) = (
+            KeyType::U64,
+            BufferRole::Offsets,
+            wgpu::BufferUsages::STORAGE,
+        );
+        let message = || "why".to_owned();
+        for error in [
+            Error::NoAdapter,
+            Error::AdapterTooSmall {
+                limit: "max_buffer_size",
+                needed: all,
+                actual: 0,
+            },
+            Error::TooLarge {
+                len: all,
+                key,
+                bytes: all,
+                max_len: 1,
+                limit: "max_buffer_size",
+                limit_bytes: 8,
+            },
+            Error::BufferTooSmall {
+                buffer,
+                len: all,
+                bits: 32,
+                needed: all,
+                actual: 0,
+            },
+            Error::RowsTooLarge {
+                len: all,
+                words: u32::MAX,
+                needed: all,
+                limit: 8,
+            },
+            Error::BindingTooLarge {
+                buffer,
+                needed: all,
+                limit: 8,
+                instead: "sort fewer",
+            },
+            Error::BufferUsage {
+                buffer,
+                needed: storage,
+                actual: wgpu::BufferUsages::all(),
+            },
+            Error::SameBuffer,
+            Error::NoSums(key),
+            Error::LengthsDiffer {
+                of: "keys",
+                first: all,
+                with: "values",
+                second: 0,
+            },
+            Error::TooManyToNumber { len: all },
+            Error::ColorOutOfRange {
+                index: all,
+                color: u32::MAX,
+                colors: 1,
+            },
+            Error::InvalidOption {
+                name: "buckets",
+                value: all,
+                allowed: "1 to 1024",
+            },
+            Error::NotTogether {
+                option: "first",
+                with: "a comparator",
+                instead: "copy",
+            },
+            Error::OutOfMemory {
+                bytes: all,
+                message: message(),
+            },
+            Error::OutOfHostMemory {
+                bytes: all,
+                message: message(),
+            },
+            Error::WorkgroupMemory {
+                kernel: "base_case".to_owned(),
+                key,
+                needed: 2,
+                limit: 1,
+            },
+            Error::WorkgroupLanes {
+                kernel: "base_case".to_owned(),
+                needed: 2,
+                limit: 1,
+            },
+            Error::DeviceLost(message()),
+            Error::Foreign("prepared sort"),
+            Error::Device(message()),
+        ] {
+            let text = error.to_string();
+            assert!(!text.contains(['\n', '\r', '\t']), "{text}");
+            assert!(!text.contains("  ") && !text.ends_with('.'), "{text}");
+        }
+    }
+
+    #[test]
+    fn bytes_are_not_cut_off() {
+        let rows = Error::RowsTooLarge {
+            len: u64::MAX,
+            words: 1,
+            needed: u64::MAX,
+            limit: 8,
+        };
+        let text = rows.to_string();
+        assert!(text.contains(" are 73786976294838206460 bytes"), "{text}");
+    }
 }

@@ -159,7 +159,7 @@ impl Options {
                 return Err(Error::InvalidOption {
                     name: "warps",
                     value: warps.into(),
-                    allowed: "1, 2, 4 or 8, and as many as the base case's tile takes",
+                    allowed: "1, 2, 4 or 8, and no fewer than the base case's tile takes",
                 });
             }
         }
@@ -181,7 +181,7 @@ impl Tuning {
     ///
     /// [`Error::InvalidOption`] with the number's name, value and range.
     pub fn validate(&self) -> Result<(), Error> {
-        let tile = "a power of two from 1024 to 8192 is needed";
+        let tile = "a power of two from 1024 to 8192";
         let is_tile = |tile: u32| tile.is_power_of_two() && (MATRIX..=LARGEST_TILE).contains(&tile);
         let numbers = [
             ("tuning.tile", self.tile, is_tile(self.tile), tile),

@@ -73,7 +73,7 @@ fn what_is_no_comparison_is_refused() {
         ),
         (
             with("return subgroupAdd(a.key) < 1u;"),
-            "missing capability for this operation",
+            "wgsl:3:8: subgroup operations are not supported in comparators",
         ),
         (
             with("return dpdx(f32(a.key)) < 0.0;"),
@@ -118,6 +118,73 @@ fn what_is_no_comparison_is_refused() {
     ] {
         let error = refused(&wgsl);
         assert!(error.contains(why), "{error}");
+    }
+}
+
+/// In plain words, with the place, where naga names its own flags.
+#[test]
+fn what_not_every_device_has_is_refused_with_its_place() {
+    let row = |ty: &str| with("return true;").replace("u32", ty);
+    let f16 = "f16 is not supported in comparators";
+    for (wgsl, place, why) in [
+        ("enable f16; // f16\n".to_owned() + &row("f16"), "2:19", f16),
+        (
+            format!("enable f16;\n/* vec2h */ {}", row("vec2h")),
+            "2:31",
+            f16,
+        ),
+        (
+            "enable f16;\n".to_owned() + &with("return f16(a.key) < 1h;"),
+            "4:8",
+            f16,
+        ),
+        // Without it being enabled.
+        (row("f16"), "1:19", f16),
+        (with("return f32(a.key) < f32(1.5h);"), "3:25", f16),
+        (row("f64"), "1:19", "f64 is not supported"),
+        (
+            with("let x = 1.5lf;\nreturn f64(a.key) < x;"),
+            "3:9",
+            "f64 is not supported",
+        ),
+        (row("vec2<i64>"), "1:24", "i64 and u64 are not supported"),
+        (
+            with("return u64(a.key) < 7lu;"),
+            "3:8",
+            "i64 and u64 are not supported",
+        ),
+        (
+            with("return quadBroadcast(a.key, 0u) < 7u;"),
+            "3:8",
+            "subgroup operations are not supported",
+        ),
+    ] {
+        let error = refused(&wgsl);
+        let begin = format!("comparator: wgsl:{place}: {why}");
+        assert!(error.starts_with(&begin), "{wgsl}\n{error}");
+        assert!(!error.contains("Capabilit"), "{error}");
+        let line: usize = place.split(':').next().unwrap().parse().unwrap();
+        assert_eq!(error.lines().nth(1), wgsl.lines().nth(line - 1), "{error}");
+    }
+    // What is enabled and not used is nothing.
+    Comparator::new(&("enable f16;\n".to_owned() + &row("u32"))).unwrap();
+}
+
+/// What is wrong is on the first line, and below it the caller's own.
+#[test]
+fn errors_quote_the_text_below_their_first_line() {
+    for body in [
+        "return a.kye < b.key;",
+        "return a.key < ;",
+        "return a.key;",
+        "workgroupBarrier();",
+        "return f64(a.key) < 1lf;",
+    ] {
+        let error = refused(&with(body));
+        let (first, below) = error.split_once('\n').unwrap();
+        let why = first.strip_prefix("comparator: ").unwrap();
+        assert!(!why.is_empty() && !why.starts_with("error"), "{error}");
+        assert!(below.contains(body) && !error.ends_with('\n'), "{error}");
     }
 }
 

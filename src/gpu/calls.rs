@@ -53,28 +53,6 @@ pub(crate) fn check_len(
     })
 }
 
-/// That a buffer may have so many records of so many bits.
-pub(crate) fn check_end(
-    device: &wgpu::Device,
-    end: u64,
-    key: KeyType,
-    bits: u64,
-) -> Result<(), Error> {
-    let limit_bytes = device.limits().max_buffer_size;
-    let max_len = u128::from(limit_bytes) * 8 / u128::from(bits.max(1));
-    if u128::from(end) <= max_len {
-        return Ok(());
-    }
-    Err(Error::TooLarge {
-        len: end,
-        key,
-        bytes: end.saturating_mul(bits.div_ceil(8)),
-        max_len: max_len as u64,
-        limit: "max_buffer_size",
-        limit_bytes,
-    })
-}
-
 /// The first `len` elements of so many bits of a caller's buffer, if it has as many and may be
 /// bound. Whole words are.
 pub(crate) fn bind(
@@ -137,7 +115,7 @@ pub(crate) fn keep_host_buffer(pool: &Mutex<Option<wgpu::Buffer>>, buffer: wgpu:
     *pool.lock().unwrap_or_else(PoisonError::into_inner) = Some(buffer);
 }
 
-/// Submits all of it, and does not wait.
+/// Submits all of it, and does not wait. (See [`submit`] for a lost device.)
 pub(crate) fn submit_all(
     device: &wgpu::Device,
     queue: &wgpu::Queue,

@@ -53,7 +53,7 @@ impl Waiting {
             notify.notify_one();
         }));
         if self == Self::Block {
-            poll(device, wgpu::PollType::wait_indefinitely())?;
+            poll(device)?;
             // Another thread's poll may have taken the answer, and be about to call back.
             let slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
             let (mut slot, _) = answered
@@ -69,7 +69,7 @@ impl Waiting {
                 .name("bcfsort-poll".to_owned())
                 .spawn(move || {
                     // (A device that is lost while it is waited for need not call back.)
-                    if let Err(lost) = poll(&device, wgpu::PollType::wait_indefinitely()) {
+                    if let Err(lost) = poll(&device) {
                         Slot::fill(&slot, Err(lost));
                     }
                 })
@@ -99,17 +99,17 @@ impl Waiting {
     }
 }
 
-/// Has wgpu look what the device has done, or wait for it, and call back.
+/// Waits until everything submitted so far is done, and has wgpu call back.
 ///
 /// Where it finds there that the device was lost, as by a driver that was reset, `Device::poll` of
 /// wgpu 30 panics: it takes all but what is wrong about the wait itself for fatal. That panic is an
 /// error here. (The message of it is printed all the same, by the process's panic hook.) Any other
 /// panic is one of a callback, and goes on.
-fn poll(device: &wgpu::Device, poll_type: wgpu::PollType) -> Result<(), Error> {
-    match loss_or(|| device.poll(poll_type))? {
-        Ok(_) => Ok(()),
-        Err(error) => Err(Error::DeviceLost(one_line(&error.to_string()))),
-    }
+fn poll(device: &wgpu::Device) -> Result<(), Error> {
+    let polled = loss_or(|| device.poll(wgpu::PollType::wait_indefinitely()))?;
+    polled
+        .map(drop)
+        .map_err(|error| Error::DeviceLost(error.to_string()))
 }
 
 /// What a call of `Device::poll` returns, or the loss that it panics for.
@@ -132,18 +132,20 @@ mod tests {
     #[test]
     fn a_loss_that_wgpu_panics_for_is_an_error_and_no_other_panic_is() {
         assert_eq!(loss_or(|| 3).unwrap(), 3);
-        let lost = loss_or(|| {
+        let lost: Result<(), _> = loss_or(|| {
             let why = "Validation Error\n\nCaused by:\n  Parent device is lost\n";
             panic!("Error in {}: {why}", "Device::poll");
         });
-        let error = lost.map(|()| ()).unwrap_err();
+        let error = lost.unwrap_err();
         assert!(matches!(error, Error::DeviceLost(_)), "{error:?}");
         assert_eq!(
             error.to_string(),
             "the device was lost: Validation Error Caused by: Parent device is lost"
         );
-        let panic = std::panic::catch_unwind(|| loss_or(|| panic!("a callback's")));
-        let panic = panic.map(|_: Result<(), _>| ()).unwrap_err();
+        let panic = std::panic::catch_unwind(|| {
+            let _: Result<(), _> = loss_or(|| panic!("a callback's"));
+        })
+        .unwrap_err();
         assert_eq!(panic.downcast_ref(), Some(&"a callback's"));
     }
 }

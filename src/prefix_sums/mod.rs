@@ -7,6 +7,7 @@ pub use host::{Summand, prefix_sums_on_cpu};
 use crate::gpu::adapter::{adapters_async, check_limits, device_limits};
 use crate::gpu::calls;
 use crate::gpu::executor::{BufferSet, Clock, Prepared, Profile, make_buffers};
+use crate::gpu::faults::check_not_lost;
 use crate::gpu::pipelines::Pipelines;
 use crate::gpu::transfer::{download, upload};
 use crate::gpu::waiting::Waiting;
@@ -443,6 +444,7 @@ impl PrefixSums {
             Waiting::Block,
             profiled,
         ))?;
+        check_not_lost(&self.device)?;
         // The queue runs submissions in order, so the next call may use the same scratch memory.
         self.give_back(prepared.buffers);
         Ok(profile)

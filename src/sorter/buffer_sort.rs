@@ -554,6 +554,8 @@ impl<'a> BufferSort<'a> {
     /// device. Otherwise keys are sorted in [scratch memory](Self#scratch-memory), and values as if
     /// they were to be [stable](Self::stable).
     ///
+    /// A record that no buffer of the device has is an [`Error::InvalidOption`].
+    ///
     /// # Examples
     ///
     /// ```
@@ -796,6 +798,17 @@ impl<'a> BufferSort<'a> {
         self.first.saturating_add(self.len)
     }
 
+    /// That its last record may be in a buffer of so many bytes, the most that the device has.
+    pub(super) fn check_first(&self, most_bytes: u64) -> Result<(), Error> {
+        let end = u128::from(self.end()) * u128::from(self.key_bits());
+        if end <= u128::from(most_bytes) * 8 {
+            return Ok(());
+        }
+        let allowed = "so small that the last record is within max_buffer_size, the most bytes of \
+                       a buffer on this device";
+        Err(invalid("first", self.first, allowed))
+    }
+
     /// Whether its first rows are those that the keys are fields of.
     const fn is_of_rows(&self) -> bool {
         self.field.is_some() && matches!(self.carried, Carries::Rows(_))
@@ -844,10 +857,12 @@ impl<'a> BufferSort<'a> {
     /// What is to be done around the sort itself, on a device that binds so many bytes at once.
     pub(super) fn arrangement(&self, limit: u64) -> Result<Arrangement, Error> {
         if let Some((_, word)) = self.count {
-            check_bound(u64::from(word) + 1, 1, limit)?;
+            let instead = "have the count in a word nearer to the buffer's beginning";
+            check_words(BufferRole::Count, u64::from(word) + 1, limit, instead)?;
         }
         if let Some((_, number)) = self.segments {
-            check_bound(number.into(), 1, limit)?;
+            let instead = "sort fewer segments at a time";
+            check_words(BufferRole::Offsets, number.into(), limit, instead)?;
         }
         if let Some(comparator) = &self.comparator {
             self.check_rows(comparator.row_words(), limit)?;
@@ -906,15 +921,15 @@ impl<'a> BufferSort<'a> {
             return Err(apart("sorted_into", with, instead));
         }
         if !words.is_multiple_of(key_words) {
-            let allowed = "rows with a key of 64 bits are of an even number of words";
+            let allowed = "even, as the key is of 64 bits";
             return Err(invalid("words of a row", words, allowed));
         }
         if !key_word.is_multiple_of(key_words) {
-            let allowed = "a key of 64 bits begins at an even word of its row";
+            let allowed = "even, as the key is of 64 bits";
             return Err(invalid("word of the key", key_word, allowed));
         }
         if u64::from(key_word) + u64::from(key_words) > words.into() {
-            let allowed = "a row's key is one of its words";
+            let allowed = "less than the words of a row";
             return Err(invalid("word of the key", key_word, allowed));
         }
         Ok(Some((words / key_words, key_word / key_words)))
@@ -936,7 +951,7 @@ impl<'a> BufferSort<'a> {
             Carries::Indices(_) => Carried::Indices,
             Carries::Rows(columns) => {
                 if columns.len() > MOST_COLUMNS {
-                    let allowed = "64 at the most go with one sort";
+                    let allowed = "at most 64";
                     return Err(invalid("buffers of rows", columns.len() as u64, allowed));
                 }
                 for rows in columns {
@@ -991,7 +1006,7 @@ impl<'a> BufferSort<'a> {
     /// That there may be so many rows of so many words.
     fn check_rows(&self, words: u32, limit: u64) -> Result<(), Error> {
         if words == 0 {
-            return Err(invalid("words of a row", words, "a row has one at least"));
+            return Err(invalid("words of a row", words, "at least 1"));
         }
         check_bound(self.bound(), words, limit)
     }
@@ -1057,6 +1072,25 @@ impl<'a> BufferSort<'a> {
         bindings.insert(Buffer::Keys, bind(BufferRole::Keys, self.keys, key_bits)?);
         Ok(bindings)
     }
+}
+
+/// That a device binds so many words of a buffer.
+fn check_words(
+    buffer: BufferRole,
+    words: u64,
+    limit: u64,
+    instead: &'static str,
+) -> Result<(), Error> {
+    let needed = words * 4;
+    if needed <= limit {
+        return Ok(());
+    }
+    Err(Error::BindingTooLarge {
+        buffer,
+        needed,
+        limit,
+        instead,
+    })
 }
 
 /// A number that is not allowed.

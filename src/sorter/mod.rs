@@ -14,6 +14,7 @@ use engine::{Records, choose};
 use crate::gpu::adapter::{DeviceKind, adapters_async, check_limits, device_limits};
 use crate::gpu::calls;
 use crate::gpu::executor::{BufferSet, Detail, Prepared, Profile, make_buffers, run_profiled};
+use crate::gpu::faults::check_not_lost;
 use crate::gpu::pipelines::Pipelines;
 use crate::gpu::transfer::download;
 use crate::gpu::waiting::Waiting;
@@ -482,8 +483,12 @@ impl Sorter {
     fn arrangement(&self, sort: &BufferSort<'_>) -> Result<Arrangement, Error> {
         // Some of what is before the first is bound, too.
         calls::check_len(&self.device, &self.limits, sort.bound(), sort.key)?;
-        calls::check_end(&self.device, sort.end(), sort.key, sort.key_bits())?;
-        sort.arrangement(self.device.limits().max_storage_buffer_binding_size)
+        let limits = self.device.limits();
+        let most_bound = limits.max_storage_buffer_binding_size;
+        let arrangement = sort.arrangement(most_bound.min(limits.max_buffer_size))?;
+        // (As many records as are bound, a buffer may have: only the first can be too far behind.)
+        sort.check_first(limits.max_buffer_size)?;
+        Ok(arrangement)
     }
 
     fn record_buffers(&self, sort: &BufferSort<'_>) -> Result<Recording, Error> {
@@ -1036,6 +1041,7 @@ impl Sorter {
     ) -> Result<(), Error> {
         let sort = self.prepare_pooled(BufferSort::new(buffer, len, key).order(order))?;
         calls::submit_all(&self.device, &self.queue, &sort.prepared)?;
+        check_not_lost(&self.device)?;
         // The queue runs submissions in order, so the next sort may use the same scratch memory.
         self.give_back(sort.buffers);
         Ok(())

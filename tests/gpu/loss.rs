@@ -106,7 +106,7 @@ impl OnDevice {
 /// was done.
 type Operation = fn(&OnDevice, &mut Vec<u32>) -> Result<bool, Error>;
 
-const OPERATIONS: [(&str, Operation); 11] = [
+const OPERATIONS: [(&str, Operation); 12] = [
     ("sort", |on, keys| {
         on.sorter.sort(keys, Order::Ascending).map(|()| true)
     }),
@@ -130,6 +130,10 @@ const OPERATIONS: [(&str, Operation); 11] = [
     }),
     ("run_timed", |on, _| {
         on.sorter.run_timed(&on.prepared).map(|_| false)
+    }),
+    ("sort_buffer", |on, _| {
+        let (len, order) = (LEN as u64, Order::Ascending);
+        (on.sorter.sort_buffer(&on.buffer, len, KeyType::U32, order)).map(|()| false)
     }),
     ("sort_buffer_profiled", |on, _| {
         let (len, order) = (LEN as u64, Order::Ascending);

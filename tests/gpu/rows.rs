@@ -347,12 +347,13 @@ fn packed_keys_of_8_and_16_bits_are_sorted_where_they_lie() {
     }
 }
 
+fn refused(gpu: &Gpu, sort: BufferSort<'_>) -> String {
+    let sorter = sorter(gpu);
+    sorter.prepare_sort(sort).unwrap_err().to_string()
+}
+
 #[test]
 fn nonsense_is_refused_with_the_numbers() {
-    fn refused(gpu: &Gpu, sort: BufferSort<'_>) -> String {
-        let sorter = sorter(gpu);
-        sorter.prepare_sort(sort).unwrap_err().to_string()
-    }
     let Some(gpu) = gpu() else { return };
     let (keys, rows, one) = (
         gpu.buffer(&[3, 1, 2]),
@@ -370,7 +371,7 @@ fn nonsense_is_refused_with_the_numbers() {
     );
     assert_eq!(
         refused(gpu, sort().rows(&rows, 0)),
-        "option words of a row is 0: a row has one at least"
+        "option words of a row is 0, but must be at least 1"
     );
     assert_eq!(
         refused(gpu, sort().count(&rows, 8)),
@@ -386,15 +387,15 @@ fn nonsense_is_refused_with_the_numbers() {
     );
     assert_eq!(
         refused(gpu, BufferSort::of_rows(&rows, 2, 4, 4, KeyType::U32)),
-        "option word of the key is 4: a row's key is one of its words"
+        "option word of the key is 4, but must be less than the words of a row"
     );
     assert_eq!(
         refused(gpu, BufferSort::of_rows(&rows, 2, 4, 1, KeyType::F64)),
-        "option word of the key is 1: a key of 64 bits begins at an even word of its row"
+        "option word of the key is 1, but must be even, as the key is of 64 bits"
     );
     assert_eq!(
         refused(gpu, BufferSort::of_rows(&rows, 2, 3, 0, KeyType::F64)),
-        "option words of a row is 3: rows with a key of 64 bits are of an even number of words"
+        "option words of a row is 3, but must be even, as the key is of 64 bits"
     );
     let by_field = || BufferSort::of_rows(&rows, 2, 4, 0, KeyType::U32);
     assert_eq!(
@@ -402,10 +403,6 @@ fn nonsense_is_refused_with_the_numbers() {
         "keep_keys does not go with rows that move with their keys: ask for indices alone, or for \
          the rows in another buffer, by sorted_into"
     );
-    assert!(
-        refused(gpu, sort().count(&rows, u32::MAX)).contains("max_storage_buffer_binding_size")
-    );
-    assert!(refused(gpu, sort().rows(&rows, u32::MAX)).contains("max_storage_buffer_binding_size"));
     let sorter = sorter(gpu);
     for twice in [
         sort().rows(&keys, 1),
@@ -422,4 +419,54 @@ fn nonsense_is_refused_with_the_numbers() {
     // All that is needed at once: keys and values, indices twice, and rows of one buffer again.
     let size = sorter.scratch_size_of(&sort().rows(&rows, 5)).unwrap();
     assert!((3 * (4 + 20)..1 << 20).contains(&size));
+}
+
+#[test]
+fn what_no_buffer_or_binding_has_is_refused_with_what_to_do() {
+    let Some(gpu) = gpu() else { return };
+    let (keys, one) = (gpu.buffer(&[3, 1, 2]), gpu.buffer(&[0]));
+    let sort = || BufferSort::new(&keys, 3, KeyType::U32);
+    let most = gpu.device.limits().max_storage_buffer_binding_size;
+    let binds =
+        format!("this device binds at most {most} at once (max_storage_buffer_binding_size)");
+    assert_eq!(
+        refused(gpu, sort().count(&one, u32::MAX)),
+        format!(
+            "17179869184 bytes of the buffer of count are needed; {binds}: have the count in a \
+             word nearer to the buffer's beginning"
+        )
+    );
+    assert_eq!(
+        refused(gpu, sort().segments(&one, u32::MAX)),
+        format!(
+            "17179869180 bytes of the buffer of offsets are needed; {binds}: sort fewer segments \
+             at a time"
+        )
+    );
+    assert_eq!(
+        refused(gpu, sort().rows(&one, u32::MAX)),
+        format!(
+            "3 rows of 4294967295 words are 51539607540 bytes; {binds}: sort fewer of them, or \
+             smaller ones"
+        )
+    );
+    assert_eq!(
+        refused(gpu, BufferSort::of_rows(&one, 4, u32::MAX, 0, KeyType::U32)),
+        format!(
+            "4 rows of 4294967295 words are 68719476720 bytes; {binds}: sort fewer of them, or \
+             smaller ones"
+        )
+    );
+    for first in [u64::MAX / 4 - 3, u64::MAX] {
+        assert_eq!(
+            refused(gpu, sort().first(first)),
+            format!(
+                "option first is {first}, but must be so small that the last record is within \
+                 max_buffer_size, the most bytes of a buffer on this device"
+            )
+        );
+    }
+    let all = refused(gpu, BufferSort::new(&keys, u64::MAX, KeyType::U32));
+    let bytes = "18446744073709551615 u32 keys are 73786976294838206460 bytes; this device";
+    assert!(all.starts_with(bytes), "{all}");
 }

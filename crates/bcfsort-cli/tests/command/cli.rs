@@ -322,7 +322,7 @@ mod bad_input {
             (r#"{"tuning": {"tiles": 2048}}"#, "unknown field `tiles`"),
             (
                 r#"{"tuning": {"samples": 3000}}"#,
-                "option tuning.samples is 3000: a power of two from 1024 to 8192",
+                "option tuning.samples is 3000, but must be a power of two from 1024 to 8192",
             ),
         ] {
             let file = place.write("tuning.json", text);
@@ -1319,7 +1319,7 @@ mod without_an_adapter {
                 .write_stdin("")
                 .assert()
                 .code(2)
-                .stderr(one_line().and(contains("option buckets is 0: 1 to 1024")));
+                .stderr(one_line().and(contains("option buckets is 0, but must be 1 to 1024")));
         }
     }
 
