@@ -34,8 +34,8 @@ use std::sync::Arc;
 ///
 /// # What is refused
 ///
-/// What naga refuses: text that is not valid WGSL, and what takes a feature of the device, as `f16`,
-/// numbers of 64 bits and subgroup operations do. Besides that:
+/// What naga refuses: text that is not valid WGSL, and what takes a feature of the device: `f16`,
+/// numbers of 64 bits and subgroup operations. Besides that:
 ///
 /// | refused | since |
 /// |---|---|

@@ -229,8 +229,8 @@ pub enum Error {
         /// The number of colors asked for.
         colors: u32,
     },
-    /// A [`Comparator`](crate::Comparator) was refused: why, with the line and the column, and below
-    /// it the line itself; or it is not of the Rust type that was named.
+    /// A [`Comparator`](crate::Comparator) was refused: why, with the line and the column, and
+    /// below it the line itself; or it is not of the Rust type that was named.
     #[error("comparator: {0}")]
     Comparator(String),
     /// An option is outside its range.
@@ -322,8 +322,8 @@ pub enum Error {
     /// [`wgpu::Queue::submit`], by the device's error scope or handler.
     #[error("the device refused an operation: {0}")]
     Device(String),
-    /// A kernel does not compile, before a driver has seen it: a bug here. naga quotes it, on lines of
-    /// their own.
+    /// A kernel does not compile, before a driver has seen it: a bug here. naga quotes it, on lines
+    /// of their own.
     #[non_exhaustive]
     #[error("kernel {kernel}: {message}")]
     Kernel {

@@ -617,7 +617,7 @@ async fn run_with_timestamps(
     ))
 }
 
-/// Encodes and submits, with wgpu's objections as an error. Of a lost device it says nothing: whoever
+/// Encodes and submits, with wgpu's objections as an error. Of a lost device it says nothing: who
 /// reads no result has to [look](check_not_lost).
 pub(crate) fn submit(
     device: &wgpu::Device,

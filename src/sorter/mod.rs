@@ -452,8 +452,8 @@ impl Sorter {
     ///
     /// # Errors
     ///
-    /// [`Error::TooLarge`], [`Error::RowsTooLarge`], [`Error::WorkgroupMemory`],
-    /// [`Error::InvalidOption`], [`Error::NotTogether`].
+    /// [`Error::TooLarge`], [`Error::RowsTooLarge`], [`Error::BindingTooLarge`],
+    /// [`Error::WorkgroupMemory`], [`Error::InvalidOption`], [`Error::NotTogether`].
     ///
     /// # Examples
     ///
@@ -676,7 +676,7 @@ impl Sorter {
     /// # Errors
     ///
     /// Those of [`prepare`](Self::prepare), of each buffer; [`Error::SameBuffer`] if two are one;
-    /// [`Error::RowsTooLarge`]; [`Error::WorkgroupMemory`] for a
+    /// [`Error::RowsTooLarge`], [`Error::BindingTooLarge`]; [`Error::WorkgroupMemory`] for a
     /// [tuning](Options::tuning) that the device has no room for; [`Error::InvalidOption`] for rows
     /// that are none, or whose key is not one of their words; [`Error::NotTogether`] for what
     /// cannot be had together, with what to do instead.

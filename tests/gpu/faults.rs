@@ -560,7 +560,7 @@ const ATTEMPTS: [(&str, Attempt); 17] = [
     }),
 ];
 
-/// A device without timestamps, and one with them where the adapter has them: what measures differs.
+/// Without timestamps, and with them where the adapter has them: what measures differs.
 #[test]
 fn whatever_is_begun_on_a_lost_device_is_an_error() {
     let Some(gpu) = gpu() else { return };

@@ -395,7 +395,7 @@ fn sorted_runs<T: SortKey>(spec: &Spec, random: &mut Random) -> Result<Vec<T>, D
         return Err(DataError::BadParameter {
             parameter: "runs",
             value: runs.to_string(),
-            allowed: "there has to be one at least".to_owned(),
+            allowed: "at least one run".to_owned(),
         });
     }
     let draw = spec.draw::<T>()?;
