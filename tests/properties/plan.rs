@@ -100,7 +100,8 @@ fn any_tuning_that_is_allowed_makes_a_plan() {
         for shape in shapes() {
             for len in SIZES {
                 let recording = recorded(len, shape, &tuning, 32 << 10);
-                assert_eq!(recording.steps.is_empty(), len == 0);
+                // (One record in place is in order.)
+                assert_eq!(recording.steps.is_empty(), len <= 1);
             }
         }
     }
