@@ -58,7 +58,7 @@ impl Case {
             return Some("changes a word");
         }
         if let Some(tile) = sorts_items(kernel) {
-            let sorted = || cases.iter().flat_map(|case| case.sorted_items());
+            let sorted = || cases.iter().flat_map(|case| case.sorted_items(tile));
             if !sorted().any(|records| (2..=tile).contains(&records)) {
                 return Some("sorts an item that fits a tile");
             }
@@ -69,18 +69,24 @@ impl Case {
         None
     }
 
-    /// The records of each item that a sort of a list's items has to sort. (Others are in order,
-    /// and it moves them at the most.)
-    fn sorted_items(&self) -> impl Iterator<Item = u32> {
-        let is_listed = self.step.parameter("is_listed") == Some(1);
-        let mut roles = self.roles.iter();
-        let binding = roles.find(|role| *role.1 == Buffer::Items && is_listed);
+    /// The records of each item that a sort of tiles, or of a list's items, has to sort. (Others are
+    /// in order, and it moves them at the most.)
+    fn sorted_items(&self, tile: u32) -> Vec<u32> {
+        let parameter = |name| self.step.parameter(name).unwrap_or(0);
+        if parameter("is_listed") == 0 {
+            let len = parameter("len");
+            let tiles = (0..len).step_by(tile as usize);
+            return tiles.map(|start| tile.min(len - start)).collect();
+        }
+        let binding = self.roles.iter().find(|role| *role.1 == Buffer::Items);
         let items = binding.map_or(&[][..], |(binding, _)| &self.before[binding]);
         let (all, items) = items.split_first().unwrap_or((&0, &[]));
-        let [first, end] = ["first", "end"].map(|name| self.step.parameter(name).unwrap_or(0));
+        let [first, end] = ["first", "end"].map(parameter);
         let own = first as usize..end.min(*all) as usize;
         let items = items.chunks_exact(3).take(own.end).skip(own.start);
-        items.filter_map(|item| (item[2] == 0).then_some(item[1]))
+        items
+            .filter_map(|item| (item[2] == 0).then_some(item[1]))
+            .collect()
     }
 
     /// Compares every word of every buffer.
