@@ -27,9 +27,9 @@ var<workgroup> is_cut: array<atomic<u32>, NODES + 1u>;
 var<workgroup> items: array<u32, NODES + 1u>;
 var<workgroup> first_item: u32;
 
-// Whether there is one record at most, and its copies, between the splitters around a child: whether
-// the upper one is the lower one and 1, as numbers of `splitter_words` words. (Before the first child
-// is the greatest number, and 1 more is 0.)
+// Whether at most one record, and its copies, lie between the splitters around a child: whether the
+// upper splitter is the lower one plus 1, both numbers of `splitter_words` words. (Below the first
+// child is the greatest number, and that plus 1 is 0.)
 fn is_uniform(segment: u32, child: u32) -> bool {
     let words = params.splitter_words;
     let lower = words * (segment * NODES + node_of(max(child, 1u), NODES));

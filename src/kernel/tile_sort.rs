@@ -54,9 +54,9 @@ pub(super) enum Fill {
 /// of rows, all. A lane holds `each`, 16 or, of one word, 32.
 ///
 /// In a compact one a text serves all passes over columns, and is told which one it is. It compiles
-/// in half the time (on lavapipe a first sort of pairs with wide keys takes 3.6 s instead of 7.4 s),
-/// and a lane waits in it for all loads before the first comparison: on an H200, the sort of tiles
-/// of 4096 words takes a fifth longer, and that of one tile of 1024 a quarter.
+/// in half the time: on lavapipe a first sort of pairs with wide keys takes 3.6 s instead of 7.4 s.
+/// But a lane waits in it for all loads before the first comparison: on an H200 the sort of tiles of
+/// 4096 words takes a fifth longer, and that of one tile of 1024 a quarter.
 pub(super) fn sort_tile(words: u32, tile: u32, each: u32, is_compact: bool, fill: Fill) -> String {
     TileSort::new(words, tile, each).sort(is_compact, fill)
 }
@@ -162,7 +162,8 @@ impl TileSort {
         if self.far_bits() > 0 {
             let _ = writeln!(
                 text,
-                "    if k > {log2_cells}u {{\n        workgroupBarrier();\n        middle(lane);\n    }}"
+                "    if k > {log2_cells}u {{\n        workgroupBarrier();\n        \
+                 middle(lane);\n    }}"
             );
         }
         text += "}\n\n";
@@ -221,23 +222,14 @@ impl TileSort {
             let half = 1 << (k - 1);
             let _ = writeln!(text, "    case {half}u: {{");
             let network = Network::bitonic_cross(CELLS, k);
-            for &(low, high) in network.first_stage() {
-                // (The records of a cell are opposite to each other, too.)
-                for copy in 0..copies {
-                    let opposite = copies - 1 - copy;
-                    self.comparator(&mut text, low * copies + copy, high * copies + opposite);
-                }
-            }
+            self.comparators(&mut text, network.first_stage(), copies, true);
             text += "    }\n";
         }
         text += "    }\n";
         for k in (0..bits).rev() {
             let _ = writeln!(text, "    if straight >= {}u {{", 1 << k);
-            for &(low, high) in Network::half_cleaners(CELLS, k + 1).first_stage() {
-                for copy in 0..copies {
-                    self.comparator(&mut text, low * copies + copy, high * copies + copy);
-                }
-            }
+            let network = Network::half_cleaners(CELLS, k + 1);
+            self.comparators(&mut text, network.first_stage(), copies, false);
             text += "    }\n";
         }
         for cell in 0..CELLS {
@@ -312,9 +304,16 @@ impl TileSort {
     }
 
     fn network(&self, text: &mut String, network: &Network, copies: u32) {
-        for &(low, high) in network.comparators() {
+        self.comparators(text, network.comparators(), copies, false);
+    }
+
+    /// Comparators of cells, or of lines, each for so many records. `opposite`: in the second cell
+    /// they are from the last one on.
+    fn comparators(&self, text: &mut String, pairs: &[(u32, u32)], copies: u32, opposite: bool) {
+        for &(low, high) in pairs {
             for copy in 0..copies {
-                self.comparator(text, low * copies + copy, high * copies + copy);
+                let other = if opposite { copies - 1 - copy } else { copy };
+                self.comparator(text, low * copies + copy, high * copies + other);
             }
         }
     }

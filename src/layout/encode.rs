@@ -323,7 +323,7 @@ impl<'a> Composer<'a> {
         self.step(phase, kernel, bindings, self.parameters(), len);
     }
 
-    /// The dispatches of a kernel with so many items.
+    /// Records a kernel's dispatches over `items` words or rows, no more in each than the limits allow.
     pub(super) fn step(
         &mut self,
         phase: Phase,
@@ -340,7 +340,7 @@ impl<'a> Composer<'a> {
     }
 }
 
-/// Records a copy of so many keys, all from the first on, from one buffer to another.
+/// Records a copy of the first `len` keys of a buffer to another.
 pub fn record_copy(
     recording: &mut Recording,
     phase: Phase,
@@ -362,7 +362,7 @@ pub fn record_copy(
     );
 }
 
-/// The dispatches of a kernel with so many items.
+/// Records a kernel's dispatches over `items` words or rows, no more in each than the limits allow.
 fn record_items(
     recording: &mut Recording,
     phase: Phase,

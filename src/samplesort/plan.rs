@@ -45,7 +45,7 @@ impl Sizes {
         let tile = (tuning.tile / shape.stored_words()).max(1024);
         Self {
             sort_tile: sizes.sort_tile.min(1 << tile.ilog2()),
-            is_compact: tuning.tile <= 1024,
+            is_compact: sizes.is_compact || tuning.tile <= 1024,
             samples: sizes.samples.min(1 << tuning.samples.max(1024).ilog2()),
             merged: match shape {
                 Shape::Row { .. } => 0,
@@ -126,7 +126,7 @@ impl Sizes {
 pub enum SortPlan {
     /// One tile, of so many records.
     Tile(u32),
-    /// Tiles of so many records each, which are merged at once.
+    /// Tiles, each of this many records, which are merged at once.
     Tiles(u32),
     /// Levels of partitioning, and then items that fit a tile.
     Levels(Vec<Level>),

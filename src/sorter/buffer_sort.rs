@@ -798,7 +798,7 @@ impl<'a> BufferSort<'a> {
         self.first.saturating_add(self.len)
     }
 
-    /// That its last record may be in a buffer of so many bytes, the most that the device has.
+    /// Fails if no buffer of `most_bytes` bytes, the device's largest, reaches to the last record.
     pub(super) fn check_first(&self, most_bytes: u64) -> Result<(), Error> {
         let end = u128::from(self.end()) * u128::from(self.key_bits());
         if end <= u128::from(most_bytes) * 8 {
@@ -1074,7 +1074,7 @@ impl<'a> BufferSort<'a> {
     }
 }
 
-/// That a device binds so many words of a buffer.
+/// Fails if the device cannot bind the first `words` words of a buffer.
 fn check_words(
     buffer: BufferRole,
     words: u64,

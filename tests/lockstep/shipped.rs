@@ -333,16 +333,10 @@ fn is_of_others(specialised: Specialised, site: &Site) -> bool {
     };
     let text = specialised.wgsl();
     let function = function(&text, site.location.line);
-    if matches!(kernel.shape, Shape::Row { .. }) && site.variable == "splitters" {
-        // No child of rows is known to be in order, but some are asked whether they are.
-        return matches!(kernel.stage, Stage::Table { .. });
-    }
-    if kernel.compares_rows() {
-        // Rows are of one word here; and no item is larger than a tile.
-        let others = ["cells_load", "cells_store", "main", "store_source"];
-        return others.contains(&function) || site.variable == "compared_rows";
-    }
-    false
+    // Rows are of one word here; and no item is larger than a tile.
+    let others = ["cells_load", "cells_store", "main", "store_source"];
+    let is_missed = others.contains(&function) || site.variable == "compared_rows";
+    kernel.compares_rows() && site.variable != "splitters" && is_missed
 }
 
 /// What is not reached cannot be counted.

@@ -69,8 +69,8 @@ impl Case {
         None
     }
 
-    /// The records of each item that a sort of tiles, or of a list's items, has to sort. (Others are
-    /// in order, and it moves them at the most.)
+    /// The number of records of each tile or item that a dispatch sorts. (Items that are in order
+    /// are only moved.)
     fn sorted_items(&self, tile: u32) -> Vec<u32> {
         let parameter = |name| self.step.parameter(name).unwrap_or(0);
         if parameter("is_listed") == 0 {
