@@ -166,8 +166,8 @@ pub struct Partition {
 /// Tiles that are merged at once, at the most.
 pub(crate) const MERGED_TILES: u32 = 16;
 
-/// Records of a lane where many large tiles of words are sorted. They are items of a list, which are
-/// not mapped when they are read. (To test for a map costs 0.5 % of a sort of 2^26 on an H200.)
+/// Records of a lane where many large tiles of words are sorted. They are items of a list, and not
+/// mapped when they are read. (To test for a map costs 0.5 % of a sort of 2^26 on an H200.)
 pub(crate) const EACH_OF_ITEMS: u32 = 32;
 
 /// Lanes of a workgroup that merges tiles.

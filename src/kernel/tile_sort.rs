@@ -55,7 +55,7 @@ pub(super) enum Fill {
 ///
 /// In a compact one a text serves all passes over columns, and is told which one it is. It compiles
 /// in half the time: on lavapipe a first sort of pairs with wide keys takes 3.6 s instead of 7.4 s.
-/// But a lane waits in it for all loads before the first comparison: on an H200 the sort of tiles of
+/// But a lane waits in it for all loads before the first comparison: on an H200 a sort of tiles of
 /// 4096 words takes a fifth longer, and that of one tile of 1024 a quarter.
 pub(super) fn sort_tile(words: u32, tile: u32, each: u32, is_compact: bool, fill: Fill) -> String {
     TileSort::new(words, tile, each).sort(is_compact, fill)

@@ -323,7 +323,7 @@ impl<'a> Composer<'a> {
         self.step(phase, kernel, bindings, self.parameters(), len);
     }
 
-    /// Records a kernel's dispatches over `items` words or rows, no more in each than the limits allow.
+    /// The dispatches of a kernel with so many items.
     pub(super) fn step(
         &mut self,
         phase: Phase,
@@ -362,7 +362,7 @@ pub fn record_copy(
     );
 }
 
-/// Records a kernel's dispatches over `items` words or rows, no more in each than the limits allow.
+/// Records a kernel's dispatches over `items` words or rows, as many in each as the limits allow.
 fn record_items(
     recording: &mut Recording,
     phase: Phase,
