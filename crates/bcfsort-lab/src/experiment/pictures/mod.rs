@@ -1,0 +1,276 @@
+//! `experiment pictures`: the pictures of the documentation, drawn from stored tables. They need no
+//! device, and come out the same on every machine.
+
+mod banks;
+
+use super::plot::{Axis, Chart, Line, Point, Scale};
+use super::{plural, write};
+use bcfsort_term::fault::Fault;
+use bcfsort_term::output::print;
+use serde::Deserialize;
+use std::fs;
+use std::path::Path;
+
+/// The name on the command line, beside those of the figures.
+pub(super) const NAME: &str = "pictures";
+
+/// Who sorts buffers, as `fast.csv` and as the pictures call them. The style of each is its place.
+const SORTERS: [(&str, &str); 5] = [
+    ("sample-sort", "wgpu-bcfsort"),
+    ("cub-merge", "CUB merge sort"),
+    ("lampshade", "lampshade"),
+    ("wgpu_sort-pairs (pairs of 8 bytes)", "wgpu_sort (pairs)"),
+    ("cub-radix", "CUB radix sort"),
+];
+
+/// Who sorts files, as `end-to-end.csv` and as the picture call them.
+const COMMANDS: [(&str, &str); 5] = [
+    ("wgpu-bcfsort", "wgpu-bcfsort"),
+    ("gnu-sort", "GNU sort (text)"),
+    ("numpy", "numpy"),
+    ("torch", "torch (CUDA)"),
+    ("cat", "cat (copies)"),
+];
+
+/// A row of `fast.csv`, as far as it is drawn.
+#[derive(Deserialize)]
+struct Fast {
+    keys: u64,
+    r#type: String,
+    moves: String,
+    pattern: String,
+    contender: String,
+    device: String,
+    median_s: f64,
+}
+
+/// A row of `end-to-end.csv`, which `benches/end_to_end` writes.
+#[derive(Deserialize)]
+struct EndToEnd {
+    contender: String,
+    n: u64,
+    seconds: f64,
+}
+
+/// Draws the pictures from the tables in `from`.
+pub(super) fn run(from: &Path, out: &Path, quiet: bool) -> Result<(), Fault> {
+    let pictures = draw(from)?;
+    fs::create_dir_all(out)
+        .map_err(|error| Fault::io(&out.display().to_string(), "cannot make it", &error))?;
+    for (name, svg) in &pictures {
+        write(out, name, svg)?;
+    }
+    if quiet {
+        return Ok(());
+    }
+    let count = plural(pictures.len(), "picture");
+    print(&format!("{}: {count}\n", out.display()))
+}
+
+/// The pictures, by the names of their files.
+fn draw(from: &Path) -> Result<Vec<(&'static str, String)>, Fault> {
+    let path = from.join("fast.csv");
+    let mut fast: Vec<Fast> = rows(&path)?;
+    fast.retain(|row| row.r#type == "u32" && row.moves == "keys");
+    let lacks = |what| Fault::Usage(format!("{}: {what} are not in it", path.display()));
+    let first = fast.first().ok_or_else(|| lacks("sorts of u32 keys"))?;
+    // (What is in brackets is the driver's.)
+    let device = first.device.split(" (").next().unwrap_or_default();
+    let throughput = throughput(&fast, device).ok_or_else(|| lacks("random keys"))?;
+    let adversary = adversary(&fast, device).ok_or_else(|| lacks("adversarial keys"))?;
+    let mut pictures = vec![
+        ("throughput.svg", throughput.picture()?),
+        ("adversary.svg", adversary.picture()?),
+        ("bank-matrix.svg", banks::svg()),
+    ];
+    let path = from.join("end-to-end.csv");
+    if path.exists() {
+        let chart = end_to_end(&rows(&path)?, device);
+        pictures.push(("end-to-end.svg", chart.picture()?));
+    }
+    Ok(pictures)
+}
+
+/// The rows of a table.
+fn rows<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<Vec<T>, Fault> {
+    let failed = |error| {
+        Fault::Usage(format!(
+            "{}: cannot read the table: {error}",
+            path.display()
+        ))
+    };
+    let mut reader = csv::Reader::from_path(path).map_err(failed)?;
+    reader
+        .deserialize()
+        .collect::<Result<_, _>>()
+        .map_err(failed)
+}
+
+/// A line for each of these names that has points.
+fn lines(
+    names: &[(&str, &str)],
+    points: impl Fn(&str) -> Vec<Point>,
+) -> impl DoubleEndedIterator<Item = Line> {
+    let line = move |(style, &(id, name)): (usize, &(&str, &str))| {
+        Some(Line::new(name, style, points(id))).filter(|line| !line.points.is_empty())
+    };
+    let lines: Vec<Line> = names.iter().enumerate().filter_map(line).collect();
+    lines.into_iter()
+}
+
+fn throughput(rows: &[Fast], device: &str) -> Option<Chart> {
+    // Numbers of keys that somebody else sorted too: others belong to a comparison of orders.
+    let swept = |row: &&Fast| {
+        let same = |other: &Fast| other.pattern == "random" && other.keys == row.keys;
+        let mut others = rows.iter().filter(|other| other.contender != row.contender);
+        row.pattern == "random" && others.any(same)
+    };
+    let point = |row: &Fast| {
+        let n = row.keys as f64;
+        Point::exact(n, n / row.median_s / 1e9)
+    };
+    let points = |id: &str| {
+        let rows = rows.iter().filter(|row| row.contender == id);
+        rows.filter(swept).map(point).collect()
+    };
+    // The first, which the picture is about, is drawn last, over the others.
+    let lines: Vec<Line> = lines(&SORTERS, points).rev().collect();
+    (!lines.is_empty()).then(|| Chart::Lines {
+        title: format!(
+            "Billions of keys sorted per second (higher is better)\n\
+             {device}, random u32 keys, GPU time"
+        ),
+        x: Axis::new("number of keys", Scale::Log2),
+        y: Axis::new("Gkeys/s", Scale::Linear),
+        lines,
+    })
+}
+
+fn adversary(rows: &[Fast], device: &str) -> Option<Chart> {
+    let keys = rows.iter().find(|row| row.pattern == "adversary")?.keys;
+    let time = |id: &str, pattern: &str| {
+        let mut rows = rows
+            .iter()
+            .filter(|row| row.keys == keys && row.contender == id);
+        rows.find(|row| row.pattern == pattern)
+            .map(|row| row.median_s * 1e3)
+    };
+    let pair = |&(id, name): &(&str, &str)| {
+        let (random, adverse) = (time(id, "distinct")?, time(id, "adversary")?);
+        // (Adding zero takes the sign from a negative one.)
+        let more = ((adverse / random - 1.0) * 100.0).round() + 0.0;
+        let bars = [
+            (random, format!("{random:.2} ms random")),
+            (
+                adverse,
+                format!("{adverse:.2} ms adversarial ({more:+.0} %)"),
+            ),
+        ];
+        Some((name.to_owned(), bars))
+    };
+    let pairs: Vec<_> = SORTERS.iter().filter_map(pair).collect();
+    let millions = keys as f64 / 1e6;
+    (!pairs.is_empty()).then(|| Chart::Pairs {
+        title: format!(
+            "Random order and an order made against CUB's merge sort\n\
+             {device}, {millions:.1} million different u32 keys, GPU time (lower is better)"
+        ),
+        x: Axis::new("milliseconds", Scale::Linear),
+        pairs,
+    })
+}
+
+fn end_to_end(rows: &[EndToEnd], device: &str) -> Chart {
+    let points = |id: &str| {
+        let rows = rows.iter().filter(|row| row.contender == id);
+        rows.map(|row| Point::exact(row.n as f64, row.seconds))
+            .collect()
+    };
+    let mut lines: Vec<Line> = lines(&COMMANDS, points).rev().collect();
+    // What sorts nothing is a bound, not a contender.
+    for line in lines.iter_mut().filter(|line| line.name.starts_with("cat")) {
+        line.dashed = true;
+    }
+    Chart::Lines {
+        title: format!(
+            "Seconds to sort a file of u32 keys (lower is better)\n\
+             {device}, process start to output written, files in memory"
+        ),
+        x: Axis::new("number of keys", Scale::Log2),
+        y: Axis::new("seconds", Scale::Log10),
+        lines,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RESULTS: &str = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../benches/results/nvidia-h200"
+    );
+    const PICTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/pictures");
+
+    fn texts(svg: &str) -> Vec<String> {
+        let parsed = roxmltree::Document::parse(svg).unwrap();
+        let texts = parsed.descendants().filter_map(|node| node.text());
+        texts.map(|text| text.trim().to_owned()).collect()
+    }
+
+    #[test]
+    fn the_pictures_of_the_documentation_are_those_of_the_committed_tables() -> Result<(), Fault> {
+        for (name, svg) in draw(Path::new(RESULTS))? {
+            let committed = fs::read_to_string(Path::new(PICTURES).join(name)).unwrap();
+            // (Not compared as a whole: an assertion would print both.)
+            let differs = committed.lines().ne(svg.lines());
+            assert!(!differs, "{name}: 'experiment pictures' draws it anew");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn small_tables_are_drawn() -> Result<(), Fault> {
+        let place = tempfile::tempdir().unwrap();
+        let fast = "keys,type,moves,pattern,contender,device,median_s\n\
+                    2048,u32,keys,random,sample-sort,A GPU (vulkan),1e-6\n\
+                    2048,u32,keys,random,cub-merge,A GPU (vulkan),1e-6\n\
+                    544,u32,keys,distinct,cub-merge,A GPU (vulkan),1e-3\n\
+                    544,u32,keys,adversary,cub-merge,A GPU (vulkan),1.5e-3\n";
+        fs::write(place.path().join("fast.csv"), fast).unwrap();
+        let times = "contender,n,seconds\nwgpu-bcfsort,1024,0.1\ncat,1024,0.002\n";
+        fs::write(place.path().join("end-to-end.csv"), times).unwrap();
+        let out = place.path().join("out");
+        run(place.path(), &out, true)?;
+        let shown = |name: &str| texts(&fs::read_to_string(out.join(name)).unwrap());
+        let expected: [(&str, &[&str]); 4] = [
+            ("throughput.svg", &["wgpu-bcfsort", "CUB merge sort"]),
+            (
+                "adversary.svg",
+                &["1.00 ms random", "1.50 ms adversarial (+50 %)"],
+            ),
+            ("end-to-end.svg", &["wgpu-bcfsort", "cat (copies)"]),
+            ("bank-matrix.svg", &["bank 0", "63"]),
+        ];
+        for (name, words) in expected {
+            let shown = shown(name);
+            let shows = |word: &&&str| shown.iter().any(|text| text == **word);
+            assert_eq!(
+                words.iter().find(|word| !shows(word)),
+                None,
+                "{name}: {shown:?}"
+            );
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_table_that_lacks_rows_or_columns_is_told() {
+        let place = tempfile::tempdir().unwrap();
+        for table in ["", "keys,type\n1,u32\n", "not a table"] {
+            fs::write(place.path().join("fast.csv"), table).unwrap();
+            let fault = draw(place.path()).err().unwrap();
+            assert!(fault.message().unwrap().contains("fast.csv"), "{table}");
+        }
+    }
+}
