@@ -15,8 +15,8 @@ use wgpu_bcfsort::SortKey;
 const CHUNK: usize = 1 << 18;
 
 const AFTER_HELP: &str = "\
-Prints nothing if the keys are sorted. If not, prints the first key that may not follow its \
-predecessor: by its index (from 0) for raw keys, by its line (from 1) for text.
+Prints nothing if the numbers are sorted. If not, prints the first one that is out of order: its \
+index (from 0) in binary files, its line (from 1) in text. With -q, only the exit code tells.
 
 Exit codes: 0 sorted, 1 not sorted, 2 bad usage or input, 130 interrupted
 
@@ -24,17 +24,19 @@ Examples:
   wgpu-bcfsort check sorted.bin
   wgpu-bcfsort sort keys.bin | wgpu-bcfsort check && echo sorted";
 
-/// Check whether keys are sorted
+/// Check whether a file of numbers is sorted
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Args {
-    /// File to check, - for stdin
+    /// File to check; - is stdin
     #[arg(default_value = "-")]
     input: PathBuf,
     #[command(flatten)]
     keys: Keys,
     #[command(flatten)]
     direction: Direction,
+    #[arg(from_global)]
+    quiet: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Fault> {
@@ -43,9 +45,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
 
 fn check<T: SortKey>(args: &Args) -> Result<(), Fault> {
     let input = Input::open(&args.input)?;
-    let mut reader = KeyReader::<T, _>::new(input.stream, args.keys.format);
+    let mut reader = KeyReader::<T, _>::new(input.stream, args.keys.encoding.format);
     let mut check = OrderCheck::new(args.direction.order());
-    let mut progress = Progress::new(false);
+    let mut progress = Progress::new(args.quiet);
     loop {
         let read = reader.count();
         progress.show(|| format!("checking, {read} keys so far"));
@@ -56,7 +58,10 @@ fn check<T: SortKey>(args: &Args) -> Result<(), Fault> {
             return Ok(());
         }
         if let Some(found) = check.add(&keys) {
-            let place = match args.keys.format {
+            if args.quiet {
+                return Err(Fault::NotSorted);
+            }
+            let place = match args.keys.encoding.format {
                 Format::Text => format!("line {}", found.index + 1),
                 _ => format!("index {}", found.index),
             };

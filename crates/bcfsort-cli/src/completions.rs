@@ -12,11 +12,11 @@ Examples:
   wgpu-bcfsort completions zsh > ~/.zfunc/_wgpu-bcfsort
   wgpu-bcfsort completions fish > ~/.config/fish/completions/wgpu-bcfsort.fish";
 
-/// Print completions for a shell
+/// Print a completion script for a shell
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Args {
-    /// The shell
+    /// Shell to complete commands in
     shell: Shell,
 }
 

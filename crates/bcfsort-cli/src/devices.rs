@@ -8,17 +8,21 @@ use std::fmt::Write;
 use wgpu_bcfsort::{Error, adapters, wgpu};
 
 const AFTER_HELP: &str = "\
-The first adapter is the one that 'sort' takes. --adapter of 'sort' and 'bench' takes an index or \
-a part of a name of this list.
+'sort' runs on the first adapter. --adapter of other commands takes an index or a part of a name \
+from this list. Exit code 3: there is no adapter.
 
---json prints an array of objects with the keys index, name, type, backend, driver, driver_info, \
+Example:
+  wgpu-bcfsort devices --json";
+
+const DETAILS: &str = "\
+--json prints an array of objects with the fields index, name, type, backend, driver, driver_info, \
 vendor_id, device_id, timestamps (whether the GPU can measure its own time), max_buffer_size, \
 max_storage_buffer_binding_size, max_compute_workgroup_storage_size (these in bytes) and \
-max_compute_invocations_per_workgroup. Without any adapter it is empty, and the exit code 3.";
+max_compute_invocations_per_workgroup. Without an adapter the array is empty.";
 
-/// List the adapters that can sort, best first
+/// List the GPUs (adapters) that can sort, best first
 #[derive(clap::Args)]
-#[command(after_help = AFTER_HELP)]
+#[command(after_help = AFTER_HELP, after_long_help = format!("{DETAILS}\n\n{AFTER_HELP}"))]
 pub(crate) struct Args {
     /// Print JSON
     #[arg(long)]

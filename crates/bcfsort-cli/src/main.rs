@@ -10,68 +10,100 @@ mod man;
 mod prefix_sums;
 mod sort;
 mod spill;
+mod usage;
 mod verify;
 
 use bcfsort_lab::{bench, experiment, tune};
 use bcfsort_term::fault::Fault;
 use bcfsort_term::{notice, output};
-use clap::error::ErrorKind;
-use clap::{Parser, Subcommand};
+use clap::{Arg, ArgAction, Parser, Subcommand};
 use std::process::ExitCode;
 
 const AFTER_HELP: &str = "\
 Exit codes:
-  0    done (a closed output pipe counts as done)
-  1    check: the keys are not sorted; audit: a kernel failed
+  0    success (a closed output pipe included)
+  1    check: not sorted; audit: a kernel failed
   2    wrong usage, bad input, or the output could not be written
-  3    device trouble, or --verify found the output wrong
+  3    GPU failure, or --verify found a wrong result
   130  interrupted
 
 Environment:
-  WGPU_BCFSORT_REQUIRE_ADAPTER=1  fail with exit code 3 where no GPU adapter is found,
-                                  instead of sorting or adding up on the CPU
-  WGPU_BCFSORT_CACHE_DIR=DIR      directory in which sort and prefix-sums keep compiled kernels
-                                  (on Vulkan only); empty: none, as with their --no-cache. By
-                                  default wgpu-bcfsort in the user's directory for caches:
-                                  $XDG_CACHE_HOME or ~/.cache, %LOCALAPPDATA% on Windows. One that
-                                  other users may write to is not used
-  RUST_LOG                        log levels, such as warn, debug or wgpu_bcfsort=trace
+  WGPU_BCFSORT_REQUIRE_ADAPTER=1  fail without a GPU adapter, instead of using the CPU
+  WGPU_BCFSORT_CACHE_DIR=DIR      where compiled kernels are cached; empty: nowhere
+  RUST_LOG=LEVEL                  log to stderr: warn, debug, or wgpu_bcfsort=trace
 
 Examples:
-  wgpu-bcfsort gen random -n 10M -o keys.bin
-  wgpu-bcfsort sort keys.bin -o sorted.bin --timings
-  wgpu-bcfsort check sorted.bin
-  seq 1000000 | shuf | wgpu-bcfsort sort -t u64 -f text | head
-  wgpu-bcfsort bench --sizes 2^20,2^24 --patterns random,zero-one
-  wgpu-bcfsort tune -o tuning.json
-  wgpu-bcfsort sort keys.bin -o sorted.bin --engine fast --tuning tuning.json
-  wgpu-bcfsort prefix-sums values.bin colors.bin -o sums.bin
-  wgpu-bcfsort experiment all --quick --out figures
-  wgpu-bcfsort audit --engine fast -n 2^17";
+  wgpu-bcfsort gen random -n 10M -o keys.bin       make 10 million u32 numbers
+  wgpu-bcfsort sort keys.bin -o sorted.bin         sort them
+  wgpu-bcfsort check sorted.bin && echo sorted
+  seq 1000000 | shuf | wgpu-bcfsort sort -f text | head
 
-/// Sorts numbers on the GPU without bank conflicts.
+'wgpu-bcfsort COMMAND --help' has the options of a command, and examples.";
+
+const DETAILS: &str = "\
+Compiled kernels are cached by 'sort' and 'prefix-sums', on Vulkan only. The default directory is \
+wgpu-bcfsort in the user's cache directory: $XDG_CACHE_HOME or ~/.cache, ~/Library/Caches on \
+macOS, %LOCALAPPDATA% on Windows. A directory that other users may write to is not used.";
+
+/// Heading of the options that every command has.
+const COMMON: &str = "Common options";
+
+/// The options that every command has. Help fits one screen, and --help-all has the rest.
+fn common() -> [Arg; 3] {
+    let flag = |name, action| Arg::new(name).long(name).action(action);
+    [
+        flag("quiet", ArgAction::SetTrue)
+            .short('q')
+            .help("Print no warnings, progress or summaries"),
+        flag("help", ArgAction::HelpShort)
+            .short('h')
+            .help("Print help"),
+        flag("help-all", ArgAction::HelpLong).help("Print help with all options and details"),
+    ]
+    .map(|arg| arg.global(true).help_heading(COMMON))
+}
+
+/// Lets `--chunk -5` be a wrong count, not an unknown option.
+fn with_negative_numbers(command: clap::Command) -> clap::Command {
+    command.mut_args(|arg| {
+        let takes_value = arg.get_action().takes_values() && !arg.is_positional();
+        arg.allow_negative_numbers(takes_value)
+    })
+}
+
+/// Sort numbers on the GPU, in binary files or text
 ///
-/// Keys are u32, i32, f32, u64, i64 or f64, in raw little-endian files or as text with one number
-/// a line. Sorting needs a GPU adapter (a software one such as lavapipe will do); without one,
-/// `sort` and `prefix-sums` fall back to the CPU.
+/// Numbers are u32, i32, f32, u64, i64 or f64, in little-endian binary files or as text with one
+/// number per line. Without a GPU adapter (a software one such as lavapipe will do), 'sort' and
+/// 'prefix-sums' run on the CPU.
 #[derive(Parser)]
-#[command(name = "wgpu-bcfsort", version, after_help = AFTER_HELP, max_term_width = 100)]
+#[command(
+    name = "wgpu-bcfsort",
+    version,
+    after_help = AFTER_HELP,
+    after_long_help = format!("{DETAILS}\n\n{AFTER_HELP}"),
+    max_term_width = 100,
+    disable_help_flag = true,
+    args = common(),
+    mut_subcommands(with_negative_numbers)
+)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
 }
 
+/// In the order in which a user meets them.
 #[derive(Subcommand)]
 enum Command {
     Sort(sort::Args),
-    Gen(generate::Args),
     Check(check::Args),
+    Gen(generate::Args),
     Devices(devices::Args),
     Bench(bench::Args),
     Tune(tune::Args),
-    PrefixSums(prefix_sums::Args),
-    Experiment(experiment::Args),
     Audit(audit::Args),
+    Experiment(experiment::Args),
+    PrefixSums(prefix_sums::Args),
     Completions(completions::Args),
     Man(man::Args),
 }
@@ -93,23 +125,6 @@ fn run(command: &Command) -> Result<(), Fault> {
     }
 }
 
-/// Help and the version as clap prints them; its errors, which take several lines, as one.
-fn usage(error: &clap::Error) -> ExitCode {
-    if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        let _ = error.print();
-    } else {
-        let text = error.to_string();
-        let lines: Vec<&str> = text
-            .lines()
-            .map(str::trim)
-            .filter(|l| !l.is_empty())
-            .collect();
-        let line = lines.join(" ");
-        notice::say(line.strip_prefix("error: ").unwrap_or(&line));
-    }
-    ExitCode::from(if error.use_stderr() { 2 } else { 0 })
-}
-
 /// Keeps Mesa's device selection, an implicit layer of every Vulkan instance on Linux, from
 /// complaining to stderr that it finds no display: a machine without one is nothing to complain of.
 /// Adapters are put in order by this program anyway.
@@ -124,7 +139,7 @@ fn main() -> ExitCode {
     quiet_device_selection();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => return usage(&error),
+        Err(error) => return usage::exit(error),
     };
     // Off unless asked for: what users must know is told by our own one-line messages.
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("off")).init();

@@ -13,7 +13,7 @@ Examples:
   wgpu-bcfsort man | man -l -
   wgpu-bcfsort man --dir /usr/local/share/man/man1";
 
-/// Print the manual page, or write those of all commands
+/// Print the manual page, or write the pages of all commands
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Args {

@@ -1,7 +1,7 @@
 //! `prefix-sums`: adds up the values of a file, by the colors of another.
 
 use crate::input::Input;
-use bcfsort_term::args::one_of;
+use bcfsort_term::args::{Adapter, Checks, Encoding, one_of};
 use bcfsort_term::engine::{chosen_or_cpu, describe};
 use bcfsort_term::fault::Fault;
 use bcfsort_term::kernel_cache::{Cache, KernelCache};
@@ -14,51 +14,49 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use wgpu_bcfsort::internals::algorithm::MOST_COLORS;
-use wgpu_bcfsort::{
-    KeyType, PrefixSums, PrefixSumsMethod, PrefixSumsOptions, Scan, SortKey, Summand,
-    prefix_sums_on_cpu,
+use wgpu_bcfsort::paper::{
+    PrefixSums, PrefixSumsMethod, PrefixSumsOptions, Scan, Summand, prefix_sums_on_cpu,
 };
+use wgpu_bcfsort::{KeyType, Options, SortKey, Sorter};
 
 const AFTER_HELP: &str = "\
-Each value of VALUES has the color that stands in the same place of COLORS: a number from 0 to 15. \
-The output has, in the place of each value, the sum of all values of its color up to there. So d \
-colors make d prefix sums, independent of each other; COLORS of zeros make the usual one.
-
-Integers wrap round. Sums of f32 are rounded in an order that depends on nothing but the number of \
-values, and not from left to right; --verify adds in the same order on the CPU, and compares each \
-bit.
-
-'naive' is there to be compared with: where it adds up the sums of the lanes, a lane for each \
-color, these lanes meet in one bank of workgroup memory. 'conflict-free' turns the matrix of the \
-sums first, so that none do. --timings shows what that makes of the phase 'prefix sums'.
-
-(WGSL lets a device flush numbers below the normal ones to zero, or ignore infinities and NaNs: \
-there --verify may fail for them.) Without an adapter the CPU adds up.
-
-Both files are of one format, as the output is. They are read as a whole, and must fit the device.
-
-Exit codes: 0 done, 2 bad usage, input or output, 3 device trouble or failed --verify, \
-130 interrupted
+Each value has the color at its index in COLORS, a number from 0 to 15. The output has, at the \
+index of each value, the sum of the values of its color up to there: d colors give d independent \
+prefix sums, and COLORS of zeros the usual one. Without a GPU, the CPU computes them.
 
 Examples:
   wgpu-bcfsort prefix-sums values.bin colors.bin -o sums.bin
   wgpu-bcfsort prefix-sums -t f32 -f text amounts.txt accounts.txt --exclusive
-  seq 5 | wgpu-bcfsort prefix-sums -f text - <(printf '0\\n1\\n0\\n1\\n0\\n')     prints 1 2 4 6 9
-  wgpu-bcfsort prefix-sums values.bin colors.bin -o s.bin --method naive --timings";
+  seq 5 | wgpu-bcfsort prefix-sums -f text - <(printf '0\\n1\\n0\\n1\\n0\\n')   prints 1 2 4 6 9";
 
-/// Add up values, by color: prefix sums
+const DETAILS: &str = "\
+Both files and the output have the same format. The files are read into memory and must fit the \
+GPU.
+
+Integers wrap around. Sums of f32 are rounded in an order that depends only on the number of \
+values, and is not left to right; --verify adds in the same order on the CPU and compares every \
+bit. It may fail for subnormal numbers, infinities and NaNs, which WGSL lets a GPU flush to zero \
+or ignore.
+
+'naive' is a baseline: the lanes that add up the colors' sums meet in one bank of workgroup \
+memory. 'conflict-free' transposes the matrix of sums first, so that none do. --timings shows the \
+effect on the phase 'prefix sums'.
+
+Exit codes: 0 success, 2 bad usage, input or output, 3 GPU failure or failed --verify, \
+130 interrupted";
+
+/// Compute prefix sums of values, one per color
 #[derive(clap::Args)]
-#[command(after_help = AFTER_HELP)]
-#[allow(clippy::struct_excessive_bools)] // Each is a flag of the command line.
+#[command(after_help = AFTER_HELP, after_long_help = format!("{DETAILS}\n\n{AFTER_HELP}"))]
 pub(crate) struct Args {
-    /// File of values, - for stdin
+    /// File of values; - is stdin
     values: PathBuf,
-    /// File of as many colors, as u32 words or one a line, - for stdin
+    /// File of colors, one u32 per value; - is stdin
     colors: PathBuf,
-    /// File to write, - for stdout
+    /// File to write; - is stdout
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
-    /// Number of colors, 1 to 16 (default: the greatest color and one)
+    /// Number of colors, 1 to 16 [default: largest color + 1]
     #[arg(
         short = 'd',
         long = "colors",
@@ -67,16 +65,9 @@ pub(crate) struct Args {
         value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_COLORS))
     )]
     count: Option<u32>,
-    /// Leave each value out of its own sum
+    /// Exclude each value from its own sum
     #[arg(long)]
     exclusive: bool,
-    /// How workgroup memory is laid out; the result is the same
-    #[arg(
-        long,
-        default_value = PrefixSumsMethod::default().name(),
-        value_parser = one_of::<PrefixSumsMethod>(PrefixSumsMethod::ALL.map(PrefixSumsMethod::name))
-    )]
-    method: PrefixSumsMethod,
     /// Type of the values; colors are u32
     #[arg(
         short = 't',
@@ -88,27 +79,23 @@ pub(crate) struct Args {
         )
     )]
     key: KeyType,
-    /// Little-endian words (raw), or one number a line (text)
-    #[arg(
-        short,
-        long,
-        default_value = "raw",
-        value_parser = one_of::<Format>(Format::ALL.map(Format::name))
-    )]
-    format: Format,
-    /// Adapter to add up on: its index or a part of its name, as 'devices' lists them
-    #[arg(long, value_name = "INDEX|NAME")]
-    adapter: Option<String>,
+    #[command(flatten)]
+    encoding: Encoding,
+    #[command(flatten)]
+    adapter: Adapter,
     #[command(flatten)]
     cache: Cache,
-    /// Compare the output with the CPU's; if it differs, exit with 3 and write no file
-    #[arg(long)]
-    verify: bool,
-    /// Print the method, the adapter and the time of each phase to stderr
-    #[arg(long)]
-    timings: bool,
-    /// Print neither warnings nor progress
-    #[arg(short, long)]
+    /// Layout of workgroup memory; the result is the same
+    #[arg(
+        long,
+        default_value = PrefixSumsMethod::default().name(),
+        hide_short_help = true,
+        value_parser = one_of::<PrefixSumsMethod>(PrefixSumsMethod::ALL.map(PrefixSumsMethod::name))
+    )]
+    method: PrefixSumsMethod,
+    #[command(flatten)]
+    checks: Checks,
+    #[arg(from_global)]
     quiet: bool,
 }
 
@@ -137,32 +124,33 @@ fn add_up<T: Summand>(args: &Args) -> Result<(), Fault> {
     let mut progress = Progress::new(args.quiet);
     progress.show(|| "reading".to_owned());
     let names = [values.name.clone(), colors.name.clone()];
-    let mut values: Vec<T> = read(values, args.format)?;
-    let colors: Vec<u32> = read(colors, args.format)?;
+    let mut values: Vec<T> = read(values, args.encoding.format)?;
+    let colors: Vec<u32> = read(colors, args.encoding.format)?;
     let options = options(args, values.len(), &colors, &names)?;
 
-    let device = match chosen_or_cpu(args.adapter.as_deref(), args.quiet, "adding up")? {
-        Some(adapter) => Some(PrefixSums::on_adapter(&adapter)?),
+    let device = match chosen_or_cpu(args.adapter.adapter.as_deref(), args.quiet, "prefix sums")? {
+        Some(adapter) => Some(Sorter::on_adapter(&adapter, Options::default())?),
         None => None,
     };
     let kernels = device
         .as_ref()
-        .and_then(|sums| KernelCache::open(sums.device(), args.cache.directory()));
+        .and_then(|sorter| KernelCache::open(sorter.device(), args.cache.directory()));
     let device = match &kernels {
-        Some(kernels) => device.map(|sums| sums.with_pipeline_cache(kernels.cache())),
+        Some(kernels) => device.map(|sorter| sorter.with_pipeline_cache(kernels.cache())),
         None => device,
     };
-    let expected = if args.verify {
+    let sums = device.as_ref().map(PrefixSums::new);
+    let expected = if args.checks.verify {
         let mut expected = values.clone();
         prefix_sums_on_cpu(&mut expected, &colors, &options)?;
         Some(expected)
     } else {
         None
     };
-    progress.show(|| format!("adding up {} values", values.len()));
+    progress.show(|| format!("prefix sums of {} values", values.len()));
     let begun = Instant::now();
-    let timings = match &device {
-        Some(sums) if args.timings => {
+    let timings = match &sums {
+        Some(sums) if args.checks.timings => {
             let profile = sums.run_profiled(&mut values, &colors, &options)?;
             Timings::of_gpu(profile, begun.elapsed())
         }
@@ -182,15 +170,15 @@ fn add_up<T: Summand>(args: &Args) -> Result<(), Fault> {
     progress.show(|| "writing".to_owned());
     let name = output.name.clone();
     let failed = |error| Fault::data(&name, &error);
-    let mut writer = KeyWriter::<T, _>::new(output, args.format);
+    let mut writer = KeyWriter::<T, _>::new(output, args.encoding.format);
     writer.write(&values).map_err(failed)?;
     writer.finish().map_err(failed)?.commit()?;
     drop(progress);
-    if args.timings {
+    if args.checks.timings {
         let count = values.len() as u64;
         let adapter = device.map_or_else(
             || "none".to_owned(),
-            |sums| describe(&sums.device().adapter_info()),
+            |sorter| describe(&sorter.device().adapter_info()),
         );
         let mut report = String::new();
         let _ = write!(
@@ -206,7 +194,7 @@ fn add_up<T: Summand>(args: &Args) -> Result<(), Fault> {
         let _ = writeln!(
             report,
             "{:<43} {:>12}  {}",
-            "total, with reading and writing",
+            "total, file I/O included",
             time(total),
             rate(count, total)
         );
@@ -237,12 +225,12 @@ fn options(
     }
     let count = args.count.unwrap_or(MOST_COLORS);
     if let Some(index) = colors.iter().position(|&color| color >= count) {
-        let place = match args.format {
+        let place = match args.encoding.format {
             Format::Text => format!("line {}", index + 1),
             _ => format!("index {index}"),
         };
         let why = match args.count {
-            Some(count) => format!("with -d {count} the greatest is {}", count - 1),
+            Some(count) => format!("with -d {count} the largest is {}", count - 1),
             None => format!(
                 "there are at most {MOST_COLORS} colors, 0 to {}",
                 MOST_COLORS - 1

@@ -3,7 +3,7 @@
 use crate::input::Input;
 use crate::spill::Spill;
 use crate::verify::Verifier;
-use bcfsort_term::args::{Choice, Direction, Gpu, Keys, Seed, positive};
+use bcfsort_term::args::{Checks, Choice, Direction, Gpu, Keys, Seed, positive};
 use bcfsort_term::engine::Contender;
 use bcfsort_term::fault::Fault;
 use bcfsort_term::kernel_cache::Cache;
@@ -16,7 +16,8 @@ use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::time::Instant;
-use wgpu_bcfsort::{KWayMerge, Order, SortKey};
+use wgpu_bcfsort::internals::host::KWayMerge;
+use wgpu_bcfsort::{Order, SortKey};
 
 /// Bytes of keys that are sorted at a time: more are sorted in chunks.
 const CHUNK: u64 = 1 << 30;
@@ -24,58 +25,63 @@ const CHUNK: u64 = 1 << 30;
 /// Keys that the merge of chunks hands to the writer at a time.
 const BLOCK: usize = 1 << 16;
 
+const ENGINE: &str = "Engine";
+
 const AFTER_HELP: &str = "\
-Inputs of any size are sorted: what does not fit in 1 GiB or on the device is sorted in chunks, \
-which are merged from a temporary file beside the output.
-
-An output file appears whole or not at all, and may be the input. Equal keys cannot be told apart, \
-so the result is the same bytes whoever sorts.
-
-Exit codes: 0 done, 2 bad usage, input or output, 3 device trouble or failed --verify, \
-130 interrupted
+The result is the same bytes whichever engine sorts. Floats are in total order: -NaN, -inf, ..., \
+-0, +0, ..., inf, NaN. Text is written in canonical form: 007 becomes 7, 0.100 becomes 0.1, and \
+1e5 becomes 100000. An output file appears complete or not at all.
 
 Examples:
-  wgpu-bcfsort sort keys.bin -o keys.bin           sort a file of u32 words onto itself
-  wgpu-bcfsort sort -t f64 -f text data.txt        sort numbers in text, to stdout
-  wgpu-bcfsort sort -r -t i64 - < in > out         largest first, from a pipe to a pipe
-  wgpu-bcfsort sort big.bin -o s.bin --verify --timings";
+  wgpu-bcfsort sort keys.bin -o sorted.bin         sort a binary file of u32 numbers
+  wgpu-bcfsort sort -f text -t f64 data.txt        sort text, to stdout
+  seq 1000 | wgpu-bcfsort sort -f text -r | head   largest first, in a pipe";
 
-/// Sort a file of keys
+const DETAILS: &str = "\
+Inputs of any size are sorted: an input over 1 GiB, or too large for the GPU, is sorted in chunks, \
+which are merged from a temporary file next to the output.
+
+Exit codes: 0 success, 2 bad usage, input or output, 3 GPU failure or failed --verify, \
+130 interrupted";
+
+/// Sort a file of numbers, binary or text. Uses the GPU, or the CPU if there is none
 #[derive(clap::Args)]
-#[command(after_help = AFTER_HELP)]
+#[command(
+    next_help_heading = "Input and output",
+    after_help = AFTER_HELP,
+    after_long_help = format!("{DETAILS}\n\n{AFTER_HELP}")
+)]
 pub(crate) struct Args {
-    /// File to sort, - for stdin
-    #[arg(default_value = "-")]
+    /// File to sort; - is stdin
+    #[arg(default_value = "-", help_heading = None::<&str>)]
     input: PathBuf,
-    /// File to write, - for stdout
+    /// File to write, which may be the input; - is stdout
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
     #[command(flatten)]
     keys: Keys,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Order")]
     direction: Direction,
-    /// Who sorts; auto takes the best adapter, and there the fastest: sample-sort on GPUs, bcf-pb
-    /// on CPUs; and where there is no adapter the CPU's own sort
-    #[arg(long, default_value = "auto", value_parser = Choice::parser(Choice::all()))]
+    /// Engine to sort with; auto: the fastest here, or cpu without a GPU
+    #[arg(
+        long,
+        default_value = "auto",
+        help_heading = ENGINE,
+        value_parser = Choice::parser(Choice::all())
+    )]
     engine: Choice,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = ENGINE)]
     gpu: Gpu,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = ENGINE)]
     seed: Seed,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = ENGINE)]
     cache: Cache,
-    /// Keys to sort at a time (default: what fits on the device, at most 1 GiB)
-    #[arg(long, value_name = "COUNT", value_parser = positive, help_heading = "Tuning")]
+    /// Sort chunks of COUNT, then merge [default: what fits, at most 1 GiB]
+    #[arg(long, value_name = "COUNT", help_heading = ENGINE, value_parser = positive)]
     chunk: Option<u64>,
-    /// Check that the output is sorted and has the input's keys; if not, exit with 3 and write no
-    /// file
-    #[arg(long)]
-    verify: bool,
-    /// Print the engine, the adapter and the time of each phase to stderr
-    #[arg(long)]
-    timings: bool,
-    /// Print neither warnings nor progress
-    #[arg(short, long)]
+    #[command(flatten, next_help_heading = "Checks")]
+    checks: Checks,
+    #[arg(from_global)]
     quiet: bool,
 }
 
@@ -99,19 +105,19 @@ fn sort<T: SortKey>(args: &Args) -> Result<(), Fault> {
     let mut job = Job {
         contender: &contender,
         order,
-        timed: args.timings,
+        timed: args.checks.timings,
         timings: Timings::default(),
         progress: Progress::new(args.quiet),
-        verifier: args.verify.then(|| Verifier::new(order)),
+        verifier: args.checks.verify.then(|| Verifier::new(order)),
         chunk: usize::try_from(chunk).unwrap_or(usize::MAX),
         chunks: 0,
         input: input.name,
-        reader: KeyReader::<T, _>::new(input.stream, args.keys.format),
+        reader: KeyReader::<T, _>::new(input.stream, args.keys.encoding.format),
     };
 
     let output_name = output.name.clone();
     let directory = output.directory();
-    let mut writer = KeyWriter::<T, _>::new(output, args.keys.format);
+    let mut writer = KeyWriter::<T, _>::new(output, args.keys.encoding.format);
     let failed = |error| Fault::data(&output_name, &error);
     let first = job.next_chunk()?;
     if job.at_end()? {
@@ -133,7 +139,7 @@ fn sort<T: SortKey>(args: &Args) -> Result<(), Fault> {
     let count = job.reader.count();
     writer.finish().map_err(failed)?.commit()?;
     drop(job.progress);
-    if args.timings {
+    if args.checks.timings {
         let mut report = String::new();
         let chunks = match job.chunks {
             0 | 1 => String::new(),
@@ -152,7 +158,7 @@ fn sort<T: SortKey>(args: &Args) -> Result<(), Fault> {
         let _ = writeln!(
             report,
             "{:<43} {:>12}  {}",
-            "total, with reading and writing",
+            "total, file I/O included",
             time(total),
             rate(count, total)
         );

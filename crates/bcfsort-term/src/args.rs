@@ -4,9 +4,14 @@ use crate::fault::Fault;
 use crate::notice;
 use crate::tuning_file::TuningFile;
 use bcfsort_testkit::data::{Format, Pattern, parse_count};
+use clap::Arg;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::str::FromStr;
-use wgpu_bcfsort::{BaseCase, Engine, KeyType, Options, Order, wgpu};
+use wgpu_bcfsort::paper::BaseCase;
+use wgpu_bcfsort::{Engine, KeyType, Options, Order, wgpu};
+
+/// Heading of the engines' parameters.
+const TUNING: &str = "Tuning";
 
 /// Parses one of the `names`, and lists them where another is given.
 pub fn one_of<T>(names: impl IntoIterator<Item = &'static str>) -> impl TypedValueParser<Value = T>
@@ -18,7 +23,7 @@ where
 }
 
 pub fn key_type() -> impl TypedValueParser<Value = KeyType> {
-    one_of(KeyType::ALL.map(KeyType::name))
+    one_of(KeyType::WHOLE_WORDS.map(KeyType::name))
 }
 
 /// Parses a pattern's name; the help lists them with their descriptions.
@@ -47,15 +52,51 @@ macro_rules! with_key_type {
             KeyType::I64 => with!(i64),
             KeyType::F64 => with!(f64),
             other => Err($crate::fault::Fault::Usage(format!(
-                "this command does not know {other} keys yet"
+                "this command does not support {other} keys"
             ))),
         }
     }};
 }
-/// What the keys are and how they stand in the file.
+
+/// Lists names with their descriptions, as the help of a command does: clap does so only in its
+/// long form, with a paragraph for each option.
+pub fn listed<'a>(items: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    let mut list = String::new();
+    for (name, description) in items {
+        let mut column = 80;
+        let mut start = format!("\n  {name:<16}");
+        for word in description.split(' ') {
+            column += word.len() + 1;
+            if column > 80 {
+                list += &start;
+                start = format!("\n{:18}", "");
+                column = 18 + word.len() + 1;
+            }
+            list += " ";
+            list += word;
+        }
+    }
+    list
+}
+
+/// How the numbers are stored in files.
+#[derive(clap::Args)]
+pub struct Encoding {
+    /// raw: little-endian binary; text: one number per line
+    #[arg(
+        short,
+        long,
+        default_value = "raw",
+        hide_possible_values = true,
+        value_parser = one_of::<Format>(Format::ALL.map(Format::name))
+    )]
+    pub format: Format,
+}
+
+/// Type and format of the keys.
 #[derive(clap::Args)]
 pub struct Keys {
-    /// Type of the keys; floats sort from -NaN over -0 and +0 to +NaN
+    /// Number type
     #[arg(
         short = 't',
         long = "type",
@@ -64,20 +105,14 @@ pub struct Keys {
         value_parser = key_type()
     )]
     pub key: KeyType,
-    /// Little-endian words (raw), or one number a line (text)
-    #[arg(
-        short,
-        long,
-        default_value = "raw",
-        value_parser = one_of::<Format>(Format::ALL.map(Format::name))
-    )]
-    pub format: Format,
+    #[command(flatten)]
+    pub encoding: Encoding,
 }
 
 /// The direction.
 #[derive(clap::Args)]
 pub struct Direction {
-    /// Largest key first
+    /// Descending order: largest first
     #[arg(short, long)]
     reverse: bool,
 }
@@ -90,6 +125,17 @@ impl Direction {
             Order::Ascending
         }
     }
+}
+
+/// What checks and measures a result.
+#[derive(clap::Args)]
+pub struct Checks {
+    /// Check the result; if it is wrong, write no file and exit with 3
+    #[arg(long)]
+    pub verify: bool,
+    /// Print the adapter and the time of each phase to stderr
+    #[arg(long)]
+    pub timings: bool,
 }
 
 /// Who sorts.
@@ -112,23 +158,47 @@ impl Choice {
         }
     }
 
+    /// Every choice, the default first.
     pub fn all() -> impl Iterator<Item = Self> {
-        Engine::ALL
-            .into_iter()
-            .filter(|&engine| engine != Engine::Auto)
-            .map(Self::Gpu)
-            .chain([Self::Cpu, Self::Auto])
+        [Self::Auto, Self::Cpu].into_iter().chain(Self::gpu())
     }
 
-    /// The engines that are not chosen by the device.
+    /// The engines that run on a GPU.
+    fn gpu() -> impl Iterator<Item = Self> {
+        let engines = Engine::ALL.into_iter();
+        let named = engines.filter(|&engine| engine != Engine::Auto);
+        named.map(Self::Gpu)
+    }
+
+    /// What the help says of it.
+    const fn about(self) -> &'static str {
+        match self {
+            Self::Auto => {
+                "the fastest engine for the adapter and the input; cpu without an adapter"
+            }
+            Self::Cpu => "Rust's sort_unstable",
+            Self::Gpu(Engine::SampleSort) => "sample sort, the fastest on GPUs; also called 'fast'",
+            Self::Gpu(Engine::BcfMergesort) => "BCFMergesort: mergesort without bank conflicts",
+            Self::Gpu(Engine::BcfMergesortPb) => {
+                "BCFMergesort with pivot buckets, faster on repeated keys"
+            }
+            Self::Gpu(Engine::Warpsort) => "Warpsort (Ye et al., 2010), a baseline",
+            Self::Gpu(_) => "",
+        }
+    }
+
+    /// Parses an engine that is not chosen by the device.
     pub fn engines() -> impl TypedValueParser<Value = Engine> {
-        let named = Engine::ALL.map(Engine::name).into_iter();
-        one_of::<Engine>(named.filter(|&name| name != Engine::Auto.name()))
+        Self::parser(Self::gpu()).map(|choice| match choice {
+            Self::Gpu(engine) => engine,
+            // The parser lets only engines through.
+            Self::Auto | Self::Cpu => Engine::Auto,
+        })
     }
 
     pub fn parser(choices: impl Iterator<Item = Self>) -> impl TypedValueParser<Value = Self> {
         let values = choices.map(|choice| {
-            let value = PossibleValue::new(choice.name());
+            let value = PossibleValue::new(choice.name()).help(choice.about());
             match choice {
                 Self::Gpu(Engine::SampleSort) => value.alias("fast"),
                 _ => value,
@@ -146,72 +216,95 @@ impl Choice {
     }
 }
 
-/// The paper's parameters.
+/// The adapter to run on.
+#[derive(clap::Args)]
+pub struct Adapter {
+    /// GPU to use: index or part of name from 'devices' [default: the first]
+    #[arg(long, value_name = "INDEX|NAME")]
+    pub adapter: Option<String>,
+}
+
+/// The paper's parameters, which few users need.
+///
+/// They are in the help of the commands that measure, and in the --help-all of the others.
 #[derive(clap::Args)]
 pub struct Tuning {
-    /// How a tile of keys is sorted in workgroup memory (as the options below, of no use to
-    /// sample-sort). 1024 keys: 'bitonic' (the default of bcf and bcf-pb) merges in passes over
-    /// registers; 'transpose' and 'diagonal' are the paper's, with transpositions of the bank
-    /// matrix or along its diagonals; 'no-registers' is the former with every comparator in
-    /// workgroup memory, and 'odd-even-transposition' a sort with bank conflicts, to compare with.
-    /// h times 1024 keys, by h warps: 'long-h' and 'long-diagonal-h'. 128 keys: 'warp-bitonic', the
-    /// default of warpsort
+    /// Kernel that sorts one tile of keys in workgroup memory; not for sample-sort
+    ///
+    /// Of 1024 keys: 'bitonic' (default of bcf and bcf-pb) merges in registers; 'transpose' and
+    /// 'diagonal' are the paper's, with transpositions of the bank matrix or along its diagonals;
+    /// 'no-registers' is 'transpose' with every comparator in workgroup memory;
+    /// 'odd-even-transposition' is a baseline with bank conflicts. Of h x 1024 keys by h warps:
+    /// 'long-h' and 'long-diagonal-h'. Of 128 keys: 'warp-bitonic' (default of warpsort).
     #[arg(
         long,
         value_name = "KIND",
-        help_heading = "Tuning",
+        help_heading = TUNING,
+        hide_short_help = true,
         value_parser = one_of::<BaseCase>(BaseCase::ALL.map(BaseCase::name))
     )]
     base_case: Option<BaseCase>,
-    /// Warps of 32 lanes a workgroup of the base case (the paper's W): 1, 2, 4 or 8, and at least
-    /// those that sort a tile together, which is the default
-    #[arg(long, value_name = "W", help_heading = "Tuning", value_parser = count_u32)]
+    /// Warps of 32 lanes per workgroup of the base case (the paper's W): 1, 2, 4 or 8
+    ///
+    /// At least the number that sorts a tile together, which is the default.
+    #[arg(
+        long,
+        value_name = "W",
+        help_heading = TUNING,
+        hide_short_help = true,
+        value_parser = count_u32
+    )]
     warps: Option<u32>,
-    /// Buckets that sorted runs are distributed to (the paper's P); chosen by the count of keys
-    /// if not given
-    #[arg(long, value_name = "P", help_heading = "Tuning", value_parser = count_u32)]
+    /// Buckets of the distribution phase (the paper's P); not for sample-sort
+    ///
+    /// By default chosen by the number of keys.
+    #[arg(
+        long,
+        value_name = "P",
+        help_heading = TUNING,
+        hide_short_help = true,
+        value_parser = count_u32
+    )]
     buckets: Option<u32>,
-    /// Samples taken of each sorted run to choose the buckets' borders (the paper's t), or for each
-    /// bucket by warpsort: more make buckets more even
-    #[arg(long, value_name = "T", help_heading = "Tuning", value_parser = count_u32)]
+    /// Samples per sorted run to choose splitters from (the paper's t); not for sample-sort
+    ///
+    /// For warpsort, samples per bucket. More samples make the buckets more even.
+    #[arg(
+        long,
+        value_name = "T",
+        help_heading = TUNING,
+        hide_short_help = true,
+        value_parser = count_u32
+    )]
     samples: Option<u32>,
+}
+
+/// Shows in the short help, too, what is hidden there: for commands that measure.
+pub fn shown(arg: Arg) -> Arg {
+    arg.hide_short_help(false)
 }
 
 impl Tuning {
     pub fn options(&self, engine: Engine) -> Options {
         let mut options = Options::default().engine(engine);
-        if let Some(base_case) = self.base_case {
-            options = options.base_case(base_case);
-        }
-        if let Some(warps) = self.warps {
-            options = options.warps(warps);
-        }
-        if let Some(buckets) = self.buckets {
-            options = options.buckets(buckets);
-        }
-        if let Some(samples) = self.samples {
-            options = options.samples(samples);
-        }
+        options.mergesort.base_case = self.base_case;
+        options.mergesort.warps = self.warps;
+        options.mergesort.buckets = self.buckets;
+        options.mergesort.samples = self.samples;
         options
     }
 }
 
-/// The paper's parameters, and the adapter.
+/// The adapter, and the parameters of the engines.
 #[derive(clap::Args)]
 pub struct Gpu {
-    /// Adapter to sort on: its index or a part of its name, as 'devices' lists them
-    #[arg(long, value_name = "INDEX|NAME")]
-    pub adapter: Option<String>,
+    #[command(flatten)]
+    pub adapter: Adapter,
+    /// Parameters found by 'wgpu-bcfsort tune', for --engine sample-sort
+    #[arg(long = "tuning", value_name = "FILE", value_parser = TuningFile::parser())]
+    file: Option<TuningFile>,
     #[command(flatten)]
     tuning: Tuning,
-    /// File of 'wgpu-bcfsort tune', for sample-sort only. It changes the time, not the result
-    #[arg(
-        long = "tuning",
-        value_name = "FILE",
-        help_heading = "Tuning",
-        value_parser = TuningFile::parser()
-    )]
-    file: Option<TuningFile>,
 }
 
 impl Gpu {
@@ -248,7 +341,7 @@ impl Gpu {
     /// The CPU has no use for any of these.
     pub fn refuse_for_cpu(&self) -> Result<(), Fault> {
         let unused = [
-            ("--adapter", self.adapter.is_some()),
+            ("--adapter", self.adapter.adapter.is_some()),
             ("--base-case", self.tuning.base_case.is_some()),
             ("--warps", self.tuning.warps.is_some()),
             ("--buckets", self.tuning.buckets.is_some()),
@@ -267,18 +360,17 @@ impl Gpu {
 /// Where warpsort looks for its splitters.
 #[derive(clap::Args)]
 pub struct Seed {
-    /// Seed of the random samples that warpsort takes; for this engine only. It changes the time,
-    /// not the result (default: 0)
-    #[arg(long, value_name = "N", help_heading = "Tuning")]
+    /// Seed of warpsort's random samples [default: 0]
+    ///
+    /// For --engine warpsort only. It changes the time, not the result.
+    #[arg(long, value_name = "N", help_heading = TUNING, hide_short_help = true)]
     seed: Option<u64>,
 }
 
 impl Seed {
-    pub fn apply(&self, options: Options) -> Options {
-        match self.seed {
-            Some(seed) => options.seed(seed),
-            None => options,
-        }
+    pub fn apply(&self, mut options: Options) -> Options {
+        options.mergesort.seed = self.seed.unwrap_or(options.mergesort.seed);
+        options
     }
 
     /// No other engine has a use for it.

@@ -6,7 +6,8 @@ use crate::kernel_cache::{Cache, KernelCache};
 use crate::notice;
 use crate::timings::Timings;
 use std::time::Instant;
-use wgpu_bcfsort::{Engine, Error, KeyType, Order, SortKey, Sorter, adapters, sort_on_cpu, wgpu};
+use wgpu_bcfsort::internals::host::sort_on_cpu;
+use wgpu_bcfsort::{Engine, Error, KeyType, Order, SortKey, Sorter, adapters, wgpu};
 
 /// Set to 1, it makes a missing adapter a failure where the CPU would do.
 const REQUIRE_ADAPTER: &str = "WGPU_BCFSORT_REQUIRE_ADAPTER";
@@ -138,7 +139,7 @@ impl Contender {
 /// The adapter that was asked for, or the best; `None`, with a warning, where the CPU is to do the
 /// work.
 pub fn adapter_or_cpu(gpu: &Gpu, quiet: bool) -> Result<Option<wgpu::Adapter>, Fault> {
-    chosen_or_cpu(gpu.adapter.as_deref(), quiet, "sorting")
+    chosen_or_cpu(gpu.adapter.adapter.as_deref(), quiet, "sorting")
 }
 
 /// The same, by what the command line says of the adapter; `work` is what the warning says is done.
@@ -160,7 +161,7 @@ pub fn chosen_or_cpu(
 
 /// The adapter that was asked for, or the best.
 pub fn adapter(gpu: &Gpu) -> Result<wgpu::Adapter, Fault> {
-    adapter_named(gpu.adapter.as_deref())
+    adapter_named(gpu.adapter.adapter.as_deref())
 }
 
 /// The adapter with this index or part of a name, or the best.
@@ -183,7 +184,7 @@ pub fn adapter_named(wanted: Option<&str>) -> Result<wgpu::Adapter, Fault> {
     match found {
         Some(index) => Ok(all.swap_remove(index)),
         None => Err(Fault::Usage(format!(
-            "no adapter '{wanted}': 'wgpu-bcfsort devices' lists those there are"
+            "no adapter matches '{wanted}': 'wgpu-bcfsort devices' lists all adapters"
         ))),
     }
 }

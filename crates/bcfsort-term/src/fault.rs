@@ -34,6 +34,10 @@ impl Fault {
         match error {
             DataError::Write(error) => Self::io(name, "cannot write", error),
             DataError::Read(error) => Self::io(name, "cannot read", error),
+            // Raw is the default, so this is what a text file gives without -f text.
+            DataError::Truncated { .. } => {
+                Self::Usage(format!("{name}: {error}, or is text (-f text)"))
+            }
             error => Self::Usage(format!("{name}: {error}")),
         }
     }
@@ -60,7 +64,6 @@ impl From<Error> for Fault {
         match error {
             // Another device may have that much memory; on this one it is a matter of the options.
             Error::InvalidOption { .. }
-            | Error::NotTogether { .. }
             | Error::WorkgroupMemory { .. }
             | Error::LengthsDiffer { .. }
             | Error::TooManyToNumber { .. }

@@ -21,8 +21,7 @@ const HEADER: &str = concat!("wgpu-bcfsort ", env!("CARGO_PKG_VERSION"), " kerne
 /// Whether compiled kernels are kept.
 #[derive(clap::Args)]
 pub struct Cache {
-    /// Neither read nor write the cache of compiled kernels (see the environment in 'wgpu-bcfsort
-    /// --help')
+    /// Do not read or write the on-disk cache of compiled kernels
     #[arg(long)]
     no_cache: bool,
 }

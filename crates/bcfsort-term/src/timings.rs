@@ -97,7 +97,7 @@ impl Timings {
         for (what, taken) in [
             ("upload", transfer(|profile| profile.upload)),
             ("download", transfer(|profile| profile.download)),
-            ("merge of chunks (host)", self.merge),
+            ("merge of chunks (CPU)", self.merge),
         ] {
             if taken > Duration::ZERO {
                 let _ = writeln!(table, "{what:<43} {:>12}", time(taken));

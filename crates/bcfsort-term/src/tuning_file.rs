@@ -67,10 +67,10 @@ impl TuningFile {
             let line = text.lines().nth(error.line().saturating_sub(1));
             let line = line.map_or("", str::trim);
             if line.is_empty() || line.len() > 60 {
-                format!("no tuning file: {error}")
+                format!("not a tuning file: {error}")
             } else {
                 let line = line.replace(char::is_control, " ");
-                format!("no tuning file: {error}, in '{line}'")
+                format!("not a tuning file: {error}, in '{line}'")
             }
         })?;
         file.tuning.validate().map_err(|error| error.to_string())?;
@@ -83,8 +83,8 @@ impl TuningFile {
         let differs = self.adapter != *name || self.backend != backend;
         (differs && !self.adapter.is_empty()).then(|| {
             format!(
-                "the tuning file is of {} ({}), and this is {name} ({backend}): 'wgpu-bcfsort \
-                 tune' makes one for it",
+                "the tuning file was made for {} ({}), and this adapter is {name} ({backend}): run \
+                 'wgpu-bcfsort tune' to make one for it",
                 self.adapter, self.backend
             )
         })
@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn faults_name_what_is_wrong() {
         for (text, told) in [
-            ("", "no tuning file"),
+            ("", "not a tuning file"),
             ("{}", "missing field `tuning`"),
             (r#"{"tuning": {"tiles": 2048}}"#, "unknown field `tiles`"),
             ("{\"tuning\": {\n\"tile\": -1}}", "line 2"),

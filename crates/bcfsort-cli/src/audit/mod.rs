@@ -4,7 +4,7 @@
 mod library;
 mod sort;
 
-use bcfsort_term::args::{Choice, Direction, Tuning, count, key_type, pattern, positive};
+use bcfsort_term::args::{Choice, Direction, Tuning, count, key_type, pattern, positive, shown};
 use bcfsort_term::fault::Fault;
 use bcfsort_term::notice;
 use bcfsort_term::output::{Output, print};
@@ -18,59 +18,66 @@ use wgpu_bcfsort::{Engine, KeyType};
 use wgsl_lockstep::Config;
 use wgsl_lockstep::audit::{Audit, Severity};
 
+/// Heading of the options that say what is printed.
+const REPORT: &str = "Report";
+
 const AFTER_HELP: &str = "\
-The executor interprets the WGSL that a GPU would get. It needs no GPU and finds, for the input it \
-is given:
-  race      two lanes touch the same bytes, one of them writes, and no barrier stands between
+Sorts generated keys in an interpreter of the WGSL that a GPU would get, compares the result with \
+the CPU's, and reports:
+  race      two lanes access the same bytes, one of them writes, with no barrier between
   bounds    an index past the end of an array, or an address past the end of a buffer
   barrier   a barrier that not all lanes of a workgroup reach
   loop      a loop of more iterations than --max-iterations
-  conflict  lanes of a warp that touch different words of one bank of workgroup memory: the number
-            of words is the degree, and they take as many cycles; 1 is free of conflict
-            (fails only above --max-degree)
-It also counts the 32-byte sectors of storage that each access touches, against the fewest that \
-hold as many bytes, and warns of workgroup memory that is read before it is written.
-
-It audits the kernels of one sort of generated keys, and compares the result with the CPU's. --all \
-runs sorts that together use every kernel, and one of each key type and order, on random keys and \
-one other kind of ascending, zero-one, constant and adversary keys, the default sorts on all of \
-them, and prefix sums with colors of five kinds in the same way. Some kernels are \
-there to be compared with, and have the bank conflicts of their originals: odd-even transposition, \
-warpsort's, and the naive prefix sums. Those of the sample sort that search in workgroup memory go \
-where the data leads them. --max-degree fails none of these. Lines are those of the text that a \
-device gets, put together from several files; --lines shows them.
-
-For a compute shader of your own there is the command wgsl-audit, of the crate wgsl-lockstep. Its \
---help explains the columns, and the fields of --json, which are the same here but for
-  command          'sort' or 'all'
-  sort             of 'sort': engine, keys, type, order, pattern, seed, sorted; of 'all': sorts,
-                   sorted
-in place of those about one shader's dispatch and buffers.
+  conflict  lanes of a warp access different words of one bank of workgroup memory; their number
+            is the degree, and 1 is free of conflicts (fails only above --max-degree)
+No GPU is needed. For compute shaders of your own use the command wgsl-audit.
 
 Exit codes: 0 clean, 1 something failed, 2 bad usage, 130 interrupted
 
 Examples:
   wgpu-bcfsort audit -n 2^17 --pattern zero-one --lines | less
   wgpu-bcfsort audit --engine fast -t f64 --heatmap banks.svg
-  wgpu-bcfsort audit --all --max-degree 1
-  wgpu-bcfsort audit --all --markdown";
+  wgpu-bcfsort audit --all --max-degree 1";
 
-/// Count bank conflicts and find races in the sort's own kernels
+const DETAILS: &str = "\
+The report also counts the 32-byte sectors of storage that each access touches, against the fewest \
+that hold as many bytes, and warns of workgroup memory that is read before it is written. --lines \
+shows lines of the text that a device gets, which is composed of several files.
+
+--all runs sorts that together use every kernel, and one of each key type and order, on random \
+keys and one other kind of ascending, zero-one, constant and adversary keys; the default engines \
+on all of them; and prefix sums with colors of five kinds. Baselines have the bank conflicts of \
+their originals: odd-even transposition, Warpsort and the naive prefix sums. Kernels of the sample \
+sort that search in workgroup memory have conflicts that depend on the data. --max-degree fails \
+none of these.
+
+wgsl-audit is a command of the crate wgsl-lockstep. Its --help explains the columns, and the \
+fields of --json, which are the same here but for those about one shader's dispatch and buffers. \
+Instead of these there are:
+  command          'sort' or 'all'
+  sort             of 'sort': engine, keys, type, order, pattern, seed, sorted;
+                   of 'all': sorts, sorted";
+
+/// Count bank conflicts and find data races in the GPU kernels of a sort
 #[derive(clap::Args)]
-#[command(after_help = AFTER_HELP)]
+#[command(
+    after_help = AFTER_HELP,
+    after_long_help = format!("{DETAILS}\n\n{AFTER_HELP}"),
+    mut_args(shown)
+)]
 #[allow(clippy::struct_excessive_bools)] // Each is a flag of the command line.
 pub(crate) struct Args {
     /// No file: for a shader of your own there is the command wgsl-audit
     #[arg(hide = true, value_name = "FILE", value_hint = ValueHint::Other, value_parser = no_file)]
     _file: Option<String>,
-    /// Audit every kernel there is
+    /// Audit every kernel of the library
     #[arg(
         long,
         conflicts_with_all = ["engine", "count", "pattern", "key", "Direction", "Tuning"],
         help_heading = "Sort"
     )]
     all: bool,
-    /// Algorithm of the sort
+    /// Engine to audit
     #[arg(
         long,
         default_value = Engine::BcfMergesortPb.name(),
@@ -78,10 +85,10 @@ pub(crate) struct Args {
         help_heading = "Sort"
     )]
     engine: Engine,
-    /// How many keys
+    /// Number of keys
     #[arg(short = 'n', long, default_value = "2^15", value_parser = count, help_heading = "Sort")]
     count: u64,
-    /// Data set, as 'gen --help' lists them
+    /// Data set: a pattern from 'gen --help'
     #[arg(
         long,
         default_value = "random",
@@ -100,14 +107,14 @@ pub(crate) struct Args {
         help_heading = "Sort"
     )]
     key: KeyType,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Sort")]
     direction: Direction,
     #[command(flatten)]
     tuning: Tuning,
     /// Seed of the keys
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, help_heading = "Sort")]
     seed: u64,
-    /// Lanes of a warp, and of a subgroup
+    /// Lanes per warp, and per subgroup
     #[arg(
         long,
         value_name = "LANES",
@@ -124,7 +131,7 @@ pub(crate) struct Args {
         help_heading = "Hardware"
     )]
     banks: u32,
-    /// Fail on loops of more iterations
+    /// Most iterations of a loop that do not fail
     #[arg(
         long,
         value_name = "COUNT",
@@ -133,10 +140,10 @@ pub(crate) struct Args {
         help_heading = "Limits"
     )]
     max_iterations: u64,
-    /// Stop a dispatch after so many operations on lanes (default: never)
+    /// Stop a dispatch after this number of lane operations [default: never]
     #[arg(long, value_name = "COUNT", value_parser = positive, help_heading = "Limits")]
     max_lane_instructions: Option<u64>,
-    /// Greatest degree of conflict that does not fail (default: any)
+    /// Largest degree of conflict that does not fail [default: any]
     #[arg(
         long,
         value_name = "N",
@@ -145,25 +152,24 @@ pub(crate) struct Args {
     )]
     max_degree: Option<u32>,
     /// Show each line that accesses memory, and all notes
-    #[arg(long, conflicts_with_all = ["json", "markdown"])]
+    #[arg(long, conflicts_with_all = ["json", "markdown"], help_heading = REPORT)]
     lines: bool,
     /// Print JSON
-    #[arg(long)]
+    #[arg(long, help_heading = REPORT)]
     json: bool,
-    /// Print the table of kernels alone, as Markdown
-    #[arg(long, conflicts_with = "json")]
+    /// Print only the table of kernels, as Markdown
+    #[arg(long, conflicts_with = "json", help_heading = REPORT)]
     markdown: bool,
     /// Draw the degree of each access in each bank, as SVG
-    #[arg(long, value_name = "FILE.svg")]
+    #[arg(long, value_name = "FILE.svg", help_heading = REPORT)]
     heatmap: Option<PathBuf>,
-    /// Print no progress
-    #[arg(short, long)]
+    #[arg(from_global)]
     quiet: bool,
 }
 
 /// Refuses whatever it is.
 fn no_file(_: &str) -> Result<String, &'static str> {
-    Err("audit is of the sort's own kernels; for a shader there is the command wgsl-audit.")
+    Err("audit takes no file; to audit a compute shader of your own, use the command wgsl-audit")
 }
 
 fn warp() -> impl TypedValueParser<Value = u32> {

@@ -71,8 +71,34 @@ fn one_line() -> impl Predicate<str> {
     })
 }
 
+/// An error of the command line, as clap lays it out over several lines.
+fn usage() -> impl Predicate<str> {
+    predicate::function(|text: &str| {
+        text.starts_with("wgpu-bcfsort: ") && text.contains("\n\n") && text.ends_with("'--help'.\n")
+    })
+}
+
 mod general {
     use super::*;
+
+    const COMMANDS: [&str; 11] = [
+        "sort",
+        "check",
+        "gen",
+        "devices",
+        "bench",
+        "tune",
+        "audit",
+        "experiment",
+        "prefix-sums",
+        "completions",
+        "man",
+    ];
+
+    fn help(args: &[&str]) -> String {
+        let output = run(args).code(0).stderr("").get_output().clone();
+        String::from_utf8(output.stdout).unwrap()
+    }
 
     #[test]
     fn help_and_version_succeed() {
@@ -82,28 +108,73 @@ mod general {
         run(&["--version"])
             .code(0)
             .stdout(contains(env!("CARGO_PKG_VERSION")));
-        for command in [
-            "sort",
-            "gen",
-            "check",
-            "devices",
-            "bench",
-            "tune",
-            "prefix-sums",
-            "audit",
-            "completions",
-            "man",
-        ] {
-            run(&[command, "--help"]).code(0).stdout(contains("Usage:"));
-        }
         run(&["gen", "--help"])
             .code(0)
             .stdout(contains("organ-pipe").and(contains("1 up to n/2 and down again")));
-        run(&["sort", "--help"]).stdout(contains("--timings").and(contains("--buckets")));
         run(&["--help"]).stdout(contains("WGPU_BCFSORT_CACHE_DIR"));
         for command in ["sort", "prefix-sums"] {
             run(&[command, "--help"]).stdout(contains("--no-cache"));
         }
+    }
+
+    #[test]
+    fn every_command_has_the_common_options_and_help_of_one_width() {
+        for command in COMMANDS {
+            let short = help(&[command, "--help"]);
+            assert_eq!(short, help(&[command, "-h"]));
+            assert_eq!(short, help(&[command, "--quiet", "-h"]));
+            let all = help(&[command, "-q", "--help-all"]);
+            for text in [&short, &all] {
+                assert!(text.lines().all(|line| line.len() <= 100), "{command}");
+                for part in ["Usage:", "-q, --quiet", "-h, --help", "--help-all"] {
+                    assert!(text.contains(part), "{command}: {part}");
+                }
+            }
+            assert!(short.contains("Example"), "{command}");
+        }
+        let listed = help(&["--help"]);
+        let position = |command: &&str| listed.find(&format!("\n  {command} "));
+        assert!(COMMANDS.iter().map(position).is_sorted());
+        assert!(COMMANDS.iter().all(|command| position(command).is_some()));
+    }
+
+    #[test]
+    fn the_help_of_sort_fits_a_screen_and_leaves_the_papers_parameters_to_help_all() {
+        for args in [&["sort", "--help"][..], &["--help"]] {
+            let lines = help(args).lines().count();
+            assert!((24..=45).contains(&lines), "{args:?}: {lines} lines");
+        }
+        let (short, all) = (help(&["sort", "--help"]), help(&["sort", "--help-all"]));
+        assert!(short.contains("0.100 becomes 0.1"));
+        for option in ["--base-case", "--warps", "--buckets", "--samples", "--seed"] {
+            assert!(!short.contains(option) && all.contains(option), "{option}");
+        }
+        for command in ["bench", "audit"] {
+            assert!(help(&[command, "--help"]).contains("--base-case"));
+        }
+    }
+
+    #[test]
+    fn usage_errors_keep_their_lines_and_their_tips_help() {
+        for (args, told) in [
+            (&["sort", "-n"][..], "tip: numeric order is the default"),
+            (&["sort", "-k", "2"], "tip: there are no fields"),
+            (&["sort", "-t", ","], "tip: '-t' is the type"),
+            (&["sort", "a", "b"], "tip: to sort several files"),
+            (&["sort", "--chunk", "-5"], "invalid value '-5'"),
+            (&["sort", "--engin", "cpu"], "exists: '--engine'"),
+            (&["check", "-x"], "unexpected argument '-x' found\n\nUsage:"),
+        ] {
+            run(args)
+                .code(2)
+                .stdout("")
+                .stderr(usage().and(contains(told)).and(contains("-- -").not()));
+        }
+        let place = Place::new();
+        let file = place.write("keys", "");
+        run(&[&file])
+            .code(2)
+            .stderr(usage().and(contains("'wgpu-bcfsort sort ")));
     }
 
     #[test]
@@ -139,7 +210,7 @@ mod general {
                 .assert()
                 .code(2)
                 .stdout("")
-                .stderr(one_line());
+                .stderr(starts_with("wgpu-bcfsort: "));
         }
         cli().assert().code(2).stdout("").stderr(contains("Usage:"));
     }
@@ -238,6 +309,7 @@ mod check {
         run(&["check", "-r", &file])
             .code(1)
             .stdout(contains("index 1: 5 after 1"));
+        run(&["check", "-q", &file]).code(1).stdout("").stderr("");
         // Beyond the chunks in which the file is read.
         let mut keys: Vec<u32> = (0..600_000).collect();
         keys[524_288] = 7;
@@ -276,6 +348,7 @@ mod bad_input {
             &[0; 12],
             "12 bytes, no multiple of the 8 bytes of a f64 key",
         );
+        both(&[], b"1\n2\n3\n4\n5\n", "or is text (-f text)");
     }
 
     #[test]
@@ -317,7 +390,7 @@ mod bad_input {
     fn faults_of_tuning_files_are_named() {
         let place = Place::new();
         for (text, message) in [
-            ("tile 2048", "no tuning file: expected"),
+            ("tile 2048", "not a tuning file: expected"),
             (r#"{"tile": 2048}"#, "missing field `tuning`"),
             (r#"{"tuning": {"tiles": 2048}}"#, "unknown field `tiles`"),
             (
@@ -337,7 +410,7 @@ mod bad_input {
                     .assert()
                     .code(2)
                     .stdout("")
-                    .stderr(one_line().and(contains(message)));
+                    .stderr(usage().and(contains(message)));
             }
         }
         // Others than the fast engine have no use for a good one.
@@ -924,7 +997,7 @@ mod sort_on_the_gpu {
 
         json["adapter"] = "another".into();
         place.write("tuning.json", json.to_string());
-        let warning = one_line().and(contains("the tuning file is of another ("));
+        let warning = one_line().and(contains("the tuning file was made for another ("));
         cli()
             .args(fast)
             .write_stdin("")
@@ -1083,7 +1156,7 @@ mod prefix_sums {
             failed
                 .code(2)
                 .stdout("")
-                .stderr(one_line().and(contains(message)));
+                .stderr(starts_with("wgpu-bcfsort: ").and(contains(message)));
         };
         fails(&[&values, &few], "3 values and");
         fails(&[&values, &few], "few 2 colors: each value needs a color");
@@ -1094,7 +1167,7 @@ mod prefix_sums {
         fails(&[&values, &few, "-d", "17"], "17 is not in 1..=16");
         fails(
             &["-f", "text", &lines, &lines, "-d", "2"],
-            "line 2: color 16: with -d 2 the greatest is 1",
+            "line 2: color 16: with -d 2 the largest is 1",
         );
         fails(&["-", "-"], "cannot both come from stdin");
         fails(
@@ -1278,7 +1351,7 @@ mod without_an_adapter {
             .assert()
             .code(0)
             .stdout("1\n2\n3\n")
-            .stderr(one_line().and(contains("adding up on the CPU: no GPU adapter found")));
+            .stderr(one_line().and(contains("prefix sums on the CPU: no GPU adapter found")));
     }
 
     #[test]

@@ -297,7 +297,7 @@ fn times_are_plausible(out: &Path) {
     // Every base case was measured, or is told to be left out.
     let html = fs::read_to_string(out.join("report.html")).unwrap();
     let measured = rows(&out.join("base-case.csv"));
-    for base_case in wgpu_bcfsort::BaseCase::ALL {
+    for base_case in wgpu_bcfsort::paper::BaseCase::ALL {
         let name = base_case.name();
         let there = measured.iter().any(|row| row["contender"] == name);
         assert!(there || html.contains(&format!("{name} at ")), "{name}");

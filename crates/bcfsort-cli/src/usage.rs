@@ -1,0 +1,79 @@
+//! What is said where the command line cannot be understood.
+
+use bcfsort_term::notice::say_lines;
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Options of other sort commands, and what a user of them wants to know here.
+const OF_OTHERS: [(&str, &str); 7] = [
+    ("-n", "numeric order is the default: leave '-n' out"),
+    ("-g", "numeric order is the default: leave '-g' out"),
+    ("-k", "there are no fields: each line is one number"),
+    ("-u", "duplicates are kept: pipe text output through 'uniq'"),
+    ("-c", "'wgpu-bcfsort check' tells whether a file is sorted"),
+    ("-s", "equal numbers are identical, so every sort is stable"),
+    ("-S", "'--chunk' limits how many numbers are sorted at once"),
+];
+
+/// Prints help, the version, or an error as clap formats it, but for tips that would mislead.
+pub(crate) fn exit(mut error: clap::Error) -> ExitCode {
+    if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        let _ = error.print();
+    } else {
+        improve(&mut error, std::env::args().skip(1));
+        let text = error.to_string();
+        let text = text.strip_prefix("error: ").unwrap_or(&text);
+        say_lines(&format!("wgpu-bcfsort: {text}"));
+    }
+    ExitCode::from(if error.use_stderr() { 2 } else { 0 })
+}
+
+/// Replaces tips that would mislead.
+fn improve(error: &mut clap::Error, args: impl Iterator<Item = String>) {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => text.clone(),
+        _ => String::new(),
+    };
+    let mut words = args.filter(|arg| !arg.starts_with('-'));
+    let in_sort = words.next().as_deref() == Some("sort");
+    let argument = text(ContextKind::InvalidArg);
+    let value = text(ContextKind::InvalidValue);
+    let tip = match error.kind() {
+        ErrorKind::UnknownArgument => {
+            let is_option = argument.starts_with('-');
+            let of_others = OF_OTHERS.into_iter().find(|(name, _)| *name == argument);
+            // Clap takes what it does not know for the name of a file.
+            if is_option && !Path::new(&argument).exists() {
+                error.remove(ContextKind::Suggested);
+            }
+            match of_others {
+                Some((_, tip)) if in_sort => tip.to_owned(),
+                None if in_sort && !is_option => {
+                    "to sort several files, 'cat FILE... | wgpu-bcfsort sort'".to_owned()
+                }
+                _ => return,
+            }
+        }
+        // As the field separator of others is given.
+        ErrorKind::InvalidValue
+            if in_sort
+                && argument.starts_with("--type")
+                && !value.is_empty()
+                && !value.contains(char::is_alphanumeric) =>
+        {
+            "'-t' is the type of the numbers; there are no fields to separate".to_owned()
+        }
+        ErrorKind::InvalidSubcommand => {
+            let name = text(ContextKind::InvalidSubcommand);
+            if !Path::new(&name).exists() {
+                return;
+            }
+            format!("to sort a file, 'wgpu-bcfsort sort {name}'")
+        }
+        _ => return,
+    };
+    let tips = vec![StyledStr::from(tip)];
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+}
