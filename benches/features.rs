@@ -1,28 +1,31 @@
-//! What each kind of sort of GPU buffers takes, next to a sort of as many keys alone: a table.
+//! The time of each kind of sort of GPU buffers, compared with a sort of keys alone: a table.
 //!
 //! ```text
 //! cargo bench --bench features               2^20 records
 //! cargo bench --bench features -- 22 24      2^22, then 2^24
-//! cargo bench --bench features -- argsort u8  keys, and the kinds with such a word in their names
+//! cargo bench --bench features -- argsort u8  keys, and the kinds whose names have one of these
 //! ```
 //!
-//! Records are random. Kinds take turns, so that what disturbs one disturbs all; before each timed
-//! sort the device sorts something else, as one that idles lowers its clock. Times are medians of
-//! whole sorts, each in one compute pass, by the device's own clock where it has one.
+//! Records are random. Measurements are interleaved, so that all kinds see the same clocks; before
+//! each timed sort the device sorts something else, since an idle one lowers its clock. Times are
+//! medians of whole sorts, each in one compute pass, by the device's own clock where it has one.
 
 use wgpu_bcfsort::internals::Recorded as _;
 use wgpu_bcfsort::{
-    BufferSort, Comparator, Error, KeyType, Options, Order, PackedKey, PreparedSort, Sorter,
-    WideKey, wgpu,
+    Comparator, Error, Field, KeyType, Keys, Options, Payload, PreparedSort, SegmentedSortJob,
+    SortJob, Sorter, WideKey, wgpu,
 };
 
-/// Timed runs of each kind. (The first is none of them.)
+/// Timed runs of each kind, after one that is not timed.
 const RUNS: usize = 11;
 
-/// A kind of sort: what it is called, and how it is made of the buffers.
-type Kind = (&'static str, for<'a> fn(&'a Buffers) -> BufferSort<'a>);
+/// A kind of sort: its name, and how it is prepared.
+type Kind = (
+    &'static str,
+    fn(&Sorter, &Buffers) -> Result<PreparedSort, Error>,
+);
 
-/// What kinds are made of. The first three have their contents again before each run.
+/// The buffers of all kinds. The first three have their contents restored before each run.
 struct Buffers {
     len: u64,
     keys: wgpu::Buffer,
@@ -31,7 +34,7 @@ struct Buffers {
     sorted: wgpu::Buffer,
     sorted_rows: wgpu::Buffer,
     count: wgpu::Buffer,
-    /// Where each of a thousand arrays begins, and each of as many as there may be of ten records.
+    /// Offsets of a thousand segments, and of segments of ten records.
     few: wgpu::Buffer,
     many: wgpu::Buffer,
     comparators: [Comparator; 3],
@@ -53,113 +56,141 @@ fn precedes(a: Row, b: Row) -> bool {
 }";
 
 const KINDS: &[Kind] = &[
-    ("keys", |b| keys(b)),
-    ("pairs", |b| keys(b).values(&b.values)),
-    ("stable pairs", |b| keys(b).values(&b.values).stable()),
-    ("keys and indices", |b| keys(b).indices(&b.values)),
-    ("argsort", |b| keys(b).indices(&b.values).keep_keys()),
-    ("keys into another buffer", |b| {
-        keys(b).sorted_into(&b.sorted)
+    ("keys", |s, b| s.prepare(&keys(b))),
+    ("key-value", |s, b| s.prepare(&keys(b).values(&b.values))),
+    ("key-value, stable", |s, b| {
+        s.prepare(&keys(b).payload(Payload::new(&b.values, 4)))
     }),
-    ("a part", |b| {
-        BufferSort::new(&b.keys, b.len - 1, KeyType::U32).first(1)
+    ("keys and indices", |s, b| {
+        s.prepare(&keys(b).indices(&b.values))
     }),
-    ("as many as a buffer says: all", |b| {
-        keys(b).count(&b.count, 0)
+    ("argsort", |s, b| {
+        s.prepare(&keys(b).indices(&b.values).keep_keys())
     }),
-    ("as many as a buffer says: a hundredth", |b| {
-        keys(b).count(&b.count, 1)
+    ("out of place", |s, b| s.prepare(&keys(b).output(&b.sorted))),
+    ("sub-range", |s, b| {
+        let keys = Keys::new(b.keys.slice(4..), KeyType::U32);
+        s.prepare(&SortJob::new(keys, b.len - 1))
     }),
-    ("as many as a buffer says: none", |b| {
-        keys(b).count(&b.count, 2)
+    ("indirect count: all", |s, b| {
+        s.prepare(&keys(b).len_from(&b.count))
     }),
-    ("with rows of 4 words", |b| keys(b).rows(&b.rows, 4)),
-    ("with rows of 4 words into another buffer", |b| {
-        keys(b).rows_into(&b.rows, 4, &b.sorted_rows)
+    ("indirect count: 1 %", |s, b| {
+        s.prepare(&keys(b).len_from(b.count.slice(4..)))
     }),
-    ("rows of 4 words by a field", |b| by_field(b)),
-    ("rows of 4 words by a field into another buffer", |b| {
-        by_field(b).sorted_into(&b.sorted_rows)
+    ("indirect count: none", |s, b| {
+        s.prepare(&keys(b).len_from(b.count.slice(8..)))
     }),
-    ("u8", |b| {
-        BufferSort::of_packed(&b.keys, b.len, PackedKey::U8)
+    ("payload of 16 bytes", |s, b| {
+        s.prepare(&keys(b).payload(Payload::new(&b.rows, 16)))
     }),
-    ("f16", |b| {
-        BufferSort::of_packed(&b.keys, b.len, PackedKey::F16)
+    ("payload of 16 bytes, out of place", |s, b| {
+        let rows = Payload::new(&b.rows, 16).output(&b.sorted_rows);
+        s.prepare(&keys(b).payload(rows))
     }),
-    ("f16, argsort", |b| {
-        let sort = BufferSort::of_packed(&b.keys, b.len, PackedKey::F16);
-        sort.indices(&b.values).keep_keys()
+    ("structs of 16 bytes by a field", |s, b| {
+        s.prepare(&by_field(b))
     }),
-    ("f16 keys and indices", |b| {
-        let sort = BufferSort::of_packed(&b.keys, b.len, PackedKey::F16);
-        sort.indices(&b.values)
+    ("structs of 16 bytes by a field, out of place", |s, b| {
+        s.prepare(&by_field(b).output(&b.sorted_rows))
     }),
-    ("in 1000 arrays", |b| {
-        keys(b).segments(&b.few, words_of(&b.few))
+    ("u8", |s, b| s.prepare(&packed(b, KeyType::U8))),
+    ("f16", |s, b| s.prepare(&packed(b, KeyType::F16))),
+    ("f16, argsort", |s, b| {
+        s.prepare(&packed(b, KeyType::F16).indices(&b.values).keep_keys())
     }),
-    ("in arrays of 10", |b| {
-        keys(b).segments(&b.many, words_of(&b.many))
+    ("f16, keys and indices", |s, b| {
+        s.prepare(&packed(b, KeyType::F16).indices(&b.values))
     }),
-    ("in 1000 arrays, argsort", |b| {
-        let sort = keys(b).segments(&b.few, words_of(&b.few));
-        sort.indices(&b.values).keep_keys()
+    ("1000 segments", |s, b| {
+        s.prepare(&segmented(b, &b.keys, KeyType::U32, &b.few))
     }),
-    ("f16 in 1000 arrays", |b| {
-        let sort = BufferSort::of_packed(&b.keys, b.len, PackedKey::F16);
-        sort.segments(&b.few, words_of(&b.few))
+    ("segments of 10", |s, b| {
+        s.prepare(&segmented(b, &b.keys, KeyType::U32, &b.many))
     }),
-    ("the least 100 in order", |b| keys(b).ranks(0..100)),
-    ("the least 100", |b| keys(b).ranks(100..100)),
-    ("the middle one", |b| {
-        keys(b).ranks(b.len / 2..b.len / 2 + 1)
+    ("1000 segments, argsort", |s, b| {
+        let job = segmented(b, &b.keys, KeyType::U32, &b.few);
+        s.prepare(&job.indices(&b.values).keep_keys())
     }),
-    ("the least 100, argsort", |b| {
-        let sort = keys(b).indices(&b.values).keep_keys();
-        sort.ranks(0..100)
+    ("f16, 1000 segments", |s, b| {
+        s.prepare(&segmented(b, &b.keys, KeyType::F16, &b.few))
     }),
-    ("u64 keys", |b| wide(b)),
-    ("u64 pairs", |b| wide(b).values(&b.values)),
-    ("u64 argsort", |b| wide(b).indices(&b.values).keep_keys()),
-    ("u64 in 1000 arrays", |b| {
-        wide(b).segments(&b.few, words_of(&b.few))
+    ("top-100", |s, b| s.prepare(&keys(b).top(100))),
+    ("top-100 unordered", |s, b| {
+        s.prepare(&keys(b).range(100..100))
     }),
-    ("u64 in 1000 arrays, argsort", |b| {
-        let sort = wide(b).segments(&b.few, words_of(&b.few));
-        sort.indices(&b.values).keep_keys()
+    ("nth_element (median)", |s, b| {
+        s.prepare(&keys(b).range(b.len / 2..b.len / 2 + 1))
     }),
-    ("u64, the middle one", |b| {
-        wide(b).ranks(b.len / 2..b.len / 2 + 1)
+    ("top-100, argsort", |s, b| {
+        s.prepare(&keys(b).indices(&b.values).keep_keys().top(100))
     }),
-    ("compared, one word", |b| {
-        BufferSort::compared(&b.rows, b.len, &b.comparators[0])
+    ("u64", |s, b| s.prepare(&wide(b))),
+    ("u64, key-value", |s, b| {
+        s.prepare(&wide(b).values(&b.values))
     }),
-    ("compared, one word, the least 100", |b| {
-        BufferSort::compared(&b.rows, b.len, &b.comparators[0]).ranks(0..100)
+    ("u64, argsort", |s, b| {
+        s.prepare(&wide(b).indices(&b.values).keep_keys())
     }),
-    ("compared, two fields of 4 words", |b| {
-        BufferSort::compared(&b.rows, b.len, &b.comparators[1])
+    ("u64, 1000 segments", |s, b| {
+        s.prepare(&segmented(b, &b.rows, KeyType::U64, &b.few))
     }),
-    ("compared, u128", |b| {
-        BufferSort::compared(&b.rows, b.len, &b.comparators[2])
+    ("u64, 1000 segments, argsort", |s, b| {
+        let job = segmented(b, &b.rows, KeyType::U64, &b.few);
+        s.prepare(&job.indices(&b.values).keep_keys())
+    }),
+    ("u64, nth_element (median)", |s, b| {
+        s.prepare(&wide(b).range(b.len / 2..b.len / 2 + 1))
+    }),
+    ("comparator, one word", |s, b| {
+        s.prepare(&SortJob::by(&b.rows, &b.comparators[0], b.len))
+    }),
+    ("comparator, one word, top-100", |s, b| {
+        s.prepare(&SortJob::by(&b.rows, &b.comparators[0], b.len).top(100))
+    }),
+    ("comparator, two fields of 16 bytes", |s, b| {
+        s.prepare(&SortJob::by(&b.rows, &b.comparators[1], b.len))
+    }),
+    ("comparator, u128", |s, b| {
+        s.prepare(&SortJob::by(&b.rows, &b.comparators[2], b.len))
     }),
 ];
 
-fn keys(buffers: &Buffers) -> BufferSort<'_> {
-    BufferSort::new(&buffers.keys, buffers.len, KeyType::U32)
+fn keys(buffers: &Buffers) -> SortJob<'_> {
+    SortJob::new(Keys::new(&buffers.keys, KeyType::U32), buffers.len)
 }
 
-fn words_of(buffer: &wgpu::Buffer) -> u32 {
-    (buffer.size() / 4) as u32
+fn packed(buffers: &Buffers, key: KeyType) -> SortJob<'_> {
+    SortJob::new(Keys::new(&buffers.keys, key), buffers.len)
+}
+
+fn segmented<'a>(
+    buffers: &Buffers,
+    keys: &'a wgpu::Buffer,
+    key: KeyType,
+    offsets: &'a wgpu::Buffer,
+) -> SegmentedSortJob<'a> {
+    let count = (offsets.size() / 4) as u32;
+    SortJob::segmented(Keys::new(keys, key), buffers.len, offsets, count)
 }
 
 /// (Rows have room for them.)
-fn wide(buffers: &Buffers) -> BufferSort<'_> {
-    BufferSort::new(&buffers.rows, buffers.len, KeyType::U64)
+fn wide(buffers: &Buffers) -> SortJob<'_> {
+    SortJob::new(Keys::new(&buffers.rows, KeyType::U64), buffers.len)
 }
 
-fn by_field(buffers: &Buffers) -> BufferSort<'_> {
-    BufferSort::of_rows(&buffers.rows, buffers.len, 4, 1, KeyType::U32)
+fn by_field(buffers: &Buffers) -> SortJob<'_> {
+    SortJob::new(
+        Keys::strided(
+            &buffers.rows,
+            KeyType::U32,
+            Field {
+                stride: 16,
+                offset: 4,
+            },
+        ),
+        buffers.len,
+    )
 }
 
 /// Some words that look random.
@@ -217,10 +248,10 @@ fn measure(sorter: &Sorter, len: u64, kinds: &[&Kind]) -> Result<(), Error> {
     let contents = filled(sorter, &noise(4 * len));
     // Something else, to keep the device busy.
     let other = buffer(sorter, 1 << 20);
-    let busy = sorter.prepare(&other, 1 << 20, KeyType::U32, Order::Ascending)?;
+    let busy = sorter.prepare(&SortJob::new(Keys::new(&other, KeyType::U32), 1 << 20))?;
     let sorts: Vec<PreparedSort> = kinds
         .iter()
-        .map(|kind| sorter.prepare_sort(kind.1(&buffers)))
+        .map(|kind| kind.1(sorter, &buffers))
         .collect::<Result<_, _>>()?;
     let is_gpu = sorter.device().adapter_info().device_type != wgpu::DeviceType::Cpu;
     let mut times = vec![Vec::new(); kinds.len()];
@@ -232,10 +263,10 @@ fn measure(sorter: &Sorter, len: u64, kinds: &[&Kind]) -> Result<(), Error> {
                 encoder.copy_buffer_to_buffer(&contents, 0, to, 0, to.size());
             }
             for _ in 0..if is_gpu { 40 } else { 0 } {
-                sorter.record_sort(&mut encoder, &busy)?;
+                busy.record(&mut encoder);
             }
             sorter.queue().submit([encoder.finish()]);
-            let profile = sorter.run_timed(sort)?;
+            let profile = sort.run_timed()?;
             if run > 0 {
                 times.push(profile.total);
             }

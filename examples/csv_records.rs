@@ -105,7 +105,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     });
     let comparator = Comparator::of(BY_TEXT_AND_NUMBER, members)?;
     let sorter = Sorter::open(Options::default())?;
-    sorter.sort_compared(&mut rows, &comparator, Order::Ascending)?;
+    sorter.sort_by(&mut rows, &comparator, Order::Ascending)?;
     let numbers = |rows: &[Row]| rows.iter().map(|row| row.record).collect::<Vec<_>>();
     assert_eq!(numbers(&rows), numbers(&expected));
 

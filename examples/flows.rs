@@ -88,7 +88,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let sorter = Sorter::open(Options::default())?;
     println!("sorting on {}", sorter.device().adapter_info().name);
-    sorter.sort_compared(&mut flows, &comparator, Order::Ascending)?;
+    sorter.sort_by(&mut flows, &comparator, Order::Ascending)?;
 
     assert!(bytemuck::cast_slice::<_, u8>(&flows) == bytemuck::cast_slice::<_, u8>(&expected));
     for flow in flows.iter().step_by(5000) {

@@ -62,8 +62,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let sorter = Sorter::open(Options::default())?;
     println!("sorting on {}", sorter.device().adapter_info().name);
-    // Here they are in host memory; `BufferSort::compared` sorts those in a buffer.
-    sorter.sort_compared(&mut particles, &comparator, Order::Ascending)?;
+    // Here they are in host memory; `SortJob::by` sorts those in a buffer.
+    sorter.sort_by(&mut particles, &comparator, Order::Ascending)?;
 
     assert!(bytemuck::cast_slice::<_, u8>(&particles) == bytemuck::cast_slice::<_, u8>(&expected));
     for cell in 0..4 {

@@ -8,17 +8,19 @@
 //! ```
 
 use std::time::Duration;
-use wgpu_bcfsort::{Error, PrefixSums, PrefixSumsMethod, PrefixSumsOptions};
+use wgpu_bcfsort::paper::{PrefixSums, PrefixSumsMethod, PrefixSumsOptions};
+use wgpu_bcfsort::{Error, Options, Sorter};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let len: u32 = match std::env::args().nth(1) {
         Some(len) => len.parse()?,
         None => 1 << 22,
     };
-    let sums = PrefixSums::open()?;
+    let sorter = Sorter::open(Options::default())?;
+    let sums = PrefixSums::new(&sorter);
     println!(
         "{len} values on {}: ms of the phase 'prefix sums', the best of 5",
-        sums.device().adapter_info().name
+        sorter.device().adapter_info().name
     );
     println!("{:>6} {:>10} {:>13}", "colors", "naive", "conflict-free");
     for d in [1, 2, 4, 8, 12, 16] {

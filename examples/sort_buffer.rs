@@ -1,12 +1,11 @@
-//! Sorts keys that are in GPU memory already, as part of the caller's own command encoder: the
-//! keys never leave the device between the pass that makes them and the pass that uses them.
+//! Sorts keys in GPU memory as part of the program's own command encoder: the keys stay on the
+//! device between the pass that writes them and the pass that reads them.
 //!
 //! ```text
 //! cargo run --release --example sort_buffer
 //! ```
 
-use wgpu_bcfsort::wgpu::{self, BufferUsages as Usage};
-use wgpu_bcfsort::{KeyType, Options, Order, Sorter, adapters, requirements};
+use wgpu_bcfsort::{KeyType, Keys, Options, SortJob, Sorter, adapters, requirements, wgpu};
 
 const LEN: u32 = 100_000;
 
@@ -35,17 +34,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }))?;
     println!("sorting on {}", adapter.get_info().name);
 
-    let size = u64::from(LEN) * 4;
-    let buffer = |label, usage| {
-        device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some(label),
-            size,
-            usage,
-            mapped_at_creation: false,
-        })
-    };
-    let keys = buffer("keys", Usage::STORAGE | Usage::COPY_SRC);
-    let readback = buffer("readback", Usage::MAP_READ | Usage::COPY_DST);
+    let keys = device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some("keys"),
+        size: u64::from(LEN) * 4,
+        usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC,
+        mapped_at_creation: false,
+    });
 
     let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
         label: Some("make keys"),
@@ -70,28 +64,20 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // Once: compiles the kernels and makes scratch memory.
     let sorter = Sorter::new(&device, &queue, Options::default())?;
-    let sort = sorter.prepare(&keys, LEN.into(), KeyType::U32, Order::Ascending)?;
+    let sort = sorter.prepare(&SortJob::new(Keys::new(&keys, KeyType::U32), LEN.into()))?;
 
-    // Every frame: our pass, the sort, our copy, in one submission.
+    // Every frame: our pass and the sort, in one submission.
     let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
     let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
     pass.set_pipeline(&make_keys);
     pass.set_bind_group(0, &bindings, &[]);
     pass.dispatch_workgroups(LEN.div_ceil(64), 1, 1);
     drop(pass);
-    sorter.record_sort(&mut encoder, &sort)?;
-    encoder.copy_buffer_to_buffer(&keys, 0, &readback, 0, size);
+    sort.record(&mut encoder);
     queue.submit([encoder.finish()]);
 
-    let (sender, receiver) = std::sync::mpsc::channel();
-    readback.map_async(wgpu::MapMode::Read, .., move |result| {
-        // The receiver lives as long as this function.
-        let _ = sender.send(result);
-    });
-    device.poll(wgpu::PollType::wait_indefinitely())?;
-    receiver.recv()??;
-    let view = readback.get_mapped_range(..)?;
-    let sorted: &[u32] = bytemuck::cast_slice(&view);
+    // Read back, here to check the result.
+    let sorted: Vec<u32> = sorter.download(&keys)?;
     let mut expected: Vec<u32> = (0..LEN).map(|i| i.wrapping_mul(2_654_435_761)).collect();
     expected.sort_unstable();
     assert!(sorted == expected);

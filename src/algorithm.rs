@@ -40,11 +40,7 @@ macro_rules! named {
             fn from_str(name: &str) -> Result<Self, Self::Err> {
                 match name {
                     $($name $(| $alias)* => Ok(Self::$variant),)+
-                    _ => Err(UnknownName {
-                        what: $what,
-                        name: name.to_owned(),
-                        known: Self::ALL.map(Self::name).join(", "),
-                    }),
+                    _ => Err(UnknownName::new($what, name, &Self::ALL.map(Self::name))),
                 }
             }
         }
@@ -60,6 +56,16 @@ pub struct UnknownName {
     known: String,
 }
 
+impl UnknownName {
+    pub(crate) fn new(what: &'static str, name: &str, known: &[&str]) -> Self {
+        Self {
+            what,
+            name: name.to_owned(),
+            known: known.join(", "),
+        }
+    }
+}
+
 /// A sorting algorithm on the GPU.
 ///
 /// [`MERGESORTS`](Self::MERGESORTS) are of the phases that Sitchinava and Weichert describe in
@@ -70,7 +76,7 @@ pub struct UnknownName {
 /// Each takes O(n log n) time for any keys, the sample sort in expectation over its random samples.
 /// Scratch memory is at most 1.15 times the keys' bytes and 16 MiB with each:
 /// [`Sorter::scratch_size`](crate::Sorter::scratch_size). All put out the same bytes. The
-/// mergesorts sort keys alone: [`Sorter::prepare_sort`](crate::Sorter::prepare_sort) says which
+/// mergesorts sort keys alone: [`Sorter::prepare`](crate::Sorter::prepare) says which
 /// sorts are always by the sample sort.
 ///
 /// # Examples
@@ -107,7 +113,7 @@ pub enum Engine {
     /// Performance Comparison-Based Sorting Algorithm on Many-Core GPUs", IPDPS 2010. Each warp
     /// sorts 128 keys and merges pages of 64 by bitonic networks in workgroup memory, bank
     /// conflicts and all; P buckets are chosen from random samples
-    /// ([`Options::seed`](crate::Options::seed)).
+    /// ([`MergesortOptions::seed`](crate::paper::MergesortOptions::seed)).
     ///
     /// It is here to measure against. The result is the same as any engine's, whatever the keys and
     /// the seed: the paper found warpsort to fail on zeros and ones, and here a splitter that
@@ -189,7 +195,7 @@ impl Engine {
 /// # Examples
 ///
 /// ```
-/// use wgpu_bcfsort::BaseCase;
+/// use wgpu_bcfsort::paper::BaseCase;
 /// assert_eq!((BaseCase::Long4.keys(), BaseCase::Long4.warps()), (4096, 4));
 /// assert_eq!("diagonal".parse(), Ok(BaseCase::Diagonal));
 /// ```

@@ -20,8 +20,8 @@ use std::sync::Arc;
 /// A comparator of rows in WGSL: a struct, and a function that says which of two precedes the
 /// other.
 ///
-/// It is for [`Sorter::sort_compared`](crate::Sorter::sort_compared) and
-/// [`BufferSort::compared`](crate::BufferSort::compared).
+/// It is for [`Sorter::sort_by`](crate::Sorter::sort_by) and
+/// [`SortJob::by`](crate::SortJob::by).
 ///
 /// The text has a `struct` for rows and a function `fn precedes(a: Row, b: Row) -> bool`, whatever
 /// the struct's name, and may have other functions, structs and constants. It is validated by
@@ -165,12 +165,12 @@ impl Comparator {
     ///
     /// let mut keys: [u128; 3] = [1 << 100, 5, 1 << 64];
     /// let numbers = Comparator::wide(4, WideKey::LeastFirst)?;
-    /// sorter.sort_compared(&mut keys, &numbers, Order::Ascending)?;
+    /// sorter.sort_by(&mut keys, &numbers, Order::Ascending)?;
     /// assert_eq!(keys, [5, 1 << 64, 1 << 100]);
     ///
     /// let mut names = [*b"Weichert\0\0\0\0", *b"Sitchinava\0\0"];
     /// let strings = Comparator::wide(3, WideKey::Bytes)?;
-    /// sorter.sort_compared(&mut names, &strings, Order::Ascending)?;
+    /// sorter.sort_by(&mut names, &strings, Order::Ascending)?;
     /// assert_eq!(&names[0][..10], b"Sitchinava");
     /// # Ok(()) }
     /// ```
@@ -255,7 +255,7 @@ impl Comparator {
 
     /// Reads and checks a comparator of rows in a GPU buffer, whatever has written them there. For
     /// structs of Rust's prefer [`of`](Self::of), without which
-    /// [`Sorter::sort_compared`](crate::Sorter::sort_compared) takes rows of one member alone: an
+    /// [`Sorter::sort_by`](crate::Sorter::sort_by) takes rows of one member alone: an
     /// array, or a `vec4`.
     ///
     /// # Current implementation

@@ -3,28 +3,33 @@
 use crate::KeyType;
 use std::fmt;
 
-/// What a buffer of the caller's was given for.
+/// What a GPU buffer is used for, in an [`Error`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum BufferRole {
-    /// The keys, or the rows that they are fields of, or that are compared.
+    /// The keys, or the structs that they are fields of, or that a comparator compares.
     Keys,
-    /// Values that are sorted with the keys, indices that are written, or the first payload rows;
-    /// of prefix sums, the values.
-    Values,
-    /// Further payload rows, numbered from 1 on.
-    Column(u8),
-    /// The output of [`BufferSort::sorted_into`](crate::BufferSort::sorted_into).
-    SortedKeys,
-    /// The outputs of [`BufferSort::rows_into`](crate::BufferSort::rows_into), numbered from 0 on
-    /// as the payload rows are.
-    SortedColumn(u8),
-    /// The number of records: [`BufferSort::count`](crate::BufferSort::count).
+    /// The sorted keys or structs: [`SortJob::output`](crate::SortJob::output).
+    Output,
+    /// The indices: [`SortJob::indices`](crate::SortJob::indices).
+    Indices,
+    /// A payload: its number counts [`SortJob::values`](crate::SortJob::values) and
+    /// [`SortJob::payload`](crate::SortJob::payload) from 0.
+    Payload(u8),
+    /// The output of a payload: [`Payload::output`](crate::Payload::output).
+    PayloadOutput(u8),
+    /// The number of records: [`SortJob::len_from`](crate::SortJob::len_from).
     Count,
-    /// Where segments begin: [`BufferSort::segments`](crate::BufferSort::segments).
+    /// The offsets of segments: [`SortJob::segmented`](crate::SortJob::segmented).
     Offsets,
-    /// The answer of [`Sorter::prepare_order_check`](crate::Sorter::prepare_order_check).
-    OutOfOrder,
+    /// The answer of [`Sorter::prepare_is_sorted`](crate::Sorter::prepare_is_sorted).
+    Found,
+    /// The records that are composed in scratch memory.
+    Scratch,
+    /// What [`Sorter::download`](crate::Sorter::download) reads.
+    Download,
+    /// The values of prefix sums.
+    Values,
     /// The colors of prefix sums.
     Colors,
 }
@@ -33,13 +38,16 @@ impl fmt::Display for BufferRole {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Keys => f.write_str("keys"),
+            Self::Output => f.write_str("output"),
+            Self::Indices => f.write_str("indices"),
+            Self::Payload(number) => write!(f, "payload {number}"),
+            Self::PayloadOutput(number) => write!(f, "payload output {number}"),
+            Self::Count => f.write_str("record count"),
+            Self::Offsets => f.write_str("segment offsets"),
+            Self::Found => f.write_str("is_sorted result"),
+            Self::Scratch => f.write_str("scratch"),
+            Self::Download => f.write_str("downloaded"),
             Self::Values => f.write_str("values"),
-            Self::Column(number) => write!(f, "column.{number}"),
-            Self::SortedKeys => f.write_str("sorted_keys"),
-            Self::SortedColumn(number) => write!(f, "sorted_column.{number}"),
-            Self::Count => f.write_str("count"),
-            Self::Offsets => f.write_str("offsets"),
-            Self::OutOfOrder => f.write_str("out_of_order"),
             Self::Colors => f.write_str("colors"),
         }
     }
@@ -126,71 +134,61 @@ pub enum Error {
         /// The value of that limit in bytes.
         limit_bytes: u64,
     },
-    /// A buffer holds fewer bytes than what is to be in it.
-    #[error(
-        "the buffer of {buffer} holds {actual} bytes, and {len} of {bits} bits each take {needed}"
-    )]
+    /// A buffer, or the range of it that was given, has fewer bytes than the records take.
+    #[non_exhaustive]
+    #[error("the {buffer} buffer has {actual} bytes, and the records take {needed}")]
     BufferTooSmall {
-        /// What it was given for.
+        /// What the buffer is for.
         buffer: BufferRole,
-        /// Elements asked for, from the buffer's beginning on.
-        len: u64,
-        /// Bits of each: a key's, or those of a row.
-        bits: u64,
-        /// Bytes those take.
+        /// Bytes that the records take.
         needed: u64,
-        /// Bytes of the buffer.
+        /// Bytes of the range.
         actual: u64,
     },
-    /// Rows of more bytes than one binding may have on this device.
+    /// The records take more bytes than the device can bind at once.
     #[non_exhaustive]
     #[error(
-        "{len} rows of {words} words are {} bytes; this device binds at most {limit} at once \
-         (max_storage_buffer_binding_size): sort fewer of them, or smaller ones",
-        u128::from(*len) * u128::from(*words) * 4
+        "the {buffer} buffer would need {needed} bytes, and this device binds at most {limit} at \
+         once (max_storage_buffer_binding_size): sort fewer records, or smaller ones"
     )]
-    RowsTooLarge {
-        /// Rows asked for.
-        len: u64,
-        /// 32-bit words of each.
-        words: u32,
-        /// Bytes those take, or [`u64::MAX`] if they are more.
-        needed: u64,
+    BindingTooLarge {
+        /// What the buffer is for.
+        buffer: BufferRole,
+        /// Bytes that would be bound.
+        needed: u128,
         /// The device's limit in bytes.
         limit: u64,
     },
-    /// More of a buffer with offsets or a count than one binding may have on this device.
+    /// A range of a buffer begins within a record.
     #[non_exhaustive]
     #[error(
-        "{needed} bytes of the buffer of {buffer} are needed; this device binds at most {limit} at \
-         once (max_storage_buffer_binding_size): {instead}"
+        "the {buffer} buffer is used from byte {offset} on, which must be a multiple of \
+         {multiple_of}"
     )]
-    BindingTooLarge {
-        /// What it was given for.
+    Offset {
+        /// What the buffer is for.
         buffer: BufferRole,
-        /// Bytes from its beginning on.
-        needed: u64,
-        /// The device's limit in bytes.
-        limit: u64,
-        /// What to do.
-        instead: &'static str,
+        /// The range's byte offset.
+        offset: u64,
+        /// What it must be a multiple of.
+        multiple_of: u64,
     },
     /// A buffer was created without a usage that the call needs.
     #[non_exhaustive]
-    #[error("the buffer of {buffer} has usages {actual:?}, and {needed:?} is needed")]
+    #[error("the {buffer} buffer has the usages {actual:?}, and needs {needed:?}")]
     BufferUsage {
-        /// What it was given for.
+        /// What the buffer is for.
         buffer: BufferRole,
         /// Usages that are needed.
         needed: wgpu::BufferUsages,
         /// Usages of the buffer.
         actual: wgpu::BufferUsages,
     },
-    /// One buffer was given for both keys and values, say, or values and colors: the GPU may not
-    /// have a buffer in two roles.
+    /// One buffer was given twice. A dispatch cannot bind a buffer in two roles, even for ranges
+    /// that do not overlap.
     #[error(
-        "one buffer was given twice: keys, values, rows, what is sorted into another buffer, \
-         offsets, colors and a count must be in buffers of their own"
+        "one buffer was given twice: keys, output, indices, each payload, offsets, colors and the \
+         record count must be in buffers of their own"
     )]
     SameBuffer,
     /// There are no prefix sums of this type.
@@ -244,17 +242,6 @@ pub enum Error {
         /// What it must be.
         allowed: &'static str,
     },
-    /// Two things that a [`BufferSort`](crate::BufferSort) cannot have at the same time.
-    #[non_exhaustive]
-    #[error("{option} does not go with {with}: {instead}")]
-    NotTogether {
-        /// The one, by the name of its method.
-        option: &'static str,
-        /// The other.
-        with: &'static str,
-        /// What to do in place of it.
-        instead: &'static str,
-    },
     /// The device has not enough memory. (A host slice has been sorted in ever smaller chunks
     /// before.)
     #[error("the device is out of memory: {bytes} bytes could not be had ({message})")]
@@ -304,9 +291,6 @@ pub enum Error {
     /// that took too long, it was unplugged, or the caller has destroyed it.
     #[error("the device was lost: {0}")]
     DeviceLost(String),
-    /// The handle belongs to another device or sorter, which is named.
-    #[error("the {0} was made for another sorter")]
-    Foreign(&'static str),
     /// wgpu refused an operation, as invalid or for a reason inside it; its text is what wgpu says.
     /// It covers
     ///
@@ -365,22 +349,18 @@ mod tests {
             },
             Error::BufferTooSmall {
                 buffer,
-                len: all,
-                bits: 32,
                 needed: all,
                 actual: 0,
             },
-            Error::RowsTooLarge {
-                len: all,
-                words: u32::MAX,
-                needed: all,
-                limit: 8,
-            },
             Error::BindingTooLarge {
                 buffer,
-                needed: all,
+                needed: u128::MAX,
                 limit: 8,
-                instead: "sort fewer",
+            },
+            Error::Offset {
+                buffer,
+                offset: all,
+                multiple_of: 4,
             },
             Error::BufferUsage {
                 buffer,
@@ -406,11 +386,6 @@ mod tests {
                 value: all,
                 allowed: "1 to 1024",
             },
-            Error::NotTogether {
-                option: "first",
-                with: "a comparator",
-                instead: "copy",
-            },
             Error::OutOfMemory {
                 bytes: all,
                 message: message(),
@@ -431,24 +406,11 @@ mod tests {
                 limit: 1,
             },
             Error::DeviceLost(message()),
-            Error::Foreign("prepared sort"),
             Error::Device(message()),
         ] {
             let text = error.to_string();
             assert!(!text.contains(['\n', '\r', '\t']), "{text}");
             assert!(!text.contains("  ") && !text.ends_with('.'), "{text}");
         }
-    }
-
-    #[test]
-    fn bytes_are_not_cut_off() {
-        let rows = Error::RowsTooLarge {
-            len: u64::MAX,
-            words: 1,
-            needed: u64::MAX,
-            limit: 8,
-        };
-        let text = rows.to_string();
-        assert!(text.contains(" are 73786976294838206460 bytes"), "{text}");
     }
 }

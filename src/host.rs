@@ -14,7 +14,7 @@ use std::ops::Range;
 /// # Examples
 ///
 /// ```
-/// use wgpu_bcfsort::{Order, sort_on_cpu};
+/// use wgpu_bcfsort::{Order, internals::host::sort_on_cpu};
 /// let mut keys = [0.0_f32, -0.0, f32::NAN, -1.0];
 /// sort_on_cpu(&mut keys, Order::Ascending);
 /// assert_eq!(keys.map(f32::to_bits), [-1.0, -0.0, 0.0, f32::NAN].map(f32::to_bits));
@@ -27,13 +27,13 @@ pub fn sort_on_cpu<T: SortKey>(keys: &mut [T], order: Order) {
 }
 
 /// The first index whose key comes before its predecessor, or `None` if the keys are sorted. On the
-/// CPU, O(n) time; [`Sorter::first_out_of_order`](crate::Sorter::first_out_of_order) is for keys in
+/// CPU, O(n) time; [`Sorter::is_sorted_until`](crate::Sorter::is_sorted_until) is for keys in
 /// GPU buffers.
 ///
 /// # Examples
 ///
 /// ```
-/// use wgpu_bcfsort::{Order, first_out_of_order};
+/// use wgpu_bcfsort::{Order, internals::host::first_out_of_order};
 /// assert_eq!(first_out_of_order(&[1_u32, 5, 4, 6], Order::Ascending), Some(2));
 /// assert_eq!(first_out_of_order(&[3_u32, 2, 2], Order::Descending), None);
 /// ```
@@ -106,7 +106,7 @@ pub(crate) fn permute(mut from: Vec<u32>, mut swap: impl FnMut(usize, usize)) {
 ///
 /// ```
 /// use std::convert::Infallible;
-/// use wgpu_bcfsort::{KWayMerge, Order};
+/// use wgpu_bcfsort::{Order, internals::host::KWayMerge};
 /// let runs = [[1_u32, 4, 6], [2, 3, 9]].map(|run| run.into_iter().map(Ok::<_, Infallible>));
 /// let merged = KWayMerge::new(runs.into(), Order::Ascending);
 /// let merged: Result<Vec<u32>, Infallible> = merged.collect();

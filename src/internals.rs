@@ -6,6 +6,12 @@
 pub mod algorithm {
     pub use crate::algorithm::*;
 }
+pub mod host {
+    pub use crate::host::*;
+}
+pub mod key {
+    pub use crate::key::*;
+}
 pub mod kernel {
     pub use crate::kernel::*;
 }
@@ -29,7 +35,8 @@ pub mod samplesort {
     pub use crate::samplesort::*;
 }
 
-use crate::{Comparator, Error, PreparedPrefixSums, PreparedSort, wgpu};
+use crate::prefix_sums::PreparedPrefixSums;
+use crate::{Comparator, Error, PreparedSort, wgpu};
 
 /// The dispatches of a sort or of prefix sums.
 pub trait Recorded {

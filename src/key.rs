@@ -4,7 +4,7 @@
 //! ([`KeyMap`]). The map is applied before the sort, or at its first read, and undone at the end:
 //! no kernel's text knows a type. Every map is invertible: `NaN` payloads and subnormals survive.
 
-use crate::Order;
+use crate::{Order, UnknownName};
 use std::fmt;
 use std::str::FromStr;
 
@@ -12,9 +12,13 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// The type of the keys in a buffer: 4 or 8 bytes each. Keys of 8 and 16 bits are
-/// [`PackedKey`](crate::PackedKey)s, and those of more than 64 have a
-/// [`Comparator`](crate::Comparator).
+/// The type of the keys in a GPU buffer: 1, 2, 4 or 8 bytes each.
+///
+/// Keys of 1 and 2 bytes are packed: four or two in each 32-bit word of the buffer, as an array of
+/// them lies in host memory. Wider keys (`u128`, IP addresses, several fields) are sorted by a
+/// [`Comparator`](crate::Comparator). Host slices have the types that implement [`SortKey`].
+///
+/// Floats are in the total order of [`f32::total_cmp`], for 16 bits, too.
 ///
 /// # Examples
 ///
@@ -22,27 +26,46 @@ mod sealed {
 /// use wgpu_bcfsort::KeyType;
 /// assert_eq!("f64".parse(), Ok(KeyType::F64));
 /// assert_eq!(KeyType::F64.bytes(), 8);
+/// assert_eq!(KeyType::U8.bytes(), 1);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum KeyType {
-    /// `u32`, 4 bytes.
+    /// `u8`.
+    U8,
+    /// `i8`.
+    I8,
+    /// `u16`.
+    U16,
+    /// `i16`.
+    I16,
+    /// IEEE 754 binary16, `half` or `f16`.
+    F16,
+    /// bfloat16, the upper half of an `f32`.
+    Bf16,
+    /// `u32`.
     U32,
-    /// `i32`, 4 bytes.
+    /// `i32`.
     I32,
-    /// `f32`, 4 bytes, in the total order of [`f32::total_cmp`].
+    /// `f32`.
     F32,
-    /// `u64`, 8 bytes, low word first.
+    /// `u64`, low word first.
     U64,
-    /// `i64`, 8 bytes, low word first.
+    /// `i64`, low word first.
     I64,
-    /// `f64`, 8 bytes, low word first, in the total order of [`f64::total_cmp`].
+    /// `f64`, low word first.
     F64,
 }
 
 impl KeyType {
     /// Every key type, in the order of their declaration.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 12] = [
+        Self::U8,
+        Self::I8,
+        Self::U16,
+        Self::I16,
+        Self::F16,
+        Self::Bf16,
         Self::U32,
         Self::I32,
         Self::F32,
@@ -51,10 +74,28 @@ impl KeyType {
         Self::F64,
     ];
 
-    /// The name used on the command line, in labels and in JSON: the Rust type's name.
+    /// Those of whole words, which host slices have as well.
+    #[doc(hidden)]
+    pub const WHOLE_WORDS: [Self; 6] = [
+        Self::U32,
+        Self::I32,
+        Self::F32,
+        Self::U64,
+        Self::I64,
+        Self::F64,
+    ];
+
+    /// The name used on the command line, in labels and in JSON: that of the Rust type, or `f16`
+    /// or `bf16`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
+            Self::U8 => "u8",
+            Self::I8 => "i8",
+            Self::U16 => "u16",
+            Self::I16 => "i16",
+            Self::F16 => "f16",
+            Self::Bf16 => "bf16",
             Self::U32 => "u32",
             Self::I32 => "i32",
             Self::F32 => "f32",
@@ -64,30 +105,49 @@ impl KeyType {
         }
     }
 
-    /// 32-bit words a key: 1 or 2.
+    /// Bytes a key: 1, 2, 4 or 8.
     #[must_use]
-    pub const fn words(self) -> u32 {
+    pub const fn bytes(self) -> u64 {
         match self {
-            Self::U32 | Self::I32 | Self::F32 => 1,
-            Self::U64 | Self::I64 | Self::F64 => 2,
+            Self::U8 | Self::I8 => 1,
+            Self::U16 | Self::I16 | Self::F16 | Self::Bf16 => 2,
+            Self::U32 | Self::I32 | Self::F32 => 4,
+            Self::U64 | Self::I64 | Self::F64 => 8,
         }
     }
 
-    /// Bytes a key: 4 or 8.
+    /// 32-bit words of a key in a sort, 1 or 2: packed keys have a word each.
+    #[doc(hidden)]
     #[must_use]
-    pub const fn bytes(self) -> u64 {
-        self.words() as u64 * 4
+    pub const fn words(self) -> u32 {
+        match self {
+            Self::U64 | Self::I64 | Self::F64 => 2,
+            _ => 1,
+        }
+    }
+
+    /// The type of whole words with this one's order, if these are its upper bits.
+    pub(crate) const fn widened(self) -> Self {
+        match self {
+            Self::U8 | Self::U16 => Self::U32,
+            Self::I8 | Self::I16 => Self::I32,
+            Self::F16 | Self::Bf16 => Self::F32,
+            whole => whole,
+        }
     }
 
     /// How the key maps to an unsigned integer whose ascending order is this order of the keys.
+    ///
+    /// A packed key is mapped as the upper bits of a word of the [widened](Self::widened) type.
+    #[doc(hidden)]
     #[must_use]
     pub const fn map(self, order: Order) -> KeyMap {
-        let (sign_mask, flip) = match self {
-            Self::U32 | Self::U64 => (0, 0),
+        let (sign_mask, flip) = match self.widened() {
             Self::I32 => (0, 1 << 31),
             Self::I64 => (0, 1 << 63),
             Self::F32 => (u32::MAX as u64 >> 1, 1 << 31),
             Self::F64 => (u64::MAX >> 1, 1 << 63),
+            _ => (0, 0),
         };
         let all = match self.words() {
             1 => u32::MAX as u64,
@@ -110,20 +170,13 @@ impl fmt::Display for KeyType {
     }
 }
 
-/// The text is no key type's name.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown key type '{0}': one of u32, i32, f32, u64, i64, f64")]
-#[non_exhaustive]
-pub struct UnknownKeyType(pub String);
-
 impl FromStr for KeyType {
-    type Err = UnknownKeyType;
+    type Err = UnknownName;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Self::ALL
-            .into_iter()
-            .find(|key| key.name() == name)
-            .ok_or_else(|| UnknownKeyType(name.to_owned()))
+        let mut all = Self::ALL.into_iter();
+        all.find(|key| key.name() == name)
+            .ok_or_else(|| UnknownName::new("key type", name, &Self::ALL.map(Self::name)))
     }
 }
 
@@ -133,8 +186,7 @@ impl FromStr for KeyType {
 /// `ordered = bits ^ (if negative { sign_mask } else { 0 }) ^ flip`. It takes three operations a
 /// word.
 ///
-/// Made by [`KeyType::map`]. For sorts that are not this crate's: its own apply it themselves, and
-/// take the keys as they are.
+/// Made by [`KeyType::map`].
 ///
 /// # Examples
 ///
@@ -293,12 +345,13 @@ mod tests {
             KeyType::U64 => by::<u64>(a, b),
             KeyType::I64 => by::<i64>(a, b),
             KeyType::F64 => by::<f64>(a, b),
+            packed => unreachable!("{packed} keys have no Rust type here"),
         }
     }
 
     #[test]
     fn the_map_preserves_the_total_order_and_is_invertible() {
-        for key in KeyType::ALL {
+        for key in KeyType::WHOLE_WORDS {
             for order in [Order::Ascending, Order::Descending] {
                 let map = key.map(order);
                 for &a in &samples(key) {
@@ -342,6 +395,6 @@ mod tests {
         for key in KeyType::ALL {
             assert_eq!(key.name().parse(), Ok(key));
         }
-        assert!("u8".parse::<KeyType>().is_err());
+        assert!("u128".parse::<KeyType>().is_err());
     }
 }

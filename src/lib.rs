@@ -1,47 +1,5 @@
-//! Bank-conflict-free GPU sorting in WGSL, on wgpu: for Vulkan, Metal and DX12.
-//!
-//! A complete implementation of Sitchinava and Weichert, "Bank Conflict Free Comparison-based
-//! Sorting On GPUs": a mergesort whose kernels never let two lanes of a warp meet in a bank of
-//! workgroup memory, whatever the keys; its colored prefix sums; and what it compares itself with
-//! ([`Engine::Warpsort`], two [base cases](BaseCase) and the naive prefix sums), bank conflicts and
-//! all.
-//!
-//! And a sample sort, which is faster on GPUs: [`Engine::SampleSort`] (the repository's
-//! `docs/samplesort.md` is its design note). [`Engine::Auto`] chooses.
-//!
-//! | you have | use |
-//! |---|---|
-//! | a slice, and nothing else | [`sort`], or [`sort_async`] |
-//! | many slices, or a choice of adapter | [`Sorter::open`] or [`Sorter::on_adapter`], then [`Sorter::sort`] |
-//! | a slice whose order you want to know | [`Sorter::argsort`] |
-//! | a slice of structs, or two slices | [`Sorter::sort_by_key`], [`Sorter::sort_pairs`]: stable |
-//! | a wgpu device | [`Sorter::new`] |
-//! | keys in a GPU buffer | [`Sorter::sort_buffer`] |
-//! | keys and values in GPU buffers, or indices to be sorted | [`Sorter::prepare_pairs`] ([`BufferSort::stable`] if ties are to stay in order), [`Sorter::prepare_indices`] |
-//! | structs in a GPU buffer, to be sorted by a field | [`BufferSort::of_rows`] |
-//! | rows of any size that go with keys in another buffer, ties in order | [`BufferSort::rows`] |
-//! | keys that stay where they are, and indices | [`BufferSort::keep_keys`] with [`BufferSort::indices`] |
-//! | keys or rows that stay where they are, and another buffer for them in order | [`BufferSort::sorted_into`], [`BufferSort::rows_into`] |
-//! | a part of a buffer; a number of keys that only the GPU knows | [`BufferSort::first`]; [`BufferSort::count`] |
-//! | many arrays, one behind the other | [`BufferSort::segments`] |
-//! | keys of 8 or 16 bits | [`BufferSort::of_packed`] |
-//! | keys of many bits: `u128`, addresses, strings of a fixed width | [`Comparator::wide`] |
-//! | the best k, in order or not; the n-th | [`BufferSort::ranks`] |
-//! | an order of your own, in WGSL: several fields, any rule | [`Comparator`] with [`BufferSort::compared`] or [`Sorter::sort_compared`] |
-//! | several sorts that may share scratch memory | [`Sorter::prepare_sort`] of a [`BufferSort`] with a [`Scratch`] |
-//! | an encoder, or a compute pass, of your own | [`Sorter::prepare`] once, then [`Sorter::record_sort`] or [`Sorter::record_sort_in_pass`] |
-//! | the time of each phase | [`Sorter::run_profiled`]; in an encoder of your own, [`Sorter::record_sort_timed`] |
-//! | keys of which you want to know whether they are sorted | [`Sorter::first_out_of_order`]; on the GPU, [`Sorter::prepare_order_check`] |
-//! | a first sort that need not compile its kernels | [`Sorter::warm_up`], [`Sorter::warm_up_sort`] |
-//! | kernels that the next run need not compile | [`Sorter::with_pipeline_cache`] |
-//! | values to add up, by color | [`PrefixSums`] |
-//! | an error, which may go away or not | [`Error`](Error#which-to-try-again) |
-//!
-//! Keys are `u32`, `i32`, `f32`, `u64`, `i64` and `f64`, ascending or descending; floats sort by
-//! [`f32::total_cmp`], and no bit of a NaN is changed. In GPU buffers they may also be of 8 or 16
-//! bits ([`PackedKey`]). Sorts take O(n log n) time whatever the keys are. Keys alone and pairs
-//! take scratch memory of at most 1.15 times their bytes and 16 MiB;
-//! [`BufferSort`](BufferSort#scratch-memory) says what all else takes.
+//! Sorts numbers and structs on the GPU, in WGSL compute shaders on [wgpu]: for Vulkan, Metal and
+//! DX12, without subgroup operations and without vendor extensions.
 //!
 //! ```
 //! # fn main() -> Result<(), wgpu_bcfsort::Error> {
@@ -51,30 +9,76 @@
 //! # Ok(()) }
 //! ```
 //!
+//! In GPU buffers, recorded into a command encoder of your own:
+//!
+//! ```
+//! use wgpu_bcfsort::{KeyType, Keys, Options, SortJob, Sorter, wgpu};
+//! # fn main() -> Result<(), wgpu_bcfsort::Error> {
+//! let sorter = Sorter::open(Options::default())?; // or Sorter::new(&device, &queue, ..)
+//! let keys: wgpu::Buffer = sorter.upload(&[0.5_f32, 2.0, -1.0])?;
+//! // Once: compiles kernels, makes bind groups and scratch memory.
+//! let sort = sorter.prepare(&SortJob::new(Keys::new(&keys, KeyType::F32), 3))?;
+//! // Each frame: cannot fail, and makes no GPU object.
+//! let mut encoder = sorter.device().create_command_encoder(&Default::default());
+//! sort.record(&mut encoder);
+//! sorter.queue().submit([encoder.finish()]);
+//! assert_eq!(sorter.download::<f32>(&keys)?, [-1.0, 0.5, 2.0]);
+//! # Ok(()) }
+//! ```
+//!
+//! # What to call
+//!
+//! | you have | use |
+//! |---|---|
+//! | one slice | [`sort`], [`sort_async`] |
+//! | many slices, or a choice of adapter | [`Sorter::open`] or [`Sorter::on_adapter`], then [`Sorter::sort`] |
+//! | a slice whose order you want as indices | [`Sorter::argsort`] |
+//! | a slice of structs, or two slices | [`Sorter::sort_by_key`], [`Sorter::sort_pairs`]: stable |
+//! | a slice of structs and an order in WGSL | [`Sorter::sort_by`] with a [`Comparator`] |
+//! | a wgpu device | [`Sorter::new`] |
+//! | keys in a GPU buffer | [`SortJob::new`], [`Sorter::prepare`], [`PreparedSort::run`] |
+//! | keys and 32-bit values (key-value) | [`SortJob::values`], or [`SortJob::payload`] if ties must stay in order |
+//! | keys and payload of any size (structure of arrays) | [`SortJob::payload`] |
+//! | structs to sort by a field (array of structs) | [`Keys::strided`] |
+//! | structs to sort by several fields or any rule; `u128`, strings of fixed width | [`SortJob::by`] with a [`Comparator`] |
+//! | keys to leave as they are: indices, or a sorted copy | [`SortJob::argsort`], [`SortJob::output`] |
+//! | a part of a buffer | a byte range: see [`ToBinding`] |
+//! | a number of keys that only the GPU knows | [`SortJob::len_from`] |
+//! | many small arrays | [`SortJob::segmented`] |
+//! | the best k; the n-th | [`SortJob::top`], [`SortJob::range`] |
+//! | several sorts that share scratch memory | [`Scratch`] |
+//! | an encoder or a compute pass of your own | [`PreparedSort::record`], [`PreparedSort::record_in_pass`] |
+//! | a result to read back | [`Sorter::download`] |
+//! | keys that may be sorted already | [`Sorter::is_sorted_until`], [`Sorter::prepare_is_sorted`] |
+//! | the time of each phase | [`PreparedSort::run_profiled`], [`PreparedSort::record_timed`] |
+//! | a first sort that must not wait for compilers | [`Sorter::warm_up`], [`Sorter::with_pipeline_cache`] |
+//! | an error | [`Error`](Error#which-to-try-again) says what may be tried again |
+//!
+//! # Keys, order and cost
+//!
+//! Keys are `u32`, `i32`, `f32`, `u64`, `i64` and `f64`, and in GPU buffers also of 8 and 16 bits
+//! ([`KeyType`]). Floats are in the total order of [`f32::total_cmp`], and no bit of a NaN is
+//! changed. The result is the same on every device and in every run. A sort takes O(n log n) time
+//! whatever the keys are, and scratch memory of at most 1.15 times the bytes of keys and values and
+//! 16 MiB; [`SortJob`](SortJob#scratch-memory) has the bound for all else.
+//!
 //! # What there is not
 //!
-//! - A merge of sorted buffers. The sample sort makes no use of sorted parts: copy them behind each
-//!   other and sort. A merge would be kernels of its own.
-//! - Unique keys and run lengths. Nothing of a sort says which keys are equal, but of the few that
-//!   are splitters: that is a pass over sorted keys which compares neighbours, and a sum over all
-//!   of them.
-//! - [Places](BufferSort::ranks) of each of many [arrays](BufferSort::segments): refused. All of
-//!   each is sorted, and the best k are its first.
-//! - A [comparator](BufferSort::compared) with [arrays](BufferSort::segments), or from a
-//!   [first](BufferSort::first) record on: refused. Rows may have a field for the number of their
-//!   array, which is compared before all else.
-//! - A [look](Sorter::first_out_of_order) at the order of rows that are compared, of arrays, of
-//!   places or of a number of keys that only the GPU knows: refused. It is for keys of all types,
-//!   packed ones and fields, too, in one array or a part of it.
-//! - Sorts of slices of 8 and 16 bits, which [buffers](BufferSort::of_packed) have.
-//!   ([Slices](Sorter::sort_compared) of `u128` and other wide keys have one.)
-//! - Futures of [`Sorter::sort_pairs`], [`Sorter::sort_by_key`] and [`Sorter::sort_compared`], and
-//!   of [`PrefixSums`]. There is [`Sorter::argsort_async`], of which the first two are made.
+//! - A merge of sorted buffers: copy them behind each other and sort.
+//! - Unique keys and run lengths.
+//! - A partial sort of each segment: all of each segment is sorted, and its best k are its first.
+//! - A comparator with segments: give structs a field for the segment, and compare it first.
+//! - Host slices of 8- and 16-bit keys, which GPU buffers may have.
+//! - Futures of [`Sorter::sort_pairs`], [`Sorter::sort_by_key`] and [`Sorter::sort_by`].
+//!   [`Sorter::argsort_async`] is what the first two are made of.
 //!
-//! # How it is built
+//! # Current implementation
 //!
-//! Keys become a plan, a plan becomes a recording of dispatches of kernels, and an executor runs
-//! the recording. Everything but the executor is arithmetic and needs no GPU.
+//! [`Engine::SampleSort`] is the fast engine on GPUs. The mergesorts are a complete implementation
+//! of Sitchinava and Weichert, "Bank Conflict Free Comparison-based Sorting On GPUs"; [`paper`] has
+//! its parameters and its colored prefix sums. Keys become a plan, a plan becomes a recording of
+//! dispatches, and an executor runs the recording. All but the executor is arithmetic and needs no
+//! GPU.
 
 #![deny(missing_docs)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -83,6 +87,11 @@
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// The examples of the library's guide, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/library.md")]
+struct Guide;
 
 mod algorithm;
 mod comparator;
@@ -97,7 +106,6 @@ mod layout;
 mod network;
 mod options;
 mod order;
-mod payload;
 mod phases;
 mod plan;
 mod prefix_sums;
@@ -105,23 +113,34 @@ mod recording;
 mod samplesort;
 mod sorter;
 
-pub use algorithm::{BaseCase, Engine, PrefixSumsMethod, Scan, UnknownName};
+pub use algorithm::{Engine, UnknownName};
 #[doc(hidden)]
 pub use comparator::FieldOf;
 pub use comparator::{Comparator, Members, WideKey};
 pub use error::{BufferRole, Error};
 pub use gpu::adapter::{Requirements, adapters, requirements};
+pub use gpu::binding::ToBinding;
 pub use gpu::executor::{Clock, PhaseTime, Profile};
-pub use host::{KWayMerge, first_out_of_order, sort_on_cpu};
-pub use key::{KeyMap, KeyType, SortKey, UnknownKeyType};
-pub use options::{Options, PrefixSumsOptions};
+pub use key::{KeyType, SortKey};
+pub use options::Options;
 pub use order::Order;
-pub use payload::Payload;
 pub use plan::Tuning;
-pub use prefix_sums::{PrefixSums, PreparedPrefixSums, Summand, prefix_sums_on_cpu};
 pub use recording::Phase;
-pub use sorter::{BufferSort, PackedKey, PreparedSort, Scratch, Sorter};
+pub use sorter::{
+    Field, Keys, Payload, PreparedSort, Scratch, Segmented, SegmentedSortJob, SortJob, Sorter,
+    Whole,
+};
 pub use wgpu;
+
+/// What the experiments of the paper need, and programs rarely do: the parameters of its mergesorts
+/// and its colored prefix sums.
+///
+/// Sitchinava and Weichert, "Bank Conflict Free Comparison-based Sorting On GPUs".
+pub mod paper {
+    pub use crate::algorithm::{BaseCase, PrefixSumsMethod, Scan};
+    pub use crate::options::{MergesortOptions, PrefixSumsOptions};
+    pub use crate::prefix_sums::{PrefixSums, PreparedPrefixSums, Summand, prefix_sums_on_cpu};
+}
 
 /// Sorts a slice in ascending order on the best GPU of this machine.
 ///

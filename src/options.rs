@@ -1,4 +1,4 @@
-//! What a caller may choose about a sort.
+//! Options of sorts and of prefix sums.
 
 mod prefix_sums;
 
@@ -8,65 +8,76 @@ use crate::Error;
 use crate::algorithm::{BaseCase, Engine, MATRIX};
 use crate::plan::{LARGEST_TILE, MOST_BUCKETS, MergesortParameters, Tuning};
 
-/// Options of a [`Sorter`](crate::Sorter), for all of its sorts. The default suits every device. No
-/// option changes the result, but the order of records outside of the
-/// [ranks](crate::BufferSort::ranks) that are wanted.
+/// Options of a [`Sorter`](crate::Sorter), for all of its sorts. The defaults suit every device. No
+/// option changes the result of a sort, other than the order of records outside of a wanted
+/// [range](crate::SortJob::range).
 ///
 /// # Examples
 ///
 /// ```
 /// use wgpu_bcfsort::{Engine, Options};
-/// let options = Options::default().engine(Engine::BcfMergesort).buckets(64);
-/// assert_eq!(options.buckets, Some(64));
+/// let options = Options::default().engine(Engine::SampleSort);
+/// assert_eq!(options.engine, Engine::SampleSort);
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Options {
     /// The algorithm: by default [`Engine::Auto`].
     pub engine: Engine,
-    /// The base case of the mergesorts, [`Engine::MERGESORTS`]: by default the engine's,
-    /// [`Engine::default_base_case`].
-    pub base_case: Option<BaseCase>,
-    /// The paper's W, for the base case: warps of 32 lanes a workgroup, at least those of a tile
-    /// ([`BaseCase::warps`], the default), 1, 2, 4 or 8. Each tile takes its own workgroup memory.
-    pub warps: Option<u32>,
-    /// The paper's P, for the mergesorts: merging stops when at most P runs are left, and the keys
-    /// are distributed into P buckets. 1 to 1024; 1 merges to the end. By default the power of two
-    /// at or below sqrt(n / 64) for n keys, below sqrt(n / 256) from 2^24 keys on, 1 for fewer than
-    /// 2^14 keys, and on CPUs at most 16.
-    ///
-    /// Lowered, by halves, where its tables would not fit the scratch memory promised.
-    pub buckets: Option<u32>,
-    /// The paper's t, for the mergesorts: samples of each run from which the splitters are chosen.
-    /// 1 to 1024. By default P. A bucket holds at most N/P + N/t keys, give or take rounding (Lemma
-    /// 1). [`Engine::Warpsort`] takes P t samples of the whole input, each t-th of which is a
-    /// splitter, and has no such bound.
-    pub samples: Option<u32>,
-    /// The seed of the random samples of [`Engine::Warpsort`], and of no other engine: by default
-    /// zero. It changes the time of a sort, not its result; one seed gives the same buckets on
-    /// every device. ([`Engine::SampleSort`] has a random one for each sorter.)
-    pub seed: u64,
     /// The most keys that one dispatch moves, at least 1024, or those of one workgroup if that has
     /// more. By default 2^28 on GPUs with memory of their own, 2^25 on others, and 2^22 on CPUs.
     ///
     /// Longer rounds are cut into several dispatches, and long sorts into several submissions, so
     /// that none trips a driver's watchdog.
     pub keys_per_dispatch: Option<u32>,
-    /// The sizes that decide the speed of [`Engine::SampleSort`], and not its result: by default
-    /// [`Tuning::default`] on GPUs, and [`Tuning::cpu`] on CPUs. (Others may take more scratch
-    /// memory than [`Sorter::scratch_size`](crate::Sorter::scratch_size) promises; it tells how
-    /// much.)
+    /// Tile sizes of the sample sort: by default [`Tuning::default`] on GPUs, and [`Tuning::cpu`]
+    /// on CPUs. Others may take more scratch memory than is promised;
+    /// [`Sorter::scratch_size`](crate::Sorter::scratch_size) computes how much.
     pub tuning: Option<Tuning>,
+    /// The paper's parameters, for the mergesorts.
+    pub mergesort: MergesortOptions,
 }
 
-impl Options {
-    /// Sets [`engine`](Self::engine).
-    #[must_use]
-    pub const fn engine(mut self, engine: Engine) -> Self {
-        self.engine = engine;
-        self
-    }
+/// The paper's parameters of the mergesorts, [`Engine::MERGESORTS`]. The defaults are those of the
+/// engine and of the number of keys.
+///
+/// # Examples
+///
+/// ```
+/// use wgpu_bcfsort::paper::MergesortOptions;
+/// use wgpu_bcfsort::{Engine, Options};
+/// let options = Options::default()
+///     .engine(Engine::BcfMergesort)
+///     .mergesort(MergesortOptions::default().buckets(64));
+/// assert_eq!(options.mergesort.buckets, Some(64));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct MergesortOptions {
+    /// The base case: by default the engine's.
+    pub base_case: Option<BaseCase>,
+    /// The paper's W, for the base case: warps of 32 lanes a workgroup, at least those of a tile
+    /// (the default), 1, 2, 4 or 8. Each tile takes its own workgroup memory.
+    pub warps: Option<u32>,
+    /// The paper's P: merging stops when at most P runs are left, and the keys are distributed into
+    /// P buckets. 1 to 1024; 1 merges to the end. By default the power of two at or below
+    /// sqrt(n / 64) for n keys, below sqrt(n / 256) from 2^24 keys on, 1 for fewer than 2^14 keys,
+    /// and on CPUs at most 16.
+    ///
+    /// Lowered, by halves, where its tables would not fit the scratch memory promised.
+    pub buckets: Option<u32>,
+    /// The paper's t: samples of each run from which the splitters are chosen. 1 to 1024. By
+    /// default P. A bucket holds at most N/P + N/t keys, give or take rounding (Lemma 1).
+    /// [`Engine::Warpsort`] takes P t samples of the whole input, each t-th of which is a splitter,
+    /// and has no such bound.
+    pub samples: Option<u32>,
+    /// The seed of the random samples of [`Engine::Warpsort`], and of no other engine: by default
+    /// zero. It changes the time of a sort, not its result; one seed gives the same buckets on
+    /// every device. ([`Engine::SampleSort`] has a random one for each sorter.)
+    pub seed: u64,
+}
 
+impl MergesortOptions {
     /// Sets [`base_case`](Self::base_case).
     #[must_use]
     pub const fn base_case(mut self, base_case: BaseCase) -> Self {
@@ -79,24 +90,6 @@ impl Options {
     pub const fn warps(mut self, warps: u32) -> Self {
         self.warps = Some(warps);
         self
-    }
-
-    /// Whether an option is given that only the mergesorts have a use for.
-    #[must_use]
-    pub const fn are_of_mergesorts(&self) -> bool {
-        self.base_case.is_some()
-            || self.warps.is_some()
-            || self.buckets.is_some()
-            || self.samples.is_some()
-    }
-
-    /// The base case, where the caller named none the engine's.
-    #[must_use]
-    pub const fn resolved_base_case(&self) -> BaseCase {
-        match self.base_case {
-            Some(base_case) => base_case,
-            None => self.engine.default_base_case(),
-        }
     }
 
     /// Sets [`buckets`](Self::buckets).
@@ -119,6 +112,15 @@ impl Options {
         self.seed = seed;
         self
     }
+}
+
+impl Options {
+    /// Sets [`engine`](Self::engine).
+    #[must_use]
+    pub const fn engine(mut self, engine: Engine) -> Self {
+        self.engine = engine;
+        self
+    }
 
     /// Sets [`keys_per_dispatch`](Self::keys_per_dispatch).
     #[must_use]
@@ -132,6 +134,34 @@ impl Options {
     pub const fn tuning(mut self, tuning: Tuning) -> Self {
         self.tuning = Some(tuning);
         self
+    }
+
+    /// Sets [`mergesort`](Self::mergesort).
+    #[must_use]
+    pub const fn mergesort(mut self, mergesort: MergesortOptions) -> Self {
+        self.mergesort = mergesort;
+        self
+    }
+
+    /// Whether an option is given that only the mergesorts use.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn are_of_mergesorts(&self) -> bool {
+        let mergesort = &self.mergesort;
+        mergesort.base_case.is_some()
+            || mergesort.warps.is_some()
+            || mergesort.buckets.is_some()
+            || mergesort.samples.is_some()
+    }
+
+    /// The base case: the engine's, if none is given.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn resolved_base_case(&self) -> BaseCase {
+        match self.mergesort.base_case {
+            Some(base_case) => base_case,
+            None => self.engine.default_base_case(),
+        }
     }
 
     /// Checks every option's range.
@@ -148,12 +178,13 @@ impl Options {
             }),
             _ => Ok(()),
         };
-        check("buckets", self.buckets, 1, MOST_BUCKETS, "1 to 1024")?;
-        check("samples", self.samples, 1, 1024, "1 to 1024")?;
+        let mergesort = &self.mergesort;
+        check("buckets", mergesort.buckets, 1, MOST_BUCKETS, "1 to 1024")?;
+        check("samples", mergesort.samples, 1, 1024, "1 to 1024")?;
         if let Some(tuning) = &self.tuning {
             tuning.validate()?;
         }
-        if let Some(warps) = self.warps {
+        if let Some(warps) = mergesort.warps {
             let fewest = self.resolved_base_case().warps();
             if ![1, 2, 4, 8].contains(&warps) || warps < fewest {
                 return Err(Error::InvalidOption {
@@ -204,8 +235,8 @@ impl From<&Options> for MergesortParameters {
             tile: options.resolved_base_case().keys(),
             pivots: options.engine.has_pivot_buckets(),
             random: options.engine.has_random_splitters(),
-            buckets: options.buckets,
-            samples: options.samples,
+            buckets: options.mergesort.buckets,
+            samples: options.mergesort.samples,
         }
     }
 }

@@ -11,7 +11,7 @@
 /// # Examples
 ///
 /// ```
-/// use wgpu_bcfsort::{Order, sort_on_cpu};
+/// use wgpu_bcfsort::{Order, internals::host::sort_on_cpu};
 /// let mut keys = [0.5_f32, -1.0, f32::NAN, 2.0];
 /// sort_on_cpu(&mut keys, Order::Descending);
 /// assert!(keys[0].is_nan());

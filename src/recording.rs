@@ -2,7 +2,7 @@
 //! a command encoder, and anything else that can run WGSL may run it too.
 
 use crate::kernel::{Kernel, Parameters, Specialised};
-use crate::{BufferRole, Comparator, KeyType, Order, Payload};
+use crate::{BufferRole, Comparator, KeyType, Order};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
@@ -27,18 +27,18 @@ pub enum Phase {
     FinalMerge,
     /// Each child of a bucket is gathered and sorted.
     BucketSort,
-    /// The kernels are told how many records there are.
+    /// The number of records is read from a GPU buffer.
     Count,
-    /// Keys are counted.
-    CountedKeys,
+    /// Counting sort of packed keys.
+    CountingSort,
     /// Keys are encoded as the records of a sort of words.
     Encode,
     /// Sorted words are decoded to keys.
     Decode,
     /// Payload rows are moved to the order of the sort.
     Gather,
-    /// Keys are looked at whether they are in order.
-    OrderCheck,
+    /// Neighbouring keys are compared.
+    IsSorted,
     /// Prefix sums: each tile's sums.
     TileSums,
     /// Prefix sums: the tiles' offsets.
@@ -61,11 +61,11 @@ impl Phase {
             Self::FinalMerge => "final merge",
             Self::BucketSort => "bucket sort",
             Self::Count => "count",
-            Self::CountedKeys => "counted keys",
+            Self::CountingSort => "counting sort",
             Self::Encode => "encode",
             Self::Decode => "decode",
             Self::Gather => "gather",
-            Self::OrderCheck => "order check",
+            Self::IsSorted => "is sorted",
             Self::TileSums => "tile sums",
             Self::TileOffsets => "tile offsets",
             Self::PrefixSums => "prefix sums",
@@ -76,6 +76,31 @@ impl Phase {
 impl fmt::Display for Phase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+/// What the sort of words takes along with each key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum PayloadKind {
+    /// Nothing.
+    #[default]
+    None,
+    /// A 32-bit value. Values of equal keys end in some order, the same in every run and on every
+    /// device.
+    Values,
+    /// The key's index, by which payload is gathered: a stable sort.
+    Indices,
+}
+
+impl PayloadKind {
+    /// The name in tables and labels.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "keys",
+            Self::Values => "values",
+            Self::Indices => "indices",
+        }
     }
 }
 
@@ -97,18 +122,17 @@ pub enum Buffer {
     Separators(u8),
     /// How far each pair is merged, between two dispatches.
     Progress,
-    /// What goes with each key: the caller's.
+    /// The index of each key, which the sort writes: the caller's. (In a sort of words alone, the
+    /// value of each key.)
     Values,
     /// As many values again.
     ScratchValues,
-    /// Rows that go with the keys, behind the first column, which is in [`Buffer::Values`]: the
-    /// caller's.
-    Column(u8),
-    /// Where the sorted keys (or rows that are compared) end, if not in [`Buffer::Keys`]: the
-    /// caller's, and not read.
-    SortedKeys,
-    /// Where the rows of a column end, if not there: the caller's, and not read.
-    SortedColumn(u8),
+    /// A column of the payload: the caller's.
+    Payload(u8),
+    /// The sorted keys or structs, if out of place: the caller's, and not read.
+    Output,
+    /// The sorted rows of a column, if out of place: the caller's, and not read.
+    PayloadOutput(u8),
     /// The number of records: the caller's, and not written.
     Count,
     /// Parameters of steps that a kernel is to tell how many records there are: a block for each
@@ -158,9 +182,9 @@ impl Buffer {
             | Self::SamplesScratch(_)
             | Self::Values
             | Self::ScratchValues
-            | Self::Column(_)
-            | Self::SortedKeys
-            | Self::SortedColumn(_)
+            | Self::Payload(_)
+            | Self::Output
+            | Self::PayloadOutput(_)
             | Self::EncodedKeys
             | Self::EncodedValues
             | Self::SegmentRanks
@@ -184,8 +208,8 @@ impl Buffer {
     }
 
     /// Whether these are the same words for it. The sample sort's items are a list: a word that
-    /// counts, and as many entries, in the order in which workgroups got there, which may be another
-    /// on each run. Then it is whether they have the same entries.
+    /// counts, and as many entries, in the order in which workgroups got there, which may be
+    /// another on each run. Then it is whether they have the same entries.
     #[must_use]
     pub fn is_same(self, a: &[u32], b: &[u32]) -> bool {
         const ENTRY: usize = 3;
@@ -209,15 +233,16 @@ impl Buffer {
 impl From<BufferRole> for Buffer {
     fn from(role: BufferRole) -> Self {
         match role {
-            BufferRole::Keys => Self::Keys,
-            BufferRole::Values => Self::Values,
-            BufferRole::Column(number) => Self::Column(number),
-            BufferRole::SortedKeys => Self::SortedKeys,
-            BufferRole::SortedColumn(number) => Self::SortedColumn(number),
+            BufferRole::Output => Self::Output,
+            BufferRole::Indices => Self::Values,
+            BufferRole::Payload(number) => Self::Payload(number),
+            BufferRole::PayloadOutput(number) => Self::PayloadOutput(number),
             BufferRole::Count => Self::Count,
             BufferRole::Offsets => Self::Offsets,
-            BufferRole::OutOfOrder => Self::OutOfOrder,
+            BufferRole::Found => Self::OutOfOrder,
             BufferRole::Colors => Self::Colors,
+            BufferRole::Scratch => Self::Scratch,
+            BufferRole::Keys | BufferRole::Values | BufferRole::Download => Self::Keys,
         }
     }
 }
@@ -234,9 +259,9 @@ impl fmt::Display for Buffer {
             Self::Progress => f.write_str("progress"),
             Self::Values => f.write_str("values"),
             Self::ScratchValues => f.write_str("scratch_values"),
-            Self::Column(number) => write!(f, "column.{number}"),
-            Self::SortedKeys => f.write_str("sorted_keys"),
-            Self::SortedColumn(number) => write!(f, "sorted_column.{number}"),
+            Self::Payload(number) => write!(f, "payload.{number}"),
+            Self::Output => f.write_str("output"),
+            Self::PayloadOutput(number) => write!(f, "payload_output.{number}"),
             Self::Count => f.write_str("count"),
             Self::Parameters => f.write_str("parameters"),
             Self::Counts => f.write_str("counts"),
@@ -309,7 +334,7 @@ pub struct Recording {
     /// The direction. Prefix sums have none, and say [`Order::Ascending`].
     pub order: Order,
     /// The payload, or the indices that it is moved by.
-    pub payload: Payload,
+    pub payload: PayloadKind,
     /// What compares rows, where keys are their numbers.
     pub comparator: Option<Comparator>,
     /// The ranks that are to be in order, where not all are.
@@ -317,7 +342,7 @@ pub struct Recording {
     /// The dispatches. Each sees what the ones before it wrote.
     pub steps: Vec<Step>,
     /// Bytes of every buffer but the [`Buffer::Parameters`] and the caller's: [`Buffer::Keys`],
-    /// [`Buffer::Values`], [`Buffer::Column`], [`Buffer::SortedKeys`], [`Buffer::SortedColumn`],
+    /// [`Buffer::Output`], [`Buffer::Values`], [`Buffer::Payload`], [`Buffer::PayloadOutput`],
     /// [`Buffer::Count`], [`Buffer::Offsets`] and [`Buffer::Colors`], and [`Buffer::OutOfOrder`]
     /// where it is one.
     pub buffers: BTreeMap<Buffer, u64>,
@@ -332,7 +357,7 @@ impl Recording {
             key,
             bits: key.words() * 32,
             order,
-            payload: Payload::None,
+            payload: PayloadKind::None,
             comparator: None,
             selected: None,
             steps: Vec::new(),

@@ -1,7 +1,8 @@
 // IS_SORTED: whether the keys of the caller are in order.
 //
-// `source`: see load_keys.wgsl, load_wide_keys.wgsl. `found`: 0 before, and after if they are in
-// order; else the number of keys from the first on that precedes the one before it.
+// `source`: see load_keys.wgsl, load_wide_keys.wgsl. `found`: its word destination_first is 0
+// before, and after if they are in order; else it is the number of keys from the first one on that
+// precedes its predecessor.
 //
 // A lane compares 8 pairs of keys, LANES apart.
 //
@@ -31,7 +32,7 @@ fn main(
         }
     }
     // (All lanes share one word: only those that know more write to it.)
-    if left > atomicLoad(&found[0]) {
-        atomicMax(&found[0], left);
+    if left > atomicLoad(&found[params.destination_first]) {
+        atomicMax(&found[params.destination_first], left);
     }
 }

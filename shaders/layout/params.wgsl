@@ -15,9 +15,11 @@ struct Params {
     sign_high: u32,
     flip_low: u32,
     flip_high: u32,
-    // The number of segments, and the first step of a binary search: see segments.wgsl.
+    // The number of segments, the first step of a binary search, and the first offset: see
+    // segments.wgsl.
     segments: u32,
     segments_power: u32,
+    offsets_first: u32,
     // Words of a sorted record that is decoded.
     source_stride: u32,
     // Words of a row that is moved, or all that are cleared.

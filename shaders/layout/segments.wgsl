@@ -1,7 +1,7 @@
 // SEGMENTS: contiguous parts of the input, each sorted by itself.
 //
-// `offsets`: where each of params.segments segments begins, ascending. (If they do not ascend, a
-// search still ends, with some number up to params.segments.)
+// `offsets`: from word offsets_first on, the first record of each of params.segments segments,
+// ascending. (If they do not ascend, a search still ends, with some number up to params.segments.)
 // params.segments_power: the greatest power of two up to the number of segments, or 0.
 
 @group(0) @binding(4) var<storage, read> offsets: array<u32>;
@@ -11,7 +11,7 @@ fn segment_of(i: u32) -> u32 {
     var begun = 0u;
     for (var step = params.segments_power; step > 0u; step /= 2u) {
         let next = begun + step;
-        if next <= params.segments && offsets[next - 1u] <= i {
+        if next <= params.segments && offsets[params.offsets_first + next - 1u] <= i {
             begun = next;
         }
     }

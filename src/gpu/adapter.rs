@@ -133,7 +133,7 @@ pub fn requirements(adapter: &wgpu::Adapter) -> Result<Requirements, Error> {
 /// # What is process-wide
 ///
 /// One [`wgpu::Instance`], which lists the adapters of this function and of all that open one
-/// ([`Sorter::open`](crate::Sorter::open), [`PrefixSums::open`](crate::PrefixSums::open)); nothing
+/// ([`Sorter::open`](crate::Sorter::open)); nothing
 /// else. It is made when it is first needed, and stays to the end of the process. There is one, and
 /// not one for each call, because wgpu refuses what belongs to another device of the same instance,
 /// but takes what belongs to another instance for its own: devices that are opened here can be told

@@ -2,9 +2,11 @@
 
 pub(crate) mod adapter;
 mod at_once;
+pub(crate) mod binding;
 pub(crate) mod calls;
 pub(crate) mod executor;
 pub(crate) mod faults;
 pub(crate) mod pipelines;
+pub(crate) mod ready;
 pub(crate) mod transfer;
 pub(crate) mod waiting;

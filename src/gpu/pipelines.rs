@@ -247,7 +247,7 @@ fn compile(
         // for each tile of each color.
         //
         // Tables are those of one run: its submissions come in their order, and no other run that
-        // shares its memory comes between them, as `Sorter::record_slice` and `BufferSort::scratch`
+        // shares its memory comes between them, as `PreparedSort::record_chunk` and `Scratch`
         // say.
         let module = unsafe { device.create_shader_module_trusted(descriptor, checks) };
         let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
@@ -285,8 +285,9 @@ fn compile(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::KeyType;
+    use crate::algorithm::BaseCase;
     use crate::kernel::Kernel;
-    use crate::{BaseCase, KeyType};
 
     #[test]
     fn what_exceeds_the_device_is_refused_with_the_numbers() {

@@ -11,16 +11,16 @@ const PIECE: u64 = 32 << 20;
 /// Pieces on their way at a time.
 const PIECES: usize = 4;
 
-/// Writes `bytes` to the start of `buffer`.
+/// Writes `bytes` to `buffer`, from some byte on.
 pub(crate) async fn upload(
     device: &wgpu::Device,
     queue: &wgpu::Queue,
     bytes: &[u8],
-    buffer: &wgpu::Buffer,
+    (buffer, from): (&wgpu::Buffer, u64),
     waiting: Waiting,
 ) -> Result<(), Error> {
     for (i, piece) in bytes.chunks(PIECE as usize).enumerate() {
-        write(device, queue, piece, buffer, i as u64 * PIECE)?;
+        write(device, queue, piece, buffer, from + i as u64 * PIECE)?;
         if i % PIECES == PIECES - 1 {
             waiting.done(device, queue).await?;
         }
@@ -73,17 +73,21 @@ pub(crate) fn staging(device: &wgpu::Device, size: u64) -> wgpu::Buffer {
     })
 }
 
-/// Reads the start of `buffer` into `bytes`: all of it, or none.
+/// Reads `buffer`, from some byte on, into `bytes`: all of it, or none.
 pub(crate) async fn download(
     device: &wgpu::Device,
     queue: &wgpu::Queue,
-    buffer: &wgpu::Buffer,
+    (buffer, from): (&wgpu::Buffer, u64),
     bytes: &mut [u8],
     waiting: Waiting,
 ) -> Result<(), Error> {
     // As large as the result: with smaller pieces, a device lost between two of them would leave
     // the caller's slice half overwritten.
-    let size = bytes.len() as u64;
+    if bytes.is_empty() {
+        return Ok(());
+    }
+    // (Copies are of whole words.)
+    let size = (bytes.len() as u64).next_multiple_of(4);
     let staging = scoped(device, size, || {
         device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("bcfsort.staging"),
@@ -93,7 +97,7 @@ pub(crate) async fn download(
         })
     })?;
     submit(device, queue, |encoder| {
-        encoder.copy_buffer_to_buffer(buffer, 0, &staging, 0, size);
+        encoder.copy_buffer_to_buffer(buffer, from, &staging, 0, size);
     })?;
     read_mapped(device, &staging, bytes, waiting).await
 }
@@ -105,7 +109,7 @@ pub(crate) async fn read_mapped(
     bytes: &mut [u8],
     waiting: Waiting,
 ) -> Result<(), Error> {
-    let range = ..bytes.len() as u64;
+    let range = ..(bytes.len() as u64).next_multiple_of(4);
     // A lost device lets every wait succeed, so only the mapping's own answer counts.
     waiting
         .answer(device, |answer| {
@@ -120,7 +124,7 @@ pub(crate) async fn read_mapped(
         let view = staging
             .get_mapped_range(range)
             .map_err(|error| not_mapped(device, &error))?;
-        bytes.copy_from_slice(&view);
+        bytes.copy_from_slice(&view[..bytes.len()]);
     }
     // All is read: what wgpu may say of a device lost by now, the next call says.
     drop(scoped(device, 0, || staging.unmap()));

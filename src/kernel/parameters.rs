@@ -97,7 +97,7 @@ parameters! {
         len, first, end,
         key_first, key_stride, key_shift,
         sign_low, sign_high, flip_low, flip_high,
-        segments, segments_power,
+        segments, segments_power, offsets_first,
         source_stride,
         words, source_first, destination_first,
         bins, unused, tables,
@@ -181,7 +181,10 @@ mod tests {
         for kernel in Kernel::all() {
             let parameters = kernel.parameters();
             assert_eq!(parameters.words().len(), parameters.names().len());
-            for key in KeyType::ALL.into_iter().filter(|&key| kernel.takes(key)) {
+            for key in KeyType::WHOLE_WORDS
+                .into_iter()
+                .filter(|&key| kernel.takes(key))
+            {
                 let specialised = kernel.specialise(key);
                 for comparator in [None, Some(&comparator)] {
                     let (_, module) = specialised.parse(comparator).unwrap();

@@ -1,8 +1,8 @@
 //! Sorts of rows by a comparator, a WGSL function of the caller: their indices are sorted, and the
 //! rows are gathered by these.
 
+use super::Job;
 use super::encode::Composer;
-use super::{Carried, Job};
 use crate::plan::Tuning;
 use crate::recording::{Buffer, Recording};
 use crate::samplesort::{AS_THEY_ARE, Records, Shape, WordSort, record};
@@ -16,17 +16,12 @@ pub fn record_compared(job: &Job<'_>, comparator: &Comparator, tuning: &Tuning) 
     if job.len > 0 {
         composer.compared(comparator.row_words(), tuning);
     }
-    job.arrangement.counted(composer.recording)
+    job.layout.counted(composer.recording)
 }
 
 impl Composer<'_> {
     fn compared(&mut self, row_words: u32, tuning: &Tuning) {
-        let arrangement = self.job.arrangement;
-        let indices = if arrangement.carried == Carried::Indices {
-            Buffer::Values
-        } else {
-            self.reserve(Buffer::EncodedValues, 1)
-        };
+        let indices = self.index_buffer(Buffer::EncodedValues);
         self.iota(indices);
         let records = |keys| Records { keys, values: None };
         let sort = WordSort {
@@ -39,9 +34,6 @@ impl Composer<'_> {
             ranks: self.job.ranks.clone().unwrap_or(0..self.job.len),
         };
         record(&mut self.recording, &sort, tuning, self.job.limits);
-        self.columns(indices);
-        if let (Some(words), Some(to)) = (arrangement.compared, arrangement.end_of_keys()) {
-            self.column((Buffer::Keys, words, to), indices);
-        }
+        self.payload(indices);
     }
 }

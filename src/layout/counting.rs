@@ -26,8 +26,8 @@ impl Composer<'_> {
     /// Sorts packed keys by counting how many there are of each.
     pub(super) fn counting(&mut self) {
         let (len, limits) = (self.job.len, self.job.limits);
-        let arrangement = self.job.arrangement;
-        let (Some(bits), Some(to)) = (arrangement.bits, arrangement.end_of_keys()) else {
+        let layout = self.job.layout;
+        let (Some(bits), Some(to)) = (layout.bits, layout.key_output()) else {
             return;
         };
         let bins = 1_u32 << bits;
@@ -44,7 +44,7 @@ impl Composer<'_> {
         let sums = self
             .recording
             .reserve(Buffer::GroupSums, u64::from(bins) * 4);
-        let phase = Phase::CountedKeys;
+        let phase = Phase::CountingSort;
         let cleared = [("destination", counts)];
         self.step(
             phase,

@@ -1,6 +1,6 @@
 //! The steps before and after a sort of words.
 
-use super::{Arrangement, Carried, Job};
+use super::{Job, Rows, SortLayout};
 use crate::kernel::{Kernel, LayoutKernel, LayoutParams, MOVED};
 use crate::key::KeyMap;
 use crate::plan::{DeviceLimits, grid, parts};
@@ -9,6 +9,11 @@ use crate::samplesort::{AS_THEY_ARE, Records, Shape, WordSort};
 
 /// Records a sort of words.
 type Sort<'a> = &'a dyn Fn(&mut Recording, &WordSort);
+
+/// A buffer from its first word on.
+const fn whole(buffer: Buffer) -> Rows {
+    Rows { buffer, first: 0 }
+}
 
 /// A recording in the making.
 pub(super) struct Composer<'a> {
@@ -19,34 +24,37 @@ pub(super) struct Composer<'a> {
 impl<'a> Composer<'a> {
     pub(super) fn new(job: &'a Job<'a>) -> Self {
         let mut recording = Recording::new(job.len, job.key, job.order);
-        recording.payload = job.arrangement.payload();
-        recording.bits = job.arrangement.bits.unwrap_or(recording.bits);
+        recording.payload = job.layout.payload();
+        recording.bits = job.layout.bits.unwrap_or(recording.bits);
         recording.selected.clone_from(&job.ranks);
         Self { job, recording }
     }
 
-    const fn arrangement(&self) -> &'a Arrangement {
-        self.job.arrangement
+    const fn layout(&self) -> &'a SortLayout {
+        self.job.layout
     }
 
     /// Sorts the caller's own keys, and values or indices in place.
     pub(super) fn direct(&mut self, sort: Sort<'_>) {
-        let carries = self.arrangement().carried != Carried::Nothing;
-        let values = carries.then_some(Buffer::Values);
-        if self.arrangement().carried == Carried::Indices {
+        let layout = self.layout();
+        let values = match layout.columns[..] {
+            [] => layout.indices.map(|_| Buffer::Values),
+            _ => Some(Buffer::Payload(0)),
+        };
+        if layout.indices.is_some() {
             self.iota(Buffer::Values);
         }
         let at = |keys| Records { keys, values };
-        let shape = Shape::new(self.job.key.words(), carries);
+        let shape = Shape::new(self.job.key.words(), values.is_some());
         let map = self.job.key.map(self.job.order);
-        let target = self.arrangement().end_of_keys().unwrap_or(Buffer::Keys);
+        let target = layout.key_output().map_or(Buffer::Keys, |to| to.buffer);
         let direct = self.word_sort(shape, at(Buffer::Keys), at(target), map);
         sort(&mut self.recording, &direct);
     }
 
     /// Sorts keys alone in scratch memory.
     pub(super) fn keys(&mut self, sort: Sort<'_>) {
-        let words = self.arrangement().composed_words(self.job.key);
+        let words = self.layout().composed_words(self.job.key);
         // (The low words of 64-bit keys, of which the high words have the segments with them.)
         let low_words = (self.is_segmented() && self.job.key.words() == 2)
             .then(|| self.reserve(Buffer::EncodedValues, 1));
@@ -55,9 +63,10 @@ impl<'a> Composer<'a> {
         let values = low_words;
         let mut encoded = self.encoded(words, Records { keys, values });
         // Keys that are all of a buffer leave it free meanwhile.
-        let buffer = self.arrangement().end_of_keys();
-        if let Some(buffer) = buffer.filter(|_| self.arrangement().is_whole()) {
-            encoded.scratch.keys = buffer;
+        if let Some(to) = self.layout().key_output()
+            && self.layout().is_plain()
+        {
+            encoded.scratch.keys = to.buffer;
         }
         sort(&mut self.recording, &encoded);
         self.decode(keys, low_words);
@@ -65,13 +74,9 @@ impl<'a> Composer<'a> {
 
     /// Sorts keys with their indices, and moves the payload by these.
     pub(super) fn argsort(&mut self, sort: Sort<'_>) {
-        let words = self.arrangement().composed_words(self.job.key);
+        let words = self.layout().composed_words(self.job.key);
         let keys = self.reserve(Buffer::EncodedKeys, words);
-        let indices = if self.writes_indices_in_place() {
-            Buffer::Values
-        } else {
-            self.reserve(Buffer::EncodedValues, 1)
-        };
+        let indices = self.index_buffer(Buffer::EncodedValues);
         self.encode(keys, Some(indices));
         self.sort_encoded(
             sort,
@@ -113,64 +118,77 @@ impl<'a> Composer<'a> {
         self.sort_encoded(sort, 1, records(ranks));
 
         // (The sort's own memory is free.)
-        let indices = if self.writes_indices_in_place() {
-            Buffer::Values
-        } else {
-            self.reserve(Buffer::ScratchValues, 1)
-        };
-        self.rows((by_keys, 0), (indices, 0), 1, Some(ranks));
+        let indices = self.index_buffer(Buffer::ScratchValues);
+        self.move_rows(whole(by_keys), whole(indices), 1, Some(ranks));
         self.payload(indices);
-        if let Some(to) = self.arrangement().end_of_keys() {
-            self.column((Buffer::Keys, 2, to), indices);
+        if let Some(to) = self.layout().key_output() {
+            // (64-bit keys: two words each.)
+            let words = |rows: Rows| Rows {
+                first: rows.first * 2,
+                ..rows
+            };
+            let from = Rows {
+                buffer: Buffer::Keys,
+                first: self.layout().first,
+            };
+            self.column(words(from), 2, words(to), indices);
         }
     }
 
-    /// Writes the indices of the first record on, if they are wanted, and moves all payload rows.
-    fn payload(&mut self, indices: Buffer) {
-        if self.arrangement().carried == Carried::Indices && indices != Buffer::Values {
-            let first = self.arrangement().first;
-            self.rows((indices, 0), (Buffer::Values, first), 1, None);
+    /// Writes the indices if they are wanted, and moves all payload rows by them.
+    pub(super) fn payload(&mut self, indices: Buffer) {
+        if let Some(first) = self.layout().indices
+            && indices != Buffer::Values
+        {
+            let to = Rows {
+                buffer: Buffer::Values,
+                first,
+            };
+            self.move_rows(whole(indices), to, 1, None);
         }
-        self.columns(indices);
+        for (from, words, to) in self.layout().rows() {
+            self.column(from, words, to, indices);
+        }
     }
 
-    /// Moves all payload rows.
-    pub(super) fn columns(&mut self, indices: Buffer) {
-        for column in self.arrangement().columns() {
-            self.column(column, indices);
-        }
-    }
-
-    /// Moves rows of so many words to the order of the indices: out of place at once, in place by
+    /// Moves rows of `words` words to the order of the indices: out of place at once, in place by
     /// way of scratch memory.
-    pub(super) fn column(&mut self, (from, words, to): (Buffer, u32, Buffer), indices: Buffer) {
-        let first = self.arrangement().first * words;
-        if from != to {
-            self.rows((from, first), (to, first), words, Some(indices));
+    fn column(&mut self, from: Rows, words: u32, to: Rows, indices: Buffer) {
+        if from.buffer != to.buffer {
+            self.move_rows(from, to, words, Some(indices));
             return;
         }
-        let scratch = self.reserve(Buffer::ScratchRows, words);
-        self.rows((from, first), (scratch, 0), words, Some(indices));
-        self.rows((scratch, 0), (to, first), words, None);
+        let scratch = whole(self.reserve(Buffer::ScratchRows, words));
+        self.move_rows(from, scratch, words, Some(indices));
+        self.move_rows(scratch, to, words, None);
     }
 
     /// Checks whether keys are in order.
-    pub(super) fn is_sorted(&mut self) {
+    pub(super) fn is_sorted(&mut self, word: u32) {
         let found = self.recording.reserve(Buffer::OutOfOrder, 4);
         let kernel = LayoutKernel::IsSorted {
             words: self.job.key.words(),
         };
         let bindings = [("source", Buffer::Keys), ("found", found)];
-        self.each(Phase::OrderCheck, kernel, &bindings);
+        let parameters = LayoutParams {
+            destination_first: word,
+            ..self.parameters()
+        };
+        let len = self.job.len.into();
+        self.step(Phase::IsSorted, kernel, &bindings, parameters, len);
     }
 
-    /// Whether the sort's indices are in the caller's buffer.
-    fn writes_indices_in_place(&self) -> bool {
-        self.arrangement().carried == Carried::Indices && self.arrangement().first == 0
+    /// Where the sort has the indices by which payload moves: in the caller's buffer for them, if
+    /// its first word is the first index.
+    pub(super) fn index_buffer(&mut self, own: Buffer) -> Buffer {
+        match self.layout().indices {
+            Some(0) => Buffer::Values,
+            _ => self.reserve(own, 1),
+        }
     }
 
     const fn is_segmented(&self) -> bool {
-        self.job.arrangement.segments.is_some()
+        self.job.layout.segments.is_some()
     }
 
     /// A buffer of so many words a record.
@@ -208,19 +226,21 @@ impl<'a> Composer<'a> {
 
     /// What every step is told: of the caller's keys, how they are mapped, and of segments.
     pub(super) fn parameters(&self) -> LayoutParams {
-        let [key_first, key_stride, key_shift] = self.arrangement().key_places();
+        let layout = self.layout();
         let map = self.job.key.map(self.job.order);
-        let segments = self.arrangement().segments.unwrap_or(0);
+        let segments = layout.segments.unwrap_or(0);
         LayoutParams {
             len: self.job.len,
-            key_first,
-            key_stride,
-            key_shift,
+            key_first: layout.first,
+            key_stride: layout.stride,
+            // (The logarithm of the keys that share a word.)
+            key_shift: (32 / layout.bits.unwrap_or(32)).ilog2(),
             sign_low: map.sign_mask as u32,
             sign_high: (map.sign_mask >> 32) as u32,
             flip_low: map.flip as u32,
             flip_high: (map.flip >> 32) as u32,
             segments,
+            offsets_first: layout.offsets_first,
             segments_power: segments.checked_ilog2().map_or(0, |log| 1 << log),
             ..LayoutParams::default()
         }
@@ -250,21 +270,26 @@ impl<'a> Composer<'a> {
 
     /// Writes sorted keys to where they are wanted, if they are.
     fn decode(&mut self, keys: Buffer, low_words: Option<Buffer>) {
-        let Some(to) = self.arrangement().end_of_keys() else {
+        let Some(to) = self.layout().key_output() else {
             return;
         };
         if self.job.key.words() == 1 {
-            let stride = self.arrangement().composed_words(self.job.key);
+            let stride = self.layout().composed_words(self.job.key);
             let source = ("source", keys);
             self.decode_words(LayoutKernel::DecodeKeys, source, stride, to);
             return;
         }
-        let mut bindings = vec![("source", keys), ("destination", to)];
+        let mut bindings = vec![("source", keys), ("destination", to.buffer)];
         bindings.extend(low_words.map(|words| ("values", words)));
         let kernel = LayoutKernel::DecodeWideKeys {
             segmented: low_words.is_some(),
         };
-        self.each(Phase::Decode, kernel, &bindings);
+        let parameters = LayoutParams {
+            key_first: to.first,
+            ..self.parameters()
+        };
+        let len = self.job.len.into();
+        self.step(Phase::Decode, kernel, &bindings, parameters, len);
     }
 
     /// Writes keys of 8, 16 or 32 bits, each lane whole words of the caller's buffer.
@@ -273,17 +298,18 @@ impl<'a> Composer<'a> {
         kernel: LayoutKernel,
         from: (&'static str, Buffer),
         source_stride: u32,
-        to: Buffer,
+        to: Rows,
     ) {
-        let first = self.arrangement().first;
-        let per_word = 32 / self.arrangement().bits.unwrap_or(32);
+        let first = to.first;
+        let per_word = 32 / self.layout().bits.unwrap_or(32);
         let parameters = LayoutParams {
+            key_first: first,
             source_stride,
             ..self.parameters()
         };
         let words = (u64::from(first) + u64::from(self.job.len)).div_ceil(per_word.into())
             - u64::from(first / per_word);
-        let bindings = [from, ("destination", to)];
+        let bindings = [from, ("destination", to.buffer)];
         self.step(Phase::Decode, kernel, &bindings, parameters, words);
     }
 
@@ -294,23 +320,17 @@ impl<'a> Composer<'a> {
     }
 
     /// Gathers rows by an order, or copies them: from a word of one buffer to a word of another.
-    fn rows(
-        &mut self,
-        (from, from_word): (Buffer, u32),
-        (to, to_word): (Buffer, u32),
-        words: u32,
-        order: Option<Buffer>,
-    ) {
+    fn move_rows(&mut self, from: Rows, to: Rows, words: u32, order: Option<Buffer>) {
         let kernel = match order {
             Some(_) => LayoutKernel::Gather,
             None => LayoutKernel::Copy,
         };
-        let mut bindings = vec![("source", from), ("destination", to)];
+        let mut bindings = vec![("source", from.buffer), ("destination", to.buffer)];
         bindings.extend(order.map(|order| ("order", order)));
         let parameters = LayoutParams {
             words,
-            source_first: from_word,
-            destination_first: to_word,
+            source_first: from.first,
+            destination_first: to.first,
             ..self.parameters()
         };
         let all_words = u64::from(self.job.len) * u64::from(words);

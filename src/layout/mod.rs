@@ -33,89 +33,139 @@ pub use strategy::Strategy;
 
 use crate::kernel::{Kernel, LayoutKernel, SetCountParams};
 use crate::plan::{DeviceLimits, Tuning};
-use crate::recording::{Buffer, Phase, Recording, Step};
+use crate::recording::{Buffer, PayloadKind, Phase, Recording, Step};
 use crate::samplesort::WordSort;
-use crate::{KeyType, Order, Payload};
+use crate::{KeyType, Order};
 use encode::Composer;
 use std::ops::Range;
 
 /// Where the records of a sort are, and what is to be produced.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Arrangement {
-    /// The first record, in every buffer of records.
+///
+/// A caller's binding begins at a multiple of 256 bytes, which every device can bind. What is left
+/// of its offset are the fields named `first`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SortLayout {
+    /// The first key in [`Buffer::Keys`], counted in keys.
     pub first: u32,
-    /// Of strided keys, the fields of structs: the stride, and the offset of the first key, both in
-    /// keys. They stay in their structs, which are the first of the [columns](Carried::Columns) if
-    /// these move.
-    pub field: Option<(u32, u32)>,
+    /// From one key to the next, in keys: 1 if they are contiguous.
+    pub stride: u32,
     /// Bits of a packed key, 8 or 16, whose type's order is that of the upper bits of a word.
     pub bits: Option<u32>,
+    /// The structs in [`Buffer::Keys`] that the keys are fields of, or that a comparator compares.
+    /// They are what moves, and not the keys.
+    pub structs: Option<Structs>,
     /// The number of segments, whose offsets are in [`Buffer::Offsets`].
     pub segments: Option<u32>,
-    /// 32-bit words of the rows that a comparator compares, which are in the place of the keys.
-    pub compared: Option<u32>,
-    /// Where keys end, or the rows that are compared.
-    pub sorted: Sorted,
+    /// The first word of the offsets.
+    pub offsets_first: u32,
+    /// Where keys or structs are written.
+    pub output: Output,
     /// The word of [`Buffer::Count`] that is the number of records.
     pub count_at: Option<u32>,
-    /// The payload.
-    pub carried: Carried,
+    /// The first word in [`Buffer::Values`] for the index of each record, if it is wanted.
+    pub indices: Option<u32>,
+    /// The payload: column i is in [`Buffer::Payload`] i.
+    pub columns: Vec<Column>,
 }
 
-/// Where the keys of an [`Arrangement`] end.
+/// Structs that move as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Structs {
+    /// 32-bit words of a struct.
+    pub words: u32,
+    /// The first word of the first one.
+    pub first: u32,
+    /// Whether a comparator compares them. If not, they are sorted by a key.
+    pub compared: bool,
+}
+
+/// Where a [`SortLayout`] has its keys, or the structs that they are fields of, in order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Sorted {
-    /// In place.
+pub enum Output {
+    /// Where they were.
     #[default]
-    Here,
-    /// Out of place: at the same records of [`Buffer::SortedKeys`].
-    Elsewhere,
-    /// Keys are not written.
-    Nowhere,
-}
-
-/// The payload of an [`Arrangement`].
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Carried {
-    /// None.
-    #[default]
-    Nothing,
-    /// A word each in [`Buffer::Values`]. Values of equal keys may be in any order.
-    Values,
-    /// The index of each key, counted from the first record, is written to [`Buffer::Values`].
-    Indices,
-    /// Payload rows, in a stable sort: the first column in [`Buffer::Values`], others in
-    /// [`Buffer::Column`].
-    Columns(Vec<Column>),
+    InPlace,
+    /// In [`Buffer::Output`], from a first key on, or from a first word on for structs.
+    OutOfPlace {
+        /// The key or the word.
+        first: u32,
+    },
+    /// Nowhere: they are only read.
+    None,
 }
 
 /// A buffer of payload rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Column {
     /// 32-bit words of a row.
     pub words: u32,
-    /// Whether they end in [`Buffer::SortedColumn`], out of place.
-    pub elsewhere: bool,
+    /// The first word of the first row.
+    pub first: u32,
+    /// Out of place: the first word in [`Buffer::PayloadOutput`].
+    pub output: Option<u32>,
+    /// Whether rows of equal keys may be in any order that is the same in every run.
+    pub unstable: bool,
 }
 
-/// Where the rows of a column are.
-#[must_use]
-pub const fn carried_by(number: usize) -> Buffer {
-    match number {
-        0 => Buffer::Values,
-        _ => Buffer::Column(number as u8),
+impl Default for SortLayout {
+    fn default() -> Self {
+        Self {
+            first: 0,
+            stride: 1,
+            bits: None,
+            structs: None,
+            segments: None,
+            offsets_first: 0,
+            output: Output::InPlace,
+            count_at: None,
+            indices: None,
+            columns: Vec::new(),
+        }
     }
 }
 
-impl Arrangement {
-    /// What the sort of words takes along.
+/// Words of a buffer, from one on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Rows {
+    buffer: Buffer,
+    first: u32,
+}
+
+impl SortLayout {
+    /// What the sort of words takes along with the keys.
     #[must_use]
-    pub const fn payload(&self) -> Payload {
-        match self.carried {
-            Carried::Nothing => Payload::None,
-            Carried::Values => Payload::Values,
-            Carried::Indices | Carried::Columns(_) => Payload::Indices,
+    pub fn payload(&self) -> PayloadKind {
+        if self.has_values() {
+            PayloadKind::Values
+        } else if self.has_payload() {
+            PayloadKind::Indices
+        } else {
+            PayloadKind::None
         }
+    }
+
+    /// Whether anything moves with the keys, their structs included.
+    fn has_payload(&self) -> bool {
+        self.indices.is_some() || !self.columns.is_empty() || self.moves_structs()
+    }
+
+    /// Whether structs are written.
+    fn moves_structs(&self) -> bool {
+        self.structs.is_some() && self.output != Output::None
+    }
+
+    /// Whether the payload is one value for each key, which the sort of words may take along.
+    fn has_values(&self) -> bool {
+        let [column] = self.columns[..] else {
+            return false;
+        };
+        let is_value = column.unstable && column.words == 1 && column.output.is_none();
+        is_value && self.indices.is_none() && self.structs.is_none()
+    }
+
+    /// Whether keys are written.
+    fn writes_keys(&self) -> bool {
+        self.structs.is_none() && self.output != Output::None
     }
 
     /// Words of the key of the composed records, the segment's included.
@@ -135,7 +185,6 @@ impl Arrangement {
     #[must_use]
     pub fn scratch_bound(&self, key: KeyType, len: u32) -> u64 {
         let len = u64::from(len);
-        let valued = self.carried != Carried::Nothing;
         let strategy = Strategy::new(self, key.words(), true, false);
         let words = match strategy {
             Strategy::Nothing => 0,
@@ -143,65 +192,71 @@ impl Arrangement {
             Strategy::TwoPassArgsort => 4,
             // (A 64-bit key and its segment.)
             Strategy::Keys if self.segments.is_some() => key.words() + 1,
-            _ => self.composed_words(key) + u32::from(valued),
+            _ => self.composed_words(key) + u32::from(self.has_payload()),
         };
         let composed = len * u64::from(words) * 4;
         if strategy == Strategy::Direct {
             return composed * 23 / 20 + (16 << 20);
         }
-        let compared = self.compared.filter(|_| self.sorted == Sorted::Here);
+        let in_place = self.output == Output::InPlace;
+        let structs = self
+            .structs
+            .filter(|_| in_place)
+            .map(|structs| structs.words);
         // (The second pass moves keys by index.)
-        let keys = (words == 4 && self.end_of_keys() == Some(Buffer::Keys)).then_some(2);
-        let columns = self.columns().into_iter();
-        let in_place = columns
-            .filter(|(from, _, to)| from == to)
-            .map(|column| column.1);
-        let rows = in_place.chain(compared).chain(keys).max().unwrap_or(0);
-        composed * 5 / 2 + len * u64::from(rows) * 4 + (16 << 20)
+        let moves_keys = words == 4 && in_place && self.structs.is_none();
+        let columns = self.columns.iter().filter(|column| column.output.is_none());
+        let rows = columns.map(|column| column.words);
+        let rows = rows.chain(structs).chain(moves_keys.then_some(2)).max();
+        composed * 5 / 2 + len * u64::from(rows.unwrap_or(0)) * 4 + (16 << 20)
     }
 
-    /// Whether the records are all that is in their buffers.
-    const fn is_whole(&self) -> bool {
-        self.first == 0 && self.field.is_none() && self.bits.is_none() && self.segments.is_none()
-    }
-
-    /// The first key in its buffer, the stride, and the logarithm of the keys that share a word.
-    fn key_places(&self) -> [u32; 3] {
-        let (stride, offset) = self.field.unwrap_or((1, 0));
-        let shift = (32 / self.bits.unwrap_or(32)).ilog2();
-        [self.first * stride + offset, stride, shift]
-    }
-
-    /// The columns: from where, of how many words, to where.
-    fn columns(&self) -> Vec<(Buffer, u32, Buffer)> {
-        let carried: &[Column] = match &self.carried {
-            Carried::Columns(columns) => columns,
-            Carried::Values => &[Column {
-                words: 1,
-                elsewhere: false,
-            }],
-            Carried::Nothing | Carried::Indices => &[],
+    /// Whether the keys are whole words from the beginning of their buffers on, and nothing else.
+    fn is_plain(&self) -> bool {
+        let output = match self.output {
+            Output::OutOfPlace { first } => first,
+            Output::InPlace | Output::None => 0,
         };
-        let number = |(i, column): (usize, &Column)| {
-            let from = carried_by(i);
-            let elsewhere = column.elsewhere.then_some(Buffer::SortedColumn(i as u8));
-            (from, column.words, elsewhere.unwrap_or(from))
-        };
-        carried.iter().enumerate().map(number).collect()
+        let is_keys = self.structs.is_none() && self.bits.is_none() && self.segments.is_none();
+        self.first == 0 && output == 0 && is_keys
     }
 
-    /// Where keys are written, if they are.
-    fn end_of_keys(&self) -> Option<Buffer> {
-        match self.sorted {
-            _ if self.field.is_some() => None,
-            Sorted::Here => Some(Buffer::Keys),
-            Sorted::Elsewhere => Some(Buffer::SortedKeys),
-            Sorted::Nowhere => None,
+    /// Where keys are written, if they are, and which is the first of them there.
+    fn key_output(&self) -> Option<Rows> {
+        let at = |buffer, first| Rows { buffer, first };
+        match self.output {
+            _ if self.structs.is_some() => None,
+            Output::InPlace => Some(at(Buffer::Keys, self.first)),
+            Output::OutOfPlace { first } => Some(at(Buffer::Output, first)),
+            Output::None => None,
         }
+    }
+
+    /// What moves by index: from where, words of a row, to where.
+    fn rows(&self) -> Vec<(Rows, u32, Rows)> {
+        let at = |buffer, first| Rows { buffer, first };
+        let column = |(i, column): (usize, &Column)| {
+            let from = at(Buffer::Payload(i as u8), column.first);
+            let to = column
+                .output
+                .map(|to| at(Buffer::PayloadOutput(i as u8), to));
+            (from, column.words, to.unwrap_or(from))
+        };
+        let structs = self.structs.and_then(|structs| {
+            let from = at(Buffer::Keys, structs.first);
+            let to = match self.output {
+                Output::InPlace => from,
+                Output::OutOfPlace { first } => at(Buffer::Output, first),
+                Output::None => return None,
+            };
+            Some((from, structs.words, to))
+        });
+        let columns = self.columns.iter().enumerate().map(column);
+        columns.chain(structs).collect()
     }
 }
 
-/// A sort of an [`Arrangement`].
+/// A sort of a [`SortLayout`].
 #[derive(Clone, Debug)]
 pub struct Job<'a> {
     /// Records, or room for them.
@@ -210,8 +265,8 @@ pub struct Job<'a> {
     pub key: KeyType,
     /// The direction.
     pub order: Order,
-    /// Where records are.
-    pub arrangement: &'a Arrangement,
+    /// Where records are, and what is to be produced.
+    pub layout: &'a SortLayout,
     /// The ranks that are to be in order, if not all are.
     pub ranks: Option<Range<u32>>,
     /// Whether the sort of words maps keys where it reads them first and writes them last. For one
@@ -227,12 +282,12 @@ impl Job<'_> {
     /// The strategy.
     #[must_use]
     pub fn strategy(&self) -> Strategy {
-        let counts = self.counting.is_some_and(|tuning| {
-            self.arrangement.bits.is_some() && counting::pays(self.len, tuning)
-        });
+        let counts = self
+            .counting
+            .is_some_and(|tuning| self.layout.bits.is_some() && counting::pays(self.len, tuning));
         // (One key is in order whatever it is.)
         let maps = self.maps_keys || self.key.map(self.order).is_identity() || self.len == 1;
-        Strategy::new(self.arrangement, self.key.words(), maps, counts)
+        Strategy::new(self.layout, self.key.words(), maps, counts)
     }
 
     /// Records the sort. `sort` records a sort of words.
@@ -251,12 +306,12 @@ impl Job<'_> {
                 Strategy::TwoPassArgsort => composer.two_pass_argsort(sort),
             }
         }
-        self.arrangement.counted(composer.recording)
+        self.layout.counted(composer.recording)
     }
 }
 
-impl Arrangement {
-    /// The recording, of as many records as a buffer says, if one does.
+impl SortLayout {
+    /// The recording, for a number of records in a GPU buffer if there is one.
     fn counted(&self, recording: Recording) -> Recording {
         match self.count_at {
             Some(count_at) => with_count(recording, count_at),
@@ -265,7 +320,7 @@ impl Arrangement {
     }
 }
 
-/// The recording, of as many records as a word of [`Buffer::Count`] says: one dispatch more writes
+/// The recording for the number of records in a word of [`Buffer::Count`]: one dispatch more writes
 /// that to the parameters of all others.
 fn with_count(mut recording: Recording, count_at: u32) -> Recording {
     let blocks = recording.steps.len() as u32;
@@ -296,11 +351,12 @@ fn with_count(mut recording: Recording, count_at: u32) -> Recording {
     recording
 }
 
-/// Records a check whether keys are in order: [`Buffer::OutOfOrder`], which is 0 before, stays 0 if
-/// they are; else it is the number of keys from the first on that precedes the one before it.
+/// Records a check whether keys are in order: a word of [`Buffer::OutOfOrder`], which is 0 before,
+/// stays 0 if they are; else it is the number of keys from the first one on that precedes its
+/// predecessor.
 #[must_use]
-pub fn record_order_check(job: &Job<'_>) -> Recording {
+pub fn record_is_sorted(job: &Job<'_>, word: u32) -> Recording {
     let mut composer = Composer::new(job);
-    composer.is_sorted();
+    composer.is_sorted(word);
     composer.recording
 }

@@ -1,16 +1,16 @@
-//! What a caller may choose about prefix sums.
+//! Options of prefix sums.
 
 use crate::Error;
 use crate::algorithm::{MOST_COLORS, PrefixSumsMethod, Scan};
 use crate::plan::MOST_TILES;
 
-/// What [`PrefixSums`](crate::PrefixSums) computes, and how. The default is inclusive prefix sums
-/// of one color.
+/// What [`PrefixSums`](crate::paper::PrefixSums) computes, and how. The default is inclusive prefix
+/// sums of one color.
 ///
 /// # Examples
 ///
 /// ```
-/// use wgpu_bcfsort::{PrefixSumsOptions, Scan};
+/// use wgpu_bcfsort::paper::{PrefixSumsOptions, Scan};
 /// let options = PrefixSumsOptions::default().colors(4).scan(Scan::Exclusive);
 /// assert!(options.validate().is_ok());
 /// assert!(options.colors(17).validate().is_err());

@@ -7,7 +7,7 @@ use crate::recording::{Buffer, Phase, Recording, Step};
 /// Sorts each tile of the keys in `place`.
 pub(super) fn record(job: &Job<'_>, recording: &mut Recording, place: Buffer) {
     let form = job.options.resolved_base_case();
-    let tiles_a_workgroup = job.options.warps.unwrap_or(form.warps()) / form.warps();
+    let tiles_a_workgroup = job.options.mergesort.warps.unwrap_or(form.warps()) / form.warps();
     let len = job.plan.len;
     let tiles = len.div_ceil(form.keys());
     let per_dispatch = (job.limits.keys_per_dispatch / form.keys())

@@ -21,7 +21,7 @@ mod splitters;
 pub use prefix_sums::record_prefix_sums;
 
 use crate::kernel::Kernel;
-use crate::layout::{self, Arrangement};
+use crate::layout::{self, SortLayout};
 use crate::plan::{DeviceLimits, Plan, grid, parts};
 use crate::recording::{Buffer, Phase, Recording};
 use crate::samplesort::{self, Shape, WordSort};
@@ -42,7 +42,7 @@ pub fn record_sort(
         len,
         key,
         order,
-        arrangement: &Arrangement::default(),
+        layout: &SortLayout::default(),
         ranks: None,
         maps_keys: maps_keys(options),
         counting: None,
@@ -92,7 +92,7 @@ pub fn base_case_kernel(options: &Options) -> Kernel {
     let form = options.resolved_base_case();
     Kernel::BaseCase {
         form,
-        warps: options.warps.unwrap_or(form.warps()),
+        warps: options.mergesort.warps.unwrap_or(form.warps()),
     }
 }
 
@@ -133,7 +133,7 @@ impl Job<'_> {
             let bytes = u64::from(plan.len) * recording.key.bytes();
             for buffer in [self.home, self.other] {
                 // (Those are the caller's.)
-                if !matches!(buffer, Buffer::Keys | Buffer::SortedKeys) {
+                if !matches!(buffer, Buffer::Keys | Buffer::Output) {
                     recording.reserve(buffer, bytes);
                 }
             }

@@ -7,10 +7,12 @@
 //! ```
 
 use super::{grid, parts};
+use crate::algorithm::Scan;
 use crate::kernel::{Kernel, PrefixSumsParams};
+use crate::options::PrefixSumsOptions;
 use crate::plan::{DeviceLimits, Tiling};
 use crate::recording::{Buffer, Phase, Recording, Step};
-use crate::{KeyType, Order, PrefixSumsOptions, Scan};
+use crate::{KeyType, Order};
 
 /// Records the prefix sums of `len` values in [`Buffer::Keys`], with their colors in
 /// [`Buffer::Colors`].

@@ -42,7 +42,7 @@ pub(super) fn record(
     let sampled = samples_job.first_place();
     recording.reserve(sampled, bytes);
     let (kernel, parameters) = if random {
-        let seed = job.options.seed;
+        let seed = job.options.mergesort.seed;
         let parameters = RandomSamplesParams {
             len,
             total,

@@ -53,7 +53,7 @@ impl DeviceLimits {
     pub const fn max_len(&self, key: KeyType) -> u64 {
         // The last page may reach past the last key.
         let indices = ((1 << 32) - 2 * LARGEST_TILE as u64) / key.words() as u64;
-        let keys = self.buffer_bytes / key.bytes();
+        let keys = self.buffer_bytes / (4 * key.words() as u64);
         if keys < indices { keys } else { indices }
     }
 

@@ -65,10 +65,10 @@ pub(super) fn check(
 
 /// Replaces each value by the sum of the values of its color up to it, on the CPU.
 ///
-/// It adds in the very order in which [`PrefixSums`](crate::PrefixSums) does, so the bits are the
-/// same for floats, too, on devices that round as IEEE 754 says
-/// ([rounding](crate::PrefixSums#rounding)). [`PrefixSumsOptions::method`] makes no difference.
-/// O(n) time.
+/// It adds in the very order in which [`PrefixSums`](crate::paper::PrefixSums) does, so the bits
+/// are the same for floats, too, on devices that round as IEEE 754 says
+/// ([rounding](crate::paper::PrefixSums#rounding)). [`PrefixSumsOptions::method`] makes no
+/// difference. O(n) time.
 ///
 /// # Errors
 ///
@@ -79,7 +79,7 @@ pub(super) fn check(
 ///
 /// ```
 /// # fn main() -> Result<(), wgpu_bcfsort::Error> {
-/// use wgpu_bcfsort::{PrefixSumsOptions, prefix_sums_on_cpu};
+/// use wgpu_bcfsort::paper::{PrefixSumsOptions, prefix_sums_on_cpu};
 /// let mut values = [1_i32, 10, 2, 20, -3];
 /// prefix_sums_on_cpu(&mut values, &[0, 1, 0, 1, 0], &PrefixSumsOptions::default().colors(2))?;
 /// assert_eq!(values, [1, 10, 3, 30, 0]);

@@ -20,8 +20,8 @@
 //! record's index for its value.
 //!
 //! No order of keys is worse than another, as samples are taken at hashed places; frequent records
-//! are between two splitters of their own and need no sort. If samples mislead nevertheless, an item
-//! is larger than a tile, and one workgroup sorts it: slow, but right.
+//! are between two splitters of their own and need no sort. If samples mislead nevertheless, an
+//! item is larger than a tile, and one workgroup sorts it: slow, but right.
 //!
 //! `docs/samplesort.md` is the design note: what each step costs, and what lost.
 //!

@@ -1,8 +1,8 @@
 //! Records the dispatches of a sample sort.
 
 use super::plan::{Level, Sizes, SortPlan};
-use crate::KeyMap;
 use crate::kernel::{EACH_OF_ITEMS, Kernel, MERGE_LANES, Shape, SortKernel, SortParams, Stage};
+use crate::key::KeyMap;
 use crate::plan::{DeviceLimits, Tuning, grid, parts};
 use crate::recording::{Buffer, Phase, Recording, Step};
 use std::ops::Range;

@@ -1,16 +1,16 @@
 //! Who sorts what: what [`Engine::Auto`] picks, and where any engine gives way to the sample sort.
 
-use crate::Payload;
 use crate::algorithm::{Engine, MATRIX};
 use crate::gpu::adapter::DeviceKind;
 use crate::options::Options;
+use crate::recording::PayloadKind;
 
 /// What the choice depends on of the records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Records {
     pub(super) len: u32,
     /// What the sort itself takes along.
-    pub(super) payload: Payload,
+    pub(super) payload: PayloadKind,
     /// Whether keys are other words where they are compared.
     pub(super) mapped: bool,
     /// Whether keys are in segments.
@@ -24,7 +24,7 @@ impl Records {
     pub(super) const fn keys(len: u32) -> Self {
         Self {
             len,
-            payload: Payload::None,
+            payload: PayloadKind::None,
             mapped: false,
             segmented: false,
             counted: false,
@@ -33,7 +33,7 @@ impl Records {
 
     /// Whether none but the sample sort can sort them.
     fn need_sample_sort(self) -> bool {
-        self.payload != Payload::None || self.segmented || self.counted
+        self.payload != PayloadKind::None || self.segmented || self.counted
     }
 }
 
@@ -61,6 +61,7 @@ pub(super) fn choose(device: DeviceKind, options: &Options, records: Records) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::MergesortOptions;
 
     const GPU: DeviceKind = DeviceKind {
         is_cpu: false,
@@ -122,24 +123,30 @@ mod tests {
     fn an_engine_that_is_named_sorts_and_options_of_mergesorts_name_one() {
         use Engine::{BcfMergesort, BcfMergesortPb, SampleSort, Warpsort};
         let auto = Options::default();
+        let plain = MergesortOptions::default;
+        let with = |mergesort| Options::default().mergesort(mergesort);
         let named = |engine| Options::default().engine(engine);
         for (options, on_gpus, on_cpus) in [
             (auto.clone(), SampleSort, BcfMergesortPb),
-            (auto.clone().buckets(64), BcfMergesortPb, BcfMergesortPb),
-            (auto.clone().samples(64), BcfMergesortPb, BcfMergesortPb),
-            (auto.clone().warps(4), BcfMergesortPb, BcfMergesortPb),
+            (with(plain().buckets(64)), BcfMergesortPb, BcfMergesortPb),
+            (with(plain().samples(64)), BcfMergesortPb, BcfMergesortPb),
+            (with(plain().warps(4)), BcfMergesortPb, BcfMergesortPb),
             (
-                auto.clone().base_case(crate::BaseCase::Diagonal),
+                with(plain().base_case(crate::algorithm::BaseCase::Diagonal)),
                 BcfMergesortPb,
                 BcfMergesortPb,
             ),
-            (auto.clone().seed(1), SampleSort, BcfMergesortPb),
+            (with(plain().seed(1)), SampleSort, BcfMergesortPb),
             (auto.keys_per_dispatch(1 << 20), SampleSort, BcfMergesortPb),
             (named(BcfMergesort), BcfMergesort, BcfMergesort),
             (named(BcfMergesortPb), BcfMergesortPb, BcfMergesortPb),
             (named(Warpsort), Warpsort, Warpsort),
             (named(SampleSort), SampleSort, SampleSort),
-            (named(SampleSort).buckets(64), SampleSort, SampleSort),
+            (
+                named(SampleSort).mergesort(plain().buckets(64)),
+                SampleSort,
+                SampleSort,
+            ),
         ] {
             for device in [GPU, CPU, DX12, WARP] {
                 let expected = if device.is_cpu { on_cpus } else { on_gpus };
@@ -155,11 +162,11 @@ mod tests {
         for len in [0, 5, 1024, 1 << 20, u32::MAX - 16_383] {
             for records in [
                 Records {
-                    payload: Payload::Values,
+                    payload: PayloadKind::Values,
                     ..Records::keys(len)
                 },
                 Records {
-                    payload: Payload::Indices,
+                    payload: PayloadKind::Indices,
                     ..Records::keys(len)
                 },
                 Records {
@@ -173,7 +180,9 @@ mod tests {
             ] {
                 for device in [GPU, CPU, DX12, WARP] {
                     for engine in Engine::ALL {
-                        let options = Options::default().engine(engine).buckets(4);
+                        let options = Options::default()
+                            .engine(engine)
+                            .mergesort(MergesortOptions::default().buckets(4));
                         let chosen = choose(device, &options, records);
                         let what = format!("{device:?} {engine} {records:?}");
                         assert_eq!(chosen, Engine::SampleSort, "{what}");

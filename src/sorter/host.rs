@@ -1,13 +1,13 @@
 //! The sorter on slices of host memory.
 
-use super::buffer_sort::check_bound;
-use super::{BufferSort, Sorter};
+use super::{Keys, SortJob, Sorter};
+use crate::gpu::binding::check_bound;
 use crate::gpu::calls;
-use crate::gpu::executor::{Clock, Profile};
+use crate::gpu::executor::{Clock, Detail, Profile};
 use crate::gpu::transfer::{download, upload};
 use crate::gpu::waiting::Waiting;
 use crate::host::{KWayMerge, merge_indices, permute};
-use crate::{Comparator, Error, KeyType, Order, SortKey};
+use crate::{BufferRole, Comparator, Error, KeyType, Order, SortKey};
 use std::convert::Infallible;
 use std::ops::Range;
 use std::time::Instant;
@@ -19,10 +19,10 @@ impl Sorter {
     /// in chunks that the host merges, which takes as much host memory again. O(n log n) time. Not
     /// stable, which with keys alone makes no difference: the result is the same on every device.
     ///
-    /// Of the device's memory it takes the keys' bytes and [`scratch_size`](Self::scratch_size),
-    /// which the sorter keeps for the next sort, and while they come back as much again as the
-    /// keys. Most of a call's time goes into the transfers: some 19 ms for 2^24 words on an H200,
-    /// and sorting them takes less than 1.
+    /// It takes device memory for the keys and [`scratch_size`](Self::scratch_size) bytes, which
+    /// the sorter keeps for the next sort, and as much again as the keys while they come back. Most
+    /// of a call's time goes into the transfers: some 19 ms for 2^24 words on an H200, and sorting
+    /// them takes less than 1.
     ///
     /// # Errors
     ///
@@ -91,15 +91,15 @@ impl Sorter {
         Ok(profile)
     }
 
-    /// Where each key of the sorted slice is in the given one: `keys[indices[i] as usize]` is the
-    /// i-th in order. Stable: the indices of equal keys ascend, in descending order, too.
+    /// The indices that would sort a slice: `keys[indices[i] as usize]` is the i-th in order.
+    /// Stable: equal keys have ascending indices, also in descending order.
     ///
     /// Any length that 32 bits number. What exceeds [`max_len`](Self::max_len), or the device's
     /// free memory, is sorted in chunks that the host merges, which takes as much host memory again
     /// as the result. O(n log n) time; the engine is
-    /// [`Engine::SampleSort`](crate::Engine::SampleSort). Of the device's memory it takes keys and
-    /// indices, and the [`scratch_size_carrying`](Self::scratch_size_carrying) them, and while
-    /// indices come back as much again as these.
+    /// [`Engine::SampleSort`](crate::Engine::SampleSort). It takes device memory for keys, indices
+    /// and scratch memory (1.15 times both, and 16 MiB), and as much again as the indices while
+    /// they come back.
     ///
     /// # Errors
     ///
@@ -122,7 +122,7 @@ impl Sorter {
 
     /// [`argsort`](Self::argsort), as a future that does not block its executor while the device
     /// works. There is no such twin of [`sort_pairs`](Self::sort_pairs),
-    /// [`sort_by_key`](Self::sort_by_key) and [`sort_compared`](Self::sort_compared): the first two
+    /// [`sort_by_key`](Self::sort_by_key) and [`sort_by`](Self::sort_by): the first two
     /// are this, and moves.
     ///
     /// # Errors
@@ -230,19 +230,19 @@ impl Sorter {
         Ok(())
     }
 
-    /// Sorts structs of host memory by a function of the caller's, on the device. Stable, and what
-    /// comes out has every row of the input once, whatever the function says: see [`Comparator`].
+    /// Sorts items of host memory by a custom comparator in WGSL, on the device. Stable; whatever
+    /// the comparator returns, the result has every item of the input once: see [`Comparator`].
     ///
-    /// O(n log n) comparisons. Rows must fit the device at once, with the [scratch
-    /// memory](BufferSort#scratch-memory) of [`BufferSort::compared`], and come back as keys do.
-    /// The engine is [`Engine::SampleSort`](crate::Engine::SampleSort).
+    /// O(n log n) comparisons. All items must fit the device at once, with the scratch memory of
+    /// [`SortJob::by`]. The engine is [`Engine::SampleSort`](crate::Engine::SampleSort).
     ///
     /// # Errors
     ///
     /// [`Error::Comparator`] if `T` does not lie in memory as the function's rows do, or if that is
     /// not known: rows of several members want a comparator [of](Comparator::of) `T`, and those of
-    /// one its size; [`Error::TooLarge`] and [`Error::RowsTooLarge`] if they do not fit the device
-    /// at once; [`Error::OutOfMemory`], [`Error::DeviceLost`]. The rows are then as they were.
+    /// one its size; [`Error::TooLarge`] and [`Error::BindingTooLarge`] if they do not fit the
+    /// device at once; [`Error::OutOfMemory`], [`Error::DeviceLost`]. The rows are then as they
+    /// were.
     ///
     /// # Examples
     ///
@@ -258,11 +258,11 @@ impl Sorter {
     /// )?;
     /// let mut points = [[3.0_f32, 4.0], [0.0, -1.0], [2.0, 2.0]];
     /// let sorter = Sorter::open(Options::default())?;
-    /// sorter.sort_compared(&mut points, &nearest, Order::Ascending)?;
+    /// sorter.sort_by(&mut points, &nearest, Order::Ascending)?;
     /// assert_eq!(points, [[0.0, -1.0], [2.0, 2.0], [3.0, 4.0]]);
     /// # Ok(()) }
     /// ```
-    pub fn sort_compared<T: bytemuck::Pod>(
+    pub fn sort_by<T: bytemuck::Pod>(
         &self,
         rows: &mut [T],
         comparator: &Comparator,
@@ -275,17 +275,24 @@ impl Sorter {
         let (device, queue, waiting) = (&self.device, &self.queue, Waiting::Block);
         let (len, bytes) = (rows.len() as u64, size_of_val(rows) as u64);
         let limit = device.limits().max_storage_buffer_binding_size;
-        check_bound(len, comparator.row_words(), limit)?;
+        check_bound(BufferRole::Keys, bytes.into(), limit)?;
         let buffer = calls::host_buffer(device, "bcfsort.keys", bytes, &self.host_keys)?;
-        let sort = BufferSort::compared(&buffer, len, comparator).order(order);
-        let sort = self.prepare_pooled(sort)?;
+        let job = SortJob::by(&buffer, comparator, len).order(order);
+        let sort = self.prepare_pooled(&job)?;
         pollster::block_on(async {
-            upload(device, queue, bytemuck::cast_slice(rows), &buffer, waiting).await?;
-            calls::submit_all(device, queue, &sort.prepared)?;
+            upload(
+                device,
+                queue,
+                bytemuck::cast_slice(rows),
+                (&buffer, 0),
+                waiting,
+            )
+            .await?;
+            sort.0.submit()?;
             let sorted = bytemuck::cast_slice_mut(rows);
-            download(device, queue, &buffer, sorted, waiting).await
+            download(device, queue, (&buffer, 0), sorted, waiting).await
         })?;
-        self.give_back(sort.buffers);
+        self.give_back(sort);
         calls::keep_host_buffer(&self.host_keys, buffer);
         Ok(())
     }
@@ -382,15 +389,16 @@ impl Sorter {
         let make = |label, bytes, pool| calls::host_buffer(&self.device, label, bytes, pool);
         let on_device = make("bcfsort.keys", size_of_val(keys) as u64, &self.host_keys)?;
         let numbers = make("bcfsort.indices", len * 4, &self.host_indices)?;
-        let sort = BufferSort::new(&on_device, len, key).order(order);
-        let sort = self.prepare_pooled(sort.indices(&numbers))?;
+        let keys_there = Keys::new(&on_device, key);
+        let job = SortJob::new(keys_there, len).order(order).indices(&numbers);
+        let sort = self.prepare_pooled(&job)?;
         let (device, queue) = (&self.device, &self.queue);
         let bytes = bytemuck::cast_slice(keys);
-        upload(device, queue, bytes, &on_device, waiting).await?;
-        calls::submit_all(device, queue, &sort.prepared)?;
+        upload(device, queue, bytes, (&on_device, 0), waiting).await?;
+        sort.0.submit()?;
         let read = bytemuck::cast_slice_mut(indices);
-        download(device, queue, &numbers, read, waiting).await?;
-        self.give_back(sort.buffers);
+        download(device, queue, (&numbers, 0), read, waiting).await?;
+        self.give_back(sort);
         calls::keep_host_buffer(&self.host_keys, on_device);
         calls::keep_host_buffer(&self.host_indices, numbers);
         Ok(())
@@ -406,41 +414,40 @@ impl Sorter {
     ) -> Result<(), Error> {
         let bytes = size_of_val(keys) as u64;
         let buffer = calls::host_buffer(&self.device, "bcfsort.keys", bytes, &self.host_keys)?;
-        let sort = self.prepare_pooled(
-            BufferSort::new(&buffer, keys.len() as u64, T::KEY_TYPE).order(order),
-        )?;
+        let len = keys.len() as u64;
+        let job = SortJob::new(Keys::new(&buffer, T::KEY_TYPE), len).order(order);
+        let sort = self.prepare_pooled(&job)?;
         let begin = Instant::now();
-        upload(
-            &self.device,
-            &self.queue,
-            bytemuck::cast_slice(keys),
-            &buffer,
-            waiting,
-        )
-        .await?;
+        let (device, queue) = (&self.device, &self.queue);
+        let bytes = bytemuck::cast_slice(keys);
+        upload(device, queue, bytes, (&buffer, 0), waiting).await?;
         let profiled = profile.is_some();
         if profiled {
-            waiting.done(&self.device, &self.queue).await?;
+            waiting.done(device, queue).await?;
         }
         let uploaded = begin.elapsed();
-        let measured =
-            calls::run(&self.device, &self.queue, &sort.prepared, waiting, profiled).await?;
+        let measured = if profiled {
+            Some(sort.0.measure(Detail::Phases, waiting).await?)
+        } else {
+            sort.0.submit()?;
+            None
+        };
         let begin = Instant::now();
         let sorted = bytemuck::cast_slice_mut(keys);
-        download(&self.device, &self.queue, &buffer, sorted, waiting).await?;
+        download(device, queue, (&buffer, 0), sorted, waiting).await?;
         if let (Some(profile), Some(mut ran)) = (profile, measured) {
             ran.upload = uploaded;
             ran.download = begin.elapsed();
             profile.add(&ran);
         }
-        self.give_back(sort.buffers);
+        self.give_back(sort);
         calls::keep_host_buffer(&self.host_keys, buffer);
         Ok(())
     }
 }
 
-/// An empty vector with room for so many.
-fn reserved<T>(len: usize) -> Result<Vec<T>, Error> {
+/// An empty vector with room for `len` items.
+pub(super) fn reserved<T>(len: usize) -> Result<Vec<T>, Error> {
     let mut vec = Vec::new();
     vec.try_reserve_exact(len)
         .map_err(|error| Error::OutOfHostMemory {

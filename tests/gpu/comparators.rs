@@ -5,7 +5,7 @@ use crate::pairs::sorter;
 use crate::rows;
 use bcfsort_testkit::data::{Pattern, Spec, generate};
 use std::cmp::Ordering;
-use wgpu_bcfsort::{BufferSort, Comparator, Error, Order, members};
+use wgpu_bcfsort::{Comparator, Error, Order, Payload, SortJob, members};
 
 const PARTICLES: &str = "
 struct Particle {
@@ -80,9 +80,9 @@ fn structs_are_sorted_by_two_members_and_stay_in_order() {
             Order::Descending => by_cell_and_depth(b, a),
         });
         let rows = gpu.buffer(bytemuck::cast_slice(&before));
-        let sort = BufferSort::compared(&rows, len, &comparator).order(order);
-        let sort = sorter.prepare_sort(sort).unwrap();
-        sorter.run_profiled(&sort).unwrap();
+        let sort = SortJob::by(&rows, &comparator, len).order(order);
+        let sort = sorter.prepare(&sort).unwrap();
+        sort.run_profiled().unwrap();
         let words = gpu.read(&rows);
         let after: &[Particle] = bytemuck::cast_slice(&words);
         assert!(after == expected, "{len} particles, {}", order.name());
@@ -96,7 +96,7 @@ fn rows_of_host_memory_are_those_of_the_comparator() {
     let comparator = by_depth();
     let before = particles(1000);
     let mut sorted = before.clone();
-    (sorter.sort_compared(&mut sorted, &comparator, Order::Ascending)).unwrap();
+    (sorter.sort_by(&mut sorted, &comparator, Order::Ascending)).unwrap();
     let mut expected = before.clone();
     expected.sort_by(by_cell_and_depth);
     assert!(sorted == expected);
@@ -104,16 +104,16 @@ fn rows_of_host_memory_are_those_of_the_comparator() {
     // Of another type, or of none: nothing is sorted, however large they are.
     let mut words = vec![[7_u32; 6]; 2];
     let refused = |sorted: Result<(), Error>| sorted.unwrap_err().to_string();
-    let error = refused(sorter.sort_compared(&mut words, &comparator, Order::Ascending));
+    let error = refused(sorter.sort_by(&mut words, &comparator, Order::Ascending));
     assert!(
         error.contains("it was made of") && error.ends_with("[u32; 6]"),
         "{error}"
     );
     let unknown = Comparator::new(PARTICLES).unwrap();
-    let error = refused(sorter.sort_compared(&mut sorted, &unknown, Order::Ascending));
+    let error = refused(sorter.sort_by(&mut sorted, &unknown, Order::Ascending));
     assert!(error.contains("Comparator::of(wgsl, members!"), "{error}");
     let mut short = [1_u32];
-    let error = refused(sorter.sort_compared(&mut short, &unknown, Order::Ascending));
+    let error = refused(sorter.sort_by(&mut short, &unknown, Order::Ascending));
     assert!(
         error.ends_with("u32 is of 4 bytes, and a row of 24"),
         "{error}"
@@ -172,14 +172,14 @@ fn rows_of_any_members_are_sorted() {
         };
         let bits: Vec<u32> = numbers.iter().enumerate().map(word).collect();
         let (on_gpu, count) = (gpu.buffer(&bits), gpu.buffer(&[0]));
-        let sort = BufferSort::compared(&on_gpu, room as u64, &comparator).count(&count, 0);
-        let sort = sorter.prepare_sort(sort).unwrap();
+        let sort = SortJob::by(&on_gpu, &comparator, room as u64).len_from(&count);
+        let sort = sorter.prepare(&sort).unwrap();
         for there in [0, 1, 37, room.min(1025), room] {
             gpu.queue
                 .write_buffer(&on_gpu, 0, bytemuck::cast_slice(&bits));
             gpu.queue
                 .write_buffer(&count, 0, &(there as u32).to_le_bytes());
-            sorter.run_profiled(&sort).unwrap();
+            sort.run_profiled().unwrap();
             let mut order: Vec<u32> = (0..room as u32).collect();
             order[..there]
                 .sort_by_key(|&i| compared.map(|word| numbers[i as usize * words + word]));
@@ -197,23 +197,25 @@ fn indices_alone_leave_rows_that_are_kept_and_counts_are_obeyed() {
     let before = particles(3000);
     let rows = gpu.buffer(bytemuck::cast_slice(&before));
     let (indices, count) = (gpu.buffer(&vec![9; 3000]), gpu.buffer(&[2000]));
-    let sort = BufferSort::compared(&rows, 3000, &comparator)
+    let sort = SortJob::by(&rows, &comparator, 3000)
         .keep_keys()
         .indices(&indices)
-        .count(&count, 0);
-    let sort = sorter.prepare_sort(sort).unwrap();
-    sorter.run_profiled(&sort).unwrap();
+        .len_from(&count);
+    let sort = sorter.prepare(&sort).unwrap();
+    sort.run_profiled().unwrap();
     let mut expected: Vec<u32> = (0..2000).collect();
     expected.sort_by(|&a, &b| by_cell_and_depth(&before[a as usize], &before[b as usize]));
-    // Other rows along with them.
+    // Payload with them.
     let (moved, numbers) = (
         gpu.buffer(bytemuck::cast_slice(&before)),
         (0..3000).collect::<Vec<u32>>(),
     );
     let with_it = gpu.buffer(&numbers);
-    let along = BufferSort::compared(&moved, 3000, &comparator).rows(&with_it, 1);
+    let with_payload = SortJob::by(&moved, &comparator, 3000).payload(Payload::new(&with_it, 4));
     sorter
-        .run_profiled(&sorter.prepare_sort(along).unwrap())
+        .prepare(&with_payload)
+        .unwrap()
+        .run_profiled()
         .unwrap();
     let (words, order) = (gpu.read(&moved), gpu.read(&with_it));
     let moved: &[Particle] = bytemuck::cast_slice(&words);
@@ -255,9 +257,9 @@ fn any_function_leaves_a_permutation() {
                 .map(|i: u32| [i.wrapping_mul(2_654_435_761), function])
                 .collect();
             let on_gpu = gpu.buffer(bytemuck::cast_slice(&rows));
-            let sort = BufferSort::compared(&on_gpu, len.into(), &comparator);
-            let sort = sorter.prepare_sort(sort).unwrap();
-            sorter.run_profiled(&sort).unwrap();
+            let sort = SortJob::by(&on_gpu, &comparator, len.into());
+            let sort = sorter.prepare(&sort).unwrap();
+            sort.run_profiled().unwrap();
             let after = gpu.read(&on_gpu);
             let mut after: Vec<[u32; 2]> = bytemuck::cast_slice(&after).to_vec();
             if function < 2 {
@@ -333,7 +335,7 @@ fn strings_are_sorted_without_regard_to_case() {
             Order::Descending => lower(b).cmp(&lower(a)),
         });
         let mut sorted = before.clone();
-        (sorter(gpu).sort_compared(&mut sorted, &comparator, order)).unwrap();
+        (sorter(gpu).sort_by(&mut sorted, &comparator, order)).unwrap();
         assert!(sorted == expected, "{}", order.name());
     }
 }

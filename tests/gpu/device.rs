@@ -6,10 +6,10 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
+use wgpu_bcfsort::internals::host::sort_on_cpu;
 use wgpu_bcfsort::internals::kernel::Specialised;
-use wgpu_bcfsort::{
-    Options, Order, PrefixSums, SortKey, Sorter, adapters, requirements, sort_on_cpu,
-};
+use wgpu_bcfsort::paper::PrefixSums;
+use wgpu_bcfsort::{Options, Order, SortKey, Sorter, adapters, requirements};
 
 /// A device that tests share, with a sorter for each set of options.
 pub(crate) struct Gpu {

@@ -6,14 +6,16 @@ use crate::sample_sort::tuning;
 use bcfsort_testkit::data::{Pattern, Spec, generate};
 use std::sync::Arc;
 use wgpu_bcfsort::{
-    BufferSort, Comparator, KeyType, Options, Order, PreparedSort, Scratch, Sorter,
+    Comparator, KeyType, Keys, Options, Order, PreparedSort, Scratch, SegmentedSortJob, SortJob,
+    Sorter,
 };
 
 /// That threads may share them, which is known when this compiles. (Of the others `faults` tells.)
 const _: fn() = || {
     fn check<T: Send + Sync>() {}
     check::<Scratch>();
-    check::<BufferSort<'static>>();
+    check::<SortJob<'static>>();
+    check::<SegmentedSortJob<'static>>();
     check::<Comparator>();
 };
 
@@ -85,9 +87,13 @@ fn sort_thousands_of_times() {
     let sorter = sorter(gpu);
     let cases: Vec<_> = (0..15).map(|seed| case(LEN, seed)).collect();
     let buffer = gpu.buffer(&cases[0][0]);
-    let prepare = || sorter.prepare(&buffer, LEN, key, order).unwrap();
+    let keys = Keys::new(&buffer, key);
+    let prepare = || {
+        let job = SortJob::new(keys.clone(), LEN).order(order);
+        sorter.prepare(&job).unwrap()
+    };
     let run = |sort: &PreparedSort| {
-        submit(gpu, |encoder| sorter.record_sort(encoder, sort).unwrap());
+        submit(gpu, |encoder| sort.record(encoder));
     };
     let kept = prepare();
     // As one of several arrays, and by a function: prepared anew each time, with scratch memory of
@@ -98,15 +104,16 @@ fn sort_thousands_of_times() {
     );
     let comparator = comparator.unwrap();
     let (starts, numbers) = (gpu.buffer(&[0, 0]), gpu.empty_buffer(LEN * 4));
-    let mut scratch = Scratch::default();
-    let mut arranged = |i: usize| {
+    let scratch = Scratch::default();
+    let arranged = |i: usize| {
         let sort = if i.is_multiple_of(16) {
-            BufferSort::compared(&buffer, LEN, &comparator)
+            let job = SortJob::by(&buffer, &comparator, LEN);
+            sorter.prepare(&job.scratch(&scratch))
         } else {
-            let sort = BufferSort::new(&buffer, LEN, key).segments(&starts, 2);
-            sort.indices(&numbers)
+            let job = SortJob::segmented(keys.clone(), LEN, &starts, 2).indices(&numbers);
+            sorter.prepare(&job.scratch(&scratch))
         };
-        sorter.prepare_sort(sort.scratch(&mut scratch)).unwrap()
+        sort.unwrap()
     };
     let mut sort = |i: usize| {
         let [keys, indices, sorted] = &cases[i % cases.len()];
@@ -116,7 +123,7 @@ fn sort_thousands_of_times() {
                 .write_buffer(&buffer, 0, bytemuck::cast_slice(keys));
         }
         match i % 8 {
-            0..=2 => sorter.sort_buffer(&buffer, LEN, key, order).unwrap(),
+            0..=2 => prepare().run().unwrap(),
             3 | 4 => run(&prepare()),
             5 => run(&arranged(i / 8)),
             6 => run(&kept),
@@ -168,7 +175,9 @@ fn threads_sort_buffers_and_slices_with_one_sorter() {
     let Some(gpu) = gpu() else { return };
     let sorter = sorter(gpu);
     let place = gpu.empty_buffer(LEN * 4);
-    let shared = sorter.prepare(&place, LEN, key, order).unwrap();
+    let shared = sorter
+        .prepare(&SortJob::new(Keys::new(&place, key), LEN).order(order))
+        .unwrap();
     std::thread::scope(|scope| {
         for thread in 0..3 {
             let (sorter, place, shared) = (&sorter, &place, &shared);
@@ -178,13 +187,14 @@ fn threads_sort_buffers_and_slices_with_one_sorter() {
                     let what = format!("thread {thread}, round {round}");
 
                     let buffer = gpu.buffer(&keys);
-                    sorter.sort_buffer(&buffer, LEN, key, order).unwrap();
+                    let job = SortJob::new(Keys::new(&buffer, key), LEN).order(order);
+                    sorter.prepare(&job).unwrap().run().unwrap();
                     assert!(gpu.read(&buffer) == sorted, "{what}: a buffer");
 
                     let (buffer, numbers) = (gpu.buffer(&keys), gpu.empty_buffer(LEN * 4));
-                    let own = sorter.prepare_indices(&buffer, &numbers, LEN, key, order);
-                    let own = own.unwrap();
-                    submit(gpu, |encoder| sorter.record_sort(encoder, &own).unwrap());
+                    let job = SortJob::new(Keys::new(&buffer, key), LEN).order(order);
+                    let own = sorter.prepare(&job.indices(&numbers)).unwrap();
+                    submit(gpu, |encoder| own.record(encoder));
                     assert!(gpu.read(&buffer) == sorted, "{what}: with indices");
                     assert!(gpu.read(&numbers) == indices, "{what}: indices");
 
@@ -192,7 +202,7 @@ fn threads_sort_buffers_and_slices_with_one_sorter() {
                     let (from, to) = (gpu.buffer(&keys), gpu.empty_buffer(LEN * 4));
                     submit(gpu, |encoder| {
                         encoder.copy_buffer_to_buffer(&from, 0, place, 0, LEN * 4);
-                        sorter.record_sort(encoder, shared).unwrap();
+                        shared.record(encoder);
                         encoder.copy_buffer_to_buffer(place, 0, &to, 0, LEN * 4);
                     });
                     assert!(gpu.read(&to) == sorted, "{what}: prepared for all");

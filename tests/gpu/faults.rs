@@ -2,12 +2,15 @@
 
 use crate::device::{Gpu, bits, check_sort, gpu, open, read};
 use crate::sample_sort::{options, tuning};
+use bcfsort_testkit::PaperOptions;
 use std::sync::Arc;
 use wgpu::util::DeviceExt;
 use wgpu_bcfsort::internals::Recorded as _;
+use wgpu_bcfsort::internals::host::sort_on_cpu;
+use wgpu_bcfsort::paper::{BaseCase, PrefixSums, PrefixSumsOptions, PreparedPrefixSums};
 use wgpu_bcfsort::{
-    BaseCase, BufferRole, BufferSort, Comparator, Engine, Error, KeyType, Options, Order,
-    PrefixSums, PrefixSumsOptions, PreparedSort, SortKey, Sorter, requirements, sort_on_cpu,
+    BufferRole, Comparator, Engine, Error, KeyType, Keys, Options, Order, PreparedSort, SortJob,
+    SortKey, Sorter, requirements,
 };
 
 /// Random keys (xorshift64*, Vigna 2016).
@@ -27,6 +30,11 @@ pub(crate) fn sorted(keys: &[u32]) -> Vec<u32> {
     let mut sorted = keys.to_vec();
     sort_on_cpu(&mut sorted, Order::Ascending);
     sorted
+}
+
+/// An ascending sort of u32 keys in place.
+fn ascending(buffer: &wgpu::Buffer, len: u64) -> SortJob<'_> {
+    SortJob::new(Keys::new(buffer, KeyType::U32), len)
 }
 
 fn default_sorter(gpu: &Gpu) -> Arc<Sorter> {
@@ -98,18 +106,18 @@ fn options_out_of_range_are_refused_with_name_and_value() {
 fn more_keys_than_a_binding_holds_are_refused_with_the_numbers() {
     let Some(gpu) = gpu() else { return };
     let sorter = default_sorter(gpu);
-    for key in KeyType::ALL {
+    for key in KeyType::WHOLE_WORDS {
         let most = sorter.max_len(key);
-        assert!(sorter.scratch_size(most, key).is_ok());
         let buffer = gpu.empty_buffer(64);
+        let job = |len| SortJob::new(Keys::new(&buffer, key), len);
+        assert!(sorter.scratch_size(&job(most)).is_ok());
         for len in [most + 1, u64::MAX] {
             for error in [
-                sorter.scratch_size(len, key).unwrap_err(),
+                sorter.scratch_size(&job(len)).unwrap_err(),
+                sorter.prepare(&job(len)).unwrap_err(),
+                sorter.warm_up(len, key, Order::Ascending).unwrap_err(),
                 sorter
-                    .prepare(&buffer, len, key, Order::Ascending)
-                    .unwrap_err(),
-                sorter
-                    .sort_buffer(&buffer, len, key, Order::Ascending)
+                    .is_sorted_until(&Keys::new(&buffer, key), len, Order::Ascending)
                     .unwrap_err(),
             ] {
                 let Error::TooLarge {
@@ -134,14 +142,19 @@ fn more_keys_than_a_binding_holds_are_refused_with_the_numbers() {
 fn scratch_memory_is_within_the_promise() {
     let Some(gpu) = gpu() else { return };
     let sorter = default_sorter(gpu);
-    for key in KeyType::ALL {
+    let any = gpu.empty_buffer(4);
+    for key in KeyType::WHOLE_WORDS {
+        let scratch_size = |len| {
+            let job = SortJob::new(Keys::new(&any, key), len);
+            sorter.scratch_size(&job).unwrap()
+        };
         for len in [0, 1] {
-            assert_eq!(sorter.scratch_size(len, key).unwrap(), 0);
+            assert_eq!(scratch_size(len), 0);
         }
-        assert!(sorter.scratch_size(1024, key).unwrap() <= 1024 * key.bytes());
+        assert!(scratch_size(1024) <= 1024 * key.bytes());
         for len in [1025, 100_000, 1 << 20, sorter.max_len(key).min(1 << 24)] {
             let bytes = len * key.bytes();
-            let scratch = sorter.scratch_size(len, key).unwrap();
+            let scratch = scratch_size(len);
             assert!(scratch <= bytes + bytes / 10 + (16 << 20), "{len} {key}");
             // Keys that are no more than a tile of the device's are sorted where they are.
             assert!(len < 100_000 || scratch >= bytes, "{len} {key}");
@@ -154,30 +167,27 @@ fn buffers_too_small_or_of_another_use_are_refused_with_the_numbers() {
     let Some(gpu) = gpu() else { return };
     let sorter = default_sorter(gpu);
     let buffer = gpu.empty_buffer(4000);
-    let error = sorter
-        .sort_buffer(&buffer, 1001, KeyType::U32, Order::Ascending)
-        .unwrap_err();
+    let error = sorter.prepare(&ascending(&buffer, 1001)).unwrap_err();
     let numbers = matches!(
         error,
         Error::BufferTooSmall {
             buffer: BufferRole::Keys,
-            len: 1001,
-            bits: 32,
             needed: 4004,
-            actual: 4000
+            actual: 4000,
+            ..
         }
     );
     assert!(numbers, "{error:?}");
-    assert!(
-        sorter
-            .prepare(&buffer, 501, KeyType::F64, Order::Ascending)
-            .is_err()
-    );
-    assert!(
-        sorter
-            .prepare(&buffer, 500, KeyType::F64, Order::Ascending)
-            .is_ok()
-    );
+    let floats = |len| sorter.prepare(&SortJob::new(Keys::new(&buffer, KeyType::F64), len));
+    assert!(matches!(
+        floats(501),
+        Err(Error::BufferTooSmall {
+            needed: 4008,
+            actual: 4000,
+            ..
+        })
+    ));
+    assert!(floats(500).is_ok());
 
     let buffer = gpu.device.create_buffer(&wgpu::BufferDescriptor {
         label: None,
@@ -185,9 +195,7 @@ fn buffers_too_small_or_of_another_use_are_refused_with_the_numbers() {
         usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC,
         mapped_at_creation: false,
     });
-    let error = sorter
-        .sort_buffer(&buffer, 1000, KeyType::U32, Order::Ascending)
-        .unwrap_err();
+    let error = sorter.prepare(&ascending(&buffer, 1000)).unwrap_err();
     let Error::BufferUsage { needed, actual, .. } = error else {
         panic!("{error:?}");
     };
@@ -200,8 +208,10 @@ fn buffers_too_small_or_of_another_use_are_refused_with_the_numbers() {
 fn buffers_that_cannot_be_used_now_are_errors() {
     let Some(gpu) = gpu() else { return };
     let sorter = default_sorter(gpu);
-    let sort =
-        |buffer: &wgpu::Buffer| sorter.sort_buffer(buffer, 2000, KeyType::U32, Order::Ascending);
+    let sort = |buffer: &wgpu::Buffer| {
+        let prepared = sorter.prepare(&ascending(buffer, 2000));
+        prepared.and_then(|sort| sort.run())
+    };
 
     let mapped = gpu.device.create_buffer(&wgpu::BufferDescriptor {
         label: None,
@@ -240,28 +250,6 @@ fn buffers_that_cannot_be_used_now_are_errors() {
     );
 }
 
-#[test]
-fn a_sort_prepared_on_another_device_is_refused() {
-    let Some(gpu) = gpu() else { return };
-    let (device, queue) = own_device(gpu, |_| {});
-    let other = Sorter::new(&device, &queue, Options::default()).unwrap();
-    let buffer = gpu.empty_buffer(8000);
-    let sorter = default_sorter(gpu);
-    let sort = sorter
-        .prepare(&buffer, 2000, KeyType::U32, Order::Ascending)
-        .unwrap();
-    let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-    for error in [
-        other.record_sort(&mut encoder, &sort).unwrap_err(),
-        other.record_slice(&mut encoder, &sort, 0).unwrap_err(),
-    ] {
-        assert!(
-            matches!(error, Error::Foreign("prepared sort")),
-            "{error:?}"
-        );
-    }
-}
-
 /// Devices opened one by one must be of one wgpu instance: wgpu mistakes an object of another for
 /// one of its own.
 #[test]
@@ -276,25 +264,19 @@ fn sorters_opened_apart_tell_each_others_objects() {
         usage: wgpu::BufferUsages::STORAGE,
         mapped_at_creation: false,
     });
-    let error = first
-        .sort_buffer(&buffer, 2000, KeyType::U32, Order::Ascending)
-        .unwrap_err();
+    let error = first.prepare(&ascending(&buffer, 2000)).unwrap_err();
     assert!(matches!(error, Error::Device(_)), "{error:?}");
-    let sort = second
-        .prepare(&buffer, 2000, KeyType::U32, Order::Ascending)
-        .unwrap();
-    let mut encoder =
-        (first.device()).create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-    let error = first.record_sort(&mut encoder, &sort).unwrap_err();
-    assert!(
-        matches!(error, Error::Foreign("prepared sort")),
-        "{error:?}"
-    );
-    // One made by the other's `with_options` may record for it.
-    let sibling = second.with_options(Options::default()).unwrap();
-    let mut encoder =
-        (second.device()).create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-    sibling.record_sort(&mut encoder, &sort).unwrap();
+    // An encoder of another device refuses a sort, by the error scope of its own device.
+    let sort = second.prepare(&ascending(&buffer, 2000)).unwrap();
+    for (sorter, refused) in [(&first, true), (&second, false)] {
+        let device = sorter.device();
+        let scope = device.push_error_scope(wgpu::ErrorFilter::Validation);
+        let mut encoder = device.create_command_encoder(&<_>::default());
+        sort.record(&mut encoder);
+        sorter.queue().submit([encoder.finish()]);
+        let error = pollster::block_on(scope.pop());
+        assert_eq!(error.is_some(), refused, "{error:?}");
+    }
 }
 
 /// Keys overwritten between two submissions may end in any order, but no kernel may leave its
@@ -306,9 +288,7 @@ fn keys_overwritten_in_the_middle_of_a_sort_do_no_harm() {
     let sorter = gpu.first.with_options(options).unwrap();
     let keys = random::<u32>(1 << 17, 9);
     let buffer = gpu.buffer(&keys);
-    let sort = sorter
-        .prepare(&buffer, 1 << 17, KeyType::U32, Order::Ascending)
-        .unwrap();
+    let sort = sorter.prepare(&ascending(&buffer, 1 << 17)).unwrap();
     let progress = sort.recording().buffers[&wgpu_bcfsort::internals::recording::Buffer::Progress];
     for step in &sort.recording().steps {
         if let (Some(end), Some(_)) = (step.parameter("end"), step.buffer("progress")) {
@@ -316,11 +296,11 @@ fn keys_overwritten_in_the_middle_of_a_sort_do_no_harm() {
         }
     }
     let noise = random::<u32>(1 << 17, 10);
-    for slice in 0..sort.submissions() {
+    for chunk in 0..sort.chunks() {
         let mut encoder = gpu
             .device
             .create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-        sorter.record_slice(&mut encoder, &sort, slice).unwrap();
+        sort.record_chunk(&mut encoder, chunk);
         gpu.queue.submit([encoder.finish()]);
         gpu.queue
             .write_buffer(&buffer, 0, bytemuck::cast_slice(&noise));
@@ -438,9 +418,7 @@ fn a_device_lost_before_a_sort_is_an_error_and_leaves_the_keys_alone() {
             assert!(is_loss(&error), "{error:?}");
             assert!(lost == keys, "the slice was touched");
         }
-        let error = sorter
-            .sort_buffer(&buffer, 5000, KeyType::U32, Order::Ascending)
-            .unwrap_err();
+        let error = sorter.prepare(&ascending(&buffer, 5000)).unwrap_err();
         assert!(is_loss(&error), "{error:?}");
     }
 }
@@ -449,10 +427,11 @@ fn a_device_lost_before_a_sort_is_an_error_and_leaves_the_keys_alone() {
 struct BeforeLoss {
     sorter: Sorter,
     sums: PrefixSums,
-    keys: wgpu::Buffer,
-    found: wgpu::Buffer,
+    buffer: wgpu::Buffer,
+    other: wgpu::Buffer,
     sort: PreparedSort,
     check: PreparedSort,
+    prepared_sums: PreparedPrefixSums,
 }
 
 /// Keys of those.
@@ -460,74 +439,78 @@ const KEYS: u64 = 5000;
 
 impl BeforeLoss {
     fn on(sorter: Sorter) -> Self {
-        let device = sorter.device().clone();
+        let device = sorter.device();
         let keys = random::<u32>(KEYS as usize, 2);
-        let keys = device.create_buffer_init(&wgpu::util::BufferInitDescriptor {
+        let buffer = device.create_buffer_init(&wgpu::util::BufferInitDescriptor {
             label: None,
             contents: bytemuck::cast_slice(&keys),
             usage: wgpu::BufferUsages::STORAGE,
         });
-        let found = device.create_buffer(&wgpu::BufferDescriptor {
+        let other = device.create_buffer(&wgpu::BufferDescriptor {
             label: None,
             size: 4 * KEYS,
-            usage: wgpu::BufferUsages::STORAGE,
+            usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC,
             mapped_at_creation: false,
         });
-        let all = || BufferSort::new(&keys, KEYS, KeyType::U32);
+        let keys = Keys::new(&buffer, KeyType::U32);
+        let check = sorter.prepare_is_sorted(&keys, KEYS, Order::Ascending, &other);
+        let sums = PrefixSums::new(&sorter);
+        let options = PrefixSumsOptions::default();
+        let prepared_sums = sums.prepare(&buffer, &other, KEYS, KeyType::U32, &options);
         Self {
-            sums: PrefixSums::new(&device, sorter.queue()).unwrap(),
-            sort: sorter.prepare_sort(all()).unwrap(),
-            check: sorter.prepare_order_check(&all(), &found).unwrap(),
+            sort: sorter.prepare(&ascending(&buffer, KEYS)).unwrap(),
+            check: check.unwrap(),
+            prepared_sums: prepared_sums.unwrap(),
+            sums,
             sorter,
-            keys,
-            found,
+            buffer,
+            other,
         }
     }
 
-    fn all(&self) -> BufferSort<'_> {
-        BufferSort::new(&self.keys, KEYS, KeyType::U32)
+    fn keys(&self) -> Keys<'_> {
+        Keys::new(&self.buffer, KeyType::U32)
+    }
+
+    fn job(&self) -> SortJob<'_> {
+        ascending(&self.buffer, KEYS)
     }
 }
 
 /// What fails on a lost device, but for what sorts keys of host memory.
 type Attempt = fn(&BeforeLoss) -> Result<(), Error>;
 
-const ATTEMPTS: [(&str, Attempt); 17] = [
-    ("run_profiled", |on| {
-        on.sorter.run_profiled(&on.sort).map(drop)
-    }),
-    ("run_timed", |on| on.sorter.run_timed(&on.sort).map(drop)),
+const ATTEMPTS: [(&str, Attempt); 19] = [
+    ("run", |on| on.sort.run()),
+    ("run_profiled", |on| on.sort.run_profiled().map(drop)),
+    ("run_timed", |on| on.sort.run_timed().map(drop)),
+    ("run of a check", |on| on.check.run()),
     ("run_profiled of a check", |on| {
-        on.sorter.run_profiled(&on.check).map(drop)
+        on.check.run_profiled().map(drop)
     }),
-    ("sort_buffer", |on| {
-        (on.sorter).sort_buffer(&on.keys, KEYS, KeyType::U32, Order::Ascending)
-    }),
-    ("sort_buffer_profiled", |on| {
-        let order = Order::Ascending;
+    ("is_sorted_until", |on| {
         (on.sorter
-            .sort_buffer_profiled(&on.keys, KEYS, KeyType::U32, order))
+            .is_sorted_until(&on.keys(), KEYS, Order::Ascending))
         .map(drop)
     }),
-    ("first_out_of_order", |on| {
-        on.sorter.first_out_of_order(&on.all()).map(drop)
+    ("prepare", |on| on.sorter.prepare(&on.job()).map(drop)),
+    ("prepare with indices: other kernels", |on| {
+        let job = on.job().indices(&on.other);
+        on.sorter.prepare(&job).map(drop)
     }),
-    ("prepare_sort", |on| {
-        on.sorter.prepare_sort(on.all()).map(drop)
+    ("prepare with values: other kernels", |on| {
+        let job = on.job().values(&on.other);
+        on.sorter.prepare(&job).map(drop)
     }),
-    ("prepare_sort of other kernels", |on| {
-        let sort = on.all().indices(&on.found);
-        on.sorter.prepare_sort(sort).map(drop)
-    }),
-    ("prepare_order_check", |on| {
-        (on.sorter.prepare_order_check(&on.all(), &on.found)).map(drop)
+    ("prepare_is_sorted", |on| {
+        (on.sorter)
+            .prepare_is_sorted(&on.keys(), KEYS, Order::Ascending, &on.other)
+            .map(drop)
     }),
     ("warm_up", |on| {
         on.sorter.warm_up(KEYS, KeyType::F64, Order::Descending)
     }),
-    ("warm_up_sort", |on| {
-        on.sorter.warm_up_sort(&on.all().values(&on.found))
-    }),
+    ("upload", |on| on.sorter.upload(&[3_u32, 1, 2]).map(drop)),
     ("argsort", |on| {
         on.sorter
             .argsort(&[3_u32, 1, 2], Order::Ascending)
@@ -542,21 +525,18 @@ const ATTEMPTS: [(&str, Attempt); 17] = [
             .run_profiled(&mut [1_u32, 2], &[0, 0], &options)
             .map(drop)
     }),
-    ("prefix sums of buffers", |on| {
+    ("prefix sums, prepare", |on| {
         let options = PrefixSumsOptions::default();
-        (on.sums).run_buffers(&on.keys, &on.found, KEYS, KeyType::U32, &options)
+        (on.sums)
+            .prepare(&on.buffer, &on.other, KEYS, KeyType::U32, &options)
+            .map(drop)
     }),
-    ("prefix sums of buffers, profiled", |on| {
-        let options = PrefixSumsOptions::default();
-        (on.sums
-            .run_buffers_profiled(&on.keys, &on.found, KEYS, KeyType::U32, &options))
-        .map(drop)
+    ("prepared prefix sums", |on| on.prepared_sums.run()),
+    ("prepared prefix sums, profiled", |on| {
+        on.prepared_sums.run_profiled().map(drop)
     }),
-    ("prefix sums, prepared", |on| {
-        let options = PrefixSumsOptions::default();
-        (on.sums
-            .prepare(&on.keys, &on.found, KEYS, KeyType::U32, &options))
-        .map(drop)
+    ("download", |on| {
+        on.sorter.download::<u32>(&on.other).map(drop)
     }),
 ];
 
@@ -588,8 +568,9 @@ fn whatever_is_begun_on_a_lost_device_is_an_error() {
             }
             // What the caller submits is the caller's: recording it neither fails nor panics.
             let mut encoder = device.create_command_encoder(&<_>::default());
-            on.sorter.record_sort(&mut encoder, &on.sort).unwrap();
-            on.sorter.record_slice(&mut encoder, &on.sort, 0).unwrap();
+            on.sort.record(&mut encoder);
+            on.sort.record_chunk(&mut encoder, 0);
+            on.prepared_sums.record(&mut encoder);
             on.sorter.queue().submit([encoder.finish()]);
         }
     }
@@ -652,12 +633,12 @@ fn a_device_lost_during_a_sort_leaves_the_keys_sorted_or_alone() {
             *keys = indices.iter().map(|&i| keys[i as usize]).collect();
             Ok(())
         }),
-        ("sort_compared", few, few_keys, |sorter, keys| {
+        ("sort_by", few, few_keys, |sorter, keys| {
             let rising = Comparator::new(
                 "struct Row { key: u32 }
                 fn precedes(a: Row, b: Row) -> bool { return a.key < b.key; }",
             )?;
-            sorter.sort_compared(keys, &rising, Order::Ascending)
+            sorter.sort_by(keys, &rising, Order::Ascending)
         }),
     ];
     for (name, options, len, operation) in operations {
@@ -817,10 +798,10 @@ fn recording_makes_no_object_and_writes_nothing() {
         })
     };
     let (on_gpu, found) = (buffer(&keys), buffer(&[7]));
-    let (key, order) = (KeyType::U32, Order::Ascending);
+    let of_keys = Keys::new(&on_gpu, KeyType::U32);
     let prepared = [
-        sorter.prepare(&on_gpu, 9000, key, order),
-        sorter.prepare_order_check(&BufferSort::new(&on_gpu, 9000, key).order(order), &found),
+        sorter.prepare(&ascending(&on_gpu, 9000)),
+        sorter.prepare_is_sorted(&of_keys, 9000, Order::Ascending, &found),
     ]
     .map(Result::unwrap);
     let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
@@ -834,12 +815,12 @@ fn recording_makes_no_object_and_writes_nothing() {
         assert_eq!(count, places, "buffers and bind groups");
     }
     for sort in &prepared {
-        sorter.record_sort(&mut encoder, sort).unwrap();
-        for slice in 0..sort.submissions() {
-            sorter.record_slice(&mut encoder, sort, slice).unwrap();
+        sort.record(&mut encoder);
+        for chunk in 0..sort.chunks() {
+            sort.record_chunk(&mut encoder, chunk);
         }
         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
-        sorter.record_sort_in_pass(&mut pass, sort).unwrap();
+        sort.record_in_pass(&mut pass);
     }
     assert_eq!(alone.objects(), before);
 
@@ -862,15 +843,13 @@ fn one_prepared_sort_is_recorded_twice_into_one_encoder() {
         let (to_a, to_b) = (gpu.empty_buffer(bytes), gpu.empty_buffer(bytes));
         // Longer than the keys: the rest must stay.
         let keys = gpu.buffer(&vec![7; n + 100]);
-        let sort = sorter
-            .prepare(&keys, n as u64, KeyType::U32, Order::Ascending)
-            .unwrap();
+        let sort = sorter.prepare(&ascending(&keys, n as u64)).unwrap();
         let mut encoder = gpu
             .device
             .create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         for (from, to) in [(&from_a, &to_a), (&from_b, &to_b)] {
             encoder.copy_buffer_to_buffer(from, 0, &keys, 0, bytes);
-            sorter.record_sort(&mut encoder, &sort).unwrap();
+            sort.record(&mut encoder);
             encoder.copy_buffer_to_buffer(&keys, 0, to, 0, bytes);
         }
         gpu.queue.submit([encoder.finish()]);
@@ -881,49 +860,46 @@ fn one_prepared_sort_is_recorded_twice_into_one_encoder() {
 }
 
 #[test]
-fn slices_submitted_in_order_are_the_sort() {
+fn chunks_submitted_in_order_are_the_sort() {
     let Some(gpu) = gpu() else { return };
     let sorter = gpu.sorter(&Options::default().buckets(16).keys_per_dispatch(4096));
     let input = random::<u32>(60_000, 6);
     let keys = gpu.buffer(&input);
     let sort = sorter
-        .prepare(&keys, 60_000, KeyType::U32, Order::Descending)
+        .prepare(&ascending(&keys, 60_000).order(Order::Descending))
         .unwrap();
-    assert!(sort.submissions() > 10, "{}", sort.submissions());
+    assert!(sort.chunks() > 10, "{}", sort.chunks());
     let encoder = || {
         gpu.device
             .create_command_encoder(&wgpu::CommandEncoderDescriptor::default())
     };
-    for slice in 0..sort.submissions() {
+    for chunk in 0..sort.chunks() {
         let mut encoder = encoder();
-        sorter.record_slice(&mut encoder, &sort, slice).unwrap();
+        sort.record_chunk(&mut encoder, chunk);
         gpu.queue.submit([encoder.finish()]);
     }
     let mut expected = sorted(&input);
     expected.reverse();
     assert!(gpu.read(&keys) == expected);
-    for slice in [sort.submissions(), usize::MAX] {
-        let error = sorter
-            .record_slice(&mut encoder(), &sort, slice)
-            .unwrap_err();
-        assert!(
-            matches!(error, Error::InvalidOption { name: "slice", .. }),
-            "{error:?}"
-        );
+    gpu.queue
+        .write_buffer(&keys, 0, bytemuck::cast_slice(&input));
+    sort.run().unwrap();
+    assert!(gpu.read(&keys) == expected, "by the sort itself");
+    for chunk in [sort.chunks(), usize::MAX] {
+        let record = || sort.record_chunk(&mut encoder(), chunk);
+        let recorded = std::panic::catch_unwind(std::panic::AssertUnwindSafe(record));
+        assert!(recorded.is_err(), "chunk {chunk} was recorded");
     }
 
     // By default a short sort is one submission, and the shortest is none.
     let sorter = default_sorter(gpu);
-    let short = |len| {
-        sorter
-            .prepare(&keys, len, KeyType::U32, Order::Ascending)
-            .unwrap()
-    };
-    assert_eq!(short(60_000).submissions(), 1);
+    let short = |len| sorter.prepare(&ascending(&keys, len)).unwrap();
+    assert_eq!(short(60_000).chunks(), 1);
     assert!(short(60_000).recording().steps.len() > 1);
     for len in [0, 1] {
         let sort = short(len);
-        sorter.record_sort(&mut encoder(), &sort).unwrap();
+        sort.record(&mut encoder());
+        assert_eq!(sort.chunks(), 0);
         assert!(sort.recording().steps.is_empty());
     }
 }
@@ -984,9 +960,10 @@ fn a_part_of_a_buffer_that_no_binding_holds_is_sorted() {
         [(); 2].map(|()| buffer(Usage::STORAGE | Usage::COPY_DST | Usage::COPY_SRC));
     let part = random::<u32>(len, 5);
     queue.write_buffer(&keys, 4 * first, bytemuck::cast_slice(&part));
-    let sort = |first| BufferSort::new(&keys, len as u64, KeyType::U32).first(first);
-    let prepared = sorter.prepare_sort(sort(first).indices(&indices)).unwrap();
-    sorter.run_profiled(&prepared).unwrap();
+    let at = 4 * first;
+    let of_keys = Keys::new(keys.slice(at..), KeyType::U32);
+    let job = SortJob::new(of_keys, len as u64).indices(indices.slice(at..));
+    sorter.prepare(&job).unwrap().run_profiled().unwrap();
 
     let on_cpu = buffer(Usage::MAP_READ | Usage::COPY_DST);
     let read = |from: &wgpu::Buffer, record: u64, len: usize| -> Vec<u32> {
@@ -1008,12 +985,46 @@ fn a_part_of_a_buffer_that_no_binding_holds_is_sorted() {
     let sorted: Vec<u32> = [0].into_iter().chain(in_order).chain([0]).collect();
     assert_eq!(read(&keys, first - 1, len + 2), sorted);
 
-    // No buffer has as many.
-    for first in [all, u64::MAX] {
-        assert!(matches!(
-            sorter.prepare_sort(sort(first)),
-            Err(Error::BufferTooSmall { .. } | Error::InvalidOption { name: "first", .. })
-        ));
+    // Ranges that have fewer, of which a slice would panic.
+    let refused = |offset, size| {
+        let range = wgpu::BufferBinding {
+            buffer: &keys,
+            offset,
+            size: wgpu::BufferSize::new(size),
+        };
+        let job = SortJob::new(Keys::new(range, KeyType::U32), len as u64);
+        sorter.prepare(&job).unwrap_err()
+    };
+    let bytes = 4 * len as u64;
+    for (offset, size, actual) in [
+        (at, bytes - 4, bytes - 4),
+        (4 * all - bytes + 4, 0, bytes - 4),
+        (4 * all, 0, 0),
+        (u64::MAX - 3, 0, 0),
+        (u64::MAX - 3, bytes, 0),
+    ] {
+        let error = refused(offset, size);
+        let Error::BufferTooSmall {
+            needed,
+            actual: found,
+            ..
+        } = error
+        else {
+            panic!("{offset}: {error:?}");
+        };
+        assert_eq!((needed, found), (bytes, actual), "{offset}");
+    }
+    for offset in [at + 2, u64::MAX] {
+        let error = refused(offset, 0);
+        let Error::Offset {
+            offset: found,
+            multiple_of: 4,
+            ..
+        } = error
+        else {
+            panic!("{offset}: {error:?}");
+        };
+        assert_eq!(found, offset);
     }
 }
 
@@ -1095,9 +1106,7 @@ fn each_phase_is_timed_on_the_gpu() {
         })
     };
     let on_gpu = buffer(&keys, usage | wgpu::BufferUsages::COPY_DST);
-    let sort = sorter
-        .prepare(&on_gpu, 50_000, KeyType::U32, Order::Ascending)
-        .unwrap();
+    let sort = sorter.prepare(&ascending(&on_gpu, 50_000)).unwrap();
     let phases = sort.timed_phases();
 
     // Behind two queries of the caller's, around the whole sort.
@@ -1121,9 +1130,7 @@ fn each_phase_is_timed_on_the_gpu() {
         });
     };
     timed(&mut encoder, Some(0), None);
-    sorter
-        .record_sort_timed(&mut encoder, &sort, &queries, 2)
-        .unwrap();
+    sort.record_timed(&mut encoder, &queries, 2);
     timed(&mut encoder, None, Some(1));
     encoder.resolve_query_set(&queries, 0..count, &times, 0);
     queue.submit([encoder.finish()]);
@@ -1138,7 +1145,7 @@ fn each_phase_is_timed_on_the_gpu() {
     assert!(nanoseconds > 0.0);
 
     // What the sorter itself times: these phases, each once and with all its passes.
-    let profile = sorter.run_profiled(&sort).unwrap();
+    let profile = sort.run_profiled().unwrap();
     assert_eq!(profile.clock, wgpu_bcfsort::Clock::Timestamps);
     let mut names: Vec<_> = phases.iter().map(|phase| phase.name()).collect();
     let mut of_profile: Vec<_> = profile.phases.iter().map(|phase| phase.phase).collect();
@@ -1152,10 +1159,10 @@ fn each_phase_is_timed_on_the_gpu() {
     let dispatches: u32 = profile.phases.iter().map(|phase| phase.dispatches).sum();
     assert_eq!(dispatches as usize, sort.recording().steps.len());
 
-    let one = sorter.prepare(&on_gpu, 1, KeyType::U32, Order::Ascending);
-    assert!(one.unwrap().timed_phases().is_empty());
+    let one = sorter.prepare(&ascending(&on_gpu, 1)).unwrap();
+    assert!(one.timed_phases().is_empty());
 
-    let whole = sorter.run_timed(&sort).unwrap();
+    let whole = sort.run_timed().unwrap();
     assert_eq!(whole.clock, wgpu_bcfsort::Clock::Timestamps);
     assert!(whole.phases.is_empty() && !whole.total.is_zero());
 }

@@ -2,10 +2,11 @@
 
 use crate::device::{check_sort, gpu};
 use crate::faults::{Alone, own_device, random};
+use bcfsort_testkit::PaperOptions;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use wgpu_bcfsort::internals::Recorded as _;
-use wgpu_bcfsort::{BufferSort, Engine, Error, KeyType, Options, Order, Sorter};
+use wgpu_bcfsort::{Engine, Error, Field, KeyType, Keys, Options, Order, SortJob, Sorter};
 
 /// Compiled kernels.
 fn pipelines(alone: &Alone) -> usize {
@@ -16,10 +17,10 @@ fn sample_sort() -> Options {
     Options::default().engine(Engine::SampleSort)
 }
 
-fn small_buffer(device: &wgpu::Device) -> wgpu::Buffer {
+fn buffer(device: &wgpu::Device, size: u64) -> wgpu::Buffer {
     device.create_buffer(&wgpu::BufferDescriptor {
         label: None,
-        size: 4,
+        size,
         usage: wgpu::BufferUsages::STORAGE,
         mapped_at_creation: false,
     })
@@ -58,30 +59,60 @@ fn a_warmed_up_sort_compiles_nothing() {
 }
 
 #[test]
-fn a_warm_up_of_a_described_sort_looks_at_no_buffer() {
+fn a_prepared_sort_has_compiled_for_others() {
     let Some(_) = gpu() else { return };
     let alone = Alone::open(Options::default());
     let sorter = &alone.sorter;
-    let any = small_buffer(sorter.device());
-    let argsort = BufferSort::new(&any, 3000, KeyType::U32).indices(&any);
-    sorter.warm_up_sort(&argsort).unwrap();
+    let [keys, indices] = [(); 2].map(|()| buffer(sorter.device(), 4 * 3000));
+    let job = SortJob::new(Keys::new(&keys, KeyType::U32), 3000).indices(&indices);
+    sorter.prepare(&job).unwrap();
     let compiled = pipelines(&alone);
+    assert!(compiled > 0);
     let keys = random::<u32>(3000, 9);
     let order = sorter.argsort(&keys, Order::Ascending).unwrap();
     assert!(order.is_sorted_by_key(|&i| (keys[i as usize], i)));
     assert_eq!(pipelines(&alone), compiled);
+}
 
+#[test]
+fn what_only_computes_a_size_looks_at_no_buffer_and_compiles_nothing() {
+    let Some(_) = gpu() else { return };
+    let alone = Alone::open(Options::default());
+    let sorter = &alone.sorter;
+    // Too small, given twice and of another use.
+    let any = sorter.device().create_buffer(&wgpu::BufferDescriptor {
+        label: None,
+        size: 4,
+        usage: wgpu::BufferUsages::COPY_DST,
+        mapped_at_creation: false,
+    });
+    let argsort = SortJob::argsort(Keys::new(&any, KeyType::U32), &any, 3000);
+    assert!(sorter.scratch_size(&argsort).unwrap() > 0);
+    let field = Field {
+        stride: 8,
+        offset: 8,
+    };
+    let structs = SortJob::new(Keys::strided(&any, KeyType::U32, field), 9);
+    let refused = sorter.scratch_size(&structs);
+    assert!(
+        matches!(refused, Err(Error::InvalidOption { .. })),
+        "{refused:?}"
+    );
+    assert_eq!(pipelines(&alone), 0);
+}
+
+#[test]
+fn a_warm_up_of_too_many_keys_is_refused_and_of_none_does_nothing() {
+    let Some(_) = gpu() else { return };
+    let alone = Alone::open(Options::default());
+    let sorter = &alone.sorter;
     let refused = sorter.warm_up(u64::MAX, KeyType::U32, Order::Ascending);
     assert!(
         matches!(refused, Err(Error::TooLarge { .. })),
         "{refused:?}"
     );
-    let refused = sorter.warm_up_sort(&BufferSort::of_rows(&any, 9, 2, 2, KeyType::U32));
-    assert!(
-        matches!(refused, Err(Error::InvalidOption { .. })),
-        "{refused:?}"
-    );
     sorter.warm_up(0, KeyType::U32, Order::Ascending).unwrap();
+    assert_eq!(pipelines(&alone), 0);
 }
 
 #[test]
@@ -95,15 +126,9 @@ fn threads_that_want_the_same_kernels_compile_each_once() {
             scope.spawn(|| sorter.warm_up(len, KeyType::U32, Order::Ascending).unwrap());
         }
     });
-    let keys = sorter.device().create_buffer(&wgpu::BufferDescriptor {
-        label: None,
-        size: 4 * len,
-        usage: wgpu::BufferUsages::STORAGE,
-        mapped_at_creation: false,
-    });
-    let sort = sorter
-        .prepare(&keys, len, KeyType::U32, Order::Ascending)
-        .unwrap();
+    let keys = buffer(sorter.device(), 4 * len);
+    let job = SortJob::new(Keys::new(&keys, KeyType::U32), len);
+    let sort = sorter.prepare(&job).unwrap();
     let recording = sort.recording();
     let steps = recording.steps.iter();
     let mut labels: Vec<_> = steps
@@ -119,10 +144,10 @@ fn threads_that_want_the_same_kernels_compile_each_once() {
 #[test]
 fn a_kernel_that_fails_among_others_is_an_error_each_time() {
     let Some(gpu) = gpu() else { return };
-    let order = Order::Ascending;
     let keys = gpu.empty_buffer(4 << 17);
     let sorter = gpu.sorter(&sample_sort());
-    let sort = sorter.prepare(&keys, 1 << 17, KeyType::U32, order).unwrap();
+    let job = SortJob::new(Keys::new(&keys, KeyType::U32), 1 << 17);
+    let sort = sorter.prepare(&job).unwrap();
     let recording = sort.recording();
     let fits = |step| {
         let kernel = recording.specialised(step).assemble().unwrap();

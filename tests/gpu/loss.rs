@@ -7,9 +7,9 @@ use crate::device::{gpu, is_alone};
 use crate::faults::{own_device, random, sorted};
 use std::cell::RefCell;
 use wgpu::util::DeviceExt;
+use wgpu_bcfsort::paper::{PrefixSums, PrefixSumsOptions};
 use wgpu_bcfsort::{
-    BufferSort, Comparator, Error, KeyType, Options, Order, PrefixSums, PrefixSumsOptions,
-    PreparedSort, Sorter, WideKey,
+    Comparator, Error, KeyType, Keys, Options, Order, PreparedSort, SortJob, Sorter, WideKey,
 };
 
 /// When this thread loses which device.
@@ -87,18 +87,22 @@ impl OnDevice {
             })
         };
         let (buffer, values) = (buffer(), buffer());
-        let all = BufferSort::new(&buffer, LEN as u64, KeyType::U32);
+        let job = SortJob::new(Keys::new(&buffer, KeyType::U32), LEN as u64);
         Self {
-            sums: PrefixSums::new(device, sorter.queue()).unwrap(),
-            prepared: sorter.prepare_sort(all).unwrap(),
+            sums: PrefixSums::new(&sorter),
+            prepared: sorter.prepare(&job).unwrap(),
             buffer,
             values,
             sorter,
         }
     }
 
-    fn keys(&self) -> BufferSort<'_> {
-        BufferSort::new(&self.buffer, LEN as u64, KeyType::U32)
+    fn keys(&self) -> Keys<'_> {
+        Keys::new(&self.buffer, KeyType::U32)
+    }
+
+    fn prepare(&self) -> Result<PreparedSort, Error> {
+        self.sorter.prepare(&SortJob::new(self.keys(), LEN as u64))
     }
 }
 
@@ -106,7 +110,7 @@ impl OnDevice {
 /// was done.
 type Operation = fn(&OnDevice, &mut Vec<u32>) -> Result<bool, Error>;
 
-const OPERATIONS: [(&str, Operation); 12] = [
+const OPERATIONS: [(&str, Operation); 13] = [
     ("sort", |on, keys| {
         on.sorter.sort(keys, Order::Ascending).map(|()| true)
     }),
@@ -116,9 +120,9 @@ const OPERATIONS: [(&str, Operation); 12] = [
     ("sort_profiled", |on, keys| {
         (on.sorter.sort_profiled(keys, Order::Ascending)).map(|_| true)
     }),
-    ("sort_compared", |on, keys| {
+    ("sort_by", |on, keys| {
         let words = Comparator::wide(1, WideKey::MostFirst)?;
-        (on.sorter.sort_compared(keys, &words, Order::Ascending)).map(|()| true)
+        (on.sorter.sort_by(keys, &words, Order::Ascending)).map(|()| true)
     }),
     ("argsort", |on, keys| {
         let indices = on.sorter.argsort(keys, Order::Ascending)?;
@@ -126,23 +130,23 @@ const OPERATIONS: [(&str, Operation); 12] = [
         Ok(true)
     }),
     ("run_profiled", |on, _| {
-        on.sorter.run_profiled(&on.prepared).map(|_| false)
+        on.prepared.run_profiled().map(|_| false)
     }),
-    ("run_timed", |on, _| {
-        on.sorter.run_timed(&on.prepared).map(|_| false)
+    ("run_timed", |on, _| on.prepared.run_timed().map(|_| false)),
+    ("prepare and run", |on, _| {
+        on.prepare()?.run().map(|()| false)
     }),
-    ("sort_buffer", |on, _| {
+    ("prepare and run_profiled", |on, _| {
+        on.prepare()?.run_profiled().map(|_| false)
+    }),
+    ("is_sorted_until", |on, _| {
         let (len, order) = (LEN as u64, Order::Ascending);
-        (on.sorter.sort_buffer(&on.buffer, len, KeyType::U32, order)).map(|()| false)
+        (on.sorter.is_sorted_until(&on.keys(), len, order)).map(|_| false)
     }),
-    ("sort_buffer_profiled", |on, _| {
-        let (len, order) = (LEN as u64, Order::Ascending);
-        (on.sorter
-            .sort_buffer_profiled(&on.buffer, len, KeyType::U32, order))
-        .map(|_| false)
-    }),
-    ("first_out_of_order", |on, _| {
-        on.sorter.first_out_of_order(&on.keys()).map(|_| false)
+    ("upload and download", |on, keys| {
+        let buffer = on.sorter.upload(keys)?;
+        *keys = sorted(&on.sorter.download(&buffer)?);
+        Ok(true)
     }),
     ("prefix sums", |on, keys| {
         // (Of the differences of sorted keys: the sorted keys.)
@@ -159,9 +163,8 @@ const OPERATIONS: [(&str, Operation); 12] = [
     ("prefix sums of buffers", |on, _| {
         let options = PrefixSumsOptions::default();
         let (len, key) = (LEN as u64, KeyType::U32);
-        (on.sums
-            .run_buffers_profiled(&on.buffer, &on.values, len, key, &options))
-        .map(|_| false)
+        let prepared = (on.sums).prepare(&on.buffer, &on.values, len, key, &options)?;
+        prepared.run_profiled().map(|_| false)
     }),
 ];
 

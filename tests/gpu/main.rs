@@ -3,6 +3,7 @@
 //! Without an adapter these tests say so and pass; `WGPU_BCFSORT_REQUIRE_ADAPTER=1` makes them
 //! fail.
 
+mod combinations;
 mod comparators;
 mod device;
 mod endurance;

@@ -6,8 +6,9 @@
 use crate::device::{gpu, is_alone};
 use bcfsort_testkit::data::{Pattern, Spec, generate};
 use std::process::Command;
+use wgpu_bcfsort::internals::host::sort_on_cpu;
 use wgpu_bcfsort::{
-    Comparator, Error, KeyType, Options, Order, Sorter, WideKey, requirements, sort_on_cpu,
+    Comparator, Error, KeyType, Keys, Options, Order, SortJob, Sorter, WideKey, requirements,
 };
 
 /// Bytes that wgpu takes from the driver at a time, and hands out in parts.
@@ -101,7 +102,7 @@ fn sort_without_memory(adapter: &wgpu::Adapter) {
             pollster::block_on(sorter.sort_async(slice, order)),
             sorter.argsort(slice, order).map(|_| ()),
             sorter.sort_pairs(slice, &mut moved, order),
-            sorter.sort_compared(slice, &rising, order),
+            sorter.sort_by(slice, &rising, order),
         ] {
             let error = outcome.unwrap_err();
             assert!(is_out_of_memory(&error), "{len}: {error:?}");
@@ -110,9 +111,8 @@ fn sort_without_memory(adapter: &wgpu::Adapter) {
     }
     assert!(slice == keys, "the slice was touched");
     // For scratch memory.
-    let error = sorter
-        .sort_buffer(&taken[0], 1 << 18, KeyType::U32, order)
-        .unwrap_err();
+    let job = SortJob::new(Keys::new(&taken[0], KeyType::U32), 1 << 18);
+    let error = sorter.prepare(&job).unwrap_err();
     assert!(is_out_of_memory(&error), "{error:?}");
 
     // Room for 2^20 keys and scratch memory, but not for what they are uploaded from besides: a

@@ -2,23 +2,24 @@
 
 use crate::device::{Gpu, gpu};
 use crate::pairs::{sorter, stable};
-use crate::rows::{in_order, keys, rows, run};
+use crate::rows::{by_field, in_order, keys, rows, run, tail};
+use bcfsort_testkit::PaperOptions;
 use bcfsort_testkit::recordings::REPRESENTATIVES;
 use wgpu_bcfsort::internals::Recorded as _;
 use wgpu_bcfsort::{
-    BufferSort, Comparator, Engine, Error, KeyType, Options, Order, PackedKey, Sorter,
+    BufferRole, Comparator, Engine, Error, KeyType, Keys, Options, Order, Payload, SortJob, Sorter,
 };
 
-/// What a sort leaves in another buffer, which has a word of 7 in every place before. The input
-/// must stay as it is.
+/// What a sort of one buffer leaves in another, which has a word of 7 in every place before. The
+/// input must stay as it is.
 fn sorted(
     gpu: &Gpu,
     sorter: &Sorter,
     input: &[u32],
-    sort: impl for<'a> Fn(&'a wgpu::Buffer) -> BufferSort<'a>,
+    sort: impl for<'a> Fn(&'a wgpu::Buffer, &'a wgpu::Buffer) -> SortJob<'a>,
 ) -> Vec<u32> {
     let (from, to) = (gpu.buffer(input), gpu.buffer(&vec![7; input.len()]));
-    run(sorter, sort(&from).sorted_into(&to));
+    run(sorter, &sort(&from, &to));
     assert!(gpu.read(&from) == input, "the input");
     gpu.read(&to)
 }
@@ -34,8 +35,8 @@ fn keys_of_every_engine() {
     ] {
         for len in [0, 1, 2, 900, 1024, 1500, 5000, 40_001] {
             let keys = keys(len);
-            let after = sorted(gpu, &sorter, &keys, |keys| {
-                BufferSort::new(keys, len, KeyType::U32)
+            let after = sorted(gpu, &sorter, &keys, |keys, to| {
+                SortJob::new(Keys::new(keys, KeyType::U32), len).output(to)
             });
             let expected = in_order(&keys, 1, &stable(&keys, Order::Ascending));
             assert!(after == expected, "{len} keys");
@@ -59,17 +60,15 @@ fn parts_and_counted_records_leave_the_rest_of_the_other_buffer() {
             // From the first record of all on, too, if not to the last.
             let (keys, expected) = (&keys[321 - first..], &expected[321 - first..]);
             let (from, to) = (gpu.buffer(keys), gpu.buffer(&vec![7; keys.len()]));
-            let sort = BufferSort::new(&from, len, KeyType::U32)
-                .first(first as u64)
+            let part = Keys::new(tail(&from, first, 4), KeyType::U32);
+            let sort = SortJob::new(part, len)
                 .order(order_of_all)
-                .sorted_into(&to);
-            run(
-                &sorter,
-                match number {
-                    Some(_) => sort.count(&count, 0),
-                    None => sort,
-                },
-            );
+                .output(tail(&to, first, 4));
+            let sort = match number {
+                Some(_) => sort.len_from(&count),
+                None => sort,
+            };
+            run(&sorter, &sort);
             assert!(gpu.read(&from) == keys);
             assert!(gpu.read(&to) == *expected, "{number:?} from {first}");
         }
@@ -77,31 +76,32 @@ fn parts_and_counted_records_leave_the_rest_of_the_other_buffer() {
 }
 
 #[test]
-fn packed_keys_and_arrays() {
+fn packed_keys_and_segments() {
     let Some(gpu) = gpu() else { return };
     let sorter = sorter(gpu);
     let words = [0x0403_0201, 0x0807_0605, 0x0c0b_0a09];
-    let after = sorted(gpu, &sorter, &words, |keys| {
-        let sort = BufferSort::of_packed(keys, 9, PackedKey::U8).first(2);
-        sort.order(Order::Descending)
+    let after = sorted(gpu, &sorter, &words, |keys, to| {
+        let sort = SortJob::new(Keys::new(keys.slice(2..), KeyType::U8), 9);
+        sort.order(Order::Descending).output(to.slice(2..))
     });
     assert_eq!(after, [0x0a0b_0007, 0x0607_0809, 0x0003_0405]);
     let starts = gpu.buffer(&[0, 3]);
-    for (key, arrays, keys, expected) in [
+    for (key, segments, keys, expected) in [
         (KeyType::I32, 2, [9, 8, 7, 3, 2, 1], [7, 8, 9, 1, 2, 3]),
         // The lower words first.
         (KeyType::U64, 1, [0, 2, 9, 0, 5, 1], [9, 0, 5, 1, 0, 2]),
     ] {
         let (from, to) = (gpu.buffer(&keys), gpu.buffer(&[7; 6]));
-        let sort = BufferSort::new(&from, 6 / u64::from(key.words()), key);
-        run(&sorter, sort.segments(&starts, arrays).sorted_into(&to));
+        let len = 6 / u64::from(key.words());
+        let sort = SortJob::segmented(Keys::new(&from, key), len, &starts, segments);
+        run(&sorter, &sort.output(&to));
         assert_eq!(gpu.read(&to), expected);
         assert_eq!(gpu.read(&from), keys);
     }
 }
 
 #[test]
-fn rows_that_go_with_keys_or_hold_them() {
+fn payload_and_structs() {
     let Some(gpu) = gpu() else { return };
     let sorter = sorter(gpu);
     for len in [900, 5000_u64] {
@@ -109,11 +109,11 @@ fn rows_that_go_with_keys_or_hold_them() {
         let order = stable(&keys, Order::Ascending);
         let [from, with_it, also] = [&keys, &rows, &values].map(|words| gpu.buffer(words));
         let [to, moved] = [1, 3].map(|words| gpu.buffer(&vec![7; len as usize * words]));
-        let sort = BufferSort::new(&from, len, KeyType::U32)
-            .sorted_into(&to)
-            .rows_into(&with_it, 3, &moved)
-            .rows(&also, 1);
-        run(&sorter, sort);
+        let sort = SortJob::new(Keys::new(&from, KeyType::U32), len)
+            .output(&to)
+            .payload(Payload::new(&with_it, 12).output(&moved))
+            .payload(Payload::new(&also, 4));
+        run(&sorter, &sort);
         for (buffer, expected) in [
             (&from, &keys),
             (&with_it, &rows),
@@ -124,9 +124,10 @@ fn rows_that_go_with_keys_or_hold_them() {
             assert!(gpu.read(buffer) == *expected, "{len} keys");
         }
         // The rows alone: keys may stay.
-        let sort = BufferSort::new(&from, len, KeyType::U32).keep_keys();
+        let sort = SortJob::new(Keys::new(&from, KeyType::U32), len).keep_keys();
         let twice = gpu.buffer(&vec![7; len as usize * 3]);
-        run(&sorter, sort.rows_into(&with_it, 3, &twice));
+        let rows = Payload::new(&with_it, 12).output(&twice);
+        run(&sorter, &sort.payload(rows));
         assert!(gpu.read(&twice) == gpu.read(&moved));
         assert!(gpu.read(&from) == keys);
     }
@@ -137,8 +138,9 @@ fn rows_that_go_with_keys_or_hold_them() {
     }
     let order = Order::Descending;
     let expected = in_order(&structs, 4, &stable(&keys, order));
-    let after = sorted(gpu, &sorter, &structs, |rows| {
-        BufferSort::of_rows(rows, 3000, 4, 1, KeyType::U32).order(order)
+    let after = sorted(gpu, &sorter, &structs, |rows, to| {
+        let sort = SortJob::new(by_field(rows, KeyType::U32, 16, 4), 3000);
+        sort.order(order).output(to)
     });
     assert!(after == expected);
     // (Of one tile where few cases are run: other kernels of a comparator are in `comparators`.)
@@ -149,14 +151,14 @@ fn rows_that_go_with_keys_or_hold_them() {
     );
     let (structs, keys) = (&structs[..4 * len], &keys[..len]);
     let expected = in_order(structs, 4, &stable(keys, Order::Descending));
-    let after = sorted(gpu, &sorter, structs, |rows| {
-        BufferSort::compared(rows, len as u64, second.as_ref().unwrap())
+    let after = sorted(gpu, &sorter, structs, |rows, to| {
+        SortJob::by(rows, second.as_ref().unwrap(), len as u64).output(to)
     });
     assert!(after == expected);
 }
 
 #[test]
-fn values_and_places() {
+fn values_and_ranges() {
     let Some(gpu) = gpu() else { return };
     let sorter = sorter(gpu);
     let len = 3000_u64;
@@ -164,14 +166,15 @@ fn values_and_places() {
     let order = stable(&keys, Order::Ascending);
     let [from, with_it] = [&keys, &values].map(|words| gpu.buffer(words));
     let to = gpu.buffer(&vec![7; len as usize]);
-    let sort = BufferSort::new(&from, len, KeyType::U32).sorted_into(&to);
-    run(&sorter, sort.values(&with_it));
+    let sort = SortJob::new(Keys::new(&from, KeyType::U32), len).output(&to);
+    run(&sorter, &sort.values(&with_it));
     assert!(gpu.read(&from) == keys);
     assert!(gpu.read(&to) == in_order(&keys, 1, &order));
     assert!(gpu.read(&with_it) == in_order(&values, 1, &order));
 
-    let least = sorted(gpu, &sorter, &keys, |keys| {
-        BufferSort::new(keys, len, KeyType::U32).ranks(0..50)
+    let least = sorted(gpu, &sorter, &keys, |keys, to| {
+        let sort = SortJob::new(Keys::new(keys, KeyType::U32), len);
+        sort.output(to).top(50)
     });
     assert!(least[..50] == in_order(&keys, 1, &order)[..50]);
     let mut all = [least, keys.clone()];
@@ -179,34 +182,6 @@ fn values_and_places() {
         keys.sort_unstable();
     }
     assert!(all[0] == all[1]);
-}
-
-/// However it is said, and in whatever order.
-#[test]
-fn rows_of_the_keys_end_where_it_is_said() {
-    let Some(gpu) = gpu() else { return };
-    let sorter = sorter(gpu);
-    let rows = [3, 30, 1, 10, 2, 20];
-    let [from, to] = [rows, [7; 6]].map(|words| gpu.buffer(&words));
-    let indices = gpu.buffer(&[7; 3]);
-    let by_field = || BufferSort::of_rows(&from, 3, 2, 0, KeyType::U32);
-    for sort in [
-        by_field().sorted_into(&to),
-        by_field().rows_into(&from, 2, &to),
-        by_field().keep_keys().rows_into(&from, 2, &to),
-        by_field().indices(&indices).rows_into(&from, 2, &to),
-    ] {
-        gpu.queue.write_buffer(&to, 0, &[7; 24]);
-        run(&sorter, sort);
-        assert_eq!(gpu.read(&to), [1, 10, 2, 20, 3, 30]);
-        assert_eq!(gpu.read(&from), rows);
-    }
-    let twice = by_field().rows_into(&from, 2, &to).sorted_into(&indices);
-    let refused = sorter.prepare_sort(twice).unwrap_err().to_string();
-    assert!(refused.ends_with("either says where they end, so leave one out"));
-    // Half of them would go with keys that are not theirs.
-    let torn = by_field().indices(&indices).rows(&from, 1);
-    assert!(matches!(sorter.prepare_sort(torn), Err(Error::SameBuffer)));
 }
 
 /// Where keys are mapped, they are read in one buffer and written to another at no dispatch more,
@@ -219,9 +194,9 @@ fn mergesorts_out_of_place_of_mapped_keys_take_no_copy_more() {
         for key in [KeyType::F32, KeyType::I64] {
             for engine in [Engine::BcfMergesort, Engine::BcfMergesortPb] {
                 let sorter = gpu.sorter(&Options::default().engine(engine));
-                let sort = || BufferSort::new(&from, len, key);
-                let [in_place, elsewhere] = [sort(), sort().sorted_into(&to)].map(|sort| {
-                    let sort = sorter.prepare_sort(sort).unwrap();
+                let sort = || SortJob::new(Keys::new(&from, key), len);
+                let [in_place, elsewhere] = [sort(), sort().output(&to)].map(|sort| {
+                    let sort = sorter.prepare(&sort).unwrap();
                     sort.recording().steps.len()
                 });
                 assert_eq!(elsewhere, in_place.max(1), "{len} {key} {engine:?}");
@@ -236,13 +211,14 @@ fn few_records_are_sorted_wherever_they_lie() {
     let Some(gpu) = gpu() else { return };
     let sorter = gpu.sorter(&Options::default().engine(Engine::SampleSort));
     for (len, first) in [(1, 7), (300, 66), (1000, 5), (1024, 77)] {
-        let room = first + len + 2;
+        let (room, at) = (first + len + 2, first as usize);
         // (Many are equal, also of two words.)
         let noise: Vec<u32> = keys(room * 4)
             .iter()
             .map(|word| word & 0x8000_0007)
             .collect();
         let values = rows(room, 3);
+        let [a, b] = [&noise, &values].map(|words| gpu.buffer(words));
         let more = [KeyType::U32, KeyType::U64].map(|key| (key, Order::Descending));
         for (key, direction) in gpu.cases(&REPRESENTATIVES, &more) {
             let (words, map) = (key.words(), key.map(direction));
@@ -265,12 +241,13 @@ fn few_records_are_sorted_wherever_they_lie() {
                 after[part][..moved.len()].copy_from_slice(&moved);
                 after
             };
-            let check = |sort: &dyn for<'a> Fn([&'a wgpu::Buffer; 2]) -> BufferSort<'a>,
-                         expected: [&[u32]; 2]| {
-                let [a, b] = [&noise, &values].map(|words| gpu.buffer(words));
-                let sort = sort([&a, &b]).first(first).order(direction);
-                let sort = sorter.prepare_sort(sort).unwrap();
-                sorter.run_profiled(&sort).unwrap();
+            let check = |job: SortJob<'_>, expected: [&[u32]; 2]| {
+                for (buffer, words) in [(&a, &noise), (&b, &values)] {
+                    gpu.queue
+                        .write_buffer(buffer, 0, bytemuck::cast_slice(words));
+                }
+                let sort = sorter.prepare(&job.order(direction)).unwrap();
+                sort.run_profiled().unwrap();
                 let after = [&a, &b].map(|buffer| gpu.read(buffer));
                 assert!(after == expected, "{len} {key} {:?}", sort.recording());
             };
@@ -279,39 +256,22 @@ fn few_records_are_sorted_wherever_they_lie() {
             let with_it = [1, 3].map(|words| sorted(&values, words, &order));
             let mut indices = values.clone();
             indices[first as usize..][..len as usize].copy_from_slice(&order);
-            check(&|[a, _]| BufferSort::new(a, len, key), [&in_a_row, &values]);
-            check(
-                &|[a, b]| BufferSort::new(a, len, key).values(b),
-                [&in_a_row, &with_it[0]],
-            );
-            check(
-                &|[a, b]| BufferSort::new(a, len, key).values(b).stable().keep_keys(),
-                [&noise, &with_it[0]],
-            );
-            check(
-                &|[a, b]| BufferSort::new(a, len, key).rows(b, 3),
-                [&in_a_row, &with_it[1]],
-            );
-            check(
-                &|[a, b]| BufferSort::new(a, len, key).indices(b).keep_keys(),
-                [&noise, &indices],
-            );
-            // Rows by a field, and what goes by it, where they stay.
+            let keys = || SortJob::new(Keys::new(tail(&a, at, key.bytes()), key), len);
+            let rows = |words: u32| Payload::new(tail(&b, at, 4 * u64::from(words)), 4 * words);
+            let word = || tail(&b, at, 4);
+            check(keys(), [&in_a_row, &values]);
+            check(keys().values(word()), [&in_a_row, &with_it[0]]);
+            check(keys().payload(rows(1)).keep_keys(), [&noise, &with_it[0]]);
+            check(keys().payload(rows(3)), [&in_a_row, &with_it[1]]);
+            check(keys().indices(word()).keep_keys(), [&noise, &indices]);
+            // Structs by a field, and what moves by it, where they move and where they stay.
             let order = order_of(4, 2);
-            let structs = sorted(&noise, 4, &order);
-            let by_field = sorted(&values, 1, &order);
-            check(
-                &|[a, _]| BufferSort::of_rows(a, len, 4, 2, key),
-                [&structs, &values],
-            );
-            check(
-                &|[a, b]| BufferSort::of_rows(a, len, 4, 2, key).values(b),
-                [&noise, &by_field],
-            );
-            check(
-                &|[a, b]| BufferSort::of_rows(a, len, 4, 2, key).values(b).stable(),
-                [&noise, &by_field],
-            );
+            let sorted_structs = sorted(&noise, 4, &order);
+            let by_structs = sorted(&values, 1, &order);
+            let structs = || SortJob::new(by_field(tail(&a, at, 16), key, 16, 8), len);
+            check(structs(), [&sorted_structs, &values]);
+            check(structs().values(word()).keep_keys(), [&noise, &by_structs]);
+            check(structs().payload(rows(1)), [&sorted_structs, &by_structs]);
         }
     }
 }
@@ -321,13 +281,13 @@ const MANY: u64 = 1 << 22;
 
 /// Scratch memory is at most 2.5 times the bytes of composed records, with a copy of the rows that
 /// move in place and 16 MiB.
-fn check_composed<'a>(
+fn check_composed<'a, Kind>(
     gpu: &Gpu,
-    sorts: impl IntoIterator<Item = (&'static str, BufferSort<'a>, u64, u64)>,
+    sorts: impl IntoIterator<Item = (&'static str, SortJob<'a, Kind>, u64, u64)>,
 ) {
     let sorter = gpu.sorter(&Options::default().engine(Engine::SampleSort));
     for (what, sort, record, row) in sorts {
-        let size = sorter.scratch_size_of(&sort).unwrap();
+        let size = sorter.scratch_size(&sort).unwrap();
         let most = MANY * (record * 5 / 2 + row) + (16 << 20);
         assert!(size <= most, "{what}: {size}, not up to {most}");
     }
@@ -337,8 +297,8 @@ fn check_composed<'a>(
 fn scratch_memory_of_keys_and_pairs_is_what_is_documented() {
     let Some(gpu) = gpu() else { return };
     let sorter = gpu.sorter(&Options::default().engine(Engine::SampleSort));
-    let [a, b, c] = [(); 3].map(|()| gpu.empty_buffer(16));
-    let sort = |key| BufferSort::new(&a, MANY, key);
+    let [a, b, c] = [(); 3].map(|()| gpu.empty_buffer(512));
+    let sort = |key| SortJob::new(Keys::new(&a, key), MANY);
     let (narrow, wide) = (KeyType::U32, KeyType::F64);
     for (what, sort, record) in [
         ("keys", sort(narrow), 4),
@@ -346,13 +306,17 @@ fn scratch_memory_of_keys_and_pairs_is_what_is_documented() {
         ("pairs", sort(narrow).values(&b), 8),
         ("wide pairs", sort(wide).values(&b), 12),
         ("indices", sort(narrow).indices(&b), 8),
-        ("out of place", sort(wide).sorted_into(&b), 8),
-        ("indirect count", sort(narrow).count(&b, 0), 4),
-        ("aligned part", sort(narrow).first(64).values(&c), 8),
+        ("out of place", sort(wide).output(&b), 8),
+        ("indirect count", sort(narrow).len_from(&b), 4),
+        (
+            "aligned part",
+            SortJob::new(Keys::new(a.slice(256..), narrow), MANY).values(c.slice(256..)),
+            8,
+        ),
         // (By counting.)
-        ("packed", BufferSort::of_packed(&a, MANY, PackedKey::I16), 0),
+        ("packed", sort(KeyType::I16), 0),
     ] {
-        let size = sorter.scratch_size_of(&sort).unwrap();
+        let size = sorter.scratch_size(&sort).unwrap();
         let most = MANY * record * 23 / 20 + (16 << 20);
         assert!(size <= most, "{what}: {size}, not up to {most}");
     }
@@ -362,53 +326,72 @@ fn scratch_memory_of_keys_and_pairs_is_what_is_documented() {
 fn scratch_memory_of_what_is_composed_is_what_is_documented() {
     let Some(gpu) = gpu() else { return };
     let [a, b, c, d] = [(); 4].map(|()| gpu.empty_buffer(16));
-    let sort = |key| BufferSort::new(&a, MANY, key);
-    let (narrow, wide) = (KeyType::U32, KeyType::F64);
-    let packed = || BufferSort::of_packed(&a, MANY, PackedKey::I16);
-    let rows = |key, words| BufferSort::of_rows(&a, MANY, words, 2, key);
+    let sort = |key| SortJob::new(Keys::new(&a, key), MANY);
+    let part = |key: KeyType| SortJob::new(Keys::new(tail(&a, 1, key.bytes()), key), MANY);
+    let (narrow, wide, packed) = (KeyType::U32, KeyType::F64, KeyType::I16);
+    let structs = |key, bytes| SortJob::new(by_field(&a, key, bytes, 8), MANY);
+    let rows = |buffer, bytes| Payload::new(buffer, bytes);
     check_composed(
         gpu,
         [
             ("argsort", sort(narrow).indices(&b).keep_keys(), 8, 0),
             ("wide argsort", sort(wide).indices(&b).keep_keys(), 12, 0),
-            ("stable values", sort(narrow).values(&b).stable(), 8, 4),
-            ("part", sort(narrow).first(1), 4, 0),
-            ("wide part, values", sort(wide).first(1).values(&b), 12, 4),
-            ("part, indices", sort(narrow).first(1).indices(&b), 8, 0),
-            ("rows", sort(narrow).rows(&b, 3).rows(&c, 2), 8, 12),
-            ("rows out of place", sort(narrow).rows_into(&b, 3, &c), 8, 0),
-            ("strided keys", rows(wide, 8), 12, 32),
-            ("strided keys, indices", rows(narrow, 7).indices(&b), 8, 0),
-            ("packed, values", packed().first(1).values(&b), 8, 4),
+            ("stable values", sort(narrow).payload(rows(&b, 4)), 8, 4),
+            ("part", part(narrow), 4, 0),
+            ("wide part, values", part(wide).values(&b), 12, 4),
+            ("part, indices", part(narrow).indices(b.slice(4..)), 8, 0),
+            (
+                "rows",
+                sort(narrow).payload(rows(&b, 12)).payload(rows(&c, 8)),
+                8,
+                12,
+            ),
+            (
+                "rows, indices, out of place",
+                sort(narrow).output(&d).payload(rows(&b, 12)).indices(&c),
+                8,
+                12,
+            ),
+            (
+                "rows out of place",
+                sort(narrow).payload(rows(&b, 12).output(&c)),
+                8,
+                0,
+            ),
+            ("strided keys", structs(wide, 32), 12, 32),
+            (
+                "strided keys, indices",
+                structs(narrow, 28).indices(&b),
+                8,
+                28,
+            ),
+            (
+                "argsort of strided keys",
+                structs(narrow, 28).keep_keys().indices(&b),
+                8,
+                0,
+            ),
+            ("packed, values", part(packed).values(&b), 8, 4),
         ],
     );
+    let segments = |key| SortJob::segmented(Keys::new(&a, key), MANY, &d, 4);
     check_composed(
         gpu,
         [
-            ("segments", sort(narrow).segments(&d, 4), 8, 0),
-            ("packed segments", packed().segments(&d, 4), 8, 0),
-            ("wide segments", sort(wide).segments(&d, 4), 12, 0),
-            (
-                "segments, indices",
-                sort(narrow).segments(&d, 4).indices(&b),
-                12,
-                0,
-            ),
+            ("segments", segments(narrow), 8, 0),
+            ("packed segments", segments(packed), 8, 0),
+            ("wide segments", segments(wide), 12, 0),
+            ("segments, indices", segments(narrow).indices(&b), 12, 0),
             (
                 "segments, rows",
-                sort(narrow).segments(&d, 4).rows(&b, 2),
+                segments(narrow).payload(rows(&b, 8)),
                 12,
                 8,
             ),
-            (
-                "wide segments, indices",
-                sort(wide).segments(&d, 4).indices(&b),
-                16,
-                8,
-            ),
+            ("wide segments, indices", segments(wide).indices(&b), 16, 8),
             (
                 "wide segments, rows",
-                sort(wide).segments(&d, 4).rows(&b, 4),
+                segments(wide).payload(rows(&b, 16)),
                 16,
                 16,
             ),
@@ -419,13 +402,18 @@ fn scratch_memory_of_what_is_composed_is_what_is_documented() {
         fn precedes(a: Row, b: Row) -> bool { return a.key.x < b.key.x; }",
     );
     let comparator = comparator.unwrap();
-    let compared = || BufferSort::compared(&a, MANY, &comparator);
+    let compared = || SortJob::by(&a, &comparator, MANY);
     check_composed(
         gpu,
         [
             ("comparator", compared(), 4, 16),
-            ("comparator, larger rows", compared().rows(&b, 5), 4, 20),
-            ("comparator, out of place", compared().sorted_into(&b), 4, 0),
+            (
+                "comparator, larger rows",
+                compared().payload(rows(&b, 20)),
+                4,
+                20,
+            ),
+            ("comparator, out of place", compared().output(&b), 4, 0),
             (
                 "comparator, indices",
                 compared().keep_keys().indices(&b),
@@ -442,24 +430,28 @@ fn nonsense_is_refused() {
     let sorter = sorter(gpu);
     let [a, b, c] = [(); 3].map(|()| gpu.buffer(&[0; 8]));
     let short = gpu.buffer(&[0; 7]);
-    let keys = || BufferSort::new(&a, 8, KeyType::U32);
+    let keys = || SortJob::new(Keys::new(&a, KeyType::U32), 8);
     for sort in [
-        keys().sorted_into(&a),
-        keys().sorted_into(&b).indices(&b),
-        keys().rows_into(&b, 1, &b),
-        keys().rows_into(&b, 1, &a),
-        keys().sorted_into(&b).rows_into(&c, 1, &b),
-        BufferSort::of_rows(&a, 4, 2, 0, KeyType::U32).sorted_into(&a),
+        keys().output(&a),
+        keys().output(&b).indices(&b),
+        keys().payload(Payload::new(&b, 4).output(&b)),
+        keys().payload(Payload::new(&b, 4).output(&a)),
+        keys().output(&b).payload(Payload::new(&c, 4).output(&b)),
+        SortJob::new(by_field(&a, KeyType::U32, 8, 0), 4).output(&a),
     ] {
-        let refused = sorter.prepare_sort(sort);
+        let refused = sorter.prepare(&sort);
         assert!(matches!(refused, Err(Error::SameBuffer)), "{refused:?}");
     }
-    for sort in [keys().sorted_into(&short), keys().rows_into(&b, 1, &short)] {
-        let refused = sorter.prepare_sort(sort).unwrap_err().to_string();
-        assert!(
-            refused.starts_with("the buffer of sorted_") && refused.contains(" holds 28 bytes, "),
-            "{refused}"
-        );
+    for (sort, buffer) in [
+        (keys().output(&short), BufferRole::Output),
+        (
+            keys().payload(Payload::new(&b, 4).output(&short)),
+            BufferRole::PayloadOutput(0),
+        ),
+    ] {
+        let refused = sorter.prepare(&sort).unwrap_err().to_string();
+        let text = format!("the {buffer} buffer has 28 bytes, and the records take 32");
+        assert_eq!(refused, text);
     }
     let no_storage = gpu
         .device
@@ -470,20 +462,13 @@ fn nonsense_is_refused() {
             mapped_at_creation: false,
         });
     for sort in [
-        keys().sorted_into(&no_storage),
-        keys().rows_into(&b, 1, &no_storage),
+        keys().output(&no_storage),
+        keys().payload(Payload::new(&b, 4).output(&no_storage)),
     ] {
-        let refused = sorter.prepare_sort(sort);
+        let refused = sorter.prepare(&sort);
         assert!(
             matches!(refused, Err(Error::BufferUsage { .. })),
             "{refused:?}"
         );
     }
-    let indices = BufferSort::of_rows(&a, 4, 2, 0, KeyType::U32).indices(&b);
-    let refused = sorter.prepare_sort(indices.sorted_into(&c)).unwrap_err();
-    assert_eq!(
-        refused.to_string(),
-        "sorted_into does not go with indices or values of rows, which stay where \
-         they are: leave it out, or move values with the rows, as rows of one word"
-    );
 }

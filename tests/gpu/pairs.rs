@@ -1,11 +1,12 @@
-//! Keys that something goes with, on this machine's adapter.
+//! Keys with values or indices, on this machine's adapter.
 
 use crate::device::{Gpu, gpu, open};
+use crate::rows::run;
 use crate::sample_sort::{options, tuning};
 use bcfsort_testkit::data::{Pattern, Spec, generate};
 use std::sync::Arc;
 use wgpu_bcfsort::{
-    BufferSort, Error, KeyType, Options, Order, Payload, Scratch, SortKey, Sorter, requirements,
+    Error, KeyType, Keys, Options, Order, Scratch, SortJob, SortKey, Sorter, requirements,
 };
 
 /// The same for all tests here, so that lavapipe compiles its kernels once.
@@ -44,10 +45,8 @@ fn pairs_stay_together_and_indices_are_stable() {
         let sorted: Vec<u32> = by_key.iter().map(|&i| keys[i as usize]).collect();
 
         let (k, v) = (gpu.buffer(&keys), gpu.buffer(&values));
-        let sort = sorter
-            .prepare_pairs(&k, &v, len, KeyType::U32, Order::Ascending)
-            .unwrap();
-        sorter.run_profiled(&sort).unwrap();
+        let sort = SortJob::new(Keys::new(&k, KeyType::U32), len);
+        run(&sorter, &sort.values(&v));
         assert!(gpu.read(&k) == sorted, "{len} keys");
         let mut pairs: Vec<_> = keys.iter().zip(&values).collect();
         let read = gpu.read(&v);
@@ -57,10 +56,8 @@ fn pairs_stay_together_and_indices_are_stable() {
         assert!(pairs == found, "{len} pairs");
 
         let (k, v) = (gpu.buffer(&keys), gpu.buffer(&values));
-        let sort = sorter
-            .prepare_indices(&k, &v, len, KeyType::U32, Order::Ascending)
-            .unwrap();
-        sorter.run_profiled(&sort).unwrap();
+        let sort = SortJob::new(Keys::new(&k, KeyType::U32), len);
+        run(&sorter, &sort.indices(&v));
         assert!(gpu.read(&k) == sorted, "{len} keys");
         assert!(gpu.read(&v) == by_key, "{len} indices");
     }
@@ -71,10 +68,11 @@ fn one_buffer_is_not_both() {
     let Some(gpu) = gpu() else { return };
     let sorter = gpu.sorter(&Options::default());
     let keys = gpu.buffer(&[3, 1, 2]);
-    let refused = sorter.prepare_pairs(&keys, &keys, 3, KeyType::U32, Order::Ascending);
+    let sort = || SortJob::new(Keys::new(&keys, KeyType::U32), 3);
+    let refused = sorter.prepare(&sort().values(&keys));
     assert!(matches!(refused, Err(Error::SameBuffer)));
     let short = gpu.buffer(&[0]);
-    let refused = sorter.prepare_indices(&keys, &short, 3, KeyType::U32, Order::Ascending);
+    let refused = sorter.prepare(&sort().indices(&short));
     assert!(matches!(refused, Err(Error::BufferTooSmall { .. })));
 }
 
@@ -157,25 +155,26 @@ fn slices_are_sorted_by_other_slices_and_by_keys_of_their_items() {
 fn sorts_share_scratch_memory_in_one_submission() {
     let Some(gpu) = gpu() else { return };
     let sorter = sorter(gpu);
-    let mut scratch = Scratch::default();
+    let scratch = Scratch::default();
+    let mut largest = 0;
     let mut sorts = Vec::new();
     // Growing and shrinking.
     for len in [900, 30_000, 40_000, 5000] {
         let keys: Vec<u32> = generate(&Spec::new(Pattern::FewDistinct, len)).unwrap();
         let buffers = [gpu.buffer(&keys), gpu.buffer(&vec![7; keys.len()])];
-        let sort = BufferSort::new(&buffers[0], len, KeyType::U32).indices(&buffers[1]);
-        let sort = sorter.prepare_sort(sort.scratch(&mut scratch)).unwrap();
-        let needed = sorter.scratch_size_carrying(len, KeyType::U32, Payload::Indices);
-        assert!(scratch.bytes() >= needed.unwrap());
+        let sort = SortJob::new(Keys::new(&buffers[0], KeyType::U32), len).indices(&buffers[1]);
+        let needed = sorter.scratch_size(&sort).unwrap();
+        largest = largest.max(needed);
+        let sort = sorter.prepare(&sort.scratch(&scratch)).unwrap();
+        assert!(scratch.bytes() >= needed);
         sorts.push((keys, buffers, sort));
     }
     // What the largest alone needs, and what of it was made too small at first is let go.
-    let largest = sorter.scratch_size_carrying(40_000, KeyType::U32, Payload::Indices);
-    assert!(scratch.bytes() <= 2 * largest.unwrap());
+    assert!(scratch.bytes() <= 2 * largest);
     let device = &gpu.device;
     let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
     for (.., sort) in &sorts {
-        sorter.record_sort(&mut encoder, sort).unwrap();
+        sort.record(&mut encoder);
     }
     gpu.queue.submit([encoder.finish()]);
     for (keys, [sorted, indices], _) in &sorts {
@@ -186,7 +185,7 @@ fn sorts_share_scratch_memory_in_one_submission() {
     }
 }
 
-/// Between dispatches of the caller's; and twice in one pass.
+/// Two in one pass.
 #[test]
 fn sorts_are_recorded_into_a_compute_pass() {
     let Some(gpu) = gpu() else { return };
@@ -196,19 +195,16 @@ fn sorts_are_recorded_into_a_compute_pass() {
     let indices = gpu.buffer(&vec![0; keys.len()]);
     let key = KeyType::U32;
     let sorts = [
-        sorter.prepare_indices(&first, &indices, 40_000, key, Order::Ascending),
-        sorter.prepare(&second, 700, key, Order::Ascending),
+        SortJob::new(Keys::new(&first, key), 40_000).indices(&indices),
+        SortJob::new(Keys::new(&second, key), 700),
     ]
-    .map(Result::unwrap);
+    .map(|job| sorter.prepare(&job).unwrap());
     let device = &gpu.device;
     let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
     let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
     for sort in &sorts {
-        sorter.record_sort_in_pass(&mut pass, sort).unwrap();
+        sort.record_in_pass(&mut pass);
     }
-    let stranger = Sorter::new(&gpu.device, &gpu.queue, Options::default()).unwrap();
-    let refused = stranger.record_sort_in_pass(&mut pass, &sorts[0]);
-    assert!(matches!(refused, Err(Error::Foreign(_))));
     drop(pass);
     gpu.queue.submit([encoder.finish()]);
     assert!(gpu.read(&indices) == stable(&keys, Order::Ascending));

@@ -16,7 +16,7 @@ use crate::pairs::{sorter, stable};
 use Made::{Here, Ours};
 use bcfsort_testkit::data::{Pattern, Range, Spec, generate};
 use std::collections::HashSet;
-use wgpu_bcfsort::{BufferSort, KeyType, Options, Order, SortKey, Sorter};
+use wgpu_bcfsort::{KeyType, Keys, Options, Order, Payload, SortJob, SortKey, Sorter};
 
 fn whole() -> bool {
     std::env::var("WGPU_BCFSORT_WHOLE_PEERS").is_ok_and(|value| value != "0")
@@ -428,12 +428,12 @@ fn check_copies(gpu: &Gpu, ranks: &[u32]) {
     let len = ranks.len() as u64;
     let [keys, with_them] = [ranks, &values].map(|words| gpu.buffer(words));
     let [sorted_keys, sorted_values] = [(); 2].map(|()| gpu.empty_buffer(4 * len));
-    let sort = BufferSort::new(&keys, len, KeyType::U32)
-        .sorted_into(&sorted_keys)
-        .rows_into(&with_them, 1, &sorted_values);
+    let sort = SortJob::new(Keys::new(&keys, KeyType::U32), len)
+        .output(&sorted_keys)
+        .payload(Payload::new(&with_them, 4).output(&sorted_values));
     let sorter = sorter(gpu);
-    let sort = sorter.prepare_sort(sort).unwrap();
-    sorter.run_profiled(&sort).unwrap();
+    let sort = sorter.prepare(&sort).unwrap();
+    sort.run_profiled().unwrap();
     let sorted = 1..=len as u32;
     let after = gpu.read(&sorted_values).into_iter();
     assert!(
@@ -454,8 +454,9 @@ fn check_pairs(gpu: &Gpu, ranks: &[u32]) {
     let (len, key) = (ranks.len() as u64, KeyType::U32);
     let (keys, values) = (gpu.buffer(ranks), gpu.buffer(&values));
     let sorter = sorter(gpu);
-    let sort = sorter.prepare_pairs(&keys, &values, len, key, Order::Ascending);
-    sorter.run_profiled(&sort.unwrap()).unwrap();
+    let sort = SortJob::new(Keys::new(&keys, key), len).values(&values);
+    let sort = sorter.prepare(&sort).unwrap();
+    sort.run_profiled().unwrap();
     let sorted = 1..=len as u32;
     assert!(gpu.read(&keys).into_iter().eq(sorted.clone()), "{len} keys");
     let sorted = sorted.map(value);

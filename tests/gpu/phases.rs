@@ -2,13 +2,15 @@
 
 use crate::device::{Gpu, gpu};
 use crate::execution::Execution;
+use bcfsort_testkit::PaperOptions;
 use bcfsort_testkit::data::{Pattern, Spec, generate};
 use wgpu_bcfsort::internals::algorithm::{PAGE, WARP_PAGE};
 use wgpu_bcfsort::internals::kernel::{Kernel, PairsParams};
 use wgpu_bcfsort::internals::phases::record_sort;
 use wgpu_bcfsort::internals::plan::{DeviceLimits, Distribution, Plan, sample_position};
 use wgpu_bcfsort::internals::recording::{Buffer, Phase, Recording, Step};
-use wgpu_bcfsort::{BaseCase, Engine, KeyType, Options, Order};
+use wgpu_bcfsort::paper::BaseCase;
+use wgpu_bcfsort::{Engine, KeyType, Options, Order};
 
 const LIMITS: DeviceLimits = DeviceLimits {
     buffer_bytes: u64::MAX,
@@ -94,7 +96,8 @@ impl Inspection<'_> {
         let runs = self.runs();
         let mut samples: Vec<u32> = if d.random {
             let keys = runs.concat();
-            let position = |i| sample_position(self.options.seed, 0, i, keys.len() as u32);
+            let position =
+                |i| sample_position(self.options.mergesort.seed, 0, i, keys.len() as u32);
             (0..d.total_samples())
                 .map(|i| keys[position(i) as usize])
                 .collect()

@@ -1,7 +1,9 @@
 //! Pipeline caches, where this machine's adapter has them.
 
 use crate::device::{check_sort, gpu};
-use wgpu_bcfsort::{Error, Options, Order, PrefixSums, PrefixSumsOptions, Sorter};
+use bcfsort_testkit::PaperOptions;
+use wgpu_bcfsort::paper::{PrefixSums, PrefixSumsOptions};
+use wgpu_bcfsort::{Error, Options, Order, Sorter};
 
 /// The adapter, or `None`, said aloud, where it has no caches.
 fn adapter() -> Option<&'static wgpu::Adapter> {
@@ -55,7 +57,6 @@ fn all_that_is_compiled_goes_through_the_cache() {
     let Some(adapter) = adapter() else { return };
     let (sorter, other) = (open(adapter), open(adapter));
     let cache = make_cache(other.device(), None);
-    let sums = PrefixSums::new(sorter.device(), sorter.queue()).unwrap();
     // What was compiled before counts for nothing.
     sorter.sort(&mut [2_u32, 1], Order::Ascending).unwrap();
     let sorter = sorter.with_pipeline_cache(&cache);
@@ -64,7 +65,7 @@ fn all_that_is_compiled_goes_through_the_cache() {
         let refused = sorter.sort(&mut [2_u32, 1], Order::Ascending);
         assert!(matches!(refused, Err(Error::Device(_))), "{refused:?}");
     }
-    let sums = sums.with_pipeline_cache(&cache);
-    let refused = sums.run(&mut [1_u32, 2], &[0, 0], &PrefixSumsOptions::default());
+    let refused =
+        PrefixSums::new(&sorter).run(&mut [1_u32, 2], &[0, 0], &PrefixSumsOptions::default());
     assert!(matches!(refused, Err(Error::Device(_))), "{refused:?}");
 }

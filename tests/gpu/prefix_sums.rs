@@ -3,15 +3,14 @@
 use crate::device::{Gpu, gpu, open};
 use bcfsort_testkit::recordings::Coloring;
 use wgpu_bcfsort::internals::Recorded as _;
-use wgpu_bcfsort::{
-    Error, KeyType, PrefixSums, PrefixSumsMethod, PrefixSumsOptions, Scan, Summand,
-    prefix_sums_on_cpu, requirements,
+use wgpu_bcfsort::paper::{
+    PrefixSums, PrefixSumsMethod, PrefixSumsOptions, Scan, Summand, prefix_sums_on_cpu,
 };
+use wgpu_bcfsort::{BufferRole, Error, KeyType, Options, Sorter, requirements};
 
 /// One for all tests: its kernels are compiled once.
 fn prefix_sums(gpu: &Gpu) -> &PrefixSums {
-    let make = || PrefixSums::new(&gpu.device, &gpu.queue).unwrap();
-    gpu.sums.get_or_init(make)
+    gpu.sums.get_or_init(|| PrefixSums::new(&gpu.first))
 }
 
 /// Values of all magnitudes (xorshift64*, Vigna 2016).
@@ -186,9 +185,8 @@ fn values_of_no_color_stay_as_they_are() {
         let colors = Coloring::Beyond.make(10_000, d);
         assert!(colors.iter().any(|&color| color >= d));
         let (buffer, of) = (gpu.buffer(&values), gpu.buffer(&colors));
-        let sums = prefix_sums(gpu);
-        sums.run_buffers(&buffer, &of, 9_999, KeyType::I32, &options)
-            .unwrap();
+        let sums = prefix_sums(gpu).prepare(&buffer, &of, 9_999, KeyType::I32, &options);
+        sums.unwrap().run().unwrap();
         let mut running = [0_u32; 16];
         for (i, (sum, &color)) in gpu.read(&buffer).into_iter().zip(&colors).enumerate() {
             let expected = if color < d && i < 9_999 {
@@ -213,26 +211,24 @@ fn prepared_sums_are_recorded_any_number_of_times() {
     let prepared = sums
         .prepare(&values, &colors, 2000, KeyType::U32, &options)
         .unwrap();
-    assert_eq!(prepared.submissions(), 1);
     assert_eq!(prepared.recording().steps.len(), 3);
     let mut encoder = gpu
         .device
         .create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-    sums.record(&mut encoder, &prepared).unwrap();
-    sums.record(&mut encoder, &prepared).unwrap();
+    prepared.record(&mut encoder);
+    prepared.record(&mut encoder);
     gpu.queue.submit([encoder.finish()]);
     let expected: Vec<u32> = (1..=2000).map(|i| i * (i + 1) / 2).collect();
     assert!(gpu.read(&values) == expected);
 
-    let other = PrefixSums::new(&gpu.device, &gpu.queue).unwrap();
-    let mut encoder = gpu
-        .device
-        .create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-    let error = other.record(&mut encoder, &prepared).unwrap_err();
-    assert!(
-        matches!(error, Error::Foreign("prepared prefix sums")),
-        "{error:?}"
-    );
+    // Or run any number of times.
+    gpu.queue
+        .write_buffer(&values, 0, bytemuck::cast_slice(&[1_u32; 2000]));
+    prepared.run().unwrap();
+    let profile = prepared.run_profiled().unwrap();
+    assert!(gpu.read(&values) == expected);
+    let phases: Vec<_> = profile.phases.iter().map(|p| p.phase).collect();
+    assert_eq!(phases, ["tile sums", "tile offsets", "prefix sums"]);
 }
 
 #[test]
@@ -261,27 +257,23 @@ fn buffers_that_cannot_be_used_are_refused_with_the_numbers() {
     let sums = prefix_sums(gpu);
     let options = PrefixSumsOptions::default();
     let of = |values: &wgpu::Buffer, colors: &wgpu::Buffer, len, key| {
-        let error = sums
-            .prepare(values, colors, len, key, &options)
-            .unwrap_err();
-        // The call that submits says the same.
-        let again = sums
-            .run_buffers_profiled(values, colors, len, key, &options)
-            .unwrap_err();
-        assert_eq!(error.to_string(), again.to_string());
-        error
+        sums.prepare(values, colors, len, key, &options)
+            .unwrap_err()
     };
     let (large, small) = (gpu.empty_buffer(4000), gpu.empty_buffer(3996));
-    for (values, colors) in [(&large, &small), (&small, &large)] {
+    for (values, colors, role) in [
+        (&large, &small, BufferRole::Colors),
+        (&small, &large, BufferRole::Values),
+    ] {
         let error = of(values, colors, 1000, KeyType::U32);
         let numbers = matches!(
             error,
             Error::BufferTooSmall {
-                len: 1000,
+                buffer,
                 needed: 4000,
                 actual: 3996,
                 ..
-            }
+            } if buffer == role
         );
         assert!(numbers, "{error:?}");
     }
@@ -291,7 +283,7 @@ fn buffers_that_cannot_be_used_are_refused_with_the_numbers() {
         let error = of(&large, &small, 100, key);
         assert!(matches!(error, Error::NoSums(k) if k == key), "{error:?}");
     }
-    let most = sums.max_len();
+    let most = gpu.first.max_len(KeyType::F32);
     let error = of(&large, &small, most + 1, KeyType::F32);
     assert!(
         matches!(error, Error::TooLarge { max_len, .. } if max_len == most),
@@ -312,7 +304,7 @@ fn buffers_that_cannot_be_used_are_refused_with_the_numbers() {
 
     // Of another device of the same instance.
     let (device, queue) = open(&gpu.adapter, requirements(&gpu.adapter).unwrap().limits);
-    let foreign = PrefixSums::new(&device, &queue).unwrap();
+    let foreign = PrefixSums::new(&Sorter::new(&device, &queue, Options::default()).unwrap());
     let error = foreign
         .prepare(&large, &small, 100, KeyType::U32, &options)
         .unwrap_err();
@@ -369,7 +361,7 @@ fn threads_share_one() {
     fn check_sync<T: Send + Sync + 'static>() {}
     let Some(gpu) = gpu() else { return };
     check_sync::<PrefixSums>();
-    check_sync::<wgpu_bcfsort::PreparedPrefixSums>();
+    check_sync::<wgpu_bcfsort::paper::PreparedPrefixSums>();
     std::thread::scope(|scope| {
         for thread in 0..4_usize {
             scope.spawn(move || {

@@ -1,11 +1,14 @@
-//! What is around a sort of buffers: rows that go with the keys, keys that are fields of rows,
-//! sub-ranges, numbers of records that only the GPU knows.
+//! What is around a sort of buffers: payload, keys that are fields of structs, ranges, numbers of
+//! records that only the GPU knows.
 
 use crate::device::{Gpu, gpu};
 use crate::pairs::{sorter, stable};
 use crate::sample_sort::options;
 use bcfsort_testkit::data::{Pattern, Spec, generate};
-use wgpu_bcfsort::{BufferSort, Error, KeyType, Order, PackedKey, SortKey, Sorter, Tuning};
+use wgpu_bcfsort::{
+    BufferRole, Comparator, Error, Field, KeyType, Keys, Order, Payload, SortJob, SortKey, Sorter,
+    ToBinding, Tuning, WideKey,
+};
 
 pub(crate) fn keys(len: u64) -> Vec<u32> {
     generate(&Spec::new(Pattern::FewDistinct, len).distinct(300)).unwrap()
@@ -22,9 +25,24 @@ pub(crate) fn in_order(rows: &[u32], words: u32, order: &[u32]) -> Vec<u32> {
     order.iter().flat_map(row).copied().collect()
 }
 
-pub(crate) fn run(sorter: &Sorter, sort: BufferSort<'_>) {
-    let sort = sorter.prepare_sort(sort).unwrap();
-    sorter.run_profiled(&sort).unwrap();
+pub(crate) fn run<Kind>(sorter: &Sorter, job: &SortJob<'_, Kind>) {
+    let sort = sorter.prepare(job).unwrap();
+    sort.run_profiled().unwrap();
+}
+
+/// Structs of `stride` bytes by the key at byte `offset` of each.
+pub(crate) fn by_field<'a>(
+    structs: impl ToBinding<'a>,
+    key: KeyType,
+    stride: u32,
+    offset: u32,
+) -> Keys<'a> {
+    Keys::strided(structs, key, Field { stride, offset })
+}
+
+/// A buffer of items of `bytes` bytes from item `first` on.
+pub(crate) fn tail(buffer: &wgpu::Buffer, first: usize, bytes: u64) -> wgpu::BufferSlice<'_> {
+    buffer.slice(first as u64 * bytes..)
 }
 
 #[test]
@@ -43,11 +61,11 @@ fn rows_of_any_size_go_with_keys_in_order() {
         let expected = stable(&keys, order);
         let on_gpu = gpu.buffer(&keys);
         let buffers = columns.each_ref().map(|column| gpu.buffer(&column.1));
-        let mut sort = BufferSort::new(&on_gpu, len, KeyType::U32).order(order);
+        let mut sort = SortJob::new(Keys::new(&on_gpu, KeyType::U32), len).order(order);
         for (buffer, (words, _)) in buffers.iter().zip(&columns) {
-            sort = sort.rows(buffer, *words);
+            sort = sort.payload(Payload::new(buffer, 4 * *words));
         }
-        run(&sorter, sort);
+        run(&sorter, &sort);
         assert!(gpu.read(&on_gpu) == in_order(&keys, 1, &expected), "{len}");
         for (buffer, (words, rows)) in buffers.iter().zip(&columns) {
             let sorted = in_order(rows, *words, &expected);
@@ -68,24 +86,21 @@ fn structs_are_sorted_by_a_field() {
     }
     let expected = stable(&keys, Order::Ascending);
     let (on_gpu, others) = (gpu.buffer(&structs), gpu.buffer(&keys));
-    let sort = BufferSort::of_rows(&on_gpu, len, 4, 2, KeyType::U32);
-    run(&sorter, sort.rows(&others, 1));
+    let sort = SortJob::new(by_field(&on_gpu, KeyType::U32, 16, 8), len);
+    run(&sorter, &sort.payload(Payload::new(&others, 4)));
     assert!(gpu.read(&on_gpu) == in_order(&structs, 4, &expected));
     assert!(gpu.read(&others) == in_order(&keys, 1, &expected));
 
-    // Whatever was wanted before, rows of the field move when others do.
-    let (on_gpu, others) = (gpu.buffer(&structs), gpu.buffer(&keys));
-    let sort = BufferSort::of_rows(&on_gpu, len, 4, 2, KeyType::U32);
-    run(&sorter, sort.values(&others).rows(&others, 1));
-    assert!(gpu.read(&on_gpu) == in_order(&structs, 4, &expected));
-    assert!(gpu.read(&others) == in_order(&keys, 1, &expected));
-
-    // Only to know their order.
+    // Only their indices.
     let (on_gpu, indices) = (gpu.buffer(&structs), gpu.buffer(&vec![0; len as usize]));
-    let sort = BufferSort::of_rows(&on_gpu, len, 4, 2, KeyType::U32);
-    run(&sorter, sort.indices(&indices));
+    let by_key = by_field(&on_gpu, KeyType::U32, 16, 8);
+    run(&sorter, &SortJob::argsort(by_key.clone(), &indices, len));
     assert!(gpu.read(&on_gpu) == structs);
     assert!(gpu.read(&indices) == expected);
+
+    // Nothing to write.
+    let nothing = sorter.prepare(&SortJob::new(by_key, len).keep_keys());
+    assert_eq!(nothing.unwrap().chunks(), 0);
 
     // A key of two words.
     check_field_of_two_words::<f64>(gpu, &sorter);
@@ -102,8 +117,8 @@ fn check_field_of_two_words<T: SortKey>(gpu: &Gpu, sorter: &Sorter) {
     }
     let expected = stable(&keys, Order::Descending);
     let on_gpu = gpu.buffer(&structs);
-    let sort = BufferSort::of_rows(&on_gpu, 800, 6, 4, T::KEY_TYPE);
-    run(sorter, sort.order(Order::Descending));
+    let sort = SortJob::new(by_field(&on_gpu, T::KEY_TYPE, 24, 16), 800);
+    run(sorter, &sort.order(Order::Descending));
     let what = T::KEY_TYPE;
     assert!(
         gpu.read(&on_gpu) == in_order(&structs, 6, &expected),
@@ -114,16 +129,16 @@ fn check_field_of_two_words<T: SortKey>(gpu: &Gpu, sorter: &Sorter) {
 #[test]
 fn a_part_is_sorted_and_the_rest_stays() {
     let Some(gpu) = gpu() else { return };
-    let size = |first: u64| {
+    let size = |first| {
         let keys = gpu.empty_buffer(4 * 10_000);
-        let sort = BufferSort::new(&keys, 5000, KeyType::U32).first(first);
+        let sort = SortJob::new(Keys::new(tail(&keys, first, 4), KeyType::U32), 5000);
         // (With the same tiles on every adapter.)
         let small = Tuning {
             merged: 0,
             ..Tuning::cpu()
         };
         let sorter = gpu.sorter(&options(small));
-        sorter.scratch_size_of(&sort).unwrap()
+        sorter.scratch_size(&sort).unwrap()
     };
     // From where a buffer may be bound on, keys are sorted where they lie.
     assert_eq!(size(1280), size(0));
@@ -146,35 +161,39 @@ fn check_part(gpu: &Gpu, first: usize) {
         to[part.clone()].copy_from_slice(&in_order(&from[part], words, &expected));
         to
     };
-    let part_of = |keys| BufferSort::new(keys, len as u64, KeyType::U32).first(first as u64);
+    let part_of = |keys, len| SortJob::new(Keys::new(tail(keys, first, 4), KeyType::U32), len);
+    let len = len as u64;
     let on_gpu = gpu.buffer(&keys);
-    run(&sorter, part_of(&on_gpu));
+    run(&sorter, &part_of(&on_gpu, len));
     assert!(gpu.read(&on_gpu) == sorted(&keys, 1));
 
     let rows = rows(all as u64, 2);
     let (on_gpu, with_it) = (gpu.buffer(&keys), gpu.buffer(&rows));
-    run(&sorter, part_of(&on_gpu).rows(&with_it, 2));
+    let payload = Payload::new(tail(&with_it, first, 8), 8);
+    run(&sorter, &part_of(&on_gpu, len).payload(payload));
     assert!(gpu.read(&on_gpu) == sorted(&keys, 1));
     assert!(gpu.read(&with_it) == sorted(&rows, 2));
 
     let (on_gpu, with_it) = (gpu.buffer(&keys), gpu.buffer(&rows[..all]));
-    run(&sorter, part_of(&on_gpu).values(&with_it).stable());
+    let payload = Payload::new(tail(&with_it, first, 4), 4);
+    run(&sorter, &part_of(&on_gpu, len).payload(payload));
     assert!(gpu.read(&with_it) == sorted(&rows[..all], 1));
 
     // Indices count from the part's beginning, and the keys may stay.
     let (on_gpu, with_it) = (gpu.buffer(&keys), gpu.buffer(&vec![7; all]));
-    run(&sorter, part_of(&on_gpu).keep_keys().indices(&with_it));
+    let indices = tail(&with_it, first, 4);
+    run(&sorter, &part_of(&on_gpu, len).keep_keys().indices(indices));
     assert!(gpu.read(&on_gpu) == keys);
     let indices = gpu.read(&with_it);
     assert!(indices[part.clone()] == expected);
     assert!(indices[..first].iter().all(|&i| i == 7));
     assert!(indices[part.end..].iter().all(|&i| i == 7));
 
-    // As many as a buffer says of all that follow, with values in any order where keys are equal.
+    // The first ones of all that follow, their number in a buffer, with values.
     let (values, count) = (self::rows(all as u64, 1), gpu.buffer(&[len as u32]));
     let (on_gpu, with_it) = (gpu.buffer(&keys), gpu.buffer(&values));
-    let sort = BufferSort::new(&on_gpu, (all - first) as u64, KeyType::U32).first(first as u64);
-    run(&sorter, sort.count(&count, 0).values(&with_it));
+    let sort = part_of(&on_gpu, (all - first) as u64).values(tail(&with_it, first, 4));
+    run(&sorter, &sort.len_from(&count));
     let mut moved = gpu.read(&with_it);
     let of_values = moved.iter().map(|value| keys[*value as usize / 16]);
     assert!(of_values.eq(sorted(&keys, 1)));
@@ -187,8 +206,8 @@ fn check_part(gpu: &Gpu, first: usize) {
         row[1] = *key;
     }
     let on_gpu = gpu.buffer(&structs);
-    let sort = BufferSort::of_rows(&on_gpu, len as u64, 3, 1, KeyType::U32);
-    run(&sorter, sort.first(first as u64));
+    let structs_of_part = by_field(tail(&on_gpu, first, 12), KeyType::U32, 12, 4);
+    run(&sorter, &SortJob::new(structs_of_part, len));
     assert!(gpu.read(&on_gpu) == sorted(&structs, 3));
 }
 
@@ -205,19 +224,19 @@ fn the_gpu_says_how_many() {
         let values = rows(room as u64, 1);
         let (on_gpu, with_it) = (gpu.buffer(&keys), gpu.buffer(&values));
         let count = gpu.buffer(&[99, 0]);
-        let sort = BufferSort::new(&on_gpu, room as u64, KeyType::U32)
+        let sort = SortJob::new(Keys::new(&on_gpu, KeyType::U32), room as u64)
             .order(order)
-            .count(&count, 1)
-            .rows(&with_it, 1);
+            .len_from(count.slice(4..))
+            .payload(Payload::new(&with_it, 4));
         // Prepared once, for any number.
-        let sort = sorter.prepare_sort(sort).unwrap();
+        let sort = sorter.prepare(&sort).unwrap();
         for number in [0, 1, 1500, 2999, 3000, u32::MAX] {
             gpu.queue
                 .write_buffer(&on_gpu, 0, bytemuck::cast_slice(&keys));
             gpu.queue
                 .write_buffer(&with_it, 0, bytemuck::cast_slice(&values));
             gpu.queue.write_buffer(&count, 4, &number.to_le_bytes());
-            sorter.run_profiled(&sort).unwrap();
+            sort.run_profiled().unwrap();
             let there = room.min(number as usize);
             let expected = stable(&keys[..there], order);
             for (buffer, before) in [(&on_gpu, &keys), (&with_it, &values)] {
@@ -241,11 +260,11 @@ fn the_gpu_says_how_many_of_what_is_distributed_in_any_way() {
         let numbers: Vec<u32> = (0..room as u32).collect();
         let [on_gpu, values, to] = [&keys, &numbers, &numbers].map(|words| gpu.buffer(words));
         let count = gpu.buffer(&[7]);
-        let sort = || BufferSort::new(&on_gpu, room as u64, KeyType::U32).count(&count, 0);
+        let sort = || SortJob::new(Keys::new(&on_gpu, KeyType::U32), room as u64).len_from(&count);
         let [argsort, pairs] = [sort().indices(&values).keep_keys(), sort().values(&values)]
-            .map(|sort| sorter.prepare_sort(sort).unwrap());
-        let [elsewhere, here] = [sort().sorted_into(&to), sort().ranks(0..room as u64)]
-            .map(|sort| sorter.prepare_sort(sort).unwrap());
+            .map(|sort| sorter.prepare(&sort).unwrap());
+        let [elsewhere, here] = [sort().output(&to), sort().range(0..room as u64)]
+            .map(|sort| sorter.prepare(&sort).unwrap());
         let write = |buffer, words: &[u32]| {
             gpu.queue
                 .write_buffer(buffer, 0, bytemuck::cast_slice(words));
@@ -259,19 +278,19 @@ fn the_gpu_says_how_many_of_what_is_distributed_in_any_way() {
             let what = format!("{number} of {room}");
 
             for (sort, result) in [(&elsewhere, &to), (&here, &on_gpu)] {
-                sorter.run_profiled(sort).unwrap();
+                sort.run_profiled().unwrap();
                 assert!(gpu.read(result)[..there] == sorted, "{what}");
             }
             assert!(gpu.read(&on_gpu)[there..] == keys[there..], "{what}: rest");
 
             write(&on_gpu, &keys);
-            sorter.run_profiled(&argsort).unwrap();
+            argsort.run_profiled().unwrap();
             assert!(gpu.read(&on_gpu) == keys, "{what}");
             assert!(gpu.read(&values)[..there] == order, "{what}: order");
 
             // Each value with its key, in any order where keys are equal.
             write(&values, &numbers);
-            sorter.run_profiled(&pairs).unwrap();
+            pairs.run_profiled().unwrap();
             let mut moved = gpu.read(&values);
             let of_moved = in_order(&keys, 1, &moved[..there]);
             assert!(of_moved == sorted, "{what}: pairs");
@@ -282,32 +301,38 @@ fn the_gpu_says_how_many_of_what_is_distributed_in_any_way() {
     }
 }
 
+/// Bits of a key.
+pub(crate) const fn bits(key: KeyType) -> u32 {
+    8 * key.bytes() as u32
+}
+
 /// Numbers of packed keys whose order is that of the type.
-pub(crate) fn ordered(bits: u32, key: PackedKey) -> u32 {
-    let (sign, all) = (1 << (key.bits() - 1), u32::MAX >> (32 - key.bits()));
+pub(crate) fn ordered(number: u32, key: KeyType) -> u32 {
+    let (sign, all) = (1 << (bits(key) - 1), u32::MAX >> (32 - bits(key)));
     match key {
-        PackedKey::U8 | PackedKey::U16 => bits,
-        PackedKey::I8 | PackedKey::I16 => bits ^ sign,
+        KeyType::U8 | KeyType::U16 => number,
+        KeyType::I8 | KeyType::I16 => number ^ sign,
         // A float's total order: of negative ones, the greater bits are less.
-        _ if bits & sign == 0 => bits | sign,
-        _ => bits ^ all,
+        _ if number & sign == 0 => number | sign,
+        _ => number ^ all,
     }
 }
 
 /// Words in which keys lie one behind the other, the first one lowest.
-pub(crate) fn pack(keys: &[u32], key: PackedKey) -> Vec<u32> {
+pub(crate) fn pack(keys: &[u32], key: KeyType) -> Vec<u32> {
     let word = |word: &[u32]| {
         let keys = word.iter().rev();
-        keys.fold(0, |packed, bits| packed << key.bits() | bits)
+        keys.fold(0, |packed, number| packed << bits(key) | number)
     };
-    keys.chunks((32 / key.bits()) as usize).map(word).collect()
+    keys.chunks((32 / bits(key)) as usize).map(word).collect()
 }
 
 #[test]
 fn packed_keys_of_8_and_16_bits_are_sorted_where_they_lie() {
     let Some(gpu) = gpu() else { return };
     let sorter = sorter(gpu);
-    for (i, key) in PackedKey::ALL.into_iter().enumerate() {
+    let packed = KeyType::ALL.into_iter().filter(|key| key.bytes() < 4);
+    for (i, key) in packed.enumerate() {
         // (Of both widths, of integers and of floats, in both orders: the others differ in
         // constants.)
         if ![0, 2, 5].contains(&i) && !gpu.runs_all_cases() {
@@ -315,41 +340,43 @@ fn packed_keys_of_8_and_16_bits_are_sorted_where_they_lie() {
         }
         let (all, first, len) = (99_999_usize, [0, 5, 256, 1, 128, 3][i], 2001_usize);
         let order = [Order::Ascending, Order::Descending][i / 2 % 2];
-        let bits: Vec<u32> = generate(&Spec::new(Pattern::Full, all as u64)).unwrap();
-        let bits: Vec<u32> = bits.iter().map(|bits| bits >> (32 - key.bits())).collect();
+        let random: Vec<u32> = generate(&Spec::new(Pattern::Full, all as u64)).unwrap();
+        let numbers_of = random.iter().map(|word| word >> (32 - bits(key)));
+        let unsorted: Vec<u32> = numbers_of.collect();
         let pack = |keys: &[u32]| pack(keys, key);
-        let numbers: Vec<u32> = bits.iter().map(|&bits| ordered(bits, key)).collect();
+        let numbers: Vec<u32> = unsorted.iter().map(|&n| ordered(n, key)).collect();
         let sorted = |len: usize| {
             let part = first..first + len;
             let expected = stable(&numbers[part.clone()], order);
-            let mut sorted = bits.clone();
-            sorted[part.clone()].copy_from_slice(&in_order(&bits[part], 1, &expected));
+            let mut sorted = unsorted.clone();
+            sorted[part.clone()].copy_from_slice(&in_order(&unsorted[part], 1, &expected));
             (pack(&sorted), expected)
         };
 
-        let (keys, indices) = (gpu.buffer(&pack(&bits)), gpu.buffer(&vec![0; all]));
+        let (keys, indices) = (gpu.buffer(&pack(&unsorted)), gpu.buffer(&vec![0; all]));
         let part_of = |keys, len: usize| {
-            let sort = BufferSort::of_packed(keys, len as u64, key);
-            sort.first(first as u64).order(order)
+            let keys = Keys::new(tail(keys, first, key.bytes()), key);
+            SortJob::new(keys, len as u64).order(order)
         };
         let (few, expected) = sorted(len);
         // (Of integers and of floats.)
         if i == 2 || i == 5 {
-            run(&sorter, part_of(&keys, len).indices(&indices));
+            let sort = part_of(&keys, len).indices(tail(&indices, first, 4));
+            run(&sorter, &sort);
             assert!(gpu.read(&keys) == few, "{key:?}");
             assert!(gpu.read(&indices)[first..][..len] == expected, "{key:?}");
         }
 
         // Alone, they are counted, if they are many.
-        let (keys, many) = (gpu.buffer(&pack(&bits)), all - first - 9);
-        run(&sorter, part_of(&keys, many));
+        let (keys, many) = (gpu.buffer(&pack(&unsorted)), all - first - 9);
+        run(&sorter, &part_of(&keys, many));
         assert!(gpu.read(&keys) == sorted(many).0, "{key:?}, counted");
     }
 }
 
-fn refused(gpu: &Gpu, sort: BufferSort<'_>) -> String {
+fn refused<Kind>(gpu: &Gpu, sort: &SortJob<'_, Kind>) -> String {
     let sorter = sorter(gpu);
-    sorter.prepare_sort(sort).unwrap_err().to_string()
+    sorter.prepare(sort).unwrap_err().to_string()
 }
 
 #[test]
@@ -360,113 +387,202 @@ fn nonsense_is_refused_with_the_numbers() {
         gpu.buffer(&[0; 8]),
         gpu.buffer(&[0]),
     );
-    let sort = || BufferSort::new(&keys, 3, KeyType::U32);
-    assert_eq!(
-        refused(gpu, sort().rows(&rows, 3)),
-        "the buffer of values holds 32 bytes, and 3 of 96 bits each take 36"
-    );
-    assert_eq!(
-        refused(gpu, sort().first(1)),
-        "the buffer of keys holds 12 bytes, and 4 of 32 bits each take 16"
-    );
-    assert_eq!(
-        refused(gpu, sort().rows(&rows, 0)),
-        "option words of a row is 0, but must be at least 1"
-    );
-    assert_eq!(
-        refused(gpu, sort().count(&rows, 8)),
-        "the buffer of count holds 32 bytes, and 9 of 32 bits each take 36"
-    );
-    assert_eq!(
-        refused(gpu, sort().rows(&rows, 2).rows(&one, 3)),
-        "the buffer of column.1 holds 4 bytes, and 3 of 96 bits each take 36"
-    );
-    assert_eq!(
-        refused(gpu, BufferSort::of_packed(&one, 5, PackedKey::I8)),
-        "the buffer of keys holds 4 bytes, and 5 of 8 bits each take 8"
-    );
-    assert_eq!(
-        refused(gpu, BufferSort::of_rows(&rows, 2, 4, 4, KeyType::U32)),
-        "option word of the key is 4, but must be less than the words of a row"
-    );
-    assert_eq!(
-        refused(gpu, BufferSort::of_rows(&rows, 2, 4, 1, KeyType::F64)),
-        "option word of the key is 1, but must be even, as the key is of 64 bits"
-    );
-    assert_eq!(
-        refused(gpu, BufferSort::of_rows(&rows, 2, 3, 0, KeyType::F64)),
-        "option words of a row is 3, but must be even, as the key is of 64 bits"
-    );
-    let by_field = || BufferSort::of_rows(&rows, 2, 4, 0, KeyType::U32);
-    assert_eq!(
-        refused(gpu, by_field().keep_keys()),
-        "keep_keys does not go with rows that move with their keys: ask for indices alone, or for \
-         the rows in another buffer, by sorted_into"
-    );
+    let sort = || SortJob::new(Keys::new(&keys, KeyType::U32), 3);
+    let of = |keys, len| SortJob::new(keys, len);
+    let far = wgpu::BufferBinding {
+        buffer: &keys,
+        offset: 1 << 40,
+        size: None,
+    };
+    for (sort, text) in [
+        (
+            sort().payload(Payload::new(&rows, 12)),
+            "the payload 0 buffer has 32 bytes, and the records take 36",
+        ),
+        (
+            of(Keys::new(keys.slice(4..), KeyType::U32), 3),
+            "the keys buffer has 8 bytes, and the records take 12",
+        ),
+        (
+            of(Keys::new(keys.slice(..8), KeyType::U32), 3),
+            "the keys buffer has 8 bytes, and the records take 12",
+        ),
+        (
+            of(Keys::new(far, KeyType::U32), 3),
+            "the keys buffer has 0 bytes, and the records take 12",
+        ),
+        (
+            sort().len_from(rows.slice(32..)),
+            "the record count buffer has 0 bytes, and the records take 4",
+        ),
+        (
+            sort()
+                .payload(Payload::new(&rows, 8))
+                .payload(Payload::new(&one, 12)),
+            "the payload 1 buffer has 4 bytes, and the records take 36",
+        ),
+        (
+            of(Keys::new(&one, KeyType::I8), 5),
+            "the keys buffer has 4 bytes, and the records take 5",
+        ),
+        (
+            sort().payload(Payload::new(&rows, 0)),
+            "option bytes of a payload row is 0, but must be a multiple of 4, and at least 4",
+        ),
+        (
+            sort().payload(Payload::new(&rows, 6)),
+            "option bytes of a payload row is 6, but must be a multiple of 4, and at least 4",
+        ),
+        (
+            of(by_field(&rows, KeyType::U32, 16, 16), 2),
+            "option offset of the key is 16, but must be such that the key ends within the struct",
+        ),
+        (
+            of(by_field(&rows, KeyType::F64, 16, 4), 2),
+            "option offset of the key is 4, but must be a multiple of the key's bytes",
+        ),
+        (
+            of(by_field(&rows, KeyType::F64, 12, 0), 2),
+            "option stride of the structs is 12, but must be a multiple of 4 and of the key's \
+             bytes, and at least that",
+        ),
+        (
+            of(by_field(&rows, KeyType::U16, 6, 0), 2),
+            "option stride of the structs is 6, but must be a multiple of 4 and of the key's \
+             bytes, and at least that",
+        ),
+    ] {
+        assert_eq!(refused(gpu, &sort), text);
+    }
     let sorter = sorter(gpu);
     for twice in [
-        sort().rows(&keys, 1),
-        sort().rows(&rows, 1).rows(&rows, 1),
-        sort().count(&keys, 0),
-        sort().values(&rows).count(&rows, 7),
-        BufferSort::of_rows(&rows, 2, 4, 0, KeyType::U32).rows(&rows, 1),
-        BufferSort::of_rows(&rows, 2, 4, 0, KeyType::U32).indices(&rows),
+        sort().payload(Payload::new(&keys, 4)),
+        sort()
+            .payload(Payload::new(&rows, 4))
+            .payload(Payload::new(&rows, 4)),
+        sort().len_from(&keys),
+        sort().values(&rows).len_from(rows.slice(28..)),
+        of(by_field(&rows, KeyType::U32, 16, 0), 2).payload(Payload::new(&rows, 4)),
+        of(by_field(&rows, KeyType::U32, 16, 0), 2).indices(&rows),
     ] {
-        let refused = sorter.prepare_sort(twice);
+        let refused = sorter.prepare(&twice);
         assert!(matches!(refused, Err(Error::SameBuffer)));
     }
-    assert!(sorter.scratch_size_of(&sort().first(u64::MAX)).is_err());
     // All that is needed at once: keys and values, indices twice, and rows of one buffer again.
-    let size = sorter.scratch_size_of(&sort().rows(&rows, 5)).unwrap();
+    let size = sorter
+        .scratch_size(&sort().payload(Payload::new(&rows, 20)))
+        .unwrap();
     assert!((3 * (4 + 20)..1 << 20).contains(&size));
 }
 
 #[test]
-fn what_no_buffer_or_binding_has_is_refused_with_what_to_do() {
+fn ranges_that_begin_within_a_record_are_refused() {
+    let Some(gpu) = gpu() else { return };
+    let sorter = sorter(gpu);
+    let [keys, rows, to] = [(); 3].map(|()| gpu.buffer(&[0; 80]));
+    let sort = || SortJob::new(Keys::new(&keys, KeyType::U32), 3);
+    let by_key = |key, at| SortJob::new(Keys::new(keys.slice(at..), key), 3);
+    let comparator = Comparator::wide(2, WideKey::MostFirst).unwrap();
+    for (sort, buffer, offset, multiple_of) in [
+        (by_key(KeyType::U16, 3), BufferRole::Keys, 3, 2),
+        (by_key(KeyType::F32, 6), BufferRole::Keys, 6, 4),
+        (by_key(KeyType::U64, 4), BufferRole::Keys, 4, 8),
+        (
+            SortJob::new(by_field(keys.slice(2..), KeyType::U16, 8, 2), 3),
+            BufferRole::Keys,
+            2,
+            4,
+        ),
+        (
+            SortJob::by(keys.slice(128..), &comparator, 3),
+            BufferRole::Keys,
+            128,
+            256,
+        ),
+        (sort().output(to.slice(2..)), BufferRole::Output, 2, 4),
+        (sort().indices(to.slice(6..)), BufferRole::Indices, 6, 4),
+        (sort().len_from(to.slice(1..)), BufferRole::Count, 1, 4),
+        (sort().values(to.slice(5..)), BufferRole::Payload(0), 5, 4),
+        (
+            sort().payload(Payload::new(&rows, 8).output(to.slice(10..))),
+            BufferRole::PayloadOutput(0),
+            10,
+            4,
+        ),
+    ] {
+        let text = format!(
+            "the {buffer} buffer is used from byte {offset} on, which must be a multiple of \
+             {multiple_of}"
+        );
+        assert_eq!(refused(gpu, &sort), text);
+        // Nothing can be planned of it either.
+        let error = sorter.scratch_size(&sort).unwrap_err();
+        assert_eq!(error.to_string(), text);
+    }
+    let keys = Keys::new(&keys, KeyType::U32);
+    let segments = SortJob::segmented(keys, 3, to.slice(2..), 1);
+    assert_eq!(
+        refused(gpu, &segments),
+        "the segment offsets buffer is used from byte 2 on, which must be a multiple of 4"
+    );
+}
+
+#[test]
+fn what_no_binding_has_is_refused_with_what_to_do() {
     let Some(gpu) = gpu() else { return };
     let (keys, one) = (gpu.buffer(&[3, 1, 2]), gpu.buffer(&[0]));
-    let sort = || BufferSort::new(&keys, 3, KeyType::U32);
-    let most = gpu.device.limits().max_storage_buffer_binding_size;
-    let binds =
-        format!("this device binds at most {most} at once (max_storage_buffer_binding_size)");
-    assert_eq!(
-        refused(gpu, sort().count(&one, u32::MAX)),
+    let three = || Keys::new(&keys, KeyType::U32);
+    let limits = gpu.device.limits();
+    let most = limits
+        .max_storage_buffer_binding_size
+        .min(limits.max_buffer_size);
+    let text = |buffer: &str, needed: u64| {
         format!(
-            "17179869184 bytes of the buffer of count are needed; {binds}: have the count in a \
-             word nearer to the buffer's beginning"
+            "the {buffer} buffer would need {needed} bytes, and this device binds at most {most} \
+             at once (max_storage_buffer_binding_size): sort fewer records, or smaller ones"
         )
-    );
+    };
     assert_eq!(
-        refused(gpu, sort().segments(&one, u32::MAX)),
-        format!(
-            "17179869180 bytes of the buffer of offsets are needed; {binds}: sort fewer segments \
-             at a time"
-        )
+        refused(gpu, &SortJob::segmented(three(), 3, &one, u32::MAX)),
+        text("segment offsets", 4 * u64::from(u32::MAX))
     );
+    // (The largest multiple of 4.)
+    let row = u32::MAX - 3;
+    let rows = Payload::new(&one, row);
     assert_eq!(
-        refused(gpu, sort().rows(&one, u32::MAX)),
-        format!(
-            "3 rows of 4294967295 words are 51539607540 bytes; {binds}: sort fewer of them, or \
-             smaller ones"
-        )
+        refused(gpu, &SortJob::new(three(), 3).payload(rows)),
+        text("payload 0", 3 * u64::from(row))
     );
-    assert_eq!(
-        refused(gpu, BufferSort::of_rows(&one, 4, u32::MAX, 0, KeyType::U32)),
-        format!(
-            "4 rows of 4294967295 words are 68719476720 bytes; {binds}: sort fewer of them, or \
-             smaller ones"
-        )
-    );
-    for first in [u64::MAX / 4 - 3, u64::MAX] {
-        assert_eq!(
-            refused(gpu, sort().first(first)),
-            format!(
-                "option first is {first}, but must be so small that the last record is within \
-                 max_buffer_size, the most bytes of a buffer on this device"
-            )
-        );
-    }
-    let all = refused(gpu, BufferSort::new(&keys, u64::MAX, KeyType::U32));
+    let rows = Payload::new(&keys, 4).output(&one);
+    let far = SortJob::new(by_field(&one, KeyType::U32, row, 0), 4).payload(rows);
+    assert_eq!(refused(gpu, &far), text("keys", 4 * u64::from(row)));
+    let all = refused(gpu, &SortJob::new(three(), u64::MAX));
     let bytes = "18446744073709551615 u32 keys are 73786976294838206460 bytes; this device";
     assert!(all.starts_with(bytes), "{all}");
+}
+
+#[test]
+fn ranges_that_are_too_short_are_refused() {
+    let Some(gpu) = gpu() else { return };
+    let sorter = sorter(gpu);
+    let keys = sorter.upload(&[9_u32, 8, 7, 6, 5, 4]).unwrap();
+    let far = wgpu::BufferBinding {
+        buffer: &keys,
+        offset: u64::MAX,
+        size: None,
+    };
+    // (An empty range is not the rest of the buffer.)
+    for (range, actual, needed) in [
+        (Keys::new(keys.slice(8..8), KeyType::U32), 0, 12),
+        (Keys::new(keys.slice(8..16), KeyType::U32), 8, 12),
+        (Keys::new(keys.slice(16..), KeyType::U32), 8, 12),
+        (Keys::new(far, KeyType::U8), 0, 3),
+    ] {
+        let error = sorter.prepare(&SortJob::new(range.clone(), 3)).unwrap_err();
+        let text = format!("the keys buffer has {actual} bytes, and the records take {needed}");
+        assert_eq!(error.to_string(), text);
+        assert!(sorter.prepare(&SortJob::new(range, 0)).is_ok());
+    }
+    assert!(sorter.download::<u32>(keys.slice(8..8)).unwrap().is_empty());
+    assert_eq!(sorter.download::<u32>(keys.slice(8..16)).unwrap(), [7, 6]);
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use wgpu_bcfsort::internals::Recorded as _;
 use wgpu_bcfsort::internals::plan::Tuning;
 use wgpu_bcfsort::internals::recording::Phase;
-use wgpu_bcfsort::{BufferSort, Engine, KeyType, Options, Order, SortKey, Sorter};
+use wgpu_bcfsort::{Engine, KeyType, Keys, Options, Order, SortJob, SortKey, Sorter};
 
 /// The sizes of kernels that the library takes on this adapter, and no merging of few tiles:
 /// records that no tile has room for are partitioned. On a CPU the tiles are the smallest, as
@@ -45,8 +45,8 @@ fn sorters_do_not_take_the_same_samples() {
         .map(|_| {
             let options = options(tuning(gpu));
             let sorter = Sorter::new(&gpu.device, &gpu.queue, options).unwrap();
-            let sort = BufferSort::new(&keys, 20_000, KeyType::U32);
-            let sort = sorter.prepare_sort(sort).unwrap();
+            let sort = SortJob::new(Keys::new(&keys, KeyType::U32), 20_000);
+            let sort = sorter.prepare(&sort).unwrap();
             let steps = &sort.recording().steps;
             steps
                 .iter()
@@ -125,11 +125,15 @@ fn few_tiles_are_merged_at_once() {
             gpu.empty_buffer(4 * len),
         );
         let (key, order) = (KeyType::F64, Order::Descending);
-        let sort = sorter.prepare_indices(&on_gpu, &indices, len, key, order);
+        let sort = sorter.prepare(
+            &SortJob::new(Keys::new(&on_gpu, key), len)
+                .order(order)
+                .indices(&indices),
+        );
         let sort = sort.unwrap();
         let steps = sort.recording().steps.iter();
         assert_eq!(steps.filter(|step| step.phase == Phase::Merge).count(), 1);
-        sorter.run_profiled(&sort).unwrap();
+        sort.run_profiled().unwrap();
         assert!(gpu.read(&indices) == stable(&keys, order), "{len}");
     }
 }

@@ -1,13 +1,25 @@
-//! Many arrays, each sorted by itself, on this machine's adapter.
+//! Many segments, each sorted by itself, on this machine's adapter.
 
 use crate::device::{Gpu, gpu};
 use crate::pairs::{sorter, stable};
-use crate::rows::{in_order, keys, ordered, pack, rows, run};
+use crate::rows::{bits, by_field, in_order, keys, ordered, pack, rows, run, tail};
 use bcfsort_testkit::data::{Pattern, Spec, generate};
-use wgpu_bcfsort::{BufferSort, Error, KeyType, Order, PackedKey, SortKey};
+use wgpu_bcfsort::{
+    BufferRole, Error, KeyType, Keys, Order, Payload, SegmentedSortJob, SortJob, SortKey, ToBinding,
+};
 
 /// Empty ones, of one, of some, and of most.
 const OFFSETS: [u32; 13] = [0, 0, 1, 1, 2, 9, 40, 1500, 1500, 2900, 2999, 3000, 3000];
+
+/// Segments that begin at these offsets, of which `starts` holds the first ones.
+fn segmented<'a>(
+    keys: Keys<'a>,
+    len: usize,
+    starts: impl ToBinding<'a>,
+    offsets: &[u32],
+) -> SegmentedSortJob<'a> {
+    SortJob::segmented(keys, len as u64, starts, offsets.len() as u32)
+}
 
 /// Which of so many records belongs in each place.
 fn expected<T: SortKey>(keys: &[T], offsets: &[u32], order: Order) -> Vec<u32> {
@@ -22,24 +34,23 @@ fn expected<T: SortKey>(keys: &[T], offsets: &[u32], order: Order) -> Vec<u32> {
     all
 }
 
-/// Keys and rows with them, in place; and indices alone, of as many as the GPU says.
+/// Keys and payload in place; and indices alone, of a number of records that the GPU has.
 fn check<T: SortKey>(gpu: &Gpu, keys: &[T], first: usize, order: Order) {
     let sorter = sorter(gpu);
     let (len, words) = (keys.len() - first, T::KEY_TYPE.words());
     let what = format!("{} from {first}, {}", T::KEY_TYPE, order.name());
-    let bits: &[u32] = bytemuck::cast_slice(keys);
+    let before: &[u32] = bytemuck::cast_slice(keys);
     let rows = rows(keys.len() as u64, 2);
     let starts = gpu.buffer(&OFFSETS);
     let sort = |keys| {
-        BufferSort::new(keys, len as u64, T::KEY_TYPE)
-            .order(order)
-            .segments(&starts, OFFSETS.len() as u32)
-            .first(first as u64)
+        let part = tail(keys, first, T::KEY_TYPE.bytes());
+        segmented(Keys::new(part, T::KEY_TYPE), len, &starts, &OFFSETS).order(order)
     };
-    let (on_gpu, with_it) = (gpu.buffer(bits), gpu.buffer(&rows));
-    run(&sorter, sort(&on_gpu).rows(&with_it, 2));
+    let (on_gpu, with_it) = (gpu.buffer(before), gpu.buffer(&rows));
+    let payload = Payload::new(tail(&with_it, first, 8), 8);
+    run(&sorter, &sort(&on_gpu).payload(payload));
     let order_of_all = expected(&keys[first..], &OFFSETS, order);
-    for (buffer, before, words) in [(&on_gpu, bits, words), (&with_it, &rows[..], 2)] {
+    for (buffer, before, words) in [(&on_gpu, before, words), (&with_it, &rows[..], 2)] {
         let after = gpu.read(buffer);
         let before = before.split_at(first * words as usize);
         assert!(
@@ -51,11 +62,11 @@ fn check<T: SortKey>(gpu: &Gpu, keys: &[T], first: usize, order: Order) {
     }
 
     let there = len * 2 / 3;
-    let (on_gpu, count) = (gpu.buffer(bits), gpu.buffer(&[there as u32]));
+    let (on_gpu, count) = (gpu.buffer(before), gpu.buffer(&[there as u32]));
     let indices = gpu.buffer(&vec![7; keys.len()]);
-    let counted = sort(&on_gpu).keep_keys().indices(&indices);
-    run(&sorter, counted.count(&count, 0));
-    assert!(gpu.read(&on_gpu) == bits, "{what}: kept");
+    let counted = sort(&on_gpu).keep_keys().indices(tail(&indices, first, 4));
+    run(&sorter, &counted.len_from(&count));
+    assert!(gpu.read(&on_gpu) == before, "{what}: kept");
     let after = gpu.read(&indices);
     let expected = expected(&keys[first..][..there], &OFFSETS, order);
     assert!(after[first..][..there] == expected, "{what}: indices");
@@ -101,7 +112,7 @@ fn check_nans<T: SortKey>(gpu: &Gpu, nans: [T; 2]) {
     check(gpu, &keys, 0, Order::Descending);
 }
 
-/// More than a tile of them, in thousands of arrays and in a giant one between empty ones.
+/// More than a tile of them, in thousands of segments and in a giant one between empty ones.
 fn check_many<T: SortKey>(gpu: &Gpu, with_indices: bool) {
     let sorter = sorter(gpu);
     let len = 40_000_u64;
@@ -113,13 +124,13 @@ fn check_many<T: SortKey>(gpu: &Gpu, with_indices: bool) {
         let bits: Vec<u32> = bytemuck::pod_collect_to_vec(&keys);
         let (on_gpu, indices) = (gpu.buffer(&bits), gpu.empty_buffer(4 * len));
         let starts = gpu.buffer(&offsets);
-        let sort = BufferSort::new(&on_gpu, len, T::KEY_TYPE);
-        let sort = sort.segments(&starts, offsets.len() as u32);
+        let on_gpu_keys = Keys::new(&on_gpu, T::KEY_TYPE);
+        let sort = segmented(on_gpu_keys, keys.len(), &starts, &offsets);
         if with_indices {
-            run(&sorter, sort.indices(&indices));
+            run(&sorter, &sort.indices(&indices));
             assert!(gpu.read(&indices) == order);
         } else {
-            run(&sorter, sort);
+            run(&sorter, &sort);
         }
         assert!(gpu.read(&on_gpu) == in_order(&bits, T::KEY_TYPE.words(), &order));
     }
@@ -146,13 +157,13 @@ fn many_keys_of_64_bits() {
         check_many::<f64>(gpu, true);
     }
 
-    // As one array, by keys that stay.
+    // As one segment, by keys that stay.
     let len = 40_000;
     let keys: Vec<f64> = generate(&Spec::new(Pattern::FewDistinct, len).distinct(900)).unwrap();
     let bits: &[u32] = bytemuck::cast_slice(&keys);
     let (on_gpu, indices) = (gpu.buffer(bits), gpu.empty_buffer(4 * len));
-    let sort = BufferSort::new(&on_gpu, len, f64::KEY_TYPE).keep_keys();
-    run(&sorter(gpu), sort.indices(&indices));
+    let sort = SortJob::argsort(Keys::new(&on_gpu, f64::KEY_TYPE), &indices, len);
+    run(&sorter(gpu), &sort);
     assert!(gpu.read(&indices) == expected(&keys, &[0], Order::Ascending));
     assert!(gpu.read(&on_gpu) == bits);
 }
@@ -171,17 +182,17 @@ fn rows_by_a_field() {
     let starts = gpu.buffer(&OFFSETS);
     let (on_gpu, elsewhere) = (gpu.buffer(&structs), gpu.empty_buffer(4 * 4 * 3000));
     let sort = || {
-        BufferSort::of_rows(&on_gpu, 3000, 4, 2, f64::KEY_TYPE)
-            .segments(&starts, OFFSETS.len() as u32)
+        let keys = by_field(&on_gpu, f64::KEY_TYPE, 16, 8);
+        segmented(keys, 3000, &starts, &OFFSETS)
     };
-    run(&sorter, sort().sorted_into(&elsewhere));
+    run(&sorter, &sort().output(&elsewhere));
     assert!(gpu.read(&elsewhere) == sorted);
     assert!(gpu.read(&on_gpu) == structs);
-    run(&sorter, sort());
+    run(&sorter, &sort());
     assert!(gpu.read(&on_gpu) == sorted);
 }
 
-/// Where arrays of such lengths begin.
+/// Where segments of such lengths begin.
 fn starts(lengths: impl IntoIterator<Item = u32>) -> Vec<u32> {
     let begin = |next: &mut u32, len: u32| {
         *next += len;
@@ -190,19 +201,19 @@ fn starts(lengths: impl IntoIterator<Item = u32>) -> Vec<u32> {
     lengths.into_iter().scan(0, begin).collect()
 }
 
-/// A million arrays, or a tenth of it: most are empty or of a few records, a few of some tiles, and
-/// one is of a fifth of all.
+/// A million segments, or a tenth of it: most are empty or of a few records, a few of some tiles,
+/// and one is of a fifth of all.
 #[test]
-fn many_arrays_of_all_sizes() {
+fn many_segments_of_all_sizes() {
     let Some(gpu) = gpu() else { return };
-    let (arrays, largest) = if gpu.runs_all_cases() {
+    let (segments, largest) = if gpu.runs_all_cases() {
         (1_000_000_u32, 200_001)
     } else {
         (100_000, 40_001)
     };
-    let lengths = (0..arrays).map(|i| match i {
-        _ if i == arrays / 2 + 3 => largest,
-        _ if i % (arrays / 10 - 9) == 7 => 3 * i % 10_000 + 900,
+    let lengths = (0..segments).map(|i| match i {
+        _ if i == segments / 2 + 3 => largest,
+        _ if i % (segments / 10 - 9) == 7 => 3 * i % 10_000 + 900,
         _ if i % 3 == 0 => i / 3 % 5,
         _ => 0,
     });
@@ -213,8 +224,13 @@ fn many_arrays_of_all_sizes() {
     let keys: Vec<u32> = generate(&spec).unwrap();
     let [on_gpu, starts] = [&keys, &offsets].map(|words| gpu.buffer(words));
     let indices = gpu.empty_buffer(4 * len);
-    let sort = BufferSort::new(&on_gpu, len, u32::KEY_TYPE).indices(&indices);
-    run(&sorter(gpu), sort.segments(&starts, offsets.len() as u32));
+    let sort = segmented(
+        Keys::new(&on_gpu, u32::KEY_TYPE),
+        keys.len(),
+        &starts,
+        &offsets,
+    );
+    run(&sorter(gpu), &sort.indices(&indices));
     let order = expected(&keys, &offsets, Order::Ascending);
     assert!(gpu.read(&indices) == order);
     assert!(gpu.read(&on_gpu) == in_order(&keys, 1, &order));
@@ -222,7 +238,7 @@ fn many_arrays_of_all_sizes() {
 
 /// Each value with its key; and in the order of the input where keys are equal, if it is asked for.
 #[test]
-fn values_go_with_the_keys_of_their_arrays() {
+fn values_move_with_the_keys_of_their_segments() {
     fn check<T: SortKey + std::fmt::Debug>(gpu: &Gpu, first: usize, is_stable: bool) {
         let (len, words) = (3000, T::KEY_TYPE.words());
         let what = format!("{} from {first}, stable: {is_stable}", T::KEY_TYPE);
@@ -233,16 +249,20 @@ fn values_go_with_the_keys_of_their_arrays() {
         let values: Vec<u32> = (0..keys.len() as u32).map(|i| 7 * i).collect();
         let [on_gpu, with_it] = [bits, &values].map(|words| gpu.buffer(words));
         let starts = gpu.buffer(&OFFSETS);
-        let sort = BufferSort::new(&on_gpu, len as u64, T::KEY_TYPE)
-            .segments(&starts, OFFSETS.len() as u32)
-            .first(first as u64)
-            .values(&with_it);
-        run(&sorter(gpu), if is_stable { sort.stable() } else { sort });
+        let part = Keys::new(tail(&on_gpu, first, T::KEY_TYPE.bytes()), T::KEY_TYPE);
+        let sort = segmented(part, len, &starts, &OFFSETS);
+        let part = tail(&with_it, first, 4);
+        let sort = if is_stable {
+            sort.payload(Payload::new(part, 4))
+        } else {
+            sort.values(part)
+        };
+        run(&sorter(gpu), &sort);
 
-        let part = |i: &u32| i + first as u32;
+        let of_all = |i: &u32| i + first as u32;
         let mut order: Vec<u32> = (0..first as u32).collect();
         let of_part = expected(&keys[first..], &OFFSETS, Order::Ascending);
-        order.extend(of_part.iter().map(part));
+        order.extend(of_part.iter().map(of_all));
         let sorted = in_order(bits, words, &order);
         assert!(gpu.read(&on_gpu) == sorted, "{what}");
         let moved = gpu.read(&with_it);
@@ -251,7 +271,7 @@ fn values_go_with_the_keys_of_their_arrays() {
         }
         let owners: Vec<u32> = moved.iter().map(|value| value / 7).collect();
         assert!(in_order(bits, words, &owners) == sorted, "{what}: pairs");
-        // Of its own array: keys of others may be equal.
+        // Of its own segment: keys of others may be equal.
         let bounds = OFFSETS.map(|begin| first + begin as usize);
         for (&begin, &end) in bounds.iter().zip(&bounds[1..]) {
             let mut owners = owners[begin..end].to_vec();
@@ -272,33 +292,34 @@ fn values_go_with_the_keys_of_their_arrays() {
 }
 
 /// Keys of which several lie in a word, and others around those that are sorted.
-fn check_packed(gpu: &Gpu, key: PackedKey, first: usize, offsets: &[u32], len: usize) {
+fn check_packed(gpu: &Gpu, key: KeyType, first: usize, offsets: &[u32], len: usize) {
     let what = format!("{key:?}, {len} from {first}");
     let behind = 11;
     let all = first + len + behind;
-    let bits: Vec<u32> = generate(&Spec::new(Pattern::Full, all as u64)).unwrap();
-    let mut bits: Vec<u32> = bits.iter().map(|bits| bits >> (32 - key.bits())).collect();
-    let on_gpu = gpu.buffer(&pack(&bits, key));
+    let random: Vec<u32> = generate(&Spec::new(Pattern::Full, all as u64)).unwrap();
+    let numbers = random.iter().map(|word| word >> (32 - bits(key)));
+    let mut numbers: Vec<u32> = numbers.collect();
+    let on_gpu = gpu.buffer(&pack(&numbers, key));
     let starts = gpu.buffer(offsets);
-    let sort = BufferSort::of_packed(&on_gpu, len as u64, key).first(first as u64);
-    run(&sorter(gpu), sort.segments(&starts, offsets.len() as u32));
+    let part = Keys::new(tail(&on_gpu, first, key.bytes()), key);
+    run(&sorter(gpu), &segmented(part, len, &starts, offsets));
 
-    let part = &mut bits[first..][..len];
+    let part = &mut numbers[first..][..len];
     let ends = offsets.iter().copied().skip(1).chain([len as u32]);
     for (&begin, end) in offsets.iter().zip(ends) {
-        part[begin as usize..end as usize].sort_unstable_by_key(|&bits| ordered(bits, key));
+        part[begin as usize..end as usize].sort_unstable_by_key(|&number| ordered(number, key));
     }
-    assert!(gpu.read(&on_gpu) == pack(&bits, key), "{what}");
+    assert!(gpu.read(&on_gpu) == pack(&numbers, key), "{what}");
 }
 
 #[test]
-fn packed_keys_of_arrays_of_all_sizes() {
+fn packed_keys_of_segments_of_all_sizes() {
     let Some(gpu) = gpu() else { return };
     // One of each length.
     let rising = starts(0..240);
     // A handful, which begin within words.
     let handful = [0, 0, 1, 250_003, 250_003, 250_006, 777_777];
-    for key in gpu.cases(&[PackedKey::F16], &[PackedKey::I8, PackedKey::U16]) {
+    for key in gpu.cases(&[KeyType::F16], &[KeyType::I8, KeyType::U16]) {
         check_packed(gpu, key, 1, &OFFSETS, 3001);
         check_packed(gpu, key, 0, &OFFSETS, 3001);
         check_packed(gpu, key, 3, &rising, 28_683);
@@ -308,7 +329,7 @@ fn packed_keys_of_arrays_of_all_sizes() {
 }
 
 /// They are to ascend. Where they do not, or lie behind all records, what is sorted has all records
-/// still, each with what goes with it, and others stay.
+/// still, each with its payload, and others stay.
 #[test]
 fn offsets_that_are_none_leave_a_permutation() {
     let Some(gpu) = gpu() else { return };
@@ -330,11 +351,10 @@ fn offsets_that_are_none_leave_a_permutation() {
             let behind = (first + len) as usize;
             let [on_gpu, with_it] = [&keys, &vec![7; keys.len()]].map(|words| gpu.buffer(words));
             let starts = gpu.buffer(&offsets);
-            let sort = BufferSort::new(&on_gpu, len.into(), u32::KEY_TYPE)
-                .segments(&starts, offsets.len() as u32)
-                .first(first.into());
-            run(&sorter(gpu), sort.indices(&with_it));
             let first = first as usize;
+            let part = Keys::new(tail(&on_gpu, first, 4), u32::KEY_TYPE);
+            let sort = segmented(part, len as usize, &starts, &offsets);
+            run(&sorter(gpu), &sort.indices(tail(&with_it, first, 4)));
             let (after, indices) = (gpu.read(&on_gpu), gpu.read(&with_it));
             let mut found = indices[first..behind].to_vec();
             let moved = in_order(&keys[first..behind], 1, &found);
@@ -344,14 +364,15 @@ fn offsets_that_are_none_leave_a_permutation() {
             assert!(after[..first] == keys[..first], "{what}: before");
             assert!(after[behind..] == keys[behind..], "{what}: behind");
 
-            let bits = &random[..len.min(12_000) as usize / 4];
-            let on_gpu = gpu.buffer(bits);
-            let sort = BufferSort::of_packed(&on_gpu, 2 * bits.len() as u64, PackedKey::F16);
-            run(&sorter(gpu), sort.segments(&starts, offsets.len() as u32));
+            let packed = &random[..len.min(12_000) as usize / 4];
+            let on_gpu = gpu.buffer(packed);
+            let halves = Keys::new(&on_gpu, KeyType::F16);
+            let sort = segmented(halves, 2 * packed.len(), &starts, &offsets);
+            run(&sorter(gpu), &sort);
             let after = gpu.read(&on_gpu);
             let mut after: Vec<u16> = bytemuck::cast_slice(&after).to_vec();
             after.sort_unstable();
-            let mut before: Vec<u16> = bytemuck::cast_slice(bits).to_vec();
+            let mut before: Vec<u16> = bytemuck::cast_slice(packed).to_vec();
             before.sort_unstable();
             assert!(after == before, "{what}: packed");
         }
@@ -366,13 +387,13 @@ fn packed_keys() {
     let each: Vec<u32> = (0..4000).collect();
     let (on_gpu, starts) = (gpu.buffer(&keys), gpu.buffer(&each));
     let key = if gpu.runs_all_cases() {
-        PackedKey::I8
+        KeyType::I8
     } else {
-        PackedKey::F16
+        KeyType::F16
     };
-    let len = 1000 * 32 / key.bits();
-    let sort = BufferSort::of_packed(&on_gpu, len.into(), key);
-    run(&sorter(gpu), sort.segments(&starts, len));
+    let len = 1000 * 32 / bits(key) as usize;
+    let sort = segmented(Keys::new(&on_gpu, key), len, &starts, &each[..len]);
+    run(&sorter(gpu), &sort);
     assert!(gpu.read(&on_gpu) == keys);
 }
 
@@ -383,11 +404,18 @@ fn composed_records_that_no_binding_holds_are_refused() {
     let sorter = sorter(gpu);
     let (keys, starts) = (gpu.buffer(&[0]), gpu.buffer(&[0]));
     let most = sorter.max_len(KeyType::U32);
-    let sort = |len| BufferSort::new(&keys, len, KeyType::U32).segments(&starts, 1);
-    let refused = sorter.scratch_size_of(&sort(most));
+    let sort = |len| SortJob::segmented(Keys::new(&keys, KeyType::U32), len, &starts, 1);
+    let refused = sorter.scratch_size(&sort(most));
     assert!(
-        matches!(refused, Err(Error::RowsTooLarge { words: 2, .. })),
+        matches!(
+            refused,
+            Err(Error::BindingTooLarge {
+                buffer: BufferRole::Scratch,
+                needed,
+                ..
+            }) if needed == u128::from(most) * 8
+        ),
         "{refused:?}"
     );
-    sorter.scratch_size_of(&sort(most / 2)).unwrap();
+    sorter.scratch_size(&sort(most / 2)).unwrap();
 }

@@ -1,16 +1,18 @@
-//! Only some places in order, and whether all are, on this machine's adapter.
+//! Only some ranks in order, and whether all are, on this machine's adapter.
 
 use crate::device::{Gpu, gpu};
 use crate::pairs::{sorter, stable};
+use crate::rows::{by_field, tail};
 use crate::sample_sort::{options, tuning};
 use bcfsort_testkit::data::{Pattern, Spec, generate};
 use std::ops::Range;
+use wgpu_bcfsort::internals::host::{first_out_of_order, sort_on_cpu};
 use wgpu_bcfsort::{
-    BufferSort, Comparator, Error, KeyType, Options, Order, PackedKey, PreparedSort, SortKey,
-    WideKey, first_out_of_order, sort_on_cpu,
+    Comparator, Error, KeyType, Keys, Options, Order, Payload, PreparedSort, SortJob, SortKey,
+    WideKey,
 };
 
-/// Sorts indices by keys, those of some places, and checks them and what is before and behind.
+/// Sorts indices by keys, those of some ranks, and checks them and what is before and behind.
 fn check<T: SortKey>(
     gpu: &Gpu,
     options: &Options,
@@ -23,10 +25,10 @@ fn check<T: SortKey>(
     let words: &[u32] = bytemuck::cast_slice(&keys);
     let (on_gpu, indices) = (gpu.buffer(words), gpu.buffer(&vec![0; keys.len()]));
     let sorter = gpu.sorter(options);
-    let sort = BufferSort::new(&on_gpu, len, T::KEY_TYPE).order(order);
-    let sort = sort.indices(&indices).ranks(ranks.clone());
-    let sort = sorter.prepare_sort(sort).unwrap();
-    sorter.run_profiled(&sort).unwrap();
+    let sort = SortJob::new(Keys::new(&on_gpu, T::KEY_TYPE), len).order(order);
+    let sort = sort.indices(&indices).range(ranks.clone());
+    let sort = sorter.prepare(&sort).unwrap();
+    sort.run_profiled().unwrap();
 
     let expected = stable(&keys, order);
     let found = gpu.read(&indices);
@@ -46,7 +48,7 @@ fn check<T: SortKey>(
 }
 
 #[test]
-fn wanted_places_are_in_order_and_others_on_their_side() {
+fn wanted_ranks_are_in_order_and_others_on_their_side() {
     let Some(gpu) = gpu() else { return };
     let wide = options(tuning(gpu));
     for (len, ranks) in [
@@ -83,9 +85,9 @@ fn keys_alone_are_selected() {
     sorted.sort_unstable();
     let sorter = gpu.sorter(&options(tuning(gpu)));
     let on_gpu = gpu.buffer(&keys);
-    let sort = BufferSort::new(&on_gpu, 100_003, KeyType::U32).ranks(60_000..60_100);
-    let sort = sorter.prepare_sort(sort).unwrap();
-    sorter.run_profiled(&sort).unwrap();
+    let sort = SortJob::new(Keys::new(&on_gpu, KeyType::U32), 100_003).range(60_000..60_100);
+    let sort = sorter.prepare(&sort).unwrap();
+    sort.run_profiled().unwrap();
     let found = gpu.read(&on_gpu);
     assert!(found[60_000..60_100] == sorted[60_000..60_100]);
     // Less was done.
@@ -109,9 +111,9 @@ fn rows_that_are_compared_are_selected() {
     let expected = stable(&keys, Order::Ascending);
     let on_gpu = gpu.buffer(&rows);
     let sorter = sorter(gpu);
-    let sort = BufferSort::compared(&on_gpu, 9000, &comparator).ranks(0..500);
-    let sort = sorter.prepare_sort(sort).unwrap();
-    sorter.run_profiled(&sort).unwrap();
+    let sort = SortJob::by(&on_gpu, &comparator, 9000).range(0..500);
+    let sort = sorter.prepare(&sort).unwrap();
+    sort.run_profiled().unwrap();
     let mut numbers: Vec<u32> = gpu.read(&on_gpu).chunks(2).map(|row| row[0]).collect();
     assert!(numbers[..500] == expected[..500]);
     numbers.sort_unstable();
@@ -120,7 +122,7 @@ fn rows_that_are_compared_are_selected() {
 
 /// With all that may be around a sort.
 #[test]
-fn places_are_selected_of_what_lies_elsewhere() {
+fn ranks_are_selected_of_what_lies_elsewhere() {
     let Some(gpu) = gpu() else { return };
     let sorter = sorter(gpu);
     let (room, len, first, best) = (40_000_usize, 23_001_usize, 500_usize, 700_usize);
@@ -131,13 +133,13 @@ fn places_are_selected_of_what_lies_elsewhere() {
     let expected = stable(&keys[part.clone()], order);
     let count = gpu.buffer(&[len as u32]);
     let (on_gpu, on_gpu_rows) = (gpu.buffer(&keys), gpu.buffer(&rows));
-    let sort = BufferSort::new(&on_gpu, (room - first) as u64, KeyType::U32)
+    let behind = Keys::new(tail(&on_gpu, first, 4), KeyType::U32);
+    let sort = SortJob::new(behind, (room - first) as u64)
         .order(order)
-        .first(first as u64)
-        .count(&count, 0)
-        .rows(&on_gpu_rows, 2);
-    let sort = sorter.prepare_sort(sort.ranks(0..best as u64)).unwrap();
-    sorter.run_profiled(&sort).unwrap();
+        .len_from(&count)
+        .payload(Payload::new(tail(&on_gpu_rows, first, 8), 8));
+    let sort = sorter.prepare(&sort.range(0..best as u64)).unwrap();
+    sort.run_profiled().unwrap();
 
     let moved = gpu.read(&on_gpu_rows);
     assert!(
@@ -172,9 +174,7 @@ fn wide_keys_are_sorted_from_either_end() {
     let sorted = |key, order| {
         let mut sorted = keys.clone();
         let comparator = Comparator::wide(3, key).unwrap();
-        sorter
-            .sort_compared(&mut sorted, &comparator, order)
-            .unwrap();
+        sorter.sort_by(&mut sorted, &comparator, order).unwrap();
         sorted
     };
     let mut expected = keys.clone();
@@ -196,33 +196,29 @@ fn values_are_stable_where_it_is_asked_for() {
     for order in gpu.cases(&[Order::Ascending], &[Order::Descending]) {
         let (on_gpu, with_them) = (gpu.buffer(&keys), gpu.buffer(&values));
         let sorter = sorter(gpu);
-        let sort = BufferSort::new(&on_gpu, 9000, KeyType::U32).order(order);
-        let sort = sorter
-            .prepare_sort(sort.values(&with_them).stable())
-            .unwrap();
-        sorter.run_profiled(&sort).unwrap();
+        let sort = SortJob::new(Keys::new(&on_gpu, KeyType::U32), 9000).order(order);
+        let sort = sort.payload(Payload::new(&with_them, 4));
+        let sort = sorter.prepare(&sort).unwrap();
+        sort.run_profiled().unwrap();
         assert!(gpu.read(&with_them) == stable(&keys, order));
     }
 }
 
 #[test]
-fn places_that_are_none_are_refused() {
+fn ranks_that_are_none_are_refused() {
     let Some(gpu) = gpu() else { return };
-    let (keys, offsets) = (gpu.buffer(&[0; 100]), gpu.buffer(&[0]));
+    let keys = gpu.buffer(&[0; 100]);
     let sorter = sorter(gpu);
-    let sort = || BufferSort::new(&keys, 100, KeyType::U32);
+    let sort = || SortJob::new(Keys::new(&keys, KeyType::U32), 100);
     #[allow(clippy::reversed_empty_ranges)]
-    for wrong in [sort().ranks(0..101), sort().ranks(7..3)] {
-        let refused = sorter.prepare_sort(wrong).unwrap_err();
+    for wrong in [sort().range(0..101), sort().top(101), sort().range(7..3)] {
+        let refused = sorter.prepare(&wrong).unwrap_err();
         assert!(matches!(refused, Error::InvalidOption { .. }), "{refused}");
     }
-    let of_arrays = sort().ranks(0..1).segments(&offsets, 1);
-    let refused = sorter.prepare_sort(of_arrays).unwrap_err();
-    assert!(matches!(refused, Error::NotTogether { .. }), "{refused}");
 }
 
 #[test]
-fn the_first_key_out_of_order_is_found() {
+fn the_sorted_prefix_is_found() {
     let Some(gpu) = gpu() else { return };
     let sorter = &gpu.first;
     for len in [0_usize, 1, 2, 2048, 2049, 70_001] {
@@ -232,13 +228,13 @@ fn the_first_key_out_of_order_is_found() {
                 // (Behind the keys there is one that is none of them.)
                 let words = [bytemuck::cast_slice(keys), &[0_u32, 0]].concat();
                 let on_gpu = gpu.buffer(&words);
-                let sort = BufferSort::new(&on_gpu, len as u64, KeyType::F64);
-                sorter.first_out_of_order(&sort.order(order)).unwrap()
+                let on_gpu = Keys::new(&on_gpu, KeyType::F64);
+                sorter.is_sorted_until(&on_gpu, len as u64, order).unwrap()
             };
-            let on_cpu = |keys: &[f64]| first_out_of_order(keys, order).map(|i| i as u64);
+            let on_cpu = |keys: &[f64]| first_out_of_order(keys, order).unwrap_or(len) as u64;
             assert_eq!(found(&keys), on_cpu(&keys), "{len}");
             sort_on_cpu(&mut keys, order);
-            assert_eq!(found(&keys), None, "{len}");
+            assert_eq!(found(&keys), len as u64, "{len}");
             if len > 1 {
                 keys.swap(len / 2, len - 1);
                 assert_eq!(found(&keys), on_cpu(&keys), "{len}");
@@ -246,20 +242,20 @@ fn the_first_key_out_of_order_is_found() {
         }
     }
     let keys = gpu.buffer(&[0; 3]);
-    let refused = sorter
-        .first_out_of_order(&BufferSort::new(&keys, 4, KeyType::U32))
-        .unwrap_err();
+    let keys = Keys::new(&keys, KeyType::U32);
+    let refused = sorter.is_sorted_until(&keys, 4, Order::Ascending);
+    let refused = refused.unwrap_err();
     assert!(matches!(refused, Error::BufferTooSmall { .. }), "{refused}");
 }
 
 /// Wherever a sort has its keys.
 #[test]
-fn the_order_of_parts_of_packed_keys_and_of_fields_is_looked_at() {
+fn ranges_packed_keys_and_fields_are_checked_for_order() {
     let Some(gpu) = gpu() else { return };
     let sorter = &gpu.first;
-    let (first, len) = (70_u64, 5000_u64);
+    let (first, len) = (70_usize, 5000_u64);
     // In order from the 70th on but for one; as rows of three words and a key of 8 bits, too.
-    let keys: Vec<u32> = (0..first + len + 4002)
+    let keys: Vec<u32> = (0..first + len as usize + 4002)
         .map(|i| match i {
             4070 => 3,
             i if i < first => 9000 - i as u32,
@@ -270,22 +266,37 @@ fn the_order_of_parts_of_packed_keys_and_of_fields_is_looked_at() {
     let rows: Vec<u32> = keys.iter().flat_map(|&key| [7, !key, key]).collect();
     let [keys, bytes, rows] =
         [&keys, bytemuck::cast_slice(&bytes), &rows[..]].map(|words| gpu.buffer(words));
-    let all = |kind| match kind {
-        0 => BufferSort::new(&keys, len, KeyType::U32),
-        1 => BufferSort::of_packed(&bytes, len, PackedKey::U8),
-        2 => BufferSort::of_rows(&rows, len, 3, 2, KeyType::U32),
-        _ => BufferSort::of_rows(&rows, len, 3, 1, KeyType::U32).order(Order::Descending),
+    let below = |first| {
+        [
+            (
+                Keys::new(tail(&keys, first, 4), KeyType::U32),
+                Order::Ascending,
+            ),
+            (
+                Keys::new(tail(&bytes, first, 1), KeyType::U8),
+                Order::Ascending,
+            ),
+            (
+                by_field(tail(&rows, first, 12), KeyType::U32, 12, 8),
+                Order::Ascending,
+            ),
+            (
+                by_field(tail(&rows, first, 12), KeyType::U32, 12, 4),
+                Order::Descending,
+            ),
+            // (The lower half of a word.)
+            (
+                by_field(tail(&rows, first, 12), KeyType::U16, 12, 8),
+                Order::Ascending,
+            ),
+        ]
     };
-    for kind in 0..4 {
-        let sort = || all(kind);
-        let found = |sort| sorter.first_out_of_order(&sort).unwrap();
-        assert_eq!(found(sort().first(first)), Some(4000));
-        assert_eq!(found(sort().first(first + 4001)), None);
-        assert_eq!(found(sort()), Some(1));
+    for (from, until) in [(first, 4000), (first + 4001, len), (0, 1)] {
+        for (keys, order) in below(from) {
+            let found = sorter.is_sorted_until(&keys, len, order).unwrap();
+            assert_eq!(found, until, "{keys:?} from {from}");
+        }
     }
-    let arrays = BufferSort::new(&keys, len, KeyType::U32).segments(&rows, 3);
-    let refused = sorter.first_out_of_order(&arrays).unwrap_err();
-    assert!(refused.to_string().contains("segments"), "{refused}");
 }
 
 /// One pair at the border of two tiles, or beside it, in all types and both orders.
@@ -298,17 +309,19 @@ fn keys_out_of_order_are_found_at_the_borders_of_tiles() {
             sort_on_cpu(&mut sorted, order);
             let found = |keys: &[T]| {
                 let on_gpu = gpu.buffer(bytemuck::cast_slice(keys));
-                let sort = BufferSort::new(&on_gpu, LEN as u64, T::KEY_TYPE).order(order);
-                gpu.first.first_out_of_order(&sort).unwrap()
+                let on_gpu = Keys::new(&on_gpu, T::KEY_TYPE);
+                gpu.first
+                    .is_sorted_until(&on_gpu, LEN as u64, order)
+                    .unwrap()
             };
-            assert_eq!(found(&sorted), None, "{}", T::KEY_TYPE);
+            assert_eq!(found(&sorted), LEN as u64, "{}", T::KEY_TYPE);
             for at in [1, TILE - 1, TILE, TILE + 1, 2 * TILE, 3 * TILE] {
                 let what = format!("{} {}, {at}", T::KEY_TYPE, order.name());
                 let mut keys = sorted.clone();
                 keys.swap(at - 1, at);
                 // (Two keys that differ, or there would be nothing to find.)
                 assert_eq!(first_out_of_order(&keys, order), Some(at), "{what}");
-                assert_eq!(found(&keys), Some(at as u64), "{what}");
+                assert_eq!(found(&keys), at as u64, "{what}");
             }
         }
     }
@@ -331,25 +344,35 @@ fn the_answer_to_an_order_check_stays_on_the_gpu() {
     let sorted: Vec<u32> = (0..9000).collect();
     let mut swapped = sorted.clone();
     swapped.swap(5000, 5001);
-    let (sorted, swapped, found) = (gpu.buffer(&sorted), gpu.buffer(&swapped), gpu.buffer(&[7]));
+    let (sorted, swapped, found) = (
+        gpu.buffer(&sorted),
+        gpu.buffer(&swapped),
+        gpu.buffer(&[9, 7]),
+    );
     let check = |keys| {
-        let sort = BufferSort::new(keys, 9000, KeyType::U32);
-        sorter.prepare_order_check(&sort, &found).unwrap()
+        let keys = Keys::new(keys, KeyType::U32);
+        let check = sorter.prepare_is_sorted(&keys, 9000, Order::Ascending, found.slice(4..));
+        check.unwrap()
     };
     let run = |checks: &[PreparedSort]| {
         let mut encoder = sorter.device().create_command_encoder(&<_>::default());
-        encoder.clear_buffer(&found, 0, None);
+        encoder.clear_buffer(&found, 4, None);
         for check in checks {
-            sorter.record_sort(&mut encoder, check).unwrap();
+            check.record(&mut encoder);
         }
         sorter.queue().submit([encoder.finish()]);
-        gpu.read(&found)[0]
+        let [before, found] = gpu.read(&found)[..] else {
+            panic!("two words");
+        };
+        assert_eq!(before, 9);
+        found
     };
     assert_eq!(run(&[check(&sorted)]), 0);
     let both = [check(&swapped), check(&sorted)];
     assert_eq!(run(&both), 9000 - 5001);
     // Prepared once, recorded again.
     assert_eq!(run(&both[1..]), 0);
-    let one = sorter.prepare_order_check(&BufferSort::new(&found, 1, KeyType::U32), &found);
+    let of_itself = Keys::new(&found, KeyType::U32);
+    let one = sorter.prepare_is_sorted(&of_itself, 1, Order::Ascending, &found);
     assert!(matches!(one, Err(Error::SameBuffer)), "{one:?}");
 }

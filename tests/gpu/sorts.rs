@@ -1,13 +1,14 @@
 //! Whole sorts on this machine's adapter, compared with the CPU's bit for bit.
 
 use crate::device::{bits, check_sort, gpu};
-use bcfsort_testkit::covering;
 use bcfsort_testkit::data::{Pattern, Spec, generate};
+use bcfsort_testkit::{PaperOptions, covering};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use wgpu_bcfsort::internals::algorithm::{MATRIX, PAGE};
 use wgpu_bcfsort::internals::phases::base_case_kernel;
-use wgpu_bcfsort::{BaseCase, Engine, KeyType, Options, Order, SortKey, Sorter};
+use wgpu_bcfsort::paper::BaseCase;
+use wgpu_bcfsort::{Engine, KeyType, Options, Order, SortKey, Sorter};
 
 fn options(engine: Engine, buckets: u32, samples: u32) -> Options {
     Options::default()
@@ -18,7 +19,7 @@ fn options(engine: Engine, buckets: u32, samples: u32) -> Options {
 
 fn types_and_orders() -> Vec<(KeyType, Order)> {
     let of_type = |key| ORDERS.map(|order| (key, order));
-    KeyType::ALL.into_iter().flat_map(of_type).collect()
+    KeyType::WHOLE_WORDS.into_iter().flat_map(of_type).collect()
 }
 
 /// Calls a generic function with the Rust type of a key type.
@@ -154,13 +155,13 @@ fn a_covering_set_of_sorts_equals_the_cpu() {
                 "{key} {}: too large for this device",
                 options.resolved_base_case()
             );
-            options.base_case = None;
+            options.mergesort.base_case = None;
         }
         if !usual && size > 1 << 16 {
-            options.base_case = None;
+            options.mergesort.base_case = None;
         }
-        options.buckets = BUCKETS[case[3]].map(|buckets| buckets.min(most));
-        options.samples = SAMPLES[case[4]];
+        options.mergesort.buckets = BUCKETS[case[3]].map(|buckets| buckets.min(most));
+        options.mergesort.samples = SAMPLES[case[4]];
         let cut = if size > 40_000 {
             CUTS[case[5]].min(4)
         } else {
@@ -173,8 +174,8 @@ fn a_covering_set_of_sorts_equals_the_cpu() {
             order.name(),
             options.engine,
             options.resolved_base_case(),
-            options.buckets,
-            options.samples,
+            options.mergesort.buckets,
+            options.mergesort.samples,
             options.keys_per_dispatch,
         );
         println!("{what}");
@@ -239,8 +240,8 @@ fn every_length_from_one_tile_to_two_equals_the_cpu() {
         let base_case = of_one_tile[n as usize / 2 % 3];
         let sorter = gpu.sorter(&Options::default().base_case(base_case));
         for key in [
-            KeyType::ALL[n as usize % 3],
-            KeyType::ALL[3 + n as usize / 3 % 3],
+            KeyType::WHOLE_WORDS[n as usize % 3],
+            KeyType::WHOLE_WORDS[3 + n as usize / 3 % 3],
         ] {
             let what = format!("tail {n} {key} {} {base_case}", order.name());
             with_type!(

@@ -2,13 +2,13 @@
 //!
 //! That they are the same for all keys, [`Site::oblivious`] says, and is asserted with them.
 
-use wgpu_bcfsort::BaseCase;
 use wgpu_bcfsort::KeyType;
 use wgpu_bcfsort::internals::algorithm::{MATRIX, PAGE, W, WARP_PAGE, WARP_TILE};
 use wgpu_bcfsort::internals::kernel::{
     Access, BaseCaseParams, BucketOffsetsParams, DistributeParams, Kernel, PairsParams, Parameters,
 };
 use wgpu_bcfsort::internals::network::Network;
+use wgpu_bcfsort::paper::BaseCase;
 use wgsl_lockstep::{Buffers, Config, Report, Shader, Space};
 
 const LANES: u64 = W as u64;

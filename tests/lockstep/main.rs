@@ -1,7 +1,7 @@
 //! The lock-step executor: what it proves of the shipped shaders, and that it can find fault.
 
-mod arrangements;
 mod counts;
+mod layouts;
 mod oddities;
 mod prefix_sums;
 mod random_modules;

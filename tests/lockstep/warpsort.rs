@@ -1,13 +1,15 @@
 //! Warpsort by the lock-step executor: its seed, and what its random splitters make of repeated
 //! keys.
 
+use bcfsort_testkit::PaperOptions;
 use bcfsort_testkit::data::{Pattern, Spec, generate};
 use bcfsort_testkit::recordings::Execution;
+use wgpu_bcfsort::internals::host::sort_on_cpu;
 use wgpu_bcfsort::internals::kernel::{Kernel, Parameters};
 use wgpu_bcfsort::internals::phases::record_sort;
 use wgpu_bcfsort::internals::plan::{DeviceLimits, Plan, sample_position};
 use wgpu_bcfsort::internals::recording::{Buffer, Recording};
-use wgpu_bcfsort::{Engine, KeyType, Options, Order, SortKey, sort_on_cpu};
+use wgpu_bcfsort::{Engine, KeyType, Options, Order, SortKey};
 use wgsl_lockstep::Config;
 
 const LIMITS: DeviceLimits = DeviceLimits {

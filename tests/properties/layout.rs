@@ -1,7 +1,7 @@
 //! What a sort is composed of, and the scratch memory that it takes.
 
 use wgpu_bcfsort::internals::kernel::{Kernel, Shape, SortKernel, SortParams, Stage};
-use wgpu_bcfsort::internals::layout::{Arrangement, Carried, Column, Job, Sorted};
+use wgpu_bcfsort::internals::layout::{Column, Job, Output, SortLayout, Structs};
 use wgpu_bcfsort::internals::plan::DeviceLimits;
 use wgpu_bcfsort::internals::recording::{Buffer, Phase, Recording, Step};
 use wgpu_bcfsort::internals::samplesort;
@@ -16,12 +16,12 @@ const LIMITS: DeviceLimits = DeviceLimits {
     sampling_seed: 0x5eed,
 };
 
-fn job(arrangement: &Arrangement, key: KeyType, len: u32) -> Job<'_> {
+fn job(layout: &SortLayout, key: KeyType, len: u32) -> Job<'_> {
     Job {
         len,
         key,
         order: Order::Descending,
-        arrangement,
+        layout,
         ranks: None,
         maps_keys: true,
         counting: None,
@@ -31,8 +31,8 @@ fn job(arrangement: &Arrangement, key: KeyType, len: u32) -> Job<'_> {
 
 /// The steps by kernel and buffers. What sorts words stands for itself: the shape, and the buffers
 /// of its keys.
-fn outline(arrangement: &Arrangement, key: KeyType) -> Vec<String> {
-    let recording = job(arrangement, key, 1000).record(&|recording, sort| {
+fn outline(layout: &SortLayout, key: KeyType) -> Vec<String> {
+    let recording = job(layout, key, 1000).record(&|recording, sort| {
         let stage = Stage::Merge;
         // (Any kernel of the shape: it is taken back.)
         recording.steps.push(Step {
@@ -69,24 +69,30 @@ fn outline(arrangement: &Arrangement, key: KeyType) -> Vec<String> {
 
 #[test]
 fn sorts_are_composed_of_encode_sort_decode_and_gather() {
-    let plain = Arrangement::default();
-    let rows = |words, elsewhere| Carried::Columns(vec![Column { words, elsewhere }]);
-    let segments = Arrangement {
+    let plain = SortLayout::default();
+    let rows = |output| {
+        vec![Column {
+            words: 3,
+            output,
+            ..Column::default()
+        }]
+    };
+    let segments = SortLayout {
         segments: Some(7),
         ..plain.clone()
     };
     let (narrow, wide) = (KeyType::F32, KeyType::I64);
     // Keys alone.
     assert_eq!(outline(&plain, narrow), ["sort word: keys > keys"]);
-    let out_of_place = Arrangement {
-        sorted: Sorted::Elsewhere,
+    let out_of_place = SortLayout {
+        output: Output::OutOfPlace { first: 0 },
         ..plain.clone()
     };
     assert_eq!(
         outline(&out_of_place, wide),
-        ["sort two words: keys > sorted_keys"]
+        ["sort two words: keys > output"]
     );
-    let part = Arrangement {
+    let part = SortLayout {
         first: 3,
         ..plain.clone()
     };
@@ -115,16 +121,16 @@ fn sorts_are_composed_of_encode_sort_decode_and_gather() {
         ]
     );
     // With indices, and rows by these.
-    let indices = |arrangement: &Arrangement| Arrangement {
-        carried: Carried::Indices,
-        ..arrangement.clone()
+    let indices = |layout: &SortLayout| SortLayout {
+        indices: Some(0),
+        ..layout.clone()
     };
     assert_eq!(
         outline(&indices(&plain), narrow),
         ["iota: - > values", "sort pair: keys > keys"]
     );
-    let argsort = Arrangement {
-        sorted: Sorted::Nowhere,
+    let argsort = SortLayout {
+        output: Output::None,
         ..indices(&plain)
     };
     assert_eq!(
@@ -134,8 +140,8 @@ fn sorts_are_composed_of_encode_sort_decode_and_gather() {
             "sort wide pair: encoded_keys > encoded_keys",
         ]
     );
-    let with_rows = Arrangement {
-        carried: rows(3, false),
+    let with_rows = SortLayout {
+        columns: rows(None),
         ..plain.clone()
     };
     assert_eq!(
@@ -144,12 +150,12 @@ fn sorts_are_composed_of_encode_sort_decode_and_gather() {
             "encode_keys.1w.index: keys > encoded_keys",
             "sort pair: encoded_keys > encoded_keys",
             "decode_keys: encoded_keys > keys",
-            "gather: values > scratch_rows",
-            "copy: scratch_rows > values",
+            "gather: payload.0 > scratch_rows",
+            "copy: scratch_rows > payload.0",
         ]
     );
-    let two_passes = Arrangement {
-        carried: rows(3, true),
+    let two_passes = SortLayout {
+        columns: rows(Some(0)),
         ..segments
     };
     assert_eq!(
@@ -160,48 +166,65 @@ fn sorts_are_composed_of_encode_sort_decode_and_gather() {
             "encode_segments: encoded_values > encoded_keys",
             "sort pair: encoded_keys > encoded_keys",
             "gather: encoded_values > scratch_values",
-            "gather: values > sorted_column.0",
+            "gather: payload.0 > payload_output.0",
             "gather: keys > scratch_rows",
             "copy: scratch_rows > keys",
         ]
     );
 }
 
-/// Every arrangement that there is, more or less.
-fn arrangements() -> Vec<(Arrangement, KeyType)> {
-    let rows = |elsewhere| {
-        let column = |words| Column { words, elsewhere };
-        Carried::Columns(vec![column(1), column(5)])
+/// Every layout that there is, more or less.
+fn layouts() -> Vec<(SortLayout, KeyType)> {
+    let column = |words, output, unstable| Column {
+        words,
+        first: 0,
+        output,
+        unstable,
     };
-    let layouts = [
+    let rows = |output| vec![column(1, output, false), column(5, output, false)];
+    let payloads = [
+        (None, vec![]),
+        (None, vec![column(1, None, true)]),
+        (Some(0), vec![]),
+        (Some(3), rows(None)),
+        (None, rows(None)),
+        (None, rows(Some(7))),
+    ];
+    let structs = |words| Structs {
+        words,
+        first: 0,
+        compared: false,
+    };
+    let keys = [
         (KeyType::F32, None, None),
         (KeyType::F64, None, None),
         (KeyType::I32, Some(8), None),
-        (KeyType::U32, None, Some((4, 1))),
-        (KeyType::U64, None, Some((2, 0))),
+        (KeyType::U32, None, Some(structs(4))),
+        (KeyType::U32, Some(16), Some(structs(2))),
+        (KeyType::U64, None, Some(structs(4))),
     ];
     let mut all = Vec::new();
-    for (key, bits, field) in layouts {
+    for (key, bits, structs) in keys {
         for segments in [None, Some(0), Some(5)] {
-            for sorted in [Sorted::Here, Sorted::Elsewhere, Sorted::Nowhere] {
-                for carried in [
-                    Carried::Nothing,
-                    Carried::Values,
-                    Carried::Indices,
-                    rows(false),
-                    rows(true),
-                ] {
+            for output in [
+                Output::InPlace,
+                Output::OutOfPlace { first: 3 },
+                Output::None,
+            ] {
+                for (indices, columns) in &payloads {
                     for first in [0, 5] {
-                        let arrangement = Arrangement {
+                        let layout = SortLayout {
                             first,
-                            field,
+                            stride: structs.map_or(1, |structs| structs.words / key.words()),
                             bits,
+                            structs,
                             segments,
-                            sorted,
-                            carried: carried.clone(),
-                            ..Arrangement::default()
+                            output,
+                            indices: *indices,
+                            columns: columns.clone(),
+                            ..SortLayout::default()
                         };
-                        all.push((arrangement, key));
+                        all.push((layout, key));
                     }
                 }
             }
@@ -213,19 +236,13 @@ fn arrangements() -> Vec<(Arrangement, KeyType)> {
 #[test]
 fn scratch_memory_is_bounded() {
     let tuning = Tuning::default();
-    for (arrangement, key) in arrangements() {
+    for (layout, key) in layouts() {
         for len in [0, 1, 1025, 32_769, 700_000, (1 << 22) + 1, 1 << 26, 1 << 28] {
-            let recording: Recording = job(&arrangement, key, len).record(&|recording, sort| {
+            let recording: Recording = job(&layout, key, len).record(&|recording, sort| {
                 samplesort::record(recording, sort, &tuning, &LIMITS);
             });
-            let (bytes, bound) = (
-                recording.scratch_bytes(),
-                arrangement.scratch_bound(key, len),
-            );
-            assert!(
-                bytes <= bound,
-                "{len} {key} {arrangement:?}: {bytes} of {bound}"
-            );
+            let (bytes, bound) = (recording.scratch_bytes(), layout.scratch_bound(key, len));
+            assert!(bytes <= bound, "{len} {key} {layout:?}: {bytes} of {bound}");
         }
     }
 }

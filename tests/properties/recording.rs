@@ -2,13 +2,15 @@
 //!
 //! Nothing here needs a GPU: a sort is a list of dispatches before it is anything else.
 
+use bcfsort_testkit::PaperOptions;
 use proptest::prelude::*;
 use wgpu_bcfsort::internals::algorithm::{MATRIX, PAGE, WARP_PAGE};
 use wgpu_bcfsort::internals::kernel::{Kernel, RandomSamplesParams};
 use wgpu_bcfsort::internals::phases::{merge_kernel, record_sort};
 use wgpu_bcfsort::internals::plan::{self, DeviceLimits, Plan};
 use wgpu_bcfsort::internals::recording::{Buffer, Phase, Recording, Step};
-use wgpu_bcfsort::{BaseCase, Engine, KeyType, Options, Order};
+use wgpu_bcfsort::paper::BaseCase;
+use wgpu_bcfsort::{Engine, KeyType, Options, Order};
 
 const LIMITS: DeviceLimits = DeviceLimits {
     buffer_bytes: u64::MAX,
@@ -656,7 +658,7 @@ fn check(len: u32, key: KeyType, options: &Options, limits: &DeviceLimits) {
             assert_eq!(d.runs, left);
             assert!(d.runs <= d.buckets);
             assert_eq!(d.final_rounds(), d.runs.next_power_of_two().ilog2());
-            assert!(d.buckets <= options.buckets.unwrap_or(1024));
+            assert!(d.buckets <= options.mergesort.buckets.unwrap_or(1024));
             assert!(d.likely_bucket <= d.largest_bucket && d.largest_bucket <= len);
             assert!(d.likely_bucket >= len / d.buckets);
         }
@@ -685,11 +687,11 @@ fn any_options() -> impl Strategy<Value = Options> {
     (engine, base_case, tiles, buckets, samples).prop_map(
         |(engine, base_case, tiles, buckets, samples)| {
             let mut options = Options::default().engine(engine);
-            options.base_case = base_case;
+            options.mergesort.base_case = base_case;
             let fewest = options.resolved_base_case().warps();
-            options.warps = (tiles > 0).then(|| (fewest << tiles).min(8));
-            options.buckets = buckets;
-            options.samples = samples;
+            options.mergesort.warps = (tiles > 0).then(|| (fewest << tiles).min(8));
+            options.mergesort.buckets = buckets;
+            options.mergesort.samples = samples;
             options.validate().unwrap();
             options
         },
@@ -721,7 +723,7 @@ proptest! {
             keys_per_dispatch: if len > 1 << 27 { u32::MAX } else { keys_per_dispatch },
             ..LIMITS
         };
-        check(len, KeyType::ALL[key], &options, &limits);
+        check(len, KeyType::WHOLE_WORDS[key], &options, &limits);
     }
 
     #[test]
@@ -731,7 +733,7 @@ proptest! {
         workgroups in 16u32..2000,
     ) {
         let limits = DeviceLimits { keys_per_dispatch, workgroups, ..LIMITS };
-        check(len, KeyType::ALL[key], &options, &limits);
+        check(len, KeyType::WHOLE_WORDS[key], &options, &limits);
     }
 }
 

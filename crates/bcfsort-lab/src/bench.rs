@@ -2,7 +2,7 @@
 
 use crate::measure::{Pace, Resident, Timing, median, too_large};
 use bcfsort_term::args::pattern;
-use bcfsort_term::args::{Choice, Gpu, count, key_type};
+use bcfsort_term::args::{Choice, Gpu, count, key_type, shown};
 use bcfsort_term::engine::{Contender, adapter, adapter_or_cpu};
 use bcfsort_term::fault::Fault;
 use bcfsort_term::notice::Progress;
@@ -15,38 +15,40 @@ use std::time::{Duration, Instant};
 use wgpu_bcfsort::{Engine, KeyType, Options, Order, Profile, SortKey, Sorter};
 
 const AFTER_HELP: &str = "\
-In each series (size, type and pattern) every contender's result is first compared with that of \
-the CPU, byte by byte. Then, after 0.4 s of warm-up, the GPU contenders take turns on keys that \
-stay on the device; after them the whole calls are timed, with transfers to and from the device, \
-and the CPU's sort_unstable. Times are of the sort alone, by GPU timestamps where there are any; \
-'wall' is the whole call. The adversary pattern takes the greatest count up to each size that it \
-exists for.
+Every result is first compared with the CPU's. Times are of interleaved runs on keys that stay on \
+the GPU, after 0.4 s of warm-up, by GPU timestamps where there are any; 'wall' is the whole call, \
+with transfers. The adversary pattern uses the largest count up to each size that it exists for.
 
---json prints one object when all is done:
+Examples:
+  wgpu-bcfsort bench
+  wgpu-bcfsort bench --sizes 2^20,2^22 --types u32,u64 --patterns random,zero-one
+  wgpu-bcfsort bench --engines bcf,bcf-pb --json > results.json";
+
+const DETAILS: &str = "\
+--json prints one object at the end:
   version     of wgpu-bcfsort
-  repeats     timed runs a contender and series
+  repeats     timed runs per engine and data set
   seed        of the data
   results     an array of objects:
     keys, type, pattern
-    engine, adapter        who sorted; the adapter of the cpu engine is 'none'
+    engine, adapter        'none' is the adapter of the engine cpu
     clock                  'GPU timestamps' or 'wall clock'
     min_s, median_s, max_s seconds of the sort alone
     keys_per_second        by the median
     wall_median_s          seconds of the whole call, with transfers
-    ratio_to_cpu           median of sort_unstable in this series / median_s
+    ratio_to_cpu           median of sort_unstable on this data set / median_s
     wall_ratio_to_cpu      the same / wall_median_s
-    verified               true: a wrong result ends the run with exit code 3
+    verified               true: a wrong result ends the run with exit code 3";
 
-Examples:
-  wgpu-bcfsort bench
-  wgpu-bcfsort bench --sizes 2^20,2^22,2^24 --types u32,u64 --patterns random,zero-one,adversary
-  wgpu-bcfsort bench --engines bcf,bcf-pb --json > results.json";
-
-/// Time the engines on data sets
+/// Measure the speed of the engines
 #[derive(clap::Args)]
-#[command(after_help = AFTER_HELP)]
+#[command(
+    after_help = AFTER_HELP,
+    after_long_help = format!("{DETAILS}\n\n{AFTER_HELP}"),
+    mut_args(shown)
+)]
 pub struct Args {
-    /// Counts of keys
+    /// Numbers of keys
     #[arg(
         long,
         value_name = "COUNTS",
@@ -55,10 +57,10 @@ pub struct Args {
         value_parser = count
     )]
     sizes: Vec<u64>,
-    /// Types of keys
+    /// Key types
     #[arg(long, value_delimiter = ',', default_value = "u32", value_parser = key_type())]
     types: Vec<KeyType>,
-    /// Data sets, as 'gen --help' lists them
+    /// Data sets: patterns from 'gen --help'
     #[arg(
         long,
         value_delimiter = ',',
@@ -67,7 +69,7 @@ pub struct Args {
         value_parser = pattern()
     )]
     patterns: Vec<Pattern>,
-    /// Contenders (default: all; without an adapter the CPU alone)
+    /// Engines to compare [default: all]
     #[arg(
         long,
         value_delimiter = ',',
@@ -76,7 +78,7 @@ pub struct Args {
     engines: Vec<Choice>,
     #[command(flatten)]
     gpu: Gpu,
-    /// Timed runs of each contender in a series
+    /// Timed runs per engine and data set
     #[arg(
         long,
         value_name = "N",
@@ -90,8 +92,7 @@ pub struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Print neither warnings nor progress
-    #[arg(short, long)]
+    #[arg(from_global)]
     quiet: bool,
 }
 
@@ -277,7 +278,7 @@ impl Series<'_> {
             if let Some(resident) = &resident {
                 self.progress.show(|| format!("{what}: warming up"));
                 let sorters: Vec<&Sorter> = gpu.iter().filter_map(|c| c.sorter()).collect();
-                profiles = resident.take_turns(
+                profiles = resident.interleaved(
                     &sorters,
                     Timing::Whole,
                     self.repeats,

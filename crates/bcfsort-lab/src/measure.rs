@@ -3,7 +3,8 @@
 
 use bcfsort_term::fault::Fault;
 use std::time::{Duration, Instant};
-use wgpu_bcfsort::{Error, KeyType, Order, Payload, PreparedSort, Profile, SortKey, Sorter, wgpu};
+use wgpu_bcfsort::internals::recording::PayloadKind;
+use wgpu_bcfsort::{Error, KeyType, Keys, PreparedSort, Profile, SortJob, SortKey, Sorter, wgpu};
 
 /// How a device is kept from idling while it is measured.
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +46,7 @@ pub(crate) struct Resident<'a> {
     keys: wgpu::Buffer,
     /// What goes with the keys: as it was, and as it is sorted.
     values: Option<[wgpu::Buffer; 2]>,
-    payload: Payload,
+    payload: PayloadKind,
     count: u64,
     key: KeyType,
 }
@@ -67,7 +68,7 @@ impl<'a> Resident<'a> {
     /// [`Error::OutOfMemory`] if the device cannot hold them twice.
     pub(crate) fn upload<T: SortKey>(sorter: &'a Sorter, keys: &[T]) -> Result<Self, Error> {
         use wgpu::BufferUsages as Usage;
-        sorter.scratch_size(keys.len() as u64, T::KEY_TYPE)?;
+        scratch_size(sorter, keys.len() as u64, T::KEY_TYPE)?;
         let input = filled(sorter, "input", keys, Usage::COPY_SRC)?;
         let keys_buffer = buffer(
             sorter,
@@ -80,7 +81,7 @@ impl<'a> Resident<'a> {
             input,
             keys: keys_buffer,
             values: None,
-            payload: Payload::None,
+            payload: PayloadKind::None,
             count: keys.len() as u64,
             key: T::KEY_TYPE,
         })
@@ -91,10 +92,10 @@ impl<'a> Resident<'a> {
     pub(crate) fn upload_carrying<T: SortKey>(
         sorter: &'a Sorter,
         keys: &[T],
-        payload: Payload,
+        payload: PayloadKind,
     ) -> Result<Self, Error> {
         use wgpu::BufferUsages as Usage;
-        if payload == Payload::None {
+        if payload == PayloadKind::None {
             return Self::upload(sorter, keys);
         }
         let resident = Self::upload(sorter, keys)?;
@@ -111,40 +112,30 @@ impl<'a> Resident<'a> {
     }
 
     /// What goes with the keys.
-    pub(crate) const fn payload(&self) -> Payload {
+    pub(crate) const fn payload(&self) -> PayloadKind {
         self.payload
     }
 
     /// Prepares a sort of them with one of the device's sorters.
     pub(crate) fn prepare(&self, sorter: &Sorter) -> Result<PreparedSort, Error> {
-        let (keys, count, key, order) = (&self.keys, self.count, self.key, Order::Ascending);
-        match &self.values {
-            None => sorter.prepare(keys, count, key, order),
-            Some([_, indices]) if self.payload == Payload::Indices => {
-                sorter.prepare_indices(keys, indices, count, key, order)
-            }
-            Some([_, values]) => sorter.prepare_pairs(keys, values, count, key, order),
-        }
+        let job = SortJob::new(Keys::new(&self.keys, self.key), self.count);
+        sorter.prepare(&match &self.values {
+            None => job,
+            Some([_, indices]) if self.payload == PayloadKind::Indices => job.indices(indices),
+            Some([_, values]) => job.values(values),
+        })
     }
 
     /// Sorts once with one of the device's sorters.
     pub(crate) fn sort(&self, sorter: &Sorter) -> Result<Profile, Error> {
-        self.run(sorter, &self.prepare(sorter)?, Timing::Whole)
+        self.run(&self.prepare(sorter)?, Timing::Whole)
     }
 
-    pub(crate) fn run(
-        &self,
-        sorter: &Sorter,
-        sort: &PreparedSort,
-        timing: Timing,
-    ) -> Result<Profile, Error> {
-        self.submit(|encoder| {
-            self.restore(encoder);
-            Ok(())
-        })?;
+    pub(crate) fn run(&self, sort: &PreparedSort, timing: Timing) -> Result<Profile, Error> {
+        self.submit(|encoder| self.restore(encoder));
         match timing {
-            Timing::Whole => sorter.run_timed(sort),
-            Timing::Phases => sorter.run_profiled(sort),
+            Timing::Whole => sort.run_timed(),
+            Timing::Phases => sort.run_profiled(),
         }
     }
 
@@ -189,15 +180,15 @@ impl<'a> Resident<'a> {
     /// Sorts once with what the sort leaves in its scratch memory.
     pub(crate) fn sort_prepared(&self, sorter: &Sorter) -> Result<PreparedSort, Error> {
         let prepared = self.prepare(sorter)?;
-        restore(self.sorter, &self.input, &self.keys)?;
-        for slice in 0..prepared.submissions() {
-            self.submit(|encoder| sorter.record_slice(encoder, &prepared, slice))?;
+        restore(self.sorter, &self.input, &self.keys);
+        for chunk in 0..prepared.chunks() {
+            self.submit(|encoder| prepared.record_chunk(encoder, chunk));
         }
         Ok(prepared)
     }
 
-    /// Times the sorters, `repeats` sorts each, in turns. `told` is called after each round.
-    pub(crate) fn take_turns(
+    /// Times the sorters, `repeats` sorts each, interleaved. `told` is called after each round.
+    pub(crate) fn interleaved(
         &self,
         sorters: &[&Sorter],
         timing: Timing,
@@ -205,39 +196,33 @@ impl<'a> Resident<'a> {
         pace: Pace,
         told: impl FnMut(u32),
     ) -> Result<Vec<Vec<Profile>>, Error> {
-        let prepared: Vec<(&Sorter, PreparedSort)> = sorters
+        let prepared: Vec<PreparedSort> = sorters
             .iter()
-            .map(|&sorter| Ok((sorter, self.prepare(sorter)?)))
+            .map(|&sorter| self.prepare(sorter))
             .collect::<Result<_, Error>>()?;
-        let Some((first, work)) = prepared.first() else {
+        let Some(work) = prepared.first() else {
             return Ok(Vec::new());
         };
         let sorts: Vec<_> = prepared
             .iter()
-            .map(|(sorter, sort)| || self.run(sorter, sort, timing))
+            .map(|sort| || self.run(sort, timing))
             .collect();
         let sorts: Vec<Timed<'_>> = sorts.iter().map(|sort| sort as Timed<'_>).collect();
-        let busy = |times| self.keep_busy(first, work, times);
-        in_turns(pace, repeats, &busy, &sorts, told)
+        let busy = |times| self.keep_busy(work, times);
+        interleave(pace, repeats, &busy, &sorts, told)
     }
 
     /// Gives the device sorts to do that are not timed, all in one submission: small ones submitted
     /// one by one would leave it idle most of the time.
-    pub(crate) fn keep_busy(
-        &self,
-        sorter: &Sorter,
-        work: &PreparedSort,
-        times: u32,
-    ) -> Result<(), Error> {
-        if times == 0 {
-            return Ok(());
+    pub(crate) fn keep_busy(&self, work: &PreparedSort, times: u32) {
+        if times > 0 {
+            self.submit(|encoder| {
+                for _ in 0..times {
+                    self.restore(encoder);
+                    work.record(encoder);
+                }
+            });
         }
-        self.submit(|encoder| {
-            (0..times).try_for_each(|_| {
-                self.restore(encoder);
-                sorter.record_sort(encoder, work)
-            })
-        })
     }
 
     /// Puts the keys back in their first order.
@@ -248,23 +233,20 @@ impl<'a> Resident<'a> {
         }
     }
 
-    fn submit(
-        &self,
-        encode: impl FnOnce(&mut wgpu::CommandEncoder) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        submit(self.sorter, encode)
+    fn submit(&self, encode: impl FnOnce(&mut wgpu::CommandEncoder)) {
+        submit(self.sorter, encode);
     }
 }
 
 /// Does once what is timed.
 pub(crate) type Timed<'a> = &'a dyn Fn() -> Result<Profile, Error>;
 
-/// Times each contender `repeats` times, in turns. `busy` gives the device so many times the work
-/// of the first one to do, untimed; `told` is called after each round.
-pub(crate) fn in_turns(
+/// Times each contender `repeats` times, interleaved. `busy` gives the device a multiple of the
+/// work of the first one to do, untimed; `told` is called after each round.
+pub(crate) fn interleave(
     pace: Pace,
     repeats: u32,
-    busy: &dyn Fn(u32) -> Result<(), Error>,
+    busy: &dyn Fn(u32),
     contenders: &[Timed<'_>],
     mut told: impl FnMut(u32),
 ) -> Result<Vec<Vec<Profile>>, Error> {
@@ -276,12 +258,12 @@ pub(crate) fn in_turns(
     let times = |time: Duration| (time.as_nanos() / once.as_nanos().max(1)) as u32;
     let started = Instant::now();
     while started.elapsed() < pace.warm_up {
-        busy(times(4 * pace.busy).clamp(1, 256))?;
+        busy(times(4 * pace.busy).clamp(1, 256));
         first()?;
     }
     for round in 0..repeats {
         for (contender, profiles) in contenders.iter().zip(&mut profiles) {
-            busy(times(pace.busy).min(256))?;
+            busy(times(pace.busy).min(256));
             profiles.push(contender()?);
         }
         told(round + 1);
@@ -290,15 +272,8 @@ pub(crate) fn in_turns(
 }
 
 /// Copies a whole buffer to another, on the device.
-pub(crate) fn restore(
-    sorter: &Sorter,
-    from: &wgpu::Buffer,
-    to: &wgpu::Buffer,
-) -> Result<(), Error> {
-    submit(sorter, |encoder| {
-        copy(encoder, from, to);
-        Ok(())
-    })
+pub(crate) fn restore(sorter: &Sorter, from: &wgpu::Buffer, to: &wgpu::Buffer) {
+    submit(sorter, |encoder| copy(encoder, from, to));
 }
 
 fn copy(encoder: &mut wgpu::CommandEncoder, from: &wgpu::Buffer, to: &wgpu::Buffer) {
@@ -341,15 +316,17 @@ pub(crate) fn holds<T: bytemuck::Pod>(
     Ok(true)
 }
 
-fn submit(
-    sorter: &Sorter,
-    encode: impl FnOnce(&mut wgpu::CommandEncoder) -> Result<(), Error>,
-) -> Result<(), Error> {
+pub(crate) fn submit(sorter: &Sorter, encode: impl FnOnce(&mut wgpu::CommandEncoder)) {
     let device = sorter.device();
     let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-    encode(&mut encoder)?;
+    encode(&mut encoder);
     sorter.queue().submit([encoder.finish()]);
-    Ok(())
+}
+
+/// The scratch memory of a sort of `len` keys in bytes, before there is a buffer for them.
+pub(crate) fn scratch_size(sorter: &Sorter, len: u64, key: KeyType) -> Result<u64, Error> {
+    let any = buffer(sorter, "any", 8, wgpu::BufferUsages::STORAGE)?;
+    sorter.scratch_size(&SortJob::new(Keys::new(&any, key), len))
 }
 
 /// Makes a buffer on a sorter's device, or says that there is no memory for it.
@@ -383,30 +360,12 @@ pub(crate) fn read(
     offset: u64,
     size: u64,
 ) -> Result<Vec<u8>, Error> {
-    use wgpu::BufferUsages as Usage;
-    let staging = buffer(sorter, "staging", size, Usage::MAP_READ | Usage::COPY_DST)?;
-    submit(sorter, |encoder| {
-        encoder.copy_buffer_to_buffer(from, offset, &staging, 0, size);
-        Ok(())
-    })?;
-    let (answer, answered) = std::sync::mpsc::channel();
-    staging.map_async(wgpu::MapMode::Read, .., move |result| {
-        let _ = answer.send(result);
-    });
-    let lost = |error: &dyn std::fmt::Display| Error::DeviceLost(error.to_string());
-    sorter
-        .device()
-        .poll(wgpu::PollType::wait_indefinitely())
-        .map_err(|error| lost(&error))?;
-    match answered.recv() {
-        Ok(Ok(())) => {}
-        Ok(Err(error)) => return Err(lost(&error)),
-        Err(error) => return Err(lost(&error)),
-    }
-    let view = staging
-        .get_mapped_range(..)
-        .map_err(|error| Error::Device(error.to_string()))?;
-    Ok(view.to_vec())
+    let range = wgpu::BufferBinding {
+        buffer: from,
+        offset,
+        size: wgpu::BufferSize::new(size),
+    };
+    sorter.download(range)
 }
 
 /// A device that has no memory for a data set, told to who chose its size with `option`.

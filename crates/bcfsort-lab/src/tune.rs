@@ -1,7 +1,7 @@
 //! `tune`: finds the sizes of the sample sort that suit an adapter.
 
-use crate::measure::{Pace, Resident, Timed, Timing, in_turns, median, too_large};
-use bcfsort_term::args::positive;
+use crate::measure::{Pace, Resident, Timed, Timing, interleave, median, too_large};
+use bcfsort_term::args::{Adapter, positive};
 use bcfsort_term::engine::{adapter_named, describe};
 use bcfsort_term::fault::Fault;
 use bcfsort_term::notice::{Progress, say_lines};
@@ -14,62 +14,62 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 use wgpu_bcfsort::internals::Recorded as _;
+use wgpu_bcfsort::internals::host::sort_on_cpu;
 use wgpu_bcfsort::internals::plan::{Tuning, scratch_promise};
+use wgpu_bcfsort::internals::recording::PayloadKind;
 use wgpu_bcfsort::{
-    Engine, Error, KeyType, Options, Order, Payload, PreparedSort, Profile, SortKey, Sorter,
-    sort_on_cpu, wgpu,
+    Engine, Error, KeyType, Options, Order, PreparedSort, Profile, SortKey, Sorter, wgpu,
 };
 
 const AFTER_HELP: &str = "\
-The engine sample-sort (also called fast) has four parameters that decide its speed, and not its \
-result: tile (words of a tile that is sorted in workgroup memory), samples (of a segment that is \
-split, at the most), merged (records up to which sorted tiles are merged and not partitioned), \
-and gpu (kernels of the sizes for GPUs, or for CPUs). The defaults were measured on one GPU. This \
-command looks for better values on yours, and writes them to a file for --tuning of 'sort' and \
-'bench'. (The library reads it too: see wgpu_bcfsort::Tuning.)
-
-It takes one parameter after the other, and times its values against the one in use: u32 keys, \
-u64 keys, and u32 keys with values, that stay on the device, in turns, by GPU timestamps where \
-there are any. A value is kept if it wins by more than 2 % over all of them together (geometric \
-mean of the ratios of medians), and wins again when timed once more. Each sort is first compared \
-with the CPU's: a wrong result ends the run with exit code 3. Values that take more scratch \
-memory than the library promises are passed over, and so are those that change nothing for these \
-counts of keys.
-
-The file is JSON, one object: adapter, backend, driver, version (of wgpu-bcfsort), tuning (the \
-parameters, an object), and measured, an array of objects: keys, type, payload ('keys' or \
-'values'), default_ms, tuned_ms. Only 'tuning' is needed, and of it only the parameters that \
-differ from a GPU's defaults: a file may be written by hand.
-
-Nothing else should use the device meanwhile. Where the adapter is a CPU, most of the time goes \
-into compiling kernels, and --quick takes u32 keys alone.
+Measures parameters of the engine sample-sort on this GPU, and writes the fastest to a file for \
+--tuning of 'sort' and 'bench'. They change the time, not the result. Nothing else should use the \
+GPU meanwhile.
 
 Examples:
   wgpu-bcfsort tune -o tuning.json
   wgpu-bcfsort sort keys.bin -o sorted.bin --engine fast --tuning tuning.json
   wgpu-bcfsort bench --engines fast --tuning tuning.json
-  wgpu-bcfsort tune --count 2^26 -o large.json        for large inputs only
-  wgpu-bcfsort tune --quick --adapter llvmpipe        a look at it, in a software adapter";
+  wgpu-bcfsort tune --count 2^26 -o large.json     for large inputs only";
 
-/// Find the tuning that makes sample-sort fastest on an adapter
+const DETAILS: &str = "\
+The parameters are tile (32-bit words of a tile that is sorted in workgroup memory), samples (at \
+most, per segment that is split), merged (largest number of records for which sorted tiles are \
+merged, not partitioned) and gpu (kernels for GPUs, or smaller ones for CPUs). The defaults were \
+measured on one GPU.
+
+One parameter is varied after the other. Each value is timed against the current one, in \
+interleaved runs on u32 keys, u64 keys, and u32 keys with values, all of which stay on the GPU; by \
+GPU timestamps where there are any. A value is kept if it is faster by more than 2 % over all of \
+these (geometric mean of the ratios of medians), in two measurements. Every result is compared \
+with the CPU's: a wrong one ends the run with exit code 3. Values that exceed the library's bound \
+on scratch memory are skipped, and so are those that make no difference for these numbers of keys.
+
+The file holds one JSON object: adapter, backend, driver, version (of wgpu-bcfsort), tuning (the \
+parameters), and measured, an array of objects with the fields keys, type, payload ('keys' or \
+'values'), default_ms and tuned_ms. Only 'tuning' is required, and in it only parameters that \
+differ from a GPU's defaults, so a file may be written by hand. The library reads the file, too: \
+see wgpu_bcfsort::Tuning.
+
+On a software adapter most of the time goes into compiling kernels, and --quick measures u32 keys \
+only.";
+
+/// Autotune sample-sort parameters on this GPU
 #[derive(clap::Args)]
-#[command(after_help = AFTER_HELP)]
+#[command(after_help = AFTER_HELP, after_long_help = format!("{DETAILS}\n\n{AFTER_HELP}"))]
 pub struct Args {
-    /// File to write, - for stdout
+    /// File to write; - is stdout
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
-    /// Adapter to tune for: its index or a part of its name, as 'devices' lists them
-    #[arg(long, value_name = "INDEX|NAME")]
-    adapter: Option<String>,
-    /// Counts of keys to sort (default: 2^19, 2^20, 2^21 and 2^24; 2^20 with --quick or where the
-    /// adapter is a CPU)
+    #[command(flatten)]
+    adapter: Adapter,
+    /// Numbers of keys to sort [default: 2^19,2^20,2^21,2^24; 2^20 with --quick or on a CPU]
     #[arg(short = 'n', long, value_name = "COUNTS", value_delimiter = ',', value_parser = positive)]
     count: Vec<u64>,
-    /// Fewer values, each timed less often; where the adapter is a CPU, for u32 keys alone
+    /// Try fewer values and time each less often
     #[arg(long)]
     quick: bool,
-    /// Print neither the table nor progress
-    #[arg(short, long)]
+    #[arg(from_global)]
     quiet: bool,
 }
 
@@ -131,7 +131,7 @@ impl Parameter {
 
 pub fn run(args: &Args) -> Result<(), Fault> {
     let mut output = Output::create(&args.output)?;
-    let adapter = adapter_named(args.adapter.as_deref())?;
+    let adapter = adapter_named(args.adapter.adapter.as_deref())?;
     let info = adapter.get_info();
     let is_cpu = info.device_type == wgpu::DeviceType::Cpu;
     let sorter = Sorter::on_adapter(&adapter, Options::default().engine(Engine::SampleSort))?;
@@ -166,7 +166,8 @@ pub fn run(args: &Args) -> Result<(), Fault> {
     search.say("the default");
     if !search.is_fit(&default)? {
         return Err(Fault::Device(
-            "the device has no memory for the sorts to be timed: take a smaller --count".to_owned(),
+            "the device has too little memory to time these sorts: take a smaller --count"
+                .to_owned(),
         ));
     }
     let (mut tuned, gains) = search.descend(default, passes)?;
@@ -206,7 +207,7 @@ fn table(
     let percent = |gain: f64| 100.0 * (gain - 1.0);
     let mut table = format!(
         "adapter  {adapter}\n\n{:<12} {:>10} {:>10} {:>9}\n",
-        "number", "default", "chosen", "gain"
+        "parameter", "default", "chosen", "gain"
     );
     for (parameter, &gain) in PARAMETERS.iter().zip(gains) {
         let (was, is) = (parameter.text(default), parameter.text(tuned));
@@ -237,7 +238,7 @@ fn table(
     }
     if default == tuned {
         table.push_str(
-            "\nNothing was faster by more than noise: the file has the default numbers.\n",
+            "\nNo value was faster beyond measurement noise: the file holds the defaults.\n",
         );
     }
     table
@@ -266,7 +267,7 @@ impl<'a> Job<'a> {
         let mut sorted = keys.clone();
         sort_on_cpu(&mut sorted, Order::Ascending);
         let resident = if pairs {
-            Resident::upload_carrying(sorter, &keys, Payload::Values)
+            Resident::upload_carrying(sorter, &keys, PayloadKind::Values)
         } else {
             Resident::upload(sorter, &keys)
         };
@@ -291,14 +292,15 @@ impl<'a> Job<'a> {
 
     /// The scratch memory that the library promises not to exceed.
     fn promise(&self) -> u64 {
-        let values = u64::from(self.resident.payload().words()) * self.count * 4;
+        let has_value = self.resident.payload() != PayloadKind::None;
+        let values = u64::from(has_value) * self.count * 4;
         // Below 2^32, as any count that a device takes.
         scratch_promise(self.count as u32, self.key) + values * 11 / 10
     }
 
     /// Sorts once, and compares the result with the CPU's.
     fn check(&self, sorter: &Sorter, prepared: &PreparedSort) -> Result<(), Fault> {
-        self.resident.run(sorter, prepared, Timing::Whole)?;
+        self.resident.run(prepared, Timing::Whole)?;
         let [input, sorted] = &self.expected;
         if self.resident.holds_result(input, sorted)? {
             return Ok(());
@@ -457,10 +459,10 @@ impl Search<'_> {
                 duels.push(None);
                 continue;
             }
-            let sort = |sorter, sort| job.resident.run(sorter, sort, Timing::Whole);
-            let sorts: [Timed<'_>; 2] = [&|| sort(&first, &one), &|| sort(&second, &other)];
-            let busy = |times| job.resident.keep_busy(&first, &one, times);
-            let profiles = in_turns(self.pace, self.repeats, &busy, &sorts, |_| {})?;
+            let sort = |sort| job.resident.run(sort, Timing::Whole);
+            let sorts: [Timed<'_>; 2] = [&|| sort(&one), &|| sort(&other)];
+            let busy = |times| job.resident.keep_busy(&one, times);
+            let profiles = interleave(self.pace, self.repeats, &busy, &sorts, |_| {})?;
             let of = |profiles: &[Profile]| median(profiles.iter().map(|profile| profile.total));
             duels.push(match &profiles[..] {
                 [first, second] => Some([of(first), of(second)]),

@@ -16,6 +16,29 @@ pub mod data;
 pub mod random_wgsl;
 pub mod recordings;
 
+use wgpu_bcfsort::Options;
+use wgpu_bcfsort::paper::{BaseCase, MergesortOptions};
+
+/// Declares the setters of the paper's parameters for all options of a sorter, which tests chain.
+macro_rules! paper_options {
+    ($($name:ident: $type:ty),*) => {
+        /// Sets the paper's parameters of the mergesorts right on the options of a sorter.
+        pub trait PaperOptions {
+            $(#[doc = concat!("Sets `", stringify!($name), "`.")]
+            #[must_use]
+            fn $name(self, $name: $type) -> Options;)*
+        }
+
+        impl PaperOptions for Options {
+            $(fn $name(self, $name: $type) -> Options {
+                let mergesort: MergesortOptions = self.mergesort.clone().$name($name);
+                self.mergesort(mergesort)
+            })*
+        }
+    };
+}
+paper_options!(base_case: BaseCase, warps: u32, buckets: u32, samples: u32, seed: u64);
+
 /// Whether the environment asks for all cases of every test, as `make test-all` does:
 /// `WGPU_BCFSORT_TEST_ALL` is set, and neither empty nor `0`.
 ///

@@ -5,8 +5,8 @@ use crate::cache::{Cache, digest};
 use crate::gate::Subject;
 use crate::tools;
 use bcfsort_testkit::recordings::{
-    Coloring, Execution, is_same, library, prefix_sums_library, prefix_sums_of, set_parameters,
-    was_sorted,
+    Coloring, Execution, is_same, library, payload_buffer, prefix_sums_library, prefix_sums_of,
+    set_parameters, was_sorted,
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::OnceLock;
@@ -209,7 +209,7 @@ impl Corpus {
     pub(crate) fn choose(kernels: &HashSet<Specialised>) -> &'static Self {
         CORPUS.get_or_init(|| {
             let mut sources = Vec::new();
-            for key in KeyType::ALL {
+            for key in KeyType::WHOLE_WORDS {
                 for order in [Order::Ascending, Order::Descending] {
                     let kinds = [Keys::Full, Keys::Mixed, Keys::Few].into_iter().cycle();
                     let mut sorts = library(key, order);
@@ -419,7 +419,12 @@ impl Source {
         }
         let after = execution.buffer(Buffer::Keys);
         let is_right = match &colors {
-            None => was_sorted(recording, &words, after, execution.buffer(Buffer::Values)),
+            None => was_sorted(
+                recording,
+                &words,
+                after,
+                execution.buffer(payload_buffer(recording)),
+            ),
             Some(colors) => after == prefix_sums_of(recording, &words, colors),
         };
         if is_right {

@@ -12,8 +12,9 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
+use wgpu_bcfsort::KeyType;
 use wgpu_bcfsort::internals::kernel::{Kernel, Specialised, Stage};
-use wgpu_bcfsort::{BaseCase, KeyType};
+use wgpu_bcfsort::paper::BaseCase;
 
 const RUNTIME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tools/metal");
 

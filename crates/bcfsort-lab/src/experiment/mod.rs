@@ -10,6 +10,7 @@
 mod csv;
 mod figures;
 mod peers;
+mod pictures;
 mod plot;
 mod report;
 mod series;
@@ -17,7 +18,7 @@ mod state;
 mod stats;
 
 use crate::measure::Pace;
-use bcfsort_term::args::{count, positive};
+use bcfsort_term::args::{Adapter, count, listed, positive};
 use bcfsort_term::engine::{adapter_named, describe};
 use bcfsort_term::fault::Fault;
 use bcfsort_term::notice::{self, Progress};
@@ -37,63 +38,81 @@ use std::time::{Duration, Instant};
 use wgpu_bcfsort::internals::plan::{MOST_BUCKETS_ON_CPU, default_buckets};
 use wgpu_bcfsort::{Options, Sorter, wgpu};
 
-const AFTER_HELP: &str = "\
-In each series (a data set and those who sort it) every contender's result is first compared with \
-that of the CPU, byte by byte. Then the GPU is warmed up, and the contenders take turns on keys \
-that stay on the device, with work before each timed sort that keeps its clock up; the CPU's sorts \
-and the peers follow. Times are of the sort alone, by GPU timestamps where there are any. Keys are \
-u32.
+const EXAMPLES: &str = "\
+Results go to --out: charts (.svg), data (.csv), report.html, and every measurement in \
+results.jsonl. A run that was interrupted goes on where it stopped when it is started again with \
+the same --out.
+
+Examples:
+  wgpu-bcfsort experiment all --quick --out figures      every figure, small, anywhere
+  wgpu-bcfsort experiment all --out figures              on a GPU, up to 2^28 keys
+  wgpu-bcfsort experiment random duplicates --out figures --max-n 2^24";
+
+const DETAILS: &str = "\
+On each data set every result is first compared with the CPU's. Then the GPU is warmed up, and the \
+sorters run interleaved on keys that stay on the GPU, with work before each timed sort that keeps \
+its clock up; the CPU's sorts and the peers follow. Times are of the sort alone, by GPU timestamps \
+where there are any. Keys are u32.
 
 Files in --out:
-  report.html      all figures, with what the paper found and what this machine shows
-  FIGURE*.svg      the charts; error bars are the least and the greatest of the repeats
-  FIGURE.csv       their data, one row a data set and contender; columns of times:
+  report.html      all figures, with the paper's results and this machine's
+  FIGURE*.svg      the charts; error bars are the minimum and maximum of the repeats
+  FIGURE.csv       their data, one row per data set and sorter; columns of times:
                      figure, keys, type, pattern, parameter, contender, device, clock,
                      min_s, q1_s, median_s, q3_s, max_s (quartiles), runs, ns_per_key, verified
-                   bucket-sizes has keys a bucket, memory bytes, passes the fit of Lemma 2, and
+                   bucket-sizes has keys per bucket, memory bytes, passes the fit of Lemma 2, and
                    prefix-sums colors, the method, the phases and their conflicts
-  results.jsonl    every measurement as it was made: what a run goes on from
+  results.jsonl    every measurement, from which a later run continues
 
-A run that was interrupted, or ended by --time-limit, goes on where it stopped when it is started \
-again with the same --out: series that are there are not measured again. A greater --max-n or \
-another FIGURE adds to what is there. Another adapter, version, seed or number of repeats is \
-refused, unless --restart throws away what is there.
+A larger --max-n or another FIGURE adds to what was measured. Another adapter, version, seed or \
+number of repeats is refused, unless --restart deletes the measurements.
 
-Peers are other people's sorts, measured on the same keys: the executable files of the --peers \
-directory. Each is run as
+Peers are other sorters, measured on the same keys: the executable files in the --peers directory. \
+Each is run as
   PEER --input KEYS --expected SORTED --type u32 --repeats N
 (files of little-endian words), and prints one line of JSON:
   {\"peer\":\"cub\",\"version\":\"3.0\",\"device\":\"..\",\"clock\":\"GPU timestamps\",\"results\":[
    {\"engine\":\"cub-merge\",\"type\":\"u32\",\"keys\":65536,\"times_s\":[1e-4,..],\"verified\":true,
     \"scratch_bytes\":270336,\"moves\":\"keys\"}, {\"engine\":\"..\",\"error\":\"why it cannot\"}]}
-verified says that it compared its result with SORTED. Exit codes: 0, 2 for wrong usage, 3 where \
-it has no device. A peer that crashes, hangs or is wrong is told in the report and left out of the \
-charts.
+'verified' says that it compared its result with SORTED. Exit codes: 0, 2 for wrong usage, 3 \
+without a device. A peer that crashes, hangs or is wrong is named in the report and left out of \
+the charts.";
 
-Examples:
-  wgpu-bcfsort experiment all --quick --out figures      every figure, small, anywhere
-  wgpu-bcfsort experiment all --out figures              on a GPU, up to 2^28 keys
-  wgpu-bcfsort experiment random duplicates --out figures --max-n 2^24
-  wgpu-bcfsort experiment all --out figures --time-limit 600    again and again, until it is done";
+fn after_help() -> String {
+    let figures = FIGURES.iter();
+    let figures = listed(figures.map(|figure| (figure.name(), figure.about())));
+    format!("Figures (or 'all'):{figures}\n\n{EXAMPLES}")
+}
 
-/// Redraw the paper's figures on this machine
+/// Reproduce the paper's figures on this machine
 #[derive(clap::Args)]
-#[command(after_help = AFTER_HELP)]
+#[command(
+    after_help = after_help(),
+    after_long_help = format!("{DETAILS}\n\n{}", after_help())
+)]
 #[allow(
     clippy::struct_excessive_bools,
     reason = "flags of a command line are independent"
 )]
 pub struct Args {
-    /// What to measure and draw
-    #[arg(value_name = "FIGURE", required = true, value_parser = figure_names())]
+    /// Figures to measure and draw, from the list below
+    #[arg(
+        value_name = "FIGURE",
+        required = true,
+        hide_possible_values = true,
+        value_parser = figure_names()
+    )]
     figures: Vec<String>,
-    /// Directory for the results, made if it is not there
+    /// Directory of the tables that 'pictures' is drawn from
+    #[arg(long, value_name = "DIR")]
+    from: Option<PathBuf>,
+    /// Directory for the results; created if missing
     #[arg(short, long, value_name = "DIR")]
     out: PathBuf,
-    /// Small data sets and few repeats: shows that every figure works, not how fast anything is
+    /// Small data sets and few repeats: a test of the figures, not of the speed
     #[arg(long)]
     quick: bool,
-    /// The most keys of a data set (2^28; on a CPU adapter 2^20; with --quick 2^16)
+    /// Most keys in a data set [default: 2^28; 2^20 on a CPU; 2^16 with --quick]
     #[arg(long, value_name = "COUNT", value_parser = positive)]
     max_n: Option<u64>,
     /// Factor from one number of keys to the next, 2 to 4
@@ -104,25 +123,24 @@ pub struct Args {
         value_parser = clap::value_parser!(u32).range(2..=4)
     )]
     step: u32,
-    /// The most keys that the CPU sorts, 0 for none
+    /// Most keys that the CPU sorts; 0: no CPU baseline
     #[arg(long, value_name = "COUNT", default_value = "2^24", value_parser = count)]
     cpu_max_n: u64,
-    /// Timed runs of each contender in a series (7; with --quick 3)
+    /// Timed runs per sorter and data set [default: 7; 3 with --quick]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     repeats: Option<u32>,
     /// Seed of the data sets
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Adapter to sort on: its index or a part of its name, as 'devices' lists them
-    #[arg(long, value_name = "INDEX|NAME")]
-    adapter: Option<String>,
-    /// Directory of peers (target/peers, if it is there)
+    #[command(flatten)]
+    adapter: Adapter,
+    /// Directory of other sorters to compare with [default: target/peers, if present]
     #[arg(long, value_name = "DIR", conflicts_with = "no_peers")]
     peers: Option<PathBuf>,
-    /// Run no peers
+    /// Compare with no other sorters
     #[arg(long)]
     no_peers: bool,
-    /// The most seconds that a peer may take for one data set
+    /// Most seconds that a peer may take for one data set
     #[arg(
         long,
         value_name = "SECONDS",
@@ -130,14 +148,13 @@ pub struct Args {
         value_parser = clap::value_parser!(u64).range(1..)
     )]
     peer_timeout: u64,
-    /// Begin no further series after this time, and say how to go on
+    /// Start no new data set after this time; the next run continues
     #[arg(long, value_name = "SECONDS")]
     time_limit: Option<u64>,
-    /// Throw away the measurements in --out
+    /// Delete the measurements in --out first
     #[arg(long)]
     restart: bool,
-    /// Print neither progress nor the summary
-    #[arg(short, long)]
+    #[arg(from_global)]
     quiet: bool,
 }
 
@@ -146,7 +163,9 @@ fn figure_names() -> PossibleValuesParser {
         .iter()
         .map(|figure| PossibleValue::new(figure.name()).help(figure.about()));
     let all = PossibleValue::new("all").help("all of these");
-    PossibleValuesParser::new(figures.chain([all]))
+    let pictures = PossibleValue::new(pictures::NAME)
+        .help("those of the documentation, from the tables in --from: measures nothing");
+    PossibleValuesParser::new(figures.chain([all, pictures]))
 }
 
 /// Which data sets are measured.
@@ -283,7 +302,18 @@ fn lacking(
 
 pub fn run(args: &Args) -> Result<(), Fault> {
     let started = Instant::now();
-    let adapter = adapter_named(args.adapter.as_deref())?;
+    match (&args.from, args.figures.as_slice()) {
+        (Some(from), [name]) if name == pictures::NAME => {
+            return pictures::run(from, &args.out, args.quiet);
+        }
+        (None, names) if names.iter().all(|name| name != pictures::NAME) => {}
+        _ => {
+            return Err(Fault::Usage(
+                "'pictures' is drawn alone, and --from is for it only".to_owned(),
+            ));
+        }
+    }
+    let adapter = adapter_named(args.adapter.adapter.as_deref())?;
     let info = adapter.get_info();
     let on_cpu = info.device_type == wgpu::DeviceType::Cpu;
     let scope = Scope {

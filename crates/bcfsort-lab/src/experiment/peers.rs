@@ -13,7 +13,8 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
-use wgpu_bcfsort::{Engine, KeyType, Payload, SortKey};
+use wgpu_bcfsort::internals::recording::PayloadKind;
+use wgpu_bcfsort::{Engine, KeyType, SortKey};
 
 /// Where peers are looked for, if there is such a directory.
 pub(crate) const DEFAULT: &str = "target/peers";
@@ -160,7 +161,7 @@ impl Peers {
         peer: usize,
         files: &Files,
         key: KeyType,
-        payload: Payload,
+        payload: PayloadKind,
         count: usize,
         repeats: u32,
     ) -> Found {
@@ -181,7 +182,7 @@ impl Peers {
             .arg(&files.expected)
             .args(["--type", key.name()])
             .args(["--repeats", &repeats.to_string()]);
-        if payload != Payload::None {
+        if payload != PayloadKind::None {
             command.arg("--pairs");
         }
         let reply = match finish(&mut command, timeout) {

@@ -8,10 +8,53 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use std::ops::Range;
 
-const WIDTH: u32 = 960;
-const HEIGHT: u32 = 560;
-/// The column of the legend.
-const LEGEND: u32 = 250;
+/// The size of a chart, and how it is laid out.
+struct Look {
+    width: u32,
+    height: u32,
+    /// The rows of the title.
+    top: u32,
+    /// The column of the legend.
+    legend: u32,
+    /// The column of the numbers and the name of the y axis.
+    numbers: u32,
+    /// The column of the names of bars.
+    names: u32,
+    /// Room right of the bars, for the last value.
+    values: u32,
+    /// How far below the title the legend begins, or `None` for each name beside the end of its
+    /// line, and the first line's name bold.
+    legend_from: Option<i32>,
+}
+
+/// A chart of the report.
+const REPORT: Look = Look {
+    width: 960,
+    height: 560,
+    top: 44,
+    legend: 250,
+    numbers: 74,
+    names: 190,
+    values: 90,
+    legend_from: Some(20),
+};
+
+/// A picture of the documentation. It is drawn smaller than it is shown: text, lines and markers
+/// come out larger by the same factor, and can be read where a page shows it at half its size.
+const PICTURE: Look = Look {
+    width: SHOWN.0 * 2 / 3,
+    height: SHOWN.1 * 2 / 3,
+    top: 56,
+    legend: 166,
+    numbers: 50,
+    names: 132,
+    values: 196,
+    legend_from: None,
+};
+
+/// The size at which a picture is shown.
+pub(crate) const SHOWN: (u32, u32) = (960, 540);
+
 const FONT: &str = "sans-serif";
 const GREY: RGBColor = RGBColor(90, 90, 90);
 
@@ -143,6 +186,12 @@ pub(crate) enum Chart {
         x: Axis,
         bars: Vec<(String, Point)>,
     },
+    /// Two horizontal bars for each name, the first one pale, with words beside each.
+    Pairs {
+        title: String,
+        x: Axis,
+        pairs: Vec<(String, [(f64, String); 2])>,
+    },
 }
 
 impl Chart {
@@ -151,28 +200,112 @@ impl Chart {
         match self {
             Self::Lines { lines, .. } => lines.iter().map(|line| line.name.as_str()).collect(),
             Self::Bars { bars, .. } => bars.iter().map(|(name, _)| name.as_str()).collect(),
+            Self::Pairs { pairs, .. } => pairs.iter().map(|(name, _)| name.as_str()).collect(),
         }
     }
 
-    /// The chart as an SVG document.
+    /// The chart as an SVG document, for the report.
     pub(crate) fn svg(&self) -> Result<String, Fault> {
+        self.draw(&REPORT, true)
+    }
+
+    /// The chart as an SVG document, for the documentation.
+    pub(crate) fn picture(&self) -> Result<String, Fault> {
+        let svg = self.draw(&PICTURE, false)?;
+        let title = match self {
+            Self::Lines { title, .. } | Self::Bars { title, .. } | Self::Pairs { title, .. } => {
+                title
+            }
+        };
+        let body = svg.split_once(">\n").map_or("", |(_, body)| body);
+        let body = body.strip_suffix("</svg>\n").unwrap_or(body);
+        Ok(card([PICTURE.width, PICTURE.height], title, body))
+    }
+
+    fn draw(&self, look: &Look, filled: bool) -> Result<String, Fault> {
         let mut svg = String::new();
         {
-            let root = SVGBackend::with_string(&mut svg, (WIDTH, HEIGHT)).into_drawing_area();
-            self.draw(&root)
+            let size = (look.width, look.height);
+            let root = SVGBackend::with_string(&mut svg, size).into_drawing_area();
+            self.draw_on(&root, look, filled)
                 .and_then(|()| root.present().map_err(|error| error.to_string()))
                 .map_err(|error| Fault::Usage(format!("cannot draw a chart: {error}")))?;
         }
         Ok(svg)
     }
 
-    fn draw(&self, root: &Area<'_>) -> Result<(), String> {
-        root.fill(&WHITE).map_err(|error| error.to_string())?;
+    fn draw_on(&self, root: &Area<'_>, look: &Look, filled: bool) -> Result<(), String> {
+        if filled {
+            root.fill(&WHITE).map_err(|error| error.to_string())?;
+        }
         match self {
-            Self::Lines { title, x, y, lines } => draw_lines(root, title, [x, y], lines),
-            Self::Bars { title, x, bars } => draw_bars(root, title, x, bars),
+            Self::Lines { title, x, y, lines } => draw_lines(root, look, title, [x, y], lines),
+            Self::Bars { title, x, bars } => {
+                let bars = bars.iter().enumerate().map(|(i, (name, point))| {
+                    let bar = Bar {
+                        name: Some((name.as_str(), 0.5)),
+                        point: *point,
+                        words: super::stats::digits(point.y),
+                        colour: COLOURS[i % COLOURS.len()].mix(0.8),
+                        span: [0.2, 0.8],
+                    };
+                    (i, bar)
+                });
+                let all: Vec<(usize, Bar<'_>)> = bars.collect();
+                draw_bars(root, look, title, x, &all, all.len())
+            }
+            Self::Pairs { title, x, pairs } => {
+                let mut all = Vec::new();
+                for (i, (name, [first, second])) in pairs.iter().enumerate() {
+                    let colour = COLOURS[i % COLOURS.len()];
+                    let bar = |value: &(f64, String), name, opacity, span| Bar {
+                        name,
+                        point: Point::exact(0.0, value.0),
+                        words: value.1.clone(),
+                        colour: colour.mix(opacity),
+                        span,
+                    };
+                    // The name stands at the border of its two bars.
+                    let name = Some((name.as_str(), 0.5));
+                    all.push((i, bar(first, None, 0.35, [0.5, 0.9])));
+                    all.push((i, bar(second, name, 1.0, [0.1, 0.5])));
+                }
+                draw_bars(root, look, title, x, &all, pairs.len())
+            }
         }
     }
+}
+
+/// A bar of a chart.
+struct Bar<'a> {
+    /// The name at its left end, and how high in its row that stands.
+    name: Option<(&'a str, f64)>,
+    point: Point,
+    /// What stands right of it.
+    words: String,
+    colour: RGBAColor,
+    /// Its lower and its upper edge, in shares of the height of its row.
+    span: [f64; 2],
+}
+
+/// An SVG document for a page that may be light or dark: what is drawn lies on a white card of its
+/// own, so that it has the same contrast on both. `size` is that of the body; the document is
+/// `SHOWN.0` wide.
+pub(crate) fn card([width, height]: [u32; 2], title: &str, body: &str) -> String {
+    let title = title
+        .replace('\n', ". ")
+        .replace('&', "&amp;")
+        .replace('<', "&lt;");
+    let shown = SHOWN.0 * height / width;
+    format!(
+        "<svg width=\"{}\" height=\"{shown}\" viewBox=\"0 0 {width} {height}\" role=\"img\" \
+         xmlns=\"http://www.w3.org/2000/svg\">\n<title>{title}</title>\n\
+         <rect x=\"0.5\" y=\"0.5\" width=\"{}\" height=\"{}\" rx=\"8\" fill=\"#FFFFFF\" \
+         stroke=\"#D0D7DE\"/>\n{body}</svg>\n",
+        SHOWN.0,
+        width - 1,
+        height - 1,
+    )
 }
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
@@ -338,13 +471,19 @@ fn text(size: u32, colour: RGBColor, horizontal: HPos) -> TextStyle<'static> {
         .pos(Pos::new(horizontal, VPos::Center))
 }
 
+/// The title; what follows its first line is smaller.
 fn heading(root: &Area<'_>, title: &str) -> Result<(), String> {
-    root.draw(&Text::new(
-        title.to_owned(),
-        (24, 24),
-        text(21, BLACK, HPos::Left),
-    ))
-    .map_err(|error| error.to_string())
+    for (i, line) in title.lines().enumerate() {
+        let (size, colour) = if i == 0 { (21, BLACK) } else { (17, GREY) };
+        let place = (24, 24 + 22 * i as i32);
+        root.draw(&Text::new(
+            line.to_owned(),
+            place,
+            text(size, colour, HPos::Left),
+        ))
+        .map_err(|error| error.to_string())?;
+    }
+    Ok(())
 }
 
 /// A line without an upper limit to its length.
@@ -401,12 +540,15 @@ fn marker(root: &Area<'_>, (x, y): (i32, i32), line: &Line) -> Result<(), String
 
 fn draw_lines(
     root: &Area<'_>,
+    look: &Look,
     title: &str,
     [x, y]: [&Axis; 2],
     lines: &[Line],
 ) -> Result<(), String> {
     heading(root, title)?;
-    let (left, right) = root.margin(44, 4, 0, 0).split_horizontally(WIDTH - LEGEND);
+    let (left, _) = root
+        .margin(look.top, 4, 0, 0)
+        .split_horizontally(look.width - look.legend);
     let points = || lines.iter().flat_map(|line| &line.points);
     let xs = Layout::new(x.scale, points().map(|point| point.x));
     let ys = Layout::new(
@@ -417,7 +559,7 @@ fn draw_lines(
         .margin_right(12)
         .margin_left(8)
         .x_label_area_size(54)
-        .y_label_area_size(74)
+        .y_label_area_size(look.numbers)
         .build_cartesian_2d(xs.clone(), ys.clone())
         .map_err(|error| error.to_string())?;
     chart
@@ -449,11 +591,22 @@ fn draw_lines(
             }
         }
     }
-    drop(right);
-    let (begin, room) = ((WIDTH - LEGEND + 8) as i32, HEIGHT as i32 - 80);
-    let step = (room / (lines.len() as i32).max(1)).min(24);
-    for (i, line) in lines.iter().enumerate() {
-        let y = 64 + i as i32 * step;
+    let begin = (look.width - look.legend + 8) as i32;
+    let places = if let Some(below) = look.legend_from {
+        let room = look.height as i32 - 80;
+        let step = (room / (lines.len() as i32).max(1)).min(24);
+        (0..lines.len())
+            .map(|i| look.top as i32 + below + i as i32 * step)
+            .collect()
+    } else {
+        let end = |line: &Line| line.points.last().map_or(0, |p| at(p.x, p.y).1);
+        apart(
+            &lines.iter().map(end).collect::<Vec<i32>>(),
+            20,
+            look.top as i32 + 8,
+        )
+    };
+    for (line, &y) in lines.iter().zip(&places) {
         stroke(
             root,
             vec![(begin, y), (begin + 34, y)],
@@ -464,14 +617,45 @@ fn draw_lines(
         if !line.plain {
             marker(root, (begin + 17, y), line)?;
         }
-        root.draw(&Text::new(
-            line.name.clone(),
-            (begin + 42, y),
-            text(fitting(&line.name), BLACK, HPos::Left),
-        ))
-        .map_err(|error| error.to_string())?;
+        let mut style = text(fitting(&line.name), BLACK, HPos::Left);
+        if look.legend_from.is_none() && line.style == 0 {
+            style.font = style.font.style(FontStyle::Bold);
+        }
+        root.draw(&Text::new(line.name.clone(), (begin + 42, y), style))
+            .map_err(|error| error.to_string())?;
     }
     Ok(())
+}
+
+/// Places for names, none above `least`, at least `step` apart, near where they should be: where
+/// names would lie on each other, they share the room around the middle of their places.
+fn apart(wanted: &[i32], step: i32, least: i32) -> Vec<i32> {
+    let mut order: Vec<usize> = (0..wanted.len()).collect();
+    order.sort_by_key(|&i| wanted[i]);
+    // Groups of names in a row, `step` apart: the first one's place, and whose they are.
+    let mut groups: Vec<(i32, Vec<usize>)> = Vec::new();
+    for i in order {
+        let mut group = (wanted[i].max(least), vec![i]);
+        while let Some((_, above)) =
+            groups.pop_if(|(start, above)| *start + step * above.len() as i32 > group.0)
+        {
+            let members = [above, group.1].concat();
+            let sum: i32 = members
+                .iter()
+                .zip(0..)
+                .map(|(&i, k)| wanted[i] - step * k)
+                .sum();
+            group = ((sum / members.len() as i32).max(least), members);
+        }
+        groups.push(group);
+    }
+    let mut places = vec![0; wanted.len()];
+    for (start, members) in groups {
+        for (i, k) in members.into_iter().zip(0..) {
+            places[i] = start + step * k;
+        }
+    }
+    places
 }
 
 /// The size of a name in the legend: smaller where it would not fit.
@@ -481,25 +665,27 @@ fn fitting(name: &str) -> u32 {
     16 * FITS / length.max(FITS)
 }
 
+/// Bars, each in one of the rows, of which the first is on top.
 fn draw_bars(
     root: &Area<'_>,
+    look: &Look,
     title: &str,
     x: &Axis,
-    bars: &[(String, Point)],
+    bars: &[(usize, Bar<'_>)],
+    rows: usize,
 ) -> Result<(), String> {
-    const NAMES: u32 = 190;
     heading(root, title)?;
     let layout = Layout::new(
         x.scale,
         bars.iter()
-            .flat_map(|(_, point)| [point.y, point.low, point.high]),
+            .flat_map(|(_, bar)| [bar.point.y, bar.point.low, bar.point.high]),
     );
-    let count = bars.len().max(1) as f64;
-    let mut chart = ChartBuilder::on(&root.margin(44, 4, 0, 0))
+    let count = rows.max(1) as f64;
+    let mut chart = ChartBuilder::on(&root.margin(look.top, 4, 0, 0))
         // The last value stands right of its bar.
-        .margin_right(90)
+        .margin_right(look.values)
         .x_label_area_size(54)
-        .y_label_area_size(NAMES)
+        .y_label_area_size(look.names)
         .build_cartesian_2d(layout.clone(), 0.0..count)
         .map_err(|error| error.to_string())?;
     chart
@@ -516,36 +702,30 @@ fn draw_bars(
         .light_line_style(TRANSPARENT)
         .draw()
         .map_err(|error| error.to_string())?;
-    for (i, (name, point)) in bars.iter().enumerate() {
-        // The first on top.
-        let middle = count - i as f64 - 0.5;
-        let at = |value: f64, up: f64| chart.backend_coord(&(layout.place(value), middle + up));
-        let ((_, top), (end, bottom)) = (
-            chart.backend_coord(&(layout.range.start, middle + 0.3)),
-            at(point.y, -0.3),
-        );
-        let (begin, centre) = chart.backend_coord(&(layout.range.start, middle));
-        let colour = COLOURS[i % COLOURS.len()];
+    for (row, bar) in bars {
+        let floor = count - *row as f64 - 1.0;
+        let at = |value: f64, up: f64| chart.backend_coord(&(layout.place(value), floor + up));
+        let left = |up: f64| chart.backend_coord(&(layout.range.start, floor + up));
+        let (point, [low, high]) = (bar.point, bar.span);
+        let ((_, top), (end, bottom)) = (left(high), at(point.y, low));
+        let middle = f64::midpoint(low, high);
+        let (begin, centre) = left(middle);
         root.draw(&Rectangle::new(
             [(begin, top), (end, bottom)],
-            colour.mix(0.8).filled(),
+            bar.colour.filled(),
         ))
         .map_err(|error| error.to_string())?;
         if point.low < point.high {
-            error_bar(root, [at(point.low, 0.0), at(point.high, 0.0)], BLACK)?;
+            error_bar(root, [at(point.low, middle), at(point.high, middle)], BLACK)?;
         }
-        let tip = at(point.high.max(point.y), 0.0).0;
-        let value = super::stats::digits(point.y);
-        for (what, place, anchor) in [
-            (name.as_str(), begin - 8, HPos::Right),
-            (value.as_str(), tip + 8, HPos::Left),
-        ] {
-            root.draw(&Text::new(
-                what.to_owned(),
-                (place, centre),
-                text(16, BLACK, anchor),
-            ))
-            .map_err(|error| error.to_string())?;
+        let tip = at(point.high.max(point.y), middle).0;
+        let name = bar
+            .name
+            .map(|(name, up)| (name, left(up), begin - 8, HPos::Right));
+        let words = (bar.words.as_str(), (0, centre), tip + 8, HPos::Left);
+        for (what, (_, y), x, anchor) in name.into_iter().chain([words]) {
+            root.draw(&Text::new(what.to_owned(), (x, y), text(16, BLACK, anchor)))
+                .map_err(|error| error.to_string())?;
         }
     }
     Ok(())
@@ -587,6 +767,14 @@ mod tests {
                 assert!(layout.ticks.len() <= 30, "{scale:?} {values:?}");
             }
         }
+    }
+
+    #[test]
+    fn names_keep_apart() {
+        assert_eq!(apart(&[], 20, 0), [0; 0]);
+        assert_eq!(apart(&[90, 10, 50], 20, 0), [90, 10, 50]);
+        assert_eq!(apart(&[50, 50, 90], 20, 0), [40, 60, 90]);
+        assert_eq!(apart(&[12, 10, 30], 20, 8), [28, 8, 48]);
     }
 
     #[test]

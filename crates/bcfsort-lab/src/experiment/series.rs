@@ -7,10 +7,9 @@ use bcfsort_term::fault::Fault;
 use bcfsort_testkit::data::{Spec, generate};
 use rayon::slice::ParallelSliceMut;
 use std::time::Instant;
-use wgpu_bcfsort::{
-    Clock, Engine, Error, KeyType, Options, Order, Payload, Profile, SortKey, Sorter, sort_on_cpu,
-    wgpu,
-};
+use wgpu_bcfsort::internals::host::sort_on_cpu;
+use wgpu_bcfsort::internals::recording::PayloadKind;
+use wgpu_bcfsort::{Clock, Engine, Error, KeyType, Options, Order, Profile, SortKey, Sorter, wgpu};
 
 /// The type of the keys of every figure, as in the paper.
 pub(crate) type Key = u32;
@@ -54,13 +53,13 @@ impl Contender {
             return self.name.clone();
         };
         let mut id = format!("{}({}", self.name, options.engine);
-        if let Some(base_case) = options.base_case {
+        if let Some(base_case) = options.mergesort.base_case {
             id += &format!(" {base_case}");
         }
         for (option, value) in [
-            ("warps", options.warps),
-            ("P", options.buckets),
-            ("t", options.samples),
+            ("warps", options.mergesort.warps),
+            ("P", options.mergesort.buckets),
+            ("t", options.mergesort.samples),
         ] {
             if let Some(value) = value {
                 id += &format!(" {option}={value}");
@@ -262,7 +261,7 @@ impl Series {
         let sorters: Vec<&Sorter> = ready.iter().map(|(_, sorter)| sorter).collect();
         let (repeats, pace) = (lab.scope.repeats, lab.pace);
         let profiles =
-            resident.take_turns(&sorters, self.metric.timing(), repeats, pace, |round| {
+            resident.interleaved(&sorters, self.metric.timing(), repeats, pace, |round| {
                 lab.tell(|| format!("{what}: run {round} of {repeats}"));
             })?;
         for ((name, _), profiles) in ready.iter().zip(profiles) {
@@ -387,7 +386,7 @@ impl Task for Series {
                 i,
                 &files,
                 key,
-                Payload::None,
+                PayloadKind::None,
                 input.len(),
                 lab.scope.repeats,
             );

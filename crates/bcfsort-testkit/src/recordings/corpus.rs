@@ -1,7 +1,8 @@
 //! All recordings, each on several inputs: what `wgpu-bcfsort audit --all` and the tests run.
 
 use super::{
-    Coloring, Execution, KernelReport, library, prefix_sums_library, prefix_sums_of, was_sorted,
+    Coloring, Execution, KernelReport, library, payload_buffer, prefix_sums_library,
+    prefix_sums_of, was_sorted,
 };
 use crate::data::{Pattern, Spec, generate};
 use std::collections::BTreeMap;
@@ -11,7 +12,8 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use wgpu_bcfsort::internals::kernel::{Kernel, Specialised};
 use wgpu_bcfsort::internals::recording::{Buffer, Phase, Recording};
-use wgpu_bcfsort::{BaseCase, Error, KeyType, Order, SortKey};
+use wgpu_bcfsort::paper::BaseCase;
+use wgpu_bcfsort::{Error, KeyType, Order, SortKey};
 use wgsl_lockstep::{Config, Report};
 
 /// The inputs of sorts. The order of keys decides which way merges go, few different keys put equal
@@ -93,7 +95,7 @@ impl Corpus {
     #[must_use]
     pub fn new(inputs: Inputs) -> Self {
         let mut recordings = Vec::new();
-        for key in KeyType::ALL {
+        for key in KeyType::WHOLE_WORDS {
             for order in [Order::Ascending, Order::Descending] {
                 recordings.extend(library(key, order));
             }
@@ -247,7 +249,8 @@ fn run(
             let keys = words(recording.key, pattern);
             execution.restart(&keys);
             add(kernels, execution.run()?);
-            let [after, values] = [Buffer::Keys, Buffer::Values].map(|b| execution.buffer(b));
+            let [after, values] =
+                [Buffer::Keys, payload_buffer(recording)].map(|b| execution.buffer(b));
             (!was_sorted(recording, &keys, after, values)).then(|| {
                 format!(
                     "sort of {} {} keys, payload {}, {pattern}, {}",

@@ -2,12 +2,13 @@
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
+use wgpu_bcfsort::Error;
 use wgpu_bcfsort::internals::kernel::{
     Access, Assembled, Binding, Kernel, PARAMETER_BLOCK, Specialised, Stage,
 };
 use wgpu_bcfsort::internals::kernel_error;
+use wgpu_bcfsort::internals::recording::PayloadKind;
 use wgpu_bcfsort::internals::recording::{Buffer, Phase, Recording, Step};
-use wgpu_bcfsort::{Error, Payload};
 use wgsl_lockstep::{Buffers, Config, Report, Shader, ShaderError};
 
 /// What all dispatches of one kernel in one phase did.
@@ -94,9 +95,10 @@ impl<'a> Execution<'a> {
         let words = counted.count() * (PARAMETER_BLOCK / 4) as usize;
         self.buffers.insert(Buffer::Parameters, vec![0; words]);
         self.buffers.insert(Buffer::Keys, keys.to_vec());
-        if self.recording.payload != Payload::None {
-            let numbers = (0..self.recording.len).collect();
-            self.buffers.insert(Buffer::Values, numbers);
+        if self.recording.payload != PayloadKind::None {
+            let numbers: Vec<u32> = (0..self.recording.len).collect();
+            self.buffers.insert(Buffer::Values, numbers.clone());
+            self.buffers.insert(Buffer::Payload(0), numbers);
         }
         // Wherever it is looked up.
         let count = vec![self.recording.len; 2];

@@ -1,19 +1,20 @@
 //! Recordings that together use everything the library can dispatch.
 
+use crate::PaperOptions;
 use std::ops::Range;
 use wgpu_bcfsort::internals::algorithm::MATRIX;
 use wgpu_bcfsort::internals::comparator_stand_in;
 use wgpu_bcfsort::internals::kernel::{Kernel, Shape, SortKernel, Specialised, Stage};
 use wgpu_bcfsort::internals::layout::{
-    Arrangement, Carried, Column, Job, Sorted, record_compared, record_order_check,
+    Column, Job, Output, SortLayout, Structs, record_compared, record_is_sorted,
 };
 use wgpu_bcfsort::internals::phases::{record_prefix_sums, record_sort};
 use wgpu_bcfsort::internals::plan::{DeviceLimits, Tuning};
+use wgpu_bcfsort::internals::recording::PayloadKind;
 use wgpu_bcfsort::internals::recording::{Buffer, Recording, Step};
 use wgpu_bcfsort::internals::samplesort::{self, AS_THEY_ARE, Records, Sizes, SortPlan, WordSort};
-use wgpu_bcfsort::{
-    Engine, KeyType, Options, Order, Payload, PrefixSumsMethod, PrefixSumsOptions, Scan,
-};
+use wgpu_bcfsort::paper::{PrefixSumsMethod, PrefixSumsOptions, Scan};
+use wgpu_bcfsort::{Engine, KeyType, Options, Order};
 
 /// Sorts whose recordings together use every kernel of the default sorts (those of prefix sums are
 /// [another](prefix_sums_library)), each over two tiles or more: of several runs, the last one
@@ -96,7 +97,7 @@ pub fn library(key: KeyType, order: Order) -> Vec<Recording> {
         }
     }
     recordings.extend(sample_sorts(key));
-    recordings.extend(arrangements(key, order));
+    recordings.extend(composed(key, order));
     recordings
 }
 
@@ -115,8 +116,8 @@ fn sample_sorts(key: KeyType) -> Vec<Recording> {
         ..little
     };
     let mut recordings = Vec::new();
-    for payload in [Payload::None, Payload::Indices] {
-        let shape = Shape::new(key.words(), payload != Payload::None);
+    for payload in [PayloadKind::None, PayloadKind::Indices] {
+        let shape = Shape::new(key.words(), payload != PayloadKind::None);
         let sizes = |tuning, nodes| Sizes {
             nodes,
             most_nodes: nodes,
@@ -189,11 +190,11 @@ fn sample_sorts(key: KeyType) -> Vec<Recording> {
 /// A sample sort with kernels of these sizes.
 fn record_sample_sort(
     len: u32,
-    (key, order, payload): (KeyType, Order, Payload),
+    (key, order, payload): (KeyType, Order, PayloadKind),
     sizes: &Sizes,
     limits: &DeviceLimits,
 ) -> Recording {
-    let has_value = payload != Payload::None;
+    let has_value = payload != PayloadKind::None;
     let records = |keys, values| Records {
         keys,
         values: has_value.then_some(values),
@@ -224,12 +225,24 @@ fn record_sample_sort(
     recording
 }
 
+/// The buffer of the payload, or of the indices.
+#[must_use]
+pub fn payload_buffer(recording: &Recording) -> Buffer {
+    let mut bindings = recording.steps.iter().flat_map(|step| &step.bindings);
+    let payload = Buffer::Payload(0);
+    if bindings.any(|binding| binding.1 == payload) {
+        payload
+    } else {
+        Buffer::Values
+    }
+}
+
 /// Whether a recording of the [`library`] did what it is for, by the keys before it, and the keys
 /// and values after it: the keys are the same, and in order where they are [to
 /// be](Recording::selected); what is behind the last key is what it was. Where something goes with
 /// them and was numbered, as an [`Execution`](super::Execution) does, each number is still with the
-/// key that was in its place, and of [`Payload::Indices`] those of equal keys are in order. Where
-/// keys stay, they are what they were, and in order by their indices.
+/// key that was in its place, and of [`PayloadKind::Indices`] those of equal keys are in order.
+/// Where keys stay, they are what they were, and in order by their indices.
 #[must_use]
 pub fn was_sorted(recording: &Recording, before: &[u32], after: &[u32], values: &[u32]) -> bool {
     let map = recording.key.map(recording.order);
@@ -276,8 +289,9 @@ pub fn was_sorted(recording: &Recording, before: &[u32], after: &[u32], values: 
     if !records.iter().map(|record| record.0).eq(expected) {
         return false;
     }
-    let has_values = |step: &Step| step.bindings.iter().any(|b| b.1 == Buffer::Values);
-    if recording.payload == Payload::None || !recording.steps.iter().any(has_values) {
+    let moved = payload_buffer(recording);
+    let has_values = |step: &Step| step.bindings.iter().any(|b| b.1 == moved);
+    if recording.payload == PayloadKind::None || !recording.steps.iter().any(has_values) {
         return true;
     }
     let mut seen = vec![false; before.len()];
@@ -288,26 +302,26 @@ pub fn was_sorted(recording: &Recording, before: &[u32], after: &[u32], values: 
             .is_some_and(|seen| !std::mem::replace(seen, true));
         is_new && before[at] == rank
     });
-    let in_order = records.is_sorted() || recording.payload == Payload::Values;
+    let in_order = records.is_sorted() || recording.payload == PayloadKind::Values;
     each_once_with_its_key && in_order
 }
 
 /// Sorts that are composed: encode, a sort of words, decode and gather. Of counted records there is
 /// room for more than there are.
-fn arrangements(key: KeyType, order: Order) -> Vec<Recording> {
+fn composed(key: KeyType, order: Order) -> Vec<Recording> {
     let limits = DeviceLimits {
         keys_per_dispatch: 2048,
         workgroups: 1,
         ..LIMITS
     };
     let tuning = Tuning::cpu();
-    let record = |arrangement: &Arrangement, len: u32| {
-        let room = len + arrangement.count_at.map_or(0, |_| 90);
+    let record = |layout: &SortLayout, len: u32| {
+        let room = len + layout.count_at.map_or(0, |_| 90);
         let job = Job {
             len: room,
             key,
             order,
-            arrangement,
+            layout,
             ranks: None,
             maps_keys: true,
             counting: None,
@@ -321,68 +335,75 @@ fn arrangements(key: KeyType, order: Order) -> Vec<Recording> {
         recording.len = len;
         recording
     };
-    let plain = Arrangement::default();
-    let carrying = |carried: &Carried, arrangement: &Arrangement| Arrangement {
-        carried: carried.clone(),
-        ..arrangement.clone()
+    let plain = SortLayout::default();
+    let with = |layout: &SortLayout, indices, columns: &[Column]| SortLayout {
+        indices,
+        columns: columns.to_vec(),
+        ..layout.clone()
+    };
+    let value = Column {
+        words: 1,
+        unstable: true,
+        ..Column::default()
     };
     // Rows of a word, whose order shows.
-    let rows = Carried::Columns(vec![Column {
-        words: 1,
-        elsewhere: false,
-    }]);
-    let part = Arrangement {
+    let row = Column {
+        unstable: false,
+        ..value
+    };
+    let part = SortLayout {
         first: 1,
         ..plain.clone()
     };
-    let segments = Arrangement {
+    let segments = SortLayout {
         segments: Some(1),
         ..plain.clone()
     };
-    let counted = Arrangement {
+    let counted = SortLayout {
         count_at: Some(1),
         ..plain.clone()
     };
-    let mut arrangements = vec![plain.clone(), part, segments.clone()];
-    for arrangement in [&plain, &segments, &counted] {
-        for carried in [&Carried::Values, &Carried::Indices, &rows] {
-            arrangements.push(carrying(carried, arrangement));
-        }
-        arrangements.push(Arrangement {
-            sorted: Sorted::Nowhere,
-            ..carrying(&Carried::Indices, arrangement)
+    let mut layouts = vec![plain.clone(), part, segments.clone()];
+    for layout in [&plain, &segments, &counted] {
+        layouts.push(with(layout, None, &[value]));
+        layouts.push(with(layout, Some(0), &[]));
+        layouts.push(with(layout, None, &[row]));
+        layouts.push(SortLayout {
+            output: Output::None,
+            ..with(layout, Some(0), &[])
         });
     }
     if key.words() == 1 {
-        let packed = Arrangement {
+        let packed = SortLayout {
             bits: Some(16),
             ..plain.clone()
         };
-        let packed_segments = Arrangement {
+        let packed_segments = SortLayout {
             segments: Some(1),
             ..packed.clone()
         };
-        for arrangement in [packed, packed_segments] {
-            arrangements.push(carrying(&Carried::Indices, &arrangement));
-            arrangements.push(arrangement);
+        for layout in [packed, packed_segments] {
+            layouts.push(with(&layout, Some(0), &[]));
+            layouts.push(layout);
         }
     }
     let mut recordings = Vec::new();
-    for (number, arrangement) in arrangements.iter().enumerate() {
-        recordings.push(record(arrangement, [1000, 2500][number % 2]));
+    for (number, layout) in layouts.iter().enumerate() {
+        recordings.push(record(layout, [1000, 2500][number % 2]));
     }
-    // Looked at before they are sorted.
+    // Checked before they are sorted.
     let mut sort = record(&plain, 2500);
-    let check = record_order_check(&Job {
+    let check = Job {
         len: sort.len,
         key,
         order,
-        arrangement: &plain,
+        layout: &plain,
         ranks: None,
         maps_keys: true,
         counting: None,
         limits: &limits,
-    });
+    };
+    let check = record_is_sorted(&check, 0);
     sort.steps.splice(0..0, check.steps);
     sort.buffers.extend(check.buffers);
     recordings.push(sort);
@@ -411,17 +432,17 @@ fn counted_keys(key: KeyType, order: Order) -> Vec<Recording> {
             merged: 0,
             ..tuning
         };
-        let arrangement = Arrangement {
+        let layout = SortLayout {
             bits: Some(bits),
             count_at,
-            ..Arrangement::default()
+            ..SortLayout::default()
         };
         let room = len + count_at.map_or(0, |_| 90);
         let job = Job {
             len: room,
             key,
             order,
-            arrangement: &arrangement,
+            layout: &layout,
             ranks: None,
             maps_keys: true,
             counting: Some(&tuning),
@@ -458,6 +479,13 @@ pub fn select_ranks(mut recording: Recording, ranks: Range<u32>) -> Recording {
     recording
 }
 
+/// Rows of a word, for a comparator.
+const ROWS: Structs = Structs {
+    words: 1,
+    first: 0,
+    compared: true,
+};
+
 /// Sorts of rows of a word by what stands in for a caller's comparator.
 fn comparisons(order: Order) -> Vec<Recording> {
     let stand_in = comparator_stand_in();
@@ -468,16 +496,16 @@ fn comparisons(order: Order) -> Vec<Recording> {
         } else {
             (len + 90, Some(1))
         };
-        let arrangement = Arrangement {
-            compared: Some(1),
+        let layout = SortLayout {
+            structs: Some(ROWS),
             count_at,
-            ..Arrangement::default()
+            ..SortLayout::default()
         };
         let job = Job {
             len: room,
             key: KeyType::U32,
             order,
-            arrangement: &arrangement,
+            layout: &layout,
             ranks: selects.then_some(0..len / 8),
             maps_keys: true,
             counting: None,
@@ -517,17 +545,17 @@ fn two_levels_of_rows(order: Order, tuning: &Tuning) -> Recording {
         ..sizes
     };
     let len = sizes.nodes * 48 + 100;
-    let arrangement = Arrangement {
-        compared: Some(1),
-        sorted: Sorted::Nowhere,
-        carried: Carried::Indices,
-        ..Arrangement::default()
+    let layout = SortLayout {
+        structs: Some(ROWS),
+        output: Output::None,
+        indices: Some(0),
+        ..SortLayout::default()
     };
     let job = Job {
         len,
         key: KeyType::U32,
         order,
-        arrangement: &arrangement,
+        layout: &layout,
         ranks: None,
         maps_keys: true,
         counting: None,
@@ -616,7 +644,11 @@ pub fn kernels() -> Vec<Specialised> {
     let sorts = REPRESENTATIVES
         .into_iter()
         .flat_map(|of| library(of.0, of.1));
-    let recordings = sorts.chain(KeyType::ALL.into_iter().flat_map(prefix_sums_library));
+    let recordings = sorts.chain(
+        KeyType::WHOLE_WORDS
+            .into_iter()
+            .flat_map(prefix_sums_library),
+    );
     let mut kernels = Vec::new();
     for recording in recordings {
         let steps = recording.steps.iter();

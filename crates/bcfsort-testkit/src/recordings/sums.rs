@@ -1,8 +1,9 @@
 //! What prefix sums are to be tried on, and what they must give.
 
+use wgpu_bcfsort::KeyType;
 use wgpu_bcfsort::internals::algorithm::{MATRIX, W};
 use wgpu_bcfsort::internals::recording::Recording;
-use wgpu_bcfsort::{KeyType, PrefixSumsOptions, Scan, Summand, prefix_sums_on_cpu};
+use wgpu_bcfsort::paper::{PrefixSumsOptions, Scan, Summand, prefix_sums_on_cpu};
 
 /// A way to color values, of those that differ most in which lanes of prefix sums meet in a bank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

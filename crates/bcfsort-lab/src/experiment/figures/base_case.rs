@@ -6,9 +6,11 @@ use crate::experiment::series::{Contender, Metric, Series};
 use crate::experiment::state::Results;
 use crate::experiment::stats::{Spread, count, digits};
 use crate::experiment::{Drawing, Figure, Scope, Task};
+use bcfsort_testkit::PaperOptions;
 use bcfsort_testkit::data::{Pattern, Spec};
 use wgpu_bcfsort::internals::recording::Phase;
-use wgpu_bcfsort::{BaseCase, Engine, Options};
+use wgpu_bcfsort::paper::BaseCase;
+use wgpu_bcfsort::{Engine, Options};
 
 pub(crate) struct BaseCases;
 

@@ -9,6 +9,7 @@ use crate::experiment::stats::{count, digits};
 use crate::experiment::{Drawing, Figure, Lab, Scope, Task};
 use crate::measure::{Resident, read};
 use bcfsort_term::fault::Fault;
+use bcfsort_testkit::PaperOptions;
 use bcfsort_testkit::data::{Pattern, Spec, generate};
 use std::collections::BTreeMap;
 use wgpu_bcfsort::internals::plan::{Distribution, Plan};
@@ -55,8 +56,8 @@ fn options(engine: Engine, buckets: u32, samples: u32) -> Options {
 fn planned(n: u64, options: &Options) -> Option<Distribution> {
     let plan = Plan::new(n as u32, <Key as SortKey>::KEY_TYPE, options.into());
     let wanted = |d: &Distribution| {
-        Some(d.buckets) == options.buckets
-            && Some(d.samples) == options.samples
+        Some(d.buckets) == options.mergesort.buckets
+            && Some(d.samples) == options.mergesort.samples
             && d.samples <= d.run
     };
     plan.distribution.filter(wanted)

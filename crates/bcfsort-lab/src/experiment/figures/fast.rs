@@ -11,7 +11,8 @@ use crate::measure::{Resident, Timing};
 use bcfsort_term::fault::Fault;
 use bcfsort_testkit::data::{Pattern, Spec, generate};
 use rayon::slice::ParallelSliceMut;
-use wgpu_bcfsort::{Engine, KeyType, Options, Payload, SortKey};
+use wgpu_bcfsort::internals::recording::PayloadKind;
+use wgpu_bcfsort::{Engine, KeyType, Options, SortKey};
 
 pub(crate) struct Fast;
 
@@ -46,7 +47,7 @@ const PATTERNS: [Pattern; 16] = [
 struct Row {
     spec: Spec,
     key: KeyType,
-    payload: Payload,
+    payload: PayloadKind,
     peers: bool,
 }
 
@@ -54,9 +55,9 @@ impl Row {
     /// In words that no other has.
     fn name(&self) -> String {
         let pairs = match self.payload {
-            Payload::None => "",
-            Payload::Indices => " indices",
-            _ => " pairs",
+            PayloadKind::None => "",
+            PayloadKind::Indices => " indices",
+            PayloadKind::Values => " pairs",
         };
         let (n, pattern) = (count(self.spec.count), self.spec.pattern);
         format!("{n} {}{pairs} {pattern}", self.key)
@@ -119,7 +120,7 @@ impl Row {
         for turn in 1..=TURNS {
             lab.tell(|| format!("{what}: turn {turn} of {TURNS}"));
             let timed =
-                resident.take_turns(&[&sorter], Timing::Whole, repeats, lab.pace, |_| {})?;
+                resident.interleaved(&[&sorter], Timing::Whole, repeats, lab.pace, |_| {})?;
             profiles.extend(timed.into_iter().flatten());
             let Some(files) = &files else { continue };
             for i in 0..lab.peers.list.len() {
@@ -177,12 +178,12 @@ impl Task for Row {
 /// Random 32-bit keys of any number.
 fn sweep(scope: &Scope) -> Vec<Row> {
     let sizes = [10, 12, 14, 16, 18, 20, 22, 24, 26, 28].map(|log| 1u64 << log);
-    let row = |n| row(scope, n, KeyType::U32, Payload::None, Pattern::Random);
+    let row = |n| row(scope, n, KeyType::U32, PayloadKind::None, Pattern::Random);
     let all = sizes.into_iter().filter(|&n| n <= scope.size(1 << 28));
     all.map(row).collect()
 }
 
-fn row(scope: &Scope, n: u64, key: KeyType, payload: Payload, pattern: Pattern) -> Row {
+fn row(scope: &Scope, n: u64, key: KeyType, payload: PayloadKind, pattern: Pattern) -> Row {
     Row {
         spec: Spec::new(pattern, n).seed(scope.seed),
         key,
@@ -197,15 +198,21 @@ fn others(scope: &Scope) -> Vec<Row> {
     for log in [20, 24, 26] {
         let n = scope.size(1 << log);
         // (A stable sort of keys with their indices: of peers, one of pairs.)
-        for payload in [Payload::Values, Payload::Indices] {
+        for payload in [PayloadKind::Values, PayloadKind::Indices] {
             rows.push(row(scope, n, KeyType::U32, payload, Pattern::Random));
         }
-        rows.push(row(scope, n, KeyType::U64, Payload::None, Pattern::Full));
+        rows.push(row(
+            scope,
+            n,
+            KeyType::U64,
+            PayloadKind::None,
+            Pattern::Full,
+        ));
     }
     let n = Spec::new(Pattern::Adversary, scope.size(35_651_584)).fitting_count();
     if n > 0 {
         for pattern in [Pattern::Distinct, Pattern::Adversary] {
-            rows.push(row(scope, n, KeyType::U32, Payload::None, pattern));
+            rows.push(row(scope, n, KeyType::U32, PayloadKind::None, pattern));
         }
     }
     rows.dedup_by_key(|row| row.prefix());
@@ -217,7 +224,7 @@ fn patterns(scope: &Scope) -> Vec<Row> {
     let n = scope.size(1 << 25);
     let row = |pattern| Row {
         peers: false,
-        ..row(scope, n, KeyType::U32, Payload::None, pattern)
+        ..row(scope, n, KeyType::U32, PayloadKind::None, pattern)
     };
     PATTERNS.into_iter().map(row).collect()
 }

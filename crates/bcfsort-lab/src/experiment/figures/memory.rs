@@ -7,10 +7,10 @@ use crate::experiment::series::{Key, Series, left_out};
 use crate::experiment::state::{Outcome, Results};
 use crate::experiment::stats::{bytes, count, digits};
 use crate::experiment::{Drawing, Figure, Lab, Scope, Task};
-use crate::measure::buffer;
+use crate::measure::{buffer, scratch_size};
 use bcfsort_term::fault::Fault;
 use bcfsort_testkit::data::Pattern;
-use wgpu_bcfsort::{Engine, Error, KeyType, Options, Order, SortKey, Sorter, wgpu};
+use wgpu_bcfsort::{Engine, Error, KeyType, Keys, Options, Order, SortJob, SortKey, Sorter, wgpu};
 
 pub(crate) struct Memory;
 
@@ -68,7 +68,11 @@ fn holds(sorter: &Sorter, n: u64) -> Result<bool, Error> {
         n * KEY.bytes(),
         Usage::STORAGE | Usage::COPY_DST,
     )
-    .and_then(|keys| sorter.prepare(&keys, n, KEY, Order::Ascending).map(drop));
+    .and_then(|keys| {
+        sorter
+            .prepare(&SortJob::new(Keys::new(&keys, KEY), n).order(Order::Ascending))
+            .map(drop)
+    });
     // What was let go is free after this.
     let _ = sorter.device().poll(wgpu::PollType::wait_indefinitely());
     match made {
@@ -126,7 +130,7 @@ impl Task for Sizes {
         for &n in &self.sizes {
             let id = self.scratch_id(n);
             if lab.state.lacks(&id) {
-                let outcome = match sorter.scratch_size(n, KEY) {
+                let outcome = match scratch_size(&sorter, n, KEY) {
                     Ok(bytes) => self.outcome(lab, [(SCRATCH, bytes)]),
                     Err(error) => left_out(self.engine.name(), &error)?,
                 };

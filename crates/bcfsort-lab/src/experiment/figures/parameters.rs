@@ -6,10 +6,12 @@ use crate::experiment::series::{Contender, Key, Metric, Series};
 use crate::experiment::state::Results;
 use crate::experiment::stats::{Spread, count, digits};
 use crate::experiment::{Drawing, Figure, Scope, Task};
+use bcfsort_testkit::PaperOptions;
 use bcfsort_testkit::data::{Pattern, Spec};
 use wgpu_bcfsort::internals::plan::Plan;
 use wgpu_bcfsort::internals::recording::Phase;
-use wgpu_bcfsort::{BaseCase, Engine, Options, SortKey};
+use wgpu_bcfsort::paper::BaseCase;
+use wgpu_bcfsort::{Engine, Options, SortKey};
 
 pub(crate) struct Parameters;
 
@@ -69,8 +71,14 @@ fn sweeps(scope: &Scope) -> Vec<Swept> {
         let plan = Plan::new(n as u32, <Key as SortKey>::KEY_TYPE, options.into());
         let distribution = plan.distribution.as_ref();
         distribution.is_some_and(|d| {
-            options.buckets.is_none_or(|buckets| d.buckets == buckets)
-                && options.samples.is_none_or(|samples| d.samples == samples)
+            options
+                .mergesort
+                .buckets
+                .is_none_or(|buckets| d.buckets == buckets)
+                && options
+                    .mergesort
+                    .samples
+                    .is_none_or(|samples| d.samples == samples)
         })
     };
     let engines = |set: fn(Options, u32) -> Options| -> Vec<(String, u32, Options)> {
@@ -111,14 +119,14 @@ fn sweeps(scope: &Scope) -> Vec<Swept> {
             "-buckets",
             "Buckets P, with t = P samples",
             "buckets P",
-            sweep(scope, "P", whole, &engines(Options::buckets)),
+            sweep(scope, "P", whole, &engines(PaperOptions::buckets)),
         ),
         (
             "t",
             "-samples",
             "Samples t of each run, P by default",
             "samples t of each run",
-            sweep(scope, "t", whole, &engines(Options::samples)),
+            sweep(scope, "t", whole, &engines(PaperOptions::samples)),
         ),
         (
             "warps",

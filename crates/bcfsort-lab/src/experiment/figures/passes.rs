@@ -7,6 +7,7 @@ use crate::experiment::series::{Key, Series};
 use crate::experiment::state::Results;
 use crate::experiment::stats::{Spread, count, digits};
 use crate::experiment::{Drawing, Figure, Scope, Task};
+use bcfsort_testkit::PaperOptions;
 use bcfsort_testkit::data::Pattern;
 use std::collections::BTreeSet;
 use wgpu_bcfsort::internals::algorithm::{MATRIX, W};

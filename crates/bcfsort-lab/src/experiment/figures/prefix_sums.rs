@@ -7,7 +7,7 @@ use crate::experiment::series::{Metric, left_out};
 use crate::experiment::state::{Outcome, Results};
 use crate::experiment::stats::{Spread, count, digits, median};
 use crate::experiment::{Drawing, Figure, Lab, Scope, Task};
-use crate::measure::{Timed, filled, in_turns, restore};
+use crate::measure::{Timed, filled, interleave, restore, submit};
 use bcfsort_term::fault::Fault;
 use bcfsort_testkit::data::{Pattern, Range, Spec, generate};
 use bcfsort_testkit::recordings::{Coloring, Execution};
@@ -15,9 +15,10 @@ use wgpu_bcfsort::internals::algorithm::{MATRIX, MOST_COLORS};
 use wgpu_bcfsort::internals::phases::record_prefix_sums;
 use wgpu_bcfsort::internals::plan::DeviceLimits;
 use wgpu_bcfsort::internals::recording::{Buffer, Phase};
-use wgpu_bcfsort::{
-    Error, KeyType, PrefixSums, PrefixSumsMethod, PrefixSumsOptions, prefix_sums_on_cpu, wgpu,
+use wgpu_bcfsort::paper::{
+    PrefixSums, PrefixSumsMethod, PrefixSumsOptions, PreparedPrefixSums, prefix_sums_on_cpu,
 };
+use wgpu_bcfsort::{Error, KeyType, wgpu};
 use wgsl_lockstep::Config;
 
 pub(crate) struct ColoredPrefixSums;
@@ -108,10 +109,9 @@ impl Sums {
             let from = filled(sorter, "values", &values, Usage::COPY_SRC)?;
             let sums = filled(sorter, "sums", &values, Usage::STORAGE | Usage::COPY_SRC)?;
             let colors = filled(sorter, "colors", &colors, Usage::STORAGE)?;
-            let engine = PrefixSums::new(sorter.device(), sorter.queue())?;
-            Ok((from, sums, colors, engine))
+            Ok((from, sums, colors))
         };
-        let (from, to, by, engine) = match buffers() {
+        let (from, to, by) = match buffers() {
             Ok(made) => made,
             Err(error) => return failed(&error),
         };
@@ -122,12 +122,18 @@ impl Sums {
             &self.options(PrefixSumsMethod::default()),
         )?;
 
-        let run = |method| {
-            restore(sorter, &from, &to)?;
-            engine.run_buffers_profiled(&to, &by, self.n, KeyType::U32, &self.options(method))
+        let engine = PrefixSums::new(sorter);
+        let prepare =
+            |method| engine.prepare(&to, &by, self.n, KeyType::U32, &self.options(method));
+        let prepared =
+            PrefixSumsMethod::ALL.map(|method| Ok::<_, Error>((method, prepare(method)?)));
+        let prepared = prepared.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let run = |sums: &PreparedPrefixSums| {
+            restore(sorter, &from, &to);
+            sums.run_profiled()
         };
-        for method in PrefixSumsMethod::ALL {
-            run(method)?;
+        for (method, sums) in &prepared {
+            run(sums)?;
             if !crate::measure::holds(sorter, &to, &expected)? {
                 return Err(Fault::Device(format!(
                     "{method} prefix sums of {} values on {} are wrong: please report this",
@@ -135,24 +141,16 @@ impl Sums {
                 )));
             }
         }
-        let work = engine.prepare(
-            &to,
-            &by,
-            self.n,
-            KeyType::U32,
-            &self.options(PrefixSumsMethod::default()),
-        )?;
         let busy = |times| {
-            let mut encoder = engine
-                .device()
-                .create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-            (0..times).try_for_each(|_| engine.record(&mut encoder, &work))?;
-            engine.queue().submit([encoder.finish()]);
-            Ok(())
+            submit(sorter, |encoder| {
+                for _ in 0..times {
+                    prepared[0].1.record(encoder);
+                }
+            });
         };
-        let [first, second] = PrefixSumsMethod::ALL.map(|method| move || run(method));
-        let contenders: [Timed<'_>; 2] = [&first, &second];
-        let profiles = in_turns(lab.pace, lab.scope.repeats, &busy, &contenders, |_| {})?;
+        let timed: Vec<_> = prepared.iter().map(|(_, sums)| || run(sums)).collect();
+        let contenders: Vec<Timed<'_>> = timed.iter().map(|run| run as Timed<'_>).collect();
+        let profiles = interleave(lab.pace, lab.scope.repeats, &busy, &contenders, |_| {})?;
 
         let mut outcomes = Vec::new();
         for (method, profiles) in PrefixSumsMethod::ALL.into_iter().zip(&profiles) {

@@ -1,0 +1,113 @@
+//! Checks whether keys in GPU buffers are sorted.
+
+use super::{Job, Keys, PreparedSort, SortJob, Sorter};
+use crate::gpu::binding::{self, BufferRange, ToBinding};
+use crate::gpu::executor::BufferSet;
+use crate::gpu::transfer::download;
+use crate::gpu::waiting::Waiting;
+use crate::layout;
+use crate::recording::Buffer;
+use crate::{BufferRole, Error, Order};
+
+impl Sorter {
+    /// The length of the longest sorted prefix of keys in a GPU buffer: `len` if all of them are in
+    /// order. Blocking; one pass over the keys, O(n) time.
+    ///
+    /// Keys may be of any type, packed or [strided](Keys::strided).
+    /// [`prepare_is_sorted`](Self::prepare_is_sorted) leaves the answer on the GPU.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`prepare`](Self::prepare).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use wgpu_bcfsort::{KeyType, Keys, Options, Order, Sorter};
+    /// # fn main() -> Result<(), wgpu_bcfsort::Error> {
+    /// let sorter = Sorter::open(Options::default())?;
+    /// let keys = sorter.upload(&[1.0_f32, 5.0, 4.0, 6.0])?;
+    /// let keys = Keys::new(&keys, KeyType::F32);
+    /// assert_eq!(sorter.is_sorted_until(&keys, 4, Order::Ascending)?, 2);
+    /// assert_eq!(sorter.is_sorted_until(&keys, 2, Order::Ascending)?, 2);
+    /// # Ok(()) }
+    /// ```
+    pub fn is_sorted_until(&self, keys: &Keys<'_>, len: u64, order: Order) -> Result<u64, Error> {
+        let check = self.prepare_check(keys, len, order, None)?;
+        check.0.submit()?;
+        let mut unsorted = 0_u32;
+        let read = bytemuck::bytes_of_mut(&mut unsorted);
+        let found = &check.0.buffers[&Buffer::OutOfOrder];
+        let downloaded = download(&self.device, &self.queue, (found, 0), read, Waiting::Block);
+        pollster::block_on(downloaded)?;
+        Ok(len - u64::from(unsorted))
+    }
+
+    /// Makes a check ready to be recorded, which leaves its answer in a u32 of a GPU buffer: 0 if
+    /// the keys are in order, else the number of keys from the first one on that precedes its
+    /// predecessor.
+    ///
+    /// The word never becomes less: clear it before the check, by
+    /// [`wgpu::CommandEncoder::clear_buffer`]. Several checks may share it; it then tells whether
+    /// any of them found unsorted keys. One pass over the keys, O(n) time, no scratch memory.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`prepare`](Self::prepare).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use wgpu_bcfsort::{KeyType, Keys, Options, Order, Sorter};
+    /// # fn main() -> Result<(), wgpu_bcfsort::Error> {
+    /// let sorter = Sorter::open(Options::default())?;
+    /// let keys = sorter.upload(&[1.0_f32, 5.0, 4.0, 6.0])?;
+    /// let found = sorter.upload(&[0_u32])?;
+    /// // Once:
+    /// let keys = Keys::new(&keys, KeyType::F32);
+    /// let check = sorter.prepare_is_sorted(&keys, 4, Order::Ascending, &found)?;
+    /// // Each frame:
+    /// let mut encoder = sorter.device().create_command_encoder(&Default::default());
+    /// encoder.clear_buffer(&found, 0, Some(4));
+    /// check.record(&mut encoder);
+    /// // Dispatches that read `found`.
+    /// sorter.queue().submit([encoder.finish()]);
+    /// assert_eq!(sorter.download::<u32>(&found)?, [2]);
+    /// # Ok(()) }
+    /// ```
+    pub fn prepare_is_sorted<'a>(
+        &self,
+        keys: &Keys<'a>,
+        len: u64,
+        order: Order,
+        found: impl ToBinding<'a>,
+    ) -> Result<PreparedSort, Error> {
+        self.prepare_check(keys, len, order, Some(found.to_range()))
+    }
+
+    /// With a word of its own where the caller has none.
+    fn prepare_check<'a>(
+        &self,
+        keys: &Keys<'a>,
+        len: u64,
+        order: Order,
+        found: Option<BufferRange<'a>>,
+    ) -> Result<PreparedSort, Error> {
+        let job: Job<'_> = SortJob::new(keys.clone(), len).order(order).job;
+        let (len, layout) = self.layout(&job)?;
+        let role = BufferRole::Found;
+        let at = |range| binding::first_unit(role, range, 4);
+        let word = found.as_ref().map_or(Ok(0), at)?;
+        let planned = self.plan(len, keys.key.widened(), order, &layout);
+        let mut recording = layout::record_is_sorted(&planned, word);
+        let mut callers = job.bindings()?;
+        if let Some(found) = found {
+            if callers.values().any(|bound| bound.buffer == found.buffer) {
+                return Err(Error::SameBuffer);
+            }
+            callers.insert(Buffer::OutOfOrder, binding::bind(role, &found, 4)?);
+            recording.buffers.remove(&Buffer::OutOfOrder);
+        }
+        self.ready(recording, &callers, BufferSet::new())
+    }
+}

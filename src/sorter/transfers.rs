@@ -1,0 +1,93 @@
+//! Copies between host memory and GPU buffers.
+
+use super::Sorter;
+use crate::gpu::binding::ToBinding;
+use crate::gpu::faults::scoped;
+use crate::gpu::transfer::{download, upload};
+use crate::gpu::waiting::Waiting;
+use crate::{BufferRole, Error};
+
+impl Sorter {
+    /// Makes a GPU buffer that holds a slice, for [`Keys`](crate::Keys) or any other use: with the
+    /// usages `STORAGE`, `COPY_SRC` and `COPY_DST`.
+    ///
+    /// Its size is that of the slice, rounded up to a multiple of 4.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Device`] for a slice that is larger
+    /// than any buffer of the device.
+    ///
+    /// # Examples
+    ///
+    /// See [`prepare`](Self::prepare).
+    pub fn upload<T: bytemuck::Pod>(&self, data: &[T]) -> Result<wgpu::Buffer, Error> {
+        let bytes: &[u8] = bytemuck::cast_slice(data);
+        let (whole, rest) = bytes.split_at(bytes.len() / 4 * 4);
+        let size = (bytes.len() as u64).next_multiple_of(4);
+        let buffer = scoped(&self.device, size, || {
+            use wgpu::BufferUsages as Usage;
+            self.device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some("bcfsort.upload"),
+                size,
+                usage: Usage::STORAGE | Usage::COPY_DST | Usage::COPY_SRC,
+                mapped_at_creation: false,
+            })
+        })?;
+        let write = |bytes, from| {
+            let to = (&buffer, from);
+            pollster::block_on(upload(&self.device, &self.queue, bytes, to, Waiting::Block))
+        };
+        write(whole, 0)?;
+        if !rest.is_empty() {
+            let mut last = [0; 4];
+            last[..rest.len()].copy_from_slice(rest);
+            write(&last, whole.len() as u64)?;
+        }
+        Ok(buffer)
+    }
+
+    /// Copies a range of a GPU buffer to the host, after all that has been submitted: it blocks.
+    ///
+    /// The buffer needs the usage `COPY_SRC`. The range begins at a multiple of 4 bytes; of its
+    /// bytes, as many whole items are read as there are.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BufferUsage`], [`Error::Offset`], [`Error::OutOfMemory`],
+    /// [`Error::OutOfHostMemory`], [`Error::DeviceLost`], [`Error::Device`].
+    ///
+    /// # Examples
+    ///
+    /// See [`prepare`](Self::prepare).
+    pub fn download<'a, T: bytemuck::Pod>(
+        &self,
+        range: impl ToBinding<'a>,
+    ) -> Result<Vec<T>, Error> {
+        let range = range.to_range();
+        let (buffer, offset) = (range.buffer, range.offset);
+        let needed = wgpu::BufferUsages::COPY_SRC;
+        if !buffer.usage().contains(needed) {
+            return Err(Error::BufferUsage {
+                buffer: BufferRole::Download,
+                needed,
+                actual: buffer.usage(),
+            });
+        }
+        if !offset.is_multiple_of(4) {
+            return Err(Error::Offset {
+                buffer: BufferRole::Download,
+                offset,
+                multiple_of: 4,
+            });
+        }
+        let len = range.size as usize / size_of::<T>().max(1);
+        let mut items = super::host::reserved::<T>(len)?;
+        items.resize(len, T::zeroed());
+        let read: &mut [u8] = bytemuck::cast_slice_mut(&mut items);
+        let from = (buffer, offset);
+        let waiting = Waiting::Block;
+        pollster::block_on(download(&self.device, &self.queue, from, read, waiting))?;
+        Ok(items)
+    }
+}

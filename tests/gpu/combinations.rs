@@ -1,0 +1,486 @@
+//! Everything that a sort of buffers may have, combined: a covering array of jobs, each compared
+//! with a stable sort on the CPU, byte for byte.
+
+use crate::device::{Gpu, gpu};
+use crate::pairs::sorter;
+use crate::rows::{by_field, run};
+use bcfsort_testkit::covering::{covering, subsets};
+use bcfsort_testkit::data::{Pattern, Spec, generate};
+use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
+use wgpu_bcfsort::{Comparator, KeyType, Keys, Order, Payload, Scratch, SortJob, Sorter};
+
+/// What the records are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    U32,
+    U64,
+    U16,
+    F32OfStructs,
+    U16OfStructs,
+    Compared,
+}
+
+/// Where keys or structs are written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Output {
+    InPlace,
+    OutOfPlace,
+    Nowhere,
+}
+
+/// What moves with them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum With {
+    Nothing,
+    Values,
+    Rows,
+    RowsOutOfPlace,
+    Two,
+}
+
+/// Which ranks are sorted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Ranks {
+    All,
+    Top,
+    Middle,
+    OfSegments,
+}
+
+#[derive(Clone, Copy, Debug)]
+#[allow(clippy::struct_excessive_bools)]
+struct Case {
+    kind: Kind,
+    output: Output,
+    with: With,
+    ranks: Ranks,
+    indices: bool,
+    aligned: bool,
+    counted: bool,
+    order: Order,
+    shared_scratch: bool,
+    len: usize,
+}
+
+const KINDS: [Kind; 6] = [
+    Kind::U32,
+    Kind::U64,
+    Kind::U16,
+    Kind::F32OfStructs,
+    Kind::U16OfStructs,
+    Kind::Compared,
+];
+const OUTPUTS: [Output; 3] = [Output::InPlace, Output::OutOfPlace, Output::Nowhere];
+const WITH: [With; 5] = [
+    With::Nothing,
+    With::Values,
+    With::Rows,
+    With::RowsOutOfPlace,
+    With::Two,
+];
+const RANKS: [Ranks; 4] = [Ranks::All, Ranks::Top, Ranks::Middle, Ranks::OfSegments];
+/// One tile, and several.
+const LENGTHS: [usize; 2] = [900, 3001];
+
+/// (That of `selection`, so that its kernels are compiled once.)
+const COMPARATOR: &str = "struct Row { number: u32, key: u32 }
+        fn precedes(a: Row, b: Row) -> bool { return a.key < b.key; }";
+
+/// Where segments begin: the first records are before all of these.
+const fn begins(len: usize) -> [u32; 5] {
+    let len = len as u32;
+    [5, 5, 40, len / 2, len - 3]
+}
+
+/// A range of a buffer, other bytes around it.
+struct Part {
+    name: &'static str,
+    buffer: wgpu::Buffer,
+    before: Vec<u8>,
+    /// Bytes before the range.
+    first: usize,
+    /// Bytes of a record.
+    bytes: usize,
+    len: usize,
+}
+
+impl Part {
+    fn new(gpu: &Gpu, name: &'static str, first: usize, records: &[Vec<u8>]) -> Self {
+        let noise = |bytes: usize| (0..bytes).map(|i| (37 * i + 11) as u8);
+        let mut before: Vec<u8> = noise(first).collect();
+        before.extend(records.iter().flatten());
+        let end = before.len();
+        before.extend(noise((end + 20).next_multiple_of(4) - end));
+        Self {
+            name,
+            buffer: gpu.buffer(&bytemuck::pod_collect_to_vec::<u8, u32>(&before)),
+            before,
+            first,
+            bytes: records[0].len(),
+            len: records.len(),
+        }
+    }
+
+    /// The range, which ends with the last record.
+    fn range(&self) -> wgpu::BufferSlice<'_> {
+        let end = self.first + self.len * self.bytes;
+        self.buffer.slice(self.first as u64..end as u64)
+    }
+
+    fn record<'a>(&self, all: &'a [u8], i: usize) -> &'a [u8] {
+        &all[self.first + i * self.bytes..][..self.bytes]
+    }
+
+    fn read(&self, gpu: &Gpu) -> Vec<u8> {
+        bytemuck::pod_collect_to_vec(&gpu.read(&self.buffer))
+    }
+
+    /// The first words of the first `len` records.
+    fn numbers(&self, gpu: &Gpu, len: usize) -> Vec<u32> {
+        let after = self.read(gpu);
+        let word = |i| u32::from_le_bytes(self.record(&after, i)[..4].try_into().unwrap());
+        (0..len).map(word).collect()
+    }
+
+    /// What is in `to` when it has the records in this order.
+    fn moved(&self, to: &Self, order: &[u32]) -> Vec<u8> {
+        let mut after = to.before.clone();
+        for (rank, &i) in order.iter().enumerate() {
+            let record = self.record(&self.before, i as usize);
+            after[to.first + rank * to.bytes..][..to.bytes].copy_from_slice(record);
+        }
+        after
+    }
+}
+
+/// The bytes of record `i`: structs begin with their number.
+fn record(kind: Kind, i: u32, key: u32) -> Vec<u8> {
+    let words = |words: &[u32]| bytemuck::cast_slice(words).to_vec();
+    match kind {
+        Kind::U32 => words(&[key << 26]),
+        // (Neither word tells the order alone.)
+        Kind::U64 => words(&[key % 7, key / 7]),
+        Kind::U16 => (key as u16 * 1000).to_le_bytes().to_vec(),
+        Kind::F32OfStructs => words(&[i, (key as f32 - 25.5).to_bits(), !i]),
+        Kind::U16OfStructs => words(&[i, (key * 1000) << 16 | i & 0xffff]),
+        Kind::Compared => words(&[i, key]),
+    }
+}
+
+/// The caller's buffers of a case.
+struct Buffers {
+    keys: Part,
+    output: Part,
+    /// What the indices are before they are sorted.
+    numbers: Part,
+    indices: Part,
+    values: Part,
+    rows: Part,
+    rows_output: Part,
+    count: Part,
+    offsets: Part,
+}
+
+impl Buffers {
+    fn new(gpu: &Gpu, case: &Case, keys: &[u32]) -> Self {
+        let &Case { kind, len, .. } = case;
+        let key_bytes = match kind {
+            Kind::U64 => 8,
+            Kind::U16 => 2,
+            _ => 4,
+        };
+        // Each begins at another byte.
+        let first = |number: usize, unit: usize| {
+            if case.aligned {
+                256 * (number % 3)
+            } else {
+                unit * (2 * number + 3)
+            }
+        };
+        let all = || 0..len as u32;
+        let records: Vec<_> = all()
+            .zip(keys)
+            .map(|(i, &key)| record(kind, i, key))
+            .collect();
+        let rows = |name, number, words| {
+            let row = |i: u32| (0..words).flat_map(move |w: u32| (i ^ (w << 20)).to_le_bytes());
+            let rows: Vec<_> = all().map(|i| row(i).collect()).collect();
+            Part::new(gpu, name, first(number, 4), &rows)
+        };
+        let blank = |name, number, unit, bytes| {
+            let records = vec![vec![0xa5; bytes]; len];
+            Part::new(gpu, name, first(number, unit), &records)
+        };
+        let words = |name, number, words: &[u32]| {
+            let word = |word: &u32| word.to_le_bytes().to_vec();
+            let words: Vec<_> = words.iter().map(word).collect();
+            Part::new(gpu, name, first(number, 4), &words)
+        };
+        // (Structs that are compared begin at a multiple of 256 bytes.)
+        let first_key = match kind {
+            Kind::Compared => 512,
+            _ => first(0, key_bytes),
+        };
+        Self {
+            keys: Part::new(gpu, "keys", first_key, &records),
+            output: blank("output", 1, key_bytes, records[0].len()),
+            numbers: rows("numbers", 0, 1),
+            indices: blank("indices", 2, 4, 4),
+            values: rows("values", 3, 1),
+            rows: rows("rows", 4, 3),
+            rows_output: blank("rows_output", 5, 4, 12),
+            count: words("count", 6, &[case.there() as u32]),
+            offsets: words("offsets", 7, &begins(len)),
+        }
+    }
+
+    fn all(&self) -> [&Part; 9] {
+        [
+            &self.keys,
+            &self.output,
+            &self.numbers,
+            &self.indices,
+            &self.values,
+            &self.rows,
+            &self.rows_output,
+            &self.count,
+            &self.offsets,
+        ]
+    }
+
+    /// What a case writes: from where, to where.
+    fn written(&self, case: &Case) -> Vec<(&Part, &Part)> {
+        let mut written = Vec::new();
+        if case.indices {
+            written.push((&self.numbers, &self.indices));
+        }
+        if matches!(case.with, With::Values | With::Two) {
+            written.push((&self.values, &self.values));
+        }
+        match case.with {
+            With::Rows => written.push((&self.rows, &self.rows)),
+            With::RowsOutOfPlace | With::Two => written.push((&self.rows, &self.rows_output)),
+            With::Nothing | With::Values => {}
+        }
+        match case.output {
+            Output::InPlace => written.push((&self.keys, &self.keys)),
+            Output::OutOfPlace => written.push((&self.keys, &self.output)),
+            Output::Nowhere => {}
+        }
+        written
+    }
+}
+
+impl Case {
+    fn new(gpu: &Gpu, choices: &[usize]) -> Self {
+        let is = |factor: usize| choices[factor] == 1;
+        let mut case = Self {
+            kind: KINDS[choices[0]],
+            output: OUTPUTS[choices[1]],
+            with: WITH[choices[2]],
+            ranks: RANKS[choices[3]],
+            indices: is(4),
+            aligned: is(5),
+            counted: is(6),
+            order: [Order::Ascending, Order::Descending][choices[7]],
+            shared_scratch: is(8),
+            len: LENGTHS[choices[9]],
+        };
+        if case.kind == Kind::Compared {
+            // There are none of these; and lavapipe compiles a comparator's kernels slowly, for
+            // each direction.
+            if case.ranks == Ranks::OfSegments {
+                case.ranks = Ranks::All;
+            }
+            if !gpu.runs_all_cases() {
+                case.order = Order::Ascending;
+            }
+        }
+        case
+    }
+
+    /// The records that there are.
+    fn there(&self) -> usize {
+        if self.counted {
+            self.len * 2 / 3
+        } else {
+            self.len
+        }
+    }
+
+    /// The ranks that are to be in order.
+    fn wanted(&self) -> Range<usize> {
+        match self.ranks {
+            Ranks::Top => 0..self.len / 5,
+            Ranks::Middle => self.len / 3..self.len / 2,
+            Ranks::All | Ranks::OfSegments => 0..self.len,
+        }
+    }
+
+    fn sort(&self, sorter: &Sorter, on: &Buffers, scratch: &Scratch) {
+        let range = on.keys.range();
+        let keys = match self.kind {
+            Kind::U64 => Keys::new(range, KeyType::U64),
+            Kind::U16 => Keys::new(range, KeyType::U16),
+            Kind::F32OfStructs => by_field(range, KeyType::F32, 12, 4),
+            Kind::U16OfStructs => by_field(range, KeyType::U16, 8, 6),
+            // (Not used for what is compared.)
+            Kind::U32 | Kind::Compared => Keys::new(range, KeyType::U32),
+        };
+        let (len, wanted) = (self.len as u64, self.wanted());
+        let job = match self.kind {
+            Kind::Compared => SortJob::by(range, &Comparator::new(COMPARATOR).unwrap(), len),
+            _ => SortJob::new(keys.clone(), len),
+        };
+        match self.ranks {
+            Ranks::OfSegments => {
+                let begins = begins(self.len).len() as u32;
+                let job = SortJob::segmented(keys, len, on.offsets.range(), begins);
+                run(sorter, &self.with_all(job, on, scratch));
+            }
+            Ranks::All => run(sorter, &self.with_all(job, on, scratch)),
+            Ranks::Top => {
+                let job = job.top(wanted.end as u64);
+                run(sorter, &self.with_all(job, on, scratch));
+            }
+            Ranks::Middle => {
+                let job = job.range(wanted.start as u64..wanted.end as u64);
+                run(sorter, &self.with_all(job, on, scratch));
+            }
+        }
+    }
+
+    fn with_all<'a, Of>(
+        &self,
+        job: SortJob<'a, Of>,
+        on: &'a Buffers,
+        scratch: &'a Scratch,
+    ) -> SortJob<'a, Of> {
+        let mut job = job.order(self.order);
+        job = match self.output {
+            Output::InPlace => job,
+            Output::OutOfPlace => job.output(on.output.range()),
+            Output::Nowhere => job.keep_keys(),
+        };
+        let rows = || Payload::new(on.rows.range(), 12);
+        let moved = rows().output(on.rows_output.range());
+        job = match self.with {
+            With::Nothing => job,
+            With::Values => job.values(on.values.range()),
+            With::Rows => job.payload(rows()),
+            With::RowsOutOfPlace => job.payload(moved),
+            With::Two => job
+                .payload(Payload::new(on.values.range(), 4))
+                .payload(moved),
+        };
+        if self.indices {
+            job = job.indices(on.indices.range());
+        }
+        if self.counted {
+            job = job.len_from(on.count.range());
+        }
+        if self.shared_scratch {
+            job = job.scratch(scratch);
+        }
+        job
+    }
+
+    fn check(&self, gpu: &Gpu, scratch: &Scratch) {
+        let random: Vec<u32> = generate(&Spec::new(Pattern::Full, self.len as u64)).unwrap();
+        let keys: Vec<u32> = random.iter().map(|word| word % 50).collect();
+        let on = Buffers::new(gpu, self, &keys);
+        self.sort(&sorter(gpu), &on, scratch);
+
+        let place = |i: u32| {
+            let segment = match self.ranks {
+                Ranks::OfSegments => begins(self.len).partition_point(|&begin| begin <= i),
+                _ => 0,
+            };
+            let key = keys[i as usize];
+            let key = match self.order {
+                Order::Ascending => key,
+                Order::Descending => !key,
+            };
+            (segment, key)
+        };
+        let there = self.there();
+        let mut expected: Vec<u32> = (0..there as u32).collect();
+        expected.sort_by_key(|&i| place(i));
+        // In which order the records are: all but bare keys have their numbers with them.
+        let written = on.written(self);
+        let are_bare = matches!(self.kind, Kind::U32 | Kind::U64 | Kind::U16);
+        let order = match written[..] {
+            [] => expected.clone(),
+            [(from, to), ..] if are_bare && from.name == "keys" => owners(from, to, gpu, there),
+            [(_, to), ..] => to.numbers(gpu, there),
+        };
+        let mut all = order.clone();
+        all.sort_unstable();
+        assert!(all.into_iter().eq(0..there as u32), "{self:?}: {order:?}");
+
+        // Values alone are in any order where keys are equal.
+        let is_stable = self.with != With::Values || self.indices;
+        let identity = |&i: &u32| (place(i), if is_stable { i } else { 0 });
+        let wanted = self.wanted();
+        let [start, end] = [wanted.start, wanted.end].map(|rank| rank.min(there));
+        for (ranks, is_sorted) in [(0..start, false), (start..end, true), (end..there, false)] {
+            let [mut found, mut expected] = [&order, &expected].map(|order| {
+                let order = &order[ranks.clone()];
+                order.iter().map(identity).collect::<Vec<_>>()
+            });
+            if !is_sorted {
+                found.sort_unstable();
+                expected.sort_unstable();
+            }
+            assert!(found == expected, "{self:?}: ranks {ranks:?}");
+        }
+        for part in on.all() {
+            let expected = match written.iter().find(|(_, to)| to.name == part.name) {
+                Some((from, to)) => from.moved(to, &order),
+                None => part.before.clone(),
+            };
+            assert!(part.read(gpu) == expected, "{self:?}: {}", part.name);
+        }
+    }
+}
+
+/// Which record each of the first `len` keys was: of equal ones, the first that is left.
+fn owners(keys: &Part, to: &Part, gpu: &Gpu, len: usize) -> Vec<u32> {
+    let mut left: HashMap<&[u8], VecDeque<u32>> = HashMap::new();
+    for i in 0..len {
+        let key = keys.record(&keys.before, i);
+        left.entry(key).or_default().push_back(i as u32);
+    }
+    let after = to.read(gpu);
+    let owner = |rank| left.get_mut(to.record(&after, rank))?.pop_front();
+    let owners: Option<Vec<u32>> = (0..len).map(owner).collect();
+    owners.expect("keys of the input, each once")
+}
+
+/// Every three choices occur together; where all cases are run, every four.
+#[test]
+fn all_that_a_job_may_have_combines() {
+    let Some(gpu) = gpu() else { return };
+    let levels = [
+        KINDS.len(),
+        OUTPUTS.len(),
+        WITH.len(),
+        RANKS.len(),
+        2,
+        2,
+        2,
+        2,
+        2,
+        LENGTHS.len(),
+    ];
+    let strength = if gpu.runs_all_cases() { 4 } else { 3 };
+    let cases = covering(&levels, &subsets(levels.len(), strength));
+    println!("{} sorts", cases.len());
+    let scratch = Scratch::default();
+    for choices in cases {
+        let case = Case::new(gpu, &choices);
+        println!("{case:?}");
+        case.check(gpu, &scratch);
+    }
+}
