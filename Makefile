@@ -20,7 +20,7 @@ OTHERS = $(filter-out gpu,$(basename $(notdir $(PROGRAMS:%/main.rs=%))))
 RELEASE = --release --locked -p bcfsort-cli -p wgpu-bcfsort --bin wgpu-bcfsort --examples
 
 .PHONY: help setup demo build-demo test test-gpu test-others test-all portability cross lint \
-	package deny peers figures
+	package deny peers figures docs
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -82,3 +82,7 @@ figures: setup build-demo ## redraw the paper's figures from small data sets, in
 
 peers: ## build the programs that time other sorters, to compare with (benches/peers)
 	@bash benches/peers/build
+
+docs: ## build the pages of docs/ as a book (needs mdbook)
+	mdbook build docs --dest-dir "$(TARGET)/book"
+	@printf '%s\n' "$(TARGET)/book/index.html"

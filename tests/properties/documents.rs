@@ -1,0 +1,126 @@
+//! The documents of the repository: every relative link leads to a file, and every anchor to a
+//! heading of it.
+
+use pulldown_cmark::{Event, Parser, Tag, TagEnd};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// The links of a document, and the anchors of its headings.
+fn parse(text: &str) -> (Vec<String>, BTreeSet<String>) {
+    let (mut links, mut anchors) = (Vec::new(), BTreeSet::new());
+    let mut heading: Option<String> = None;
+    for event in Parser::new(text) {
+        match event {
+            Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
+                links.push(dest_url.into_string());
+            }
+            Event::Start(Tag::Heading { .. }) => heading = Some(String::new()),
+            Event::Text(text) | Event::Code(text) => {
+                if let Some(heading) = &mut heading {
+                    heading.push_str(&text);
+                }
+            }
+            Event::End(TagEnd::Heading(_)) => {
+                anchors.extend(heading.take().map(|heading| anchor(&heading)));
+            }
+            _ => {}
+        }
+    }
+    (links, anchors)
+}
+
+/// The anchor that GitHub and mdBook give a heading.
+fn anchor(heading: &str) -> String {
+    let kept = heading.to_lowercase();
+    let kept = kept.chars().filter_map(|c| match c {
+        ' ' => Some('-'),
+        c => (c.is_alphanumeric() || c == '-' || c == '_').then_some(c),
+    });
+    kept.collect()
+}
+
+/// What is wrong with the links of a document.
+fn broken(file: &Path, text: &str) -> Vec<String> {
+    let (links, anchors) = parse(text);
+    let is_wrong = |link: &&String| {
+        if link.contains("://") || link.starts_with("mailto:") {
+            return false;
+        }
+        let (path, fragment) = link.split_once('#').unwrap_or((link, ""));
+        if path.is_empty() {
+            return !anchors.contains(fragment);
+        }
+        let target = file.parent().unwrap_or(Path::new(".")).join(path);
+        if !target.exists() {
+            return true;
+        }
+        let is_document = target
+            .extension()
+            .is_some_and(|extension| extension == "md");
+        !fragment.is_empty()
+            && is_document
+            && !parse(&std::fs::read_to_string(&target).unwrap())
+                .1
+                .contains(fragment)
+    };
+    let wrong = links.iter().filter(is_wrong);
+    wrong
+        .map(|link| format!("{}: {link}", file.display()))
+        .collect()
+}
+
+/// All documents that git knows, or, without git, those of the top and of `docs`.
+fn documents() -> Vec<PathBuf> {
+    let root = Path::new(ROOT);
+    let mut git = Command::new("git");
+    git.args(["-C", ROOT, "ls-files", "--cached", "--others"]);
+    let listed = git.args(["--exclude-standard", "*.md"]).output();
+    if let Ok(listed) = listed
+        && listed.status.success()
+    {
+        let names = String::from_utf8(listed.stdout).unwrap();
+        let files = names.lines().map(|name| root.join(name));
+        return files.filter(|file| file.exists()).collect();
+    }
+    let entries = [root.to_owned(), root.join("docs")].into_iter();
+    let files = entries.flat_map(|directory| std::fs::read_dir(directory).unwrap());
+    let files = files.map(|entry| entry.unwrap().path());
+    files
+        .filter(|file| file.extension().is_some_and(|e| e == "md"))
+        .collect()
+}
+
+#[test]
+fn links_of_documents_lead_somewhere() {
+    let mut wrong = Vec::new();
+    let documents = documents();
+    assert!(documents.len() > 10, "{documents:?}");
+    for file in documents {
+        wrong.extend(broken(&file, &std::fs::read_to_string(&file).unwrap()));
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn a_broken_link_is_found() {
+    let file = Path::new(ROOT).join("README.md");
+    let text = "# A `B` c!\n[a](#a-b-c) [b](#a-b) [c](docs/none.md) [d](docs/library.md#none) \
+                ![e](none.svg) [f](https://example.org/#g) [h](docs/glossary.md#input)";
+    let found = broken(&file, text);
+    let names: Vec<&str> = found
+        .iter()
+        .filter_map(|text| text.split(": ").nth(1))
+        .collect();
+    let expected = ["#a-b", "docs/none.md", "docs/library.md#none", "none.svg"];
+    assert_eq!(names, expected);
+}
+
+#[test]
+fn the_readme_is_short() {
+    let readme = std::fs::read_to_string(Path::new(ROOT).join("README.md")).unwrap();
+    let lines = readme.lines().count();
+    assert!(lines <= 250, "{lines} lines");
+}
