@@ -360,12 +360,7 @@ pub(crate) fn read(
     offset: u64,
     size: u64,
 ) -> Result<Vec<u8>, Error> {
-    let range = wgpu::BufferBinding {
-        buffer: from,
-        offset,
-        size: wgpu::BufferSize::new(size),
-    };
-    sorter.download(range)
+    sorter.download(from.slice(offset..offset + size))
 }
 
 /// A device that has no memory for a data set, told to who chose its size with `option`.

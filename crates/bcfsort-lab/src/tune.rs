@@ -42,8 +42,8 @@ One parameter is varied after the other. Each value is timed against the current
 interleaved runs on u32 keys, u64 keys, and u32 keys with values, all of which stay on the GPU; by \
 GPU timestamps where there are any. A value is kept if it is faster by more than 2 % over all of \
 these (geometric mean of the ratios of medians), in two measurements. Every result is compared \
-with the CPU's: a wrong one ends the run with exit code 3. Values that exceed the library's bound \
-on scratch memory are skipped, and so are those that make no difference for these numbers of keys.
+with the CPU's: a wrong one ends the run with exit code 3. Two kinds of values are skipped: those \
+that exceed the library's bound on scratch memory, and those that do not change these sorts.
 
 The file holds one JSON object: adapter, backend, driver, version (of wgpu-bcfsort), tuning (the \
 parameters), and measured, an array of objects with the fields keys, type, payload ('keys' or \
