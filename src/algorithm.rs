@@ -124,12 +124,12 @@ pub enum Engine {
     /// Sample sort, also called `fast`: it partitions keys by splitters, and sorts each part in
     /// workgroup memory.
     ///
-    /// The splitters are chosen from samples at random places. A level of partitioning counts the
-    /// keys between them, and moves each key to its part; parts are split further until they fit a
-    /// tile of some thousand keys. Up to [`Tuning::merged`](crate::Tuning::merged) keys are sorted
-    /// in tiles that are merged at once. No order of the keys is worse than another but by bad luck
-    /// of the samples, and the copies of a frequent key are a part of their own, which is not
-    /// sorted. The result does not depend on the samples.
+    /// The splitters are chosen from samples at random positions. A level of partitioning counts
+    /// the keys between them, and moves each key to its part; parts are split further until they
+    /// fit a tile of some thousand keys. Up to [`Tuning::merged`](crate::Tuning::merged) keys are
+    /// sorted in tiles that are merged at once. No order of the keys is worse than another but by
+    /// bad luck of the samples, and the copies of a frequent key are a part of their own, which is
+    /// not sorted. The result does not depend on the samples.
     ///
     /// The splitters are those of Frazer and McKellar, "Samplesort: A Sampling Approach to Minimal
     /// Storage Tree Sorting", J. ACM 17(3), 1970. The search among them and the ranks by atomics

@@ -387,21 +387,21 @@ fn user_precedes(a: user_row, b: user_row) -> bool {
 impl Checked {
     /// Reads and checks a text.
     fn read(wgsl: &str) -> Result<Self, Error> {
-        let place = Place(wgsl);
+        let source = Source(wgsl);
         let mut module = naga::front::wgsl::parse_str(wgsl).map_err(|e| {
             // (What naga advises, to enable it, would only lead to the next error.)
             if e.message().contains("`f16` enable extension") {
-                return features::F16.refuse(place);
+                return features::F16.refuse(source);
             }
             Error::Comparator(said(&e.emit_to_string(wgsl)))
         })?;
-        let refuse = |span: Span, why: &str| place.refuse(span, why);
-        checks::check_declarations(&module, place)?;
+        let refuse = |span: Span, why: &str| source.refuse(span, why);
+        checks::check_declarations(&module, source)?;
         let info = validate(&module, wgsl).map_err(|why| {
             features::taken(&module, wgsl, &why)
-                .map_or(Error::Comparator(why), |feature| feature.refuse(place))
+                .map_or(Error::Comparator(why), |feature| feature.refuse(source))
         })?;
-        let checks::Checked { loops, computed } = checks::check(&module, &info, place)?;
+        let checks::Checked { loops, computed } = checks::check(&module, &info, source)?;
 
         let is_precedes = |f: &Function| f.name.as_deref() == Some("precedes");
         let found = module.functions.iter().find(|f| is_precedes(f.1));
@@ -468,23 +468,23 @@ impl From<Checked> for Comparator {
     }
 }
 
-/// A text, to say where in it something is refused.
+/// The text of a comparator: errors quote the line that they are about.
 #[derive(Clone, Copy)]
-struct Place<'a>(&'a str);
+struct Source<'a>(&'a str);
 
-impl Place<'_> {
+impl Source<'_> {
     /// Says why, with the line and the column, and the line itself, or what it begins with.
     fn refuse(self, span: Span, why: &str) -> Error {
         // (Types without names have none.)
         if !span.is_defined() {
             return Error::Comparator(why.into());
         }
-        let place = span.location(self.0);
-        let line = self.0.lines().nth(place.line_number.max(1) as usize - 1);
+        let location = span.location(self.0);
+        let line = self.0.lines().nth(location.line_number.max(1) as usize - 1);
         let line: String = line.unwrap_or_default().chars().take(200).collect();
         Error::Comparator(format!(
             "wgsl:{}:{}: {why}\n{}",
-            place.line_number, place.line_position, line
+            location.line_number, location.line_position, line
         ))
     }
 }

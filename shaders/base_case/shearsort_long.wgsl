@@ -29,8 +29,8 @@
 //     CHANGE-TO-COLUMNMAJOR and behind it, and those before and in CHANGE-TO-ROWMAJOR;
 //  5. a barrier stands wherever the paper relies on lock-step, which WGSL does not promise, and
 //     between the loads and the stores of a change of order, where warps exchange keys;
-//  6. the transposition is as in the base case of 1024 keys, and so is how a lane finds its place
-//     in its warp (the printed column pass takes its number in the workgroup).
+//  6. the transposition is as in the base case of 1024 keys, and so is how a lane finds its
+//     position in its warp (the printed column pass takes its number in the workgroup).
 //
 // No bank conflict: all that a lane touches in a sort or a change of order is in row t, or in row
 // W-1-t; in a transposition the lanes of a warp are in different rows.

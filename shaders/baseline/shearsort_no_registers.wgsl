@@ -18,7 +18,7 @@
 // 4 each, 11 transpositions of 64, 32 to read out: 9172, where the form with registers takes 1472.
 
 // The cell of line `line` of the network, in row t.
-fn place(t: u32, line: u32, descending: bool) -> u32 {
+fn position(t: u32, line: u32, descending: bool) -> u32 {
     return cell(t, select(line, W - 1u - line, descending));
 }
 
@@ -31,8 +31,8 @@ fn sort_row(matrix: u32, t: u32, descending: bool) {
                 let end = start + 2u * block;
                 for (var group = start + skipped; group + distance < end; group += 2u * distance) {
                     for (var i = group; i < group + distance; i++) {
-                        let low = matrix + place(t, i, descending);
-                        let high = matrix + place(t, i + distance, descending);
+                        let low = matrix + position(t, i, descending);
+                        let high = matrix + position(t, i + distance, descending);
                         let ordered = compare_exchange(tile_load(low), tile_load(high));
                         tile_store(low, ordered.low);
                         tile_store(high, ordered.high);

@@ -1,9 +1,9 @@
-// Distribution: each run's part of each bucket moves to its place (paper, section 3.2, and
+// Distribution: each run's part of each bucket moves to its position (paper, section 3.2, and
 // Algorithm 6).
 //
 // source[ranks[b][k] .. ranks[b+1][k]] goes to destination[separators[b][k] ..], for each run k and
 // bucket b: `pieces` workgroups of 64 lanes, which take its chunks of 1024 keys in turns. The two
-// places are misaligned to each other by any number of keys, so the keys pass through workgroup
+// positions are misaligned to each other by any number of keys, so the keys pass through workgroup
 // memory, and both sides cover aligned groups of 32.
 //
 // No bank conflict: consecutive lanes, consecutive cells.
@@ -32,13 +32,13 @@ fn main(
     let bucket = group.y;
     let start = ranks[bucket * params.runs + run];
     let end = ranks[(bucket + 1u) * params.runs + run];
-    let place = separators[bucket * (params.runs + 1u) + run];
+    let position = separators[bucket * (params.runs + 1u) + run];
 
     let first_chunk = (group.x % params.pieces) * TILE_CELLS;
     for (var done = first_chunk; done < end - start; done += params.pieces * TILE_CELLS) {
         let count = min(TILE_CELLS, end - start - done);
         let origin = start + done;
-        let to = place + done;
+        let to = position + done;
         for (var i = lane; i < count + origin % W; i += LANES) {
             if i >= origin % W {
                 tile_store(i - origin % W, source[origin - origin % W + i]);

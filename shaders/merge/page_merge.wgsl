@@ -24,7 +24,7 @@
 //     padding that comes before every key, as those after the end come after every key. Neither is
 //     written out. So every load and all stores but the ends' cover aligned groups of 32 keys;
 //  4. when one run is empty the other is copied;
-//  5. a long pair is cut: a dispatch does `steps` merges, leaves the upper page at its place
+//  5. a long pair is cut: a dispatch does `steps` merges, leaves the upper page at its position
 //     in the output, and the next dispatch goes on from there.
 //
 // No bank conflict: a store or load has its bank at (t + constant) % 32 in every access, or all

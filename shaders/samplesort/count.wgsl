@@ -13,8 +13,8 @@ fn search_and_count(tile: Tile, lane: u32) {
     search_records();
     let full = is_full(tile);
     for (var j = 0u; j < EACH; j++) {
-        let place = tile.first + j * LANES + lane;
-        if full || (place >= tile.start && place < tile.end) {
+        let position = tile.first + j * LANES + lane;
+        if full || (position >= tile.start && position < tile.end) {
             atomicAdd(&histogram[node[j] - NODES], 1u);
         }
     }

@@ -1,6 +1,6 @@
-// SAMPLE SORT, merge: merges few sorted tiles, all at once. What a record's place is, is how many
-// records are before it: in its own tile, which its place there tells, and in each other, which a
-// binary search finds. Equal records come in the order of their tiles.
+// SAMPLE SORT, merge: merges few sorted tiles, all at once. What a record's position is, is how
+// many records are before it: in its own tile, which its position there tells, and in each other,
+// which a binary search finds. Equal records come in the order of their tiles.
 //
 // A workgroup of LANES lanes takes as many consecutive records, of one tile. A lane's searches in
 // all other tiles are made level by level: a level's probes are all made before any is looked at.
@@ -14,8 +14,8 @@ fn other_tile(i: u32, own: u32) -> u32 {
 
 // A record of a tile. Behind the last of all it is that one: so a search in the last tile, or in
 // one that there is not, may end behind its records, but not at another of these.
-fn probe(place: u32) -> Record {
-    return load_source(min(place, params.len - 1u));
+fn probe(position: u32) -> Record {
+    return load_source(min(position, params.len - 1u));
 }
 
 // Whether a record of another tile comes before one, as an equal one does if its tile is before.

@@ -4,23 +4,23 @@
 //   rank        a record's number among its tile's of the child: an atomic in workgroup memory
 //   room        where the tile's records of a child go: an atomic in `counts`, a tile and child
 //   order       records by children in workgroup memory, a word of each at a time
-//   move        from there to the target: neighbours go to neighbouring places
+//   move        from there to the target: neighbours go to neighbouring positions
 //
 // The atomics come in any order, and so do the records of a child; the sort that ends it all makes
 // of them the same bytes in any case.
 //
-// To find the child of place p in the ordered tile: `marks` has a word for 16 places, whose lower
-// half marks those where a child begins, and whose upper half counts the children before.
+// To find the child of position p in the ordered tile: `marks` has a word for 16 positions, whose
+// lower half marks those where a child begins, and whose upper half counts the children before.
 //
-// Bank conflicts as in `count`, and where records go to their places in workgroup memory.
+// Bank conflicts as in `count`, and where records go to their positions in workgroup memory.
 
 @group(0) @binding(7) var<storage, read_write> counts: array<atomic<u32>>;
 
 const MARKS: u32 = TILE / 16u;
 
 var<workgroup> marks: array<atomic<u32>, MARKS>;
-// What to add to a place in the tile for the target's, by the number of the child among those that
-// the tile has records of.
+// What to add to a position in the tile for the target's, by the number of the child among those
+// that the tile has records of.
 var<workgroup> offsets: array<u32, NODES>;
 var<workgroup> begins: array<u32, NODES + 1u>;
 
@@ -45,8 +45,8 @@ fn main(
     workgroupBarrier();
     search_records();
     for (var j = 0u; j < EACH; j++) {
-        let place = tile.first + j * LANES + lane;
-        let there = full | ((place >= tile.start) & (place < tile.end));
+        let position = tile.first + j * LANES + lane;
+        let there = full | ((position >= tile.start) & (position < tile.end));
         node[j] = select(NODES, node[j] - NODES, there);
         rank[j] = atomicAdd(&histogram[node[j]], 1u);
     }
@@ -86,11 +86,11 @@ fn main(
     var to: array<u32, EACH>;
     for (var j = 0u; j < EACH; j++) {
         rank[j] += begins[node[j]];
-        let place = j * LANES + lane;
-        let word = atomicLoad(&marks[place / 16u]);
-        let child = (word >> 16u) + countOneBits(word & (0xffffu >> (15u - place % 16u))) - 1u;
+        let position = j * LANES + lane;
+        let word = atomicLoad(&marks[position / 16u]);
+        let child = (word >> 16u) + countOneBits(word & (0xffffu >> (15u - position % 16u))) - 1u;
         // (Of keys that are overwritten meanwhile a child has more than were counted.)
-        to[j] = min(offsets[child] + place, tile.last);
+        to[j] = min(offsets[child] + position, tile.last);
     }
     for (var word = 0u; word < WORDS; word++) {
         if word > 0u {
@@ -101,9 +101,9 @@ fn main(
         }
         workgroupBarrier();
         for (var j = 0u; j < EACH; j++) {
-            let place = j * LANES + lane;
-            if place < all {
-                store_word(to[j], word, cells[place]);
+            let position = j * LANES + lane;
+            if position < all {
+                store_word(to[j], word, cells[position]);
             }
         }
     }

@@ -56,34 +56,34 @@ struct Blocks {
     is_large: bool,
 }
 
-fn fetch(blocks: Blocks, place: u32) -> Record {
-    return load_source(clamp(place, blocks.start, blocks.end - 1u));
+fn fetch(blocks: Blocks, position: u32) -> Record {
+    return load_source(clamp(position, blocks.start, blocks.end - 1u));
 }
 
 // The record that is in the tile for what is fetched. Of what is before an item only its first row
 // is.
-fn padded(blocks: Blocks, place: u32, r: Record) -> Record {
-    return pick(LAST, r, place < blocks.end);
+fn padded(blocks: Blocks, position: u32, r: Record) -> Record {
+    return pick(LAST, r, position < blocks.end);
 }
 
-fn padded_first(blocks: Blocks, place: u32, r: Record) -> Record {
-    return pick(padded(blocks, place, r), FIRST, place < blocks.start);
+fn padded_first(blocks: Blocks, position: u32, r: Record) -> Record {
+    return pick(padded(blocks, position, r), FIRST, position < blocks.start);
 }
 
 // A record of an item that no tile has room for stays where it is sorted.
-fn put(blocks: Blocks, place: u32, r: Record) {
-    if place < blocks.end {
+fn put(blocks: Blocks, position: u32, r: Record) {
+    if position < blocks.end {
         if blocks.is_large {
-            store_source(place, r);
+            store_source(position, r);
         } else {
-            store_target(place, r);
+            store_target(position, r);
         }
     }
 }
 
-fn put_first(blocks: Blocks, place: u32, r: Record) {
-    if place >= blocks.start {
-        put(blocks, place, r);
+fn put_first(blocks: Blocks, position: u32, r: Record) {
+    if position >= blocks.start {
+        put(blocks, position, r);
     }
 }
 

@@ -1,8 +1,8 @@
 // SAMPLE SORT, splitters: chooses those of each segment, for as many children as its records ask
 // for.
 //
-//   samples:   one record of each of `samples` equal intervals, at a hashed place of it, so that no
-//              period of the input meets that of the samples
+//   samples:   one record of each of `samples` equal intervals, at a hashed position of it, so that
+//              no period of the input meets that of the samples
 //   sort them: as a tile
 //   splitters: samples at equal distances. A child has the records above one splitter up to the
 //   next.
@@ -30,8 +30,8 @@ fn hash(x: u32) -> u32 {
     return z ^ (z >> 16u);
 }
 
-// The place of sample `i` of `samples` = 2^log2 among `count` records.
-fn sample_place(i: u32, count: u32, log2: u32, salt: u32) -> u32 {
+// The position of sample `i` of `samples` = 2^log2 among `count` records.
+fn sample_position(i: u32, count: u32, log2: u32, salt: u32) -> u32 {
     let begin = i * (count >> log2) + ((i * (count & (params.samples - 1u))) >> log2);
     let each = count >> log2;
     let part = hash(i ^ salt) >> 16u;
@@ -54,9 +54,9 @@ struct Blocks {
 fn fetch(blocks: Blocks, i: u32) -> Record {
     let all = (blocks.count >> blocks.log2) > 0u;
     let there = i < select(blocks.count, params.samples, all);
-    let place = select(i, sample_place(i, blocks.count, blocks.log2, blocks.salt), all);
+    let position = select(i, sample_position(i, blocks.count, blocks.log2, blocks.salt), all);
     // (A load in a branch would wait for the one before.)
-    let r = load_source(blocks.start + min(place, blocks.count - 1u));
+    let r = load_source(blocks.start + min(position, blocks.count - 1u));
     return pick(LAST, encode_source(r), there);
 }
 

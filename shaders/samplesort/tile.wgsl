@@ -11,7 +11,7 @@ var<workgroup> histogram: array<atomic<u32>, NODES + 1u>;
 struct Tile {
     // Its segment.
     segment: u32,
-    // The place of its first row of memory; and its records, [start, end).
+    // The position of its first row of memory; and its records, [start, end).
     first: u32,
     start: u32,
     end: u32,
@@ -31,7 +31,7 @@ fn tile_at(number: u32) -> Tile {
     return Tile(owner, first, max(first, segment.start), tile_end, end - 1u);
 }
 
-// Whether all of its places hold its segment's records.
+// Whether all of its positions hold its segment's records.
 fn is_full(tile: Tile) -> bool {
     return tile.start == tile.first && tile.end == tile.first + TILE;
 }

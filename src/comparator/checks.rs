@@ -8,7 +8,7 @@
 //! caller's. So that is shallow: each number that is computed has a name of its own
 //! ([`Checked::computed`]), and blocks and types that are nested too deep are refused.
 
-use super::Place;
+use super::Source;
 use crate::Error;
 use naga::valid::{ModuleInfo, ShaderStages};
 use naga::{Block, Expression, Handle, Module, Statement, TypeInner};
@@ -51,14 +51,14 @@ pub(super) fn on_a_deep_stack<T: Send>(
 }
 
 /// That a module declares nothing but constants, types and functions.
-pub(super) fn check_declarations(module: &Module, place: Place) -> Result<(), Error> {
+pub(super) fn check_declarations(module: &Module, source: Source) -> Result<(), Error> {
     if let Some((handle, _)) = module.global_variables.iter().next() {
         let why = "a comparator has no variables outside of its functions";
-        return Err(place.refuse(module.global_variables.get_span(handle), why));
+        return Err(source.refuse(module.global_variables.get_span(handle), why));
     }
     if let Some((handle, _)) = module.overrides.iter().next() {
         let why = "a comparator has no overrides: use `const`";
-        return Err(place.refuse(module.overrides.get_span(handle), why));
+        return Err(source.refuse(module.overrides.get_span(handle), why));
     }
     if let Some(point) = module.entry_points.first() {
         let why = format!("a comparator has no entry points, as `{}` is", point.name);
@@ -78,7 +78,7 @@ pub(super) struct Checked {
 }
 
 /// Looks through the types and functions of a module that is valid.
-pub(super) fn check(module: &Module, info: &ModuleInfo, place: Place) -> Result<Checked, Error> {
+pub(super) fn check(module: &Module, info: &ModuleInfo, source: Source) -> Result<Checked, Error> {
     // (A type stands behind those that it is made of.)
     let mut depths: Vec<u32> = Vec::new();
     for (handle, ty) in module.types.iter() {
@@ -92,7 +92,7 @@ pub(super) fn check(module: &Module, info: &ModuleInfo, place: Place) -> Result<
         };
         if depth == MOST_NESTED {
             let why = format!("more than {MOST_NESTED} nested types");
-            return Err(place.refuse(module.types.get_span(handle), &why));
+            return Err(source.refuse(module.types.get_span(handle), &why));
         }
         depths.push(depth + 1);
     }
@@ -101,10 +101,10 @@ pub(super) fn check(module: &Module, info: &ModuleInfo, place: Place) -> Result<
         let info = &info[handle];
         if !info.available_stages.contains(ShaderStages::COMPUTE) {
             let why = "a comparator has no derivatives and no `discard`, as fragment shaders have";
-            return Err(place.refuse(module.functions.get_span(handle), why));
+            return Err(source.refuse(module.functions.get_span(handle), why));
         }
         let mut computed = Vec::new();
-        checked.loops |= check_block(&function.body, 1, place, &mut computed)?;
+        checked.loops |= check_block(&function.body, 1, source, &mut computed)?;
         computed.retain(|&at| {
             let ty = info[at].ty.inner_with(&module.types);
             matches!(
@@ -121,7 +121,7 @@ pub(super) fn check(module: &Module, info: &ModuleInfo, place: Place) -> Result<
 fn check_block(
     block: &Block,
     depth: u32,
-    place: Place,
+    source: Source,
     computed: &mut Vec<Handle<Expression>>,
 ) -> Result<bool, Error> {
     let mut loops = false;
@@ -131,7 +131,7 @@ fn check_block(
                 "more than {MOST_NESTED} nested blocks, where a loop is two and `else if` is \
                  nested in what is before it: use `switch`, or call a function"
             );
-            return Err(place.refuse(span, &why));
+            return Err(source.refuse(span, &why));
         }
         let within: Vec<&Block> = match statement {
             Statement::Emit(range) => {
@@ -153,12 +153,12 @@ fn check_block(
             | Statement::Continue
             | Statement::Return { .. } => vec![],
             Statement::ControlBarrier(_) | Statement::MemoryBarrier(_) => {
-                return Err(place.refuse(span, "a comparator has no barriers"));
+                return Err(source.refuse(span, "a comparator has no barriers"));
             }
-            _ => return Err(place.refuse(span, "a comparator compares, and does nothing else")),
+            _ => return Err(source.refuse(span, "a comparator compares, and does nothing else")),
         };
         for block in within {
-            loops |= check_block(block, depth + 1, place, computed)?;
+            loops |= check_block(block, depth + 1, source, computed)?;
         }
     }
     Ok(loops)

@@ -1,7 +1,7 @@
-//! What not every device has, said in plain words and with its place: naga says only which of its
-//! own flags is missing, and of types not where.
+//! What not every device has, named in plain words and with its location: naga says only which of
+//! its own flags is missing, and of types not where.
 
-use super::{Place, validate_with};
+use super::{Source, validate_with};
 use crate::Error;
 use naga::valid::Capabilities;
 use naga::{Module, Span};
@@ -61,15 +61,15 @@ pub(super) fn taken(module: &Module, wgsl: &str, why: &str) -> Option<&'static F
 }
 
 impl Feature {
-    /// Says so, with the first place that is about it.
-    pub(super) fn refuse(&self, place: Place) -> Error {
-        let words = words(place.0);
+    /// The error, with the first location that needs the feature.
+    pub(super) fn refuse(&self, source: Source) -> Error {
+        let words = words(source.0);
         let is_enabled = |at: usize| at > 0 && words[at - 1].0 == "enable";
         let mut about = (0..words.len()).filter(|&at| (self.is_word)(words[at].0));
         // To enable it is no use of it.
         let first = about.find(|&at| !is_enabled(at));
         let span = first.map_or(Span::UNDEFINED, |at| words[at].1);
-        place.refuse(span, self.why)
+        source.refuse(span, self.why)
     }
 }
 

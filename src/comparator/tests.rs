@@ -20,7 +20,7 @@ fn errors_show_the_callers_own_line() {
     );
     let error = refused(&with("return a.key;"));
     assert!(error.contains("return a.key;"), "{error}");
-    for (wgsl, place) in [
+    for (wgsl, location) in [
         (
             "fn precedes(a: u32, b: u32) -> bool { return a < b; }".into(),
             "wgsl:1:1: it should be",
@@ -45,7 +45,7 @@ fn errors_show_the_callers_own_line() {
         ),
     ] {
         let error = refused(&wgsl);
-        assert!(error.contains(place), "{error}");
+        assert!(error.contains(location), "{error}");
     }
     assert!(refused("struct Row { key: u32 }").contains("no function `precedes`"));
 }
@@ -121,12 +121,12 @@ fn what_is_no_comparison_is_refused() {
     }
 }
 
-/// In plain words, with the place, where naga names its own flags.
+/// In plain words, with the location, where naga names its own flags.
 #[test]
 fn what_not_every_device_has_is_refused_with_its_place() {
     let row = |ty: &str| with("return true;").replace("u32", ty);
     let f16 = "f16 is not supported in comparators";
-    for (wgsl, place, why) in [
+    for (wgsl, location, why) in [
         ("enable f16; // f16\n".to_owned() + &row("f16"), "2:19", f16),
         (
             format!("enable f16;\n/* vec2h */ {}", row("vec2h")),
@@ -160,10 +160,10 @@ fn what_not_every_device_has_is_refused_with_its_place() {
         ),
     ] {
         let error = refused(&wgsl);
-        let begin = format!("comparator: wgsl:{place}: {why}");
+        let begin = format!("comparator: wgsl:{location}: {why}");
         assert!(error.starts_with(&begin), "{wgsl}\n{error}");
         assert!(!error.contains("Capabilit"), "{error}");
-        let line: usize = place.split(':').next().unwrap().parse().unwrap();
+        let line: usize = location.split(':').next().unwrap().parse().unwrap();
         assert_eq!(error.lines().nth(1), wgsl.lines().nth(line - 1), "{error}");
     }
     // What is enabled and not used is nothing.
@@ -420,7 +420,7 @@ fn texts_that_are_too_long_or_too_deep_are_refused_with_their_place() {
         error.contains("wgsl:1:1: more than 16 nested types"),
         "{error}"
     );
-    // Without a name, and so without a place.
+    // Without a name, and so without a location.
     let arrays = "array<".repeat(16) + "u32" + &", 1>".repeat(16);
     let error = refused(&with(&format!("var x: {arrays};\nreturn true;")));
     assert!(

@@ -23,7 +23,7 @@ pub(crate) struct Compiled {
 /// A kernel, and what compares rows in it.
 type AskedFor = (Specialised, Option<Comparator>);
 
-/// The place of a kernel, empty until it is compiled.
+/// The position of a kernel, empty until it is compiled.
 type Cell = Arc<Mutex<Option<Arc<Compiled>>>>;
 
 /// The kernels compiled so far.
@@ -231,10 +231,10 @@ fn compile(
         // its length, since each record of a tile is counted once, in whichever child the search
         // ends, which is one of as many as there are nodes. So children, and the items that they
         // are packed into, lie in the segment; a record that a partition finds another child for
-        // than was counted is moved within the segment all the same. A record's place in its tile
-        // comes from counts of that tile alone. The sort of a tile is oblivious: its indices are
-        // those of lanes and registers. Where few tiles are merged, a search ends with no more than
-        // its tile's records, so that a place is less than the length.
+        // than was counted is moved within the segment all the same. A record's position in its
+        // tile comes from counts of that tile alone. The sort of a tile is oblivious: its indices
+        // are those of lanes and registers. Where few tiles are merged, a search ends with no more
+        // than its tile's records, so that a position is less than the length.
         //
         // Around a sort: a count in a buffer is compared with the room that there is when it is
         // taken, before all else. Indices that rows are gathered by are values of sorted records,

@@ -189,7 +189,7 @@ const LANES_FOR_ROWS: u32 = 256;
 /// Samples of a lane.
 const EACH_SAMPLES: u32 = 16;
 
-/// Values whose prefix sums a partition needs at once: counts of children, and marks of places.
+/// Values whose prefix sums a partition needs at once: counts of children, and marks of positions.
 const fn values(nodes: u32, tile: u32) -> u32 {
     if nodes > tile / 16 { nodes } else { tile / 16 }
 }
@@ -346,7 +346,7 @@ impl SortKernel {
     }
 
     /// Whether lanes meet in banks, as the data leads them: where splitters are searched for, or
-    /// counters and places are theirs.
+    /// counters and positions are theirs.
     #[must_use]
     pub const fn searches(self) -> bool {
         matches!(

@@ -184,8 +184,8 @@ impl TileSort {
             "fn column_pass(lane: u32, stride: u32, half: u32, straight: u32) {\n    \
              let low = select(lane / 16u * 16u, lane / 16u, stride > 1u);\n",
         );
-        // A cell's place is linear in the bits of its line's number: it is that of another one with
-        // some bits turned, which are the same for all lanes.
+        // A cell's position is linear in the bits of its line's number: it is that of another one
+        // with some bits turned, which are the same for all lanes.
         for (array, is_there) in [("pair", self.has_pairs()), ("word", self.has_words())] {
             if !is_there {
                 continue;
@@ -211,9 +211,9 @@ impl TileSort {
                 );
             }
         }
-        let places = |cell| (format!("p{cell}"), format!("w{cell}"));
+        let positions = |cell| (format!("p{cell}"), format!("w{cell}"));
         for cell in 0..CELLS {
-            let (pair, word) = places(cell);
+            let (pair, word) = positions(cell);
             self.load_cell(&mut text, cell, &pair, &word, false);
         }
         let copies = self.per_cell();
@@ -233,7 +233,7 @@ impl TileSort {
             text += "    }\n";
         }
         for cell in 0..CELLS {
-            let (pair, word) = places(cell);
+            let (pair, word) = positions(cell);
             self.store_cell(&mut text, cell, &pair, &word, false);
         }
         let _ = writeln!(
@@ -380,13 +380,13 @@ impl TileSort {
     fn first_pass(&self, fill: Fill) -> String {
         let Self { each, lines, .. } = *self;
         let mut text = String::from("fn sort_lines(blocks: Blocks, lane: u32) {\n");
-        let place = |j: u32| match (fill, j < each / 2) {
+        let position = |j: u32| match (fill, j < each / 2) {
             (Fill::Samples, _) => format!("lane * {each}u + {j}u"),
             (_, true) => format!("blocks.low + {}u + lane", j * lines),
             (_, false) => format!("blocks.high + {}u + lane", j * lines),
         };
         for j in 0..each {
-            let _ = writeln!(text, "    var r{j} = fetch(blocks, {});", place(j));
+            let _ = writeln!(text, "    var r{j} = fetch(blocks, {});", position(j));
         }
         if fill == Fill::MappedRows {
             text += "    if maps_source() {\n";
@@ -401,7 +401,7 @@ impl TileSort {
             } else {
                 "padded"
             };
-            let _ = writeln!(text, "    r{j} = {padded}(blocks, {}, r{j});", place(j));
+            let _ = writeln!(text, "    r{j} = {padded}(blocks, {}, r{j});", position(j));
         }
         self.network(&mut text, &Network::odd_even_merge_sort(each), 1);
         self.line_base(&mut text);
@@ -449,10 +449,10 @@ impl TileSort {
                 let _ = writeln!(text, "    let w{side} = word_at(low{side}, column{side});");
             }
         }
-        // Lines `low + line`, no bit of which is in both: so places are a base, with the bits that
-        // are permuted by the line's number turned, and the line's cells.
+        // Lines `low + line`, no bit of which is in both: so positions are a base, with the bits
+        // that are permuted by the line's number turned, and the line's cells.
         let mut known = std::collections::BTreeSet::new();
-        let mut place = |text: &mut String, array: char, side: u32, turned: u32, line: u32| {
+        let mut position = |text: &mut String, array: char, side: u32, turned: u32, line: u32| {
             let name = format!("{array}{side}_{turned}");
             if known.insert(name.clone()) {
                 let _ = writeln!(text, "    let {name} = {array}{side} ^ {turned}u;");
@@ -469,11 +469,11 @@ impl TileSort {
                     swapped: side == 1,
                 };
                 if self.has_pairs() {
-                    cell.pair = place(text, 'p', side, line % 16, line);
+                    cell.pair = position(text, 'p', side, line % 16, line);
                 }
                 if self.has_words() {
                     let turned = ((line >> 1) % 16) | (((line ^ (line >> 4)) & 1) * 16);
-                    cell.word = place(text, 'w', side, turned, line & !1);
+                    cell.word = position(text, 'w', side, turned, line & !1);
                 }
                 cell
             })

@@ -4,8 +4,8 @@ use super::{Job, base_case_kernel};
 use crate::kernel::BaseCaseParams;
 use crate::recording::{Buffer, Phase, Recording, Step};
 
-/// Sorts each tile of the keys in `place`.
-pub(super) fn record(job: &Job<'_>, recording: &mut Recording, place: Buffer) {
+/// Sorts each tile of the keys in `buffer`.
+pub(super) fn record(job: &Job<'_>, recording: &mut Recording, buffer: Buffer) {
     let form = job.options.resolved_base_case();
     let tiles_a_workgroup = job.options.mergesort.warps.unwrap_or(form.warps()) / form.warps();
     let len = job.plan.len;
@@ -20,7 +20,7 @@ pub(super) fn record(job: &Job<'_>, recording: &mut Recording, place: Buffer) {
             round: 0,
             kernel: base_case_kernel(job.options),
             workgroups: job.grid((end - first).div_ceil(tiles_a_workgroup)),
-            bindings: vec![("keys", place)],
+            bindings: vec![("keys", buffer)],
             parameters: BaseCaseParams { len, first, end }.into(),
             keys: u64::from(end - first) * u64::from(form.keys()),
         });

@@ -138,36 +138,36 @@ impl Job<'_> {
                 }
             }
         }
-        let mut place = self.first_place();
-        if input != place {
+        let mut buffer = self.first_buffer();
+        if input != buffer {
             let phase = self.phase(Phase::Copy);
-            layout::record_copy(recording, phase, plan.len, [input, place], self.limits);
+            layout::record_copy(recording, phase, plan.len, [input, buffer], self.limits);
         }
         // (One key is copied at the most.)
         if plan.len > 1 {
-            base_case::record(self, recording, place);
+            base_case::record(self, recording, buffer);
         }
         for (round, &run) in plan.merge_rounds.iter().enumerate() {
-            merge::record(self, recording, round as u32, run, place);
-            place = self.opposite(place);
+            merge::record(self, recording, round as u32, run, buffer);
+            buffer = self.opposite(buffer);
         }
         if let Some(distribution) = &plan.distribution {
-            splitters::record(self, recording, distribution, place);
-            distribution::record(self, recording, distribution, place);
-            place = self.opposite(place);
+            splitters::record(self, recording, distribution, buffer);
+            distribution::record(self, recording, distribution, buffer);
+            buffer = self.opposite(buffer);
             for round in 0..distribution.final_rounds() {
-                final_merge::record(self, recording, distribution, round, place);
-                place = self.opposite(place);
+                final_merge::record(self, recording, distribution, round, buffer);
+                buffer = self.opposite(buffer);
             }
         }
-        debug_assert_eq!(place, self.home);
+        debug_assert_eq!(buffer, self.home);
     }
 
     /// Where the base case must sort the keys, so that after all moves they end at home.
     ///
     /// Keys that come from home are copied first if the moves are odd in number. No other choice of
     /// rounds would spare that: each round of the first merge phase is one less of the final phase.
-    fn first_place(&self) -> Buffer {
+    fn first_buffer(&self) -> Buffer {
         if self.plan.moves().is_multiple_of(2) {
             self.home
         } else {
@@ -175,8 +175,8 @@ impl Job<'_> {
         }
     }
 
-    fn opposite(&self, place: Buffer) -> Buffer {
-        if place == self.home {
+    fn opposite(&self, buffer: Buffer) -> Buffer {
+        if buffer == self.home {
             self.other
         } else {
             self.home

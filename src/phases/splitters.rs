@@ -39,7 +39,7 @@ pub(super) fn record(
         ..*job
     };
     // Taken to where the base case can work in place.
-    let sampled = samples_job.first_place();
+    let sampled = samples_job.first_buffer();
     recording.reserve(sampled, bytes);
     let (kernel, parameters) = if random {
         let seed = job.options.mergesort.seed;

@@ -19,9 +19,9 @@
 //! the same bytes on every device and run, whatever the order of atomics. A stable sort has the
 //! record's index for its value.
 //!
-//! No order of keys is worse than another, as samples are taken at hashed places; frequent records
-//! are between two splitters of their own and need no sort. If samples mislead nevertheless, an
-//! item is larger than a tile, and one workgroup sorts it: slow, but right.
+//! No order of keys is worse than another, as samples are taken at hashed positions; frequent
+//! records are between two splitters of their own and need no sort. If samples mislead
+//! nevertheless, an item is larger than a tile, and one workgroup sorts it: slow, but right.
 //!
 //! `docs/samplesort.md` is the design note: what each step costs, and what lost.
 //!

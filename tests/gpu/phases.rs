@@ -54,21 +54,21 @@ struct Inspection<'a> {
 
 impl Inspection<'_> {
     fn check(&self, step: &Step) {
-        let place = step.buffer("destination").or(step.buffer("keys"));
+        let buffer = step.buffer("destination").or(step.buffer("keys"));
         let run = step.parameter("run").unwrap_or(0) as usize;
         match step.phase {
             // A run of one key: as they were.
-            Phase::Copy => self.check_runs(place.unwrap(), 1),
+            Phase::Copy => self.check_runs(buffer.unwrap(), 1),
             Phase::BaseCase => {
                 let tile = self.options.resolved_base_case().keys();
-                self.check_runs(place.unwrap(), tile as usize);
+                self.check_runs(buffer.unwrap(), tile as usize);
             }
-            Phase::Merge => self.check_runs(place.unwrap(), 2 * run),
+            Phase::Merge => self.check_runs(buffer.unwrap(), 2 * run),
             Phase::Splitters => self.check_samples(),
             Phase::Ranks if step.kernel == Kernel::RankSplitters => self.check_ranks(),
             Phase::Ranks => self.check_separators(),
-            Phase::Distribution => self.check_parts(place.unwrap(), 1),
-            Phase::FinalMerge => self.check_parts(place.unwrap(), 2 << step.round),
+            Phase::Distribution => self.check_parts(buffer.unwrap(), 1),
+            Phase::FinalMerge => self.check_parts(buffer.unwrap(), 2 << step.round),
             other => panic!("phase {other}"),
         }
     }
@@ -168,15 +168,15 @@ impl Inspection<'_> {
         let d = self.distribution.as_ref().unwrap();
         let (ranks, separators) = (self.ranks(), self.separators());
         assert_eq!(separators.len(), d.all_buckets() as usize);
-        let mut place = 0;
+        let mut begin = 0;
         for (bucket, row) in separators.iter().enumerate() {
             for k in 0..d.runs as usize {
-                assert_eq!(row[k], place, "bucket {bucket}, run {k}");
-                place += ranks[bucket + 1][k] - ranks[bucket][k];
+                assert_eq!(row[k], begin, "bucket {bucket}, run {k}");
+                begin += ranks[bucket + 1][k] - ranks[bucket][k];
             }
-            assert_eq!(row[d.runs as usize], place, "end of bucket {bucket}");
+            assert_eq!(row[d.runs as usize], begin, "end of bucket {bucket}");
         }
-        assert_eq!(place, self.input.len());
+        assert_eq!(begin, self.input.len());
         self.check_bucket_sizes();
     }
 
@@ -209,7 +209,7 @@ impl Inspection<'_> {
         }
     }
 
-    /// In every bucket `span` parts at a time are sorted, and it holds the keys of its place in the
+    /// In every bucket `span` parts at a time are sorted, and it holds the keys of its range in the
     /// result: every key of a bucket precedes every key of the next.
     fn check_parts(&self, buffer: Buffer, span: usize) {
         let d = self.distribution.as_ref().unwrap();

@@ -38,7 +38,7 @@ fn parameter(step: &Step, name: &str) -> u32 {
 }
 
 /// Where a step reads and writes keys.
-fn places(step: &Step) -> Option<(Buffer, Buffer)> {
+fn buffers(step: &Step) -> Option<(Buffer, Buffer)> {
     match step.buffer("keys") {
         Some(both) => Some((both, both)),
         None => Some((step.buffer("source")?, step.buffer("destination")?)),
@@ -49,7 +49,7 @@ fn places(step: &Step) -> Option<(Buffer, Buffer)> {
 fn passes(recording: &Recording) -> Vec<Vec<&Step>> {
     let mut passes: Vec<Vec<&Step>> = Vec::new();
     for step in &recording.steps {
-        let pass = |s: &Step| (s.phase, s.round, s.kernel, places(s));
+        let pass = |s: &Step| (s.phase, s.round, s.kernel, buffers(s));
         match passes.last_mut() {
             Some(last) if pass(last[0]) == pass(step) => last.push(step),
             _ => passes.push(vec![step]),
@@ -66,7 +66,7 @@ fn outline(recording: &Recording) -> Vec<String> {
             let name = pass[0].kernel.name();
             let name = name.split('.').nth(1).unwrap_or_default();
             let keys =
-                places(pass[0]).map_or(String::new(), |(from, to)| format!(" {from} > {to}"));
+                buffers(pass[0]).map_or(String::new(), |(from, to)| format!(" {from} > {to}"));
             format!("{} {} {name}{keys}", pass[0].phase, pass[0].round)
         })
         .collect()
@@ -346,7 +346,7 @@ fn the_samples_are_sorted_by_the_same_sort() {
         recording.steps[end].buffer("sampled"),
         Some(Buffer::Samples(0))
     );
-    let last = places(within.last().unwrap()).unwrap();
+    let last = buffers(within.last().unwrap()).unwrap();
     assert_eq!(last, (Buffer::SamplesScratch(0), Buffer::Samples(0)));
     assert!(recording.buffers.contains_key(&Buffer::Ranks(1)));
     assert_eq!(
@@ -369,7 +369,7 @@ fn the_passes_over_the_keys_are_those_of_lemma_2() {
             let recording = record(1 << log_n, &options);
             let of_keys = |pass: &&Vec<&Step>| {
                 pass[0].phase != Phase::Copy
-                    && places(pass[0]).is_some_and(|(from, _)| from <= Buffer::Scratch)
+                    && buffers(pass[0]).is_some_and(|(from, _)| from <= Buffer::Scratch)
             };
             assert_eq!(
                 passes(&recording).iter().filter(of_keys).count(),
@@ -608,7 +608,7 @@ fn check(len: u32, key: KeyType, options: &Options, limits: &DeviceLimits) {
     );
 
     // Keys move to and fro, each pass from where the one before left them, and end in their buffer.
-    let mut place = Buffer::Keys;
+    let mut buffer = Buffer::Keys;
     let mut moves = 0;
     for pass in passes(&recording) {
         check_items(&pass, limits, (len, key), options);
@@ -627,9 +627,9 @@ fn check(len: u32, key: KeyType, options: &Options, limits: &DeviceLimits) {
         let is_pass = |&(from, _): &(Buffer, Buffer)| {
             matches!(from, Buffer::Keys | Buffer::Scratch | Buffer::EncodedKeys)
         };
-        if let Some((from, to)) = places(pass[0]).filter(is_pass) {
-            assert_eq!(from, place);
-            place = to;
+        if let Some((from, to)) = buffers(pass[0]).filter(is_pass) {
+            assert_eq!(from, buffer);
+            buffer = to;
             moves += 1;
         }
         if matches!(
@@ -639,10 +639,10 @@ fn check(len: u32, key: KeyType, options: &Options, limits: &DeviceLimits) {
             pass[0].buffer("source"),
             Some(Buffer::Samples(_) | Buffer::SamplesScratch(_))
         ) {
-            assert_eq!(pass[0].buffer("source"), Some(place));
+            assert_eq!(pass[0].buffer("source"), Some(buffer));
         }
     }
-    assert_eq!(place, Buffer::Keys);
+    assert_eq!(buffer, Buffer::Keys);
     let encoded = recording.buffers.contains_key(&Buffer::EncodedKeys);
     let maps = if encoded { 2 } else { 0 };
     // Keys are copied where the moves alone would end in the other buffer.

@@ -86,7 +86,7 @@ impl Type {
     }
 }
 
-/// A variable in scope, or a place that is as good as one.
+/// A variable in scope, or a reference that can be used as one.
 #[derive(Clone, Debug)]
 struct Variable {
     text: String,
@@ -114,7 +114,7 @@ struct Function {
 
 /// Where a statement stands.
 #[derive(Clone)]
-struct Place {
+struct Context {
     depth: usize,
     may_break: bool,
     may_continue: bool,
@@ -1000,28 +1000,28 @@ impl Generator<'_> {
 
     // Statements.
 
-    fn block(&mut self, place: &Place, most: usize) -> String {
+    fn block(&mut self, context: &Context, most: usize) -> String {
         let scope = self.scope.len();
         let mut text = "{\n".to_owned();
         for _ in 0..=self.below(most) {
             if self.fuel == 0 {
                 break;
             }
-            text += &self.statement(place);
+            text += &self.statement(context);
         }
         // What ends a block can only be last.
         match self.below(6) {
-            1 if place.may_break => text += "break;\n",
-            2 if place.may_continue => text += "continue;\n",
-            3 if place.depth > 0 => text += &self.return_(place),
+            1 if context.may_break => text += "break;\n",
+            2 if context.may_continue => text += "continue;\n",
+            3 if context.depth > 0 => text += &self.return_(context),
             _ => {}
         }
         self.scope.truncate(scope);
         text + "}"
     }
 
-    fn return_(&mut self, place: &Place) -> String {
-        match &place.returns {
+    fn return_(&mut self, context: &Context) -> String {
+        match &context.returns {
             Returns::A(kind) => format!("return {};\n", self.expression(kind, 2).text),
             Returns::Nothing => "return;\n".to_owned(),
             Returns::Never => String::new(),
@@ -1085,12 +1085,12 @@ impl Generator<'_> {
     }
 
     #[allow(clippy::too_many_lines)] // One arm a statement.
-    fn statement(&mut self, place: &Place) -> String {
+    fn statement(&mut self, context: &Context) -> String {
         self.fuel = self.fuel.saturating_sub(1);
         self.cost += self.times;
-        let inner = Place {
-            depth: place.depth + 1,
-            ..place.clone()
+        let inner = Context {
+            depth: context.depth + 1,
+            ..context.clone()
         };
         match self.below(16) {
             3 | 4 => {
@@ -1115,7 +1115,7 @@ impl Generator<'_> {
                 self.declare(name, kind, true);
                 text
             }
-            8 | 9 if place.depth < 4 => {
+            8 | 9 if context.depth < 4 => {
                 let condition = self.expression(&BOOL, 3).text;
                 let mut text = format!("if {condition} {}", self.block(&inner, 3));
                 if self.chance(60) {
@@ -1127,8 +1127,8 @@ impl Generator<'_> {
                 }
                 text + "\n"
             }
-            10 if place.depth < 4 => self.switch(&inner),
-            11 | 12 if place.depth < 4 && self.times < 100 => self.repetition(&inner),
+            10 if context.depth < 4 => self.switch(&inner),
+            11 | 12 if context.depth < 4 && self.times < 100 => self.repetition(&inner),
             13 => match self.call(None, 2) {
                 // Only a result can be left aside.
                 Some(call) if self.chance(128) && self.has_result(&call) => {
@@ -1137,7 +1137,7 @@ impl Generator<'_> {
                 Some(call) => format!("{call};\n"),
                 None => self.assignment(),
             },
-            14 if place.depth < 4 => self.block(&inner, 3) + "\n",
+            14 if context.depth < 4 => self.block(&inner, 3) + "\n",
             15 if self.is_free() => self.atomic(),
             15 => {
                 // No result of these depends on the order of lanes.
@@ -1194,12 +1194,12 @@ impl Generator<'_> {
         text
     }
 
-    fn switch(&mut self, place: &Place) -> String {
+    fn switch(&mut self, context: &Context) -> String {
         let scalar = self.pick(&[Scalar::U32, Scalar::I32]);
         let selector = self.runtime(&Type::Scalar(scalar), 2);
-        let inside = Place {
+        let inside = Context {
             may_break: true,
-            ..place.clone()
+            ..context.clone()
         };
         let suffix = if scalar == Scalar::U32 { "u" } else { "i" };
         let mut text = format!("switch {selector} % 6{suffix} {{\n");
@@ -1226,13 +1226,13 @@ impl Generator<'_> {
     }
 
     /// A loop of a few rounds. Its counter is in no scope, so nothing else changes it.
-    fn repetition(&mut self, place: &Place) -> String {
+    fn repetition(&mut self, context: &Context) -> String {
         let rounds = 1 + self.below(4);
         let i = self.name("round");
-        let inside = Place {
+        let inside = Context {
             may_break: true,
             may_continue: true,
-            ..place.clone()
+            ..context.clone()
         };
         let times = self.times;
         self.times *= rounds as u64 + 1;
@@ -1258,11 +1258,11 @@ impl Generator<'_> {
             _ => {
                 let body = self.block(&inside, 3);
                 // Nothing leaves a continuing block but its own `break if`.
-                let alone = Place {
+                let alone = Context {
                     may_break: false,
                     may_continue: false,
                     returns: Returns::Never,
-                    ..place.clone()
+                    ..context.clone()
                 };
                 let after = self.block(&alone, 2);
                 let leave = self.expression(&BOOL, 2).text;
@@ -1310,7 +1310,7 @@ impl Generator<'_> {
         }
         let result = self.chance(200).then(|| self.kind(1, false));
         self.cost = 1;
-        let place = Place {
+        let context = Context {
             depth: 0,
             may_break: false,
             may_continue: false,
@@ -1319,8 +1319,8 @@ impl Generator<'_> {
         // In two parts, so that one function does not take all.
         let kept = self.fuel - self.fuel / 4;
         self.fuel /= 4;
-        let body = self.block(&place, 5);
-        let last = self.return_(&place);
+        let body = self.block(&context, 5);
+        let last = self.return_(&context);
         self.fuel += kept;
         self.scope.truncate(scope);
         let arrow = result
@@ -1552,7 +1552,7 @@ impl Generator<'_> {
         }
         self.global("input[slot % arrayLength(&input)]", input, false, None);
         self.global("output[slot].value", output.clone(), true, None);
-        let place = Place {
+        let context = Context {
             depth: 0,
             may_break: false,
             may_continue: false,
@@ -1569,7 +1569,7 @@ impl Generator<'_> {
             let scope = self.scope.len();
             self.global("rows[lane]", row.clone(), true, None);
             for _ in 0..=self.below(4) {
-                main += &self.statement(&place);
+                main += &self.statement(&context);
             }
             let value = self.expression(&row, 2).text;
             main += &format!("rows[lane] = {value};\n");
@@ -1592,7 +1592,7 @@ impl Generator<'_> {
                 };
             }
             for _ in 0..=self.below(3) {
-                main += &self.statement(&place);
+                main += &self.statement(&context);
             }
             self.scope.retain(|v| v.text != "rows" || free);
             if repeated {

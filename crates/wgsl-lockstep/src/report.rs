@@ -1,8 +1,9 @@
-//! What a run found: counts for every place in the source that touches memory, and what went wrong.
+//! What a run found: counts for every location in the source that touches memory, and what went
+//! wrong.
 
 use std::fmt;
 
-/// A place in the WGSL source.
+/// A location in the WGSL source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Location {
     /// The line, from 1; 0 where the compiler lost it.
@@ -125,7 +126,7 @@ impl Banks {
     }
 }
 
-/// One place in the source that accesses memory, and what happened there.
+/// One location in the source that accesses memory, and what happened there.
 ///
 /// An access is counted once for each warp with at least one active lane.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -145,7 +146,7 @@ pub struct Site {
     /// counted here is the same for all data. Data buffers are all storage buffers, unless
     /// [`Shader::run_with_data`](crate::Shader::run_with_data) says otherwise.
     pub oblivious: bool,
-    /// Accesses: executions of this place by a warp. 0 where no lane came by.
+    /// Accesses: executions of this location by a warp. 0 where no lane came by.
     pub accesses: u64,
     /// Lanes active in them, all together.
     pub lanes: u64,
@@ -209,7 +210,7 @@ impl Site {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Fault {
-    /// Two lanes touch one place, one of them writes, and no barrier orders them.
+    /// Two lanes touch the same bytes, one of them writes, and no barrier orders them.
     Race,
     /// An index past the end of an array, or an address past the end of a buffer.
     OutOfBounds,
@@ -248,7 +249,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Something that went wrong at a place in the source, however often.
+/// Something that went wrong at a location in the source, however often.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finding {
@@ -272,7 +273,7 @@ pub struct Finding {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
-    /// Every place that accesses memory, reached or not, in order of the source.
+    /// Every location that accesses memory, reached or not, in order of the source.
     pub sites: Vec<Site>,
     /// Everything that went wrong, in order of the source.
     pub findings: Vec<Finding>,

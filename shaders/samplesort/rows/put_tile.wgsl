@@ -2,6 +2,6 @@
 
 fn put_tile(blocks: Blocks, lane: u32) {
     for (var i = lane; i < SORT_TILE; i += LANES) {
-        put_first(blocks, place_of(blocks, i), tile_load(i));
+        put_first(blocks, position_of(blocks, i), tile_load(i));
     }
 }

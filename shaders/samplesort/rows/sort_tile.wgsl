@@ -8,15 +8,16 @@
 // No bank conflict: at distances below 32 the second 16 lanes of a warp take the records of their
 // pairs in the other order. Rows that stay in their buffer are no matter of banks.
 
-fn place_of(blocks: Blocks, i: u32) -> u32 {
+fn position_of(blocks: Blocks, i: u32) -> u32 {
     return select(blocks.low, blocks.high, i >= SORT_TILE / 2u) + i;
 }
 
 fn sort_tile(blocks: Blocks, lane: u32, count: u32) {
     for (var i = lane; i < SORT_TILE; i += LANES) {
         let is_backwards = blocks.are_sorted & (i >= SORT_TILE / 2u);
-        let place = place_of(blocks, select(i, SORT_TILE / 2u + SORT_TILE - 1u - i, is_backwards));
-        cells_store(0u, SORT_TILE, i, padded_first(blocks, place, fetch(blocks, place)));
+        let mirrored = SORT_TILE / 2u + SORT_TILE - 1u - i;
+        let position = position_of(blocks, select(i, mirrored, is_backwards));
+        cells_store(0u, SORT_TILE, i, padded_first(blocks, position, fetch(blocks, position)));
     }
     for (var size = select(2u, count, blocks.are_sorted); size <= count; size *= 2u) {
         for (var distance = size / 2u; distance > 0u; distance /= 2u) {

@@ -20,9 +20,9 @@ fn run(args: &[&str]) -> assert_cmd::assert::Assert {
 }
 
 /// A directory of its own for each test.
-struct Place(TempDir);
+struct Folder(TempDir);
 
-impl Place {
+impl Folder {
     fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
@@ -170,8 +170,8 @@ mod general {
                 .stdout("")
                 .stderr(usage().and(contains(told)).and(contains("-- -").not()));
         }
-        let place = Place::new();
-        let file = place.write("keys", "");
+        let folder = Folder::new();
+        let file = folder.write("keys", "");
         run(&[&file])
             .code(2)
             .stderr(usage().and(contains("'wgpu-bcfsort sort ")));
@@ -223,11 +223,11 @@ mod general {
                 .stdout(contains("wgpu-bcfsort"));
         }
         run(&["man"]).code(0).stdout(contains(".TH wgpu-bcfsort"));
-        let place = Place::new();
-        run(&["man", "--dir", &place.name("")]).code(0);
-        assert!(place.list().contains(&"wgpu-bcfsort.1".to_owned()));
-        assert!(place.list().contains(&"wgpu-bcfsort-sort.1".to_owned()));
-        assert!(place.list().contains(&"wgpu-bcfsort-audit.1".to_owned()));
+        let folder = Folder::new();
+        run(&["man", "--dir", &folder.name("")]).code(0);
+        assert!(folder.list().contains(&"wgpu-bcfsort.1".to_owned()));
+        assert!(folder.list().contains(&"wgpu-bcfsort-sort.1".to_owned()));
+        assert!(folder.list().contains(&"wgpu-bcfsort-audit.1".to_owned()));
     }
 }
 
@@ -278,8 +278,8 @@ mod check {
 
     #[test]
     fn sorted_keys_are_silent_success() {
-        let place = Place::new();
-        let file = place.write("keys", bytes(&[1, 2, 2, 3]));
+        let folder = Folder::new();
+        let file = folder.write("keys", bytes(&[1, 2, 2, 3]));
         run(&["check", &file]).code(0).stdout("").stderr("");
         cli().arg("check").write_stdin("").assert().code(0);
         cli()
@@ -294,8 +294,8 @@ mod check {
 
     #[test]
     fn the_first_place_out_of_order_is_named() {
-        let place = Place::new();
-        let file = place.write("keys", bytes(&[1, 5, 3, 2]));
+        let folder = Folder::new();
+        let file = folder.write("keys", bytes(&[1, 5, 3, 2]));
         run(&["check", &file])
             .code(1)
             .stdout(contains("index 2: 3 after 5"))
@@ -313,7 +313,7 @@ mod check {
         // Beyond the chunks in which the file is read.
         let mut keys: Vec<u32> = (0..600_000).collect();
         keys[524_288] = 7;
-        let file = place.write("keys", bytes(&keys));
+        let file = folder.write("keys", bytes(&keys));
         run(&["check", &file])
             .code(1)
             .stdout(contains("index 524288: 7 after 524287"));
@@ -388,7 +388,7 @@ mod bad_input {
 
     #[test]
     fn faults_of_tuning_files_are_named() {
-        let place = Place::new();
+        let folder = Folder::new();
         for (text, message) in [
             ("tile 2048", "not a tuning file: expected"),
             (r#"{"tile": 2048}"#, "missing field `tuning`"),
@@ -398,7 +398,7 @@ mod bad_input {
                 "option tuning.samples is 3000, but must be a power of two from 1024 to 8192",
             ),
         ] {
-            let file = place.write("tuning.json", text);
+            let file = folder.write("tuning.json", text);
             for args in [
                 &["sort", "--engine", "fast"][..],
                 &["bench", "--engines", "fast"],
@@ -414,7 +414,7 @@ mod bad_input {
             }
         }
         // Others than the fast engine have no use for a good one.
-        let file = place.write("tuning.json", r#"{"tuning": {}}"#);
+        let file = folder.write("tuning.json", r#"{"tuning": {}}"#);
         for args in [
             &["sort", "--engine", "bcf"][..],
             &["sort", "--engine", "cpu"],
@@ -432,8 +432,8 @@ mod bad_input {
 
     #[test]
     fn missing_files_and_directories() {
-        let place = Place::new();
-        let (missing, directory) = (place.name("missing"), place.name(""));
+        let folder = Folder::new();
+        let (missing, directory) = (folder.name("missing"), folder.name(""));
         for command in ["sort", "check"] {
             run(&[command, &missing])
                 .code(2)
@@ -442,7 +442,7 @@ mod bad_input {
                 .code(2)
                 .stderr(one_line().and(contains("is a directory: give a file of keys")));
         }
-        let file = place.write("keys", bytes(&[2, 1]));
+        let file = folder.write("keys", bytes(&[2, 1]));
         run(&["sort", "--engine", "cpu", &file, "-o", &directory])
             .code(2)
             .stderr(one_line().and(contains("is a directory: give a file to write")));
@@ -452,11 +452,11 @@ mod bad_input {
             "cpu",
             &file,
             "-o",
-            &place.name("no/where"),
+            &folder.name("no/where"),
         ])
         .code(2)
         .stderr(one_line().and(contains("No such file")));
-        assert_eq!(place.list(), ["keys"]);
+        assert_eq!(folder.list(), ["keys"]);
     }
 }
 
@@ -490,21 +490,21 @@ mod sort_on_the_cpu {
 
     #[test]
     fn chunks_are_merged() {
-        let place = Place::new();
-        let file = place.name("keys");
+        let folder = Folder::new();
+        let file = folder.name("keys");
         run(&["gen", "random", "-n", "100003", "-o", &file]).code(0);
-        let mut expected = words(&place.path("keys"));
+        let mut expected = words(&folder.path("keys"));
         expected.sort_unstable();
         for chunk in ["999", "50K", "100002", "100003", "1M"] {
-            let sorted = place.name("sorted");
+            let sorted = folder.name("sorted");
             run(&[
                 "sort", "--engine", "cpu", "--chunk", chunk, "--verify", &file, "-o", &sorted,
             ])
             .code(0)
             .stderr("");
-            assert!(words(&place.path("sorted")) == expected, "{chunk}");
+            assert!(words(&folder.path("sorted")) == expected, "{chunk}");
         }
-        assert_eq!(place.list(), ["keys", "sorted"]);
+        assert_eq!(folder.list(), ["keys", "sorted"]);
         run(&[
             "sort",
             "--engine",
@@ -518,13 +518,13 @@ mod sort_on_the_cpu {
         ])
         .code(0)
         .stderr(contains("101 chunks"));
-        assert!(words(&place.path("keys")) == expected);
+        assert!(words(&folder.path("keys")) == expected);
         run(&[
             "sort", "-r", "--engine", "cpu", "--chunk", "1000", &file, "-o", &file,
         ])
         .code(0);
         expected.reverse();
-        assert!(words(&place.path("keys")) == expected);
+        assert!(words(&folder.path("keys")) == expected);
     }
 
     #[test]
@@ -562,33 +562,33 @@ mod files {
 
     #[test]
     fn a_file_can_be_sorted_onto_itself() {
-        let place = Place::new();
-        let file = place.write("keys", bytes(&[3, 1, 2]));
+        let folder = Folder::new();
+        let file = folder.write("keys", bytes(&[3, 1, 2]));
         sort(&[&file, "-o", &file]).code(0);
-        assert_eq!(words(&place.path("keys")), [1, 2, 3]);
-        assert_eq!(place.list(), ["keys"]);
+        assert_eq!(words(&folder.path("keys")), [1, 2, 3]);
+        assert_eq!(folder.list(), ["keys"]);
     }
 
     #[test]
     fn a_failure_leaves_the_old_file() {
-        let place = Place::new();
-        let file = place.write("keys", [0; 7]);
-        let old = place.write("old", "precious");
+        let folder = Folder::new();
+        let file = folder.write("keys", [0; 7]);
+        let old = folder.write("old", "precious");
         sort(&[&file, "-o", &old]).code(2);
-        sort(&[&file, "-o", &place.name("new")]).code(2);
-        assert_eq!(fs::read_to_string(place.path("old")).unwrap(), "precious");
-        assert_eq!(place.list(), ["keys", "old"]);
+        sort(&[&file, "-o", &folder.name("new")]).code(2);
+        assert_eq!(fs::read_to_string(folder.path("old")).unwrap(), "precious");
+        assert_eq!(folder.list(), ["keys", "old"]);
     }
 
     #[test]
     fn output_in_the_working_directory() {
-        let place = Place::new();
+        let folder = Folder::new();
         cli()
-            .current_dir(place.0.path())
+            .current_dir(folder.0.path())
             .args(["gen", "constant", "-n", "1", "-o", "here"])
             .assert()
             .code(0);
-        assert_eq!(place.list(), ["here"]);
+        assert_eq!(folder.list(), ["here"]);
     }
 
     #[cfg(unix)]
@@ -604,10 +604,10 @@ mod files {
             fs::metadata(path).unwrap().permissions().mode() & 0o7777
         }
 
-        fn shell(script: &str, place: &Place) -> std::process::Output {
+        fn shell(script: &str, folder: &Folder) -> std::process::Output {
             std::process::Command::new("sh")
                 .args(["-c", script])
-                .current_dir(place.0.path())
+                .current_dir(folder.0.path())
                 .env("CLI", env!("CARGO_BIN_EXE_wgpu-bcfsort"))
                 .output()
                 .unwrap()
@@ -615,36 +615,36 @@ mod files {
 
         #[test]
         fn the_mode_of_the_target_is_kept() {
-            let place = Place::new();
-            let file = place.write("keys", bytes(&[3, 1, 2]));
+            let folder = Folder::new();
+            let file = folder.write("keys", bytes(&[3, 1, 2]));
             for bits in [0o640, 0o600, 0o777] {
                 fs::set_permissions(&file, fs::Permissions::from_mode(bits)).unwrap();
                 sort(&[&file, "-o", &file]).code(0);
-                assert_eq!(mode(&place.path("keys")), bits);
+                assert_eq!(mode(&folder.path("keys")), bits);
             }
             let script = "umask 027; \"$CLI\" sort --engine cpu keys -o new";
-            assert!(shell(script, &place).status.success());
-            assert_eq!(mode(&place.path("new")), 0o640);
+            assert!(shell(script, &folder).status.success());
+            assert_eq!(mode(&folder.path("new")), 0o640);
         }
 
         #[test]
         fn symbolic_links_are_followed() {
-            let place = Place::new();
-            fs::create_dir(place.path("far")).unwrap();
-            let file = place.write("keys", bytes(&[3, 1, 2]));
-            place.write("far/target", "old");
-            symlink("far/target", place.path("link")).unwrap();
-            symlink("link", place.path("chain")).unwrap();
-            sort(&[&file, "-o", &place.name("chain")]).code(0);
-            assert_eq!(words(&place.path("far/target")), [1, 2, 3]);
-            assert!(place.path("link").is_symlink() && place.path("chain").is_symlink());
+            let folder = Folder::new();
+            fs::create_dir(folder.path("far")).unwrap();
+            let file = folder.write("keys", bytes(&[3, 1, 2]));
+            folder.write("far/target", "old");
+            symlink("far/target", folder.path("link")).unwrap();
+            symlink("link", folder.path("chain")).unwrap();
+            sort(&[&file, "-o", &folder.name("chain")]).code(0);
+            assert_eq!(words(&folder.path("far/target")), [1, 2, 3]);
+            assert!(folder.path("link").is_symlink() && folder.path("chain").is_symlink());
             // One that points to nothing yet.
-            symlink("far/new", place.path("dangling")).unwrap();
-            sort(&[&file, "-o", &place.name("dangling")]).code(0);
-            assert_eq!(words(&place.path("far/new")), [1, 2, 3]);
-            assert!(place.path("dangling").is_symlink());
-            symlink("loop", place.path("loop")).unwrap();
-            sort(&[&file, "-o", &place.name("loop")])
+            symlink("far/new", folder.path("dangling")).unwrap();
+            sort(&[&file, "-o", &folder.name("dangling")]).code(0);
+            assert_eq!(words(&folder.path("far/new")), [1, 2, 3]);
+            assert!(folder.path("dangling").is_symlink());
+            symlink("loop", folder.path("loop")).unwrap();
+            sort(&[&file, "-o", &folder.name("loop")])
                 .code(2)
                 .stderr(one_line());
         }
@@ -654,8 +654,8 @@ mod files {
             if !Path::new("/dev/full").exists() {
                 return;
             }
-            let place = Place::new();
-            let file = place.write("keys", bytes(&[3, 1, 2]));
+            let folder = Folder::new();
+            let file = folder.write("keys", bytes(&[3, 1, 2]));
             sort(&[&file, "-o", "/dev/full"])
                 .code(2)
                 .stderr(one_line().and(contains("/dev/full: cannot write: No space left")));
@@ -665,7 +665,7 @@ mod files {
                 "gen random -n 9 -f text",
                 "devices --help",
             ] {
-                let output = shell(&format!("\"$CLI\" {command} > /dev/full"), &place);
+                let output = shell(&format!("\"$CLI\" {command} > /dev/full"), &folder);
                 if !command.ends_with("help") {
                     assert_eq!(output.status.code(), Some(2), "{command}");
                 }
@@ -675,47 +675,47 @@ mod files {
 
         #[test]
         fn devices_and_descriptors_are_written_directly() {
-            let place = Place::new();
-            let file = place.write("keys", bytes(&[3, 1, 2]));
+            let folder = Folder::new();
+            let file = folder.write("keys", bytes(&[3, 1, 2]));
             sort(&[&file, "-o", "/dev/stdout"])
                 .code(0)
                 .stdout(bytes(&[1, 2, 3]));
             sort(&[&file, "-o", "/dev/null"]).code(0).stdout("");
             let script =
                 "(echo first; \"$CLI\" gen ascending -n 2 -f text -o /dev/stdout; echo last) > all";
-            assert!(shell(script, &place).status.success());
+            assert!(shell(script, &folder).status.success());
             assert_eq!(
-                fs::read_to_string(place.path("all")).unwrap(),
+                fs::read_to_string(folder.path("all")).unwrap(),
                 "first\n1\n2\nlast\n"
             );
             let script =
                 "mkfifo pipe; cat pipe > got & \"$CLI\" sort --engine cpu keys -o pipe && wait";
-            assert!(shell(script, &place).status.success());
-            assert_eq!(words(&place.path("got")), [1, 2, 3]);
+            assert!(shell(script, &folder).status.success());
+            assert_eq!(words(&folder.path("got")), [1, 2, 3]);
             let script = "\"$CLI\" gen constant -n 1 -f text -o /dev/fd/3 3> third";
-            assert!(shell(script, &place).status.success());
-            assert_eq!(fs::read_to_string(place.path("third")).unwrap(), "7\n");
+            assert!(shell(script, &folder).status.success());
+            assert_eq!(fs::read_to_string(folder.path("third")).unwrap(), "7\n");
         }
 
         #[test]
         fn a_closed_pipe_does_not_change_what_check_finds() {
-            let place = Place::new();
-            let keys = place.write("keys", bytes(&[2, 1]));
+            let folder = Folder::new();
+            let keys = folder.write("keys", bytes(&[2, 1]));
             let script = "(sleep 0.2; \"$CLI\" check \"$KEYS\"; echo $? > code) | true; \
                           while [ ! -s code ]; do sleep 0.05; done";
             Command::new("sh")
                 .args(["-c", script])
                 .env("CLI", env!("CARGO_BIN_EXE_wgpu-bcfsort"))
                 .env("KEYS", keys)
-                .current_dir(place.0.path())
+                .current_dir(folder.0.path())
                 .assert()
                 .success();
-            assert_eq!(fs::read_to_string(place.path("code")).unwrap().trim(), "1");
+            assert_eq!(fs::read_to_string(folder.path("code")).unwrap().trim(), "1");
         }
 
         #[test]
         fn a_closed_pipe_is_success() {
-            let place = Place::new();
+            let folder = Folder::new();
             for command in [
                 "gen ascending -n 1M -f text",
                 "gen ascending -n 1M",
@@ -724,9 +724,9 @@ mod files {
             ] {
                 let script =
                     format!("(\"$CLI\" {command}; echo $? > code) | head -c 2 > /dev/null");
-                let output = shell(&script, &place);
+                let output = shell(&script, &folder);
                 assert_eq!(
-                    fs::read_to_string(place.path("code")).unwrap(),
+                    fs::read_to_string(folder.path("code")).unwrap(),
                     "0\n",
                     "{command}"
                 );
@@ -736,8 +736,8 @@ mod files {
 
         #[test]
         fn protected_files_stay() {
-            let place = Place::new();
-            let file = place.write("keys", bytes(&[3, 1, 2]));
+            let folder = Folder::new();
+            let file = folder.write("keys", bytes(&[3, 1, 2]));
             fs::set_permissions(&file, fs::Permissions::from_mode(0o400)).unwrap();
             if File::options().write(true).open(&file).is_ok() {
                 return; // The superuser may write anywhere.
@@ -745,23 +745,23 @@ mod files {
             sort(&[&file, "-o", &file])
                 .code(2)
                 .stderr(one_line().and(contains("Permission denied")));
-            assert_eq!(words(&place.path("keys")), [3, 1, 2]);
+            assert_eq!(words(&folder.path("keys")), [3, 1, 2]);
         }
 
         #[test]
         fn an_interrupt_leaves_no_temporary() {
             for signal in ["INT", "TERM", "HUP"] {
-                let place = Place::new();
-                place.write("old", "precious");
+                let folder = Folder::new();
+                folder.write("old", "precious");
                 let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_wgpu-bcfsort"))
                     .args(SORT)
-                    .args(["--chunk", "1000", "-o", &place.name("old")])
+                    .args(["--chunk", "1000", "-o", &folder.name("old")])
                     .stdin(Stdio::piped())
                     .spawn()
                     .unwrap();
                 let mut stdin = child.stdin.take().unwrap();
                 stdin.write_all(&bytes(&vec![5; 10_000])).unwrap();
-                while place.list().len() < 2 {
+                while folder.list().len() < 2 {
                     assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
                     std::thread::sleep(Duration::from_millis(5));
                 }
@@ -771,15 +771,15 @@ mod files {
                     .status();
                 assert!(kill.unwrap().success());
                 assert_eq!(child.wait().unwrap().code(), Some(130), "{signal}");
-                assert_eq!(place.list(), ["old"]);
-                assert_eq!(fs::read_to_string(place.path("old")).unwrap(), "precious");
+                assert_eq!(folder.list(), ["old"]);
+                assert_eq!(fs::read_to_string(folder.path("old")).unwrap(), "precious");
             }
         }
 
         #[test]
         fn a_file_that_shrinks_while_it_is_read_gives_no_crash() {
-            let place = Place::new();
-            let file = place.write("keys", vec![1; 64 << 20]);
+            let folder = Folder::new();
+            let file = folder.write("keys", vec![1; 64 << 20]);
             let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_wgpu-bcfsort"))
                 .args(SORT)
                 .args(["--chunk", "10K", &file])
@@ -920,8 +920,8 @@ mod sort_on_the_gpu {
         if !adapter() {
             return;
         }
-        let place = Place::new();
-        let file = place.name("keys");
+        let folder = Folder::new();
+        let file = folder.name("keys");
         run(&[
             "gen", "full", "-n", "50000", "-t", "u64", "-f", "text", "-o", &file,
         ])
@@ -964,8 +964,8 @@ mod sort_on_the_gpu {
         if !adapter() {
             return;
         }
-        let place = Place::new();
-        let file = place.name("tuning.json");
+        let folder = Folder::new();
+        let file = folder.name("tuning.json");
         // One tile: few kernels to compile.
         run(&["tune", "--quick", "--count", "1000", "-o", &file])
             .code(0)
@@ -981,11 +981,11 @@ mod sort_on_the_gpu {
             json["tuning"][number] = value.into();
         }
         let keys: Vec<u32> = (0..3000).map(|i| i * 7919 % 3001).collect();
-        let input = place.write("in", bytes(&keys));
+        let input = folder.write("in", bytes(&keys));
         let mut sorted = keys;
         sorted.sort_unstable();
-        let output = place.name("out");
-        place.write("tuning.json", json.to_string());
+        let output = folder.name("out");
+        folder.write("tuning.json", json.to_string());
         let fast = ["sort", "--engine", "fast", "--tuning", &file];
         cli()
             .args(fast)
@@ -993,10 +993,10 @@ mod sort_on_the_gpu {
             .assert()
             .code(0)
             .stderr(contains("splitters").and(contains("the tuning file").not()));
-        assert_eq!(words(&place.path("out")), sorted);
+        assert_eq!(words(&folder.path("out")), sorted);
 
         json["adapter"] = "another".into();
-        place.write("tuning.json", json.to_string());
+        folder.write("tuning.json", json.to_string());
         let warning = one_line().and(contains("the tuning file was made for another ("));
         cli()
             .args(fast)
@@ -1055,9 +1055,9 @@ mod prefix_sums {
 
     #[test]
     fn sums_are_by_color_in_either_format_and_from_stdin() {
-        let place = Place::new();
-        let values = place.write("values", bytes(&[1, 10, 2, 20, u32::MAX]));
-        let colors = place.write("colors", bytes(&[0, 1, 0, 1, 0]));
+        let folder = Folder::new();
+        let values = folder.write("values", bytes(&[1, 10, 2, 20, u32::MAX]));
+        let colors = folder.write("colors", bytes(&[0, 1, 0, 1, 0]));
         let expected = bytes(&[1, 10, 3, 30, 2]);
         sums(&[&values, &colors, "--verify"])
             .code(0)
@@ -1078,10 +1078,10 @@ mod prefix_sums {
         }
         // Onto one of the inputs.
         sums(&[&values, &colors, "-o", &values]).code(0).stdout("");
-        assert_eq!(fs::read(place.path("values")).unwrap(), expected);
-        assert_eq!(place.list(), ["colors", "values"]);
+        assert_eq!(fs::read(folder.path("values")).unwrap(), expected);
+        assert_eq!(folder.list(), ["colors", "values"]);
 
-        let text = place.write("text", "0.5\n-1\nNaN\n0.25\n");
+        let text = folder.write("text", "0.5\n-1\nNaN\n0.25\n");
         let args = [
             "prefix-sums",
             "-q",
@@ -1100,7 +1100,7 @@ mod prefix_sums {
             .code(0)
             .stdout("0.5\n-0.5\nNaN\n-0.25\n");
         let args = ["prefix-sums", "-q", "-f", "text", "-t", "i32", "-", &colors];
-        let colors = place.write("colors", "0\n0\n");
+        let colors = folder.write("colors", "0\n0\n");
         assert_eq!(args[7], colors);
         cli()
             .args(args)
@@ -1108,14 +1108,14 @@ mod prefix_sums {
             .assert()
             .code(0)
             .stdout("-7\n-4\n");
-        let empty = place.write("empty", "");
+        let empty = folder.write("empty", "");
         sums(&[&empty, &empty, "--verify"]).code(0).stdout("");
     }
 
     #[test]
     fn many_values_are_verified_and_timed() {
-        let place = Place::new();
-        let (values, colors) = (place.name("values"), place.name("colors"));
+        let folder = Folder::new();
+        let (values, colors) = (folder.name("values"), folder.name("colors"));
         let count = ["-n", "50001"];
         run(&[&["gen", "full", "-o", &values], &count[..]].concat()).code(0);
         let range = ["gen", "random", "--range", "0..6", "-o", &colors];
@@ -1131,7 +1131,7 @@ mod prefix_sums {
                 "--verify",
                 "--timings",
                 "-o",
-                &place.name("sums"),
+                &folder.name("sums"),
             ])
             .code(0)
             .stderr(
@@ -1140,17 +1140,17 @@ mod prefix_sums {
                 ))),
             );
         }
-        assert_eq!(words(&place.path("sums")).len(), 50_001);
+        assert_eq!(words(&folder.path("sums")).len(), 50_001);
     }
 
     #[test]
     fn what_does_not_fit_together_is_told_with_its_place() {
-        let place = Place::new();
-        let values = place.write("values", bytes(&[1, 2, 3]));
-        let colors = place.write("colors", bytes(&[0, 1, 16]));
-        let few = place.write("few", bytes(&[0, 1]));
-        let lines = place.write("lines", "0\n16\n");
-        let output = place.name("output");
+        let folder = Folder::new();
+        let values = folder.write("values", bytes(&[1, 2, 3]));
+        let colors = folder.write("colors", bytes(&[0, 1, 16]));
+        let few = folder.write("few", bytes(&[0, 1]));
+        let lines = folder.write("lines", "0\n16\n");
+        let output = folder.name("output");
         let fails = |args: &[&str], message: &str| {
             let failed = sums(&[args, &["-o", &output]].concat());
             failed
@@ -1175,15 +1175,15 @@ mod prefix_sums {
             "possible values: u32, i32, f32",
         );
         fails(
-            &[&values, &place.name("missing")],
+            &[&values, &folder.name("missing")],
             "missing: cannot read: No such file",
         );
         fails(
-            &[&place.write("odd", "abc"), &few],
+            &[&folder.write("odd", "abc"), &few],
             "3 bytes, no multiple of the 4 bytes",
         );
         fails(&[&values], "COLORS");
-        assert!(!place.path("output").exists());
+        assert!(!folder.path("output").exists());
     }
 
     #[test]
@@ -1223,11 +1223,11 @@ mod kernel_cache {
 
     /// Whether the command finds an adapter that has pipeline caches.
     fn has_caches() -> bool {
-        let place = Place::new();
+        let folder = Folder::new();
         if !cli().arg("devices").output().unwrap().status.success() {
             return false;
         }
-        let kept = place.path("kept");
+        let kept = folder.path("kept");
         sort(&[("WGPU_BCFSORT_CACHE_DIR", kept.as_os_str())], &[]);
         if !kept.exists() {
             println!("SKIPPED: no pipeline caches on this adapter");
@@ -1240,40 +1240,40 @@ mod kernel_cache {
         if !has_caches() {
             return;
         }
-        let place = Place::new();
-        let variables = [("WGPU_BCFSORT_CACHE_DIR", place.0.path().as_os_str())];
+        let folder = Folder::new();
+        let variables = [("WGPU_BCFSORT_CACHE_DIR", folder.0.path().as_os_str())];
         sort(&variables, &[]);
-        let [name] = &place.list()[..] else {
-            panic!("{:?}", place.list());
+        let [name] = &folder.list()[..] else {
+            panic!("{:?}", folder.list());
         };
         assert!(name.starts_with("wgpu_pipeline_cache_"), "{name}");
-        let whole = fs::read(place.path(name)).unwrap();
+        let whole = fs::read(folder.path(name)).unwrap();
         assert!(whole.starts_with(HEADER.as_bytes()));
         assert_eq!(sort(&variables, &[]), "");
 
         let older = [b"wgpu-bcfsort 0.0.1 kernels\n", &whole[HEADER.len()..]].concat();
         for damaged in [&b"no cache"[..], &[], &whole[..whole.len() - 1], &older] {
-            fs::write(place.path(name), damaged).unwrap();
+            fs::write(folder.path(name), damaged).unwrap();
             assert_eq!(sort(&variables, &[]), "");
-            let again = fs::read(place.path(name)).unwrap();
+            let again = fs::read(folder.path(name)).unwrap();
             assert!(again.starts_with(HEADER.as_bytes()) && again != damaged);
         }
-        fs::write(place.path(name), b"no cache").unwrap();
+        fs::write(folder.path(name), b"no cache").unwrap();
         let told = sort(&[variables[0], ("RUST_LOG", "warn".as_ref())], &[]);
         assert!(told.contains("damaged"), "{told}");
         // Written beside it, and renamed.
-        assert_eq!(&place.list(), std::slice::from_ref(name));
+        assert_eq!(&folder.list(), std::slice::from_ref(name));
 
-        let ones = place.write("ones", bytes(&[1, 1, 1]));
-        let colors = place.write("colors", bytes(&[0, 0, 0]));
-        fs::remove_file(place.path(name)).unwrap();
+        let ones = folder.write("ones", bytes(&[1, 1, 1]));
+        let colors = folder.write("colors", bytes(&[0, 0, 0]));
+        fs::remove_file(folder.path(name)).unwrap();
         cli()
             .args(["prefix-sums", &ones, &colors])
             .envs(variables)
             .assert()
             .code(0)
             .stdout(bytes(&[1, 2, 3]));
-        assert!(place.path(name).exists());
+        assert!(folder.path(name).exists());
     }
 
     #[test]
@@ -1281,9 +1281,9 @@ mod kernel_cache {
         if !has_caches() || !cfg!(target_os = "linux") {
             return;
         }
-        let place = Place::new();
-        let root = place.0.path().as_os_str();
-        let named = place.path("named");
+        let folder = Folder::new();
+        let root = folder.0.path().as_os_str();
+        let named = folder.path("named");
         let no_cache = ("WGPU_BCFSORT_CACHE_DIR", OsStr::new(""));
         sort(&[("XDG_CACHE_HOME", root), no_cache], &[]);
         sort(
@@ -1292,7 +1292,7 @@ mod kernel_cache {
         );
         // (A driver may have a cache of its own there.)
         let is_ours = |name: &String| name.contains("bcfsort") || name == "named";
-        let ours = || -> Vec<_> { place.list().into_iter().filter(is_ours).collect() };
+        let ours = || -> Vec<_> { folder.list().into_iter().filter(is_ours).collect() };
         assert!(ours().is_empty(), "{:?}", ours());
 
         cli()
@@ -1303,7 +1303,10 @@ mod kernel_cache {
             .assert()
             .code(0);
         assert_eq!(ours(), ["wgpu-bcfsort"]);
-        assert_eq!(fs::read_dir(place.path("wgpu-bcfsort")).unwrap().count(), 1);
+        assert_eq!(
+            fs::read_dir(folder.path("wgpu-bcfsort")).unwrap().count(),
+            1
+        );
     }
 
     #[test]
@@ -1311,8 +1314,8 @@ mod kernel_cache {
         if !has_caches() {
             return;
         }
-        let place = Place::new();
-        let file = place.write("file", "");
+        let folder = Folder::new();
+        let file = folder.write("file", "");
         let nowhere = Path::new(&file).join("kernels");
         let variables = [("WGPU_BCFSORT_CACHE_DIR", nowhere.as_os_str())];
         assert_eq!(sort(&variables, &[]), "");
@@ -1344,8 +1347,8 @@ mod without_an_adapter {
         if !none_left() {
             return;
         }
-        let place = Place::new();
-        let ones = place.write("ones", "1\n1\n1\n");
+        let folder = Folder::new();
+        let ones = folder.write("ones", "1\n1\n1\n");
         hidden()
             .args(["prefix-sums", "-f", "text", &ones, &ones])
             .assert()

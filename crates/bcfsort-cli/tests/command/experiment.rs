@@ -117,8 +117,8 @@ fn every_figure_is_produced_and_kept() {
     if !adapter() {
         return;
     }
-    let place = directory();
-    let out = place.path().join("new").join("figures");
+    let folder = directory();
+    let out = folder.path().join("new").join("figures");
     let first = small(&["all"], &out).success();
     assert!(stdout(&first).contains("12 figures"), "{}", stdout(&first));
     for name in FIGURES {
@@ -227,9 +227,12 @@ fn every_chart_and_table_is_well_formed(out: &Path) {
         // Everything lies within the picture.
         for node in svg.descendants() {
             for (attribute, most) in [("x", 960.0), ("cx", 960.0), ("y", 560.0), ("cy", 560.0)] {
-                if let Some(place) = node.attribute(attribute) {
-                    let place: f64 = place.parse().unwrap();
-                    assert!((0.0..=most).contains(&place), "{name}: {attribute} {place}");
+                if let Some(folder) = node.attribute(attribute) {
+                    let folder: f64 = folder.parse().unwrap();
+                    assert!(
+                        (0.0..=most).contains(&folder),
+                        "{name}: {attribute} {folder}"
+                    );
                 }
             }
         }
@@ -343,15 +346,15 @@ fn an_interrupt_leaves_what_was_measured() {
     if !adapter() {
         return;
     }
-    let place = directory();
+    let folder = directory();
     let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_wgpu-bcfsort"))
         .args(["experiment", "all", "--quick", "--no-peers", "--out"])
-        .arg(place.path())
+        .arg(folder.path())
         .stderr(std::process::Stdio::null())
         .stdout(std::process::Stdio::null())
         .spawn()
         .unwrap();
-    let path = place.path().join("results.jsonl");
+    let path = folder.path().join("results.jsonl");
     let parts = || {
         let text = fs::read_to_string(&path).unwrap_or_default();
         text.lines()
@@ -370,7 +373,7 @@ fn an_interrupt_leaves_what_was_measured() {
     let kept = parts();
     assert_eq!(code, Some(130));
     assert!(kept >= 2);
-    let out = place.path();
+    let out = folder.path();
     // The first figure, which has four series.
     let rest = cli(&["prefix-sums", "--quick", "--no-peers"], out).success();
     assert!(
@@ -383,24 +386,28 @@ fn an_interrupt_leaves_what_was_measured() {
 
 #[test]
 fn wrong_usage_is_told() {
-    let place = directory();
-    cli(&["nonsense"], place.path())
+    let folder = directory();
+    cli(&["nonsense"], folder.path())
         .code(2)
         .stderr(contains("nonsense").and(contains("bucket-sizes")));
-    cli(&["all", "--max-n", "0"], place.path()).code(2);
-    cli(&["all", "--adapter", "no such adapter"], place.path()).code(if adapter() { 2 } else { 3 });
+    cli(&["all", "--max-n", "0"], folder.path()).code(2);
+    cli(&["all", "--adapter", "no such adapter"], folder.path()).code(if adapter() {
+        2
+    } else {
+        3
+    });
     let mut help = Command::new(env!("CARGO_BIN_EXE_wgpu-bcfsort"));
     let help = help.args(["experiment", "--help"]).assert().success();
     let text = stdout(&help);
     assert!(FIGURES.iter().all(|name| text.contains(name)));
     assert!(text.contains("results.jsonl") && text.contains("goes on where it stopped"));
     if adapter() {
-        fs::write(place.path().join("file"), "").unwrap();
-        small(&["random"], &place.path().join("file").join("below")).code(2);
-        let missing = place.path().join("no peers here");
+        fs::write(folder.path().join("file"), "").unwrap();
+        small(&["random"], &folder.path().join("file").join("below")).code(2);
+        let missing = folder.path().join("no peers here");
         small(
             &["random", "--peers", missing.to_str().unwrap()],
-            place.path(),
+            folder.path(),
         )
         .code(2)
         .stderr(contains("no peers here"));
@@ -449,8 +456,8 @@ echo '{{"peer":"fake","version":"9","device":"Fake GPU","clock":"fake clock","re
         if !adapter() {
             return;
         }
-        let place = directory();
-        let (peers, seen) = (place.path().join("peers"), place.path().join("seen"));
+        let folder = directory();
+        let (peers, seen) = (folder.path().join("peers"), folder.path().join("seen"));
         fs::create_dir(&peers).unwrap();
         fs::create_dir(&seen).unwrap();
         script(&peers, "fake.sh", &good(&seen));
@@ -462,7 +469,7 @@ echo '{{"peer":"fake","version":"9","device":"Fake GPU","clock":"fake clock","re
         script(&peers, "deviceless", "echo none >&2\nexit 3\n");
         // No program: without the permission to run.
         fs::write(peers.join("README"), "words").unwrap();
-        let out = place.path().join("out");
+        let out = folder.path().join("out");
         let args = [
             "random",
             "memory",

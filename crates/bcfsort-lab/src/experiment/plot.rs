@@ -320,13 +320,13 @@ struct Layout {
 
 impl Layout {
     fn new(scale: Scale, values: impl Iterator<Item = f64>) -> Self {
-        let place = |value: f64| match scale {
+        let coordinate = |value: f64| match scale {
             Scale::Linear => value,
             Scale::Log2 => value.log2(),
             Scale::Log10 => value.log10(),
         };
         let (mut low, mut high) = values
-            .map(place)
+            .map(coordinate)
             .filter(|value| value.is_finite())
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
                 (low.min(value), high.max(value))
@@ -357,27 +357,29 @@ impl Layout {
         }
     }
 
-    fn place(&self, value: f64) -> f64 {
-        let place = match self.scale {
+    fn coordinate(&self, value: f64) -> f64 {
+        let at = match self.scale {
             Scale::Linear => value,
             Scale::Log2 => value.log2(),
             Scale::Log10 => value.log10(),
         };
         // An error bar may reach down to 0, which no logarithm has.
-        if place.is_finite() {
-            place.clamp(self.range.start, self.range.end)
+        if at.is_finite() {
+            at.clamp(self.range.start, self.range.end)
         } else {
             self.range.start
         }
     }
 
-    fn label(&self, place: f64) -> String {
+    fn label(&self, at: f64) -> String {
         match self.scale {
-            Scale::Linear => plain(place),
+            Scale::Linear => plain(at),
             // Where they get long, all from 2^10 on.
-            Scale::Log2 if place >= 10.0 && self.range.end > 12.0 => format!("2^{place:.0}"),
-            Scale::Log2 => plain(place.exp2()),
-            Scale::Log10 => plain(10f64.powf(place)),
+            Scale::Log2 if at >= 10.0 && self.range.end > 12.0 => {
+                format!("2^{at:.0}")
+            }
+            Scale::Log2 => plain(at.exp2()),
+            Scale::Log10 => plain(10f64.powf(at)),
         }
     }
 }
@@ -475,10 +477,10 @@ fn text(size: u32, colour: RGBColor, horizontal: HPos) -> TextStyle<'static> {
 fn heading(root: &Area<'_>, title: &str) -> Result<(), String> {
     for (i, line) in title.lines().enumerate() {
         let (size, colour) = if i == 0 { (21, BLACK) } else { (17, GREY) };
-        let place = (24, 24 + 22 * i as i32);
+        let at = (24, 24 + 22 * i as i32);
         root.draw(&Text::new(
             line.to_owned(),
-            place,
+            at,
             text(size, colour, HPos::Left),
         ))
         .map_err(|error| error.to_string())?;
@@ -566,8 +568,8 @@ fn draw_lines(
         .configure_mesh()
         .x_labels(xs.ticks.len())
         .y_labels(ys.ticks.len())
-        .x_label_formatter(&|place| xs.label(*place))
-        .y_label_formatter(&|place| ys.label(*place))
+        .x_label_formatter(&|at| xs.label(*at))
+        .y_label_formatter(&|at| ys.label(*at))
         .x_desc(x.label.as_str())
         .y_desc(y.label.as_str())
         .label_style((FONT, 16))
@@ -577,17 +579,17 @@ fn draw_lines(
         .light_line_style(TRANSPARENT)
         .draw()
         .map_err(|error| error.to_string())?;
-    let at = |x: f64, y: f64| chart.backend_coord(&(xs.place(x), ys.place(y)));
+    let at = |x: f64, y: f64| chart.backend_coord(&(xs.coordinate(x), ys.coordinate(y)));
     for line in lines {
         let path: Vec<(i32, i32)> = line.points.iter().map(|p| at(p.x, p.y)).collect();
         stroke(root, path.clone(), line.colour(), line.width(), line.dashed)?;
-        for (point, &place) in line.points.iter().zip(&path) {
+        for (point, &pixel) in line.points.iter().zip(&path) {
             if point.low < point.high {
                 let bar = [at(point.x, point.low), at(point.x, point.high)];
                 error_bar(root, bar, line.colour())?;
             }
             if !line.plain {
-                marker(root, place, line)?;
+                marker(root, pixel, line)?;
             }
         }
     }
@@ -632,7 +634,7 @@ fn draw_lines(
 fn apart(wanted: &[i32], step: i32, least: i32) -> Vec<i32> {
     let mut order: Vec<usize> = (0..wanted.len()).collect();
     order.sort_by_key(|&i| wanted[i]);
-    // Groups of names in a row, `step` apart: the first one's place, and whose they are.
+    // Groups of names in a row, `step` apart: the first one's coordinate, and whose they are.
     let mut groups: Vec<(i32, Vec<usize>)> = Vec::new();
     for i in order {
         let mut group = (wanted[i].max(least), vec![i]);
@@ -691,7 +693,7 @@ fn draw_bars(
     chart
         .configure_mesh()
         .x_labels(layout.ticks.len())
-        .x_label_formatter(&|place| layout.label(*place))
+        .x_label_formatter(&|at| layout.label(*at))
         .y_labels(0)
         .y_label_formatter(&|_| String::new())
         .x_desc(x.label.as_str())
@@ -704,7 +706,7 @@ fn draw_bars(
         .map_err(|error| error.to_string())?;
     for (row, bar) in bars {
         let floor = count - *row as f64 - 1.0;
-        let at = |value: f64, up: f64| chart.backend_coord(&(layout.place(value), floor + up));
+        let at = |value: f64, up: f64| chart.backend_coord(&(layout.coordinate(value), floor + up));
         let left = |up: f64| chart.backend_coord(&(layout.range.start, floor + up));
         let (point, [low, high]) = (bar.point, bar.span);
         let ((_, top), (end, bottom)) = (left(high), at(point.y, low));

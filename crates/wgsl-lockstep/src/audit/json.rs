@@ -41,7 +41,7 @@ struct Kernel<'a> {
     workgroup: Workgroup,
     storage: Storage,
     faults: Faults,
-    sites: Vec<Place<'a>>,
+    sites: Vec<SiteRow<'a>>,
     findings: Vec<Told<'a>>,
 }
 
@@ -109,7 +109,7 @@ impl From<Location> for At {
 }
 
 #[derive(Serialize)]
-struct Place<'a> {
+struct SiteRow<'a> {
     #[serde(flatten)]
     at: At,
     space: &'static str,
@@ -218,15 +218,15 @@ fn kernel(subject: &Subject) -> Kernel<'_> {
         },
         sites: sites
             .filter(|site| matches!(site.space, Space::Workgroup | Space::Storage))
-            .map(place)
+            .map(site_row)
             .collect(),
         findings: subject.report.findings.iter().map(told).collect(),
     }
 }
 
-fn place(site: &Site) -> Place<'_> {
+fn site_row(site: &Site) -> SiteRow<'_> {
     let banked = site.space == Space::Workgroup;
-    Place {
+    SiteRow {
         at: site.location.into(),
         space: site.space.name(),
         variable: &site.variable,

@@ -22,7 +22,7 @@ pub struct Note {
     pub severity: Severity,
     /// Where.
     pub location: Location,
-    /// The other access of a race, if it is at another place.
+    /// The other access of a race, if it is at another location.
     pub other: Option<Location>,
     /// What happened, in one line.
     pub message: String,
@@ -33,7 +33,7 @@ pub struct Note {
 }
 
 impl Note {
-    /// One line with the place in front, as compilers write it.
+    /// One line with the location in front, as compilers write it.
     #[must_use]
     pub fn headline(&self, file: &str) -> String {
         let severity = match self.severity {
@@ -113,13 +113,13 @@ fn fault(subject: &Subject, finding: &Finding) -> Note {
     let other = finding.other.filter(|&other| other != finding.location);
     let (message, help) = match finding.fault {
         Fault::Race => {
-            let place = match other {
+            let location = match other {
                 None => "here, too,".to_owned(),
                 Some(other) => format!("at {}:{}", other.line, other.column),
             };
             (
                 format!(
-                    "race: another lane touches the same bytes of '{name}' {place} with no \
+                    "race: another lane touches the same bytes of '{name}' {location} with no \
                      barrier between ({often})"
                 ),
                 if storage {
@@ -363,7 +363,8 @@ struct Distance {
 }
 
 impl Distance {
-    /// The distance that most lanes have; nothing if they have none in common, or are in one place.
+    /// The distance that most lanes have; nothing if they have none in common, or are at one
+    /// address.
     fn of(lanes: &[(u32, u32)]) -> Option<Self> {
         let pairs = lanes.windows(2).filter(|pair| pair[1].0 == pair[0].0 + 1);
         let mut distances: Vec<i64> = pairs

@@ -69,20 +69,20 @@ fn result(subject: &Subject, note: &Note) -> Value {
         "ruleIndex": index,
         "level": level(note.severity),
         "message": { "text": lines.join("\n") },
-        "locations": [place(subject, note.location)],
+        "locations": [location(subject, note.location)],
     });
     if let Some(other) = note.other {
-        let mut place = place(subject, other);
-        place["id"] = json!(1);
-        place["message"] = json!({ "text": "the other access" });
-        result["relatedLocations"] = json!([place]);
+        let mut location = location(subject, other);
+        location["id"] = json!(1);
+        location["message"] = json!({ "text": "the other access" });
+        result["relatedLocations"] = json!([location]);
     }
     result
 }
 
 /// A location. Where the line is unknown, it is the file's first, since code-scanning services want
 /// a region.
-fn place(subject: &Subject, location: Location) -> Value {
+fn location(subject: &Subject, location: Location) -> Value {
     let line = location.line.max(1);
     let text = subject.source.lines().nth(line as usize - 1).unwrap_or("");
     let start = (location.column as usize).saturating_sub(1).min(text.len());

@@ -54,7 +54,7 @@ fn report(audit: &Audit, header: &str, in_full: bool) -> String {
         let mut helps = HashSet::new();
         for (number, note) in wanted.enumerate() {
             let headline = note.headline(&subject.file);
-            // One missing barrier shows in many places: the first ones tell.
+            // One missing barrier shows in many locations: the first ones tell.
             if number >= IN_FULL {
                 let gap = if number == IN_FULL { "\n" } else { "" };
                 let _ = writeln!(text, "{gap}{headline}");
@@ -80,14 +80,14 @@ fn time(time: Duration) -> String {
     }
 }
 
-/// Every place that accesses memory.
+/// Every location that accesses memory.
 fn lines(subject: &Subject, titled: bool) -> String {
     let mut text = String::new();
     if titled {
         let phase = subject.phase.as_ref().map(|p| format!("{p}: "));
         let _ = write!(text, "\n{}{}\n", phase.unwrap_or_default(), subject.file);
     }
-    let place = |site: &Site| format!("{}:{}", site.location.line, site.location.column);
+    let location = |site: &Site| format!("{}:{}", site.location.line, site.location.column);
     let mut banked = Table::new(
         3,
         &[
@@ -106,7 +106,7 @@ fn lines(subject: &Subject, titled: bool) -> String {
     );
     for site in subject.report.in_space(Space::Workgroup) {
         banked.row(vec![
-            place(site),
+            location(site),
             site.variable.clone(),
             site.kind.to_string(),
             site.bytes.to_string(),
@@ -138,7 +138,7 @@ fn lines(subject: &Subject, titled: bool) -> String {
     );
     for site in subject.report.in_space(Space::Storage) {
         stored.row(vec![
-            place(site),
+            location(site),
             site.variable.clone(),
             site.kind.to_string(),
             site.bytes.to_string(),

@@ -231,17 +231,17 @@ mod tests {
 
     #[test]
     fn small_tables_are_drawn() -> Result<(), Fault> {
-        let place = tempfile::tempdir().unwrap();
+        let folder = tempfile::tempdir().unwrap();
         let fast = "keys,type,moves,pattern,contender,device,median_s\n\
                     2048,u32,keys,random,sample-sort,A GPU (vulkan),1e-6\n\
                     2048,u32,keys,random,cub-merge,A GPU (vulkan),1e-6\n\
                     544,u32,keys,distinct,cub-merge,A GPU (vulkan),1e-3\n\
                     544,u32,keys,adversary,cub-merge,A GPU (vulkan),1.5e-3\n";
-        fs::write(place.path().join("fast.csv"), fast).unwrap();
+        fs::write(folder.path().join("fast.csv"), fast).unwrap();
         let times = "contender,n,seconds\nwgpu-bcfsort,1024,0.1\ncat,1024,0.002\n";
-        fs::write(place.path().join("end-to-end.csv"), times).unwrap();
-        let out = place.path().join("out");
-        run(place.path(), &out, true)?;
+        fs::write(folder.path().join("end-to-end.csv"), times).unwrap();
+        let out = folder.path().join("out");
+        run(folder.path(), &out, true)?;
         let shown = |name: &str| texts(&fs::read_to_string(out.join(name)).unwrap());
         let expected: [(&str, &[&str]); 4] = [
             ("throughput.svg", &["wgpu-bcfsort", "CUB merge sort"]),
@@ -266,10 +266,10 @@ mod tests {
 
     #[test]
     fn a_table_that_lacks_rows_or_columns_is_told() {
-        let place = tempfile::tempdir().unwrap();
+        let folder = tempfile::tempdir().unwrap();
         for table in ["", "keys,type\n1,u32\n", "not a table"] {
-            fs::write(place.path().join("fast.csv"), table).unwrap();
-            let fault = draw(place.path()).err().unwrap();
+            fs::write(folder.path().join("fast.csv"), table).unwrap();
+            let fault = draw(folder.path()).err().unwrap();
             assert!(fault.message().unwrap().contains("fast.csv"), "{table}");
         }
     }

@@ -55,11 +55,11 @@ impl FromStr for Contents {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (place, fill) = text.split_once('=').ok_or(FORM)?;
+        let (location, fill) = text.split_once('=').ok_or(FORM)?;
         let number = |text: &str| text.parse::<u32>().map_err(|_| FORM.to_owned());
-        let (group, binding) = match place.split_once('.') {
+        let (group, binding) = match location.split_once('.') {
             Some((group, binding)) => (number(group)?, number(binding)?),
-            None => (0, number(place)?),
+            None => (0, number(location)?),
         };
         let (kind, value) = fill.split_once(':').ok_or(FORM)?;
         let fill = match kind {
@@ -206,26 +206,26 @@ pub(crate) fn make(
     seed: u64,
 ) -> Result<(Buffers, Vec<Made>), Fault> {
     for (i, contents) in wanted.iter().enumerate() {
-        let place = (contents.group, contents.binding);
-        let is_there = |r: &Resource| (r.group, r.binding) == place;
+        let location = (contents.group, contents.binding);
+        let is_there = |r: &Resource| (r.group, r.binding) == location;
         if !resources.iter().any(is_there) {
             return Err(Fault::usage(format!(
                 "--buffer {}.{}: {file} uses no such binding: {}",
-                place.0,
-                place.1,
+                location.0,
+                location.1,
                 list(resources)
             )));
         }
-        if wanted[..i].iter().any(|c| (c.group, c.binding) == place) {
+        if wanted[..i].iter().any(|c| (c.group, c.binding) == location) {
             return Err(Fault::usage(format!(
                 "--buffer {}.{} is given twice: leave out one of them",
-                place.0, place.1
+                location.0, location.1
             )));
         }
     }
     let fill_of = |resource: &Resource| {
-        let place = (resource.group, resource.binding);
-        let given = wanted.iter().find(|c| (c.group, c.binding) == place);
+        let location = (resource.group, resource.binding);
+        let given = wanted.iter().find(|c| (c.group, c.binding) == location);
         given.map_or_else(|| default_fill(resource), |given| given.fill.clone())
     };
     let memory = |resource: &Resource| {

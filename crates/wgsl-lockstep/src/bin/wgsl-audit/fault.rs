@@ -41,11 +41,11 @@ impl Fault {
                 location,
                 excerpt,
             } => {
-                let place = match location.line {
+                let location = match location.line {
                     0 => String::new(),
                     line => format!(":{line}:{}", location.column),
                 };
-                Self::Usage(format!("{name}{place}: cannot run {what}"), excerpt)
+                Self::Usage(format!("{name}{location}: cannot run {what}"), excerpt)
             }
             ShaderError::Override(rendered) => match rendered.split_once('\n') {
                 Some((first, rest)) => Self::Usage(format!("{name}: {first}"), rest.to_owned()),

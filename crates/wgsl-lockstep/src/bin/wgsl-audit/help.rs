@@ -60,7 +60,7 @@ JSON (--json) is one object:
                    min_cycles
     storage        accesses, sectors, min_sectors
     faults         race, bounds, barrier, loop, uninitialised: how often, lane by lane
-    sites          each place that accesses workgroup memory or storage: line, column (in bytes,
+    sites          each location that accesses workgroup memory or storage: line, column (in bytes,
                    from 1), length, space, variable, kind, bytes (a lane), oblivious, accesses,
                    lanes (of all together); of workgroup memory: banks and banks_by_word
                    (conflict_free, max_degree, cycles, min_cycles), bank_degrees (for each bank the
