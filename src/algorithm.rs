@@ -1,24 +1,24 @@
-//! The algorithms by name, and the numbers that the paper gives them: plain enums and constants
-//! that every module may know. It knows none.
+//! The algorithms by name, and the paper's constants. This module depends on no other, and any
+//! module may use it.
 
 /// Banks of workgroup memory, lanes of a warp, rows and columns of the bank matrix: the paper's w.
 pub const W: u32 = 32;
-/// Keys of a bank matrix, which the base case sorts: the paper's M.
+/// Keys of a bank matrix, the base case's tile: the paper's M.
 pub const MATRIX: u32 = W * W;
 /// Keys of a page in the page-wise merge: the paper's M/2.
 pub const PAGE: u32 = MATRIX / 2;
-/// Keys of a page in warpsort's merge: a warp holds two of them, 4 keys a lane.
+/// Keys of a page in warpsort's merge: a warp holds two pages, 4 keys per lane.
 pub const WARP_PAGE: u32 = 2 * W;
-/// Keys that a warp sorts in warpsort's base case, 4 a lane.
+/// Keys that a warp sorts in warpsort's base case, 4 per lane.
 pub const WARP_TILE: u32 = 2 * WARP_PAGE;
-/// The most colors that prefix sums take: the paper's limit on d, which is that of workgroup
-/// memory.
+/// The largest number of colors in prefix sums: the paper's limit on d, due to the size of
+/// workgroup memory.
 pub const MOST_COLORS: u32 = 16;
-/// Gives an enum its names, and what is made of them.
+/// Implements an enum's list of variants, its names, and the conversions from and to a name.
 macro_rules! named {
     ($type:ident, $what:literal, $($variant:ident => $name:literal $(or $alias:literal)*),+) => {
         impl $type {
-            /// Every choice.
+            /// Every variant.
             pub const ALL: [Self; [$(Self::$variant),+].len()] = [$(Self::$variant),+];
 
             /// The name used on the command line, in labels and in JSON.
@@ -47,7 +47,7 @@ macro_rules! named {
     };
 }
 
-/// The text names none of the choices.
+/// The error for a name that is not in the list.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown {what} '{name}': one of {known}")]
 pub struct UnknownName {
@@ -68,16 +68,16 @@ impl UnknownName {
 
 /// A sorting algorithm on the GPU.
 ///
-/// [`MERGESORTS`](Self::MERGESORTS) are of the phases that Sitchinava and Weichert describe in
-/// "Bank Conflict Free Comparison-based Sorting On GPUs": base case, page-wise binary merge,
-/// distribution into buckets, and a final merge phase within each bucket. Theirs have deterministic
-/// splitters and no bank conflict.
+/// The [`MERGESORTS`](Self::MERGESORTS) have the phases of Sitchinava and Weichert, "Bank Conflict
+/// Free Comparison-based Sorting On GPUs": base case, page-wise binary merge, distribution into
+/// buckets, and a final merge phase within each bucket. The paper's own two have deterministic
+/// splitters and no bank conflicts.
 ///
-/// Each takes O(n log n) time for any keys, the sample sort in expectation over its random samples.
-/// Scratch memory is at most 1.15 times the keys' bytes and 16 MiB with each:
-/// [`Sorter::scratch_size`](crate::Sorter::scratch_size). All put out the same bytes. The
-/// mergesorts sort keys alone: [`Sorter::prepare`](crate::Sorter::prepare) says which
-/// sorts are always by the sample sort.
+/// Each engine takes O(n log n) time for any keys; for the sample sort, this is the expected time
+/// over its random samples. Scratch memory is at most 1.15 times the keys' bytes and 16 MiB
+/// ([`Sorter::scratch_size`](crate::Sorter::scratch_size)). All engines produce the same bytes. The
+/// mergesorts sort only keys; [`Sorter::prepare`](crate::Sorter::prepare) lists the sorts that
+/// always use the sample sort.
 ///
 /// # Examples
 ///
@@ -96,46 +96,46 @@ pub enum Engine {
     ///
     /// - on CPUs, whose compilers take long for the sample sort's kernels;
     /// - for up to 1024 unsigned keys in ascending order;
-    /// - where an option of the mergesorts is given;
-    /// - where there is no [`Sorter`](crate::Sorter) to decide.
+    /// - if an option of the mergesorts is set;
+    /// - if there is no [`Sorter`](crate::Sorter) to decide.
     ///
-    /// It is always the sample sort where the mergesorts cannot sort: see [`Engine`].
-    /// [`Sorter::engine`](crate::Sorter::engine) tells which.
+    /// It is always the sample sort for sorts that the mergesorts do not support: see [`Engine`].
+    /// [`Sorter::engine`](crate::Sorter::engine) returns the choice.
     #[default]
     Auto,
-    /// `BCFMergesort`, with P buckets. Equal keys share a bucket: on few distinct keys a bucket may
-    /// hold most of the input and is then merged by few workgroups.
+    /// `BCFMergesort`, with P buckets. Equal keys share a bucket. With few distinct keys, one
+    /// bucket may hold most of the input, and few workgroups merge it.
     BcfMergesort,
-    /// `BCFMergesortPB`, with 2P-1 buckets: the copies of each splitter have one of their own,
-    /// which is finished as soon as it is filled. Repeated keys make it faster.
+    /// `BCFMergesortPB`, with 2P-1 buckets: the copies of each splitter have a bucket of their own,
+    /// which is not merged. Repeated keys make it faster.
     BcfMergesortPb,
-    /// Warpsort, which the paper compares itself with: Ye, Fan, Lin, Yuan and Ienne, "High
-    /// Performance Comparison-Based Sorting Algorithm on Many-Core GPUs", IPDPS 2010. Each warp
-    /// sorts 128 keys and merges pages of 64 by bitonic networks in workgroup memory, bank
-    /// conflicts and all; P buckets are chosen from random samples
+    /// Warpsort, the paper's baseline: Ye, Fan, Lin, Yuan and Ienne, "High Performance
+    /// Comparison-Based Sorting Algorithm on Many-Core GPUs", IPDPS 2010. Each warp sorts 128 keys
+    /// and merges pages of 64 by bitonic networks in workgroup memory, with bank conflicts. P
+    /// buckets are chosen from random samples
     /// ([`MergesortOptions::seed`](crate::paper::MergesortOptions::seed)).
     ///
-    /// It is here to measure against. The result is the same as any engine's, whatever the keys and
-    /// the seed: the paper found warpsort to fail on zeros and ones, and here a splitter that
-    /// occurs twice leaves a bucket empty, no more. But equal keys share a bucket, as in
-    /// [`BcfMergesort`](Self::BcfMergesort), so on few distinct keys it is as slow as the merge of
-    /// one bucket by few warps, 64 keys at a time.
+    /// It is included for measurements. For any keys and any seed, its result is that of every
+    /// engine. The paper found that warpsort fails on zeros and ones; here a splitter that occurs
+    /// twice only leaves a bucket empty. But equal keys share a bucket, as in
+    /// [`BcfMergesort`](Self::BcfMergesort). So with few distinct keys few warps merge one large
+    /// bucket, 64 keys at a time, which is slow.
     Warpsort,
-    /// Sample sort, also called `fast`: it partitions keys by splitters, and sorts each part in
+    /// Sample sort, also called `fast`: partitions keys by splitters, and sorts each part in
     /// workgroup memory.
     ///
     /// The splitters are chosen from samples at random positions. A level of partitioning counts
-    /// the keys between them, and moves each key to its part; parts are split further until they
-    /// fit a tile of some thousand keys. Up to [`Tuning::merged`](crate::Tuning::merged) keys are
-    /// sorted in tiles that are merged at once. No order of the keys is worse than another but by
-    /// bad luck of the samples, and the copies of a frequent key are a part of their own, which is
-    /// not sorted. The result does not depend on the samples.
+    /// the keys between splitters, and moves each key to its part. Parts are partitioned again
+    /// until they fit a tile of some thousand keys. Up to [`Tuning::merged`](crate::Tuning::merged)
+    /// keys are sorted in tiles that are merged at once. No order of the keys is slow, except by
+    /// bad luck of the samples. The copies of a frequent key are a part of their own, which is not
+    /// sorted. The result does not depend on the samples.
     ///
-    /// The splitters are those of Frazer and McKellar, "Samplesort: A Sampling Approach to Minimal
-    /// Storage Tree Sorting", J. ACM 17(3), 1970. The search among them and the ranks by atomics
-    /// are those of Leischner, Osipov and Sanders, "GPU Sample Sort", IPDPS 2010. The repository's
-    /// `docs/samplesort.md` is the design note.
-    // (McKellar is a name.)
+    /// The splitters are from Frazer and McKellar, "Samplesort: A Sampling Approach to Minimal
+    /// Storage Tree Sorting", J. ACM 17(3), 1970; the search among them and the ranks by atomics
+    /// from Leischner, Osipov and Sanders, "GPU Sample Sort", IPDPS 2010. The design note is
+    /// `docs/samplesort.md` in the repository.
+    // "McKellar" is a name, not code.
     #[allow(clippy::doc_markdown)]
     SampleSort,
 }
@@ -149,12 +149,13 @@ named!(
 );
 
 impl Engine {
-    /// The mergesorts: the paper's two and the one it compares itself with.
+    /// The mergesorts: the paper's two, and its baseline.
     pub const MERGESORTS: [Self; 3] = [Self::BcfMergesort, Self::BcfMergesortPb, Self::Warpsort];
 
-    /// The base case where the caller names none. (The sample sort has none, nor pages: it sorts
-    /// tiles. What is said here for it is what the paper's engines have.)
+    /// The default base case. The sample sort has no base case and no pages; for it, these methods
+    /// return the values of the paper's engines.
     #[must_use]
+    #[doc(hidden)]
     pub const fn default_base_case(self) -> BaseCase {
         match self {
             Self::Auto | Self::BcfMergesort | Self::BcfMergesortPb | Self::SampleSort => {
@@ -164,8 +165,9 @@ impl Engine {
         }
     }
 
-    /// Keys of a page in its merges.
+    /// Keys of a page in the merges.
     #[must_use]
+    #[doc(hidden)]
     pub const fn page(self) -> u32 {
         match self {
             Self::Auto | Self::BcfMergesort | Self::BcfMergesortPb | Self::SampleSort => PAGE,
@@ -173,22 +175,23 @@ impl Engine {
         }
     }
 
-    /// Whether its splitters are random samples of the input, not regular ones of each run.
+    /// Returns true if splitters are random samples of the input, not regular samples of each run.
     #[must_use]
+    #[doc(hidden)]
     pub const fn has_random_splitters(self) -> bool {
         matches!(self, Self::Warpsort)
     }
 
-    /// Whether the copies of each splitter have a bucket of their own.
+    /// Returns true if the copies of each splitter have a bucket of their own.
     #[must_use]
-    pub const fn has_pivot_buckets(self) -> bool {
+    pub(crate) const fn has_pivot_buckets(self) -> bool {
         matches!(self, Self::Auto | Self::BcfMergesortPb)
     }
 }
 
-/// How a tile of keys is sorted in workgroup memory: 1024 keys by a warp of 32 lanes, where nothing
-/// else is said. The tile is [`keys`](Self::keys) keys, and takes their bytes of workgroup memory,
-/// and little more. It is the first phase of the [mergesorts](Engine::MERGESORTS) alone.
+/// The sort of a tile in workgroup memory: by default 1024 keys by a warp of 32 lanes. A tile has
+/// [`keys`](Self::keys) keys, and needs slightly more workgroup memory than their bytes. Only the
+/// [mergesorts](Engine::MERGESORTS) have a base case.
 ///
 /// `ShearSort` in a matrix of banks is the paper's (sections 3.1 and 3.3, Algorithms 1 and 2).
 ///
@@ -206,7 +209,7 @@ pub enum BaseCase {
     Transpose,
     /// `ShearSort` over the diagonals of the bank matrix: no transposition, half the accesses.
     Diagonal,
-    /// Bitonic sort of the bank matrix in passes over registers: free of conflicts like
+    /// Bitonic sort of the bank matrix in passes over registers: free of bank conflicts like
     /// `ShearSort`, with two fifths of its comparators.
     #[default]
     Bitonic,
@@ -216,8 +219,8 @@ pub enum BaseCase {
     Long2,
     /// The same with h = 4.
     Long4,
-    /// The same with h = 8: 32 KiB of workgroup memory for 32-bit keys, 64 KiB for 64-bit keys,
-    /// which not every device has.
+    /// The same with h = 8. It needs 32 KiB of workgroup memory for 32-bit keys and 64 KiB for
+    /// 64-bit keys, which not every device has.
     Long8,
     /// `ShearSort` of 1024 h keys by h warps, over diagonals: h = 1.
     LongDiagonal1,
@@ -227,13 +230,14 @@ pub enum BaseCase {
     LongDiagonal4,
     /// The same with h = 8, and the memory of [`Long8`](Self::Long8).
     LongDiagonal8,
-    /// [`Transpose`](Self::Transpose) with every comparator in workgroup memory, nothing in
-    /// registers: what registers are worth.
+    /// [`Transpose`](Self::Transpose) with every comparator in workgroup memory. A baseline that
+    /// shows the benefit of registers.
     NoRegisters,
-    /// Odd-even transposition sort in workgroup memory as others write it, bank conflicts included:
-    /// what the paper compares with.
+    /// Odd-even transposition sort in workgroup memory with bank conflicts, as in other
+    /// implementations: the paper's baseline.
     OddEvenTransposition,
-    /// Warpsort's: 128 keys by a bitonic network in workgroup memory. It has bank conflicts.
+    /// Warpsort's base case: 128 keys by a bitonic network in workgroup memory, with bank
+    /// conflicts.
     WarpBitonic,
 }
 named!(
@@ -255,8 +259,9 @@ named!(
 );
 
 impl BaseCase {
-    /// Keys of a tile, which one or more warps sort together.
+    /// Keys of a tile, sorted by one or more warps.
     #[must_use]
+    #[doc(hidden)]
     pub const fn keys(self) -> u32 {
         match self {
             Self::WarpBitonic => WARP_TILE,
@@ -266,6 +271,7 @@ impl BaseCase {
 
     /// Warps that sort a tile: the paper's h.
     #[must_use]
+    #[doc(hidden)]
     pub const fn warps(self) -> u32 {
         match self {
             Self::Transpose
@@ -283,25 +289,24 @@ impl BaseCase {
     }
 }
 
-/// Where the sums of the lanes lie in workgroup memory while prefix sums are computed. The result
-/// is the same, bit for bit.
+/// The layout of the lanes' sums in workgroup memory. The result is the same, bit for bit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum PrefixSumsMethod {
-    /// Each lane's sums in a bank of its own, through which the scan goes a bank at a time: d lanes
-    /// meet in it. A baseline: the paper's introduction shows with it what bank conflicts cost.
+    /// Each lane's sums are in one bank. The scan accesses one bank at a time, a d-way bank
+    /// conflict. A baseline: the paper's introduction measures the cost of bank conflicts with it.
     Naive,
-    /// The same, but turned before the scan and back after it: no two lanes ever meet (paper,
+    /// The sums are transposed before the scan and back after it, without bank conflicts (paper,
     /// Appendix A).
     #[default]
     ConflictFree,
 }
 named!(PrefixSumsMethod, "method", Naive => "naive", ConflictFree => "conflict-free");
 
-/// Whether an element's own value is part of its prefix sum.
+/// Whether an element's prefix sum includes its own value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Scan {
-    /// The sum of all elements of its color up to this one.
+    /// The sum of all elements of its color up to and including this one.
     #[default]
     Inclusive,
     /// The sum of all elements of its color before this one; 0 for the first.

@@ -1,5 +1,5 @@
-//! A caller's comparator: WGSL, read and checked on its own, and written again under names that
-//! clash with none.
+//! Custom comparators in WGSL: parsed and validated by themselves, then written again under names
+//! that cannot clash with a kernel's.
 
 mod checks;
 mod features;
@@ -17,48 +17,49 @@ use std::any::TypeId;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-/// A comparator of rows in WGSL: a struct, and a function that says which of two precedes the
-/// other.
+/// A custom comparator in WGSL: a struct for rows, and a function that returns true if the first of
+/// two rows precedes the second.
 ///
-/// It is for [`Sorter::sort_by`](crate::Sorter::sort_by) and
-/// [`SortJob::by`](crate::SortJob::by).
+/// [`Sorter::sort_by`](crate::Sorter::sort_by) and [`SortJob::by`](crate::SortJob::by) sort with
+/// it.
 ///
-/// The text has a `struct` for rows and a function `fn precedes(a: Row, b: Row) -> bool`, whatever
-/// the struct's name, and may have other functions, structs and constants. It is validated by
-/// itself; the sorter's own names are not in its way. [`of`](Self::of) also makes sure that a Rust
-/// struct lies in memory as the one in the text does.
+/// The WGSL text has a struct of any name, here `Row`, and a function
+/// `fn precedes(a: Row, b: Row) -> bool`. It may have other functions, structs and constants. It is
+/// validated by itself, and its names cannot clash with the sorter's. [`of`](Self::of) also checks
+/// that a Rust struct has the same memory layout.
 ///
-/// The sort is stable: rows of which neither precedes the other, or each the other, keep the order
-/// of the input. If the function is no strict weak order, the result is some permutation of the
-/// rows.
+/// The sort is stable. Two rows are equal if neither precedes the other, or if each precedes the
+/// other. If the function is not a strict weak order, the result is some permutation of the rows.
 ///
 /// # What is refused
 ///
-/// What naga refuses: text that is not valid WGSL, and what takes a feature of the device: `f16`,
-/// numbers of 64 bits and subgroup operations. Besides that:
+/// Text that is not valid WGSL, and whatever needs a device feature: `f16`, 64-bit numbers and
+/// subgroup operations. Also:
 ///
-/// | refused | since |
+/// | refused | reason |
 /// |---|---|
-/// | variables of the module, and with them atomics, textures and buffers; overrides; entry points | they are the kernel's |
-/// | barriers | lanes of a workgroup compare different numbers of times |
+/// | module-scope variables (atomics, textures, buffers), overrides, entry points | only the kernel may have them |
+/// | barriers | the lanes of a workgroup make different numbers of comparisons |
 /// | derivatives and `discard` | compute shaders have none |
 /// | rows of a type that a buffer cannot hold | |
-/// | structs with `@align` or `@size` | a member that fills the gap is read |
-/// | more than 16,384 bytes of text, 16 nested blocks (a loop is two, and each `else if` is nested in what is before it) or 16 nested types | compilers are recursive, and the process ends where their stack does |
+/// | structs with `@align` or `@size` | the attributes are not kept: use a member that fills the gap |
+/// | more than 16,384 bytes of text, 16 nested blocks or 16 nested types | compilers are recursive, and a stack overflow ends the process |
+///
+/// A loop counts as two nested blocks, and each `else if` is nested in the `if` before it.
 ///
 /// # Loops
 ///
-/// The caller sees to it that loops end. Where one does not, the driver resets the GPU after some
+/// You must make sure that every loop ends. If one does not, the driver resets the GPU after some
 /// seconds: the device may be lost, and the sort returns an error.
 ///
-/// The sort runs the text with wgpu's bounds checks. If there is a loop in the text, all loops of
-/// its kernels count their iterations as well, since an endless loop is undefined behaviour to the
-/// compilers of some drivers. That keeps them from unrolling loops: where speed matters, write out
-/// loops of few iterations. ([`wide`](Self::wide) has a loop that ends, which is not counted.)
+/// Kernels with a comparator have wgpu's bounds checks. If the text has a loop, all loops of these
+/// kernels also count their iterations, since an endless loop is undefined behaviour for the
+/// compilers of some drivers. Compilers cannot unroll such loops: where speed matters, unroll short
+/// loops by hand. The loop of [`wide`](Self::wide) is known to end and has no counter.
 ///
 /// # Examples
 ///
-/// Particles by cell, and in a cell by depth:
+/// Particles by cell, and within a cell by depth:
 ///
 /// ```
 /// use wgpu_bcfsort::{Comparator, members};
@@ -88,26 +89,27 @@ use std::sync::Arc;
 ///
 /// # Kept by sorters
 ///
-/// A sorter keeps the kernels that it compiles for a comparator, as it keeps all others: make each
-/// comparator once, and put what changes into the rows and not into the text. A copy of one is a
-/// pointer to the same.
+/// A sorter keeps the kernels that it compiles for a comparator. So make each comparator once, and
+/// put values that change into the rows, not into the text. A clone shares the text with its
+/// original.
 #[derive(Clone)]
 pub struct Comparator {
     checked: Arc<Checked>,
-    /// The Rust type that lies in memory as rows do, if it was made of one.
+    /// The Rust type with the memory layout of a row, if it was checked.
     rust: Option<(TypeId, &'static str)>,
 }
 
-/// A comparator that was checked.
+/// A validated comparator.
 struct Checked {
-    /// Its text under names of its own: the struct `user_row`, the function `user_precedes`.
+    /// The renamed text, with the struct `user_row` and the function `user_precedes`.
     text: String,
-    /// A function that makes a row of its words, if they are few.
+    /// The WGSL function `user_row_of`, which builds a small row from its words. Empty for larger
+    /// rows.
     of_words: String,
-    /// 32-bit words from one row to the next.
+    /// The stride of rows in 32-bit words.
     words: u32,
     members: Vec<Member>,
-    /// Whether there are loops of which it is not known that they end.
+    /// True if the text has loops that are not known to end.
     loops: bool,
 }
 
@@ -134,27 +136,28 @@ impl Hash for Comparator {
     }
 }
 
-/// How several words are one key: see [`Comparator::wide`].
+/// The order of the words in a wide key: see [`Comparator::wide`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum WideKey {
-    /// An unsigned number, the least significant word first: `u128` on the computers that wgpu runs
-    /// on.
+    /// An unsigned number, least significant word first: `u128` on all platforms of wgpu.
     LeastFirst,
-    /// An unsigned number, the most significant word first: `[u32; N]` in Rust's order of arrays.
+    /// An unsigned number, most significant word first: `[u32; N]` in Rust's order of arrays.
     MostFirst,
-    /// A string of bytes, the first byte of a word in its lower bits, as it is copied to the GPU:
-    /// `[u8; 4 * N]` in Rust's order of arrays.
+    /// A string of bytes, compared from the first byte on: `[u8; 4 * N]` in Rust's order of arrays.
+    /// The first byte is in the lowest bits of a word, as in a copy to the GPU.
     Bytes,
 }
 
 impl Comparator {
-    /// Keys of `words` words, and nothing else in a row: `u128`, addresses, hashes, names of fixed
-    /// width. A comparison takes time in proportion to the words that two keys have in common.
+    /// Makes a comparator of wide keys of `words` 32-bit words: `u128`, addresses, hashes, and
+    /// strings of fixed width. A row is one key.
+    ///
+    /// The time of a comparison is proportional to the length of the common prefix of the two keys.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidOption`] for no word, or more than 64.
+    /// [`Error::InvalidOption`] if `words` is 0 or more than 64.
     ///
     /// # Examples
     ///
@@ -205,7 +208,7 @@ impl Comparator {
                 return false;
             }}"
         );
-        // (Its loop ends: nothing else writes to `i`.)
+        // The loop ends: nothing else writes to `i`.
         let checked = checks::on_a_deep_stack(&text, Checked::read)?;
         Ok(Self::from(Checked {
             loops: false,
@@ -213,17 +216,18 @@ impl Comparator {
         }))
     }
 
-    /// Reads and checks a comparator of structs that lie in memory as `T` does: each member of the
-    /// struct in the text is a field of its name, at the same byte and as large, and the structs
-    /// are of one size, which is how far rows are apart. What a field's words are, floats or
-    /// integers, the text says alone.
+    /// Makes a comparator of rows with the memory layout of the Rust struct `T`.
+    ///
+    /// Each member of the WGSL struct must have a field of the same name, byte offset and size in
+    /// `T`, and both structs must have the same size, which is the stride of rows. Scalar types are
+    /// not compared: the WGSL text alone defines whether a field holds floats or integers.
     ///
     /// # Errors
     ///
-    /// Those of [`new`](Self::new), and [`Error::Comparator`] with both numbers where the structs
-    /// differ, or with the name of a member that the fields lack. (A `vec3` begins at 16 bytes, and
-    /// so do structs with one in them. In place of that an `array<f32, 3>` lies as `[f32; 3]`
-    /// does.)
+    /// Those of [`new`](Self::new), and [`Error::Comparator`] with both numbers if the layouts
+    /// differ, or with the name of a member that has no field. A common cause is `vec3`: it is
+    /// aligned to 16 bytes, as is every struct that contains it. Use `array<f32, 3>` for
+    /// `[f32; 3]`.
     ///
     /// # Examples
     ///
@@ -236,7 +240,7 @@ impl Comparator {
     ///     index: u32,
     /// }
     ///
-    /// // Of the same size, and not the same.
+    /// // The sizes agree, the offsets do not.
     /// let error = Comparator::of(
     ///     "struct Record { index: u32, key: u32 }
     ///     fn precedes(a: Record, b: Record) -> bool { return a.key < b.key; }",
@@ -253,20 +257,21 @@ impl Comparator {
         Ok(comparator)
     }
 
-    /// Reads and checks a comparator of rows in a GPU buffer, whatever has written them there. For
-    /// structs of Rust's prefer [`of`](Self::of), without which
-    /// [`Sorter::sort_by`](crate::Sorter::sort_by) takes rows of one member alone: an
-    /// array, or a `vec4`.
+    /// Makes a comparator from WGSL text, without checking the layout of a Rust struct.
+    ///
+    /// For Rust structs prefer [`of`](Self::of): [`Sorter::sort_by`](crate::Sorter::sort_by)
+    /// rejects rows of several members otherwise. Rows of one member, such as an array or a `vec4`,
+    /// need no check.
     ///
     /// # Current implementation
     ///
-    /// naga reads the text, and what it read is written again under other names: the sorter's
-    /// kernels have that in them. It takes about the time of compiling the text twice, and no GPU.
+    /// naga parses and validates the text and writes it again under other names, as a part of the
+    /// sorter's kernels. It needs no GPU, and about twice the time of parsing and validating.
     ///
     /// # Errors
     ///
-    /// [`Error::Comparator`], with the line and the column in `wgsl` where something is wrong: what
-    /// naga says, or what is [refused](Self#what-is-refused) beyond that.
+    /// [`Error::Comparator`], with line and column in `wgsl` and naga's message, or the reason why
+    /// the text is [refused](Self#what-is-refused).
     ///
     /// # Examples
     ///
@@ -292,8 +297,8 @@ impl Comparator {
         checks::on_a_deep_stack(wgsl, Checked::read).map(Self::from)
     }
 
-    /// That rows in memory are as `T` is: that it was made of `T`, or that nothing is to be known
-    /// but its size.
+    /// Fails unless rows have the size of `T`, and either the comparator was made by
+    /// [`of`](Self::of) for `T`, or rows have one member.
     pub(crate) fn check_rows<T: 'static>(&self) -> Result<(), Error> {
         let of = std::any::type_name::<T>();
         rows::check_size::<T>(self.row_bytes())?;
@@ -310,7 +315,7 @@ impl Comparator {
         }
     }
 
-    /// 32-bit words from one row to the next in a buffer.
+    /// Returns the stride of rows in a buffer, in 32-bit words.
     ///
     /// # Examples
     ///
@@ -321,7 +326,7 @@ impl Comparator {
     ///     "struct Row { at: vec3<f32>, depth: f32, cell: u32 }
     ///     fn precedes(a: Row, b: Row) -> bool { return a.depth < b.depth; }",
     /// )?;
-    /// // (With three that fill up what a `vec3` takes.)
+    /// // 5 words and 3 of padding: a `vec3` aligns the struct to 16 bytes.
     /// assert_eq!(by_depth.row_words(), 8);
     /// # Ok::<(), wgpu_bcfsort::Error>(())
     /// ```
@@ -334,26 +339,26 @@ impl Comparator {
         self.checked.words as usize * 4
     }
 
-    /// The text, under names that begin with `user_`.
+    /// The renamed text. All its names begin with `user_`.
     pub(crate) fn text(&self) -> &str {
         &self.checked.text
     }
 
-    /// Whether there are loops of which it is not known that they end.
+    /// True if the text has loops that are not known to end.
     pub(crate) fn has_loops(&self) -> bool {
         self.checked.loops
     }
 
-    /// `user_row_of`, which makes a row of its words, where they are beside its index.
+    /// The function `user_row_of`, for kernels that store a row's words beside its index.
     pub(crate) fn of_words(&self) -> &str {
         &self.checked.of_words
     }
 
-    /// Words of the largest rows that kernels have beside their indices.
+    /// Words of the largest rows that kernels store beside their indices.
     pub(crate) const MOST_WORDS_BESIDE: u32 = 4;
 
-    /// What stands in for a caller's, where kernels are looked at with none: words in ascending
-    /// order.
+    /// A stand-in for the user's text where kernels are examined without a comparator: words in
+    /// ascending order.
     pub(crate) const STAND_IN: &str = "struct user_row {
     key: u32,
 }
@@ -363,7 +368,7 @@ fn user_precedes(a: user_row, b: user_row) -> bool {
 }
 ";
 
-    /// Its [`of_words`](Self::of_words).
+    /// The [`of_words`](Self::of_words) of the stand-in.
     pub(crate) const STAND_IN_OF_WORDS: &str = "fn user_row_of(words: vec4<u32>) -> user_row {
     var row: user_row;
     row.key = words.x;
@@ -371,7 +376,7 @@ fn user_precedes(a: user_row, b: user_row) -> bool {
 }
 ";
 
-    /// That, as a comparator.
+    /// The stand-in as a comparator.
     pub(crate) fn stand_in() -> Self {
         let checked = Checked {
             text: Self::STAND_IN.into(),
@@ -385,20 +390,20 @@ fn user_precedes(a: user_row, b: user_row) -> bool {
 }
 
 impl Checked {
-    /// Reads and checks a text.
+    /// Parses, validates and renames a text.
     fn read(wgsl: &str) -> Result<Self, Error> {
         let source = Source(wgsl);
         let mut module = naga::front::wgsl::parse_str(wgsl).map_err(|e| {
-            // (What naga advises, to enable it, would only lead to the next error.)
+            // naga advises to enable f16, which only leads to the next error.
             if e.message().contains("`f16` enable extension") {
                 return features::F16.refuse(source);
             }
-            Error::Comparator(said(&e.emit_to_string(wgsl)))
+            Error::Comparator(naga_message(&e.emit_to_string(wgsl)))
         })?;
         let refuse = |span: Span, why: &str| source.refuse(span, why);
         checks::check_declarations(&module, source)?;
         let info = validate(&module, wgsl).map_err(|why| {
-            features::taken(&module, wgsl, &why)
+            features::missing(&module, wgsl, &why)
                 .map_or(Error::Comparator(why), |feature| feature.refuse(source))
         })?;
         let checks::Checked { loops, computed } = checks::check(&module, &info, source)?;
@@ -442,9 +447,9 @@ impl Checked {
         rename(&mut module, &computed, row, precedes);
         let written = |why: String| Error::Comparator(format!("it cannot be written again: {why}"));
         let text = write(&module, &info).map_err(|e| written(e.to_string()))?;
-        // What was read is what is written.
+        // Check the text that was written.
         let read = naga::front::wgsl::parse_str(&text)
-            .map_err(|e| written(said(&e.emit_to_string(&text))))?;
+            .map_err(|e| written(naga_message(&e.emit_to_string(&text))))?;
         validate(&read, &text).map_err(written)?;
         Ok(Self {
             of_words: match bytes / 4 {
@@ -468,14 +473,14 @@ impl From<Checked> for Comparator {
     }
 }
 
-/// The text of a comparator: errors quote the line that they are about.
+/// The user's text. Errors quote a line of it.
 #[derive(Clone, Copy)]
 struct Source<'a>(&'a str);
 
 impl Source<'_> {
-    /// Says why, with the line and the column, and the line itself, or what it begins with.
+    /// An error with the reason, line and column, and the first 200 characters of that line.
     fn refuse(self, span: Span, why: &str) -> Error {
-        // (Types without names have none.)
+        // Unnamed types have no span.
         if !span.is_defined() {
             return Error::Comparator(why.into());
         }
@@ -489,12 +494,12 @@ impl Source<'_> {
     }
 }
 
-/// Has naga look at a module; what it says names the lines of its text.
+/// Validates a module. The error quotes lines of `wgsl`.
 fn validate(module: &Module, wgsl: &str) -> Result<naga::valid::ModuleInfo, String> {
     validate_with(module, wgsl, Capabilities::empty())
 }
 
-/// That, on a device that has more than every device has.
+/// Validates a module for a device with optional capabilities.
 fn validate_with(
     module: &Module,
     wgsl: &str,
@@ -504,17 +509,17 @@ fn validate_with(
     let mut validator = naga::valid::Validator::new(flags, capabilities);
     validator
         .validate(module)
-        .map_err(|e| said(&e.emit_to_string(wgsl)))
+        .map_err(|e| naga_message(&e.emit_to_string(wgsl)))
 }
 
-/// What naga says: what is wrong, and on lines of their own where.
-fn said(text: &str) -> String {
+/// naga's message without its prefix. The lines after the first show the location.
+fn naga_message(text: &str) -> String {
     let text = text.trim_end();
     text.strip_prefix("error: ").unwrap_or(text).to_owned()
 }
 
-/// Writes a module, if that takes at most [`MOST_WRITTEN`] bytes: a constant that is made of others
-/// is written with the whole of each, so that a short text can become one of gigabytes.
+/// Writes a module of at most [`MOST_WRITTEN`] bytes. The limit is needed because naga writes each
+/// constant out in full wherever another one uses it, so a short text can become gigabytes.
 fn write(
     module: &Module,
     info: &naga::valid::ModuleInfo,
@@ -534,11 +539,11 @@ fn write(
     Ok(writer.finish().0)
 }
 
-/// Bytes of text under the names that kernels have.
+/// The maximum size of the renamed text in bytes.
 const MOST_WRITTEN: usize = 1 << 20;
 
-/// Gives everything that a module declares a name of its own, which begins with `user_`; the row's
-/// struct is `user_row`, and the function `user_precedes`. Names within functions are made anew.
+/// Renames all declarations of a module to unique names that begin with `user_`: the struct of rows
+/// to `user_row`, and the function to `user_precedes`. naga invents the names within functions.
 fn rename(
     module: &mut Module,
     computed: &[Vec<Handle<Expression>>],
@@ -548,8 +553,8 @@ fn rename(
     let mut types = naga::UniqueArena::new();
     for (handle, ty) in module.types.iter() {
         let mut ty = ty.clone();
-        // (Types without names differ by what they are, and those with names by these: handles stay
-        // what they are.)
+        // Named types stay distinct by their new names, unnamed ones by their contents. So no types
+        // merge, and handles stay valid.
         ty.name = ty.name.map(|_| format!("user_t{}", handle.index()));
         if handle == row {
             ty.name = Some("user_row".into());
@@ -565,7 +570,7 @@ fn rename(
         if handle == precedes {
             function.name = Some("user_precedes".into());
         }
-        // What has a name is written once, however often it is used, and in nothing else.
+        // A named expression is written once, as a `let`, instead of nested in each of its uses.
         let computed = computed[handle.index()].iter();
         function.named_expressions = computed
             .map(|&at| (at, format!("user_l{}", at.index())))

@@ -1,32 +1,32 @@
-//! What can go wrong, with the numbers that say why.
+//! The errors of the library, with the numbers that explain them.
 
 use crate::KeyType;
 use std::fmt;
 
-/// What a GPU buffer is used for, in an [`Error`].
+/// The role of a GPU buffer in an [`Error`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum BufferRole {
-    /// The keys, or the structs that they are fields of, or that a comparator compares.
+    /// The keys, or the structs that are sorted.
     Keys,
     /// The sorted keys or structs: [`SortJob::output`](crate::SortJob::output).
     Output,
-    /// The indices: [`SortJob::indices`](crate::SortJob::indices).
+    /// The sorted indices: [`SortJob::indices`](crate::SortJob::indices).
     Indices,
-    /// A payload: its number counts [`SortJob::values`](crate::SortJob::values) and
-    /// [`SortJob::payload`](crate::SortJob::payload) from 0.
+    /// A payload: the n-th call of [`SortJob::values`](crate::SortJob::values) or
+    /// [`SortJob::payload`](crate::SortJob::payload), from 0.
     Payload(u8),
-    /// The output of a payload: [`Payload::output`](crate::Payload::output).
+    /// The output of a payload, of the same number: [`Payload::output`](crate::Payload::output).
     PayloadOutput(u8),
     /// The number of records: [`SortJob::len_from`](crate::SortJob::len_from).
     Count,
     /// The offsets of segments: [`SortJob::segmented`](crate::SortJob::segmented).
     Offsets,
-    /// The answer of [`Sorter::prepare_is_sorted`](crate::Sorter::prepare_is_sorted).
+    /// The result of [`Sorter::prepare_is_sorted`](crate::Sorter::prepare_is_sorted).
     Found,
-    /// The records that are composed in scratch memory.
+    /// The composed records in scratch memory.
     Scratch,
-    /// What [`Sorter::download`](crate::Sorter::download) reads.
+    /// The source of [`Sorter::download`](crate::Sorter::download).
     Download,
     /// The values of prefix sums.
     Values,
@@ -53,21 +53,20 @@ impl fmt::Display for BufferRole {
     }
 }
 
-/// Every failure of the library. Its text is one line, with the numbers that say why; below it,
-/// [`Comparator`](Self::Comparator) and [`Kernel`](Self::Kernel) may quote the WGSL that they are
-/// about.
+/// Every error of the library. The text is one line, with the numbers that explain it. Below that
+/// line, [`Comparator`](Self::Comparator) and [`Kernel`](Self::Kernel) may quote WGSL.
 ///
-/// The caller's data is intact after an error: host slices are untouched, and GPU buffers are only
-/// written by submissions that were made.
+/// An error leaves the user's data intact: host slices are unchanged, and GPU buffers are written
+/// only by submissions that were made.
 ///
 /// # Which to try again
 ///
 /// | error | the same call may succeed |
 /// |---|---|
-/// | [`OutOfMemory`](Self::OutOfMemory), [`OutOfHostMemory`](Self::OutOfHostMemory) | when memory is free again; with fewer records sooner |
-/// | [`RequestDevice`](Self::RequestDevice) | when other devices are dropped, maybe; or on another adapter |
-/// | [`DeviceLost`](Self::DeviceLost) | on another sorter, on a device opened anew: this one's fails from now on, and what was in its buffers is gone |
-/// | all others | never: it is what was asked for that has to change, or the device; or it is a bug |
+/// | [`OutOfMemory`](Self::OutOfMemory), [`OutOfHostMemory`](Self::OutOfHostMemory) | when memory is free again, or with fewer records |
+/// | [`RequestDevice`](Self::RequestDevice) | possibly when other devices are dropped, or on another adapter |
+/// | [`DeviceLost`](Self::DeviceLost) | with a new sorter on a new device: all further calls on this device fail, and the contents of its buffers are lost |
+/// | all others | never: change the arguments or the device, or report a bug |
 ///
 /// # Examples
 ///
@@ -77,7 +76,7 @@ impl fmt::Display for BufferRole {
 /// fn sort(sorter: &mut Sorter, keys: &mut [u32]) -> Result<(), Error> {
 ///     match sorter.sort(keys, Order::Ascending) {
 ///         Err(Error::DeviceLost(_)) => {
-///             // The keys are as they were.
+///             // The keys are unchanged.
 ///             *sorter = Sorter::open(Options::default())?;
 ///             sorter.sort(keys, Order::Ascending)
 ///         }
@@ -97,23 +96,23 @@ pub enum Error {
          mesa-vulkan-drivers brings lavapipe, which needs no GPU)"
     )]
     NoAdapter,
-    /// The adapter's limits, or those that its device was opened with, are below what the kernels
-    /// need: see [`requirements`](crate::requirements).
+    /// A limit of the adapter, or of the opened device, is below what the kernels need: see
+    /// [`requirements`](crate::requirements).
     #[error("{limit} is {actual} on this device, and the kernels need {needed}")]
     AdapterTooSmall {
         /// The name of the limit in [`wgpu::Limits`].
         limit: &'static str,
-        /// What the kernels need.
+        /// The value that the kernels need.
         needed: u64,
-        /// What the device has.
+        /// The value of the device.
         actual: u64,
     },
-    /// wgpu refused to create the device. The adapter has what was asked for; its driver may have
-    /// no room for one more device.
+    /// wgpu could not create the device, although the adapter supports the request: e.g. the driver
+    /// has reached its maximum number of devices.
     #[error("the device could not be opened: {0}")]
     RequestDevice(#[from] wgpu::RequestDeviceError),
-    /// More keys, or values, than one call on GPU buffers takes on this device. Host slices may be
-    /// longer.
+    /// Too many keys, or values of prefix sums, for one call on GPU buffers of this device. Host
+    /// slices may be longer.
     #[non_exhaustive]
     #[error(
         "{len} {key} keys are {} bytes; this device takes at most {max_len} in one buffer \
@@ -121,114 +120,114 @@ pub enum Error {
         u128::from(*len) * u128::from(key.bytes())
     )]
     TooLarge {
-        /// Keys asked for.
+        /// The number of keys requested.
         len: u64,
         /// The type of the keys.
         key: KeyType,
-        /// Bytes asked for, or [`u64::MAX`] if they are more.
+        /// The size of the keys in bytes, at most [`u64::MAX`].
         bytes: u64,
-        /// The most keys of this type that one call sorts.
+        /// The maximum number of keys of this type in one call.
         max_len: u64,
-        /// The limit that is in the way.
+        /// The name of the exceeded limit.
         limit: &'static str,
         /// The value of that limit in bytes.
         limit_bytes: u64,
     },
-    /// A buffer, or the range of it that was given, has fewer bytes than the records take.
+    /// A buffer, or the specified range of it, is smaller than the records.
     #[non_exhaustive]
     #[error("the {buffer} buffer has {actual} bytes, and the records take {needed}")]
     BufferTooSmall {
-        /// What the buffer is for.
+        /// The role of the buffer.
         buffer: BufferRole,
-        /// Bytes that the records take.
+        /// The size of the records in bytes.
         needed: u64,
-        /// Bytes of the range.
+        /// The size of the range in bytes.
         actual: u64,
     },
-    /// The records take more bytes than the device can bind at once.
+    /// The records are larger than the largest binding of the device.
     #[non_exhaustive]
     #[error(
         "the {buffer} buffer would need {needed} bytes, and this device binds at most {limit} at \
          once (max_storage_buffer_binding_size): sort fewer records, or smaller ones"
     )]
     BindingTooLarge {
-        /// What the buffer is for.
+        /// The role of the buffer.
         buffer: BufferRole,
-        /// Bytes that would be bound.
+        /// The size of the binding in bytes.
         needed: u128,
         /// The device's limit in bytes.
         limit: u64,
     },
-    /// A range of a buffer begins within a record.
+    /// The offset of a buffer range is not aligned to the records.
     #[non_exhaustive]
     #[error(
         "the {buffer} buffer is used from byte {offset} on, which must be a multiple of \
          {multiple_of}"
     )]
     Offset {
-        /// What the buffer is for.
+        /// The role of the buffer.
         buffer: BufferRole,
         /// The range's byte offset.
         offset: u64,
-        /// What it must be a multiple of.
+        /// The required alignment in bytes.
         multiple_of: u64,
     },
-    /// A buffer was created without a usage that the call needs.
+    /// A buffer lacks a usage that the call needs.
     #[non_exhaustive]
     #[error("the {buffer} buffer has the usages {actual:?}, and needs {needed:?}")]
     BufferUsage {
-        /// What the buffer is for.
+        /// The role of the buffer.
         buffer: BufferRole,
-        /// Usages that are needed.
+        /// The usages that are needed.
         needed: wgpu::BufferUsages,
-        /// Usages of the buffer.
+        /// The usages of the buffer.
         actual: wgpu::BufferUsages,
     },
-    /// One buffer was given twice. A dispatch cannot bind a buffer in two roles, even for ranges
-    /// that do not overlap.
+    /// One buffer was used in two roles. A dispatch cannot bind a buffer in two roles, even if the
+    /// ranges do not overlap.
     #[error(
         "one buffer was given twice: keys, output, indices, each payload, offsets, colors and the \
          record count must be in buffers of their own"
     )]
     SameBuffer,
-    /// There are no prefix sums of this type.
+    /// Prefix sums do not support this type.
     #[error("no prefix sums of {0} values: there are those of u32, i32 and f32")]
     NoSums(KeyType),
-    /// Values and colors are not of one length, or keys and values.
+    /// Two slices or counts that must have the same length differ, e.g. keys and values.
     #[non_exhaustive]
     #[error("{first} {of} and {second} {with}: each needs one of the other")]
     LengthsDiffer {
-        /// What was given first.
+        /// The name of the first.
         of: &'static str,
-        /// How many of it.
+        /// The length of the first.
         first: u64,
-        /// What was given with it.
+        /// The name of the second.
         with: &'static str,
-        /// How many of it.
+        /// The length of the second.
         second: u64,
     },
-    /// Indices are of 32 bits, and a slice has more keys.
+    /// A slice has more keys than 32-bit indices can address.
     #[non_exhaustive]
     #[error(
         "{len} keys: indices are of 32 bits, which number at most {} keys",
         u32::MAX
     )]
     TooManyToNumber {
-        /// Keys given.
+        /// The number of keys.
         len: u64,
     },
-    /// A color is not below the number of colors.
+    /// A color of prefix sums is not below the number of colors.
     #[error("color {color} at index {index}: with {colors} colors the greatest is {}", colors - 1)]
     ColorOutOfRange {
-        /// Where it stands, from 0.
+        /// The index of the color, from 0.
         index: u64,
         /// The color.
         color: u32,
-        /// The number of colors asked for.
+        /// The number of colors.
         colors: u32,
     },
-    /// A [`Comparator`](crate::Comparator) was refused: why, with the line and the column, and
-    /// below it the line itself; or it is not of the Rust type that was named.
+    /// A [`Comparator`](crate::Comparator) was refused, or its rows do not have the layout of the
+    /// Rust type. The text has the reason with line and column, and quotes the line below.
     #[error("comparator: {0}")]
     Comparator(String),
     /// An option is outside its range.
@@ -239,29 +238,27 @@ pub enum Error {
         name: &'static str,
         /// The value given.
         value: u64,
-        /// What it must be.
+        /// The allowed values.
         allowed: &'static str,
     },
-    /// The device has not enough memory. (A host slice has been sorted in ever smaller chunks
-    /// before.)
+    /// The device is out of memory. A sort of a host slice has tried smaller chunks before.
     #[error("the device is out of memory: {bytes} bytes could not be had ({message})")]
     OutOfMemory {
-        /// Bytes asked for.
+        /// The size of the allocation in bytes.
         bytes: u64,
-        /// What wgpu says.
+        /// wgpu's message.
         message: String,
     },
-    /// The host has not enough memory to merge chunks, or for the indices of an argsort.
+    /// The host is out of memory for merging chunks or for indices.
     #[non_exhaustive]
     #[error("out of memory: {bytes} bytes of host memory could not be had ({message})")]
     OutOfHostMemory {
-        /// Bytes asked for.
+        /// The size of the allocation in bytes.
         bytes: u64,
-        /// What the allocator says.
+        /// The allocator's message.
         message: String,
     },
-    /// The base case or the [tuning](crate::Tuning) that was asked for takes more workgroup memory
-    /// than the device has.
+    /// The base case or the [tuning](crate::Tuning) exceeds the device's workgroup memory.
     #[error(
         "kernel {kernel} takes {needed} bytes of workgroup memory for {key} keys, and this device \
          has {limit}: choose a base case of smaller tiles, or fewer warps"
@@ -271,9 +268,9 @@ pub enum Error {
         kernel: String,
         /// The type of the keys.
         key: KeyType,
-        /// Bytes it takes.
+        /// The bytes that the kernel needs.
         needed: u32,
-        /// Bytes there are.
+        /// The bytes that the device has.
         limit: u32,
     },
     /// A kernel's workgroups have more lanes than the device allows.
@@ -282,38 +279,37 @@ pub enum Error {
     WorkgroupLanes {
         /// The kernel's name.
         kernel: String,
-        /// Lanes of its workgroups.
+        /// The number of lanes in its workgroups.
         needed: u32,
-        /// Lanes that the device allows.
+        /// The maximum number of lanes on the device.
         limit: u32,
     },
-    /// The device was lost, before or during the sort: its driver was reset or ended a submission
-    /// that took too long, it was unplugged, or the caller has destroyed it.
+    /// The device was lost before or during the sort: its driver was reset or stopped a submission
+    /// that took too long, it was unplugged, or the program destroyed it.
     #[error("the device was lost: {0}")]
     DeviceLost(String),
-    /// wgpu refused an operation, as invalid or for a reason inside it; its text is what wgpu says.
-    /// It covers
+    /// wgpu refused an operation as invalid, or had an internal error. The text is wgpu's message.
+    /// The causes are
     ///
-    /// - a buffer of another device, or one that was destroyed, and a pipeline cache of another
-    ///   device: the caller's mistakes;
-    /// - a kernel that the driver does not compile, and all else that wgpu finds wrong with what
-    ///   this crate asks for: a bug here or in a driver;
-    /// - for futures alone, no thread to wait with.
+    /// - a mistake of the program: a destroyed buffer, or a buffer or a pipeline cache of another
+    ///   device;
+    /// - a bug in this crate or in a driver: the driver does not compile a kernel, or wgpu rejects
+    ///   another call;
+    /// - for futures only, a failure to start a thread.
     ///
-    /// What is wrong only while a sort runs, wgpu says where it is submitted: a buffer that is
-    /// mapped then, or has been destroyed since the sort was prepared. Where this crate submits,
-    /// that is this error; where the caller does, it is an error of the caller's
-    /// [`wgpu::Queue::submit`], by the device's error scope or handler.
+    /// A buffer that is mapped, or was destroyed after [`prepare`](crate::Sorter::prepare), is an
+    /// error when the sort is submitted. If this crate submits it, it returns this error. If the
+    /// program submits it, [`wgpu::Queue::submit`] reports it to the device's error scope or
+    /// handler.
     #[error("the device refused an operation: {0}")]
     Device(String),
-    /// A kernel does not compile, before a driver has seen it: a bug here. naga quotes it, on lines
-    /// of their own.
+    /// naga does not compile a kernel, which is a bug in this crate. The message quotes the WGSL.
     #[non_exhaustive]
     #[error("kernel {kernel}: {message}")]
     Kernel {
         /// The kernel's name.
         kernel: String,
-        /// What naga says.
+        /// naga's message.
         message: String,
     },
 }
@@ -322,7 +318,7 @@ pub enum Error {
 mod tests {
     use super::*;
 
-    /// Whatever the numbers, as large as they may be.
+    /// With the largest numbers.
     #[test]
     fn texts_are_one_line_each() {
         let all = u64::MAX;

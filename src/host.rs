@@ -1,15 +1,15 @@
-//! Sorting and merging on the host: what the GPU's results are checked against, and how chunks that
-//! did not fit the device become one.
+//! Sorting and merging on the host: the reference for the GPU's results, and the merge of chunks
+//! that did not fit the device at once.
 
 use crate::{KeyType, Order, SortKey};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
-/// Sorts on the CPU, in the same total order as the GPU: the same bytes come out.
+/// Sorts on the CPU in the total order of the GPU. The results are identical bytes.
 ///
-/// Not stable, which with keys alone makes no difference. O(n log n) time, no memory: it is Rust's
-/// `sort_unstable`.
+/// O(n log n) time, no additional memory: it is Rust's `sort_unstable_by`. Keys alone do not need a
+/// stable sort.
 ///
 /// # Examples
 ///
@@ -26,9 +26,10 @@ pub fn sort_on_cpu<T: SortKey>(keys: &mut [T], order: Order) {
     }
 }
 
-/// The first index whose key comes before its predecessor, or `None` if the keys are sorted. On the
-/// CPU, O(n) time; [`Sorter::is_sorted_until`](crate::Sorter::is_sorted_until) is for keys in
-/// GPU buffers.
+/// Returns the first index whose key precedes its predecessor, or `None` if the keys are sorted.
+///
+/// O(n) time on the CPU. For keys in GPU buffers there is
+/// [`Sorter::is_sorted_until`](crate::Sorter::is_sorted_until).
 ///
 /// # Examples
 ///
@@ -52,8 +53,8 @@ fn rank<T: SortKey>(key: T, order: Order) -> u64 {
     key_type.map(order).encode(key.to_bits64())
 }
 
-/// Merges the indices of sorted runs: `runs` are parts of `indices`, each sorted by the keys that
-/// its indices mean. Of equal keys those of an earlier run come first. O(log k) comparisons an
+/// Merges sorted runs of indices. `runs` are ranges of `indices`, each sorted by the keys at its
+/// indices. Stable: for equal keys, indices of an earlier run come first. O(log k) comparisons per
 /// index for k runs.
 pub(crate) fn merge_indices<T: SortKey>(
     keys: &[T],
@@ -64,7 +65,7 @@ pub(crate) fn merge_indices<T: SortKey>(
     let mut rests: Vec<_> = (runs.iter())
         .map(|run| indices[run.clone()].iter().copied())
         .collect();
-    // The next index of a run, with its key's rank: the run decides between equal keys.
+    // The next index of a run with its key's rank. The run breaks ties of equal keys.
     let head = move |rests: &mut [std::iter::Copied<std::slice::Iter<'_, u32>>], run: usize| {
         let index = rests[run].next()?;
         Some(Reverse((rank(keys[index as usize], order), run, index)))
@@ -79,15 +80,14 @@ pub(crate) fn merge_indices<T: SortKey>(
     })
 }
 
-/// Puts items in order by swaps: `from[i]` says where the one is that belongs at `i`. As many swaps
-/// as items, at most.
+/// Permutes items by swaps: item `from[i]` moves to index `i`. At most one swap per item.
 pub(crate) fn permute(mut from: Vec<u32>, mut swap: impl FnMut(usize, usize)) {
     for start in 0..from.len() {
         let mut at = start;
         loop {
             let next = from[at] as usize;
             from[at] = at as u32;
-            // The cycle's first item has come along to its end.
+            // The cycle's first item has reached its end.
             if next == start {
                 break;
             }
@@ -97,10 +97,10 @@ pub(crate) fn permute(mut from: Vec<u32>, mut swap: impl FnMut(usize, usize)) {
     }
 }
 
-/// Merges sorted runs into one sorted sequence, streaming.
+/// A streaming merge of sorted runs into one sorted sequence.
 ///
-/// Each run is an iterator of results, so that runs may be files; the first error ends the merge.
-/// O(log k) comparisons a key for k runs; holds one key of each run.
+/// Runs are iterators of results, e.g. of keys read from files. The first error ends the merge.
+/// O(log k) comparisons per key for k runs. Memory: one key of each run.
 ///
 /// # Examples
 ///
@@ -116,7 +116,7 @@ pub(crate) fn permute(mut from: Vec<u32>, mut swap: impl FnMut(usize, usize)) {
 pub struct KWayMerge<T, E, I> {
     runs: Vec<I>,
     order: Order,
-    /// The next key's rank of each run that has one, and the run.
+    /// The rank of the next key of each unfinished run, and the run.
     heads: BinaryHeap<Reverse<(u64, usize)>>,
     failed: Option<E>,
     started: bool,
@@ -124,7 +124,7 @@ pub struct KWayMerge<T, E, I> {
 }
 
 impl<T: SortKey, E, I: Iterator<Item = Result<T, E>>> KWayMerge<T, E, I> {
-    /// A merge of `runs`, each of which must be sorted in `order`.
+    /// Creates a merge of `runs`. Each run must be sorted in `order`.
     #[must_use]
     pub fn new(runs: Vec<I>, order: Order) -> Self {
         let heads = BinaryHeap::with_capacity(runs.len());
@@ -138,7 +138,7 @@ impl<T: SortKey, E, I: Iterator<Item = Result<T, E>>> KWayMerge<T, E, I> {
         }
     }
 
-    /// The rank of a run's next key. An error is kept for the next call.
+    /// The rank of a run's next key. Stores an error for the next call.
     fn pull(&mut self, run: usize) -> Option<u64> {
         match self.runs[run].next()? {
             Ok(key) => Some(rank(key, self.order)),
@@ -163,13 +163,13 @@ impl<T: SortKey, E, I: Iterator<Item = Result<T, E>>> Iterator for KWayMerge<T, 
             }
         }
         if let Some(error) = self.failed.take() {
-            // Nothing after an error: the runs' positions mean nothing any more.
+            // End the merge: after an error the runs' positions are undefined.
             self.heads.clear();
             return Some(Err(error));
         }
         let Reverse((rank, run)) = *self.heads.peek()?;
         match self.pull(run) {
-            // Replacing the top costs one descent, popping and pushing two.
+            // Replacing the top costs one descent of the heap, a pop and a push cost two.
             Some(next) => {
                 if let Some(mut top) = self.heads.peek_mut() {
                     *top = Reverse((next, run));
@@ -201,7 +201,7 @@ mod tests {
     fn items_are_permuted_by_any_permutation() {
         for n in 0..7_u32 {
             let mut from: Vec<u32> = (0..n).collect();
-            // All of them, by Heap's method.
+            // All permutations, by Heap's algorithm.
             let mut counters = vec![0; n as usize];
             let mut i = 0;
             loop {

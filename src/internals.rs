@@ -1,6 +1,5 @@
-//! The one door to what is inside, for the other crates of this repository: their tests,
-//! experiments and audits look at plans, recordings and kernels. No part of the public API; it
-//! changes without notice.
+//! Access to plans, recordings and kernels for the other crates of this repository: tests,
+//! experiments and audits. It is not a part of the public API and changes without notice.
 #![allow(missing_docs)]
 
 pub mod algorithm {
@@ -55,32 +54,31 @@ impl Recorded for PreparedPrefixSums {
     }
 }
 
-/// A buffer of a sort's scratch memory, to look into after it ran; `None` if it has none of this
-/// role.
+/// A scratch buffer of a sort by its role, to inspect after a run. `None` if the sort has none.
 #[must_use]
 pub fn scratch(sort: &PreparedSort, buffer: recording::Buffer) -> Option<&wgpu::Buffer> {
     sort.scratch(buffer)
 }
 
-/// The layout of a kernel's bind group, as the sorter's pipelines have it.
+/// The layout of a kernel's bind group in the sorter's pipelines.
 #[must_use]
 pub fn layout_entries(assembled: &kernel::Assembled) -> Vec<wgpu::BindGroupLayoutEntry> {
     crate::gpu::pipelines::layout_entries(assembled)
 }
 
-/// What stands in for a caller's comparator where every kernel is to be seen.
+/// A stand-in for a user's comparator where all kernels are enumerated.
 #[must_use]
 pub fn comparator_stand_in() -> Comparator {
     Comparator::stand_in()
 }
 
-/// A comparator's text, as kernels have it: `user_row` and `user_precedes`.
+/// A comparator's renamed text, as in kernels: `user_row` and `user_precedes`.
 #[must_use]
 pub fn comparator_text(comparator: &Comparator) -> &str {
     comparator.text()
 }
 
-/// That a kernel cannot be run, in the executor's words.
+/// The executor's error for a kernel that cannot run.
 #[must_use]
 pub fn kernel_error(kernel: String, message: String) -> Error {
     Error::Kernel { kernel, message }

@@ -1,8 +1,8 @@
 //! Kernels: assembled from the files in `shaders/`, validated by naga, their bindings reflected.
 //!
-//! A kernel is one WGSL module: a few constants, the key type, pieces it shares with others, the
-//! network where it needs one, and its own file. Pieces are concatenated and nothing else: each is
-//! plain WGSL, and every number comes from here.
+//! A kernel is one WGSL module: constants, the key type, pieces shared with other kernels, a
+//! sorting network if it needs one, and its own file. Assembly only concatenates. Each piece is
+//! plain WGSL, and every number comes from this module.
 
 macro_rules! shader {
     ($path:literal) => {
@@ -31,21 +31,21 @@ use crate::algorithm::{MATRIX, MOST_COLORS, W, WARP_PAGE, WARP_TILE};
 use crate::network::Network;
 use crate::{Comparator, Error, KeyType};
 
-/// Lanes of a workgroup in the kernels with one lane an item.
+/// Lanes of a workgroup in the kernels with one lane per item.
 pub const ITEM_LANES: u32 = 64;
 
-/// Bytes of the block that holds a kernel's parameters: more than any has, and WebGPU's alignment
-/// of blocks in one buffer.
+/// Bytes of the block that holds a kernel's parameters: large enough for every kernel, and a
+/// multiple of WebGPU's alignment of uniform blocks in one buffer.
 pub const PARAMETER_BLOCK: u32 = 256;
 
-/// One compute kernel of the library, before it is specialised to keys of one or two words.
+/// One compute kernel of the library, before it is specialised to a key type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kernel {
     /// A base case: sorts tiles of [`BaseCase::keys`] keys.
     BaseCase {
-        /// How.
+        /// The sorting method.
         form: BaseCase,
-        /// Warps of 32 lanes a workgroup; every [`BaseCase::warps`] of them sort a tile.
+        /// Warps of 32 lanes per workgroup. Every [`BaseCase::warps`] of them sort one tile.
         warps: u32,
     },
     /// Page-wise binary merge of pairs of runs.
@@ -54,13 +54,13 @@ pub enum Kernel {
     SampleRuns,
     /// Ranks of the splitters in each run.
     RankSplitters,
-    /// Where each run's part of each bucket goes.
+    /// Destination offsets of each run's part of each bucket.
     BucketOffsets,
-    /// Moves each run's part of each bucket.
+    /// Moves each run's part of each bucket to its offset.
     Distribute,
     /// Warpsort's page-wise merge of pairs of runs.
     WarpMerge,
-    /// Samples of the input at random positions, as warpsort takes them.
+    /// Samples of the input at random positions, for warpsort.
     RandomSamples,
     /// A kernel before or after a sort of words.
     Layout(LayoutKernel),
@@ -68,19 +68,19 @@ pub enum Kernel {
     Sort(SortKernel),
     /// Colored prefix sums, phase 1: the sums of each tile.
     TileSums {
-        /// Where the lanes' sums lie.
+        /// Layout of the lanes' sums in workgroup memory.
         method: PrefixSumsMethod,
     },
     /// Colored prefix sums, phase 2: the tiles' offsets.
     TileOffsets,
-    /// Colored prefix sums, phase 3: those of each tile.
+    /// Colored prefix sums, phase 3: the prefix sums of each tile.
     PrefixSums {
-        /// Where the lanes' sums lie.
+        /// Layout of the lanes' sums in workgroup memory.
         method: PrefixSumsMethod,
     },
 }
 
-/// A kernel for keys of some words, or values to add up: what is compiled.
+/// A kernel and its key type, or its value type in prefix sums: the unit that is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Specialised {
     kernel: Kernel,
@@ -103,53 +103,55 @@ pub enum Access {
 pub struct Binding {
     /// `@binding`.
     pub binding: u32,
-    /// The variable's name, by which a recording names it.
+    /// The variable's name. Recordings refer to the binding by it.
     pub name: String,
-    /// How it is used.
+    /// How the kernel uses it.
     pub access: Access,
 }
 
-/// An assembled kernel: WGSL, and what naga found in it.
+/// An assembled kernel: its WGSL, and the interface that naga found in it.
 #[derive(Clone, Debug)]
 pub struct Assembled {
-    /// The whole module's text, as the device gets it.
+    /// The whole module's text, as it is passed to the device.
     pub wgsl: String,
     /// Every binding of group 0, by number.
     pub bindings: Vec<Binding>,
     /// Lanes of a workgroup.
     pub workgroup_size: u32,
-    /// Bytes of workgroup memory that the entry point uses, as WebGPU counts them for
-    /// `max_compute_workgroup_storage_size`: each variable is rounded up to a multiple of 16.
+    /// Bytes of workgroup memory that the entry point uses, as WebGPU computes them for
+    /// `max_compute_workgroup_storage_size`: the size of each variable is rounded up to a multiple
+    /// of 16.
     pub workgroup_bytes: u32,
 }
 
 struct Pieces {
     constants: Vec<(&'static str, u32)>,
-    /// Where keys come from and go to.
+    /// Functions that load and store keys.
     io: Vec<&'static str>,
-    /// Networks by the names of their functions.
+    /// Networks by function name.
     networks: Vec<(&'static str, Network)>,
-    /// Whether it adds up values, rather than sorting or moving keys.
+    /// True if the kernel adds values and does not sort or move keys.
     adds: bool,
-    /// Whether keys pass through workgroup memory; their cells are the constant `TILE_CELLS`.
+    /// True if keys pass through workgroup memory. The constant `TILE_CELLS` is their number of
+    /// cells.
     tile: bool,
-    /// Text that kernels of one phase share.
+    /// Text shared by the kernels of one phase.
     shared: Vec<&'static str>,
     text: &'static str,
 }
 
-/// Where merges take keys from and put them.
+/// Source and destination of the merges.
 const OUT_OF_PLACE: [&str; 2] = [shader!("io/source.wgsl"), shader!("io/destination.wgsl")];
 
-/// The text of a base case that turns its matrix.
-macro_rules! turning {
+/// The text of a base case that transposes its matrix.
+macro_rules! with_transpose {
     ($path:literal) => {
         concat!(shader!("base_case/transpose.wgsl"), "\n", shader!($path))
     };
 }
 
 impl Pieces {
-    /// A kernel of its own text and nothing else.
+    /// A kernel with no text but its own.
     const fn plain(text: &'static str) -> Self {
         Self {
             constants: Vec::new(),
@@ -164,11 +166,12 @@ impl Pieces {
 }
 
 impl Kernel {
-    /// Every kernel that the sorts or prefix sums can dispatch, each base case with as few warps a
-    /// workgroup as it can do with, and the default one with more, too: with as many as
-    /// [`Options::warps`](crate::Options::warps) says, the others are the same text with another
-    /// constant. So are the sample sort's kernels with other tiles than those here, which its
-    /// default [`Tuning`](crate::plan::Tuning) comes to.
+    /// Every kernel that the sorts or prefix sums can dispatch.
+    ///
+    /// Each base case has its smallest number of warps per workgroup. The default one also has 2
+    /// and 4 warps; another [`MergesortOptions::warps`](crate::paper::MergesortOptions::warps)
+    /// changes only a constant. The sample sort's kernels have the tile sizes of the default
+    /// [`Tuning`](crate::plan::Tuning); those of other tile sizes are not listed.
     pub fn all() -> impl Iterator<Item = Self> {
         let base_cases = |form: BaseCase| {
             let warps = if form == BaseCase::default() {
@@ -198,24 +201,24 @@ impl Kernel {
             .chain(PrefixSumsMethod::ALL.map(|method| Self::PrefixSums { method }))
     }
 
-    /// Whether there is such a kernel for a type: sorts take every one; prefix sums `u32`, `i32`
-    /// and `f32`.
+    /// Returns true if the kernel exists for a key type. Sorts support every type; prefix sums
+    /// support `u32`, `i32` and `f32`.
     #[must_use]
     pub const fn takes(self, key: KeyType) -> bool {
         !self.adds() || key.words() == 1
     }
 
-    /// Whether its lanes meet in banks: because it is there to be compared with, or because they
+    /// Returns true if its accesses may have bank conflicts: in a baseline, or where lanes
     /// [search](Self::searches).
     #[must_use]
     pub const fn has_bank_conflicts(self) -> bool {
-        self.searches() || self.is_compared_with()
+        self.searches() || self.is_baseline()
     }
 
-    /// Whether its lanes look for something in workgroup memory, a splitter or where a record comes
-    /// from: each goes where the data leads it, and so many meet in a bank as the data says. Of the
-    /// sample sort, it is all kernels that do more than to sort or to add up. Their sorting is as
-    /// free of conflicts as that of all others.
+    /// Returns true if its lanes search workgroup memory, for a splitter or for the source of a
+    /// record. The addresses depend on the data, and so does the degree of the bank conflicts. In
+    /// the sample sort, all kernels search that do more than sort or add. Their sorting networks
+    /// are free of conflicts, as in all other kernels.
     #[must_use]
     pub const fn searches(self) -> bool {
         match self {
@@ -225,8 +228,8 @@ impl Kernel {
         }
     }
 
-    /// Whether it is there to be compared with, and has the bank conflicts of its original.
-    const fn is_compared_with(self) -> bool {
+    /// Returns true if it is a baseline, with the bank conflicts of the original algorithm.
+    const fn is_baseline(self) -> bool {
         matches!(
             self,
             Self::BaseCase {
@@ -242,7 +245,7 @@ impl Kernel {
         )
     }
 
-    /// Whether it adds up values, and has no order.
+    /// Returns true if it adds values, and has no order.
     const fn adds(self) -> bool {
         matches!(
             self,
@@ -250,7 +253,7 @@ impl Kernel {
         )
     }
 
-    /// What its `struct Params` is, with 0 in every field.
+    /// The kernel's `struct Params`, with 0 in every field.
     #[must_use]
     pub fn parameters(self) -> Parameters {
         match self {
@@ -270,8 +273,7 @@ impl Kernel {
         }
     }
 
-    /// The kernel's name in labels and reports: its file's path, dotted, and what it is specialised
-    /// to.
+    /// The kernel's name in labels and reports: the path of its file with dots, and its variant.
     #[must_use]
     pub fn name(self) -> String {
         let name = match self {
@@ -304,18 +306,20 @@ impl Kernel {
         name.to_owned()
     }
 
-    /// The comparator networks that each lane applies to the keys in its registers, by the names of
-    /// their functions: Batcher's sort in `ShearSort`, of a row or of its segments; that, the parts
-    /// of bitonic merges and the bitonic merger in the bitonic base case; the merger in the page
-    /// merge; none in kernels that sort nothing, or not in registers.
+    /// The comparator networks that each lane applies to the keys in its registers, by function
+    /// name.
+    ///
+    /// `ShearSort` has Batcher's sort of a row or of its segments. The bitonic base case has
+    /// Batcher's sort, the parts of bitonic merges, and the bitonic merger. The page merge has the
+    /// merger. Kernels that do not sort in registers have no network.
     #[must_use]
     pub fn networks(self) -> Vec<(&'static str, Network)> {
         self.pieces().networks
     }
 
-    /// Bytes of workgroup memory in which keys, or the values and sums of prefix sums, pass through
-    /// one workgroup: all of it, but for the 2 KiB of numbers in which
-    /// [`BucketOffsets`](Self::BucketOffsets) adds up.
+    /// Bytes of workgroup memory for keys, or for the values and sums of prefix sums. No kernel
+    /// uses more, except for the 2 KiB of counters that [`BucketOffsets`](Self::BucketOffsets) adds
+    /// up.
     #[must_use]
     pub fn workgroup_bytes(self, key: KeyType) -> u32 {
         match self {
@@ -329,7 +333,7 @@ impl Kernel {
         cells.map(|cells| cells.1 * key.bytes() as u32).sum()
     }
 
-    /// Whether its text has keys of one or two words; other kernels have one text.
+    /// Returns true if its text depends on the number of words of a key, one or two.
     const fn has_widths(self) -> bool {
         !matches!(self, Self::Sort(_) | Self::Layout(_) | Self::BucketOffsets) && !self.adds()
     }
@@ -341,7 +345,7 @@ impl Kernel {
         };
         match self {
             Self::Layout(kernel) => kernel.pieces(),
-            // Its text is put together by itself.
+            // `sort_text` assembles its text.
             Self::Sort(_) => plain(""),
             Self::BaseCase { form, warps } => {
                 let (_, cells, networks, text) = base_case(form);
@@ -369,7 +373,7 @@ impl Kernel {
                 }
             }
             Self::PageMerge => Pieces {
-                // Behind the padded matrix lie the two pages' last keys.
+                // The two pages' last keys follow the padded matrix.
                 constants: vec![("TILE_CELLS", W * (W + 1) + 2), ("LASTS", W * (W + 1))],
                 io: OUT_OF_PLACE.to_vec(),
                 networks: vec![("merge_registers", Network::bitonic_merger(W))],
@@ -387,7 +391,7 @@ impl Kernel {
                 ..plain(shader!("buckets/distribute.wgsl"))
             },
             Self::WarpMerge => Pieces {
-                // Behind the two pages lies the last key of the one just loaded.
+                // The last key of the page loaded last follows the two pages.
                 constants: vec![
                     ("TILE_CELLS", 2 * WARP_PAGE + 1),
                     ("LAST_KEY", 2 * WARP_PAGE),
@@ -428,9 +432,9 @@ impl Kernel {
         }
     }
 
-    /// The kernel for a key type. Kernels that sort are the same for every type of a width, and
-    /// those that add for `u32` and `i32`. One that there [is not](Self::takes) does not
-    /// [assemble](Specialised::assemble).
+    /// The kernel for a key type. Kernels that sort are shared by all types of one width, kernels
+    /// that add by `u32` and `i32`. For a type that [is not supported](Self::takes), the result
+    /// does not [assemble](Specialised::assemble).
     #[must_use]
     pub const fn specialise(self, key: KeyType) -> Specialised {
         let key = match key {
@@ -442,11 +446,11 @@ impl Kernel {
     }
 }
 
-/// Cells of workgroup memory that the lanes' sums take, and the text that says where they lie.
+/// Cells of workgroup memory for the lanes' sums, and the text that defines their layout.
 const fn lane_sums(method: PrefixSumsMethod) -> (u32, &'static str) {
     match method {
         PrefixSumsMethod::Naive => (W * MOST_COLORS, shader!("prefix_sums/naive.wgsl")),
-        // As they are, and turned.
+        // The original matrix and the padded transposed one.
         PrefixSumsMethod::ConflictFree => (
             (W + W + 1) * MOST_COLORS,
             shader!("prefix_sums/conflict_free.wgsl"),
@@ -454,7 +458,7 @@ const fn lane_sums(method: PrefixSumsMethod) -> (u32, &'static str) {
     }
 }
 
-/// A base case's name, cells of workgroup memory a tile, networks, and text.
+/// A base case's name, cells of workgroup memory per tile, networks, and text.
 fn base_case(
     form: BaseCase,
 ) -> (
@@ -465,20 +469,20 @@ fn base_case(
 ) {
     let sort = || ("sort_registers", Network::odd_even_merge_sort(W));
     let long = |name, text| {
-        // The keys that a lane holds are of W / h rows, h of each.
+        // The keys of a lane are from W / h rows, h keys from each.
         let h = form.warps();
         let segments = Network::odd_even_merge_sort(h).side_by_side(W / h);
         let networks = vec![sort(), ("sort_segments", segments)];
         (name, form.keys(), networks, text)
     };
-    let long_transpose = |name| long(name, turning!("base_case/shearsort_long.wgsl"));
+    let long_transpose = |name| long(name, with_transpose!("base_case/shearsort_long.wgsl"));
     let long_diagonal = |name| long(name, shader!("base_case/shearsort_long_diagonal.wgsl"));
     match form {
         BaseCase::Transpose => (
             "base_case.shearsort_transpose",
             MATRIX,
             vec![sort()],
-            turning!("base_case/shearsort_transpose.wgsl"),
+            with_transpose!("base_case/shearsort_transpose.wgsl"),
         ),
         BaseCase::Diagonal => (
             "base_case.shearsort_diagonal",
@@ -513,7 +517,7 @@ fn base_case(
             "baseline.shearsort_no_registers",
             MATRIX,
             Vec::new(),
-            turning!("baseline/shearsort_no_registers.wgsl"),
+            with_transpose!("baseline/shearsort_no_registers.wgsl"),
         ),
         BaseCase::OddEvenTransposition => (
             "baseline.odd_even_transposition",
@@ -537,13 +541,14 @@ impl Specialised {
         self.kernel
     }
 
-    /// Whether a caller's function compares rows.
+    /// Returns true if a custom comparator compares rows.
     #[must_use]
     pub const fn compares_rows(self) -> bool {
         matches!(self.kernel, Kernel::Sort(kernel) if kernel.compares_rows())
     }
 
-    /// Keys of its width: `u32` or `u64`. Of prefix sums, the type of the values: `u32` or `f32`.
+    /// The key type of its width: `u32` or `u64`. In prefix sums, the type of the values: `u32` or
+    /// `f32`.
     #[must_use]
     pub const fn key(self) -> KeyType {
         self.key
@@ -568,8 +573,8 @@ impl Specialised {
         self.kernel.workgroup_bytes(self.key)
     }
 
-    /// The module's text. Where rows are compared, it is those that a stand-in for the caller's
-    /// function compares: words, in ascending order.
+    /// The module's text. A kernel that compares rows gets a stand-in for the custom comparator.
+    /// The stand-in compares 32-bit words in ascending order.
     #[must_use]
     pub fn wgsl(self) -> String {
         self.text(None)
@@ -619,13 +624,13 @@ impl Specialised {
     ///
     /// # Errors
     ///
-    /// [`Error::Kernel`] if there is [no such kernel](Kernel::takes) for the type, or if the text
-    /// is not valid WGSL: a bug, which a test rules out for every kernel and type.
+    /// [`Error::Kernel`] if [there is no such kernel](Kernel::takes) for the type, or if the text
+    /// is not valid WGSL. The latter is a bug; a test rules it out for every kernel and type.
     pub fn assemble(self) -> Result<Assembled, Error> {
         self.assemble_comparing(None)
     }
 
-    /// The same, with a caller's comparator where rows are compared.
+    /// Like [`assemble`](Self::assemble), with a custom comparator for kernels that compare rows.
     ///
     /// # Errors
     ///
@@ -641,8 +646,8 @@ impl Specialised {
         Ok(assembled)
     }
 
-    /// Assembles the kernel and reflects its interface. The module is not validated: wgpu does
-    /// that when it is given one.
+    /// Assembles the kernel and reflects its interface. The module is not validated: wgpu validates
+    /// it when it creates the shader module.
     pub(crate) fn parse(
         self,
         comparator: Option<&Comparator>,
@@ -665,7 +670,7 @@ impl Specialised {
     }
 }
 
-/// The text of a kernel of the sample sort.
+/// The text of a sample sort kernel.
 fn sort_text(label: &str, kernel: SortKernel, comparator: Option<&Comparator>) -> String {
     let of = kernel.text();
     let mut text = format!("// {label}\n\n");
@@ -681,7 +686,7 @@ fn sort_text(label: &str, kernel: SortKernel, comparator: Option<&Comparator>) -
         }
     }
     let pieces = of.pieces.iter().copied();
-    for piece in pieces.chain([of.made.as_str(), of.main]) {
+    for piece in pieces.chain([of.generated.as_str(), of.main]) {
         text.push('\n');
         text.push_str(piece);
     }
@@ -706,28 +711,30 @@ mod tests {
                     continue;
                 }
                 let assembled = specialised.assemble().unwrap_or_else(|e| panic!("{e}"));
-                // The parameters, and the default limit of storage buffers.
+                // One uniform buffer for the parameters, and the default limit of 8 storage
+                // buffers.
                 assert!(assembled.bindings.len() <= 9, "{}", kernel.name());
-                // What a sorter refuses beforehand is what is refused when it compiles: WebGPU
-                // rounds each of six variables up, and bucket offsets add up numbers.
-                let counted = specialised.workgroup_bytes();
+                // A sorter checks this bound before it compiles, so the bound must hold. WebGPU
+                // rounds up the size of each of six variables, and bucket offsets have 2 KiB of
+                // counters.
+                let declared = specialised.workgroup_bytes();
                 let others = match kernel {
                     Kernel::BucketOffsets => 2048,
                     _ => 6 * 12,
                 };
                 let used = assembled.workgroup_bytes;
-                assert!(used <= counted + others, "{}: {used}", kernel.name());
+                assert!(used <= declared + others, "{}: {used}", kernel.name());
             }
         }
-        // Two widths of keys, and kernels that have one text for both.
+        // Two key widths, or one text for both.
         let kernels = Kernel::all();
         let texts = kernels.map(|k| if k.has_widths() || k.adds() { 2 } else { 1 });
         assert_eq!(seen.len(), texts.sum::<usize>());
     }
 
-    /// Each is compiled by somebody's driver, and examined by every portability gate.
+    /// Each text is compiled by every user's driver, and examined by every portability gate.
     #[test]
-    fn there_are_no_more_texts_than_are_worth_their_compilation() {
+    fn the_number_of_texts_is_bounded() {
         const MOST_TEXTS: usize = 160;
         let mut texts = HashSet::new();
         for kernel in Kernel::all() {
@@ -740,7 +747,7 @@ mod tests {
     }
 
     #[test]
-    fn kernels_that_add_are_of_one_word_and_shared_between_integers() {
+    fn prefix_sums_kernels_have_one_word_and_are_shared_between_integers() {
         for method in PrefixSumsMethod::ALL {
             let of = |key| Kernel::PrefixSums { method }.specialise(key);
             let u32s = of(KeyType::U32);
@@ -751,13 +758,13 @@ mod tests {
                 let error = of(key).assemble().unwrap_err();
                 assert!(error.to_string().contains("none for u64"), "{error}");
             }
-            // What every adapter that can sort has.
+            // Every adapter that can sort has this much workgroup memory.
             assert!(u32s.kernel().workgroup_bytes(KeyType::U32) <= 8480);
         }
     }
 
     #[test]
-    fn kernels_that_sort_are_shared_between_types() {
+    fn sorting_kernels_are_shared_between_types_of_one_width() {
         for kernel in [Kernel::PageMerge, Kernel::Distribute] {
             let of = |key| kernel.specialise(key);
             assert_eq!(of(KeyType::F32), of(KeyType::U32));

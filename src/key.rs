@@ -1,8 +1,9 @@
 //! The key types and their total orders.
 //!
 //! Every key is sorted as one or two 32-bit words whose unsigned order is the order of the key
-//! ([`KeyMap`]). The map is applied before the sort, or at its first read, and undone at the end:
-//! no kernel's text knows a type. Every map is invertible: `NaN` payloads and subnormals survive.
+//! ([`KeyMap`]). The map is applied before the sort or at its first read, and inverted at the end,
+//! so kernels do not depend on key types. The map is a bijection: `NaN` payloads and subnormals are
+//! preserved.
 
 use crate::{Order, UnknownName};
 use std::fmt;
@@ -14,11 +15,11 @@ mod sealed {
 
 /// The type of the keys in a GPU buffer: 1, 2, 4 or 8 bytes each.
 ///
-/// Keys of 1 and 2 bytes are packed: four or two in each 32-bit word of the buffer, as an array of
-/// them lies in host memory. Wider keys (`u128`, IP addresses, several fields) are sorted by a
-/// [`Comparator`](crate::Comparator). Host slices have the types that implement [`SortKey`].
+/// Keys of 1 and 2 bytes are packed, four or two in a 32-bit word, as in an array in host memory.
+/// Wider keys (`u128`, IP addresses, several fields) need a [`Comparator`](crate::Comparator). Host
+/// slices support the types that implement [`SortKey`].
 ///
-/// Floats are in the total order of [`f32::total_cmp`], for 16 bits, too.
+/// Floats of all widths are in the total order of [`f32::total_cmp`].
 ///
 /// # Examples
 ///
@@ -58,7 +59,7 @@ pub enum KeyType {
 }
 
 impl KeyType {
-    /// Every key type, in the order of their declaration.
+    /// All key types, in the order of their declaration.
     pub const ALL: [Self; 12] = [
         Self::U8,
         Self::I8,
@@ -74,7 +75,7 @@ impl KeyType {
         Self::F64,
     ];
 
-    /// Those of whole words, which host slices have as well.
+    /// The key types of whole words. Host slices support these.
     #[doc(hidden)]
     pub const WHOLE_WORDS: [Self; 6] = [
         Self::U32,
@@ -85,8 +86,8 @@ impl KeyType {
         Self::F64,
     ];
 
-    /// The name used on the command line, in labels and in JSON: that of the Rust type, or `f16`
-    /// or `bf16`.
+    /// Returns the name used on the command line, in labels and in JSON: that of the Rust type, or
+    /// `f16` or `bf16`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -105,7 +106,7 @@ impl KeyType {
         }
     }
 
-    /// Bytes a key: 1, 2, 4 or 8.
+    /// Returns the size of a key in bytes: 1, 2, 4 or 8.
     #[must_use]
     pub const fn bytes(self) -> u64 {
         match self {
@@ -116,7 +117,7 @@ impl KeyType {
         }
     }
 
-    /// 32-bit words of a key in a sort, 1 or 2: packed keys have a word each.
+    /// The size of a key during a sort in 32-bit words: 1 or 2. Each packed key becomes one word.
     #[doc(hidden)]
     #[must_use]
     pub const fn words(self) -> u32 {
@@ -126,7 +127,7 @@ impl KeyType {
         }
     }
 
-    /// The type of whole words with this one's order, if these are its upper bits.
+    /// The type of whole words that sorts keys of this type in its upper bits.
     pub(crate) const fn widened(self) -> Self {
         match self {
             Self::U8 | Self::U16 => Self::U32,
@@ -136,7 +137,7 @@ impl KeyType {
         }
     }
 
-    /// How the key maps to an unsigned integer whose ascending order is this order of the keys.
+    /// The map from keys to unsigned integers whose ascending order is `order` of the keys.
     ///
     /// A packed key is mapped as the upper bits of a word of the [widened](Self::widened) type.
     #[doc(hidden)]
@@ -180,10 +181,10 @@ impl FromStr for KeyType {
     }
 }
 
-/// An order-preserving map from the bits of a key to an unsigned integer, and back.
+/// An order-preserving bijection between the bits of a key and an unsigned integer.
 ///
-/// One formula serves integers, floats and both directions, so that one shader text does too:
-/// `ordered = bits ^ (if negative { sign_mask } else { 0 }) ^ flip`. It takes three operations a
+/// One formula, and so one kernel, is enough for integers and floats in both directions:
+/// `ordered = bits ^ (if negative { sign_mask } else { 0 }) ^ flip`. It takes three operations per
 /// word.
 ///
 /// Made by [`KeyType::map`].
@@ -200,17 +201,18 @@ impl FromStr for KeyType {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct KeyMap {
-    /// Bits of the key: 32 or 64. (Of 0, and of more than 64, there is no top bit: such a key is
-    /// never negative.)
+    /// The width of the key in bits: 32 or 64. A width of 0 or above 64 has no top bit, so such a
+    /// key is never negative.
     pub bits: u32,
-    /// Bits inverted when the key's top bit is set. The top bit itself is never among them, which
+    /// The bits to invert if the key's top bit is set. The top bit itself is not among them, which
     /// makes the map invertible.
     pub sign_mask: u64,
-    /// Bits inverted always.
+    /// The bits to invert in every key.
     pub flip: u64,
 }
 
 impl KeyMap {
+    /// The sign mask if the top bit of `word` is set, or else 0.
     const fn smear(self, word: u64) -> u64 {
         match word.checked_shr(self.bits.wrapping_sub(1)) {
             Some(top) if top & 1 == 1 => self.sign_mask,
@@ -218,19 +220,19 @@ impl KeyMap {
         }
     }
 
-    /// Whether keys are words as they are.
+    /// True if the map changes no bit.
     pub(crate) const fn is_identity(self) -> bool {
         self.sign_mask == 0 && self.flip == 0
     }
 
-    /// The unsigned integer whose order is the key's, of the key's bits as [`SortKey::to_bits64`]
-    /// gives them. No bit above [`bits`](Self::bits) may be set.
+    /// Maps a key's bits, from [`SortKey::to_bits64`], to an unsigned integer of the same order. No
+    /// bit above [`bits`](Self::bits) may be set.
     #[must_use]
     pub const fn encode(self, bits: u64) -> u64 {
         bits ^ self.smear(bits) ^ self.flip
     }
 
-    /// The inverse of [`encode`](Self::encode).
+    /// Inverts [`encode`](Self::encode).
     #[must_use]
     pub const fn decode(self, ordered: u64) -> u64 {
         let bits = ordered ^ self.flip;
@@ -238,31 +240,31 @@ impl KeyMap {
     }
 }
 
-/// A Rust type that can be sorted: `u32`, `i32`, `f32`, `u64`, `i64`, `f64`.
+/// The Rust types of keys: `u32`, `i32`, `f32`, `u64`, `i64`, `f64`.
 ///
 /// The order is total. Floats follow [`f32::total_cmp`]: `-NaN < -inf < … < -0 < +0 < … < +inf
-/// < +NaN`, and no bit of a `NaN` is changed. The trait is sealed: it names what the kernels can
-/// compare.
+/// < +NaN`, and no bit of a `NaN` is changed. The trait is sealed, since kernels support no other
+/// types.
 ///
 /// # Examples
 ///
-/// What is generic over keys, here the least of them:
+/// A function that is generic over keys:
 ///
 /// ```
 /// use wgpu_bcfsort::SortKey;
-/// fn least<T: SortKey>(keys: &[T]) -> Option<T> {
+/// fn smallest<T: SortKey>(keys: &[T]) -> Option<T> {
 ///     keys.iter().copied().min_by(T::total_order)
 /// }
-/// assert_eq!(least(&[0.5_f64, -0.0, 0.0]).map(f64::to_bits), Some((-0.0_f64).to_bits()));
+/// assert_eq!(smallest(&[0.5_f64, -0.0, 0.0]).map(f64::to_bits), Some((-0.0_f64).to_bits()));
 /// ```
 pub trait SortKey: bytemuck::Pod + Send + Sync + fmt::Debug + sealed::Sealed {
-    /// The type's name for buffers and kernels.
+    /// The [`KeyType`] of this Rust type.
     const KEY_TYPE: KeyType;
-    /// The key's bits, zero-extended.
+    /// Returns the key's bits, zero-extended to 64.
     fn to_bits64(self) -> u64;
-    /// The key with these bits; higher bits are dropped.
+    /// Returns the key with these bits. Ignores bits above the key's width.
     fn from_bits64(bits: u64) -> Self;
-    /// Compares in the total order that sorts use.
+    /// Compares two keys in the total order of sorts.
     fn total_order(&self, other: &Self) -> std::cmp::Ordering;
 }
 

@@ -1,5 +1,5 @@
-//! Sorts numbers and structs on the GPU, in WGSL compute shaders on [wgpu]: for Vulkan, Metal and
-//! DX12, without subgroup operations and without vendor extensions.
+//! Sorts numbers and structs on the GPU, in WGSL compute shaders on [wgpu], for Vulkan, Metal and
+//! DX12, without subgroup operations or vendor extensions.
 //!
 //! ```
 //! # fn main() -> Result<(), wgpu_bcfsort::Error> {
@@ -9,16 +9,16 @@
 //! # Ok(()) }
 //! ```
 //!
-//! In GPU buffers, recorded into a command encoder of your own:
+//! A sort of a GPU buffer, recorded into your command encoder:
 //!
 //! ```
 //! use wgpu_bcfsort::{KeyType, Keys, Options, SortJob, Sorter, wgpu};
 //! # fn main() -> Result<(), wgpu_bcfsort::Error> {
 //! let sorter = Sorter::open(Options::default())?; // or Sorter::new(&device, &queue, ..)
 //! let keys: wgpu::Buffer = sorter.upload(&[0.5_f32, 2.0, -1.0])?;
-//! // Once: compiles kernels, makes bind groups and scratch memory.
+//! // Once: compiles kernels, creates bind groups and scratch memory.
 //! let sort = sorter.prepare(&SortJob::new(Keys::new(&keys, KeyType::F32), 3))?;
-//! // Each frame: cannot fail, and makes no GPU object.
+//! // Each frame: cannot fail and creates no GPU object.
 //! let mut encoder = sorter.device().create_command_encoder(&Default::default());
 //! sort.record(&mut encoder);
 //! sorter.queue().submit([encoder.finish()]);
@@ -31,54 +31,54 @@
 //! | you have | use |
 //! |---|---|
 //! | one slice | [`sort`], [`sort_async`] |
-//! | many slices, or a choice of adapter | [`Sorter::open`] or [`Sorter::on_adapter`], then [`Sorter::sort`] |
-//! | a slice whose order you want as indices | [`Sorter::argsort`] |
+//! | many slices, or an adapter of your choice | [`Sorter::open`] or [`Sorter::on_adapter`], then [`Sorter::sort`] |
+//! | a slice, to get the indices that would sort it | [`Sorter::argsort`] |
 //! | a slice of structs, or two slices | [`Sorter::sort_by_key`], [`Sorter::sort_pairs`]: stable |
-//! | a slice of structs and an order in WGSL | [`Sorter::sort_by`] with a [`Comparator`] |
+//! | a slice of structs, and a custom comparator in WGSL | [`Sorter::sort_by`] with a [`Comparator`] |
 //! | a wgpu device | [`Sorter::new`] |
 //! | keys in a GPU buffer | [`SortJob::new`], [`Sorter::prepare`], [`PreparedSort::run`] |
-//! | keys and 32-bit values (key-value) | [`SortJob::values`], or [`SortJob::payload`] if ties must stay in order |
+//! | keys and 32-bit values (key-value sort) | [`SortJob::values`]; if the sort must be stable, [`SortJob::payload`] |
 //! | keys and payload of any size (structure of arrays) | [`SortJob::payload`] |
 //! | structs to sort by a field (array of structs) | [`Keys::strided`] |
-//! | structs to sort by several fields or any rule; `u128`, strings of fixed width | [`SortJob::by`] with a [`Comparator`] |
-//! | keys to leave as they are: indices, or a sorted copy | [`SortJob::argsort`], [`SortJob::output`] |
-//! | a part of a buffer | a byte range: see [`ToBinding`] |
-//! | a number of keys that only the GPU knows | [`SortJob::len_from`] |
-//! | many small arrays | [`SortJob::segmented`] |
-//! | the best k; the n-th | [`SortJob::top`], [`SortJob::range`] |
+//! | structs to sort by several fields or any other order; `u128`, strings of fixed width | [`SortJob::by`] with a [`Comparator`] |
+//! | read-only keys: to get the indices (argsort), or a sorted copy (out of place) | [`SortJob::argsort`], [`SortJob::output`] |
+//! | a part of a buffer | a byte range: [`ToBinding`] |
+//! | a number of keys in a GPU buffer (indirect count) | [`SortJob::len_from`] |
+//! | many small arrays (segmented sort) | [`SortJob::segmented`] |
+//! | top-k; nth_element | [`SortJob::top`], [`SortJob::range`] |
 //! | several sorts that share scratch memory | [`Scratch`] |
-//! | an encoder or a compute pass of your own | [`PreparedSort::record`], [`PreparedSort::record_in_pass`] |
+//! | your own encoder or compute pass | [`PreparedSort::record`], [`PreparedSort::record_in_pass`] |
 //! | a result to read back | [`Sorter::download`] |
 //! | keys that may be sorted already | [`Sorter::is_sorted_until`], [`Sorter::prepare_is_sorted`] |
 //! | the time of each phase | [`PreparedSort::run_profiled`], [`PreparedSort::record_timed`] |
-//! | a first sort that must not wait for compilers | [`Sorter::warm_up`], [`Sorter::with_pipeline_cache`] |
-//! | an error | [`Error`](Error#which-to-try-again) says what may be tried again |
+//! | a first sort without the time of compiling | [`Sorter::warm_up`], [`Sorter::with_pipeline_cache`] |
+//! | an error | [which errors to retry](Error#which-to-try-again) |
 //!
 //! # Keys, order and cost
 //!
-//! Keys are `u32`, `i32`, `f32`, `u64`, `i64` and `f64`, and in GPU buffers also of 8 and 16 bits
+//! Keys are `u32`, `i32`, `f32`, `u64`, `i64` and `f64`; in GPU buffers also types of 8 and 16 bits
 //! ([`KeyType`]). Floats are in the total order of [`f32::total_cmp`], and no bit of a NaN is
 //! changed. The result is the same on every device and in every run. A sort takes O(n log n) time
-//! whatever the keys are, and scratch memory of at most 1.15 times the bytes of keys and values and
-//! 16 MiB; [`SortJob`](SortJob#scratch-memory) has the bound for all else.
+//! for all inputs. Scratch memory is at most 1.15 times the bytes of keys and values, plus 16 MiB;
+//! [`SortJob`](SortJob#scratch-memory) has the bounds of other sorts.
 //!
-//! # What there is not
+//! # Not supported
 //!
-//! - A merge of sorted buffers: copy them behind each other and sort.
-//! - Unique keys and run lengths.
-//! - A partial sort of each segment: all of each segment is sorted, and its best k are its first.
-//! - A comparator with segments: give structs a field for the segment, and compare it first.
-//! - Host slices of 8- and 16-bit keys, which GPU buffers may have.
-//! - Futures of [`Sorter::sort_pairs`], [`Sorter::sort_by_key`] and [`Sorter::sort_by`].
-//!   [`Sorter::argsort_async`] is what the first two are made of.
+//! - Merging sorted buffers: copy them into one buffer and sort it.
+//! - Removing duplicates, and run-length encoding.
+//! - A partial sort of each segment: segments are sorted as a whole, and the top k of a segment are
+//!   its first k.
+//! - A comparator with segments: add a field for the segment, and compare that first.
+//! - 8- and 16-bit keys in host slices. GPU buffers may have them.
+//! - Async versions of [`Sorter::sort_pairs`], [`Sorter::sort_by_key`] and [`Sorter::sort_by`]. For
+//!   the first two use [`Sorter::argsort_async`] and permute.
 //!
 //! # Current implementation
 //!
 //! [`Engine::SampleSort`] is the fast engine on GPUs. The mergesorts are a complete implementation
 //! of Sitchinava and Weichert, "Bank Conflict Free Comparison-based Sorting On GPUs"; [`paper`] has
-//! its parameters and its colored prefix sums. Keys become a plan, a plan becomes a recording of
-//! dispatches, and an executor runs the recording. All but the executor is arithmetic and needs no
-//! GPU.
+//! its parameters and its colored prefix sums. A job becomes a plan, the plan becomes a recording
+//! of dispatches, and an executor runs the recording. Only the executor needs a GPU.
 
 #![deny(missing_docs)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -132,10 +132,10 @@ pub use sorter::{
 };
 pub use wgpu;
 
-/// What the experiments of the paper need, and programs rarely do: the parameters of its mergesorts
-/// and its colored prefix sums.
+/// The parameters of the paper's mergesorts, and its colored prefix sums. Most programs need
+/// neither.
 ///
-/// Sitchinava and Weichert, "Bank Conflict Free Comparison-based Sorting On GPUs".
+/// The paper is Sitchinava and Weichert, "Bank Conflict Free Comparison-based Sorting On GPUs".
 pub mod paper {
     pub use crate::algorithm::{BaseCase, PrefixSumsMethod, Scan};
     pub use crate::options::{MergesortOptions, PrefixSumsOptions};
@@ -144,14 +144,14 @@ pub mod paper {
 
 /// Sorts a slice in ascending order on the best GPU of this machine.
 ///
-/// It opens a device for this one call, and compiles kernels for it: for more than one sort
-/// keep a [`Sorter`]. Else it is [`Sorter::sort`]: any length, O(n log n) time, and the same result
-/// on every device.
+/// Opens a device and compiles kernels for this one call: for more than one sort keep a [`Sorter`].
+/// The sort is [`Sorter::sort`]: slices of any length, O(n log n) time, the same result on every
+/// device.
 ///
 /// # Errors
 ///
-/// [`Error::NoAdapter`], [`Error::RequestDevice`], and those of [`Sorter::sort`]; the slice is then
-/// as it was.
+/// [`Error::NoAdapter`], [`Error::RequestDevice`], and those of [`Sorter::sort`]. The slice is
+/// unchanged after an error.
 ///
 /// # Examples
 ///
@@ -166,8 +166,8 @@ pub fn sort<T: SortKey>(keys: &mut [T]) -> Result<(), Error> {
     Sorter::open(Options::default())?.sort(keys, Order::Ascending)
 }
 
-/// [`sort`], as a future that does not block its executor while the device works. The opening of
-/// the device and the compiling of kernels may.
+/// The async version of [`sort`]. It does not block while the device works, but may block while it
+/// opens the device and compiles kernels.
 ///
 /// # Errors
 ///

@@ -1,10 +1,10 @@
 //! Comparator networks, and their text in WGSL.
 //!
-//! Networks are unrolled with constant indices: as loops, the register array falls out of the
+//! Networks are unrolled with constant indices. In a loop, the register array falls out of the
 //! registers (the hazard of the paper's section 3.3), which is 25 times slower on an NVIDIA H200.
 
-/// A comparator network: what [`comparators`](Self::comparators) do in order sorts (or merges)
-/// `lines` values, whatever they are.
+/// A comparator network: applied in order, its [`comparators`](Self::comparators) sort or merge any
+/// `lines` values.
 ///
 /// # Examples
 ///
@@ -20,8 +20,8 @@ pub struct Network {
 }
 
 impl Network {
-    /// Batcher's odd-even merge sort ("Sorting networks and their applications", 1968) of a power
-    /// of two of lines: 191 comparators for 32.
+    /// Batcher's odd-even merge sort ("Sorting networks and their applications", 1968). `lines` is
+    /// a power of two: 191 comparators for 32.
     ///
     /// # Panics
     ///
@@ -70,24 +70,24 @@ impl Network {
         Self { lines, comparators }
     }
 
-    /// The part of a bitonic merge that compares keys of different lines of a matrix, where each
-    /// block of `2^k` lines holds two sorted sequences, one in each half of its lines, both
-    /// ascending. Every position of the lines is merged by itself. `lines / 2 * k` comparators; the
-    /// bitonic merger of each line does the rest.
+    /// The part of a bitonic merge that compares keys of different lines of a matrix. Each block of
+    /// `2^k` lines has two ascending sequences, one in each half of its lines. Each position of the
+    /// lines is merged separately, with `lines / 2 * k` comparators; the bitonic merger of each
+    /// line completes the merge.
     ///
-    /// The values are of the same position in the lines of a block's first half, and of the
-    /// opposite one in those of its second half: that line is read backwards, which turns the two
-    /// sequences into a bitonic one.
+    /// The values are at one position in the lines of a block's first half, and at the opposite
+    /// position in the lines of its second half. These lines are read backwards, which makes the
+    /// two sequences a bitonic one.
     ///
     /// # Panics
     ///
-    /// If `lines` is not a power of two, or a block has more lines than that.
+    /// If `lines` is not a power of two, or a block has more than `lines` lines.
     #[must_use]
     pub fn bitonic_cross(lines: u32, k: u32) -> Self {
         assert!(lines.is_power_of_two() && (1..=lines.ilog2()).contains(&k));
         let mut comparators: Vec<_> = (0..lines)
             .filter(|i| i >> (k - 1) & 1 == 0)
-            // The other end of the block.
+            // The opposite line of the block.
             .map(|i| (i, i ^ ((1 << k) - 1)))
             .collect();
         let mut distance = (1 << k) / 4;
@@ -102,17 +102,17 @@ impl Network {
         Self { lines, comparators }
     }
 
-    /// The last stages of a bitonic merger, of distances below `2^bits`: each block of so many
-    /// lines is merged.
+    /// The last stages of a bitonic merger, with distances below `2^bits`: merges each block of
+    /// `2^bits` lines.
     ///
     /// # Panics
     ///
-    /// If `lines` is not a power of two, or a block has more lines than that.
+    /// If `lines` is not a power of two, or a block has more than `lines` lines.
     #[must_use]
     pub fn half_cleaners(lines: u32, bits: u32) -> Self {
         let block = Self::bitonic_merger(1 << bits);
         assert!(lines.is_power_of_two() && bits <= lines.ilog2());
-        // Stage by stage, so that neighbours do not wait for each other.
+        // Stage by stage, so that neighbouring comparators are independent.
         let stages = block.comparators.chunks(block.lines.max(2) as usize / 2);
         let comparators = stages
             .flat_map(|stage| {
@@ -126,7 +126,7 @@ impl Network {
         Self { lines, comparators }
     }
 
-    /// This network `copies` times, side by side: on the first lines, on those behind, and so on.
+    /// `copies` copies of this network, each on its own consecutive lines.
     #[must_use]
     pub fn side_by_side(&self, copies: u32) -> Self {
         let shifted = |by: u32| {
@@ -142,14 +142,13 @@ impl Network {
         }
     }
 
-    /// Pairs of lines in the order they are compared; the lesser key goes to the first.
+    /// Pairs of lines in the order of their comparators; the smaller key goes to the first line.
     #[must_use]
     pub fn comparators(&self) -> &[(u32, u32)] {
         &self.comparators
     }
 
-    /// The comparators of the first stage, of a network whose stages compare every line with
-    /// another.
+    /// The comparators of the first stage. Every stage must compare each line with another one.
     pub(crate) fn first_stage(&self) -> &[(u32, u32)] {
         &self.comparators[..self.lines as usize / 2]
     }
@@ -167,7 +166,7 @@ impl Network {
         }
     }
 
-    /// The network as a WGSL function over an array of keys, one statement a comparator.
+    /// The network as a WGSL function over an array of keys, one statement per comparator.
     #[must_use]
     pub fn to_wgsl(&self, function: &str) -> String {
         let mut text = format!(
@@ -207,9 +206,9 @@ mod tests {
         }
     }
 
-    /// 2^32 inputs of 32 lines, 64 at a time: a comparator is AND and OR of bit vectors. The two
-    /// halves are sorted by the same network (proven above), so it is enough to merge sorted
-    /// halves, and every pair of these is tried; that the halves come first is asserted too.
+    /// In place of 2^32 inputs: the network begins with that of 16 lines on both halves, as the
+    /// test asserts. It sorts them (proven above), so it is enough to merge every pair of sorted
+    /// halves.
     #[test]
     fn odd_even_merge_sort_of_32_sorts_every_zero_one_input() {
         let network = Network::odd_even_merge_sort(32);
@@ -263,8 +262,8 @@ mod tests {
         }
     }
 
-    /// Two sorted halves of every block, lines of one key each: with lines of more keys, the merge
-    /// is proven in tests/properties/proofs.rs.
+    /// For two sorted halves of every block, and lines of one key. For lines of more keys, the
+    /// merge is proven in tests/properties/proofs.rs.
     #[test]
     fn bitonic_cross_merges_every_two_sorted_halves_of_every_block() {
         for lines in [2u32, 4, 8, 16, 32] {
@@ -273,7 +272,7 @@ mod tests {
                 assert_eq!(network.comparators().len() as u32, lines / 2 * k);
                 let half = 1 << (k - 1);
                 for (first, second) in (0..=half).flat_map(|a| (0..=half).map(move |b| (a, b))) {
-                    // Blocks differ: every other one has its halves exchanged.
+                    // Every other block has its halves exchanged, so that blocks differ.
                     let is_one = |i: u32| {
                         let other = (i / half) % 2 != (i / half / 2) % 2;
                         i % half >= if other { second } else { first }
@@ -308,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_are_those_of_the_literature() {
+    fn comparator_counts_are_as_published() {
         assert_eq!(Network::odd_even_merge_sort(16).comparators().len(), 63);
         assert_eq!(Network::odd_even_merge_sort(32).comparators().len(), 191);
         assert_eq!(Network::bitonic_merger(32).comparators().len(), 80);

@@ -8,9 +8,10 @@ use crate::Error;
 use crate::algorithm::{BaseCase, Engine, MATRIX};
 use crate::plan::{LARGEST_TILE, MOST_BUCKETS, MergesortParameters, Tuning};
 
-/// Options of a [`Sorter`](crate::Sorter), for all of its sorts. The defaults suit every device. No
-/// option changes the result of a sort, other than the order of records outside of a wanted
-/// [range](crate::SortJob::range).
+/// Options of a [`Sorter`](crate::Sorter) for all of its sorts. The defaults suit every device.
+///
+/// No option changes the result of a sort. The only exception is the order of records outside a
+/// requested [range](crate::SortJob::range).
 ///
 /// # Examples
 ///
@@ -22,24 +23,25 @@ use crate::plan::{LARGEST_TILE, MOST_BUCKETS, MergesortParameters, Tuning};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Options {
-    /// The algorithm: by default [`Engine::Auto`].
+    /// The algorithm. Default: [`Engine::Auto`].
     pub engine: Engine,
-    /// The most keys that one dispatch moves, at least 1024, or those of one workgroup if that has
-    /// more. By default 2^28 on GPUs with memory of their own, 2^25 on others, and 2^22 on CPUs.
+    /// The maximum number of keys that one dispatch moves, at least 1024. Default: 2^28 on discrete
+    /// GPUs, 2^25 on other GPUs, and 2^22 on CPUs. A dispatch has at least one workgroup, even if
+    /// that moves more keys.
     ///
     /// Longer rounds are cut into several dispatches, and long sorts into several submissions, so
-    /// that none trips a driver's watchdog.
+    /// that no driver's watchdog stops them.
     pub keys_per_dispatch: Option<u32>,
-    /// Tile sizes of the sample sort: by default [`Tuning::default`] on GPUs, and [`Tuning::cpu`]
-    /// on CPUs. Others may take more scratch memory than is promised;
-    /// [`Sorter::scratch_size`](crate::Sorter::scratch_size) computes how much.
+    /// Tile sizes of the sample sort. Default: [`Tuning::default`] on GPUs, and [`Tuning::cpu`] on
+    /// CPUs. Other values may need more scratch memory than the documented bound:
+    /// [`Sorter::scratch_size`](crate::Sorter::scratch_size) computes it.
     pub tuning: Option<Tuning>,
-    /// The paper's parameters, for the mergesorts.
+    /// The paper's parameters of the mergesorts.
     pub mergesort: MergesortOptions,
 }
 
-/// The paper's parameters of the mergesorts, [`Engine::MERGESORTS`]. The defaults are those of the
-/// engine and of the number of keys.
+/// The paper's parameters of the mergesorts, [`Engine::MERGESORTS`]. The defaults depend on the
+/// engine and on the number of keys.
 ///
 /// # Examples
 ///
@@ -54,26 +56,27 @@ pub struct Options {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct MergesortOptions {
-    /// The base case: by default the engine's.
+    /// The base case. Default: that of the engine.
     pub base_case: Option<BaseCase>,
-    /// The paper's W, for the base case: warps of 32 lanes a workgroup, at least those of a tile
-    /// (the default), 1, 2, 4 or 8. Each tile takes its own workgroup memory.
+    /// The paper's W for the base case: warps of 32 lanes per workgroup, 1, 2, 4 or 8. The default
+    /// and minimum is the number of warps per tile. With more warps, a workgroup sorts several
+    /// tiles, each in its own workgroup memory.
     pub warps: Option<u32>,
     /// The paper's P: merging stops when at most P runs are left, and the keys are distributed into
-    /// P buckets. 1 to 1024; 1 merges to the end. By default the power of two at or below
-    /// sqrt(n / 64) for n keys, below sqrt(n / 256) from 2^24 keys on, 1 for fewer than 2^14 keys,
-    /// and on CPUs at most 16.
+    /// P buckets. 1 to 1024; 1 merges to the end. Default: the largest power of two up to
+    /// sqrt(n / 64) for n keys, up to sqrt(n / 256) from 2^24 keys on, 1 for fewer than 2^14 keys,
+    /// and at most 16 on CPUs.
     ///
-    /// Lowered, by halves, where its tables would not fit the scratch memory promised.
+    /// P is halved until its tables fit the documented bound of scratch memory.
     pub buckets: Option<u32>,
-    /// The paper's t: samples of each run from which the splitters are chosen. 1 to 1024. By
-    /// default P. A bucket holds at most N/P + N/t keys, give or take rounding (Lemma 1).
-    /// [`Engine::Warpsort`] takes P t samples of the whole input, each t-th of which is a splitter,
-    /// and has no such bound.
+    /// The paper's t: the number of samples of each run, from which the splitters are chosen. 1 to
+    /// 1024. Default: P. A bucket holds at most N/P + N/t keys, up to rounding (Lemma 1).
+    /// [`Engine::Warpsort`] takes P t samples of the whole input, and every t-th sample is a
+    /// splitter. It has no such bound.
     pub samples: Option<u32>,
-    /// The seed of the random samples of [`Engine::Warpsort`], and of no other engine: by default
-    /// zero. It changes the time of a sort, not its result; one seed gives the same buckets on
-    /// every device. ([`Engine::SampleSort`] has a random one for each sorter.)
+    /// The seed of the random samples of [`Engine::Warpsort`] only. Default: 0. It changes the time
+    /// of a sort, not its result. The same seed gives the same buckets on every device.
+    /// [`Engine::SampleSort`] has a random seed for each sorter.
     pub seed: u64,
 }
 
@@ -143,7 +146,7 @@ impl Options {
         self
     }
 
-    /// Whether an option is given that only the mergesorts use.
+    /// True if an option is set that only the mergesorts use.
     #[doc(hidden)]
     #[must_use]
     pub const fn are_of_mergesorts(&self) -> bool {
@@ -154,7 +157,7 @@ impl Options {
             || mergesort.samples.is_some()
     }
 
-    /// The base case: the engine's, if none is given.
+    /// The base case: the option's, or else the engine's.
     #[doc(hidden)]
     #[must_use]
     pub const fn resolved_base_case(&self) -> BaseCase {
@@ -164,14 +167,14 @@ impl Options {
         }
     }
 
-    /// Checks every option's range.
+    /// Checks that every option is in its range.
     ///
     /// # Errors
     ///
     /// [`Error::InvalidOption`] with the option's name, value and range.
     pub fn validate(&self) -> Result<(), Error> {
-        let check = |name, value: Option<u32>, least: u32, most: u32, allowed| match value {
-            Some(value) if !(least..=most).contains(&value) => Err(Error::InvalidOption {
+        let check = |name, value: Option<u32>, min: u32, max: u32, allowed| match value {
+            Some(value) if !(min..=max).contains(&value) => Err(Error::InvalidOption {
                 name,
                 value: value.into(),
                 allowed,
@@ -185,8 +188,8 @@ impl Options {
             tuning.validate()?;
         }
         if let Some(warps) = mergesort.warps {
-            let fewest = self.resolved_base_case().warps();
-            if ![1, 2, 4, 8].contains(&warps) || warps < fewest {
+            let min = self.resolved_base_case().warps();
+            if ![1, 2, 4, 8].contains(&warps) || warps < min {
                 return Err(Error::InvalidOption {
                     name: "warps",
                     value: warps.into(),
@@ -204,13 +207,13 @@ impl Options {
     }
 }
 
-// (Here, where errors are known: plans know none.)
+// In this module because `plan` does not depend on `error`.
 impl Tuning {
-    /// Checks every number's range.
+    /// Checks that every tile size is in its range.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidOption`] with the number's name, value and range.
+    /// [`Error::InvalidOption`] with the name, the value and the range.
     pub fn validate(&self) -> Result<(), Error> {
         let tile = "a power of two from 1024 to 8192";
         let is_tile = |tile: u32| tile.is_power_of_two() && (MATRIX..=LARGEST_TILE).contains(&tile);
@@ -245,23 +248,23 @@ impl From<&Options> for MergesortParameters {
 mod tests {
     use super::*;
 
-    type Spoil = fn(&mut Tuning);
+    type Invalidate = fn(&mut Tuning);
 
     #[test]
-    fn nonsense_is_refused_by_name() {
+    fn invalid_tunings_are_refused_by_name() {
         for tuning in [Tuning::default(), Tuning::cpu()] {
             assert!(tuning.validate().is_ok());
         }
-        let wrong: [(&str, Spoil); 5] = [
+        let invalid: [(&str, Invalidate); 5] = [
             ("tile", |tuning| tuning.tile = 0),
             ("tile", |tuning| tuning.tile = 3000),
             ("tile", |tuning| tuning.tile = 512),
             ("samples", |tuning| tuning.samples = 16_384),
             ("samples", |tuning| tuning.samples = u32::MAX),
         ];
-        for (field, spoil) in wrong {
+        for (field, invalidate) in invalid {
             let mut tuning = Tuning::default();
-            spoil(&mut tuning);
+            invalidate(&mut tuning);
             let error = tuning.validate().unwrap_err().to_string();
             assert!(error.contains(&format!("tuning.{field} is ")), "{error}");
             let options = Options::default().tuning(tuning);

@@ -1,12 +1,12 @@
 //! The direction of a sort.
 
-/// Whether the smallest or the largest key comes first.
+/// Ascending or descending order.
 ///
-/// Descending order is the exact reverse of the ascending total order of the key type: `+NaN`
-/// comes first and `-NaN` last for floats. Neither takes longer than the other, nor more memory.
+/// Descending order is the exact reverse of the ascending total order of the key type: for floats
+/// `+NaN` comes first and `-NaN` last. Both take the same time and memory.
 ///
-/// What is stable is stable in both: records of equal keys stay in the order of the input, and are
-/// not reversed.
+/// Stable sorts are stable in both directions: records of equal keys keep the order of the input
+/// and are not reversed.
 ///
 /// # Examples
 ///
@@ -27,7 +27,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// The name used in labels, logs and JSON: `ascending` or `descending`.
+    /// Returns the name used in labels, logs and JSON: `ascending` or `descending`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

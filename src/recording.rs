@@ -1,5 +1,5 @@
-//! A sort, or prefix sums, as a list of dispatches. It knows no graphics API: `gpu` encodes it into
-//! a command encoder, and anything else that can run WGSL may run it too.
+//! A sort, or prefix sums, as a list of dispatches. It is independent of graphics APIs: `gpu`
+//! encodes it into a command encoder; anything else that can run WGSL may run it, too.
 
 use crate::kernel::{Kernel, Parameters, Specialised};
 use crate::{BufferRole, Comparator, KeyType, Order};
@@ -7,43 +7,43 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
-/// A phase of the sort or of the prefix sums, as the paper divides them.
+/// A phase of the sort or of the prefix sums, as in the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Phase {
-    /// Keys are copied to the buffer in which the base case sorts them.
+    /// Copies keys to the buffer in which the base case sorts them.
     Copy,
-    /// Each tile of keys, in most base cases 1024, is sorted.
+    /// Sorts each tile of keys; most base cases have tiles of 1024.
     BaseCase,
-    /// Pairs of runs are merged until at most P are left; or few tiles are, all at once.
+    /// Merges pairs of runs until at most P runs are left. Sample sort: merges all tiles at once.
     Merge,
-    /// Samples are taken and sorted: the splitters.
+    /// Samples the keys, and sorts the samples to choose splitters.
     Splitters,
-    /// Ranks of the splitters in every run, and where each part goes.
+    /// Ranks the splitters in every run, and computes the offset of each part.
     Ranks,
-    /// The parts move to their buckets.
+    /// Moves the parts to their buckets.
     Distribution,
-    /// The parts of each bucket are merged.
+    /// Merges the parts of each bucket.
     FinalMerge,
-    /// Each child of a bucket is gathered and sorted.
+    /// Sample sort: sorts the items of the last level.
     BucketSort,
-    /// The number of records is read from a GPU buffer.
+    /// Reads the number of records from a GPU buffer.
     Count,
     /// Counting sort of packed keys.
     CountingSort,
-    /// Keys are encoded as the records of a sort of words.
+    /// Encodes keys as the records of a sort of words.
     Encode,
-    /// Sorted words are decoded to keys.
+    /// Decodes keys from sorted words.
     Decode,
-    /// Payload rows are moved to the order of the sort.
+    /// Gathers payload rows in sorted order.
     Gather,
-    /// Neighbouring keys are compared.
+    /// Compares neighbouring keys.
     IsSorted,
     /// Prefix sums: each tile's sums.
     TileSums,
     /// Prefix sums: the tiles' offsets.
     TileOffsets,
-    /// Prefix sums: those of each tile, from its offsets on.
+    /// Prefix sums: the prefix sums of each tile, plus its offsets.
     PrefixSums,
 }
 
@@ -79,16 +79,16 @@ impl fmt::Display for Phase {
     }
 }
 
-/// What the sort of words takes along with each key.
+/// The value that the sort of words moves with each key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum PayloadKind {
-    /// Nothing.
+    /// No value.
     #[default]
     None,
-    /// A 32-bit value. Values of equal keys end in some order, the same in every run and on every
+    /// A 32-bit value. Values of equal keys are in any order, the same in every run and on every
     /// device.
     Values,
-    /// The key's index, by which payload is gathered: a stable sort.
+    /// The key's index, by which payload is gathered. The sort is stable.
     Indices,
 }
 
@@ -104,47 +104,46 @@ impl PayloadKind {
     }
 }
 
-/// A buffer of a recording, by its role. The samples are sorted by the same sorter, which has
-/// tables of its own: hence the levels, 0 for the sort itself.
+/// A buffer of a recording, by its role. Samples are sorted by the same sort with tables of its
+/// own: hence the levels, 0 for the sort itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Buffer {
-    /// The caller's keys, where the result ends; of prefix sums, the caller's values.
+    /// The keys and their result, or the values of prefix sums: a user buffer.
     Keys,
-    /// As many keys again.
+    /// Scratch memory for as many keys.
     Scratch,
-    /// The samples taken at a level, where they end sorted.
+    /// The samples of a level, finally sorted.
     Samples(u8),
-    /// As many samples again.
+    /// Scratch memory for as many samples.
     SamplesScratch(u8),
-    /// Where each bucket begins in each run.
+    /// The rank of each bucket's start in each run.
     Ranks(u8),
-    /// Where each run's part of each bucket lies after the distribution.
+    /// The offset of each run's part of each bucket after the distribution.
     Separators(u8),
-    /// How far each pair is merged, between two dispatches.
+    /// The progress of each pair's merge between two dispatches.
     Progress,
-    /// The index of each key, which the sort writes: the caller's. (In a sort of words alone, the
-    /// value of each key.)
+    /// The index of each key, written by the sort: a user buffer. In a sort of words without a
+    /// layout, the value of each key.
     Values,
-    /// As many values again.
+    /// Scratch memory for as many values.
     ScratchValues,
-    /// A column of the payload: the caller's.
+    /// A payload buffer: a user buffer.
     Payload(u8),
-    /// The sorted keys or structs, if out of place: the caller's, and not read.
+    /// The sorted keys or structs of an out-of-place sort: a user buffer, not read.
     Output,
-    /// The sorted rows of a column, if out of place: the caller's, and not read.
+    /// The sorted rows of a payload buffer, out of place: a user buffer, not read.
     PayloadOutput(u8),
-    /// The number of records: the caller's, and not written.
+    /// The number of records: a user buffer, not written.
     Count,
-    /// Parameters of steps that a kernel is to tell how many records there are: a block for each
-    /// step that binds them, in order, with the number for its first word. They are no scratch
-    /// memory.
+    /// Parameters of the steps with an indirect count: a block for each step that binds them, in
+    /// order. A kernel writes the number of records to the first word. They are not scratch memory.
     Parameters,
-    /// Counting sort: tables with a bin for each key that there can be; later, where the copies of
-    /// each end.
+    /// Counting sort: tables with a bin for each possible key; later, their inclusive prefix sums.
+    /// Sample sort: the records of each child; later, their offsets.
     Counts,
     /// Counting sort: inclusive prefix sums of the bins of each workgroup.
     GroupSums,
-    /// Where each of many arrays begins: the caller's, and not written.
+    /// The offset of each segment: a user buffer, not written.
     Offsets,
     /// The keys of encoded records, with their segments.
     EncodedKeys,
@@ -152,27 +151,27 @@ pub enum Buffer {
     EncodedValues,
     /// Ranks in the first order of a two-pass argsort.
     SegmentRanks,
-    /// Payload rows on their way to their own buffer: as many as the largest column has.
+    /// Payload rows of an in-place gather, with room for the largest payload buffer.
     ScratchRows,
     /// Sample sort: the splitters, encoded.
     Splitters,
-    /// Sample sort: from which tiles those of the buckets are gathered.
+    /// Sample sort: the segment of each tile.
     TileTable,
-    /// Sample sort: the segments of a level.
+    /// Sample sort: the segments of a level, by the level's parity.
     Segments(u8),
-    /// Sample sort: what is to be sorted.
+    /// Sample sort: the list of items to be sorted.
     Items,
-    /// Keys from the first on that is out of order.
+    /// The number of keys from the first one that is out of order to the end.
     OutOfOrder,
-    /// The color of each value of prefix sums: the caller's, and not written.
+    /// The color of each value of prefix sums: a user buffer, not written.
     Colors,
-    /// The sums of each tile, a row a color; later the tiles' offsets.
+    /// The sums of each tile, a row per color; later the tiles' offsets.
     Sums,
 }
 
 impl Buffer {
-    /// Whether it holds keys (or will), and not numbers of keys. Values, their sums and their
-    /// colors are the caller's data as keys are.
+    /// Returns true if it holds keys, and not counts or offsets. Values, their sums and their
+    /// colors are user data, as keys are.
     #[must_use]
     pub const fn holds_keys(self) -> bool {
         match self {
@@ -207,9 +206,9 @@ impl Buffer {
         }
     }
 
-    /// Whether these are the same words for it. The sample sort's items are a list: a word that
-    /// counts, and as many entries, in the order in which workgroups got there, which may be
-    /// another on each run. Then it is whether they have the same entries.
+    /// Returns true if `a` and `b` are equivalent contents of this buffer. The sample sort's items
+    /// are a list: their number, and entries in an order that may differ between runs. Two lists
+    /// are equivalent if they have the same entries.
     #[must_use]
     pub fn is_same(self, a: &[u32], b: &[u32]) -> bool {
         const ENTRY: usize = 3;
@@ -285,7 +284,7 @@ impl fmt::Display for Buffer {
 /// One dispatch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// The phase it belongs to.
+    /// The phase of the dispatch.
     pub phase: Phase,
     /// The round within the phase, from 0.
     pub round: u32,
@@ -293,23 +292,24 @@ pub struct Step {
     pub kernel: Kernel,
     /// Workgroups in x and y.
     pub workgroups: [u32; 2],
-    /// The kernel's storage bindings by name, and `params` where it is [counted](Step::is_counted).
+    /// The kernel's storage bindings by name, and `params` for an [indirect
+    /// count](Step::is_counted).
     pub bindings: Vec<(&'static str, Buffer)>,
-    /// The kernel's parameters, of the struct that [it takes](Kernel::parameters).
+    /// The kernel's parameters, as [`Kernel::parameters`].
     pub parameters: Parameters,
-    /// Keys that the dispatch moves, about: what its time is proportional to.
+    /// Keys that the dispatch moves, approximately. Its time is proportional to them.
     pub keys: u64,
 }
 
 impl Step {
-    /// A parameter's value, or `None` if the step has none of this name.
+    /// A parameter's value, or `None` if no parameter has this name.
     #[must_use]
     pub fn parameter(&self, name: &str) -> Option<u32> {
         self.parameters.get(name)
     }
 
-    /// Whether a kernel tells this one how many records there are: its first parameter, in
-    /// [`Buffer::Parameters`].
+    /// Returns true if the number of records is an indirect count: a kernel writes it to the step's
+    /// first parameter, in [`Buffer::Parameters`].
     #[must_use]
     pub fn is_counted(&self) -> bool {
         self.buffer("params").is_some()
@@ -329,22 +329,22 @@ pub struct Recording {
     pub len: u32,
     /// The type of the keys or values.
     pub key: KeyType,
-    /// Bits of a key: those of its type, or, of keys that share words, fewer.
+    /// Bits of a key: those of its type, or 8 or 16 for packed keys.
     pub bits: u32,
-    /// The direction. Prefix sums have none, and say [`Order::Ascending`].
+    /// The direction. Prefix sums have [`Order::Ascending`].
     pub order: Order,
-    /// The payload, or the indices that it is moved by.
+    /// The values that move with the keys: payload, or indices to gather payload by.
     pub payload: PayloadKind,
-    /// What compares rows, where keys are their numbers.
+    /// The custom comparator, if any. Keys are then the indices of rows.
     pub comparator: Option<Comparator>,
-    /// The ranks that are to be in order, where not all are.
+    /// The ranks that must be in order, or `None` for all.
     pub selected: Option<Range<u32>>,
-    /// The dispatches. Each sees what the ones before it wrote.
+    /// The dispatches. Each sees the results of the ones before it.
     pub steps: Vec<Step>,
-    /// Bytes of every buffer but the [`Buffer::Parameters`] and the caller's: [`Buffer::Keys`],
-    /// [`Buffer::Output`], [`Buffer::Values`], [`Buffer::Payload`], [`Buffer::PayloadOutput`],
-    /// [`Buffer::Count`], [`Buffer::Offsets`] and [`Buffer::Colors`], and [`Buffer::OutOfOrder`]
-    /// where it is one.
+    /// Bytes of every scratch buffer: not of [`Buffer::Parameters`], nor of the user buffers
+    /// [`Buffer::Keys`], [`Buffer::Output`], [`Buffer::Values`], [`Buffer::Payload`],
+    /// [`Buffer::PayloadOutput`], [`Buffer::Count`], [`Buffer::Offsets`] and [`Buffer::Colors`],
+    /// nor of [`Buffer::OutOfOrder`] if the user owns it.
     pub buffers: BTreeMap<Buffer, u64>,
 }
 
@@ -365,7 +365,7 @@ impl Recording {
         }
     }
 
-    /// Makes sure that a buffer has at least these bytes, and returns it.
+    /// Grows a buffer to at least this many bytes, and returns it.
     pub fn reserve(&mut self, buffer: Buffer, bytes: u64) -> Buffer {
         let size = self.buffers.entry(buffer).or_default();
         *size = bytes.max(*size);
@@ -378,7 +378,7 @@ impl Recording {
         step.kernel.specialise(self.key)
     }
 
-    /// Bytes of scratch memory: of every buffer but the caller's.
+    /// Bytes of scratch memory: of every buffer except user buffers.
     #[must_use]
     pub fn scratch_bytes(&self) -> u64 {
         self.buffers.values().sum()

@@ -1,29 +1,29 @@
-//! What is refused of a caller's text, and the stack on which it is read.
+//! Checks of a user's text beyond naga's, and the stack on which it is parsed.
 //!
-//! naga's front end is recursive in operators, declarations and blocks, mostly without a limit of
-//! its own, and a stack overflow ends the process. So the length of a text is limited, and it is
-//! read on a thread with enough stack for any text of its length.
+//! naga's front end is recursive in operators, declarations and blocks, mostly without a limit, and
+//! a stack overflow ends the process. So the length of a text is limited, and it is parsed on a
+//! thread with enough stack for any text of that length.
 //!
-//! What is written of it becomes part of kernels, which naga and a driver compile on threads of the
-//! caller's. So that is shallow: each number that is computed has a name of its own
-//! ([`Checked::computed`]), and blocks and types that are nested too deep are refused.
+//! The renamed text becomes part of kernels, which naga and a driver compile on the user's threads.
+//! So it must be shallow: each computed number has its own name ([`Checked::computed`]), and deeply
+//! nested blocks and types are refused.
 
 use super::Source;
 use crate::Error;
 use naga::valid::{ModuleInfo, ShaderStages};
 use naga::{Block, Expression, Handle, Module, Statement, TypeInner};
 
-/// Bytes of text.
+/// The maximum length of a text in bytes.
 pub(super) const MOST_TEXT: usize = 1 << 14;
-/// Nested blocks, and nested types. (naga, not optimised, takes 38 KiB of stack a block, and the
-/// smallest main thread, that of Windows, has 1 MiB.)
+/// The maximum nesting of blocks, and of types. An unoptimised naga needs 38 KiB of stack a block,
+/// and the smallest main thread, that of Windows, has 1 MiB.
 const MOST_NESTED: u32 = 16;
-/// The stack on which a text is read, and more for each byte of it. naga, not optimised, takes
-/// 10 MiB for the 127 nested blocks that it allows, and 6 KiB for an operator of one byte.
+/// The stack for parsing in bytes, plus [`STACK_A_BYTE`] for each byte of text. An unoptimised naga
+/// needs 10 MiB for the 127 nested blocks that it allows, and 6 KiB for an operator of one byte.
 const STACK: usize = 16 << 20;
 const STACK_A_BYTE: usize = 8 << 10;
 
-/// Reads a text, if it is not too long, on a stack on which it can be read.
+/// Runs `read` on a thread with enough stack for the text. Refuses texts that are too long.
 pub(super) fn on_a_deep_stack<T: Send>(
     wgsl: &str,
     read: impl Fn(&str) -> Result<T, Error> + Sync,
@@ -33,7 +33,7 @@ pub(super) fn on_a_deep_stack<T: Send>(
         let why = format!("a text of {len} bytes, where {MOST_TEXT} are allowed");
         return Err(Error::Comparator(why));
     }
-    // (In browsers no call may wait for a thread, and a stack overflow is an exception.)
+    // In browsers no call may wait for a thread, and a stack overflow is an exception.
     if cfg!(target_family = "wasm") {
         return read(wgsl);
     }
@@ -50,7 +50,7 @@ pub(super) fn on_a_deep_stack<T: Send>(
     })
 }
 
-/// That a module declares nothing but constants, types and functions.
+/// Fails if a module declares anything but constants, types and functions.
 pub(super) fn check_declarations(module: &Module, source: Source) -> Result<(), Error> {
     if let Some((handle, _)) = module.global_variables.iter().next() {
         let why = "a comparator has no variables outside of its functions";
@@ -67,19 +67,19 @@ pub(super) fn check_declarations(module: &Module, source: Source) -> Result<(), 
     Ok(())
 }
 
-/// What is to be known of a module in which nothing is refused.
+/// Properties of an accepted module.
 #[derive(Default)]
 pub(super) struct Checked {
-    /// Whether there is a loop.
+    /// True if the module has a loop.
     pub(super) loops: bool,
-    /// Of each function what it computes, where that is a number, a vector or a matrix. (All else
-    /// is a part of something, and no deeper than its type.)
+    /// The expressions of each function that compute a number, a vector or a matrix. All others
+    /// access a part of a value, and are nested no deeper than its type.
     pub(super) computed: Vec<Vec<Handle<Expression>>>,
 }
 
-/// Looks through the types and functions of a module that is valid.
+/// Checks the types and functions of a valid module.
 pub(super) fn check(module: &Module, info: &ModuleInfo, source: Source) -> Result<Checked, Error> {
-    // (A type stands behind those that it is made of.)
+    // A type comes after its component types.
     let mut depths: Vec<u32> = Vec::new();
     for (handle, ty) in module.types.iter() {
         let depth = match &ty.inner {
@@ -117,7 +117,7 @@ pub(super) fn check(module: &Module, info: &ModuleInfo, source: Source) -> Resul
     Ok(checked)
 }
 
-/// Adds what a block computes, and says whether there is a loop in it.
+/// Adds the expressions of a block to `computed`. Returns true if the block has a loop.
 fn check_block(
     block: &Block,
     depth: u32,

@@ -1,27 +1,27 @@
-//! What not every device has, named in plain words and with its location: naga says only which of
-//! its own flags is missing, and of types not where.
+//! Errors for optional device features, with a plain name and a location. naga only names its own
+//! missing flag, and gives no location for types.
 
 use super::{Source, validate_with};
 use crate::Error;
 use naga::valid::Capabilities;
 use naga::{Module, Span};
 
-/// Something that takes a feature of the device.
+/// A part of WGSL that needs a device feature.
 pub(super) struct Feature {
     capability: Capabilities,
-    /// Why it is refused.
+    /// The error message.
     why: &'static str,
-    /// Whether a word of a text is about it.
-    is_word: fn(&str) -> bool,
+    /// Returns true if a token uses the feature.
+    is_token: fn(&str) -> bool,
 }
 
 pub(super) const F16: Feature = Feature {
     capability: Capabilities::SHADER_FLOAT16,
     why: "f16 is not supported in comparators, as not every device has it: have two of them in a \
           u32, and read them by unpack2x16float",
-    is_word: |word| {
-        let is_alias = word.starts_with("vec") || word.starts_with("mat");
-        word == "f16" || is_alias && word.ends_with('h') || is_number(word, &["h"])
+    is_token: |token| {
+        let is_alias = token.starts_with("vec") || token.starts_with("mat");
+        token == "f16" || is_alias && token.ends_with('h') || is_number(token, &["h"])
     },
 };
 
@@ -30,75 +30,75 @@ const FEATURES: [Feature; 4] = [
     Feature {
         capability: Capabilities::FLOAT64,
         why: "f64 is not supported in comparators, as not every device has it",
-        is_word: |word| word == "f64" || is_number(word, &["lf"]),
+        is_token: |token| token == "f64" || is_number(token, &["lf"]),
     },
     Feature {
         capability: Capabilities::SHADER_INT64,
         why: "i64 and u64 are not supported in comparators, as not every device has them: compare \
               the two words of each",
-        is_word: |word| ["i64", "u64"].contains(&word) || is_number(word, &["li", "lu"]),
+        is_token: |token| ["i64", "u64"].contains(&token) || is_number(token, &["li", "lu"]),
     },
     Feature {
         capability: Capabilities::SUBGROUP,
         why: "subgroup operations are not supported in comparators, whose lanes do not compare at \
               the same time",
-        is_word: |word| word.starts_with("subgroup") || word.starts_with("quad"),
+        is_token: |token| token.starts_with("subgroup") || token.starts_with("quad"),
     },
 ];
 
-fn is_number(word: &str, suffixes: &[&str]) -> bool {
-    let ends = |suffix: &&str| word.ends_with(suffix);
-    word.starts_with(|c: char| c.is_ascii_digit()) && suffixes.iter().any(ends)
+fn is_number(token: &str, suffixes: &[&str]) -> bool {
+    let ends = |suffix: &&str| token.ends_with(suffix);
+    token.starts_with(|c: char| c.is_ascii_digit()) && suffixes.iter().any(ends)
 }
 
-/// What naga refuses a module for, if it is a feature: with that one naga says something else, or
-/// nothing.
-pub(super) fn taken(module: &Module, wgsl: &str, why: &str) -> Option<&'static Feature> {
+/// The missing feature that caused naga's error `why`, if it was one. With that feature enabled,
+/// naga gives another error or none.
+pub(super) fn missing(module: &Module, wgsl: &str, why: &str) -> Option<&'static Feature> {
     FEATURES.iter().find(|feature| {
-        let otherwise = validate_with(module, wgsl, feature.capability);
-        otherwise.err().as_deref() != Some(why)
+        let enabled = validate_with(module, wgsl, feature.capability);
+        enabled.err().as_deref() != Some(why)
     })
 }
 
 impl Feature {
-    /// The error, with the first location that needs the feature.
+    /// An error at the first use of the feature.
     pub(super) fn refuse(&self, source: Source) -> Error {
-        let words = words(source.0);
-        let is_enabled = |at: usize| at > 0 && words[at - 1].0 == "enable";
-        let mut about = (0..words.len()).filter(|&at| (self.is_word)(words[at].0));
-        // To enable it is no use of it.
-        let first = about.find(|&at| !is_enabled(at));
-        let span = first.map_or(Span::UNDEFINED, |at| words[at].1);
+        let tokens = tokens(source.0);
+        let is_enabled = |at: usize| at > 0 && tokens[at - 1].0 == "enable";
+        let mut uses = (0..tokens.len()).filter(|&at| (self.is_token)(tokens[at].0));
+        // An `enable` directive is not a use.
+        let first = uses.find(|&at| !is_enabled(at));
+        let span = first.map_or(Span::UNDEFINED, |at| tokens[at].1);
         source.refuse(span, self.why)
     }
 }
 
-/// The names, keywords and numbers of a text, and where they are; no comments.
-fn words(wgsl: &str) -> Vec<(&str, Span)> {
-    let mut words = Vec::new();
+/// The tokens of a text that are names, keywords or numbers, with their spans.
+fn tokens(wgsl: &str) -> Vec<(&str, Span)> {
+    let mut tokens = Vec::new();
     let mut rest = wgsl;
     while let Some(next) = rest.chars().next() {
-        let is_of_word = |c: char| c.is_alphanumeric() || c == '_';
-        // (A point belongs to a number, and ends a name.)
-        let is_of_this = |c| is_of_word(c) || c == '.' && next.is_ascii_digit();
+        let is_of_token = |c: char| c.is_alphanumeric() || c == '_';
+        // A point is a part of a number, and ends a name.
+        let continues = |c| is_of_token(c) || c == '.' && next.is_ascii_digit();
         let len = if rest.starts_with("//") {
             rest.find('\n').unwrap_or(rest.len())
         } else if rest.starts_with("/*") {
             len_of_comment(rest)
-        } else if is_of_word(next) {
-            let len = rest.find(|c| !is_of_this(c)).unwrap_or(rest.len());
+        } else if is_of_token(next) {
+            let len = rest.find(|c| !continues(c)).unwrap_or(rest.len());
             let at = wgsl.len() - rest.len();
-            words.push((&rest[..len], Span::new(at as u32, (at + len) as u32)));
+            tokens.push((&rest[..len], Span::new(at as u32, (at + len) as u32)));
             len
         } else {
             next.len_utf8()
         };
         rest = &rest[len..];
     }
-    words
+    tokens
 }
 
-/// Bytes of the comment that a text begins with, in which there may be others.
+/// The length in bytes of the block comment that a text begins with. Block comments nest.
 fn len_of_comment(text: &str) -> usize {
     let mut depth = 0;
     let mut at = 0;
@@ -128,19 +128,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_found_and_comments_are_none() {
+    fn tokens_are_found_and_comments_are_skipped() {
         let text = "enable f16; // f16\n/* a /* b */ */vec3h(1.5h, a.x) -é_1/**/2lu";
-        let found = words(text);
+        let found = tokens(text);
         let expected = ["enable", "f16", "vec3h", "1.5h", "a", "x", "é_1", "2lu"];
         assert_eq!(
-            found.iter().map(|word| word.0).collect::<Vec<_>>(),
+            found.iter().map(|token| token.0).collect::<Vec<_>>(),
             expected
         );
-        for (word, span) in found {
-            assert_eq!(&text[span.to_range().unwrap()], word);
+        for (token, span) in found {
+            assert_eq!(&text[span.to_range().unwrap()], token);
         }
         for text in ["", "/*", "/*/", "//", "1", "/* é", "é"] {
-            assert!(words(text).len() <= 1, "{text}");
+            assert!(tokens(text).len() <= 1, "{text}");
         }
     }
 }

@@ -1,17 +1,17 @@
-//! Rows as they lie in memory: in Rust, in WGSL, and as words.
+//! The memory layout of rows: in Rust, in WGSL, and as words.
 
 use crate::Error;
 use naga::{Handle, Module};
 use std::marker::PhantomData;
 
-/// Where fields of a Rust struct lie, by the names that they have in WGSL: what
-/// [`members!`](crate::members) makes, for [`Comparator::of`](crate::Comparator::of).
+/// The names, byte offsets and sizes of the fields of a Rust struct, for
+/// [`Comparator::of`](crate::Comparator::of). Made by [`members!`](crate::members).
 pub struct Members<T> {
     fields: Vec<Field>,
     of: PhantomData<fn() -> T>,
 }
 
-/// A field of a Rust struct, or of one in it.
+/// A field of a Rust struct, or of a nested struct.
 #[derive(Debug)]
 struct Field {
     name: String,
@@ -19,7 +19,7 @@ struct Field {
     bytes: usize,
 }
 
-/// The parts of a field's name in WGSL, its offset in bytes, and how many it has.
+/// The parts of a field's name in WGSL, its offset in bytes, and its size in bytes.
 #[doc(hidden)]
 pub type FieldOf = (&'static [&'static str], usize, usize);
 
@@ -38,7 +38,7 @@ impl<T> Members<T> {
         }
     }
 
-    /// Bytes of the field that this leads to.
+    /// The size in bytes of the field that the closure accesses.
     #[must_use]
     pub const fn bytes_of<F>(_: fn(&T) -> *const F) -> usize {
         size_of::<F>()
@@ -54,13 +54,12 @@ impl<T> std::fmt::Debug for Members<T> {
     }
 }
 
-/// Names of a Rust struct's fields, and where they lie: [`Members`] for
+/// Lists the fields of a Rust struct with their offsets, as [`Members`] for
 /// [`Comparator::of`](crate::Comparator::of).
 ///
-/// It is written as the struct is, without types. Where a field has another name in WGSL, that
-/// comes first: `depth: z`, or `depth: 0` of a struct without names. Of a struct in a struct each
-/// field is named by itself, `place.cell`. Fields that are not in the WGSL struct, as they fill a
-/// gap, may be left out.
+/// The syntax is that of the struct, without types. If a field has another name in WGSL, write that
+/// name first: `depth: z`, or `depth: 0` for a tuple struct. List each field of a nested struct:
+/// `place.cell`. Omit fields that the WGSL struct does not have, such as padding.
 ///
 /// # Examples
 ///
@@ -109,16 +108,16 @@ macro_rules! members {
     };
 }
 
-/// A member of a row that is no struct, or of one in it.
+/// A member of a row, or of a nested struct, that is not itself a struct.
 pub(super) struct Member {
     name: String,
     offset: u32,
     bytes: u32,
-    /// Whether it is one thing, or several of the same: no array of structs.
+    /// True unless it is an array of structs.
     is_uniform: bool,
 }
 
-/// What a row has that is no struct, in order.
+/// All members of a row that are not structs, in order, including those of nested structs.
 pub(super) fn members(module: &Module, row: Handle<naga::Type>) -> Vec<Member> {
     let mut found = Vec::new();
     collect_members(module, row, "", 0, &mut found);
@@ -154,7 +153,7 @@ fn collect_members(
     });
 }
 
-/// That a row of `stride` bytes and a Rust type are of one size.
+/// Fails unless a Rust type has the size `stride`, in bytes.
 pub(super) fn check_size<T>(stride: usize) -> Result<(), Error> {
     if size_of::<T>() == stride {
         return Ok(());
@@ -166,7 +165,7 @@ pub(super) fn check_size<T>(stride: usize) -> Result<(), Error> {
     )))
 }
 
-/// That each member of a row lies where the field of its name does, and is as large.
+/// Fails unless each member of a row has the offset and the size of the field of that name.
 pub(super) fn check_members<T>(row: &[Member], rust: Members<T>) -> Result<(), Error> {
     let of = std::any::type_name::<T>();
     let mut fields = rust.fields;
@@ -205,13 +204,12 @@ pub(super) fn check_members<T>(row: &[Member], rust: Members<T>) -> Result<(), E
     }))
 }
 
-/// Whether the size alone says how a row lies in memory.
+/// True if the size alone determines the layout: a row has one member, not an array of structs.
 pub(super) fn is_plain(row: &[Member]) -> bool {
     matches!(row, [member] if member.is_uniform)
 }
 
-/// A function that makes a row of its words, for rows of four at the most. What fills gaps is left
-/// out.
+/// The text of `user_row_of`, which builds a row of at most four words. It skips padding.
 pub(super) fn of_words(module: &Module) -> String {
     let is_row = |ty: &naga::Type| ty.name.as_deref() == Some("user_row");
     let row = module.types.iter().find(|ty| is_row(ty.1));
@@ -239,7 +237,7 @@ pub(super) fn of_words(module: &Module) -> String {
             .take(count as usize)
             .map(|name| format!("bitcast<{ty}>(words.{name})"))
             .collect();
-        // (Whole vectors: of single components of a matrix FXC makes nonsense.)
+        // Assign whole vectors: FXC miscompiles assignments to single components of a matrix.
         of += &match size {
             None => format!("    {path} = {};\n", words.join(", ")),
             Some(_) => format!("    {path} = vec{count}<{ty}>({});\n", words.join(", ")),
@@ -248,15 +246,15 @@ pub(super) fn of_words(module: &Module) -> String {
     format!("{of}    return row;\n}}\n")
 }
 
-/// A number of a row, or a vector of them.
+/// A scalar or a vector of a row.
 struct Numbers {
-    /// How it is reached.
+    /// The WGSL expression that accesses it.
     path: String,
-    /// Which word of the row is the first.
+    /// The index of its first word in the row.
     word: u32,
-    /// Of what kind: of a word each, since naga was told of no capability for others.
+    /// The type of its scalars. Each is one word, since validation allows no other widths.
     scalar: naga::ScalarKind,
-    /// How many, if they are a vector.
+    /// The number of components of a vector, `None` for a scalar.
     size: Option<naga::VectorSize>,
 }
 
@@ -283,7 +281,7 @@ fn collect_numbers(
             rows,
             scalar,
         } => {
-            // (A column of three is as far from the next as one of four.)
+            // Columns of three and of four have the same stride.
             let stride = if *rows == naga::VectorSize::Bi { 8 } else { 16 };
             for i in 0..*columns as u32 {
                 add(
@@ -311,17 +309,16 @@ fn collect_numbers(
                 collect_numbers(module, member.ty, path, bytes + member.offset, numbers);
             }
         }
-        // No row has anything else.
+        // Rows have no other types.
         _ => {}
     }
 }
 
-/// The first struct whose members do not lie where they would without attributes, which are not
-/// written again.
+/// The first struct whose layout depends on attributes, which the renamed text would lose.
 pub(super) fn laid_out_by_attributes(module: &Module) -> Option<Handle<naga::Type>> {
     let mut layouter = naga::proc::Layouter::default();
     layouter.update(module.to_ctx()).ok()?;
-    let is_other = |members: &[naga::StructMember], span: u32| {
+    let differs = |members: &[naga::StructMember], span: u32| {
         let (mut end, mut alignment) = (0, naga::proc::Alignment::ONE);
         for member in members {
             let layout = layouter[member.ty];
@@ -334,7 +331,7 @@ pub(super) fn laid_out_by_attributes(module: &Module) -> Option<Handle<naga::Typ
         alignment.round_up(end) != span
     };
     let mut structs = module.types.iter().filter(|(_, ty)| match &ty.inner {
-        naga::TypeInner::Struct { members, span } => is_other(members, *span),
+        naga::TypeInner::Struct { members, span } => differs(members, *span),
         _ => false,
     });
     structs.next().map(|found| found.0)

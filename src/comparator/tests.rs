@@ -1,4 +1,4 @@
-//! What comparators are accepted, what they become, and what is said of others.
+//! Tests of comparators: accepted texts, their renamed form, and errors for all others.
 
 use super::*;
 use crate::members;
@@ -12,7 +12,7 @@ fn with(body: &str) -> String {
 }
 
 #[test]
-fn errors_show_the_callers_own_line() {
+fn errors_show_the_users_line() {
     let error = refused(&with("return a.kye < b.key;"));
     assert!(
         error.contains("wgsl:3:10") && error.contains("kye"),
@@ -50,9 +50,9 @@ fn errors_show_the_callers_own_line() {
     assert!(refused("struct Row { key: u32 }").contains("no function `precedes`"));
 }
 
-/// What takes other lanes, other memory or another shader than a kernel is.
+/// Access to other lanes, to other memory, and features of other shader stages.
 #[test]
-fn what_is_no_comparison_is_refused() {
+fn barriers_variables_and_entry_points_are_refused() {
     let declared = |more: &str| with("return true;") + "\n" + more;
     for (wgsl, why) in [
         (
@@ -121,9 +121,9 @@ fn what_is_no_comparison_is_refused() {
     }
 }
 
-/// In plain words, with the location, where naga names its own flags.
+/// The error names the feature in plain words, where naga names its own flags.
 #[test]
-fn what_not_every_device_has_is_refused_with_its_place() {
+fn device_features_are_refused_with_their_location() {
     let row = |ty: &str| with("return true;").replace("u32", ty);
     let f16 = "f16 is not supported in comparators";
     for (wgsl, location, why) in [
@@ -138,7 +138,7 @@ fn what_not_every_device_has_is_refused_with_its_place() {
             "4:8",
             f16,
         ),
-        // Without it being enabled.
+        // Without `enable f16`.
         (row("f16"), "1:19", f16),
         (with("return f32(a.key) < f32(1.5h);"), "3:25", f16),
         (row("f64"), "1:19", "f64 is not supported"),
@@ -166,11 +166,11 @@ fn what_not_every_device_has_is_refused_with_its_place() {
         let line: usize = location.split(':').next().unwrap().parse().unwrap();
         assert_eq!(error.lines().nth(1), wgsl.lines().nth(line - 1), "{error}");
     }
-    // What is enabled and not used is nothing.
+    // `enable` without a use is accepted.
     Comparator::new(&("enable f16;\n".to_owned() + &row("u32"))).unwrap();
 }
 
-/// What is wrong is on the first line, and below it the caller's own.
+/// The reason is on the first line, and the user's text below it.
 #[test]
 fn errors_quote_the_text_below_their_first_line() {
     for body in [
@@ -189,7 +189,7 @@ fn errors_quote_the_text_below_their_first_line() {
 }
 
 #[test]
-fn loops_are_allowed_and_known() {
+fn loops_are_allowed_and_detected() {
     let has_loops = |wgsl: &str| {
         let comparator = Comparator::new(wgsl).unwrap_or_else(|e| panic!("{e}"));
         comparator.has_loops()
@@ -209,19 +209,19 @@ fn loops_are_allowed_and_known() {
     assert!(!has_loops(&with(
         "if a.key < 7u && b.key > 1u { return true; }\nreturn false;"
     )));
-    // The loop of those ends.
+    // The loop of wide keys is known to end.
     assert!(!Comparator::wide(64, WideKey::Bytes).unwrap().has_loops());
 }
 
 #[test]
 fn names_do_not_clash() {
-    // What is called is the caller's `precedes`, and no function of a like name.
-    let like = with("return precedes_(b, a);")
+    // The user's `precedes` is called, and no function of a similar name.
+    let similar = with("return precedes_(b, a);")
         + "\nfn precedes_(a: Row, b: Row) -> bool { return a.key < b.key; }";
-    let text = Comparator::new(&like).unwrap().text().to_owned();
+    let text = Comparator::new(&similar).unwrap().text().to_owned();
     let body = text.split("fn user_precedes(").nth(1).unwrap();
     assert!(body.contains("user_f"), "{text}");
-    // Names of the sorter's, and of each other.
+    // Names that clash with the sorter's, and with each other.
     let wgsl = "const W = 7u;
         alias Key = u32;
         struct user_row { lane: Key, tile: Key }
@@ -233,7 +233,7 @@ fn names_do_not_clash() {
         fn precedes(a: Record, b: Record) -> bool {
             return compare_exchange(a.tile.lane) < compare_exchange(b.tile.lane);
         }";
-    // Small enough to be sorted in workgroup memory, word by word.
+    // Rows that are small enough to be sorted in workgroup memory, word by word.
     let small = "struct words { user_row: i32 }
         struct row { user_row_to: array<words, 2>, first: f32, second: u32 }
         fn user_row_of(words: row) -> i32 { return words.user_row_to[1].user_row; }
@@ -241,14 +241,14 @@ fn names_do_not_clash() {
     for (wgsl, words) in [(wgsl, 8), (small, 4)] {
         let comparator = Comparator::new(wgsl).unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(comparator.row_words(), words);
-        // In their buffer, and beside their indices.
+        // Rows in their buffer, and words of rows beside their indices.
         for words in [0, words] {
             for kernel in crate::kernel::SortKernel::of_rows(words) {
                 let kernel = crate::kernel::Kernel::Sort(kernel).specialise(crate::KeyType::U32);
                 let assembled = kernel.assemble_comparing(Some(&comparator));
                 let assembled = assembled.unwrap_or_else(|e| panic!("{e}"));
                 assert!(assembled.bindings.len() <= 9, "{}", kernel.label());
-                // With what stands in for it, too.
+                // With the stand-in comparator, too.
                 kernel.assemble().unwrap_or_else(|e| panic!("{e}"));
             }
         }
@@ -256,7 +256,7 @@ fn names_do_not_clash() {
 }
 
 #[test]
-fn rows_are_made_of_their_words() {
+fn rows_are_built_from_their_words() {
     let made = |row: &str| {
         let wgsl = format!(
             "struct Inner {{ a1: f32, b: i32 }}
@@ -277,7 +277,7 @@ fn rows_are_made_of_their_words() {
             "last = bitcast<i32>(words.w);",
         ]
     );
-    // A gap.
+    // With padding.
     assert_eq!(
         made("key: u32, rest: vec2<f32>"),
         [
@@ -285,7 +285,7 @@ fn rows_are_made_of_their_words() {
             "rest = vec2<f32>(bitcast<f32>(words.z), bitcast<f32>(words.w));",
         ]
     );
-    // More than are beside an index.
+    // Too large to be stored beside an index.
     assert!(made("key: u32, rest: vec4<f32>").is_empty());
 }
 
@@ -343,7 +343,7 @@ fn layouts_are_those_of_rust_or_refused() {
             }),
             "a row has no member kye",
         ),
-        // In WGSL a vec3 begins at 16 bytes, and the struct is of 32.
+        // In WGSL a vec3 is aligned to 16 bytes, so the struct has 32.
         (
             "struct Row { key: u32, position: vec3<f32> }",
             members!(Row { key, position }),
@@ -354,7 +354,7 @@ fn layouts_are_those_of_rust_or_refused() {
         assert!(error.contains(why), "{error}");
     }
 
-    // Fields without names, structs in structs, and what fills a gap.
+    // Tuple structs, nested structs, and padding.
     let nested = "struct Inner { a: u32, b: u32 }
         struct Row { inner: Inner, key: u32, rest: array<vec2<u32>, 2> }
         fn precedes(a: Row, b: Row) -> bool { return a.inner.b < b.inner.b; }";
@@ -367,7 +367,7 @@ fn layouts_are_those_of_rust_or_refused() {
     let error = Comparator::of(nested, members).unwrap_err().to_string();
     assert!(error.contains("name its members, as inner.a"), "{error}");
 
-    // What is known of rows in memory.
+    // Layout checks of rows in host memory.
     let refused = |checked: Result<(), Error>| checked.unwrap_err().to_string();
     let other = refused(made.check_rows::<[u32; 4]>());
     assert!(
@@ -386,7 +386,7 @@ fn layouts_are_those_of_rust_or_refused() {
     let array = Comparator::new(array).unwrap();
     assert!(refused(array.check_rows::<[u64; 2]>()).contains("members!"));
 
-    // Attributes would be lost, also in a member's struct.
+    // The renamed text loses attributes, also those of a nested struct.
     let spread = "struct Inner { v: vec4<u32>, a: u32, @align(8) b: u32 }
         struct Row { inner: Inner, key: u32 }
         fn precedes(a: Row, b: Row) -> bool { return a.inner.b < b.inner.b; }";
@@ -394,7 +394,7 @@ fn layouts_are_those_of_rust_or_refused() {
 }
 
 #[test]
-fn texts_that_are_too_long_or_too_deep_are_refused_with_their_place() {
+fn texts_that_are_too_long_or_too_deep_are_refused_with_their_location() {
     let error = refused(&" ".repeat((1 << 14) + 1));
     assert!(error.contains("a text of 16385 bytes"), "{error}");
     let within = |open: &str, close: &str, n: usize| {
@@ -420,14 +420,14 @@ fn texts_that_are_too_long_or_too_deep_are_refused_with_their_place() {
         error.contains("wgsl:1:1: more than 16 nested types"),
         "{error}"
     );
-    // Without a name, and so without a location.
+    // An unnamed type has no location.
     let arrays = "array<".repeat(16) + "u32" + &", 1>".repeat(16);
     let error = refused(&with(&format!("var x: {arrays};\nreturn true;")));
     assert!(
         error.ends_with("comparator: more than 16 nested types"),
         "{error}"
     );
-    // Each is written twice in the next one.
+    // naga writes each constant twice in the next one.
     let constant = |i| format!("const C{} = array(C{i}, C{i});\n", i + 1);
     let constants = "const C0 = 1u;\n".to_owned() + &(0..15).map(constant).collect::<String>();
     let error = refused(&(constants + &with("return true;")));

@@ -1,12 +1,12 @@
-//! Which adapters can sort, and what to ask of them.
+//! Adapters: which of them can sort, and which features and limits to request.
 
 use crate::plan::{DeviceLimits, MOST_BUCKETS, MOST_BUCKETS_ON_CPU, Tuning};
 use crate::{Error, Options};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;
 
-/// What to ask of an adapter, so that its device can sort: made by [`requirements`], and widened by
-/// the caller with what else the device is for.
+/// The features and limits that a device needs to sort. [`requirements`] computes them for an
+/// adapter; add what the rest of the program needs before you request the device.
 ///
 /// # Examples
 ///
@@ -23,26 +23,26 @@ use std::sync::LazyLock;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Requirements {
-    /// Features, where the adapter has them: `TIMESTAMP_QUERY` for phase timings, and
-    /// `PIPELINE_CACHE` for [`Sorter::with_pipeline_cache`](crate::Sorter::with_pipeline_cache).
-    /// None is needed.
+    /// Optional features, if the adapter has them: `TIMESTAMP_QUERY` for the times of phases, and
+    /// `PIPELINE_CACHE` for [`Sorter::with_pipeline_cache`](crate::Sorter::with_pipeline_cache). No
+    /// feature is required.
     pub features: wgpu::Features,
-    /// Limits: the default ones, or the adapter's where they are lower, with the largest buffers
-    /// and the most workgroup memory that the adapter offers.
+    /// Limits: wgpu's defaults, or the adapter's where those are lower. Buffer sizes, workgroup
+    /// memory and workgroup sizes are the adapter's maximum.
     pub limits: wgpu::Limits,
 }
 
-/// The limits below which no kernel runs, by their names in [`wgpu::Limits`].
+/// The limits that the kernels need: the name in [`wgpu::Limits`], the minimum, the actual value.
 fn needed(limits: &wgpu::Limits) -> [(&'static str, u64, u64); 6] {
     [
-        // The partition of 64-bit keys with values: four of these and four tables.
+        // The partition of 64-bit keys with values binds four buffers of records and four tables.
         (
             "max_storage_buffers_per_shader_stage",
             8,
             limits.max_storage_buffers_per_shader_stage.into(),
         ),
-        // The page merge of two-word keys: two planes of 32 x 33 + 2 words, each rounded up to a
-        // multiple of 16 bytes, as WebGPU counts them. Prefix sums take less.
+        // The page merge of two-word keys needs two planes of 32 x 33 + 2 words. WebGPU rounds each
+        // up to a multiple of 16 bytes. Prefix sums need less.
         (
             "max_compute_workgroup_storage_size",
             8480,
@@ -84,16 +84,16 @@ pub(crate) fn check_limits(limits: &wgpu::Limits) -> Result<(), Error> {
     Ok(())
 }
 
-/// The features and limits to request from an adapter, for a device of the caller's that is to sort
-/// ([`Sorter::new`](crate::Sorter::new)). Nothing is opened.
+/// Returns the features and limits to request for your device, for
+/// [`Sorter::new`](crate::Sorter::new). Opens no device.
 ///
-/// The kernels need no feature, and of the limits 8 storage buffers a shader stage, 8480 bytes of
+/// The kernels need no feature. They need 8 storage buffers per shader stage, 8480 bytes of
 /// workgroup memory, workgroups of 256 lanes, dispatches of 65,535 workgroups and bindings of 16
 /// MiB.
 ///
 /// # Errors
 ///
-/// [`Error::AdapterTooSmall`] if it cannot run the kernels: every adapter within
+/// [`Error::AdapterTooSmall`] if the adapter cannot run the kernels. Every adapter with
 /// [`wgpu::Limits::default`] can.
 ///
 /// # Examples
@@ -103,7 +103,7 @@ pub(crate) fn check_limits(limits: &wgpu::Limits) -> Result<(), Error> {
 /// use wgpu_bcfsort::{Error, adapters, requirements};
 /// let adapter = adapters().into_iter().next().ok_or(Error::NoAdapter)?;
 /// let mut needs = requirements(&adapter)?;
-/// // What the rest of the program needs.
+/// // Add what the rest of the program needs.
 /// needs.limits.max_bind_groups = adapter.limits().max_bind_groups;
 /// # Ok(()) }
 /// ```
@@ -123,22 +123,20 @@ pub fn requirements(adapter: &wgpu::Adapter) -> Result<Requirements, Error> {
     })
 }
 
-/// Every adapter of this machine that can sort: discrete GPUs first, then integrated and virtual
-/// ones, then software. Those that cannot are logged, and left out. One GPU comes once for each
-/// backend that has it.
+/// Lists the adapters of this machine that can sort: discrete GPUs first, then integrated and
+/// virtual ones, then software. Adapters that cannot sort are logged and left out. A GPU appears
+/// once for each backend that supports it.
 ///
-/// It takes as long as the drivers take to say what there is, longest the first time. wgpu's
-/// environment variables apply, e.g. `WGPU_BACKEND=vulkan`, as they are at the first call.
+/// Enumeration asks every driver, and the first call takes longest. wgpu's environment variables,
+/// e.g. `WGPU_BACKEND=vulkan`, are read at the first call.
 ///
 /// # What is process-wide
 ///
-/// One [`wgpu::Instance`], which lists the adapters of this function and of all that open one
-/// ([`Sorter::open`](crate::Sorter::open)); nothing
-/// else. It is made when it is first needed, and stays to the end of the process. There is one, and
-/// not one for each call, because wgpu refuses what belongs to another device of the same instance,
-/// but takes what belongs to another instance for its own: devices that are opened here can be told
-/// apart. A sorter on a device of the caller's ([`Sorter::new`](crate::Sorter::new)) has the
-/// caller's instance.
+/// One [`wgpu::Instance`] and nothing else. This function and every function that opens an adapter
+/// ([`Sorter::open`](crate::Sorter::open)) use it. It is created at the first use and lives until
+/// the process ends. All calls share it because wgpu rejects an object of another device only
+/// within one instance: it mistakes an object of another instance for its own. A sorter on your
+/// device ([`Sorter::new`](crate::Sorter::new)) uses your instance.
 ///
 /// # Examples
 ///
@@ -148,7 +146,7 @@ pub fn requirements(adapter: &wgpu::Adapter) -> Result<Requirements, Error> {
 /// for adapter in adapters() {
 ///     println!("{}", adapter.get_info().name);
 /// }
-/// // Not the best, but the last one.
+/// // The last adapter instead of the best.
 /// if let Some(last) = adapters().last() {
 ///     let sorter = Sorter::on_adapter(last, Options::default())?;
 /// }
@@ -159,9 +157,8 @@ pub fn adapters() -> Vec<wgpu::Adapter> {
     pollster::block_on(adapters_async())
 }
 
-/// One instance for every adapter that this crate opens: wgpu can tell the devices of one instance
-/// apart, and mistakes an object of another instance for one of its own. (Public: see
-/// [`adapters`].)
+/// The instance of every adapter that this crate opens. There is only one, because wgpu rejects
+/// objects of another device only within one instance; [`adapters`] documents it for users.
 fn instance() -> &'static wgpu::Instance {
     static INSTANCE: LazyLock<wgpu::Instance> = LazyLock::new(|| {
         wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env())
@@ -188,14 +185,14 @@ pub(crate) async fn adapters_async() -> Vec<wgpu::Adapter> {
     adapters
 }
 
-/// What the defaults depend on of a device.
+/// The properties of a device that the defaults depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DeviceKind {
-    /// Whether it is a CPU that sorts.
+    /// True for a CPU (a software adapter).
     pub(crate) is_cpu: bool,
-    /// Whether it is a GPU with memory of its own.
+    /// True for a GPU with its own memory.
     pub(crate) is_discrete: bool,
-    /// Whether FXC may compile its kernels: the compiler that comes with Windows, for DX12.
+    /// True if FXC may compile the kernels: the DX12 shader compiler that comes with Windows.
     pub(crate) has_fxc: bool,
 }
 
@@ -209,7 +206,7 @@ impl DeviceKind {
         }
     }
 
-    /// The most buckets that a device is given where the caller names none.
+    /// The maximum of the default number of buckets.
     pub(crate) const fn most_default_buckets(self) -> u32 {
         if self.is_cpu {
             MOST_BUCKETS_ON_CPU
@@ -218,7 +215,7 @@ impl DeviceKind {
         }
     }
 
-    /// The numbers of the sample sort that a device is given where the caller names none.
+    /// The default tuning of the sample sort on this device.
     pub(crate) fn default_tuning(self) -> Tuning {
         if self.is_cpu {
             Tuning::cpu()
@@ -229,12 +226,12 @@ impl DeviceKind {
         }
     }
 
-    /// Keys that a dispatch may move where the caller says nothing of it.
+    /// The default of [`Options::keys_per_dispatch`].
     const fn default_keys_per_dispatch(self) -> u32 {
         if self.is_cpu {
             1 << 22
         } else if self.is_discrete {
-            // 2 ms on an H200, and less than a tenth of a second with a fortieth of its bandwidth.
+            // 2 ms on an H200, and less than 0.1 s on a GPU with a fortieth of its bandwidth.
             1 << 28
         } else {
             1 << 25
@@ -242,7 +239,7 @@ impl DeviceKind {
     }
 }
 
-/// What the plan needs to know of a device.
+/// The limits of a device that the plan depends on.
 pub(crate) fn device_limits(device: &wgpu::Device, options: &Options) -> DeviceLimits {
     let limits = device.limits();
     let default = || DeviceKind::of(device).default_keys_per_dispatch();

@@ -1,11 +1,11 @@
-//! Work that is done on several threads at the same time.
+//! A parallel for-each on scoped threads.
 
-/// Calls `act` for each item, at the same time on as many threads as the machine runs at once, of
-/// which the caller's is one. Items are begun in order, and none after the first failure.
+/// Calls `act` for each item in parallel, on all threads of the machine including the calling one.
+/// Items start in order, and none starts after the first failure.
 ///
-/// It returns when all calls have, with the error of the first item in order that failed. A panic
-/// of a call is one of this function. In browsers, where wgpu's handles belong to one thread, the
-/// items' calls follow each other.
+/// Returns when all calls have returned. The error is that of the failed item with the smallest
+/// index. A panic in `act` is passed on. In browsers, where wgpu's handles belong to one thread,
+/// the calls run one after another.
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) fn for_each_at_once<T: Sync, E: Send>(
     items: &[T],
@@ -14,8 +14,8 @@ pub(crate) fn for_each_at_once<T: Sync, E: Send>(
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
     use std::sync::{Mutex, PoisonError};
 
-    // (It takes 30 us to ask how many threads there may be, as much as all else of a call that
-    // finds its kernels compiled.)
+    // `available_parallelism` takes 30 us: as much as the rest of a call whose kernels are
+    // compiled already.
     if items.len() < 2 {
         return items.iter().try_for_each(act);
     }
@@ -39,7 +39,7 @@ pub(crate) fn for_each_at_once<T: Sync, E: Send>(
     };
     std::thread::scope(|scope| {
         let others: Vec<_> = (1..threads)
-            // Without another thread, those that there are do its work.
+            // If a thread cannot be started, the others do its work.
             .map_while(|_| {
                 let builder = std::thread::Builder::new().name("bcfsort.compile".into());
                 builder.spawn_scoped(scope, work).ok()
@@ -70,33 +70,33 @@ mod tests {
     use std::sync::Mutex;
 
     #[test]
-    fn every_item_is_taken_once() {
+    fn every_item_is_visited_once() {
         for count in [0, 1, 2, 3, 100] {
             let items: Vec<usize> = (0..count).collect();
-            let taken = Mutex::new(Vec::new());
+            let visited = Mutex::new(Vec::new());
             for_each_at_once(&items, |&item| {
-                taken.lock().unwrap().push(item);
+                visited.lock().unwrap().push(item);
                 Ok::<_, ()>(())
             })
             .unwrap();
-            let mut taken = taken.into_inner().unwrap();
-            taken.sort_unstable();
-            assert_eq!(taken, items);
+            let mut visited = visited.into_inner().unwrap();
+            visited.sort_unstable();
+            assert_eq!(visited, items);
         }
     }
 
     #[test]
     fn the_first_failure_in_order_is_returned_and_ends_the_work() {
         let items: Vec<usize> = (0..10_000).collect();
-        let taken = Mutex::new(Vec::new());
+        let visited = Mutex::new(Vec::new());
         let failure = for_each_at_once(&items, |&item| {
-            taken.lock().unwrap().push(item);
+            visited.lock().unwrap().push(item);
             if item >= 5 { Err(item) } else { Ok(()) }
         });
         assert_eq!(failure, Err(5));
-        // One of each thread at the most has been begun beside it.
+        // Each thread may have started one more item.
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        assert!(taken.into_inner().unwrap().len() <= 5 + threads);
+        assert!(visited.into_inner().unwrap().len() <= 5 + threads);
     }
 
     #[test]
@@ -108,7 +108,7 @@ mod tests {
             })
         })
         .unwrap_err();
-        let said = panic.downcast_ref::<String>().unwrap();
-        assert!(said.contains("item 1"), "{said}");
+        let message = panic.downcast_ref::<String>().unwrap();
+        assert!(message.contains("item 1"), "{message}");
     }
 }

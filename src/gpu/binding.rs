@@ -1,19 +1,19 @@
-//! Ranges of the caller's buffers: where records are in them, and what is bound.
+//! Ranges of the user's buffers: the offset of the first record, and the range that is bound.
 
 use crate::{BufferRole, Error};
 
-/// A range of a GPU buffer: what [`Keys`](crate::Keys), [`Payload`](crate::Payload) and
-/// [`SortJob`](crate::SortJob) take.
+/// A range of a GPU buffer, as an argument of [`Keys`](crate::Keys), [`Payload`](crate::Payload)
+/// and [`SortJob`](crate::SortJob).
 ///
 /// | you have | the range |
 /// |---|---|
 /// | `&wgpu::Buffer` | the whole buffer |
-/// | [`wgpu::BufferSlice`], `buffer.slice(4096..)` | from a byte on, or to a byte |
-/// | [`wgpu::BufferBinding`] | the same, by `offset` and `size` |
+/// | [`wgpu::BufferSlice`], `buffer.slice(4096..)` | the bytes of the slice |
+/// | [`wgpu::BufferBinding`] | `size` bytes from `offset` on |
 ///
-/// A range may begin at any record: its byte offset is a multiple of the size of a key, or of 4 for
-/// all else, and need not have the alignment of a binding. The sorter uses as many bytes as the
-/// records take and leaves all others as they are.
+/// A range may begin at any record. Its byte offset must be a multiple of the key size for keys,
+/// and of 4 for all other data; the alignment of bindings does not apply. The sorter accesses the
+/// bytes of the records only and leaves all others unchanged.
 ///
 /// The trait is sealed.
 ///
@@ -44,13 +44,13 @@ mod sealed {
     impl Sealed for wgpu::BufferBinding<'_> {}
 }
 
-/// A range of a buffer in bytes. (A [`wgpu::BufferBinding`] cannot be empty.)
+/// A range of a buffer in bytes. Unlike a [`wgpu::BufferBinding`], it can be empty.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct BufferRange<'a> {
     pub(crate) buffer: &'a wgpu::Buffer,
     pub(crate) offset: u64,
-    /// Bytes from there on: none behind the buffer's end.
+    /// Size in bytes, clamped to the end of the buffer.
     pub(crate) size: u64,
 }
 
@@ -84,15 +84,15 @@ impl<'a> ToBinding<'a> for wgpu::BufferBinding<'a> {
     }
 }
 
-/// The alignment of a binding that every device can bind.
+/// The alignment in bytes of bindings, which every device supports.
 pub(crate) const ALIGNMENT: u64 = 256;
 
-/// Bytes of a range before its first record, from where it is bound on.
+/// Bytes from the aligned start of the binding to the first record of a range.
 pub(crate) const fn unaligned(range: &BufferRange<'_>) -> u64 {
     range.offset % ALIGNMENT
 }
 
-/// Where a range begins, from where it is bound on, counted in units of `bytes`.
+/// The index of a range's first record within its binding, in units of `bytes`.
 pub(crate) fn first_unit(
     role: BufferRole,
     range: &BufferRange<'_>,
@@ -110,7 +110,7 @@ pub(crate) fn first_unit(
 
 /// Fails if a device cannot bind `needed` bytes at once.
 pub(crate) fn check_bound(role: BufferRole, needed: u128, limit: u64) -> Result<(), Error> {
-    // Words have numbers of 32 bits.
+    // Kernels index words by 32-bit numbers.
     let limit = limit.min(u64::from(u32::MAX) * 4);
     if needed <= u128::from(limit) {
         return Ok(());
@@ -122,8 +122,8 @@ pub(crate) fn check_bound(role: BufferRole, needed: u128, limit: u64) -> Result<
     })
 }
 
-/// What is bound for `bytes` bytes from the beginning of a range on, if the range has them and the
-/// buffer may be bound: whole words.
+/// The binding for the first `bytes` bytes of a range: aligned, and in whole words. Fails if the
+/// range is shorter, or if the buffer lacks the usage `STORAGE`.
 pub(crate) fn bind<'a>(
     role: BufferRole,
     range: &BufferRange<'a>,
@@ -135,7 +135,7 @@ pub(crate) fn bind<'a>(
         size,
     } = *range;
     let before = unaligned(range);
-    // (The last word of packed keys is read and written as a whole.)
+    // Kernels read and write the last word of packed keys as a whole.
     let bound = (before + bytes).next_multiple_of(4);
     let room = buffer.size().saturating_sub(offset).saturating_add(before);
     if size < bytes || room < bound && bytes > 0 {

@@ -1,4 +1,4 @@
-//! What every call does, whether it sorts or adds up: open a device, check lengths, keep buffers.
+//! Steps that sorts and prefix sums share: open a device, check a length, reuse buffers.
 
 use super::adapter::requirements;
 use super::faults::scoped;
@@ -6,7 +6,7 @@ use crate::plan::DeviceLimits;
 use crate::{Error, KeyType};
 use std::sync::{Mutex, PoisonError};
 
-/// Opens a device of an adapter, with all that [`requirements`] ask for.
+/// Opens a device with the [`requirements`] of its adapter.
 pub(crate) async fn open(adapter: &wgpu::Adapter) -> Result<(wgpu::Device, wgpu::Queue), Error> {
     let needs = requirements(adapter)?;
     let opened = adapter
@@ -20,7 +20,7 @@ pub(crate) async fn open(adapter: &wgpu::Adapter) -> Result<(wgpu::Device, wgpu:
     Ok(opened)
 }
 
-/// The number of keys or values, if one recording takes as many.
+/// Returns `len` as `u32`, or [`Error::TooLarge`] if that exceeds one recording.
 pub(crate) fn check_len(
     device: &wgpu::Device,
     limits: &DeviceLimits,
@@ -50,8 +50,8 @@ pub(crate) fn check_len(
     })
 }
 
-/// A buffer for a host slice: the one that the last call left, if it is large enough. One too small
-/// is let go before a larger one is made.
+/// A buffer for a host slice: the pooled one if it is large enough, or a new one. A pooled buffer
+/// that is too small is released before the new one is created.
 pub(crate) fn host_buffer(
     device: &wgpu::Device,
     label: &str,

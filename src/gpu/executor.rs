@@ -1,4 +1,4 @@
-//! Runs a recording: every object it needs is made beforehand, then it is encoded.
+//! Runs a recording: first creates all its GPU objects, then encodes the dispatches.
 
 use super::faults::{check_not_lost, scoped};
 use super::pipelines::{Compiled, Pipelines};
@@ -13,13 +13,13 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Keys that one submission moves, in dispatches of the device's `keys_per_dispatch`.
+/// The budget of one submission, in multiples of `keys_per_dispatch`.
 const DISPATCHES_PER_SUBMISSION: u64 = 4;
 
-/// Buffers by role, without the keys.
+/// The buffers that a recording owns, by role. The user's buffers are not among them.
 pub(crate) type BufferSet = BTreeMap<Buffer, wgpu::Buffer>;
 
-/// Makes every buffer of a recording, or takes it from `pool` where one of the size is there.
+/// Creates the buffers of a recording, reusing those in `pool` that are large enough.
 pub(crate) fn make_buffers(
     device: &wgpu::Device,
     recording: &Recording,
@@ -34,7 +34,7 @@ pub(crate) fn make_buffers(
                 device.create_buffer(&wgpu::BufferDescriptor {
                     label: Some(&format!("bcfsort.{role}")),
                     size: bytes,
-                    // To be read by who wants to look into a sort.
+                    // COPY_SRC lets tests and experiments inspect a sort.
                     usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC,
                     mapped_at_creation: false,
                 })
@@ -42,7 +42,7 @@ pub(crate) fn make_buffers(
         };
         made.insert(role, buffer);
     }
-    // What this recording does not need may serve the next one.
+    // The next recording may need the remaining buffers.
     for (role, buffer) in pool {
         made.entry(role).or_insert(buffer);
     }
@@ -66,19 +66,19 @@ impl Dispatch {
     }
 }
 
-/// The parameter block of every step.
+/// The parameter blocks of all steps.
 struct Parameters {
-    /// Those that stay as they are.
+    /// Blocks that are constant.
     fixed: wgpu::Buffer,
-    /// Those of [counted](crate::recording::Step::is_counted) steps: [`Buffer::Parameters`].
-    counted: wgpu::Buffer,
-    /// Where each step's block begins in either.
+    /// Blocks of steps with an [indirect count](Step::is_counted): [`Buffer::Parameters`].
+    indirect: wgpu::Buffer,
+    /// The byte offset of each step's block in its buffer.
     offsets: Vec<u32>,
 }
 
 impl Parameters {
     fn new(device: &wgpu::Device, recording: &Recording) -> Result<Self, Error> {
-        let (mut fixed, mut counted) = (Vec::new(), Vec::new());
+        let (mut fixed, mut indirect) = (Vec::new(), Vec::new());
         let mut offsets = Vec::with_capacity(recording.steps.len());
         for step in &recording.steps {
             let fail = |message: &str| Error::Kernel {
@@ -93,7 +93,7 @@ impl Parameters {
                 return Err(fail("its first parameter is not the number of records"));
             }
             let blocks: &mut Vec<u8> = if step.is_counted() {
-                &mut counted
+                &mut indirect
             } else {
                 &mut fixed
             };
@@ -104,8 +104,9 @@ impl Parameters {
         }
         let make = |blocks: &[u8], usage| {
             let size = blocks.len() as u64;
-            // (wgpu takes as much for staging, and the device for lost where there is not: see
-            // `write`. A copy of ours would be a submission more for each sort.)
+            // wgpu allocates a staging buffer of the same size, and treats the device as lost if
+            // that fails (see `write`). So try the allocation first. Staging of our own would cost
+            // each sort one more submission.
             drop(scoped(device, size, || staging(device, size))?);
             let buffer = scoped(device, size, || {
                 device.create_buffer(&wgpu::BufferDescriptor {
@@ -120,25 +121,25 @@ impl Parameters {
         };
         let written = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::STORAGE;
         let fixed = make(&fixed, wgpu::BufferUsages::UNIFORM)?;
-        let counted = match counted.len() {
+        let indirect = match indirect.len() {
             0 => fixed.clone(),
-            _ => make(&counted, written)?,
+            _ => make(&indirect, written)?,
         };
         Ok(Self {
             fixed,
-            counted,
+            indirect,
             offsets,
         })
     }
 
-    /// What is bound to a kernel: the blocks, of which it is told which is its own; or all counted
-    /// ones.
+    /// The binding of a step's parameters: one block at a dynamic offset. A storage binding has all
+    /// blocks of indirect counts.
     fn binding(&self, step: &Step, binding: &Binding) -> wgpu::BufferBinding<'_> {
         let is_one = binding.access == Access::Uniform;
         let buffer = if is_one && !step.is_counted() {
             &self.fixed
         } else {
-            &self.counted
+            &self.indirect
         };
         wgpu::BufferBinding {
             buffer,
@@ -152,7 +153,8 @@ impl Parameters {
     }
 }
 
-/// Ranges of steps that move about [`DISPATCHES_PER_SUBMISSION`] times `keys_per_dispatch` keys.
+/// Cuts the steps into ranges that move at most [`DISPATCHES_PER_SUBMISSION`] x `keys_per_dispatch`
+/// keys each. A step that moves more is a range by itself.
 fn cut_into_submissions(recording: &Recording, keys_per_dispatch: u32) -> Vec<Range<usize>> {
     let budget = u64::from(keys_per_dispatch) * DISPATCHES_PER_SUBMISSION;
     let mut submissions = Vec::new();
@@ -168,20 +170,20 @@ fn cut_into_submissions(recording: &Recording, keys_per_dispatch: u32) -> Vec<Ra
     submissions
 }
 
-/// A recording with all its GPU objects: encoding it makes none.
+/// A recording with all its GPU objects. Encoding creates no object.
 pub(crate) struct Prepared {
     dispatches: Vec<Dispatch>,
-    /// Dispatches that fit one short submission each.
+    /// The dispatches of each submission.
     submissions: Vec<Range<usize>>,
 }
 
 impl Prepared {
-    /// `callers`: the buffers that the recording does not make.
+    /// `user_buffers`: the bindings of all buffers that the recording does not own.
     pub(crate) fn new(
         device: &wgpu::Device,
         pipelines: &Pipelines,
         recording: &Recording,
-        callers: &BTreeMap<Buffer, wgpu::BufferBinding<'_>>,
+        user_buffers: &BTreeMap<Buffer, wgpu::BufferBinding<'_>>,
         buffers: &BufferSet,
         keys_per_dispatch: u32,
     ) -> Result<Self, Error> {
@@ -205,16 +207,13 @@ impl Prepared {
                 Entry::Vacant(vacant) => {
                     let resource = |binding: &Binding| match step.buffer(&binding.name) {
                         None | Some(Buffer::Parameters) => parameters.binding(step, binding),
-                        Some(role) => {
-                            callers
-                                .get(&role)
-                                .cloned()
-                                .unwrap_or_else(|| wgpu::BufferBinding {
-                                    buffer: &buffers[&role],
-                                    offset: 0,
-                                    size: wgpu::BufferSize::new(recording.buffers[&role]),
-                                })
-                        }
+                        Some(role) => user_buffers.get(&role).cloned().unwrap_or_else(|| {
+                            wgpu::BufferBinding {
+                                buffer: &buffers[&role],
+                                offset: 0,
+                                size: wgpu::BufferSize::new(recording.buffers[&role]),
+                            }
+                        }),
                     };
                     let entries: Vec<_> = compiled
                         .bindings
@@ -249,7 +248,7 @@ impl Prepared {
         })
     }
 
-    /// Submissions into which the recording is cut, so that none runs long.
+    /// The number of submissions, each short enough for a driver's watchdog.
     pub(crate) fn submissions(&self) -> usize {
         self.submissions.len()
     }
@@ -260,14 +259,14 @@ impl Prepared {
         encode_pass(encoder, "bcfsort", dispatches, None);
     }
 
-    /// Encodes all of it into a pass that there is.
+    /// Encodes all dispatches into a pass that the user began.
     pub(crate) fn encode_in_pass(&self, pass: &mut wgpu::ComputePass<'_>) {
         for dispatch in &self.dispatches {
             dispatch.encode(pass);
         }
     }
 
-    /// Encodes all of it, each phase in a compute pass of its own with two timestamps.
+    /// Encodes all dispatches. Each phase is a compute pass that writes two timestamps.
     pub(crate) fn encode_timed(
         &self,
         encoder: &mut wgpu::CommandEncoder,
@@ -275,7 +274,7 @@ impl Prepared {
         first: u32,
     ) {
         for (number, (_, range)) in self.phase_passes().iter().enumerate() {
-            // (Numbers that there are not, wgpu refuses.)
+            // Saturates: wgpu rejects an index beyond the query set.
             let at = first.saturating_add(2 * number as u32);
             let writes = wgpu::ComputePassTimestampWrites {
                 query_set: queries,
@@ -286,13 +285,13 @@ impl Prepared {
         }
     }
 
-    /// The phases of those passes.
+    /// The phase of each pass of [`encode_timed`](Self::encode_timed).
     pub(crate) fn timed_phases(&self) -> impl Iterator<Item = Phase> {
         let passes = self.phase_passes().into_iter();
         passes.map(|(_, range)| self.dispatches[range.start].phase)
     }
 
-    /// Encodes dispatches of one phase, timed.
+    /// Encodes dispatches of one phase as one compute pass.
     fn encode_phase(
         &self,
         encoder: &mut wgpu::CommandEncoder,
@@ -304,8 +303,8 @@ impl Prepared {
         encode_pass(encoder, &label, dispatches, timestamp_writes);
     }
 
-    /// Runs of dispatches of one phase within one submission, each a compute pass of its own when
-    /// timed.
+    /// The submission and the dispatches of each timed compute pass: consecutive dispatches of one
+    /// phase in one submission.
     fn phase_passes(&self) -> Vec<(usize, Range<usize>)> {
         let mut passes = Vec::new();
         for (submission, range) in self.submissions.iter().enumerate() {
@@ -323,42 +322,42 @@ impl Prepared {
     }
 }
 
-/// What is timed.
+/// The resolution of a measurement.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Detail {
-    /// Each phase, in a compute pass of its own.
+    /// The time of each phase, each in its own compute pass.
     Phases,
-    /// All, in one compute pass a submission, as it runs untimed.
+    /// The total time, with one compute pass per submission as in an untimed run.
     Whole,
 }
 
-/// Where the times of a [`Profile`] come from.
+/// The clock behind the times of a [`Profile`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Clock {
     /// Timestamps written by the GPU.
     Timestamps,
-    /// The host's clock around each phase, submission and wait included: the device has no
-    /// timestamps.
+    /// The host's clock, because the device has no usable timestamps. The times include submission
+    /// and waiting.
     WallClock,
 }
 
-/// How long a phase took.
+/// The GPU time of one phase of a sort.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PhaseTime {
-    /// The phase.
+    /// The name of the phase.
     pub phase: &'static str,
-    /// Its rounds.
+    /// The number of rounds.
     pub rounds: u32,
-    /// Its dispatches.
+    /// The number of dispatches.
     pub dispatches: u32,
-    /// Its time.
+    /// The time of all its dispatches.
     pub time: Duration,
 }
 
-/// Where the time of a sort went, on the GPU and around it. What did not happen has taken no time:
-/// a sort of buffers has no transfers.
+/// The times of a sort: phases on the GPU, transfers, and merging on the host. A part that did not
+/// run has time zero, e.g. the transfers of a sort of GPU buffers.
 ///
 /// # Examples
 ///
@@ -376,16 +375,16 @@ pub struct PhaseTime {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Profile {
-    /// Where the times come from.
+    /// The clock of all GPU times.
     pub clock: Clock,
-    /// Time on the GPU, from the beginning of the first dispatch to the end of the last. Without
+    /// Time on the GPU, from the beginning of the first dispatch to the end of the last, without
     /// transfers.
     pub total: Duration,
-    /// Time to move the keys to the device.
+    /// Time to upload the keys to the device.
     pub upload: Duration,
-    /// Time to move the keys back.
+    /// Time to download the keys.
     pub download: Duration,
-    /// Time to merge chunks on the host, where the keys did not fit the device at once.
+    /// Time to merge chunks on the host, if the keys did not fit the device at once.
     pub merge: Duration,
     /// Time of each phase on the GPU, in order.
     pub phases: Vec<PhaseTime>,
@@ -403,10 +402,9 @@ impl Profile {
         }
     }
 
-    /// Adds the times of another sort, phase by phase: those of a name are one. Of two clocks the
-    /// worse is named.
+    /// Adds the times of another sort. Phases of the same name are added up. The clock becomes
+    /// [`Clock::WallClock`] if either profile has it.
     pub fn add(&mut self, other: &Self) {
-        // Of a sum, the worse clock is told.
         if other.clock == Clock::WallClock {
             self.clock = Clock::WallClock;
         }
@@ -427,7 +425,7 @@ impl Profile {
     }
 }
 
-/// Submits everything and waits, with the time of each phase.
+/// Submits all dispatches, waits, and returns the times.
 pub(crate) async fn run_profiled(
     device: &wgpu::Device,
     queue: &wgpu::Queue,
@@ -450,8 +448,8 @@ pub(crate) async fn run_profiled(
     let (clock, spans) = match measured {
         Some(spans) => (Clock::Timestamps, spans),
         None if timestamps => {
-            // The sort is done, and only the phases' times are missing: a driver that writes zeros
-            // (some Metal versions do, gfx-rs/wgpu#9414) must not cost the result.
+            // The sort is done and only the times of the phases are missing. A driver that writes
+            // zeros (some Metal versions do, gfx-rs/wgpu#9414) must not fail the sort.
             let mut profile = Profile::new(Clock::WallClock);
             profile.total = started.elapsed();
             return Ok(profile);
@@ -485,7 +483,7 @@ pub(crate) async fn run_profiled(
             });
             profile.phases.len() - 1
         });
-        // A phase may be spread over several submissions.
+        // A phase may span several submissions.
         let time = &mut profile.phases[index];
         let rounds = dispatches.iter().map(|d| d.round + 1).max();
         time.rounds = time.rounds.max(rounds.unwrap_or_default());
@@ -514,7 +512,7 @@ async fn run_with_wall_clock(
         waiting.done(device, queue).await?;
         spans.push((start, begin.elapsed()));
     }
-    // Nothing was read, and a lost device is done at once.
+    // Waits succeed at once on a lost device, and nothing was read that would show the loss.
     check_not_lost(device)?;
     Ok(spans)
 }
@@ -534,7 +532,7 @@ fn encode_pass(
     }
 }
 
-/// `None` if the timestamps make no sense.
+/// Times the passes by timestamp queries. `None` if the driver's timestamps are invalid.
 async fn run_with_timestamps(
     device: &wgpu::Device,
     queue: &wgpu::Queue,
@@ -617,8 +615,8 @@ async fn run_with_timestamps(
     ))
 }
 
-/// Encodes and submits, with wgpu's objections as an error. Of a lost device it says nothing: who
-/// reads no result has to [look](check_not_lost).
+/// Encodes and submits. Returns wgpu's validation errors, but does not detect a lost device: a
+/// caller that reads no result must call [`check_not_lost`].
 pub(crate) fn submit(
     device: &wgpu::Device,
     queue: &wgpu::Queue,

@@ -1,14 +1,14 @@
-//! From wgpu's error scopes to typed errors.
+//! Converts wgpu's errors into [`Error`], by error scopes, and detects lost devices.
 
 use crate::Error;
 
-/// Runs `create`, which makes GPU objects, and returns what wgpu has to say against it.
+/// Runs `create`, which calls wgpu, in error scopes, and returns the first error of wgpu.
 ///
-/// `bytes` is the memory asked for, for the message. On the web, where a scope is answered only
-/// after returning to the browser, errors go to the device's own handler instead.
+/// `bytes` is the size of the requested memory, for the message. On the web a scope is resolved
+/// only after the call returns to the browser, so errors go to the device's own handler there.
 ///
-/// wgpu keeps a stack of scopes for each thread. So calls on several threads at the same time each
-/// get their own errors, where `create` does all on the thread that it is called on.
+/// wgpu keeps a stack of scopes for each thread. So concurrent calls get their own errors, provided
+/// that `create` does all its work on the calling thread.
 pub(crate) fn scoped<T>(
     device: &wgpu::Device,
     bytes: u64,
@@ -20,7 +20,7 @@ pub(crate) fn scoped<T>(
         let memory = device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
         let internal = device.push_error_scope(wgpu::ErrorFilter::Internal);
         let made = create();
-        // Popped in reverse order, all of them: a scope left open would swallow later errors.
+        // Pop all scopes in reverse order: an open scope would swallow later errors.
         let errors = [
             pollster::block_on(internal.pop()),
             pollster::block_on(memory.pop()),
@@ -43,9 +43,9 @@ pub(crate) fn scoped<T>(
     }
 }
 
-/// Why there is no view of a buffer of this crate's that should be mapped.
+/// The error for a buffer of this crate whose mapped range is not available.
 ///
-/// In a browser it was mapped, and nothing unmaps it but the end of its device.
+/// In a browser that means a lost device, since nothing else unmaps the buffer.
 pub(crate) fn not_mapped(device: &wgpu::Device, error: &wgpu::MapRangeError) -> Error {
     let message = one_line(&error.to_string());
     if cfg!(target_arch = "wasm32") || is_lost(device) {
@@ -55,8 +55,8 @@ pub(crate) fn not_mapped(device: &wgpu::Device, error: &wgpu::MapRangeError) -> 
     }
 }
 
-/// That the device is not lost. wgpu makes on a lost one whatever it is asked for, and says nothing
-/// until that is used.
+/// Fails if the device is lost. wgpu creates objects on a lost device without an error, and reports
+/// the loss only when they are used.
 pub(crate) fn check_not_lost(device: &wgpu::Device) -> Result<(), Error> {
     if is_lost(device) {
         let message = "nothing can be made on it any more";
@@ -65,9 +65,9 @@ pub(crate) fn check_not_lost(device: &wgpu::Device) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether nothing works on the device any more. wgpu says of objects made on a lost device only
-/// that they are invalid, so this makes one that has to be valid on any other: a buffer whose
-/// memory can be written at once. (It waits for nothing: a lost device may never answer.)
+/// True if the device is lost. wgpu reports objects of a lost device only as invalid. So this
+/// function creates a small mapped buffer, which is valid and writable on any working device. It
+/// does not wait, because a lost device may never answer.
 fn is_lost(device: &wgpu::Device) -> bool {
     #[cfg(not(target_arch = "wasm32"))]
     {
@@ -80,7 +80,7 @@ fn is_lost(device: &wgpu::Device) -> bool {
             mapped_at_creation: true,
         });
         let works = probe.get_mapped_range_mut(..).is_ok();
-        // A device without memory for four bytes need not be lost.
+        // A device that is out of memory is not necessarily lost.
         let has_memory = pollster::block_on(memory.pop()).is_none();
         drop(pollster::block_on(validation.pop()));
         has_memory && !works
@@ -111,7 +111,7 @@ fn typed(error: &wgpu::Error, bytes: u64) -> Error {
     }
 }
 
-/// What wgpu says, in one line.
+/// The text with all whitespace collapsed, on one line.
 pub(super) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -1,4 +1,4 @@
-//! The executor on wgpu: adapters, pipelines, buffers, encoding, timestamps, faults.
+//! The wgpu executor: adapters, pipelines, buffers, encoding, timestamps and errors.
 
 pub(crate) mod adapter;
 mod at_once;

@@ -1,8 +1,8 @@
-//! Pipelines: each kernel is compiled once, when it is first needed.
+//! The cache of pipelines: each kernel is compiled once, when it is first needed.
 //!
-//! A kernel has a cell with a lock of its own, which is held while it is compiled. So two threads
-//! compile different kernels at the same time, and one that wants a kernel that another compiles
-//! waits for it. A failure leaves the cell empty: whoever wants the kernel next tries again.
+//! Each kernel has a cell with its own lock, which is held during compilation. So threads compile
+//! different kernels in parallel, and a thread that needs a kernel which another one compiles waits
+//! for it. A failure leaves the cell empty, and the next request compiles again.
 
 use super::at_once::for_each_at_once;
 use super::faults::{check_not_lost, scoped};
@@ -20,22 +20,22 @@ pub(crate) struct Compiled {
     pub(crate) bindings: Vec<Binding>,
 }
 
-/// A kernel, and what compares rows in it.
-type AskedFor = (Specialised, Option<Comparator>);
+/// A kernel and its custom comparator, if it has one.
+type PipelineKey = (Specialised, Option<Comparator>);
 
-/// The position of a kernel, empty until it is compiled.
+/// The pipeline of one kernel, `None` until it is compiled.
 type Cell = Arc<Mutex<Option<Arc<Compiled>>>>;
 
 /// The kernels compiled so far.
 #[derive(Debug, Default)]
 pub(crate) struct Pipelines {
-    /// The caller's, in which the driver keeps what it makes of them.
+    /// The user's pipeline cache, if there is one.
     cache: Option<wgpu::PipelineCache>,
-    cells: Mutex<HashMap<AskedFor, Cell>>,
+    cells: Mutex<HashMap<PipelineKey, Cell>>,
 }
 
 impl Pipelines {
-    /// None yet, all of them to be compiled through a cache.
+    /// An empty set of pipelines, which are compiled through the user's cache.
     pub(crate) fn through(cache: wgpu::PipelineCache) -> Self {
         Self {
             cache: Some(cache),
@@ -43,11 +43,11 @@ impl Pipelines {
         }
     }
 
-    /// The pipeline of each step of a recording. Kernels that are needed for the first time are
-    /// compiled now, on several threads at the same time.
+    /// The pipeline of each step of a recording. Missing kernels are compiled now, on several
+    /// threads.
     ///
-    /// The error is that of the first kernel that failed; none is begun after it. Those that
-    /// compiled beside it are kept.
+    /// The error is that of the first kernel that failed. No compilation starts after it, and all
+    /// kernels that compiled are kept.
     pub(crate) fn of_steps(
         &self,
         device: &wgpu::Device,
@@ -64,7 +64,7 @@ impl Pipelines {
         kernels: &[Specialised],
         comparator: Option<&Comparator>,
     ) -> Result<Vec<Arc<Compiled>>, Error> {
-        // A few kernels, which many steps share.
+        // Many steps share few kernels.
         let mut distinct: Vec<Specialised> = Vec::new();
         let mut number = |kernel: &Specialised| {
             let found = distinct.iter().position(|other| other == kernel);
@@ -76,37 +76,36 @@ impl Pipelines {
         let numbers: Vec<usize> = kernels.iter().map(&mut number).collect();
         let wanted: Vec<_> = {
             let mut cells = lock(&self.cells);
-            let asked_for = distinct.iter().map(|&kernel| {
-                // (Others are the same whatever compares.)
+            let keys = distinct.iter().map(|&kernel| {
+                // All other kernels are independent of the comparator.
                 let comparator = comparator.filter(|_| kernel.compares_rows());
                 (kernel, comparator.cloned())
             });
-            asked_for
-                .map(|asked_for| {
-                    let cell = cells.entry(asked_for.clone()).or_default();
-                    (asked_for, cell.clone())
-                })
-                .collect()
+            keys.map(|key| {
+                let cell = cells.entry(key.clone()).or_default();
+                (key, cell.clone())
+            })
+            .collect()
         };
         let missing: Vec<_> = wanted
             .iter()
             .filter(|(_, cell)| !is_compiled(cell))
             .collect();
-        for_each_at_once(&missing, |(asked_for, cell)| {
-            self.get(device, asked_for, cell).map(drop)
+        for_each_at_once(&missing, |(key, cell)| {
+            self.get(device, key, cell).map(drop)
         })?;
         let compiled = wanted
             .iter()
-            .map(|(asked_for, cell)| self.get(device, asked_for, cell))
+            .map(|(key, cell)| self.get(device, key, cell))
             .collect::<Result<Vec<_>, _>>()?;
         Ok(numbers.into_iter().map(|i| compiled[i].clone()).collect())
     }
 
-    /// What is in the cell, compiled now if it is empty.
+    /// The pipeline in a cell. Compiles it if the cell is empty.
     fn get(
         &self,
         device: &wgpu::Device,
-        (kernel, comparator): &AskedFor,
+        (kernel, comparator): &PipelineKey,
         cell: &Cell,
     ) -> Result<Arc<Compiled>, Error> {
         let mut cell = lock(cell);
@@ -118,18 +117,18 @@ impl Pipelines {
     }
 }
 
-/// A panic while it was held leaves nothing half done: a cell is written at the end.
+/// Locks a mutex, even after a panic: cells are written last, so no state is inconsistent.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether there is nothing to wait for: not while another thread compiles the kernel.
+/// True if the pipeline is ready, false also while another thread compiles it.
 fn is_compiled(cell: &Cell) -> bool {
     cell.try_lock().is_ok_and(|cell| cell.is_some())
 }
 
-/// That the device has the workgroup memory and the lanes that a kernel takes. wgpu 30 does not
-/// look at the memory, and a driver may hang with more of it than there is.
+/// Fails if a kernel needs more workgroup memory or lanes than the device has. wgpu 30 does not
+/// check the memory, and a driver may hang if a kernel exceeds it.
 fn check_fits(
     kernel: Specialised,
     assembled: &Assembled,
@@ -161,7 +160,7 @@ fn check_fits(
     Ok(())
 }
 
-/// The layout of a kernel's bind group: one of wgpu's own making would leave out what is not used.
+/// The layout of a kernel's bind group. wgpu's automatic layout would omit unused bindings.
 pub(crate) fn layout_entries(assembled: &Assembled) -> Vec<wgpu::BindGroupLayoutEntry> {
     let entry = |binding: &Binding| wgpu::BindGroupLayoutEntry {
         binding: binding.binding,
@@ -191,7 +190,7 @@ fn compile(
     let label = kernel.label();
     log::debug!("compiling {label}");
     let entries = layout_entries(&assembled);
-    // Parsing takes longer than all else but the driver, and once is enough. A browser takes text.
+    // Pass the parsed module: parsing is the slowest step besides the driver. Browsers need text.
     let source = if cfg!(target_arch = "wasm32") {
         wgpu::ShaderSource::Wgsl(assembled.wgsl.into())
     } else {
@@ -205,50 +204,49 @@ fn compile(
         let mut checks = wgpu::ShaderRuntimeChecks::unchecked();
         if kernel.compares_rows() {
             checks = wgpu::ShaderRuntimeChecks::checked();
-            // A counter in each loop keeps compilers from unrolling those over a lane's records:
-            // twice the time.
+            // Loop counters keep compilers from unrolling the loops over a lane's records, which
+            // doubles the time.
             checks.force_loop_bounding = comparator.is_some_and(Comparator::has_loops);
         }
-        // SAFETY: where a caller's comparator is in the text, all of wgpu's checks are on, but that
-        // of loops if the comparator has none, or only that of `Comparator::wide`. Then comparisons
-        // end, since WGSL has no recursion, and so do the loops around them, which are this
-        // crate's, whatever the comparator answers. Otherwise the text is this crate's own, no
-        // index of which leaves its array or buffer, and no loop of which goes on for ever,
-        // whatever the buffers hold, even if another submission overwrites keys in the middle of a
-        // sort. The lock-step executor runs every kernel and finds what does.
+        // SAFETY: if the text has a user's comparator, all of wgpu's checks are on, except the loop
+        // check if the comparator has no loop, or only that of `Comparator::wide`. Its comparisons
+        // then end, since WGSL has no recursion. The loops around them are this crate's, and end
+        // whatever the comparator returns. Otherwise all of the text is this crate's. No index in
+        // it leaves its array or buffer, and every loop ends, whatever the buffers hold, even if
+        // another submission overwrites keys during the sort. The lock-step executor runs every
+        // kernel and detects violations.
         //
-        // Keys are only ever compared and moved; no key is an index. (Of the counting sort a packed
-        // key is one: it has no more bits than its table has words for.)
+        // Keys are compared and moved, and never used as an index. The counting sort is the
+        // exception: its packed keys have no more bits than its table has words for.
         //
         // Mergesorts: indices into key buffers are compared with the ends of runs, which the plan
-        // takes from the buffer's length; in the final merge, with separators, which
-        // `bucket_offsets` adds up from ranks, each of which a binary search confined to its run.
-        // Ranks of one run ascend whatever it holds, since the splitters do and each probe of the
-        // searches decides alike for a greater one; so no part is negative. `progress` has room for
-        // every pair.
+        // computes from the buffer's length. The final merge compares them with separators, which
+        // `bucket_offsets` sums from ranks. A binary search confines each rank to its run. Ranks
+        // within a run ascend whatever it holds: the splitters ascend, and a larger splitter takes
+        // the same branches of a search or later ones. So no part has a negative length. `progress`
+        // has an entry for every pair.
         //
-        // Sample sort: its tables hold counts of records, never keys. Counts of a segment add up to
-        // its length, since each record of a tile is counted once, in whichever child the search
-        // ends, which is one of as many as there are nodes. So children, and the items that they
-        // are packed into, lie in the segment; a record that a partition finds another child for
-        // than was counted is moved within the segment all the same. A record's position in its
-        // tile comes from counts of that tile alone. The sort of a tile is oblivious: its indices
-        // are those of lanes and registers. Where few tiles are merged, a search ends with no more
-        // than its tile's records, so that a position is less than the length.
+        // Sample sort: its tables hold counts of records, never keys. The counts of a segment add
+        // up to its length, since each record of a tile is counted once, in the child at which its
+        // search ends, and a search has exactly one end per child. So children, and the items that
+        // they are packed into, are within the segment. If a partition finds another child for a
+        // record than the count did, the record still moves within the segment. A record's position
+        // in its tile depends on counts of that tile alone. The sort of a tile is oblivious: its
+        // indices are those of lanes and registers. Where few tiles are merged, a search ends with
+        // at most the records of its tile, so a position is below the length.
         //
-        // Around a sort: a count in a buffer is compared with the room that there is when it is
-        // taken, before all else. Indices that rows are gathered by are values of sorted records,
-        // each of which was made by this sort and only moved since. Segments' offsets only say
-        // which of them a record is of.
+        // Before and after a sort: a record count in a buffer is clamped to the capacity before it
+        // is used. Rows are gathered by the values of sorted records. This sort wrote them and only
+        // moved them since, and `row_by_index` clamps them again. Offsets of segments only
+        // determine the segment of a record.
         //
-        // Prefix sums: indices into the caller's buffers are compared with the end of a tile, which
-        // is at most the length; a color is used as an index where it is below `colors`, which is
-        // at most 16, for which the lanes' sums have room in either layout, as the tiles' sums have
-        // for each tile of each color.
+        // Prefix sums: indices into the user's buffers are compared with the end of a tile, which
+        // is at most the length. A color is an index only if it is below `colors`, which is at most
+        // 16. The sums of lanes have room for 16 colors in either layout, and the sums of tiles for
+        // every tile and color.
         //
-        // Tables are those of one run: its submissions come in their order, and no other run that
-        // shares its memory comes between them, as `PreparedSort::record_chunk` and `Scratch`
-        // say.
+        // Tables belong to one run: its submissions are in order, and no other run that shares its
+        // memory comes between them, as `PreparedSort::record_chunk` and `Scratch` require.
         let module = unsafe { device.create_shader_module_trusted(descriptor, checks) };
         let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
             label: Some(&label),
@@ -290,14 +288,14 @@ mod tests {
     use crate::kernel::Kernel;
 
     #[test]
-    fn what_exceeds_the_device_is_refused_with_the_numbers() {
+    fn kernels_beyond_the_device_limits_are_refused_with_the_numbers() {
         let kernel = Kernel::BaseCase {
             form: BaseCase::Bitonic,
             warps: 8,
         };
         let kernel = kernel.specialise(KeyType::U64);
         let (assembled, _) = kernel.parse(None).unwrap();
-        // Eight tiles of 1024 keys, with a cell more in each row of 32, and a row of lanes each.
+        // Eight tiles of 1024 keys, each row of 32 padded by one cell, and 32 lanes per tile.
         let (bytes, lanes) = (8 * 33 * 32 * 8, 8 * 32);
         assert_eq!(
             (assembled.workgroup_bytes, assembled.workgroup_size),

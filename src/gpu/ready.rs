@@ -1,4 +1,4 @@
-//! A recording with all its GPU objects and the device that it is for: what callers hold.
+//! A recording with its GPU objects and its device: the inside of a prepared sort.
 
 use super::executor::{BufferSet, Detail, Prepared, Profile, make_buffers, run_profiled, submit};
 use super::faults::check_not_lost;
@@ -14,17 +14,17 @@ pub(crate) struct Ready {
     queue: wgpu::Queue,
     pub(crate) prepared: Prepared,
     pub(crate) recording: Recording,
-    /// Kept alive for the bind groups' sake.
+    /// The owned buffers, which the bind groups use.
     pub(crate) buffers: BufferSet,
 }
 
 impl Ready {
-    /// With the buffers of `pool` that are large enough.
+    /// Creates all GPU objects. Reuses the buffers of `pool` that are large enough.
     pub(crate) fn new(
         (device, queue): (&wgpu::Device, &wgpu::Queue),
         pipelines: &Pipelines,
         recording: Recording,
-        callers: &BTreeMap<Buffer, wgpu::BufferBinding<'_>>,
+        user_buffers: &BTreeMap<Buffer, wgpu::BufferBinding<'_>>,
         pool: BufferSet,
         keys_per_dispatch: u32,
     ) -> Result<Self, Error> {
@@ -33,7 +33,7 @@ impl Ready {
             device,
             pipelines,
             &recording,
-            callers,
+            user_buffers,
             &buffers,
             keys_per_dispatch,
         )?;
@@ -46,20 +46,20 @@ impl Ready {
         })
     }
 
-    /// Records all of it.
+    /// Encodes all submissions into one encoder.
     pub(crate) fn record(&self, encoder: &mut wgpu::CommandEncoder) {
         for chunk in 0..self.prepared.submissions() {
             self.prepared.encode(encoder, chunk);
         }
     }
 
-    /// Submits all of it, and does not wait.
+    /// Submits everything without waiting. Fails if the device is lost.
     pub(crate) fn run(&self) -> Result<(), Error> {
         self.submit()?;
         check_not_lost(&self.device)
     }
 
-    /// The same, for a caller who reads the result: that tells of a lost device.
+    /// Submits everything without waiting. Reading the result is what shows a lost device.
     pub(crate) fn submit(&self) -> Result<(), Error> {
         (0..self.prepared.submissions()).try_for_each(|chunk| {
             submit(&self.device, &self.queue, |encoder| {
@@ -68,7 +68,7 @@ impl Ready {
         })
     }
 
-    /// Submits all of it and waits.
+    /// Submits everything, waits, and returns the times.
     pub(crate) async fn measure(&self, detail: Detail, waiting: Waiting) -> Result<Profile, Error> {
         run_profiled(&self.device, &self.queue, &self.prepared, detail, waiting).await
     }

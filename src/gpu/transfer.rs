@@ -1,17 +1,17 @@
-//! Keys between host slices and buffers.
+//! Uploads and downloads between host slices and GPU buffers.
 
 use super::executor::submit;
 use super::faults::{not_mapped, scoped};
 use super::waiting::Waiting;
 use crate::Error;
 
-/// Bytes uploaded at a time: it keeps staging memory small.
+/// Bytes per staging buffer of an upload, which bounds staging memory.
 const PIECE: u64 = 32 << 20;
 
-/// Pieces on their way at a time.
+/// Pieces in flight at a time.
 const PIECES: usize = 4;
 
-/// Writes `bytes` to `buffer`, from some byte on.
+/// Writes `bytes` to `buffer` at a byte offset.
 pub(crate) async fn upload(
     device: &wgpu::Device,
     queue: &wgpu::Queue,
@@ -28,12 +28,12 @@ pub(crate) async fn upload(
     Ok(())
 }
 
-/// Writes `bytes` to a buffer, from some byte on, before what is submitted next.
+/// Submits a copy of `bytes` to a buffer at a byte offset.
 ///
-/// Not by [`wgpu::Queue::write_buffer`], nor by a buffer that is mapped when it is made and never
-/// again: where wgpu finds no memory for its own staging buffer, it takes the device for lost
-/// (wgpu-core 30, `StagingBuffer::new`), and with it all that the caller has there. For one of ours
-/// that is an error.
+/// It uses its own mappable staging buffer. [`wgpu::Queue::write_buffer`], and a buffer without
+/// `MAP_WRITE` that is mapped at creation, make wgpu allocate one. If that allocation fails, wgpu
+/// treats the device as lost, with all of the user's objects (wgpu-core 30, `StagingBuffer::new`).
+/// With our own buffer it is an error.
 fn write(
     device: &wgpu::Device,
     queue: &wgpu::Queue,
@@ -49,7 +49,7 @@ fn write(
     })
 }
 
-/// Writes to a buffer that has been mapped since it was made, and unmaps it.
+/// Writes to a buffer that was mapped at creation, and unmaps it.
 pub(crate) fn fill(
     device: &wgpu::Device,
     buffer: &wgpu::Buffer,
@@ -59,11 +59,11 @@ pub(crate) fn fill(
         .get_mapped_range_mut(..)
         .map_err(|error| not_mapped(device, &error))?
         .copy_from_slice(bytes);
-    // (If the device is lost by now, wgpu may have destroyed the buffer, and object.)
+    // If the device is lost by now, wgpu may have destroyed the buffer and report an error.
     scoped(device, 0, || buffer.unmap())
 }
 
-/// A mapped buffer, to be copied from.
+/// Creates a mapped staging buffer for an upload.
 pub(crate) fn staging(device: &wgpu::Device, size: u64) -> wgpu::Buffer {
     device.create_buffer(&wgpu::BufferDescriptor {
         label: Some("bcfsort.staging"),
@@ -73,7 +73,7 @@ pub(crate) fn staging(device: &wgpu::Device, size: u64) -> wgpu::Buffer {
     })
 }
 
-/// Reads `buffer`, from some byte on, into `bytes`: all of it, or none.
+/// Reads `buffer` at a byte offset into `bytes`. On an error `bytes` is unchanged.
 pub(crate) async fn download(
     device: &wgpu::Device,
     queue: &wgpu::Queue,
@@ -81,12 +81,11 @@ pub(crate) async fn download(
     bytes: &mut [u8],
     waiting: Waiting,
 ) -> Result<(), Error> {
-    // As large as the result: with smaller pieces, a device lost between two of them would leave
-    // the caller's slice half overwritten.
     if bytes.is_empty() {
         return Ok(());
     }
-    // (Copies are of whole words.)
+    // One staging buffer for all of the result: if the device were lost between two pieces, the
+    // user's slice would be half overwritten. Copies are in whole words.
     let size = (bytes.len() as u64).next_multiple_of(4);
     let staging = scoped(device, size, || {
         device.create_buffer(&wgpu::BufferDescriptor {
@@ -102,7 +101,7 @@ pub(crate) async fn download(
     read_mapped(device, &staging, bytes, waiting).await
 }
 
-/// Maps a staging buffer, waits for it, copies its start out and unmaps it.
+/// Maps a staging buffer, waits, copies its first bytes to `bytes`, and unmaps it.
 pub(crate) async fn read_mapped(
     device: &wgpu::Device,
     staging: &wgpu::Buffer,
@@ -110,10 +109,10 @@ pub(crate) async fn read_mapped(
     waiting: Waiting,
 ) -> Result<(), Error> {
     let range = ..(bytes.len() as u64).next_multiple_of(4);
-    // A lost device lets every wait succeed, so only the mapping's own answer counts.
+    // Every wait succeeds on a lost device, so check the result of the mapping.
     waiting
         .answer(device, |answer| {
-            // (If the device is lost by now, wgpu says so twice: here, and in the answer.)
+            // If the device is lost by now, wgpu reports it here and in the answer.
             drop(scoped(device, 0, || {
                 staging.map_async(wgpu::MapMode::Read, range, answer);
             }));
@@ -126,7 +125,7 @@ pub(crate) async fn read_mapped(
             .map_err(|error| not_mapped(device, &error))?;
         bytes.copy_from_slice(&view[..bytes.len()]);
     }
-    // All is read: what wgpu may say of a device lost by now, the next call says.
+    // All bytes are read. If the device is lost by now, the next call reports it.
     drop(scoped(device, 0, || staging.unmap()));
     Ok(())
 }

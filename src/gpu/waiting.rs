@@ -1,4 +1,4 @@
-//! Waiting for the device: by blocking, or as a future.
+//! Waits for the device, by blocking or as a future.
 
 use super::faults::one_line;
 use crate::Error;
@@ -8,14 +8,13 @@ use std::task::{Poll, Waker};
 /// How a call waits for the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Waiting {
-    /// The thread stands still.
+    /// The calling thread blocks.
     Block,
-    /// The future yields; meanwhile a thread of its own drives the device (on the web, the browser
-    /// does).
+    /// The future yields, and an additional thread polls the device. On the web the browser does.
     Yield,
 }
 
-/// How long an answer may take that is known to be on its way.
+/// The time limit for a callback after the device has finished.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
 
 struct Slot<T> {
@@ -24,7 +23,7 @@ struct Slot<T> {
 }
 
 impl<T> Slot<T> {
-    /// Gives the first answer that there is; what comes later says nothing new.
+    /// Stores an answer and wakes the waiting task. Only the first answer counts.
     fn fill(slot: &Mutex<Self>, answer: Result<T, Error>) {
         let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
         slot.answer.get_or_insert(answer);
@@ -35,7 +34,7 @@ impl<T> Slot<T> {
 }
 
 impl Waiting {
-    /// Waits for what `register` has the device call back with.
+    /// Waits for the device to call the callback that `register` gets, and returns its argument.
     pub(crate) async fn answer<T: Send + 'static>(
         self,
         device: &wgpu::Device,
@@ -46,15 +45,15 @@ impl Waiting {
             waker: None,
         }));
         let answered = Arc::new(Condvar::new());
-        let theirs = slot.clone();
+        let callback_slot = slot.clone();
         let notify = answered.clone();
         register(Box::new(move |answer| {
-            Slot::fill(&theirs, Ok(answer));
+            Slot::fill(&callback_slot, Ok(answer));
             notify.notify_one();
         }));
         if self == Self::Block {
             poll(device)?;
-            // Another thread's poll may have taken the answer, and be about to call back.
+            // Another thread's poll may have completed the work and be about to call back.
             let slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
             let (mut slot, _) = answered
                 .wait_timeout_while(slot, PATIENCE, |slot| slot.answer.is_none())
@@ -68,7 +67,7 @@ impl Waiting {
             std::thread::Builder::new()
                 .name("bcfsort-poll".to_owned())
                 .spawn(move || {
-                    // (A device that is lost while it is waited for need not call back.)
+                    // A device that is lost during the wait may never call back.
                     if let Err(lost) = poll(&device) {
                         Slot::fill(&slot, Err(lost));
                     }
@@ -99,12 +98,12 @@ impl Waiting {
     }
 }
 
-/// Waits until everything submitted so far is done, and has wgpu call back.
+/// Waits until everything submitted so far is done, and runs wgpu's callbacks.
 ///
-/// Where it finds there that the device was lost, as by a driver that was reset, `Device::poll` of
-/// wgpu 30 panics: it takes all but what is wrong about the wait itself for fatal. That panic is an
-/// error here. (The message of it is printed all the same, by the process's panic hook.) Any other
-/// panic is one of a callback, and goes on.
+/// `Device::poll` of wgpu 30 panics if it finds the device lost, e.g. because the driver was reset:
+/// it treats every error as fatal unless the wait itself is invalid. This function turns that panic
+/// into an error. The process's panic hook still prints the message. Any other panic comes from a
+/// callback and is passed on.
 fn poll(device: &wgpu::Device) -> Result<(), Error> {
     let polled = loss_or(|| device.poll(wgpu::PollType::wait_indefinitely()))?;
     polled
@@ -112,10 +111,10 @@ fn poll(device: &wgpu::Device) -> Result<(), Error> {
         .map_err(|error| Error::DeviceLost(error.to_string()))
 }
 
-/// What a call of `Device::poll` returns, or the loss that it panics for.
+/// Calls `Device::poll`. Turns its panic for a lost device into an error.
 fn loss_or<T>(poll: impl FnOnce() -> T) -> Result<T, Error> {
     use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-    // (wgpu has let go of its locks and has called back by then.)
+    // Unwind safe: wgpu has released its locks and has run its callbacks before it panics.
     catch_unwind(AssertUnwindSafe(poll)).map_err(|panic| {
         let text = panic.downcast_ref::<String>();
         match text.and_then(|text| text.strip_prefix("Error in Device::poll: ")) {
@@ -130,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_loss_that_wgpu_panics_for_is_an_error_and_no_other_panic_is() {
+    fn a_panic_for_a_lost_device_is_an_error_and_other_panics_are_passed_on() {
         assert_eq!(loss_or(|| 3).unwrap(), 3);
         let lost: Result<(), _> = loss_or(|| {
             let why = "Validation Error\n\nCaused by:\n  Parent device is lost\n";

@@ -1,47 +1,47 @@
-//! The kernels before and after a sort of words. None depends on the type of the keys or on the
-//! order: both are parameters.
+//! The kernels before and after a sort of 32-bit words. Neither the key type nor the order changes
+//! a kernel: both are parameters.
 
 use super::{PARAMETER_BLOCK, Pieces};
 
 /// Lanes of a workgroup.
 const LANES: u32 = 256;
 
-/// Keys, or words of rows, that a workgroup encodes, decodes or moves.
+/// Keys, or words of rows, per workgroup that encodes, decodes or moves.
 pub(crate) const MOVED: u32 = 8 * LANES;
 
-/// Bins of a counting sort that a workgroup adds up.
+/// Bins of a counting sort per workgroup that scans.
 pub(crate) const BINS: u32 = 8 * LANES;
 
-/// Keys that a workgroup counts, and the slots that it counts them in.
+/// Keys per workgroup of a histogram, and the slots of workgroup memory that count them.
 pub(crate) const COUNTED: u32 = 32 * LANES;
 const SLOTS: u32 = 1024;
 
-/// A kernel that runs before or after a sort of words, or checks an order; see `shaders/layout`.
+/// A kernel that runs before or after a sort of words, or `is_sorted`; see `shaders/layout`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum LayoutKernel {
-    /// Writes the number of records, which is in a GPU buffer, to the parameters of all dispatches.
+    /// Copies the number of records from a GPU buffer to the parameters of all dispatches.
     SetCount,
     /// Composes the records of a sort of words.
     EncodeKeys {
         /// Words of a key.
         words: u32,
-        /// Whether the segment is the upper word of a record.
+        /// True if the upper word of a record is its segment.
         segmented: bool,
-        /// Whether records have a value: the index, or a third word of the key.
+        /// True if records have a value: the index, or the low word of a 64-bit key in a segment.
         valued: bool,
     },
     /// Composes the records of the second pass of a segmented argsort of 64-bit keys.
     EncodeSegments,
-    /// Keys of 8, 16 or 32 bits from sorted words.
+    /// Decodes keys of 8, 16 or 32 bits from sorted words.
     DecodeKeys,
-    /// Keys of 8 or 16 bits from the result of a counting sort.
+    /// Decodes keys of 8 or 16 bits from the result of a counting sort.
     DecodeCounts,
-    /// Keys of 64 bits from sorted words.
+    /// Decodes keys of 64 bits from sorted words.
     DecodeWideKeys {
-        /// Whether the low words are the values of the records.
+        /// True if the low words are the values of the records.
         segmented: bool,
     },
-    /// Moves payload rows to the order of the sort.
+    /// Gathers payload rows in sorted order.
     Gather,
     /// Copies words.
     Copy,
@@ -49,13 +49,13 @@ pub enum LayoutKernel {
     Iota,
     /// Writes zeros.
     Clear,
-    /// Counting sort: how many keys there are of each.
+    /// Counting sort: the histogram of the keys.
     CountKeys,
-    /// Counting sort: inclusive prefix sums of the bins of each workgroup.
+    /// Counting sort: inclusive prefix sums of each workgroup's bins.
     ScanCounts,
-    /// Counting sort: those of all bins.
+    /// Counting sort: inclusive prefix sums of all bins.
     AddGroupSums,
-    /// Whether keys are in order.
+    /// `is_sorted`: finds the first key that is out of order.
     IsSorted {
         /// Words of a key.
         words: u32,
@@ -63,7 +63,7 @@ pub enum LayoutKernel {
 }
 
 impl LayoutKernel {
-    /// All of them, in order.
+    /// Every kernel, in order.
     pub(super) const ALL: [Self; 22] = [
         Self::SetCount,
         Self::encode_keys(1, false, false),
@@ -106,13 +106,12 @@ impl LayoutKernel {
         }
     }
 
-    /// Whether lanes go to workgroup memory where the keys lead them.
+    /// Returns true if the keys determine which cells of workgroup memory the lanes access.
     pub(super) const fn searches(self) -> bool {
         matches!(self, Self::CountKeys)
     }
 
     /// The pieces of its text.
-    // A table of texts.
     #[allow(clippy::too_many_lines)]
     pub(super) fn pieces(self) -> Pieces {
         const KEY_MAP: &str = shader!("layout/key_map.wgsl");

@@ -4,7 +4,7 @@ use super::PARAMETER_BLOCK;
 use bytemuck::{Pod, Zeroable};
 
 /// Declares the structs, and an enum of them all. A struct's fields are the members of its WGSL
-/// twin in order, and their names are taken from the same list: what they mean is said there.
+/// twin, in order and with the same names. The WGSL file documents them.
 macro_rules! parameters {
     ($($(#[$doc:meta])* $variant:ident($name:ident) { $($field:ident),* $(,)? })*) => {
         $(
@@ -53,7 +53,7 @@ macro_rules! parameters {
                 }
             }
 
-            /// The fields, in order, to be changed.
+            /// The fields, in order and mutable.
             pub fn words_mut(&mut self) -> &mut [u32] {
                 match self {
                     $(Self::$variant(of) => {
@@ -118,13 +118,13 @@ parameters! {
 }
 
 impl Parameters {
-    /// A field's value, or `None` if there is none of this name.
+    /// A field's value, or `None` if no field has this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<u32> {
         Some(self.words()[self.position(name)?])
     }
 
-    /// A field to be changed, or `None` if there is none of this name.
+    /// A field to be changed, or `None` if no field has this name.
     pub fn get_mut(&mut self, name: &str) -> Option<&mut u32> {
         let position = self.position(name)?;
         self.words_mut().get_mut(position)
@@ -134,7 +134,7 @@ impl Parameters {
         self.names().iter().position(|&field| field == name)
     }
 
-    /// Whether these are parameters of the same struct, whatever their values.
+    /// Returns true if both are parameters of the same struct, with any values.
     #[must_use]
     pub fn is_like(&self, other: &Self) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other)
@@ -148,7 +148,7 @@ mod tests {
     use crate::{Comparator, KeyType};
     use naga::{AddressSpace, Scalar, TypeInner};
 
-    /// How the uniform struct of a module differs from a list of words of these names.
+    /// The difference between the uniform struct of a module and a list of words with these names.
     fn difference(module: &naga::Module, names: &[&str]) -> Option<String> {
         let uniforms: Vec<_> = (module.global_variables.iter())
             .filter(|(_, variable)| variable.space == AddressSpace::Uniform)
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_struct_that_differs_is_told_from_its_twin() {
+    fn a_struct_that_differs_from_its_twin_is_detected() {
         let differs = |members: &str| {
             let wgsl = format!(
                 "struct Params {{ {members} }}

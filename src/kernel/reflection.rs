@@ -38,8 +38,9 @@ pub(super) fn reflect(wgsl: String, module: &Module) -> Result<Assembled, String
     })
 }
 
-/// Bytes of workgroup memory that an entry point uses, in itself and in what it calls. As in
-/// WebGPU's validation of a programmable stage, each variable is rounded up to a multiple of 16.
+/// Bytes of workgroup memory that an entry point and the functions that it calls use. As in
+/// WebGPU's validation of a programmable stage, the size of each variable is rounded up to a
+/// multiple of 16.
 fn workgroup_bytes(module: &Module, entry_point: &Function) -> Result<u32, String> {
     let mut layouter = naga::proc::Layouter::default();
     layouter
@@ -54,7 +55,7 @@ fn workgroup_bytes(module: &Module, entry_point: &Function) -> Result<u32, Strin
     Ok(u32::try_from(sum).unwrap_or(u32::MAX))
 }
 
-/// The variables of the module that a function and those that it calls name.
+/// The global variables that a function or its callees use.
 fn used_variables(module: &Module, function: &Function) -> HashSet<Handle<GlobalVariable>> {
     let mut used = HashSet::new();
     let mut called = HashSet::new();
@@ -109,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn workgroup_memory_is_that_of_what_is_reached() {
+    fn workgroup_memory_includes_only_reachable_variables() {
         let kernel = reflected(
             "var<workgroup> keys: array<u32, 100>;
             var<workgroup> flag: u32;
@@ -126,7 +127,7 @@ mod tests {
             @compute @workgroup_size(8, 4, 2)
             fn main() { keys[0] = 1u; outer(0u); outer(1u); }",
         );
-        // 400 bytes; 4 and 12 more; 3 vectors of 16.
+        // 400 bytes; 4 bytes rounded up to 16; 3 vectors of 16.
         assert_eq!(kernel.workgroup_bytes, 400 + 16 + 48);
         assert_eq!(kernel.workgroup_size, 64);
     }

@@ -1,29 +1,29 @@
-//! The kernels of the sample sort: which there are, and how their texts are put together.
+//! The kernels of the sample sort, and the assembly of their texts.
 
 use super::tile_sort::{Fill, put_tile, rank_in_others, sort_tile, tile_load};
 use crate::Comparator;
 
-/// What a record is: a key of one or two words, and maybe a value of one, by which equal keys are
-/// ordered; or the index of a row that a caller's function compares.
+/// The type of a record: a key of one or two words, with or without a value of one word; or the
+/// index of a row, for a custom comparator.
 ///
-/// Keys and values are compared as unsigned words, the most significant one first: of a key of two
-/// words the second; the value last.
+/// Keys and values are compared as unsigned words, the most significant word first. The second word
+/// of a two-word key is its most significant one; the value is the least significant word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Shape {
     /// A key of one word.
     Word,
-    /// A key of two.
+    /// A key of two words.
     TwoWords,
-    /// A key of one, and a value.
+    /// A key of one word, and a value.
     Pair,
-    /// A key of two, and a value.
+    /// A key of two words, and a value.
     WidePair,
     /// The index of a row.
     Row {
-        /// Words of a row that are beside its index in registers and in workgroup memory; 0 where
-        /// rows are read in their buffer by each comparison.
+        /// Words of the row that are kept next to its index in registers and in workgroup memory.
+        /// With 0, each comparison reads the rows from their buffer.
         words: u32,
-        /// Whether the order is the function's, backwards.
+        /// True if the comparator's order is reversed.
         backwards: bool,
     },
 }
@@ -32,7 +32,7 @@ impl Shape {
     /// Every shape with a key.
     pub const ALL: [Self; 4] = [Self::Word, Self::TwoWords, Self::Pair, Self::WidePair];
 
-    /// The shape of records with keys of so many words.
+    /// The shape of records with keys of `key_words` words.
     #[must_use]
     pub const fn new(key_words: u32, has_value: bool) -> Self {
         match (key_words, has_value) {
@@ -43,7 +43,7 @@ impl Shape {
         }
     }
 
-    /// The shape of indices of rows of so many words.
+    /// The shape of indices of rows of `words` words.
     #[must_use]
     pub const fn row(words: u32, backwards: bool) -> Self {
         let words = if words <= Comparator::MOST_WORDS_BESIDE {
@@ -63,7 +63,7 @@ impl Shape {
         }
     }
 
-    /// Whether there is a value.
+    /// Returns true if there is a value.
     #[must_use]
     pub const fn has_value(self) -> bool {
         matches!(self, Self::Pair | Self::WidePair)
@@ -108,31 +108,31 @@ impl Shape {
     }
 }
 
-/// A kernel of the sample sort. Types and directions are parameters; the shape of a record, and
-/// sizes, are in the text.
+/// A kernel of the sample sort. Key types and directions are parameters; the shape of a record and
+/// the sizes are constants of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SortKernel {
-    /// What it does.
+    /// The stage of the sort.
     pub stage: Stage,
-    /// What a record is.
+    /// The type of a record.
     pub shape: Shape,
 }
 
-/// What a kernel of the sample sort does.
+/// A stage of the sample sort.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Stage {
     /// Chooses splitters.
     Splitters {
-        /// Samples, at the most: a power of two.
+        /// The largest number of samples: a power of two.
         samples: u32,
-        /// Whether one text serves all passes over columns of the tile that they are.
+        /// True if one piece of code serves all column passes over the tile of samples.
         is_compact: bool,
     },
-    /// Counts what each child has.
+    /// Counts the records of each child.
     Count(Partition),
     /// Moves records to their children.
     Partition(Partition),
-    /// Makes the table of children, or the list of what is to be sorted.
+    /// Makes the table of children, or the list of items to be sorted.
     Table {
         /// Nodes of a segment's tree.
         nodes: u32,
@@ -141,33 +141,33 @@ pub enum Stage {
     Sort {
         /// Records of a tile.
         tile: u32,
-        /// Records of a lane: 16, or, of one word, 32.
+        /// Records per lane: 16, or 32 if a record has one word.
         each: u32,
-        /// Whether one text serves all passes over columns of a tile.
+        /// True if one piece of code serves all column passes over a tile.
         is_compact: bool,
-        /// Whether records stay in their buffer.
+        /// True if source and target are the same buffer.
         in_place: bool,
     },
-    /// Merges sorted tiles, 16 at the most.
+    /// Merges up to 16 sorted tiles.
     Merge,
 }
 
-/// How a tile is partitioned.
+/// The sizes with which a tile is partitioned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Partition {
-    /// Nodes of a segment's tree, and so its most children.
+    /// Nodes of a segment's tree: the largest number of its children.
     pub nodes: u32,
     /// Records of a tile.
     pub tile: u32,
-    /// Lanes of a workgroup: no fewer than nodes, nor than a sixteenth of the tile's records.
+    /// Lanes of a workgroup: at least `nodes`, and at least a sixteenth of the tile's records.
     pub lanes: u32,
 }
 
-/// Tiles that are merged at once, at the most.
+/// The largest number of tiles that are merged at once.
 pub(crate) const MERGED_TILES: u32 = 16;
 
-/// Records of a lane where many large tiles of words are sorted. They are items of a list, and not
-/// mapped when they are read. (To test for a map costs 0.5 % of a sort of 2^26 on an H200.)
+/// Records per lane in a sort of many large tiles of one-word records. These are items of a list,
+/// and not mapped when they are read. A test for a map costs 0.5 % of a sort of 2^26 on an H200.
 pub(crate) const EACH_OF_ITEMS: u32 = 32;
 
 /// Lanes of a workgroup that merges tiles.
@@ -178,29 +178,29 @@ pub(crate) const MERGE_LANES: u32 = 64;
 pub(crate) struct Text {
     pub(crate) constants: Vec<(&'static str, u32)>,
     pub(crate) pieces: Vec<&'static str>,
-    /// What is written out.
-    pub(crate) made: String,
+    /// The generated part: unrolled networks.
+    pub(crate) generated: String,
     pub(crate) main: &'static str,
 }
 
-/// The lanes, at the most, of a workgroup that sorts a tile of rows.
+/// The largest number of lanes of a workgroup that sorts a tile of rows.
 const LANES_FOR_ROWS: u32 = 256;
 
-/// Samples of a lane.
-const EACH_SAMPLES: u32 = 16;
+/// Samples per lane.
+const SAMPLES_PER_LANE: u32 = 16;
 
-/// Values whose prefix sums a partition needs at once: counts of children, and marks of positions.
-const fn values(nodes: u32, tile: u32) -> u32 {
+/// Values of one scan in a partition: the counts of children, or the marks of positions.
+const fn scan_values(nodes: u32, tile: u32) -> u32 {
     if nodes > tile / 16 { nodes } else { tile / 16 }
 }
 
-/// Words of a variable of one word more, as they are counted.
-const fn and_one(words: u32) -> u32 {
+/// Words of an array with one more element, rounded up to a multiple of 16 bytes.
+const fn with_one_more(words: u32) -> u32 {
     (words + 1).next_multiple_of(4)
 }
 
 impl SortKernel {
-    /// Every kernel with the sizes that the default tunings come to on a device with 32 KiB of
+    /// Every kernel with the sizes that the default tunings give on a device with 32 KiB of
     /// workgroup memory and workgroups of 1024 lanes.
     pub(super) fn all() -> Vec<Self> {
         let of = |shape: Shape| {
@@ -247,7 +247,7 @@ impl SortKernel {
         all
     }
 
-    /// Those that compare rows of so many words, and what they need besides.
+    /// The kernels of a sort by a comparator, for rows of `words` words.
     pub(crate) fn of_rows(words: u32) -> Vec<Self> {
         let shape = Shape::row(words, false);
         let samples = 4096.min(1 << ((8 << 10) / shape.words()).ilog2());
@@ -280,7 +280,7 @@ impl SortKernel {
     /// The kernel of a stage.
     #[must_use]
     pub const fn new(mut stage: Stage, shape: Shape) -> Self {
-        // Rows have a loop for all passes anyhow.
+        // Tiles of rows have one loop for all passes in any case.
         if let (
             Stage::Sort { is_compact, .. } | Stage::Splitters { is_compact, .. },
             Shape::Row { .. },
@@ -289,14 +289,14 @@ impl SortKernel {
             *is_compact = false;
         }
         let shape = match (stage, shape) {
-            // It is told of how many words splitters are.
+            // The kernel gets the number of words of a splitter as a parameter.
             (Stage::Table { .. }, _) => Shape::Word,
             (_, shape) => shape,
         };
         Self { stage, shape }
     }
 
-    /// Whether a caller's function compares.
+    /// Returns true if a custom comparator compares the records.
     #[must_use]
     pub const fn compares_rows(self) -> bool {
         matches!(self.shape, Shape::Row { .. }) && !matches!(self.stage, Stage::Table { .. })
@@ -317,36 +317,42 @@ impl SortKernel {
                     LANES_FOR_ROWS
                 }
             }
-            Stage::Splitters { samples, .. } => samples / EACH_SAMPLES,
+            Stage::Splitters { samples, .. } => samples / SAMPLES_PER_LANE,
             Stage::Sort { tile, each, .. } => tile / each,
             Stage::Merge => MERGE_LANES,
         }
     }
 
-    /// Bytes of workgroup memory. Each variable is rounded up to a multiple of 16, as WebGPU
-    /// counts.
+    /// Bytes of workgroup memory. The size of each variable is rounded up to a multiple of 16, as
+    /// WebGPU does.
     #[must_use]
     pub const fn workgroup_bytes(self) -> u32 {
         let words = self.shape.words();
         4 * match self.stage {
             Stage::Splitters { samples, .. } => samples * words,
-            Stage::Count(Partition { nodes, .. }) => nodes * words + and_one(nodes),
+            Stage::Count(Partition { nodes, .. }) => nodes * words + with_one_more(nodes),
             Stage::Partition(Partition { nodes, tile, .. }) => {
                 let cells = if tile > nodes * words {
                     tile
                 } else {
                     nodes * words
                 };
-                cells + 2 * and_one(nodes) + (values(nodes, tile) + 64) + tile / 16 + nodes
+                cells
+                    + 2 * with_one_more(nodes)
+                    + (scan_values(nodes, tile) + 64)
+                    + tile / 16
+                    + nodes
             }
-            Stage::Table { nodes, .. } => 4 * and_one(nodes) + (nodes + 64) + and_one(0),
+            Stage::Table { nodes, .. } => {
+                4 * with_one_more(nodes) + (nodes + 64) + with_one_more(0)
+            }
             Stage::Sort { tile, .. } => tile * words,
             Stage::Merge => 0,
         }
     }
 
-    /// Whether lanes meet in banks, as the data leads them: where splitters are searched for, or
-    /// counters and positions are theirs.
+    /// Returns true if its accesses may have bank conflicts: where lanes search for splitters, or
+    /// access counters and positions that depend on the data.
     #[must_use]
     pub const fn searches(self) -> bool {
         matches!(
@@ -390,7 +396,6 @@ impl SortKernel {
         }
     }
 
-    // A table of texts.
     #[allow(clippy::too_many_lines)]
     pub(crate) fn text(self) -> Text {
         const SEGMENTS: &str = shader!("samplesort/segments.wgsl");
@@ -427,8 +432,9 @@ impl SortKernel {
                     text.pieces
                         .extend([cells, shader!("samplesort/rows/sort_tile.wgsl")]);
                 } else {
-                    text.made = sort_tile(words, samples, EACH_SAMPLES, is_compact, Fill::Samples);
-                    text.made += &tile_load(words, samples, EACH_SAMPLES);
+                    text.generated =
+                        sort_tile(words, samples, SAMPLES_PER_LANE, is_compact, Fill::Samples);
+                    text.generated += &tile_load(words, samples, SAMPLES_PER_LANE);
                 }
                 text.main = shader!("samplesort/splitters.wgsl");
             }
@@ -447,7 +453,7 @@ impl SortKernel {
                     ("NODES", of.nodes),
                     ("TILE", of.tile),
                     ("CELLS", of.tile.max(of.nodes * words)),
-                    ("VALUES", values(of.nodes, of.tile)),
+                    ("VALUES", scan_values(of.nodes, of.tile)),
                 ]);
                 text.pieces
                     .extend([source, target, word, cells, SEGMENTS, TILE, splitter, SCAN]);
@@ -486,14 +492,14 @@ impl SortKernel {
                     } else {
                         Fill::MappedRows
                     };
-                    text.made = sort_tile(words, tile, each, is_compact, fill);
-                    text.made += &put_tile(words, tile, each);
+                    text.generated = sort_tile(words, tile, each, is_compact, fill);
+                    text.generated += &put_tile(words, tile, each);
                 }
                 text.main = shader!("samplesort/sort.wgsl");
             }
             Stage::Merge => {
                 text.pieces.extend([source, target]);
-                text.made = rank_in_others(MERGED_TILES - 1);
+                text.generated = rank_in_others(MERGED_TILES - 1);
                 text.main = shader!("samplesort/merge.wgsl");
             }
         }
@@ -508,21 +514,20 @@ impl SortKernel {
     }
 }
 
-/// Texts that differ by the shape of a record.
+/// Pieces of text that differ by the shape of a record.
 struct RecordPieces {
-    /// What it is, and the parameters.
+    /// The record's type, its order, and the parameters.
     record: Vec<&'static str>,
-    /// How it lies in workgroup memory, and among the splitters.
+    /// The record's layout in workgroup memory, and that of splitters.
     cells: &'static str,
     splitter: &'static str,
-    /// How it is read and written, and a word of it.
+    /// Load and store functions for a record, and for one word of it.
     source: &'static str,
     target: &'static str,
     word: &'static str,
 }
 
 impl Shape {
-    // A table of texts.
     #[allow(clippy::too_many_lines)]
     fn pieces(self) -> RecordPieces {
         const PARAMS: &str = shader!("samplesort/params.wgsl");

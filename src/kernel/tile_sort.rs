@@ -1,67 +1,68 @@
-//! The parts of kernels' texts that are written out: networks over named variables.
+//! Generated parts of kernels: networks over named variables.
 //!
 //! A network over an array of registers compiles ten times slower on NVIDIA's driver than one over
-//! named variables, and one in a loop falls out of the registers.
+//! named variables. In a loop, the array falls out of the registers.
 
 use crate::network::Network;
 use std::fmt::Write;
 
-/// Cells of a line.
+/// Cells of a line, a row of the tile.
 const CELLS: u32 = 16;
 
 /// A tile of records in workgroup memory, and the passes that sort it.
 ///
-/// A line is what a lane holds in a line pass: 16 cells, each of them a record of one to three
-/// words, or two records of one. Lanes access whole cells only: to write a component of a vector
-/// that another lane uses is a race, by WGSL's rules and on Metal. Where the cells of a line lie is
-/// permuted, line by line, so that neither lanes at their own lines nor lanes along a line meet in
-/// a bank (`addresses`).
+/// A line is the row that a lane holds in a line pass: 16 cells. A cell is a record of one to three
+/// words, or two records of one word. Lanes access only whole cells: to write a component of a
+/// vector that another lane uses is a race, by WGSL's rules and on Metal. The cells of each line
+/// are permuted, so that there is no bank conflict if each lane accesses its own line, or if the
+/// lanes access consecutive cells of a line ([`arrays`](Self::arrays)).
 struct TileSort {
     words: u32,
     each: u32,
     lines: u32,
 }
 
-/// Which records a lane holds in a pass over columns.
+/// The records that a lane holds in a pass over columns.
 #[derive(Clone, Copy, PartialEq)]
 enum Columns {
-    /// Those of one column of consecutive lines.
+    /// One column of consecutive lines.
     Near,
-    /// Those of one column of lines that differ in the upper bits of their number.
+    /// One column of lines whose numbers differ in the upper bits.
     Far,
 }
 
-/// Where a cell of a column lies in the array of pairs and in that of words, and whether its
-/// records are in the other order.
+/// Positions of a column's cell in the array of pairs and in the array of words, and true if the
+/// two records of the cell are exchanged.
 struct ColumnCell {
     pair: String,
     word: String,
     swapped: bool,
 }
 
-/// What a tile is filled with.
+/// The source of a tile's records.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Fill {
-    /// Records as they lie in memory: a warp fetches a row of it.
+    /// Records in memory order: a warp fetches contiguous records.
     Rows,
-    /// The same, mapped when they are fetched.
+    /// The same, and keys are mapped when they are fetched.
     MappedRows,
-    /// Samples, as many as are sorted: a lane fetches those of its line.
+    /// Samples, exactly as many as are sorted: a lane fetches those of its line.
     Samples,
 }
 
-/// `sort_tile`, which fetches records of so many words and sorts `count` of them: a power of two;
-/// of rows, all. A lane holds `each`, 16 or, of one word, 32.
+/// `sort_tile`, which fetches records of `words` words and sorts the first `count`, a power of two;
+/// with a source other than samples, `count` is the whole tile. A lane holds `each` records: 16, or
+/// 32 if a record has one word.
 ///
-/// In a compact one a text serves all passes over columns, and is told which one it is. It compiles
-/// in half the time: on lavapipe a first sort of pairs with wide keys takes 3.6 s instead of 7.4 s.
-/// But a lane waits in it for all loads before the first comparison: on an H200 a sort of tiles of
-/// 4096 words takes a fifth longer, and that of one tile of 1024 a quarter.
+/// In a compact kernel one piece of code with parameters serves all passes over columns. It
+/// compiles in half the time: on lavapipe a first sort of pairs with wide keys takes 3.6 s instead
+/// of 7.4 s. But a lane waits for all loads before the first comparison: on an H200 a sort of tiles
+/// of 4096 words takes a fifth longer, and a sort of one tile of 1024 a quarter.
 pub(super) fn sort_tile(words: u32, tile: u32, each: u32, is_compact: bool, fill: Fill) -> String {
     TileSort::new(words, tile, each).sort(is_compact, fill)
 }
 
-/// `put_tile`, which puts the sorted records where they are to be.
+/// `put_tile`, which writes the sorted records to the target.
 pub(super) fn put_tile(words: u32, tile: u32, each: u32) -> String {
     TileSort::new(words, tile, each).last_pass()
 }
@@ -80,17 +81,17 @@ impl TileSort {
         }
     }
 
-    /// Records of a cell.
+    /// Records per cell.
     const fn per_cell(&self) -> u32 {
         self.each / CELLS
     }
 
-    /// Whether there is an array of pairs of words, with two words of each cell.
+    /// Returns true if there is an array of word pairs, with two words of each cell.
     const fn has_pairs(&self) -> bool {
         self.words * self.per_cell() >= 2
     }
 
-    /// Whether there is an array of words, with one of each cell.
+    /// Returns true if there is an array of words, with one word of each cell.
     const fn has_words(&self) -> bool {
         self.words * self.per_cell() != 2
     }
@@ -99,7 +100,7 @@ impl TileSort {
         self.lines.ilog2()
     }
 
-    /// Line bits that only passes over far columns reach.
+    /// Bits of a line's number that only passes over far columns change.
     const fn far_bits(&self) -> u32 {
         self.log2_lines().saturating_sub(CELLS.ilog2())
     }
@@ -127,7 +128,7 @@ impl TileSort {
         text
     }
 
-    /// The passes over columns that merge lines, a text each.
+    /// The passes over columns that merge lines, unrolled: one function each.
     fn columns(&self) -> String {
         let log2_cells = CELLS.ilog2();
         let mut text = String::new();
@@ -170,22 +171,23 @@ impl TileSort {
         text
     }
 
-    /// The same in one text. `stride`: from one line of a lane's column to the next. `half`: lines
-    /// of half a block, in those of the column, where a merge begins; or 0. `straight`: lines
-    /// from one to the other in the first of the stages that follow.
+    /// The same passes as one function with parameters. `stride`: distance between consecutive
+    /// lines of a lane's column. `half`: lines of the column in half a block where a merge begins;
+    /// 0 in other passes. `straight`: distance of the compared lines in the first of the stages
+    /// that follow.
     ///
-    /// Where a merge begins, records of a block's lower half are compared with those of its upper
-    /// half from the end on: so in the upper half the lane holds the opposite column. The stages
-    /// that follow compare lines of a column as they are, also those of an upper half, where the
-    /// order is the opposite one: what rises and falls once does so backwards, too.
+    /// Where a merge begins, the records of a block's lower half are compared with those of its
+    /// upper half in reverse order. So in the upper half the lane holds the opposite column. The
+    /// stages that follow compare lines of one column, also in the upper half, where the order is
+    /// reversed: a reversed bitonic sequence is bitonic.
     fn compact_columns(&self) -> String {
         let bits = CELLS.ilog2();
         let mut text = String::from(
             "fn column_pass(lane: u32, stride: u32, half: u32, straight: u32) {\n    \
              let low = select(lane / 16u * 16u, lane / 16u, stride > 1u);\n",
         );
-        // A cell's position is linear in the bits of its line's number: it is that of another one
-        // with some bits turned, which are the same for all lanes.
+        // A cell's position is linear over XOR in the bits of its line's number: it is another
+        // cell's position with some bits flipped, the same bits for all lanes.
         for (array, is_there) in [("pair", self.has_pairs()), ("word", self.has_words())] {
             if !is_there {
                 continue;
@@ -261,11 +263,12 @@ impl TileSort {
         text
     }
 
-    /// The tile, and where a cell of a line lies in each of its arrays.
+    /// The arrays of the tile, and the functions that give a cell's position in each.
     ///
-    /// Half a warp at a time accesses pairs, and 16 cells of a line, or one of each of 16 lines,
-    /// are in different banks. A whole warp accesses words: two lines, whose numbers differ in
-    /// their least bit or in that of 16, or one cell of each of 32 lines.
+    /// Pairs are accessed by half a warp at a time: the 16 cells of a line, or one cell of each of
+    /// 16 lines, are in different banks. Words are accessed by a whole warp: two lines whose
+    /// numbers differ in bit 0 or in bit 4, or one cell of each of 32 lines, are in different
+    /// banks.
     fn arrays(&self) -> String {
         let cells = self.lines * CELLS;
         let mut text = String::new();
@@ -307,8 +310,8 @@ impl TileSort {
         self.comparators(text, network.comparators(), copies, false);
     }
 
-    /// Comparators of cells, or of lines, each for so many records. `opposite`: in the second cell
-    /// they are from the last one on.
+    /// Comparators of cells, or of lines, with `copies` records each. `opposite`: the records of
+    /// the second cell are compared in reverse order.
     fn comparators(&self, text: &mut String, pairs: &[(u32, u32)], copies: u32, opposite: bool) {
         for &(low, high) in pairs {
             for copy in 0..copies {
@@ -318,7 +321,7 @@ impl TileSort {
         }
     }
 
-    /// Reads a cell. `swapped`: its records, if there are two, in the other order.
+    /// Loads a cell. `swapped`: exchanges its records if there are two.
     fn load_cell(&self, text: &mut String, cell: u32, pair: &str, word: &str, swapped: bool) {
         let _ = match (self.words, self.per_cell()) {
             (1, 1) => writeln!(text, "    var r{cell} = tile_words[{word}];"),
@@ -340,7 +343,7 @@ impl TileSort {
         };
     }
 
-    /// Writes it.
+    /// Stores a cell.
     fn store_cell(&self, text: &mut String, cell: u32, pair: &str, word: &str, swapped: bool) {
         let _ = match (self.words, self.per_cell()) {
             (1, 1) => writeln!(text, "    tile_words[{word}] = r{cell};"),
@@ -376,7 +379,7 @@ impl TileSort {
         }
     }
 
-    /// Fetches records, any for a lane, and makes a sorted line of them.
+    /// Fetches records in any order, and stores a sorted line for each lane.
     fn first_pass(&self, fill: Fill) -> String {
         let Self { each, lines, .. } = *self;
         let mut text = String::from("fn sort_lines(blocks: Blocks, lane: u32) {\n");
@@ -410,7 +413,7 @@ impl TileSort {
         text
     }
 
-    /// Merges each line.
+    /// Merges each line by itself.
     fn line_pass(&self) -> String {
         let mut text = String::from("fn line_pass(lane: u32) {\n");
         self.line_base(&mut text);
@@ -424,8 +427,8 @@ impl TileSort {
         text
     }
 
-    /// Where the cells of a column are, as a lane holds them: those with a bit of `half` in their
-    /// number are in the second half of a block, which is read backwards.
+    /// Positions of the cells of a lane's column. Cells with the bit `half` in their number are in
+    /// the second half of a block, which is read backwards.
     fn column(&self, text: &mut String, columns: Columns, half: u32) -> Vec<ColumnCell> {
         let stride = match columns {
             Columns::Near => 1,
@@ -449,13 +452,13 @@ impl TileSort {
                 let _ = writeln!(text, "    let w{side} = word_at(low{side}, column{side});");
             }
         }
-        // Lines `low + line`, no bit of which is in both: so positions are a base, with the bits
-        // that are permuted by the line's number turned, and the line's cells.
+        // Lines `low + line`, whose addends have no bit in common. So a position is a base, with
+        // the permuted bits flipped by the line's number, plus the cells of `line` lines.
         let mut known = std::collections::BTreeSet::new();
-        let mut position = |text: &mut String, array: char, side: u32, turned: u32, line: u32| {
-            let name = format!("{array}{side}_{turned}");
+        let mut position = |text: &mut String, array: char, side: u32, flipped: u32, line: u32| {
+            let name = format!("{array}{side}_{flipped}");
             if known.insert(name.clone()) {
-                let _ = writeln!(text, "    let {name} = {array}{side} ^ {turned}u;");
+                let _ = writeln!(text, "    let {name} = {array}{side} ^ {flipped}u;");
             }
             format!("{name} + {}u", line * CELLS)
         };
@@ -472,8 +475,8 @@ impl TileSort {
                     cell.pair = position(text, 'p', side, line % 16, line);
                 }
                 if self.has_words() {
-                    let turned = ((line >> 1) % 16) | (((line ^ (line >> 4)) & 1) * 16);
-                    cell.word = position(text, 'w', side, turned, line & !1);
+                    let flipped = ((line >> 1) % 16) | (((line ^ (line >> 4)) & 1) * 16);
+                    cell.word = position(text, 'w', side, flipped, line & !1);
                 }
                 cell
             })
@@ -495,7 +498,7 @@ impl TileSort {
         text
     }
 
-    /// Reads a record of the tile.
+    /// Loads a record of the tile.
     fn load(&self) -> String {
         let each = self.each;
         let record = match (self.words, self.per_cell()) {
@@ -510,7 +513,7 @@ impl TileSort {
         format!("fn tile_load(i: u32) -> Record {{\n    return {record};\n}}\n\n")
     }
 
-    /// Puts the sorted records to the target, a row of memory a warp.
+    /// Writes the sorted records to the target, contiguous records per warp.
     fn last_pass(&self) -> String {
         let Self { each, lines, .. } = *self;
         let mut text = String::from("fn put_tile(blocks: Blocks, lane: u32) {\n");
@@ -520,7 +523,7 @@ impl TileSort {
                 self.load_cell(&mut text, j, &cell.pair, &cell.word, false);
             }
         } else {
-            // A lane a record, so that those of a warp are a row of memory.
+            // Lane by lane consecutive records, so that a warp writes contiguous memory.
             let _ = writeln!(
                 text,
                 "    let p = pair_at(lane / {each}u, lane % {each}u / 2u);\n    let e = lane % 2u;"
@@ -554,8 +557,8 @@ impl TileSort {
     }
 }
 
-/// `rank_in_others`: how many records of the other sorted tiles are before one, by searches side by
-/// side. (In a loop over the tiles each would wait for the one before.)
+/// `rank_in_others`: the number of records in the other sorted tiles that precede a record. The
+/// searches are interleaved; in a loop over the tiles each would wait for the one before.
 pub(super) fn rank_in_others(others: u32) -> String {
     let mut text = String::from("fn rank_in_others(own: u32, r: Record) -> u32 {\n");
     for i in 0..others {

@@ -1,5 +1,5 @@
-//! Sorts of rows by a comparator, a WGSL function of the caller: their indices are sorted, and the
-//! rows are gathered by these.
+//! Sorts of rows by a custom comparator, a WGSL function: the indices of the rows are sorted, and
+//! the rows are gathered by index.
 
 use super::Job;
 use super::encode::Composer;

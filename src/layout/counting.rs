@@ -1,10 +1,10 @@
-//! The counting sort of packed keys alone.
+//! The counting sort of packed keys without payload.
 //!
 //! ```text
 //! clear            -> counts
 //! count keys       keys -> counts
 //! scan counts      counts -> group sums
-//! add group sums   group sums -> counts (16 bits: there are several groups)
+//! add group sums   group sums -> counts (only for 16 bits: several groups)
 //! decode counts    -> keys
 //! ```
 
@@ -13,17 +13,18 @@ use crate::kernel::{BINS, COUNTED, Kernel, LayoutKernel, LayoutParams};
 use crate::plan::{Tuning, grid, parts};
 use crate::recording::{Buffer, Phase, Step};
 
-/// Bins of all tables. Where keys are of few values, workgroups wait for each other's additions to
-/// one table.
+/// Bins of all tables. With few distinct keys, workgroups would wait for each other's additions to
+/// a single table.
 const MOST_BINS: u32 = 1 << 13;
 
-/// Whether counting is faster than sorting: of more keys than are sorted in few dispatches.
+/// Returns true if a counting sort is faster: if there are too many keys for a sort in few
+/// dispatches.
 pub(super) const fn pays(len: u32, tuning: &Tuning) -> bool {
     len > tuning.tile && len > tuning.merged
 }
 
 impl Composer<'_> {
-    /// Sorts packed keys by counting how many there are of each.
+    /// Sorts packed keys by a histogram.
     pub(super) fn counting(&mut self) {
         let (len, limits) = (self.job.len, self.job.limits);
         let layout = self.job.layout;
@@ -84,7 +85,7 @@ impl Composer<'_> {
         scan(2, LayoutKernel::ScanCounts, buffers);
         let mut ends = sums;
         if bins > BINS {
-            // (Keys have been counted.)
+            // The histogram is no longer needed.
             ends = counts;
             let buffers = [("sums", sums), ("ends", ends)];
             scan(3, LayoutKernel::AddGroupSums, buffers);

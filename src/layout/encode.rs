@@ -7,15 +7,15 @@ use crate::plan::{DeviceLimits, grid, parts};
 use crate::recording::{Buffer, Phase, Recording, Step};
 use crate::samplesort::{AS_THEY_ARE, Records, Shape, WordSort};
 
-/// Records a sort of words.
+/// A function that records a sort of words.
 type Sort<'a> = &'a dyn Fn(&mut Recording, &WordSort);
 
-/// A buffer from its first word on.
+/// A buffer from its first word.
 const fn whole(buffer: Buffer) -> Rows {
     Rows { buffer, first: 0 }
 }
 
-/// A recording in the making.
+/// Composes the steps of a recording.
 pub(super) struct Composer<'a> {
     pub(super) job: &'a Job<'a>,
     pub(super) recording: Recording,
@@ -34,7 +34,7 @@ impl<'a> Composer<'a> {
         self.job.layout
     }
 
-    /// Sorts the caller's own keys, and values or indices in place.
+    /// Sorts the user's own key buffer, and values or indices, in place.
     pub(super) fn direct(&mut self, sort: Sort<'_>) {
         let layout = self.layout();
         let values = match layout.columns[..] {
@@ -52,17 +52,17 @@ impl<'a> Composer<'a> {
         sort(&mut self.recording, &direct);
     }
 
-    /// Sorts keys alone in scratch memory.
+    /// Sorts keys without payload in scratch memory.
     pub(super) fn keys(&mut self, sort: Sort<'_>) {
         let words = self.layout().composed_words(self.job.key);
-        // (The low words of 64-bit keys, of which the high words have the segments with them.)
+        // The low words of 64-bit keys. The high words are in the keys, with the segments.
         let low_words = (self.is_segmented() && self.job.key.words() == 2)
             .then(|| self.reserve(Buffer::EncodedValues, 1));
         let keys = self.reserve(Buffer::EncodedKeys, words);
         self.encode(keys, low_words);
         let values = low_words;
         let mut encoded = self.encoded(words, Records { keys, values });
-        // Keys that are all of a buffer leave it free meanwhile.
+        // The encoded keys are elsewhere, so a contiguous output buffer is free as scratch memory.
         if let Some(to) = self.layout().key_output()
             && self.layout().is_plain()
         {
@@ -72,7 +72,7 @@ impl<'a> Composer<'a> {
         self.decode(keys, low_words);
     }
 
-    /// Sorts keys with their indices, and moves the payload by these.
+    /// Sorts keys with their indices, and gathers the payload by index.
     pub(super) fn argsort(&mut self, sort: Sort<'_>) {
         let words = self.layout().composed_words(self.job.key);
         let keys = self.reserve(Buffer::EncodedKeys, words);
@@ -90,8 +90,7 @@ impl<'a> Composer<'a> {
         self.payload(indices);
     }
 
-    /// Sorts 64-bit keys with their indices, and then the ranks in that order by their records'
-    /// segments.
+    /// Sorts 64-bit keys with their indices, and then the ranks in that order by segment.
     pub(super) fn two_pass_argsort(&mut self, sort: Sort<'_>) {
         let keys = self.reserve(Buffer::EncodedKeys, 2);
         let by_keys = self.reserve(Buffer::EncodedValues, 1);
@@ -117,12 +116,12 @@ impl<'a> Composer<'a> {
         self.each(Phase::Encode, LayoutKernel::EncodeSegments, &bindings);
         self.sort_encoded(sort, 1, records(ranks));
 
-        // (The sort's own memory is free.)
+        // The scratch memory of the sort is free again.
         let indices = self.index_buffer(Buffer::ScratchValues);
         self.move_rows(whole(by_keys), whole(indices), 1, Some(ranks));
         self.payload(indices);
         if let Some(to) = self.layout().key_output() {
-            // (64-bit keys: two words each.)
+            // 64-bit keys have two words each.
             let words = |rows: Rows| Rows {
                 first: rows.first * 2,
                 ..rows
@@ -135,7 +134,7 @@ impl<'a> Composer<'a> {
         }
     }
 
-    /// Writes the indices if they are wanted, and moves all payload rows by them.
+    /// Writes the indices if the user wants them, and gathers all payload rows by index.
     pub(super) fn payload(&mut self, indices: Buffer) {
         if let Some(first) = self.layout().indices
             && indices != Buffer::Values
@@ -151,8 +150,8 @@ impl<'a> Composer<'a> {
         }
     }
 
-    /// Moves rows of `words` words to the order of the indices: out of place at once, in place by
-    /// way of scratch memory.
+    /// Gathers rows of `words` words by index: in one step out of place, or in place through
+    /// scratch memory.
     fn column(&mut self, from: Rows, words: u32, to: Rows, indices: Buffer) {
         if from.buffer != to.buffer {
             self.move_rows(from, to, words, Some(indices));
@@ -163,7 +162,7 @@ impl<'a> Composer<'a> {
         self.move_rows(scratch, to, words, None);
     }
 
-    /// Checks whether keys are in order.
+    /// Checks whether keys are in order (`is_sorted`).
     pub(super) fn is_sorted(&mut self, word: u32) {
         let found = self.recording.reserve(Buffer::OutOfOrder, 4);
         let kernel = LayoutKernel::IsSorted {
@@ -178,8 +177,8 @@ impl<'a> Composer<'a> {
         self.step(Phase::IsSorted, kernel, &bindings, parameters, len);
     }
 
-    /// Where the sort has the indices by which payload moves: in the caller's buffer for them, if
-    /// its first word is the first index.
+    /// The buffer of the indices that payload is gathered by: the user's index buffer if the
+    /// indices begin at its first word, otherwise `own`.
     pub(super) fn index_buffer(&mut self, own: Buffer) -> Buffer {
         match self.layout().indices {
             Some(0) => Buffer::Values,
@@ -191,13 +190,13 @@ impl<'a> Composer<'a> {
         self.job.layout.segments.is_some()
     }
 
-    /// A buffer of so many words a record.
+    /// Reserves a buffer of `words` words per record.
     pub(super) fn reserve(&mut self, buffer: Buffer, words: u32) -> Buffer {
         let bytes = u64::from(self.job.len) * u64::from(words) * 4;
         self.recording.reserve(buffer, bytes)
     }
 
-    /// Sorts encoded records, keys of so many words, in place.
+    /// Sorts encoded records in place, with keys of `words` words.
     fn sort_encoded(&mut self, sort: Sort<'_>, words: u32, records: Records) {
         let encoded = self.encoded(words, records);
         sort(&mut self.recording, &encoded);
@@ -224,7 +223,7 @@ impl<'a> Composer<'a> {
         }
     }
 
-    /// What every step is told: of the caller's keys, how they are mapped, and of segments.
+    /// The parameters of every step: the layout and the map of the user's keys, and the segments.
     pub(super) fn parameters(&self) -> LayoutParams {
         let layout = self.layout();
         let map = self.job.key.map(self.job.order);
@@ -233,7 +232,7 @@ impl<'a> Composer<'a> {
             len: self.job.len,
             key_first: layout.first,
             key_stride: layout.stride,
-            // (The logarithm of the keys that share a word.)
+            // Log2 of the keys per word.
             key_shift: (32 / layout.bits.unwrap_or(32)).ilog2(),
             sign_low: map.sign_mask as u32,
             sign_high: (map.sign_mask >> 32) as u32,
@@ -246,7 +245,7 @@ impl<'a> Composer<'a> {
         }
     }
 
-    /// Composes the records of the sort: keys, with a value if there is a buffer for it.
+    /// Composes the records of the sort: keys, and values if there is a buffer for them.
     fn encode(&mut self, keys: Buffer, values: Option<Buffer>) {
         let kernel = LayoutKernel::EncodeKeys {
             words: self.job.key.words(),
@@ -268,7 +267,7 @@ impl<'a> Composer<'a> {
         self.each(Phase::Encode, kernel, &bindings);
     }
 
-    /// Writes sorted keys to where they are wanted, if they are.
+    /// Writes the sorted keys to the output, if there is one.
     fn decode(&mut self, keys: Buffer, low_words: Option<Buffer>) {
         let Some(to) = self.layout().key_output() else {
             return;
@@ -292,7 +291,7 @@ impl<'a> Composer<'a> {
         self.step(Phase::Decode, kernel, &bindings, parameters, len);
     }
 
-    /// Writes keys of 8, 16 or 32 bits, each lane whole words of the caller's buffer.
+    /// Writes keys of 8, 16 or 32 bits. Each lane writes whole words of the user's buffer.
     pub(super) fn decode_words(
         &mut self,
         kernel: LayoutKernel,
@@ -313,13 +312,13 @@ impl<'a> Composer<'a> {
         self.step(Phase::Decode, kernel, &bindings, parameters, words);
     }
 
-    /// Writes indices from 0 on.
+    /// Writes the indices 0, 1, 2, ...
     pub(super) fn iota(&mut self, to: Buffer) {
         let bindings = [("destination", to)];
         self.each(Phase::Encode, LayoutKernel::Iota, &bindings);
     }
 
-    /// Gathers rows by an order, or copies them: from a word of one buffer to a word of another.
+    /// Gathers rows by index if there is an `order`, or copies them.
     fn move_rows(&mut self, from: Rows, to: Rows, words: u32, order: Option<Buffer>) {
         let kernel = match order {
             Some(_) => LayoutKernel::Gather,
@@ -337,13 +336,13 @@ impl<'a> Composer<'a> {
         self.step(Phase::Gather, kernel, &bindings, parameters, all_words);
     }
 
-    /// The dispatches of a kernel with an item a record.
+    /// Records a kernel with one item per record.
     fn each(&mut self, phase: Phase, kernel: LayoutKernel, bindings: &[(&'static str, Buffer)]) {
         let len = self.job.len.into();
         self.step(phase, kernel, bindings, self.parameters(), len);
     }
 
-    /// The dispatches of a kernel with so many items.
+    /// Records a kernel with `items` items.
     pub(super) fn step(
         &mut self,
         phase: Phase,
@@ -360,7 +359,7 @@ impl<'a> Composer<'a> {
     }
 }
 
-/// Records a copy of the first `len` keys of a buffer to another.
+/// Records a copy of the first `len` keys of a buffer to another one.
 pub fn record_copy(
     recording: &mut Recording,
     phase: Phase,
@@ -382,7 +381,7 @@ pub fn record_copy(
     );
 }
 
-/// Records a kernel's dispatches over `items` words or rows, as many in each as the limits allow.
+/// Records a kernel over `items` words or rows, with as many per dispatch as the limits allow.
 fn record_items(
     recording: &mut Recording,
     phase: Phase,

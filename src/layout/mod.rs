@@ -1,26 +1,26 @@
-//! What comes before and after a sort of words: encode, decode, gather.
+//! The steps around a sort of words: encode, decode, gather.
 //!
 //! ```text
-//! encode     keys of the caller (part, strided, packed, segmented) -> words
-//! sort       words, with each one's index where payload is to move
-//! decode     words -> keys of the caller
+//! encode     the user's keys (sub-range, strided, packed, segmented) -> words
+//! sort       words, each with its index if payload moves
+//! decode     words -> the user's keys
 //! gather     payload rows in the order of the indices
 //! ```
 //!
-//! Every feature is composed of these when it is recorded ([`Strategy`]); no step changes another.
-//! Who sorts the words is the caller's choice: this module knows no algorithm.
+//! [`Strategy`] selects the steps of a sort; no step depends on another one. The sort of words is
+//! passed in as a function: this module knows no algorithm.
 //!
 //! # GPU-side count
 //!
-//! Every kernel works out what it has to do from its first parameter, the number of records. Where
-//! that number is in a buffer of the caller's, the first dispatch writes it into the parameters of
-//! all others, which are planned for as many records as there is room for.
+//! The first parameter of every kernel is the number of records. With an indirect count, the first
+//! dispatch copies it from the user's buffer into the parameters of all others. These are planned
+//! for the capacity of the buffers.
 //!
 //! # Segments
 //!
-//! The number of a record's segment is the upper word of its composed key. An argsort of segments
-//! of 64-bit keys would have records of four words. It takes two passes: by (key, index), then by
-//! (segment, rank in the first order).
+//! The upper word of a composed key is the number of its segment. An argsort of segments of 64-bit
+//! keys would need records of four words. It takes two passes instead: by (key, index), then by
+//! (segment, rank in the first pass).
 
 mod compared;
 mod counting;
@@ -39,20 +39,20 @@ use crate::{KeyType, Order};
 use encode::Composer;
 use std::ops::Range;
 
-/// Where the records of a sort are, and what is to be produced.
+/// Where the records of a sort are, and what the sort writes.
 ///
-/// A caller's binding begins at a multiple of 256 bytes, which every device can bind. What is left
-/// of its offset are the fields named `first`.
+/// Bindings begin at multiples of 256 bytes, which every device can bind. The fields named `first`
+/// hold the rest of a range's offset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SortLayout {
     /// The first key in [`Buffer::Keys`], counted in keys.
     pub first: u32,
-    /// From one key to the next, in keys: 1 if they are contiguous.
+    /// The distance of consecutive keys, in keys: 1 if they are contiguous.
     pub stride: u32,
-    /// Bits of a packed key, 8 or 16, whose type's order is that of the upper bits of a word.
+    /// Bits of a packed key, 8 or 16. In the upper bits of a word it has the order of its type.
     pub bits: Option<u32>,
     /// The structs in [`Buffer::Keys`] that the keys are fields of, or that a comparator compares.
-    /// They are what moves, and not the keys.
+    /// The sort moves them instead of the keys.
     pub structs: Option<Structs>,
     /// The number of segments, whose offsets are in [`Buffer::Offsets`].
     pub segments: Option<u32>,
@@ -60,11 +60,11 @@ pub struct SortLayout {
     pub offsets_first: u32,
     /// Where keys or structs are written.
     pub output: Output,
-    /// The word of [`Buffer::Count`] that is the number of records.
+    /// The word of [`Buffer::Count`] that holds the number of records.
     pub count_at: Option<u32>,
-    /// The first word in [`Buffer::Values`] for the index of each record, if it is wanted.
+    /// The first word of the indices in [`Buffer::Values`], if indices are written.
     pub indices: Option<u32>,
-    /// The payload: column i is in [`Buffer::Payload`] i.
+    /// The payload buffers: column i is [`Buffer::Payload`] i.
     pub columns: Vec<Column>,
 }
 
@@ -79,18 +79,18 @@ pub struct Structs {
     pub compared: bool,
 }
 
-/// Where a [`SortLayout`] has its keys, or the structs that they are fields of, in order.
+/// Where a sort writes the sorted keys or structs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Output {
-    /// Where they were.
+    /// Over the input.
     #[default]
     InPlace,
-    /// In [`Buffer::Output`], from a first key on, or from a first word on for structs.
+    /// To [`Buffer::Output`].
     OutOfPlace {
-        /// The key or the word.
+        /// The index there of the first key; for structs, of the first word.
         first: u32,
     },
-    /// Nowhere: they are only read.
+    /// Nowhere: the input is read-only.
     None,
 }
 
@@ -103,7 +103,7 @@ pub struct Column {
     pub first: u32,
     /// Out of place: the first word in [`Buffer::PayloadOutput`].
     pub output: Option<u32>,
-    /// Whether rows of equal keys may be in any order that is the same in every run.
+    /// Whether rows of equal keys may change their order.
     pub unstable: bool,
 }
 
@@ -124,7 +124,7 @@ impl Default for SortLayout {
     }
 }
 
-/// Words of a buffer, from one on.
+/// The keys or words of a buffer from the first one on.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Rows {
     buffer: Buffer,
@@ -132,7 +132,7 @@ struct Rows {
 }
 
 impl SortLayout {
-    /// What the sort of words takes along with the keys.
+    /// What the sort of words moves with each key.
     #[must_use]
     pub fn payload(&self) -> PayloadKind {
         if self.has_values() {
@@ -154,7 +154,7 @@ impl SortLayout {
         self.structs.is_some() && self.output != Output::None
     }
 
-    /// Whether the payload is one value for each key, which the sort of words may take along.
+    /// Whether the payload is one value for each key, which the sort of words can move itself.
     fn has_values(&self) -> bool {
         let [column] = self.columns[..] else {
             return false;
@@ -179,9 +179,9 @@ impl SortLayout {
 
     /// The most bytes of scratch memory that a sort of `len` records may take.
     ///
-    /// Sorts in the caller's own buffers: 1.15 times the bytes of keys and values. What is
-    /// composed: 2.5 times those of the composed records, and a copy of the largest payload row
-    /// that moves in place. And 16 MiB with each.
+    /// At most 16 MiB and, for a sort in the user's buffers, 1.15 times the bytes of keys and
+    /// values; for composed records, 2.5 times their bytes and a copy of the payload with the
+    /// largest rows that move in place.
     #[must_use]
     pub fn scratch_bound(&self, key: KeyType, len: u32) -> u64 {
         let len = u64::from(len);
@@ -190,7 +190,7 @@ impl SortLayout {
             Strategy::Nothing => 0,
             Strategy::Compared => 1,
             Strategy::TwoPassArgsort => 4,
-            // (A 64-bit key and its segment.)
+            // A 64-bit key and its segment.
             Strategy::Keys if self.segments.is_some() => key.words() + 1,
             _ => self.composed_words(key) + u32::from(self.has_payload()),
         };
@@ -203,7 +203,7 @@ impl SortLayout {
             .structs
             .filter(|_| in_place)
             .map(|structs| structs.words);
-        // (The second pass moves keys by index.)
+        // The second pass gathers the keys.
         let moves_keys = words == 4 && in_place && self.structs.is_none();
         let columns = self.columns.iter().filter(|column| column.output.is_none());
         let rows = columns.map(|column| column.words);
@@ -211,7 +211,7 @@ impl SortLayout {
         composed * 5 / 2 + len * u64::from(rows.unwrap_or(0)) * 4 + (16 << 20)
     }
 
-    /// Whether the keys are whole words from the beginning of their buffers on, and nothing else.
+    /// Whether the keys are contiguous words at the beginning of their buffers.
     fn is_plain(&self) -> bool {
         let output = match self.output {
             Output::OutOfPlace { first } => first,
@@ -221,18 +221,28 @@ impl SortLayout {
         self.first == 0 && output == 0 && is_keys
     }
 
-    /// Where keys are written, if they are, and which is the first of them there.
-    fn key_output(&self) -> Option<Rows> {
-        let at = |buffer, first| Rows { buffer, first };
+    /// Where the records at `input` are written, if they are.
+    fn output_of(&self, input: Rows) -> Option<Rows> {
         match self.output {
-            _ if self.structs.is_some() => None,
-            Output::InPlace => Some(at(Buffer::Keys, self.first)),
-            Output::OutOfPlace { first } => Some(at(Buffer::Output, first)),
+            Output::InPlace => Some(input),
+            Output::OutOfPlace { first } => Some(Rows {
+                buffer: Buffer::Output,
+                first,
+            }),
             Output::None => None,
         }
     }
 
-    /// What moves by index: from where, words of a row, to where.
+    /// Where keys are written, if they are, and the index of the first one there.
+    fn key_output(&self) -> Option<Rows> {
+        let input = Rows {
+            buffer: Buffer::Keys,
+            first: self.first,
+        };
+        self.output_of(input).filter(|_| self.structs.is_none())
+    }
+
+    /// The gathers: source, words of a row, destination.
     fn rows(&self) -> Vec<(Rows, u32, Rows)> {
         let at = |buffer, first| Rows { buffer, first };
         let column = |(i, column): (usize, &Column)| {
@@ -244,12 +254,7 @@ impl SortLayout {
         };
         let structs = self.structs.and_then(|structs| {
             let from = at(Buffer::Keys, structs.first);
-            let to = match self.output {
-                Output::InPlace => from,
-                Output::OutOfPlace { first } => at(Buffer::Output, first),
-                Output::None => return None,
-            };
-            Some((from, structs.words, to))
+            Some((from, structs.words, self.output_of(from)?))
         });
         let columns = self.columns.iter().enumerate().map(column);
         columns.chain(structs).collect()
@@ -259,22 +264,22 @@ impl SortLayout {
 /// A sort of a [`SortLayout`].
 #[derive(Clone, Debug)]
 pub struct Job<'a> {
-    /// Records, or room for them.
+    /// The number of records; with an indirect count, the capacity.
     pub len: u32,
-    /// The type of the keys; of packed keys, one of 32 bits with their order.
+    /// The key type; for packed keys, a type of 32 bits with the same order.
     pub key: KeyType,
     /// The direction.
     pub order: Order,
-    /// Where records are, and what is to be produced.
+    /// Where records are, and what the sort writes.
     pub layout: &'a SortLayout,
-    /// The ranks that are to be in order, if not all are.
+    /// The ranks that must be in order; `None` for all.
     pub ranks: Option<Range<u32>>,
-    /// Whether the sort of words maps keys where it reads them first and writes them last. For one
-    /// that does not, keys of other types and orders are mapped before and after.
+    /// Whether the sort of words applies the order-preserving transform itself, in its first and
+    /// last pass. If not, separate dispatches do.
     pub maps_keys: bool,
-    /// How packed keys alone are counted, if they may be.
+    /// The plan of a counting sort, for packed keys without payload.
     pub counting: Option<&'a Tuning>,
-    /// What the device can do.
+    /// The limits of the device.
     pub limits: &'a DeviceLimits,
 }
 
@@ -285,14 +290,14 @@ impl Job<'_> {
         let counts = self
             .counting
             .is_some_and(|tuning| self.layout.bits.is_some() && counting::pays(self.len, tuning));
-        // (One key is in order whatever it is.)
+        // A single key is always in order.
         let maps = self.maps_keys || self.key.map(self.order).is_identity() || self.len == 1;
         Strategy::new(self.layout, self.key.words(), maps, counts)
     }
 
     /// Records the sort. `sort` records a sort of words.
     ///
-    /// Not for what a comparator compares: see [`record_compared`].
+    /// For sorts by a key only; [`record_compared`] is for comparators.
     #[must_use]
     pub fn record(&self, sort: &dyn Fn(&mut Recording, &WordSort)) -> Recording {
         let mut composer = Composer::new(self);
@@ -311,7 +316,7 @@ impl Job<'_> {
 }
 
 impl SortLayout {
-    /// The recording, for a number of records in a GPU buffer if there is one.
+    /// The recording, with the indirect count if there is one.
     fn counted(&self, recording: Recording) -> Recording {
         match self.count_at {
             Some(count_at) => with_count(recording, count_at),
@@ -320,8 +325,8 @@ impl SortLayout {
     }
 }
 
-/// The recording for the number of records in a word of [`Buffer::Count`]: one dispatch more writes
-/// that to the parameters of all others.
+/// Adds a dispatch in front of a recording that copies the number of records from a word of
+/// [`Buffer::Count`] into the parameters of all others.
 fn with_count(mut recording: Recording, count_at: u32) -> Recording {
     let blocks = recording.steps.len() as u32;
     if blocks == 0 {
@@ -351,9 +356,9 @@ fn with_count(mut recording: Recording, count_at: u32) -> Recording {
     recording
 }
 
-/// Records a check whether keys are in order: a word of [`Buffer::OutOfOrder`], which is 0 before,
-/// stays 0 if they are; else it is the number of keys from the first one on that precedes its
-/// predecessor.
+/// Records a check of the order of keys. A word of [`Buffer::OutOfOrder`] must be 0 before. It
+/// stays 0 if the keys are sorted; else it becomes the number of keys from the first one on that
+/// precedes its predecessor.
 #[must_use]
 pub fn record_is_sorted(job: &Job<'_>, word: u32) -> Recording {
     let mut composer = Composer::new(job);

@@ -1,13 +1,13 @@
-//! Which steps a sort is composed of.
+//! The steps that a sort is composed of.
 
 use super::{Output, SortLayout};
 
-/// How a sort of a [`SortLayout`] is composed: steps before, a sort of words, steps after.
+/// The composition of a sort of a [`SortLayout`]: steps before, a sort of words, steps after.
 ///
 /// | strategy | before | records of the sort | after |
 /// |---|---|---|---|
 /// | `Nothing` | | | |
-/// | `Direct` | iota, if indices are wanted | the caller's own | |
+/// | `Direct` | iota, if indices are wanted | the user's own | |
 /// | `Counting` | | counting sort, no records | |
 /// | `Keys` | encode | key, or (segment, key) | decode |
 /// | `Argsort` | encode | (key, index), or (segment, key, index) | decode keys, gather rows |
@@ -15,26 +15,26 @@ use super::{Output, SortLayout};
 /// | `Compared` | iota | indices, by a comparator | gather |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strategy {
-    /// Nothing is written.
+    /// No output is requested.
     Nothing,
-    /// The sort of words reads and writes the caller's buffers.
+    /// The sort of words reads and writes the user's buffers.
     Direct,
-    /// Packed keys alone, by a histogram.
+    /// Packed keys without payload, by a histogram.
     Counting,
-    /// Keys alone, in scratch memory.
+    /// Keys without payload, in scratch memory.
     Keys,
-    /// Keys with their indices, by which payload moves once.
+    /// Keys with their indices; payload is gathered once by index.
     Argsort,
-    /// An argsort of segments of 64-bit keys: by (key, index), then by (segment, rank in that
-    /// order).
+    /// A segmented argsort of 64-bit keys: by (key, index), then by (segment, rank in that order).
     TwoPassArgsort,
-    /// Rows by a comparator: their indices are sorted.
+    /// Rows by a custom comparator: their indices are sorted.
     Compared,
 }
 
 impl Strategy {
-    /// That of keys of `key_words` words. `maps`: whether the sort of words takes them as they
-    /// are. `counts`: whether packed keys alone are counted.
+    /// The strategy for keys of `key_words` words. `maps`: true if the sort of words can read the
+    /// keys without an encode step. `counts`: true if packed keys without payload use a counting
+    /// sort.
     #[must_use]
     pub fn new(layout: &SortLayout, key_words: u32, maps: bool, counts: bool) -> Self {
         let segmented = layout.segments.is_some();
@@ -54,7 +54,7 @@ impl Strategy {
             };
         }
         let in_place = layout.output == Output::InPlace;
-        // (Values or indices, where the sort of words may write them.)
+        // Values or indices that the sort of words could write itself.
         let word = match layout.columns[..] {
             [] => layout.indices,
             [column] if layout.has_values() => Some(column.first),
@@ -126,7 +126,7 @@ mod tests {
             structs: Some(structs(true)),
             ..plain.clone()
         };
-        // Of each, with nothing, values, indices and rows.
+        // For each layout: without payload, with values, with indices, with rows.
         for (layout, output, key_words, expected) in [
             (&plain, InPlace, 1, [Direct, Direct, Direct, Argsort]),
             (&plain, InPlace, 2, [Direct, Direct, Direct, Argsort]),
@@ -179,7 +179,8 @@ mod tests {
         }
     }
 
-    /// What is combined takes the general way, and what begins within a word's 256 bytes does.
+    /// Combined payloads are gathered, and so are payloads that do not begin at a multiple of 256
+    /// bytes.
     #[test]
     fn combined_payload_is_gathered() {
         let value = Column {

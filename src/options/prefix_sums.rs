@@ -4,8 +4,8 @@ use crate::Error;
 use crate::algorithm::{MOST_COLORS, PrefixSumsMethod, Scan};
 use crate::plan::MOST_TILES;
 
-/// What [`PrefixSums`](crate::paper::PrefixSums) computes, and how. The default is inclusive prefix
-/// sums of one color.
+/// Options of [`PrefixSums`](crate::paper::PrefixSums). The default is inclusive prefix sums of one
+/// color.
 ///
 /// # Examples
 ///
@@ -18,17 +18,17 @@ use crate::plan::MOST_TILES;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct PrefixSumsOptions {
-    /// The paper's d: colors are 0 to d - 1. 1 to 16; 1 by default.
+    /// The paper's d, the number of colors: colors are 0 to d - 1. 1 to 16. Default: 1.
     pub colors: u32,
-    /// How: by default without bank conflicts.
+    /// The layout of sums in workgroup memory. Default: the one without bank conflicts.
     pub method: PrefixSumsMethod,
-    /// Inclusive by default.
+    /// Inclusive or exclusive sums. Default: inclusive.
     pub scan: Scan,
-    /// The paper's P: tiles, each of which a workgroup takes. 1 to 16,384; by default one for each
-    /// page of 1024 elements, up to 2048. There are fewer where there is not a page for each, and
-    /// more where tiles would be longer than 2^20 elements.
+    /// The paper's P: the number of tiles, with one workgroup each. 1 to 16,384. Default: one tile
+    /// per page of 1024 elements, up to 2048. The number is reduced to that of pages, and increased
+    /// if tiles would exceed 2^20 elements.
     ///
-    /// Sums of floats are rounded in an order that depends on it.
+    /// Floats are added in an order that depends on the number of tiles, and so does rounding.
     pub tiles: Option<u32>,
 }
 
@@ -72,7 +72,7 @@ impl PrefixSumsOptions {
         self
     }
 
-    /// Checks every option's range.
+    /// Checks that every option is in its range.
     ///
     /// # Errors
     ///

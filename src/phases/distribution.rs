@@ -6,11 +6,10 @@ use crate::kernel::{BucketOffsetsParams, DistributeParams, Kernel};
 use crate::plan::Distribution;
 use crate::recording::{Buffer, Phase, Recording, Step};
 
-/// Workgroups that share the part of one run in one bucket, at the most: empty parts have as many.
+/// The largest number of workgroups per part, one run's share of one bucket; also for empty parts.
 const MOST_PIECES: u32 = 16;
 
-/// Adds up where each run's part of each bucket goes, and moves it there, from `from` to the other
-/// buffer.
+/// Scans the sizes of all parts, and moves each part from `from` to its bucket in the other buffer.
 pub(super) fn record(
     job: &Job<'_>,
     recording: &mut Recording,
@@ -34,8 +33,8 @@ pub(super) fn record(
         keys: distribution.separator_words(),
     });
 
-    // As many workgroups a part as it has chunks on average, so that most have one chunk to move,
-    // and a part much larger than the others is still shared out.
+    // A part gets as many workgroups as an average part has chunks. So most workgroups have one
+    // chunk to move, and a part much larger than the others is still divided.
     let average = job.plan.len / (runs * distribution.buckets);
     let most = MOST_PIECES.min(job.limits.workgroups);
     let pieces = average.div_ceil(MATRIX).clamp(1, most);

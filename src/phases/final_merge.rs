@@ -6,9 +6,8 @@ use crate::kernel::PairsParams;
 use crate::plan::{Distribution, most_page_merges};
 use crate::recording::{Buffer, Phase, Recording};
 
-/// One round: in every bucket, pairs of what the rounds before left are merged, from `from` into
-/// the other buffer. The buckets of one key (pivot buckets) are left alone: they lie where they
-/// end.
+/// One round: in every bucket, pairs of the runs that remain are merged from `from` into the other
+/// buffer. Pivot buckets, of one key, are skipped: they are already at their final position.
 pub(super) fn record(
     job: &Job<'_>,
     recording: &mut Recording,
@@ -27,7 +26,7 @@ pub(super) fn record(
     } = distribution;
     let span = 1 << round;
     let pairs_per_bucket = runs.div_ceil(span).div_ceil(2);
-    // A pair holds parts of at most 2 * span runs, and is part of a bucket.
+    // A pair has the parts of at most 2 * span runs, all in one bucket.
     let runs_keys = u64::from(run) * 2 * u64::from(span);
     let page = job.options.engine.page();
     let steps = |bucket: u32| most_page_merges(runs_keys.min(bucket.into()), page);

@@ -5,11 +5,11 @@ use crate::kernel::PairsParams;
 use crate::plan::page_merges;
 use crate::recording::{Buffer, Phase, Recording, Step};
 
-/// One round: pairs of runs of `run` keys of `from` are merged into the other buffer.
+/// One round: merges pairs of runs of `run` keys from `from` into the other buffer.
 pub(super) fn record(job: &Job<'_>, recording: &mut Recording, round: u32, run: u32, from: Buffer) {
     let len = job.plan.len;
     let first_run = run.min(len);
-    // No pair is longer than the first.
+    // No pair is longer than the first one.
     let page = job.options.engine.page();
     let steps = page_merges(first_run, run.min(len - first_run), page).max(1);
     let pairs = Pairs {
@@ -29,27 +29,27 @@ pub(super) fn record(job: &Job<'_>, recording: &mut Recording, round: u32, run: 
     pairs.record(job, recording, from);
 }
 
-/// Pairs of runs to be merged in one round, of either merge phase.
+/// The pairs of runs to be merged in one round of either merge phase.
 pub(super) struct Pairs {
     pub phase: Phase,
     pub round: u32,
     pub count: u32,
-    /// Keys of all pairs, about.
+    /// Keys of all pairs, approximately.
     pub keys: u32,
-    /// The most steps that pairs take where keys are distinct, and the most that any pair can take.
+    /// The largest number of steps per pair with distinct keys, and with any keys.
     pub likely_steps: u32,
     pub most_steps: u32,
-    /// Parameters that say where the runs are; the others are each dispatch's own.
+    /// Parameters that locate the runs. The other parameters differ between dispatches.
     pub shape: PairsParams,
     /// The table of separators, in the final merge phase.
     pub separators: Option<Buffer>,
 }
 
 impl Pairs {
-    /// Cuts the round into dispatches of at most about `keys_per_dispatch` keys.
+    /// Cuts the round into dispatches of about `keys_per_dispatch` keys at most.
     ///
-    /// Many short pairs are cut into groups of pairs. Few long pairs are not, since fewer still
-    /// would leave the device idle: each dispatch takes all of them some steps further.
+    /// Many short pairs are divided into groups of pairs. Few long pairs are not, since smaller
+    /// groups would leave the device idle: each dispatch advances all of them by some steps.
     pub(super) fn record(&self, job: &Job<'_>, recording: &mut Recording, from: Buffer) {
         let limits = job.limits;
         let page = job.options.engine.page();
@@ -62,10 +62,10 @@ impl Pairs {
             limits.steps_per_dispatch(page)
         };
         let slices = self.slices(steps, limits.steps_per_dispatch(page));
-        // For every pair, even where one dispatch should do: keys overwritten in the middle of a
-        // sort must not lead a kernel out of a buffer.
+        // For every pair, even if one dispatch is likely enough: if the user overwrites keys in the
+        // middle of a sort, a kernel must not access memory out of bounds.
         let progress = recording.reserve(Buffer::Progress, u64::from(self.count) * 8);
-        // Bound even where it is not read: a kernel's bindings are always all there.
+        // Bound even if it is not read: a kernel always needs all its bindings.
         let separators = self
             .separators
             .unwrap_or_else(|| recording.reserve(Buffer::Separators(job.level), 4));
@@ -98,8 +98,8 @@ impl Pairs {
         }
     }
 
-    /// Steps done and to do of each dispatch. The few pairs that go on beyond the likely end may do
-    /// so in larger strides.
+    /// For each dispatch, the steps done before and the steps to do. Few pairs continue beyond the
+    /// likely end, so their dispatches may have more steps.
     fn slices(&self, steps: u32, most: u32) -> Vec<(u32, u32)> {
         let mut slices = Vec::new();
         let mut done = 0;

@@ -1,10 +1,10 @@
 //! The sort on one screen: each phase adds its dispatches to a recording.
 //!
 //! ```text
-//! copy             n keys                     only where the base case must be elsewhere
+//! copy             n keys                     only if the base case sorts in the other buffer
 //! base case        n / tile runs              in place
 //! merge            log2(runs / P) rounds      keys <-> scratch, until at most P runs are left
-//! splitters        t samples a run, sorted    by this same sort, on its own buffers (warpsort: P t
+//! splitters        t samples a run, sorted    by this same sort, in its own buffers (warpsort: P t
 //!                                             random samples)
 //! ranks            P-1 searches a run
 //! distribution     into P or 2P-1 buckets     keys <-> scratch
@@ -27,7 +27,7 @@ use crate::recording::{Buffer, Phase, Recording};
 use crate::samplesort::{self, Shape, WordSort};
 use crate::{Engine, KeyType, Options, Order};
 
-/// Records a sort of `len` keys, in [`Buffer::Keys`].
+/// Records a sort of `len` keys in [`Buffer::Keys`].
 ///
 /// `len` must be at most [`DeviceLimits::max_len`].
 #[must_use]
@@ -51,14 +51,14 @@ pub fn record_sort(
     job.record(&|recording, sort| record_sort_of_words(recording, sort, options, limits))
 }
 
-/// Whether the engine of the options maps keys as it reads and writes them. The mergesorts take
-/// words as they are.
+/// Returns true if the engine of the options maps keys when it loads and stores them. The
+/// mergesorts compare unmapped words.
 #[must_use]
 pub fn maps_keys(options: &Options) -> bool {
     options.engine == Engine::SampleSort
 }
 
-/// Records a sort of words by the engine of the options. [`Engine::Auto`] is a mergesort here.
+/// Records a sort of words by the engine of the options. [`Engine::Auto`] stands for a mergesort.
 pub fn record_sort_of_words(
     recording: &mut Recording,
     sort: &WordSort,
@@ -70,7 +70,7 @@ pub fn record_sort_of_words(
         samplesort::record(recording, sort, &tuning, limits);
         return;
     }
-    // (One key has no map.)
+    // A single key is never mapped.
     debug_assert!(sort.map.is_identity() || sort.len == 1);
     debug_assert_eq!(sort.shape, Shape::new(recording.key.words(), false));
     let plan = Plan::new(sort.len, recording.key, options.into());
@@ -86,7 +86,7 @@ pub fn record_sort_of_words(
     job.record(recording, sort.source.keys);
 }
 
-/// The kernel of the base case that the options name.
+/// The base case kernel that the options select.
 #[must_use]
 pub fn base_case_kernel(options: &Options) -> Kernel {
     let form = options.resolved_base_case();
@@ -96,7 +96,7 @@ pub fn base_case_kernel(options: &Options) -> Kernel {
     }
 }
 
-/// The kernel of an engine's merges, of pages of [`Engine::page`] keys.
+/// The merge kernel of an engine. Its pages have [`Engine::page`] keys.
 #[must_use]
 pub const fn merge_kernel(engine: Engine) -> Kernel {
     match engine {
@@ -107,17 +107,17 @@ pub const fn merge_kernel(engine: Engine) -> Kernel {
     }
 }
 
-/// One sort being recorded: the caller's, or that of samples within another.
+/// One sort being recorded: the user's, or that of the samples of another sort.
 #[derive(Clone, Copy)]
 struct Job<'a> {
     plan: &'a Plan,
     options: &'a Options,
     limits: &'a DeviceLimits,
-    /// The buffer where the result ends, and the one that keys move to and fro.
+    /// The buffer of the result, and the buffer that keys alternate with.
     home: Buffer,
     other: Buffer,
     level: u8,
-    /// The phase that this sort is part of.
+    /// The enclosing sort's phase that this sort belongs to.
     within: Option<Phase>,
 }
 
@@ -125,14 +125,14 @@ impl Job<'_> {
     /// Records the whole sort of the keys in `input`.
     fn record(&self, recording: &mut Recording, input: Buffer) {
         let plan = self.plan;
-        // (One key is sorted, but may have to be copied.)
+        // A single key needs no sort, but may need a copy.
         if plan.len < u32::from(input == self.home) + 1 {
             return;
         }
         if plan.moves() > 0 {
             let bytes = u64::from(plan.len) * recording.key.bytes();
             for buffer in [self.home, self.other] {
-                // (Those are the caller's.)
+                // These two are user buffers.
                 if !matches!(buffer, Buffer::Keys | Buffer::Output) {
                     recording.reserve(buffer, bytes);
                 }
@@ -143,7 +143,7 @@ impl Job<'_> {
             let phase = self.phase(Phase::Copy);
             layout::record_copy(recording, phase, plan.len, [input, buffer], self.limits);
         }
-        // (One key is copied at the most.)
+        // A single key is copied at most.
         if plan.len > 1 {
             base_case::record(self, recording, buffer);
         }
@@ -163,10 +163,11 @@ impl Job<'_> {
         debug_assert_eq!(buffer, self.home);
     }
 
-    /// Where the base case must sort the keys, so that after all moves they end at home.
+    /// The buffer in which the base case must sort the keys, so that the last move ends at home.
     ///
-    /// Keys that come from home are copied first if the moves are odd in number. No other choice of
-    /// rounds would spare that: each round of the first merge phase is one less of the final phase.
+    /// Keys that start at home are copied first if the number of moves is odd. No other number of
+    /// rounds avoids this copy: a round more in the first merge phase is a round less in the final
+    /// one.
     fn first_buffer(&self) -> Buffer {
         if self.plan.moves().is_multiple_of(2) {
             self.home
@@ -187,7 +188,7 @@ impl Job<'_> {
         self.within.unwrap_or(phase)
     }
 
-    /// Workgroups in x and y for `count` of them in a row; the last row may be longer than needed.
+    /// Workgroups in x and y for `count` of them in total. The last row may exceed `count`.
     fn grid(&self, count: u32) -> [u32; 2] {
         grid(count, self.limits)
     }

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! tile sums       P workgroups    d sums of each tile
-//! tile offsets    1 workgroup     prefix sums of the d x P matrix of these
-//! prefix sums     P workgroups    those of each tile, from its offsets on, in place
+//! tile offsets    1 workgroup     prefix sums of the d x P matrix of tile sums
+//! prefix sums     P workgroups    prefix sums of each tile, plus its offsets, in place
 //! ```
 
 use super::{grid, parts};
@@ -17,8 +17,8 @@ use crate::{KeyType, Order};
 /// Records the prefix sums of `len` values in [`Buffer::Keys`], with their colors in
 /// [`Buffer::Colors`].
 ///
-/// `len` must be at most [`DeviceLimits::max_len`], and `key` a type whose values
-/// [can be added](Kernel::takes).
+/// `len` must be at most [`DeviceLimits::max_len`], and `key` a type that [prefix sums
+/// support](Kernel::takes).
 #[must_use]
 pub fn record_prefix_sums(
     len: u32,

@@ -1,5 +1,5 @@
-//! Splitters: samples of each run, or random ones of all, sorted, and their ranks (paper, section
-//! 3.2).
+//! Splitters: regular samples of each run or random samples of all keys, sorted, and their ranks
+//! (paper, section 3.2).
 
 use super::Job;
 use crate::kernel::{
@@ -8,8 +8,8 @@ use crate::kernel::{
 use crate::plan::Distribution;
 use crate::recording::{Buffer, Phase, Recording, Step};
 
-/// Takes the samples of the runs in `from`, sorts them by this same sorter, and finds the ranks of
-/// the splitters in every run.
+/// Samples the keys in `from`, sorts the samples by this same sort, and finds the ranks of the
+/// splitters in every run.
 pub(super) fn record(
     job: &Job<'_>,
     recording: &mut Recording,
@@ -38,7 +38,7 @@ pub(super) fn record(
         within: Some(job.phase(Phase::Splitters)),
         ..*job
     };
-    // Taken to where the base case can work in place.
+    // Samples are written to the buffer in which their base case works in place.
     let sampled = samples_job.first_buffer();
     recording.reserve(sampled, bytes);
     let (kernel, parameters) = if random {

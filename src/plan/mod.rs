@@ -1,4 +1,4 @@
-//! Arithmetic: which runs, rounds, buckets and bytes a sort of n keys takes. No GPU is needed.
+//! Arithmetic: the runs, rounds, buckets and bytes of a sort of n keys. No GPU is needed.
 
 mod random;
 mod tiling;
@@ -11,8 +11,8 @@ pub use tuning::Tuning;
 use crate::KeyType;
 use crate::algorithm::{MATRIX, W};
 
-/// What the plan must know of a device. A [`Sorter`](crate::Sorter) takes it from its device; who
-/// looks at plans and recordings without one says it.
+/// The device properties that a plan depends on. A [`Sorter`](crate::Sorter) reads them from its
+/// device; plans and recordings without a device need explicit values.
 ///
 /// # Examples
 ///
@@ -31,24 +31,24 @@ use crate::algorithm::{MATRIX, W};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceLimits {
-    /// The largest buffer and the largest binding of one, in bytes, whichever is less.
+    /// The smaller of the largest buffer and the largest binding, in bytes.
     pub buffer_bytes: u64,
-    /// Workgroups a dimension of a dispatch.
+    /// Workgroups per dimension of a dispatch.
     pub workgroups: u32,
-    /// Keys a dispatch may move.
+    /// Keys that one dispatch may move.
     pub keys_per_dispatch: u32,
-    /// Bytes of workgroup memory that a workgroup may take.
+    /// Bytes of workgroup memory that a workgroup may use.
     pub workgroup_bytes: u32,
-    /// Lanes of a workgroup, at the most.
+    /// The largest number of lanes of a workgroup.
     pub workgroup_lanes: u32,
-    /// What says which records are samples: no property of a device, but random for each, so that
-    /// nobody can make an input that misleads all sorts.
+    /// The seed of the sample positions. It is not a property of the device: it is random for each
+    /// sorter, so that no input is bad for all of them.
     pub sampling_seed: u32,
 }
 
 impl DeviceLimits {
-    /// The most keys of a type that one recording sorts: a buffer's bytes, and indices of 32 bits,
-    /// of the keys' words, too, as keys are copied word by word.
+    /// The largest number of keys that one recording sorts. It is limited by the buffer size and by
+    /// 32-bit indices, also of the keys' words, since keys are copied word by word.
     #[must_use]
     pub const fn max_len(&self, key: KeyType) -> u64 {
         // The last page may reach past the last key.
@@ -57,7 +57,7 @@ impl DeviceLimits {
         if keys < indices { keys } else { indices }
     }
 
-    /// Keys that one dispatch may merge: of each pair one workgroup takes some after the other.
+    /// Keys that one dispatch may merge. One workgroup merges a pair, page by page.
     #[must_use]
     pub const fn merged_keys_per_dispatch(&self) -> u32 {
         const MOST: u32 = 1 << 25;
@@ -68,21 +68,20 @@ impl DeviceLimits {
         }
     }
 
-    /// Pairs that are merged in one dispatch where there are so many, however long they are.
+    /// Pairs that are merged in one dispatch, whatever their length, if there are enough of them.
     ///
-    /// 4096 for 2^25 keys a dispatch: 31 warps for each multiprocessor of an H200, with 16 steps
-    /// for each of them.
+    /// 4096 for 2^25 keys per dispatch: 31 warps per multiprocessor of an H200, with 16 steps each.
     #[must_use]
     pub const fn fewest_pairs(&self) -> u32 {
         let pairs = self.merged_keys_per_dispatch() >> 13;
         if pairs == 0 { 1 } else { pairs }
     }
 
-    /// Page merges (or copied pages) a pair may take in one dispatch: they happen in sequence.
+    /// Page merges (or copied pages) of a pair in one dispatch. They are sequential.
     #[must_use]
     pub const fn steps_per_dispatch(&self, page: u32) -> u32 {
-        // So many that a dispatch ends well before a driver's watchdog would end it. More than
-        // 65,535 rounds of a loop llvmpipe leaves undone, without a word.
+        // A dispatch must end well before a driver's watchdog would end it. And llvmpipe silently
+        // ends a loop after 65,535 iterations.
         match self.merged_keys_per_dispatch() / page {
             0 => 1,
             steps if steps < 1 << 14 => steps,
@@ -91,8 +90,8 @@ impl DeviceLimits {
     }
 }
 
-/// Cuts a dispatch of so many workgroups, of so many keys each, where it would be too long: the
-/// first workgroup of each part, and one past its last.
+/// Divides a dispatch of `workgroups` workgroups with `keys` keys each into parts that are short
+/// enough: the first workgroup of each part, and one past its last.
 pub(crate) fn parts(
     workgroups: u32,
     keys: u32,
@@ -103,19 +102,20 @@ pub(crate) fn parts(
     firsts.map(move |first| (first, workgroups.min(first.saturating_add(part))))
 }
 
-/// Workgroups in x and y for `count` of them in a row; the last row may be longer than needed.
+/// Workgroups in x and y for `count` of them in total. The last row may exceed `count`.
 pub(crate) fn grid(count: u32, limits: &DeviceLimits) -> [u32; 2] {
     let x = count.min(limits.workgroups).max(1);
     [x, count.div_ceil(x)]
 }
 
-/// The most keys that a tile of any base case holds.
+/// The largest number of keys of a base case tile.
 pub const LARGEST_TILE: u32 = 8 * MATRIX;
 
-/// The paper's P for n keys, where the caller names none: buckets, and runs at which merging stops.
+/// The default of the paper's P for n keys: the number of buckets, and of the runs at which the
+/// first merge phase ends.
 ///
-/// Measured on an H200 (time of u32 keys in ms, t = P), as this measures it: `wgpu-bcfsort bench
-/// --engines bcf-pb --base-case diagonal --buckets P --samples P --sizes N`.
+/// Measured on an H200: milliseconds for u32 keys with t = P, by `wgpu-bcfsort bench --engines
+/// bcf-pb --base-case diagonal --buckets P --samples P --sizes N`.
 ///
 /// | n | P = 16 | 32 | 64 | 128 | 256 | 512 | 1024 |
 /// |---|---|---|---|---|---|---|---|
@@ -130,14 +130,14 @@ pub const LARGEST_TILE: u32 = 8 * MATRIX;
 /// | 2^27 | | | | | 17.29 | **14.21** | 15.27 |
 /// | 2^28 | | | | | 43.83 | 32.51 | **28.16** |
 ///
-/// More buckets keep more pairs merging at the same time in the last rounds, until a bucket's part
-/// of a run is so short that its pages are mostly padding: sqrt(n/64), and sqrt(n/256) from 2^24
-/// on, rounded down to a power of two (bold). Below 2^14 keys there is too little to distribute: 1
-/// bucket, which is none (2^13 keys: 0.062 ms, with 8 buckets 0.114 ms).
+/// More buckets keep more pairs merging at the same time in the last rounds. But a bucket's part of
+/// a run gets shorter, until its pages are mostly padding. The default is sqrt(n/64), and
+/// sqrt(n/256) from 2^24 on, rounded down to a power of two (bold). Below 2^14 keys the
+/// distribution does not pay, and there is 1 bucket (2^13 keys: 0.062 ms, with 8 buckets 0.114 ms).
 ///
-/// Warpsort takes the same P. Its pages are an eighth as long, so it could do with shorter parts;
-/// but with this P they are of 64 to 256 keys, one to four of its pages, and shorter ones would be
-/// padding there too.
+/// Warpsort uses the same P. Its pages are an eighth as long, so its parts could be shorter. But
+/// with this P a part has 64 to 256 keys, one to four pages, and shorter ones would be padding,
+/// too.
 #[must_use]
 pub const fn default_buckets(len: u32) -> u32 {
     if len < 1 << 14 {
@@ -156,31 +156,30 @@ pub const fn default_buckets(len: u32) -> u32 {
     }
 }
 
-/// The most buckets that may be asked for: the tables of ranks take 16 P^2 bytes.
+/// The largest number of buckets that an option may ask for: the tables of ranks take 16 P^2 bytes.
 pub const MOST_BUCKETS: u32 = 1024;
 
-/// The most buckets by default where the adapter is a CPU. It has few pairs to merge at the same
-/// time, so more buckets only pad more pages: `wgpu-bcfsort bench --engines bcf-pb --sizes 2^20
-/// --buckets P` shows it on lavapipe.
+/// The largest default number of buckets on CPU adapters. A CPU merges few pairs at the same time,
+/// so more buckets only pad more pages: measure with `wgpu-bcfsort bench --engines bcf-pb --sizes
+/// 2^20 --buckets P` on lavapipe.
 pub const MOST_BUCKETS_ON_CPU: u32 = 16;
 
-/// The paper's t for P buckets, where the caller names none: as many samples a run as buckets,
-/// which bounds a bucket by twice the mean (Lemma 1).
+/// The default of the paper's t for P buckets: P samples per run, which bounds a bucket by twice
+/// the mean (Lemma 1).
 #[must_use]
 pub const fn default_samples(buckets: u32) -> u32 {
     buckets
 }
 
-/// The most bytes of scratch memory a sort of `len` keys may use: 1.1 times the keys' bytes and
-/// 16 MiB.
+/// The scratch bound for a sort of `len` keys: 1.1 times the keys' bytes and 16 MiB.
 #[must_use]
 pub const fn scratch_promise(len: u32, key: KeyType) -> u64 {
     let bytes = len as u64 * key.bytes();
     bytes + bytes / 10 + (16 << 20)
 }
 
-/// Page merges that a pair of runs of `a` and `b` keys takes when both start at a multiple of 32
-/// keys: pages(a) + pages(b) - 1, or 0 if one is empty.
+/// Page merges of a pair of runs of `a` and `b` keys that both start at a multiple of 32 keys:
+/// pages(a) + pages(b) - 1, or 0 if one run is empty.
 #[must_use]
 pub const fn page_merges(a: u32, b: u32, page: u32) -> u32 {
     if a == 0 || b == 0 {
@@ -190,30 +189,29 @@ pub const fn page_merges(a: u32, b: u32, page: u32) -> u32 {
     }
 }
 
-/// The most steps a pair of `keys` keys takes in all, wherever the two runs start and meet.
+/// The largest number of steps of a pair with `keys` keys in total, at any start of its two runs.
 #[must_use]
 pub const fn most_page_merges(keys: u64, page: u32) -> u32 {
     ((keys + 2 * (W as u64 - 1) + 2 * (page as u64 - 1)) / page as u64 - 1) as u32
 }
 
-/// What the plan must know of a mergesort's options.
+/// The mergesort options that a plan depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MergesortParameters {
-    /// Keys that the base case sorts together.
+    /// Keys of a base case tile.
     pub tile: u32,
-    /// Whether the copies of each splitter have a bucket of their own.
+    /// True if the copies of each splitter have a bucket of their own.
     pub pivots: bool,
-    /// Whether splitters are random samples of the input, not regular ones of each run.
+    /// True if splitters are random samples of the input, not regular samples of each run.
     pub random: bool,
-    /// The paper's P, where the caller names one; 0 is taken for 1.
+    /// The paper's P, or `None` for the default; 0 means 1.
     pub buckets: Option<u32>,
-    /// The paper's t, where the caller names one; 0 is taken for 1.
+    /// The paper's t, or `None` for the default; 0 means 1.
     pub samples: Option<u32>,
 }
 
-/// The plan of a sort by one of the [mergesorts](crate::Engine::MERGESORTS). It depends on the
-/// number of keys, their type and the parameters, and nothing else, so it is the same on every
-/// device.
+/// The plan of a sort by one of the [mergesorts](crate::Engine::MERGESORTS). It depends only on the
+/// number of keys, their type and the parameters, so it is the same on every device.
 ///
 /// # Examples
 ///
@@ -222,7 +220,7 @@ pub struct MergesortParameters {
 /// use wgpu_bcfsort::{Engine, KeyType, Options};
 /// let options = Options::default().engine(Engine::BcfMergesort);
 /// let plan = Plan::new(1 << 20, KeyType::U32, (&options).into());
-/// // Runs of 1024 keys, which the base case leaves, become 128 of 8192 keys.
+/// // Runs of 1024 keys from the base case become 128 runs of 8192 keys.
 /// assert_eq!(plan.merge_rounds, [1024, 2048, 4096]);
 /// let distribution = plan.distribution.expect("there are several runs");
 /// assert_eq!((distribution.runs, distribution.buckets), (128, 128));
@@ -231,44 +229,43 @@ pub struct MergesortParameters {
 pub struct Plan {
     /// Keys.
     pub len: u32,
-    /// The first merge phase: keys a run before each round. The last run may be shorter.
+    /// The first merge phase: keys per run before each round. The last run may be shorter.
     pub merge_rounds: Vec<u32>,
-    /// What follows the first merge phase, if it leaves more than one run.
+    /// The phases after the first merge phase, if it leaves more than one run.
     pub distribution: Option<Distribution>,
 }
 
 /// The plan of the distribution and the final merge phase.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Distribution {
-    /// Runs, at most P, of `run` keys; the last may be shorter.
+    /// Runs, at most P, of `run` keys each; the last one may be shorter.
     pub runs: u32,
-    /// Keys a run.
+    /// Keys per run.
     pub run: u32,
-    /// The paper's P: buckets that hold more than one key.
+    /// The paper's P: buckets that hold more than one distinct key.
     pub buckets: u32,
-    /// Whether the copies of each splitter have a bucket of their own.
+    /// True if the copies of each splitter have a bucket of their own.
     pub pivots: bool,
-    /// The paper's t: samples a run, or a bucket where they are random.
+    /// The paper's t: samples per run, or per bucket if they are random.
     pub samples: u32,
-    /// Whether samples are taken at random positions of the input, not at regular ones of each run.
+    /// True if samples are at random positions of the input, not at regular positions of each run.
     pub random: bool,
-    /// How the samples are sorted.
+    /// The plan of the sort of the samples.
     pub sample_plan: Box<Plan>,
-    /// The most keys that a bucket to be merged holds where keys are distinct: Lemma 1, rounding
-    /// included.
+    /// The size limit of a bucket to be merged if keys are distinct: Lemma 1, rounding included.
     ///
-    /// With random samples nothing bounds a bucket but the input. Between every t-th of them lies
-    /// N/P of it on average, with a standard deviation of N/P / sqrt(t): taken here are 4 of them
-    /// above the average, which few buckets exceed.
+    /// With random samples there is no limit below the input's size. Between every t-th sample
+    /// there are N/P keys on average, with a standard deviation of N/P / sqrt(t). This field is 4
+    /// deviations above the average; few buckets exceed it.
     pub likely_bucket: u32,
-    /// The most keys that a bucket to be merged can hold, whatever the input. With pivot buckets
-    /// Lemma 1 holds for repeated keys too: copies of a splitter are elsewhere, and a key between
-    /// two splitters is in as many samples as any.
+    /// The size limit of a bucket to be merged, for any input. With pivot buckets Lemma 1 holds for
+    /// repeated keys, too: the copies of a splitter are in another bucket, and every key between
+    /// two splitters is sampled as regularly as distinct keys are.
     pub largest_bucket: u32,
 }
 
 impl Distribution {
-    /// All buckets: P, or 2P-1 with pivot buckets.
+    /// The number of all buckets: P, or 2P-1 with pivot buckets.
     #[must_use]
     pub const fn all_buckets(&self) -> u32 {
         if self.pivots {
@@ -278,8 +275,8 @@ impl Distribution {
         }
     }
 
-    /// All samples: t of each run, or P t of the input; but then not more than there are keys,
-    /// since more would tell little more.
+    /// The number of all samples: t per run. Random samples are P t, but at most the number of
+    /// keys, since more would add little information.
     #[must_use]
     pub const fn total_samples(&self) -> u32 {
         self.sample_plan.len
@@ -304,7 +301,7 @@ impl Distribution {
     }
 }
 
-/// ceil(log2(count)), and 0 for 0.
+/// ceil(log2(count)); 0 for 0.
 #[must_use]
 pub const fn ceil_log2(count: u32) -> u32 {
     if count <= 1 {
@@ -342,12 +339,12 @@ impl Plan {
         let mut merge_rounds = Vec::new();
         let mut run = parameters.tile;
         let mut runs = len.div_ceil(run);
-        // Pivot buckets are finished where the distribution puts them, so that must be where the
-        // result ends: an even number of rounds must follow.
+        // Pivot buckets are finished after the distribution, which must move them to the result's
+        // buffer: the number of rounds after it must be even.
         while runs > buckets || (runs > 1 && pivots && ceil_log2(runs) % 2 == 1) {
             merge_rounds.push(run);
             runs = runs.div_ceil(2);
-            // Only the last run, of all keys, can be longer than 2^31.
+            // Only the last run, which has all keys, can be longer than 2^31.
             run = run.saturating_mul(2);
         }
         let distribution = (runs > 1).then(|| {
@@ -389,7 +386,7 @@ impl Plan {
         }
     }
 
-    /// Times that the keys move between two buffers after the base case.
+    /// The number of moves of all keys between two buffers after the base case.
     #[must_use]
     pub fn moves(&self) -> u32 {
         self.merge_rounds.len() as u32
@@ -399,20 +396,20 @@ impl Plan {
                 .map_or(0, |d| 1 + d.final_rounds())
     }
 
-    /// Times that every key is read and written, Lemma 2's passes over the data: the base case, and
-    /// each move. The search of the splitters reads little. (A copy to where the base case sorts is
-    /// not counted: which buffer that is, is no part of the plan.)
+    /// Passes over the data, as in Lemma 2, each of which reads and writes every key: the base case
+    /// and each move. The search for the splitters reads little. A copy to the base case's buffer
+    /// is not included, since the plan does not choose the buffer.
     #[must_use]
     pub fn passes(&self) -> u32 {
         u32::from(self.len > 0) + self.moves()
     }
 
-    /// Bytes of all buffers but the keys, or a little more.
+    /// Bytes of all buffers except the keys, or slightly more.
     fn scratch_estimate(&self, key: KeyType) -> u64 {
         if self.moves() == 0 {
             return 0;
         }
-        // Progress: 8 bytes a pair.
+        // Progress: 8 bytes per pair.
         let progress = |plan: &Self| {
             let run = plan.merge_rounds.first();
             run.map_or(0, |run| u64::from(plan.len.div_ceil(*run)) * 8)

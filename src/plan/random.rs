@@ -1,11 +1,9 @@
-//! Where warpsort's random samples are taken: what `shaders/baseline/random_samples.wgsl` computes,
-//! as Rust.
+//! The positions of warpsort's random samples: `shaders/baseline/random_samples.wgsl` in Rust.
 
-/// The position in `len` keys of sample `number`, for a seed and a level of the sort: 0 for the
-/// keys, 1 for their samples where these are distributed themselves, and so on.
+/// The position of sample `number` among `len` keys, for a seed and a level of the sort: level 0 is
+/// the keys, level 1 their samples if these are distributed, too, and so on.
 ///
-/// Any position is as likely as any other, to within 2^-32, and a sample says nothing of the
-/// others.
+/// Positions are uniform to within 2^-32, and independent of each other.
 #[must_use]
 pub fn sample_position(seed: u64, level: u32, number: u32, len: u32) -> u32 {
     let key = [seed as u32, (seed >> 32) as u32];
@@ -64,7 +62,7 @@ mod tests {
             let positions = of(3, 0, len);
             assert!(positions.iter().all(|&position| position < len));
             let mean = positions.iter().map(|&p| f64::from(p)).sum::<f64>() / 4096.0;
-            // A deviation of 0.29 len / 64 is to be expected.
+            // The standard deviation of the mean is 0.29 len / 64.
             assert!(
                 (mean / f64::from(len) - 0.5).abs() < 0.02 || len < 100,
                 "{len}: {mean}"

@@ -1,28 +1,28 @@
-//! How prefix sums are divided into tiles.
+//! The division of prefix sums into tiles.
 
 use crate::algorithm::{MATRIX, W};
 
-/// The most tiles that may be asked for.
+/// The largest number of tiles that an option may ask for.
 pub const MOST_TILES: u32 = 1 << 14;
 
-/// The most elements of a tile, whose pages one workgroup takes one after the other: no dispatch
-/// may run long. And llvmpipe ends all loops of an invocation, without a word, when together they
-/// have gone round 65,535 times: with 16 colors a page takes 49 rounds, and 1024 pages stay below.
+/// The largest number of elements of a tile. One workgroup processes its pages in sequence, and no
+/// dispatch may run long. Also, llvmpipe silently ends all loops of an invocation after 65,535
+/// iterations in total: with 16 colors a page takes 49 iterations, and 1024 pages stay below.
 pub const LONGEST_TILE: u32 = 1 << 20;
 
-/// The paper's P for n elements, where the caller names none: a tile a page, up to 2048 tiles.
+/// The default of the paper's P for n elements: one page per tile, up to 2048 tiles.
 ///
-/// Enough that each of a hundred multiprocessors or more has a dozen warps or more, which wait for
-/// memory in turns; and few enough that the second phase, which has one workgroup for all tiles,
-/// has no more than 64 of them for each of its lanes and colors.
+/// 2048 tiles give each of a hundred multiprocessors or more a dozen warps or more to hide memory
+/// latency. And the second phase, one workgroup for all tiles, has at most 64 tiles per lane and
+/// color.
 #[must_use]
 pub const fn default_tiles(len: u32) -> u32 {
     let pages = len.div_ceil(MATRIX);
     if pages < 2048 { pages } else { 2048 }
 }
 
-/// Elements in contiguous tiles, each of a whole number of pages of 1024 but for the last one's
-/// end.
+/// The division of elements into contiguous tiles. A tile is a whole number of pages of 1024
+/// elements; only the last page may be partial.
 ///
 /// # Examples
 ///
@@ -33,19 +33,19 @@ pub const fn default_tiles(len: u32) -> u32 {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tiling {
-    /// Elements.
+    /// The number of elements.
     pub len: u32,
-    /// The paper's P: at most as many as were asked for, since no tile is empty, unless tiles would
-    /// be longer than [`LONGEST_TILE`].
+    /// The paper's P: at most the requested number, since no tile is empty; more only if tiles
+    /// would be longer than [`LONGEST_TILE`].
     pub tiles: u32,
-    /// Elements of every tile but the last.
+    /// Elements of every tile except the last.
     pub tile: u32,
 }
 
 impl Tiling {
     /// Divides `len` elements into `tiles` tiles, or into [`default_tiles`] of them.
     ///
-    /// It depends on nothing else: not on the device, so that floats are rounded alike everywhere.
+    /// The result does not depend on the device, so that floats are rounded alike everywhere.
     #[must_use]
     pub const fn new(len: u32, tiles: Option<u32>) -> Self {
         let wanted = match tiles {
@@ -66,13 +66,13 @@ impl Tiling {
         }
     }
 
-    /// Consecutive tiles that each lane of the second phase takes: P / 32, rounded up.
+    /// Consecutive tiles per lane of the second phase: P / 32, rounded up.
     #[must_use]
     pub const fn rounds(&self) -> u32 {
         self.tiles.div_ceil(W)
     }
 
-    /// Words of the table of sums, with a row of whole rounds for each color.
+    /// Words of the table of sums: one row per color, padded to whole rounds.
     #[must_use]
     pub const fn sum_words(&self, colors: u32) -> u64 {
         colors as u64 * self.rounds() as u64 * W as u64
@@ -117,7 +117,7 @@ mod tests {
                 assert!((MATRIX..=LONGEST_TILE).contains(&tile));
                 assert!(u64::from(of) * u64::from(tile) >= u64::from(len));
                 assert!(len == 0 || u64::from(of - 1) * u64::from(tile) < u64::from(len));
-                // The last page's end is an index, too.
+                // The index of the last page's end must not overflow, either.
                 assert!(u64::from(of) * u64::from(tile) < (1 << 32) + u64::from(tile));
                 if tile < LONGEST_TILE {
                     assert!(of <= tiles.unwrap_or_else(|| default_tiles(len)));

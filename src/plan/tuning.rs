@@ -1,12 +1,12 @@
-//! The sizes of the sample sort that may be chosen.
+//! The tunable sizes of the sample sort.
 
-/// The sizes that decide the sample sort's speed, and not its result.
+/// The sizes that determine the sample sort's speed, and not its result.
 ///
-/// `wgpu-bcfsort tune` finds those that suit a device, and writes them to a file.
+/// `wgpu-bcfsort tune` finds the sizes that are fastest on a device, and writes them to a file.
 ///
 /// # Examples
 ///
-/// The file, read with the feature `serde`. Of its fields a program needs but one, `tuning`:
+/// The file, read with the feature `serde`. A program needs only its field `tuning`:
 ///
 #[cfg_attr(feature = "serde", doc = "```")]
 #[cfg_attr(not(feature = "serde"), doc = "```ignore")]
@@ -18,11 +18,11 @@
 ///     tuning: Tuning,
 /// }
 ///
-/// // What the file does not name is as by default.
+/// // Fields that the file does not contain have their default.
 /// let text = r#"{ "adapter": "NVIDIA H200", "tuning": { "tile": 2048 } }"#;
 /// let TuningFile { tuning } = serde_json::from_str(text)?;
 /// assert_eq!((tuning.tile, tuning.samples), (2048, Tuning::default().samples));
-/// // A sorter does so, too.
+/// // A sorter validates the tuning, too.
 /// tuning.validate()?;
 /// let options = Options::default().engine(Engine::SampleSort).tuning(tuning);
 /// # Ok(()) }
@@ -33,28 +33,30 @@
 pub struct Tuning {
     /// Words of a tile that is sorted in workgroup memory: a power of two from 1024 to 8192.
     ///
-    /// A tile has at least 1024 records of any size, and no more than fit the device's workgroup
-    /// memory and 16 KiB.
+    /// A tile has at least 1024 records of any size, and at most as many as fit the device's
+    /// workgroup memory and 16 KiB.
     pub tile: u32,
-    /// The most samples from which a segment's splitters are chosen: a power of two from 1024 to
-    /// 8192.
+    /// The largest number of samples from which a segment's splitters are chosen: a power of two
+    /// from 1024 to 8192.
     ///
-    /// No more than 4096, or than fit the device's workgroup memory and 32 KiB, are taken.
+    /// The sort uses at most 4096, and at most as many as fit the device's workgroup memory and 32
+    /// KiB.
     pub samples: u32,
-    /// The most records that are sorted in tiles which are then merged at once; more are
-    /// partitioned.
+    /// The largest number of records that are sorted in tiles and then merged at once. More records
+    /// are partitioned.
     ///
-    /// Up to 16 tiles are merged, so [`tile`](Self::tile) bounds it, too. 0: none are merged.
+    /// At most 16 tiles are merged, so [`tile`](Self::tile) is a bound, too. With 0 none are
+    /// merged.
     pub merged: u32,
-    /// Whether kernels have the sizes that suit GPUs; if not, they have those that suit CPUs, which
-    /// compile large kernels slowly.
+    /// True for the kernel sizes that suit GPUs; false for those that suit CPUs, which compile
+    /// large kernels slowly.
     ///
-    /// On CPUs tiles are of 1024 records, and a segment is split into at most 256 children.
+    /// On CPUs tiles have 1024 records, and a segment has at most 256 children.
     pub gpu: bool,
 }
 
 impl Tuning {
-    /// What suits a CPU.
+    /// The sizes that suit a CPU.
     #[must_use]
     pub const fn cpu() -> Self {
         Self {
@@ -65,7 +67,7 @@ impl Tuning {
         }
     }
 
-    /// Sizes of a GPU whose compiler is slow with large kernels: that of DX12.
+    /// The sizes for a GPU whose compiler is slow with large kernels, as on DX12.
     pub(crate) const fn small_kernels() -> Self {
         Self {
             tile: 1024,

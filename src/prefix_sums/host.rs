@@ -1,15 +1,15 @@
-//! Prefix sums on the CPU: what the GPU's results are checked against.
+//! Prefix sums on the CPU: the reference for the GPU's results.
 
 use crate::algorithm::{MATRIX, Scan, W};
 use crate::options::PrefixSumsOptions;
 use crate::plan::Tiling;
 use crate::{Error, KeyType, SortKey};
 
-/// A type whose prefix sums there are: `u32`, `i32`, `f32`. The trait is sealed, as [`SortKey`] is.
+/// A type that prefix sums support: `u32`, `i32`, `f32`. The trait is sealed, as [`SortKey`] is.
 pub trait Summand: SortKey {
-    /// The sum of no values: 0, for floats +0.
+    /// The sum of no values: 0, or +0 for floats.
     const ZERO: Self;
-    /// The sum of two values: integers wrap round, floats are rounded to nearest, ties to even.
+    /// The sum of two values: integers wrap around, floats are rounded to nearest, ties to even.
     #[must_use]
     fn plus(self, other: Self) -> Self;
 }
@@ -38,7 +38,7 @@ impl Summand for f32 {
     }
 }
 
-/// That each value has a color, below the number of colors.
+/// Checks that each value has a color, and that it is below the number of colors.
 pub(super) fn check(
     values: usize,
     colors: &[u32],
@@ -63,17 +63,17 @@ pub(super) fn check(
     }
 }
 
-/// Replaces each value by the sum of the values of its color up to it, on the CPU.
+/// Replaces each value by the inclusive or exclusive sum of the values of its color, on the CPU.
 ///
-/// It adds in the very order in which [`PrefixSums`](crate::paper::PrefixSums) does, so the bits
-/// are the same for floats, too, on devices that round as IEEE 754 says
+/// The order of the additions is that of [`PrefixSums`](crate::paper::PrefixSums). So floats are
+/// the same bits, too, on devices that round as IEEE 754 says
 /// ([rounding](crate::paper::PrefixSums#rounding)). [`PrefixSumsOptions::method`] makes no
 /// difference. O(n) time.
 ///
 /// # Errors
 ///
 /// [`Error::InvalidOption`], [`Error::LengthsDiffer`], [`Error::ColorOutOfRange`],
-/// [`Error::TooLarge`] from about 2^32 values on; the values are then as they were.
+/// [`Error::TooLarge`] from about 2^32 values on. The values are unchanged after an error.
 ///
 /// # Examples
 ///
@@ -94,7 +94,7 @@ pub fn prefix_sums_on_cpu<T: Summand>(
     let exclusive = options.scan == Scan::Exclusive;
     let d = options.colors as usize;
     if T::KEY_TYPE != KeyType::F32 {
-        // The order of the additions makes no difference.
+        // Integer sums do not depend on the order of the additions.
         run_through(values, colors, &mut vec![T::ZERO; d], exclusive);
         return Ok(());
     }
@@ -113,7 +113,7 @@ pub fn prefix_sums_on_cpu<T: Summand>(
     let tiling = Tiling::new(len, options.tiles);
     let tile = tiling.tile as usize;
 
-    // Phase 1: a row of the tiles' sums for each tile.
+    // Phase 1: the sums of each tile, a row per tile.
     let mut sums: Vec<Vec<T>> = values
         .chunks(tile)
         .zip(colors.chunks(tile))
@@ -129,7 +129,7 @@ pub fn prefix_sums_on_cpu<T: Summand>(
         })
         .collect();
 
-    // Phase 2: a lane has `rounds` consecutive tiles, and begins where the lanes before it end.
+    // Phase 2: a lane has `rounds` consecutive tiles, and continues the sum of the lanes before it.
     for color in 0..d {
         let mut offset = T::ZERO;
         for lane in sums.chunks_mut(tiling.rounds().max(1) as usize) {
@@ -165,12 +165,12 @@ pub fn prefix_sums_on_cpu<T: Summand>(
     Ok(())
 }
 
-/// The sum of values from the first to the last.
+/// The sum of values from first to last.
 fn sum<T: Summand>(values: impl Iterator<Item = T>) -> T {
     values.fold(T::ZERO, T::plus)
 }
 
-/// Prefix sums one after the other, from the sums of each color before.
+/// Sequential prefix sums, starting from the sums of each color before.
 fn run_through<T: Summand>(values: &mut [T], colors: &[u32], sums: &mut [T], exclusive: bool) {
     for (value, &color) in values.iter_mut().zip(colors) {
         let before = sums[color as usize];
@@ -188,7 +188,7 @@ mod tests {
         ((i as u64 * 0x9e37_79b9) >> 7) as u32 % d
     }
 
-    /// The definition, in exact numbers.
+    /// The definition of prefix sums, in exact numbers.
     fn defined(values: &[i64], colors: &[u32], exclusive: bool) -> Vec<i64> {
         (0..values.len())
             .map(|i| {
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_are_those_of_the_definition() {
+    fn sums_match_the_definition() {
         for (n, d, tiles) in [
             (0, 1, None),
             (1, 3, None),
@@ -218,7 +218,7 @@ mod tests {
                 let mut integers: Vec<i32> = values.iter().map(|&v| v as i32).collect();
                 prefix_sums_on_cpu(&mut integers, &colors, &options).unwrap();
                 assert!(integers.iter().map(|&v| i64::from(v)).eq(expected.clone()));
-                // All of these are floats, so none is rounded.
+                // Each of these sums is exact as a float.
                 let mut floats: Vec<f32> = values.iter().map(|&v| v as f32).collect();
                 prefix_sums_on_cpu(&mut floats, &colors, &options).unwrap();
                 assert!(floats.iter().map(|&v| v as i64).eq(expected));

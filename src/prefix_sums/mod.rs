@@ -20,9 +20,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-/// Colored prefix sums on one device: for values that each have one of d colors, d independent
-/// prefix sums, each among the values of one color. Make it once and keep it: it holds the
-/// pipelines, which are compiled when they are first needed, and scratch memory.
+/// Colored prefix sums on one device: each value has one of d colors, and each color has its own
+/// prefix sums. Create it once and keep it: it holds scratch memory and the pipelines, which are
+/// compiled when they are first needed.
 ///
 /// ```text
 /// values  [1, 10, 2, 20, 3]
@@ -31,26 +31,26 @@ use std::time::Instant;
 ///         [0,  0, 1, 10, 3]      exclusive
 /// ```
 ///
-/// O(n) time: three phases, in which each value and color is read twice and each value written
-/// once. Scratch memory of at most 16 x 16,384 words, [`scratch_size`](Self::scratch_size). It can
-/// be shared between threads; each call works on scratch memory of its own.
+/// O(n) time, in three phases: each value and color is read twice, each value written once. Scratch
+/// memory is at most 16 x 16,384 words, see [`scratch_size`](Self::scratch_size). Threads may share
+/// it; each call uses its own scratch memory.
 ///
 /// # Rounding
 ///
-/// Integers wrap round. Sums of `f32` begin with +0 (so no sum is -0) and are rounded in an order
-/// that is fixed by the number of values and of tiles ([`PrefixSumsOptions::tiles`]) alone, so they
-/// are the same on every run, on every device that rounds as IEEE 754 says, and by
-/// [`prefix_sums_on_cpu`]. Inexact sums are not those of adding from left to right. WGSL allows a
-/// device to take subnormal numbers for 0, and to assume that there are no infinities and NaNs;
-/// devices that do neither (those that this crate was tested on) let infinities and NaNs propagate,
-/// the bits of NaNs being theirs.
+/// Integers wrap around. Sums of `f32` begin with +0, so no sum is -0. Their order depends only on
+/// the number of values and of tiles ([`PrefixSumsOptions::tiles`]). So they are the same in every
+/// run, on every device that rounds as IEEE 754 says, and in [`prefix_sums_on_cpu`]. If they are
+/// inexact, they may differ from a sum from left to right. WGSL allows a device to flush subnormal
+/// numbers to 0, and to assume that there are no infinities and NaNs. Devices that do neither, like
+/// all that this crate was tested on, propagate infinities and NaNs; the bits of NaNs depend on the
+/// device.
 ///
 /// # Current implementation
 ///
 /// Sitchinava and Weichert, "Bank Conflict Free Comparison-based Sorting On GPUs", introduction and
-/// Appendix A: the sums of contiguous tiles, prefix sums of these, and the prefix sums of each tile
-/// from there on. The paper shows by it what bank conflicts cost; both of its methods are here
-/// ([`PrefixSumsMethod`](crate::paper::PrefixSumsMethod)), with the same results.
+/// Appendix A: the sums of contiguous tiles, their prefix sums, and from these the prefix sums
+/// within each tile. The paper measures the cost of bank conflicts with it. Both of its methods are
+/// available ([`PrefixSumsMethod`](crate::paper::PrefixSumsMethod)), with the same results.
 ///
 /// # Examples
 ///
@@ -70,14 +70,14 @@ pub struct PrefixSums {
     queue: wgpu::Queue,
     limits: DeviceLimits,
     pipelines: Arc<Pipelines>,
-    /// Scratch buffers of the last host slices, for the next ones.
+    /// Scratch buffers of an earlier host call, to be reused.
     pool: Mutex<BufferSet>,
-    /// The buffers of the last host slices, for the next ones.
+    /// Buffers of an earlier host call, to be reused.
     host_values: Mutex<Option<wgpu::Buffer>>,
     host_colors: Mutex<Option<wgpu::Buffer>>,
 }
 
-/// Prefix sums whose every GPU object is made: recording them cannot fail and makes none.
+/// Prepared prefix sums: recording them cannot fail and makes no GPU object.
 ///
 /// They keep both buffers and their scratch memory alive, and may be recorded any number of times.
 /// Made by [`PrefixSums::prepare`].
@@ -93,8 +93,8 @@ impl PreparedPrefixSums {
     /// Records the prefix sums into a command encoder: see
     /// [`PreparedSort::record`](crate::PreparedSort::record).
     ///
-    /// All of it runs in the submission that the encoder is part of. From about 2^26 values on a
-    /// GPU [`run`](Self::run) makes several submissions, so that no driver's watchdog ends them.
+    /// They all run in the submission of that encoder. From about 2^26 values on a GPU
+    /// [`run`](Self::run) makes several submissions, so that no driver's watchdog ends them.
     ///
     /// # Examples
     ///
@@ -112,7 +112,7 @@ impl PreparedPrefixSums {
         self.0.run()
     }
 
-    /// Submits the prefix sums, waits, and returns the time that each phase took on the GPU.
+    /// Submits the prefix sums, waits, and returns the GPU time of each phase.
     ///
     /// # Errors
     ///
@@ -128,8 +128,8 @@ impl PreparedPrefixSums {
 }
 
 impl PrefixSums {
-    /// Prefix sums on the device of a sorter, which shares its compiled kernels and its limits.
-    /// Nothing is compiled yet, and no memory taken.
+    /// Prefix sums on the device of a sorter, with its compiled kernels and its limits. This
+    /// compiles nothing and allocates no memory.
     ///
     /// # Examples
     ///
@@ -148,8 +148,8 @@ impl PrefixSums {
         }
     }
 
-    /// Bytes of scratch memory that the prefix sums of `len` values take: a word for each color and
-    /// tile, with the number of tiles rounded up to a multiple of 32.
+    /// Bytes of scratch memory for the prefix sums of `len` values: a word for each color and tile,
+    /// with the number of tiles rounded up to a multiple of 32.
     ///
     /// # Errors
     ///
@@ -184,21 +184,21 @@ impl PrefixSums {
         Ok(phases::record_prefix_sums(len, key, options, &self.limits))
     }
 
-    /// Makes everything that the prefix sums of the first `len` values of a buffer need: pipelines,
-    /// bind groups, parameters, scratch memory of [`scratch_size`](Self::scratch_size) bytes.
-    /// Values, of type `key`, and colors, which are `u32`, may be written later; the sums take the
-    /// values' place.
+    /// Makes every GPU object for the prefix sums of the first `len` values of a buffer: pipelines,
+    /// bind groups, parameters, and [`scratch_size`](Self::scratch_size) bytes of scratch memory.
+    /// The values, of type `key`, and the colors, of type `u32`, may be written later. The sums
+    /// replace the values.
     ///
-    /// A value whose color is not below [`PrefixSumsOptions::colors`] has no color: it is left as
-    /// it is, and in no sum.
+    /// A value whose color is not below [`PrefixSumsOptions::colors`] stays unchanged, and is not
+    /// part of any sum.
     ///
     /// # Errors
     ///
     /// [`Error::InvalidOption`], [`Error::NoSums`] for types of 64 bits, [`Error::TooLarge`],
     /// [`Error::SameBuffer`], [`Error::BufferTooSmall`] and [`Error::BufferUsage`] for either
     /// buffer (both need `STORAGE`), [`Error::OutOfMemory`], [`Error::Device`] for a buffer of
-    /// another device of the same [`wgpu::Instance`]. (wgpu cannot tell a buffer of another
-    /// instance.)
+    /// another device of the same [`wgpu::Instance`]; wgpu cannot detect a buffer of another
+    /// instance.
     ///
     /// # Examples
     ///
@@ -256,15 +256,15 @@ impl PrefixSums {
 
     /// Replaces each value of a host slice by its prefix sum. Blocking, O(n) time.
     ///
-    /// It takes device memory for values and colors, and [`scratch_size`](Self::scratch_size)
-    /// bytes, which are kept for the next call, and as much again as the values while the sums come
-    /// back.
+    /// It allocates device memory for values, colors and [`scratch_size`](Self::scratch_size)
+    /// bytes, and keeps it for the next call. While the sums are read back, it needs as much again
+    /// as the values.
     ///
     /// # Errors
     ///
     /// [`Error::InvalidOption`], [`Error::LengthsDiffer`], [`Error::ColorOutOfRange`],
     /// [`Error::TooLarge`] beyond [`Sorter::max_len`], [`Error::OutOfMemory`],
-    /// [`Error::DeviceLost`], [`Error::Device`]; the values are then as they were.
+    /// [`Error::DeviceLost`], [`Error::Device`]. The values are unchanged after an error.
     ///
     /// # Examples
     ///
@@ -291,8 +291,8 @@ impl PrefixSums {
         self.run_host(values, colors, options, false).map(|_| ())
     }
 
-    /// [`run`](Self::run), with the time that each phase took on the GPU (`tile sums`, `tile
-    /// offsets`, `prefix sums`), and that of the transfers.
+    /// Like [`run`](Self::run), and returns the GPU time of each phase (`tile sums`, `tile
+    /// offsets`, `prefix sums`) and the time of the transfers.
     ///
     /// # Errors
     ///
@@ -316,7 +316,7 @@ impl PrefixSums {
     ) -> Result<Option<Profile>, Error> {
         host::check(values.len(), colors, options)?;
         let len = values.len() as u64;
-        // Before a buffer is made that the device could not have.
+        // Checks the size before a buffer is made that is too large for the device.
         self.recording(len, T::KEY_TYPE, options)?;
         if values.is_empty() {
             return Ok(None);

@@ -2,34 +2,37 @@
 //!
 //! ```text
 //! up to a tile          sort it, in one dispatch
-//! up to 16 tiles        sort each; merge them all at once, by ranks
+//! up to 16 tiles        sort each tile; merge all of them at once, by rank
 //! more                  for each level:
-//!   splitters             of each segment, from samples that are sorted
+//!   splitters             of each segment, from sorted samples
 //!   count                 the records of each child
-//!   table                 where children begin
+//!   table                 the offset of each child
 //!   partition             the records among the children
 //!                       the last level's table packs children into items that fit a tile;
 //!                       sort these
 //! ```
 //!
-//! Records are moved once a level and once at the end, and each is sorted once. What a record is,
-//! [`Shape`] says; types and directions are maps at the first read and at the last write.
+//! Records are moved once per level and once at the end, and each is sorted once. [`Shape`] is the
+//! type of a record. Key types and directions are maps, applied at the first read and at the last
+//! write.
 //!
-//! Every record is compared whole, so records that are equal are the same bits, and the result is
-//! the same bytes on every device and run, whatever the order of atomics. A stable sort has the
-//! record's index for its value.
+//! Every comparison is of whole records, so equal records are the same bits. The result is the same
+//! bytes on every device and run, whatever the order of atomics. In a stable sort, the value of a
+//! record is its index.
 //!
-//! No order of keys is worse than another, as samples are taken at hashed positions; frequent
-//! records are between two splitters of their own and need no sort. If samples mislead
-//! nevertheless, an item is larger than a tile, and one workgroup sorts it: slow, but right.
+//! No order of keys is worse than another, as samples are at hashed positions. Frequent records are
+//! between two splitters of their own and need no sort. If samples are bad nevertheless, an item is
+//! larger than a tile, and one workgroup sorts it: slowly, but correctly.
+//!
+//! The design note `docs/samplesort.md` has the cost of each step, and the rejected alternatives.
 //!
 //! `docs/samplesort.md` is the design note: what each step costs, and what lost.
 //!
-//! Frazer and McKellar's "Samplesort" (J. ACM 17(3), 1970) has the splitters; the search among them
-//! in breadth-first order and the ranks by atomics are those of Leischner, Osipov and Sanders, "GPU
+//! The splitters are from Frazer and McKellar, "Samplesort" (J. ACM 17(3), 1970); the search among
+//! them in breadth-first order and the ranks by atomics from Leischner, Osipov and Sanders, "GPU
 //! Sample Sort" (IPDPS 2010).
 
-// (McKellar is a name.)
+// "McKellar" is a name, not code.
 #![allow(clippy::doc_markdown)]
 
 mod plan;

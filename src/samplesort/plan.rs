@@ -1,40 +1,40 @@
-//! Arithmetic of the sample sort: how many levels, segments, tiles and items a sort takes.
+//! Arithmetic of the sample sort: its levels, segments, tiles and items.
 
 use crate::kernel::{MERGED_TILES, Partition, Shape, SortKernel, Stage};
 use crate::plan::{DeviceLimits, Tuning};
 
-/// The numbers that decide the sort's speed, and not its result: of one device, and one shape.
+/// The sizes that determine the sort's speed, and not its result, for one device and one shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
-    /// Records of a tile that is sorted, at the most: a power of two.
+    /// The largest number of records of a tile that is sorted: a power of two.
     pub sort_tile: u32,
     /// Records of a tile that is partitioned: a power of two.
     pub partition_tile: u32,
-    /// Lanes that partition it.
+    /// Lanes that partition a tile.
     pub lanes: u32,
-    /// Children of a segment, at the most: a power of two.
+    /// The largest number of children of a segment: a power of two.
     pub nodes: u32,
-    /// The same where more save a level.
+    /// The same where more children save a level.
     pub most_nodes: u32,
-    /// Records of a tile with so many children, of many records, and its lanes.
+    /// Records of a tile that is partitioned into `most_nodes` children, in large sorts.
     pub wide_tile: u32,
-    /// The lanes that partition it.
+    /// Lanes that partition such a tile.
     pub wide_lanes: u32,
-    /// Samples of a segment: a power of two.
+    /// Samples per segment: a power of two.
     pub samples: u32,
-    /// Records up to which sorted tiles are merged, in 16 tiles at the most.
+    /// The largest number of records that are sorted as up to 16 tiles and merged.
     pub merged: u32,
-    /// Records up to which they are sorted in the smallest tiles.
+    /// The largest number of records that are sorted in the smallest tiles.
     pub small: u32,
-    /// Whether the kernels that sort tiles are to compile soon rather than to run fast.
+    /// True if tile kernels should compile fast rather than run fast.
     pub is_compact: bool,
 }
 
-/// Words that a kernel's tables take in workgroup memory beside its tile, at the most.
+/// The largest size of a kernel's tables in workgroup memory besides its tile, in bytes.
 const TABLES: u32 = 8 << 10;
 
 impl Sizes {
-    /// The sizes that a tuning comes to, as far as the device's limits go.
+    /// The sizes for a tuning, within the device's limits.
     #[must_use]
     pub fn new(shape: Shape, tuning: &Tuning, limits: &DeviceLimits) -> Self {
         let sizes = if tuning.gpu {
@@ -55,16 +55,16 @@ impl Sizes {
         }
     }
 
-    /// What suits GPUs, as far as the device's limits go.
+    /// The sizes that suit GPUs, within the device's limits.
     #[must_use]
     pub fn gpu(shape: Shape, limits: &DeviceLimits) -> Self {
         let words = shape.words();
         let lanes = limits.workgroup_lanes.min(1024);
         let lanes = 1 << lanes.max(1).ilog2();
         let fits = |bytes: u32| 1 << (bytes / (4 * words)).max(32).ilog2();
-        // Three workgroups that sort a tile share the 48 KiB of a multiprocessor of NVIDIA's.
+        // Three workgroups that sort a tile share the 48 KiB of an NVIDIA multiprocessor.
         let sort_tile: u32 = match shape {
-            // A tile takes part in the more comparisons the larger it is.
+            // The larger a tile, the more comparisons per row.
             Shape::Row { .. } => fits(limits.workgroup_bytes).min(1024),
             _ => fits(limits.workgroup_bytes.min(16 << 10)),
         };
@@ -96,7 +96,7 @@ impl Sizes {
             wide_lanes: if is_wide { 1024 } else { lanes_of_partition },
             samples: fits(limits.workgroup_bytes.min(32 << 10)).min(4096),
             merged: match shape {
-                // A merge would lose rows where a function contradicts itself.
+                // A merge would lose rows if the comparator contradicts itself.
                 Shape::Row { .. } => 0,
                 _ => MERGED_TILES * sort_tile,
             },
@@ -105,7 +105,7 @@ impl Sizes {
         }
     }
 
-    /// What suits CPUs, where kernels are to be small rather than fast.
+    /// The sizes that suit CPUs, whose kernels should be small rather than fast.
     #[must_use]
     pub fn cpu(shape: Shape, limits: &DeviceLimits) -> Self {
         let gpu = Self::gpu(shape, limits);
@@ -121,33 +121,34 @@ impl Sizes {
     }
 }
 
-/// What is sorted, and how.
+/// The plan of a sort.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SortPlan {
-    /// One tile, of so many records.
+    /// One tile of this many records.
     Tile(u32),
-    /// Tiles, each of this many records, which are merged at once.
+    /// Tiles of this many records each, which are merged at once.
     Tiles(u32),
-    /// Levels of partitioning, and then items that fit a tile.
+    /// Levels of partitioning, and then a sort of items that fit a tile.
     Levels(Vec<Level>),
 }
 
-/// A level: segments that are split into children.
+/// A level: its segments are partitioned into children.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Level {
-    /// Segments, at the most.
+    /// The largest number of segments.
     pub segments: u32,
-    /// Children of each, at the most; where there is a further level, these are its segments.
+    /// The largest number of children per segment. In all but the last level, they are the segments
+    /// of the next one.
     pub slots: u32,
-    /// Records of a child, about.
+    /// Records of a child, approximately.
     pub child: u32,
-    /// How its tiles are partitioned.
+    /// The sizes with which tiles are partitioned.
     pub partition: Partition,
-    /// Tiles, at the most.
+    /// The largest number of tiles.
     pub tiles: u32,
-    /// Samples of a segment.
+    /// Samples per segment.
     pub samples: u32,
-    /// Records of the tiles that are sorted at last.
+    /// Records of the tiles of the final sort.
     pub sort_tile: u32,
 }
 
@@ -155,25 +156,29 @@ impl SortPlan {
     /// Plans a sort of `len` records.
     #[must_use]
     pub fn new(len: u32, sizes: &Sizes) -> Self {
-        const LEAST_TILE: u32 = 1024;
-        let least = LEAST_TILE.min(sizes.sort_tile);
+        const SMALLEST_TILE: u32 = 1024;
+        let smallest = SMALLEST_TILE.min(sizes.sort_tile);
         if len <= sizes.sort_tile {
-            return Self::Tile(if len <= least { least } else { sizes.sort_tile });
+            return Self::Tile(if len <= smallest {
+                smallest
+            } else {
+                sizes.sort_tile
+            });
         }
-        let few = least.saturating_mul(MERGED_TILES) >= len;
-        let tile = if few { least } else { sizes.sort_tile };
+        let few = smallest.saturating_mul(MERGED_TILES) >= len;
+        let tile = if few { smallest } else { sizes.sort_tile };
         if len <= sizes.merged && len.div_ceil(tile) <= MERGED_TILES {
             return Self::Tiles(tile);
         }
-        // A tile takes as long as its lanes take for their records, however few tiles there are: so
-        // few records are sorted in small tiles; but not where large ones save a level.
+        // The time of a tile is the time of one lane's records, however few tiles there are. So few
+        // records are sorted in small tiles, unless large tiles save a level.
         let one_level = sizes.nodes * (sizes.sort_tile / 4 + sizes.sort_tile / 8);
         let sort_tile = if len > one_level && len <= sizes.small {
-            least
+            smallest
         } else {
             sizes.sort_tile
         };
-        // Children of a quarter of a tile are packed well.
+        // Children of a quarter of a tile pack well.
         let ideal = (sort_tile / 4).max(32);
         let nodes = nodes_of_levels(len, ideal, sizes.nodes, sizes.most_nodes);
         let mut segments = 1;
@@ -181,7 +186,7 @@ impl SortPlan {
         let levels = nodes.iter().enumerate().map(|(number, &nodes_here)| {
             let below = nodes[number + 1..].iter().product::<u32>();
             let is_last = below == 1;
-            // As even as possible, as far as there is work for all multiprocessors.
+            // Fan-outs as even as possible, up to 128: enough segments for all multiprocessors.
             let left = (nodes.len() - number) as u32;
             let even = (1..nodes_here)
                 .find(|&n| u64::from(n).saturating_pow(left) >= children.into())
@@ -195,15 +200,16 @@ impl SortPlan {
             } else {
                 (slots, len.div_ceil(segments * slots))
             };
-            // Eight a child spread its records by a third. Twice as many, where children are split
-            // further, which large ones would be too little; or where they fill half a tile.
+            // With 8 samples per child, child sizes deviate by a third. 16 where children are
+            // partitioned further, since 8 are too few for large children; or where children fill
+            // half a tile.
             let each = if is_last && child <= ideal + ideal / 2 {
                 8
             } else {
                 16
             };
             let samples = each * (len / segments / child).clamp(32, nodes_here.max(32));
-            // More children a tile are worth a larger tile, where there are many.
+            // In large sorts, more children per tile pay for a larger tile.
             let is_wide = nodes_here > sizes.nodes && len >= 1 << 24;
             let (tile, lanes) = if is_wide {
                 (sizes.wide_tile, sizes.wide_lanes)
@@ -231,14 +237,14 @@ impl SortPlan {
     }
 }
 
-/// The nodes of each level's trees, which are `few` or `most`: the least that split so many records
-/// into children of about `ideal`.
+/// The nodes of each level's trees, `few` or `most`: the smallest that split `len` records into
+/// children of about `ideal` records.
 fn nodes_of_levels(len: u32, ideal: u32, few: u32, most: u32) -> Vec<u32> {
     for levels in 1.. {
         for wide in 0..=if most > few { levels } else { 0 } {
             let mut nodes = vec![few; levels - wide];
             nodes.resize(levels, most);
-            // Rather larger children than many nodes in all levels.
+            // Larger children are better than many nodes in all levels.
             let child = if wide > 0 && wide < levels.max(2) {
                 2 * ideal
             } else {

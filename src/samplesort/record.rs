@@ -7,7 +7,7 @@ use crate::plan::{DeviceLimits, Tuning, grid, parts};
 use crate::recording::{Buffer, Phase, Recording, Step};
 use std::ops::Range;
 
-/// Where records lie: keys, and values if they have any.
+/// The buffers of records: keys, and values if there are any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Records {
     /// Keys of one or two words.
@@ -19,44 +19,45 @@ pub struct Records {
 /// A sort of records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WordSort {
-    /// How many there are.
+    /// The number of records.
     pub len: u32,
-    /// What they are. Rows that are compared are in [`Buffer::Keys`], and records their indices.
+    /// The type of the records. With a custom comparator, the rows are in [`Buffer::Keys`], and the
+    /// records are their indices.
     pub shape: Shape,
-    /// Where they are read. They stay there if it is not the target.
+    /// The input. It is unchanged if it is not the target.
     pub source: Records,
-    /// Where they end.
+    /// The result.
     pub target: Records,
-    /// As much memory again, which is neither.
+    /// Scratch memory of the same size, separate from source and target.
     pub scratch: Records,
-    /// What is sorted for a key: its map at the first read, taken back at the last write.
+    /// The key map: applied at the first read, inverted at the last write.
     pub map: KeyMap,
-    /// The ranks that are wanted in order. Records of others are there, too, in any order, before
-    /// those or behind them.
+    /// The ranks whose records must be in order. The other records are before and after them, in
+    /// any order.
     pub ranks: Range<u32>,
 }
 
-/// No map: keys are words as they are.
+/// The identity map: keys are unsigned words.
 pub const AS_THEY_ARE: KeyMap = KeyMap {
     bits: 64,
     sign_mask: 0,
     flip: 0,
 };
 
-/// Records a sort, with the sizes that a tuning comes to on such a device.
+/// Records a sort, with the sizes for a tuning and a device.
 pub fn record(recording: &mut Recording, sort: &WordSort, tuning: &Tuning, limits: &DeviceLimits) {
     let sizes = Sizes::new(sort.shape, tuning, limits);
     record_with(recording, sort, &sizes, limits);
 }
 
-/// Records a sort, with the sizes that are given.
+/// Records a sort with the given sizes.
 pub fn record_with(
     recording: &mut Recording,
     sort: &WordSort,
     sizes: &Sizes,
     limits: &DeviceLimits,
 ) {
-    // (One record is what it was, after a map that is taken back.)
+    // A single record is already sorted: a map and its inverse do not change it.
     if sort.len == 0 || (sort.len == 1 && sort.source == sort.target) {
         return;
     }
@@ -97,7 +98,7 @@ struct Job<'a> {
     limits: &'a DeviceLimits,
 }
 
-/// A name, and what is bound to it.
+/// The name of a binding, and its buffer.
 type Table = (&'static str, Buffer);
 const SPLITTERS: Table = ("splitters", Buffer::Splitters);
 const COUNTS: Table = ("counts", Buffer::Counts);
@@ -125,7 +126,7 @@ impl Job<'_> {
             recording.reserve(Buffer::Splitters, nodes * words * 4);
             recording.reserve(Buffer::Counts, nodes * 4);
             recording.reserve(Buffer::TileTable, u64::from(level.tiles) * 4);
-            // (The first level's segments are not looked at, but bound.)
+            // The first level does not read its segments, but binds them.
             recording.reserve(Buffer::Segments(segments), 16);
             let entries = if is_last {
                 self.most_items(level)
@@ -144,7 +145,7 @@ impl Job<'_> {
         let in_place = from.0 == self.sort.target;
         let capacity = sort_tile - 31;
         let likely = (u64::from(len) * 5 / 4 / u64::from(capacity)) as u32 + last.segments + 1;
-        // Many tiles: what a lane does at once counts, not how soon it is done.
+        // Many tiles: throughput matters, not the latency of one tile.
         let many = self.sort.shape == Shape::Word && sort_tile == self.sizes.sort_tile;
         let kernel = Stage::Sort {
             tile: sort_tile,
@@ -159,7 +160,7 @@ impl Job<'_> {
         let bindings = self.sorted(from.0, in_place, self.sort.target);
         let mut dispatches: Vec<_> = parts(likely, sort_tile, self.limits).collect();
         let workgroups: Vec<_> = dispatches.iter().map(|(first, end)| end - first).collect();
-        // The last dispatch does what is more than likely.
+        // The last dispatch sorts all items beyond the likely number.
         if let Some(last) = dispatches.last_mut() {
             last.1 = u32::MAX;
         }
@@ -182,14 +183,14 @@ impl Job<'_> {
         }
     }
 
-    /// Items that a level's table may list: of two neighbours at least one tile's; parts of
-    /// children that are in order; and what is left of each segment.
+    /// The largest number of items in a level's table: packed items, of which any two neighbours
+    /// exceed a tile; parts of children that are in order; and the remainder of each segment.
     fn most_items(&self, level: &Level) -> u64 {
         let capacity = u64::from(level.sort_tile - 31);
         3 * u64::from(self.sort.len) / capacity + 3 * u64::from(level.segments) + 3
     }
 
-    /// One level: splits its segments.
+    /// Records one level: partitions its segments.
     fn split(
         &self,
         recording: &mut Recording,
@@ -203,10 +204,10 @@ impl Job<'_> {
         let len = self.sort.len;
         let (segments, partition) = (level.segments, level.partition);
         let table = ("segments", Buffer::Segments((number % 2) as u8));
-        // What lies in place already need not be listed, if it need not be mapped either.
+        // Children that are in order in the target need no item, unless their keys must be mapped.
         let skips_done = number % 2 == 1 && self.sort.map.sign_mask == 0 && self.sort.map.flip == 0;
-        // Several tiles share what it costs to read splitters and to add counts, as far as there
-        // are enough workgroups for all multiprocessors.
+        // A workgroup reads splitters and adds counts once for several tiles, if there are enough
+        // workgroups for all multiprocessors.
         let group_tiles = (level.tiles / 1024).clamp(1, 4);
         let of_level = SortParams {
             segments,
@@ -223,7 +224,7 @@ impl Job<'_> {
         };
         let mut step =
             |phase, stage: Stage, workgroups: u32, each: u32, bindings: Vec<Table>, keys: u64| {
-                // The table is of the next level's tiles.
+                // The table stage gets the tile size of the next level.
                 let tile = match stage {
                     Stage::Table { .. } => next_level.map_or(1, |next| next.partition.tile),
                     _ => partition.tile,
@@ -246,8 +247,8 @@ impl Job<'_> {
                     });
                 }
             };
-        // As few samples as they may be: a tile takes as long as it takes for all of them. (It has
-        // 16 lines of 16 at least.)
+        // The smallest tile that holds the samples, since its time depends on its size. A tile has
+        // at least 16 lines of 16 records.
         let few = self.sizes.samples.clamp(256, 1024);
         let splitters = Stage::Splitters {
             samples: if level.samples <= few {
@@ -308,7 +309,7 @@ impl Job<'_> {
             is_compact: self.sizes.is_compact,
             in_place,
         };
-        // (There is no list, but a buffer that is bound for one.)
+        // Without a list, the binding still needs a buffer.
         recording.reserve(Buffer::Items, 16);
         let bindings = self.sorted(self.sort.source, in_place, to);
         for (first, end) in parts(self.sort.len.div_ceil(tile), tile, self.limits) {
@@ -357,7 +358,7 @@ impl Job<'_> {
         Kernel::Sort(SortKernel::new(stage, self.sort.shape))
     }
 
-    /// The records that are read, and the rows that their comparison may need.
+    /// The bindings of source records, and of the rows that a comparator compares.
     fn source(&self, from: Records) -> Vec<Table> {
         let mut bindings = self.rows();
         bindings.push(("source_keys", from.keys));
@@ -365,7 +366,7 @@ impl Job<'_> {
         bindings
     }
 
-    /// Records that are sorted from one buffer to another, or in place, and the list of items.
+    /// The bindings of a sort of tiles, out of place or in place, and the list of items.
     fn sorted(&self, from: Records, in_place: bool, to: Records) -> Vec<Table> {
         let mut bindings = if in_place {
             self.rows()
@@ -390,7 +391,7 @@ impl Job<'_> {
         bindings
     }
 
-    /// What every kernel is told, with the maps of what is read and of what is written.
+    /// The parameters of every kernel, with the maps of its source and its target.
     fn parameters(&self, source: KeyMap, target: KeyMap) -> SortParams {
         SortParams {
             len: self.sort.len,

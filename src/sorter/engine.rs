@@ -1,43 +1,44 @@
-//! Who sorts what: what [`Engine::Auto`] picks, and where any engine gives way to the sample sort.
+//! Chooses the engine: resolves [`Engine::Auto`], and uses the sample sort for all records that the
+//! mergesorts do not support.
 
 use crate::algorithm::{Engine, MATRIX};
 use crate::gpu::adapter::DeviceKind;
 use crate::options::Options;
 use crate::recording::PayloadKind;
 
-/// What the choice depends on of the records.
+/// The properties of records that the choice depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Records {
     pub(super) len: u32,
-    /// What the sort itself takes along.
+    /// The payload that the sort itself moves.
     pub(super) payload: PayloadKind,
-    /// Whether keys are other words where they are compared.
+    /// True if keys must be mapped to unsigned words.
     pub(super) mapped: bool,
-    /// Whether keys are in segments.
+    /// True for a segmented sort.
     pub(super) segmented: bool,
-    /// Whether the number of records is read from a GPU buffer.
-    pub(super) counted: bool,
+    /// True if a GPU buffer holds the number of records.
+    pub(super) indirect: bool,
 }
 
 impl Records {
-    /// Keys alone, in one array, words as they are.
+    /// Unmapped keys alone, in one array.
     pub(super) const fn keys(len: u32) -> Self {
         Self {
             len,
             payload: PayloadKind::None,
             mapped: false,
             segmented: false,
-            counted: false,
+            indirect: false,
         }
     }
 
-    /// Whether none but the sample sort can sort them.
+    /// True if only the sample sort supports these records.
     fn need_sample_sort(self) -> bool {
-        self.payload != PayloadKind::None || self.segmented || self.counted
+        self.payload != PayloadKind::None || self.segmented || self.indirect
     }
 }
 
-/// Who sorts these records on such a device: never [`Engine::Auto`].
+/// The engine that sorts these records on this device. Never [`Engine::Auto`].
 pub(super) fn choose(device: DeviceKind, options: &Options, records: Records) -> Engine {
     let may_sample_sort = match options.engine {
         Engine::Auto => !device.is_cpu && !options.are_of_mergesorts(),
@@ -46,8 +47,8 @@ pub(super) fn choose(device: DeviceKind, options: &Options, records: Records) ->
     match options.engine {
         _ if records.need_sample_sort() => Engine::SampleSort,
         Engine::Auto => {
-            // (A bank matrix is the mergesorts' base case, which one warp sorts sooner: in one
-            // dispatch, if keys need no others before and after.)
+            // The mergesorts' base case sorts one bank matrix faster: one warp, and one dispatch if
+            // keys need no mapping before and after.
             if records.len <= MATRIX && !records.mapped || !may_sample_sort {
                 Engine::BcfMergesortPb
             } else {
@@ -85,9 +86,9 @@ mod tests {
         has_fxc: true,
     };
 
-    /// Keys alone, with no options: by the device and the length.
+    /// Keys alone, with default options.
     #[test]
-    fn auto_picks_by_the_device_and_the_keys() {
+    fn auto_depends_on_the_device_the_length_and_the_key_map() {
         use Engine::{BcfMergesortPb as Mergesort, SampleSort};
         for (device, len, expected) in [
             (GPU, 0, Mergesort),
@@ -118,9 +119,9 @@ mod tests {
         }
     }
 
-    /// What is asked for, of a million keys alone.
+    /// A million keys alone.
     #[test]
-    fn an_engine_that_is_named_sorts_and_options_of_mergesorts_name_one() {
+    fn an_explicit_engine_is_used_and_mergesort_options_imply_one() {
         use Engine::{BcfMergesort, BcfMergesortPb, SampleSort, Warpsort};
         let auto = Options::default();
         let plain = MergesortOptions::default;
@@ -156,9 +157,9 @@ mod tests {
         }
     }
 
-    /// Whatever the device, the length and the engine are.
+    /// On all devices, for all lengths and engines.
     #[test]
-    fn what_no_mergesort_can_do_is_the_sample_sorts() {
+    fn records_that_no_mergesort_supports_get_the_sample_sort() {
         for len in [0, 5, 1024, 1 << 20, u32::MAX - 16_383] {
             for records in [
                 Records {
@@ -174,7 +175,7 @@ mod tests {
                     ..Records::keys(len)
                 },
                 Records {
-                    counted: true,
+                    indirect: true,
                     ..Records::keys(len)
                 },
             ] {

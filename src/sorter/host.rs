@@ -1,4 +1,4 @@
-//! The sorter on slices of host memory.
+//! Sorts of slices in host memory.
 
 use super::{Keys, SortJob, Sorter};
 use crate::gpu::binding::check_bound;
@@ -13,21 +13,22 @@ use std::ops::Range;
 use std::time::Instant;
 
 impl Sorter {
-    /// Sorts a slice of host memory: uploads, sorts, downloads, blocking.
+    /// Sorts a slice in host memory in place: uploads, sorts and downloads it. Blocks.
     ///
-    /// Any length: what exceeds [`max_len`](Self::max_len), or the device's free memory, is sorted
-    /// in chunks that the host merges, which takes as much host memory again. O(n log n) time. Not
-    /// stable, which with keys alone makes no difference: the result is the same on every device.
+    /// Slices may have any length. Beyond [`max_len`](Self::max_len), or if the device runs out of
+    /// memory, chunks are sorted on the device and merged on the host, with a copy of the keys in
+    /// host memory. O(n log n) time. Keys alone need no stable sort: the result is the same on
+    /// every device.
     ///
-    /// It takes device memory for the keys and [`scratch_size`](Self::scratch_size) bytes, which
-    /// the sorter keeps for the next sort, and as much again as the keys while they come back. Most
-    /// of a call's time goes into the transfers: some 19 ms for 2^24 words on an H200, and sorting
-    /// them takes less than 1.
+    /// Device memory: the keys and [`scratch_size`](Self::scratch_size) bytes, which the sorter
+    /// keeps for the next sort, and a copy of the keys during the download. Most of the time is
+    /// that of the transfers: for 2^24 words on an H200 they take about 19 ms, and the sort less
+    /// than 1 ms.
     ///
     /// # Errors
     ///
     /// [`Error::OutOfMemory`], [`Error::OutOfHostMemory`], [`Error::WorkgroupMemory`],
-    /// [`Error::DeviceLost`], [`Error::Device`]; the slice is then as it was.
+    /// [`Error::DeviceLost`], [`Error::Device`]. The slice is unchanged after an error.
     ///
     /// # Examples
     ///
@@ -44,12 +45,12 @@ impl Sorter {
         pollster::block_on(self.sort_host(keys, order, Waiting::Block, None))
     }
 
-    /// [`sort`](Self::sort), as a future that does not block its executor while the device works: a
-    /// thread of its own waits for the device. What the host does, it does where it is polled:
-    /// compile kernels, copy keys, and merge chunks.
+    /// The async version of [`sort`](Self::sort). It does not block while the device works: an
+    /// additional thread waits for the device. The polling thread compiles kernels, copies keys and
+    /// merges chunks.
     ///
-    /// Dropped before its end it leaves the slice as it was. (What has been submitted runs to its
-    /// end.)
+    /// If the future is dropped before it completes, the slice is unchanged. Submitted work still
+    /// runs on the device.
     ///
     /// # Errors
     ///
@@ -71,8 +72,8 @@ impl Sorter {
         self.sort_host(keys, order, Waiting::Yield, None).await
     }
 
-    /// [`sort`](Self::sort), with the time that each phase took, and the transfers. It waits for
-    /// the device between them, so that the whole takes a little longer.
+    /// Sorts as [`sort`](Self::sort) does, and returns the times of all phases and transfers. It
+    /// takes a little longer, because it waits for the device between them.
     ///
     /// # Errors
     ///
@@ -91,15 +92,16 @@ impl Sorter {
         Ok(profile)
     }
 
-    /// The indices that would sort a slice: `keys[indices[i] as usize]` is the i-th in order.
-    /// Stable: equal keys have ascending indices, also in descending order.
+    /// Returns the indices that would sort a slice: `keys[indices[i] as usize]` has rank i. Stable:
+    /// equal keys have ascending indices, also in descending order.
     ///
-    /// Any length that 32 bits number. What exceeds [`max_len`](Self::max_len), or the device's
-    /// free memory, is sorted in chunks that the host merges, which takes as much host memory again
-    /// as the result. O(n log n) time; the engine is
-    /// [`Engine::SampleSort`](crate::Engine::SampleSort). It takes device memory for keys, indices
-    /// and scratch memory (1.15 times both, and 16 MiB), and as much again as the indices while
-    /// they come back.
+    /// Slices may have up to 2^32 - 1 keys. Beyond [`max_len`](Self::max_len), or if the device
+    /// runs out of memory, chunks are sorted on the device and merged on the host, with a copy of
+    /// the indices in host memory. O(n log n) time. The engine is
+    /// [`Engine::SampleSort`](crate::Engine::SampleSort).
+    ///
+    /// Device memory: the keys and indices, scratch memory of 1.15 times both plus 16 MiB, and a
+    /// copy of the indices during the download.
     ///
     /// # Errors
     ///
@@ -120,10 +122,10 @@ impl Sorter {
         pollster::block_on(self.argsort_host(keys, order, Waiting::Block))
     }
 
-    /// [`argsort`](Self::argsort), as a future that does not block its executor while the device
-    /// works. There is no such twin of [`sort_pairs`](Self::sort_pairs),
-    /// [`sort_by_key`](Self::sort_by_key) and [`sort_by`](Self::sort_by): the first two
-    /// are this, and moves.
+    /// The async version of [`argsort`](Self::argsort). It does not block while the device works.
+    ///
+    /// [`sort_pairs`](Self::sort_pairs) and [`sort_by_key`](Self::sort_by_key) have no async
+    /// version: they are this argsort and a permutation on the host.
     ///
     /// # Errors
     ///
@@ -131,7 +133,7 @@ impl Sorter {
     ///
     /// # Examples
     ///
-    /// See [`argsort`](Self::argsort), and [`sort_async`](Self::sort_async).
+    /// See [`argsort`](Self::argsort) and [`sort_async`](Self::sort_async).
     pub async fn argsort_async<T: SortKey>(
         &self,
         keys: &[T],
@@ -140,17 +142,17 @@ impl Sorter {
         self.argsort_host(keys, order, Waiting::Yield).await
     }
 
-    /// Sorts keys, and values of any type by them. Stable: the values of equal keys stay in their
-    /// order.
+    /// Sorts a slice of keys, and moves the values of any type in a second slice along with them.
+    /// Stable: values of equal keys keep their order.
     ///
-    /// It is an [`argsort`](Self::argsort), by which the host then moves each key and value once,
-    /// by swaps: values stay on the host, whatever their size. O(n log n) time, and 4 bytes of host
-    /// memory a key.
+    /// The device computes an [`argsort`](Self::argsort), and the host permutes both slices in
+    /// place. Values of any size stay on the host. O(n log n) time, and 4 bytes of host memory per
+    /// key.
     ///
     /// # Errors
     ///
-    /// [`Error::LengthsDiffer`], and those of [`argsort`](Self::argsort); both slices are then as
-    /// they were.
+    /// [`Error::LengthsDiffer`], and those of [`argsort`](Self::argsort). Both slices are unchanged
+    /// after an error.
     ///
     /// # Examples
     ///
@@ -187,19 +189,20 @@ impl Sorter {
         Ok(())
     }
 
-    /// Sorts items of any type by a key of each. Stable: items of equal keys stay in their order.
+    /// Sorts items of any type by a key that a closure computes. Stable: items of equal keys keep
+    /// their order.
     ///
-    /// `key` is called once an item. It is an [`argsort`](Self::argsort) of the keys, by which the
-    /// host then moves each item once, by swaps. O(n log n) time, and host memory for the keys and
-    /// 4 bytes a key.
+    /// `key` is called once per item. The device computes an [`argsort`](Self::argsort) of the
+    /// keys, and the host permutes the items in place. O(n log n) time. Host memory: the keys, and
+    /// 4 bytes per key.
     ///
     /// # Errors
     ///
-    /// Those of [`argsort`](Self::argsort); the items are then as they were.
+    /// Those of [`argsort`](Self::argsort). The items are unchanged after an error.
     ///
     /// # Panics
     ///
-    /// Where `key` does.
+    /// If `key` panics.
     ///
     /// # Examples
     ///
@@ -230,26 +233,30 @@ impl Sorter {
         Ok(())
     }
 
-    /// Sorts items of host memory by a custom comparator in WGSL, on the device. Stable; whatever
-    /// the comparator returns, the result has every item of the input once: see [`Comparator`].
+    /// Sorts a slice of structs by a custom comparator in WGSL, on the device. In place and stable.
     ///
-    /// O(n log n) comparisons. All items must fit the device at once, with the scratch memory of
-    /// [`SortJob::by`]. The engine is [`Engine::SampleSort`](crate::Engine::SampleSort).
+    /// The result is a permutation of the input whatever the comparator returns: see
+    /// [`Comparator`]. O(n log n) comparisons. All rows must fit the device at once, with the
+    /// scratch memory of [`SortJob::by`]. The engine is
+    /// [`Engine::SampleSort`](crate::Engine::SampleSort).
     ///
     /// # Errors
     ///
-    /// [`Error::Comparator`] if `T` does not lie in memory as the function's rows do, or if that is
-    /// not known: rows of several members want a comparator [of](Comparator::of) `T`, and those of
-    /// one its size; [`Error::TooLarge`] and [`Error::BindingTooLarge`] if they do not fit the
-    /// device at once; [`Error::OutOfMemory`], [`Error::DeviceLost`]. The rows are then as they
-    /// were.
+    /// - [`Error::Comparator`] if `T` is not known to have the memory layout of a row. If rows have
+    ///   several members, make the comparator with [`Comparator::of`]. If they have one, `T` must
+    ///   have the same size.
+    /// - [`Error::TooLarge`] and [`Error::BindingTooLarge`] if the rows do not fit the device at
+    ///   once.
+    /// - [`Error::OutOfMemory`], [`Error::DeviceLost`].
+    ///
+    /// The rows are unchanged after an error.
     ///
     /// # Examples
     ///
     /// ```
     /// use wgpu_bcfsort::{Comparator, Options, Order, Sorter};
     /// # fn main() -> Result<(), wgpu_bcfsort::Error> {
-    /// // Points by their distance from the origin.
+    /// // Sorts points by their distance from the origin.
     /// let nearest = Comparator::new(
     ///     "struct Point { at: vec2<f32> }
     ///     fn precedes(a: Point, b: Point) -> bool {
@@ -312,12 +319,12 @@ impl Sorter {
             let outcome = self
                 .sort_chunk(keys, order, waiting, profile.as_deref_mut())
                 .await;
-            chunks.took(all, outcome)?;
+            chunks.finish(all, outcome)?;
             if chunks.next().is_none() {
                 return Ok(());
             }
         }
-        // The chunks' results stay apart until all is well, so that an error changes nothing.
+        // Sort the chunks in a copy, so that an error leaves the user's slice unchanged.
         let mut sorted: Vec<T> = reserved(keys.len())?;
         sorted.extend_from_slice(keys);
         while let Some(range) = chunks.next() {
@@ -325,7 +332,7 @@ impl Sorter {
             let outcome = self
                 .sort_chunk(chunk, order, waiting, profile.as_deref_mut())
                 .await;
-            chunks.took(range, outcome)?;
+            chunks.finish(range, outcome)?;
         }
         let begin = Instant::now();
         let runs = (chunks.sorted.into_iter())
@@ -361,10 +368,11 @@ impl Sorter {
             let outcome = self
                 .argsort_chunk(&keys[range.clone()], chunk, order, waiting)
                 .await;
-            chunks.took(range, outcome)?;
+            chunks.finish(range, outcome)?;
         }
         if chunks.sorted.len() > 1 {
-            // Only now: a chunk that the device has no memory for is sorted again, as smaller ones.
+            // Add the offsets after all chunks: one that runs out of memory is split and sorted
+            // again.
             for run in &chunks.sorted {
                 for index in &mut indices[run.clone()] {
                     *index += run.start as u32;
@@ -377,7 +385,7 @@ impl Sorter {
         Ok(indices)
     }
 
-    /// Where the keys of a chunk that fits the device are in order.
+    /// Writes the indices that sort a chunk. The chunk must fit the device.
     async fn argsort_chunk<T: SortKey>(
         &self,
         keys: &[T],
@@ -388,23 +396,25 @@ impl Sorter {
         let (len, key) = (keys.len() as u64, T::KEY_TYPE);
         let make = |label, bytes, pool| calls::host_buffer(&self.device, label, bytes, pool);
         let on_device = make("bcfsort.keys", size_of_val(keys) as u64, &self.host_keys)?;
-        let numbers = make("bcfsort.indices", len * 4, &self.host_indices)?;
+        let indices_there = make("bcfsort.indices", len * 4, &self.host_indices)?;
         let keys_there = Keys::new(&on_device, key);
-        let job = SortJob::new(keys_there, len).order(order).indices(&numbers);
+        let job = SortJob::new(keys_there, len)
+            .order(order)
+            .indices(&indices_there);
         let sort = self.prepare_pooled(&job)?;
         let (device, queue) = (&self.device, &self.queue);
         let bytes = bytemuck::cast_slice(keys);
         upload(device, queue, bytes, (&on_device, 0), waiting).await?;
         sort.0.submit()?;
         let read = bytemuck::cast_slice_mut(indices);
-        download(device, queue, (&numbers, 0), read, waiting).await?;
+        download(device, queue, (&indices_there, 0), read, waiting).await?;
         self.give_back(sort);
         calls::keep_host_buffer(&self.host_keys, on_device);
-        calls::keep_host_buffer(&self.host_indices, numbers);
+        calls::keep_host_buffer(&self.host_indices, indices_there);
         Ok(())
     }
 
-    /// Sorts keys that fit the device. On an error they are as they were.
+    /// Sorts a chunk, which must fit the device. The keys are unchanged after an error.
     async fn sort_chunk<T: SortKey>(
         &self,
         keys: &mut [T],
@@ -457,8 +467,8 @@ pub(super) fn reserved<T>(len: usize) -> Result<Vec<T>, Error> {
     Ok(vec)
 }
 
-/// The parts of a slice that are sorted one by one: as long as the device takes, and shorter where
-/// its memory runs out.
+/// Cuts a slice into chunks, as long as the device allows. Halves their length if its memory runs
+/// out.
 struct Chunks {
     len: usize,
     chunk: usize,
@@ -476,15 +486,15 @@ impl Chunks {
         }
     }
 
-    /// The next part, or `None` where all is sorted.
+    /// The next chunk, or `None` if all of the slice is sorted.
     fn next(&self) -> Option<Range<usize>> {
         let end = self.len.min(self.start + self.chunk);
         (self.start < end).then_some(self.start..end)
     }
 
-    /// Whether it was sorted. Without memory for it, the next one is a smaller one from the same
-    /// place on.
-    fn took(&mut self, range: Range<usize>, outcome: Result<(), Error>) -> Result<(), Error> {
+    /// Ends a chunk with the outcome of its sort. If it ran out of device memory, the next chunk is
+    /// shorter and has the same start.
+    fn finish(&mut self, range: Range<usize>, outcome: Result<(), Error>) -> Result<(), Error> {
         match outcome {
             Ok(()) => {
                 self.start = range.end;
@@ -500,5 +510,5 @@ impl Chunks {
     }
 }
 
-/// Keys below which a device that has no memory for them has none for anything.
+/// The length in keys at which to give up: without memory for that, a device has none at all.
 const SMALLEST_CHUNK: usize = 1 << 16;

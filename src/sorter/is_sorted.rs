@@ -1,4 +1,4 @@
-//! Checks whether keys in GPU buffers are sorted.
+//! `is_sorted` for keys in GPU buffers.
 
 use super::{Job, Keys, PreparedSort, SortJob, Sorter};
 use crate::gpu::binding::{self, BufferRange, ToBinding};
@@ -10,11 +10,11 @@ use crate::recording::Buffer;
 use crate::{BufferRole, Error, Order};
 
 impl Sorter {
-    /// The length of the longest sorted prefix of keys in a GPU buffer: `len` if all of them are in
-    /// order. Blocking; one pass over the keys, O(n) time.
+    /// Returns the length of the longest sorted prefix of the first `len` keys in a GPU buffer:
+    /// `len` if all are sorted. Blocks. O(n) time, one pass over the keys.
     ///
-    /// Keys may be of any type, packed or [strided](Keys::strided).
-    /// [`prepare_is_sorted`](Self::prepare_is_sorted) leaves the answer on the GPU.
+    /// Keys may have any type, and may be packed or [strided](Keys::strided).
+    /// [`prepare_is_sorted`](Self::prepare_is_sorted) leaves the result on the GPU.
     ///
     /// # Errors
     ///
@@ -43,13 +43,13 @@ impl Sorter {
         Ok(len - u64::from(unsorted))
     }
 
-    /// Makes a check ready to be recorded, which leaves its answer in a u32 of a GPU buffer: 0 if
-    /// the keys are in order, else the number of keys from the first one on that precedes its
-    /// predecessor.
+    /// Prepares a check of whether keys are sorted, which writes its result to a `u32` in a GPU
+    /// buffer: 0 if they are, or else `len` minus the length of the longest sorted prefix.
     ///
-    /// The word never becomes less: clear it before the check, by
-    /// [`wgpu::CommandEncoder::clear_buffer`]. Several checks may share it; it then tells whether
-    /// any of them found unsorted keys. One pass over the keys, O(n) time, no scratch memory.
+    /// The check writes the maximum of its result and the previous value of that word. Clear the
+    /// word before, by [`wgpu::CommandEncoder::clear_buffer`]. If several checks share a word, it
+    /// is 0 only if all found their keys sorted. O(n) time, one pass over the keys, no scratch
+    /// memory.
     ///
     /// # Errors
     ///
@@ -85,7 +85,7 @@ impl Sorter {
         self.prepare_check(keys, len, order, Some(found.to_range()))
     }
 
-    /// With a word of its own where the caller has none.
+    /// Prepares a check. Without `found`, its result is in a buffer of its own.
     fn prepare_check<'a>(
         &self,
         keys: &Keys<'a>,
@@ -100,14 +100,17 @@ impl Sorter {
         let word = found.as_ref().map_or(Ok(0), at)?;
         let planned = self.plan(len, keys.key.widened(), order, &layout);
         let mut recording = layout::record_is_sorted(&planned, word);
-        let mut callers = job.bindings()?;
+        let mut user_buffers = job.bindings()?;
         if let Some(found) = found {
-            if callers.values().any(|bound| bound.buffer == found.buffer) {
+            if user_buffers
+                .values()
+                .any(|bound| bound.buffer == found.buffer)
+            {
                 return Err(Error::SameBuffer);
             }
-            callers.insert(Buffer::OutOfOrder, binding::bind(role, &found, 4)?);
+            user_buffers.insert(Buffer::OutOfOrder, binding::bind(role, &found, 4)?);
             recording.buffers.remove(&Buffer::OutOfOrder);
         }
-        self.ready(recording, &callers, BufferSet::new())
+        self.ready(recording, &user_buffers, BufferSet::new())
     }
 }

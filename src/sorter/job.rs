@@ -649,17 +649,22 @@ impl<'a, Kind> SortJob<'a, Kind> {
 }
 
 impl<'a> Job<'a> {
-    /// Where records are, and what is produced, on a device that binds `limit` bytes at once.
+    /// The layout of the sort, for a device that binds at most `limit` bytes of a buffer.
     pub(super) fn layout(&self, limit: u64) -> Result<SortLayout, Error> {
         let word = |role, range| binding::first_unit(role, range, 4);
         let (key, range) = (self.keys.key, &self.keys.range);
-        self.check_records(BufferRole::Keys, range, self.keys.record_bytes(), limit)?;
+        // Kernels number the keys of a buffer, a field's included: a field of one byte is the first
+        // of four keys in each word of a struct.
+        let countable = match self.keys.field {
+            Some(_) => limit.min(u64::from(u32::MAX) * key.bytes()),
+            None => limit,
+        };
+        self.check_records(BufferRole::Keys, range, self.keys.record_bytes(), countable)?;
         let key_first = binding::first_unit(BufferRole::Keys, range, key.bytes())?;
         let bits = key.bytes() as u32 * 8;
         let mut layout = SortLayout {
             first: key_first,
             bits: (bits < 32).then_some(bits),
-            indices: None,
             ..SortLayout::default()
         };
         if let Some(field) = self.keys.field {
@@ -709,7 +714,7 @@ impl<'a> Job<'a> {
         Ok(layout)
     }
 
-    /// The payload buffers.
+    /// The columns of the layout: one for each payload buffer.
     fn columns(&self, limit: u64) -> Result<Vec<Column>, Error> {
         if self.payload.len() > MOST_PAYLOADS {
             return Err(Error::InvalidOption {
@@ -745,7 +750,7 @@ impl<'a> Job<'a> {
         self.payload.iter().enumerate().map(column).collect()
     }
 
-    /// That a key may be a field of such structs.
+    /// Fails if a key cannot be this field of a struct.
     fn check_field(&self, field: Field) -> Result<(), Error> {
         let invalid = |name, value, allowed| Error::InvalidOption {
             name,
@@ -768,7 +773,7 @@ impl<'a> Job<'a> {
         Ok(())
     }
 
-    /// That a device can bind and number all records of so many bytes.
+    /// Fails if all records, of `bytes` each, take more than `limit` bytes of a buffer.
     fn check_records(
         &self,
         role: BufferRole,
@@ -778,15 +783,10 @@ impl<'a> Job<'a> {
     ) -> Result<(), Error> {
         let before = u128::from(binding::unaligned(range));
         let needed = before + u128::from(self.len) * u128::from(bytes);
-        // (Kernels count in keys, of which a field of 8 bits has four in each word.)
-        let countable = match self.keys.field {
-            Some(_) => limit.min(u64::from(u32::MAX) * self.keys.key.bytes()),
-            None => limit,
-        };
-        binding::check_bound(role, needed, countable)
+        binding::check_bound(role, needed, limit)
     }
 
-    /// The ranks that are to be in order, if not all are.
+    /// The ranks that must be in order; `None` for all.
     pub(super) fn ranks(&self) -> Result<Option<Range<u32>>, Error> {
         let Some(Range { start, end }) = self.range else {
             return Ok(None);
@@ -807,11 +807,11 @@ impl<'a> Job<'a> {
             let allowed = "at most the end of the range";
             return Err(invalid("start of the range", start, allowed));
         }
-        // (Checked: what a buffer holds has numbers of 32 bits.)
+        // At most `len`, which is at most `u32::MAX`.
         Ok(Some(start as u32..end as u32))
     }
 
-    /// What is bound of the caller's buffers.
+    /// The bindings of the user's buffers.
     pub(super) fn bindings(&self) -> Result<BTreeMap<Buffer, wgpu::BufferBinding<'a>>, Error> {
         let mut given: Vec<&wgpu::Buffer> = Vec::new();
         let mut bindings = BTreeMap::new();
@@ -843,7 +843,7 @@ impl<'a> Job<'a> {
             add(BufferRole::Count, range, 4)?;
         }
         if let Some((range, count)) = &self.segments {
-            // (No segments: some word is bound all the same.)
+            // A binding is never empty, even without segments.
             add(BufferRole::Offsets, range, u64::from(*count).max(1) * 4)?;
         }
         Ok(bindings)
@@ -852,7 +852,7 @@ impl<'a> Job<'a> {
 
 /// The roles of a payload and of its output.
 const fn payload_roles(number: usize) -> [BufferRole; 2] {
-    // (Checked: at most 64.)
+    // `Job::columns` has checked that there are at most 64.
     let number = number as u8;
     [
         BufferRole::Payload(number),

@@ -1,5 +1,5 @@
-//! The public sorter: keys -> plan -> recording -> executor. Here for GPU buffers; slices of host
-//! memory are in `host`.
+//! The public sorter: job -> plan -> recording -> executor. This file sorts GPU buffers, and `host`
+//! slices in host memory.
 
 mod engine;
 mod host;
@@ -28,20 +28,21 @@ use crate::{BufferRole, Engine, Error, KeyType, Options, Order, Tuning, phases, 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Sorts host slices and GPU buffers on one device. Make it once and keep it: it holds the compiled
-/// kernels and scratch memory.
+/// Sorts host slices and GPU buffers on one device. Make a sorter once and keep it: it holds the
+/// compiled kernels and scratch memory.
 ///
-/// Host slices are sorted by one call ([`sort`](Self::sort), [`argsort`](Self::argsort),
-/// [`sort_by_key`](Self::sort_by_key), [`sort_by`](Self::sort_by)). GPU buffers are described by a
-/// [`SortJob`], [prepared](Self::prepare) once, and then recorded or run any number of times.
+/// One call sorts a host slice ([`sort`](Self::sort), [`argsort`](Self::argsort),
+/// [`sort_by_key`](Self::sort_by_key), [`sort_by`](Self::sort_by)). For GPU buffers describe the
+/// sort by a [`SortJob`], [prepare](Self::prepare) it once, and record or run it any number of
+/// times.
 ///
-/// Threads can share a sorter; each sort has scratch memory of its own. It keeps the buffers of the
-/// last host slice for the next one, and frees them when it is dropped.
+/// Threads can share a sorter. Each sort has its own scratch memory. The sorter keeps the buffers
+/// of the last host slice for the next one, and frees them when it is dropped.
 ///
-/// The first sort of a kind takes longer, as its kernels are compiled, several at a time:
+/// The first sort that needs a kernel takes longer, because it compiles it, on several threads.
 /// [`warm_up`](Self::warm_up) compiles in advance, and
 /// [`with_pipeline_cache`](Self::with_pipeline_cache) keeps compiled kernels for the next run of
-/// the program. The same kernels sort keys of all types of a width, in either order.
+/// the program. All key types of one width share kernels, in both orders.
 ///
 /// # Examples
 ///
@@ -65,21 +66,21 @@ pub struct Sorter {
     kind: DeviceKind,
     /// Shared by the sorters that [`with_options`](Self::with_options) makes.
     pipelines: Arc<Pipelines>,
-    /// Scratch buffers of the last sort, for the next one.
+    /// The scratch buffers of the last host slice, for the next one.
     pool: Mutex<BufferSet>,
-    /// The buffer of the last host slice, for the next one.
+    /// The key buffer of the last host slice, for the next one.
     host_keys: Mutex<Option<wgpu::Buffer>>,
-    /// That of its indices.
+    /// The index buffer of the last argsort of a host slice, for the next one.
     host_indices: Mutex<Option<wgpu::Buffer>>,
 }
 
 impl Sorter {
-    /// Makes a sorter on a device of yours. Nothing is compiled yet, and no memory taken.
+    /// Makes a sorter on your device. Compiles nothing yet and allocates no GPU memory.
     ///
     /// # Errors
     ///
-    /// [`Error::AdapterTooSmall`] if the device's limits are below what the kernels need (ask for
-    /// [`requirements`](crate::requirements)); [`Error::InvalidOption`].
+    /// [`Error::AdapterTooSmall`] if a limit of the device is below what the kernels need: request
+    /// [`requirements`](crate::requirements). [`Error::InvalidOption`].
     ///
     /// # Examples
     ///
@@ -117,10 +118,10 @@ impl Sorter {
     }
 
     /// Opens a device on the best adapter, the first of [`adapters`](crate::adapters), and makes a
-    /// sorter on it. It takes longer than most sorts: keep the sorter.
+    /// sorter on it. Opening takes longer than most sorts, so keep the sorter.
     ///
-    /// All devices that are opened so belong to
-    /// [one instance](crate::adapters#what-is-process-wide), which is all that is process-wide.
+    /// All these devices belong to
+    /// [one `wgpu::Instance`](crate::adapters#what-is-process-wide), the only process-wide state.
     ///
     /// # Errors
     ///
@@ -139,7 +140,7 @@ impl Sorter {
         pollster::block_on(Self::open_async(options))
     }
 
-    /// [`open`](Self::open), as a future.
+    /// The async version of [`open`](Self::open).
     ///
     /// # Errors
     ///
@@ -153,9 +154,9 @@ impl Sorter {
         Self::on_adapter_async(adapters.first().ok_or(Error::NoAdapter)?, options).await
     }
 
-    /// Opens a device on an adapter, one of [`adapters`](crate::adapters) or of an instance of
-    /// yours, and makes a sorter on it. The device has the
-    /// [`requirements`](crate::requirements).
+    /// Opens a device with the [`requirements`](crate::requirements) on an adapter, and makes a
+    /// sorter on it. The adapter is one of [`adapters`](crate::adapters), or one of your own
+    /// instance.
     ///
     /// # Errors
     ///
@@ -168,7 +169,7 @@ impl Sorter {
         pollster::block_on(Self::on_adapter_async(adapter, options))
     }
 
-    /// [`on_adapter`](Self::on_adapter), as a future.
+    /// The async version of [`on_adapter`](Self::on_adapter).
     ///
     /// # Errors
     ///
@@ -181,7 +182,7 @@ impl Sorter {
         Self::new(&device, &queue, options)
     }
 
-    /// Makes a sorter with other options on the same device. Both share the compiled kernels.
+    /// Makes a sorter with other options on the same device. Both sorters share compiled kernels.
     ///
     /// # Errors
     ///
@@ -202,29 +203,32 @@ impl Sorter {
         Ok(sorter)
     }
 
-    /// Compiles kernels through a pipeline cache of yours: what the driver makes of them can be
-    /// kept in a file, and the next run of the program takes it from there.
+    /// Compiles kernels through your pipeline cache, so that a program can store compiled kernels
+    /// in a file and load them in its next run.
     ///
-    /// The cache gets all that this sorter, and each that [`with_options`](Self::with_options)
-    /// makes of it, compiles from now on. Several sorters of one device may share a cache.
+    /// The cache stores all kernels that this sorter, and every sorter made from it by
+    /// [`with_options`](Self::with_options), compiles from now on. Several sorters of one device
+    /// may share a cache.
     ///
-    /// wgpu has such caches on Vulkan, with [`wgpu::Features::PIPELINE_CACHE`]. Devices that this
-    /// crate opens have it where the adapter does; for others [`requirements`](crate::requirements)
-    /// asks for it. Many drivers keep a cache of their own as well: there little is gained.
+    /// wgpu has pipeline caches on Vulkan, with [`wgpu::Features::PIPELINE_CACHE`]. A device that
+    /// this crate opens has the feature if the adapter has it. For your own device,
+    /// [`requirements`](crate::requirements) includes it. Many drivers also keep their own cache;
+    /// with these there is little to gain.
     ///
-    /// You
+    /// Your program must
     ///
-    /// - make the cache, by [`wgpu::Device::create_pipeline_cache`]. That is unsafe, as drivers
-    ///   trust the data: give it none but what [`wgpu::PipelineCache::get_data`] returned, from
-    ///   where nobody else can write.
-    /// - keep each adapter's data apart, by [`wgpu::util::pipeline_cache_key`]: that of another
-    ///   adapter is refused. With `fallback`, that of another version of the driver is passed over.
-    /// - take the data, by [`wgpu::PipelineCache::get_data`], once the sorts to come have been
-    ///   prepared or have run: kernels depend on the width of the keys, the length, the payload,
-    ///   the comparator and its order, and the tuning.
+    /// - create the cache by [`wgpu::Device::create_pipeline_cache`]. That is unsafe, because
+    ///   drivers trust the data. Pass only data that [`wgpu::PipelineCache::get_data`] returned,
+    ///   and store it where nobody else can write.
+    /// - store the data of each adapter separately, under its [`wgpu::util::pipeline_cache_key`].
+    ///   wgpu refuses data of another adapter. With `fallback` it ignores data of another driver
+    ///   version.
+    /// - get the data, by [`wgpu::PipelineCache::get_data`], after all sorts that the program needs
+    ///   have been prepared or have run. Kernels depend on the width of the keys, the length, the
+    ///   payload, the comparator and its order, and the tuning.
     ///
-    /// A cache of another device is an [`Error::Device`] of whatever compiles a kernel. (wgpu
-    /// cannot tell a cache of another [`wgpu::Instance`].)
+    /// With a cache of another device, every call that compiles a kernel fails with
+    /// [`Error::Device`]. wgpu does not detect a cache of another [`wgpu::Instance`].
     ///
     /// # Examples
     ///
@@ -252,10 +256,10 @@ impl Sorter {
     ///         })
     ///     };
     ///     let sorter = sorter.with_pipeline_cache(&cache);
-    ///     // Whatever the program sorts, once: here, a few words.
+    ///     // Run each sort of the program once: here, of a few words.
     ///     sorter.sort(&mut [2_u32, 1], Order::Ascending)?;
     ///     if let Some(data) = cache.get_data() {
-    ///         // Renamed when it is whole. The name is this process's own: another may be at it.
+    ///         // Write to a file of this process only, and rename it when it is complete.
     ///         let whole = file.with_extension(std::process::id().to_string());
     ///         std::fs::write(&whole, data)?;
     ///         std::fs::rename(&whole, &file)?;
@@ -282,23 +286,24 @@ impl Sorter {
         self
     }
 
-    /// The device it sorts on.
+    /// Returns the device of this sorter.
     #[must_use]
     pub const fn device(&self) -> &wgpu::Device {
         &self.device
     }
 
-    /// The queue it submits to.
+    /// Returns the queue of this sorter.
     #[must_use]
     pub const fn queue(&self) -> &wgpu::Queue {
         &self.queue
     }
 
-    /// The most keys of a type that one sort of GPU buffers takes: what one binding and one buffer
-    /// hold on this device, and at most 2^32 - 16384. Host slices may be longer.
+    /// Returns the maximum number of keys of a type in one sort of GPU buffers. Host slices may be
+    /// longer.
     ///
-    /// Payload and structs must fit one binding, too. Packed keys count as 4 bytes each, which they
-    /// take in scratch memory.
+    /// The keys must fit one buffer and one binding of the device, and their number is at most
+    /// 2^32 - 16384. Packed keys count as 4 bytes each, their size in scratch memory. Payload and
+    /// structs must fit one binding, too.
     ///
     /// # Examples
     ///
@@ -317,16 +322,15 @@ impl Sorter {
         self.limits.max_len(key)
     }
 
-    /// Makes a sort of GPU buffers ready to be recorded: compiles its kernels, makes its bind
-    /// groups and its scratch memory, and writes its parameters. Nothing is submitted, and the keys
-    /// may be written later.
+    /// Prepares a sort of GPU buffers: compiles its kernels, creates its bind groups and scratch
+    /// memory, and writes its parameters. Submits nothing, so the keys may be written later.
     ///
-    /// Most of its time is the compiling of kernels that no sort has needed before, on several
-    /// threads at once; [`warm_up`](Self::warm_up) can do that in advance. (lavapipe compiles when
-    /// a kernel first runs.) Scratch memory is what [`scratch_size`](Self::scratch_size) says.
+    /// Most of the time goes into kernels that no earlier sort has compiled, on several threads.
+    /// [`warm_up`](Self::warm_up) can compile them in advance. lavapipe defers compilation to the
+    /// first run of a kernel. [`scratch_size`](Self::scratch_size) gives the scratch memory.
     ///
     /// The engine is [`Options::engine`] for keys alone. Payload, segments, a comparator and
-    /// [`len_from`](SortJob::len_from) always take the sample sort, and many packed keys alone a
+    /// [`len_from`](SortJob::len_from) always use the sample sort. Many packed keys alone use a
     /// counting sort.
     ///
     /// # Errors
@@ -335,11 +339,11 @@ impl Sorter {
     /// [`Error::BufferUsage`] (buffers need `STORAGE`), [`Error::SameBuffer`], [`Error::Offset`],
     /// [`Error::InvalidOption`], [`Error::WorkgroupMemory`], [`Error::OutOfMemory`],
     /// [`Error::DeviceLost`]; [`Error::Device`] for a buffer of another device of the same
-    /// [`wgpu::Instance`]. (wgpu cannot tell a buffer of another instance.)
+    /// [`wgpu::Instance`]. wgpu does not detect a buffer of another instance.
     ///
     /// # Examples
     ///
-    /// A key-value sort, read back:
+    /// A key-value sort:
     ///
     /// ```
     /// use wgpu_bcfsort::{KeyType, Keys, Options, SortJob, Sorter};
@@ -365,7 +369,7 @@ impl Sorter {
         Ok(sort)
     }
 
-    /// With the buffers of `pool` that are large enough.
+    /// Prepares a sort. Reuses the scratch buffers of `pool` that are large enough.
     fn prepare_with(&self, job: &Job<'_>, pool: BufferSet) -> Result<PreparedSort, Error> {
         let recording = self.record(job)?;
         self.ready(recording, &job.bindings()?, pool)
@@ -374,19 +378,19 @@ impl Sorter {
     fn ready(
         &self,
         recording: Recording,
-        callers: &BTreeMap<Buffer, wgpu::BufferBinding<'_>>,
+        user_buffers: &BTreeMap<Buffer, wgpu::BufferBinding<'_>>,
         pool: BufferSet,
     ) -> Result<PreparedSort, Error> {
         let keys = self.limits.keys_per_dispatch;
         let device = (&self.device, &self.queue);
-        Ready::new(device, &self.pipelines, recording, callers, pool, keys).map(PreparedSort)
+        Ready::new(device, &self.pipelines, recording, user_buffers, pool, keys).map(PreparedSort)
     }
 
-    /// The scratch memory of a sort in bytes: see [`SortJob`](SortJob#scratch-memory) for the
-    /// bounds. It plans the sort, and does nothing on the device.
+    /// Returns the scratch memory of a sort in bytes. [`SortJob`](SortJob#scratch-memory) has the
+    /// bounds. The call plans the sort and does not use the device.
     ///
-    /// The buffers are not looked at and may be too small, so that memory can be planned before
-    /// they are made. (Parameters take 256 bytes more for each dispatch.)
+    /// The job's buffers may still be too small: they are not checked, so that you can plan memory
+    /// before you create them. Parameters, at 256 bytes per dispatch, are not included.
     ///
     /// # Errors
     ///
@@ -408,7 +412,7 @@ impl Sorter {
         Ok(self.record(&job.job)?.scratch_bytes())
     }
 
-    /// Where the records of a job are, if the device can number and bind them.
+    /// The length of a job and the layout of its records. Fails if they exceed the device's limits.
     fn layout(&self, job: &Job<'_>) -> Result<(u32, SortLayout), Error> {
         let len = calls::check_len(&self.device, &self.limits, job.len, job.keys.key)?;
         let limits = self.device.limits();
@@ -460,7 +464,7 @@ impl Sorter {
         }
     }
 
-    /// Records a sort by the engine that is chosen for it.
+    /// Chooses the engine of a sort and records the sort.
     fn record_planned(&self, job: layout::Job<'_>) -> Result<Recording, Error> {
         let layout = job.layout;
         let engine = self.choice(Records {
@@ -468,7 +472,7 @@ impl Sorter {
             payload: layout.payload(),
             mapped: !job.key.map(job.order).is_identity(),
             segmented: layout.segments.is_some(),
-            counted: layout.count_at.is_some(),
+            indirect: layout.count_at.is_some(),
         });
         let tuning = self.tuning();
         let options = match engine {
@@ -485,12 +489,12 @@ impl Sorter {
         }))
     }
 
-    /// The tile sizes of the sample sort: those of [`Options::tuning`], or the defaults for the
-    /// device, a GPU or a CPU.
+    /// Returns the tile sizes of the sample sort: [`Options::tuning`], or the defaults for this
+    /// device.
     ///
     /// # Examples
     ///
-    /// One of them changed, to see whether it is faster:
+    /// A sorter with another tile size, to compare the speed:
     ///
     /// ```
     /// # fn main() -> Result<(), wgpu_bcfsort::Error> {
@@ -509,17 +513,17 @@ impl Sorter {
         self.options.tuning.unwrap_or_else(default)
     }
 
-    /// What prefix sums share with the sorter.
+    /// The state that prefix sums share with the sorter.
     pub(crate) fn shared(&self) -> (DeviceLimits, Arc<Pipelines>) {
         (self.limits, self.pipelines.clone())
     }
 
-    /// Who sorts these records.
+    /// The engine that sorts these records.
     fn choice(&self, records: Records) -> Engine {
         choose(self.kind, &self.options, records)
     }
 
-    /// The options of a sort by one of the mergesorts.
+    /// The options of a mergesort, with the default number of buckets if none is set.
     fn mergesort_options(&self, len: u32, key: KeyType, engine: Engine) -> Result<Options, Error> {
         let mut options = self.options.clone().engine(engine);
         let base_case = phases::base_case_kernel(&options);
@@ -532,7 +536,7 @@ impl Sorter {
         Ok(options)
     }
 
-    /// The recording, if workgroup memory has room for its kernels.
+    /// Returns the recording. Fails if one of its kernels exceeds the device's workgroup memory.
     fn fitting(&self, recording: Recording) -> Result<Recording, Error> {
         for step in &recording.steps {
             let needed = recording.specialised(step).workgroup_bytes();
@@ -554,8 +558,8 @@ impl Sorter {
         })
     }
 
-    /// The engine that sorts `len` keys alone in ascending order: [`Options::engine`], or the
-    /// choice of [`Engine::Auto`], by the device and the length.
+    /// Returns the engine that sorts `len` keys alone in ascending order: [`Options::engine`], or
+    /// the engine that [`Engine::Auto`] chooses by the device, the length and the key type.
     ///
     /// # Examples
     ///
@@ -575,14 +579,14 @@ impl Sorter {
         })
     }
 
-    /// Prepares a sort with the scratch memory that the last host slice gave back.
+    /// Prepares a sort with the scratch memory of the last host slice.
     fn prepare_pooled<Kind>(&self, job: &SortJob<'_, Kind>) -> Result<PreparedSort, Error> {
         let pool = std::mem::take(&mut *self.pool.lock().unwrap_or_else(PoisonError::into_inner));
         self.prepare_with(&job.job, pool)
     }
 
-    /// Keeps the scratch memory of a sort for the next host slice: the queue runs submissions in
-    /// order.
+    /// Keeps the scratch memory of a sort for the next host slice. That is safe at once, since the
+    /// queue runs submissions in order.
     fn give_back(&self, sort: PreparedSort) {
         *self.pool.lock().unwrap_or_else(PoisonError::into_inner) = sort.0.buffers;
     }

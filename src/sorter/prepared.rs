@@ -1,4 +1,4 @@
-//! A sort that is ready to be recorded.
+//! Prepared sorts: recording, running and timing.
 
 use crate::Error;
 use crate::gpu::executor::{Detail, Profile};
@@ -6,17 +6,17 @@ use crate::gpu::ready::Ready;
 use crate::gpu::waiting::Waiting;
 use crate::recording::{Buffer, Phase, Recording};
 
-/// A sort whose every GPU object is made: recording it cannot fail, makes no object, submits
-/// nothing and waits for nothing.
+/// A prepared sort with all its GPU objects. Recording it cannot fail, creates no object, submits
+/// nothing and does not block.
 ///
-/// Made by [`Sorter::prepare`](crate::Sorter::prepare), or as a check by
+/// Made by [`Sorter::prepare`](crate::Sorter::prepare), or for a check by
 /// [`Sorter::prepare_is_sorted`](crate::Sorter::prepare_is_sorted). Record or run it any number of
-/// times, also twice in one submission. It keeps the user's buffers and its scratch memory alive,
-/// which is its own or [shared](crate::Scratch), and 256 bytes for each dispatch.
+/// times, also twice in one submission. It keeps alive the user's buffers, its scratch memory (its
+/// own or [shared](crate::Scratch)), and parameters of 256 bytes per dispatch.
 ///
 /// # Examples
 ///
-/// Recorded into an encoder of the program's own, each frame:
+/// A sort that is recorded into the program's encoder in each frame:
 ///
 /// ```
 /// use wgpu_bcfsort::{KeyType, Keys, Options, SortJob, Sorter};
@@ -44,10 +44,10 @@ impl std::fmt::Debug for PreparedSort {
 impl PreparedSort {
     /// Records the sort into a command encoder.
     ///
-    /// All of it runs in the submission that the encoder is part of. A driver's watchdog ends
-    /// submissions of some seconds: where there are several [`chunks`](Self::chunks), record them
-    /// one by one. By default that is, of 32-bit keys with the sample sort, beyond 2^27 keys on
-    /// GPUs with memory of their own, and beyond 2^24 on others.
+    /// The whole sort runs in one submission of that encoder. A driver's watchdog may stop
+    /// submissions of some seconds. So if the sort has several [`chunks`](Self::chunks), record
+    /// them into separate submissions. By default a sample sort of 32-bit keys has several chunks
+    /// beyond 2^27 keys on discrete GPUs, and beyond 2^24 keys on other GPUs.
     ///
     /// # Examples
     ///
@@ -56,8 +56,8 @@ impl PreparedSort {
         self.0.record(encoder);
     }
 
-    /// Records the sort into a compute pass, between other dispatches. It leaves the pass with
-    /// another pipeline and another bind group 0.
+    /// Records the sort into a compute pass, between other dispatches. It changes the pass's
+    /// pipeline and bind group 0.
     ///
     /// # Examples
     ///
@@ -70,9 +70,9 @@ impl PreparedSort {
     /// let sort = sorter.prepare(&SortJob::new(Keys::new(&keys, KeyType::U32), 3))?;
     /// let mut encoder = device.create_command_encoder(&Default::default());
     /// let mut pass = encoder.begin_compute_pass(&Default::default());
-    /// // Dispatches that write the keys, and then:
+    /// // Dispatches that write the keys.
     /// sort.record_in_pass(&mut pass);
-    /// // Dispatches that read them.
+    /// // Dispatches that read the sorted keys.
     /// drop(pass);
     /// queue.submit([encoder.finish()]);
     /// # assert_eq!(sorter.download::<u32>(&keys)?, [1, 2, 3]);
@@ -82,13 +82,13 @@ impl PreparedSort {
         self.0.prepared.encode_in_pass(pass);
     }
 
-    /// Records the sort with timestamps: each of its [phases](Self::timed_phases) is a compute pass
-    /// that writes its beginning and its end to two queries, from query `first` on.
+    /// Records the sort with timestamps. Each of its [phases](Self::timed_phases) is a compute pass
+    /// that writes its beginning and its end to two queries. The queries begin at index `first`.
     ///
-    /// Resolve the queries when you like: nothing is waited for, as
-    /// [`run_profiled`](Self::run_profiled) does. Small sorts take longer in several passes. The
-    /// device needs [`wgpu::Features::TIMESTAMP_QUERY`], and the query set two queries for each
-    /// phase; wgpu checks that when the encoder is finished.
+    /// Unlike [`run_profiled`](Self::run_profiled) it does not wait: resolve the queries at any
+    /// time later. Small sorts take longer in several passes. The device needs
+    /// [`wgpu::Features::TIMESTAMP_QUERY`], and the query set needs two queries per phase. wgpu
+    /// checks both when the encoder is finished.
     ///
     /// # Examples
     ///
@@ -116,7 +116,7 @@ impl PreparedSort {
     /// sort.record_timed(&mut encoder, &queries, 0);
     /// encoder.resolve_query_set(&queries, 0..count, &times, 0);
     /// queue.submit([encoder.finish()]);
-    /// // Phase i took the ticks between numbers 2 i and 2 i + 1.
+    /// // The time of phase i is the difference of ticks 2 i and 2 i + 1.
     /// let ticks = sorter.download::<u64>(&times)?;
     /// assert!(ticks.is_sorted());
     /// # Ok(()) }
@@ -130,33 +130,32 @@ impl PreparedSort {
         self.0.prepared.encode_timed(encoder, queries, first);
     }
 
-    /// The phases that [`record_timed`](Self::record_timed) times, in order. One may come again. A
-    /// sort of one key has none.
+    /// Returns the phases that [`record_timed`](Self::record_timed) measures, in order. A phase may
+    /// occur several times. A sort of one key has no phase.
     #[must_use]
     pub fn timed_phases(&self) -> Vec<Phase> {
         self.0.prepared.timed_phases().collect()
     }
 
-    /// The number of parts into which a long sort can be cut, so that no submission runs long: see
-    /// [`record_chunk`](Self::record_chunk). 0 if there is nothing to do.
+    /// Returns the number of chunks into which the sort is cut, so that each submission is short:
+    /// see [`record_chunk`](Self::record_chunk). 0 if there is nothing to do.
     ///
     /// Each chunk moves up to 4 times [`Options::keys_per_dispatch`](crate::Options) keys: by
-    /// default 2^30 on GPUs with memory of their own, and 2^27 on others. A sort moves its keys
-    /// several times.
+    /// default 2^30 on discrete GPUs, and 2^27 on other GPUs. A sort moves its keys several times.
     #[must_use]
     pub fn chunks(&self) -> usize {
         self.0.prepared.submissions()
     }
 
-    /// Records one of the [`chunks`](Self::chunks), numbered from 0.
+    /// Records one of the [`chunks`](Self::chunks) of the sort, numbered from 0.
     ///
-    /// Submit all of them in order; together they are the sort. Between two of them nothing else
-    /// may use the sort's buffers or its scratch memory. Other work that is submitted in between
-    /// runs there: a frame waits for a chunk, and not for the sort.
+    /// Submit all chunks in order. Between two chunks nothing else may use the sort's buffers or
+    /// its scratch memory. Other work can be submitted between chunks: a frame then waits for one
+    /// chunk and not for the whole sort.
     ///
     /// # Panics
     ///
-    /// If there is no such chunk.
+    /// If `chunk` is not below [`chunks`](Self::chunks).
     ///
     /// # Examples
     ///
@@ -178,13 +177,13 @@ impl PreparedSort {
         self.0.prepared.encode(encoder, chunk);
     }
 
-    /// Submits the sort to the queue, in as many submissions as it has [`chunks`](Self::chunks),
-    /// and does not wait. Whatever is submitted next sees the result.
+    /// Submits the sort to the queue, one submission per [chunk](Self::chunks), without waiting.
+    /// Later submissions see the result.
     ///
     /// # Errors
     ///
-    /// [`Error::DeviceLost`]; [`Error::Device`] if wgpu refuses the submission, as for a buffer
-    /// that is mapped or destroyed.
+    /// [`Error::DeviceLost`]; [`Error::Device`] if wgpu refuses a submission, e.g. because a buffer
+    /// is mapped or destroyed.
     ///
     /// # Examples
     ///
@@ -193,9 +192,8 @@ impl PreparedSort {
         self.0.run()
     }
 
-    /// Submits the sort, waits, and returns the time that it took on the GPU as a whole: all
-    /// dispatches in one compute pass, as [`record`](Self::record) has them. The profile has no
-    /// phases.
+    /// Runs the sort, waits, and returns its total GPU time. The dispatches are in one compute pass
+    /// per chunk, as in [`record`](Self::record). The profile has no phases.
     ///
     /// # Errors
     ///
@@ -216,8 +214,8 @@ impl PreparedSort {
         pollster::block_on(self.0.measure(Detail::Whole, Waiting::Block))
     }
 
-    /// Submits the sort, waits, and returns the time that each phase took on the GPU, each in a
-    /// compute pass of its own: small sorts take longer so.
+    /// Runs the sort, waits, and returns the GPU time of each phase. Each phase has its own compute
+    /// pass, which makes small sorts slower.
     ///
     /// # Errors
     ///
@@ -240,14 +238,14 @@ impl PreparedSort {
         pollster::block_on(self.0.measure(Detail::Phases, Waiting::Block))
     }
 
-    /// A buffer of the sort's scratch memory, to look into after it ran; `None` if the sort has
-    /// none of this role.
+    /// A scratch buffer of the sort by its role, to inspect after a run. `None` if the sort has
+    /// none.
     pub(crate) fn scratch(&self, buffer: Buffer) -> Option<&wgpu::Buffer> {
         let needed = self.0.recording.buffers.contains_key(&buffer);
         self.0.buffers.get(&buffer).filter(|_| needed)
     }
 
-    /// The dispatches.
+    /// The recorded dispatches.
     pub(crate) const fn recorded(&self) -> &Recording {
         &self.0.recording
     }

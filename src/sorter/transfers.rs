@@ -8,15 +8,16 @@ use crate::gpu::waiting::Waiting;
 use crate::{BufferRole, Error};
 
 impl Sorter {
-    /// Makes a GPU buffer that holds a slice, for [`Keys`](crate::Keys) or any other use: with the
-    /// usages `STORAGE`, `COPY_SRC` and `COPY_DST`.
+    /// Creates a GPU buffer with the contents of a slice, for [`Keys`](crate::Keys) or any other
+    /// use.
     ///
-    /// Its size is that of the slice, rounded up to a multiple of 4.
+    /// The usages are `STORAGE`, `COPY_SRC` and `COPY_DST`. The size is that of the slice, rounded
+    /// up to a multiple of 4 bytes.
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Device`] for a slice that is larger
-    /// than any buffer of the device.
+    /// [`Error::OutOfMemory`]; [`Error::DeviceLost`]; [`Error::Device`] for a slice that exceeds
+    /// the device's maximum buffer size.
     ///
     /// # Examples
     ///
@@ -47,10 +48,10 @@ impl Sorter {
         Ok(buffer)
     }
 
-    /// Copies a range of a GPU buffer to the host, after all that has been submitted: it blocks.
+    /// Copies a range of a GPU buffer to the host. Blocks until all submitted work is done.
     ///
-    /// The buffer needs the usage `COPY_SRC`. The range begins at a multiple of 4 bytes; of its
-    /// bytes, as many whole items are read as there are.
+    /// The buffer needs the usage `COPY_SRC`. The byte offset of the range must be a multiple of 4.
+    /// The result has all whole items of the range; an incomplete last item is left out.
     ///
     /// # Errors
     ///

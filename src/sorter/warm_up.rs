@@ -1,4 +1,4 @@
-//! Compiles what a later sort needs.
+//! Compiles kernels in advance.
 
 use super::Sorter;
 use crate::gpu::calls;
@@ -6,26 +6,28 @@ use crate::layout::SortLayout;
 use crate::{Error, KeyType, Order};
 
 impl Sorter {
-    /// Compiles the kernels that a sort of `len` keys alone needs, in a slice or a buffer, so that
-    /// the first sort need not. For any other sort, [`prepare`](Self::prepare) it.
+    /// Compiles the kernels for a sort of `len` keys alone, in a slice or in a buffer, so that the
+    /// first sort does not compile. To compile for any other sort, [`prepare`](Self::prepare) it.
     ///
-    /// It makes no buffer and submits nothing. Kernels that the sorter has are not compiled again,
-    /// and sorters made by [`with_options`](Self::with_options) share them. They depend on `len`,
-    /// in steps: after a warm-up for the largest sort, a much smaller one may still compile some.
+    /// Creates no buffer and submits nothing. Kernels that the sorter has already are not compiled
+    /// again. Sorters made by [`with_options`](Self::with_options) share kernels. The kernels
+    /// depend on ranges of `len`: after a warm-up for a large sort, a much smaller sort may still
+    /// compile some.
     ///
-    /// It blocks until all kernels are compiled, on as many threads as the machine runs at once:
-    /// with an empty driver cache some seconds. From async code, call it on a thread for blocking
-    /// work. (A driver may put a part of the work off until a kernel first runs, as lavapipe does.)
+    /// Blocks until all kernels are compiled, on all threads of the machine. That takes some
+    /// seconds with an empty driver cache. From async code, call it on a thread for blocking work.
+    /// Some drivers, such as lavapipe, defer a part of the work to the first run of a kernel.
     ///
     /// # Errors
     ///
-    /// [`Error::TooLarge`] for more than [`max_len`](Self::max_len) keys, which a slice is sorted
-    /// in parts of; [`Error::WorkgroupMemory`], [`Error::DeviceLost`], [`Error::Device`]. Kernels
-    /// that compiled before the error are kept, and the next call tries the others again.
+    /// [`Error::TooLarge`] for more than [`max_len`](Self::max_len) keys (a longer slice is sorted
+    /// in chunks of that length); [`Error::WorkgroupMemory`], [`Error::DeviceLost`],
+    /// [`Error::Device`]. Kernels that compiled before the error are kept, and the next call tries
+    /// the others again.
     ///
     /// # Examples
     ///
-    /// While the program reads its keys:
+    /// Compile while the program reads its keys:
     ///
     /// ```
     /// # fn main() -> Result<(), wgpu_bcfsort::Error> {
@@ -34,7 +36,7 @@ impl Sorter {
     /// let mut keys: Vec<u32> = std::thread::scope(|scope| {
     ///     let warm = scope.spawn(|| sorter.warm_up(100_000, KeyType::U32, Order::Ascending));
     ///     let keys = (0..100_000).rev().collect();
-    ///     // A failure is one of the sort, too.
+    ///     // The sort reports the same error if this fails.
     ///     let _ = warm.join();
     ///     keys
     /// });
