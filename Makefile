@@ -20,7 +20,7 @@ OTHERS = $(filter-out gpu,$(basename $(notdir $(PROGRAMS:%/main.rs=%))))
 RELEASE = --release --locked -p bcfsort-cli -p wgpu-bcfsort --bin wgpu-bcfsort --examples
 
 .PHONY: help setup demo build-demo test test-gpu test-others test-all portability cross lint \
-	package deny peers figures docs
+	package deny api peers figures docs
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -75,6 +75,9 @@ package: ## build the crates as they would be published
 
 deny: ## licences, duplicates and sources of all dependencies (needs cargo-deny)
 	cargo deny --locked --workspace check bans licenses sources
+
+api: ## compare the public API with its list, docs/public-api.txt (needs cargo-public-api)
+	@bash .ci/api
 
 figures: setup build-demo ## redraw the paper's figures from small data sets, into target/figures
 	"$(TARGET)/release/wgpu-bcfsort" experiment all --quick --restart --no-peers \
