@@ -1,14 +1,14 @@
-//! The time of each kind of sort of GPU buffers, compared with a sort of keys alone: a table.
+//! Prints a table of sorts of GPU buffers: the time of each kind, compared with keys alone.
 //!
 //! ```text
 //! cargo bench --bench features               2^20 records
 //! cargo bench --bench features -- 22 24      2^22, then 2^24
-//! cargo bench --bench features -- argsort u8  keys, and the kinds whose names have one of these
+//! cargo bench --bench features -- argsort u8  keys, and the kinds with a matching name
 //! ```
 //!
-//! Records are random. Measurements are interleaved, so that all kinds see the same clocks; before
-//! each timed sort the device sorts something else, since an idle one lowers its clock. Times are
-//! medians of whole sorts, each in one compute pass, by the device's own clock where it has one.
+//! Records are random. Measurements are interleaved, so that all kinds see the same clocks. Before
+//! each timed sort the device sorts other keys, since an idle device lowers its clock. Times are
+//! medians of whole sorts in one compute pass, by the device's timestamps if it has them.
 
 use wgpu_bcfsort::internals::Recorded as _;
 use wgpu_bcfsort::{
@@ -16,16 +16,16 @@ use wgpu_bcfsort::{
     SortJob, Sorter, WideKey, wgpu,
 };
 
-/// Timed runs of each kind, after one that is not timed.
+/// Timed runs of each kind. One untimed run precedes them.
 const RUNS: usize = 11;
 
-/// A kind of sort: its name, and how it is prepared.
+/// A kind of sort: its name, and a function that prepares it.
 type Kind = (
     &'static str,
     fn(&Sorter, &Buffers) -> Result<PreparedSort, Error>,
 );
 
-/// The buffers of all kinds. The first three have their contents restored before each run.
+/// The buffers of all kinds. The contents of the first three are restored before each run.
 struct Buffers {
     len: u64,
     keys: wgpu::Buffer,
@@ -34,7 +34,7 @@ struct Buffers {
     sorted: wgpu::Buffer,
     sorted_rows: wgpu::Buffer,
     count: wgpu::Buffer,
-    /// Offsets of a thousand segments, and of segments of ten records.
+    /// Segment offsets: of a thousand segments, and of segments with ten records.
     few: wgpu::Buffer,
     many: wgpu::Buffer,
     comparators: [Comparator; 3],
@@ -42,11 +42,11 @@ struct Buffers {
 
 const FEW: u64 = 1000;
 
-/// The order of `u32`, so that it can be compared with.
+/// The order of `u32`, for a comparison with the built-in key type.
 const ONE_WORD: &str = "struct Row { key: u32 }
 fn precedes(a: Row, b: Row) -> bool { return a.key < b.key; }";
 
-/// (Depths are numbers and no NaNs, which would make it no order.)
+/// Depths are not NaNs, with which this would not be an order.
 const TWO_FIELDS: &str = "struct Row { cell: u32, depth: u32, rest: vec2<u32> }
 fn precedes(a: Row, b: Row) -> bool {
     if (a.cell & 255u) != (b.cell & 255u) {
@@ -174,7 +174,7 @@ fn segmented<'a>(
     SortJob::segmented(Keys::new(keys, key), buffers.len, offsets, count)
 }
 
-/// (Rows have room for them.)
+/// The buffer of rows has room for 64-bit keys.
 fn wide(buffers: &Buffers) -> SortJob<'_> {
     SortJob::new(Keys::new(&buffers.rows, KeyType::U64), buffers.len)
 }
@@ -193,7 +193,7 @@ fn by_field(buffers: &Buffers) -> SortJob<'_> {
     )
 }
 
-/// Some words that look random.
+/// Pseudo-random words.
 fn noise(words: u64) -> Vec<u32> {
     let word = |i: u64| {
         let mixed = (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -246,7 +246,7 @@ fn measure(sorter: &Sorter, len: u64, kinds: &[&Kind]) -> Result<(), Error> {
         comparators,
     };
     let contents = filled(sorter, &noise(4 * len));
-    // Something else, to keep the device busy.
+    // Other keys, to keep the device busy.
     let other = buffer(sorter, 1 << 20);
     let busy = sorter.prepare(&SortJob::new(Keys::new(&other, KeyType::U32), 1 << 20))?;
     let sorts: Vec<PreparedSort> = kinds
@@ -297,7 +297,7 @@ fn measure(sorter: &Sorter, len: u64, kinds: &[&Kind]) -> Result<(), Error> {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // (Cargo adds an option.)
+    // Cargo adds an option.
     let arguments = std::env::args().skip(1).filter(|a| !a.starts_with('-'));
     let (mut powers, mut words) = (Vec::new(), Vec::new());
     for argument in arguments {

@@ -1,5 +1,5 @@
-//! Sorts the records of a CSV file by two of its columns, a text and a number, the greatest numbers
-//! first: the GPU sorts the columns, and the host moves the records.
+//! Sorts the records of a CSV file by two columns: ascending by a text, then descending by a
+//! number. The GPU sorts the columns, and the host moves the records.
 //!
 //! ```text
 //! cargo run --release --example csv_records
@@ -19,7 +19,7 @@ Ganymede,moon,1.48e23
 Mars,planet,6.42e23
 ";
 
-/// Both columns of a record, and where it was: texts that begin alike in 16 bytes stay in order.
+/// Both columns of a record, and its index. Texts that share their first 16 bytes compare equal.
 #[repr(C)]
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 struct Row {
@@ -46,7 +46,7 @@ fn precedes(a: Row, b: Row) -> bool {
     return a.number > b.number;
 }";
 
-/// The first 16 bytes of a text as words that compare as it does.
+/// The first 16 bytes of a text, as words that compare like the text.
 fn words(text: &str) -> [u32; 4] {
     let mut bytes = [0; 16];
     let len = text.len().min(16);
@@ -90,7 +90,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let rows = records.iter().enumerate().map(row);
     let mut rows = rows.collect::<Result<Vec<Row>, Box<dyn std::error::Error>>>()?;
-    // What the CPU makes of it, to compare with.
+    // The CPU's result, for comparison.
     let mut expected = rows.clone();
     expected.sort_by(|a, b| {
         (a.text, -a.number)

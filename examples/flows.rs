@@ -1,5 +1,5 @@
-//! Sorts records of network flows by their IPv6 addresses, 128 bits each and in network byte order,
-//! and then by port: a key wider than any of the library's own types.
+//! Sorts records of network flows by IPv6 addresses, 128 bits each in network byte order, and then
+//! by port: a key wider than the library's own key types.
 //!
 //! ```text
 //! cargo run --release --example flows
@@ -17,8 +17,8 @@ struct Flow {
     bytes: u32,
 }
 
-/// A word of an address has its first byte lowest, where the GPU has it last in order: so bytes are
-/// turned round.
+/// The first byte of an address word is the lowest for the GPU, but the most significant in order.
+/// So bytes are reversed.
 const BY_ADDRESSES: &str = "
 struct Flow {
     source: array<u32, 4>,
@@ -81,8 +81,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     };
     let mut flows: Vec<Flow> = (0..20_000).map(flow).collect();
-    // What the CPU makes of it, to compare with: flows of the same addresses and port stay in
-    // order.
+    // The CPU's result, for comparison. Flows with equal addresses and ports keep their order.
     let mut expected = flows.clone();
     expected.sort_by_key(|flow| (flow.source, flow.destination, flow.port));
 

@@ -1,5 +1,5 @@
-//! Sorts particles, structs in GPU memory, by cell and in a cell by depth: as a renderer or a
-//! simulation needs them, by a comparator in WGSL.
+//! Sorts particles, which are structs, by cell and within a cell by depth, as renderers and
+//! simulations need them. The order is a custom comparator in WGSL.
 //!
 //! ```text
 //! cargo run --release --example particles
@@ -16,8 +16,7 @@ struct Particle {
     depth: f32,
 }
 
-/// The same struct in WGSL, where a `vec3` takes the room of four words unless something stands
-/// behind it.
+/// The same struct in WGSL. A `vec3` occupies four words, unless a scalar member follows it.
 const BY_CELL_AND_DEPTH: &str = "
 struct Particle {
     position: vec3<f32>,
@@ -35,7 +34,7 @@ fn precedes(a: Particle, b: Particle) -> bool {
 }";
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // Which also makes sure that both structs lie alike in memory.
+    // Also checks that both structs have the same layout in memory.
     let members = members!(Particle {
         position,
         cell,
@@ -46,23 +45,23 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let particle = |i: u32| {
         let random = i.wrapping_mul(2_654_435_761);
-        let place = [random % 100, random / 100 % 100, random / 10_000 % 100];
-        let position = place.map(|v| v as f32);
+        let coordinates = [random % 100, random / 100 % 100, random / 10_000 % 100];
+        let position = coordinates.map(|v| v as f32);
         Particle {
             position,
-            cell: place[0] / 25 + place[1] / 25 * 4,
+            cell: coordinates[0] / 25 + coordinates[1] / 25 * 4,
             velocity: [0.0; 3],
             depth: position[2],
         }
     };
     let mut particles: Vec<Particle> = (0..50_000).map(particle).collect();
-    // What the CPU makes of it, to compare with: particles of one cell and depth stay in order.
+    // The CPU's result, for comparison. Particles with equal cell and depth keep their order.
     let mut expected = particles.clone();
     expected.sort_by(|a, b| (a.cell.cmp(&b.cell)).then(b.depth.total_cmp(&a.depth)));
 
     let sorter = Sorter::open(Options::default())?;
     println!("sorting on {}", sorter.device().adapter_info().name);
-    // Here they are in host memory; `SortJob::by` sorts those in a buffer.
+    // These are in host memory; `SortJob::by` sorts structs in a GPU buffer.
     sorter.sort_by(&mut particles, &comparator, Order::Ascending)?;
 
     assert!(bytemuck::cast_slice::<_, u8>(&particles) == bytemuck::cast_slice::<_, u8>(&expected));

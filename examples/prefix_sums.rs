@@ -1,6 +1,7 @@
-//! What bank conflicts cost, on this machine: the time of the third phase of colored prefix sums by
-//! the number of colors, with the naive and with the conflict-free method. (The figure in the
-//! introduction of Sitchinava and Weichert, "Bank Conflict Free Comparison-based Sorting On GPUs".)
+//! Shows the cost of bank conflicts on this machine: the time of the third phase of colored prefix
+//! sums by the number of colors, with the naive and with the conflict-free method. It is the figure
+//! in the introduction of Sitchinava and Weichert, "Bank Conflict Free Comparison-based Sorting On
+//! GPUs".
 //!
 //! ```text
 //! cargo run --release --example prefix_sums
@@ -35,7 +36,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 let profile = sums.run_profiled(&mut values, &colors, &options)?;
                 let phase = profile.phases.iter().find(|p| p.phase == "prefix sums");
                 best = best.min(phase.map_or(profile.total, |phase| phase.time));
-                // The sums of ones are numbers: each value's among those of its color.
+                // Sums of ones count the values of a color.
                 let mut counts = [0; 16];
                 for (&sum, &color) in values.iter().zip(&colors) {
                     counts[color as usize] += 1;

@@ -9,7 +9,7 @@ use wgpu_bcfsort::{KeyType, Keys, Options, SortJob, Sorter, adapters, requiremen
 
 const LEN: u32 = 100_000;
 
-/// Stands for the caller's own work: writes keys.
+/// Placeholder for the program's own pass, which writes keys.
 const MAKE_KEYS: &str = "
 @group(0) @binding(0) var<storage, read_write> keys: array<u32>;
 
@@ -21,7 +21,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
 }";
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // A device of our own, with what the sorter needs of it.
+    // The program's own device, with the features and limits that the sorter needs.
     let adapter = adapters()
         .into_iter()
         .next()
@@ -62,11 +62,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }],
     });
 
-    // Once: compiles the kernels and makes scratch memory.
+    // Once: compiles the kernels and allocates scratch memory.
     let sorter = Sorter::new(&device, &queue, Options::default())?;
     let sort = sorter.prepare(&SortJob::new(Keys::new(&keys, KeyType::U32), LEN.into()))?;
 
-    // Every frame: our pass and the sort, in one submission.
+    // In each frame: the program's pass and the sort, in one submission.
     let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
     let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
     pass.set_pipeline(&make_keys);
@@ -76,7 +76,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     sort.record(&mut encoder);
     queue.submit([encoder.finish()]);
 
-    // Read back, here to check the result.
+    // Read back only to check the result.
     let sorted: Vec<u32> = sorter.download(&keys)?;
     let mut expected: Vec<u32> = (0..LEN).map(|i| i.wrapping_mul(2_654_435_761)).collect();
     expected.sort_unstable();

@@ -25,7 +25,7 @@ fn main() -> Result<(), Error> {
         words[words.len() - 1]
     );
 
-    // Floats are in the order of `total_cmp`: -0 before +0, NaN behind infinity.
+    // Floats are ordered as by `total_cmp`: -0 before +0, NaN after infinity.
     let mut floats = [0.5, f64::NAN, -0.0, f64::INFINITY, 0.0, -3.25];
     sorter.sort(&mut floats, Order::Ascending)?;
     println!("ascending:  {floats:?}");

@@ -45,7 +45,7 @@
 //! | a part of a buffer | a byte range: [`ToBinding`] |
 //! | a number of keys in a GPU buffer (indirect count) | [`SortJob::len_from`] |
 //! | many small arrays (segmented sort) | [`SortJob::segmented`] |
-//! | top-k; nth_element | [`SortJob::top`], [`SortJob::range`] |
+//! | top-k; `nth_element` | [`SortJob::top`], [`SortJob::range`] |
 //! | several sorts that share scratch memory | [`Scratch`] |
 //! | your own encoder or compute pass | [`PreparedSort::record`], [`PreparedSort::record_in_pass`] |
 //! | a result to read back | [`Sorter::download`] |

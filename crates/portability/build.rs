@@ -1,10 +1,10 @@
-//! Digests of sources, under which what they decide is kept on disk: that of others is never read.
+//! Digests of sources, which name results on disk, so that results of other sources are not used.
 
 use sha2::{Digest as _, Sha256};
 use std::path::Path;
 
-/// What decides the cases but for the recordings and the kernels' texts: how dispatches are chosen
-/// and executed.
+/// Sources that determine the cases, beside the recordings and the kernels' texts: they choose and
+/// execute dispatches.
 const CASES: [&str; 5] = [
     "src/cases.rs",
     "../bcfsort-testkit/src/recordings",
@@ -13,14 +13,14 @@ const CASES: [&str; 5] = [
     "../../Cargo.lock",
 ];
 
-/// What decides a gate's verdict but for the kernel's text, the cases and the tools.
+/// Sources that determine a gate's verdict, beside the kernel's text, the cases and the tools.
 const GATES: [&str; 6] = [
     "src",
     "tools",
     "Cargo.toml",
     "../../Cargo.toml",
     "../../Cargo.lock",
-    // The limits that the drivers' devices have.
+    // The limits of the drivers' devices.
     "../../src/gpu/adapter.rs",
 ];
 
@@ -37,7 +37,7 @@ fn main() -> std::io::Result<()> {
     Ok(())
 }
 
-/// Adds a file, or all files of a folder in the order of their names.
+/// Adds a file, or all files of a folder in order of their names.
 fn add(digest: &mut Sha256, path: &Path) -> std::io::Result<()> {
     if path.is_dir() {
         let mut entries: Vec<_> = std::fs::read_dir(path)?.collect::<Result<_, _>>()?;

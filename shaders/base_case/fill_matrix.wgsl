@@ -1,5 +1,4 @@
-// What the base cases begin with: the parameters, the loading of 1024 keys, and the filling of a
-// bank matrix.
+// The start of every base case: the parameters, loading 1024 keys, and filling a bank matrix.
 
 struct Params {
     // Keys in the buffer.
@@ -11,12 +10,12 @@ struct Params {
 
 @group(0) @binding(0) var<uniform> params: Params;
 
-// Lane t's 32 of the keys from `base` up to `keys_end`, and padding behind: coalesced.
+// Loads lane t's 32 of the keys from `base` to `keys_end`, and padding after them: coalesced.
 fn load_keys(r: ptr<function, array<Key, 32>>, t: u32, base: u32, keys_end: u32) {
-    // (A sum could pass 2^32, in a tile past the last.)
+    // Subtract: a sum could exceed 2^32 in a tile past the last.
     if keys_end >= W * W && base <= keys_end - W * W {
-        // With a branch around each of them, loads from a buffer that is written, too, wait for one
-        // another: twice the time of the whole base case on an H200.
+        // Loads in branches, from a buffer that is also written, wait for one another: on an H200
+        // the whole base case would take twice as long.
         for (var j = 0u; j < W; j++) {
             (*r)[j] = load_key(base + cell(t, j));
         }
@@ -30,7 +29,7 @@ fn load_keys(r: ptr<function, array<Key, 32>>, t: u32, base: u32, keys_end: u32)
     }
 }
 
-// Fills the bank matrix at cell `matrix` with these keys; `r` is room for them.
+// Fills the bank matrix at cell `matrix` with the keys of `load_keys`; `r` is scratch.
 fn fill_matrix(r: ptr<function, array<Key, 32>>, matrix: u32, t: u32, base: u32, keys_end: u32) {
     load_keys(r, t, base, keys_end);
     for (var j = 0u; j < W; j++) {

@@ -1,21 +1,21 @@
 // SHEARSORT-DIAGONAL: no transposition (paper, section 3.3 and Algorithm 2).
 //
-// Sorts each 1024 consecutive keys: one bank matrix of 32 x 32 and 32 lanes a matrix, TILES
-// matrices a workgroup. The rows of the sort are the diagonals of the matrix, its columns are the
-// matrix's columns, shifted; both can be read straight into registers.
+// Sorts each 1024 consecutive keys: one bank matrix of 32 x 32 and 32 lanes per matrix, TILES
+// matrices per workgroup. The rows of the sort are the diagonals of the matrix; the columns of the
+// sort are the columns of the matrix, rotated. Both load directly into registers.
 //
 //   repeat log2(W) times: sort diagonals (t+j, j), odd ones descending; sort columns (t+j, t)
 //   sort the diagonals; read them out column-wise
 //
 // Departures from Algorithm 2, which as printed does not sort:
-//  1. an odd diagonal is reversed in registers, not by its address: (W-j) is the wrong cell, and
-//     W-1-j, the right one, meets every second bank twice;
-//  2. the printed last step, diagonals to columns, is a two-way conflict. Lane t reads (t+j, t)
-//     instead, which is the key of rank 32 j + t, and writes it out: coalesced;
-//  3. a barrier stands wherever the paper relies on lock-step, which WGSL does not promise.
+//  1. an odd diagonal is reversed in registers, not by address: (W-j) is the wrong cell, and W-1-j,
+//     the right one, accesses every second bank twice;
+//  2. the printed last step, diagonals to columns, has a two-way conflict. Lane t reads (t+j, t)
+//     instead, the key of rank 32 j + t, and its writes are coalesced;
+//  3. barriers replace lock-step, which WGSL does not guarantee.
 //
-// No bank conflict: every access has its bank at (t + j) % 32 or at t, for constant j.
-// 768 accesses of workgroup memory a lane: 32 to fill, 64 in each of 11 passes, 32 to read out.
+// No bank conflict: every access is in bank (t + j) % 32 or t, for constant j.
+// 768 accesses of workgroup memory per lane: 32 to fill, 64 in each of 11 passes, 32 to read out.
 
 @compute @workgroup_size(LANES)
 fn main(
@@ -34,7 +34,7 @@ fn main(
     workgroupBarrier();
 
     for (var sweep = 0u; sweep <= 2u * LOG2_W; sweep++) {
-        // Both kinds of pass in one loop, so that the network stands in the program once.
+        // One loop has both types of pass, so that the network is in the program once.
         let diagonal = sweep % 2u == 0u;
         let column = matrix + select(cell(0u, t), 0u, diagonal);
         let step = select(0u, W, diagonal);

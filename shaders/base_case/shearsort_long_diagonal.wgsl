@@ -1,10 +1,10 @@
 // SHEARSORT-LONG over diagonals: no transposition (paper, section 3.1, "Bank-conflict free
 // computation on non-square matrices" in the appendix, and Algorithms 2 to 5).
 //
-// Sorts each 1024 H consecutive keys: a bank matrix of 32 rows and 32 H columns, H warps a tile,
-// TILES tiles a workgroup. A warp has a square matrix of 32 x 32. ShearSort sorts the long rows and
-// the columns in turns. A column is sorted by a lane; the rows are packed first, 32 / H of them
-// into each square matrix, where Segmented ShearSort sorts them: as H lines of 32 keys each.
+// Sorts each 1024 H consecutive keys: a bank matrix of 32 rows and 32 H columns, H warps per tile,
+// TILES tiles per workgroup. A warp has a square matrix of 32 x 32. ShearSort alternates between
+// sorting the long rows and the columns. A lane sorts a column. For the rows, each square matrix is
+// first filled with 32 / H of them, as H lines of 32 keys each; Segmented ShearSort sorts them.
 //
 //   repeat log2(W) times:
 //       change to row-major order; sort the rows (segmented), odd ones descending
@@ -14,35 +14,35 @@
 //   segmented: repeat log2(H) times: sort the lines, odd ones descending; sort across the lines
 //              sort the lines
 //
-// What is a column in the transposing form is a diagonal here: position p of diagonal d of a square
+// A diagonal here replaces a column of the transposing form: position p of diagonal d of a square
 // matrix is in row (d + p) % 32, column p. Row-major: line l of a square matrix is its diagonal l;
-// row number q of the warp's rows is lines qH to qH + H-1. Column-major: the part of row q that is
-// in the square matrix k is its diagonal q. What stands across all lines, or across all rows, is a
-// column, shifted by its number.
+// row number q of the warp's rows is lines qH to qH + H-1. Column-major: the part of row q in
+// square matrix k is diagonal q of that matrix. Position t of all lines, or of all rows, is column
+// t, rotated by t.
 //
 // The paper says in one sentence that the changes of order are reduced to gathering and scattering
-// the diagonals. This is how: lane t gathers position t of 32 parts of rows, which are diagonals of
-// H square matrices, and has position t of the 32 lines of its own matrix in its registers then;
-// these it scatters to its column. The way back is the reverse.
+// the diagonals. In detail: lane t gathers position t of 32 parts of rows, which are diagonals of H
+// square matrices. Its registers then hold position t of the 32 lines of its own matrix, which it
+// scatters to its column. The change back is the reverse.
 //
-// Departures, beside those of the base case of 1024 keys over diagonals (an odd line is reversed in
-// registers; the result is read column-wise):
+// Departures, in addition to those of the base case of 1024 keys over diagonals (an odd line is
+// reversed in registers; the result is read column-wise):
 //  1. sorting H lines takes log2(H) rounds and a last sort of the lines. The text's log2(W/H) are
 //     too few from H = 8 on;
 //  2. the segments are groups of H lines, W/H of them; the text says groups of W/H;
-//  3. a row that is to descend is turned round where it is next read, by its address, and not where
-//     Segmented ShearSort ends: other lanes' keys are overwritten by that, and between the loads
-//     and the stores of the change to column-major order there is a barrier already;
-//  4. a barrier stands wherever the paper relies on lock-step, which WGSL does not promise, and
-//     between the loads and the stores of a change of order, where warps exchange keys.
+//  3. a descending row is reversed at its next read, by address, not at the end of Segmented
+//     ShearSort: reversing overwrites other lanes' keys, and the change to column-major order
+//     already has a barrier between its loads and its stores;
+//  4. barriers replace lock-step, which WGSL does not guarantee. Another one is between the loads
+//     and the stores of a change of order, where warps exchange keys.
 //
-// No bank conflict: every access has its bank at t + c, or at c - t, modulo 32, for a c that is the
-// same for all lanes of the warp.
-// Accesses of workgroup memory a lane: 32 to fill, 6 changes to row-major order and 5 to
+// No bank conflict: every access is in bank t + c, or c - t, modulo 32, where c is the same for all
+// lanes of the warp.
+// Accesses of workgroup memory per lane: 32 to fill, 6 changes to row-major order and 5 to
 // column-major of 64 each, 6 (2 log2(H) + 1) + 5 sorts of 64, 32 to read out: 1472 for H = 1, 3776
 // for H = 8.
 
-// The cell of position `position` of a diagonal of the square matrix at cell `square`.
+// The cell at position `position` of a diagonal of the square matrix at cell `square`.
 fn on_diagonal(square: u32, diagonal: u32, position: u32) -> u32 {
     return square + cell((diagonal + position) % W, position);
 }
@@ -60,14 +60,14 @@ fn main(
     let number = params.first + workgroup_number(group, groups) * TILES + warp / H;
     let base = (number * H + warp % H) * W * W;
     let keys_end = select(0u, params.len, number < params.end);
-    // This warp's first row, of its W / H.
+    // The first of this warp's W / H rows.
     let row = (warp % H) * (W / H);
 
     var r: array<Key, 32>;
     fill_matrix(&r, square, t, base, keys_end);
     workgroupBarrier();
 
-    // All passes in one loop, so that each network stands in the program once.
+    // One loop has all passes, so that each network is in the program once.
     const ROUND = 2u * LOG2_H + 2u;
     for (var sweep = 0u; sweep <= ROUND * LOG2_W + 2u * LOG2_H; sweep++) {
         let pass_number = sweep % ROUND;
@@ -84,8 +84,8 @@ fn main(
         }
         if pass_number == ROUND - 1u {
             // CHANGE-TO-COLUMNMAJOR. Odd rows of the long matrix are read backwards: their lines
-            // from the last to the first, and each line from its end. (32 / H is even, so a row is
-            // odd that is so in its warp.)
+            // from the last to the first, and each line from its end. 32 / H is even, so a row that
+            // is odd in its warp is odd in the long matrix.
             for (var j = 0u; j < W; j++) {
                 let backwards = (j / H) % 2u == 1u;
                 let line = select(j, j - j % H + (H - 1u - j % H), backwards);
@@ -99,7 +99,7 @@ fn main(
             workgroupBarrier();
         }
 
-        // Lines, columns of the long matrix, or what stands across the lines: H keys of each row.
+        // Sorts lines, columns of the long matrix, or across the lines: H keys of each row.
         let lines = pass_number % 2u == 0u;
         let column = square + select(cell(0u, t), 0u, lines);
         let step = select(0u, W, lines);
@@ -111,7 +111,7 @@ fn main(
         } else {
             sort_segments(&r);
         }
-        // Snake order: odd lines of a row descend, in every sort of the lines but the row's last.
+        // Snake order: odd lines of a row descend, in every sort of lines except the row's last.
         let descending = lines && pass_number < 2u * LOG2_H && t % 2u == 1u;
         for (var j = 0u; j < W / 2u; j++) {
             let low = r[j];

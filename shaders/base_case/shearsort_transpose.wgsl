@@ -1,7 +1,7 @@
 // SHEARSORT, transposing form (paper, section 3.1 and Algorithm 1).
 //
-// Sorts each 1024 consecutive keys: one bank matrix of 32 x 32 and 32 lanes a matrix, TILES
-// matrices a workgroup. Rows are sorted in registers; between two passes the matrix is transposed
+// Sorts each 1024 consecutive keys: one bank matrix of 32 x 32 and 32 lanes per matrix, TILES
+// matrices per workgroup. Rows are sorted in registers; between two passes the matrix is transposed
 // in workgroup memory by exchanging cells.
 //
 //   repeat log2(W) times: sort the rows, odd ones descending; transpose; sort the rows; transpose
@@ -9,12 +9,12 @@
 //
 // Departures from Algorithm 1, which as printed does not sort:
 //  1. odd rows are written to column W-1-j (W-j leaves the matrix);
-//  2. the transposition takes W/2 rounds, and in the last one only half of the lanes move, since
-//     both lanes of a pair would exchange the same two cells;
-//  3. a barrier stands wherever the paper relies on lock-step, which WGSL does not promise.
+//  2. the transposition takes W/2 rounds. In the last round only half of the lanes exchange cells,
+//     since both lanes of a pair would exchange the same two cells;
+//  3. barriers replace lock-step, which WGSL does not guarantee.
 //
-// No bank conflict: a row pass keeps lane t in row t, its bank. A transposition round touches
-// (t, t+i) and (t+i, t): all lanes in different rows both times.
+// No bank conflict: in a row pass lane t stays in row t, its bank. A transposition round accesses
+// (t, t+i) and (t+i, t): all lanes are in different rows in both accesses.
 
 @compute @workgroup_size(LANES)
 fn main(
@@ -37,7 +37,7 @@ fn main(
             r[j] = tile_load(matrix + cell(t, j));
         }
         sort_registers(&r);
-        // Snake order: odd rows descend, in every row pass but the last.
+        // Snake order: odd rows descend, in every row pass except the last.
         let descending = sweep % 2u == 0u && sweep < 2u * LOG2_W && t % 2u == 1u;
         for (var j = 0u; j < W; j++) {
             tile_store(matrix + cell(t, select(j, W - 1u - j, descending)), r[j]);

@@ -1,9 +1,8 @@
-// TRANSPOSE: turns the bank matrix at cell `matrix`, for the base cases that do (paper, section
-// 2.1).
+// TRANSPOSE: transposes the bank matrix at cell `matrix` (paper, section 2.1).
 //
-// Round i exchanges (t, t+i) and (t+i, t), for lane t: W/2 rounds, in the last of which half of the
-// lanes move, since both lanes of a pair would exchange the same two cells. Barriers stand before
-// and after.
+// In round i lane t exchanges (t, t+i) and (t+i, t). There are W/2 rounds. In the last one only
+// half of the lanes exchange cells, since both lanes of a pair would exchange the same two cells.
+// The kernel has barriers before and after.
 //
 // No bank conflict: all lanes are in different rows, in both accesses.
 

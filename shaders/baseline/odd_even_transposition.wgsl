@@ -1,24 +1,23 @@
-// ODD-EVEN TRANSPOSITION SORT in workgroup memory: what the paper compares its base case with
-// (appendix "Register optimization"). It has bank conflicts, which is the point.
+// ODD-EVEN TRANSPOSITION SORT in workgroup memory: the paper's baseline for its base case (appendix
+// "Register optimization"). It has bank conflicts on purpose.
 //
-// Sorts each 1024 consecutive keys: 32 lanes and 1024 cells a tile, in the keys' order, TILES tiles
-// a workgroup.
+// Sorts each 1024 consecutive keys: 32 lanes and 1024 cells per tile, in the order of the keys,
+// TILES tiles per workgroup.
 //
 //   repeat 1024 times: compare and exchange neighbours 2i, 2i + 1 in even rounds, 2i + 1, 2i + 2 in
 //   odd ones
 //
-// The paper gives no text of it. Two choices are made here:
-//  1. the network is written as one does without a thought for banks: keys lie where they are in
-//     the buffer, neighbouring lanes take neighbouring pairs, and a comparator loads two keys and
-//     stores two;
-//  2. it runs on one warp, as ShearSort does, so that a key costs both the same lanes and the same
-//     workgroup memory. A lane has 16 of the 512 pairs, t, t + 32, and so on. (On 512 lanes, one
-//     a pair, banks are met no otherwise; and devices need offer no more than 256.)
+// The paper gives no pseudocode. Two choices are made here:
+//  1. the network ignores banks: keys stay in the order of the buffer, neighbouring lanes have
+//     neighbouring pairs, and a comparator loads two keys and stores two;
+//  2. it runs on one warp, as ShearSort does, so that both use the same lanes and the same
+//     workgroup memory per key. A lane has 16 of the 512 pairs: t, t + 32, and so on. 512 lanes,
+//     one per pair, would have the same conflicts, and devices need not offer more than 256 lanes.
 //
-// Bank conflicts: lane t of a warp touches cell 2t + c, so two lanes meet in each bank: degree 2 in
+// Bank conflicts: lane t of a warp accesses cell 2t + c, so two lanes are in each bank: degree 2 in
 // every access of the sort, whatever the keys, and twice the cycles.
-// Accesses of workgroup memory a lane: 32 to fill, 1024 rounds of 16 comparators with 4 each (in an
-// odd round the last lane has one less), 32 to read out: 65,600.
+// Accesses of workgroup memory per lane: 32 to fill, 1024 rounds of 16 comparators with 4 each (in
+// an odd round the last lane has one comparator less), 32 to read out: 65,600.
 
 @compute @workgroup_size(LANES)
 fn main(
@@ -32,7 +31,7 @@ fn main(
     let base = number * W * W;
     let keys_end = select(0u, params.len, number < params.end);
 
-    // The way of the keys into workgroup memory, and nothing else.
+    // Registers are used only to load keys into workgroup memory.
     var r: array<Key, 32>;
     fill_matrix(&r, keys_here, t, base, keys_end);
     workgroupBarrier();

@@ -1,14 +1,14 @@
-// warpsort, step 3: samples of the input at random positions, of which the splitters are chosen
-// (Ye, Fan, Lin, Yuan and Ienne, IPDPS 2010, section III).
+// warpsort, step 3: samples of the input at random positions, from which splitters are chosen (Ye,
+// Fan, Lin, Yuan and Ienne, IPDPS 2010, section III).
 //
-// One lane a sample: sampled[number] = source[floor(r * len / 2^32)] for a random word r. Positions
-// may repeat. By the time of sampling the keys have been sorted in runs, which makes a sample no
-// less random: each key is as likely as another, as far as 2^32 words can be dealt out to them.
+// One lane per sample: sampled[number] = source[floor(r * len / 2^32)] for a random word r.
+// Positions may repeat. The keys are already sorted in runs, which makes a sample no less random:
+// all keys are equally likely, as far as 2^32 words can be divided among them.
 //
 // Departure: the paper leaves open where random numbers come from. Here r is the first word of
 // Threefry-2x32 (Salmon, Moraes, Dror and Shaw, "Parallel Random Numbers: As Easy as 1, 2, 3", SC
-// 2011), 20 rounds, of the sample's number and the level of the sort, under the seed as its key. It
-// is a function of these alone, so that a seed gives the same splitters on every device.
+// 2011), 20 rounds, of the sample's number and the level of the sort, with the seed as its key. So
+// a seed gives the same splitters on every device.
 //
 // No workgroup memory.
 
@@ -18,7 +18,7 @@ struct Params {
     total: u32,
     seed_low: u32,
     seed_high: u32,
-    // 0 for the caller's keys, 1 for their samples, and so on.
+    // 0 for the user's keys, 1 for their samples, and so on.
     level: u32,
 }
 
@@ -47,7 +47,7 @@ fn random(number: u32) -> u32 {
     return x.x;
 }
 
-// floor(a * b / 2^32), of products of halves.
+// floor(a * b / 2^32), from products of halves.
 fn multiply_high(a: u32, b: u32) -> u32 {
     let a_low = a & 0xffffu;
     let a_high = a >> 16u;

@@ -1,28 +1,28 @@
-// SHEARSORT with every comparator in workgroup memory: the paper's comparison "without register
+// SHEARSORT with every comparator in workgroup memory: the paper's baseline "without register
 // optimization" (appendix "Register optimization").
 //
 // Sorts each 1024 consecutive keys like base_case/shearsort_transpose.wgsl: one bank matrix of 32 x
-// 32 and 32 lanes a matrix, TILES matrices a workgroup; rows are sorted, and the matrix is
-// transposed between two passes. But a lane leaves its row where it is: each comparator of
-// Batcher's odd-even mergesort loads two keys and stores two.
+// 32 and 32 lanes per matrix, TILES matrices per workgroup; rows are sorted, and the matrix is
+// transposed between two passes. But rows stay in workgroup memory: each comparator of Batcher's
+// odd-even mergesort loads two keys and stores two.
 //
 //   repeat log2(W) times: sort the rows, odd ones descending; transpose; sort the rows; transpose
 //   sort the rows; transpose
 //
 // Departures from Algorithm 1 are those of the transposing base case, with one difference: an odd
-// row is sorted in descending order where the network's lines are counted from the row's end. There
-// are no registers to write back in reverse.
+// row is sorted in descending order by numbering the network's lines from the row's end. There are
+// no registers to write back in reverse.
 //
 // No bank conflict: a lane stays in row t, its bank; in a transposition all lanes are in different
-// rows. Accesses of workgroup memory a lane, at most: 32 to fill, 11 passes of 191 comparators with
-// 4 each, 11 transpositions of 64, 32 to read out: 9172, where the form with registers takes 1472.
+// rows. Accesses of workgroup memory per lane, at most: 32 to fill, 11 passes of 191 comparators
+// with 4 each, 11 transpositions of 64, 32 to read out: 9172. The form with registers has 1472.
 
 // The cell of line `line` of the network, in row t.
 fn position(t: u32, line: u32, descending: bool) -> u32 {
     return cell(t, select(line, W - 1u - line, descending));
 }
 
-// Batcher's odd-even mergesort of row t, as loops: the comparators that src/network.rs writes out.
+// Batcher's odd-even mergesort of row t, as loops: the comparators that src/network.rs unrolls.
 fn sort_row(matrix: u32, t: u32, descending: bool) {
     for (var block = 1u; block < W; block *= 2u) {
         for (var distance = block; distance >= 1u; distance /= 2u) {
@@ -55,13 +55,13 @@ fn main(
     let base = number * W * W;
     let keys_end = select(0u, params.len, number < params.end);
 
-    // The way of the keys into the matrix, and nothing else.
+    // Registers are used only to load keys into the matrix.
     var r: array<Key, 32>;
     fill_matrix(&r, matrix, t, base, keys_end);
     workgroupBarrier();
 
     for (var sweep = 0u; sweep <= 2u * LOG2_W; sweep++) {
-        // Snake order: odd rows descend, in every row pass but the last.
+        // Snake order: odd rows descend, in every row pass except the last.
         sort_row(matrix, t, sweep % 2u == 0u && sweep < 2u * LOG2_W && t % 2u == 1u);
         workgroupBarrier();
         transpose(matrix, t);

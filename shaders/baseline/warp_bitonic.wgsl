@@ -2,26 +2,26 @@
 // Fan, Lin, Yuan and Ienne, "High Performance Comparison-Based Sorting Algorithm on Many-Core
 // GPUs", IPDPS 2010, section III and Algorithm 1).
 //
-// Sorts each 128 consecutive keys: 32 lanes a tile, TILES tiles a workgroup, 4 keys a lane.
+// Sorts each 128 consecutive keys: 32 lanes per tile, TILES tiles per workgroup, 4 keys per lane.
 //
 //   for blocks of 2, 4, .. 64 keys: merge each block, every second one descending
 //   merge all 128
 //
-// A block holds an ascending and a descending half by then: it is bitonic. Of the 64 comparators of
-// a stage 32 ascend and 32 descend, and each lane does one of each: no lane has another way to go
-// than its neighbour. In the last merge all ascend. 28 stages, 14 comparators a key.
+// Each block that is merged is bitonic: it has an ascending and a descending half. Of the 64
+// comparators of a stage 32 ascend and 32 descend. Each lane does one of each, so lanes do not
+// diverge. In the last merge all comparators ascend. 28 stages, 14 comparators per key.
 //
 // Departures from Algorithm 1:
-//  1. both keys of a comparator are stored whether or not they change places, so that no access
+//  1. both keys of a comparator are stored whether or not they are exchanged, so that no access
 //     depends on the keys;
-//  2. a barrier stands after each stage, where the original relies on the lanes of a warp going in
-//     step, which WGSL does not promise.
+//  2. a barrier after each stage replaces lock-step, which WGSL does not guarantee.
 //
-// Bank conflicts, left as they are: keys lie in workgroup memory in their order. The lanes of an
-// ascending comparator at distance d in blocks of b touch the cells that have a 0 in the bits of d
-// and of b. Each of these that is among the 5 bits of a bank halves the banks: 4 lanes meet in a
-// bank while b < 32 (10 stages), 2 in the other stages with d < 32 (15), and none in the 3 with d
-// >= 32. 232 accesses of workgroup memory a lane: 4 to fill, 8 in each of 28 stages, 4 to read out.
+// Bank conflicts, kept on purpose: keys are in workgroup memory in their order. The lanes of an
+// ascending comparator at distance d in blocks of b access the cells with a 0 in the bits of d and
+// of b. Each of these two bits that is one of the 5 bits of a bank halves the number of banks: 4
+// lanes share a bank while b < 32 (10 stages), 2 in the other stages with d < 32 (15), and none in
+// the 3 with d >= 32. 232 accesses of workgroup memory per lane: 4 to fill, 8 in each of 28 stages,
+// 4 to read out.
 
 struct Params {
     // Keys in the buffer.
@@ -47,7 +47,7 @@ fn main(
     let base = number * TILE_KEYS;
     let keys_end = select(0u, params.len, number < params.end);
 
-    // All keys are read before any is stored.
+    // All loads come before any store, so that they overlap.
     var keys: array<Key, 4>;
     for (var j = 0u; j < 4u; j++) {
         keys[j] = LAST;
@@ -62,8 +62,8 @@ fn main(
 
     for (var block = 2u; block < TILE_KEYS; block *= 2u) {
         for (var distance = block / 2u; distance > 0u; distance /= 2u) {
-            // Lane t has comparator t of those that ascend. A block of keys has block / 2
-            // comparators, and the blocks that ascend are two blocks apart.
+            // Lane t has the ascending comparator number t. A block of keys has block / 2
+            // comparators, and every second block ascends.
             let within = t & (block / 2u - 1u);
             let low = within + (within & ~(distance - 1u));
             let ascending = first + 4u * (t - within) + low;

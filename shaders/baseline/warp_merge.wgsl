@@ -1,8 +1,8 @@
 // warpsort, steps 2 and 4: a warp merges a pair of sorted runs page by page (Ye, Fan, Lin, Yuan and
 // Ienne, IPDPS 2010, section III and Algorithm 2).
 //
-// One pair of runs A, B a workgroup of 32 lanes. Two pages of PAGE = 64 keys are held, 4 keys a
-// lane; each step merges them by Batcher's bitonic network in workgroup memory, writes the lower
+// One pair of runs A, B per workgroup of 32 lanes. Two pages of PAGE = 64 keys are held, 4 keys per
+// lane. Each step merges them by Batcher's bitonic network in workgroup memory, writes the lower
 // page out, and loads the next page of the run whose loaded keys end first. A pair takes pages(A) +
 // pages(B) - 1 merges, of 7 stages and 7 comparators for each key written.
 //
@@ -11,21 +11,20 @@
 //   write cells 64..127
 //
 // Departures from Algorithm 2:
-//  1. both keys of a comparator are stored whether or not they change places, so that no access
+//  1. both keys of a comparator are stored whether or not they are exchanged, so that no access
 //     depends on the keys;
-//  2. a barrier stands after each stage, where the original relies on the lanes of a warp going in
-//     step, which WGSL does not promise;
-//  3. the next page is chosen, and its loads are issued, before the merge, so as not to wait for
-//     them afterwards. The greatest keys of the two pages are known by then;
-//  4. runs of any length that start anywhere, empty ones, and long pairs cut into several
-//     dispatches: as in merge/page_merge.wgsl, with which the paper that this engine is compared
-//     with does the same. Pages lie on a grid of 32 keys, and what is outside of the run is padding.
+//  2. a barrier after each stage replaces lock-step, which WGSL does not guarantee;
+//  3. the next page is chosen, and its loads are issued, before the merge, so that they overlap.
+//     The last keys of both pages suffice for the choice;
+//  4. runs may have any start and any length, or be empty, and a long pair is cut into several
+//     dispatches, as in merge/page_merge.wgsl. Pages are on a grid of 32 keys, with padding outside
+//     of the run.
 //
-// Bank conflicts, left as they are: keys lie in workgroup memory in their order. The lanes of a
-// comparator at distance d touch the cells that have a 0 in the bit of d: where that is among the 5
-// bits of a bank, in 5 of the 7 stages, two lanes meet in each of half of the banks. Filling and
-// reading out are free of conflicts: consecutive lanes, consecutive cells.
-// 60 accesses of workgroup memory a lane and merge: 2 to fill, 8 in each of 7 stages, 2 to read
+// Bank conflicts, kept on purpose: keys are in workgroup memory in their order. The lanes of a
+// comparator at distance d access the cells with a 0 in the bit of d. Where that is one of the 5
+// bits of a bank, in 5 of the 7 stages, two lanes are in each of half of the banks. Filling and
+// reading out have no conflicts: consecutive lanes, consecutive cells.
+// 60 accesses of workgroup memory per lane and merge: 2 to fill, 8 in each of 7 stages, 2 to read
 // out; and a store by one lane and two loads by all for the last keys.
 
 const PAGE: u32 = 2u * W;
@@ -39,7 +38,7 @@ fn load_page(page: ptr<function, array<Key, KEYS_A_PAGE>>, run: Run, number: u32
     }
 }
 
-// Puts the page loaded into the lower cells, descending, and its last key where it stays.
+// Stores the loaded page to the lower cells, descending, and its last key to LAST_KEY.
 fn fill_lower(page: ptr<function, array<Key, KEYS_A_PAGE>>, t: u32) {
     for (var j = 0u; j < KEYS_A_PAGE; j++) {
         tile_store(PAGE - 1u - j * W - t, (*page)[j]);
@@ -49,12 +48,12 @@ fn fill_lower(page: ptr<function, array<Key, KEYS_A_PAGE>>, t: u32) {
     }
 }
 
-// Writes the cells from `first` on as page `page` of the pair's output. Output is misaligned to the
-// cells by the misalignment of B: a lane has the cells that go to indices of its own residue modulo
-// 32, of up to three groups of 32.
+// Writes the cells from `first` on as page `page` of the pair's output. The output is misaligned to
+// the cells by the misalignment of B. Lane t writes the indices that are t modulo 32, so its cells
+// are in up to three groups of 32.
 fn store_page(first: u32, pair: Pair, page: u32, t: u32) {
     let base = pair.a.grid + page * PAGE + t;
-    // W more than the cell.
+    // The cell plus W.
     let cell = t + pair.b.start % W;
     for (var j = 0u; j <= KEYS_A_PAGE; j++) {
         if cell + j * W >= W && cell + j * W < W + PAGE {
@@ -67,7 +66,7 @@ fn store_page(first: u32, pair: Pair, page: u32, t: u32) {
     }
 }
 
-// Reads the page that a dispatch before this one held when it ended, and stored as page `page`.
+// Reads the page that the previous dispatch held at its end, and stored as page `page`.
 fn fill_held(pair: Pair, page: u32, t: u32) {
     let base = pair.a.grid + page * PAGE + t;
     let cell = t + pair.b.start % W;
@@ -112,18 +111,18 @@ fn main(
             tile_store(PAGE + j * W + t, page[j]);
         }
     } else {
-        // The page held lies in the output, past the pages written; the newest page is read again.
+        // The page held is in the output, after the pages written; the newest page is read again.
         fill_held(pair, params.done, t);
     }
     load_page(&page, run_of(pair, at.from_b), newest(at), t);
     fill_lower(&page, t);
     workgroupBarrier();
-    // The greatest key of the page held, for everyone.
+    // All lanes load the largest key of the page held.
     var held_last = tile_load(2u * PAGE - 1u);
     workgroupBarrier();
 
     for (var step = 0u; step < steps; step++) {
-        // In the last step of all no page is left, and this reads none.
+        // In the very last step no page is left, and this loads padding only.
         at = advance(pair, at, precedes(held_last, tile_load(LAST_KEY)));
         load_page(&page, run_of(pair, at.from_b), newest(at), t);
 
@@ -134,7 +133,7 @@ fn main(
         fill_lower(&page, t);
         workgroupBarrier();
     }
-    // The last page of the pair, or a page left for the next dispatch to take up.
+    // The last page of the pair, or the page held for the next dispatch.
     store_page(PAGE, pair, params.done + steps, t);
     if t == 0u && params.done + steps < merges {
         suspend(number, at);

@@ -1,6 +1,6 @@
-// Where each run's part of each bucket goes (paper, section 3.2, and Algorithm 6, last loop).
+// The offset of each run's part of each bucket (paper, section 3.2, and Algorithm 6, last loop).
 //
-// One workgroup of 256 lanes a bucket b. Over the runs k, with first[k] = ranks[b][k] and
+// One workgroup of 256 lanes per bucket b. Over the runs k, with first[k] = ranks[b][k] and
 // last[k] = ranks[b+1][k]:
 //
 //   separators[b][k] = (sum over all runs of first - start)
@@ -9,10 +9,10 @@
 // and separators[b][runs] is the end of the bucket. The first sum is the number of keys in earlier
 // buckets, so no scan over the buckets is needed.
 //
-// No bank conflict: the scan (Hillis & Steele) reads cells lane and lane - distance: consecutive.
+// No bank conflict: the scan (Hillis & Steele) reads consecutive cells, lane and lane - distance.
 
 struct Params {
-    // Runs of `run` keys.
+    // The number of runs, and the keys of a run.
     runs: u32,
     run: u32,
     buckets: u32,
@@ -24,7 +24,7 @@ struct Params {
 
 const LANES: u32 = 256u;
 
-// Two halves, read and written in turns.
+// Two halves, a double buffer.
 var<workgroup> sums: array<u32, 2u * LANES>;
 
 // The sum of `value` over the lanes up to this one. Ends with a barrier: sums[2 * LANES - 1] holds
@@ -59,8 +59,8 @@ fn main(
     let row = bucket * params.runs;
     let next_row = row + params.runs;
 
-    // As many rounds in every lane: behind a loop that lanes leave one by one, Direct3D's older
-    // compiler, FXC, takes every barrier for divergent.
+    // The same number of iterations in every lane: after a loop that lanes leave one by one,
+    // Direct3D's older compiler, FXC, treats every barrier as divergent.
     var before = 0u;
     for (var base = 0u; base < params.runs; base += LANES) {
         let k = base + lane;

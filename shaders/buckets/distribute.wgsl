@@ -1,15 +1,15 @@
-// Distribution: each run's part of each bucket moves to its position (paper, section 3.2, and
+// Distribution: moves each run's part of each bucket to its offset (paper, section 3.2, and
 // Algorithm 6).
 //
 // source[ranks[b][k] .. ranks[b+1][k]] goes to destination[separators[b][k] ..], for each run k and
-// bucket b: `pieces` workgroups of 64 lanes, which take its chunks of 1024 keys in turns. The two
-// positions are misaligned to each other by any number of keys, so the keys pass through workgroup
-// memory, and both sides cover aligned groups of 32.
+// bucket b. `pieces` workgroups of 64 lanes share its chunks of 1024 keys, interleaved. Source and
+// destination may be misaligned by any number of keys, so the keys pass through workgroup memory,
+// and both sides access aligned groups of 32.
 //
 // No bank conflict: consecutive lanes, consecutive cells.
 
 struct Params {
-    // Runs: this dispatch takes those from `first` on, one for each `pieces` workgroups in x.
+    // The number of runs, the first run of this dispatch, and the workgroups in x per run.
     runs: u32,
     first: u32,
     pieces: u32,

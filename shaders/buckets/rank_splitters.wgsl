@@ -1,26 +1,26 @@
 // Ranks of the splitters in each run (paper, section 3.2, "Distribution", and Algorithm 6).
 //
-// Splitter c = 1 .. P-1 is the sorted sample of rank floor(c * samples / P). One lane a run and
-// splitter; row c of `ranks` holds, per run, where bucket c begins: an index into `source`.
+// Splitter c = 1 .. P-1 is the sorted sample of rank floor(c * samples / P). One lane per run and
+// splitter. Row c of `ranks` holds, for each run, the start of bucket c: an index into `source`.
 //
 //   buckets (P):          row 0: the run's start; row c: upper_bound(splitter c); row P: its end
 //   pivot buckets (2P-1): row 0: the run's start; row 2c-1: lower_bound(splitter c);
 //                         row 2c: upper_bound(splitter c); row 2P-1: its end
 //
 // Departures from Algorithm 6:
-//  1. a binary search a splitter instead of a scan of the run: the same ranks for less reading;
+//  1. a binary search for each splitter, not a scan of the run: the same ranks with fewer reads;
 //  2. the first and the last row, which the paper leaves out;
-//  3. repeated splitters: the bucket of the second one is empty. Its lower bound lies before the
+//  3. repeated splitters: the bucket of the second one is empty. Its lower bound is less than the
 //     upper bound of the first, and would give a negative size.
 //
 // No workgroup memory.
 
 struct Params {
-    // Keys in `source`, in `runs` runs of `run`.
+    // Keys in `source`, in `runs` runs of `run` keys.
     len: u32,
     run: u32,
     runs: u32,
-    // P, the sorted samples, and whether the copies of a splitter get a bucket of their own.
+    // P, the number of sorted samples, and 1 if each splitter's copies have a bucket of their own.
     buckets: u32,
     samples: u32,
     pivots: u32,
@@ -35,7 +35,8 @@ fn splitter(c: u32) -> Key {
     return sampled[c * params.samples / params.buckets];
 }
 
-// The first index of [start, end) whose key comes after `key`, or, with `equal`, not before it.
+// The upper bound of `key` in [start, end): the first index with a larger key. With `equal`, the
+// lower bound.
 fn search(start: u32, end: u32, key: Key, equal: bool) -> u32 {
     var low = start;
     var high = end;

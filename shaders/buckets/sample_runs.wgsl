@@ -1,15 +1,15 @@
 // Regular samples of each sorted run (paper, section 3.2, "Distribution", and Algorithm 6).
 //
-// Run k gives `samples` keys, those at floor(i * |run k| / samples) for i = 0 .. samples-1, to
-// sampled[k * samples ..]. One lane a sample. A run shorter than `samples` gives some keys twice.
+// Run k gives `samples` keys, at floor(i * |run k| / samples) for i = 0 .. samples-1, to
+// sampled[k * samples ..]. One lane per sample. A run shorter than `samples` gives some keys twice.
 //
-// Departure from Algorithm 6: i runs to samples-1; `t + 1` samples a run overlap the next run's.
+// Departure from Algorithm 6: i ends at samples-1. `t + 1` samples per run overlap the next run's.
 
 struct Params {
     // Keys in `source`, in runs of `run`.
     len: u32,
     run: u32,
-    // Samples a run, and samples of all runs.
+    // Samples per run, and samples of all runs.
     samples: u32,
     total: u32,
 }
@@ -30,7 +30,7 @@ fn main(
     }
     let start = (number / params.samples) * params.run;
     let count = min(params.run, params.len - start);
-    // floor(i * count / samples) without a product beyond 32 bits.
+    // floor(i * count / samples) without a product of more than 32 bits.
     let i = number % params.samples;
     let position = i * (count / params.samples) + i * (count % params.samples) / params.samples;
     sampled[number] = source[start + position];

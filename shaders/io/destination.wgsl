@@ -1,4 +1,4 @@
-// Keys are written to a buffer, and not read from there.
+// Keys are written to `destination`, not to the buffer that they are loaded from.
 
 @group(0) @binding(2) var<storage, read_write> destination: array<Key>;
 

@@ -1,5 +1,5 @@
-// Keys are read from and written to the same buffer. One binding, because WebGPU forbids a buffer
-// in two roles of one dispatch.
+// Keys are read from and written to one buffer. It has one binding: WebGPU forbids a read-only and
+// a writable binding of a buffer in one dispatch.
 
 @group(0) @binding(1) var<storage, read_write> keys: array<Key>;
 

@@ -1,4 +1,4 @@
-// Keys are read from a buffer, and not written to it.
+// Keys are read from a buffer that is not written.
 
 @group(0) @binding(1) var<storage, read> source: array<Key>;
 

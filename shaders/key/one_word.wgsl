@@ -1,9 +1,9 @@
-// Keys of one word, whose unsigned order is the order of the sort.
+// Keys of one word. Their unsigned order is the order of the sort.
 
 alias Key = u32;
 
-// Before every key, and after every key: what pads a page in front and behind. A real key may
-// equal them; with keys alone the two are the same bits, so it does not matter which is written.
+// Padding before and after the keys of a page. A key may equal the padding: without values both are
+// the same bits, so it does not matter which one is written.
 const FIRST: Key = 0u;
 const LAST: Key = 0xffffffffu;
 

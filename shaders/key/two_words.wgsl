@@ -1,10 +1,10 @@
-// Keys of two words, low word first as in memory, whose unsigned 64-bit order is the order of the
+// Keys of two words, low word first as in memory. Their unsigned 64-bit order is the order of the
 // sort. 64-bit integers are optional in WGSL, two 32-bit words are not.
 
 alias Key = vec2<u32>;
 
-// Before every key, and after every key: what pads a page in front and behind. A real key may
-// equal them; with keys alone the two are the same bits, so it does not matter which is written.
+// Padding before and after the keys of a page. A key may equal the padding: without values both are
+// the same bits, so it does not matter which one is written.
 const FIRST: Key = vec2<u32>(0u, 0u);
 const LAST: Key = vec2<u32>(0xffffffffu, 0xffffffffu);
 
@@ -13,7 +13,7 @@ struct Ordered {
     high: Key,
 }
 
-// (Without `||` and `&&`, which are branches: thousands of them in a network.)
+// `||` and `&&` would be branches, thousands of them in a network.
 fn precedes(a: Key, b: Key) -> bool {
     return (a.y < b.y) | ((a.y == b.y) & (a.x < b.x));
 }

@@ -1,9 +1,9 @@
-// COUNTING SORT of keys of 16 bits, third phase: where the copies of each key end.
+// COUNTING SORT of keys of 16 bits, third phase: the end of each key's copies.
 //
 // `sums`: see scan_counts.wgsl. `ends`: the inclusive prefix sums of all bins.
 //
-// A workgroup of LANES lanes for 8 bins each, LANES apart. It adds up the sums of the workgroups
-// before it itself, one a lane.
+// A workgroup of LANES lanes has 8 bins per lane, LANES apart. It adds up the totals of the
+// workgroups before it, one per lane.
 //
 // No bank conflict: see scan.wgsl.
 
@@ -21,7 +21,7 @@ fn main(
         return;
     }
     var sum = 0u;
-    // (There are no more workgroups than lanes.)
+    // There are no more workgroups than lanes.
     let end = (lane + 1u) * LANES * 8u;
     if end <= first {
         sum = sums[end - 1u];

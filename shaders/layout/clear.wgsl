@@ -1,6 +1,4 @@
-// CLEAR: writes zeros.
-//
-// `destination`: params.words words.
+// CLEAR: writes params.words words of 0 to `destination`.
 //
 // A lane writes 8 words, LANES apart.
 //

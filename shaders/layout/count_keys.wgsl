@@ -1,17 +1,17 @@
-// COUNT: how many keys of 8 or 16 bits there are of each, by their bits.
+// COUNTING SORT of keys of 8 or 16 bits, first phase: the histogram of the keys, by their bits.
 //
-// `source`: keys, packed as in load_keys.wgsl. `counts`: tables with a bin for each key that there
-// can be, cleared before; workgroups take turns with them.
+// `source`: keys, packed as in load_keys.wgsl. `counts`: cleared tables with a bin for each
+// possible key; consecutive workgroups add to different tables.
 //
 // A workgroup counts in SLOTS slots of workgroup memory, and adds each slot's count to a table at
-// the end: additions to one word of a table wait for each other. A slot has many keys; it counts
-// the one that was written last to `owners`, and others are added to the table at once. Few
-// distinct keys have slots of their own, and many are rarely added to the same word at the same
-// time. Which key owns a slot differs from run to run, and the counts do not.
+// the end, since additions to one word of a table are serialized. Many keys share a slot. It counts
+// the key that was last written to `owners`; other keys are added to the table at once. A few
+// distinct keys have slots of their own; many distinct keys are rarely added to one word at the
+// same time. The owners of slots vary between runs, the counts do not.
 //
 // A lane counts EACH keys, LANES apart.
 //
-// Bank conflicts as the keys have it: they are the slots.
+// Bank conflicts depend on the keys, which select the slots.
 
 @group(0) @binding(1) var<storage, read> source: array<u32>;
 @group(0) @binding(2) var<storage, read_write> counts: array<atomic<u32>>;
@@ -21,7 +21,7 @@ const EACH: u32 = COUNTED / LANES;
 var<workgroup> owners: array<atomic<u32>, SLOTS>;
 var<workgroup> own_counts: array<atomic<u32>, SLOTS>;
 
-// The bits of a key.
+// The bits of key number i.
 fn key_at(i: u32) -> u32 {
     let at = params.key_first + i * params.key_stride;
     let bits = 32u >> params.key_shift;

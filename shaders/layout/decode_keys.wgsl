@@ -1,8 +1,8 @@
-// DECODE: keys of 8, 16 or 32 bits from sorted words, or from where their copies end.
+// DECODE: keys of 8, 16 or 32 bits from sorted words, or from the histogram of a counting sort.
 //
 // `source` or `ends`: see keys_of_words.wgsl, keys_of_counts.wgsl. `destination`: the words of the
-// key buffer, from key number key_first on, of which 2^key_shift share a word. Neighbour keys of
-// the first and the last word keep their bits, and so does what is behind the last record.
+// key buffer, from key number key_first on, with 2^key_shift keys in each. Other keys in the first
+// and the last word keep their bits, and so does everything after the last record.
 //
 // A lane owns 8 words, LANES apart.
 //

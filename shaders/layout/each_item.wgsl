@@ -1,5 +1,5 @@
-// ENTRY POINT of kernels that do the same with each of many items, which they call by number:
-// `item` says what. params.first and params.end are of workgroups, of 8 LANES items each.
+// ENTRY POINT of kernels that process items independently: calls `item` for each of them.
+// params.first and params.end count workgroups, of 8 LANES items each.
 //
 // A lane has 8 items, LANES apart.
 

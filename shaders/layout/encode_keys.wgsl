@@ -1,7 +1,7 @@
-// ENCODE: composes the records of a sort of words from the keys of the caller.
+// ENCODE: composes the records of a sort of words from the user's keys.
 //
 // `source`: see load_keys.wgsl, load_wide_keys.wgsl. `destination`, `values`: the composed records,
-// compared as unsigned words, the value last if there is any:
+// compared as unsigned words, with the value, if any, as the least significant one:
 //
 //     keys of    segments  destination               values
 //     8 to 32    no        key                       index

@@ -1,8 +1,8 @@
 // ENCODE, second pass of a segmented argsort of 64-bit keys: the segment of each record, in the
-// order that the first pass found.
+// order of the first pass.
 //
-// `source`: that order. `destination`: the segment of each of these records. `values`: ranks in
-// that order, from 0 on. Sorted by (segment, rank), they are the records of each segment by key.
+// `source`: the indices in that order. `destination`: their segments. `values`: 0, 1, 2, ..., the
+// ranks in that order. A sort by (segment, rank) gives the records of each segment by key.
 //
 // A lane encodes 8 records, LANES apart.
 //

@@ -1,8 +1,8 @@
-// GATHER: moves payload rows to the order of the sort, or copies them; or copies keys to where a
-// mergesort begins.
+// GATHER: moves payload rows to sorted order, or copies them. Also copies keys to the buffer where
+// a mergesort begins.
 //
-// `source`, `destination`: rows (or keys) of `words` words, from a word of each on. What is behind
-// the last row keeps its bits.
+// `source`, `destination`: rows (or keys) of `words` words, each from its own first word on.
+// Everything after the last row keeps its bits.
 //
 // A lane moves 8 words, LANES apart.
 //
@@ -15,7 +15,7 @@ fn item(i: u32) {
     let words = params.len * params.words;
     if i < words {
         let row = i / params.words;
-        let taken = row_at(row) * params.words + (i - row * params.words);
-        destination[params.destination_first + i] = source[params.source_first + taken];
+        let word = row_at(row) * params.words + (i - row * params.words);
+        destination[params.destination_first + i] = source[params.source_first + word];
     }
 }

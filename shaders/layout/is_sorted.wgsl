@@ -1,8 +1,8 @@
-// IS_SORTED: whether the keys of the caller are in order.
+// IS_SORTED: finds the first of the user's keys that is out of order.
 //
 // `source`: see load_keys.wgsl, load_wide_keys.wgsl. `found`: its word destination_first is 0
-// before, and after if they are in order; else it is the number of keys from the first one on that
-// precedes its predecessor.
+// before the dispatch, and stays 0 if the keys are in order. Otherwise it becomes the number of
+// keys from the first key that precedes its predecessor to the end.
 //
 // A lane compares 8 pairs of keys, LANES apart.
 //
@@ -31,7 +31,7 @@ fn main(
             left = max(left, params.len - i);
         }
     }
-    // (All lanes share one word: only those that know more write to it.)
+    // All lanes share one word: only lanes with a larger number write to it.
     if left > atomicLoad(&found[params.destination_first]) {
         atomicMax(&found[params.destination_first], left);
     }

@@ -1,7 +1,7 @@
-// KEY MAP: key bits to words whose unsigned order is the order of the sort, and back.
+// KEY MAP: from key bits to words whose unsigned order is the order of the sort, and back.
 //
-// `params.sign_*` and `params.flip_*` are those of `KeyMap` in src/key.rs, low and high word. They
-// say the type and the direction. A key of one word has a high word of 0.
+// `params.sign_*` and `params.flip_*` are the low and the high words of `KeyMap` in src/key.rs.
+// They encode the key type and the direction. A key of one word has a high word of 0.
 
 fn sign_of(key: vec2<u32>) -> vec2<u32> {
     let top = select(key.x, key.y, KEY_WORDS == 2u);

@@ -1,11 +1,11 @@
 // INPUT KEYS of 8, 16 or 32 bits: contiguous, packed, or strided (a field of structs).
 //
-// `source`: the words of the key buffer. Key i is number key_first + i * key_stride of it, counted
-// in keys, of which 2^key_shift share a word.
+// `source`: the words of the key buffer, with 2^key_shift keys in each. Record i has key number
+// key_first + i * key_stride.
 
 @group(0) @binding(1) var<storage, read> source: array<u32>;
 
-// The key of a record, mapped. A packed key is the upper bits of a word.
+// The mapped key of a record. A packed key is in the upper bits of the word.
 fn load_key(i: u32) -> vec2<u32> {
     let at = params.key_first + i * params.key_stride;
     let bits = 32u >> params.key_shift;

@@ -1,4 +1,4 @@
-// DECODE of 64-bit keys from records of a segment, a key's high word, and its low word for a value.
+// DECODE of 64-bit keys from records of (high word, segment), with the low word as value.
 
 @group(0) @binding(3) var<storage, read> values: array<u32>;
 

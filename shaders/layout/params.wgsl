@@ -1,16 +1,16 @@
-// What all kernels around a sort are told, but for SET_COUNT; a kernel reads what it needs.
+// Parameters of all layout kernels except SET_COUNT; each kernel reads the ones it needs.
 
 struct Params {
-    // Records, or rows. (The first: it is what SET_COUNT writes.)
+    // Records, or rows. It comes first, as SET_COUNT writes the first word.
     len: u32,
     // The first workgroup of this dispatch, and one past the last.
     first: u32,
     end: u32,
-    // Where keys are, and where they end: see load_keys.wgsl.
+    // The positions of keys: see load_keys.wgsl.
     key_first: u32,
     key_stride: u32,
     key_shift: u32,
-    // How keys are mapped: see key_map.wgsl.
+    // The map of keys: see key_map.wgsl.
     sign_low: u32,
     sign_high: u32,
     flip_low: u32,
@@ -20,14 +20,14 @@ struct Params {
     segments: u32,
     segments_power: u32,
     offsets_first: u32,
-    // Words of a sorted record that is decoded.
+    // Words of a sorted record, to decode.
     source_stride: u32,
-    // Words of a row that is moved, or all that are cleared.
+    // Words of a row to move, or the number of words to clear.
     words: u32,
-    // Where rows that are moved begin.
+    // The first words of the rows to move.
     source_first: u32,
     destination_first: u32,
-    // Counting sort: keys that there can be; 32 less the bits of a key; and tables.
+    // Counting sort: possible keys; 32 minus the bits of a key; tables.
     bins: u32,
     unused: u32,
     tables: u32,

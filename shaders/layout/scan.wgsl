@@ -1,11 +1,10 @@
 // Prefix sums over the lanes of a workgroup.
 //
-// No bank conflict: lanes are at consecutive cells.
+// No bank conflict: lanes access consecutive cells.
 
 var<workgroup> lane_sums: array<u32, LANES>;
 
-// The sum of the lanes' values up to this lane's. `lane_sums` holds all of them until the next
-// call.
+// The sum of the lanes' values up to this lane. `lane_sums` holds all sums until the next call.
 fn inclusive_sum(lane: u32, value: u32) -> u32 {
     workgroupBarrier();
     lane_sums[lane] = value;

@@ -1,10 +1,9 @@
-// COUNTING SORT of keys of 8 or 16 bits, second phase: where the copies of each key end, within the
-// bins of its workgroup.
+// COUNTING SORT of keys of 8 or 16 bits, second phase: prefix sums within each workgroup's bins.
 //
-// `counts`: tables with a bin for each key that there can be, by its bits: how many there are.
-// `sums`: the inclusive prefix sums of these, in the order of the sort, of one workgroup.
+// `counts`: histograms of all possible keys, by their bits, in several tables. `sums`: the
+// inclusive prefix sums of one workgroup's bins, in the order of the sort.
 //
-// A workgroup of LANES lanes for 8 bins each, one after the other.
+// A workgroup of LANES lanes has 8 consecutive bins per lane.
 //
 // No bank conflict: see scan.wgsl.
 

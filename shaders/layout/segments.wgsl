@@ -1,8 +1,8 @@
-// SEGMENTS: contiguous parts of the input, each sorted by itself.
+// SEGMENTS: contiguous parts of the input, sorted separately.
 //
 // `offsets`: from word offsets_first on, the first record of each of params.segments segments,
-// ascending. (If they do not ascend, a search still ends, with some number up to params.segments.)
-// params.segments_power: the greatest power of two up to the number of segments, or 0.
+// ascending. If they do not ascend, a search still ends, with some number up to params.segments.
+// params.segments_power: the largest power of two up to the number of segments, or 0.
 
 @group(0) @binding(4) var<storage, read> offsets: array<u32>;
 

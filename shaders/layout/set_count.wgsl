@@ -1,8 +1,8 @@
-// SET_COUNT: brings the number of records, which is in a buffer of the caller, to all other
-// dispatches: into the first of their parameters.
+// SET_COUNT: copies the number of records from a user buffer to the parameters of all other
+// dispatches (indirect count).
 //
-// `counts`: the buffer of the caller. `parameters`: a block of BLOCK words for each dispatch; its
-// first word is written, with at most the number of records that there is room for.
+// `counts`: the user buffer. `parameters`: a block of BLOCK words for each dispatch. The first word
+// of a block becomes the number of records, at most the capacity `room`.
 //
 // One workgroup; a lane has every LANES-th block.
 //
@@ -11,7 +11,7 @@
 struct Params {
     // Blocks.
     blocks: u32,
-    // The word of `counts` to read, and how many records there is room for.
+    // The word of `counts` to read, and the capacity of the buffers in records.
     count_at: u32,
     room: u32,
 }

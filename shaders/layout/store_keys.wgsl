@@ -1,4 +1,4 @@
-// COMPOSED RECORDS: a key of one word, and the index for a value.
+// COMPOSED RECORDS: a key of one word, with the index as value.
 
 fn store(i: u32, key: vec2<u32>) {
     destination[i] = key.x;

@@ -1,4 +1,4 @@
-// COMPOSED RECORDS: (segment, high word of a key), and its low word for a value.
+// COMPOSED RECORDS: (segment, high word of a key), with its low word as value.
 
 fn store(i: u32, key: vec2<u32>) {
     destination[2u * i] = key.y;

@@ -1,4 +1,4 @@
-// COMPOSED RECORDS: a key of two words, low word first, and the index for a value.
+// COMPOSED RECORDS: a key of two words, low word first, with the index as value.
 
 fn store(i: u32, key: vec2<u32>) {
     destination[2u * i] = key.x;

@@ -1,6 +1,6 @@
 // BINARY-MERGE: page-wise merge of pairs of sorted runs (paper, section 3.2 and Algorithm 5).
 //
-// One pair of runs A, B a workgroup of 32 lanes. Two pages of PAGE = 512 keys are held; each step
+// One pair of runs A, B per workgroup of 32 lanes. Two pages of PAGE = 512 keys are held. Each step
 // merges them by one round of ShearSort (SHEARSORT-MERGE), writes the lower page out, and loads
 // the next page of the run whose loaded keys end first. A pair takes
 // pages(A) + pages(B) - 1 merges.
@@ -9,26 +9,25 @@
 //   repeat: merge; write the lower page; load the next page of the run that was exhausted first
 //   write the upper page
 //
-// Where the runs lie and which page is next is in merge/pairs.wgsl.
+// merge/pairs.wgsl finds the runs and chooses the next page.
 //
 // The merge (corrected: with both pages ascending, one round does not merge): positions 0..511 hold
-// one page ascending, 512..1023 the other descending. Lane t takes positions j*32+t, merges these
-// 32 (a bitonic merger of 80 comparators), then positions t*32+j, and merges those: the bitonic
-// merge of 1024 keys in two register passes, 5 comparators a key.
+// one page ascending, 512..1023 the other descending. Lane t loads positions j*32+t, merges these
+// 32 (a bitonic merger of 80 comparators), then loads and merges positions t*32+j: the bitonic
+// merge of 1024 keys in two register passes, 5 comparators per key.
 //
 // Departures from Algorithm 5:
 //  1. pages go from memory to registers in the layout of the first pass; workgroup memory is used
-//     for the two turns of the matrix only, in the padded layout;
+//     only to transpose the matrix twice, in the padded layout;
 //  2. the next page is chosen, and its loads are issued, before the second pass;
-//  3. a run need not start at a multiple of 32 keys. Its pages do: the keys before the start are
-//     padding that comes before every key, as those after the end come after every key. Neither is
-//     written out. So every load and all stores but the ends' cover aligned groups of 32 keys;
-//  4. when one run is empty the other is copied;
-//  5. a long pair is cut: a dispatch does `steps` merges, leaves the upper page at its position
-//     in the output, and the next dispatch goes on from there.
+//  3. a run need not start at a multiple of 32 keys, but its pages do: padding before the start
+//     orders before every key, padding after the end orders after every key, and neither is written
+//     out. So every load, and every store except at the ends, covers aligned groups of 32 keys;
+//  4. if one run is empty the other is copied;
+//  5. a long pair is cut: a dispatch does `steps` merges and leaves the upper page at its position
+//     in the output, where the next dispatch continues.
 //
-// No bank conflict: a store or load has its bank at (t + constant) % 32 in every access, or all
-// lanes read the same word.
+// No bank conflict: every access is in bank (t + constant) % 32, or all lanes read the same word.
 
 const HALF: u32 = W / 2u;
 const PAGE: u32 = W * HALF;
@@ -43,8 +42,8 @@ fn load_page(page: ptr<function, array<Key, 16>>, run: Run, number: u32, row: u3
 }
 
 // Writes page `page` of the pair's output, held in r[0..16) with position j*32 + row in lane t. The
-// row is rotated by the misalignment of B, so that lane t always writes an index of its own residue
-// modulo 32: lanes whose row wrapped round are one group behind.
+// row is rotated by the misalignment of B, so that lane t always writes indices that are t modulo
+// 32. Lanes whose row wrapped are one group behind.
 fn store_page(r: ptr<function, array<Key, 32>>, pair: Pair, page: u32, t: u32, wrapped: bool) {
     let base = pair.a.grid + page * PAGE + t;
     let start = pair.a.start;
@@ -64,7 +63,7 @@ fn store_page(r: ptr<function, array<Key, 32>>, pair: Pair, page: u32, t: u32, w
     }
 }
 
-// Reads the page that a dispatch before this one held when it ended, and stored as page `page`.
+// Reads the page that the previous dispatch held at its end, and stored as page `page`.
 fn load_held(r: ptr<function, array<Key, 32>>, pair: Pair, page: u32, t: u32, wrapped: bool) {
     let base = pair.a.grid + page * PAGE + t;
     for (var j = 0u; j < HALF; j++) {
@@ -107,7 +106,7 @@ fn main(
     }
     let steps = min(params.steps, merges - params.done);
 
-    // Lane t stands in row (t + b's misalignment) of the first pass's layout.
+    // Lane t is in row (t + misalignment of B) of the first pass's layout.
     let shift = pair.b.start % W;
     let row = (t + shift) % W;
     let wrapped = t + shift >= W;
@@ -121,7 +120,7 @@ fn main(
             r[j] = load_padded(pair.a, pair.a.grid + j * W + row);
         }
     } else {
-        // The page held lies in the output, past the pages written; the newest page is read again.
+        // The page held is in the output, after the pages written; the newest page is read again.
         load_held(&r, pair, params.done, t, wrapped);
     }
     load_page(&next_page, run_of(pair, at.from_b), newest(at), row);
@@ -130,7 +129,7 @@ fn main(
     }
 
     for (var step = 0u; step < steps; step++) {
-        // The greatest key of each page, for everyone.
+        // The largest key of each page, for all lanes.
         if row == W - 1u {
             tile_store(LASTS, r[HALF - 1u]);
         }
@@ -143,7 +142,7 @@ fn main(
         }
         workgroupBarrier();
 
-        // In the last step of all no page is left, and this reads none.
+        // In the very last step no page is left, and this loads padding only.
         at = advance(pair, at, precedes(tile_load(LASTS), tile_load(LASTS + 1u)));
         load_page(&next_page, run_of(pair, at.from_b), newest(at), row);
 
@@ -167,7 +166,7 @@ fn main(
             r[W - 1u - j] = next_page[j];
         }
     }
-    // The last page of the pair, or a page left for the next dispatch to take up.
+    // The last page of the pair, or the page held for the next dispatch.
     store_page(&r, pair, params.done + steps, t, wrapped);
     if t == 0u && params.done + steps < merges {
         suspend(number, at);

@@ -1,18 +1,19 @@
-// What both page-wise merges have in common: the pairs of runs, their pages on a grid of 32 keys,
-// and which page is loaded next. The kernel says how many keys a PAGE has.
+// Shared by both page-wise merges: the pairs of runs, their pages on a grid of 32 keys, and the
+// choice of the next page. The kernel defines PAGE, the keys of a page.
 
 struct Params {
     // Pairs of this dispatch: from `first` up to `end`.
     first: u32,
     end: u32,
-    // Merges done for each pair by earlier dispatches, and merges to do in this one.
+    // For each pair: merges done by earlier dispatches, and merges to do in this one.
     done: u32,
     steps: u32,
     // Equal runs of `run` keys in `len` keys (the first merge phase) ...
     len: u32,
     run: u32,
-    // ... or, where `substreams` is not 0, `pairs` pairs a bucket of `span` substreams each,
-    // between separators[bucket * bucket_step][0 ..= substreams] (the final merge phase).
+    // ... or, if `substreams` is not 0, `pairs` pairs per bucket, each of two runs of `span`
+    // substreams, between separators[bucket * bucket_step][0 ..= substreams] (the final merge
+    // phase).
     substreams: u32,
     span: u32,
     pairs: u32,
@@ -21,7 +22,7 @@ struct Params {
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(3) var<storage, read> separators: array<u32>;
-// Per pair, between two dispatches: pages loaded of A, pages loaded of B.
+// For each pair, between two dispatches: pages loaded of A and of B.
 @group(0) @binding(4) var<storage, read_write> progress: array<vec2<u32>>;
 
 // A sorted run, as pages on a grid of 32 keys.
@@ -69,7 +70,7 @@ fn run_of(pair: Pair, from_b: bool) -> Run {
     return run;
 }
 
-// A run's key, or padding.
+// The key at an index of a run, or padding outside of it.
 fn load_padded(run: Run, index: u32) -> Key {
     var key = select(LAST, FIRST, index < run.start);
     if index >= run.start && index < run.end {
@@ -78,19 +79,19 @@ fn load_padded(run: Run, index: u32) -> Key {
     return key;
 }
 
-// How far a pair is merged: the pages loaded of A and of B, and which of them the newest page is
-// of.
+// The progress of a pair: the pages loaded of A and of B, and true if the newest page is from B.
 struct Position {
     loaded: vec2<u32>,
     from_b: bool,
 }
 
-// Where the dispatch before this one left the pair; at first a page of each is loaded, B's second.
+// The pair's progress after the previous dispatch. At first, a page of A and then one of B is
+// loaded.
 fn resume(number: u32) -> Position {
     var at = Position(vec2<u32>(1u, 1u), true);
     if params.done > 0u {
         at.loaded = progress[number];
-        // All lanes read it before one of them writes it: a workgroup's barrier orders workgroup
+        // All lanes read it before one of them writes it; workgroupBarrier() orders workgroup
         // memory only.
         storageBarrier();
         at.from_b = (at.loaded.y >> 31u) == 1u;
@@ -108,9 +109,9 @@ fn newest(at: Position) -> u32 {
     return select(at.loaded.x, at.loaded.y, at.from_b) - 1u;
 }
 
-// The next page to load. The page held ends with the last key loaded of the run that the newest
-// page is not of; `held_ends_first` says that this key precedes the last of the newest page. The
-// run whose loaded keys end first is next, unless it has no page left.
+// Chooses the next page to load: from the run whose loaded keys end first, unless it has no page
+// left. The page held ends with the last loaded key of one run, the newest page with that of the
+// other run. `held_ends_first` is true if the former key precedes the latter.
 fn advance(pair: Pair, at: Position, held_ends_first: bool) -> Position {
     var from_b = at.from_b != held_ends_first;
     if from_b && at.loaded.y == pair.b.pages {
@@ -123,9 +124,8 @@ fn advance(pair: Pair, at: Position, held_ends_first: bool) -> Position {
 
 const KEYS_A_LANE: u32 = 2u * PAGE / W;
 
-// Copies a pair of which one run is empty, `steps` pages a dispatch. Two pages at a time, whole
-// groups of 32 keys. All of them are read before any is written: one key after the other would wait
-// for memory each time.
+// Copies a pair with an empty run, `steps` pages per dispatch: two pages at a time, in whole groups
+// of 32 keys. All loads of two pages come before any store, so that they overlap.
 fn copy_run(pair: Pair, t: u32) {
     let grid = pair.a.grid;
     if params.done * PAGE >= pair.b.end - grid {

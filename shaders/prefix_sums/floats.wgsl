@@ -1,6 +1,5 @@
-// Values to be added up: f32. Nothing but plain additions is done with them, each of two numbers
-// and in an order that no lane's speed decides, so that every device that rounds them as IEEE 754
-// says gets the same bits.
+// Values of type f32. They are only added, two at a time, in an order that does not depend on
+// timing. So every device that rounds as IEEE 754 specifies gets the same bits.
 
 alias Value = f32;
 

@@ -1,4 +1,4 @@
-// Values to be added up: u32. Sums of i32 are the same words, since both wrap round.
+// Values of type u32. Sums of i32 have the same bits, since both types wrap.
 
 alias Value = u32;
 

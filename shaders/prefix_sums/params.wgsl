@@ -1,7 +1,7 @@
-// What all kernels of the prefix sums are told; a kernel reads what it needs.
+// Parameters of all prefix-sum kernels; each kernel reads the ones it needs.
 
 struct Params {
-    // Elements, and elements of a tile: a whole number of pages.
+    // Elements, and elements of a tile, which is a whole number of pages.
     len: u32,
     tile: u32,
     // Tiles: the paper's P.
@@ -9,11 +9,11 @@ struct Params {
     // The first tile of this dispatch, and one past the last.
     first: u32,
     end: u32,
-    // The paper's d. Elements whose color is not below it have no color.
+    // The paper's d. An element with a color of at least d has no color.
     colors: u32,
-    // Columns of 32 cells of a row of `tile_sums`; tiles of a lane: P / 32, rounded up.
+    // Columns of 32 cells in a row of `tile_sums`, and tiles per lane: P / 32, rounded up.
     rounds: u32,
-    // 1: an element's own value is not in its sum.
+    // 1: exclusive sums, without the element's own value.
     exclusive: u32,
 }
 

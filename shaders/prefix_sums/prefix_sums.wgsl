@@ -1,29 +1,28 @@
 // Colored prefix sums, phase 3: the prefix sums of each tile, in place (paper, introduction and
 // Appendix A).
 //
-// One workgroup of 32 lanes a tile, which it takes in pages of 1024 elements. Lane t has the chunk
-// of 32 consecutive elements from 32 t on of each page.
+// One workgroup of 32 lanes per tile, which it processes in pages of 1024 elements. In each page,
+// lane t has the chunk of 32 consecutive elements from 32 t on.
 //
 //   for each page:
-//     read values and colors, coalesced, and turn them into chunks
-//     add up the chunk's values of each color: a sum a lane and color
-//     intra-page offsets: a lane a color goes through the sums of lanes 0, 1, 2, ..., from where
-//       the page before it ended; the first page from the tile's offset
-//     go through the chunk again, from these offsets on: the prefix sums
-//     turn them back and write them, coalesced
+//     read values and colors, coalesced, and transpose them into chunks
+//     add up the chunk's values of each color: one sum per lane and color
+//     intra-page offsets: one lane per color scans the sums of lanes 0, 1, 2, ..., beginning with
+//       the end of the page before; in the first page, with the tile's offset
+//     prefix sums: scan each chunk again, beginning with these offsets
+//     transpose them back and write them, coalesced
 //
 // Departures from the paper:
-//  1. what the pages before add up to stays in a register of the lane that scans that color;
-//  2. the scan begins with it, so that the tile's, the inter-page and the intra-page offset are
-//     one;
+//  1. the sum of the pages before stays in a register of the lane that scans that color;
+//  2. the scan begins with it, so the tile's, the inter-page and the intra-page offset are one;
 //  3. elements of no color are skipped, and are not written.
 //
-// Bank conflicts: in the sums of the lanes alone, naive.wgsl or conflict_free.wgsl. A page passes
-// through a padded matrix: lanes side by side store and load lines, and each lane its own line.
+// Bank conflicts: only in the sums of the lanes, see naive.wgsl and conflict_free.wgsl. A page
+// passes through a padded matrix: the lanes access a line together, or each its own line.
 
 @group(0) @binding(1) var<storage, read_write> values: array<Value>;
 @group(0) @binding(2) var<storage, read> colors: array<u32>;
-// The offsets of the tiles, by now.
+// The offsets of the tiles, after phase 2.
 @group(0) @binding(3) var<storage, read> tile_sums: array<Value>;
 
 // A page of values, of colors, and of sums, one after the other.
@@ -42,17 +41,17 @@ fn main(
     let start = number * params.tile;
     let end = start + min(params.tile, params.len - start);
 
-    // Of the color t: all that comes before the page.
+    // The sum of color t before the page.
     var offset = ZERO;
     if t < params.colors {
         offset = tile_sums[tile_cell(t, number, params.rounds)];
     }
 
-    // r: first as they lie in memory, then the chunk. c: as they lie in memory.
+    // r: values in memory order, then the chunk. c: colors in memory order.
     var r: array<Value, 32>;
     var c: array<u32, 32>;
     for (var page = start; page < end; page += W * W) {
-        // All are read before any is stored: one after the other would wait for memory each time.
+        // All loads come before any store, so that they overlap.
         for (var j = 0u; j < W; j++) {
             r[j] = ZERO;
             c[j] = NONE;
@@ -61,7 +60,7 @@ fn main(
                 c[j] = colors[page + cell(t, j)];
             }
         }
-        // Into the cells that this lane read last in the page before.
+        // No barrier before: these are the cells that this lane itself read last.
         for (var j = 0u; j < W; j++) {
             tile[padded(j, t)] = to_word(r[j]);
         }
@@ -87,19 +86,19 @@ fn main(
         }
 
         // The intra-page offsets.
-        turn(t);
+        transpose(t);
         workgroupBarrier();
         if t < params.colors {
             for (var lane = 0u; lane < W; lane++) {
-                let sum = load_turned(lane, t);
-                store_turned(lane, t, offset);
+                let sum = load_transposed(lane, t);
+                store_transposed(lane, t, offset);
                 offset += sum;
             }
         }
         workgroupBarrier();
-        turn_back(t);
+        transpose_back(t);
 
-        // The chunk's prefix sums, over its colors.
+        // The chunk's prefix sums, stored over its colors.
         for (var j = 0u; j < W; j++) {
             let color = tile[padded(t, j)];
             var result = ZERO;

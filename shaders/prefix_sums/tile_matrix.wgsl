@@ -1,12 +1,11 @@
-// The d x P matrix of the tiles' sums, a row a color, in storage. The second phase gives each of
-// its 32 lanes `rounds` = ceil(P / 32) consecutive tiles of a row, and they read theirs at the same
-// time: so the sums of a row lie in the order in which they are read, the lanes' first ones in
-// front.
+// The d x P matrix of the tiles' sums in storage, a row per color. In phase 2 each of 32 lanes
+// reads `rounds` = ceil(P / 32) consecutive tiles of a row. For coalescing, a row is stored in the
+// order of these reads: the lanes' first tiles, then their second ones, and so on.
 
-// What stands for no color: elements of no color, and the room behind the last element.
+// The color of positions past the last element: no color.
 const NONE: u32 = 0xffffffffu;
 
-// The cell of a color and a tile.
+// The cell of a color and tile.
 fn tile_cell(color: u32, tile: u32, rounds: u32) -> u32 {
     return (color * rounds + tile % rounds) * W + tile / rounds;
 }

@@ -1,25 +1,25 @@
 // Colored prefix sums, phase 2: from the tiles' sums to their offsets (paper, Appendix A).
 //
-// One workgroup of 256 lanes, 8 warps, for the d x P matrix of sums: its rows become their
-// exclusive prefix sums. Each warp takes a row at a time. Lane t adds up `rounds` consecutive
-// tiles, from t * rounds on; a lane a color goes through the sums of lanes 0, 1, 2, ...; and each
-// lane goes through its tiles again, from what the lanes before it add up to.
+// One workgroup of 256 lanes, 8 warps, replaces the rows of the d x P matrix of sums with their
+// exclusive prefix sums. Each warp processes one row at a time: lane t adds up `rounds` consecutive
+// tiles, from t * rounds on. Then one lane per color scans the sums of lanes 0, 1, 2, ... Then each
+// lane scans its tiles again, beginning with the sum of the lanes before it.
 //
-// No bank conflict: the lanes of a warp store and load a padded line, side by side; those of the
-// scan walk a line each, in banks color + i.
+// No bank conflict: the lanes of a warp access one padded line, at consecutive positions; the lanes
+// of the scan access a line each, in banks color + i.
 
 @group(0) @binding(1) var<storage, read_write> tile_sums: array<Value>;
 
 const LANES: u32 = 256u;
 
-// A line a color, a sum a lane.
+// A line per color, a sum per lane.
 var<workgroup> lane_sums: array<Value, SUM_CELLS>;
 
 @compute @workgroup_size(LANES)
 fn main(@builtin(local_invocation_index) lane: u32) {
     let t = lane % W;
-    // As many rounds in every lane: behind a loop that lanes leave one by one, Direct3D's older
-    // compiler, FXC, takes every barrier for divergent.
+    // The same number of iterations in every lane: after a loop that lanes leave one by one,
+    // Direct3D's older compiler, FXC, treats every barrier as divergent.
     for (var first = 0u; first < params.colors; first += LANES / W) {
         let color = first + lane / W;
         var sum = ZERO;

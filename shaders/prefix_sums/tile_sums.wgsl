@@ -1,14 +1,14 @@
-// Colored prefix sums, phase 1: the sums of each tile, one a color (paper, introduction and
+// Colored prefix sums, phase 1: the sums of each tile, one per color (paper, introduction and
 // Appendix A).
 //
-// One workgroup of 32 lanes a tile of `tile` consecutive elements, a whole number of pages of 1024;
-// the last tile may end early. Lane t adds up elements t, t + 32, t + 64, ... of its tile, each to
-// its own sum of that element's color, in this order; then a lane a color adds up the sums of lanes
-// 0, 1, 2, ...
+// One workgroup of 32 lanes per tile of `tile` consecutive elements, a whole number of pages of
+// 1024; the last tile may be shorter. Lane t adds elements t, t + 32, t + 64, ... of its tile, in
+// this order, to its own sums, one per color. Then one lane per color adds up the sums of lanes 0,
+// 1, 2, ...
 //
 //   values[i], colors[i] for i in the tile -> tile_sums[tile_cell(color, tile)]
 //
-// Bank conflicts: in the sums of the lanes alone, naive.wgsl or conflict_free.wgsl.
+// Bank conflicts: only in the sums of the lanes, see naive.wgsl and conflict_free.wgsl.
 
 @group(0) @binding(1) var<storage, read> values: array<Value>;
 @group(0) @binding(2) var<storage, read> colors: array<u32>;
@@ -33,7 +33,7 @@ fn main(
     var r: array<Value, 32>;
     var c: array<u32, 32>;
     for (var page = start; page < end; page += W * W) {
-        // All are read before any is added: one after the other would wait for memory each time.
+        // All loads come before any addition, so that they overlap.
         for (var j = 0u; j < W; j++) {
             c[j] = NONE;
             if page + cell(t, j) < end {
@@ -48,12 +48,12 @@ fn main(
         }
     }
 
-    turn(t);
+    transpose(t);
     workgroupBarrier();
     if t < params.colors {
         var sum = ZERO;
         for (var lane = 0u; lane < W; lane++) {
-            sum += load_turned(lane, t);
+            sum += load_transposed(lane, t);
         }
         tile_sums[tile_cell(t, number, params.rounds)] = sum;
     }

@@ -1,5 +1,5 @@
-// Workgroup memory as words: records from the word `base` on, a plane of `plane` words for each of
-// their words. Lanes at consecutive records are in different banks.
+// Workgroup memory as an array of words: the records from word `base` on, in planes of `plane`
+// words, one plane for each word of a record. Consecutive records are in different banks.
 
 var<workgroup> cells: array<u32, CELLS>;
 

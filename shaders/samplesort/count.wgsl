@@ -1,10 +1,10 @@
-// SAMPLE SORT, count: how many records of a segment each of its children has.
+// SAMPLE SORT, count: the histogram of each segment's records by child.
 //
-// A tile's records are searched among the splitters, all of a lane's side by side, and counted in
-// workgroup memory; a tile adds what it has of each child to `counts`.
+// A lane searches its records among the splitters, all of them together, and counts them in
+// workgroup memory. A workgroup adds its histogram to `counts`.
 //
-// Bank conflicts where the data leads: nodes of a level share banks from the sixth level on, and
-// lanes whose records are of one child share its counter.
+// Bank conflicts depend on the data: nodes of a level share banks from the sixth level on, and
+// records of the same child share its counter.
 
 @group(0) @binding(7) var<storage, read_write> counts: array<atomic<u32>>;
 
@@ -20,7 +20,7 @@ fn search_and_count(tile: Tile, lane: u32) {
     }
 }
 
-// Adds what was counted to the counts of a segment's children.
+// Adds the histogram to the counts of a segment's children.
 fn add_counts(segment: u32, lane: u32) {
     workgroupBarrier();
     for (var i = lane; i < NODES; i += LANES) {
@@ -48,7 +48,7 @@ fn main(
                 workgroupBarrier();
             }
             segment = tile.segment;
-            plant(segment, lane);
+            build_tree(segment, lane);
             workgroupBarrier();
         }
         search_and_count(tile, lane);

@@ -1,4 +1,4 @@
-// Keys of two words, the less significant one first, as in memory.
+// Keys of two words, the less significant word first, as in memory.
 
 alias Key = vec2<u32>;
 

@@ -1,29 +1,29 @@
-// SAMPLE SORT, merge: merges few sorted tiles, all at once. What a record's position is, is how
-// many records are before it: in its own tile, which its position there tells, and in each other,
-// which a binary search finds. Equal records come in the order of their tiles.
+// SAMPLE SORT, merge: merges a few sorted tiles at once, by rank. A record's rank is the sum of the
+// numbers of records before it: in its own tile, its position; in every other tile, found by binary
+// search. Equal records are in the order of their tiles.
 //
-// A workgroup of LANES lanes takes as many consecutive records, of one tile. A lane's searches in
-// all other tiles are made level by level: a level's probes are all made before any is looked at.
+// A workgroup has LANES consecutive records of one tile. The searches of a lane in all other tiles
+// advance together: all probes of a level are issued before any of them is used.
 //
-// No workgroup memory. (n tiles log2(tile) probes, so not for many tiles.)
+// No workgroup memory. It takes n tiles log2(tile) probes, so it suits few tiles only.
 
-// Where the i-th of the tiles that are not a record's own begins, were there as many.
+// The start of the i-th tile, leaving out a record's own tile. It may be past the last record.
 fn other_tile(i: u32, own: u32) -> u32 {
     return (i + select(0u, 1u, i >= own)) * params.tile;
 }
 
-// A record of a tile. Behind the last of all it is that one: so a search in the last tile, or in
-// one that there is not, may end behind its records, but not at another of these.
+// A record of a tile. Past the end the last record repeats. So a search in the last tile, or past
+// it, ends at the right record or past the end, where `records_from` clamps it.
 fn probe(position: u32) -> Record {
     return load_source(min(position, params.len - 1u));
 }
 
-// Whether a record of another tile comes before one, as an equal one does if its tile is before.
+// True if a record of another tile comes before `r`. An equal one does if its tile `is_before`.
 fn precedes(other: Record, r: Record, is_before: bool) -> bool {
     return is_greater(r, other) | (is_equal(r, other) & is_before);
 }
 
-// Records there are from the start of a tile to the end of a search.
+// The number of records from the start of a tile to the end of a search.
 fn records_from(start: u32, end: u32) -> u32 {
     return min(end, params.len) - min(start, params.len);
 }

@@ -1,4 +1,4 @@
-// What all kernels of the sample sort are told; a kernel reads what it needs.
+// Parameters of all sample-sort kernels; each kernel reads the ones it needs.
 
 struct Params {
     // Records.
@@ -6,34 +6,34 @@ struct Params {
     // The first workgroup of this dispatch, and one past its last.
     first: u32,
     end: u32,
-    // Segments that this level splits; and whether it is the first level, whose only one is all.
+    // Segments of this level. `whole`: 1 at the first level, whose only segment is all records.
     segments: u32,
     whole: u32,
-    // Records of a child, about; slots of the table of segments for each segment.
+    // Approximate records of a child; the next level's slots for the children of one segment.
     child: u32,
     slots: u32,
     // Nodes of a segment's tree.
     nodes: u32,
     // Samples of a segment, a power of two.
     samples: u32,
-    // Where in its interval each sample is taken.
+    // The seed of the position of each sample in its interval.
     seed: u32,
-    // The ranks that are wanted in order.
+    // The output range: the ranks to sort.
     rank_begin: u32,
     rank_end: u32,
-    // Whether what is in order already need not be looked at.
+    // 1 if items that need no sort are left out of the list.
     skips_done: u32,
-    // The records of a tile, where sorted tiles are merged; of those that are to be partitioned.
+    // Records of a tile, to merge or to partition.
     tile: u32,
-    // The tiles that a workgroup counts.
+    // Tiles per workgroup of `count`.
     group_tiles: u32,
-    // The records that an item may have.
+    // The largest number of records of an item that fits a tile.
     capacity: u32,
-    // Words of a splitter; 0 where rows are compared.
+    // Words of a splitter; 0 with a custom comparator.
     splitter_words: u32,
-    // Whether there is a list of what is to be sorted.
+    // 1 if there is a list of items to sort.
     is_listed: u32,
-    // The order-preserving map of the records that are read, and of those that are written.
+    // The order-preserving map of records at their read, and at their write.
     source_sign_low: u32,
     source_sign_high: u32,
     source_flip_low: u32,
@@ -46,7 +46,7 @@ struct Params {
 
 @group(0) @binding(0) var<uniform> params: Params;
 
-// A workgroup's number in a dispatch of two dimensions.
+// The number of a workgroup in a two-dimensional dispatch.
 fn workgroup_number(group: vec3<u32>, groups: vec3<u32>) -> u32 {
     return params.first + group.y * groups.x + group.x;
 }

@@ -1,26 +1,26 @@
 // SAMPLE SORT, partition: moves the records of a segment to its children.
 //
-//   search      each record among the splitters, as `count` does
-//   rank        a record's number among its tile's of the child: an atomic in workgroup memory
-//   room        where the tile's records of a child go: an atomic in `counts`, a tile and child
-//   order       records by children in workgroup memory, a word of each at a time
-//   move        from there to the target: neighbours go to neighbouring positions
+//   search      each record among the splitters, as in `count`
+//   rank        each record among the tile's records of its child: an atomic in workgroup memory
+//   room        for the tile's records of each child: an atomic in `counts` per tile and child
+//   order       the records by child in workgroup memory, one word of each at a time
+//   move        them to the target: consecutive records go to consecutive positions
 //
-// The atomics come in any order, and so do the records of a child; the sort that ends it all makes
-// of them the same bytes in any case.
+// The atomics are executed in any order, so the records of a child are in any order. The final sort
+// gives the same bytes in any case.
 //
-// To find the child of position p in the ordered tile: `marks` has a word for 16 positions, whose
-// lower half marks those where a child begins, and whose upper half counts the children before.
+// The child of position p in the ordered tile is found in `marks`, with a word for 16 positions.
+// Its lower half marks the positions where a child begins, its upper half counts the children
+// before.
 //
-// Bank conflicts as in `count`, and where records go to their positions in workgroup memory.
+// Bank conflicts as in `count`, and where records are stored by child in workgroup memory.
 
 @group(0) @binding(7) var<storage, read_write> counts: array<atomic<u32>>;
 
 const MARKS: u32 = TILE / 16u;
 
 var<workgroup> marks: array<atomic<u32>, MARKS>;
-// What to add to a position in the tile for the target's, by the number of the child among those
-// that the tile has records of.
+// Position in the target minus position in the tile, for each nonempty child of the tile.
 var<workgroup> offsets: array<u32, NODES>;
 var<workgroup> begins: array<u32, NODES + 1u>;
 
@@ -35,7 +35,7 @@ fn main(
         return;
     }
     let tile = tile_at(number);
-    plant(tile.segment, lane);
+    build_tree(tile.segment, lane);
     for (var i = lane; i < MARKS; i += LANES) {
         atomicStore(&marks[i], 0u);
     }
@@ -46,8 +46,8 @@ fn main(
     search_records();
     for (var j = 0u; j < EACH; j++) {
         let position = tile.first + j * LANES + lane;
-        let there = full | ((position >= tile.start) & (position < tile.end));
-        node[j] = select(NODES, node[j] - NODES, there);
+        let is_valid = full | ((position >= tile.start) & (position < tile.end));
+        node[j] = select(NODES, node[j] - NODES, is_valid);
         rank[j] = atomicAdd(&histogram[node[j]], 1u);
     }
     workgroupBarrier();
@@ -59,7 +59,7 @@ fn main(
             room = atomicAdd(&counts[tile.segment * NODES + lane], count);
         }
     }
-    // Records before, and children that have any.
+    // Lower half: records before. Upper half: nonempty children before.
     let before = exclusive_sum(lane, count | select(0u, 1u << 16u, count > 0u));
     let begin = before & 0xffffu;
     if lane < NODES {
@@ -89,7 +89,7 @@ fn main(
         let position = j * LANES + lane;
         let word = atomicLoad(&marks[position / 16u]);
         let child = (word >> 16u) + countOneBits(word & (0xffffu >> (15u - position % 16u))) - 1u;
-        // (Of keys that are overwritten meanwhile a child has more than were counted.)
+        // Clamped: if keys are overwritten meanwhile, a child has more records than `count` found.
         to[j] = min(offsets[child] + position, tile.last);
     }
     for (var word = 0u; word < WORDS; word++) {

@@ -1,11 +1,11 @@
-// Records of two words, the less significant one first.
+// Records of two words, the least significant one first.
 
 alias Record = vec2<u32>;
 
 const FIRST: Record = vec2<u32>(0u);
 const LAST: Record = vec2<u32>(0xffffffffu);
 
-// (Without `||` and `&&`, which are branches: thousands of them in a network.)
+// `||` and `&&` would be branches, thousands of them in a network.
 fn is_greater(a: Record, b: Record) -> bool {
     return (a.y > b.y) | ((a.y == b.y) & (a.x > b.x));
 }

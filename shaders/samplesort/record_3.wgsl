@@ -5,7 +5,7 @@ alias Record = vec3<u32>;
 const FIRST: Record = vec3<u32>(0u);
 const LAST: Record = vec3<u32>(0xffffffffu);
 
-// (Without `||` and `&&`, which are branches: thousands of them in a network.)
+// `||` and `&&` would be branches, thousands of them in a network.
 fn is_greater(a: Record, b: Record) -> bool {
     let low = (a.y > b.y) | ((a.y == b.y) & (a.x > b.x));
     return (a.z > b.z) | ((a.z == b.z) & low);

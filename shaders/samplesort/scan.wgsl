@@ -1,7 +1,8 @@
-// Prefix sums of a value of each of the first VALUES lanes of a workgroup, by its first 32 lanes.
+// Prefix sums of one value per lane, for the first VALUES lanes of a workgroup. The first 32 lanes
+// compute them.
 //
-// No bank conflict: every 32 values are followed by a word that is not used, so that lanes at their
-// own VALUES / 32 values are in different banks; and all lanes read the same total.
+// No bank conflict: one unused word follows every 32 values, so 32 lanes that each walk VALUES / 32
+// values are in different banks. All lanes read the same total.
 
 const OWN: u32 = VALUES / 32u;
 
@@ -12,7 +13,7 @@ fn sum_cell(i: u32) -> u32 {
     return i + i / 32u;
 }
 
-// The sum of the values of the lanes before this one. All lanes call it.
+// The sum of the values of the lanes before this one. All lanes must call it.
 fn exclusive_sum(lane: u32, value: u32) -> u32 {
     workgroupBarrier();
     if lane < VALUES {

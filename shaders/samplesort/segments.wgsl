@@ -1,6 +1,6 @@
-// The segments that a level splits: of the first level all records, of others the children of the
-// level before. `segments`: the number of tiles of all, then for each segment its first record, its
-// records, and its first tile.
+// The segments that a level splits: at the first level all records, at others the children of the
+// level before. `segments`: the number of tiles of all segments, then for each segment its first
+// record, its number of records, and its first tile.
 
 @group(0) @binding(5) var<storage, read> segments: array<u32>;
 
@@ -10,8 +10,8 @@ struct Segment {
     first_tile: u32,
 }
 
-// (With one `return`: FXC takes what is returned from within a branch for uninitialised, and so
-// barriers behind it for divergent.)
+// One `return`: FXC treats a value returned from within a branch as uninitialised, and barriers
+// after it as divergent.
 fn segment_at(number: u32) -> Segment {
     var segment = Segment(0u, params.len, 0u);
     if params.whole == 0u {
@@ -21,7 +21,7 @@ fn segment_at(number: u32) -> Segment {
     return segment;
 }
 
-// Tiles begin at multiples of 32 records, where rows of memory do.
+// The tiles of a segment. They begin at multiples of 32 records, as rows of memory do.
 fn tiles_between(start: u32, count: u32) -> u32 {
     return select((count + start % 32u + params.tile - 1u) / params.tile, 0u, count == 0u);
 }

@@ -1,26 +1,26 @@
-// SAMPLE SORT, sort: sorts items in tiles of SORT_TILE records, each in workgroup memory. Items are
-// those of the list that `table` makes, or all records, tile by tile.
+// SAMPLE SORT, sort: sorts items in tiles of SORT_TILE records in workgroup memory. Items are from
+// the list of `table`, or each tile of all records is an item.
 //
-// An item is sorted in the rows of memory that it lies in, so that rows are read and written whole:
-// in the tile, FIRST stands for what is before it in the first row, LAST for what is behind it.
+// A tile begins where the item's first row of memory (32 records) begins, so rows are read and
+// written whole. The tile is padded with FIRST before the item and with LAST after it.
 //
-// An item that no tile has room for is rare: it is sorted by this workgroup alone, in blocks of
-// half a tile, by a bitonic network of blocks whose comparators all put the lesser records first:
-// each is a sort of two blocks. An item that fits is one such comparator. (The large one is sorted
-// in its source, so that it is always read there, and moved at the end.)
+// An item larger than a tile is rare. One workgroup sorts it by a bitonic network over blocks of
+// half a tile, in which each comparator sorts two blocks, with the smaller records first. An item
+// that fits a tile is one such comparator. A large item is sorted in its source, so that all
+// comparators read from there, and is moved to the target at the end.
 //
-// No bank conflict: see `tile_sort.wgsl`. Lanes at consecutive records of a line, or of two lines,
-// are in different banks.
+// No bank conflict: see `src/kernel/tile_sort.rs`. Lanes access consecutive records of a line, or
+// of two lines, in different banks.
 
 @group(0) @binding(5) var<storage, read> items: array<u32>;
 
 const HALF: u32 = SORT_TILE / 2u;
 
-// An item: neighbour records that are sorted by one workgroup.
+// An item: contiguous records that one workgroup sorts.
 struct Item {
     start: u32,
     count: u32,
-    // Whether they are in order already.
+    // True if they need no sort.
     is_done: bool,
 }
 
@@ -42,17 +42,17 @@ fn item_at(number: u32) -> Item {
     return item;
 }
 
-// The records of two blocks that are sorted at once.
+// Two blocks to sort together.
 struct Blocks {
-    // Where the lower block's records lie, and the upper one's less HALF.
+    // The position of the lower block, and that of the upper block minus HALF.
     low: u32,
     high: u32,
-    // Whether the records of each are in order.
+    // True if each block is sorted.
     are_sorted: bool,
-    // Where the item's records begin and end.
+    // The item's records: [start, end).
     start: u32,
     end: u32,
-    // Whether an item is larger than a tile.
+    // True if the item is larger than a tile.
     is_large: bool,
 }
 
@@ -60,8 +60,8 @@ fn fetch(blocks: Blocks, position: u32) -> Record {
     return load_source(clamp(position, blocks.start, blocks.end - 1u));
 }
 
-// The record that is in the tile for what is fetched. Of what is before an item only its first row
-// is.
+// Replaces a fetched record with padding. Only the tile's first row has positions before the item,
+// so only `padded_first` checks for these.
 fn padded(blocks: Blocks, position: u32, r: Record) -> Record {
     return pick(LAST, r, position < blocks.end);
 }
@@ -70,7 +70,7 @@ fn padded_first(blocks: Blocks, position: u32, r: Record) -> Record {
     return pick(padded(blocks, position, r), FIRST, position < blocks.start);
 }
 
-// A record of an item that no tile has room for stays where it is sorted.
+// Stores a sorted record: in the source if the item is larger than a tile.
 fn put(blocks: Blocks, position: u32, r: Record) {
     if position < blocks.end {
         if blocks.is_large {
@@ -89,7 +89,7 @@ fn put_first(blocks: Blocks, position: u32, r: Record) {
 
 fn sort_blocks(blocks: Blocks, lane: u32) {
     sort_tile(blocks, lane, SORT_TILE);
-    // Records are put where other lanes have fetched some.
+    // Lanes store to positions that other lanes have fetched from.
     storageBarrier();
     put_tile(blocks, lane);
 }
@@ -122,7 +122,7 @@ fn main(
                             }
                             let low = first + i * HALF;
                             let high = first + (other - 1u) * HALF;
-                            // (Of an odd number of blocks the last one has no other to begin with.)
+                            // With an odd number of blocks the first stage leaves out the last one.
                             let are_sorted = size > 2u && (other ^ 1u) < blocks;
                             sort_blocks(Blocks(low, high, are_sorted, start, end, is_large), lane);
                         }

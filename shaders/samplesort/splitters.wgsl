@@ -1,22 +1,23 @@
-// SAMPLE SORT, splitters: chooses those of each segment, for as many children as its records ask
-// for.
+// SAMPLE SORT, splitters: chooses the splitters of each segment, whose number of children depends
+// on its number of records.
 //
-//   samples:   one record of each of `samples` equal intervals, at a hashed position of it, so that
-//              no period of the input meets that of the samples
+//   samples:   one record of each of `samples` equal intervals, at a hashed position, so that no
+//              period of the input matches a period of the samples
 //   sort them: as a tile
-//   splitters: samples at equal distances. A child has the records above one splitter up to the
-//   next.
+//   splitters: evenly spaced samples. A child has the records above one splitter, up to and with
+//              the next.
 //
-// A record that is the sample of several splitters is frequent. The first of these becomes its
-// predecessor: so all its copies, and nothing else, are between two splitters, and need no sort
-// whatever their number. (Keys are integers, so there is a predecessor.)
+// A record that is the sample of several splitters is frequent. The first of these splitters is
+// replaced by the record's predecessor. So all copies of the record, and nothing else, are between
+// two splitters, and need no sort whatever their number. Records are integers, so the predecessor
+// exists.
 //
-// A workgroup a segment. `splitters`: for each segment `nodes` records in breadth-first order, the
-// first of them unused; what is behind the last splitter is LAST. `counts`: cleared for the next
+// One workgroup per segment. `splitters`: for each segment `nodes` records in breadth-first order.
+// The first is unused; those after the last splitter are LAST. `counts`: cleared for the next
 // kernel. `tile_segments`: the segment of each tile. `children`: the table of the next level, or
-// the list of items, which is emptied.
+// the list of items; its counter is cleared.
 //
-// No bank conflict in the sort. Where splitters are taken at equal distances lanes may meet.
+// No bank conflict in the sort. Loads of evenly spaced samples may conflict.
 
 @group(0) @binding(6) var<storage, read_write> splitters: array<u32>;
 @group(0) @binding(7) var<storage, read_write> counts: array<u32>;
@@ -35,29 +36,29 @@ fn sample_position(i: u32, count: u32, log2: u32, salt: u32) -> u32 {
     let begin = i * (count >> log2) + ((i * (count & (params.samples - 1u))) >> log2);
     let each = count >> log2;
     let part = hash(i ^ salt) >> 16u;
-    // (each * part may have 48 bits.)
+    // The product each * part may have 48 bits.
     return begin + (each >> 16u) * part + (((each & 0xffffu) * part) >> 16u);
 }
 
-// The segment whose samples are sorted, as a tile's one block.
+// The segment with the samples to sort, as the only block of a tile.
 struct Blocks {
     low: u32,
     high: u32,
     are_sorted: bool,
     start: u32,
     count: u32,
-    // Log2 of the samples, and what they are hashed with.
+    // Log2 of the number of samples, and the salt of their hash.
     log2: u32,
     salt: u32,
 }
 
 fn fetch(blocks: Blocks, i: u32) -> Record {
     let all = (blocks.count >> blocks.log2) > 0u;
-    let there = i < select(blocks.count, params.samples, all);
+    let is_sample = i < select(blocks.count, params.samples, all);
     let position = select(i, sample_position(i, blocks.count, blocks.log2, blocks.salt), all);
-    // (A load in a branch would wait for the one before.)
+    // In a branch, this load would wait for the one before.
     let r = load_source(blocks.start + min(position, blocks.count - 1u));
-    return pick(LAST, encode_source(r), there);
+    return pick(LAST, encode_source(r), is_sample);
 }
 
 fn padded(blocks: Blocks, i: u32, r: Record) -> Record {
@@ -105,17 +106,17 @@ fn main(
     let salt = params.seed ^ hash(number);
     let log2 = countTrailingZeros(samples);
     sort_tile(Blocks(0u, 0u, false, segment.start, segment.count, log2, salt), lane, samples);
-    let taken = min(segment.count, samples);
-    let most = min(select(nodes, params.slots, params.slots > 0u), taken);
-    let children = min((segment.count - 1u) / params.child + 1u, most);
+    let sample_count = min(segment.count, samples);
+    let max_children = min(select(nodes, params.slots, params.slots > 0u), sample_count);
+    let children = min((segment.count - 1u) / params.child + 1u, max_children);
     for (var c = 1u + lane; c < nodes; c += LANES) {
         var splitter = LAST;
         if c < children {
-            splitter = tile_load(c * taken / children - 1u);
-            let before = tile_load(max((c - 1u) * taken / children, 1u) - 1u);
-            let behind = tile_load((c + 1u) * taken / children - 1u);
+            splitter = tile_load(c * sample_count / children - 1u);
+            let before = tile_load(max((c - 1u) * sample_count / children, 1u) - 1u);
+            let after = tile_load((c + 1u) * sample_count / children - 1u);
             let is_first = (c == 1u) | !is_equal(before, splitter);
-            if is_first && c + 1u < children && is_equal(behind, splitter) {
+            if is_first && c + 1u < children && is_equal(after, splitter) {
                 splitter = predecessor(splitter);
             }
         }

@@ -1,35 +1,35 @@
-// SAMPLE SORT, table: from how many records each child of a segment has, where it begins; and what
-// is to be done with it.
+// SAMPLE SORT, table: computes the start of each child from the children's counts, and lists the
+// next level's segments or the items to sort.
 //
-// A workgroup a segment, a lane a child. `counts`: how many records, and where they begin then.
-// Where there is a further level, `children` is its table of segments (see `segments.wgsl`), with
-// `slots` for each of ours.
+// One workgroup per segment, one lane per child. `counts`: the number of records of each child,
+// replaced by its start. If there is a further level, `children` is its table of segments (see
+// `segments.wgsl`), with `slots` for the children of each segment.
 //
-// Where there is none, children are packed into items that fit a tile: greedily, from the first on;
-// lanes find by pointer jumping where items begin. `children`: how many, then for each its first
-// record, its records, and whether it is in order already. Such an item is a part of a child
-// between two splitters with one record between them; or nobody wants it in order.
+// After the last level, children are packed greedily, from the first on, into items that fit a
+// tile. Lanes find the starts of items by pointer jumping. `children`: the number of items, then
+// for each item its first record, its number of records, and 1 if it needs no sort. That is so if
+// the item is part of a uniform child, or outside of the output range.
 //
-// Segments get their room in `children` in the order in which workgroups get there.
+// Workgroups allocate items, or tiles of the next level, in any order.
 //
-// Bank conflicts where lanes look for the child that an item is of.
+// Bank conflicts in the search for an item's child.
 
 @group(0) @binding(6) var<storage, read> splitters: array<u32>;
 @group(0) @binding(7) var<storage, read_write> counts: array<u32>;
 @group(0) @binding(9) var<storage, read_write> children: array<atomic<u32>>;
 
-// Where children begin in the segment.
+// The start of each child in the segment.
 var<workgroup> begins: array<u32, NODES + 1u>;
-// The child that an item from this one on does not have any more; and so on, some times.
+// The first child after an item that begins at this child; then the one 2, 4, 8, ... items ahead.
 var<workgroup> jumps: array<u32, NODES + 1u>;
 var<workgroup> is_cut: array<atomic<u32>, NODES + 1u>;
-// Items of the children before.
+// Number of items of the children before.
 var<workgroup> items: array<u32, NODES + 1u>;
 var<workgroup> first_item: u32;
 
-// Whether at most one record, and its copies, lie between the splitters around a child: whether the
-// upper splitter is the lower one plus 1, both numbers of `splitter_words` words. (Below the first
-// child is the greatest number, and that plus 1 is 0.)
+// True if all records of a child are equal, because its upper splitter is its lower splitter plus
+// 1, as numbers of `splitter_words` words. The lower splitter of the first child is the largest
+// number, and that plus 1 is 0.
 fn is_uniform(segment: u32, child: u32) -> bool {
     let words = params.splitter_words;
     let lower = words * (segment * NODES + node_of(max(child, 1u), NODES));
@@ -79,13 +79,13 @@ fn items_of_segment(number: u32, segment: Segment, lane: u32, begin: u32) {
     for (var distance = 1u; distance < NODES; distance *= 2u) {
         workgroupBarrier();
         let at = jumps[lane];
-        let behind = jumps[at];
+        let next_jump = jumps[at];
         let cut = atomicLoad(&is_cut[lane]);
         workgroupBarrier();
         if cut == 1u {
             atomicStore(&is_cut[at], 1u);
         }
-        jumps[lane] = behind;
+        jumps[lane] = next_jump;
     }
     workgroupBarrier();
     let count = select(0u, begins[next] - begin, atomicLoad(&is_cut[lane]) == 1u);

@@ -1,17 +1,16 @@
-// A tile of a segment that is to be split: a workgroup each, a lane every LANES-th record.
+// A tile of a segment to split, processed by one workgroup: a lane has every LANES-th record.
 
 @group(0) @binding(6) var<storage, read> splitters: array<u32>;
 @group(0) @binding(8) var<storage, read> tile_segments: array<u32>;
 
-// Records of a lane.
+// Records per lane.
 const EACH: u32 = TILE / LANES;
 
 var<workgroup> histogram: array<atomic<u32>, NODES + 1u>;
 
 struct Tile {
-    // Its segment.
     segment: u32,
-    // The position of its first row of memory; and its records, [start, end).
+    // The position of its first row of memory, and its records: [start, end).
     first: u32,
     start: u32,
     end: u32,
@@ -31,7 +30,7 @@ fn tile_at(number: u32) -> Tile {
     return Tile(owner, first, max(first, segment.start), tile_end, end - 1u);
 }
 
-// Whether all of its positions hold its segment's records.
+// True if all positions of the tile hold records of its segment.
 fn is_full(tile: Tile) -> bool {
     return tile.start == tile.first && tile.end == tile.first + TILE;
 }
@@ -44,8 +43,8 @@ fn tiles() -> u32 {
     return all;
 }
 
-// Brings the splitters to workgroup memory, and clears the histogram.
-fn plant(segment: u32, lane: u32) {
+// Loads the splitters into workgroup memory, and clears the histogram.
+fn build_tree(segment: u32, lane: u32) {
     for (var i = lane; i < NODES; i += LANES) {
         cells_store(0u, NODES, i, splitter_at(segment * NODES + i));
         atomicStore(&histogram[i], 0u);
@@ -55,7 +54,7 @@ fn plant(segment: u32, lane: u32) {
     }
 }
 
-// The upper three levels of the tree, which all lanes read: in registers.
+// The upper three levels of the tree, in registers, as all lanes read them.
 struct Top {
     n1: Record,
     n2: Record,
@@ -78,7 +77,7 @@ fn top_of_tree() -> Top {
     );
 }
 
-// The node below them where the search for a record goes on.
+// The node of the fourth level where the search for a record continues.
 fn below_top(top: Top, r: Record) -> u32 {
     let a = is_greater(r, top.n1);
     let b = is_greater(r, pick(top.n2, top.n3, a));
@@ -88,16 +87,16 @@ fn below_top(top: Top, r: Record) -> u32 {
     return 8u + select(0u, 4u, a) + select(0u, 2u, b) + select(0u, 1u, c);
 }
 
-// Where it goes on from a node.
+// The node of the next level where the search continues.
 fn below(node: u32, r: Record) -> u32 {
     return 2u * node + select(0u, 1u, is_greater(r, cells_load(0u, NODES, node)));
 }
 
-// A lane's records, and the leaf of each: NODES and the number of its child.
+// A lane's records, and the leaf of each: NODES plus the number of its child.
 var<private> r: array<Record, EACH>;
 var<private> node: array<u32, EACH>;
 
-// What is not of the tile's segment is some record of it.
+// Loads a lane's records. At positions outside of the segment, loads some record of the tile.
 fn load_records(tile: Tile, lane: u32) {
     if is_full(tile) {
         for (var j = 0u; j < EACH; j++) {
@@ -115,7 +114,7 @@ fn load_records(tile: Tile, lane: u32) {
     }
 }
 
-// Searches among the splitters, side by side.
+// Searches a lane's records among the splitters, all of them together, level by level.
 fn search_records() {
     let top = top_of_tree();
     for (var j = 0u; j < EACH; j++) {

@@ -1,4 +1,4 @@
-// Workgroup memory for one-word keys: TILE_CELLS cells of a word. Cell i lies in bank i % 32.
+// Workgroup memory for one-word keys: TILE_CELLS cells of a word. Cell i is in bank i % 32.
 
 var<workgroup> tile: array<u32, TILE_CELLS>;
 

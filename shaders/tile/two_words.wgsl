@@ -1,5 +1,5 @@
 // Workgroup memory for two-word keys: two planes of TILE_CELLS words. A cell has the same bank in
-// both planes (up to a common shift), so that what is free of conflicts for one word is for two,
+// both planes, up to a common shift. So accesses without conflicts for one word have none for two,
 // whether or not the hardware pairs banks for 8-byte accesses.
 
 var<workgroup> tile_low: array<u32, TILE_CELLS>;

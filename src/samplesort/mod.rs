@@ -26,8 +26,6 @@
 //!
 //! The design note `docs/samplesort.md` has the cost of each step, and the rejected alternatives.
 //!
-//! `docs/samplesort.md` is the design note: what each step costs, and what lost.
-//!
 //! The splitters are from Frazer and McKellar, "Samplesort" (J. ACM 17(3), 1970); the search among
 //! them in breadth-first order and the ranks by atomics from Leischner, Osipov and Sanders, "GPU
 //! Sample Sort" (IPDPS 2010).

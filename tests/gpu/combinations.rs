@@ -1,5 +1,5 @@
-//! Everything that a sort of buffers may have, combined: a covering array of jobs, each compared
-//! with a stable sort on the CPU, byte for byte.
+//! Combinations of all options of a sort job: a covering array of jobs, each compared with a stable
+//! sort on the CPU, byte for byte.
 
 use crate::device::{Gpu, gpu};
 use crate::pairs::sorter;
@@ -10,7 +10,7 @@ use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use wgpu_bcfsort::{Comparator, KeyType, Keys, Order, Payload, Scratch, SortJob, Sorter};
 
-/// What the records are.
+/// The type of the records.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
     U32,
@@ -21,7 +21,7 @@ enum Kind {
     Compared,
 }
 
-/// Where keys or structs are written.
+/// The output of keys or structs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Output {
     InPlace,
@@ -29,7 +29,7 @@ enum Output {
     Nowhere,
 }
 
-/// What moves with them.
+/// The payload.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum With {
     Nothing,
@@ -57,7 +57,7 @@ struct Case {
     ranks: Ranks,
     indices: bool,
     aligned: bool,
-    counted: bool,
+    indirect: bool,
     order: Order,
     shared_scratch: bool,
     len: usize,
@@ -83,24 +83,24 @@ const RANKS: [Ranks; 4] = [Ranks::All, Ranks::Top, Ranks::Middle, Ranks::OfSegme
 /// One tile, and several.
 const LENGTHS: [usize; 2] = [900, 3001];
 
-/// (That of `selection`, so that its kernels are compiled once.)
+/// The same as in `selection`, so that its kernels are compiled once.
 const COMPARATOR: &str = "struct Row { number: u32, key: u32 }
         fn precedes(a: Row, b: Row) -> bool { return a.key < b.key; }";
 
-/// Where segments begin: the first records are before all of these.
+/// The segment offsets. The first records precede all segments.
 const fn begins(len: usize) -> [u32; 5] {
     let len = len as u32;
     [5, 5, 40, len / 2, len - 3]
 }
 
-/// A range of a buffer, other bytes around it.
+/// A range of a buffer, with other bytes before and after it.
 struct Part {
     name: &'static str,
     buffer: wgpu::Buffer,
     before: Vec<u8>,
     /// Bytes before the range.
     first: usize,
-    /// Bytes of a record.
+    /// Bytes per record.
     bytes: usize,
     len: usize,
 }
@@ -143,7 +143,7 @@ impl Part {
         (0..len).map(word).collect()
     }
 
-    /// What is in `to` when it has the records in this order.
+    /// The expected bytes of `to` after the records were written to it in this order.
     fn moved(&self, to: &Self, order: &[u32]) -> Vec<u8> {
         let mut after = to.before.clone();
         for (rank, &i) in order.iter().enumerate() {
@@ -154,12 +154,12 @@ impl Part {
     }
 }
 
-/// The bytes of record `i`: structs begin with their number.
+/// The bytes of record `i`. A struct begins with its number.
 fn record(kind: Kind, i: u32, key: u32) -> Vec<u8> {
     let words = |words: &[u32]| bytemuck::cast_slice(words).to_vec();
     match kind {
         Kind::U32 => words(&[key << 26]),
-        // (Neither word tells the order alone.)
+        // Neither word alone gives the order.
         Kind::U64 => words(&[key % 7, key / 7]),
         Kind::U16 => (key as u16 * 1000).to_le_bytes().to_vec(),
         Kind::F32OfStructs => words(&[i, (key as f32 - 25.5).to_bits(), !i]),
@@ -168,11 +168,11 @@ fn record(kind: Kind, i: u32, key: u32) -> Vec<u8> {
     }
 }
 
-/// The caller's buffers of a case.
+/// The user buffers of a case.
 struct Buffers {
     keys: Part,
     output: Part,
-    /// What the indices are before they are sorted.
+    /// The numbers 0, 1, 2 and so on: the indices of the unsorted records.
     numbers: Part,
     indices: Part,
     values: Part,
@@ -190,7 +190,7 @@ impl Buffers {
             Kind::U16 => 2,
             _ => 4,
         };
-        // Each begins at another byte.
+        // The ranges begin at different offsets.
         let first = |number: usize, unit: usize| {
             if case.aligned {
                 256 * (number % 3)
@@ -217,7 +217,7 @@ impl Buffers {
             let words: Vec<_> = words.iter().map(word).collect();
             Part::new(gpu, name, first(number, 4), &words)
         };
-        // (Structs that are compared begin at a multiple of 256 bytes.)
+        // The offset of compared structs must be a multiple of 256 bytes.
         let first_key = match kind {
             Kind::Compared => 512,
             _ => first(0, key_bytes),
@@ -230,7 +230,7 @@ impl Buffers {
             values: rows("values", 3, 1),
             rows: rows("rows", 4, 3),
             rows_output: blank("rows_output", 5, 4, 12),
-            count: words("count", 6, &[case.there() as u32]),
+            count: words("count", 6, &[case.count() as u32]),
             offsets: words("offsets", 7, &begins(len)),
         }
     }
@@ -249,7 +249,7 @@ impl Buffers {
         ]
     }
 
-    /// What a case writes: from where, to where.
+    /// The buffers that a case writes, each as a pair of source and destination.
     fn written(&self, case: &Case) -> Vec<(&Part, &Part)> {
         let mut written = Vec::new();
         if case.indices {
@@ -282,14 +282,14 @@ impl Case {
             ranks: RANKS[choices[3]],
             indices: is(4),
             aligned: is(5),
-            counted: is(6),
+            indirect: is(6),
             order: [Order::Ascending, Order::Descending][choices[7]],
             shared_scratch: is(8),
             len: LENGTHS[choices[9]],
         };
         if case.kind == Kind::Compared {
-            // There are none of these; and lavapipe compiles a comparator's kernels slowly, for
-            // each direction.
+            // A comparator has no segmented sort. Lavapipe compiles its kernels slowly, for each
+            // order.
             if case.ranks == Ranks::OfSegments {
                 case.ranks = Ranks::All;
             }
@@ -300,17 +300,17 @@ impl Case {
         case
     }
 
-    /// The records that there are.
-    fn there(&self) -> usize {
-        if self.counted {
+    /// The number of records.
+    fn count(&self) -> usize {
+        if self.indirect {
             self.len * 2 / 3
         } else {
             self.len
         }
     }
 
-    /// The ranks that are to be in order.
-    fn wanted(&self) -> Range<usize> {
+    /// The ranks that must be in order.
+    fn selected(&self) -> Range<usize> {
         match self.ranks {
             Ranks::Top => 0..self.len / 5,
             Ranks::Middle => self.len / 3..self.len / 2,
@@ -325,10 +325,10 @@ impl Case {
             Kind::U16 => Keys::new(range, KeyType::U16),
             Kind::F32OfStructs => by_field(range, KeyType::F32, 12, 4),
             Kind::U16OfStructs => by_field(range, KeyType::U16, 8, 6),
-            // (Not used for what is compared.)
+            // A comparator sort does not use them.
             Kind::U32 | Kind::Compared => Keys::new(range, KeyType::U32),
         };
-        let (len, wanted) = (self.len as u64, self.wanted());
+        let (len, selected) = (self.len as u64, self.selected());
         let job = match self.kind {
             Kind::Compared => SortJob::by(range, &Comparator::new(COMPARATOR).unwrap(), len),
             _ => SortJob::new(keys.clone(), len),
@@ -341,11 +341,11 @@ impl Case {
             }
             Ranks::All => run(sorter, &self.with_all(job, on, scratch)),
             Ranks::Top => {
-                let job = job.top(wanted.end as u64);
+                let job = job.top(selected.end as u64);
                 run(sorter, &self.with_all(job, on, scratch));
             }
             Ranks::Middle => {
-                let job = job.range(wanted.start as u64..wanted.end as u64);
+                let job = job.range(selected.start as u64..selected.end as u64);
                 run(sorter, &self.with_all(job, on, scratch));
             }
         }
@@ -377,7 +377,7 @@ impl Case {
         if self.indices {
             job = job.indices(on.indices.range());
         }
-        if self.counted {
+        if self.indirect {
             job = job.len_from(on.count.range());
         }
         if self.shared_scratch {
@@ -392,7 +392,7 @@ impl Case {
         let on = Buffers::new(gpu, self, &keys);
         self.sort(&sorter(gpu), &on, scratch);
 
-        let place = |i: u32| {
+        let sort_key = |i: u32| {
             let segment = match self.ranks {
                 Ranks::OfSegments => begins(self.len).partition_point(|&begin| begin <= i),
                 _ => 0,
@@ -404,27 +404,27 @@ impl Case {
             };
             (segment, key)
         };
-        let there = self.there();
-        let mut expected: Vec<u32> = (0..there as u32).collect();
-        expected.sort_by_key(|&i| place(i));
-        // In which order the records are: all but bare keys have their numbers with them.
+        let count = self.count();
+        let mut expected: Vec<u32> = (0..count as u32).collect();
+        expected.sort_by_key(|&i| sort_key(i));
+        // The order of the records after the sort. All but bare keys carry their numbers.
         let written = on.written(self);
         let are_bare = matches!(self.kind, Kind::U32 | Kind::U64 | Kind::U16);
         let order = match written[..] {
             [] => expected.clone(),
-            [(from, to), ..] if are_bare && from.name == "keys" => owners(from, to, gpu, there),
-            [(_, to), ..] => to.numbers(gpu, there),
+            [(from, to), ..] if are_bare && from.name == "keys" => owners(from, to, gpu, count),
+            [(_, to), ..] => to.numbers(gpu, count),
         };
         let mut all = order.clone();
         all.sort_unstable();
-        assert!(all.into_iter().eq(0..there as u32), "{self:?}: {order:?}");
+        assert!(all.into_iter().eq(0..count as u32), "{self:?}: {order:?}");
 
-        // Values alone are in any order where keys are equal.
+        // Values of equal keys may be in any order.
         let is_stable = self.with != With::Values || self.indices;
-        let identity = |&i: &u32| (place(i), if is_stable { i } else { 0 });
-        let wanted = self.wanted();
-        let [start, end] = [wanted.start, wanted.end].map(|rank| rank.min(there));
-        for (ranks, is_sorted) in [(0..start, false), (start..end, true), (end..there, false)] {
+        let identity = |&i: &u32| (sort_key(i), if is_stable { i } else { 0 });
+        let selected = self.selected();
+        let [start, end] = [selected.start, selected.end].map(|rank| rank.min(count));
+        for (ranks, is_sorted) in [(0..start, false), (start..end, true), (end..count, false)] {
             let [mut found, mut expected] = [&order, &expected].map(|order| {
                 let order = &order[ranks.clone()];
                 order.iter().map(identity).collect::<Vec<_>>()
@@ -445,7 +445,7 @@ impl Case {
     }
 }
 
-/// Which record each of the first `len` keys was: of equal ones, the first that is left.
+/// The original index of each of the first `len` keys. Equal keys get their indices in order.
 fn owners(keys: &Part, to: &Part, gpu: &Gpu, len: usize) -> Vec<u32> {
     let mut left: HashMap<&[u8], VecDeque<u32>> = HashMap::new();
     for i in 0..len {
@@ -458,9 +458,9 @@ fn owners(keys: &Part, to: &Part, gpu: &Gpu, len: usize) -> Vec<u32> {
     owners.expect("keys of the input, each once")
 }
 
-/// Every three choices occur together; where all cases are run, every four.
+/// Every combination of three choices occurs, or of four if all cases are run.
 #[test]
-fn all_that_a_job_may_have_combines() {
+fn all_options_of_a_job_combine() {
     let Some(gpu) = gpu() else { return };
     let levels = [
         KINDS.len(),

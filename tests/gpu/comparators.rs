@@ -1,4 +1,4 @@
-//! Sorts by a caller's function, on this machine's adapter.
+//! Sorts by a custom comparator, on this machine's adapter.
 
 use crate::device::gpu;
 use crate::pairs::sorter;
@@ -32,7 +32,7 @@ struct Particle {
     padding: u32,
 }
 
-/// Particles of a few cells and depths, and each with its number.
+/// Numbered particles with few different cells and depths.
 fn particles(len: u64) -> Vec<Particle> {
     let random: Vec<u32> = generate(&Spec::new(Pattern::Full, len)).unwrap();
     let particle = |(i, random): (usize, u32)| Particle {
@@ -45,7 +45,7 @@ fn particles(len: u64) -> Vec<Particle> {
     random.into_iter().enumerate().map(particle).collect()
 }
 
-/// `number` and `padding` are in gaps.
+/// `number` and `padding` are in gaps of the WGSL struct.
 fn by_depth() -> Comparator {
     let members = members!(Particle {
         cell,
@@ -60,7 +60,7 @@ fn by_cell_and_depth(a: &Particle, b: &Particle) -> Ordering {
 }
 
 #[test]
-fn structs_are_sorted_by_two_members_and_stay_in_order() {
+fn structs_are_sorted_stably_by_two_members() {
     let Some(gpu) = gpu() else { return };
     let sorter = sorter(gpu);
     let comparator = by_depth();
@@ -90,7 +90,7 @@ fn structs_are_sorted_by_two_members_and_stay_in_order() {
 }
 
 #[test]
-fn rows_of_host_memory_are_those_of_the_comparator() {
+fn host_structs_must_have_the_type_of_the_comparator() {
     let Some(gpu) = gpu() else { return };
     let sorter = sorter(gpu);
     let comparator = by_depth();
@@ -101,7 +101,7 @@ fn rows_of_host_memory_are_those_of_the_comparator() {
     expected.sort_by(by_cell_and_depth);
     assert!(sorted == expected);
 
-    // Of another type, or of none: nothing is sorted, however large they are.
+    // Items of another type, or a comparator without a Rust type: nothing is sorted.
     let mut words = vec![[7_u32; 6]; 2];
     let refused = |sorted: Result<(), Error>| sorted.unwrap_err().to_string();
     let error = refused(sorter.sort_by(&mut words, &comparator, Order::Ascending));
@@ -120,12 +120,12 @@ fn rows_of_host_memory_are_those_of_the_comparator() {
     );
 }
 
-/// Rows that are small enough move in workgroup memory, word by word, whatever their members are.
+/// Small rows are moved in workgroup memory word by word, for all types of members.
 #[test]
 fn rows_of_any_members_are_sorted() {
     let Some(gpu) = gpu() else { return };
     let sorter = sorter(gpu);
-    // What each word is, and those that are compared.
+    // The type of each word (i32, f32 or u32), and the words that are compared.
     let cases = [
         (
             "struct Inner { key: i32, other: array<f32, 1> }
@@ -154,7 +154,7 @@ fn rows_of_any_members_are_sorted() {
         let comparator = Comparator::new(text).unwrap();
         let words = kinds.len();
         assert_eq!(comparator.row_words() as usize, words);
-        // (A room of one tile takes one kernel, which loads rows as those of several tiles do.)
+        // A capacity of one tile needs one kernel, which loads rows like those for several tiles.
         let room = if case == 0 || gpu.runs_all_cases() {
             5000
         } else {
@@ -190,7 +190,7 @@ fn rows_of_any_members_are_sorted() {
 }
 
 #[test]
-fn indices_alone_leave_rows_that_are_kept_and_counts_are_obeyed() {
+fn comparators_sort_indices_payload_and_indirect_counts() {
     let Some(gpu) = gpu() else { return };
     let sorter = sorter(gpu);
     let comparator = by_depth();
@@ -205,7 +205,7 @@ fn indices_alone_leave_rows_that_are_kept_and_counts_are_obeyed() {
     sort.run_profiled().unwrap();
     let mut expected: Vec<u32> = (0..2000).collect();
     expected.sort_by(|&a, &b| by_cell_and_depth(&before[a as usize], &before[b as usize]));
-    // Payload with them.
+    // Structs with payload.
     let (moved, numbers) = (
         gpu.buffer(bytemuck::cast_slice(&before)),
         (0..3000).collect::<Vec<u32>>(),
@@ -228,12 +228,12 @@ fn indices_alone_leave_rows_that_are_kept_and_counts_are_obeyed() {
     assert!(gpu.read(&rows) == bytemuck::cast_slice::<_, u32>(&before));
 }
 
-/// Orders that are none: what comes out has every row once all the same.
+/// Comparators that are not an order: the result still is a permutation of the rows.
 #[test]
-fn any_function_leaves_a_permutation() {
+fn inconsistent_comparators_leave_a_permutation() {
     let Some(gpu) = gpu() else { return };
     let sorter = sorter(gpu);
-    // Which of them it is, all rows say: lavapipe compiles a comparator's kernels slowly.
+    // Each row selects the function, since lavapipe compiles a comparator's kernels slowly.
     let comparator = Comparator::new(
         "struct Row { key: u32, function: u32 }
         fn precedes(a: Row, b: Row) -> bool {
@@ -242,7 +242,7 @@ fn any_function_leaves_a_permutation() {
                 case 1u: { return false; }
                 // A hash.
                 case 2u: { return ((a.key * 0x9e3779b9u) ^ (b.key * 0x85ebca6bu)) % 7u < 3u; }
-                // A circle.
+                // A cycle.
                 case 3u: { return (a.key % 3u + 1u) % 3u == b.key % 3u; }
                 // NaNs.
                 default: { return bitcast<f32>(a.key | 0x7fc00000u) < bitcast<f32>(b.key); }
@@ -251,7 +251,7 @@ fn any_function_leaves_a_permutation() {
     )
     .unwrap();
     for function in 0..5 {
-        // Up to a tile, few tiles and many, with whole ones at the end and ragged ones.
+        // Up to one tile, few tiles and many, with full and ragged tiles at the end.
         for len in [2, 900, 1024, 1025, 2048, 5003, 16_384, 26_000, 70_001] {
             let rows: Vec<[u32; 2]> = (0..len)
                 .map(|i: u32| [i.wrapping_mul(2_654_435_761), function])
@@ -273,10 +273,9 @@ fn any_function_leaves_a_permutation() {
     }
 }
 
-/// Strings of bytes of one width, whatever their case, and in the order of the input where nothing
-/// else tells them apart.
+/// Byte strings of fixed width, compared without case. Equal strings keep their order.
 #[test]
-fn strings_are_sorted_without_regard_to_case() {
+fn strings_are_sorted_without_case() {
     #[repr(C)]
     #[derive(Clone, Copy, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
     struct Name {
@@ -306,11 +305,11 @@ fn strings_are_sorted_without_regard_to_case() {
         members!(Name { letters, number }),
     )
     .unwrap();
-    // Letters, what stands beside them in ASCII, and bytes that are none of it.
+    // Letters, their neighbours in ASCII, and other bytes.
     let letters = b"aAzZmM@[`{_0\x00\x7f\xc1\xe1";
     let random: Vec<u32> = generate(&Spec::new(Pattern::Full, 2 * 900)).unwrap();
     let name = |(i, random): (usize, &[u32])| {
-        // Many begin alike, and differ late or not at all.
+        // Many have a common prefix, and differ late or not at all.
         let letter = |at: u32| letters[(random[0] >> (4 * at)) as usize % 16];
         let case = |at: u32| b"sS"[(random[1] >> at) as usize % 2];
         let letters = [

@@ -1,4 +1,4 @@
-//! Devices that all tests of a process share, and what they all do with them.
+//! Devices that all tests of a process share, and helpers for them.
 
 use crate::execution::Pipeline;
 use std::collections::HashMap;
@@ -16,20 +16,20 @@ pub(crate) struct Gpu {
     pub(crate) adapter: wgpu::Adapter,
     pub(crate) device: wgpu::Device,
     pub(crate) queue: wgpu::Queue,
-    /// Its compiled kernels serve all the others.
+    /// The other sorters share its compiled kernels.
     pub(crate) first: Sorter,
     sorters: Mutex<HashMap<Options, Arc<Sorter>>>,
-    /// What runs recordings step by step.
+    /// Pipelines of recordings that run step by step.
     pub(crate) pipelines: Mutex<HashMap<Specialised, Arc<Pipeline>>>,
     pub(crate) sums: OnceLock<PrefixSums>,
 }
 
-/// Lavapipe compiles a kernel when it first runs, one at a time on a device, which most of these
-/// tests' time goes into.
+/// Lavapipe compiles a kernel when it first runs, one at a time per device. Most of the time of
+/// these tests is compilation.
 const DEVICES: usize = 2;
 
-/// The device of this test, one of those shared, or `None`, said aloud, where there is no adapter.
-/// With `WGPU_BCFSORT_REQUIRE_ADAPTER` set, no adapter is a failure.
+/// One of the shared devices for this test; `None`, with a message, if there is no adapter. With
+/// `WGPU_BCFSORT_REQUIRE_ADAPTER` set, a missing adapter is a failure.
 pub(crate) fn gpu() -> Option<&'static Gpu> {
     static GPUS: LazyLock<Option<[Gpu; DEVICES]>> = LazyLock::new(|| {
         let adapter = adapters().into_iter().next()?;
@@ -49,8 +49,8 @@ pub(crate) fn gpu() -> Option<&'static Gpu> {
     });
     static TESTS: AtomicUsize = AtomicUsize::new(0);
     thread_local! {
-        // Each test has a thread of its own, and those that run side by side begin one after the
-        // other.
+        // Each test has its own thread. Tests that run at the same time start one after the other,
+        // so they get different devices.
         static TEST: usize = TESTS.fetch_add(1, Ordering::Relaxed);
     }
     let required = std::env::var("WGPU_BCFSORT_REQUIRE_ADAPTER").is_ok_and(|v| v != "0");
@@ -67,7 +67,7 @@ pub(crate) fn gpu() -> Option<&'static Gpu> {
     Some(gpu)
 }
 
-/// Opens a device of its own.
+/// Opens a new device.
 pub(crate) fn open(adapter: &wgpu::Adapter, limits: wgpu::Limits) -> (wgpu::Device, wgpu::Queue) {
     pollster::block_on(adapter.request_device(&wgpu::DeviceDescriptor {
         label: Some("tests"),
@@ -82,19 +82,18 @@ const EVERY_USE: wgpu::BufferUsages = wgpu::BufferUsages::STORAGE
     .union(wgpu::BufferUsages::COPY_DST);
 
 impl Gpu {
-    /// Whether the adapter is a CPU: lavapipe or `SwiftShader`, which compile kernels
-    /// slowly.
+    /// True if the adapter is a CPU: lavapipe or `SwiftShader`, which compile kernels slowly.
     pub(crate) fn is_cpu(&self) -> bool {
         self.adapter.get_info().device_type == wgpu::DeviceType::Cpu
     }
 
-    /// Whether tests run all of their cases on this adapter: on a GPU always, on a CPU if it is
-    /// [asked for](bcfsort_testkit::all_cases).
+    /// True if tests run all of their cases on this adapter: always on a GPU, and on a CPU if the
+    /// environment [asks for it](bcfsort_testkit::all_cases).
     pub(crate) fn runs_all_cases(&self) -> bool {
         !self.is_cpu() || bcfsort_testkit::all_cases()
     }
 
-    /// The cases that a test runs on this adapter: all of them, or these few.
+    /// The cases that a test runs on this adapter: `few`, and `more` if all cases are run.
     pub(crate) fn cases<T: Clone>(&self, few: &[T], more: &[T]) -> Vec<T> {
         let more = if self.runs_all_cases() { more } else { &[] };
         few.iter().chain(more).cloned().collect()
@@ -146,8 +145,8 @@ pub(crate) fn read(device: &wgpu::Device, queue: &wgpu::Queue, buffer: &wgpu::Bu
     bytemuck::pod_collect_to_vec(&staging.get_mapped_range(..).unwrap())
 }
 
-/// Whether this is a process that runs a test alone. If it is not, it has run the test in one, with
-/// these environment variables, and it was passed there.
+/// True in a process that runs only this test. Otherwise, runs the test in a new process with these
+/// environment variables, panics if it fails there, and returns false.
 pub(crate) fn is_alone(test: &str, variables: &[(&str, &str)]) -> bool {
     const ALONE: &str = "WGPU_BCFSORT_TEST_ALONE";
     if std::env::var_os(ALONE).is_some() {
@@ -161,7 +160,7 @@ pub(crate) fn is_alone(test: &str, variables: &[(&str, &str)]) -> bool {
         .unwrap();
     let said = String::from_utf8_lossy(&child.stdout);
     println!("{said}");
-    // (No test of this name would pass, too.)
+    // Without a test of this name, the process would succeed, too.
     assert!(
         child.status.success() && said.contains("1 passed"),
         "{}: {}",
@@ -171,13 +170,13 @@ pub(crate) fn is_alone(test: &str, variables: &[(&str, &str)]) -> bool {
     false
 }
 
-/// The keys' bits, to be compared.
+/// The bits of keys, for comparison.
 pub(crate) fn bits<T: SortKey>(keys: &[T]) -> Vec<u64> {
     keys.iter().map(|key| key.to_bits64()).collect()
 }
 
-/// Sorts on the device and on the CPU, and compares bit for bit. `what` names the case; the input
-/// of one that fails is written to a file.
+/// Sorts on the device and on the CPU, and compares bit for bit. `what` names the case. The input
+/// of a failing case is written to a file.
 pub(crate) fn check_sort<T: SortKey>(sorter: &Sorter, keys: &[T], order: Order, what: &str) {
     let mut expected = keys.to_vec();
     sort_on_cpu(&mut expected, order);
@@ -211,8 +210,8 @@ pub(crate) fn check_sort<T: SortKey>(sorter: &Sorter, keys: &[T], order: Order, 
     );
 }
 
-/// Writes a file into cargo's directory for tests or, where the program runs on another machine,
-/// into that for temporary files. Returns its path, or why there is none.
+/// Writes a file into cargo's directory for tests or, if the program runs on another machine, into
+/// the temporary directory. Returns the path, or the error.
 fn save(name: &str, bytes: &[u8]) -> String {
     let directories = [
         PathBuf::from(env!("CARGO_TARGET_TMPDIR")),

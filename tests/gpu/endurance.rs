@@ -1,4 +1,4 @@
-//! What goes on for long, and what many do at once.
+//! Endurance: thousands of sorts, and many threads.
 
 use crate::device::{Gpu, gpu, is_alone};
 use crate::pairs::stable;
@@ -10,7 +10,7 @@ use wgpu_bcfsort::{
     Sorter,
 };
 
-/// That threads may share them, which is known when this compiles. (Of the others `faults` tells.)
+/// Threads may share these types, or this would not compile. `faults` checks the other types.
 const _: fn() = || {
     fn check<T: Send + Sync>() {}
     check::<Scratch>();
@@ -19,7 +19,7 @@ const _: fn() = || {
     check::<Comparator>();
 };
 
-/// With the tiles of other tests, whose kernels are compiled once.
+/// The tiles are those of other tests, so that kernels are compiled once.
 fn sorter(gpu: &Gpu) -> Arc<Sorter> {
     gpu.sorter(&Options::default().tuning(tuning(gpu)))
 }
@@ -31,7 +31,7 @@ fn submit(gpu: &Gpu, record: impl FnOnce(&mut wgpu::CommandEncoder)) {
     gpu.queue.submit([encoder.finish()]);
 }
 
-/// Keys, where each is in order, and the keys in order.
+/// Keys, the indices that sort them, and the sorted keys.
 fn case(len: u64, seed: u64) -> [Vec<u32>; 3] {
     let spec = Spec::new(Pattern::FewDistinct, len).distinct(300);
     let keys: Vec<u32> = generate(&spec.seed(seed)).unwrap();
@@ -40,24 +40,23 @@ fn case(len: u64, seed: u64) -> [Vec<u32>; 3] {
     [keys, indices, sorted]
 }
 
-/// In a process of its own: in that of the other tests memory comes and goes.
+/// Runs in its own process, where no other tests allocate memory.
 #[test]
 fn thousands_of_sorts_leave_no_memory_behind() {
     let this = "endurance::thousands_of_sorts_leave_no_memory_behind";
-    // One heap for all threads (glibc), and no validation layers of Vulkan's, which keep memory of
-    // their own.
+    // One heap for all threads (glibc), and no Vulkan validation layers, which keep memory.
     let variables = [("MALLOC_ARENA_MAX", "1"), ("WGPU_VALIDATION", "0")];
     if gpu().is_some() && is_alone(this, &variables) {
         sort_thousands_of_times();
     }
 }
 
-/// What is held while the device has nothing to do.
+/// The memory in use while the device is idle.
 #[derive(Debug)]
 struct Held {
-    /// Of the process, where the system says so as Linux does.
+    /// Resident memory of the process, if the system reports it as Linux does.
     resident_kib: Option<u64>,
-    /// Allocations of the device and their bytes, where wgpu makes them itself.
+    /// The number and bytes of the device's allocations, if wgpu makes them itself.
     on_device: Option<(usize, u64)>,
 }
 
@@ -80,7 +79,7 @@ fn resident_kib() -> Option<u64> {
 }
 
 fn sort_thousands_of_times() {
-    // Of one tile: what takes time is what is done for each sort, and not the sorting.
+    // One tile: the time is the overhead of each sort, not the sorting.
     const LEN: u64 = 500;
     let (key, order) = (KeyType::U32, Order::Ascending);
     let gpu = gpu().expect("the parent process found an adapter");
@@ -96,8 +95,7 @@ fn sort_thousands_of_times() {
         submit(gpu, |encoder| sort.record(encoder));
     };
     let kept = prepare();
-    // As one of several arrays, and by a function: prepared anew each time, with scratch memory of
-    // the caller's.
+    // A segmented sort or one by a comparator, prepared each time, with the user's scratch memory.
     let comparator = Comparator::new(
         "struct Row { key: u32 }
         fn precedes(a: Row, b: Row) -> bool { return a.key < b.key; }",
@@ -105,7 +103,7 @@ fn sort_thousands_of_times() {
     let comparator = comparator.unwrap();
     let (starts, numbers) = (gpu.buffer(&[0, 0]), gpu.empty_buffer(LEN * 4));
     let scratch = Scratch::default();
-    let arranged = |i: usize| {
+    let prepare_other = |i: usize| {
         let sort = if i.is_multiple_of(16) {
             let job = SortJob::by(&buffer, &comparator, LEN);
             sorter.prepare(&job.scratch(&scratch))
@@ -125,26 +123,26 @@ fn sort_thousands_of_times() {
         match i % 8 {
             0..=2 => prepare().run().unwrap(),
             3 | 4 => run(&prepare()),
-            5 => run(&arranged(i / 8)),
+            5 => run(&prepare_other(i / 8)),
             6 => run(&kept),
             _ if i % 64 == 63 => {
                 let found = sorter.argsort(keys, order).unwrap();
                 assert!(found == *indices, "sort {i}");
             }
-            // Which waits for all that was submitted before.
+            // This waits for all earlier submissions.
             _ => {
                 let mut keys = keys.clone();
                 sorter.sort(&mut keys, order).unwrap();
                 assert!(keys == *sorted, "sort {i}");
             }
         }
-        // Now and then, after sorts of every kind; and before memory is measured.
+        // Checked now and then, after sorts of every kind, and before memory is measured.
         if !on_host && (i.is_multiple_of(97) || i.is_multiple_of(1000)) {
             assert!(gpu.read(&buffer) == *sorted, "sort {i}");
         }
     };
-    // How much more may be resident at the end: less than two kilobytes of each sort, and of many
-    // than one. (A buffer takes a page at least.)
+    // The limit on the growth of resident memory: about 2 KiB per sort, and less than 1 KiB if
+    // there are many. A leaked buffer would take at least a page.
     let (first, all, most_kib) = if gpu.runs_all_cases() {
         (1000, 10_000, 8 << 10)
     } else {
@@ -165,22 +163,22 @@ fn sort_thousands_of_times() {
     }
 }
 
-/// Sorts prepared for once, and one that all threads share, and with scratch memory that they hand
-/// on to each other. (`faults` has threads that sort slices only.)
+/// Each thread prepares its own sorts, shares a prepared one, and sorts slices, whose scratch
+/// memory the threads reuse. (In `faults`, threads sort only slices.)
 #[test]
 fn threads_sort_buffers_and_slices_with_one_sorter() {
-    // More than a tile, and so with scratch memory.
+    // More than a tile, which needs scratch memory.
     const LEN: u64 = 2500;
     let (key, order) = (KeyType::U32, Order::Ascending);
     let Some(gpu) = gpu() else { return };
     let sorter = sorter(gpu);
-    let place = gpu.empty_buffer(LEN * 4);
+    let buffer = gpu.empty_buffer(LEN * 4);
     let shared = sorter
-        .prepare(&SortJob::new(Keys::new(&place, key), LEN).order(order))
+        .prepare(&SortJob::new(Keys::new(&buffer, key), LEN).order(order))
         .unwrap();
     std::thread::scope(|scope| {
         for thread in 0..3 {
-            let (sorter, place, shared) = (&sorter, &place, &shared);
+            let (sorter, shared_keys, shared) = (&sorter, &buffer, &shared);
             scope.spawn(move || {
                 for round in 0..8 {
                     let [keys, indices, sorted] = case(LEN, 100 * thread + round);
@@ -198,12 +196,12 @@ fn threads_sort_buffers_and_slices_with_one_sorter() {
                     assert!(gpu.read(&buffer) == sorted, "{what}: with indices");
                     assert!(gpu.read(&numbers) == indices, "{what}: indices");
 
-                    // No submission of another thread comes between what is in one.
+                    // Commands of one submission are not interleaved with those of other threads.
                     let (from, to) = (gpu.buffer(&keys), gpu.empty_buffer(LEN * 4));
                     submit(gpu, |encoder| {
-                        encoder.copy_buffer_to_buffer(&from, 0, place, 0, LEN * 4);
+                        encoder.copy_buffer_to_buffer(&from, 0, shared_keys, 0, LEN * 4);
                         shared.record(encoder);
-                        encoder.copy_buffer_to_buffer(place, 0, &to, 0, LEN * 4);
+                        encoder.copy_buffer_to_buffer(shared_keys, 0, &to, 0, LEN * 4);
                     });
                     assert!(gpu.read(&to) == sorted, "{what}: prepared for all");
 

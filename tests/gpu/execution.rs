@@ -18,18 +18,17 @@ impl Pipeline {
         let mut pipelines = gpu.pipelines.lock().unwrap_or_else(PoisonError::into_inner);
         let make = || {
             let assembled = kernel.assemble().unwrap();
-            // Compiled as the sorter does, so that it is the same program: lavapipe takes it from
-            // Mesa's cache.
+            // Compiled as the sorter does, so that lavapipe finds the program in Mesa's cache.
             let descriptor = wgpu::ShaderModuleDescriptor {
                 label: Some(&kernel.label()),
                 source: wgpu::ShaderSource::Wgsl(assembled.wgsl.as_str().into()),
             };
             let checks = wgpu::ShaderRuntimeChecks::unchecked();
-            // SAFETY: the library's own kernels, in recordings that it makes or that have buffers
-            // of the size it gives them, whose every access the lock-step executor has found within
-            // its buffer.
+            // SAFETY: these are the library's own kernels. Their recordings are made by the
+            // library, or have buffers of the size that it gives them. The lock-step executor has
+            // checked that every access is within its buffer.
             let module = unsafe { gpu.device.create_shader_module_trusted(descriptor, checks) };
-            // One of wgpu's own making would leave out the bindings that are not used.
+            // A layout derived by wgpu would leave out unused bindings.
             let entries: Vec<_> = assembled
                 .bindings
                 .iter()
@@ -93,7 +92,7 @@ pub(crate) struct Execution<'a> {
 }
 
 impl<'a> Execution<'a> {
-    /// Makes the recording's buffers, and puts these words into that of the keys.
+    /// Makes the recording's buffers. `keys` are the words of the keys.
     pub(crate) fn new(gpu: &'a Gpu, recording: &'a Recording, keys: &[u32]) -> Self {
         let mut buffers: BTreeMap<_, _> = recording
             .buffers
@@ -114,7 +113,7 @@ impl<'a> Execution<'a> {
         let pipeline = Pipeline::get(self.gpu, self.recording.specialised(step));
         let mut parameters = step.parameters.words().to_vec();
         if step.is_counted() {
-            // (All blocks say the same.)
+            // All blocks hold the same count.
             parameters[0] = self.read(Buffer::Parameters)[0];
         }
         parameters.resize(parameters.len().next_multiple_of(4), 0);
@@ -154,7 +153,7 @@ impl<'a> Execution<'a> {
         queue.submit([encoder.finish()]);
     }
 
-    /// Makes a buffer of the caller's.
+    /// Makes a user buffer with these words.
     pub(crate) fn set_buffer(&mut self, buffer: Buffer, words: &[u32]) {
         self.buffers.insert(buffer, self.gpu.buffer(words));
     }

@@ -1,4 +1,4 @@
-//! What goes wrong, what callers do at the same time, and what they do again and again.
+//! Errors, device loss, use by many threads, and repeated use.
 
 use crate::device::{Gpu, bits, check_sort, gpu, open, read};
 use crate::sample_sort::{options, tuning};
@@ -41,7 +41,7 @@ fn default_sorter(gpu: &Gpu) -> Arc<Sorter> {
     gpu.sorter(&Options::default())
 }
 
-/// A device of a test's own, with limits lowered by `lower`.
+/// A device for one test, with limits lowered by `lower`.
 pub(crate) fn own_device(
     gpu: &Gpu,
     lower: impl FnOnce(&mut wgpu::Limits),
@@ -139,7 +139,7 @@ fn more_keys_than_a_binding_holds_are_refused_with_the_numbers() {
 }
 
 #[test]
-fn scratch_memory_is_within_the_promise() {
+fn scratch_memory_is_within_the_documented_bound() {
     let Some(gpu) = gpu() else { return };
     let sorter = default_sorter(gpu);
     let any = gpu.empty_buffer(4);
@@ -156,7 +156,7 @@ fn scratch_memory_is_within_the_promise() {
             let bytes = len * key.bytes();
             let scratch = scratch_size(len);
             assert!(scratch <= bytes + bytes / 10 + (16 << 20), "{len} {key}");
-            // Keys that are no more than a tile of the device's are sorted where they are.
+            // Up to one tile of keys is sorted in place.
             assert!(len < 100_000 || scratch >= bytes, "{len} {key}");
         }
     }
@@ -203,7 +203,7 @@ fn buffers_too_small_or_of_another_use_are_refused_with_the_numbers() {
     assert_eq!(actual, buffer.usage());
 }
 
-/// None of these may panic, and the sorter must go on working.
+/// None of these may panic, and the sorter must still work afterwards.
 #[test]
 fn buffers_that_cannot_be_used_now_are_errors() {
     let Some(gpu) = gpu() else { return };
@@ -250,10 +250,10 @@ fn buffers_that_cannot_be_used_now_are_errors() {
     );
 }
 
-/// Devices opened one by one must be of one wgpu instance: wgpu mistakes an object of another for
-/// one of its own.
+/// Devices opened separately must be of one wgpu instance: wgpu mistakes the objects of another
+/// instance for its own.
 #[test]
-fn sorters_opened_apart_tell_each_others_objects() {
+fn sorters_opened_separately_refuse_each_others_objects() {
     let Some(_) = gpu() else { return };
     let open = || Sorter::open(Options::default()).unwrap();
     let (first, second) = (open(), open());
@@ -266,7 +266,7 @@ fn sorters_opened_apart_tell_each_others_objects() {
     });
     let error = first.prepare(&ascending(&buffer, 2000)).unwrap_err();
     assert!(matches!(error, Error::Device(_)), "{error:?}");
-    // An encoder of another device refuses a sort, by the error scope of its own device.
+    // An encoder of another device refuses a sort. The error scope of its device reports it.
     let sort = second.prepare(&ascending(&buffer, 2000)).unwrap();
     for (sorter, refused) in [(&first, true), (&second, false)] {
         let device = sorter.device();
@@ -279,8 +279,8 @@ fn sorters_opened_apart_tell_each_others_objects() {
     }
 }
 
-/// Keys overwritten between two submissions may end in any order, but no kernel may leave its
-/// buffers, and the next sort is right.
+/// Keys overwritten between two submissions may end up in any order, but no kernel may access
+/// memory outside its buffers, and the next sort is correct.
 #[test]
 fn keys_overwritten_in_the_middle_of_a_sort_do_no_harm() {
     let Some(gpu) = gpu() else { return };
@@ -341,8 +341,8 @@ fn a_device_with_too_little_workgroup_memory_is_refused_with_the_numbers() {
     assert!(needed > actual);
 }
 
-/// A base case may take more than the default ones do: that is found where keys of a type are to be
-/// sorted, and the others still are.
+/// A base case may need more than the default one. Sorting keys of such a type is an error, and
+/// other types still sort.
 #[test]
 fn a_base_case_with_more_workgroup_memory_than_the_device_has_is_refused_with_the_numbers() {
     let Some(gpu) = gpu() else { return };
@@ -371,7 +371,7 @@ fn a_base_case_with_more_workgroup_memory_than_the_device_has_is_refused_with_th
     assert_eq!((*key, *needed, *limit), (KeyType::U64, 32 << 10, 16 << 10));
     assert!(keys == before);
 
-    // It is a matter of the warps, too.
+    // The number of warps matters, too.
     let wide = Options::default().base_case(BaseCase::Transpose).warps(8);
     let sorter = sorter.with_options(wide).unwrap();
     let error = sorter
@@ -423,7 +423,7 @@ fn a_device_lost_before_a_sort_is_an_error_and_leaves_the_keys_alone() {
     }
 }
 
-/// What the tests of prepared sorts have on a device before it is lost.
+/// Objects made on a device before it is lost.
 struct BeforeLoss {
     sorter: Sorter,
     sums: PrefixSums,
@@ -434,7 +434,7 @@ struct BeforeLoss {
     prepared_sums: PreparedPrefixSums,
 }
 
-/// Keys of those.
+/// Number of keys in these objects.
 const KEYS: u64 = 5000;
 
 impl BeforeLoss {
@@ -477,7 +477,7 @@ impl BeforeLoss {
     }
 }
 
-/// What fails on a lost device, but for what sorts keys of host memory.
+/// A call that fails on a lost device. Sorts of host memory are tested separately.
 type Attempt = fn(&BeforeLoss) -> Result<(), Error>;
 
 const ATTEMPTS: [(&str, Attempt); 19] = [
@@ -540,9 +540,9 @@ const ATTEMPTS: [(&str, Attempt); 19] = [
     }),
 ];
 
-/// Without timestamps, and with them where the adapter has them: what measures differs.
+/// With and without timestamps, if the adapter has them: the measuring code differs.
 #[test]
-fn whatever_is_begun_on_a_lost_device_is_an_error() {
+fn every_call_on_a_lost_device_is_an_error() {
     let Some(gpu) = gpu() else { return };
     let sorters = || {
         let (device, queue) = own_device(gpu, |_| {});
@@ -551,7 +551,7 @@ fn whatever_is_begun_on_a_lost_device_is_an_error() {
             Sorter::on_adapter(&gpu.adapter, Options::default()).unwrap(),
         ]
     };
-    // Destroyed, and with its memory gone as well.
+    // Destroyed, and also with its memory freed.
     for polls in [false, true] {
         for sorter in sorters() {
             let on = BeforeLoss::on(sorter);
@@ -566,7 +566,7 @@ fn whatever_is_begun_on_a_lost_device_is_an_error() {
                     Ok(()) => panic!("{what}: done, on a lost device (polled: {polls})"),
                 }
             }
-            // What the caller submits is the caller's: recording it neither fails nor panics.
+            // Submission is the user's concern: recording neither fails nor panics.
             let mut encoder = device.create_command_encoder(&<_>::default());
             on.sort.record(&mut encoder);
             on.sort.record_chunk(&mut encoder, 0);
@@ -576,8 +576,8 @@ fn whatever_is_begun_on_a_lost_device_is_an_error() {
     }
 }
 
-/// Some moments of a longer sort, of which many lie in the transfers; beside the thread that sorts
-/// another one has the lost device give its memory back.
+/// Loses the device at several moments of a longer sort, many of them during transfers. A second
+/// thread makes the lost device free its memory.
 #[test]
 fn a_device_lost_at_any_moment_of_a_sort_is_an_error() {
     let Some(gpu) = gpu() else { return };
@@ -613,15 +613,14 @@ fn a_device_lost_at_any_moment_of_a_sort_is_an_error() {
     }
 }
 
-/// What brings keys of host memory in order.
+/// A sort of keys in host memory.
 type Operation = fn(&Sorter, &mut Vec<u32>) -> Result<(), Error>;
 
-/// However the loss falls into the sort, it is done or an error, and never half a result.
+/// Whenever the loss happens, the sort is complete or an error, never half done.
 #[test]
 fn a_device_lost_during_a_sort_leaves_the_keys_sorted_or_alone() {
     let Some(gpu) = gpu() else { return };
-    // Few kernels, where the sample sort is the engine whatever is asked for: lavapipe takes long
-    // for each.
+    // Few kernels for operations that always use the sample sort: lavapipe compiles each slowly.
     let few = options(tuning(gpu));
     let few_keys = if gpu.runs_all_cases() { 15_000 } else { 1000 };
     let operations: [(&str, Options, usize, Operation); 3] = [
@@ -644,7 +643,7 @@ fn a_device_lost_during_a_sort_leaves_the_keys_sorted_or_alone() {
     for (name, options, len, operation) in operations {
         let keys = random::<u32>(len, 3);
         let expected = sorted(&keys);
-        // The longest is for those that take long to compile.
+        // The longest delay is for operations that compile slowly.
         for milliseconds in gpu.cases(&[0, 10, 60], &[3, 30, 100, 400]) {
             let what = format!("{name}, {milliseconds} ms");
             let (device, queue) = own_device(gpu, |_| {});
@@ -664,7 +663,7 @@ fn a_device_lost_during_a_sort_leaves_the_keys_sorted_or_alone() {
                     assert!(lost == keys, "{what}: the slice was touched");
                 }
             }
-            // By now it is lost, however fast the first was.
+            // By now the device is lost, even if the first sort was faster.
             lost.clone_from(&keys);
             let error = operation(&sorter, &mut lost).unwrap_err();
             assert!(is_loss(&error), "{what}, again: {error:?}");
@@ -682,7 +681,7 @@ fn threads_share_one_sorter() {
         for thread in 0..4u64 {
             let sorter = &sorter;
             scope.spawn(move || {
-                // Short sorts wait most often for the device, each its own answer.
+                // Short sorts wait for the device most often, each for its own result.
                 for i in 0..sorts {
                     let count = if i % 40 == 0 {
                         20_000
@@ -720,7 +719,7 @@ fn threads_with_a_sorter_each_share_one_device() {
     });
 }
 
-/// A sorter on an instance of its own, whose objects are counted, and nobody else's.
+/// A sorter on its own instance, whose report counts only this sorter's objects.
 pub(crate) struct Alone {
     instance: wgpu::Instance,
     pub(crate) sorter: Sorter,
@@ -735,8 +734,8 @@ impl Alone {
         Self { instance, sorter }
     }
 
-    /// Objects of each kind, and places that wgpu has for them: as many as there ever were at a
-    /// time.
+    /// The number of objects of each kind, and the number of slots that wgpu has for them, which is
+    /// the largest number so far.
     pub(crate) fn objects(&self) -> [(usize, usize); 9] {
         self.sorter
             .device()
@@ -756,14 +755,14 @@ impl Alone {
             &hub.query_sets,
         ]
         .map(|registry| {
-            let places = registry.num_kept_from_user + registry.num_released_from_user;
-            (registry.num_allocated, places)
+            let slots = registry.num_kept_from_user + registry.num_released_from_user;
+            (registry.num_allocated, slots)
         })
     }
 }
 
 #[test]
-fn hundreds_of_sorts_do_not_grow() {
+fn hundreds_of_sorts_do_not_leak_objects() {
     let Some(gpu) = gpu() else { return };
     let sorts = if gpu.runs_all_cases() { 2000 } else { 600 };
     let alone = Alone::open(Options::default().buckets(4));
@@ -783,7 +782,7 @@ fn hundreds_of_sorts_do_not_grow() {
     }
 }
 
-/// Not even one that is gone again: there would be no place for it.
+/// Not even a temporary object: all slots are taken, so it would add one.
 #[test]
 fn recording_makes_no_object_and_writes_nothing() {
     let Some(_) = gpu() else { return };
@@ -805,14 +804,14 @@ fn recording_makes_no_object_and_writes_nothing() {
     ]
     .map(Result::unwrap);
     let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-    // Buffers that take the places of those that are gone.
+    // Buffers that fill the free slots.
     let mut others = Vec::new();
     while alone.objects()[0].0 < alone.objects()[0].1 {
         others.push(buffer(&[0]));
     }
     let before = alone.objects();
-    for (count, places) in &before[..2] {
-        assert_eq!(count, places, "buffers and bind groups");
+    for (count, slots) in &before[..2] {
+        assert_eq!(count, slots, "buffers and bind groups");
     }
     for sort in &prepared {
         sort.record(&mut encoder);
@@ -824,7 +823,7 @@ fn recording_makes_no_object_and_writes_nothing() {
     }
     assert_eq!(alone.objects(), before);
 
-    // What was recorded, and is not submitted.
+    // The recorded commands are not submitted.
     drop(encoder);
     assert!(read(device, sorter.queue(), &on_gpu) == keys);
     assert_eq!(read(device, sorter.queue(), &found), [7]);
@@ -860,7 +859,7 @@ fn one_prepared_sort_is_recorded_twice_into_one_encoder() {
 }
 
 #[test]
-fn chunks_submitted_in_order_are_the_sort() {
+fn chunks_submitted_in_order_make_a_whole_sort() {
     let Some(gpu) = gpu() else { return };
     let sorter = gpu.sorter(&Options::default().buckets(16).keys_per_dispatch(4096));
     let input = random::<u32>(60_000, 6);
@@ -905,7 +904,7 @@ fn chunks_submitted_in_order_are_the_sort() {
 }
 
 #[test]
-fn what_exceeds_the_device_is_sorted_in_chunks() {
+fn slices_larger_than_the_device_are_sorted_in_chunks() {
     let Some(gpu) = gpu() else { return };
     let (device, queue) = own_device(gpu, |limits| {
         limits.max_storage_buffer_binding_size = 16 << 20;
@@ -929,7 +928,7 @@ fn what_exceeds_the_device_is_sorted_in_chunks() {
         );
     }
 
-    // Lost between chunks, or in one: as it was.
+    // If the device is lost, the slice is unchanged.
     let keys = random::<u32>((4 << 20) + 1, 9);
     let mut lost = keys.clone();
     device.destroy();
@@ -940,7 +939,7 @@ fn what_exceeds_the_device_is_sorted_in_chunks() {
 }
 
 #[test]
-fn a_part_of_a_buffer_that_no_binding_holds_is_sorted() {
+fn a_part_of_a_buffer_larger_than_a_binding_is_sorted() {
     use wgpu::BufferUsages as Usage;
     let Some(gpu) = gpu() else { return };
     let (device, queue) = own_device(gpu, |limits| {
@@ -980,12 +979,12 @@ fn a_part_of_a_buffer_that_no_binding_holds_is_sorted() {
     let mut expected: Vec<u32> = (0..len as u32).collect();
     expected.sort_by_key(|&i| part[i as usize]);
     assert_eq!(read(&indices, first, len), expected);
-    // What is before and behind stays.
+    // Keys before and after the part stay.
     let in_order = expected.iter().map(|&i| part[i as usize]);
     let sorted: Vec<u32> = [0].into_iter().chain(in_order).chain([0]).collect();
     assert_eq!(read(&keys, first - 1, len + 2), sorted);
 
-    // Ranges that have fewer, of which a slice would panic.
+    // Ranges that are too short. `slice` would panic on some of them.
     let refused = |offset, size| {
         let range = wgpu::BufferBinding {
             buffer: &keys,
@@ -1029,7 +1028,7 @@ fn a_part_of_a_buffer_that_no_binding_holds_is_sorted() {
 }
 
 #[test]
-fn futures_sort_too() {
+fn async_sorts_work() {
     let Some(gpu) = gpu() else { return };
     let sorter = default_sorter(gpu);
     for n in [0, 1, 2, 1025, 50_000] {
@@ -1074,8 +1073,7 @@ fn a_profile_names_every_phase_and_the_keys_are_sorted() {
     assert!(!profile.total.is_zero());
 }
 
-/// A sorter on a device of its own with timestamps, or `None`, said aloud, where the adapter has
-/// none.
+/// A sorter on its own device with timestamps; `None`, with a message, if the adapter has none.
 fn sorter_with_timestamps(options: Options) -> Option<Sorter> {
     let sorter = Sorter::on_adapter(&gpu()?.adapter, options).unwrap();
     if sorter
@@ -1089,7 +1087,7 @@ fn sorter_with_timestamps(options: Options) -> Option<Sorter> {
     None
 }
 
-/// By queries of the caller's, and by the sorter's own.
+/// With the user's queries, and with the sorter's own.
 #[test]
 fn each_phase_is_timed_on_the_gpu() {
     let Some(sorter) = sorter_with_timestamps(Options::default().buckets(8)) else {
@@ -1109,7 +1107,7 @@ fn each_phase_is_timed_on_the_gpu() {
     let sort = sorter.prepare(&ascending(&on_gpu, 50_000)).unwrap();
     let phases = sort.timed_phases();
 
-    // Behind two queries of the caller's, around the whole sort.
+    // After two queries of the user, which time the whole sort.
     let count = 2 + 2 * phases.len() as u32;
     let queries = device.create_query_set(&wgpu::QuerySetDescriptor {
         label: None,
@@ -1138,13 +1136,13 @@ fn each_phase_is_timed_on_the_gpu() {
     println!("{phases:?}: {ticks:?}");
     assert!(read(device, queue, &on_gpu) == sorted(&keys));
 
-    // One phase after the other, and all of them within the whole.
+    // The phases are in order, and within the whole sort.
     assert!(ticks[0] > 0 && ticks[0] <= ticks[2] && ticks[ticks.len() - 1] <= ticks[1]);
     assert!(ticks[2..].is_sorted());
     let nanoseconds = (ticks[1] - ticks[0]) as f64 * f64::from(queue.get_timestamp_period());
     assert!(nanoseconds > 0.0);
 
-    // What the sorter itself times: these phases, each once and with all its passes.
+    // The sorter's own times: the same phases, each once, with all passes.
     let profile = sort.run_profiled().unwrap();
     assert_eq!(profile.clock, wgpu_bcfsort::Clock::Timestamps);
     let mut names: Vec<_> = phases.iter().map(|phase| phase.name()).collect();

@@ -1,4 +1,4 @@
-//! The first sort: kernels are compiled at the same time, and beforehand where that is asked for.
+//! Kernel compilation: in the first sort, or earlier by `warm_up` and `prepare`.
 
 use crate::device::{check_sort, gpu};
 use crate::faults::{Alone, own_device, random};
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use wgpu_bcfsort::internals::Recorded as _;
 use wgpu_bcfsort::{Engine, Error, Field, KeyType, Keys, Options, Order, SortJob, Sorter};
 
-/// Compiled kernels.
+/// The number of compiled kernels.
 fn pipelines(alone: &Alone) -> usize {
     alone.objects()[3].0
 }
@@ -47,7 +47,7 @@ fn a_warmed_up_sort_compiles_nothing() {
         let keys = random::<f32>(len as usize, 7);
         check_sort(sorter, &keys, Order::Descending, "warmed up");
         assert_eq!(pipelines(&alone), compiled, "{len}");
-        // Others are compiled when they are needed.
+        // Other kernels are compiled when they are needed.
         check_sort(
             sorter,
             &random::<u64>(100, 8),
@@ -59,7 +59,7 @@ fn a_warmed_up_sort_compiles_nothing() {
 }
 
 #[test]
-fn a_prepared_sort_has_compiled_for_others() {
+fn later_sorts_reuse_the_kernels_of_a_prepared_sort() {
     let Some(_) = gpu() else { return };
     let alone = Alone::open(Options::default());
     let sorter = &alone.sorter;
@@ -75,11 +75,11 @@ fn a_prepared_sort_has_compiled_for_others() {
 }
 
 #[test]
-fn what_only_computes_a_size_looks_at_no_buffer_and_compiles_nothing() {
+fn scratch_size_reads_no_buffer_and_compiles_nothing() {
     let Some(_) = gpu() else { return };
     let alone = Alone::open(Options::default());
     let sorter = &alone.sorter;
-    // Too small, given twice and of another use.
+    // Too small, bound twice, and without the storage usage.
     let any = sorter.device().create_buffer(&wgpu::BufferDescriptor {
         label: None,
         size: 4,
@@ -116,7 +116,7 @@ fn a_warm_up_of_too_many_keys_is_refused_and_of_none_does_nothing() {
 }
 
 #[test]
-fn threads_that_want_the_same_kernels_compile_each_once() {
+fn threads_that_need_the_same_kernels_compile_each_once() {
     let Some(_) = gpu() else { return };
     let alone = Alone::open(sample_sort());
     let sorter = &alone.sorter;
@@ -140,7 +140,7 @@ fn threads_that_want_the_same_kernels_compile_each_once() {
     assert_eq!(pipelines(&alone), labels.len());
 }
 
-/// On a device that allows fewer bindings than some of the kernels have.
+/// The device allows fewer bindings than some of the kernels have.
 #[test]
 fn a_kernel_that_fails_among_others_is_an_error_each_time() {
     let Some(gpu) = gpu() else { return };
@@ -171,7 +171,7 @@ fn a_kernel_that_fails_among_others_is_an_error_each_time() {
         };
         assert!(message.contains("bcfsort.samplesort."), "{message}");
     }
-    // One that needs no more.
+    // A sort whose kernels have few bindings.
     check_sort(
         &sorter,
         &random::<u32>(1000, 10),

@@ -1,4 +1,5 @@
-//! The lock-step executor against this machine's adapter: every kernel, every buffer, bit for bit.
+//! Compares the lock-step executor with this machine's adapter: every kernel, every buffer, bit for
+//! bit.
 
 use crate::device::gpu;
 use crate::execution::Execution;
@@ -11,10 +12,10 @@ use wgpu_bcfsort::internals::recording::{Buffer, PayloadKind, Step};
 use wgpu_bcfsort::paper::BaseCase;
 use wgsl_lockstep::Config;
 
-/// Whether lavapipe compiles it soon. It takes long for base cases that the default sorts do not
-/// have. The portability gates run these in the
-/// same way: of each text the smallest tile, on `SwiftShader`, and the most on lavapipe, too.
-fn compiles_soon(kernel: Kernel) -> bool {
+/// True if lavapipe compiles the kernel fast: not for base cases other than the default one. The
+/// portability gates run those in the same way: the smallest tile of each text on `SwiftShader`,
+/// and most of them on lavapipe, too.
+fn compiles_fast(kernel: Kernel) -> bool {
     match kernel {
         Kernel::BaseCase { form, warps, .. } => (form, warps) == (BaseCase::default(), 1),
         _ => true,
@@ -35,10 +36,11 @@ fn every_kernel_leaves_the_same_bits_on_the_cpu_as_on_the_adapter() {
         let (key, order) = (recording.key, recording.order);
         let limit = gpu.device.limits().max_compute_workgroup_storage_size;
         let fits = |step: &Step| recording.specialised(step).workgroup_bytes() <= limit;
-        let is_run = |step: &Step| fits(step) && (!gpu.is_cpu() || compiles_soon(step.kernel));
+        let is_run = |step: &Step| fits(step) && (!gpu.is_cpu() || compiles_fast(step.kernel));
         let (run, others): (Vec<_>, Vec<_>) = recording.steps.iter().partition(|step| is_run(step));
         left_out.extend(others.iter().map(|step| step.kernel));
-        // Where some are left out, and of other types on a CPU: enough to run all others.
+        // Recordings with kernels left out, and those of other types on a CPU, run only if they
+        // have a kernel that has not run yet.
         let is_whole = others.is_empty() && (!gpu.is_cpu() || key == KeyType::U32);
         if !is_whole && run.iter().all(|step| used.contains(&step.kernel)) {
             continue;
@@ -49,7 +51,7 @@ fn every_kernel_leaves_the_same_bits_on_the_cpu_as_on_the_adapter() {
         let words = u64::from(recording.len) * u64::from(key.words());
         let keys: Vec<u32> =
             generate(&Spec::new(Pattern::FewDistinct, words).distinct(2000)).unwrap();
-        // Small whole numbers, as integers and as floats, which are sums of one another.
+        // Small integers, as floats for float sums: their sums are exact.
         let keys = match (recording.steps[0].parameter("colors"), key) {
             (Some(_), KeyType::F32) => keys.iter().map(|&k| (k as f32).to_bits()).collect(),
             _ => keys,
@@ -89,8 +91,8 @@ fn every_kernel_leaves_the_same_bits_on_the_cpu_as_on_the_adapter() {
                     step.kernel.name(),
                     step.phase
                 );
-                // The same list in another order leads to other buffers. (And what was not
-                // run has left nothing.)
+                // The next step starts from equal buffers. They differ after a list in another
+                // order, or after a step that did not run on the adapter.
                 if read != expected {
                     on_adapter.write(buffer, expected);
                 }

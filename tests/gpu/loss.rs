@@ -1,7 +1,7 @@
-//! A device that is lost at any call that a sort makes of it, one after the other.
+//! Device loss at each call that a sort makes to its device, one after the other.
 //!
-//! wgpu logs each call before it does it, so a logger can have the device destroyed there: what
-//! another thread's loss hits now and then, these tests hit always.
+//! wgpu logs each call before it runs, so a logger can destroy the device there. Another thread
+//! would hit such a moment only sometimes; these tests always do.
 
 use crate::device::{gpu, is_alone};
 use crate::faults::{own_device, random, sorted};
@@ -12,12 +12,12 @@ use wgpu_bcfsort::{
     Comparator, Error, KeyType, Keys, Options, Order, PreparedSort, SortJob, Sorter, WideKey,
 };
 
-/// When this thread loses which device.
+/// The device that this thread loses, and when.
 struct Loss {
     device: wgpu::Device,
-    /// Calls before it.
+    /// The number of calls before the loss.
     calls: usize,
-    /// Whether wgpu notices at once, and frees what the device has.
+    /// True if wgpu notices the loss at once, and frees the device's objects.
     frees: bool,
 }
 
@@ -36,7 +36,7 @@ impl log::Log for LosesDevices {
         if !self.enabled(record.metadata()) {
             return;
         }
-        // Calls, and nothing that they do: there wgpu holds locks.
+        // Only at the start of a call: within it, wgpu holds locks.
         let text = record.args().to_string();
         let is_call = ["Device::", "Buffer::", "Queue::", "CommandEncoder::"]
             .iter()
@@ -65,7 +65,7 @@ impl log::Log for LosesDevices {
     fn flush(&self) {}
 }
 
-/// What is lost, and all that is made on it before.
+/// A sorter on the device that is lost, and objects made before the loss.
 struct OnDevice {
     sorter: Sorter,
     sums: PrefixSums,
@@ -106,8 +106,7 @@ impl OnDevice {
     }
 }
 
-/// What is done with a device, or with host memory: `false` where this tells nothing of whether it
-/// was done.
+/// An operation on the device, or on host memory. Returns true if `keys` must be sorted by it.
 type Operation = fn(&OnDevice, &mut Vec<u32>) -> Result<bool, Error>;
 
 const OPERATIONS: [(&str, Operation); 13] = [
@@ -149,7 +148,7 @@ const OPERATIONS: [(&str, Operation); 13] = [
         Ok(true)
     }),
     ("prefix sums", |on, keys| {
-        // (Of the differences of sorted keys: the sorted keys.)
+        // The prefix sums of the differences of sorted keys are the sorted keys.
         let mut sums = sorted(keys);
         for i in (1..sums.len()).rev() {
             sums[i] -= sums[i - 1];
@@ -172,14 +171,14 @@ const OPERATIONS: [(&str, Operation); 13] = [
 fn a_device_lost_at_any_call_is_an_error() {
     let this = "loss::a_device_lost_at_any_call_is_an_error";
     let Some(gpu) = gpu() else { return };
-    // (A process has one logger.)
+    // A process has one logger.
     if !is_alone(this, &[]) {
         return;
     }
     log::set_logger(&LosesDevices).unwrap();
     let keys = random::<u32>(LEN, 5);
     let expected = sorted(&keys);
-    // An odd number, so that every other loss frees the memory.
+    // The step is odd, so that every second loss frees the memory.
     let step = if gpu.runs_all_cases() { 1 } else { 21 };
     for (number, (name, operation)) in OPERATIONS.into_iter().enumerate() {
         for timestamps in [true, false] {

@@ -1,6 +1,6 @@
-//! The sort on this machine's adapter: phase by phase, whole, and where things go wrong.
+//! The sort on this machine's adapter: single phases, whole sorts, and errors.
 //!
-//! Without an adapter these tests say so and pass; `WGPU_BCFSORT_REQUIRE_ADAPTER=1` makes them
+//! Without an adapter these tests print so and pass. `WGPU_BCFSORT_REQUIRE_ADAPTER=1` makes them
 //! fail.
 
 mod combinations;

@@ -1,7 +1,7 @@
-//! A device without memory for a sort, on this machine's adapter.
+//! Sorts on a device that is out of memory, on this machine's adapter.
 //!
-//! Where the device is the CPU, its memory is the process's own, and can be made scarce: by a limit
-//! to addresses, which costs none.
+//! If the device is the CPU, its memory is that of the process, so a limit on the address space
+//! makes it scarce without filling it.
 
 use crate::device::{gpu, is_alone};
 use bcfsort_testkit::data::{Pattern, Spec, generate};
@@ -11,10 +11,10 @@ use wgpu_bcfsort::{
     Comparator, Error, KeyType, Keys, Options, Order, SortJob, Sorter, WideKey, requirements,
 };
 
-/// Bytes that wgpu takes from the driver at a time, and hands out in parts.
+/// The block size in which wgpu allocates memory from the driver, in bytes.
 const BLOCK: u64 = 128 << 20;
 
-/// In a process of its own, whose limits are nobody else's.
+/// Runs in its own process, so that the limit affects no other test.
 #[test]
 fn a_sort_without_memory_is_an_error_or_several_sorts() {
     let this = "out_of_memory::a_sort_without_memory_is_an_error_or_several_sorts";
@@ -29,7 +29,7 @@ fn a_sort_without_memory_is_an_error_or_several_sorts() {
     }
 }
 
-/// The process gets most of a block more, which is enough for all but another block.
+/// Leaves the process less than one more block: enough for everything but another block.
 fn limit_addresses() {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let size = status.lines().find_map(|line| line.strip_prefix("VmSize:"));
@@ -43,7 +43,7 @@ fn limit_addresses() {
     assert!(limited.expect("prlimit, of util-linux").success());
 }
 
-/// Fills the device's memory with buffers, of a MiB and then of less, which are never written to.
+/// Fills the device's memory with buffers of a MiB, then smaller ones. They are never written.
 fn fill(device: &wgpu::Device) -> Vec<wgpu::Buffer> {
     let mut buffers = Vec::new();
     for size in [1 << 20, 1 << 16, 1 << 12] {
@@ -68,7 +68,7 @@ fn sort_without_memory(adapter: &wgpu::Adapter) {
     let needs = requirements(adapter).unwrap();
     let (device, queue) = pollster::block_on(adapter.request_device(&wgpu::DeviceDescriptor {
         required_limits: needs.limits,
-        // (Of host memory, half of that.)
+        // Blocks of host memory have half of this size.
         memory_hints: wgpu::MemoryHints::Manual {
             suballocated_device_memory_block_size: 2 * BLOCK..2 * BLOCK,
         },
@@ -80,7 +80,8 @@ fn sort_without_memory(adapter: &wgpu::Adapter) {
     let mut expected = keys.clone();
     sort_on_cpu(&mut expected, order);
 
-    // With kernels compiled, and no memory kept for the next sort: this one's is another's.
+    // The second sorter shares compiled kernels with the first, but not the memory that the first
+    // keeps for its next sort.
     let warm = Sorter::new(&device, &queue, Options::default()).unwrap();
     warm.sort(&mut keys[..300_000].to_vec(), order).unwrap();
     let sorter = warm.with_options(Options::default()).unwrap();
@@ -88,7 +89,7 @@ fn sort_without_memory(adapter: &wgpu::Adapter) {
     let mut taken = fill(&device);
     println!("{} buffers fill the device", taken.len());
 
-    // None at all.
+    // No memory at all.
     let rising = Comparator::wide(1, WideKey::MostFirst).unwrap();
     let is_out_of_memory =
         |error: &Error| matches!(error, Error::OutOfMemory { bytes, .. } if *bytes > 0);
@@ -110,13 +111,12 @@ fn sort_without_memory(adapter: &wgpu::Adapter) {
         assert!(moved == values, "{len}: the values were touched");
     }
     assert!(slice == keys, "the slice was touched");
-    // For scratch memory.
+    // No scratch memory.
     let job = SortJob::new(Keys::new(&taken[0], KeyType::U32), 1 << 18);
     let error = sorter.prepare(&job).unwrap_err();
     assert!(is_out_of_memory(&error), "{error:?}");
 
-    // Room for 2^20 keys and scratch memory, but not for what they are uploaded from besides: a
-    // half at a time.
+    // Memory for 2^20 keys and scratch memory, but not for the upload buffer: sorted in halves.
     let part = taken.len() / 2;
     taken.drain(part..part + 10);
     let few = &mut slice[..1 << 20];
@@ -125,14 +125,14 @@ fn sort_without_memory(adapter: &wgpu::Adapter) {
     slice.clone_from(&keys);
     taken.extend(fill(&device));
 
-    // Room for half of the keys, but for no scratch memory besides: a quarter at a time.
+    // Memory for half of the keys, but not for scratch memory: sorted in quarters.
     let part = taken.len() / 2;
     taken.drain(part..part + 7);
     let profile = sorter.sort_profiled(&mut slice, order).unwrap();
     assert!(slice == expected, "sorted in parts");
     assert!(!profile.merge.is_zero(), "it was not in parts");
 
-    // Room for all.
+    // Memory for all.
     taken.clear();
     slice.clone_from(&keys);
     let profile = sorter.sort_profiled(&mut slice, order).unwrap();

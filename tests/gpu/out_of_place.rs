@@ -1,4 +1,4 @@
-//! Sorts whose result is in other buffers than their input, on this machine's adapter.
+//! Out-of-place sorts on this machine's adapter.
 
 use crate::device::{Gpu, gpu};
 use crate::pairs::{sorter, stable};
@@ -10,8 +10,8 @@ use wgpu_bcfsort::{
     BufferRole, Comparator, Engine, Error, KeyType, Keys, Options, Order, Payload, SortJob, Sorter,
 };
 
-/// What a sort of one buffer leaves in another, which has a word of 7 in every place before. The
-/// input must stay as it is.
+/// Sorts one buffer into another, which is filled with 7 before, and returns the result. The input
+/// must not change.
 fn sorted(
     gpu: &Gpu,
     sorter: &Sorter,
@@ -45,7 +45,7 @@ fn keys_of_every_engine() {
 }
 
 #[test]
-fn parts_and_counted_records_leave_the_rest_of_the_other_buffer() {
+fn parts_and_indirect_counts_leave_the_rest_of_the_output() {
     let Some(gpu) = gpu() else { return };
     let (sorter, order_of_all) = (sorter(gpu), Order::Descending);
     let (all, first, len, there) = (5000_usize, 321_usize, 4000_u64, 3333_u32);
@@ -57,7 +57,7 @@ fn parts_and_counted_records_leave_the_rest_of_the_other_buffer() {
         let order = stable(&keys[part.clone()], order_of_all);
         expected[part.clone()].copy_from_slice(&in_order(&keys[part], 1, &order));
         for first in [first, 0] {
-            // From the first record of all on, too, if not to the last.
+            // The second time, the part begins at the start of the buffers.
             let (keys, expected) = (&keys[321 - first..], &expected[321 - first..]);
             let (from, to) = (gpu.buffer(keys), gpu.buffer(&vec![7; keys.len()]));
             let part = Keys::new(tail(&from, first, 4), KeyType::U32);
@@ -88,7 +88,7 @@ fn packed_keys_and_segments() {
     let starts = gpu.buffer(&[0, 3]);
     for (key, segments, keys, expected) in [
         (KeyType::I32, 2, [9, 8, 7, 3, 2, 1], [7, 8, 9, 1, 2, 3]),
-        // The lower words first.
+        // Low words first.
         (KeyType::U64, 1, [0, 2, 9, 0, 5, 1], [9, 0, 5, 1, 0, 2]),
     ] {
         let (from, to) = (gpu.buffer(&keys), gpu.buffer(&[7; 6]));
@@ -123,7 +123,7 @@ fn payload_and_structs() {
         ] {
             assert!(gpu.read(buffer) == *expected, "{len} keys");
         }
-        // The rows alone: keys may stay.
+        // Only the rows are moved.
         let sort = SortJob::new(Keys::new(&from, KeyType::U32), len).keep_keys();
         let twice = gpu.buffer(&vec![7; len as usize * 3]);
         let rows = Payload::new(&with_it, 12).output(&twice);
@@ -143,7 +143,7 @@ fn payload_and_structs() {
         sort.order(order).output(to)
     });
     assert!(after == expected);
-    // (Of one tile where few cases are run: other kernels of a comparator are in `comparators`.)
+    // One tile if few cases are run: `comparators` tests the other kernels of a comparator.
     let len = if gpu.runs_all_cases() { 3000 } else { 1000 };
     let second = Comparator::new(
         "struct Row { words: array<u32, 4> }
@@ -172,22 +172,22 @@ fn values_and_ranges() {
     assert!(gpu.read(&to) == in_order(&keys, 1, &order));
     assert!(gpu.read(&with_it) == in_order(&values, 1, &order));
 
-    let least = sorted(gpu, &sorter, &keys, |keys, to| {
+    let smallest = sorted(gpu, &sorter, &keys, |keys, to| {
         let sort = SortJob::new(Keys::new(keys, KeyType::U32), len);
         sort.output(to).top(50)
     });
-    assert!(least[..50] == in_order(&keys, 1, &order)[..50]);
-    let mut all = [least, keys.clone()];
+    assert!(smallest[..50] == in_order(&keys, 1, &order)[..50]);
+    let mut all = [smallest, keys.clone()];
     for keys in &mut all {
         keys.sort_unstable();
     }
     assert!(all[0] == all[1]);
 }
 
-/// Where keys are mapped, they are read in one buffer and written to another at no dispatch more,
-/// unless copying is all there is to do.
+/// Mapped keys are read from one buffer and written to another without an extra dispatch, except
+/// for a sort that only copies.
 #[test]
-fn mergesorts_out_of_place_of_mapped_keys_take_no_copy_more() {
+fn out_of_place_mergesorts_of_mapped_keys_need_no_extra_copy() {
     let Some(gpu) = gpu() else { return };
     for len in [1, 1024, 1 << 13] {
         let [from, to] = [(); 2].map(|()| gpu.empty_buffer(8 * len));
@@ -195,24 +195,24 @@ fn mergesorts_out_of_place_of_mapped_keys_take_no_copy_more() {
             for engine in [Engine::BcfMergesort, Engine::BcfMergesortPb] {
                 let sorter = gpu.sorter(&Options::default().engine(engine));
                 let sort = || SortJob::new(Keys::new(&from, key), len);
-                let [in_place, elsewhere] = [sort(), sort().output(&to)].map(|sort| {
+                let [in_place, out_of_place] = [sort(), sort().output(&to)].map(|sort| {
                     let sort = sorter.prepare(&sort).unwrap();
                     sort.recording().steps.len()
                 });
-                assert_eq!(elsewhere, in_place.max(1), "{len} {key} {engine:?}");
+                assert_eq!(out_of_place, in_place.max(1), "{len} {key} {engine:?}");
             }
         }
     }
 }
 
-/// Also one record, and up to a tile.
+/// One record, and up to a tile.
 #[test]
-fn few_records_are_sorted_wherever_they_lie() {
+fn few_records_are_sorted_at_any_offset() {
     let Some(gpu) = gpu() else { return };
     let sorter = gpu.sorter(&Options::default().engine(Engine::SampleSort));
     for (len, first) in [(1, 7), (300, 66), (1000, 5), (1024, 77)] {
         let (room, at) = (first + len + 2, first as usize);
-        // (Many are equal, also of two words.)
+        // Many keys are equal, 64-bit keys too.
         let noise: Vec<u32> = keys(room * 4)
             .iter()
             .map(|word| word & 0x8000_0007)
@@ -222,7 +222,7 @@ fn few_records_are_sorted_wherever_they_lie() {
         let more = [KeyType::U32, KeyType::U64].map(|key| (key, Order::Descending));
         for (key, direction) in gpu.cases(&REPRESENTATIVES, &more) {
             let (words, map) = (key.words(), key.map(direction));
-            // In rows of so many words, of which the key begins with this one.
+            // The sorted order of rows of `row_words` words, with the key at word `at`.
             let order_of = |row_words: u32, at: u32| {
                 let code = |row: &[u32]| match row[at as usize..] {
                     [low, high, ..] if words == 2 => u64::from(high) << 32 | u64::from(low),
@@ -264,7 +264,7 @@ fn few_records_are_sorted_wherever_they_lie() {
             check(keys().payload(rows(1)).keep_keys(), [&noise, &with_it[0]]);
             check(keys().payload(rows(3)), [&in_a_row, &with_it[1]]);
             check(keys().indices(word()).keep_keys(), [&noise, &indices]);
-            // Structs by a field, and what moves by it, where they move and where they stay.
+            // Structs sorted by a field, with payload, moved or not.
             let order = order_of(4, 2);
             let sorted_structs = sorted(&noise, 4, &order);
             let by_structs = sorted(&values, 1, &order);
@@ -276,11 +276,11 @@ fn few_records_are_sorted_wherever_they_lie() {
     }
 }
 
-/// (Nothing is made of that size.)
+/// Records of a planned sort. No buffer of this size is created.
 const MANY: u64 = 1 << 22;
 
-/// Scratch memory is at most 2.5 times the bytes of composed records, with a copy of the rows that
-/// move in place and 16 MiB.
+/// Scratch memory is at most 2.5 times the composed records, a copy of the rows that move in place,
+/// and 16 MiB.
 fn check_composed<'a, Kind>(
     gpu: &Gpu,
     sorts: impl IntoIterator<Item = (&'static str, SortJob<'a, Kind>, u64, u64)>,
@@ -294,7 +294,7 @@ fn check_composed<'a, Kind>(
 }
 
 #[test]
-fn scratch_memory_of_keys_and_pairs_is_what_is_documented() {
+fn scratch_memory_of_keys_and_pairs_is_as_documented() {
     let Some(gpu) = gpu() else { return };
     let sorter = gpu.sorter(&Options::default().engine(Engine::SampleSort));
     let [a, b, c] = [(); 3].map(|()| gpu.empty_buffer(512));
@@ -313,7 +313,7 @@ fn scratch_memory_of_keys_and_pairs_is_what_is_documented() {
             SortJob::new(Keys::new(a.slice(256..), narrow), MANY).values(c.slice(256..)),
             8,
         ),
-        // (By counting.)
+        // A counting sort.
         ("packed", sort(KeyType::I16), 0),
     ] {
         let size = sorter.scratch_size(&sort).unwrap();
@@ -323,7 +323,7 @@ fn scratch_memory_of_keys_and_pairs_is_what_is_documented() {
 }
 
 #[test]
-fn scratch_memory_of_what_is_composed_is_what_is_documented() {
+fn scratch_memory_of_composed_sorts_is_as_documented() {
     let Some(gpu) = gpu() else { return };
     let [a, b, c, d] = [(); 4].map(|()| gpu.empty_buffer(16));
     let sort = |key| SortJob::new(Keys::new(&a, key), MANY);
@@ -425,7 +425,7 @@ fn scratch_memory_of_what_is_composed_is_what_is_documented() {
 }
 
 #[test]
-fn nonsense_is_refused() {
+fn invalid_output_buffers_are_refused() {
     let Some(gpu) = gpu() else { return };
     let sorter = sorter(gpu);
     let [a, b, c] = [(); 3].map(|()| gpu.buffer(&[0; 8]));

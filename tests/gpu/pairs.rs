@@ -1,4 +1,4 @@
-//! Keys with values or indices, on this machine's adapter.
+//! Key-value sorts and argsorts on this machine's adapter.
 
 use crate::device::{Gpu, gpu, open};
 use crate::rows::run;
@@ -9,12 +9,12 @@ use wgpu_bcfsort::{
     Error, KeyType, Keys, Options, Order, Scratch, SortJob, SortKey, Sorter, requirements,
 };
 
-/// The same for all tests here, so that lavapipe compiles its kernels once.
+/// One sorter for all tests here, so that lavapipe compiles its kernels once.
 pub(crate) fn sorter(gpu: &Gpu) -> Arc<Sorter> {
     gpu.sorter(&options(tuning(gpu)))
 }
 
-/// What a stable sort on the CPU gives.
+/// The indices of a stable sort on the CPU.
 pub(crate) fn stable<T: SortKey>(keys: &[T], order: Order) -> Vec<u32> {
     let mut indices: Vec<u32> = (0..keys.len() as u32).collect();
     indices.sort_by(|&a, &b| {
@@ -64,7 +64,7 @@ fn pairs_stay_together_and_indices_are_stable() {
 }
 
 #[test]
-fn one_buffer_is_not_both() {
+fn one_buffer_for_keys_and_values_is_refused() {
     let Some(gpu) = gpu() else { return };
     let sorter = gpu.sorter(&Options::default());
     let keys = gpu.buffer(&[3, 1, 2]);
@@ -93,7 +93,7 @@ fn argsort_is_stable_for_all_types_and_both_orders() {
         for len in [0, 1, 2, 33, 1023, 1024, 1025, 40_000] {
             check::<u32>(&sorter, Order::Ascending, len, pattern);
         }
-        // One tile, and so one kernel, of each.
+        // One tile, and so one kernel, for each other type.
         check::<f64>(&sorter, Order::Descending, 1000, pattern);
         if gpu.runs_all_cases() {
             check::<u32>(&sorter, Order::Descending, 700, pattern);
@@ -120,11 +120,11 @@ fn argsort_of_more_than_fits_the_device_is_stable() {
 }
 
 #[test]
-fn slices_are_sorted_by_other_slices_and_by_keys_of_their_items() {
+fn sort_pairs_and_sort_by_key_move_values_of_any_type() {
     let Some(gpu) = gpu() else { return };
     let sorter = sorter(gpu);
     let keys: Vec<u32> = generate(&Spec::new(Pattern::FewDistinct, 5000)).unwrap();
-    // Neither `Copy`, nor of one size.
+    // A type that is not `Copy`, with heap memory of various sizes.
     let names: Vec<String> = (0..keys.len()).map(|i| "x".repeat(i % 7)).collect();
     let expected = stable(&keys, Order::Ascending);
     let (mut sorted, mut values) = (keys.clone(), names.clone());
@@ -169,7 +169,7 @@ fn sorts_share_scratch_memory_in_one_submission() {
         assert!(scratch.bytes() >= needed);
         sorts.push((keys, buffers, sort));
     }
-    // What the largest alone needs, and what of it was made too small at first is let go.
+    // The memory of the largest sort. Buffers that were too small are freed.
     assert!(scratch.bytes() <= 2 * largest);
     let device = &gpu.device;
     let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
@@ -185,7 +185,7 @@ fn sorts_share_scratch_memory_in_one_submission() {
     }
 }
 
-/// Two in one pass.
+/// Two sorts in one pass.
 #[test]
 fn sorts_are_recorded_into_a_compute_pass() {
     let Some(gpu) = gpu() else { return };

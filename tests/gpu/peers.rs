@@ -1,4 +1,4 @@
-//! The test cases of other sorts: an outside check, by what others thought might go wrong.
+//! The test cases of other sorts, as an independent check.
 //!
 //! - Patterns, sizes and the tests of stability of sort-research-rs, with which Rust's own sorts
 //!   were developed: <https://github.com/Voultapher/sort-research-rs>, `sort_test_tools` and
@@ -7,9 +7,9 @@
 //!   `cub/test/catch2_test_device_merge_sort.cu`, and the older test of
 //!   <https://github.com/NVIDIA/cub>.
 //!
-//! The inputs are made here, as they are described there. A covering set of them runs always, and
-//! the whole matrix, which takes an adapter in software very long, with `WGPU_BCFSORT_WHOLE_PEERS=1
-//! cargo test --release -p bcfsort-testkit --test gpu peers`.
+//! The inputs are made here from their descriptions. A covering set of them always runs. The whole
+//! matrix takes very long on a software adapter: run it with `WGPU_BCFSORT_WHOLE_PEERS=1 cargo test
+//! --release -p bcfsort-testkit --test gpu peers`.
 
 use crate::device::{Gpu, check_sort, gpu};
 use crate::pairs::{sorter, stable};
@@ -22,21 +22,20 @@ fn whole() -> bool {
     std::env::var("WGPU_BCFSORT_WHOLE_PEERS").is_ok_and(|value| value != "0")
 }
 
-/// Where the numbers of a peer's pattern come from.
+/// The source of a peer's pattern.
 enum Made {
-    /// They are a data set of this crate.
+    /// A data set of this crate.
     Ours(fn(u64) -> Spec),
-    /// They are made here.
+    /// A function in this file.
     Here(fn(u64) -> Vec<i32>),
 }
 
-/// The patterns of sort-research-rs by their names there, in which dN is N different numbers, pN is
-/// N percent random ones among zeros, sN is the first N percent sorted, and zN is Zipf's law with
-/// this exponent.
+/// The patterns of sort-research-rs, with their names there: dN has N different numbers, pN has N
+/// percent random numbers among zeros, in sN the first N percent are sorted, and zN follows Zipf's
+/// law with exponent N.
 ///
-/// Ours differ in what does not matter: they begin with 1 where theirs do with 0, all keys are
-/// another number, and runs and sorted parts are a number longer or shorter where theirs are
-/// rounded in another way.
+/// Ours differ in minor points: they begin with 1 instead of 0, the constant is another number, and
+/// other rounding makes runs and sorted parts a number longer or shorter.
 const PATTERNS: [(&str, Made); 35] = [
     ("random", Ours(|len| Spec::new(Pattern::Full, len))),
     (
@@ -127,31 +126,31 @@ const PATTERNS: [(&str, Made); 35] = [
     ),
 ];
 
-/// The sizes of sort-research-rs, with and without small ones that its versions differ in.
+/// The sizes of sort-research-rs, with the small sizes of all its versions.
 const SIZES: [u64; 31] = [
     0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 15, 16, 17, 19, 20, 24, 30, 32, 33, 35, 50, 100, 200,
     500, 1_000, 2_048, 5_000, 10_000,
 ];
 const LARGE_SIZES: [u64; 2] = [100_000, 1_000_000];
 
-/// How they are sorted.
+/// A way to sort the numbers.
 #[derive(Clone, Copy, Debug)]
 enum Way {
-    /// As keys alone, with the default options.
+    /// Keys without payload, with the default options.
     Keys(KeyType, Order),
-    /// The same, by a sample sort of small tiles.
+    /// The same, with a sample sort of small tiles.
     Sampled(KeyType),
-    /// As few different keys with their indices, by the same sample sort: stable.
+    /// A stable argsort of few different keys, with the same sample sort.
     Indices,
 }
 
-/// Few, since lavapipe compiles kernels for each.
+/// Few ways, since lavapipe compiles kernels for each.
 const WAYS: [Way; 3] = [
     Way::Keys(KeyType::U32, Order::Ascending),
     Way::Keys(KeyType::F64, Order::Descending),
     Way::Indices,
 ];
-/// Those of the whole matrix, besides.
+/// Further ways for the whole matrix.
 const MORE_WAYS: [Way; 9] = [
     Way::Keys(KeyType::I32, Order::Ascending),
     Way::Keys(KeyType::U64, Order::Ascending),
@@ -164,7 +163,7 @@ const MORE_WAYS: [Way; 9] = [
     Way::Sampled(KeyType::F32),
 ];
 
-/// Random numbers from 0 to this one.
+/// Random numbers from 0 to `last`.
 fn up_to(len: u64, last: u64) -> Spec {
     Spec::new(Pattern::Random, len).range(Range::Values {
         low: 0,
@@ -185,13 +184,13 @@ fn ones(len: u64) -> Vec<i32> {
     vec![1; len as usize]
 }
 
-/// The logarithm, rounded to the nearest integer; of 0, it is 0.
+/// The logarithm, rounded to the nearest integer; 0 for 0.
 fn log2(len: u64) -> u64 {
-    // That of the square, which is twice as much, is rounded up by halves.
+    // The logarithm of the square is twice as large. Half of it, rounded up, is rounded to nearest.
     (len * len).max(1).ilog2().div_ceil(2).into()
 }
 
-/// Numbers from 1 on, each k drawn with a probability proportional to 1 / k^exponent.
+/// Numbers k from 1 on, drawn with probability proportional to 1 / k^exponent.
 fn zipf(len: u64, exponent: f64) -> Vec<i32> {
     let mut total = 0.0;
     let sums: Vec<f64> = (1..=len)
@@ -209,7 +208,7 @@ fn zipf(len: u64, exponent: f64) -> Vec<i32> {
     drawn.into_iter().map(number).collect()
 }
 
-/// Zeros, and behind them so many percent of others.
+/// Zeros, followed by `percent` percent of `others`.
 fn with_zeros(len: u64, percent: u64, others: fn(u64) -> Vec<i32>) -> Vec<i32> {
     let few = (len * percent + 50) / 100;
     let mut numbers = vec![0; (len - few) as usize];
@@ -223,7 +222,7 @@ fn shuffled(numbers: &[i32]) -> Vec<i32> {
     order.iter().map(|&i| numbers[i as usize - 1]).collect()
 }
 
-/// Random numbers in teeth of these lengths, all falling or rising, or, with `None`, some of each.
+/// Random numbers in teeth of these lengths: all falling, all rising, or both with `None`.
 fn saws(len: u64, [shortest, longest]: [u64; 2], fall: Option<bool>) -> Vec<i32> {
     let (shortest, longest) = (shortest.max(1), longest.max(1));
     let most = len.div_ceil(shortest);
@@ -244,7 +243,7 @@ fn saws(len: u64, [shortest, longest]: [u64; 2], fall: Option<bool>) -> Vec<i32>
     numbers
 }
 
-/// Random numbers, the first half of them rising, the other one falling.
+/// Random numbers, the first half rising, the second half falling.
 fn pipe_organ(len: u64) -> Vec<i32> {
     let mut numbers = random(len);
     let (rising, falling) = numbers.split_at_mut(len as usize / 2);
@@ -254,8 +253,8 @@ fn pipe_organ(len: u64) -> Vec<i32> {
     numbers
 }
 
-/// Keys in the order of these numbers, which are spread over more bits where a key has them, as
-/// sort-research-rs does. Floats come from all of the type, `NaN`s too.
+/// Keys in the order of these numbers, spread over all bits of wider keys, as in sort-research-rs.
+/// Floats are from the whole type, `NaN`s included.
 fn keys<T: SortKey>(numbers: &[i32]) -> Vec<T> {
     let spread: u64 = if T::KEY_TYPE.words() == 1 {
         1
@@ -307,21 +306,21 @@ fn check(gpu: &Gpu, (name, made): &(&str, Made), size: u64, way: Way) {
     }
 }
 
-/// Each pattern in each way, and each size in each way.
+/// Cases with every pair of pattern and way, and every pair of size and way.
 fn covering_set() -> Vec<(usize, u64, Way)> {
-    let of_a_pattern = 2 * WAYS.len();
-    let turns = 0..PATTERNS.len() * of_a_pattern;
-    let met: HashSet<_> = (turns.clone())
-        .map(|turn| (turn % SIZES.len(), turn % WAYS.len()))
+    let per_pattern = 2 * WAYS.len();
+    let numbers = 0..PATTERNS.len() * per_pattern;
+    let pairs: HashSet<_> = (numbers.clone())
+        .map(|i| (i % SIZES.len(), i % WAYS.len()))
         .collect();
-    assert_eq!(met.len(), SIZES.len() * WAYS.len());
-    let mut cases: Vec<_> = turns
-        .map(|turn| {
-            let (size, way) = (SIZES[turn % SIZES.len()], WAYS[turn % WAYS.len()]);
-            (turn / of_a_pattern, size, way)
+    assert_eq!(pairs.len(), SIZES.len() * WAYS.len());
+    let mut cases: Vec<_> = numbers
+        .map(|i| {
+            let (size, way) = (SIZES[i % SIZES.len()], WAYS[i % WAYS.len()]);
+            (i / per_pattern, size, way)
         })
         .collect();
-    // Of the large ones few, in the ways that have few kernels more.
+    // Few large sizes, in the ways that need few additional kernels.
     let large = |first, step, size, way| {
         let patterns = (first..PATTERNS.len()).step_by(step);
         patterns.map(move |pattern| (pattern, size, way))
@@ -357,7 +356,7 @@ fn patterns_and_sizes_of_sort_research_equal_the_cpu() {
     }
 }
 
-/// Ten different keys, and every size of a few, as sort-research-rs tests its stable sorts.
+/// Ten different keys and every small size, as sort-research-rs tests its stable sorts.
 #[test]
 fn indices_of_ten_different_keys_are_stable_at_every_small_size() {
     let Some(gpu) = gpu() else { return };
@@ -370,37 +369,36 @@ fn indices_of_ten_different_keys_are_stable_at_every_small_size() {
     }
 }
 
-/// What CUB's merge sort sorts in one workgroup, of 4-byte keys: 256 lanes of 11 or 17 keys, or 512
-/// of 15.
+/// Tiles of CUB's merge sort for 4-byte keys: 256 lanes of 11 or 17 keys, or 512 lanes of 15.
 const CUB_TILES: [u64; 3] = [256 * 11, 256 * 17, 512 * 15];
 
-/// A shuffled range, as CUB's tests have it, in which no two keys are equal: keys alone, and keys
-/// that values go with. And keys of which many are equal, or all: their indices. Some again into
-/// other buffers, as by its `SortKeysCopy` and `SortPairsCopy`.
+/// The inputs of CUB's tests. A shuffled range, in which no two keys are equal, as keys and as
+/// key-value pairs; and the indices of keys that are equal in part or all. Some sorts are repeated
+/// out of place, as by CUB's `SortKeysCopy` and `SortPairsCopy`.
 #[test]
 fn sizes_of_cubs_merge_sort_equal_the_cpu() {
     let Some(gpu) = gpu() else { return };
     let default = gpu.sorter(&Options::default());
     let around = |size: u64| [size - 1, size, size + 1];
-    // Of the older test.
+    // Sizes of the older test.
     let powers = (9..=21).step_by(2).map(|power| 1_u64 << power);
     let mut sizes: Vec<u64> = powers.chain(CUB_TILES).flat_map(around).collect();
-    // Of the present one, which takes two random ones more, others each time.
+    // Sizes of the current test, which adds two random sizes in each run.
     sizes.extend([0, 500, 1_000_000, 2_000_000]);
     let count = if whole() { 20 } else { 2 };
     sizes.extend(uniform::<u64>(count, 1, 1_000_000, 5));
-    for (turn, size) in sizes.into_iter().enumerate() {
-        // Large ones take turns, and the largest are left out.
+    for (i, size) in sizes.into_iter().enumerate() {
+        // Large sizes alternate between the checks, and the largest are left out.
         let every = whole() || size <= 10_000;
         if !every && size > 1_000_000 {
             continue;
         }
         let ranks: Vec<u32> = generate(&Spec::new(Pattern::Distinct, size)).unwrap();
-        if every || turn % 3 != 1 {
+        if every || i % 3 != 1 {
             let what = format!("{size} shuffled");
             check_sort(&default, &ranks, Order::Ascending, &what);
         }
-        if every || turn % 3 == 1 {
+        if every || i % 3 == 1 {
             let many: Vec<u32> = uniform(size, 0, 128, 6);
             check_indices(gpu, &many, &format!("{size} of 129 different keys"));
         }
@@ -411,7 +409,7 @@ fn sizes_of_cubs_merge_sort_equal_the_cpu() {
         if every && size > 0 {
             check_pairs(gpu, &ranks);
         }
-        if size > 0 && (whole() || every && turn % 3 == 0) {
+        if size > 0 && (whole() || every && i % 3 == 0) {
             check_copies(gpu, &ranks);
         }
         if whole() {
@@ -422,7 +420,7 @@ fn sizes_of_cubs_merge_sort_equal_the_cpu() {
     }
 }
 
-/// Sorts the numbers from 1 on, and values with them, into other buffers.
+/// Sorts the numbers from 1 on with values, out of place.
 fn check_copies(gpu: &Gpu, ranks: &[u32]) {
     let values: Vec<u32> = ranks.iter().map(|rank| rank ^ 0x5555).collect();
     let len = ranks.len() as u64;
@@ -447,7 +445,7 @@ fn check_copies(gpu: &Gpu, ranks: &[u32]) {
     assert!(gpu.read(&keys) == ranks && gpu.read(&with_them) == values);
 }
 
-/// Sorts the numbers from 1 on with values that tell whose they are.
+/// Sorts the numbers from 1 on with values that identify their keys.
 fn check_pairs(gpu: &Gpu, ranks: &[u32]) {
     let value = |rank: u32| rank.wrapping_mul(0x9e37_79b1);
     let values: Vec<u32> = ranks.iter().copied().map(value).collect();

@@ -1,4 +1,4 @@
-//! Each phase of the sort as it runs on this machine's adapter, stopped after every pass.
+//! Each phase of the sort on this machine's adapter, checked after every pass.
 
 use crate::device::{Gpu, gpu};
 use crate::execution::Execution;
@@ -32,7 +32,8 @@ fn random(count: u64, seed: u64) -> Vec<u32> {
     generate(&Spec::new(Pattern::Full, count).seed(seed)).unwrap()
 }
 
-/// The passes of a recording: a round of a phase each. All that sorts the samples is one.
+/// The passes of a recording: one for each round of a phase, and one for all dispatches that choose
+/// splitters.
 fn passes(recording: &Recording) -> Vec<&[Step]> {
     let pass = |step: &Step| match step.phase {
         Phase::Splitters => (step.phase, 0),
@@ -57,7 +58,7 @@ impl Inspection<'_> {
         let buffer = step.buffer("destination").or(step.buffer("keys"));
         let run = step.parameter("run").unwrap_or(0) as usize;
         match step.phase {
-            // A run of one key: as they were.
+            // Runs of one key: unchanged.
             Phase::Copy => self.check_runs(buffer.unwrap(), 1),
             Phase::BaseCase => {
                 let tile = self.options.resolved_base_case().keys();
@@ -117,7 +118,7 @@ impl Inspection<'_> {
         );
     }
 
-    /// Where each bucket begins in each run, by a linear search.
+    /// The start of each bucket in each run, by linear search.
     fn ranks(&self) -> Vec<Vec<usize>> {
         let d = self.distribution.as_ref().unwrap();
         let samples = self.samples();
@@ -153,7 +154,7 @@ impl Inspection<'_> {
         assert!(found.iter().map(|r| *r as usize).eq(expected), "ranks");
     }
 
-    /// The table of separators: a row a bucket.
+    /// The table of separators, with a row per bucket.
     fn separators(&self) -> Vec<Vec<usize>> {
         let d = self.distribution.as_ref().unwrap();
         self.execution
@@ -163,7 +164,8 @@ impl Inspection<'_> {
             .collect()
     }
 
-    /// Parts lie bucket by bucket, in each the runs in order, as long as the ranks say.
+    /// Parts are stored bucket by bucket, and in each bucket run by run. The ranks give their
+    /// lengths.
     fn check_separators(&self) {
         let d = self.distribution.as_ref().unwrap();
         let (ranks, separators) = (self.ranks(), self.separators());
@@ -180,8 +182,9 @@ impl Inspection<'_> {
         self.check_bucket_sizes();
     }
 
-    /// Lemma 1: N/P + N/t, where P divides the samples and t the runs. In general, a bucket holds
-    /// the keys between ceil(T/P) of the T samples, and in every run up to a sample's gap more.
+    /// Lemma 1: at most N/P + N/t keys if P divides the number of samples and t divides the runs.
+    /// In general, a bucket holds the keys between ceil(T/P) of the T samples, and in every run up
+    /// to one more gap between samples.
     fn check_bucket_sizes(&self) {
         let d = self.distribution.as_ref().unwrap();
         let gap = d.run.div_ceil(d.samples) as usize;
@@ -209,8 +212,8 @@ impl Inspection<'_> {
         }
     }
 
-    /// In every bucket `span` parts at a time are sorted, and it holds the keys of its range in the
-    /// result: every key of a bucket precedes every key of the next.
+    /// In every bucket, each group of `span` parts is sorted. A bucket holds the keys of its range
+    /// in the result, so each of its keys precedes every key of the next bucket.
     fn check_parts(&self, buffer: Buffer, span: usize) {
         let d = self.distribution.as_ref().unwrap();
         let keys = self.execution.read(buffer);
@@ -218,7 +221,7 @@ impl Inspection<'_> {
         result.sort_unstable();
         for (bucket, row) in self.separators().iter().enumerate() {
             let pivots = d.pivots && bucket % 2 == 1;
-            // Pivot buckets are not moved again, and may lie in the other buffer.
+            // Pivot buckets are not moved again, and may be in the other buffer.
             if pivots && buffer != Buffer::Keys {
                 continue;
             }
@@ -235,7 +238,7 @@ impl Inspection<'_> {
     }
 }
 
-/// Sorts step by step and checks what lies in the buffers after every pass.
+/// Sorts step by step, and checks the buffers after every pass.
 fn inspect(gpu: &Gpu, input: &[u32], options: &Options) {
     inspect_with(gpu, input, options, &LIMITS);
 }
@@ -264,10 +267,10 @@ fn inspect_with(gpu: &Gpu, input: &[u32], options: &Options, limits: &DeviceLimi
 }
 
 #[test]
-fn every_phase_leaves_what_the_paper_says() {
+fn every_phase_matches_the_paper() {
     let Some(gpu) = gpu() else { return };
     for engine in Engine::MERGESORTS {
-        // Tiles of every size; what a base case leaves does not depend on how it sorts.
+        // Tiles of every size. The result of a base case does not depend on its algorithm.
         for base_case in gpu.cases(
             &[BaseCase::Bitonic, BaseCase::Diagonal, BaseCase::Long2],
             &[BaseCase::Long4, BaseCase::LongDiagonal8],
@@ -291,7 +294,7 @@ fn every_phase_leaves_what_the_paper_says() {
     }
 }
 
-/// Inputs that no sample tells much about, and such that repeat keys.
+/// Inputs with uninformative samples, and with repeated keys.
 #[test]
 fn every_phase_holds_on_skewed_and_repeated_keys() {
     let Some(gpu) = gpu() else { return };
@@ -308,10 +311,10 @@ fn every_phase_holds_on_skewed_and_repeated_keys() {
         Pattern::Special,
     ];
     for (number, pattern) in patterns.into_iter().enumerate() {
-        // Each pattern by each engine, or by one after the other.
+        // Each pattern with each engine, or with alternating engines.
         let engines = Engine::MERGESORTS.into_iter().enumerate();
-        for (turn, engine) in engines {
-            if turn != number % Engine::MERGESORTS.len() && !gpu.runs_all_cases() {
+        for (i, engine) in engines {
+            if i != number % Engine::MERGESORTS.len() && !gpu.runs_all_cases() {
                 continue;
             }
             println!("{pattern} {engine}");
@@ -322,8 +325,8 @@ fn every_phase_holds_on_skewed_and_repeated_keys() {
     }
 }
 
-/// With P dividing the samples and t the runs there is no rounding: N/P + N/t exactly. (Random
-/// samples have no bound.)
+/// P divides the number of samples and t divides the runs, so the bound is exactly N/P + N/t.
+/// Random samples have no bound.
 #[test]
 fn buckets_are_within_the_bound_of_lemma_1() {
     let Some(gpu) = gpu() else { return };
@@ -339,7 +342,7 @@ fn buckets_are_within_the_bound_of_lemma_1() {
             "interleaved",
             (0..n).map(|i| i % run * runs + i / run).collect(),
         ),
-        // The samples of every run stand just before a crowd.
+        // Every sample of a run is followed by many close keys.
         (
             "crowded",
             (0..n)
@@ -367,13 +370,13 @@ fn buckets_are_within_the_bound_of_lemma_1() {
 }
 
 #[test]
-fn dispatches_cut_short_and_grids_of_two_dimensions_change_nothing() {
+fn cut_dispatches_and_two_dimensional_grids_change_nothing() {
     let Some(gpu) = gpu() else { return };
     for engine in Engine::MERGESORTS {
         for (workgroups, keys_per_dispatch, len, buckets) in [
             (33, u32::MAX, 60_007, 8),
             (20, 5000, 60_007, 8),
-            // Long pairs: two page merges a dispatch, and sixteen of several pairs.
+            // Long pairs: two page merges per dispatch, and sixteen of several pairs.
             (65_535, 1024, 60_007, 8),
             (65_535, 1 << 15, 200_003, 4),
         ] {
@@ -389,7 +392,7 @@ fn dispatches_cut_short_and_grids_of_two_dimensions_change_nothing() {
     }
 }
 
-/// The paper's promise of pivot buckets: on zeros and ones nothing is left to merge.
+/// The paper's claim for pivot buckets: on zeros and ones nothing is left to merge.
 #[test]
 fn on_zeros_and_ones_nothing_is_merged_after_the_distribution() {
     let Some(gpu) = gpu() else { return };
@@ -425,7 +428,7 @@ fn on_zeros_and_ones_nothing_is_merged_after_the_distribution() {
                 "bucket {bucket} holds {size} keys"
             );
         }
-        // What is not there is not moved either: the other buffer is not written.
+        // Empty buckets are not merged: the other buffer is not written.
         let marks = vec![0xdead_beef_u32; len as usize];
         execution.write(Buffer::Scratch, &marks);
         for step in final_merge {
@@ -439,8 +442,8 @@ fn on_zeros_and_ones_nothing_is_merged_after_the_distribution() {
     }
 }
 
-/// One page merge with everything else left out: `runs` lie between the separators in the keys, and
-/// are merged into the scratch buffer.
+/// A recording for page merges alone: the runs between the separators are merged from the keys into
+/// the scratch buffer.
 fn page_merge_recording(len: u32, pairs: u32) -> Recording {
     let mut recording = Recording::new(len, KeyType::U32, Order::Ascending);
     recording.reserve(Buffer::Scratch, u64::from(len) * 4);
@@ -449,7 +452,7 @@ fn page_merge_recording(len: u32, pairs: u32) -> Recording {
     recording
 }
 
-/// The engines' merges, by the keys of their pages.
+/// The engines' merge kernels, with the keys of their pages.
 const MERGES: [(Kernel, u32); 2] = [(Kernel::PageMerge, PAGE), (Kernel::WarpMerge, WARP_PAGE)];
 
 fn page_merge_step(kernel: Kernel, pairs: u32, shape: PairsParams, done: u32, steps: u32) -> Step {
@@ -483,7 +486,7 @@ fn pages(start: u32, end: u32, page: u32) -> u32 {
     }
 }
 
-/// n0/h + n1/h - 1 page merges sort a pair, and one fewer does not. Each finishes a page.
+/// A pair takes n0/h + n1/h - 1 page merges, and not fewer. Each finishes a page.
 #[test]
 fn a_pair_is_merged_by_exactly_one_page_merge_less_than_it_has_pages() {
     let Some(gpu) = gpu() else { return };
@@ -493,7 +496,7 @@ fn a_pair_is_merged_by_exactly_one_page_merge_less_than_it_has_pages() {
 }
 
 fn merge_page_by_page(gpu: &Gpu, kernel: Kernel, page: u32) {
-    // Where A and B begin and end: aligned, ragged, off the grid of 32, very unlike.
+    // The ends of A and B: aligned, ragged, no multiples of 32, of very different lengths.
     for [start, middle, end] in [
         [0u32, 4096, 8192],
         [0, 512, 1024],
@@ -567,7 +570,7 @@ fn merge_page_by_page(gpu: &Gpu, kernel: Kernel, page: u32) {
     }
 }
 
-/// Pairs of pages of one dispatch: at most 64 MiB of keys, less than the smallest binding limit.
+/// Pairs of pages in one dispatch: at most 64 MiB of keys, below the smallest binding limit.
 const PAIRS: u32 = 1 << 14;
 
 /// The network proof on the shipped kernels: they are data-oblivious, so zeros and ones suffice.
@@ -581,8 +584,8 @@ fn all_pairs_of_sorted_pages_of_zeros_and_ones_are_merged() {
 
 fn merge_all_pages(gpu: &Gpu, kernel: Kernel, page_keys: u32) {
     let page = page_keys as usize;
-    // All, or every seventh: as 7 does not divide the 513 or 65 pairs of a row, each number of
-    // zeros occurs in A and in B.
+    // All pairs, or every seventh. 7 does not divide the 513 or 65 pairs of a row, so each number
+    // of zeros occurs in A and in B.
     let stride = if gpu.runs_all_cases() { 1 } else { 7 };
     let all = ((page_keys + 1) * (page_keys + 1)).div_ceil(stride);
     let len = PAIRS * 2 * page_keys;
@@ -611,7 +614,6 @@ fn merge_all_pages(gpu: &Gpu, kernel: Kernel, page_keys: u32) {
         for (i, merged) in merged.chunks_exact(2 * page).enumerate() {
             let (zeros_a, zeros_b) = pair(i);
             let zeros = zeros_a.min(page) + zeros_b;
-            // The first word of each part, and all of it like the first.
             let right = merged[..zeros].iter().all(|key| *key == 0)
                 && merged[zeros..].iter().all(|key| *key == 1);
             assert!(right, "{zeros_a} and {zeros_b} zeros");

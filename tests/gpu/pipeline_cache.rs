@@ -1,11 +1,11 @@
-//! Pipeline caches, where this machine's adapter has them.
+//! Pipeline caches, if this machine's adapter has them.
 
 use crate::device::{check_sort, gpu};
 use bcfsort_testkit::PaperOptions;
 use wgpu_bcfsort::paper::{PrefixSums, PrefixSumsOptions};
 use wgpu_bcfsort::{Error, Options, Order, Sorter};
 
-/// The adapter, or `None`, said aloud, where it has no caches.
+/// The adapter; `None`, with a message, if it has no caches.
 fn adapter() -> Option<&'static wgpu::Adapter> {
     let adapter = &gpu()?.adapter;
     if adapter.features().contains(wgpu::Features::PIPELINE_CACHE) {
@@ -15,12 +15,12 @@ fn adapter() -> Option<&'static wgpu::Adapter> {
     None
 }
 
-/// A sorter on a device of its own, which can make caches.
+/// A sorter on its own device, which supports caches.
 fn open(adapter: &wgpu::Adapter) -> Sorter {
     Sorter::on_adapter(adapter, Options::default()).unwrap()
 }
 
-/// A cache that begins with what another one has.
+/// A cache that starts with the data of another one.
 fn make_cache(device: &wgpu::Device, from: Option<&wgpu::PipelineCache>) -> wgpu::PipelineCache {
     let data = from.and_then(wgpu::PipelineCache::get_data);
     // SAFETY: `get_data` has just returned the data, if there is any.
@@ -34,7 +34,7 @@ fn make_cache(device: &wgpu::Device, from: Option<&wgpu::PipelineCache>) -> wgpu
 }
 
 #[test]
-fn a_device_sorts_through_what_another_left_in_its_cache() {
+fn a_second_device_uses_the_cache_of_the_first() {
     let Some(adapter) = adapter() else { return };
     let keys: Vec<u32> = (0..5000_u32)
         .map(|i| i.wrapping_mul(2_654_435_761))
@@ -51,13 +51,13 @@ fn a_device_sorts_through_what_another_left_in_its_cache() {
     }
 }
 
-/// wgpu refuses a cache of another device: that tells whether it was given one.
+/// wgpu refuses a cache of another device. The error shows that the sorter passes its cache on.
 #[test]
-fn all_that_is_compiled_goes_through_the_cache() {
+fn every_kernel_is_compiled_through_the_cache() {
     let Some(adapter) = adapter() else { return };
     let (sorter, other) = (open(adapter), open(adapter));
     let cache = make_cache(other.device(), None);
-    // What was compiled before counts for nothing.
+    // Kernels that were compiled without the cache are not reused.
     sorter.sort(&mut [2_u32, 1], Order::Ascending).unwrap();
     let sorter = sorter.with_pipeline_cache(&cache);
     let sibling = sorter.with_options(Options::default().seed(1)).unwrap();

@@ -1,4 +1,4 @@
-//! Colored prefix sums on this machine's adapter, against the CPU's and against their definition.
+//! Colored prefix sums on this machine's adapter, compared with the CPU and with their definition.
 
 use crate::device::{Gpu, gpu, open};
 use bcfsort_testkit::recordings::Coloring;
@@ -8,7 +8,7 @@ use wgpu_bcfsort::paper::{
 };
 use wgpu_bcfsort::{BufferRole, Error, KeyType, Options, Sorter, requirements};
 
-/// One for all tests: its kernels are compiled once.
+/// One instance for all tests, so that its kernels are compiled once.
 fn prefix_sums(gpu: &Gpu) -> &PrefixSums {
     gpu.sums.get_or_init(|| PrefixSums::new(&gpu.first))
 }
@@ -23,7 +23,7 @@ fn random<T: Summand>(count: usize, seed: u64) -> Vec<T> {
             state ^= state >> 27;
             let bits = state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 32;
             if T::KEY_TYPE == KeyType::F32 {
-                // Of both signs, and with fractions that do not survive being added to others.
+                // Both signs, and fractions that are rounded in sums.
                 let value = (bits as u32).cast_signed() as f32 / 1e5;
                 T::from_bits64(value.to_bits().into())
             } else {
@@ -55,7 +55,7 @@ fn check<T: Summand>(gpu: &Gpu, len: usize, coloring: Coloring, options: &Prefix
     );
 }
 
-/// As many rounds of loops as any invocation may take.
+/// The largest number of loop iterations of an invocation.
 #[test]
 fn the_longest_tile_of_the_most_colors_equals_the_cpu() {
     let Some(gpu) = gpu() else { return };
@@ -94,8 +94,8 @@ fn every_size_color_count_method_scan_and_type_gives_the_cpus_bits() {
     for colors in 1..=16 {
         for method in PrefixSumsMethod::ALL {
             for scan in Scan::ALL {
-                // Every size with every number of colors; tiles and colorings in turns of other
-                // lengths.
+                // Every size with every number of colors. Tiles and colorings alternate with other
+                // periods.
                 for len in SIZES {
                     let mut options = PrefixSumsOptions::default()
                         .colors(colors)
@@ -110,7 +110,7 @@ fn every_size_color_count_method_scan_and_type_gives_the_cpus_bits() {
                     }
                     i += 1;
                 }
-                // Sizes go in turns of 12, which types and colorings divide.
+                // The 12 sizes are a multiple of the periods of types and colorings: shift these.
                 i += 1;
             }
         }
@@ -144,7 +144,7 @@ fn floats_are_near_the_exact_sums_and_infinities_and_nans_propagate() {
     for (i, (&value, &sum)) in values.iter().zip(&of).enumerate() {
         exact += f64::from(value);
         size += f64::from(value.abs());
-        // Each addition in the way of a value rounds by at most 2^-24 of what is added up so far.
+        // Each addition that a value passes rounds by at most 2^-24 of the sum so far.
         let bound = 1000.0 * size * f64::from(f32::EPSILON);
         assert!(
             (f64::from(sum) - exact).abs() <= bound,
@@ -302,7 +302,7 @@ fn buffers_that_cannot_be_used_are_refused_with_the_numbers() {
         assert!(matches!(error, Error::BufferUsage { .. }), "{error:?}");
     }
 
-    // Of another device of the same instance.
+    // Buffers of another device of the same instance.
     let (device, queue) = open(&gpu.adapter, requirements(&gpu.adapter).unwrap().limits);
     let foreign = PrefixSums::new(&Sorter::new(&device, &queue, Options::default()).unwrap());
     let error = foreign
@@ -312,7 +312,7 @@ fn buffers_that_cannot_be_used_are_refused_with_the_numbers() {
 }
 
 #[test]
-fn slices_that_do_not_fit_together_are_refused_and_left_alone() {
+fn slices_of_different_lengths_and_wrong_colors_are_refused() {
     let Some(gpu) = gpu() else { return };
     let sums = prefix_sums(gpu);
     let options = PrefixSumsOptions::default().colors(3);
@@ -357,7 +357,7 @@ fn slices_that_do_not_fit_together_are_refused_and_left_alone() {
 }
 
 #[test]
-fn threads_share_one() {
+fn threads_share_one_prefix_sums() {
     fn check_sync<T: Send + Sync + 'static>() {}
     let Some(gpu) = gpu() else { return };
     check_sync::<PrefixSums>();

@@ -1,5 +1,5 @@
-//! What is around a sort of buffers: payload, keys that are fields of structs, ranges, numbers of
-//! records that only the GPU knows.
+//! Layouts of sort jobs: payload rows, keys in structs, parts of buffers, indirect counts, packed
+//! keys.
 
 use crate::device::{Gpu, gpu};
 use crate::pairs::{sorter, stable};
@@ -14,7 +14,7 @@ pub(crate) fn keys(len: u64) -> Vec<u32> {
     generate(&Spec::new(Pattern::FewDistinct, len).distinct(300)).unwrap()
 }
 
-/// Rows that tell whose they are, and which word of them each word is.
+/// Rows whose words identify the row and the position of the word in it.
 pub(crate) fn rows(len: u64, words: u32) -> Vec<u32> {
     let row = |i: u32| (0..words).map(move |w| i * 16 + w);
     (0..len as u32).flat_map(row).collect()
@@ -30,7 +30,7 @@ pub(crate) fn run<Kind>(sorter: &Sorter, job: &SortJob<'_, Kind>) {
     sort.run_profiled().unwrap();
 }
 
-/// Structs of `stride` bytes by the key at byte `offset` of each.
+/// Keys at byte `offset` of structs of `stride` bytes.
 pub(crate) fn by_field<'a>(
     structs: impl ToBinding<'a>,
     key: KeyType,
@@ -40,13 +40,13 @@ pub(crate) fn by_field<'a>(
     Keys::strided(structs, key, Field { stride, offset })
 }
 
-/// A buffer of items of `bytes` bytes from item `first` on.
+/// The part of a buffer from item `first` on. Items have `bytes` bytes.
 pub(crate) fn tail(buffer: &wgpu::Buffer, first: usize, bytes: u64) -> wgpu::BufferSlice<'_> {
     buffer.slice(first as u64 * bytes..)
 }
 
 #[test]
-fn rows_of_any_size_go_with_keys_in_order() {
+fn payload_rows_of_any_size_move_stably() {
     let Some(gpu) = gpu() else { return };
     let sorter = sorter(gpu);
     for (len, order) in [
@@ -91,7 +91,7 @@ fn structs_are_sorted_by_a_field() {
     assert!(gpu.read(&on_gpu) == in_order(&structs, 4, &expected));
     assert!(gpu.read(&others) == in_order(&keys, 1, &expected));
 
-    // Only their indices.
+    // An argsort.
     let (on_gpu, indices) = (gpu.buffer(&structs), gpu.buffer(&vec![0; len as usize]));
     let by_key = by_field(&on_gpu, KeyType::U32, 16, 8);
     run(&sorter, &SortJob::argsort(by_key.clone(), &indices, len));
@@ -127,12 +127,12 @@ fn check_field_of_two_words<T: SortKey>(gpu: &Gpu, sorter: &Sorter) {
 }
 
 #[test]
-fn a_part_is_sorted_and_the_rest_stays() {
+fn a_part_of_a_buffer_is_sorted_and_the_rest_stays() {
     let Some(gpu) = gpu() else { return };
     let size = |first| {
         let keys = gpu.empty_buffer(4 * 10_000);
         let sort = SortJob::new(Keys::new(tail(&keys, first, 4), KeyType::U32), 5000);
-        // (With the same tiles on every adapter.)
+        // The same tiles on every adapter.
         let small = Tuning {
             merged: 0,
             ..Tuning::cpu()
@@ -140,9 +140,9 @@ fn a_part_is_sorted_and_the_rest_stays() {
         let sorter = gpu.sorter(&options(small));
         sorter.scratch_size(&sort).unwrap()
     };
-    // From where a buffer may be bound on, keys are sorted where they lie.
+    // If the offset is one that a binding allows, keys are sorted in the buffer.
     assert_eq!(size(1280), size(0));
-    // From elsewhere, in scratch memory.
+    // Otherwise they are sorted in scratch memory.
     assert!((size(0)..=5000 * 4 * 5 / 2 + (16 << 20)).contains(&size(1234)));
     for first in [1234, 1280] {
         check_part(gpu, first);
@@ -179,7 +179,7 @@ fn check_part(gpu: &Gpu, first: usize) {
     run(&sorter, &part_of(&on_gpu, len).payload(payload));
     assert!(gpu.read(&with_it) == sorted(&rows[..all], 1));
 
-    // Indices count from the part's beginning, and the keys may stay.
+    // Indices count from the start of the part. Keys are not moved.
     let (on_gpu, with_it) = (gpu.buffer(&keys), gpu.buffer(&vec![7; all]));
     let indices = tail(&with_it, first, 4);
     run(&sorter, &part_of(&on_gpu, len).keep_keys().indices(indices));
@@ -189,7 +189,7 @@ fn check_part(gpu: &Gpu, first: usize) {
     assert!(indices[..first].iter().all(|&i| i == 7));
     assert!(indices[part.end..].iter().all(|&i| i == 7));
 
-    // The first ones of all that follow, their number in a buffer, with values.
+    // The part has the rest of the buffer, with values, and an indirect count limits it.
     let (values, count) = (self::rows(all as u64, 1), gpu.buffer(&[len as u32]));
     let (on_gpu, with_it) = (gpu.buffer(&keys), gpu.buffer(&values));
     let sort = part_of(&on_gpu, (all - first) as u64).values(tail(&with_it, first, 4));
@@ -212,13 +212,13 @@ fn check_part(gpu: &Gpu, first: usize) {
 }
 
 #[test]
-fn the_gpu_says_how_many() {
+fn an_indirect_count_sorts_any_number_of_records() {
     let Some(gpu) = gpu() else { return };
     let sorter = sorter(gpu);
     let room = 3000_usize;
     for order in gpu.cases(&[Order::Ascending], &[Order::Descending]) {
         let mut keys = keys(room as u64);
-        // The greatest and the least key, too, which are what pads a tile.
+        // The largest and the smallest key, which also pad a tile.
         keys[..40].fill(u32::MAX);
         keys[40..80].fill(0);
         let values = rows(room as u64, 1);
@@ -228,7 +228,7 @@ fn the_gpu_says_how_many() {
             .order(order)
             .len_from(count.slice(4..))
             .payload(Payload::new(&with_it, 4));
-        // Prepared once, for any number.
+        // Prepared once, for any count.
         let sort = sorter.prepare(&sort).unwrap();
         for number in [0, 1, 1500, 2999, 3000, u32::MAX] {
             gpu.queue
@@ -248,13 +248,13 @@ fn the_gpu_says_how_many() {
     }
 }
 
-/// Whatever is planned for the room that there is, on this device.
+/// Sorts planned for one and for two levels, on this device.
 #[test]
-fn the_gpu_says_how_many_of_what_is_distributed_in_any_way() {
+fn indirect_counts_work_with_every_number_of_levels() {
     let Some(gpu) = gpu() else { return };
     let sorter = sorter(gpu);
-    // Distributed once, and twice. (Keys of 64 bits, whose kernels lavapipe compiles slowly, are
-    // counted in lock-step.)
+    // One level of partitioning, and two. Lock-step tests have indirect counts of 64-bit keys,
+    // whose kernels lavapipe compiles slowly.
     for room in [9000_usize, 25_000] {
         let keys = keys(room as u64);
         let numbers: Vec<u32> = (0..room as u32).collect();
@@ -263,7 +263,7 @@ fn the_gpu_says_how_many_of_what_is_distributed_in_any_way() {
         let sort = || SortJob::new(Keys::new(&on_gpu, KeyType::U32), room as u64).len_from(&count);
         let [argsort, pairs] = [sort().indices(&values).keep_keys(), sort().values(&values)]
             .map(|sort| sorter.prepare(&sort).unwrap());
-        let [elsewhere, here] = [sort().output(&to), sort().range(0..room as u64)]
+        let [out_of_place, in_place] = [sort().output(&to), sort().range(0..room as u64)]
             .map(|sort| sorter.prepare(&sort).unwrap());
         let write = |buffer, words: &[u32]| {
             gpu.queue
@@ -277,7 +277,7 @@ fn the_gpu_says_how_many_of_what_is_distributed_in_any_way() {
             let sorted = in_order(&keys, 1, &order);
             let what = format!("{number} of {room}");
 
-            for (sort, result) in [(&elsewhere, &to), (&here, &on_gpu)] {
+            for (sort, result) in [(&out_of_place, &to), (&in_place, &on_gpu)] {
                 sort.run_profiled().unwrap();
                 assert!(gpu.read(result)[..there] == sorted, "{what}");
             }
@@ -288,7 +288,7 @@ fn the_gpu_says_how_many_of_what_is_distributed_in_any_way() {
             assert!(gpu.read(&on_gpu) == keys, "{what}");
             assert!(gpu.read(&values)[..there] == order, "{what}: order");
 
-            // Each value with its key, in any order where keys are equal.
+            // Each value is with its key. Values of equal keys may be in any order.
             write(&values, &numbers);
             pairs.run_profiled().unwrap();
             let mut moved = gpu.read(&values);
@@ -301,24 +301,24 @@ fn the_gpu_says_how_many_of_what_is_distributed_in_any_way() {
     }
 }
 
-/// Bits of a key.
+/// The number of bits of a key.
 pub(crate) const fn bits(key: KeyType) -> u32 {
     8 * key.bytes() as u32
 }
 
-/// Numbers of packed keys whose order is that of the type.
+/// Maps the bits of a packed key to a number with the order of the type.
 pub(crate) fn ordered(number: u32, key: KeyType) -> u32 {
     let (sign, all) = (1 << (bits(key) - 1), u32::MAX >> (32 - bits(key)));
     match key {
         KeyType::U8 | KeyType::U16 => number,
         KeyType::I8 | KeyType::I16 => number ^ sign,
-        // A float's total order: of negative ones, the greater bits are less.
+        // The total order of floats: larger bits of a negative float are smaller.
         _ if number & sign == 0 => number | sign,
         _ => number ^ all,
     }
 }
 
-/// Words in which keys lie one behind the other, the first one lowest.
+/// Packs keys into words, the first key in the lowest bits.
 pub(crate) fn pack(keys: &[u32], key: KeyType) -> Vec<u32> {
     let word = |word: &[u32]| {
         let keys = word.iter().rev();
@@ -328,13 +328,12 @@ pub(crate) fn pack(keys: &[u32], key: KeyType) -> Vec<u32> {
 }
 
 #[test]
-fn packed_keys_of_8_and_16_bits_are_sorted_where_they_lie() {
+fn packed_keys_of_8_and_16_bits_are_sorted_in_place() {
     let Some(gpu) = gpu() else { return };
     let sorter = sorter(gpu);
     let packed = KeyType::ALL.into_iter().filter(|key| key.bytes() < 4);
     for (i, key) in packed.enumerate() {
-        // (Of both widths, of integers and of floats, in both orders: the others differ in
-        // constants.)
+        // Both widths, integers and floats, both orders: the other cases differ in constants.
         if ![0, 2, 5].contains(&i) && !gpu.runs_all_cases() {
             continue;
         }
@@ -359,7 +358,7 @@ fn packed_keys_of_8_and_16_bits_are_sorted_where_they_lie() {
             SortJob::new(keys, len as u64).order(order)
         };
         let (few, expected) = sorted(len);
-        // (Of integers and of floats.)
+        // One integer type and one float type.
         if i == 2 || i == 5 {
             let sort = part_of(&keys, len).indices(tail(&indices, first, 4));
             run(&sorter, &sort);
@@ -367,7 +366,7 @@ fn packed_keys_of_8_and_16_bits_are_sorted_where_they_lie() {
             assert!(gpu.read(&indices)[first..][..len] == expected, "{key:?}");
         }
 
-        // Alone, they are counted, if they are many.
+        // Many keys without payload get a counting sort.
         let (keys, many) = (gpu.buffer(&pack(&unsorted)), all - first - 9);
         run(&sorter, &part_of(&keys, many));
         assert!(gpu.read(&keys) == sorted(many).0, "{key:?}, counted");
@@ -380,7 +379,7 @@ fn refused<Kind>(gpu: &Gpu, sort: &SortJob<'_, Kind>) -> String {
 }
 
 #[test]
-fn nonsense_is_refused_with_the_numbers() {
+fn invalid_jobs_are_refused_with_the_numbers() {
     let Some(gpu) = gpu() else { return };
     let (keys, rows, one) = (
         gpu.buffer(&[3, 1, 2]),
@@ -468,7 +467,8 @@ fn nonsense_is_refused_with_the_numbers() {
         let refused = sorter.prepare(&twice);
         assert!(matches!(refused, Err(Error::SameBuffer)));
     }
-    // All that is needed at once: keys and values, indices twice, and rows of one buffer again.
+    // The buffers that are needed at the same time: keys and values, indices twice, and a copy of
+    // the rows of one buffer.
     let size = sorter
         .scratch_size(&sort().payload(Payload::new(&rows, 20)))
         .unwrap();
@@ -515,7 +515,7 @@ fn ranges_that_begin_within_a_record_are_refused() {
              {multiple_of}"
         );
         assert_eq!(refused(gpu, &sort), text);
-        // Nothing can be planned of it either.
+        // The scratch size is refused, too.
         let error = sorter.scratch_size(&sort).unwrap_err();
         assert_eq!(error.to_string(), text);
     }
@@ -528,7 +528,7 @@ fn ranges_that_begin_within_a_record_are_refused() {
 }
 
 #[test]
-fn what_no_binding_has_is_refused_with_what_to_do() {
+fn jobs_too_large_for_a_binding_are_refused_with_advice() {
     let Some(gpu) = gpu() else { return };
     let (keys, one) = (gpu.buffer(&[3, 1, 2]), gpu.buffer(&[0]));
     let three = || Keys::new(&keys, KeyType::U32);
@@ -546,7 +546,7 @@ fn what_no_binding_has_is_refused_with_what_to_do() {
         refused(gpu, &SortJob::segmented(three(), 3, &one, u32::MAX)),
         text("segment offsets", 4 * u64::from(u32::MAX))
     );
-    // (The largest multiple of 4.)
+    // The largest multiple of 4.
     let row = u32::MAX - 3;
     let rows = Payload::new(&one, row);
     assert_eq!(
@@ -571,7 +571,7 @@ fn ranges_that_are_too_short_are_refused() {
         offset: u64::MAX,
         size: None,
     };
-    // (An empty range is not the rest of the buffer.)
+    // An empty range does not mean the rest of the buffer.
     for (range, actual, needed) in [
         (Keys::new(keys.slice(8..8), KeyType::U32), 0, 12),
         (Keys::new(keys.slice(8..16), KeyType::U32), 8, 12),

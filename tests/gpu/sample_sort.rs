@@ -9,9 +9,9 @@ use wgpu_bcfsort::internals::plan::Tuning;
 use wgpu_bcfsort::internals::recording::Phase;
 use wgpu_bcfsort::{Engine, KeyType, Keys, Options, Order, SortJob, SortKey, Sorter};
 
-/// The sizes of kernels that the library takes on this adapter, and no merging of few tiles:
-/// records that no tile has room for are partitioned. On a CPU the tiles are the smallest, as
-/// lavapipe compiles each kernel slowly.
+/// The library's kernel sizes for this adapter, but without the merge of few tiles: more records
+/// than a tile are always partitioned. On a CPU the tiles are the smallest, since lavapipe compiles
+/// kernels slowly.
 pub(crate) fn tuning(gpu: &Gpu) -> Tuning {
     let tuning = if gpu.is_cpu() {
         Tuning {
@@ -36,9 +36,9 @@ fn check<T: SortKey>(gpu: &Gpu, options: &Options, spec: &Spec, order: Order) {
     check_sort::<T>(&gpu.sorter(options), &generate(spec).unwrap(), order, &what);
 }
 
-/// Else an input could be made that misleads all of them.
+/// With one common seed, a crafted input could mislead all sorters.
 #[test]
-fn sorters_do_not_take_the_same_samples() {
+fn sorters_have_different_sampling_seeds() {
     let Some(gpu) = gpu() else { return };
     let keys = gpu.buffer(&vec![0; 20_000]);
     let seeds: BTreeSet<u32> = (0..4)
@@ -85,8 +85,8 @@ fn all_sizes_and_patterns_equal_the_cpu() {
 fn other_types_and_orders_equal_the_cpu() {
     let Some(gpu) = gpu() else { return };
     let options = options(tuning(gpu));
-    // One tile, and one kernel: the others are the same text with other constants, and take as long
-    // to compile.
+    // One tile, and so one kernel for each type: the other kernels are the same text with other
+    // constants, and also compile slowly.
     let spec = Spec::new(Pattern::Full, 1000);
     check::<i32>(gpu, &options, &spec, Order::Ascending);
     check::<f32>(gpu, &options, &spec, Order::Descending);
@@ -97,8 +97,7 @@ fn other_types_and_orders_equal_the_cpu() {
     }
 }
 
-/// Two tiles to sixteen, the last one ragged or of one record; equal keys in the order of the
-/// input.
+/// Two to sixteen tiles, the last one ragged or of one record. Equal keys keep their order.
 #[test]
 fn few_tiles_are_merged_at_once() {
     let Some(gpu) = gpu() else { return };
@@ -138,7 +137,7 @@ fn few_tiles_are_merged_at_once() {
     }
 }
 
-/// As it comes, on this device.
+/// The default tuning of this device.
 #[test]
 fn the_default_tuning_sorts() {
     let Some(gpu) = gpu() else { return };

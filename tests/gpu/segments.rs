@@ -1,4 +1,4 @@
-//! Many segments, each sorted by itself, on this machine's adapter.
+//! Segmented sorts on this machine's adapter.
 
 use crate::device::{Gpu, gpu};
 use crate::pairs::{sorter, stable};
@@ -8,10 +8,10 @@ use wgpu_bcfsort::{
     BufferRole, Error, KeyType, Keys, Order, Payload, SegmentedSortJob, SortJob, SortKey, ToBinding,
 };
 
-/// Empty ones, of one, of some, and of most.
+/// Segments that are empty, of one record, of several, and of about half of all records.
 const OFFSETS: [u32; 13] = [0, 0, 1, 1, 2, 9, 40, 1500, 1500, 2900, 2999, 3000, 3000];
 
-/// Segments that begin at these offsets, of which `starts` holds the first ones.
+/// A segmented sort whose segments begin at `offsets`, which are in the buffer `starts`.
 fn segmented<'a>(
     keys: Keys<'a>,
     len: usize,
@@ -21,7 +21,7 @@ fn segmented<'a>(
     SortJob::segmented(keys, len as u64, starts, offsets.len() as u32)
 }
 
-/// Which of so many records belongs in each place.
+/// The indices of all records after a segmented sort on the CPU.
 fn expected<T: SortKey>(keys: &[T], offsets: &[u32], order: Order) -> Vec<u32> {
     let mut all = Vec::new();
     for (i, &begin) in offsets.iter().enumerate() {
@@ -34,7 +34,7 @@ fn expected<T: SortKey>(keys: &[T], offsets: &[u32], order: Order) -> Vec<u32> {
     all
 }
 
-/// Keys and payload in place; and indices alone, of a number of records that the GPU has.
+/// Sorts keys and payload in place, then argsorts with an indirect count.
 fn check<T: SortKey>(gpu: &Gpu, keys: &[T], first: usize, order: Order) {
     let sorter = sorter(gpu);
     let (len, words) = (keys.len() - first, T::KEY_TYPE.words());
@@ -89,13 +89,12 @@ fn keys_of_32_bits() {
 fn keys_of_64_bits() {
     let Some(gpu) = gpu() else { return };
     for spec in [
-        // (The greatest keys of all, too, which are what fills the places of those that are not
-        // there.)
+        // The largest keys, which are also the padding.
         Spec::new(Pattern::Maximal, 3070),
         Spec::new(Pattern::FewDistinct, 3070).distinct(90),
         Spec::new(Pattern::Full, 3070),
     ] {
-        // (The greatest of floats are NaNs.)
+        // The largest floats are NaNs.
         let keys: Vec<f64> = generate(&spec).unwrap();
         check(gpu, &keys, 70, Order::Ascending);
         if gpu.runs_all_cases() {
@@ -112,7 +111,7 @@ fn check_nans<T: SortKey>(gpu: &Gpu, nans: [T; 2]) {
     check(gpu, &keys, 0, Order::Descending);
 }
 
-/// More than a tile of them, in thousands of segments and in a giant one between empty ones.
+/// More than a tile of keys: in thousands of segments, and in a giant one between empty ones.
 fn check_many<T: SortKey>(gpu: &Gpu, with_indices: bool) {
     let sorter = sorter(gpu);
     let len = 40_000_u64;
@@ -157,7 +156,7 @@ fn many_keys_of_64_bits() {
         check_many::<f64>(gpu, true);
     }
 
-    // As one segment, by keys that stay.
+    // An argsort, which is one segment.
     let len = 40_000;
     let keys: Vec<f64> = generate(&Spec::new(Pattern::FewDistinct, len).distinct(900)).unwrap();
     let bits: &[u32] = bytemuck::cast_slice(&keys);
@@ -168,7 +167,7 @@ fn many_keys_of_64_bits() {
     assert!(gpu.read(&on_gpu) == bits);
 }
 
-/// By a field of rows, which move with it, in place and to another buffer.
+/// Structs sorted by a field, in place and out of place.
 #[test]
 fn rows_by_a_field() {
     let Some(gpu) = gpu() else { return };
@@ -180,19 +179,19 @@ fn rows_by_a_field() {
     }
     let sorted = in_order(&structs, 4, &expected(&keys, &OFFSETS, Order::Ascending));
     let starts = gpu.buffer(&OFFSETS);
-    let (on_gpu, elsewhere) = (gpu.buffer(&structs), gpu.empty_buffer(4 * 4 * 3000));
+    let (on_gpu, output) = (gpu.buffer(&structs), gpu.empty_buffer(4 * 4 * 3000));
     let sort = || {
         let keys = by_field(&on_gpu, f64::KEY_TYPE, 16, 8);
         segmented(keys, 3000, &starts, &OFFSETS)
     };
-    run(&sorter, &sort().output(&elsewhere));
-    assert!(gpu.read(&elsewhere) == sorted);
+    run(&sorter, &sort().output(&output));
+    assert!(gpu.read(&output) == sorted);
     assert!(gpu.read(&on_gpu) == structs);
     run(&sorter, &sort());
     assert!(gpu.read(&on_gpu) == sorted);
 }
 
-/// Where segments of such lengths begin.
+/// The offsets of segments of these lengths.
 fn starts(lengths: impl IntoIterator<Item = u32>) -> Vec<u32> {
     let begin = |next: &mut u32, len: u32| {
         *next += len;
@@ -201,8 +200,8 @@ fn starts(lengths: impl IntoIterator<Item = u32>) -> Vec<u32> {
     lengths.into_iter().scan(0, begin).collect()
 }
 
-/// A million segments, or a tenth of it: most are empty or of a few records, a few of some tiles,
-/// and one is of a fifth of all.
+/// A million segments, or a tenth of that. Most are empty or have a few records, a few have several
+/// tiles, and one has a fifth of all records.
 #[test]
 fn many_segments_of_all_sizes() {
     let Some(gpu) = gpu() else { return };
@@ -236,7 +235,7 @@ fn many_segments_of_all_sizes() {
     assert!(gpu.read(&on_gpu) == in_order(&keys, 1, &order));
 }
 
-/// Each value with its key; and in the order of the input where keys are equal, if it is asked for.
+/// Each value moves with its key. As payload, values of equal keys keep their order.
 #[test]
 fn values_move_with_the_keys_of_their_segments() {
     fn check<T: SortKey + std::fmt::Debug>(gpu: &Gpu, first: usize, is_stable: bool) {
@@ -245,7 +244,7 @@ fn values_move_with_the_keys_of_their_segments() {
         let spec = Spec::new(Pattern::FewDistinct, (first + len) as u64).distinct(90);
         let keys: Vec<T> = generate(&spec).unwrap();
         let bits: &[u32] = bytemuck::cast_slice(&keys);
-        // (A value says whose it is.)
+        // Each value identifies its key.
         let values: Vec<u32> = (0..keys.len() as u32).map(|i| 7 * i).collect();
         let [on_gpu, with_it] = [bits, &values].map(|words| gpu.buffer(words));
         let starts = gpu.buffer(&OFFSETS);
@@ -271,7 +270,7 @@ fn values_move_with_the_keys_of_their_segments() {
         }
         let owners: Vec<u32> = moved.iter().map(|value| value / 7).collect();
         assert!(in_order(bits, words, &owners) == sorted, "{what}: pairs");
-        // Of its own segment: keys of others may be equal.
+        // Each value stays in its segment, even if another segment has an equal key.
         let bounds = OFFSETS.map(|begin| first + begin as usize);
         for (&begin, &end) in bounds.iter().zip(&bounds[1..]) {
             let mut owners = owners[begin..end].to_vec();
@@ -291,11 +290,11 @@ fn values_move_with_the_keys_of_their_segments() {
     }
 }
 
-/// Keys of which several lie in a word, and others around those that are sorted.
+/// Sorts packed keys in the middle of a buffer.
 fn check_packed(gpu: &Gpu, key: KeyType, first: usize, offsets: &[u32], len: usize) {
     let what = format!("{key:?}, {len} from {first}");
-    let behind = 11;
-    let all = first + len + behind;
+    let trailing = 11;
+    let all = first + len + trailing;
     let random: Vec<u32> = generate(&Spec::new(Pattern::Full, all as u64)).unwrap();
     let numbers = random.iter().map(|word| word >> (32 - bits(key)));
     let mut numbers: Vec<u32> = numbers.collect();
@@ -315,23 +314,23 @@ fn check_packed(gpu: &Gpu, key: KeyType, first: usize, offsets: &[u32], len: usi
 #[test]
 fn packed_keys_of_segments_of_all_sizes() {
     let Some(gpu) = gpu() else { return };
-    // One of each length.
+    // One segment of each length.
     let rising = starts(0..240);
-    // A handful, which begin within words.
-    let handful = [0, 0, 1, 250_003, 250_003, 250_006, 777_777];
+    // A few segments, which begin within words.
+    let few = [0, 0, 1, 250_003, 250_003, 250_006, 777_777];
     for key in gpu.cases(&[KeyType::F16], &[KeyType::I8, KeyType::U16]) {
         check_packed(gpu, key, 1, &OFFSETS, 3001);
         check_packed(gpu, key, 0, &OFFSETS, 3001);
         check_packed(gpu, key, 3, &rising, 28_683);
-        check_packed(gpu, key, 5, &handful, 830_001);
-        check_packed(gpu, key, 256, &handful, 830_001);
+        check_packed(gpu, key, 5, &few, 830_001);
+        check_packed(gpu, key, 256, &few, 830_001);
     }
 }
 
-/// They are to ascend. Where they do not, or lie behind all records, what is sorted has all records
-/// still, each with its payload, and others stay.
+/// Offsets must ascend. If they do not, or are past the end, the result still is a permutation of
+/// the records, each with its payload, and other records stay.
 #[test]
-fn offsets_that_are_none_leave_a_permutation() {
+fn invalid_offsets_leave_a_permutation() {
     let Some(gpu) = gpu() else { return };
     let first = 70;
     for len in [3000_u32, 40_000] {
@@ -348,7 +347,7 @@ fn offsets_that_are_none_leave_a_permutation() {
         for (what, offsets) in wrong {
             let what = format!("{len}, {what}");
             let keys = keys((first + len + 9).into());
-            let behind = (first + len) as usize;
+            let end = (first + len) as usize;
             let [on_gpu, with_it] = [&keys, &vec![7; keys.len()]].map(|words| gpu.buffer(words));
             let starts = gpu.buffer(&offsets);
             let first = first as usize;
@@ -356,13 +355,13 @@ fn offsets_that_are_none_leave_a_permutation() {
             let sort = segmented(part, len as usize, &starts, &offsets);
             run(&sorter(gpu), &sort.indices(tail(&with_it, first, 4)));
             let (after, indices) = (gpu.read(&on_gpu), gpu.read(&with_it));
-            let mut found = indices[first..behind].to_vec();
-            let moved = in_order(&keys[first..behind], 1, &found);
-            assert!(after[first..behind] == moved, "{what}");
+            let mut found = indices[first..end].to_vec();
+            let moved = in_order(&keys[first..end], 1, &found);
+            assert!(after[first..end] == moved, "{what}");
             found.sort_unstable();
             assert!(found.into_iter().eq(0..len), "{what}: indices");
             assert!(after[..first] == keys[..first], "{what}: before");
-            assert!(after[behind..] == keys[behind..], "{what}: behind");
+            assert!(after[end..] == keys[end..], "{what}: behind");
 
             let packed = &random[..len.min(12_000) as usize / 4];
             let on_gpu = gpu.buffer(packed);
@@ -379,9 +378,9 @@ fn offsets_that_are_none_leave_a_permutation() {
     }
 }
 
-/// One for each key: all are as they were.
+/// With one segment for each key, nothing changes.
 #[test]
-fn packed_keys() {
+fn one_segment_per_packed_key_changes_nothing() {
     let Some(gpu) = gpu() else { return };
     let keys: Vec<u32> = generate(&Spec::new(Pattern::Full, 1000)).unwrap();
     let each: Vec<u32> = (0..4000).collect();
@@ -397,9 +396,9 @@ fn packed_keys() {
     assert!(gpu.read(&on_gpu) == keys);
 }
 
-/// Composed records have 8 bytes: what keys of 4 fit a binding may be too many in segments.
+/// Composed records have 8 bytes, so a segmented sort allows fewer 4-byte keys per binding.
 #[test]
-fn composed_records_that_no_binding_holds_are_refused() {
+fn composed_records_too_large_for_a_binding_are_refused() {
     let Some(gpu) = gpu() else { return };
     let sorter = sorter(gpu);
     let (keys, starts) = (gpu.buffer(&[0]), gpu.buffer(&[0]));

@@ -1,4 +1,4 @@
-//! Only some ranks in order, and whether all are, on this machine's adapter.
+//! Partial sorts and `is_sorted`, on this machine's adapter.
 
 use crate::device::{Gpu, gpu};
 use crate::pairs::{sorter, stable};
@@ -12,7 +12,8 @@ use wgpu_bcfsort::{
     WideKey,
 };
 
-/// Sorts indices by keys, those of some ranks, and checks them and what is before and behind.
+/// Sorts keys with indices, but only these ranks, and checks the records before and after them,
+/// too.
 fn check<T: SortKey>(
     gpu: &Gpu,
     options: &Options,
@@ -32,12 +33,12 @@ fn check<T: SortKey>(
 
     let expected = stable(&keys, order);
     let found = gpu.read(&indices);
-    let places = |range: Range<u64>| range.start as usize..range.end as usize;
-    let wanted = places(ranks.clone());
-    assert!(found[wanted.clone()] == expected[wanted], "{what}");
+    let as_usize = |range: Range<u64>| range.start as usize..range.end as usize;
+    let selected = as_usize(ranks.clone());
+    assert!(found[selected.clone()] == expected[selected], "{what}");
     for part in [0..ranks.start, ranks.end..len] {
-        let mut found = found[places(part.clone())].to_vec();
-        let mut expected = expected[places(part.clone())].to_vec();
+        let mut found = found[as_usize(part.clone())].to_vec();
+        let mut expected = expected[as_usize(part.clone())].to_vec();
         found.sort_unstable();
         expected.sort_unstable();
         assert!(found == expected, "{what}, at {part:?}");
@@ -48,7 +49,7 @@ fn check<T: SortKey>(
 }
 
 #[test]
-fn wanted_ranks_are_in_order_and_others_on_their_side() {
+fn selected_ranks_are_in_order_and_others_on_the_right_side() {
     let Some(gpu) = gpu() else { return };
     let wide = options(tuning(gpu));
     for (len, ranks) in [
@@ -78,7 +79,7 @@ fn wanted_ranks_are_in_order_and_others_on_their_side() {
 }
 
 #[test]
-fn keys_alone_are_selected() {
+fn partial_sort_of_keys() {
     let Some(gpu) = gpu() else { return };
     let keys: Vec<u32> = generate(&Spec::new(Pattern::Random, 100_003)).unwrap();
     let mut sorted = keys.clone();
@@ -90,7 +91,7 @@ fn keys_alone_are_selected() {
     sort.run_profiled().unwrap();
     let found = gpu.read(&on_gpu);
     assert!(found[60_000..60_100] == sorted[60_000..60_100]);
-    // Less was done.
+    // The rest is not sorted.
     assert!(found != sorted);
     let mut all = found;
     all[..60_000].sort_unstable();
@@ -99,7 +100,7 @@ fn keys_alone_are_selected() {
 }
 
 #[test]
-fn rows_that_are_compared_are_selected() {
+fn partial_sort_by_a_comparator() {
     let Some(gpu) = gpu() else { return };
     let comparator = Comparator::new(
         "struct Row { number: u32, key: u32 }
@@ -120,9 +121,9 @@ fn rows_that_are_compared_are_selected() {
     assert!(numbers.into_iter().eq(0..9000));
 }
 
-/// With all that may be around a sort.
+/// In a part of a buffer, with an indirect count and payload.
 #[test]
-fn ranks_are_selected_of_what_lies_elsewhere() {
+fn partial_sort_in_a_part_with_indirect_count_and_payload() {
     let Some(gpu) = gpu() else { return };
     let sorter = sorter(gpu);
     let (room, len, first, best) = (40_000_usize, 23_001_usize, 500_usize, 700_usize);
@@ -133,8 +134,8 @@ fn ranks_are_selected_of_what_lies_elsewhere() {
     let expected = stable(&keys[part.clone()], order);
     let count = gpu.buffer(&[len as u32]);
     let (on_gpu, on_gpu_rows) = (gpu.buffer(&keys), gpu.buffer(&rows));
-    let behind = Keys::new(tail(&on_gpu, first, 4), KeyType::U32);
-    let sort = SortJob::new(behind, (room - first) as u64)
+    let part_of_keys = Keys::new(tail(&on_gpu, first, 4), KeyType::U32);
+    let sort = SortJob::new(part_of_keys, (room - first) as u64)
         .order(order)
         .len_from(&count)
         .payload(Payload::new(tail(&on_gpu_rows, first, 8), 8));
@@ -189,7 +190,7 @@ fn wide_keys_are_sorted_from_either_end() {
 }
 
 #[test]
-fn values_are_stable_where_it_is_asked_for() {
+fn payload_is_stable() {
     let Some(gpu) = gpu() else { return };
     let keys: Vec<u32> = generate(&Spec::new(Pattern::ZeroOne, 9000)).unwrap();
     let values: Vec<u32> = (0..9000).collect();
@@ -205,7 +206,7 @@ fn values_are_stable_where_it_is_asked_for() {
 }
 
 #[test]
-fn ranks_that_are_none_are_refused() {
+fn invalid_ranges_are_refused() {
     let Some(gpu) = gpu() else { return };
     let keys = gpu.buffer(&[0; 100]);
     let sorter = sorter(gpu);
@@ -225,7 +226,7 @@ fn the_sorted_prefix_is_found() {
         let mut keys: Vec<f64> = generate(&Spec::new(Pattern::Full, len as u64)).unwrap();
         for order in [Order::Ascending, Order::Descending] {
             let found = |keys: &[f64]| {
-                // (Behind the keys there is one that is none of them.)
+                // The buffer has one more key, which is not checked.
                 let words = [bytemuck::cast_slice(keys), &[0_u32, 0]].concat();
                 let on_gpu = gpu.buffer(&words);
                 let on_gpu = Keys::new(&on_gpu, KeyType::F64);
@@ -248,13 +249,14 @@ fn the_sorted_prefix_is_found() {
     assert!(matches!(refused, Error::BufferTooSmall { .. }), "{refused}");
 }
 
-/// Wherever a sort has its keys.
+/// All forms of keys.
 #[test]
 fn ranges_packed_keys_and_fields_are_checked_for_order() {
     let Some(gpu) = gpu() else { return };
     let sorter = &gpu.first;
     let (first, len) = (70_usize, 5000_u64);
-    // In order from the 70th on but for one; as rows of three words and a key of 8 bits, too.
+    // In order from the 70th on, except for one. The same keys as 8-bit keys and in rows of three
+    // words.
     let keys: Vec<u32> = (0..first + len as usize + 4002)
         .map(|i| match i {
             4070 => 3,
@@ -284,7 +286,7 @@ fn ranges_packed_keys_and_fields_are_checked_for_order() {
                 by_field(tail(&rows, first, 12), KeyType::U32, 12, 4),
                 Order::Descending,
             ),
-            // (The lower half of a word.)
+            // The lower half of a word.
             (
                 by_field(tail(&rows, first, 12), KeyType::U16, 12, 8),
                 Order::Ascending,
@@ -299,7 +301,7 @@ fn ranges_packed_keys_and_fields_are_checked_for_order() {
     }
 }
 
-/// One pair at the border of two tiles, or beside it, in all types and both orders.
+/// One swapped pair at or near the border of two tiles, for all types and both orders.
 #[test]
 fn keys_out_of_order_are_found_at_the_borders_of_tiles() {
     fn check<T: SortKey>(gpu: &Gpu) {
@@ -319,13 +321,13 @@ fn keys_out_of_order_are_found_at_the_borders_of_tiles() {
                 let what = format!("{} {}, {at}", T::KEY_TYPE, order.name());
                 let mut keys = sorted.clone();
                 keys.swap(at - 1, at);
-                // (Two keys that differ, or there would be nothing to find.)
+                // The swapped keys differ, so there is something to find.
                 assert_eq!(first_out_of_order(&keys, order), Some(at), "{what}");
                 assert_eq!(found(&keys), at as u64, "{what}");
             }
         }
     }
-    /// Keys that a workgroup looks at.
+    /// Keys that one workgroup checks.
     const TILE: usize = 2048;
     let Some(gpu) = gpu() else { return };
     check::<u32>(gpu);
@@ -336,9 +338,9 @@ fn keys_out_of_order_are_found_at_the_borders_of_tiles() {
     check::<f64>(gpu);
 }
 
-/// Of several buffers, recorded together, in one word of the caller's.
+/// Several checks recorded together write to one word of a user buffer.
 #[test]
-fn the_answer_to_an_order_check_stays_on_the_gpu() {
+fn the_result_of_is_sorted_stays_on_the_gpu() {
     let Some(gpu) = gpu() else { return };
     let sorter = &gpu.first;
     let sorted: Vec<u32> = (0..9000).collect();

@@ -37,7 +37,7 @@ macro_rules! with_type {
     };
 }
 
-/// A data set of any count: the patterns that exist for some counts only are filled up.
+/// A data set of any count. Patterns that exist only for some counts are filled up.
 fn data<T: SortKey>(pattern: Pattern, distinct: Option<u64>, count: u64, seed: u64) -> Vec<T> {
     let mut spec = Spec::new(pattern, count).seed(seed);
     spec.count = spec.fitting_count();
@@ -53,7 +53,7 @@ fn data<T: SortKey>(pattern: Pattern, distinct: Option<u64>, count: u64, seed: u
     keys
 }
 
-/// The sizes of old bugs and of every edge: the warp, the bank matrix, odd numbers of runs.
+/// Sizes with bugs in the past, and edge cases: the warp, the bank matrix, odd numbers of runs.
 const SIZES: [u64; 24] = [
     0,
     1,
@@ -100,10 +100,10 @@ const BUCKETS: [Option<u32>; 8] = [
 ];
 const ORDERS: [Order; 2] = [Order::Ascending, Order::Descending];
 const SAMPLES: [Option<u32>; 4] = [None, Some(1), Some(7), Some(64)];
-/// Dispatches that a pass over the keys is cut into; 0 leaves it to the library.
+/// The number of dispatches of a pass over the keys; 0 is the library's default.
 const CUTS: [u64; 3] = [0, 4, 64];
 
-/// Whether the shared device has the workgroup memory that a sort takes.
+/// True if the shared device has the workgroup memory that a sort needs.
 fn fits(options: &Options, key: KeyType) -> bool {
     let limit = gpu().map_or(0, |gpu| {
         gpu.device.limits().max_compute_workgroup_storage_size
@@ -112,10 +112,10 @@ fn fits(options: &Options, key: KeyType) -> bool {
 }
 
 /// Every pair of engine, base case, type and order, size, pattern, P, t and cut occurs in some
-/// sort. But of the base cases that are not the paper's there are only 32-bit keys, as their
-/// kernels for 64 bits compile slowly on a CPU: those the portability gates run. And larger sorts
-/// have the default one in the place of these: on a CPU some of them are slow with a million keys,
-/// which is sorted where all cases are run.
+/// sort. There are two exceptions for base cases that are not the paper's. They sort only 32-bit
+/// keys, since their 64-bit kernels compile slowly on a CPU; the portability gates run those.
+/// Larger sorts use the default base case instead, since some others are slow on a CPU. A million
+/// keys are sorted only if all cases are run.
 #[test]
 fn a_covering_set_of_sorts_equals_the_cpu() {
     let Some(gpu) = gpu() else { return };
@@ -143,11 +143,11 @@ fn a_covering_set_of_sorts_equals_the_cpu() {
         let mut options = Options::default()
             .engine(Engine::MERGESORTS[case[6]])
             .base_case(BaseCase::ALL[case[7]]);
-        // Large sorts with most buckets, or cut fine, take long and teach nothing more.
+        // Large sorts with many buckets or many dispatches take long and test nothing new.
         let most = if size > 1 << 17 { 128 } else { 1024 };
-        let usual = [BaseCase::Bitonic, BaseCase::Diagonal, BaseCase::Transpose]
+        let is_of_paper = [BaseCase::Bitonic, BaseCase::Diagonal, BaseCase::Transpose]
             .contains(&options.resolved_base_case());
-        if !usual && key.words() == 2 {
+        if !is_of_paper && key.words() == 2 {
             key = KeyType::U32;
         }
         if !fits(&options, key) {
@@ -157,7 +157,7 @@ fn a_covering_set_of_sorts_equals_the_cpu() {
             );
             options.mergesort.base_case = None;
         }
-        if !usual && size > 1 << 16 {
+        if !is_of_paper && size > 1 << 16 {
             options.mergesort.base_case = None;
         }
         options.mergesort.buckets = BUCKETS[case[3]].map(|buckets| buckets.min(most));
@@ -230,7 +230,7 @@ fn four_million_and_one_keys_equal_the_cpu() {
     }
 }
 
-/// All ragged tails: every length from one bank matrix to two. Of all types, in both orders.
+/// Every ragged tail: all lengths from one bank matrix to two, with all types and both orders.
 #[test]
 fn every_length_from_one_tile_to_two_equals_the_cpu() {
     let Some(gpu) = gpu() else { return };
@@ -248,7 +248,7 @@ fn every_length_from_one_tile_to_two_equals_the_cpu() {
                 key,
                 sort_pattern(&sorter, Pattern::Full, None, n, order, &what)
             );
-            // What pads the tail must not come out in the place of a key like it.
+            // Padding of the tail must not replace a key of equal value.
             with_type!(
                 key,
                 sort_pattern(&sorter, Pattern::Maximal, None, n, order, &what)
@@ -257,7 +257,7 @@ fn every_length_from_one_tile_to_two_equals_the_cpu() {
     }
 }
 
-/// Tiles of every number of keys, and several a workgroup: lengths around a tile and two.
+/// Tiles of every size, one or several per workgroup: lengths around one, two and three tiles.
 #[test]
 fn lengths_around_tiles_of_every_base_case_equal_the_cpu() {
     let Some(gpu) = gpu() else { return };
@@ -271,8 +271,7 @@ fn lengths_around_tiles_of_every_base_case_equal_the_cpu() {
     for (base_case, warps) in one_tile.into_iter().chain(more_tiles) {
         let options = Options::default().base_case(base_case).warps(warps);
         let tile = u64::from(base_case.keys());
-        // (Of more keys, those of 64 bits compile slowly on lavapipe: the portability gates run
-        // them.)
+        // Larger tiles of 64-bit keys compile slowly on lavapipe; the portability gates run them.
         let wide = (tile == u64::from(MATRIX)).then_some(KeyType::F64);
         for key in [KeyType::U32].into_iter().chain(wide) {
             if !fits(&options, key) {
@@ -329,10 +328,10 @@ fn maximal_keys_with_ragged_tails_do_not_mix_with_padding() {
     }
 }
 
-/// The greatest keys, and a few of the least, which pad the front of a run.
+/// The largest keys, and a few of the smallest, which pad the front of a run.
 fn sort_maximal<T: SortKey>(sorter: &Sorter, n: u64, order: Order, what: &str) {
     let mut keys = data::<T>(Pattern::Maximal, None, n, 1);
-    let least = match T::KEY_TYPE {
+    let smallest = match T::KEY_TYPE {
         KeyType::U32 | KeyType::U64 => 0,
         KeyType::I32 => 1 << 31,
         KeyType::I64 => 1 << 63,
@@ -342,15 +341,15 @@ fn sort_maximal<T: SortKey>(sorter: &Sorter, n: u64, order: Order, what: &str) {
     check_sort(sorter, &keys, order, what);
     keys.iter_mut()
         .step_by(7)
-        .for_each(|key| *key = T::from_bits64(least));
+        .for_each(|key| *key = T::from_bits64(smallest));
     check_sort(sorter, &keys, order, what);
 }
 
-/// Long pairs are merged in pieces that take each other up, at bucket starts off every grid: every
-/// cut, number of buckets, engine and pattern with every other.
+/// Long pairs are merged in several dispatches that resume each other, at unaligned bucket starts:
+/// every pair of cut, number of buckets, engine and pattern.
 #[test]
 fn long_pairs_cut_and_resumed_equal_the_cpu() {
-    // 2, 3, 5 and 8 page merges a dispatch.
+    // 2, 3, 5 and 8 page merges per dispatch.
     const CUTS: [u64; 4] = [1024, 1536, 2560, 4096];
     const BUCKETS: [u32; 3] = [1, 4, 6];
     const PATTERNS: [Pattern; 7] = [
@@ -379,8 +378,8 @@ fn long_pairs_cut_and_resumed_equal_the_cpu() {
     }
 }
 
-/// 16,383 steps of one pair in one dispatch, which is as many as there may be: some drivers end
-/// loops that go round too often.
+/// 16,383 steps of one pair in one dispatch, the largest number allowed: some drivers end loops of
+/// too many iterations.
 #[test]
 fn the_longest_merge_of_a_dispatch_equals_the_cpu() {
     let Some(gpu) = gpu() else { return };
@@ -435,7 +434,7 @@ fn skewed_buckets_equal_the_cpu() {
 fn nan_payloads_zeros_and_subnormals_keep_every_bit() {
     let Some(gpu) = gpu() else { return };
     let sorter = gpu.sorter(&options(Engine::BcfMergesortPb, 8, 8));
-    // Every payload near the ends of every class of float, both signs.
+    // Bit patterns near the limits of every class of float, with both signs.
     let classes = [
         0u32,
         1,
@@ -485,7 +484,7 @@ fn nan_payloads_zeros_and_subnormals_keep_every_bit() {
     );
 }
 
-/// Sorts the keys of a type that these bits make: sorted, and a permutation, is what the CPU says.
+/// Sorts the keys with these bits. Equality with the CPU's result shows a sorted permutation.
 fn sort_bits<T: SortKey>(sorter: &Sorter, of: &[u64], order: Order) {
     let keys: Vec<T> = of.iter().map(|&bits| T::from_bits64(bits)).collect();
     let what = format!("property {} {}", T::KEY_TYPE, order.name());

@@ -1,6 +1,6 @@
-//! The paper's counts: accesses of workgroup memory in the shipped kernels, one workgroup each.
+//! The paper's counts of accesses to workgroup memory, in one workgroup of each shipped kernel.
 //!
-//! That they are the same for all keys, [`Site::oblivious`] says, and is asserted with them.
+//! The counts are the same for all keys: the tests also assert [`Site::oblivious`].
 
 use wgpu_bcfsort::KeyType;
 use wgpu_bcfsort::internals::algorithm::{MATRIX, PAGE, W, WARP_PAGE, WARP_TILE};
@@ -13,16 +13,15 @@ use wgsl_lockstep::{Buffers, Config, Report, Shader, Space};
 
 const LANES: u64 = W as u64;
 
-/// Two key types stand for the two texts.
+/// One key type for each of the two shader texts.
 const WIDTHS: [KeyType; 2] = [KeyType::U32, KeyType::F64];
 
-/// Some keys, in no order: nothing here depends on them.
+/// Unordered keys: the counts do not depend on them.
 fn keys(count: u32) -> Vec<u32> {
     (0..count).map(|i| i.wrapping_mul(0x9e37_79b9)).collect()
 }
 
-/// Runs one workgroup of a kernel that is free of conflicts; `tables` are the contents of buffers
-/// that hold no keys.
+/// Runs one workgroup of a conflict-free kernel. `tables` are the contents of buffers without keys.
 fn run(
     kernel: Kernel,
     key: KeyType,
@@ -63,8 +62,8 @@ fn run_baseline(
     report
 }
 
-/// Accesses of workgroup memory by all lanes together. Two-word keys have two planes, which are
-/// accessed alike.
+/// Accesses to workgroup memory by all lanes together. Two-word keys have two planes with equal
+/// accesses; the result is for one plane.
 fn accesses(report: &Report, key: KeyType) -> u64 {
     let of = |plane: &str| -> u64 {
         let sites = report.in_space(Space::Workgroup);
@@ -89,7 +88,7 @@ fn base_case(kernel: Kernel, key: KeyType, len: u32) -> u64 {
     accesses(&report, key)
 }
 
-/// A base case with as many warps as its tile takes.
+/// A base case with the warps of one tile.
 fn of(form: BaseCase) -> Kernel {
     Kernel::BaseCase {
         form,
@@ -110,8 +109,8 @@ fn shearsort_diagonal_takes_768_accesses_a_lane() {
 #[test]
 fn shearsort_with_transpositions_takes_1472_accesses_a_lane() {
     for key in WIDTHS {
-        // An exchange is two loads and two stores, and the last one of the 16 of a transposition is
-        // done by half of the lanes.
+        // An exchange is two loads and two stores. Only half of the lanes do the last of the 16
+        // exchanges of a transposition.
         let with = |exchanges: u64| 32 + 11 * (64 + 4 * exchanges) + 32;
         let all = base_case(of(BaseCase::Transpose), key, 5 * MATRIX);
         assert_eq!(all, LANES / 2 * (with(16) + with(15)));
@@ -141,7 +140,7 @@ fn long_shearsort_takes_1472_accesses_a_lane_and_more_for_each_doubling_of_h() {
     for (transposing, diagonal) in LONG {
         let h = transposing.warps();
         let (lanes, log_h) = (LANES * u64::from(h), u64::from(h.ilog2()));
-        // Changes of order; and sorts, of the lines, across them, and of the columns.
+        // Changes of order, and sorts of the lines, across the lines, and of the columns.
         let (changes, sorts) = (6 + 5, 6 * (2 * log_h + 1) + 5);
         let moves = 32 + 64 * (changes + sorts) + 32;
         let all = base_case(of(diagonal), KeyType::U32, 5 * diagonal.keys());
@@ -166,17 +165,17 @@ fn shearsort_without_registers_takes_9172_accesses_a_lane() {
     }
 }
 
-/// Every matrix but the last of a dispatch that ends early: lanes without keys do the same.
+/// Lanes without keys make the same accesses, except for the last reads.
 #[test]
-fn a_ragged_base_case_takes_as_many_accesses_but_the_reads_out() {
+fn a_ragged_base_case_has_the_same_accesses_except_the_last_reads() {
     let all = base_case(of(BaseCase::Diagonal), KeyType::U32, 1);
     assert_eq!(all, LANES * 768 - 1023);
 }
 
-/// 11 sweeps of a network of 191 comparators are 65.7 a key; the bitonic base case takes 26.0; a
-/// page merge takes two passes of a merger of 80, which is 5 a key.
+/// Comparators per key: 65.7 for 11 sweeps of a network of 191, 26.0 for the bitonic base case, and
+/// 5 for a page merge, which is two passes of a merger of 80.
 #[test]
-fn comparators_a_key_are_those_of_the_paper() {
+fn comparators_per_key_are_those_of_the_paper() {
     let comparators = |kernel: Kernel| kernel.networks()[0].1.comparators().len() as f64;
     let all = |form: BaseCase| -> Vec<(&str, usize)> {
         let networks = of(form).networks();
@@ -184,7 +183,7 @@ fn comparators_a_key_are_those_of_the_paper() {
             |(name, network): &(&'static str, Network)| (*name, network.comparators().len());
         networks.iter().map(count).collect()
     };
-    // The merger is applied in each of the five rounds, the others once.
+    // The merger is applied in each of the five rounds, the other networks once.
     let bitonic = all(BaseCase::Bitonic);
     assert_eq!(bitonic[0], ("sort_registers", 191));
     assert_eq!(bitonic[6], ("merge_registers", 80));
@@ -226,7 +225,7 @@ fn merge_of(
         run: run_len,
         ..PairsParams::default()
     };
-    // Where a dispatch before this one left off: half of the pages of each run.
+    // The progress of the dispatch before this one: half of the pages of each run.
     let pages = |keys: u32| keys.div_ceil(page);
     let loaded_a = (done + 2)
         .saturating_sub(pages(len - run_len.min(len)))
@@ -237,13 +236,13 @@ fn merge_of(
 }
 
 #[test]
-fn a_page_merge_takes_128_accesses_a_lane_and_those_for_the_last_keys() {
+fn a_page_merge_takes_128_accesses_a_lane_besides_the_last_keys() {
     for key in WIDTHS {
         // Run length, length, merges done before, merges asked for, and merges done.
         for (run_len, len, done, steps, merges) in [
             (PAGE, 2 * PAGE, 0, 1, 1),
             (4 * PAGE, 8 * PAGE, 0, 3, 3),
-            // 4 + 4 - 1, however many are asked for.
+            // 4 + 4 - 1, even if more are requested.
             (4 * PAGE, 8 * PAGE, 0, 100, 7),
             (4 * PAGE, 8 * PAGE, 5, 100, 2),
             (4 * PAGE, 8 * PAGE, 7, 100, 0),
@@ -253,8 +252,8 @@ fn a_page_merge_takes_128_accesses_a_lane_and_those_for_the_last_keys() {
         ] {
             let report = merge(key, done, steps, run_len, len);
             assert!(report.is_oblivious(Space::Workgroup));
-            // Two turns of the matrix; one of the two last keys is written by the lane in the last
-            // row, the other by that in the first, and everyone reads both.
+            // Two passes over the matrix. The lane in the last row writes one of the two last keys,
+            // the lane in the first row the other, and all lanes read both.
             assert_eq!(
                 accesses(&report, key),
                 merges * (LANES * (128 + 2) + 2),
@@ -274,7 +273,7 @@ fn copying_a_run_without_a_partner_takes_no_workgroup_memory() {
 #[test]
 fn distribution_stores_and_loads_every_key_once() {
     for key in [KeyType::U32, KeyType::U64] {
-        for (start, end, place) in [(0, 1024, 0), (5, 4000, 77), (31, 32, 1), (9, 9, 9)] {
+        for (start, end, target) in [(0, 1024, 0), (5, 4000, 77), (31, 32, 1), (9, 9, 9)] {
             let parameters = DistributeParams {
                 runs: 1,
                 first: 0,
@@ -282,7 +281,7 @@ fn distribution_stores_and_loads_every_key_once() {
             };
             let tables = [
                 ("ranks", vec![start, end]),
-                ("separators", vec![place, place + end - start]),
+                ("separators", vec![target, target + end - start]),
             ];
             let report = run(Kernel::Distribute, key, parameters, &tables);
             assert_eq!(accesses(&report, key), u64::from(2 * (end - start)));
@@ -290,10 +289,10 @@ fn distribution_stores_and_loads_every_key_once() {
     }
 }
 
-/// Where runs and buckets begin is read from tables, and all that matters of it is how it is
-/// aligned to the banks: every alignment there is. (`run` asserts that there is no conflict.)
+/// Tables give the starts of runs and buckets. Only their alignment to the banks matters, so every
+/// alignment is tested. `run` asserts that there is no conflict.
 #[test]
-fn no_alignment_of_runs_and_buckets_brings_a_conflict() {
+fn no_alignment_of_runs_and_buckets_causes_a_conflict() {
     for key in WIDTHS {
         for shift in 0..W {
             let report = merge(key, 0, 100, 4 * PAGE - shift, 6 * PAGE);
@@ -330,8 +329,7 @@ fn the_scan_of_bucket_sizes_has_no_conflict_at_any_number_of_runs() {
     }
 }
 
-/// Cycles of workgroup memory more than there are accesses: for each access of a warp, its degree
-/// less 1.
+/// Extra cycles of workgroup memory: for each access of a warp, its degree minus 1.
 fn extra_cycles(report: &Report, key: KeyType) -> u64 {
     let sites = report.in_space(Space::Workgroup);
     let extra = sites.map(|s| s.banks.cycles - s.accesses).sum::<u64>();
@@ -339,7 +337,7 @@ fn extra_cycles(report: &Report, key: KeyType) -> u64 {
     extra / key.words() as u64
 }
 
-/// 28 stages of two comparators a lane, each of which loads and stores two keys.
+/// 28 stages of two comparators per lane. Each comparator loads and stores two keys.
 #[test]
 fn warpsorts_tile_takes_232_accesses_a_lane_and_the_conflicts_of_its_stages() {
     for key in WIDTHS {
@@ -356,17 +354,17 @@ fn warpsorts_tile_takes_232_accesses_a_lane_and_the_conflicts_of_its_stages() {
             accesses(&report, key),
             LANES * (4 + 8 * u64::from(stages) + 4)
         );
-        // A comparator has 4 accesses, and a stage 2 comparators: 8 accesses a warp, of degree 4 in
-        // 10 stages, 2 in 15 and 1 in 3.
+        // A comparator has 4 accesses, and a stage 2 comparators: 8 accesses per warp, of degree 4
+        // in 10 stages, 2 in 15 and 1 in 3.
         assert_eq!(extra_cycles(&report, key), 8 * (10 * 3 + 15));
         assert_eq!(report.banks().max_degree, 4);
-        // 14 comparators a key.
+        // 14 comparators per key.
         assert_eq!(stages * WARP_TILE / 2, 14 * WARP_TILE);
     }
 }
 
 #[test]
-fn warpsorts_merge_takes_60_accesses_a_lane_and_those_for_the_last_keys() {
+fn warpsorts_merge_takes_60_accesses_a_lane_besides_the_last_keys() {
     for key in WIDTHS {
         // Run length, length, merges done before, merges asked for, and merges done.
         for (run_len, len, done, steps, merges) in [
@@ -381,28 +379,27 @@ fn warpsorts_merge_takes_60_accesses_a_lane_and_those_for_the_last_keys() {
             let what = [done, steps, run_len, len];
             let report = merge_of(Kernel::WarpMerge, WARP_PAGE, key, what);
             assert!(report.is_oblivious(Space::Workgroup));
-            // In each merge: 7 stages of two comparators of 4 accesses, 2 to read a page out, 2 to
-            // fill the next one in, and for the last keys two loads and one lane's store. Once more
-            // a page is filled in and the last one read out, and the held page is filled in and its
-            // last key loaded; and where the loop ends both pages and the last keys were there once
-            // more.
+            // In each merge: 7 stages of two comparators of 4 accesses, 2 accesses to read a page
+            // out, 2 to fill the next one in, and for the last keys two loads and one lane's store.
+            // Once more, a page is filled in and the last one read out. The held page is filled in,
+            // and its last key is stored by one lane and loaded by all.
             let each = LANES * (7 * 8 + 2 + 2 + 2) + 1;
             let once = LANES * (2 + 2 + 1 + 2) + 1;
             let expected = if merges == 0 { 0 } else { merges * each + once };
             assert_eq!(accesses(&report, key), expected, "{what:?}");
-            // Two lanes a bank in 5 stages of 7.
+            // Two lanes per bank in 5 of 7 stages.
             assert_eq!(extra_cycles(&report, key), merges * 5 * 8, "{what:?}");
         }
     }
 }
 
-/// As for the other merge: where runs begin makes no conflict more.
+/// As in the other merge, the starts of runs cause no additional conflict.
 #[test]
 fn warpsorts_merge_has_the_same_conflicts_at_every_alignment_of_runs() {
     for shift in 0..W {
         let what = [0, 100, 4 * WARP_PAGE - shift, 6 * WARP_PAGE];
         let report = merge_of(Kernel::WarpMerge, WARP_PAGE, KeyType::U32, what);
-        // 4 pages and 2, or 3 where B begins on a page's last group of 32 or before.
+        // 4 pages and 2, or 3 if B begins in or before the last group of 32 of a page.
         let merges = 4 + (6 * WARP_PAGE - (4 * WARP_PAGE - shift) / W * W).div_ceil(WARP_PAGE) - 1;
         let merges = u64::from(merges);
         assert_eq!(
@@ -413,9 +410,9 @@ fn warpsorts_merge_has_the_same_conflicts_at_every_alignment_of_runs() {
     }
 }
 
-/// Where a grid's last row is longer than needed, next to the longest input of all.
+/// Workgroups past the end in the last row of a grid, near the largest possible offset.
 #[test]
-fn a_tile_past_the_last_reads_nothing_wherever_it_would_begin() {
+fn a_tile_past_the_end_reads_nothing() {
     for form in BaseCase::ALL {
         let kernel = of(form);
         if !kernel.has_bank_conflicts() {

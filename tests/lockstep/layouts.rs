@@ -1,5 +1,5 @@
-//! Sort layouts in lock-step: keys of all widths, sub-ranges, strided and packed, in segments, with
-//! every payload, compared with a sort on the CPU.
+//! Sort layouts in lock-step, compared with a sort on the CPU: keys of all widths, sub-ranges,
+//! strided and packed keys, segments, and every payload.
 
 use bcfsort_testkit::all_cases;
 use bcfsort_testkit::covering::{covering, pairs, subsets};
@@ -28,7 +28,7 @@ fn bits(layout: &SortLayout, key: KeyType) -> u32 {
     layout.bits.unwrap_or(key.words() * 32)
 }
 
-/// The bits of the key of a record, those of a packed key as the upper ones of a word.
+/// The bits of a record's key. A packed key becomes the upper bits of a word.
 fn key_of(layout: &SortLayout, key: KeyType, words: &[u32], record: u32) -> u64 {
     let at = (layout.first + record * layout.stride) as usize;
     let bits = bits(layout, key);
@@ -54,10 +54,10 @@ fn set_key(words: &mut [u32], bits: u32, at: u32, key: u64) {
     *word = *word & !mask | ((key as u32) >> (32 - bits)) << shift;
 }
 
-/// Words of few values, so that keys are equal often.
+/// A mask that leaves few different words, so that many keys are equal.
 const FEW: u32 = 0x8080_8003;
 
-/// Words that differ in these bits.
+/// Random words that differ only in these bits.
 fn noise(words: usize, bits: u32) -> Vec<u32> {
     let word = |i: usize| {
         let mixed = (i as u32 + 1).wrapping_mul(0x9e37_79b9);
@@ -113,10 +113,10 @@ fn job<'a>(
     }
 }
 
-/// What is in the caller's buffers.
+/// The contents of the user buffers.
 #[derive(Clone, Copy)]
 struct Input<'a> {
-    /// Records, or room for them.
+    /// The number of records, or the capacity with an indirect count.
     len: u32,
     /// The number in the count buffer.
     count: u32,
@@ -125,13 +125,13 @@ struct Input<'a> {
     bits: u32,
 }
 
-/// Sorts, and compares all of the caller's buffers.
+/// Sorts, and compares all user buffers.
 fn check(layout: &SortLayout, (key, order): (KeyType, Order), tuning: &Tuning, input: Input<'_>) {
     let Input { len, count, .. } = input;
     let what = format!("{count} of {len} {key} {} {layout:?}", order.name());
     let recording = record(layout, key, order, tuning, len);
     check_recording(&recording, &what, layout, input);
-    // And with a mergesort, if it has keys alone to sort.
+    // A mergesort, too, if the sort of words is of keys alone.
     let job = Job {
         maps_keys: false,
         ..job(layout, key, order, tuning, len)
@@ -148,7 +148,7 @@ fn check(layout: &SortLayout, (key, order): (KeyType, Order), tuning: &Tuning, i
     }
 }
 
-/// Rows of a buffer: the words before the first, and those of a row.
+/// Rows of a buffer: the number of words before the first row, and per row.
 #[derive(Clone, Copy)]
 struct Rows {
     first: u32,
@@ -165,7 +165,7 @@ fn check_recording(recording: &Recording, what: &str, layout: &SortLayout, input
     };
     let room = (layout.first + (len + 3) * layout.stride) * bits / 32 + 12;
     let keys = noise(room as usize, input.bits);
-    // (Behind the last row, too, words are to stay as they are.)
+    // There are words after the last row, which must not change.
     let rows = |words: u32| -> Vec<u32> { (0..(len + 9) * words + 9).collect() };
     let untouched = |words: u32| vec![7; rows(words).len()];
     check_bindings(recording);
@@ -260,7 +260,7 @@ fn check_recording(recording: &Recording, what: &str, layout: &SortLayout, input
     }
 }
 
-/// Structs of `words` words, of which the key is number `field` if it is counted in keys.
+/// Structs of `words` words. The key is at offset `field`, in units of the key's size.
 fn structs(key_words: u32, words: u32, field: u32) -> SortLayout {
     SortLayout {
         first: field,
@@ -291,7 +291,7 @@ fn column(words: u32, first: u32, output: Option<u32>) -> Column {
 }
 
 #[test]
-fn all_layouts_sort_as_the_cpu_does_and_without_a_finding() {
+fn all_layouts_equal_the_cpu_and_have_no_finding() {
     let plain = SortLayout::default();
     let half_structs = SortLayout {
         bits: Some(16),
@@ -338,7 +338,7 @@ fn all_layouts_sort_as_the_cpu_does_and_without_a_finding() {
         let moved = [0, 5, 2][first];
         let bits = bits(&layout, key);
         let layout = SortLayout {
-            // (Structs begin at a word.)
+            // Structs begin at a word boundary.
             first: layout.first + layout.structs.map_or(moved, |_| 2 * moved * 32 / bits),
             structs: layout.structs.map(|structs| Structs {
                 first: 2 * moved,
@@ -368,11 +368,11 @@ fn all_layouts_sort_as_the_cpu_does_and_without_a_finding() {
     }
 }
 
-/// Choices of the keys, the segments, the payload and the output; and of an order, the first
-/// record, whether there is a count, and which it is.
+/// Choices of keys, segments, payload and output; of the order, the first record, whether the count
+/// is indirect, and the count.
 fn cases() -> Vec<[usize; 8]> {
     const LEVELS: [usize; 8] = [7, 4, 5, 3, 2, 3, 2, 5];
-    // Every three of the first four meet, and every two of all.
+    // Every combination of three of the first four occurs, and every pair of all.
     let sets = [subsets(4, 3), subsets(8, 2)].concat();
     let covering = covering(&LEVELS, &sets).into_iter();
     let covering = covering.map(|case| case.try_into().unwrap());
@@ -383,23 +383,14 @@ fn cases() -> Vec<[usize; 8]> {
     let product: usize = LEVELS[..4].iter().product();
     let case = |number: usize| {
         let [keys, segments, payload, output] = [number / 60, number / 15, number / 3, number];
-        let turn = number + 1;
-        let all = [
-            keys,
-            segments,
-            payload,
-            output,
-            turn,
-            turn / 2,
-            turn / 6 + 1,
-            turn,
-        ];
+        let n = number + 1;
+        let all = [keys, segments, payload, output, n, n / 2, n / 6 + 1, n];
         std::array::from_fn(|f| all[f] % LEVELS[f])
     };
     covering.chain((0..product).map(case)).collect()
 }
 
-/// All that decides how records are distributed.
+/// One tuning for each way in which records are distributed.
 fn distributions() -> [Tuning; 3] {
     let merged = tuning();
     let partitioned = Tuning {
@@ -414,14 +405,14 @@ fn distributions() -> [Tuning; 3] {
     [merged, partitioned, gpu]
 }
 
-/// What is planned for the room that there is, is right for any count.
+/// The plan depends on the capacity, and is correct for any count.
 #[test]
-fn any_count_is_sorted_however_the_records_are_distributed() {
+fn any_indirect_count_is_sorted_with_every_distribution() {
     let rows = || vec![column(3, 0, None)];
     let len = 2600;
     let counts = [0, 1, 1025, 2500, u32::MAX];
-    // What is sorted, how it is distributed, and the count: every two of them meet. With all cases
-    // half of what is sorted is added for each of the others.
+    // Every pair of layout, distribution and count occurs. If all cases are run, half of the
+    // layouts are added for each pair of distribution and count.
     let pairs: BTreeSet<Vec<usize>> = pairs(&[11, 3, 5]).into_iter().collect();
     for (i, tuning) in distributions().into_iter().enumerate() {
         for (j, count) in counts.into_iter().enumerate() {
@@ -460,7 +451,7 @@ fn any_count_is_sorted_however_the_records_are_distributed() {
                 first: 75 * (i as u32 % 2),
                 ..segmented(keys(rows()))
             };
-            let keys_stay = SortLayout {
+            let rows_alone = SortLayout {
                 output: Output::None,
                 ..keys(rows())
             };
@@ -469,7 +460,7 @@ fn any_count_is_sorted_however_the_records_are_distributed() {
                 (part(35), KeyType::F64, FEW),
                 (argsort(outputs[(i + j) % 3]), KeyType::F64, FEW),
                 (of_structs, KeyType::F32, FEW),
-                (keys_stay, KeyType::I32, FEW),
+                (rows_alone, KeyType::I32, FEW),
                 (segmented(argsort(Output::None)), KeyType::U32, FEW),
                 (segmented(part(127)), KeyType::F32, FEW),
                 (segmented(part(127)), KeyType::I64, FEW),
@@ -478,8 +469,8 @@ fn any_count_is_sorted_however_the_records_are_distributed() {
                 (keys(rows()), KeyType::U32, FEW),
             ];
             for (number, (layout, key, bits)) in all.into_iter().enumerate() {
-                let in_turn = all_cases() && number % 2 == (i + j / 2) % 2;
-                if !in_turn && !pairs.contains(&vec![number, i, j]) {
+                let is_added = all_cases() && number % 2 == (i + j / 2) % 2;
+                if !is_added && !pairs.contains(&vec![number, i, j]) {
                     continue;
                 }
                 let input = Input {
@@ -494,7 +485,7 @@ fn any_count_is_sorted_however_the_records_are_distributed() {
     }
 }
 
-/// Packed keys: alone they take a counting sort, with payload an argsort.
+/// Packed keys use a counting sort without payload, and an argsort with payload.
 #[test]
 fn packed_keys_are_sorted_at_any_count() {
     let [_, cpu, gpu] = distributions();
@@ -539,9 +530,9 @@ fn packed_keys_are_sorted_at_any_count() {
     }
 }
 
-/// A sort may be submitted in chunks, and others may write to its buffers in between.
+/// A sort may be submitted in chunks, and other submissions may write to its buffers in between.
 #[test]
-fn indices_and_keys_overwritten_in_the_middle_of_an_argsort_lead_nowhere() {
+fn overwriting_buffers_in_the_middle_of_an_argsort_is_within_bounds() {
     let tuning = Tuning {
         merged: 0,
         ..tuning()

@@ -1,4 +1,4 @@
-//! The lock-step executor: what it proves of the shipped shaders, and that it can find fault.
+//! The lock-step executor: properties of the shipped shaders, and detection of faults.
 
 mod counts;
 mod layouts;

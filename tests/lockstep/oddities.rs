@@ -1,5 +1,4 @@
-//! Text that nobody meant for the executor: it refuses it, or runs it within bounds, and never
-//! panics.
+//! Unusual shaders: the executor refuses them or runs them within its limits, and never panics.
 
 use bcfsort_testkit::random_wgsl::{Style, generate};
 use bcfsort_testkit::recordings::library;
@@ -9,11 +8,11 @@ use std::sync::LazyLock;
 use wgpu_bcfsort::{KeyType, Order};
 use wgsl_lockstep::{Buffers, Config, Fault, Report, Shader, ShaderError};
 
-/// Runs a shader on the smallest buffers that it takes, not for long.
+/// Runs a shader with the smallest buffers that it allows, for a short time.
 fn run(shader: &Shader, more_words: usize, workgroups: [u32; 3]) -> Option<Report> {
     let mut buffers = Buffers::new();
     for resource in shader.resources() {
-        // The buffers are the caller's, and so is the memory that they take.
+        // The caller allocates buffers, so their size is no concern of the executor.
         if resource.min_bytes > 1 << 16 {
             return None;
         }
@@ -24,12 +23,12 @@ fn run(shader: &Shader, more_words: usize, workgroups: [u32; 3]) -> Option<Repor
         .max_lane_instructions(30_000)
         .max_iterations(200);
     let report = shader.run(&mut buffers, workgroups, &config).unwrap();
-    // A step of all lanes may be under way when the limit is reached.
+    // The limit may be reached in the middle of a step of all lanes.
     assert!(report.lane_instructions <= 30_000 + 1024 * (1 << 18));
     Some(report)
 }
 
-/// The pieces of a text: words, numbers and single characters, with the blanks between them.
+/// The tokens of a text: words, numbers, blanks and single characters.
 fn tokens(text: &str) -> Vec<String> {
     let class = |c: char| match c {
         _ if c.is_alphanumeric() || c == '_' || c == '.' => 0,
@@ -49,7 +48,7 @@ fn tokens(text: &str) -> Vec<String> {
     tokens
 }
 
-/// Small shaders, and those of this crate.
+/// The tokens of the library's shaders, and of random ones.
 static TEXTS: LazyLock<Vec<Vec<String>>> = LazyLock::new(|| {
     let mut kernels = BTreeMap::new();
     for key in [KeyType::U32, KeyType::F64] {
@@ -72,7 +71,7 @@ static TEXTS: LazyLock<Vec<Vec<String>>> = LazyLock::new(|| {
     texts.iter().map(|text| tokens(text)).collect()
 });
 
-/// Words that change much where they replace another.
+/// Tokens that change much when they replace others.
 const WORDS: [&str; 40] = [
     "0",
     "1",
@@ -116,7 +115,7 @@ const WORDS: [&str; 40] = [
     "&",
 ];
 
-/// What to do at a place: what, where in the text, and with which other piece.
+/// An edit of a text: the kind, the position, and another token.
 type Edit = (u8, u32, u32);
 
 fn edited(text: &[String], edits: &[Edit]) -> String {
@@ -179,7 +178,7 @@ fn unsupported(wgsl: &str) {
 }
 
 #[test]
-fn what_would_take_all_memory_is_refused() {
+fn shaders_that_need_too_much_memory_are_refused() {
     for wgsl in [
         "var<workgroup> w: array<array<bool, 16384>, 16384>;
          @compute @workgroup_size(1) fn main() { w[0][1] = true; }",
@@ -212,7 +211,7 @@ fn tree(body: &str, levels: usize) -> String {
 }
 
 #[test]
-fn calls_that_multiply_are_refused() {
+fn exponentially_many_calls_are_refused() {
     unsupported(&tree("", 40));
     unsupported(&tree("_ = array<u32, 10000>();", 40));
     unsupported(&tree("var x = 1u; x++;", 40));
@@ -220,8 +219,8 @@ fn calls_that_multiply_are_refused() {
 }
 
 #[test]
-fn what_is_nested_deeply_is_refused() {
-    // One call in each other, so that the stack is all that grows.
+fn deep_nesting_is_refused() {
+    // Each function calls one other, so that only the stack grows.
     let mut calls = "fn f0(x: u32) -> u32 { return x; }\n".to_owned();
     let mut structs = "struct S0 { a: u32 }\n".to_owned();
     for i in 1..3000 {
@@ -249,9 +248,9 @@ fn what_is_nested_deeply_is_refused() {
     ));
 }
 
-/// A type that has each of those before it twice in it, as one that a walk takes long over.
+/// Each type contains the one before it twice, so that a naive walk takes exponential time.
 #[test]
-fn a_type_of_millions_of_parts_takes_no_time() {
+fn a_type_of_millions_of_members_is_handled_fast() {
     let mut wgsl = "struct S0 { a: u32 }\n".to_owned();
     for i in 1..28 {
         wgsl += &format!("struct S{i} {{ a: S{0}, b: S{0} }}\n", i - 1);
@@ -263,7 +262,7 @@ fn a_type_of_millions_of_parts_takes_no_time() {
 }
 
 #[test]
-fn nothing_goes_on_past_its_limit() {
+fn every_shader_stops_at_its_limit() {
     let config = Config::default()
         .max_lane_instructions(10_000)
         .max_iterations(u64::MAX);
@@ -294,7 +293,7 @@ fn nothing_goes_on_past_its_limit() {
             .unwrap();
         assert_eq!(report.count(Fault::Runaway), 1, "{wgsl}");
         assert!(report.lane_instructions > 10_000);
-        // Not at some place that has nothing to do with it.
+        // The finding has no location, since no line is the cause.
         let runaway = report.findings.iter().find(|f| f.fault == Fault::Runaway);
         assert_eq!(runaway.unwrap().location.line, 0);
     }
@@ -310,7 +309,7 @@ fn nothing_goes_on_past_its_limit() {
 }
 
 #[test]
-fn workgroups_have_a_size_that_there_is() {
+fn invalid_workgroup_sizes_are_refused() {
     for size in [
         "65536, 65536, 65536",
         "16384, 16384, 16384",
@@ -344,13 +343,13 @@ fn workgroups_have_a_size_that_there_is() {
 }
 
 #[test]
-fn an_invalid_value_of_an_override_is_shown_where_it_hurts() {
+fn an_invalid_value_of_an_override_is_reported() {
     let wgsl = "override n: u32;
         @group(0) @binding(0) var<storage, read_write> out: array<u32, 4>;
         @compute @workgroup_size(1) fn main() { out[n] = 8u; }";
     match Shader::new(wgsl, None, &[("n".to_owned(), 4.0)]) {
         Err(ShaderError::Override(text)) => assert!(text.contains("out[n]"), "{text}"),
-        // An index is no less out of bounds for being found at last when it is used.
+        // An index out of bounds may be found only when it is used.
         Ok(shader) => {
             let mut buffers = Buffers::from([((0, 0), vec![0; 4])]);
             let report = shader
@@ -363,7 +362,7 @@ fn an_invalid_value_of_an_override_is_shown_where_it_hurts() {
 }
 
 #[test]
-fn what_is_no_buffer_is_refused() {
+fn resources_other_than_buffers_are_refused() {
     for declaration in [
         "@group(0) @binding(0) var x: texture_2d<f32>; fn f() { _ = textureDimensions(x); }",
         "@group(0) @binding(0) var x: texture_storage_2d<r32uint, write>;
@@ -380,7 +379,7 @@ fn what_is_no_buffer_is_refused() {
             ),
             "{error}"
         );
-        // What is not used is not missed.
+        // Unused resources are ignored.
         let unused = format!("{declaration}\n@compute @workgroup_size(1) fn main() {{}}");
         if !matches!(error, ShaderError::Invalid(_)) {
             assert!(new(&unused).unwrap().resources().is_empty());
@@ -399,7 +398,7 @@ fn what_is_no_buffer_is_refused() {
     }
 }
 
-/// Runs a shader on buffers by binding, and gives back the first one.
+/// Runs a shader with these buffers at bindings 0, 1 and so on, and returns the first one.
 fn result(wgsl: &str, buffers: &[&[u32]]) -> Vec<u32> {
     let shader = new(wgsl).unwrap_or_else(|error| panic!("{error}"));
     let mut all: Buffers = (0..)
@@ -411,7 +410,7 @@ fn result(wgsl: &str, buffers: &[&[u32]]) -> Vec<u32> {
 }
 
 #[test]
-fn a_shader_of_nothing_but_constants_runs() {
+fn a_shader_without_memory_accesses_runs() {
     let shader = new("@compute @workgroup_size(40) fn main() { if false { } loop { break; } }");
     let report = shader
         .unwrap()
@@ -422,8 +421,8 @@ fn a_shader_of_nothing_but_constants_runs() {
 }
 
 #[test]
-fn layouts_are_those_of_wgsl() {
-    // Columns of three lie as far apart as those of four, and what lies between stays as it was.
+fn memory_layouts_are_those_of_wgsl() {
+    // Columns of three have the stride of four, and padding is not written.
     let wgsl = "struct S { a: u32, m: mat3x3<f32>, v: vec3<u32>, w: u32, x: array<vec3<u32>, 2> }
         @group(0) @binding(0) var<storage, read_write> out: S;
         @compute @workgroup_size(1) fn main() {
@@ -451,7 +450,7 @@ fn layouts_are_those_of_wgsl() {
 }
 
 #[test]
-fn lengths_round_down_and_ends_are_ends() {
+fn array_lengths_round_down_and_bounds_are_checked() {
     let wgsl = "struct T { a: vec3<u32>, b: u32, tail: array<vec3<u32>> }
         @group(0) @binding(0) var<storage, read_write> out: array<u32>;
         @group(0) @binding(1) var<storage, read_write> plain: array<vec3<u32>>;
@@ -471,16 +470,16 @@ fn lengths_round_down_and_ends_are_ends() {
     assert_eq!(words, [1, 1, 2, 0, 2]);
 
     let shader = new(wgsl).unwrap();
-    let least: Vec<u32> = shader.resources().iter().map(|r| r.min_bytes).collect();
-    // As WebGPU has it: with one element, rounded up to the alignment.
-    assert_eq!(least, [4, 16, 32, 8]);
+    let sizes: Vec<u32> = shader.resources().iter().map(|r| r.min_bytes).collect();
+    // As in WebGPU: with one element, rounded up to the alignment.
+    assert_eq!(sizes, [4, 16, 32, 8]);
     let mut buffers = Buffers::new();
     let run = |buffers: &mut Buffers| shader.run(buffers, [1; 3], &Config::default()).map(|_| ());
     assert!(matches!(
         run(&mut buffers),
         Err(ShaderError::NoBuffer { binding: 0, .. })
     ));
-    for (binding, bytes) in (0..).zip(least) {
+    for (binding, bytes) in (0..).zip(sizes) {
         assert!(run(&mut buffers).is_err());
         buffers.insert((0, binding), vec![]);
         assert!(matches!(
@@ -492,9 +491,9 @@ fn lengths_round_down_and_ends_are_ends() {
     run(&mut buffers).unwrap();
 }
 
-/// Who goes on to the next round from within a switch does not come to what stands after it.
+/// Lanes that `continue` from within a switch do not reach the code after it.
 #[test]
-fn a_continue_in_a_switch_is_seen_to_decide_what_follows() {
+fn a_continue_in_a_switch_makes_later_accesses_data_dependent() {
     let wgsl = "@group(0) @binding(0) var<storage, read_write> data: array<u32>;
         var<workgroup> w: array<u32, 64>;
         @compute @workgroup_size(1) fn main() {

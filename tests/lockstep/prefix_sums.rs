@@ -1,5 +1,4 @@
-//! What prefix sums cost in bank conflicts, by the number of colors: the paper's introduction,
-//! counted.
+//! Bank conflicts of prefix sums by the number of colors: counts for the paper's introduction.
 
 use bcfsort_testkit::recordings::{Coloring, Execution, prefix_sums_of};
 use wgpu_bcfsort::KeyType;
@@ -19,7 +18,7 @@ const LIMITS: DeviceLimits = DeviceLimits {
     sampling_seed: 0x5eed,
 };
 
-/// What a phase did with a page in one tile.
+/// The report of a phase for one tile of one page.
 fn report(method: PrefixSumsMethod, colors: u32, coloring: Coloring, phase: Phase) -> Report {
     let options = PrefixSumsOptions::default().colors(colors).method(method);
     let recording = record_prefix_sums(MATRIX, KeyType::U32, &options, &LIMITS);
@@ -33,14 +32,14 @@ fn report(method: PrefixSumsMethod, colors: u32, coloring: Coloring, phase: Phas
     found.unwrap().report
 }
 
-/// Cycles that a page takes in the third phase for nothing but conflicts.
+/// Extra cycles of a page in the third phase because of conflicts.
 fn conflicts(method: PrefixSumsMethod, colors: u32, coloring: Coloring) -> u64 {
     let banks = report(method, colors, coloring, Phase::PrefixSums).banks();
     banks.cycles - banks.min_cycles
 }
 
 #[test]
-fn the_conflict_free_method_has_no_conflict_whatever_the_colors() {
+fn the_conflict_free_method_has_no_conflict_for_any_colors() {
     for colors in 1..=MOST_COLORS {
         for coloring in Coloring::ALL {
             for phase in [Phase::TileSums, Phase::TileOffsets, Phase::PrefixSums] {
@@ -52,10 +51,10 @@ fn the_conflict_free_method_has_no_conflict_whatever_the_colors() {
     }
 }
 
-/// The scan goes through the sums of 32 lanes, a load and a store each, and its d lanes stand in
+/// The scan goes through the sums of 32 lanes, with a load and a store each, and its d lanes access
 /// one bank.
 #[test]
-fn the_naive_method_takes_64_cycles_more_for_each_color_more_whatever_the_colors() {
+fn the_naive_method_has_64_conflict_cycles_per_additional_color() {
     for colors in 1..=MOST_COLORS {
         for coloring in Coloring::ALL {
             let method = PrefixSumsMethod::Naive;
@@ -72,10 +71,10 @@ fn the_naive_method_takes_64_cycles_more_for_each_color_more_whatever_the_colors
     }
 }
 
-/// The paper expects a run time that the number of colors does not change: nor does it the
-/// accesses, but for turning the sums and back.
+/// The paper expects a run time independent of the number of colors. The number of accesses is
+/// independent, too, except for transposing the sums and back.
 #[test]
-fn colors_add_nothing_but_the_turning_of_their_sums() {
+fn colors_add_only_the_transposition_of_their_sums() {
     let accesses = |d| {
         let report = report(
             PrefixSumsMethod::ConflictFree,
@@ -86,7 +85,7 @@ fn colors_add_nothing_but_the_turning_of_their_sums() {
         report.banks().min_cycles
     };
     for d in 2..=MOST_COLORS {
-        // A sum is set to zero, moved there and moved back: five accesses by all lanes at once.
+        // A sum is set to zero, transposed and transposed back: five accesses by all lanes at once.
         assert_eq!(accesses(d) - accesses(1), u64::from(5 * (d - 1)));
     }
 }

@@ -1,5 +1,5 @@
-//! Random shaders in the executor: it runs them all, within its limits, the same each time, and its
-//! counts agree with each other.
+//! Random shaders in the executor. It runs all of them within its limits, gives the same result
+//! each time, and its counts are consistent.
 
 use bcfsort_testkit::random_wgsl::{Module, Style, generate};
 use proptest::prelude::*;
@@ -11,7 +11,7 @@ fn run(module: &Module, shader: &Shader, config: &Config, seed: u32) -> (Buffers
     (buffers, report)
 }
 
-/// What a report says that does not depend on the warp or the banks.
+/// The part of a report that does not depend on the warp or the banks.
 fn verdicts(report: &Report) -> Vec<String> {
     report
         .findings
@@ -26,8 +26,8 @@ fn verdicts(report: &Report) -> Vec<String> {
 }
 
 fn check_counts(report: &Report, config: &Config) {
-    let place = |i: usize| (report.sites[i].location, report.sites[i].kind);
-    assert!((1..report.sites.len()).all(|i| place(i - 1) <= place(i)));
+    let key = |i: usize| (report.sites[i].location, report.sites[i].kind);
+    assert!((1..report.sites.len()).all(|i| key(i - 1) <= key(i)));
     for site in &report.sites {
         let check = |banks: &Banks| {
             assert!(banks.conflict_free <= site.accesses, "{site:?}");
@@ -60,7 +60,7 @@ fn check_counts(report: &Report, config: &Config) {
     assert!(report.findings.is_sorted_by_key(|f| (f.location, f.fault)));
 }
 
-/// A site that data does not decide is counted the same for all data.
+/// An oblivious site has the same counts for all data.
 fn check_oblivious(one: &Report, other: &Report, wgsl: &str) {
     let oblivious = |report: &Report| -> Vec<Site> {
         report
@@ -70,12 +70,12 @@ fn check_oblivious(one: &Report, other: &Report, wgsl: &str) {
             .cloned()
             .collect()
     };
-    let same_place = |a: &Site, b: &Site| {
+    let is_same_site = |a: &Site, b: &Site| {
         (a.location, a.kind, a.space, a.bytes, &a.variable)
             == (b.location, b.kind, b.space, b.bytes, &b.variable)
     };
     for site in oblivious(one) {
-        let counterpart = other.sites.iter().find(|s| same_place(s, &site));
+        let counterpart = other.sites.iter().find(|s| is_same_site(s, &site));
         assert_eq!(
             Some(&site),
             counterpart,
@@ -96,7 +96,7 @@ fn check(module: &Module) {
         .findings
         .iter()
         .filter(|f| match f.fault {
-            // The loops are bounded, and the barriers in uniform flow.
+            // The loops are bounded, and barriers are in uniform control flow.
             Fault::Runaway | Fault::DivergentBarrier => true,
             _ => module.style == Style::Exact && f.fault.is_error(),
         })

@@ -1,6 +1,5 @@
-//! The sample sort of words by the lock-step executor: sorted whatever the records are, without a
-//! race, an access out of bounds or a read of nothing; and the sort of a tile without a bank
-//! conflict.
+//! The sample sort of words in the lock-step executor. It sorts any records without a race, an
+//! access out of bounds or an uninitialised read, and sorts tiles without a bank conflict.
 
 use bcfsort_testkit::data::{Pattern, Spec, generate};
 use bcfsort_testkit::recordings::{Execution, KernelReport};
@@ -22,7 +21,7 @@ const LIMITS: DeviceLimits = DeviceLimits {
     sampling_seed: 0x5eed,
 };
 
-/// Small sizes, so that few records go the way of many.
+/// Small sizes, so that few records are sorted like many.
 fn sizes(shape: Shape) -> Sizes {
     let tile = if shape == Shape::Word { 1024 } else { 256 };
     Sizes {
@@ -40,7 +39,7 @@ fn sizes(shape: Shape) -> Sizes {
     }
 }
 
-/// What a sort is given and is to give: keys as words, values.
+/// The input of a sort: keys as words, and values.
 struct Input {
     shape: Shape,
     keys: Vec<u32>,
@@ -87,11 +86,11 @@ impl Input {
     }
 }
 
-/// Runs a sort, and compares what it leaves with the CPU's.
+/// Runs a sort, and compares the result with the CPU's.
 fn sort(
     input: &Input,
     order: Order,
-    apart: bool,
+    out_of_place: bool,
     sizes: &Sizes,
     limits: &DeviceLimits,
 ) -> (Recording, Vec<KernelReport>) {
@@ -104,14 +103,14 @@ fn sort(
         keys: Buffer::Keys,
         values: has(Buffer::Values),
     };
-    let elsewhere = Records {
+    let other = Records {
         keys: Buffer::EncodedKeys,
         values: has(Buffer::EncodedValues),
     };
-    let target = if apart { elsewhere } else { source };
+    let target = if out_of_place { other } else { source };
     let len = input.len();
     let mut recording = Recording::new(len, key, order);
-    if apart {
+    if out_of_place {
         recording.reserve(Buffer::EncodedKeys, input.keys.len() as u64 * 4);
         if input.shape.has_value() {
             recording.reserve(Buffer::EncodedValues, u64::from(len) * 4);
@@ -183,7 +182,7 @@ fn records_of_every_shape_are_sorted() {
                 _ => 0,
             };
             assert_eq!(planned, levels, "{len} {plan:?}");
-            for (pattern, order, apart) in [
+            for (pattern, order, out_of_place) in [
                 (Pattern::Full, Order::Ascending, false),
                 (Pattern::FewDistinct, Order::Descending, true),
                 (Pattern::Ascending, Order::Ascending, true),
@@ -195,31 +194,31 @@ fn records_of_every_shape_are_sorted() {
                     spec = spec.distinct(7);
                 }
                 let input = Input::new(shape, &spec);
-                let (_, reports) = sort(&input, order, apart, &sizes, &LIMITS);
+                let (_, reports) = sort(&input, order, out_of_place, &sizes, &LIMITS);
                 check(&reports);
             }
         }
     }
 }
 
-/// Splitters of so few samples leave children that no tile has room for; they are sorted all the
-/// same.
+/// Splitters from few samples leave children larger than a tile. They are sorted, too.
 #[test]
-fn items_that_no_tile_has_room_for_are_sorted() {
+fn items_larger_than_a_tile_are_sorted() {
     for shape in Shape::ALL {
         let mut sizes = sizes(shape);
         sizes.samples = 32;
-        for (tiles, apart) in [(5, false), (5, true), (14, false), (14, true)] {
+        for (tiles, out_of_place) in [(5, false), (5, true), (14, false), (14, true)] {
             let len = tiles * u64::from(sizes.sort_tile) + 77;
             let input = Input::new(shape, &Spec::new(Pattern::Full, len));
-            let (recording, reports) = sort(&input, Order::Descending, apart, &sizes, &LIMITS);
+            let (recording, reports) =
+                sort(&input, Order::Descending, out_of_place, &sizes, &LIMITS);
             check(&reports);
             assert!(recording.steps.len() > 4);
         }
     }
 }
 
-/// The records end in other buffers after each level.
+/// The records are in a different buffer after each level.
 #[test]
 fn three_levels_are_sorted() {
     let sizes = sizes(Shape::TwoWords);
@@ -229,7 +228,7 @@ fn three_levels_are_sorted() {
     check(&reports);
 }
 
-/// Dispatches that are cut, and grids of more than one row.
+/// Several dispatches per phase, and grids of more than one row.
 #[test]
 fn dispatches_are_cut_and_grids_have_rows() {
     let limits = DeviceLimits {
@@ -249,10 +248,10 @@ fn dispatches_are_cut_and_grids_have_rows() {
     }
 }
 
-/// Keys that another submission overwrites between two dispatches are not sorted; but nothing is
-/// read or written out of bounds.
+/// If another submission overwrites keys between two dispatches, the result is not sorted, but no
+/// access is out of bounds.
 #[test]
-fn keys_overwritten_in_the_middle_lead_nowhere() {
+fn overwriting_keys_in_the_middle_of_a_sort_is_within_bounds() {
     for shape in Shape::ALL {
         let sizes = sizes(shape);
         let len = 30 * u64::from(sizes.sort_tile) + 5;
@@ -280,8 +279,9 @@ fn keys_overwritten_in_the_middle_lead_nowhere() {
         }
     }
 }
-/// Sorts rows by their first word with a function's text, as indices; `words` of a row. A
-/// segment's splitters are chosen from so many samples at the most.
+
+/// Sorts the indices of rows of `words` words by a comparator with this body. A segment's splitters
+/// are chosen from at most `samples` samples.
 fn sort_rows(words: u32, body: &str, order: Order, samples: u32, rows: &[u32]) -> Vec<u32> {
     let rest = match words {
         1 => String::new(),
@@ -332,9 +332,9 @@ fn sort_rows(words: u32, body: &str, order: Order, samples: u32, rows: &[u32]) -
     execution.buffer(Buffer::EncodedValues).to_vec()
 }
 
-/// Rows beside their indices and in their buffer, of one tile and of one and two levels.
+/// Rows that move with their indices or stay in their buffer; one tile, one level and two levels.
 #[test]
-fn rows_are_sorted_by_a_function_and_stay_in_order() {
+fn rows_are_sorted_stably_by_a_comparator() {
     for words in 1..=5 {
         for (len, order) in [
             (200, Order::Descending),
@@ -359,10 +359,10 @@ fn rows_are_sorted_by_a_function_and_stay_in_order() {
     }
 }
 
-/// Splitters of so few samples leave children of rows that no tile has room for, of odd and of even
-/// numbers of blocks.
+/// Splitters from few samples leave children of rows larger than a tile, with odd and even numbers
+/// of blocks.
 #[test]
-fn large_items_of_rows_are_sorted() {
+fn items_of_rows_larger_than_a_tile_are_sorted() {
     for (words, len) in [(1, 5000), (1, 10_000), (5, 5000)] {
         let keys: Vec<u32> = generate(&Spec::new(Pattern::Full, len)).unwrap();
         let rows: Vec<u32> = (keys.iter())
@@ -375,9 +375,9 @@ fn large_items_of_rows_are_sorted() {
     }
 }
 
-/// Whatever a function says of two rows, no row is lost.
+/// With any comparator, no row is lost.
 #[test]
-fn any_function_leaves_a_permutation_of_indices() {
+fn inconsistent_comparators_leave_a_permutation_of_indices() {
     let rows: Vec<u32> = generate(&Spec::new(Pattern::Full, 5000)).unwrap();
     for body in [
         "return true;",

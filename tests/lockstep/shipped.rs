@@ -1,5 +1,5 @@
-//! Every kernel that the library can build, on kinds of input that differ as much as can be: no
-//! bank conflict, no race, nothing out of bounds, and no more of global memory touched than needed.
+//! Every kernel that the library can build, on very different inputs: no bank conflict, no race, no
+//! access out of bounds, and no unnecessary sectors of global memory.
 
 use bcfsort_testkit::all_cases;
 use bcfsort_testkit::recordings::{Corpus, CorpusReport, Inputs, audit_subject};
@@ -14,8 +14,8 @@ use wgpu_bcfsort::{KeyType, Order};
 use wgsl_lockstep::audit::Audit;
 use wgsl_lockstep::{AccessKind, Config, Fault, Report, Shader, Site, Space};
 
-/// Kernels that have bank conflicts, with the greatest degree measured and the reason: what is
-/// there to be compared with. All others are free of conflicts, but for what [searches](SEARCHED).
+/// Baseline kernels with bank conflicts, the largest degree measured, and the reason. All other
+/// kernels are free of conflicts, except for [searches](SEARCHED).
 const EXCEPTIONS: [(Kernel, u32, &str); 5] = [
     (
         base_case(BaseCase::OddEvenTransposition),
@@ -48,9 +48,9 @@ const EXCEPTIONS: [(Kernel, u32, &str); 5] = [
     ),
 ];
 
-/// Where the lanes of kernels that [search](Kernel::searches) meet in banks, as many as the data
-/// says: the variables, the functions that access them, and the reason. All other accesses of
-/// theirs, those of their sorting above all, are free of conflicts.
+/// Accesses with data-dependent bank conflicts in kernels that [search](Kernel::searches): the
+/// variable, the function that accesses it, and the reason. Their other accesses, above all those
+/// of sorting, are free of conflicts.
 const SEARCHED: [(&str, &str, &str); 14] = [
     (
         "cells",
@@ -84,7 +84,7 @@ const SEARCHED: [(&str, &str, &str); 14] = [
     ("own_counts", "main", "keys are counted where they lead"),
 ];
 
-/// The function that a place of a text stands in: the last that begins before it.
+/// The function that contains a line of a text: the last one that begins before it.
 fn function(text: &str, line: u32) -> &str {
     let begun = text.lines().take(line as usize);
     let name = begun.filter_map(|line| line.strip_prefix("fn ")?.split('(').next());
@@ -95,7 +95,7 @@ const fn base_case(form: BaseCase) -> Kernel {
     Kernel::BaseCase { form, warps: 1 }
 }
 
-/// What every kernel of the library did, and what came of it. The corpus is run once for all tests.
+/// The reports and results of all kernels. The corpus runs once for all tests.
 fn corpus() -> &'static CorpusReport {
     static REPORT: OnceLock<CorpusReport> = OnceLock::new();
     REPORT.get_or_init(|| {
@@ -108,7 +108,7 @@ fn corpus() -> &'static CorpusReport {
     })
 }
 
-/// What every kernel did, in all runs together, by its name.
+/// One report per kernel for all runs, by label.
 fn reports() -> &'static BTreeMap<String, (Specialised, Report)> {
     static REPORTS: OnceLock<BTreeMap<String, (Specialised, Report)>> = OnceLock::new();
     REPORTS.get_or_init(|| {
@@ -123,13 +123,13 @@ fn reports() -> &'static BTreeMap<String, (Specialised, Report)> {
 }
 
 #[test]
-fn every_sort_and_every_prefix_sum_is_that_of_the_cpu() {
+fn every_sort_and_every_prefix_sum_equals_the_cpu() {
     assert_eq!(corpus().wrong, [""; 0]);
 }
 
 /// `audit --all --markdown` prints the same, and the documentation of the recordings shows it.
 #[test]
-fn the_table_of_kernels_in_the_documentation_is_that_of_the_corpus() {
+fn the_documented_table_of_kernels_is_current() {
     let kernels = corpus().kernels.iter();
     let subjects = kernels.map(|(kernel, report)| audit_subject(*kernel, None, report.clone()));
     let table = Audit::new(subjects.collect(), Config::default()).markdown();
@@ -139,10 +139,10 @@ fn the_table_of_kernels_in_the_documentation_is_that_of_the_corpus() {
     let names: Vec<String> = rows.iter().map(|row| row[1].replace('`', "")).collect();
     assert_eq!(names, Kernel::all().map(Kernel::name).collect::<Vec<_>>());
     for (row, kernel) in rows.iter().zip(Kernel::all()) {
-        // What is there to be compared with has conflicts, and what searches; nothing else.
-        // (Pairs of words of a tile are read whole, not word by word.)
+        // Only baselines and searches have conflicts. Pairs of words of a tile are read whole, not
+        // word by word.
         let free = ["1", "-", "1 (by word 2)"].contains(&row[4]);
-        // (No search of these few keys has to meet any.)
+        // A search of these few keys may have no conflict.
         let may = free && kernel.searches();
         assert!(free != kernel.has_bank_conflicts() || may, "{row:?}");
         assert_eq!(row[6..8], ["0", "0"], "{row:?}");
@@ -162,7 +162,7 @@ fn every_kernel_is_run_over_two_tiles_for_both_widths_of_keys() {
             let specialised = kernel.specialise(key);
             let label = specialised.label();
             let Some((_, report)) = reports.get(&label) else {
-                // The library leaves out what takes too much memory.
+                // The library leaves out kernels that need too much workgroup memory.
                 assert!(key.words() == 2, "{label}");
                 assert!(specialised.workgroup_bytes() > 32 << 10, "{label}");
                 continue;
@@ -173,9 +173,8 @@ fn every_kernel_is_run_over_two_tiles_for_both_widths_of_keys() {
     }
 }
 
-/// What the sample sort dispatches by default, for records of every shape and on devices with
-/// little and with much workgroup memory, is the text of a kernel that is run here, but for its
-/// sizes.
+/// The default sample sorts dispatch only texts that run here, with other sizes: for records of
+/// every shape, and on devices with little and with much workgroup memory.
 #[test]
 fn every_text_of_the_sample_sort_is_run() {
     let text = |label: &str| -> String {
@@ -204,7 +203,7 @@ fn every_text_of_the_sample_sort_is_run() {
                         assert!(run.contains(&text(&label)), "{label}");
                         let bytes = specialised.workgroup_bytes();
                         assert!(bytes <= workgroup_bytes, "{label}: {bytes} bytes");
-                        // Where most devices have as much as this.
+                        // Most devices have this much workgroup memory.
                         if workgroup_bytes == 32 << 10 {
                             let is_known = Kernel::all().any(|kernel| kernel == step.kernel);
                             assert!(is_known, "{label} is none of all kernels");
@@ -216,7 +215,7 @@ fn every_text_of_the_sample_sort_is_run() {
     }
 }
 
-/// A sort of words as the default sorts have it.
+/// A sort of words as in the default sorts.
 fn default_sort(len: u32, shape: Shape, tuning: &Tuning, limits: &DeviceLimits) -> Recording {
     let key = match shape.key_words() {
         1 => KeyType::U32,
@@ -241,7 +240,7 @@ fn default_sort(len: u32, shape: Shape, tuning: &Tuning, limits: &DeviceLimits) 
 }
 
 #[test]
-fn no_kernel_has_a_bank_conflict_but_those_that_are_to_have_them() {
+fn only_baselines_and_searches_have_bank_conflicts() {
     let mut conflicts = BTreeMap::new();
     for (label, (kernel, report)) in reports() {
         let (kernel, text) = (kernel.kernel(), kernel.wgsl());
@@ -257,7 +256,7 @@ fn no_kernel_has_a_bank_conflict_but_those_that_are_to_have_them() {
                 .iter()
                 .find(|exception| exception.0 == kernel)
                 .map_or(1, |exception| exception.1);
-            // (A tile's pairs of words are read and written whole, by half a warp at a time.)
+            // Pairs of words in a tile are read and written whole, by half a warp at a time.
             let by_word = if site.variable == "tile_pairs" {
                 0
             } else {
@@ -265,16 +264,16 @@ fn no_kernel_has_a_bank_conflict_but_those_that_are_to_have_them() {
             };
             let degree = site.banks.max_degree.max(by_word);
             if degree > allowed {
-                let place = format!("{function}: {}", site.variable);
-                let known = conflicts.entry(place).or_insert((degree, label));
+                let access = format!("{function}: {}", site.variable);
+                let known = conflicts.entry(access).or_insert((degree, label));
                 *known = (degree, label).max(*known);
                 continue;
             }
             if allowed == 1 {
-                // So it is the same for all other keys. Which of its own sums a lane reaches for,
-                // the color decides; not which bank they are all in.
+                // Obliviousness extends the result to all other keys. The color decides which of
+                // its sums a lane accesses, but all of them are in one bank.
                 let by_color = !kernel.takes(KeyType::U64) && site.variable == "lane_sums";
-                // (Of searching kernels, sizes that the data decides say which warps sort.)
+                // In searching kernels, data-dependent sizes decide which warps sort.
                 assert!(
                     site.oblivious || by_color || kernel.searches() || compares_rows(kernel),
                     "{label}: {site:?}"
@@ -286,9 +285,9 @@ fn no_kernel_has_a_bank_conflict_but_those_that_are_to_have_them() {
     assert!(conflicts.is_empty(), "{conflicts:#?}");
 }
 
-/// Else they would compare with nothing.
+/// Otherwise they would not serve as baselines.
 #[test]
-fn kernels_that_are_to_have_conflicts_have_them() {
+fn baselines_and_searches_do_have_bank_conflicts() {
     for (label, (kernel, report)) in reports() {
         let kernel = kernel.kernel();
         let exception = EXCEPTIONS.iter().find(|e| e.0 == kernel);
@@ -299,13 +298,13 @@ fn kernels_that_are_to_have_conflicts_have_them() {
         );
         if let Some((_, degree, why)) = exception {
             assert_eq!(report.banks().max_degree, *degree, "{label}: {why}");
-            // Comparators are where they are, whatever the keys; colors lead to sums.
+            // The comparators of a sort are fixed. In prefix sums, colors select the sums.
             let sorts = kernel.takes(KeyType::U64);
             assert_eq!(report.is_oblivious(Space::Workgroup), sorts, "{label}");
         }
     }
-    // The data says how many lanes meet where they search: in one run or another, some do. (Of
-    // few children hardly any, and a merge searches no workgroup memory.)
+    // The number of lanes that meet in a search depends on the data: in some run, some do. With few
+    // children hardly any do, and a merge searches no workgroup memory.
     for kernel in Kernel::all().filter(|kernel| kernel.searches()) {
         let of = reports().values().filter(|run| run.0.kernel() == kernel);
         let degree = of.map(|run| run.1.banks().max_degree).max();
@@ -324,32 +323,32 @@ fn kernels_that_are_to_have_conflicts_have_them() {
     }
 }
 
-/// Whether it exchanges rows, or does not, as a caller's function says.
+/// True if a custom comparator decides which rows the kernel exchanges.
 fn compares_rows(kernel: Kernel) -> bool {
     matches!(kernel, Kernel::Sort(sort) if sort.compares_rows())
 }
 
-/// Whether an access is never made in this kernel of the sample sort, but in those that share its
-/// text.
-fn is_of_others(specialised: Specialised, site: &Site) -> bool {
+/// True if an access is unreachable in this kernel of the sample sort, and only reached in other
+/// kernels with the same text.
+fn is_unreachable(specialised: Specialised, site: &Site) -> bool {
     let Kernel::Sort(kernel) = specialised.kernel() else {
         return false;
     };
     let text = specialised.wgsl();
     let function = function(&text, site.location.line);
-    // Rows are of one word here; and no item is larger than a tile.
-    let others = ["cells_load", "cells_store", "main", "store_source"];
-    let is_missed = others.contains(&function) || site.variable == "compared_rows";
+    // Rows have one word here, and no item is larger than a tile.
+    let missed = ["cells_load", "cells_store", "main", "store_source"];
+    let is_missed = missed.contains(&function) || site.variable == "compared_rows";
     kernel.compares_rows() && site.variable != "splitters" && is_missed
 }
 
-/// What is not reached cannot be counted.
+/// An access that is not reached is not counted.
 #[test]
 fn every_access_of_every_kernel_is_reached() {
     let mut missed = Vec::new();
     for (label, (kernel, report)) in reports() {
         for site in &report.sites {
-            if site.accesses == 0 && !is_of_others(*kernel, site) {
+            if site.accesses == 0 && !is_unreachable(*kernel, site) {
                 let line = site.location.line;
                 missed.push(format!(
                     "{label}: {:?} of {} in line {line}, in {}",
@@ -367,7 +366,7 @@ fn every_access_of_every_kernel_is_reached() {
 }
 
 #[test]
-fn no_kernel_has_a_race_or_goes_out_of_bounds_or_reads_what_was_not_written() {
+fn no_kernel_has_a_race_or_an_invalid_access() {
     for (label, (_, report)) in reports() {
         assert_eq!(report.findings, [], "{label}");
         for fault in [
@@ -403,8 +402,8 @@ fn pages_are_loaded_and_stored_with_the_fewest_sectors() {
     let mut seen = BTreeSet::new();
     for (label, (kernel, report)) in reports() {
         let kernel = kernel.kernel();
-        // Samples and splitters are picked from everywhere, and so are the segments of a tile that
-        // is gathered, and rows that are put in order.
+        // Samples, splitters, segments of a gathered tile, and gathered rows are read from
+        // scattered addresses.
         let picks = match kernel {
             Kernel::SampleRuns
             | Kernel::RandomSamples
@@ -417,13 +416,13 @@ fn pages_are_loaded_and_stored_with_the_fewest_sectors() {
             continue;
         }
         let pages = report.in_space(Space::Storage).filter(|s| holds_keys(s));
-        // Values of no color are not written, wherever they stand.
+        // Values of no color are not written, which leaves gaps.
         for site in pages.filter(|s| (s.kind, &*s.variable) != (AccessKind::Store, "values")) {
             seen.insert((kernel, site.kind));
-            // Ragged ends: where a part is of few keys, they may lie across the border of two
-            // sectors. Pages that began anywhere would touch five sectors for four.
+            // Ragged ends: a part of few keys may cross the border of two sectors. Unaligned pages
+            // would touch five sectors instead of four.
             let more = site.sectors - site.min_sectors;
-            // Items of the sample sort have ragged ends each; here they are as short as can be.
+            // Each item of the sample sort has ragged ends, and the items here are very short.
             let ragged = match kernel {
                 Kernel::Sort(SortKernel {
                     stage: Stage::Sort { .. },

@@ -1,9 +1,9 @@
-//! Small shaders with one question each: what data decides, what barriers order, what a warp costs.
+//! Small shaders that test one aspect each: obliviousness, barriers, bank conflicts, limits.
 
 use wgsl_lockstep::{Buffers, Config, Fault, Report, Shader, Space};
 
-/// Runs one workgroup of a shader's body on a buffer `d` of zeros (data) and a buffer `o`, with
-/// 1024 words `t` of workgroup memory.
+/// Runs one workgroup of a shader's body. `d` is a buffer of zeros (the data), `o` a buffer for
+/// output, and `t` has 1024 words of workgroup memory.
 fn run(lanes: u32, declarations: &str, body: &str, config: &Config) -> Report {
     let wgsl = format!(
         "@group(0) @binding(0) var<storage, read_write> o: array<u32>;
@@ -26,17 +26,16 @@ fn is_oblivious(declarations: &str, body: &str) -> bool {
 }
 
 #[test]
-fn what_data_decides_is_not_oblivious() {
+fn data_dependent_accesses_are_not_oblivious() {
     for (declarations, body) in [
         ("", "t[d[l]] = 1u;"),
         ("", "var x = 1u; if d[l] == 0u { x = 32u; } t[l * x] = 1u;"),
-        // The other side of the branch is not taken, and could have been.
+        // The other branch is not taken, but could be.
         ("", "var x = 1u; if d[l] == 1u { x = 32u; } t[l * x] = 1u;"),
         ("", "if d[l] == 1u { t[l] = 1u; }"),
         // Through workgroup memory.
         ("", "t[l] = d[l]; workgroupBarrier(); t[t[l]] = 1u;"),
-        // Lanes that return, from the entry point and from a call; what comes behind is not
-        // reached.
+        // Lanes return, from the entry point and from a call, so later code is not reached.
         ("", "t[l] = l; if d[0] == 0u { return; } t[l * 32u] = 1u;"),
         (
             "fn f(p: ptr<function, u32>) { if d[0] == 0u { return; } *p = 32u; }",
@@ -49,7 +48,7 @@ fn what_data_decides_is_not_oblivious() {
              }",
             "f(l);",
         ),
-        // How often a loop goes round.
+        // The number of iterations of a loop.
         (
             "",
             "var x = 0u; loop { x++; if d[l] == 0u { break; } } t[x * l] = 1u;",
@@ -77,7 +76,7 @@ fn what_data_decides_is_not_oblivious() {
              }
              t[l * x] = 1u;",
         ),
-        // What an atomic operation returns.
+        // The result of an atomic operation.
         (
             "var<workgroup> c: atomic<u32>;",
             "t[atomicAdd(&c, 1u)] = 1u;",
@@ -88,7 +87,7 @@ fn what_data_decides_is_not_oblivious() {
 }
 
 #[test]
-fn what_data_does_not_decide_is_oblivious() {
+fn data_independent_accesses_are_oblivious() {
     for body in [
         "t[l] = d[l]; workgroupBarrier(); o[l] = t[31u - l];",
         "for (var i = 0u; i < 4u; i++) { t[l + i] = d[i]; }",
@@ -107,8 +106,8 @@ fn races(lanes: u32, warp: u32, body: &str) -> u64 {
 }
 
 #[test]
-fn a_subgroups_barrier_orders_its_own_lanes_only() {
-    // A warp's barrier, and none for the other warp.
+fn a_subgroup_barrier_orders_only_its_own_lanes() {
+    // A barrier in one warp only.
     let body = "t[l] = l; if l < 4u { subgroupBarrier(); } o[l] = t[l ^ 1u];";
     assert_eq!(races(4, 4, body), 0);
     assert!(races(8, 4, body) > 0);
@@ -116,12 +115,12 @@ fn a_subgroups_barrier_orders_its_own_lanes_only() {
     let body = "t[l] = l; subgroupBarrier(); o[l] = t[l ^ 4u];";
     assert!(races(8, 4, body) > 0);
     assert_eq!(races(8, 8, body), 0);
-    // Everyone reads, the first lane writes.
+    // All lanes read, the first lane writes.
     let body = "t[l] = l; workgroupBarrier(); let a = t[0]; subgroupBarrier();
                 if l == 0u { t[0] = a + 1u; }";
     assert_eq!(races(4, 4, body), 0);
     assert!(races(8, 4, body) > 0);
-    // A lane that reads again.
+    // A lane reads again after the barrier.
     let body = "t[l] = l; workgroupBarrier(); if l == 0u { o[0] = t[0]; } subgroupBarrier();
                 if l == 0u { o[1] = t[0]; } if l == 1u { t[0] = 7u; }";
     assert!(races(4, 4, body) > 0);
@@ -137,13 +136,13 @@ fn degree(lanes: u32, config: Config, body: &str) -> (u32, u64) {
 }
 
 #[test]
-fn a_warp_is_served_in_parts_as_wide_as_the_banks() {
+fn a_wide_warp_is_served_in_parts_of_as_many_lanes_as_banks() {
     let warp = |warp| Config::default().warp(warp);
     assert_eq!(degree(64, warp(64), "t[l] = l;"), (1, 0));
     assert_eq!(degree(64, warp(64), "t[2u * l] = l;"), (2, 2));
     assert_eq!(degree(64, warp(64).banks(64), "t[l] = l;"), (1, 0));
     assert_eq!(degree(32, warp(32), "t[32u * l] = l;"), (32, 31));
-    // One word for all.
+    // All lanes access one word.
     assert_eq!(degree(32, warp(32), "o[l] = t[5];"), (1, 0));
 }
 
@@ -153,7 +152,7 @@ fn wide_accesses_are_counted_both_ways() {
     let report = run(32, wide, "pairs[l] = vec2<u32>(l, l);", &Config::default());
     let site = report.in_space(Space::Workgroup).next().unwrap();
     assert_eq!((site.banks.max_degree, site.banks.cycles), (1, 2));
-    // Two stores of every second word.
+    // By word: two stores, each to every second word.
     assert_eq!(
         (site.banks_by_word.max_degree, site.banks_by_word.cycles),
         (2, 4)
@@ -161,7 +160,7 @@ fn wide_accesses_are_counted_both_ways() {
 }
 
 #[test]
-fn arrays_may_be_as_long_as_an_override_says() {
+fn an_override_may_give_the_length_of_an_array() {
     let wgsl = "override n: u32 = 4;
         @group(0) @binding(0) var<storage, read_write> o: array<u32>;
         var<workgroup> t: array<u32, n * 2u>;

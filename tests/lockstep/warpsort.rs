@@ -1,5 +1,4 @@
-//! Warpsort by the lock-step executor: its seed, and what its random splitters make of repeated
-//! keys.
+//! Warpsort in the lock-step executor: its seed, and random splitters of repeated keys.
 
 use bcfsort_testkit::PaperOptions;
 use bcfsort_testkit::data::{Pattern, Spec, generate};
@@ -32,8 +31,7 @@ fn record<T: SortKey>(len: usize, options: &Options) -> Recording {
     record_sort(len as u32, T::KEY_TYPE, Order::Ascending, options, &LIMITS)
 }
 
-/// Sorts on the executor, and compares with the CPU. Returns the ends of the buckets, where there
-/// are any.
+/// Sorts in the executor, and compares with the CPU. Returns the ends of the buckets, if any.
 fn sort<T: SortKey>(keys: &[T], options: &Options, what: &str) -> Vec<u32> {
     let recording = record::<T>(keys.len(), options);
     let mut execution = Execution::new(&recording, bytemuck::cast_slice(keys), Config::default());
@@ -56,7 +54,7 @@ fn sort<T: SortKey>(keys: &[T], options: &Options, what: &str) -> Vec<u32> {
     })
 }
 
-/// The paper found warpsort to fail on zeros and ones. Here it is slow on them, and right.
+/// In the paper, warpsort failed on zeros and ones. Here it is slow on them, but correct.
 #[test]
 fn few_distinct_keys_are_sorted() {
     for (pattern, distinct) in [
@@ -73,7 +71,7 @@ fn few_distinct_keys_are_sorted() {
                 let keys: Vec<u32> = generate(&spec).unwrap();
                 let what = format!("{pattern} {len} P={buckets} t={samples}");
                 let ends = sort(&keys, &options(buckets, samples), &what);
-                // Equal keys are in one bucket, so that some are empty.
+                // Equal keys are in one bucket, so all others are empty.
                 if pattern == Pattern::Constant && !ends.is_empty() {
                     let filled = ends.windows(2).filter(|pair| pair[0] != pair[1]).count();
                     assert!(filled + usize::from(ends[0] > 0) == 1, "{what}: {ends:?}");
@@ -86,7 +84,7 @@ fn few_distinct_keys_are_sorted() {
 }
 
 #[test]
-fn a_seed_decides_the_buckets() {
+fn different_seeds_give_different_buckets() {
     let keys: Vec<u32> = generate(&Spec::new(Pattern::Full, 6000)).unwrap();
     let of = |seed| sort(&keys, &options(8, 6).seed(seed), "of a seed");
     assert_eq!(of(1), of(1));
@@ -98,7 +96,7 @@ fn a_seed_decides_the_buckets() {
     }
 }
 
-/// Where the kernel takes samples is where Rust says, at every level.
+/// The kernel takes samples at the positions that Rust computes, at every level.
 #[test]
 fn samples_are_taken_at_the_positions_of_their_seed() {
     for (len, seed, count) in [
@@ -125,7 +123,7 @@ fn samples_are_taken_at_the_positions_of_their_seed() {
             recording.key = KeyType::U32;
             recording.buffers.clear();
             recording.reserve(Buffer::Samples(0), u64::from(count) * 4);
-            // Keys that say where they are.
+            // Each key is its own position.
             let keys: Vec<u32> = (0..len).collect();
             let mut execution = Execution::new(&recording, &keys, Config::default());
             execution.step(&step).unwrap();

@@ -1,5 +1,4 @@
-//! That what is accepted of a comparator can be written for every backend, and nothing ends the
-//! process.
+//! Every accepted comparator can be written for every backend, and no text ends the process.
 
 use proptest::prelude::*;
 use wgpu_bcfsort::internals::comparator_text;
@@ -22,7 +21,7 @@ fn declared(times: usize, one: impl Fn(usize) -> String, last: &str, body: &str)
     (0..times).map(one).collect::<String>() + last + &with(body)
 }
 
-/// What a text is deep of, and the text of as many.
+/// A name, and a function that returns a text with this many nested or repeated parts.
 type Deep = (&'static str, fn(usize) -> String);
 
 fn deep_expressions() -> Vec<Deep> {
@@ -136,7 +135,7 @@ fn deep_statements_and_types() -> Vec<Deep> {
     ]
 }
 
-/// What wgpu has naga do with a text: reads it, checks it, and writes it for each of its backends.
+/// Parses, validates and writes a text for each backend with naga, as wgpu does.
 fn written_by_all(comparator: &Comparator) {
     let text = format!(
         "{}\n@group(0) @binding(0) var<storage, read_write> rows: array<user_row>;
@@ -185,7 +184,7 @@ fn written_by_all(comparator: &Comparator) {
     };
     let pipeline = naga::back::msl::PipelineOptions::default();
     let (msl, _) = naga::back::msl::write_string(&module, &info, &options, &pipeline).unwrap();
-    // What compilers made of clang take, as Metal's and DXC are: 256 of each kind.
+    // Compilers based on clang, such as Metal's and DXC, allow a depth of 256 for each bracket.
     for text in [hlsl, msl] {
         for (open, close) in [('(', ')'), ('[', ']'), ('{', '}')] {
             let mut depth = 0;
@@ -198,7 +197,7 @@ fn written_by_all(comparator: &Comparator) {
     }
 }
 
-/// With half of what a main thread has on Windows, for a text of any depth, whole and cut off.
+/// Texts of any depth, whole and truncated, with half of the stack of a main thread on Windows.
 #[test]
 fn deep_texts_are_refused_or_can_be_written() {
     let run = || {
@@ -214,7 +213,8 @@ fn deep_texts_are_refused_or_can_be_written() {
                 None
             };
             assert_eq!(written(7), None, "{kind}");
-            // As many as there may be: about an eighth of that, and up to there.
+            // The largest number within the limit on the text's length. Tested are also an eighth
+            // of it, and smaller numbers.
             let mut times = 1;
             while text(2 * times).len() <= 1 << 14 {
                 times *= 2;
@@ -236,9 +236,10 @@ fn deep_texts_are_refused_or_can_be_written() {
     thread.spawn(run).unwrap().join().unwrap();
 }
 
-/// Parts of parts of a `let` each used twice: once 2^n words were written of n of them.
+/// Each `let` uses the one before it twice. A writer that inlines them writes 2^n words for n of
+/// them.
 #[test]
-fn what_is_named_is_written_once() {
+fn each_let_is_written_once() {
     let mut body = "let x0 = a.key;\n".to_owned();
     for i in 0..100 {
         body += &format!("let x{} = m[x{i}][x{i}];\n", i + 1);
@@ -247,13 +248,13 @@ fn what_is_named_is_written_once() {
     let comparator = Comparator::new(&with(&format!("{head}{body}return x100 < 1u;"))).unwrap();
     assert!(comparator_text(&comparator).len() < 10_000);
     written_by_all(&comparator);
-    // Pointers to variables stay such.
+    // Pointers to variables stay pointers.
     let pointers =
         "var v = array<u32, 2>(1u, 2u); let p = &v[a.key]; *p = 7u; let q = p; return *q < v[0];";
     written_by_all(&Comparator::new(&with(pointers)).unwrap());
 }
 
-/// Comparators that are accepted, to be taken apart.
+/// Valid comparators, which the test mutates.
 const SEEDS: [&str; 4] = [
     "struct Row { key : u32 , at : vec3 < f32 > , m : mat2x2 < f32 > } const N = 4u ;
     fn less ( x : f32 , y : f32 ) -> bool { return x < y ; }
@@ -280,7 +281,7 @@ const SEEDS: [&str; 4] = [
     fn precedes ( a : Row , b : Row ) -> bool { var t = array ( 1u , 2u ) ; t [ u32 ( a . x ) ] = 7u ; return f ( a . x ) < f ( b . x ) ; }",
 ];
 
-/// What may stand between them.
+/// Tokens that the test inserts.
 const TOKENS: [&str; 64] = [
     "(",
     ")",
@@ -368,14 +369,14 @@ proptest! {
             let others: Vec<&str> = SEEDS[other].split_whitespace().collect();
             let from = random as usize % others.len();
             let part = &others[from..(from + len).min(others.len())];
-            // Of the same kind: a word, a number, an operator.
+            // Tokens of the same kind: words, numbers or operators.
             let kind = |token: &str| {
                 let first = token.chars().next();
                 first.map(|c| (c.is_ascii_digit(), c.is_alphabetic()))
             };
             match change {
-                // Without some, some twice, others instead, something in between, and one in place
-                // of another.
+                // Delete tokens, repeat them, replace them, insert one, or replace one by another
+                // of its kind.
                 0 => drop(tokens.drain(at..end)),
                 1 => drop(tokens.splice(at..at, tokens[at..end].to_vec())),
                 2 => drop(tokens.splice(at..end, part.iter().copied())),

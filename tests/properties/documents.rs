@@ -1,5 +1,5 @@
-//! The documents of the repository: every relative link leads to a file, and every anchor to a
-//! heading of it.
+//! The documents of the repository: every relative link leads to a file, and every anchor to one of
+//! its headings.
 
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 use std::collections::BTreeSet;
@@ -42,7 +42,7 @@ fn anchor(heading: &str) -> String {
     kept.collect()
 }
 
-/// What is wrong with the links of a document.
+/// The broken links of a document.
 fn broken(file: &Path, text: &str) -> Vec<String> {
     let (links, anchors) = parse(text);
     let is_wrong = |link: &&String| {
@@ -72,7 +72,7 @@ fn broken(file: &Path, text: &str) -> Vec<String> {
         .collect()
 }
 
-/// All documents that git knows, or, without git, those of the top and of `docs`.
+/// All documents that git lists; without git, those in the root and in `docs`.
 fn documents() -> Vec<PathBuf> {
     let root = Path::new(ROOT);
     let mut git = Command::new("git");

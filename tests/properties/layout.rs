@@ -1,4 +1,4 @@
-//! What a sort is composed of, and the scratch memory that it takes.
+//! The steps of composed sorts, and their scratch memory.
 
 use wgpu_bcfsort::internals::kernel::{Kernel, Shape, SortKernel, SortParams, Stage};
 use wgpu_bcfsort::internals::layout::{Column, Job, Output, SortLayout, Structs};
@@ -29,12 +29,12 @@ fn job(layout: &SortLayout, key: KeyType, len: u32) -> Job<'_> {
     }
 }
 
-/// The steps by kernel and buffers. What sorts words stands for itself: the shape, and the buffers
-/// of its keys.
+/// The steps by kernel and buffers. The sort of words is one line: its shape, and the buffers of
+/// its keys.
 fn outline(layout: &SortLayout, key: KeyType) -> Vec<String> {
     let recording = job(layout, key, 1000).record(&|recording, sort| {
         let stage = Stage::Merge;
-        // (Any kernel of the shape: it is taken back.)
+        // Any kernel of this shape: the outline shows only the shape.
         recording.steps.push(Step {
             phase: Phase::BucketSort,
             round: 0,
@@ -82,7 +82,7 @@ fn sorts_are_composed_of_encode_sort_decode_and_gather() {
         ..plain.clone()
     };
     let (narrow, wide) = (KeyType::F32, KeyType::I64);
-    // Keys alone.
+    // Keys without payload.
     assert_eq!(outline(&plain, narrow), ["sort word: keys > keys"]);
     let out_of_place = SortLayout {
         output: Output::OutOfPlace { first: 0 },
@@ -120,7 +120,7 @@ fn sorts_are_composed_of_encode_sort_decode_and_gather() {
             "decode_wide_keys.segment: encoded_keys > keys",
         ]
     );
-    // With indices, and rows by these.
+    // Indices, and rows gathered by them.
     let indices = |layout: &SortLayout| SortLayout {
         indices: Some(0),
         ..layout.clone()
@@ -173,7 +173,7 @@ fn sorts_are_composed_of_encode_sort_decode_and_gather() {
     );
 }
 
-/// Every layout that there is, more or less.
+/// Layouts with all combinations of keys, segments, output and payload.
 fn layouts() -> Vec<(SortLayout, KeyType)> {
     let column = |words, output, unstable| Column {
         words,

@@ -1,4 +1,4 @@
-//! What holds of every plan and recording, and what the paper proves, on the CPU alone.
+//! Properties of all plans and recordings, and the paper's proofs, checked on the CPU alone.
 
 mod comparators;
 mod documents;

@@ -1,17 +1,18 @@
-//! Who knows whom among the modules of a crate: there is no cycle, and what is arithmetic knows no
-//! kernel and no device.
+//! Dependencies between the modules of a crate: there is no cycle, and modules of pure arithmetic
+//! depend on no kernel and no device.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The top-level modules of a crate, each with those that its code names, and a file that does.
+/// The top-level modules of a crate. Each has the modules that its code names, with a file that
+/// does.
 struct Graph(BTreeMap<String, BTreeMap<String, PathBuf>>);
 
 impl Graph {
-    /// Reads all files below a directory with a `lib.rs`, but for comments and what is
-    /// `#[cfg(test)]`.
+    /// Reads all files below a directory with a `lib.rs`, without comments and `#[cfg(test)]`
+    /// items.
     fn read(src: &Path) -> Self {
         let root = tokens(&fs::read_to_string(src.join("lib.rs")).unwrap());
         let mut graph: BTreeMap<_, _> = modules(&root).map(|m| (m, BTreeMap::new())).collect();
@@ -81,11 +82,11 @@ impl Graph {
     }
 }
 
-/// Crates that are known to some modules only, and count as modules.
+/// External crates that only some modules may use. They count as modules.
 const OUTSIDE: [&str; 2] = ["naga", "wgpu"];
 
-/// The files of a crate's modules: where they are, how deep the module is, and their code. (Not
-/// those of programs beside it, which are crates of their own.)
+/// The files of a crate's modules: the path, the depth of the module, and the code. Files in `bin`
+/// are separate crates, and left out.
 fn sources(src: &Path) -> Vec<(PathBuf, usize, Vec<String>)> {
     let mut found = Vec::new();
     let mut folders = vec![(src.to_owned(), 0)];
@@ -121,13 +122,13 @@ fn sources(src: &Path) -> Vec<(PathBuf, usize, Vec<String>)> {
     found
 }
 
-/// The top-level module that a file is of.
+/// The top-level module of a file.
 fn top(src: &Path, file: &Path) -> String {
     let path = file.strip_prefix(src).unwrap().with_extension("");
     path.iter().next().unwrap().to_str().unwrap().to_owned()
 }
 
-/// The words and signs of a text, without comments, strings and characters.
+/// The tokens of a text, without comments, strings and characters.
 fn tokens(text: &str) -> Vec<String> {
     let mut tokens = Vec::new();
     let mut rest = text;
@@ -144,7 +145,7 @@ fn tokens(text: &str) -> Vec<String> {
         } else if c == '"' {
             quoted(rest, '"')
         } else if c == '\'' {
-            // A lifetime has no second quote behind its first character.
+            // A lifetime has no second quote after its first character.
             let mut after = rest.chars().skip(1);
             match (after.next(), after.next()) {
                 (Some('\\'), _) | (_, Some('\'')) => quoted(rest, '\''),
@@ -168,7 +169,7 @@ fn tokens(text: &str) -> Vec<String> {
     tokens
 }
 
-/// Bytes of the block comment that a text begins with; they nest.
+/// The length of the block comment that a text begins with. Block comments nest.
 fn block_comment(text: &str) -> usize {
     let (mut depth, mut at) = (0, 0);
     loop {
@@ -181,14 +182,14 @@ fn block_comment(text: &str) -> usize {
     }
 }
 
-/// The hashes of the raw string that a text begins with.
+/// The number of hashes of the raw string that a text begins with.
 fn raw_string(text: &str) -> Option<usize> {
     let text = text.strip_prefix('b').unwrap_or(text).strip_prefix('r')?;
     let after = text.trim_start_matches('#');
     after.starts_with('"').then(|| text.len() - after.len())
 }
 
-/// Bytes of the string or character that a text begins with.
+/// The length of the string or character that a text begins with.
 fn quoted(text: &str, quote: char) -> usize {
     let mut escaped = false;
     let end = text.char_indices().skip(1).find(|&(_, c)| {
@@ -199,7 +200,7 @@ fn quoted(text: &str, quote: char) -> usize {
     end.unwrap().0 + 1
 }
 
-/// Code without its `#[cfg(test)]` items, and the names of the modules among these.
+/// Code without its `#[cfg(test)]` items, and the names of the modules among those items.
 fn without_tests(tokens: &[String]) -> (Vec<String>, Vec<String>) {
     const ATTRIBUTE: [&str; 7] = ["#", "[", "cfg", "(", "test", ")", "]"];
     let (mut code, mut names) = (Vec::new(), Vec::new());
@@ -226,19 +227,19 @@ fn without_tests(tokens: &[String]) -> (Vec<String>, Vec<String>) {
     (code, names)
 }
 
-/// The modules that code declares, not those that it has.
+/// The modules that code declares with `mod name;`.
 fn modules(tokens: &[String]) -> impl Iterator<Item = String> {
     let declared = tokens.windows(3).filter(|w| w[0] == "mod" && w[2] == ";");
     declared.map(|w| w[1].clone())
 }
 
-/// The modules of what `lib.rs` exports, by its names.
+/// The module of each name that `lib.rs` exports.
 fn exports(root: &[String]) -> BTreeMap<String, String> {
     let modules: BTreeSet<String> = modules(root).collect();
     let mut exports = BTreeMap::new();
     for (at, path) in root.windows(3).enumerate() {
         if path[..2] == ["pub", "use"] && modules.contains(&path[2]) {
-            // Whatever its names are: those of modules within lead nowhere else.
+            // All names in the path: inner modules are in the same top-level module.
             let path_or_list = root[at + 3..].iter().take_while(|&token| token != ";");
             exports.extend(path_or_list.map(|name| (name.clone(), path[2].clone())));
         }
@@ -246,8 +247,8 @@ fn exports(root: &[String]) -> BTreeMap<String, String> {
     exports
 }
 
-/// What code names of the crate's root: behind `crate::`, or as many `super::` as its module is
-/// deep. And crates from outside.
+/// The names of the crate's root that code uses: after `crate::`, or after as many `super::` as the
+/// depth of its module. External crates, too.
 fn names(tokens: &[String], depth: usize) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for at in 0..tokens.len() {
@@ -268,7 +269,7 @@ fn names(tokens: &[String], depth: usize) -> BTreeSet<String> {
     names
 }
 
-/// The first names of a tree of paths.
+/// The first names in a `use` tree.
 fn first_names(tree: &[String]) -> Vec<String> {
     assert_ne!(tree[0], "*", "crate::* names every module");
     if tree[0] != "{" {
@@ -302,16 +303,16 @@ fn modules_of(folder: &str) -> Graph {
 }
 
 #[test]
-fn no_module_knows_itself_through_others() {
+fn there_are_no_cycles_of_modules() {
     for folder in ["src", "crates/wgsl-lockstep/src"] {
         let cycle = modules_of(folder).cycle();
         assert!(cycle.is_none(), "{folder}: {}", cycle.unwrap_or_default());
     }
 }
 
-/// Modules, and all that each may know.
+/// Modules, and the modules that each may use.
 #[test]
-fn arithmetic_knows_no_kernel_and_no_device() {
+fn arithmetic_depends_on_no_kernel_and_no_device() {
     let library = modules_of("src");
     for (module, allowed) in [
         ("algorithm", &[][..]),
@@ -324,7 +325,7 @@ fn arithmetic_knows_no_kernel_and_no_device() {
         let unexpected = &library.known_to(module) - &allowed.iter().copied().collect();
         assert!(unexpected.is_empty(), "{module} knows {unexpected:?}");
     }
-    // What a recording is made of can run anywhere.
+    // Recordings are independent of the GPU API.
     for module in ["kernel", "recording", "phases"] {
         let known = library.known_to(module);
         for other in ["wgpu", "gpu", "sorter"] {
@@ -334,7 +335,7 @@ fn arithmetic_knows_no_kernel_and_no_device() {
 }
 
 #[test]
-fn code_is_read_as_it_is_meant() {
+fn names_are_found_in_code_but_not_in_comments_strings_and_tests() {
     let text = r##"
         //! crate::comment /* crate::comment
         /* crate::a /* crate::b */ crate::c */

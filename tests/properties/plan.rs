@@ -1,4 +1,4 @@
-//! That the sample sort's plans hold together, with every tuning that is allowed.
+//! The sample sort's plans are consistent, with every valid tuning.
 
 use wgpu_bcfsort::internals::kernel::Shape;
 use wgpu_bcfsort::internals::plan::{DeviceLimits, LARGEST_TILE};
@@ -6,7 +6,7 @@ use wgpu_bcfsort::internals::recording::{Buffer, Recording};
 use wgpu_bcfsort::internals::samplesort::{AS_THEY_ARE, Records, WordSort, record};
 use wgpu_bcfsort::{KeyType, Order, Tuning};
 
-/// What devices have, and some that none has.
+/// Sizes of workgroup memory: those of real devices, and some others.
 const WORKGROUP_BYTES: [u32; 5] = [16 << 10, 20 << 10, 24 << 10, 32 << 10, 48 << 10];
 
 const SIZES: [u32; 16] = [
@@ -28,7 +28,7 @@ const SIZES: [u32; 16] = [
     u32::MAX - 2 * LARGEST_TILE,
 ];
 
-/// Every shape of records, rows of any size among them.
+/// Every shape of records, including rows of any size.
 fn shapes() -> Vec<Shape> {
     let rows = (1..=5).map(|words| Shape::row(words, false));
     Shape::ALL.into_iter().chain(rows).collect()
@@ -63,7 +63,7 @@ fn recorded(len: u32, shape: Shape, tuning: &Tuning, workgroup_bytes: u32) -> Re
 }
 
 #[test]
-fn kernels_fit_workgroup_memory_and_scratch_memory_is_as_promised() {
+fn kernels_and_scratch_memory_are_within_bounds() {
     for workgroup_bytes in WORKGROUP_BYTES {
         for shape in shapes() {
             for len in SIZES {
@@ -74,20 +74,17 @@ fn kernels_fit_workgroup_memory_and_scratch_memory_is_as_promised() {
                     assert!(bytes <= workgroup_bytes, "{name}: {bytes}");
                 }
                 let bytes = u64::from(len) * u64::from(shape.stored_words()) * 4;
-                let promise = bytes + bytes / 10 + (16 << 20);
+                let bound = bytes + bytes / 10 + (16 << 20);
                 let scratch = recording.scratch_bytes();
-                assert!(
-                    scratch <= promise,
-                    "{len} {shape:?}: {scratch} of {promise}"
-                );
+                assert!(scratch <= bound, "{len} {shape:?}: {scratch} of {bound}");
             }
         }
     }
 }
 
-/// Whatever is allowed can be planned.
+/// Every valid tuning can be planned.
 #[test]
-fn any_tuning_that_is_allowed_makes_a_plan() {
+fn every_valid_tuning_makes_a_plan() {
     for bits in 0..1 << 4 {
         let pick = |bit: u32, [low, high]: [u32; 2]| if bits >> bit & 1 == 0 { low } else { high };
         let tuning = Tuning {
@@ -100,7 +97,7 @@ fn any_tuning_that_is_allowed_makes_a_plan() {
         for shape in shapes() {
             for len in SIZES {
                 let recording = recorded(len, shape, &tuning, 32 << 10);
-                // (One record in place is in order.)
+                // One record in place needs no step.
                 assert_eq!(recording.steps.is_empty(), len <= 1);
             }
         }
@@ -108,14 +105,14 @@ fn any_tuning_that_is_allowed_makes_a_plan() {
 }
 
 #[test]
-fn files_keep_their_meaning() {
+fn tuning_files_are_compatible() {
     let tuning = Tuning {
         tile: 2048,
         ..Tuning::cpu()
     };
     let text = serde_json::to_string(&tuning).unwrap();
     assert_eq!(serde_json::from_str::<Tuning>(&text).unwrap(), tuning);
-    // An older file, of fewer numbers; and a newer one, of more.
+    // An older file has fewer numbers. Unknown or invalid numbers are an error.
     let old: Tuning = serde_json::from_str(r#"{"tile": 2048}"#).unwrap();
     assert_eq!((old.tile, old.samples), (2048, Tuning::default().samples));
     assert!(serde_json::from_str::<Tuning>(r#"{"tiles": 2048}"#).is_err());

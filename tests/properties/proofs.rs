@@ -1,16 +1,17 @@
 //! Proofs by the 0-1 principle: the matrix kernels, as models for a matrix of any width w.
 //!
-//! Each model does what its shader does, access by access: all lanes of a step together, at the
-//! shader's addresses. A step in which two lanes meet in a bank panics, at every width. A key is a
-//! `u64` of 64 independent zeros and ones, so one run of a model tries 64 inputs: a comparator is
-//! an AND and an OR.
+//! Each model makes the accesses of its shader: all lanes of a step together, at the shader's
+//! addresses. A step in which two lanes meet in a bank panics, at every width. A key is a `u64` of
+//! 64 independent zeros and ones, so one run of a model tests 64 inputs: a comparator is an AND and
+//! an OR.
 //!
-//! What sorts all inputs of zeros and ones sorts all inputs (Knuth, vol. 3, section 5.3.4).
+//! A network that sorts all inputs of zeros and ones sorts all inputs (Knuth, vol. 3, section
+//! 5.3.4).
 
 use std::ops::Range;
 use wgpu_bcfsort::internals::network::Network;
 
-/// Workgroup memory of `banks` banks, which refuses conflicts.
+/// Workgroup memory of `banks` banks, which panics on conflicts.
 struct Memory<T> {
     banks: usize,
     cells: Vec<T>,
@@ -21,7 +22,7 @@ impl<T: Copy + Default> Memory<T> {
         Self::of(banks, 1)
     }
 
-    /// For `h` matrices side by side.
+    /// Memory for `h` matrices side by side.
     fn of(banks: usize, h: usize) -> Self {
         // Room for the padded layout.
         let cells = vec![T::default(); h * banks * (banks + 1)];
@@ -55,7 +56,7 @@ impl<T: Copy + Default> Memory<T> {
         }
     }
 
-    /// 32 loads (or w) of each lane into its registers.
+    /// w loads by each lane into its registers.
     fn load_all(&self, address: &dyn Fn(usize, usize) -> usize) -> Registers<T> {
         let w = self.banks;
         let columns: Vec<_> = (0..w)
@@ -96,12 +97,12 @@ fn padded(w: usize, line: usize, position: usize) -> usize {
     line * (w + 1) + position
 }
 
-/// `rounds` rounds of the exchange, w/2 of which transpose; half of the lanes do the last.
+/// `rounds` rounds of exchanges; w/2 rounds transpose. Half of the lanes do the last of these.
 fn transpose<T: Copy + Default>(memory: &mut Memory<T>, rounds: usize) {
     transpose_at(memory, 0, rounds);
 }
 
-/// Of the square matrix that begins at cell `first`.
+/// The same for the square matrix that begins at cell `first`.
 fn transpose_at<T: Copy + Default>(memory: &mut Memory<T>, first: usize, rounds: usize) {
     let w = memory.banks;
     for i in 1..=rounds {
@@ -115,7 +116,7 @@ fn transpose_at<T: Copy + Default>(memory: &mut Memory<T>, first: usize, rounds:
     }
 }
 
-/// The keys in the order in which they are written out: rank j*w + t by lane t.
+/// Returns the keys in output order: lane t writes rank j*w + t.
 fn shearsort_transpose(rows: &Registers<u64>, rounds: u32) -> Vec<u64> {
     let w = rows.len();
     let network = Network::odd_even_merge_sort(w as u32);
@@ -160,11 +161,11 @@ fn by_rank(r: &Registers<u64>) -> Vec<u64> {
     (0..w * w).map(|rank| r[rank % w][rank / w]).collect()
 }
 
-/// The kernel of odd-even transposition sort has conflicts, and its pairs need no proof: 1024
-/// rounds sort 1024 keys (Knuth, exercise 5.3.4-37). The others follow.
+/// The comparators of the loops that sort rows in `ShearSort` without registers, in order. The rest
+/// of that kernel is the transposing form.
 ///
-/// `ShearSort` without registers is the transposing form, with its rows sorted by loops. Their
-/// comparators, in order:
+/// Odd-even transposition sort has conflicts and no model here. It needs no proof: 1024 rounds sort
+/// 1024 keys (Knuth, exercise 5.3.4-37).
 fn comparators_of_the_loops(w: u32) -> Vec<(u32, u32)> {
     let mut comparators = Vec::new();
     let mut block = 1;
@@ -186,15 +187,15 @@ fn comparators_of_the_loops(w: u32) -> Vec<(u32, u32)> {
     comparators
 }
 
-/// Which form of SHEARSORT-LONG.
+/// The form of SHEARSORT-LONG.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Long {
     Transposing,
     Diagonal,
 }
 
-/// SHEARSORT-LONG: w*w*h keys, in the order of the cells at the beginning, by h warps. `outer` and
-/// `inner` are the numbers of rounds, log2(w) and log2(h) of which sort.
+/// SHEARSORT-LONG of w*w*h keys by h warps. `keys` has the order of the cells. `outer` and `inner`
+/// are the numbers of rounds; log2(w) and log2(h) rounds sort.
 fn shearsort_long(keys: &[u64], w: usize, form: Long, outer: usize, inner: usize) -> Vec<u64> {
     let h = keys.len() / (w * w);
     let lines_network = Network::odd_even_merge_sort(w as u32);
@@ -215,12 +216,12 @@ fn shearsort_long(keys: &[u64], w: usize, form: Long, outer: usize, inner: usize
             memory.store_all(&|t, j| address(warp, t, j), r);
         }
     };
-    let turn = |memory: &mut Memory<u64>| {
+    let transpose_all = |memory: &mut Memory<u64>| {
         for warp in (0..h).filter(|_| transposes) {
             transpose_at(memory, warp * w * w, w / 2);
         }
     };
-    // Position p of a line of a warp's matrix in row-major order, and of a part of a row else.
+    // The address of position p of a line in matrix `square`.
     let position = |square: usize, line: usize, p: usize| {
         let bank = if transposes { p } else { (line + p) % w };
         let column = if transposes { line } else { p };
@@ -236,9 +237,9 @@ fn shearsort_long(keys: &[u64], w: usize, form: Long, outer: usize, inner: usize
             let r = load(&memory, &of_parts);
             store(&mut memory, &of_lines, &r);
         }
-        turn(&mut memory);
+        transpose_all(&mut memory);
         if pass == round - 1 {
-            // Odd rows of the long matrix backwards. At w = h a warp has one.
+            // Odd rows of the long matrix are reversed. If w = h, a warp has one row.
             let r = load(&memory, &|warp, t, j| {
                 if (warp * (w / h) + j / h) % 2 == 1 {
                     of_lines(warp, w - 1 - t, j - j % h + (h - 1 - j % h))
@@ -264,31 +265,31 @@ fn shearsort_long(keys: &[u64], w: usize, form: Long, outer: usize, inner: usize
                 apply(&segments_network, warp);
             }
             if lines && pass < 2 * inner {
-                // By address in the transposing form: the same row.
+                // The shader's transposing form does this by address, in the same row.
                 let odd = warp.iter_mut().skip(1).step_by(2);
                 odd.for_each(|lane| lane.reverse());
             }
         }
         store(&mut memory, &address, &r);
     }
-    turn(&mut memory);
-    // The keys of warp 0, then those of warp 1: rank j*w + t of its own by lane t.
+    transpose_all(&mut memory);
+    // The keys of warp 0, then those of warp 1. Lane t writes rank j*w + t of its warp.
     load(&memory, &of_lines).iter().flat_map(by_rank).collect()
 }
 
-/// What bitonic sort does for k = `from` .. `to`, in the padded layout: lines that are sorted in
-/// blocks of 2^(from - 1) come out sorted in blocks of 2^to.
+/// Bitonic sort for k = `from` to `to`, in the padded layout: lines sorted in blocks of
+/// 2^(from - 1) become sorted in blocks of 2^to.
 fn bitonic_passes(lines: &Registers<u64>, from: u32, to: u32) -> Registers<u64> {
     let w = lines.len();
     let mut memory = Memory::new(w);
     let store_lines = |memory: &mut Memory<u64>, r: &Registers<u64>, k: u32| {
-        let mut turned = r.clone();
-        for (t, line) in turned.iter_mut().enumerate() {
+        let mut lines = r.clone();
+        for (t, line) in lines.iter_mut().enumerate() {
             if t >> k & 1 == 1 {
                 line.reverse();
             }
         }
-        memory.store_all(&|t, j| padded(w, t, j), &turned);
+        memory.store_all(&|t, j| padded(w, t, j), &lines);
     };
     store_lines(&mut memory, lines, from - 1);
     for k in from..=to {
@@ -312,7 +313,7 @@ fn bitonic_matrix(lines: &Registers<u64>) -> Vec<u64> {
     bitonic_passes(&lines, 1, w.ilog2()).concat()
 }
 
-/// The parts of SHEARSORT-MERGE that may be left out, to see that it fails without.
+/// SHEARSORT-MERGE, whole or with a part left out, to see that it then fails.
 #[derive(Clone, Copy, PartialEq)]
 enum Merge {
     Whole,
@@ -320,8 +321,8 @@ enum Merge {
     BothAscending,
 }
 
-/// Pages `a` ascending and `b` ascending, w*w keys together, merged. Lane t stands in row
-/// (t + shift) % w of the first pass, as it does where a run starts off the grid.
+/// Merges two ascending pages `a` and `b` of together w*w keys. In the first pass, lane t is in row
+/// (t + shift) % w, as for a run that starts unaligned.
 fn shearsort_merge(a: &[u64], b: &[u64], w: usize, shift: usize, parts: Merge) -> Vec<u64> {
     let network = Network::bitonic_merger(w as u32);
     let position = |p: usize| match parts {
@@ -351,14 +352,14 @@ fn shearsort_merge(a: &[u64], b: &[u64], w: usize, shift: usize, parts: Merge) -
     sorted
 }
 
-/// Which of the 64 inputs come out unsorted: those with a one before a zero.
+/// A mask of the 64 inputs that are unsorted: those with a one before a zero.
 fn unsorted(keys: &[u64]) -> u64 {
     keys.windows(2)
         .fold(0, |bad, pair| bad | (pair[0] & !pair[1]))
 }
 
-/// Calls `try_64` with 64 inputs at a time; an input is what `fill` makes of a state. Returns how
-/// many of them it found wrong.
+/// Calls `try_64` with 64 inputs at a time. `fill` makes an input from a state. Returns the number
+/// of inputs, and of those that `try_64` found wrong.
 fn sweep<S>(
     states: impl Iterator<Item = S>,
     keys: usize,
@@ -430,7 +431,7 @@ fn shearsort_of_2_and_4_sorts_every_zero_one_input() {
     }
 }
 
-/// Ways to choose four counts of 0..=8 in ascending order: 495.
+/// The 495 ways to choose four counts of 0..=8 in ascending order.
 fn counts() -> Vec<[usize; 4]> {
     let mut found = Vec::new();
     for a in 0..=8 {
@@ -443,8 +444,8 @@ fn counts() -> Vec<[usize; 4]> {
     found
 }
 
-/// After the first pass a row is known by its number of ones, and the columns' contents by how many
-/// even rows and how many odd rows have each number: 495 * 495 states stand for all 2^64 inputs.
+/// After the first pass, its number of ones determines a row. How many even rows and how many odd
+/// rows have each number determines the columns. So 495 * 495 states represent all 2^64 inputs.
 #[test]
 fn shearsort_of_8_sorts_every_zero_one_input() {
     let counts = counts();
@@ -481,7 +482,7 @@ fn random(state: &mut u64) -> u64 {
 #[test]
 fn shearsort_of_32_sorts_random_inputs_and_the_tight_one() {
     let mut state = 1;
-    // No zero but one in column 0 of each even row: every round halves them.
+    // The only zeros are in column 0 of each even row: every round halves them.
     let tight: Vec<u64> = (0..1024)
         .map(|i| if i % 64 == 0 { 0 } else { u64::MAX })
         .collect();
@@ -521,8 +522,9 @@ fn bitonic_of_2_and_4_sorts_every_zero_one_input() {
     }
 }
 
-/// Passes k take blocks of 2^(k-1) sorted lines to blocks of 2^k: every pair of sorted halves of
-/// every block. With the sort of single lines, which src/network.rs proves, that is all inputs.
+/// Pass k merges blocks of 2^(k-1) sorted lines into blocks of 2^k: tested for every pair of sorted
+/// halves in every block. `src/network.rs` proves the sort of single lines, so this covers all
+/// inputs.
 #[test]
 fn bitonic_of_8_and_32_merges_all_halves_of_all_blocks() {
     for w in [8usize, 32] {
@@ -554,8 +556,8 @@ fn bitonic_of_8_and_32_merges_all_halves_of_all_blocks() {
     }
 }
 
-/// Random words: a third of the inputs have few ones, a third as many ones as zeros, a third few
-/// zeros.
+/// Random words: a third of the inputs have few ones, a third have equally many ones and zeros, a
+/// third have few zeros.
 fn random_words(state: &mut u64, keys: usize) -> Vec<u64> {
     let word = |_| {
         let [a, b, c, d] = [(); 4].map(|()| random(state));
@@ -576,21 +578,21 @@ fn bitonic_of_32_sorts_random_inputs() {
 
 const LONG_FORMS: [Long; 2] = [Long::Transposing, Long::Diagonal];
 
-/// `w` rows of w*h keys, each known by its number of ones, as they are after the first pass: where
-/// the ones stand in a row does not matter. The numbers are the digits of a state.
+/// Fills `w` rows of w*h keys, each given by its number of ones. The numbers are the digits of the
+/// state. After the first pass, the positions of the ones in a row do not matter.
 fn fill_rows(w: usize, h: usize) -> impl Fn(&u64, &mut dyn FnMut(usize)) {
     move |state, set| {
         let mut state = *state as usize;
         for row in 0..w {
             let ones = state % (w * h + 1);
             state /= w * h + 1;
-            // Part k of row `row` is a column of the square matrix k, before it is first sorted.
+            // Part k of row `row` is a column of the square matrix k before the first sort.
             (0..ones).for_each(|i| set(i % h * w * w + row * w + i / h));
         }
     }
 }
 
-/// What is in the columns of square matrices, where a form of the kernel has it: columns, or
+/// Moves the columns of square matrices to where a form of the kernel stores them: columns or
 /// diagonals.
 fn in_form(form: Long, words: &[u64], w: usize) -> Vec<u64> {
     let mut keys = words.to_vec();
@@ -604,16 +606,16 @@ fn in_form(form: Long, words: &[u64], w: usize) -> Vec<u64> {
     keys
 }
 
-/// Without outer rounds, SHEARSORT-LONG sorts rows, as h lines each. Lines are known by their
-/// numbers of ones after their first sort, and what stands across by how many even and how many odd
-/// lines have each number.
+/// Without outer rounds, SHEARSORT-LONG sorts rows of h lines each. After the first sort, a line is
+/// determined by its number of ones. How many even and how many odd lines have each number
+/// determines the columns across the lines.
 #[test]
 fn segmented_shearsort_sorts_every_zero_one_input_in_log_h_rounds_and_not_in_fewer() {
     let multisets = |w: usize, size: usize| -> Vec<Vec<usize>> {
         (0..size).fold(vec![Vec::new()], |sets, _| {
             let longer = |set: &Vec<usize>| -> Vec<Vec<usize>> {
-                let least = set.last().copied().unwrap_or(0);
-                (least..=w)
+                let first = set.last().copied().unwrap_or(0);
+                (first..=w)
                     .map(|next| [set.as_slice(), &[next]].concat())
                     .collect()
             };
@@ -644,7 +646,7 @@ fn segmented_shearsort_sorts_every_zero_one_input_in_log_h_rounds_and_not_in_few
                 states.extend(half.iter().map(|odd| alternating(even, odd)));
             }
         } else {
-            // No zero but one in each even line, and random ones.
+            // One zero in each even line and no other zeros; and random states.
             states.push(alternating(&vec![w - 1; h / 2], &vec![w; h / 2]));
             let mut state = 1;
             let mut ones = |_| (random(&mut state) >> 32) as usize % (w + 1);
@@ -704,7 +706,7 @@ fn long_shearsort_of_2_and_4_sorts_every_zero_one_input_and_not_in_fewer_rounds(
             }
         }
         if w * w * h <= 16 {
-            // Every input, without that reasoning.
+            // Every input, without the reduction to numbers of ones.
             let inputs = 1 << (w * w * h);
             for form in LONG_FORMS {
                 let counted = sweep(
@@ -737,7 +739,7 @@ fn long_shearsort_of_8_and_32_sorts_random_and_tight_inputs_and_not_in_fewer_out
     ] {
         let keys = w * w * h;
         let (outer, inner) = (w.ilog2() as usize, h.ilog2() as usize);
-        // No zero but one in each even row, in part 0: every outer round halves them.
+        // The only zeros are one in each even row, in part 0: every outer round halves them.
         let tight: Vec<u64> = (0..keys)
             .map(|i| {
                 if i < w * w && i % (2 * w) == 0 {
@@ -748,7 +750,7 @@ fn long_shearsort_of_8_and_32_sorts_random_and_tight_inputs_and_not_in_fewer_out
             })
             .collect();
         let mut inputs: Vec<Vec<u64>> = (0..20).map(|_| random_words(&mut state, keys)).collect();
-        // Rows of ones and zeros only, but for one that has h * w / 2 of each, and such.
+        // Rows that are mostly all ones or all zeros, with a few keys flipped.
         for _ in 0..20 {
             let rows: Vec<u64> = (0..w * h).map(|_| random(&mut state)).collect();
             let mixed = random_words(&mut state, keys);
@@ -773,7 +775,8 @@ fn long_shearsort_of_8_and_32_sorts_random_and_tight_inputs_and_not_in_fewer_out
     }
 }
 
-/// Every pair of sorted pages of zeros and ones: how many were tried, and come out wrong.
+/// Merges every pair of sorted pages of zeros and ones. Returns the number of pairs, and of wrong
+/// results.
 fn merge_all(w: usize, lengths: Range<usize>, shift: usize, parts: Merge) -> (u64, u64) {
     let (mut tried, mut wrong) = (0, 0);
     for len in lengths {
@@ -827,12 +830,12 @@ fn shearsort_merge_needs_both_passes_and_one_page_reversed() {
     }
 }
 
-/// Keys that a warp of warpsort sorts, 4 a lane of 32; a page is half of them.
+/// Keys that a warp of warpsort sorts: 4 for each of 32 lanes. A page is half of them.
 const TILE: usize = 128;
 
-/// A stage of warpsort's networks as a warp does it: lane t has two comparators, each of which
-/// brings the lesser key to its first cell. Every cell must be in one of them. Returns how many
-/// lanes meet in a bank at the most.
+/// A stage of warpsort's networks by one warp. Lane t has two comparators; each puts the smaller
+/// key into its first cell. Every cell must be in exactly one comparator. Returns the largest
+/// number of lanes in one bank.
 fn stage(tile: &mut [u64; TILE], comparators: impl Fn(usize) -> [(usize, usize); 2]) -> usize {
     let mut seen = [false; TILE];
     let mut degree = 0;
@@ -855,7 +858,7 @@ fn stage(tile: &mut [u64; TILE], comparators: impl Fn(usize) -> [(usize, usize);
     degree
 }
 
-/// `merge_bitonic`: each lane two ascending comparators.
+/// `merge_bitonic`, with two ascending comparators per lane.
 fn merge_bitonic(tile: &mut [u64; TILE]) -> usize {
     let distances = [64, 32, 16, 8, 4, 2, 1].into_iter();
     let degrees = distances.map(|distance| {
@@ -869,15 +872,15 @@ fn merge_bitonic(tile: &mut [u64; TILE]) -> usize {
     degrees.max().unwrap()
 }
 
-/// The stages of warpsort's tile that merge blocks of `block` keys: each lane has one comparator
-/// that ascends and one that descends.
+/// The stages of warpsort's tile that merge into blocks of `block` keys. Each lane has an ascending
+/// and a descending comparator.
 fn merge_blocks(tile: &mut [u64; TILE], block: usize) -> usize {
     let distances = (0..block.ilog2()).rev().map(|log| 1 << log);
     let degrees = distances.map(|distance: usize| {
         stage(tile, |t| {
             let within = t & (block / 2 - 1);
             let low = 4 * (t - within) + within + (within & !(distance - 1));
-            // Nothing leaves its block.
+            // No key leaves its block.
             assert_eq!(low / block, (low + distance) / block);
             [(low, low + distance), (low + block + distance, low + block)]
         })
@@ -889,7 +892,7 @@ fn to_tile(words: &[u64]) -> [u64; TILE] {
     words.try_into().unwrap()
 }
 
-/// A page that descends and then one that ascends, as the merge has them.
+/// A descending page and then an ascending one, as in the merge.
 #[test]
 fn warpsorts_merge_merges_all_pages() {
     const PAGE: usize = TILE / 2;
@@ -910,9 +913,9 @@ fn warpsorts_merge_merges_all_pages() {
     assert_eq!(counted, (65 * 65, 0));
 }
 
-/// By induction over the blocks: blocks of `block` keys are merged of two that are sorted, one of
-/// them ascending and the next descending; the network does not leave a block. So it is enough that
-/// a block sorts every such pair of zeros and ones, at every place. The last merge is of one block.
+/// By induction over the blocks: a block of `block` keys is merged from two sorted halves, the
+/// first ascending and the second descending, and the network does not leave a block. So it is
+/// enough that every block sorts every such pair of zeros and ones. The last merge is of one block.
 #[test]
 fn warpsorts_tile_sorts_every_zero_one_input() {
     for (block, degree) in [(2, 4), (4, 4), (8, 4), (16, 4), (32, 2), (64, 2)] {
@@ -959,7 +962,7 @@ fn warpsorts_tile_sorts_every_zero_one_input() {
     );
     assert_eq!(counted, (65 * 65, 0));
 
-    // And all of it together.
+    // The whole sort.
     let mut state = 2;
     for _ in 0..1000 {
         let words: Vec<u64> = (0..TILE).map(|_| random(&mut state)).collect();
@@ -975,6 +978,6 @@ fn warpsorts_tile_sorts_every_zero_one_input() {
 #[test]
 #[should_panic(expected = "meets another in bank")]
 fn a_bank_conflict_is_found() {
-    // The unpadded matrix, one lane a line.
+    // The unpadded matrix, one lane per line.
     Memory::<u64>::new(32).load_all(&|t, j| t * 32 + j);
 }

@@ -1,6 +1,6 @@
-//! That what is recorded is the paper's sort: its phases, rounds, runs, buckets and page merges.
+//! Recordings are the paper's sort: its phases, rounds, runs, buckets and page merges.
 //!
-//! Nothing here needs a GPU: a sort is a list of dispatches before it is anything else.
+//! These tests need no GPU, since a recording is a list of dispatches.
 
 use bcfsort_testkit::PaperOptions;
 use proptest::prelude::*;
@@ -37,7 +37,7 @@ fn parameter(step: &Step, name: &str) -> u32 {
         .unwrap_or_else(|| panic!("{} has no parameter {name}", step.kernel.name()))
 }
 
-/// Where a step reads and writes keys.
+/// The buffers in which a step reads and writes keys.
 fn buffers(step: &Step) -> Option<(Buffer, Buffer)> {
     match step.buffer("keys") {
         Some(both) => Some((both, both)),
@@ -45,7 +45,7 @@ fn buffers(step: &Step) -> Option<(Buffer, Buffer)> {
     }
 }
 
-/// The steps of one pass over the keys: a round of a phase, however many dispatches it is cut into.
+/// The steps of each pass over the keys. A pass is a round of a phase, in one or more dispatches.
 fn passes(recording: &Recording) -> Vec<Vec<&Step>> {
     let mut passes: Vec<Vec<&Step>> = Vec::new();
     for step in &recording.steps {
@@ -73,7 +73,7 @@ fn outline(recording: &Recording) -> Vec<String> {
 }
 
 #[test]
-fn a_whole_sort_is_recorded_as_the_paper_has_it() {
+fn a_whole_sort_is_recorded_as_in_the_paper() {
     // 20 runs, P = 4: merged to 10, 5, 3 runs, distributed, and two more rounds for 3 runs.
     for engine in [Engine::BcfMergesort, Engine::BcfMergesortPb] {
         let recording = record(20_000, &options(engine, 4, 4));
@@ -97,9 +97,9 @@ fn a_whole_sort_is_recorded_as_the_paper_has_it() {
     }
 }
 
-/// The same phases with kernels of its own: 40 tiles of 128 keys, merged to 20, 10, 5, 3 runs.
+/// The same phases with other kernels: 40 tiles of 128 keys, merged to 20, 10, 5, 3 runs.
 #[test]
-fn warpsort_is_recorded_as_the_papers_have_it() {
+fn warpsort_is_recorded_as_in_the_papers() {
     let options = options(Engine::Warpsort, 4, 40).seed(0x1234_5678_9abc_def0);
     let recording = record(5000, &options);
     assert_eq!(
@@ -127,7 +127,7 @@ fn warpsort_is_recorded_as_the_papers_have_it() {
         samples.parameters,
         RandomSamplesParams {
             len: 5000,
-            // P t, every t-th of which is a splitter.
+            // P t samples; every t-th is a splitter.
             total: 4 * 40,
             seed_low: 0x9abc_def0,
             seed_high: 0x1234_5678,
@@ -142,7 +142,8 @@ fn warpsort_is_recorded_as_the_papers_have_it() {
         (4, 0)
     );
 
-    // Samples of samples are taken elsewhere in their sorts. More samples than keys there are not.
+    // Sorts of samples take their samples at another level. There are at most as many samples as
+    // keys.
     let recording = record(1 << 17, &options.buckets(256).samples(1024));
     let levels: Vec<_> = recording
         .steps
@@ -155,9 +156,9 @@ fn warpsort_is_recorded_as_the_papers_have_it() {
     assert!(levels[1].1 < 1 << 17);
 }
 
-/// The seed decides where samples are taken, and nothing else of the recording.
+/// The seed changes the positions of samples, and nothing else in the recording.
 #[test]
-fn a_seed_changes_the_samples_positions_alone() {
+fn a_seed_changes_only_the_positions_of_samples() {
     for engine in Engine::MERGESORTS {
         let of = |seed| record(100_000, &options(engine, 16, 9).seed(seed));
         assert_eq!(of(7), of(7));
@@ -203,7 +204,7 @@ fn an_odd_number_of_moves_begins_in_the_scratch_buffer() {
 }
 
 #[test]
-fn short_sorts_take_no_more_than_they_need() {
+fn short_sorts_have_no_unneeded_steps() {
     for len in [0, 1] {
         assert_eq!(record(len, &Options::default()).steps, []);
     }
@@ -218,9 +219,9 @@ fn short_sorts_take_no_more_than_they_need() {
     assert_eq!(record(1025, &Options::default()).steps.len(), 3);
 }
 
-/// Pivot buckets are finished by the distribution, so it must write where the result ends.
+/// The distribution finishes pivot buckets, so it must write to the buffer of the result.
 #[test]
-fn with_pivot_buckets_the_distribution_writes_where_the_result_ends() {
+fn with_pivot_buckets_the_distribution_writes_to_the_result() {
     for runs in 1..=70 {
         for buckets in [2, 3, 4, 7, 16, 64] {
             let recording = record(runs * MATRIX, &options(Engine::BcfMergesortPb, buckets, 3));
@@ -296,7 +297,7 @@ fn the_distribution_has_p_buckets_or_2p_minus_1() {
         assert_eq!(recording.buffers[&Buffer::Separators(0)], all * 17 * 4);
         assert_eq!(u64::from(step(Kernel::Distribute).workgroups[1]), all);
 
-        // log2(16) rounds, each with as many pairs in every bucket, and none in pivot buckets.
+        // log2(16) rounds. In a round all buckets have equally many pairs, and pivot buckets none.
         let rounds: Vec<_> = passes(&recording)
             .into_iter()
             .filter(|p| p[0].phase == Phase::FinalMerge)
@@ -341,7 +342,7 @@ fn the_samples_are_sorted_by_the_same_sort() {
     let within = &recording.steps[begin + 1..end];
     assert!(within.iter().all(|s| s.phase == Phase::Splitters));
     assert_eq!(kernels(within), kernels(&inner.steps));
-    // On its own buffers, and its result is what the ranks are found from.
+    // The sort of samples has its own buffers, and the ranks are computed from its result.
     assert_eq!(
         recording.steps[end].buffer("sampled"),
         Some(Buffer::Samples(0))
@@ -355,8 +356,9 @@ fn the_samples_are_sorted_by_the_same_sort() {
     );
 }
 
-/// Lemma 2: one pass for the base case, log(n / M P) of binary merges, one for the distribution,
-/// log(P) of the final phase. (M is the keys of a tile, which are fewer in warpsort.)
+/// Lemma 2: one pass for the base case, log(n / M P) passes of binary merges, one for the
+/// distribution, and log(P) of the final phase. M is the number of keys in a tile, which is smaller
+/// in warpsort.
 #[test]
 fn the_passes_over_the_keys_are_those_of_lemma_2() {
     for engine in Engine::MERGESORTS {
@@ -379,7 +381,7 @@ fn the_passes_over_the_keys_are_those_of_lemma_2() {
     }
 }
 
-/// n0/h + n1/h - 1 page merges of h keys, all in sequence.
+/// A pair takes n0/h + n1/h - 1 page merges of h keys, in sequence.
 #[test]
 fn a_pair_takes_one_page_merge_less_than_it_has_pages() {
     for engine in Engine::MERGESORTS {
@@ -391,12 +393,12 @@ fn a_pair_takes_one_page_merge_less_than_it_has_pages() {
         assert_eq!(of(1, 1), 1);
         assert_eq!(of(page + 1, 1), 2);
         assert_eq!(of(0, 700), 0);
-        two_page_merges_a_dispatch(engine);
+        check_two_page_merges_per_dispatch(engine);
     }
 }
 
-/// As many dispatches as that takes, each beginning where the one before ended.
-fn two_page_merges_a_dispatch(engine: Engine) {
+/// With two page merges per dispatch, each dispatch begins where the last one ended.
+fn check_two_page_merges_per_dispatch(engine: Engine) {
     let page = engine.page();
     let tile = engine.default_base_case().keys();
     let limits = DeviceLimits {
@@ -428,15 +430,16 @@ fn two_page_merges_a_dispatch(engine: Engine) {
     }
 }
 
-/// In the final phase runs start anywhere: pages lie on a grid of 32 keys, and the ends take more.
+/// In the final phase runs are unaligned. Pages are aligned to 32 keys, so the ends need more
+/// steps.
 #[test]
 fn no_pair_takes_more_steps_than_are_recorded() {
     for page in [PAGE, WARP_PAGE] {
-        no_pair_takes_more_steps_than_are_recorded_of(page);
+        check_steps_of_pairs(page);
     }
 }
 
-fn no_pair_takes_more_steps_than_are_recorded_of(page: u32) {
+fn check_steps_of_pairs(page: u32) {
     let pages = |start: u32, end: u32| {
         if start < end {
             (end - start / 32 * 32).div_ceil(page)
@@ -455,7 +458,7 @@ fn no_pair_takes_more_steps_than_are_recorded_of(page: u32) {
             for middle in start..=start + len {
                 let (a, b) = (pages(start, middle), pages(middle, start + len));
                 let steps = if a == 0 || b == 0 {
-                    // Copied, a page a step.
+                    // Copied, one page per step.
                     a + b
                 } else {
                     a + b - 1
@@ -495,7 +498,7 @@ fn more_workgroups_than_a_dimension_holds_make_a_second_one() {
     assert_eq!(base_case(&beyond).unwrap().workgroups, [65_535, 2]);
 }
 
-/// The items of a pass, each of which must be in one dispatch, or in a chain of them.
+/// Checks that each item of a pass is in one dispatch, or in one chain of dispatches.
 fn check_items(
     pass: &[&Step],
     limits: &DeviceLimits,
@@ -519,7 +522,7 @@ fn check_items(
                 let (from, to) = (parameter(step, "first"), parameter(step, "end"));
                 assert_eq!(from, next);
                 assert!(workgroups(step) * tiles_a_workgroup >= u64::from(to - from));
-                // Whole workgroups, which may be more than is asked for by less than one.
+                // The last workgroup may be partly used.
                 let tiles = u64::from(to - from).next_multiple_of(tiles_a_workgroup);
                 assert!(tiles * tile < most + tile * tiles_a_workgroup);
                 next = to;
@@ -533,7 +536,7 @@ fn check_items(
             for step in pass {
                 let range = (parameter(step, "first"), parameter(step, "end"));
                 if range != pairs {
-                    // Pairs follow pairs, and their chains are equally long.
+                    // Ranges of pairs are contiguous, and their chains have equal length.
                     if pairs.1 > 0 {
                         assert_eq!(*chain.get_or_insert(done), done);
                     }
@@ -552,7 +555,7 @@ fn check_items(
                 let run = parameter(first, "run");
                 let len = parameter(first, "len");
                 assert_eq!(pairs.1, len.div_ceil(run).div_ceil(2));
-                // Of the first pair, which is the longest; a lone run is copied.
+                // The first pair is the longest. A run without a partner is copied.
                 let merges = plan::page_merges(run.min(len), run.min(len - run.min(len)), page);
                 assert_eq!(done, merges.max(1));
             } else {
@@ -577,7 +580,7 @@ fn check_items(
                 assert_eq!(parameter(step, "first"), next);
                 next = parameter(step, "end");
             }
-            // An item is a key, or a word that is copied.
+            // An item is a key, or a copied word.
             let words = match first.phase {
                 Phase::Copy => key.words(),
                 _ => 1,
@@ -593,27 +596,28 @@ fn check_items(
 /// Keys that a workgroup encodes or decodes, or words that it copies.
 const MOVED: u32 = 2048;
 
-/// What must hold for every sort there is.
+/// Checks the properties of every recording.
 fn check(len: u32, key: KeyType, options: &Options, limits: &DeviceLimits) {
     let len = len.min(limits.max_len(key) as u32);
     let recording = record_sort(len, key, Order::Ascending, options, limits);
     let plan = Plan::new(len, key, options.into());
     let bytes = u64::from(len) * key.bytes();
-    let promised = bytes + bytes / 10 + (16 << 20);
+    let bound = bytes + bytes / 10 + (16 << 20);
     let scratch = recording.scratch_bytes();
     assert!(
-        scratch <= promised,
-        "{scratch} bytes of scratch, {promised} promised: {:?}",
+        scratch <= bound,
+        "{scratch} bytes of scratch, {bound} promised: {:?}",
         recording.buffers
     );
 
-    // Keys move to and fro, each pass from where the one before left them, and end in their buffer.
+    // Keys alternate between two buffers. Each pass reads the buffer that the last one wrote, and
+    // the result is in the keys' buffer.
     let mut buffer = Buffer::Keys;
     let mut moves = 0;
     for pass in passes(&recording) {
         check_items(&pass, limits, (len, key), options);
         for step in &pass {
-            // One buffer in two roles of a dispatch is refused by wgpu.
+            // wgpu refuses a buffer in two bindings of a dispatch.
             for (i, a) in step.bindings.iter().enumerate() {
                 assert!(
                     step.bindings[i + 1..].iter().all(|b| a.1 != b.1),
@@ -645,7 +649,7 @@ fn check(len: u32, key: KeyType, options: &Options, limits: &DeviceLimits) {
     assert_eq!(buffer, Buffer::Keys);
     let encoded = recording.buffers.contains_key(&Buffer::EncodedKeys);
     let maps = if encoded { 2 } else { 0 };
-    // Keys are copied where the moves alone would end in the other buffer.
+    // An extra copy if the passes alone would end in the other buffer.
     let copies = plan.moves() % 2;
     let expected = plan.passes() + maps + copies;
     assert_eq!(moves, if len < 2 { 0 } else { expected });
@@ -677,12 +681,12 @@ fn any_options() -> impl Strategy<Value = Options> {
     ];
     let samples = prop_oneof![Just(None), (1u32..=1024).prop_map(Some), Just(Some(1024))];
     let engine = prop::sample::select(&Engine::MERGESORTS[..]);
-    // None is the engine's own.
+    // `None` is the engine's default.
     let base_case = prop_oneof![
         Just(None),
         prop::sample::select(&BaseCase::ALL[..]).prop_map(Some)
     ];
-    // As many warps as a tile takes, or up to eight times as many.
+    // The warps of one tile, or up to eight times as many.
     let tiles = 0..4u32;
     (engine, base_case, tiles, buckets, samples).prop_map(
         |(engine, base_case, tiles, buckets, samples)| {
@@ -698,7 +702,7 @@ fn any_options() -> impl Strategy<Value = Options> {
     )
 }
 
-/// Lengths of every magnitude up to the greatest.
+/// Lengths of every magnitude up to the largest.
 fn any_len() -> impl Strategy<Value = u32> {
     let most = u32::MAX - 2 * plan::LARGEST_TILE + 1;
     prop_oneof![
@@ -714,10 +718,10 @@ proptest! {
     )]
 
     #[test]
-    fn every_sort_is_well_recorded_and_within_the_scratch_memory_promised(
+    fn every_recording_is_valid_and_within_the_scratch_bound(
         len in any_len(), key in 0..6usize, options in any_options(), cut in 0u32..8,
     ) {
-        // Cut into pieces, but not so fine that the recording fills the memory.
+        // Several dispatches, but not so many that the recording fills the memory.
         let keys_per_dispatch = (len >> cut).max(MATRIX).max(1 << 22);
         let limits = DeviceLimits {
             keys_per_dispatch: if len > 1 << 27 { u32::MAX } else { keys_per_dispatch },
@@ -727,7 +731,7 @@ proptest! {
     }
 
     #[test]
-    fn every_sort_cut_fine_is_well_recorded(
+    fn every_recording_with_many_dispatches_is_valid(
         len in 0u32..300_000, key in 0..6usize, options in any_options(),
         keys_per_dispatch in prop_oneof![1024u32..5000, 1024u32..100_000],
         workgroups in 16u32..2000,
@@ -737,10 +741,10 @@ proptest! {
     }
 }
 
-/// The corners of the scratch memory: every P and t there is a power of two, around lengths where
-/// the tables weigh most.
+/// Extreme cases of scratch memory: all powers of two for P, many t, and lengths with relatively
+/// large tables.
 #[test]
-fn scratch_memory_stays_within_the_promise_in_the_corners() {
+fn scratch_memory_is_within_bounds_in_extreme_cases() {
     for engine in Engine::MERGESORTS {
         for log_p in 0..=10 {
             for samples in [1, 2, 16, 128, 500, 600, 700, 800, 1024] {
@@ -765,9 +769,9 @@ fn scratch_memory_stays_within_the_promise_in_the_corners() {
     }
 }
 
-/// Which P is best is a matter of measurement; that it is used, and grows with n, is not.
+/// The best P is a matter of measurement. The default is used, and grows with n.
 #[test]
-fn without_options_p_and_t_follow_from_the_number_of_keys() {
+fn default_p_and_t_depend_on_the_number_of_keys() {
     let lens: Vec<u32> = (0..32).map(|log_n| 1 << log_n).chain([u32::MAX]).collect();
     let buckets: Vec<u32> = lens.iter().map(|&len| plan::default_buckets(len)).collect();
     assert!(buckets.is_sorted());

@@ -1,5 +1,5 @@
-//! What the peer programs do alike, whichever wgpu they sort with: arguments, files, the turns of
-//! untimed and timed sorts, and the JSON. The protocol is in `../README.md`.
+//! Code common to the peer programs, for any version of wgpu: arguments, files, untimed and timed
+//! sorts, and the JSON. `../README.md` describes the protocol.
 
 use serde::Serialize;
 use std::any::Any;
@@ -9,36 +9,36 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-/// An idle GPU lowers its clock within milliseconds; this much work brings it up again.
+/// Duration of the warm-up. An idle GPU lowers its clock within milliseconds; this raises it again.
 const WARM_UP: Duration = Duration::from_millis(400);
 
-/// So much work is done right before each timed sort, so that the clock stays up.
+/// Duration of the work right before each timed sort, which keeps the clock up.
 const BUSY: Duration = Duration::from_millis(5);
 
 const MOST_UNTIMED: f64 = 256.0;
 
-/// What a record is where it is a key.
+/// The records of a sort of keys alone.
 pub(crate) const KEYS: &str = "keys";
 
-/// What a record is where a key has a value.
+/// The records of a key-value sort.
 pub(crate) const PAIRS: &str = "pairs of 8 bytes";
 
-/// What a peer says of itself.
+/// Describes a peer.
 pub(crate) struct Peer {
-    /// Of the program.
+    /// Name of the program.
     pub(crate) name: &'static str,
-    /// Of the library and of wgpu.
+    /// Versions of the library and of wgpu.
     pub(crate) version: String,
-    /// What sorts where no pairs are asked for: pairs, too, where the library knows nothing else.
+    /// The engine without `--pairs`. It may sort pairs, if the library sorts nothing else.
     pub(crate) keys: Engine,
-    /// What sorts where pairs are asked for.
+    /// The engine with `--pairs`.
     pub(crate) pairs: Engine,
 }
 
-/// One of its sorts.
+/// One of the peer's sorts.
 pub(crate) struct Engine {
     pub(crate) name: &'static str,
-    /// What one record is.
+    /// The kind of record that it sorts.
     pub(crate) moves: &'static str,
 }
 
@@ -48,34 +48,34 @@ pub(crate) trait Gpu: Sized {
 
     fn open() -> Result<Self, String>;
     fn name(&self) -> String;
-    /// Whether sorts are timed by the GPU itself.
+    /// True if the GPU's timestamps measure sorts.
     fn has_timestamps(&self) -> bool;
-    /// Takes keys, as raw bytes, to the device; of pairs, with their [`places`] as the values.
+    /// Uploads keys in raw bytes, for pairs with their [`indices`] as values.
     fn upload(&self, keys: &[u8], pairs: bool) -> Result<Self::Sort, String>;
 }
 
-/// Records on a device, to be sorted again and again.
+/// Records on a device, for repeated sorts.
 pub(crate) trait Sort {
-    /// Sorts `untimed` times and then once more, each time from the first order. The seconds of the
-    /// last sort.
+    /// Sorts the original input `untimed` times, then once more. Returns the seconds of the last
+    /// sort.
     fn sort_timed(&mut self, untimed: u32) -> Result<f64, String>;
-    /// Shows what the latest sort put out, piece by piece with the expected keys there, until a
-    /// piece is not accepted.
+    /// Passes the latest output to `accept` piece by piece, with the expected keys of the piece,
+    /// until it returns false.
     fn all_pieces(
         &self,
         part: Part,
         expected: &[u8],
         accept: impl FnMut(&[u8], &[u8]) -> bool,
     ) -> Result<bool, String>;
-    /// Device memory beyond the keys; `None` where nobody tells.
+    /// Device memory beyond the keys; `None` if it is unknown.
     fn scratch_bytes(&self) -> Option<u64>;
 }
 
-/// What is put out.
+/// A part of the output.
 #[derive(Clone, Copy)]
 pub(crate) enum Part {
     Keys,
-    /// Of pairs alone.
+    /// Of pairs only.
     Values,
 }
 
@@ -141,7 +141,7 @@ impl KeyType {
     }
 }
 
-/// The whole program.
+/// The main function of a peer.
 pub(crate) fn main<G: Gpu>(peer: &Peer) -> ExitCode {
     let fail = |message: &str, code: u8| {
         eprintln!("{}: {message}", peer.name);
@@ -182,7 +182,7 @@ pub(crate) fn main<G: Gpu>(peer: &Peer) -> ExitCode {
             r#type: arguments.key_type.name(),
             keys: input.len() / arguments.key_type.bytes(),
             end: sorted.unwrap_or_else(|error| End::Failed {
-                // wgpu's errors are of many lines.
+                // wgpu's errors have several lines.
                 error: error.split_whitespace().collect::<Vec<_>>().join(" "),
             }),
         }],
@@ -222,7 +222,7 @@ sorted wrong, which the JSON says; 2, bad usage or files; 3, no device.
 }
 
 impl<'a> Arguments<'a> {
-    /// `None`: help is asked for.
+    /// Returns `None` if help is requested.
     fn parse(peer: &'a Peer, mut words: lexopt::Parser) -> Result<Option<Self>, lexopt::Error> {
         use lexopt::prelude::{Long, Short, ValueExt};
 
@@ -240,7 +240,7 @@ impl<'a> Arguments<'a> {
                 other => return Err(other.unexpected()),
             }
         }
-        // Which there are depends on --pairs, wherever that stands.
+        // The available engines depend on --pairs, which may come later.
         if let Some(list) = engines {
             check_engines(engine, &list)?;
         }
@@ -296,7 +296,7 @@ fn check_engines(engine: &Engine, list: &OsString) -> Result<(), String> {
     }
 }
 
-/// A panic as an error: it is the library's, which found no better way to say what it cannot do.
+/// Turns a panic into an error. Libraries panic on unsupported input.
 fn caught<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(message_of(&*panic)))
 }
@@ -336,7 +336,7 @@ fn measure<G: Gpu>(
     })
 }
 
-/// The keys are the expected ones, and of pairs every value has come once, with its own key.
+/// Checks that the keys are as expected, and for pairs that each value occurs once, with its key.
 fn verify(sort: &impl Sort, input: &[u8], expected: &[u8], pairs: bool) -> Result<bool, String> {
     let words = |bytes: &[u8]| -> Vec<u32> {
         let word = |bytes: &[u8]| bytes.try_into().map_or(0, u32::from_le_bytes);
@@ -350,24 +350,24 @@ fn verify(sort: &impl Sort, input: &[u8], expected: &[u8], pairs: bool) -> Resul
         return Ok(true);
     }
     let input = words(input);
-    let mut come = vec![false; input.len()];
+    let mut seen = vec![false; input.len()];
     sort.all_pieces(Part::Values, expected, |values, expected| {
         words(values)
             .into_iter()
             .zip(words(expected))
             .all(|(value, key)| {
-                let place = value as usize;
-                input.get(place) == Some(&key) && !std::mem::replace(&mut come[place], true)
+                let index = value as usize;
+                input.get(index) == Some(&key) && !std::mem::replace(&mut seen[index], true)
             })
     })
 }
 
-/// The values of so many keys, as raw bytes: where each key stands at first.
-pub(crate) fn places(count: u32) -> Vec<u8> {
+/// The values for `count` keys in raw bytes: the index of each key.
+pub(crate) fn indices(count: u32) -> Vec<u8> {
     (0..count).flat_map(u32::to_le_bytes).collect()
 }
 
-/// How many sorts keep the GPU busy for [`BUSY`], by the seconds that one takes.
+/// The number of sorts that keep the GPU busy for [`BUSY`], if one takes `latest` seconds.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn untimed(latest: f64) -> u32 {
     (BUSY.as_secs_f64() / latest)
@@ -375,7 +375,7 @@ fn untimed(latest: f64) -> u32 {
         .clamp(1.0, MOST_UNTIMED) as u32
 }
 
-/// The seconds between two timestamps of 8 bytes, of `period` nanoseconds each.
+/// The seconds between two 8-byte timestamps with a period in nanoseconds.
 #[expect(
     clippy::cast_precision_loss,
     reason = "a sort takes less than 2^53 nanoseconds"

@@ -11,7 +11,7 @@ use bcfsort_testkit::data::{Format, KeyReader, KeyWriter};
 use std::path::PathBuf;
 use wgpu_bcfsort::SortKey;
 
-/// Keys that are read at a time.
+/// Number of keys read at a time.
 const CHUNK: usize = 1 << 18;
 
 const AFTER_HELP: &str = "\
@@ -61,18 +61,18 @@ fn check<T: SortKey>(args: &Args) -> Result<(), Fault> {
             if args.quiet {
                 return Err(Fault::NotSorted);
             }
-            let place = match args.keys.encoding.format {
+            let location = match args.keys.encoding.format {
                 Format::Text => format!("line {}", found.index + 1),
                 _ => format!("index {}", found.index),
             };
             drop(progress);
             let printed = print(&format!(
-                "{}: not sorted: {place}: {} after {}\n",
+                "{}: not sorted: {location}: {} after {}\n",
                 input.name,
                 text(found.key),
                 text(found.before)
             ));
-            // Whether anyone reads where makes no difference to what was found.
+            // A closed pipe does not change the result of the check.
             return match printed {
                 Ok(()) | Err(Fault::ClosedPipe) => Err(Fault::NotSorted),
                 Err(fault) => Err(fault),
@@ -81,7 +81,7 @@ fn check<T: SortKey>(args: &Args) -> Result<(), Fault> {
     }
 }
 
-/// The key as a text file has it.
+/// The key in the text format.
 fn text<T: SortKey>(key: T) -> String {
     let mut writer = KeyWriter::new(Vec::new(), Format::Text);
     let written = writer.write(&[key]).and_then(|()| writer.finish());

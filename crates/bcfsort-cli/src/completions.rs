@@ -1,4 +1,4 @@
-//! `completions`: completions for shells.
+//! `completions`: prints shell completions.
 
 use crate::Cli;
 use bcfsort_term::fault::Fault;
@@ -21,7 +21,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Fault> {
-    // Into memory first: the generator panics where it cannot write.
+    // Buffered, because the generator panics on a write error.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "wgpu-bcfsort", &mut script);
     print(&String::from_utf8_lossy(&script))

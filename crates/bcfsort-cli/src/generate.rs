@@ -1,4 +1,4 @@
-//! `gen`: writes a data set.
+//! `gen`: generates a data set.
 
 use bcfsort_term::args::{Keys, count, listed, pattern};
 use bcfsort_term::fault::Fault;

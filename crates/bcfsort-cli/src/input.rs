@@ -1,4 +1,4 @@
-//! Opening what is to be read.
+//! Opens input files.
 
 use bcfsort_term::fault::Fault;
 use std::fs::File;
@@ -9,8 +9,8 @@ const BUFFER: usize = 1 << 18;
 
 /// An open input.
 ///
-/// Inputs are read as streams, never mapped into memory: a file that another program cuts short
-/// meanwhile gives an error or fewer keys, not a crash.
+/// Inputs are read as streams, never memory-mapped: if another program truncates a file, the result
+/// is an error or fewer keys, not a crash.
 pub(crate) struct Input {
     pub(crate) name: String,
     pub(crate) stream: Box<dyn BufRead>,

@@ -45,10 +45,10 @@ Compiled kernels are cached by 'sort' and 'prefix-sums', on Vulkan only. The def
 wgpu-bcfsort in the user's cache directory: $XDG_CACHE_HOME or ~/.cache, ~/Library/Caches on \
 macOS, %LOCALAPPDATA% on Windows. A directory that other users may write to is not used.";
 
-/// Heading of the options that every command has.
+/// Heading of the options common to all commands.
 const COMMON: &str = "Common options";
 
-/// The options that every command has. Help fits one screen, and --help-all has the rest.
+/// The options common to all commands. The short help fits one screen; --help-all has all details.
 fn common() -> [Arg; 3] {
     let flag = |name, action| Arg::new(name).long(name).action(action);
     [
@@ -63,7 +63,7 @@ fn common() -> [Arg; 3] {
     .map(|arg| arg.global(true).help_heading(COMMON))
 }
 
-/// Lets `--chunk -5` be a wrong count, not an unknown option.
+/// Makes `--chunk -5` an invalid count, not an unknown option.
 fn with_negative_numbers(command: clap::Command) -> clap::Command {
     command.mut_args(|arg| {
         let takes_value = arg.get_action().takes_values() && !arg.is_positional();
@@ -92,7 +92,7 @@ struct Cli {
     command: Command,
 }
 
-/// In the order in which a user meets them.
+/// Ordered as a user needs them.
 #[derive(Subcommand)]
 enum Command {
     Sort(sort::Args),
@@ -125,12 +125,13 @@ fn run(command: &Command) -> Result<(), Fault> {
     }
 }
 
-/// Keeps Mesa's device selection, an implicit layer of every Vulkan instance on Linux, from
-/// complaining to stderr that it finds no display: a machine without one is nothing to complain of.
-/// Adapters are put in order by this program anyway.
+/// Stops Mesa's device selection from complaining to stderr that it finds no display. It is an
+/// implicit layer of every Vulkan instance on Linux, and a machine without a display is fine. This
+/// program orders adapters itself.
 fn quiet_device_selection() {
     if std::env::var_os("XDG_RUNTIME_DIR").is_none() {
-        // SAFETY: called first thing in `main`, when no other thread can read the environment.
+        // SAFETY: `main` calls this first, while no other thread exists that could read the
+        // environment.
         unsafe { std::env::set_var("NODEVICE_SELECT", "1") };
     }
 }
@@ -141,7 +142,7 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage::exit(error),
     };
-    // Off unless asked for: what users must know is told by our own one-line messages.
+    // Off by default: users get our own one-line messages.
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("off")).init();
     match run(&cli.command) {
         Ok(()) => ExitCode::SUCCESS,

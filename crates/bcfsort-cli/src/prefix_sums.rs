@@ -1,4 +1,4 @@
-//! `prefix-sums`: adds up the values of a file, by the colors of another.
+//! `prefix-sums`: computes prefix sums of a file of values, for each color in a second file.
 
 use crate::input::Input;
 use bcfsort_term::args::{Adapter, Checks, Encoding, one_of};
@@ -118,7 +118,7 @@ fn add_up<T: Summand>(args: &Args) -> Result<(), Fault> {
             "values and colors cannot both come from stdin: give one of them as a file".to_owned(),
         ));
     }
-    // The cheap ways to fail first: nobody waits for a device to learn of a typing error.
+    // Cheap checks first: a typing error is reported before a device is opened.
     let (values, colors) = (Input::open(&args.values)?, Input::open(&args.colors)?);
     let output = Output::create(&args.output)?;
     let mut progress = Progress::new(args.quiet);
@@ -209,7 +209,7 @@ fn read<T: SortKey>(input: Input, format: Format) -> Result<Vec<T>, Fault> {
         .map_err(|error| Fault::data(&input.name, &error))
 }
 
-/// What is asked for, if values and colors are such that it can be done.
+/// Checks values and colors, and returns the options of the prefix sums.
 fn options(
     args: &Args,
     values: usize,
@@ -225,7 +225,7 @@ fn options(
     }
     let count = args.count.unwrap_or(MOST_COLORS);
     if let Some(index) = colors.iter().position(|&color| color >= count) {
-        let place = match args.encoding.format {
+        let location = match args.encoding.format {
             Format::Text => format!("line {}", index + 1),
             _ => format!("index {index}"),
         };
@@ -237,23 +237,23 @@ fn options(
             ),
         };
         return Err(Fault::Usage(format!(
-            "{colors_name}: {place}: color {}: {why}",
+            "{colors_name}: {location}: color {}: {why}",
             colors[index]
         )));
     }
-    let greatest = colors.iter().max().copied().unwrap_or(0);
+    let largest = colors.iter().max().copied().unwrap_or(0);
     let scan = if args.exclusive {
         Scan::Exclusive
     } else {
         Scan::Inclusive
     };
     Ok(PrefixSumsOptions::default()
-        .colors(args.count.unwrap_or(greatest + 1))
+        .colors(args.count.unwrap_or(largest + 1))
         .method(args.method)
         .scan(scan))
 }
 
-/// Compares sums bit for bit; of a `NaN` the bits are the device's own.
+/// Compares sums bit for bit. All `NaN`s are equal: their bits depend on the device.
 fn verify<T: Summand>(sums: &[T], expected: &[T]) -> Result<(), Fault> {
     let is_nan = |sum: T| {
         let bits = sum.to_bits64();
@@ -277,14 +277,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_other_bit_but_a_nans_is_told() {
+    fn all_wrong_bits_are_found_but_those_of_nans() {
         assert!(verify(&[1_u32, 2], &[1, 2]).is_ok());
         assert!(verify(&[1_i32, 2], &[1, -2]).is_err());
         assert!(verify(&[0.0_f32], &[-0.0]).is_err());
         let other = f32::from_bits(0xffc0_0001);
         assert!(verify(&[f32::NAN, f32::INFINITY], &[other, f32::INFINITY]).is_ok());
         assert!(verify(&[f32::NAN], &[1.0]).is_err());
-        // The same bits as a NaN.
+        // These are NaNs only as f32.
         assert!(verify(&[0x7fc0_0000_u32], &[0x7fc0_0001]).is_err());
     }
 }

@@ -19,10 +19,10 @@ use std::time::Instant;
 use wgpu_bcfsort::internals::host::KWayMerge;
 use wgpu_bcfsort::{Order, SortKey};
 
-/// Bytes of keys that are sorted at a time: more are sorted in chunks.
+/// Largest chunk in bytes. Longer inputs are sorted in chunks, then merged.
 const CHUNK: u64 = 1 << 30;
 
-/// Keys that the merge of chunks hands to the writer at a time.
+/// Number of merged keys passed to the writer at a time.
 const BLOCK: usize = 1 << 16;
 
 const ENGINE: &str = "Engine";
@@ -91,7 +91,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
 
 fn sort<T: SortKey>(args: &Args) -> Result<(), Fault> {
     let started = Instant::now();
-    // The cheap ways to fail first: nobody waits for a device to learn of a typing error.
+    // Cheap checks first: a typing error is reported before a device is opened.
     let input = Input::open(&args.input)?;
     let output = Output::create(&args.output)?;
     args.seed.refuse_for_others(args.engine)?;
@@ -167,7 +167,7 @@ fn sort<T: SortKey>(args: &Args) -> Result<(), Fault> {
     Ok(())
 }
 
-/// A sort under way.
+/// A sort in progress.
 struct Job<'a, T, R> {
     contender: &'a Contender,
     order: Order,

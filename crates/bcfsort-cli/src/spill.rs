@@ -1,4 +1,4 @@
-//! Sorted chunks on disk.
+//! Temporary storage of sorted chunks on disk.
 
 use bcfsort_term::fault::Fault;
 use bcfsort_term::output::unnamed_file;
@@ -10,48 +10,48 @@ use std::path::Path;
 use std::rc::Rc;
 use wgpu_bcfsort::SortKey;
 
-/// Bytes of memory for the merge, shared by all runs.
+/// Memory for the merge in bytes, shared by all runs.
 const MEMORY: usize = 256 << 20;
 
 /// Sorted runs of keys in one unnamed temporary file.
 ///
-/// One file for all of them: a file each would run into the limit on open files.
+/// One file holds all runs: a file for each could exceed the limit on open files.
 pub(crate) struct Spill<T> {
     file: File,
-    place: String,
-    /// Where each run ends, in bytes.
+    name: String,
+    /// End offset of each run in bytes.
     ends: Vec<u64>,
     key: PhantomData<T>,
 }
 
 impl<T: SortKey> Spill<T> {
     pub(crate) fn create(directory: &Path) -> Result<Self, Fault> {
-        let place = format!("temporary file in {}", directory.display());
+        let name = format!("temporary file in {}", directory.display());
         let file =
-            unnamed_file(directory).map_err(|error| Fault::io(&place, "cannot be made", &error))?;
+            unnamed_file(directory).map_err(|error| Fault::io(&name, "cannot be made", &error))?;
         Ok(Self {
             file,
-            place,
+            name,
             ends: Vec::new(),
             key: PhantomData,
         })
     }
 
-    /// Adds a run.
+    /// Appends a run.
     pub(crate) fn push(&mut self, keys: &[T]) -> Result<(), Fault> {
         self.file
             .write_all(bytemuck::cast_slice(keys))
-            .map_err(|error| Fault::io(&self.place, "cannot write", &error))?;
+            .map_err(|error| Fault::io(&self.name, "cannot write", &error))?;
         let end = self.ends.last().copied().unwrap_or(0);
         self.ends.push(end + size_of_val(keys) as u64);
         Ok(())
     }
 
-    /// Every run, each as an iterator over its keys.
+    /// Returns one iterator over the keys of each run.
     pub(crate) fn into_runs(self) -> Vec<Run<T>> {
         let shared = Rc::new(Shared {
             file: RefCell::new(self.file),
-            place: self.place,
+            name: self.name,
         });
         let buffer = (MEMORY / self.ends.len().max(1)).clamp(1 << 16, 4 << 20) / size_of::<T>();
         let mut position = 0;
@@ -68,10 +68,10 @@ impl<T: SortKey> Spill<T> {
 
 struct Shared {
     file: RefCell<File>,
-    place: String,
+    name: String,
 }
 
-/// Reads a run back.
+/// Iterator that reads the keys of one run.
 pub(crate) struct Run<T> {
     shared: Rc<Shared>,
     position: u64,
@@ -88,7 +88,7 @@ impl<T: SortKey> Run<T> {
         let mut file = self.shared.file.borrow_mut();
         file.seek(SeekFrom::Start(self.position))
             .and_then(|_| file.read_exact(bytemuck::cast_slice_mut(&mut keys)))
-            .map_err(|error| Fault::io(&self.shared.place, "cannot read", &error))?;
+            .map_err(|error| Fault::io(&self.shared.name, "cannot read", &error))?;
         self.position += size_of_val(keys.as_slice()) as u64;
         self.keys = keys.into_iter();
         Ok(())
@@ -106,7 +106,7 @@ impl<T: SortKey> Iterator for Run<T> {
             return None;
         }
         if let Err(fault) = self.refill() {
-            // A run that cannot be read ends here.
+            // The iterator ends after an error.
             self.position = self.end;
             return Some(Err(fault));
         }

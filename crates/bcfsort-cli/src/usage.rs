@@ -1,4 +1,4 @@
-//! What is said where the command line cannot be understood.
+//! Errors of command-line usage, with tips for users of other sort commands.
 
 use bcfsort_term::notice::say_lines;
 use clap::builder::StyledStr;
@@ -6,8 +6,8 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Options of other sort commands, and what a user of them wants to know here.
-const OF_OTHERS: [(&str, &str); 7] = [
+/// Options of other sort commands, each with a tip.
+const FOREIGN_OPTIONS: [(&str, &str); 7] = [
     ("-n", "numeric order is the default: leave '-n' out"),
     ("-g", "numeric order is the default: leave '-g' out"),
     ("-k", "there are no fields: each line is one number"),
@@ -17,7 +17,7 @@ const OF_OTHERS: [(&str, &str); 7] = [
     ("-S", "'--chunk' limits how many numbers are sorted at once"),
 ];
 
-/// Prints help, the version, or an error as clap formats it, but for tips that would mislead.
+/// Prints help, the version or an error as clap formats it, without misleading tips.
 pub(crate) fn exit(mut error: clap::Error) -> ExitCode {
     if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         let _ = error.print();
@@ -30,7 +30,7 @@ pub(crate) fn exit(mut error: clap::Error) -> ExitCode {
     ExitCode::from(if error.use_stderr() { 2 } else { 0 })
 }
 
-/// Replaces tips that would mislead.
+/// Replaces misleading tips.
 fn improve(error: &mut clap::Error, args: impl Iterator<Item = String>) {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => text.clone(),
@@ -43,12 +43,14 @@ fn improve(error: &mut clap::Error, args: impl Iterator<Item = String>) {
     let tip = match error.kind() {
         ErrorKind::UnknownArgument => {
             let is_option = argument.starts_with('-');
-            let of_others = OF_OTHERS.into_iter().find(|(name, _)| *name == argument);
-            // Clap takes what it does not know for the name of a file.
+            let foreign = FOREIGN_OPTIONS
+                .into_iter()
+                .find(|(name, _)| *name == argument);
+            // Clap mistakes an unknown option for a file name.
             if is_option && !Path::new(&argument).exists() {
                 error.remove(ContextKind::Suggested);
             }
-            match of_others {
+            match foreign {
                 Some((_, tip)) if in_sort => tip.to_owned(),
                 None if in_sort && !is_option => {
                     "to sort several files, 'cat FILE... | wgpu-bcfsort sort'".to_owned()
@@ -56,7 +58,7 @@ fn improve(error: &mut clap::Error, args: impl Iterator<Item = String>) {
                 _ => return,
             }
         }
-        // As the field separator of others is given.
+        // Other sort commands use `-t` for the field separator.
         ErrorKind::InvalidValue
             if in_sort
                 && argument.starts_with("--type")

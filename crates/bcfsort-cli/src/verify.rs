@@ -4,8 +4,8 @@ use bcfsort_term::fault::Fault;
 use std::cmp::Ordering;
 use wgpu_bcfsort::{Order, SortKey};
 
-/// A sum over the keys of a multiset, whatever their order: two multisets of keys that differ have
-/// the same one with probability 2^-128, as far as the mixing is random.
+/// An order-independent sum over a multiset of keys. Two different multisets have the same sum with
+/// probability 2^-128, if the mixing is random.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Fingerprint {
     count: u64,
@@ -32,15 +32,15 @@ const fn mix(bits: u64) -> u64 {
     bits ^ bits >> 31
 }
 
-/// The first key that may not follow its predecessor.
+/// The first key that is out of order.
 pub(crate) struct Disorder<T> {
-    /// How many keys come before it.
+    /// Number of keys before it.
     pub(crate) index: u64,
     pub(crate) before: T,
     pub(crate) key: T,
 }
 
-/// Whether a stream of keys is sorted.
+/// Checks that a stream of keys is sorted.
 pub(crate) struct OrderCheck<T> {
     order: Order,
     last: Option<T>,
@@ -56,7 +56,7 @@ impl<T: SortKey> OrderCheck<T> {
         }
     }
 
-    /// Takes the next keys of the stream.
+    /// Checks the next keys of the stream. Returns the first key out of order.
     pub(crate) fn add(&mut self, keys: &[T]) -> Option<Disorder<T>> {
         let wrong = match self.order {
             Order::Ascending => Ordering::Greater,
@@ -79,7 +79,7 @@ impl<T: SortKey> OrderCheck<T> {
     }
 }
 
-/// Compares what is written with what was read.
+/// Checks that the keys written are the keys read, sorted.
 pub(crate) struct Verifier<T> {
     read: Fingerprint,
     written: Fingerprint,

@@ -1,4 +1,4 @@
-//! `bench`: times sorts against each other.
+//! `bench`: times sorts, interleaved.
 
 use crate::measure::{Pace, Resident, Timing, median, too_large};
 use bcfsort_term::args::pattern;
@@ -96,7 +96,7 @@ pub struct Args {
     quiet: bool,
 }
 
-/// One contender's times in one series. The fields are the keys of the JSON.
+/// The times of one contender in one series. The fields are the keys of the JSON.
 #[derive(Serialize)]
 struct Row {
     keys: u64,
@@ -231,7 +231,7 @@ fn contenders(args: &Args) -> Result<Vec<Contender>, Fault> {
     Ok(contenders)
 }
 
-/// Contenders on one data set.
+/// The contenders on one data set.
 struct Series<'a> {
     contenders: &'a [Contender],
     repeats: u32,
@@ -267,7 +267,7 @@ impl Series<'_> {
 
         let mut timings: Vec<Vec<Timings>> = vec![Vec::new(); gpu.len()];
         if let Some(sorter) = gpu.first().and_then(|contender| contender.sorter()) {
-            // Keys that do not fit in one buffer are timed by the whole call alone.
+            // If the keys do not fit in one buffer, only whole calls are timed.
             let resident = if spec.count <= sorter.max_len(T::KEY_TYPE) {
                 let uploaded = Resident::upload(sorter, &input);
                 Some(uploaded.map_err(|error| too_large(error, "--sizes"))?)

@@ -1,6 +1,6 @@
-//! Measurements of the sorter: the experiments of the paper and beyond, benchmarks, tuning.
+//! Measurements of the sorter: the paper's experiments and others, benchmarks, and autotuning.
 
-// Shared within this repository, and no API of anybody else's.
+// Internal to this repository, not a public API.
 #![allow(
     clippy::missing_errors_doc,
     clippy::missing_panics_doc,

@@ -1,35 +1,35 @@
-//! Sorts timed so that the times hold: on keys that stay on the device, on a device that is kept
-//! busy, by contenders that take turns.
+//! Reliable timing of sorts: the keys stay on the device, the device is kept busy, and contenders
+//! are interleaved.
 
 use bcfsort_term::fault::Fault;
 use std::time::{Duration, Instant};
 use wgpu_bcfsort::internals::recording::PayloadKind;
 use wgpu_bcfsort::{Error, KeyType, Keys, PreparedSort, Profile, SortJob, SortKey, Sorter, wgpu};
 
-/// How a device is kept from idling while it is measured.
+/// Keeps a device from idling while it is measured.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
-    /// Work done before a series of timed sorts.
+    /// Duration of the work before a series of timed sorts.
     warm_up: Duration,
-    /// Work done right before each timed sort.
+    /// Duration of the work right before each timed sort.
     busy: Duration,
 }
 
 impl Pace {
-    /// An idle GPU lowers its clock within milliseconds; 0.4 s of work bring it up again, and since
-    /// small sorts alone leave gaps in which it falls, each has 5 ms of work before it.
+    /// An idle GPU lowers its clock within milliseconds, and 0.4 s of work raise it again. Small
+    /// sorts leave gaps in which the clock falls, so 5 ms of work precede each.
     pub(crate) const GPU: Self = Self {
         warm_up: Duration::from_millis(400),
         busy: Duration::from_millis(5),
     };
 
-    /// No more than one sort: where the device is a CPU, the host that waits for it keeps it awake.
+    /// Only one sort: on a CPU device, the waiting host keeps the device awake.
     pub(crate) const CPU: Self = Self {
         warm_up: Duration::ZERO,
         busy: Duration::ZERO,
     };
 
-    /// What suits an adapter.
+    /// The pace for an adapter.
     pub(crate) fn of(adapter: &wgpu::AdapterInfo) -> Self {
         match adapter.device_type {
             wgpu::DeviceType::Cpu => Self::CPU,
@@ -38,34 +38,34 @@ impl Pace {
     }
 }
 
-/// A data set in a buffer, to be sorted again and again with nothing for the host to do in between:
-/// an idle GPU lowers its clock.
+/// A data set in GPU buffers, for repeated sorts without host work in between: an idle GPU lowers
+/// its clock.
 pub(crate) struct Resident<'a> {
     sorter: &'a Sorter,
     input: wgpu::Buffer,
     keys: wgpu::Buffer,
-    /// What goes with the keys: as it was, and as it is sorted.
+    /// The input and the sorted values.
     values: Option<[wgpu::Buffer; 2]>,
     payload: PayloadKind,
     count: u64,
     key: KeyType,
 }
 
-/// What is timed.
+/// The granularity of timing.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Timing {
-    /// The sort as it runs untimed, in one compute pass.
+    /// The whole sort, in one compute pass as without timing.
     Whole,
-    /// Each phase, in a pass of its own.
+    /// Each phase, in its own compute pass.
     Phases,
 }
 
-/// Bytes moved between host and device at a time.
+/// Bytes per transfer between host and device.
 const PIECE: usize = 32 << 20;
 
 impl<'a> Resident<'a> {
-    /// Uploads the keys to the sorter's device. [`Error::TooLarge`] if one buffer cannot hold them,
-    /// [`Error::OutOfMemory`] if the device cannot hold them twice.
+    /// Uploads the keys to the sorter's device. Returns [`Error::TooLarge`] if one buffer cannot
+    /// hold them, [`Error::OutOfMemory`] if the device cannot hold them twice.
     pub(crate) fn upload<T: SortKey>(sorter: &'a Sorter, keys: &[T]) -> Result<Self, Error> {
         use wgpu::BufferUsages as Usage;
         scratch_size(sorter, keys.len() as u64, T::KEY_TYPE)?;
@@ -87,9 +87,9 @@ impl<'a> Resident<'a> {
         })
     }
 
-    /// The same, with what goes with each key: its index for a value, or as one that the sort
+    /// Uploads keys with a payload: the index of each key as its value, or indices that the sort
     /// writes.
-    pub(crate) fn upload_carrying<T: SortKey>(
+    pub(crate) fn upload_with_payload<T: SortKey>(
         sorter: &'a Sorter,
         keys: &[T],
         payload: PayloadKind,
@@ -99,7 +99,7 @@ impl<'a> Resident<'a> {
             return Self::upload(sorter, keys);
         }
         let resident = Self::upload(sorter, keys)?;
-        // Below 2^32, as any count that a device takes.
+        // Below 2^32, like any count that a device accepts.
         let indices: Vec<u32> = (0..keys.len() as u32).collect();
         let input = filled(sorter, "input values", &indices, Usage::COPY_SRC)?;
         let usage = Usage::STORAGE | Usage::COPY_DST | Usage::COPY_SRC;
@@ -111,12 +111,12 @@ impl<'a> Resident<'a> {
         })
     }
 
-    /// What goes with the keys.
+    /// The kind of payload.
     pub(crate) const fn payload(&self) -> PayloadKind {
         self.payload
     }
 
-    /// Prepares a sort of them with one of the device's sorters.
+    /// Prepares a sort of these keys with one of the device's sorters.
     pub(crate) fn prepare(&self, sorter: &Sorter) -> Result<PreparedSort, Error> {
         let job = SortJob::new(Keys::new(&self.keys, self.key), self.count);
         sorter.prepare(&match &self.values {
@@ -139,13 +139,13 @@ impl<'a> Resident<'a> {
         }
     }
 
-    /// Whether the keys on the device are these, byte by byte.
+    /// True if the keys on the device equal `expected`, byte for byte.
     pub(crate) fn holds<T: SortKey>(&self, expected: &[T]) -> Result<bool, Error> {
         holds(self.sorter, &self.keys, expected)
     }
 
-    /// Whether the device holds these keys, sorted, and, where they have values, each once and with
-    /// its key. (Equal keys may come in any order.) Both are given as they lie in memory.
+    /// True if the device holds the sorted keys, and each value occurs once, beside its key. Equal
+    /// keys may be in any order. `input` and `sorted` are the bytes of the keys in memory.
     pub(crate) fn holds_result(&self, input: &[u8], sorted: &[u8]) -> Result<bool, Error> {
         if !holds(self.sorter, &self.keys, sorted)? {
             return Ok(false);
@@ -155,7 +155,7 @@ impl<'a> Resident<'a> {
         };
         let width = self.key.bytes() as usize;
         let mut seen = vec![false; self.count as usize];
-        let mut goes_with = |(value, key): (&[u8], &[u8])| {
+        let mut is_pair = |(value, key): (&[u8], &[u8])| {
             let index = value
                 .try_into()
                 .map_or(usize::MAX, |value| u32::from_le_bytes(value) as usize);
@@ -170,14 +170,14 @@ impl<'a> Resident<'a> {
             let values = read(self.sorter, values, offset as u64, (end - offset) as u64)?;
             let keys = &sorted[offset / 4 * width..end / 4 * width];
             let mut pairs = values.chunks_exact(4).zip(keys.chunks_exact(width));
-            if !pairs.all(&mut goes_with) {
+            if !pairs.all(&mut is_pair) {
                 return Ok(false);
             }
         }
         Ok(true)
     }
 
-    /// Sorts once with what the sort leaves in its scratch memory.
+    /// Sorts once, so that the scratch memory of the sort can be read afterwards.
     pub(crate) fn sort_prepared(&self, sorter: &Sorter) -> Result<PreparedSort, Error> {
         let prepared = self.prepare(sorter)?;
         restore(self.sorter, &self.input, &self.keys);
@@ -187,14 +187,14 @@ impl<'a> Resident<'a> {
         Ok(prepared)
     }
 
-    /// Times the sorters, `repeats` sorts each, interleaved. `told` is called after each round.
+    /// Times the sorters, `repeats` sorts each, interleaved. Calls `on_round` after each round.
     pub(crate) fn interleaved(
         &self,
         sorters: &[&Sorter],
         timing: Timing,
         repeats: u32,
         pace: Pace,
-        told: impl FnMut(u32),
+        on_round: impl FnMut(u32),
     ) -> Result<Vec<Vec<Profile>>, Error> {
         let prepared: Vec<PreparedSort> = sorters
             .iter()
@@ -209,11 +209,11 @@ impl<'a> Resident<'a> {
             .collect();
         let sorts: Vec<Timed<'_>> = sorts.iter().map(|sort| sort as Timed<'_>).collect();
         let busy = |times| self.keep_busy(work, times);
-        interleave(pace, repeats, &busy, &sorts, told)
+        interleave(pace, repeats, &busy, &sorts, on_round)
     }
 
-    /// Gives the device sorts to do that are not timed, all in one submission: small ones submitted
-    /// one by one would leave it idle most of the time.
+    /// Submits untimed sorts to the device, all in one submission: separate submissions of small
+    /// sorts would leave it idle most of the time.
     pub(crate) fn keep_busy(&self, work: &PreparedSort, times: u32) {
         if times > 0 {
             self.submit(|encoder| {
@@ -225,7 +225,7 @@ impl<'a> Resident<'a> {
         }
     }
 
-    /// Puts the keys back in their first order.
+    /// Records a copy of the input over the keys and values.
     fn restore(&self, encoder: &mut wgpu::CommandEncoder) {
         copy(encoder, &self.input, &self.keys);
         if let Some([input, values]) = &self.values {
@@ -238,17 +238,17 @@ impl<'a> Resident<'a> {
     }
 }
 
-/// Does once what is timed.
+/// Runs a measured operation once.
 pub(crate) type Timed<'a> = &'a dyn Fn() -> Result<Profile, Error>;
 
-/// Times each contender `repeats` times, interleaved. `busy` gives the device a multiple of the
-/// work of the first one to do, untimed; `told` is called after each round.
+/// Times each contender `repeats` times, interleaved. `busy` submits a multiple of the first
+/// contender's work, untimed. Calls `on_round` after each round.
 pub(crate) fn interleave(
     pace: Pace,
     repeats: u32,
     busy: &dyn Fn(u32),
     contenders: &[Timed<'_>],
-    mut told: impl FnMut(u32),
+    mut on_round: impl FnMut(u32),
 ) -> Result<Vec<Vec<Profile>>, Error> {
     let mut profiles = vec![Vec::new(); contenders.len()];
     let Some(first) = contenders.first() else {
@@ -266,12 +266,12 @@ pub(crate) fn interleave(
             busy(times(pace.busy).min(256));
             profiles.push(contender()?);
         }
-        told(round + 1);
+        on_round(round + 1);
     }
     Ok(profiles)
 }
 
-/// Copies a whole buffer to another, on the device.
+/// Copies a whole buffer to another on the device.
 pub(crate) fn restore(sorter: &Sorter, from: &wgpu::Buffer, to: &wgpu::Buffer) {
     submit(sorter, |encoder| copy(encoder, from, to));
 }
@@ -280,7 +280,7 @@ fn copy(encoder: &mut wgpu::CommandEncoder, from: &wgpu::Buffer, to: &wgpu::Buff
     encoder.copy_buffer_to_buffer(from, 0, to, 0, from.size());
 }
 
-/// Makes a buffer that holds these.
+/// Creates a buffer with these contents.
 pub(crate) fn filled<T: bytemuck::Pod>(
     sorter: &Sorter,
     role: &str,
@@ -288,7 +288,7 @@ pub(crate) fn filled<T: bytemuck::Pod>(
     usage: wgpu::BufferUsages,
 ) -> Result<wgpu::Buffer, Error> {
     let bytes: &[u8] = bytemuck::cast_slice(contents);
-    // A buffer must have a size, also one of nothing.
+    // An empty buffer is not allowed.
     let size = (bytes.len() as u64).max(8);
     let buffer = buffer(sorter, role, size, usage | wgpu::BufferUsages::COPY_DST)?;
     for (i, piece) in bytes.chunks(PIECE).enumerate() {
@@ -300,7 +300,7 @@ pub(crate) fn filled<T: bytemuck::Pod>(
     Ok(buffer)
 }
 
-/// Whether a buffer begins with these, byte by byte.
+/// True if a buffer begins with `expected`, byte for byte.
 pub(crate) fn holds<T: bytemuck::Pod>(
     sorter: &Sorter,
     buffer: &wgpu::Buffer,
@@ -323,13 +323,13 @@ pub(crate) fn submit(sorter: &Sorter, encode: impl FnOnce(&mut wgpu::CommandEnco
     sorter.queue().submit([encoder.finish()]);
 }
 
-/// The scratch memory of a sort of `len` keys in bytes, before there is a buffer for them.
+/// The scratch memory in bytes for a sort of `len` keys, without a buffer for them.
 pub(crate) fn scratch_size(sorter: &Sorter, len: u64, key: KeyType) -> Result<u64, Error> {
     let any = buffer(sorter, "any", 8, wgpu::BufferUsages::STORAGE)?;
     sorter.scratch_size(&SortJob::new(Keys::new(&any, key), len))
 }
 
-/// Makes a buffer on a sorter's device, or says that there is no memory for it.
+/// Creates a buffer on a sorter's device. Returns [`Error::OutOfMemory`] if memory is short.
 pub(crate) fn buffer(
     sorter: &Sorter,
     role: &str,
@@ -353,7 +353,7 @@ pub(crate) fn buffer(
     }
 }
 
-/// Reads a part of a buffer.
+/// Downloads a part of a buffer.
 pub(crate) fn read(
     sorter: &Sorter,
     from: &wgpu::Buffer,
@@ -363,7 +363,7 @@ pub(crate) fn read(
     sorter.download(from.slice(offset..offset + size))
 }
 
-/// A device that has no memory for a data set, told to who chose its size with `option`.
+/// The error message for a data set that exceeds the device's memory. `option` sets its size.
 pub(crate) fn too_large(error: Error, option: &str) -> Fault {
     match error {
         Error::OutOfMemory { bytes, .. } => Fault::Device(format!(
@@ -373,7 +373,7 @@ pub(crate) fn too_large(error: Error, option: &str) -> Fault {
     }
 }
 
-/// The median; of an even number of times, the mean of the middle two.
+/// The median; for an even number of times, the mean of the middle two.
 pub(crate) fn median(times: impl Iterator<Item = Duration>) -> Duration {
     let mut times: Vec<Duration> = times.collect();
     times.sort_unstable();

@@ -1,4 +1,4 @@
-//! `tune`: finds the sizes of the sample sort that suit an adapter.
+//! `tune`: finds the fastest sample-sort parameters for an adapter.
 
 use crate::measure::{Pace, Resident, Timed, Timing, interleave, median, too_large};
 use bcfsort_term::args::{Adapter, positive};
@@ -73,16 +73,16 @@ pub struct Args {
     quiet: bool,
 }
 
-/// A change that wins less may be noise.
-const LEAST_GAIN: f64 = 1.02;
+/// Minimum gain of a change. A smaller gain may be noise.
+const MIN_GAIN: f64 = 1.02;
 
-/// A parameter of the tuning.
+/// A tuning parameter.
 struct Parameter {
     name: &'static str,
     get: fn(&Tuning) -> u32,
     set: fn(&mut Tuning, u32),
     values: &'static [u32],
-    /// With `--quick`.
+    /// The values tried with `--quick`.
     few: &'static [u32],
 }
 
@@ -98,7 +98,7 @@ macro_rules! parameter {
     };
 }
 
-/// The most important first.
+/// The tuning parameters, the most important first.
 const PARAMETERS: [Parameter; 4] = [
     parameter!(tile, [1024, 2048, 4096, 8192], [2048, 8192]),
     Parameter {
@@ -145,7 +145,7 @@ pub fn run(args: &Args) -> Result<(), Fault> {
     for count in counts {
         progress.show(|| format!("making {count} keys"));
         jobs.push(Job::new::<u32>(&sorter, count, false)?);
-        // Kernels take a CPU long to compile, those of longer records longest.
+        // A CPU compiles kernels slowly, most of all those for larger elements.
         if is_cpu && args.quick {
             continue;
         }
@@ -173,7 +173,7 @@ pub fn run(args: &Args) -> Result<(), Fault> {
     let (mut tuned, gains) = search.descend(default, passes)?;
     search.say("what was found against the default");
     let mut duels = search.duel(&default, &tuned, true)?;
-    // Gains are of one number each: together they could come to nothing.
+    // Each gain was measured for one parameter alone: combined, they may yield nothing.
     if tuned == default || score(&duels) < 1.0 {
         tuned = default;
         for duel in duels.iter_mut().flatten() {
@@ -197,7 +197,7 @@ pub fn run(args: &Args) -> Result<(), Fault> {
     output.commit()
 }
 
-/// What was found, for people.
+/// The results as a table for people.
 fn table(
     adapter: &str,
     [default, tuned]: [&Tuning; 2],
@@ -244,12 +244,12 @@ fn table(
     table
 }
 
-/// Keys on the device, to be sorted again and again.
+/// Keys on the device, for repeated sorts.
 struct Job<'a> {
     resident: Resident<'a>,
     key: KeyType,
     count: u64,
-    /// The input and the sorted keys, as they lie in memory.
+    /// Bytes of the input and of the sorted keys, as in memory.
     expected: [Vec<u8>; 2],
 }
 
@@ -267,7 +267,7 @@ impl<'a> Job<'a> {
         let mut sorted = keys.clone();
         sort_on_cpu(&mut sorted, Order::Ascending);
         let resident = if pairs {
-            Resident::upload_carrying(sorter, &keys, PayloadKind::Values)
+            Resident::upload_with_payload(sorter, &keys, PayloadKind::Values)
         } else {
             Resident::upload(sorter, &keys)
         };
@@ -290,15 +290,15 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// The scratch memory that the library promises not to exceed.
-    fn promise(&self) -> u64 {
+    /// The scratch bound that the library guarantees.
+    fn scratch_bound(&self) -> u64 {
         let has_value = self.resident.payload() != PayloadKind::None;
         let values = u64::from(has_value) * self.count * 4;
-        // Below 2^32, as any count that a device takes.
+        // Below 2^32, like any count that a device accepts.
         scratch_promise(self.count as u32, self.key) + values * 11 / 10
     }
 
-    /// Sorts once, and compares the result with the CPU's.
+    /// Sorts once and compares the result with the CPU's.
     fn check(&self, sorter: &Sorter, prepared: &PreparedSort) -> Result<(), Fault> {
         self.resident.run(prepared, Timing::Whole)?;
         let [input, sorted] = &self.expected;
@@ -315,10 +315,10 @@ impl<'a> Job<'a> {
     }
 }
 
-/// The medians of two contenders; none where they do the same.
+/// The median times of two tunings, or `None` if their sorts are identical.
 type Duel = Option<[Duration; 2]>;
 
-/// How many times as fast the second is, over all duels.
+/// Speedup of the second over the first: the geometric mean over all duels.
 fn score(duels: &[Duel]) -> f64 {
     let logarithms = duels.iter().map(|duel| match duel {
         Some([first, second]) if *first > Duration::ZERO && *second > Duration::ZERO => {
@@ -336,7 +336,7 @@ struct Search<'a> {
     repeats: u32,
     pace: Pace,
     progress: Progress,
-    /// Values that were tried.
+    /// Number of values tried.
     done: usize,
 }
 
@@ -353,8 +353,8 @@ impl Search<'_> {
         }
     }
 
-    /// Takes one number after the other, and of each the best value; and all once more if something
-    /// changed. Returns the numbers, and what each gained.
+    /// Coordinate descent: sets one parameter after the other to its best value, and repeats the
+    /// pass if something changed. Returns the tuning and the gain of each parameter.
     fn descend(
         &mut self,
         default: Tuning,
@@ -377,8 +377,7 @@ impl Search<'_> {
         Ok((tuning, gains))
     }
 
-    /// The best value of one number, if it is better than the one that it has, and how many times
-    /// as fast.
+    /// The best value of one parameter and its speedup, if it is faster than the current value.
     fn improve(
         &mut self,
         tuning: &Tuning,
@@ -402,19 +401,19 @@ impl Search<'_> {
                 parameter.text(&candidate)
             ));
             let gain = self.gain(tuning, &candidate)?;
-            if gain > best.map_or(LEAST_GAIN, |(_, best)| best) {
+            if gain > best.map_or(MIN_GAIN, |(_, best)| best) {
                 best = Some((candidate, gain));
             }
         }
         let Some((winner, gain)) = best else {
             return Ok(None);
         };
-        // The best of several is also the luckiest: once more, by itself.
+        // The best of several measurements is biased upwards, so it is confirmed by a second one.
         let gain = gain.min(self.gain(tuning, &winner)?);
-        Ok((gain > LEAST_GAIN).then_some((winner, gain)))
+        Ok((gain > MIN_GAIN).then_some((winner, gain)))
     }
 
-    /// How many times as fast the candidate is.
+    /// Speedup of the candidate.
     fn gain(&self, tuning: &Tuning, candidate: &Tuning) -> Result<f64, Fault> {
         if self.is_fit(candidate)? {
             Ok(score(&self.duel(tuning, candidate, false)?))
@@ -428,7 +427,7 @@ impl Search<'_> {
         self.sorter.with_options(options.tuning(*tuning))
     }
 
-    /// Whether there is memory for these numbers. A wrong result is a failure.
+    /// True if the sorts fit in memory with this tuning. A wrong result is an error.
     fn is_fit(&self, tuning: &Tuning) -> Result<bool, Fault> {
         let sorter = self.with(tuning)?;
         for job in self.jobs {
@@ -436,7 +435,7 @@ impl Search<'_> {
                 Err(Error::WorkgroupMemory { .. } | Error::OutOfMemory { .. }) => return Ok(false),
                 prepared => prepared?,
             };
-            if prepared.recording().scratch_bytes() > job.promise() {
+            if prepared.recording().scratch_bytes() > job.scratch_bound() {
                 return Ok(false);
             }
             job.check(&sorter, &prepared)?;
@@ -444,7 +443,7 @@ impl Search<'_> {
         Ok(true)
     }
 
-    /// Times two against each other: `all`, or only those whose sorts differ.
+    /// Times two tunings against each other, for `all` jobs or only for those whose sorts differ.
     fn duel(&self, first: &Tuning, second: &Tuning, all: bool) -> Result<Vec<Duel>, Fault> {
         let (first, second) = (self.with(first)?, self.with(second)?);
         let mut duels = Vec::new();
@@ -481,7 +480,7 @@ mod tests {
     fn gains_are_averaged_as_ratios() {
         let ms = Duration::from_millis;
         assert!((score(&[]) - 1.0).abs() < 1e-9);
-        // Twice as fast, half as fast, and the same.
+        // Twice as fast, half as fast, and equal.
         let duels = [Some([ms(4), ms(2)]), Some([ms(1), ms(2)]), None];
         assert!((score(&duels) - 1.0).abs() < 1e-9);
         assert!((score(&[Some([ms(4), ms(1)]), None]) - 2.0).abs() < 1e-9);

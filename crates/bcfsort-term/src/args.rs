@@ -1,4 +1,4 @@
-//! Options that several commands share.
+//! Command-line options that several commands share.
 
 use crate::fault::Fault;
 use crate::notice;
@@ -13,7 +13,7 @@ use wgpu_bcfsort::{Engine, KeyType, Options, Order, wgpu};
 /// Heading of the engines' parameters.
 const TUNING: &str = "Tuning";
 
-/// Parses one of the `names`, and lists them where another is given.
+/// Parses one of the `names`. The error for any other name lists them.
 pub fn one_of<T>(names: impl IntoIterator<Item = &'static str>) -> impl TypedValueParser<Value = T>
 where
     T: FromStr + Clone + Send + Sync + 'static,
@@ -26,14 +26,14 @@ pub fn key_type() -> impl TypedValueParser<Value = KeyType> {
     one_of(KeyType::WHOLE_WORDS.map(KeyType::name))
 }
 
-/// Parses a pattern's name; the help lists them with their descriptions.
+/// Parses the name of a pattern. The help lists all names with their descriptions.
 pub fn pattern() -> impl TypedValueParser<Value = Pattern> {
     let names =
         Pattern::ALL.map(|pattern| PossibleValue::new(pattern.name()).help(pattern.describe()));
     PossibleValuesParser::new(names).try_map(|name| name.parse::<Pattern>())
 }
 
-/// Runs `$body` with `$type` standing for the Rust type of the keys.
+/// Runs `$body` with `$type` as an alias for the Rust type of the keys.
 #[macro_export]
 macro_rules! with_key_type {
     ($key:expr, $type:ident => $body:expr) => {{
@@ -58,8 +58,8 @@ macro_rules! with_key_type {
     }};
 }
 
-/// Lists names with their descriptions, as the help of a command does: clap does so only in its
-/// long form, with a paragraph for each option.
+/// Lists names and descriptions for the help of a command. Clap does so only in its long form, with
+/// a paragraph for each option.
 pub fn listed<'a>(items: impl Iterator<Item = (&'a str, &'a str)>) -> String {
     let mut list = String::new();
     for (name, description) in items {
@@ -79,7 +79,7 @@ pub fn listed<'a>(items: impl Iterator<Item = (&'a str, &'a str)>) -> String {
     list
 }
 
-/// How the numbers are stored in files.
+/// Number format of files.
 #[derive(clap::Args)]
 pub struct Encoding {
     /// raw: little-endian binary; text: one number per line
@@ -109,7 +109,7 @@ pub struct Keys {
     pub encoding: Encoding,
 }
 
-/// The direction.
+/// Sort order.
 #[derive(clap::Args)]
 pub struct Direction {
     /// Descending order: largest first
@@ -127,7 +127,7 @@ impl Direction {
     }
 }
 
-/// What checks and measures a result.
+/// Options that check and time a result.
 #[derive(clap::Args)]
 pub struct Checks {
     /// Check the result; if it is wrong, write no file and exit with 3
@@ -138,14 +138,14 @@ pub struct Checks {
     pub timings: bool,
 }
 
-/// Who sorts.
+/// The engine, or the CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// The fastest GPU engine where there is an adapter, else the CPU.
+    /// The fastest GPU engine if there is an adapter, else the CPU.
     Auto,
     /// `sort_unstable`.
     Cpu,
-    /// This engine on a GPU, or failure.
+    /// This engine on a GPU; fails without one.
     Gpu(Engine),
 }
 
@@ -158,7 +158,7 @@ impl Choice {
         }
     }
 
-    /// Every choice, the default first.
+    /// All choices, the default first.
     pub fn all() -> impl Iterator<Item = Self> {
         [Self::Auto, Self::Cpu].into_iter().chain(Self::gpu())
     }
@@ -170,7 +170,7 @@ impl Choice {
         named.map(Self::Gpu)
     }
 
-    /// What the help says of it.
+    /// Its description in the help.
     const fn about(self) -> &'static str {
         match self {
             Self::Auto => {
@@ -187,11 +187,11 @@ impl Choice {
         }
     }
 
-    /// Parses an engine that is not chosen by the device.
+    /// Parses a GPU engine by name; rejects `auto` and `cpu`.
     pub fn engines() -> impl TypedValueParser<Value = Engine> {
         Self::parser(Self::gpu()).map(|choice| match choice {
             Self::Gpu(engine) => engine,
-            // The parser lets only engines through.
+            // Unreachable: the parser accepts only engines.
             Self::Auto | Self::Cpu => Engine::Auto,
         })
     }
@@ -205,7 +205,7 @@ impl Choice {
             }
         });
         PossibleValuesParser::new(values).map(|name| {
-            // The parser lets only these names through.
+            // The parser accepts only these names.
             match name.parse() {
                 Ok(Engine::Auto) => Self::Auto,
                 Ok(engine) => Self::Gpu(engine),
@@ -216,7 +216,7 @@ impl Choice {
     }
 }
 
-/// The adapter to run on.
+/// The adapter.
 #[derive(clap::Args)]
 pub struct Adapter {
     /// GPU to use: index or part of name from 'devices' [default: the first]
@@ -226,7 +226,7 @@ pub struct Adapter {
 
 /// The paper's parameters, which few users need.
 ///
-/// They are in the help of the commands that measure, and in the --help-all of the others.
+/// Commands that measure list them in the short help, other commands only in --help-all.
 #[derive(clap::Args)]
 pub struct Tuning {
     /// Kernel that sorts one tile of keys in workgroup memory; not for sample-sort
@@ -279,7 +279,7 @@ pub struct Tuning {
     samples: Option<u32>,
 }
 
-/// Shows in the short help, too, what is hidden there: for commands that measure.
+/// Shows a hidden option in the short help as well, for commands that measure.
 pub fn shown(arg: Arg) -> Arg {
     arg.hide_short_help(false)
 }
@@ -295,7 +295,7 @@ impl Tuning {
     }
 }
 
-/// The adapter, and the parameters of the engines.
+/// The adapter and the parameters of the engines.
 #[derive(clap::Args)]
 pub struct Gpu {
     #[command(flatten)]
@@ -316,7 +316,7 @@ impl Gpu {
         }
     }
 
-    /// No other engine has a use for a tuning file. `engines` are those that sort.
+    /// Fails if a tuning file is given but `engines`, the engines in use, exclude sample sort.
     pub fn refuse_for_others(&self, engines: &[Engine]) -> Result<(), Fault> {
         if self.file.is_none() || engines.contains(&Engine::SampleSort) {
             return Ok(());
@@ -329,7 +329,7 @@ impl Gpu {
         )))
     }
 
-    /// What suits one adapter may not suit another.
+    /// Warns if the tuning file was made for another adapter.
     pub fn warn_of_another_adapter(&self, adapter: &wgpu::AdapterInfo, quiet: bool) {
         if let Some(warning) = self.file.as_ref().and_then(|file| file.mismatch(adapter))
             && !quiet
@@ -338,7 +338,7 @@ impl Gpu {
         }
     }
 
-    /// The CPU has no use for any of these.
+    /// Fails if one of these options is given, as none applies to the CPU.
     pub fn refuse_for_cpu(&self) -> Result<(), Fault> {
         let unused = [
             ("--adapter", self.adapter.adapter.is_some()),
@@ -357,7 +357,7 @@ impl Gpu {
     }
 }
 
-/// Where warpsort looks for its splitters.
+/// Seed of warpsort's random splitters.
 #[derive(clap::Args)]
 pub struct Seed {
     /// Seed of warpsort's random samples [default: 0]
@@ -373,7 +373,7 @@ impl Seed {
         options
     }
 
-    /// No other engine has a use for it.
+    /// Fails if a seed is given but the engine uses none.
     pub fn refuse_for_others(&self, choice: Choice) -> Result<(), Fault> {
         let used = matches!(choice, Choice::Gpu(engine) if engine.has_random_splitters());
         if self.seed.is_none() || used {
@@ -391,7 +391,7 @@ pub fn count(text: &str) -> Result<u64, String> {
     parse_count(text).map_err(|error| error.to_string())
 }
 
-/// A count that is not 0.
+/// A count of at least 1.
 pub fn positive(text: &str) -> Result<u64, String> {
     match count(text)? {
         0 => Err("at least 1 is needed".to_owned()),

@@ -1,4 +1,4 @@
-//! Who sorts: a GPU engine on an adapter, or the CPU.
+//! The sorters of a command: a GPU engine on an adapter, or the CPU.
 
 use crate::args::{Choice, Gpu, Seed};
 use crate::fault::Fault;
@@ -9,17 +9,17 @@ use std::time::Instant;
 use wgpu_bcfsort::internals::host::sort_on_cpu;
 use wgpu_bcfsort::{Engine, Error, KeyType, Order, SortKey, Sorter, adapters, wgpu};
 
-/// Set to 1, it makes a missing adapter a failure where the CPU would do.
+/// If set to 1, a missing adapter is an error even where the CPU could do the work.
 const REQUIRE_ADAPTER: &str = "WGPU_BCFSORT_REQUIRE_ADAPTER";
 
-/// Something that sorts.
+/// A GPU engine or the CPU sort.
 pub struct Contender {
-    /// As on the command line.
+    /// Its name on the command line.
     pub engine: &'static str,
     /// The adapter's name, backend and driver, or `none` for the CPU.
     pub adapter: String,
     sorter: Option<Sorter>,
-    /// Dropped, it keeps what was compiled.
+    /// Saves new compiled kernels when dropped.
     _kernels: Option<KernelCache>,
 }
 
@@ -66,7 +66,7 @@ impl Contender {
         }
     }
 
-    /// Opens what was asked for.
+    /// Opens the chosen engine.
     pub fn open(
         choice: Choice,
         gpu: &Gpu,
@@ -74,7 +74,7 @@ impl Contender {
         cache: &Cache,
         quiet: bool,
     ) -> Result<Self, Fault> {
-        // Said also where no adapter asks for them.
+        // Invalid parameters are an error even if the CPU sorts.
         gpu.options(Engine::default()).validate()?;
         let engine = match choice {
             Choice::Cpu => {
@@ -97,7 +97,7 @@ impl Contender {
         Self::gpu(engine, gpu, seed, cache, &adapter)
     }
 
-    /// The engine that sorts so many keys, where it is chosen by their number.
+    /// The engine for `count` keys: `auto` selects it by their number.
     pub fn engine_for(&self, count: u64, key: KeyType) -> &'static str {
         match &self.sorter {
             Some(sorter) => sorter.engine(count, key).name(),
@@ -109,7 +109,7 @@ impl Contender {
         self.sorter.as_ref()
     }
 
-    /// The most keys that can be sorted at once.
+    /// Maximum number of keys in one sort.
     pub fn max_len(&self, key: KeyType) -> u64 {
         self.sorter
             .as_ref()
@@ -124,7 +124,7 @@ impl Contender {
         Ok(())
     }
 
-    /// Sorts, and says how long what took.
+    /// Sorts, and returns the times of the sort and its phases.
     pub fn sort_timed<T: SortKey>(&self, keys: &mut [T], order: Order) -> Result<Timings, Fault> {
         let started = Instant::now();
         let Some(sorter) = &self.sorter else {
@@ -136,13 +136,13 @@ impl Contender {
     }
 }
 
-/// The adapter that was asked for, or the best; `None`, with a warning, where the CPU is to do the
+/// The requested adapter, or the best. Returns `None`, with a warning, if the CPU is to do the
 /// work.
 pub fn adapter_or_cpu(gpu: &Gpu, quiet: bool) -> Result<Option<wgpu::Adapter>, Fault> {
     chosen_or_cpu(gpu.adapter.adapter.as_deref(), quiet, "sorting")
 }
 
-/// The same, by what the command line says of the adapter; `work` is what the warning says is done.
+/// The same for an optional index or name. `work` is the subject of the warning.
 pub fn chosen_or_cpu(
     wanted: Option<&str>,
     quiet: bool,
@@ -159,12 +159,12 @@ pub fn chosen_or_cpu(
     Ok(best)
 }
 
-/// The adapter that was asked for, or the best.
+/// The requested adapter, or the best.
 pub fn adapter(gpu: &Gpu) -> Result<wgpu::Adapter, Fault> {
     adapter_named(gpu.adapter.adapter.as_deref())
 }
 
-/// The adapter with this index or part of a name, or the best.
+/// The adapter with this index or a matching name, or the best.
 pub fn adapter_named(wanted: Option<&str>) -> Result<wgpu::Adapter, Fault> {
     let mut all = adapters();
     if all.is_empty() {
@@ -175,7 +175,7 @@ pub fn adapter_named(wanted: Option<&str>) -> Result<wgpu::Adapter, Fault> {
     };
     let name = wanted.to_lowercase();
     let by_name = |adapter: &wgpu::Adapter| adapter.get_info().name.to_lowercase().contains(&name);
-    // A number is an index where it can be one; "4090" is a part of a name.
+    // A number is an index if an adapter has it; otherwise, as in "4090", a part of a name.
     let by_index = wanted
         .parse()
         .ok()
@@ -189,7 +189,7 @@ pub fn adapter_named(wanted: Option<&str>) -> Result<wgpu::Adapter, Fault> {
     }
 }
 
-/// An adapter in one line.
+/// Describes an adapter in one line.
 pub fn describe(info: &wgpu::AdapterInfo) -> String {
     let driver = [info.driver.as_str(), info.driver_info.as_str()];
     let driver: Vec<&str> = driver.into_iter().filter(|part| !part.is_empty()).collect();

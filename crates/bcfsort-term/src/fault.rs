@@ -1,21 +1,21 @@
-//! How a command fails: the message and the exit code.
+//! Failures of a command, with their messages and exit codes.
 
 use bcfsort_testkit::data::DataError;
 use std::io;
 use wgpu_bcfsort::Error;
 
-/// A failure, with the message that tells of it.
+/// A failure and its message.
 #[derive(Debug)]
 pub enum Fault {
-    /// `check` found keys out of order, and has said where.
+    /// `check` found keys out of order and reported the position.
     NotSorted,
-    /// `audit` found failures, and has told them.
+    /// `audit` found failures and reported them.
     Unclean,
     /// Wrong usage, bad input, or output that could not be written.
     Usage(String),
     /// Device trouble, or a wrong result.
     Device(String),
-    /// Nobody reads the output any more, as in `sort | head`: not a failure.
+    /// The output pipe was closed, as in `sort | head`; not a failure.
     ClosedPipe,
 }
 
@@ -34,7 +34,7 @@ impl Fault {
         match error {
             DataError::Write(error) => Self::io(name, "cannot write", error),
             DataError::Read(error) => Self::io(name, "cannot read", error),
-            // Raw is the default, so this is what a text file gives without -f text.
+            // Raw is the default, so a text file without -f text ends up here.
             DataError::Truncated { .. } => {
                 Self::Usage(format!("{name}: {error}, or is text (-f text)"))
             }
@@ -62,7 +62,7 @@ impl Fault {
 impl From<Error> for Fault {
     fn from(error: Error) -> Self {
         match error {
-            // Another device may have that much memory; on this one it is a matter of the options.
+            // Usage errors: the options do not fit this device. Another may have more memory.
             Error::InvalidOption { .. }
             | Error::WorkgroupMemory { .. }
             | Error::LengthsDiffer { .. }

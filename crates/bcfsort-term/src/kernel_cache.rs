@@ -1,9 +1,9 @@
-//! A file in which the command keeps compiled kernels, so that its next run need not compile them.
+//! An on-disk cache of compiled kernels, which saves later runs of the command the compilation.
 //!
 //! The file holds the data of a [`wgpu::PipelineCache`], which only Vulkan has. Drivers trust such
-//! data, and wgpu checks no more than its header: so a checksum is in front of it, and a directory
-//! to which other users can write is not used. A file that is not as it was written is ignored, and
-//! written anew. No fault of the cache is one of the command: it is logged as a warning.
+//! data, and wgpu checks only its header. So the file starts with a checksum, and a directory that
+//! other users can write to is not used. A damaged file is ignored and rewritten. Faults of the
+//! cache do not fail the command: they are logged as warnings.
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder};
@@ -12,13 +12,14 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 use wgpu_bcfsort::wgpu;
 
-/// Names the directory of the cache, or disables it where it is empty.
+/// Environment variable with the cache directory; an empty value disables the cache.
 const DIRECTORY: &str = "WGPU_BCFSORT_CACHE_DIR";
 
-/// What the file begins with. Other versions have other kernels: with this one they do not pile up.
+/// Start of the file, with the version. A file of another version is replaced, so that its kernels
+/// do not accumulate.
 const HEADER: &str = concat!("wgpu-bcfsort ", env!("CARGO_PKG_VERSION"), " kernels\n");
 
-/// Whether compiled kernels are kept.
+/// The option of the kernel cache.
 #[derive(clap::Args)]
 pub struct Cache {
     /// Do not read or write the on-disk cache of compiled kernels
@@ -27,7 +28,7 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// The directory, unless there is to be no cache.
+    /// The cache directory, or `None` if the cache is disabled.
     pub fn directory(&self) -> Option<PathBuf> {
         if self.no_cache {
             None
@@ -39,7 +40,7 @@ impl Cache {
     }
 }
 
-/// The directory by the environment: the user's own for caches where it names none.
+/// The cache directory: the one in the environment variable, else the default of the platform.
 fn directory(
     is_windows: bool,
     is_macos: bool,
@@ -48,7 +49,7 @@ fn directory(
     if let Some(named) = variable(DIRECTORY) {
         return (!named.is_empty()).then(|| named.into());
     }
-    // A relative path would be another directory for each working directory.
+    // A relative path would depend on the working directory.
     let absolute = |name| {
         let path = variable(name).map(PathBuf::from);
         path.filter(|path| path.is_absolute())
@@ -65,18 +66,18 @@ fn directory(
 
 /// The compiled kernels of one device.
 ///
-/// Dropped, it writes those that are new to the file: so they are kept however the command ends,
-/// but by an interrupt.
+/// On drop, it writes new kernels to the file. So they are kept however the command ends, except by
+/// an interrupt.
 pub struct KernelCache {
     file: PathBuf,
-    /// What was read from the file.
+    /// The data read from the file.
     read: Option<Vec<u8>>,
     cache: wgpu::PipelineCache,
 }
 
 impl KernelCache {
-    /// The cache of a device, with what is in its file. `None` without a directory, or where wgpu
-    /// has no caches.
+    /// Opens the cache of a device, with the data of its file. Returns `None` without a directory,
+    /// or if wgpu has no pipeline cache on this device.
     pub fn open(device: &wgpu::Device, directory: Option<PathBuf>) -> Option<Self> {
         let directory = directory?;
         if !device.features().contains(wgpu::Features::PIPELINE_CACHE) {
@@ -95,8 +96,8 @@ impl KernelCache {
             }
         };
         let scope = device.push_error_scope(wgpu::ErrorFilter::Validation);
-        // SAFETY: the data is what `get_data` returned to this version of the program, as a
-        // checksum shows, and no other user can write to the directory.
+        // SAFETY: the data was returned by `get_data` in this version of the program: the checksum
+        // shows that, and no other user can write to the directory.
         let cache = unsafe {
             device.create_pipeline_cache(&wgpu::PipelineCacheDescriptor {
                 label: Some("wgpu-bcfsort"),
@@ -131,7 +132,8 @@ impl Drop for KernelCache {
     }
 }
 
-/// Makes the directory, for this user alone, or makes sure that no other writes to it.
+/// Creates the directory, accessible to this user only, or checks that no other user can write to
+/// it.
 fn make_private(directory: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
@@ -144,14 +146,14 @@ fn make_private(directory: &Path) -> io::Result<()> {
         let mode = fs::metadata(directory)?.permissions().mode();
         if mode & 0o022 != 0 {
             let mode = mode & 0o777;
-            let told = format!("other users may write to it (mode {mode:o}; 700 is safe)");
-            return Err(io::Error::new(io::ErrorKind::PermissionDenied, told));
+            let message = format!("other users may write to it (mode {mode:o}; 700 is safe)");
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
         }
     }
     Ok(())
 }
 
-/// The data of a file, or `None` where it is not as it was written, or there is none.
+/// Reads the data of a file. Returns `None` if the file is missing or damaged.
 fn read(file: &Path) -> io::Result<Option<Vec<u8>>> {
     let content = match fs::read(file) {
         Ok(content) => content,
@@ -168,21 +170,21 @@ fn read(file: &Path) -> io::Result<Option<Vec<u8>>> {
     Ok(data.map(<[u8]>::to_vec))
 }
 
-/// The data in what a file holds.
+/// The data in the content of a file, if the header and the checksum are right.
 fn checked(content: &[u8]) -> Option<&[u8]> {
     let rest = content.strip_prefix(HEADER.as_bytes())?;
     let (sum, data) = rest.split_first_chunk()?;
     (u64::from_le_bytes(*sum) == checksum(data)).then_some(data)
 }
 
-/// FNV-1a (Fowler, Noll and Vo) of the length and the bytes.
+/// FNV-1a (Fowler, Noll and Vo) hash of the length and the bytes.
 fn checksum(data: &[u8]) -> u64 {
     let length = (data.len() as u64).to_le_bytes();
     let step = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
     length.iter().chain(data).fold(0xcbf2_9ce4_8422_2325, step)
 }
 
-/// Writes a file that appears whole or not at all.
+/// Writes a file atomically.
 fn write(file: &Path, data: &[u8]) -> io::Result<()> {
     let directory = file.parent().unwrap_or(Path::new("."));
     let mut whole = NamedTempFile::new_in(directory)?;
@@ -210,7 +212,7 @@ mod tests {
         for (variables, expected) in [
             (&[home, xdg][..], Some("/caches/wgpu-bcfsort")),
             (&[home], Some("/home/me/.cache/wgpu-bcfsort")),
-            // As the XDG specification says.
+            // The XDG specification says that relative paths are ignored.
             (
                 &[home, ("XDG_CACHE_HOME", "relative")],
                 Some("/home/me/.cache/wgpu-bcfsort"),
@@ -232,15 +234,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_as_it_was_written_is_ignored() {
-        let place = tempfile::tempdir().unwrap();
-        let file = place.path().join("kernels");
+    fn a_damaged_file_is_ignored() {
+        let temporary = tempfile::tempdir().unwrap();
+        let file = temporary.path().join("kernels");
         assert_eq!(read(&file).unwrap(), None);
         let data: Vec<u8> = (0..1000_u32).map(|i| i as u8).collect();
         write(&file, &data).unwrap();
         assert_eq!(read(&file).unwrap().as_ref(), Some(&data));
-        // Nothing else is left in the directory.
-        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1);
+        // No temporary file is left in the directory.
+        assert_eq!(fs::read_dir(temporary.path()).unwrap().count(), 1);
 
         let whole = fs::read(&file).unwrap();
         for position in [0, HEADER.len() + 1, HEADER.len() + 8, whole.len() - 1] {
@@ -259,8 +261,8 @@ mod tests {
     #[test]
     fn a_directory_that_others_may_write_to_is_refused() {
         use std::os::unix::fs::PermissionsExt;
-        let place = tempfile::tempdir().unwrap();
-        let directory = place.path().join("a/b");
+        let temporary = tempfile::tempdir().unwrap();
+        let directory = temporary.path().join("a/b");
         make_private(&directory).unwrap();
         let mode = |directory: &Path| fs::metadata(directory).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode(&directory), 0o700);

@@ -1,7 +1,7 @@
-//! What the command and the experiments share on a terminal: options, messages, progress, output
+//! Terminal code shared by the command and the experiments: options, messages, progress and output
 //! files.
 
-// Shared within this repository, and no API of anybody else's.
+// Internal to this repository, not a public API.
 #![allow(
     clippy::missing_errors_doc,
     clippy::missing_panics_doc,

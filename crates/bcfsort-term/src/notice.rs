@@ -1,28 +1,28 @@
-//! What is told on stderr: messages and progress.
+//! Messages and progress on stderr.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{self, IsTerminal, Write};
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// Writes a message, on one line. A closed stderr is no reason to fail.
+/// Writes a message as one line. A closed stderr is not an error.
 pub fn say(message: &str) {
     let message = message.replace('\n', " ");
     let _ = writeln!(io::stderr(), "wgpu-bcfsort: {message}");
 }
 
-/// Writes lines as they are: what is pasted from a source, or what other programs read.
+/// Writes lines unchanged: excerpts of a source, or text for other programs.
 pub fn say_lines(lines: &str) {
     let _ = writeln!(io::stderr(), "{}", lines.trim_end());
 }
 
-/// Work shorter than this shows no progress.
+/// Minimum duration of work that shows its progress.
 const LONG: Duration = Duration::from_millis(1500);
 
-/// A spinner for long work, on a terminal only.
+/// A progress spinner for long work, shown on terminals only.
 pub struct Progress {
     bar: Option<ProgressBar>,
-    /// Dropped, it tells the thread that would show the bar that there is no need any more.
+    /// Dropping it tells the waiting thread that the bar is no longer needed.
     _done: Option<mpsc::Sender<()>>,
 }
 
@@ -38,7 +38,7 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {msg}") {
             bar.set_style(style);
         }
-        // The work may go into one long call at any time: a thread shows the bar when it is time.
+        // The work may block in one long call, so a thread shows the bar after a delay.
         let (done, wait) = mpsc::channel::<()>();
         let shown = bar.clone();
         std::thread::spawn(move || {
@@ -53,12 +53,12 @@ impl Progress {
         }
     }
 
-    /// Whether anybody sees it.
+    /// True if progress is shown.
     pub const fn is_shown(&self) -> bool {
         self.bar.is_some()
     }
 
-    /// Says how much of all the work is done, and how long the rest will take.
+    /// Shows the share of the work done and the estimated time left.
     pub fn share(&mut self, done: Duration, all: Duration, left: Option<Duration>) {
         let Some(bar) = &self.bar else { return };
         if bar.length().is_none() {
@@ -74,7 +74,7 @@ impl Progress {
         }
     }
 
-    /// Says what is being done.
+    /// Shows the current step.
     pub fn show(&mut self, state: impl FnOnce() -> String) {
         if let Some(bar) = &self.bar {
             bar.set_message(state());

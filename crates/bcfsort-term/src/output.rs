@@ -1,8 +1,8 @@
-//! Output that appears whole or not at all.
+//! Output files that are written atomically.
 //!
-//! A regular file is written as a temporary beside the target and renamed over it at the end, so
-//! that a failed or interrupted command leaves the old file as it was, and a file can be sorted
-//! onto itself. Pipes, devices and `/dev/stdout` cannot be replaced and are written directly.
+//! A regular file is written to a temporary file in the same directory, which is then renamed. So a
+//! failed or interrupted command leaves the old file unchanged, and a file can be sorted onto
+//! itself. Pipes, devices and `/dev/stdout` cannot be replaced; they are written directly.
 
 use crate::fault::Fault;
 use std::ffi::OsStr;
@@ -12,18 +12,19 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tempfile::TempPath;
 
-/// The temporary that exists now. The handler of interrupts removes it; whoever makes, renames or
-/// removes it holds the lock meanwhile, so that the handler never sees half of that.
+/// The current temporary file. The interrupt handler removes it. Code that creates, renames or
+/// removes the file holds the lock, so the handler never sees an intermediate state.
 static TEMPORARY: Mutex<Option<PathBuf>> = Mutex::new(None);
 
 fn temporary() -> MutexGuard<'static, Option<PathBuf>> {
     TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Makes interrupts (SIGINT, SIGTERM, SIGHUP, Ctrl-C) remove the temporary and exit with 130.
+/// On an interrupt (SIGINT, SIGTERM, SIGHUP, Ctrl-C), removes the temporary file and exits with
+/// 130.
 pub fn remove_temporary_when_interrupted() -> Result<(), Fault> {
     ctrlc::set_handler(|| {
-        // Held until the end of the process, so that no new temporary appears.
+        // Held until the process ends, so that no new temporary file is created.
         let mut temporary = temporary();
         if let Some(path) = temporary.take() {
             let _ = fs::remove_file(path);
@@ -71,7 +72,7 @@ impl Output {
                     )));
                 }
                 Ok(metadata) => {
-                    // Opened even where it will be replaced: write-protected files stay.
+                    // Opened even if it will be replaced, to fail for a write-protected file.
                     let file = OpenOptions::new()
                         .write(true)
                         .open(&path)
@@ -91,7 +92,7 @@ impl Output {
         Ok(Self { name, sink })
     }
 
-    /// Where large temporaries of this output belong: beside it, if it is a file.
+    /// Directory for large temporary files of this output: its own, if it is a file.
     pub fn directory(&self) -> PathBuf {
         match &self.sink {
             Sink::Whole(whole) => directory(&whole.target).to_owned(),
@@ -99,7 +100,8 @@ impl Output {
         }
     }
 
-    /// Makes what was written appear. Without this call a file stays as it was.
+    /// Finishes the output: renames the temporary file over the target. Without this call, the
+    /// target is unchanged.
     pub fn commit(mut self) -> Result<(), Fault> {
         let done = self.flush().and_then(|()| match self.sink {
             Sink::Whole(whole) => whole.commit(),
@@ -136,7 +138,7 @@ pub fn print(text: &str) -> Result<(), Fault> {
         .map_err(|error| Fault::io("stdout", "cannot write", &error))
 }
 
-/// A temporary file that is to replace its target.
+/// A temporary file that replaces its target on commit.
 struct Whole {
     file: File,
     path: Option<TempPath>,
@@ -162,8 +164,8 @@ impl Whole {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
-            // A new file gets what the umask leaves; temporaries are private by default. While
-            // it is written, the copy of a private file must not be public either.
+            // A new file gets the permissions that the umask leaves (temporary files are private by
+            // default). The copy of a private file must stay private while it is written.
             let mode = if permissions.is_some() { 0o600 } else { 0o666 };
             builder.permissions(fs::Permissions::from_mode(mode));
         }
@@ -188,7 +190,7 @@ impl Whole {
     }
 
     fn commit(mut self) -> io::Result<()> {
-        // Some file systems report a lack of space only now.
+        // Some file systems report a full disk only here.
         self.file.sync_all()?;
         let mut temporary = temporary();
         if let Some(path) = self.path.take() {
@@ -216,17 +218,17 @@ fn directory(path: &Path) -> &Path {
     }
 }
 
-/// What a path stands for.
+/// The kind of output that a path names.
 enum Target {
     Stdout,
-    /// A descriptor of this process, which shares its position with others.
+    /// A descriptor of this process, with a shared file position.
     Descriptor(PathBuf),
     File(PathBuf),
 }
 
-/// Follows symbolic links, also one that points to nothing, up to the file that is to be replaced
-/// or to `/dev/stdout` and its kin. These must be recognised by name: with stdout redirected to a
-/// file they look like that file, and replacing it would lose what the shell already put there.
+/// Follows symbolic links, dangling ones included, to the file to replace, or to `/dev/stdout` and
+/// similar names. These must be recognized by name: if stdout is redirected to a file, they resolve
+/// to that file, and replacing it would lose what the shell already wrote there.
 fn resolve(path: &Path) -> io::Result<Target> {
     let mut path = path.to_owned();
     for _ in 0..40 {
@@ -250,7 +252,7 @@ fn resolve(path: &Path) -> io::Result<Target> {
 
 /// An unnamed file, gone when closed.
 pub fn unnamed_file(directory: &Path) -> io::Result<File> {
-    // Where the system has no unnamed files, it has a name for a moment.
+    // On systems without unnamed files, the file briefly has a name.
     let _no_exit_meanwhile = temporary();
     tempfile::tempfile_in(directory)
 }

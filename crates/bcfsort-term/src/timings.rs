@@ -1,4 +1,4 @@
-//! How long a sort took, and the table that says so.
+//! The times of a sort, and their table.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -9,11 +9,11 @@ use wgpu_bcfsort::{Clock, Profile};
 pub struct Timings {
     /// The sort itself, without transfers.
     pub sort: Duration,
-    /// From the call to its return.
+    /// Wall-clock time from call to return.
     pub wall: Duration,
     /// Time to merge chunks.
     pub merge: Duration,
-    /// What the GPU says of it.
+    /// The GPU's times, by phase.
     profile: Option<Profile>,
 }
 
@@ -47,7 +47,7 @@ impl Timings {
         }
     }
 
-    /// How the time was measured.
+    /// The clock that measured the time.
     pub fn clock(&self) -> &'static str {
         match &self.profile {
             Some(profile) if profile.clock == Clock::Timestamps => "GPU timestamps",
@@ -55,12 +55,12 @@ impl Timings {
         }
     }
 
-    /// The phases of a sort and their sum.
+    /// A table of the phases of a sort and their sum.
     pub fn table(&self, keys: u64) -> String {
         self.table_of("sort", keys)
     }
 
-    /// The phases and their sum, which is that of `what`.
+    /// A table of the phases of `what` and their sum.
     pub fn table_of(&self, what: &str, keys: u64) -> String {
         let mut table = String::new();
         let phases = self.profile.iter().flat_map(|profile| &profile.phases);
@@ -107,7 +107,7 @@ impl Timings {
     }
 }
 
-/// A time, in the unit that suits it.
+/// Formats a time, in a suitable unit.
 pub fn time(time: Duration) -> String {
     match time.as_secs_f64() {
         s if s >= 1.0 => format!("{s:.3} s"),
@@ -117,7 +117,7 @@ pub fn time(time: Duration) -> String {
     }
 }
 
-/// Keys a second.
+/// Throughput in keys per second.
 pub fn keys_per_second(keys: u64, time: Duration) -> f64 {
     match time.as_secs_f64() {
         0.0 => 0.0,
@@ -125,7 +125,7 @@ pub fn keys_per_second(keys: u64, time: Duration) -> f64 {
     }
 }
 
-/// Keys a second, in the unit that suits them.
+/// Formats a throughput in keys per second, in a suitable unit.
 pub fn rate(keys: u64, time: Duration) -> String {
     match keys_per_second(keys, time) {
         r if r >= 1e9 => format!("{:.2} Gkeys/s", r / 1e9),

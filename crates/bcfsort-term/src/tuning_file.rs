@@ -1,4 +1,4 @@
-//! The file that `tune` writes, and that `--tuning` reads.
+//! The tuning file, which `tune` writes and `--tuning` reads.
 
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use serde::{Deserialize, Serialize};
@@ -7,19 +7,19 @@ use std::path::Path;
 use wgpu_bcfsort::internals::plan::Tuning;
 use wgpu_bcfsort::wgpu;
 
-/// What the numbers brought for one kind of sort.
+/// Times of one sort with the default and the tuned parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     pub keys: u64,
     pub r#type: String,
-    /// `keys` alone, or `values` with them.
+    /// `keys`, or `values` for a key-value sort.
     pub payload: String,
     pub default_ms: f64,
     pub tuned_ms: f64,
 }
 
-/// The numbers of the sample sort, and where they were found. Only the numbers are needed: a file
-/// may be written by hand.
+/// Tuning parameters of sample sort, and the device they were measured on. Only the parameters are
+/// required, so that the file can be written by hand.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TuningFile {
     #[serde(default)]
@@ -28,7 +28,7 @@ pub struct TuningFile {
     backend: String,
     #[serde(default)]
     driver: String,
-    /// Of wgpu-bcfsort.
+    /// Version of wgpu-bcfsort.
     #[serde(default)]
     version: String,
     pub tuning: Tuning,
@@ -37,7 +37,7 @@ pub struct TuningFile {
 }
 
 impl TuningFile {
-    /// What was found on an adapter.
+    /// Makes a file from the parameters found on an adapter.
     pub fn new(adapter: &wgpu::AdapterInfo, tuning: Tuning, measured: Vec<Measured>) -> Self {
         let driver = format!("{} {}", adapter.driver, adapter.driver_info);
         Self {
@@ -50,8 +50,8 @@ impl TuningFile {
         }
     }
 
-    /// Reads the file while the command line is parsed: its faults are told as those of any
-    /// option's value.
+    /// Reads the file while the command line is parsed, so that errors are reported as for any
+    /// other option.
     pub fn parser() -> impl TypedValueParser<Value = Self> {
         PathBufValueParser::new().try_map(|path| Self::load(&path))
     }
@@ -63,7 +63,7 @@ impl TuningFile {
 
     fn parse(text: &str) -> Result<Self, String> {
         let file: Self = serde_json::from_str(text).map_err(|error| {
-            // The line names the field.
+            // The line contains the name of the field.
             let line = text.lines().nth(error.line().saturating_sub(1));
             let line = line.map_or("", str::trim);
             if line.is_empty() || line.len() > 60 {
@@ -77,7 +77,8 @@ impl TuningFile {
         Ok(file)
     }
 
-    /// A warning, if the numbers are of another adapter. (Drivers are updated all the time.)
+    /// Returns a warning if the tuning is for another adapter. The driver's version is not
+    /// compared, as it changes often.
     pub fn mismatch(&self, adapter: &wgpu::AdapterInfo) -> Option<String> {
         let (name, backend) = (&adapter.name, adapter.backend.to_string());
         let differs = self.adapter != *name || self.backend != backend;
@@ -113,14 +114,14 @@ mod tests {
         };
         let text = serde_json::to_string_pretty(&file).unwrap();
         assert_eq!(TuningFile::parse(&text), Ok(file));
-        // Written by hand; and by a later version.
+        // Written by hand or by a later version.
         let by_hand = TuningFile::parse(r#"{"tuning": {"tile": 2048}, "comment": 1}"#).unwrap();
         assert_eq!(by_hand.tuning.tile, 2048);
     }
 
     #[test]
     fn faults_name_what_is_wrong() {
-        for (text, told) in [
+        for (text, expected) in [
             ("", "not a tuning file"),
             ("{}", "missing field `tuning`"),
             (r#"{"tuning": {"tiles": 2048}}"#, "unknown field `tiles`"),
@@ -129,7 +130,7 @@ mod tests {
             (r#"{"tuning": {"samples": 100}}"#, "tuning.samples is 100"),
         ] {
             let error = TuningFile::parse(text).unwrap_err();
-            assert!(error.contains(told), "{error}");
+            assert!(error.contains(expected), "{error}");
         }
     }
 }

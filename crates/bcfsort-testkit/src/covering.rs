@@ -1,11 +1,11 @@
-//! Covering arrays: few cases in which every few choices meet.
+//! Covering arrays: few test cases in which every combination of a few choices occurs.
 
 use std::collections::BTreeSet;
 
-/// A choice of a factor.
+/// A factor and the choice made for it.
 type Choice = (usize, usize);
 
-/// All sets of `strength` of the factors `0..factors`: what is to meet in a covering array.
+/// All subsets of `strength` factors out of `0..factors`.
 ///
 /// # Examples
 ///
@@ -26,12 +26,12 @@ pub fn subsets(factors: usize, strength: usize) -> Vec<Vec<usize>> {
     sets
 }
 
-/// The choices that a case makes of a set of factors, if it has made them.
-fn meeting(case: &[Option<usize>], set: &[usize]) -> Option<Vec<Choice>> {
+/// The choices that a case makes for a set of factors; `None` while any of them is open.
+fn combination(case: &[Option<usize>], set: &[usize]) -> Option<Vec<Choice>> {
     set.iter().map(|&f| Some((f, case[f]?))).collect()
 }
 
-/// Every case of a set of factors, those of the last factor first.
+/// Every combination of choices of a set of factors. The choice of the last factor varies fastest.
 fn product(levels: &[usize], set: &[usize]) -> Vec<Vec<Choice>> {
     let mut cases = vec![Vec::new()];
     for &f in set {
@@ -44,15 +44,15 @@ fn product(levels: &[usize], set: &[usize]) -> Vec<Vec<Choice>> {
     cases
 }
 
-/// Cases in which, for each of these sets of factors, every choice of one occurs together with
-/// every choice of the others. A factor `f` has the choices `0..levels[f]`. A set names its factors
-/// in ascending order. The factors of the first set should be the largest: each case of these is a
-/// case of the array.
+/// Cases that contain, for each set of factors in `sets`, every combination of their choices.
+/// A factor `f` has the choices `0..levels[f]`. A set lists its factors in ascending order. The
+/// first set should have the factors with the most choices: each of its combinations is the start
+/// of a case.
 ///
 /// # Examples
 ///
-/// Every three of four factors, and the fifth with each of them, in fewer cases than the 108 of the
-/// full product:
+/// Every combination of three of four factors, and of the fifth with each of them, in fewer cases
+/// than the 108 of the full product:
 ///
 /// ```
 /// use bcfsort_testkit::covering::{covering, subsets};
@@ -67,7 +67,7 @@ fn product(levels: &[usize], set: &[usize]) -> Vec<Vec<Choice>> {
 ///
 /// # Panics
 ///
-/// If the cases made are no such array, or a factor has no choice.
+/// If the cases do not cover all combinations, or a factor has no choice.
 #[must_use]
 pub fn covering(levels: &[usize], sets: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let mut all: BTreeSet<Vec<Choice>> = sets.iter().flat_map(|set| product(levels, set)).collect();
@@ -86,21 +86,21 @@ pub fn covering(levels: &[usize], sets: &[Vec<usize>]) -> Vec<Vec<usize>> {
             if case[f].is_some() {
                 continue;
             }
-            // The choice with the most meetings that are new; in turns where equal.
+            // The choice with the most new combinations. Ties rotate from case to case.
             let of = sets.iter().filter(|set| set.contains(&f));
             let of: Vec<_> = of.collect();
             let gain = |&choice: &usize| {
                 let mut with = case.clone();
                 with[f] = Some(choice);
-                let met = of.iter().filter_map(|set| meeting(&with, set));
-                met.filter(|meeting| missing.contains(meeting)).count()
+                let made = of.iter().filter_map(|set| combination(&with, set));
+                made.filter(|tuple| missing.contains(tuple)).count()
             };
-            let turn = cases.len();
-            let in_turn = (0..levels[f]).map(|i| (i + turn) % levels[f]);
-            case[f] = in_turn.max_by_key(gain);
+            let offset = cases.len();
+            let rotated = (0..levels[f]).map(|i| (i + offset) % levels[f]);
+            case[f] = rotated.max_by_key(gain);
         }
-        for meeting in sets.iter().filter_map(|set| meeting(&case, set)) {
-            missing.remove(&meeting);
+        for tuple in sets.iter().filter_map(|set| combination(&case, set)) {
+            missing.remove(&tuple);
         }
         cases.push(case);
     }
@@ -112,14 +112,14 @@ pub fn covering(levels: &[usize], sets: &[Vec<usize>]) -> Vec<Vec<usize>> {
     whole.map(Iterator::collect).collect()
 }
 
-/// Cases in which every two choices of two factors occur together: a [`covering`] array of strength
-/// 2.
+/// Cases in which every choice of one factor occurs with every choice of each other factor: a
+/// [`covering`] array of strength 2.
 #[must_use]
 pub fn pairs(levels: &[usize]) -> Vec<Vec<usize>> {
     covering(levels, &subsets(levels.len(), 2))
 }
 
-/// Every case there is, or only [`pairs`] of choices.
+/// The full product if `all`, otherwise only [`pairs`].
 #[must_use]
 pub fn cases(levels: &[usize], all: bool) -> Vec<Vec<usize>> {
     if !all {

@@ -1,10 +1,9 @@
-//! What the sorter is tried on, and what tries it: data sets, recordings that together use every
-//! kernel and are run in lock-step on the CPU, random shaders, covering arrays.
+//! Test tools for the sorter: data sets, recordings that together use every kernel and run in
+//! lock-step on the CPU, random shaders, covering arrays.
 //!
-//! The tests over the whole sorter, in `tests` at the top of the repository, are programs of this
-//! crate.
+//! The tests of the whole sorter, in `tests` at the top of the repository, belong to this crate.
 
-// Shared within this repository, and no API of anybody else's.
+// Used within this repository only: not a public API.
 #![allow(
     clippy::missing_errors_doc,
     clippy::missing_panics_doc,
@@ -19,10 +18,10 @@ pub mod recordings;
 use wgpu_bcfsort::Options;
 use wgpu_bcfsort::paper::{BaseCase, MergesortOptions};
 
-/// Declares the setters of the paper's parameters for all options of a sorter, which tests chain.
+/// Declares setters for the paper's parameters, which tests chain on a sorter's options.
 macro_rules! paper_options {
     ($($name:ident: $type:ty),*) => {
-        /// Sets the paper's parameters of the mergesorts right on the options of a sorter.
+        /// Sets the paper's mergesort parameters directly on the options of a sorter.
         pub trait PaperOptions {
             $(#[doc = concat!("Sets `", stringify!($name), "`.")]
             #[must_use]
@@ -39,10 +38,10 @@ macro_rules! paper_options {
 }
 paper_options!(base_case: BaseCase, warps: u32, buckets: u32, samples: u32, seed: u64);
 
-/// Whether the environment asks for all cases of every test, as `make test-all` does:
+/// True if the environment asks for all cases of every test, as `make test-all` does:
 /// `WGPU_BCFSORT_TEST_ALL` is set, and neither empty nor `0`.
 ///
-/// Without it a test with many cases runs some of them, chosen so that it shows the same property.
+/// Otherwise a test with many cases runs a selection of them that shows the same property.
 #[must_use]
 pub fn all_cases() -> bool {
     let value = std::env::var_os("WGPU_BCFSORT_TEST_ALL");

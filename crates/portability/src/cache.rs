@@ -1,15 +1,15 @@
-//! What is kept on disk for later runs.
+//! Results stored on disk for later runs.
 
 use sha2::{Digest as _, Sha256};
 use std::collections::HashSet;
 use std::io::Write as _;
 use std::path::PathBuf;
 
-/// A digest of all of these, as the name of a file.
+/// A digest of all parts, as a file name.
 pub(crate) fn digest<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> String {
     let mut digest = Sha256::new();
     for part in parts {
-        // With its length: else "a", "bc" and "ab", "c" were the same.
+        // The length distinguishes "a", "bc" from "ab", "c".
         digest.update((part.len() as u64).to_le_bytes());
         digest.update(part);
     }
@@ -22,16 +22,16 @@ pub(crate) fn digest<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> String {
         })
 }
 
-/// A folder of files, each of words that are named by the digest of what they were made of.
+/// A folder of files with words. The name of each file is the digest of its sources.
 pub(crate) struct Cache {
     pub(crate) folder: PathBuf,
 }
 
-/// Bytes of the checksum that each file begins with.
+/// Length of the checksum at the start of each file, in bytes.
 const SUM: usize = 32;
 
 impl Cache {
-    /// The words of this name; `None` if there are none, or if they are not as they were written.
+    /// Reads the words of this name. Returns `None` if the file is missing or damaged.
     pub(crate) fn read(&self, name: &str) -> Option<Vec<u32>> {
         let bytes = std::fs::read(self.folder.join(name)).ok()?;
         let (sum, bytes) = bytes.split_at_checked(SUM)?;
@@ -41,7 +41,7 @@ impl Cache {
         Some(bytemuck::pod_collect_to_vec(bytes))
     }
 
-    /// Writes them, all at once: who reads meanwhile finds what was there before, or nothing.
+    /// Writes words atomically, so that concurrent readers find the old file or none.
     pub(crate) fn write(&self, name: &str, words: &[u32]) -> Result<(), String> {
         let write = || {
             std::fs::create_dir_all(&self.folder)?;
@@ -55,12 +55,12 @@ impl Cache {
         write().map_err(|e: std::io::Error| format!("{}: {e}", self.folder.display()))
     }
 
-    /// Removes all files of other names.
+    /// Removes all files with other names.
     pub(crate) fn keep(&self, names: &HashSet<&str>) {
         let entries = std::fs::read_dir(&self.folder).into_iter().flatten();
         for entry in entries.flatten() {
             if !names.contains(&*entry.file_name().to_string_lossy()) {
-                // One that stays takes room, and does no harm.
+                // A file that cannot be removed only wastes space.
                 let _ = std::fs::remove_file(entry.path());
             }
         }

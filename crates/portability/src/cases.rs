@@ -1,5 +1,5 @@
-//! What the gates that run a kernel run it on: dispatches of real sorts, and what each must leave
-//! according to the lock-step executor.
+//! Cases for the gates that run kernels: dispatches of real sorts, with their results according to
+//! the lock-step executor.
 
 use crate::cache::{Cache, digest};
 use crate::gate::Subject;
@@ -16,27 +16,27 @@ use wgpu_bcfsort::internals::recording::{Buffer, Recording, Step};
 use wgpu_bcfsort::{KeyType, Order};
 use wgsl_lockstep::Config;
 
-/// The contents of a kernel's buffers by their binding, the parameters among them.
+/// The contents of a kernel's buffers, parameters included, by binding.
 pub(crate) type Contents = BTreeMap<u32, Vec<u32>>;
 
 /// One dispatch of a kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Case {
-    /// Where it comes from, for messages.
+    /// Its origin, for messages.
     pub(crate) what: String,
     pub(crate) workgroups: [u32; 2],
     pub(crate) before: Contents,
-    /// The buffers that the dispatch must change, as it must leave them.
+    /// The buffers that the dispatch must change, with their contents afterwards.
     changed: Contents,
-    /// The dispatch in its recording, and which buffer each binding has: some are left [in any
-    /// order](is_same).
+    /// The dispatch in its recording, and the buffer of each binding. Some buffers may end up [in
+    /// any order](is_same).
     step: Step,
     roles: BTreeMap<u32, Buffer>,
 }
 
 impl Case {
-    /// The dispatches of a kernel, of which every kernel must have some that do what it is for:
-    /// one that does nothing passes without them. What is not recorded yet is recorded now.
+    /// The cases of a kernel, recorded now if necessary. Some of them must do the kernel's work:
+    /// otherwise a kernel that does nothing would pass.
     pub(crate) fn of(kernel: Specialised) -> Result<Vec<&'static Self>, String> {
         let corpus = Corpus::get();
         let of = corpus.of.get(&kernel);
@@ -51,8 +51,8 @@ impl Case {
         }
     }
 
-    /// What none of a kernel's dispatches does, and one should. (Not all of them have work: there
-    /// are workgroups for as much as there may be, and some of it is in place already.)
+    /// Work that no case of a kernel does, but one should. Single dispatches may have none: the
+    /// grid covers the maximum of work, and some records are in order already.
     fn lacking(kernel: Kernel, cases: &[&Self]) -> Option<&'static str> {
         if cases.iter().all(|case| case.changed.is_empty()) {
             return Some("changes a word");
@@ -69,8 +69,8 @@ impl Case {
         None
     }
 
-    /// The number of records of each tile or item that a dispatch sorts. (Items that are in order
-    /// are only moved.)
+    /// The number of records in each tile or item that a dispatch sorts. Items already in order are
+    /// only moved, and left out here.
     fn sorted_items(&self, tile: u32) -> Vec<u32> {
         let parameter = |name| self.step.parameter(name).unwrap_or(0);
         if parameter("is_listed") == 0 {
@@ -89,7 +89,7 @@ impl Case {
             .collect()
     }
 
-    /// Compares every word of every buffer.
+    /// Compares all words of all buffers.
     pub(crate) fn check(&self, after: &Contents) -> Result<(), String> {
         for (binding, before) in &self.before {
             let expected = self.changed.get(binding).unwrap_or(before);
@@ -123,7 +123,7 @@ impl Case {
     }
 }
 
-/// A page merge that takes the greatest key for the smallest.
+/// A page merge that takes the larger of two keys for the smaller.
 pub(crate) fn backwards() -> Result<Subject, String> {
     let (ascending, descending) = (
         "Ordered(min(a, b), max(a, b))",
@@ -132,14 +132,14 @@ pub(crate) fn backwards() -> Result<Subject, String> {
     Subject::altered(Kernel::PageMerge, ascending, descending)
 }
 
-/// How keys are made.
+/// A distribution of keys.
 #[derive(Clone, Copy)]
 enum Keys {
-    /// Of all values.
+    /// All values.
     Full,
-    /// Of a few values only, at and around the ends of each type's range.
+    /// A few values, at and around the ends of each type's range.
     Few,
-    /// Half of them so, half otherwise.
+    /// Half `Few`, half `Full`.
     Mixed,
 }
 
@@ -179,7 +179,7 @@ fn make_keys(kind: Keys, len: u32, key: KeyType) -> Vec<u32> {
             words.push(if few {
                 ENDS[a as usize % ENDS.len()]
             } else {
-                // The generator gives 31 bits.
+                // The generator has 31 bits.
                 a ^ (b << 1)
             });
         }
@@ -187,16 +187,16 @@ fn make_keys(kind: Keys, len: u32, key: KeyType) -> Vec<u32> {
     words
 }
 
-/// Colors for prefix sums, of which the second kind leaves some values without.
+/// Colors for prefix sums. The second coloring leaves some values without a color.
 const COLORINGS: [Coloring; 2] = [Coloring::Random, Coloring::Beyond];
 
-/// The most dispatches of a kernel. (Kernels that compare no keys are in every sort of every type.)
+/// Maximum number of cases of a kernel. Kernels that compare no keys are part of every sort.
 const MOST_CASES: usize = 16;
 
-/// Every recording with a dispatch that is a case, and which dispatches of a kernel are.
+/// All recordings with cases, and the cases of each kernel.
 pub(crate) struct Corpus {
     sources: Vec<Source>,
-    /// A kernel's dispatches: of which source, and which of its cases.
+    /// The cases of each kernel: the index of the source, and the index in its cases.
     of: HashMap<Specialised, Vec<(usize, usize)>>,
     cache: Cache,
 }
@@ -204,7 +204,7 @@ pub(crate) struct Corpus {
 static CORPUS: OnceLock<Corpus> = OnceLock::new();
 
 impl Corpus {
-    /// Chooses the dispatches of these kernels, which takes no execution. To be called once, before
+    /// Chooses the cases of these kernels, without executing anything. Must be called once, before
     /// [`Case::of`].
     pub(crate) fn choose(kernels: &HashSet<Specialised>) -> &'static Self {
         CORPUS.get_or_init(|| {
@@ -247,7 +247,7 @@ impl Corpus {
         CORPUS.get().expect("chosen before any gate runs a kernel")
     }
 
-    /// The recordings that have dispatches of these kernels, those first that take longest.
+    /// The recordings with cases of these kernels, the longest first.
     pub(crate) fn sources(&self, kernels: impl Iterator<Item = Specialised>) -> Vec<usize> {
         let all: BTreeSet<usize> = kernels
             .filter_map(|kernel| self.of.get(&kernel))
@@ -259,14 +259,14 @@ impl Corpus {
         all
     }
 
-    /// Whether all dispatches of a kernel are there.
+    /// True if all cases of a kernel are available.
     pub(crate) fn has(&self, kernel: Specialised) -> bool {
         let of = self.of.get(&kernel).into_iter().flatten();
         of.map(|&(source, _)| &self.sources[source])
             .all(|source| source.cases.get().is_some())
     }
 
-    /// A recording in a few words.
+    /// Describes a recording.
     pub(crate) fn name(&self, source: usize) -> String {
         let Recording {
             len, key, order, ..
@@ -274,7 +274,7 @@ impl Corpus {
         format!("recording {source}, of {len} {key} {}", order.name())
     }
 
-    /// How many there are, and from where.
+    /// Describes the number of recordings, and their origin.
     pub(crate) fn summary(&self) -> String {
         let done = || (self.sources.iter()).filter(|source| source.cases.get().is_some());
         let executed = done().filter(|source| source.executed.load(Ordering::Relaxed));
@@ -286,14 +286,14 @@ impl Corpus {
         )
     }
 
-    /// Names all dispatches of a kernel.
+    /// The digests of all cases of a kernel.
     pub(crate) fn digests(&self, kernel: Specialised) -> Vec<&str> {
         let of = self.of.get(&kernel).into_iter().flatten();
         of.map(|&(source, _)| self.sources[source].digest())
             .collect()
     }
 
-    /// Removes from disk what is of other recordings.
+    /// Removes the files of other recordings.
     pub(crate) fn remove_others(&self) {
         let sources = self
             .sources
@@ -302,28 +302,28 @@ impl Corpus {
         self.cache.keep(&sources.map(Source::digest).collect());
     }
 
-    /// Reads or records a recording's dispatches.
+    /// Reads or records the cases of a recording.
     pub(crate) fn prepare(&self, source: usize) -> Result<(), String> {
         self.sources[source].cases(&self.cache).map(drop)
     }
 }
 
-/// What a recording's keys or values are.
+/// The input of a recording.
 #[derive(Clone, Copy)]
 enum Input {
     Keys(Keys),
-    /// Of prefix sums, with these colors.
+    /// Values of prefix sums, with these colors.
     Values(Coloring),
 }
 
-/// A recording, and the dispatches of it that are cases.
+/// A recording, and the dispatches in it that are cases.
 struct Source {
     recording: Recording,
     input: Input,
-    /// The numbers of their steps, ascending.
+    /// The indices of their steps, ascending.
     wanted: Vec<usize>,
     digest: OnceLock<String>,
-    /// Whether it was executed, and not read from disk.
+    /// True if it was executed, rather than read from disk.
     executed: AtomicBool,
     cases: OnceLock<Result<Vec<Case>, String>>,
 }
@@ -340,7 +340,7 @@ impl Source {
         }
     }
 
-    /// What the time of its execution is about proportional to.
+    /// An estimate of its execution time, up to a factor.
     fn work(&self) -> u64 {
         let keys: u64 = self.recording.steps.iter().map(|step| step.keys).sum();
         keys * u64::from(self.recording.key.words())
@@ -366,8 +366,7 @@ impl Source {
         match self.input {
             Input::Keys(kind) => (make_keys(kind, len, key), None),
             Input::Values(coloring) => {
-                // Floats that are rounded, of both signs, and no NaNs: each device has its own
-                // bits.
+                // Rounded floats of both signs, without NaNs, whose bits depend on the device.
                 let values = make_keys(Keys::Full, len, key).into_iter();
                 let values = values.map(|word| match key {
                     KeyType::F32 => (word.cast_signed() as f32 / 3e4).to_bits(),
@@ -379,7 +378,7 @@ impl Source {
         }
     }
 
-    /// Executes the recording, and keeps the dispatches that are wanted.
+    /// Executes the recording, and stores the dispatches in `wanted`.
     fn record(&self) -> Result<Vec<Case>, String> {
         let recording = &self.recording;
         let (words, colors) = self.input();
@@ -387,7 +386,7 @@ impl Source {
         if let Some(colors) = &colors {
             execution.set_buffer(Buffer::Colors, colors.clone());
         }
-        // What is cleared first is not zeros already.
+        // Buffers to be cleared must not be zero from the start.
         let clears = |step: &&Step| step.kernel == Kernel::Layout(LayoutKernel::Clear);
         for step in recording.steps.iter().filter(clears) {
             if let Some(cleared) = step.buffer("destination") {
@@ -457,8 +456,8 @@ impl Source {
         }
     }
 
-    /// Names all that the cases are made of: the recording, its input, the kernels' texts, the
-    /// dispatches that are wanted, and the sources of what executes them.
+    /// A digest of everything that the cases depend on: the recording, its input, the kernels'
+    /// texts, the wanted dispatches, and the sources of the executor.
     fn digest(&self) -> &str {
         self.digest.get_or_init(|| {
             let (words, colors) = self.input();
@@ -477,7 +476,7 @@ impl Source {
         })
     }
 
-    /// The cases as words. What the recording says of them is left out.
+    /// Encodes cases as words, without the parts that the recording provides.
     fn encode(cases: &[Case]) -> Vec<u32> {
         fn push(words: &mut Vec<u32>, contents: &Contents) {
             words.push(contents.len() as u32);
@@ -499,7 +498,7 @@ impl Source {
         words
     }
 
-    /// The cases that [`Self::encode`] made these words of; `None` of other words.
+    /// Decodes words of [`Self::encode`]. Returns `None` for any other words.
     fn decode(&self, mut words: &[u32]) -> Option<Vec<Case>> {
         fn take<'a>(words: &mut &'a [u32], count: u32) -> Option<&'a [u32]> {
             let (taken, rest) = words.split_at_checked(count as usize)?;
@@ -533,10 +532,10 @@ impl Source {
     }
 }
 
-/// A sort of rows with one item, which no tile has room for, as the [library] has of keys: of one
-/// child of each segment. `None` of other sorts.
+/// A sort of rows with one item that no tile has room for: one child of each segment, like the
+/// [library]'s sorts of keys. `None` for other sorts.
 ///
-/// Of so few rows that it takes little, in dispatches for as many as before.
+/// It has few rows, to be fast, in dispatches for the original number.
 fn with_large_item(recording: &Recording) -> Option<Recording> {
     let steps = &mut recording.steps.iter();
     let listed = steps.find(|step| step.parameter("is_listed") == Some(1))?;
@@ -552,14 +551,14 @@ fn with_large_item(recording: &Recording) -> Option<Recording> {
     Some(recording)
 }
 
-/// A recording's steps with the kernel of each, one of each kind: a first and a later instalment
-/// are two.
+/// A recording's steps with their kernels, one step of each kind. The first instalment and later
+/// ones are two kinds.
 fn kinds_of_steps(recording: &Recording) -> Vec<(Specialised, usize)> {
     let mut seen = HashSet::new();
     let mut kinds = Vec::new();
     for (number, step) in recording.steps.iter().enumerate() {
         let later = ["done", "first"].map(|name| step.parameter(name).is_some_and(|n| n > 0));
-        // The rounds of a merge are all alike; the sample sort has other buffers in each.
+        // The rounds of a merge are alike. Sample sort has other buffers in each round.
         let round = match step.kernel {
             Kernel::Sort(_) => step.round,
             _ => 0,
@@ -572,7 +571,7 @@ fn kinds_of_steps(recording: &Recording) -> Vec<(Specialised, usize)> {
     kinds
 }
 
-/// The records of a tile of a kernel that sorts tiles or a list's items; `None` of other kernels.
+/// The records per tile of a kernel that sorts tiles or listed items; `None` for other kernels.
 const fn sorts_items(kernel: Kernel) -> Option<u32> {
     match kernel {
         Kernel::Sort(SortKernel {
@@ -600,7 +599,7 @@ mod tests {
         }
     }
 
-    /// The one file that there is.
+    /// The path of the only file.
     fn file(folder: &Path) -> std::path::PathBuf {
         let mut files = folder.read_dir().expect("made by the cache");
         let file = files.next().expect("one was written").expect("readable");

@@ -1,4 +1,4 @@
-//! The gates of DXC: the compiler that wgpu takes for DX12 where an application ships it.
+//! The gates of DXC, the compiler that wgpu uses for DX12 if an application ships it.
 
 use crate::gate::{Gate, Subject, altered, caught};
 use crate::hlsl::{ENTRY, sound, write};
@@ -7,7 +7,7 @@ use hassle_rs::{Dxc, DxcOperationResult, Dxil, HassleError};
 use naga::back::hlsl::ShaderModel;
 use std::sync::OnceLock;
 
-/// One shader model; wgpu takes the newest that both the device and the compiler have.
+/// One shader model. wgpu uses the newest that the device and the compiler have.
 pub(crate) struct DxcGate {
     model: ShaderModel,
     name: &'static str,
@@ -16,7 +16,7 @@ pub(crate) struct DxcGate {
 }
 
 impl DxcGate {
-    /// The least model that DXC compiles for.
+    /// The oldest model that DXC compiles for.
     pub(crate) const fn v6_0() -> Self {
         Self {
             model: ShaderModel::V6_0,
@@ -25,7 +25,7 @@ impl DxcGate {
         }
     }
 
-    /// The model of today's devices.
+    /// The model of current devices.
     pub(crate) const fn v6_6() -> Self {
         Self {
             model: ShaderModel::V6_6,
@@ -34,7 +34,7 @@ impl DxcGate {
         }
     }
 
-    /// With wgpu's arguments.
+    /// Compiles with wgpu's arguments.
     fn compile(&self, text: &str) -> Result<(), String> {
         const ARGUMENTS: [&str; 4] = ["-HV", "2018", "-no-warnings", "-Ges"];
 
@@ -42,7 +42,7 @@ impl DxcGate {
         let dxc = self.dxc.get().ok_or("the compiler is not loaded")?;
         let library = dxc.create_library().map_err(fail)?;
         let compiler = dxc.create_compiler().map_err(fail)?;
-        // Points into the text, which must not be a temporary one.
+        // Points into the text, which must outlive it.
         let source = library
             .create_blob_with_encoding_from_str(text)
             .map_err(fail)?;
@@ -72,7 +72,7 @@ impl Gate for DxcGate {
         let fingerprint = tools::fingerprint(&library)?;
         let fail = |e: HassleError| e.to_string();
         let dxc = Dxc::new(Some(library.clone())).map_err(fail)?;
-        // The validator is in the same library, and checks what the compiler compiled.
+        // The validator is in the same library, and checks the compiler's output.
         let validator = Dxil::new(Some(library)).and_then(|dxil| dxil.create_validator());
         let (major, minor) = validator.and_then(|v| v.version()).map_err(fail)?;
         let _ = self.dxc.set(dxc);
@@ -82,7 +82,7 @@ impl Gate for DxcGate {
     }
 
     fn examine(&self, subject: &Subject) -> Result<(), String> {
-        // Unchecked, as the library has it compiled; and checked, what may contain a caller's text.
+        // Unchecked, as the library compiles it, and checked if it may contain a user's text.
         let forms: &[bool] = match self.model {
             ShaderModel::V6_0 if subject.specialised.compares_rows() => &[false, true],
             _ => &[false],

@@ -1,4 +1,4 @@
-//! Kernels run on a Vulkan driver.
+//! The gates of Vulkan drivers, which run kernels.
 
 use crate::cases::{Case, Contents, backwards};
 use crate::gate::{Gate, Subject};
@@ -8,24 +8,25 @@ use std::sync::LazyLock;
 use wgpu_bcfsort::internals::kernel::Kernel;
 use wgpu_bcfsort::{adapters, requirements};
 
-/// Compiles and runs each kernel on one driver, and compares what it leaves.
+/// Compiles and runs each kernel on one driver, and compares the results.
 pub(crate) struct Vulkan {
     name: &'static str,
     catches: &'static str,
-    /// What the adapter's name has in it.
+    /// A part of the adapter's name.
     adapter: &'static str,
-    /// Where its manifest is, from the [tools' folder](tools::folder) on, and what begins its name.
+    /// Folders of the manifest, relative to the [tools' folder](tools::folder), and the prefix of
+    /// its name.
     manifests: &'static [&'static str],
     prefix: &'static str,
     install: &'static str,
-    /// Whether it compiles the forms of the sample sort's merges for GPUs soon.
-    takes_all_forms: bool,
+    /// True if it is fast at compiling kernels that sort tiles in registers.
+    compiles_sorts_fast: bool,
 }
 
-/// Set, it has lavapipe run every form of the sample sort's merges.
+/// If set, lavapipe also runs kernels that sort tiles in registers.
 const ALL_FORMS: &str = "WGPU_BCFSORT_ALL_FORMS";
 
-/// Mesa's driver for CPUs.
+/// Mesa's CPU driver.
 pub(crate) const LAVAPIPE: Vulkan = Vulkan {
     name: "lavapipe",
     catches: "a wrong result through SPIR-V, Mesa and LLVM",
@@ -37,10 +38,10 @@ pub(crate) const LAVAPIPE: Vulkan = Vulkan {
     ],
     prefix: "lvp_icd",
     install: "'make setup' installs it",
-    takes_all_forms: false,
+    compiles_sorts_fast: false,
 };
 
-/// Google's driver for CPUs, which shares no compiler with Mesa's.
+/// Google's CPU driver, which shares no compiler with Mesa's.
 pub(crate) const SWIFTSHADER: Vulkan = Vulkan {
     name: "SwiftShader",
     catches: "a wrong result through SPIR-V and Reactor",
@@ -48,7 +49,7 @@ pub(crate) const SWIFTSHADER: Vulkan = Vulkan {
     manifests: &["swiftshader"],
     prefix: "vk_swiftshader_icd",
     install: tools::SETUP,
-    takes_all_forms: true,
+    compiles_sorts_fast: true,
 };
 
 impl Vulkan {
@@ -65,9 +66,9 @@ impl Vulkan {
     }
 }
 
-/// Makes the Vulkan loader of this process list both drivers, and no others.
+/// Limits the Vulkan loader of this process to these two drivers.
 ///
-/// To be called before there is another thread.
+/// Must be called before another thread is started.
 pub(crate) fn choose_drivers() {
     let manifests = [LAVAPIPE, SWIFTSHADER]
         .iter()
@@ -76,24 +77,24 @@ pub(crate) fn choose_drivers() {
     let Ok(list) = std::env::join_paths(manifests) else {
         return;
     };
-    // Mesa complains of each device that it lists, where no login session has set its directory.
+    // Mesa complains about each device that it lists, if no login session has set this directory.
     if std::env::var_os("XDG_RUNTIME_DIR").is_none() {
         // SAFETY: as below.
         unsafe { std::env::set_var("NODEVICE_SELECT", "1") };
     }
-    // Kernels run once here, and have little to do: lavapipe need not optimise them.
+    // Each kernel runs briefly and only once, so lavapipe need not optimise it.
     if std::env::var_os("GALLIVM_PERF").is_none() {
         // SAFETY: as below.
         unsafe { std::env::set_var("GALLIVM_PERF", "nopt") };
     }
-    // The second is the older name of the first.
+    // The second variable is the older name of the first.
     for variable in ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"] {
-        // SAFETY: there is no other thread that could read the environment meanwhile.
+        // SAFETY: no other thread exists that could read the environment meanwhile.
         unsafe { std::env::set_var(variable, &list) };
     }
 }
 
-/// A device of a driver.
+/// A device of one driver.
 struct Driver {
     device: wgpu::Device,
     queue: wgpu::Queue,
@@ -104,12 +105,12 @@ struct Driver {
 struct Pipeline {
     compiled: wgpu::ComputePipeline,
     layout: wgpu::BindGroupLayout,
-    /// The bindings that are no storage buffers.
+    /// The bindings other than storage buffers.
     uniforms: Vec<u32>,
 }
 
 impl Driver {
-    /// The one whose adapter has this in its name.
+    /// The driver whose adapter has this in its name.
     fn get(name: &str) -> Result<&'static Self, String> {
         static ALL: LazyLock<Vec<(String, Result<Driver, String>)>> = LazyLock::new(|| {
             (adapters().iter())
@@ -171,8 +172,8 @@ impl Driver {
             label: Some(label),
             source: wgpu::ShaderSource::Wgsl(wgsl.into()),
         };
-        // SAFETY: the sorter's own kernels, on dispatches of its own, keep to their buffers. One
-        // tampered with here compares keys wrongly, which leads it nowhere else.
+        // SAFETY: the sorter's own kernels, on its own dispatches, stay within their buffers. The
+        // kernel that is altered here compares keys wrongly, which changes no address.
         let module = unsafe {
             device.create_shader_module_trusted(descriptor, wgpu::ShaderRuntimeChecks::unchecked())
         };
@@ -206,7 +207,7 @@ impl Driver {
         })
     }
 
-    /// Runs one dispatch: what it leaves in its buffers.
+    /// Runs one dispatch, and returns the contents of its buffers.
     fn dispatch(
         &self,
         pipeline: &Pipeline,
@@ -275,7 +276,7 @@ impl Driver {
     }
 }
 
-/// The driver's library, by its manifest.
+/// The path of the driver's library, according to its manifest.
 fn library(manifest: &Path) -> Result<Option<PathBuf>, String> {
     let fail = |e: &dyn std::fmt::Display| format!("{}: {e}", manifest.display());
     let text = std::fs::read(manifest).map_err(|e| fail(&e))?;
@@ -301,7 +302,7 @@ impl Gate for Vulkan {
         };
         let info = &Driver::get(self.adapter)?.info;
         let mut found = format!("{}, {} {}", info.name, info.driver, info.driver_info);
-        // (Of one that is named without its folder, the version must do.)
+        // A library named without a folder is identified by its version only.
         if let Some(library) = library(&manifest)? {
             found += &format!(", library {}", tools::fingerprint(&library)?);
         }
@@ -313,13 +314,13 @@ impl Gate for Vulkan {
             subject.specialised.kernel(),
             Kernel::Sort(kernel) if kernel.lanes() > 256
         );
-        if self.takes_all_forms && many_lanes {
+        if self.compiles_sorts_fast && many_lanes {
             return Some("have more lanes than SwiftShader's workgroups; lavapipe runs them");
         }
-        let takes_it = self.takes_all_forms
+        let runs_it = self.compiles_sorts_fast
             || !subject.sorts_in_registers()
             || std::env::var_os(ALL_FORMS).is_some_and(|set| set != "0");
-        (!takes_it).then_some(
+        (!runs_it).then_some(
             "take it longest to compile, and SwiftShader runs them; WGPU_BCFSORT_ALL_FORMS=1 \
              runs them here, too",
         )
@@ -333,8 +334,8 @@ impl Gate for Vulkan {
         true
     }
 
-    // Lavapipe compiles one kernel at a time, whichever thread asks.
-    fn takes_one_at_a_time(&self) -> bool {
+    // Lavapipe compiles one kernel at a time, for all threads.
+    fn is_sequential(&self) -> bool {
         true
     }
 

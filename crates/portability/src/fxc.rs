@@ -1,8 +1,8 @@
-//! The gate of FXC: Direct3D's own compiler, which wgpu takes for DX12 where there is no DXC: on
-//! every Windows, unless an application ships one. It runs on Wine.
+//! The gate of FXC, Direct3D's older compiler. wgpu uses it for DX12 if there is no DXC, so on
+//! every Windows unless an application ships DXC. It runs on Wine.
 //!
-//! It alone refuses barriers after what it takes for divergent control flow, and its analysis is
-//! not WGSL's.
+//! Only FXC rejects barriers after control flow that its analysis takes for divergent, and this
+//! analysis differs from WGSL's.
 
 use crate::gate::{Gate, Subject, altered, caught};
 use crate::hlsl::{sound, write};
@@ -14,12 +14,12 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use wgpu_bcfsort::internals::kernel::Kernel;
 
-/// The only shader model that wgpu has FXC compile for.
+/// The only shader model that wgpu uses FXC for.
 const MODEL: ShaderModel = ShaderModel::V5_1;
 
 #[derive(Default)]
 pub(crate) struct FxcGate {
-    /// Those started and not at work: starting one is slow.
+    /// Idle processes, kept because starting one is slow.
     idle: Mutex<Vec<Fxc>>,
 }
 
@@ -28,7 +28,7 @@ impl FxcGate {
         let lock = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let idle = lock().pop();
         let mut fxc = idle.map_or_else(Fxc::start, Ok)?;
-        // One whose pipes fail is not put back.
+        // A process whose pipes fail is dropped.
         let (result, said) = fxc.compile(text).map_err(|e| format!("FXC: {e}"))?;
         lock().push(fxc);
         if result < 0 { Err(said) } else { Ok(()) }
@@ -62,11 +62,11 @@ impl Gate for FxcGate {
                  take the compact ones",
             );
         }
-        let of_more = match subject.specialised.kernel() {
+        let has_several_warps = match subject.specialised.kernel() {
             Kernel::BaseCase { warps, .. } => warps > 1,
             _ => false,
         };
-        if of_more && subject.specialised.key().words() == 2 {
+        if has_several_warps && subject.specialised.key().words() == 2 {
             return Some(
                 "sort 64-bit keys with several warps: FXC is slow with them; they differ from \
                  kernels that are taken by these alone",
@@ -76,7 +76,7 @@ impl Gate for FxcGate {
     }
 
     fn examine(&self, subject: &Subject) -> Result<(), String> {
-        // Unchecked, as the library has it compiled. Checked, FXC compiles it slowly.
+        // Unchecked, as the library compiles it. FXC compiles checked code slowly.
         self.compile(&write(subject, MODEL, false)?)
     }
 
@@ -108,10 +108,10 @@ impl Gate for FxcGate {
     }
 }
 
-/// Where Debian puts it; its launcher in the PATH is of a package that asks for much more.
+/// Debian's path. The package with a launcher in the PATH has many more dependencies.
 const WINE: &str = "/usr/lib/wine/wine64";
 
-/// FXC in a process of its own, which tools/fxc.c is.
+/// A process with FXC; its program is tools/fxc.c.
 struct Fxc {
     process: Child,
     stdin: ChildStdin,
@@ -127,10 +127,10 @@ impl Fxc {
             // The root directory is drive Z.
             .env("FXC", format!("Z:{}", library.display()).replace('/', "\\"))
             .env("WINEPREFIX", &wine)
-            // Where it would put entries for menus.
+            // Wine would write menu entries here.
             .env("HOME", &wine)
             .env("WINEDEBUG", "-all")
-            // Not Wine's own compiler, nor .NET or a browser.
+            // Disables Wine's own compiler, .NET and the browser.
             .env("WINEDLLOVERRIDES", "d3dcompiler_47=n;mscoree,mshtml=")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -144,7 +144,7 @@ impl Fxc {
         })
     }
 
-    /// The result, which is negative for an error, and what FXC said.
+    /// Compiles a text. Returns the result, which is negative for an error, and FXC's messages.
     fn compile(&mut self, text: &str) -> std::io::Result<(i32, String)> {
         let length = u32::try_from(text.len()).map_err(std::io::Error::other)?;
         self.stdin.write_all(&length.to_le_bytes())?;
@@ -162,7 +162,7 @@ impl Fxc {
 
 impl Drop for Fxc {
     fn drop(&mut self) {
-        // Nobody waits for its answers any more.
+        // Its answers are no longer needed.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
@@ -176,7 +176,7 @@ fn program() -> Result<PathBuf, String> {
     Ok(tools::installed("wine")?.with_file_name("fxc.exe"))
 }
 
-/// Builds the program, for Windows; done at each start, so that it is never an old one.
+/// Builds the program for Windows. Called at each start, so that it is never outdated.
 fn build() -> Result<(), String> {
     const MINGW: &str = "/usr/x86_64-w64-mingw32";
     let source = Path::new(tools::TOOLS).join("fxc.c");

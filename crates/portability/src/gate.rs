@@ -1,33 +1,34 @@
-//! What a portability gate is: one way in which a kernel may fail on hardware that is not here.
+//! Portability gates. Each finds one kind of kernel failure on hardware that is not available here.
 
 use bcfsort_testkit::recordings::kernels;
 use std::collections::{BTreeMap, BTreeSet};
 use wgpu_bcfsort::KeyType;
 use wgpu_bcfsort::internals::kernel::{Kernel, Specialised, Stage as SortStage};
 
-/// A kernel for keys of some words, as the device gets it.
+/// A kernel for one key type, as the device receives it.
 pub(crate) struct Subject {
     pub(crate) specialised: Specialised,
     pub(crate) label: String,
     pub(crate) wgsl: String,
     pub(crate) module: naga::Module,
     pub(crate) info: naga::valid::ModuleInfo,
-    /// The gates that it is for.
+    /// The gates that examine it.
     pub(crate) stage: Stage,
 }
 
-/// Which gates a kernel is for, beside those of the same text with other sizes of tiles.
+/// The gates that examine a kernel. Kernels of the same form with other tile sizes may be examined
+/// by the other gates.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// Those that only compile or check it, and Metal's: it has the largest tile of its like.
+    /// Gates that compile or check it, and Metal's: it has the largest tile of its form.
     Compilers,
-    /// Those of drivers, which take long to compile it: it has the smallest tile of its like.
+    /// Drivers, which compile it slowly: it has the smallest tile of its form.
     Drivers,
-    /// All: its form has one size, or is one that drivers compile soon.
+    /// All gates: its form has one size, or drivers compile it fast.
     All,
 }
 
-/// The names of a text, without the numbers of its tiles, and whether it has a text for each pass.
+/// The kernel's label without tile sizes, and whether it has code for each pass.
 fn form(kernel: Specialised) -> (Vec<String>, bool) {
     let label = kernel.label();
     let names = label.split('.').filter(|part| part.parse::<u32>().is_err());
@@ -35,8 +36,7 @@ fn form(kernel: Specialised) -> (Vec<String>, bool) {
     (names, sorts_by_large_text(kernel))
 }
 
-/// The kernels that differ in the sizes of their tiles only: the bytes of workgroup memory that
-/// they take, by their forms.
+/// Kernels that differ in tile sizes only: the workgroup memory in bytes of each size, by form.
 struct Tiles(BTreeMap<(Vec<String>, bool), BTreeSet<u32>>);
 
 impl Tiles {
@@ -54,7 +54,7 @@ impl Tiles {
         tiles.into_iter().flatten().copied()
     }
 
-    /// Whether it has the largest tile that FXC and most devices have workgroup memory for.
+    /// True if it has the largest tile that fits FXC and the workgroup memory of most devices.
     fn is_largest(&self, kernel: Specialised) -> bool {
         const WORKGROUP_BYTES: u32 = 32 << 10;
         let largest = self.like(kernel).rfind(|&bytes| bytes <= WORKGROUP_BYTES);
@@ -66,7 +66,7 @@ impl Tiles {
     }
 }
 
-/// Whether it sorts tiles in registers with a text for each pass.
+/// True if it sorts tiles in registers, with code for each pass.
 fn sorts_by_large_text(specialised: Specialised) -> bool {
     let Kernel::Sort(kernel) = specialised.kernel() else {
         return false;
@@ -79,8 +79,7 @@ fn sorts_by_large_text(specialised: Specialised) -> bool {
     !is_compact && !kernel.compares_rows()
 }
 
-/// Whether it sorts tiles in registers, by a network that is written out, and drivers for CPUs take
-/// long to compile it.
+/// True if it sorts tiles in registers, by an unrolled network, which CPU drivers compile slowly.
 fn sorts_in_registers(specialised: Specialised) -> bool {
     let Kernel::Sort(kernel) = specialised.kernel() else {
         return false;
@@ -89,18 +88,18 @@ fn sorts_in_registers(specialised: Specialised) -> bool {
 }
 
 impl Subject {
-    /// Whether it sorts tiles in registers with a text for each pass.
+    /// True if it sorts tiles in registers, with code for each pass.
     pub(crate) fn sorts_by_large_text(&self) -> bool {
         sorts_by_large_text(self.specialised)
     }
 
-    /// Whether it sorts tiles in registers, and drivers for CPUs take long to compile it.
+    /// True if it sorts tiles in registers, which CPU drivers compile slowly.
     pub(crate) fn sorts_in_registers(&self) -> bool {
         sorts_in_registers(self.specialised)
     }
 
-    /// Every kernel that is dispatched by a recording, each text once; or which kernel it is, and
-    /// why its text is not valid.
+    /// All kernels that a recording dispatches, each text once. For a text that is not valid: the
+    /// kernel and the error.
     pub(crate) fn all() -> Vec<Result<Self, (Specialised, String)>> {
         let subject = |specialised: Specialised| {
             Self::new(specialised, specialised.wgsl()).map_err(|message| (specialised, message))
@@ -132,19 +131,19 @@ impl Subject {
             .collect()
     }
 
-    /// A kernel for `u32` keys, as it is.
+    /// A kernel for `u32` keys, unchanged.
     pub(crate) fn specimen(kernel: Kernel) -> Result<Self, String> {
         let specialised = kernel.specialise(KeyType::U32);
         Self::new(specialised, specialised.wgsl())
     }
 
-    /// The same with a piece of its text replaced: a fault that naga does not see.
+    /// The same kernel with a piece of its text replaced: a fault that naga does not detect.
     pub(crate) fn altered(kernel: Kernel, piece: &str, by: &str) -> Result<Self, String> {
         let specialised = kernel.specialise(KeyType::U32);
         Self::new(specialised, altered(&specialised.wgsl(), piece, by)?)
     }
 
-    /// A kernel whose text has been tampered with, for a gate to catch.
+    /// A kernel with an altered text, for a gate to catch.
     pub(crate) fn tampered(
         kernel: Specialised,
         tamper: impl FnOnce(&str) -> String,
@@ -177,9 +176,9 @@ impl Subject {
     }
 }
 
-/// A text with the one occurrence of a piece replaced.
+/// Replaces the only occurrence of a piece of text.
 ///
-/// None, or several, are an error: a fault to be planted must not get lost.
+/// Returns an error if there are none or several: a planted fault must not get lost.
 pub(crate) fn altered(text: &str, piece: &str, by: &str) -> Result<String, String> {
     match text.matches(piece).count() {
         1 => Ok(text.replace(piece, by)),
@@ -187,7 +186,7 @@ pub(crate) fn altered(text: &str, piece: &str, by: &str) -> Result<String, Strin
     }
 }
 
-/// The module that naga makes of a text, with nothing allowed that a device may lack.
+/// naga's module for a text, validated without optional capabilities.
 pub(crate) fn validated(wgsl: &str) -> Result<(naga::Module, naga::valid::ModuleInfo), String> {
     let module = naga::front::wgsl::parse_str(wgsl).map_err(|e| e.emit_to_string(wgsl))?;
     let info = naga::valid::Validator::new(
@@ -199,7 +198,7 @@ pub(crate) fn validated(wgsl: &str) -> Result<(naga::Module, naga::valid::Module
     Ok((module, info))
 }
 
-/// That an examination failed, and for the reason expected; `fault` says of what.
+/// Checks that an examination of `fault` failed for the expected reason.
 pub(crate) fn caught(
     fault: &str,
     outcome: Result<(), String>,
@@ -214,37 +213,37 @@ pub(crate) fn caught(
     }
 }
 
-/// One gate. `examine` is called from several threads at once.
+/// A gate. `examine` is called from several threads concurrently.
 pub(crate) trait Gate: Sync {
     /// The title of its column.
     fn name(&self) -> &'static str;
-    /// What it rules out, in a line.
+    /// The faults that it detects, in one line.
     fn catches(&self) -> &'static str;
-    /// Looks for the tools it needs, once, before anything else.
+    /// Looks for its tools. Called once, before anything else.
     ///
-    /// Says the version of what it found, or what is missing and how to get it.
+    /// Returns the version found, or a description of the missing tool and how to get it.
     fn ready(&self) -> Result<String, String>;
-    /// Why a kernel is left out, if it is: one reason for all that are.
+    /// The reason to leave out a kernel, which completes "kernels that ...", or `None`.
     fn leaves_out(&self, _: &Subject) -> Option<&'static str> {
         None
     }
-    /// Whether it runs kernels on the [cases](crate::cases::Case), or only compiles them.
+    /// True if it runs kernels on the [cases](crate::cases::Case), false if it only compiles them.
     fn runs_kernels(&self) -> bool {
         false
     }
-    /// Whether it is a driver, which takes long to compile some kernels.
+    /// True if it is a driver, which compiles some kernels slowly.
     fn is_driver(&self) -> bool {
         false
     }
-    /// Whether it does one thing at a time, whichever thread asks, so that others should run
-    /// beside it.
-    fn takes_one_at_a_time(&self) -> bool {
+    /// True if it does one job at a time, for all threads, so that other gates should run beside
+    /// it.
+    fn is_sequential(&self) -> bool {
         false
     }
-    /// Passes a kernel, or says what is wrong with it.
+    /// Examines a kernel, and returns an error if it is faulty.
     fn examine(&self, subject: &Subject) -> Result<(), String>;
-    /// Runs the same examination on faults planted for it: each must be caught, for its own reason.
+    /// Runs the same examination on planted faults. Each must be caught for the right reason.
     ///
-    /// Says what was planted and caught, or what got through.
+    /// Returns a list of the faults caught, or the fault that was missed.
     fn planted(&self) -> Result<String, String>;
 }

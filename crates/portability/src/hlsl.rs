@@ -1,13 +1,13 @@
-//! HLSL, as wgpu has naga write it for DX12.
+//! HLSL, as naga writes it for wgpu's DX12 backend.
 
 use crate::gate::Subject;
 use naga::back::hlsl;
 use wgpu_bcfsort::internals::kernel::{Access, Kernel};
 
-/// The entry point, which naga gives another name only where HLSL has that one for itself.
+/// The entry point. naga renames it only if HLSL reserves the name.
 pub(crate) const ENTRY: &str = "main";
 
-/// What wgpu makes of a kernel, as any text (`checked`), or as this crate's own.
+/// The HLSL of a kernel: as for untrusted text (`checked`), or as for this crate's own kernels.
 pub(crate) fn write(
     subject: &Subject,
     shader_model: hlsl::ShaderModel,
@@ -33,8 +33,8 @@ pub(crate) fn write(
     }
 }
 
-/// The registers that wgpu's pipeline layout assigns: read buffers, written buffers and parameters
-/// (with a dynamic offset) each count from 0, and the size of the grid follows the parameters.
+/// The registers of wgpu's pipeline layout: read-only buffers, written buffers, and parameters with
+/// a dynamic offset are numbered from 0 each, and the size of the grid follows the parameters.
 fn layout(subject: &Subject) -> Result<hlsl::Options, String> {
     let assembled = subject.specialised.assemble().map_err(|e| e.to_string())?;
     let [mut read, mut written, mut uniform] = [hlsl::BindTarget::default(); 3];
@@ -61,7 +61,7 @@ fn layout(subject: &Subject) -> Result<hlsl::Options, String> {
     Ok(options)
 }
 
-/// A kernel's text for faults to be planted in.
+/// The text of a kernel without faults, to plant faults in.
 pub(crate) fn sound(shader_model: hlsl::ShaderModel) -> Result<String, String> {
     write(&Subject::specimen(Kernel::Distribute)?, shader_model, false)
 }

@@ -1,13 +1,13 @@
-//! Every kernel, examined by compilers and validators of the platforms that wgpu stands on. One
-//! table says what passed.
+//! Examines every kernel with compilers and validators of the platforms that wgpu supports, and
+//! prints a table of the results.
 //!
 //! `cargo test -p portability --test gates -- [FILTER]...`, where a filter is a part of a gate's or
-//! a kernel's name. A gate whose tools are missing is skipped; `WGPU_BCFSORT_REQUIRE_GATES=1` makes
-//! it fail. `bash .ci/portability` installs the tools. `WGPU_BCFSORT_ALL_FORMS=1` has lavapipe run
-//! every form of a kernel, as `SwiftShader` always does.
+//! a kernel's name. A gate without its tools is skipped; with `WGPU_BCFSORT_REQUIRE_GATES=1` it
+//! fails. `bash .ci/portability` installs the tools. With `WGPU_BCFSORT_ALL_FORMS=1`, lavapipe runs
+//! all forms of a kernel, as `SwiftShader` always does.
 //!
-//! Each gate is a module; `gate` says what one is, and `cases` what kernels are run on. `tools/`
-//! holds what compilers and drivers are run with.
+//! Each gate is a module. `gate` defines gates, and `cases` provides the input of kernels. `tools/`
+//! has programs that run compilers and drivers.
 
 mod cache;
 mod cases;
@@ -35,7 +35,7 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// Every gate, in the order of the columns.
+/// All gates, in the order of the columns.
 fn gates(subjects: &[Subject]) -> Vec<Box<dyn Gate>> {
     vec![
         Box::new(validation::Validation),
@@ -51,16 +51,16 @@ fn gates(subjects: &[Subject]) -> Vec<Box<dyn Gate>> {
     ]
 }
 
-/// How many of the examinations that took longest are named.
+/// The number of slow examinations listed.
 const SLOWEST: usize = 8;
 
-/// Examines kernels as the arguments say, and prints what was found.
+/// Examines the kernels that the arguments select, and prints the results.
 #[must_use]
 pub fn run(arguments: impl Iterator<Item = String>) -> ExitCode {
     let Some(filters) = filters(arguments) else {
         return ExitCode::SUCCESS;
     };
-    // Before there is another thread: it changes the environment.
+    // This changes the environment, so it comes before the first thread.
     execution::choose_drivers();
     let required = std::env::var_os("WGPU_BCFSORT_REQUIRE_GATES").is_some_and(|set| set != "0");
     let mut table = Table::default();
@@ -70,14 +70,14 @@ pub fn run(arguments: impl Iterator<Item = String>) -> ExitCode {
     for subject in Subject::all() {
         match subject {
             Ok(subject) => subjects.push(subject),
-            // No gate gets to see it, so it is missing from every column.
+            // No gate examines it, so it is missing from all columns.
             Err((kernel, why)) => {
                 table.expect(kernel.kernel());
                 failures.add("naga", &kernel.label(), why);
             }
         }
     }
-    // (Faults are planted in kernels that a filter may leave out.)
+    // Includes kernels that filters leave out, since faults are planted in them.
     let corpus = Corpus::choose(&subjects.iter().map(|s| s.specialised).collect());
     let (subjects, gates) = chosen(subjects, &filters);
     if gates.is_empty() {
@@ -127,13 +127,13 @@ pub fn run(arguments: impl Iterator<Item = String>) -> ExitCode {
     }
     let examined = jobs.len();
     jobs.extend(recordings(&jobs));
-    jobs.sort_by(|a, b| a.turn().cmp(&b.turn()));
+    jobs.sort_by(|a, b| a.priority().cmp(&b.priority()));
     do_all(&jobs, &passed, &mut table, &mut failures);
     println!(
         "\n{table}\n{failures}portability: {examined} examinations, {} failed",
         failures.count()
     );
-    // (With a filter, the others were not asked for.)
+    // With a filter, results of other kernels and gates must be kept.
     if filters.is_empty() && table.is_whole() {
         corpus.remove_others();
         passed.keep(&verdicts.iter().map(String::as_str).collect());
@@ -145,7 +145,7 @@ pub fn run(arguments: impl Iterator<Item = String>) -> ExitCode {
     }
 }
 
-/// The examinations of a gate that is ready. Says what is left out, and why.
+/// The examinations of a gate that is ready. Prints the kernels left out, with reasons.
 fn examinations<'a>(
     (gate, column): (&'a dyn Gate, usize),
     tool: &str,
@@ -174,7 +174,7 @@ fn examinations<'a>(
     jobs
 }
 
-/// Those of the cases that some of these jobs need.
+/// The recordings with cases that these jobs need.
 fn recordings<'a>(jobs: &[Job]) -> Vec<Job<'a>> {
     let run = jobs.iter().filter_map(|job| match job {
         Job::Examination(gate, _, subject, _) if gate.runs_kernels() => Some(subject.specialised),
@@ -184,7 +184,7 @@ fn recordings<'a>(jobs: &[Job]) -> Vec<Job<'a>> {
     sources.map(Job::Recording).collect()
 }
 
-/// Does all jobs, and prints what took longest.
+/// Does all jobs, and prints the slowest.
 fn do_all(jobs: &[Job], passed: &Cache, table: &mut Table, failures: &mut Failures) {
     println!("\nplanted, and caught:");
     let mut slowest = Vec::new();
@@ -216,8 +216,8 @@ fn do_all(jobs: &[Job], passed: &Cache, table: &mut Table, failures: &mut Failur
     }
 }
 
-/// The kernels and gates that the filters mean. Filters of one kind choose among all of the other;
-/// those of neither mean another test.
+/// The kernels and gates that match the filters. Filters on kernels only leave all gates, and
+/// filters on gates only leave all kernels. If nothing matches, another test is meant.
 fn chosen(mut subjects: Vec<Subject>, filters: &[String]) -> (Vec<Subject>, Vec<Box<dyn Gate>>) {
     let is_meant = |name: &str| {
         let name = name.to_lowercase();
@@ -236,15 +236,15 @@ fn chosen(mut subjects: Vec<Subject>, filters: &[String]) -> (Vec<Subject>, Vec<
     (subjects, gates)
 }
 
-/// What to run, in lower case: all of it if there is no filter; nothing (`None`) where cargo or a
-/// test runner asks for something that libtest has and this has not.
+/// The filters, in lower case; none selects everything. Returns `None` if cargo or a test runner
+/// asks for a libtest feature that is missing here.
 fn filters(arguments: impl Iterator<Item = String>) -> Option<Vec<String>> {
     let mut filters = Vec::new();
     let mut arguments = arguments;
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--list" | "--ignored" | "--bench" => return None,
-            // The options with a value of its own.
+            // Options with a separate value.
             "--test-threads" | "--skip" | "--format" | "--color" | "--logfile" | "-Z" => {
                 arguments.next();
             }
@@ -255,8 +255,8 @@ fn filters(arguments: impl Iterator<Item = String>) -> Option<Vec<String>> {
     Some(filters)
 }
 
-/// Names all that a verdict depends on: the gate and its tool, the kernel's text, what it is run
-/// on, and the sources of this crate.
+/// A digest of everything that a verdict depends on: the gate and its tool, the kernel's text, its
+/// cases, and the sources of this crate.
 fn verdict(gate: &dyn Gate, tool: &str, subject: &Subject) -> String {
     let cases = if gate.runs_kernels() {
         Corpus::get().digests(subject.specialised)
@@ -274,24 +274,23 @@ fn verdict(gate: &dyn Gate, tool: &str, subject: &Subject) -> String {
     cache::digest(parts.map(str::as_bytes))
 }
 
-/// What there is to do.
+/// A job.
 enum Job<'a> {
-    /// The dispatches of a recording, for gates that run kernels.
+    /// Records the cases of a recording, for gates that run kernels.
     Recording(usize),
-    /// The faults planted for a gate, and its column.
+    /// Runs the planted faults of a gate; with its column.
     Faults(&'a dyn Gate, usize),
-    /// One kernel before one gate, its column, and under which name it is kept that it passed.
+    /// Examines a kernel by a gate; with the gate's column, and the file name of a pass.
     Examination(&'a dyn Gate, usize, &'a Subject, String),
 }
 
 impl Job<'_> {
-    /// What comes first: kernels of gates that take one at a time, as soon as they can be run; what
-    /// others wait for; what waits for nothing; and of the rest those of one kernel together.
-    fn turn(&self) -> (u32, &str) {
+    /// The order of jobs: kernels for gates that do one job at a time, as soon as they can run;
+    /// then jobs that others wait for; then jobs that wait for nothing; then the rest, grouped by
+    /// kernel.
+    fn priority(&self) -> (u32, &str) {
         match self {
-            Self::Examination(gate, ..) if gate.runs_kernels() && gate.takes_one_at_a_time() => {
-                (0, "")
-            }
+            Self::Examination(gate, ..) if gate.runs_kernels() && gate.is_sequential() => (0, ""),
             Self::Recording(_) => (1, ""),
             Self::Faults(..) => (2, ""),
             Self::Examination(gate, ..) if !gate.runs_kernels() => (3, ""),
@@ -325,7 +324,7 @@ impl queue::Job for Job<'_> {
     fn lane(&self) -> Option<usize> {
         match self {
             Self::Faults(gate, column) | Self::Examination(gate, column, ..) => {
-                gate.takes_one_at_a_time().then_some(*column)
+                gate.is_sequential().then_some(*column)
             }
             Self::Recording(_) => None,
         }
@@ -349,9 +348,9 @@ struct Done {
     time: Duration,
 }
 
-/// Does all jobs on all processors, with a line of progress now and then.
+/// Does all jobs on all processors, and prints progress at intervals.
 fn run_all(jobs: &[Job], passed: &Cache) -> Vec<Done> {
-    /// Between two lines of progress.
+    /// Minimum time between two lines of progress.
     const PAUSE: Duration = Duration::from_secs(10);
 
     let said = Mutex::new(Instant::now());
@@ -370,7 +369,7 @@ fn run_all(jobs: &[Job], passed: &Cache) -> Vec<Done> {
     })
 }
 
-/// A result also of what panics, as naga does where it meets what it holds impossible.
+/// Turns a panic into an error. naga panics on conditions that it considers impossible.
 fn guarded(job: impl FnOnce() -> Result<String, String>) -> Result<String, String> {
     catch_unwind(AssertUnwindSafe(job))
         .unwrap_or_else(|_| Err("panicked: its message stands above".to_owned()))

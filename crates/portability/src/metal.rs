@@ -1,7 +1,7 @@
 //! Kernels in Metal's language, as naga writes it for wgpu, compiled as C++ and run on the CPU.
 //!
-//! `tools/metal/` holds what Metal would bring: its standard library, as far as kernels use it, and
-//! what makes a dispatch.
+//! `tools/metal/` has the parts of Metal's standard library that kernels use, and a driver that
+//! executes dispatches.
 
 use crate::cases::{Case, Contents, backwards};
 use crate::gate::{Gate, Subject};
@@ -18,28 +18,28 @@ use wgpu_bcfsort::paper::BaseCase;
 
 const RUNTIME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tools/metal");
 
-/// The versions of Metal's language that wgpu asks for, from macOS 11 on.
+/// The versions of Metal's language that wgpu requests, from macOS 11 on.
 const VERSIONS: [(u8, u8); 6] = [(2, 3), (2, 4), (3, 0), (3, 1), (3, 2), (4, 0)];
 
-/// What the compiler builds in to watch the kernel.
+/// A sanitizer that the compiler adds to a kernel.
 struct Watch {
     /// The name of its folder.
     name: &'static str,
     flags: &'static [&'static str],
-    /// The most dispatches of a kernel that it is to see.
+    /// Maximum number of cases per kernel.
     cases: usize,
-    /// What makes the dispatches, compiled once.
+    /// The object file of the driver, compiled once.
     driver: OnceLock<Result<PathBuf, String>>,
 }
 
-/// Dispatches of a kernel that are run for accesses out of bounds. (Other gates run all.)
+/// Cases per kernel in the search for accesses out of bounds. Other gates run all cases.
 const RUN: usize = 12;
-/// Accesses out of bounds, of buffers and workgroup memory.
+/// Accesses out of bounds in buffers and in workgroup memory.
 static BOUNDS: Watch = Watch::new("bounds", &["-fsanitize=address"], RUN);
-/// Dispatches of a kernel that are searched for races. (The lock-step executor searches all of
-/// them; here it is whether the text that Metal gets has every barrier.)
+/// Cases per kernel in the search for races. The lock-step executor searches all cases; this only
+/// checks that Metal's text has every barrier.
 const RACED: usize = 3;
-/// Races, in one kind of memory at a time: a barrier for one kind orders nothing in the other.
+/// Races, in one kind of memory at a time: a barrier for one kind does not order the other.
 static RACES: [Watch; 2] = [
     Watch::new(
         "workgroup-races",
@@ -53,10 +53,10 @@ static RACES: [Watch; 2] = [
     ),
 ];
 
-/// Whether each kernel is valid and gives the right result, within its buffers.
+/// Checks that each kernel is valid and gives the right result, within its buffers.
 pub(crate) struct Metal;
 
-/// Whether two lanes ever touch one word, one of them writing, with no barrier between.
+/// Checks that no two lanes access one word without a barrier in between if one of them writes.
 pub(crate) struct Races;
 
 impl Watch {
@@ -77,8 +77,8 @@ impl Watch {
 
     fn compiler(&self) -> Result<Command, String> {
         let mut command = Command::new(&Clang::get()?.program);
-        // (Optimised, most kernels take several times as long to compile, and no less to run.
-        // Without, the sanitizers watch all that the text accesses.)
+        // Optimised kernels mostly take several times as long to compile, and run no faster.
+        // Without optimisation, the sanitizers observe all accesses in the text.
         command
             .args(["-std=c++20", "-O0", "-g1", "-w", "-I", RUNTIME])
             .args(self.flags);
@@ -96,26 +96,26 @@ impl Watch {
         made.as_deref().map_err(Clone::clone)
     }
 
-    /// A program that is watched.
+    /// Runs a program with a sanitizer.
     fn command(program: &Path) -> Command {
-        // The thread sanitizer has its places in memory, which a system that shuffles addresses may
-        // have given to something else.
+        // The thread sanitizer needs fixed addresses, which may be in use if addresses are
+        // randomised.
         let mut command = Command::new("setarch");
         command
             .arg("-R")
             .arg(program)
-            // Where no process may trace another, the search for leaks fails. Variables of lanes
-            // are to lie on the stacks of the lanes.
+            // The leak check fails where processes may not be traced. The lanes' variables must be
+            // on the lanes' stacks.
             .env(
                 "ASAN_OPTIONS",
                 "detect_leaks=0 detect_stack_use_after_return=0",
             )
-            // Nobody is still running at the end.
+            // No thread is running at the end.
             .env("TSAN_OPTIONS", "halt_on_error=1 atexit_sleep_ms=0");
         command
     }
 
-    /// Whether the compiler makes programs that can be watched here.
+    /// Checks that the compiler's programs with this sanitizer run here.
     fn ready(&self) -> Result<String, String> {
         let version = &Clang::get()?.version;
         let folder = self.folder("ready")?;
@@ -132,16 +132,16 @@ impl Watch {
         Ok(version.clone())
     }
 
-    /// Compiles and runs a kernel that is C++ already, and compares what it leaves.
+    /// Compiles and runs a kernel translated to C++, and compares the results.
     fn examine(&self, subject: &Subject, text: &str) -> Result<(), String> {
         let folder = self.folder(&subject.label)?;
         let source = folder.join("kernel.cpp");
-        // Another process may be at the same kernel. And a program is large, and there are many:
-        // only its text stays to be looked at.
+        // Another process may examine the same kernel. Programs are large, so only the text is kept
+        // for inspection.
         let own = tempfile::tempdir_in(&folder).map_err(|e| e.to_string())?;
         let [program, before, after] =
             ["kernel", "before", "after"].map(|name| own.path().join(name));
-        // Metal copies a struct from any address space to any other; C++ has to be told how.
+        // Metal copies structs between address spaces; C++ needs constructors for that.
         let row = "struct user_row {\n    uint key;\n};";
         let copied = "struct user_row {\n    uint key;\n    user_row() = default;\n    \
                       user_row(const user_row &row) = default;\n    \
@@ -171,7 +171,7 @@ impl Watch {
         compiler.arg(&source).arg(self.driver()?);
         run(compiler.arg("-o").arg(&program)).map_err(|e| format!("does not compile: {e}"))?;
         let cases = Case::of(subject.specialised)?;
-        // Evenly, from the first on.
+        // Evenly distributed, from the first on.
         let every = cases.len().div_ceil(self.cases);
         for case in cases.iter().step_by(every) {
             let mut words = case.workgroups.to_vec();
@@ -197,7 +197,7 @@ impl Watch {
         Ok(())
     }
 
-    /// That a fault is caught, with a message that has `reason` in it.
+    /// Checks that a fault is caught, with `reason` in the message.
     fn catches(
         &self,
         fault: &str,
@@ -268,14 +268,14 @@ impl Gate for Metal {
             &beyond,
             &translate(&beyond)?,
         )?;
-        let apart = Subject::tampered(of(Kernel::BucketOffsets), |text| {
+        let divergent = Subject::tampered(of(Kernel::BucketOffsets), |text| {
             text.replace("if bucket >= params.buckets", "if lane == 7u")
         })?;
         plant(
             "a lane that leaves before a barrier",
             "not all lanes",
-            &apart,
-            &translate(&apart)?,
+            &divergent,
+            &translate(&divergent)?,
         )?;
         Ok(planted.join(", "))
     }
@@ -315,7 +315,7 @@ impl Gate for Races {
         });
         let distribute = of(Kernel::Distribute);
 
-        // One of many lanes: more than the sanitizer has places for.
+        // A kernel with many lanes: more than the sanitizer has slots for.
         let is_wide = |kernel: &Specialised| match kernel.kernel() {
             Kernel::Sort(sort) => match sort.stage {
                 Stage::Partition(partition) => partition.lanes > 256,
@@ -323,15 +323,15 @@ impl Gate for Races {
             },
             _ => false,
         };
-        // (Of those that differ in the sizes of tiles, one is run.)
+        // Of kernels that differ in tile sizes, one is run.
         let is_run = |kernel: &Specialised| Case::of(*kernel).is_ok_and(|cases| !cases.is_empty());
         let wide = (kernels().into_iter())
             .filter(|kernel| kernel.key() == KeyType::U32)
             .find(|kernel| is_wide(kernel) && is_run(kernel))
             .ok_or("no kernel has many lanes")?;
 
-        // Each barrier of these by itself: none of theirs is there for nothing. And one of many
-        // lanes, in the sum of what they have.
+        // Removes each barrier of these kernels in turn, as all of them are needed. Of the kernel
+        // with many lanes, removes one in its sum.
         let barrier = "workgroupBarrier();";
         let mut barriers = 0;
         for kernel in [base_case, of(Kernel::PageMerge), distribute, wide] {
@@ -358,7 +358,7 @@ impl Gate for Races {
         let fault = "two workgroups at one word";
         buffers.catches(fault, "data race", &twice, &translate(&twice)?)?;
 
-        // A neighbour's key, read back behind a barrier: of one kind, and of the other.
+        // Reads a neighbor's key back after a barrier for either kind of memory.
         let read_back = |barrier: &str| {
             Subject::tampered(base_case, |text| {
                 let body = text.trim_end().trim_end_matches('}');
@@ -413,7 +413,7 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
     std::fs::write(path, bytes).map_err(|e| format!("{}: {e}", path.display()))
 }
 
-/// Runs a program to its end, which must come and be a good one: else what it said.
+/// Runs a program. If it fails or hangs, the error is the most telling line of its output.
 fn run(command: &mut Command) -> Result<(), String> {
     let output = tools::output(command, &[])?;
     let status = output.status;
@@ -421,9 +421,9 @@ fn run(command: &mut Command) -> Result<(), String> {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&output.stderr);
-    // A sanitizer's summary says it all, but for the types of a function's arguments. A compiler's
-    // first error explains the others. The driver speaks after the address sanitizer, which warns
-    // of changes of stacks.
+    // A sanitizer's summary is complete except for types of arguments. A compiler's first error
+    // explains the others. The driver prints after the address sanitizer, which may warn about
+    // changed stacks.
     let summary = |line: &&str| line.starts_with("SUMMARY: ");
     let line = (said.lines().find(summary))
         .map(|line| line.split_once('(').map_or(line, |(first, _)| first))
@@ -437,7 +437,7 @@ fn run(command: &mut Command) -> Result<(), String> {
     ))
 }
 
-/// A kernel as C++: Metal's text, and a function that calls it for a lane.
+/// Translates a kernel to C++: Metal's text, and a function that calls it for a lane.
 fn translate(subject: &Subject) -> Result<String, String> {
     let module = &subject.module;
     let [entry_point] = &module.entry_points[..] else {
@@ -445,7 +445,7 @@ fn translate(subject: &Subject) -> Result<String, String> {
     };
     let (text, name) = to_msl(subject, &entry_point.name)?;
 
-    // Metal tells a kernel's arguments apart by their attributes. One without is workgroup memory.
+    // In Metal, attributes identify a kernel's arguments. One without is workgroup memory.
     let begin = format!("kernel void {name}(\n");
     let arguments = (text.split_once(&begin))
         .and_then(|(_, rest)| rest.split_once("\n) {"))
@@ -470,7 +470,7 @@ fn translate(subject: &Subject) -> Result<String, String> {
         });
     }
 
-    // As wgpu does: the kernel's text says neither how much workgroup memory it wants ...
+    // As in wgpu: the kernel's text has neither the size of workgroup memory ...
     let info = subject.info.get_entry_point(0);
     let sizes: Vec<_> = (module.global_variables.iter())
         .filter(|(handle, variable)| {
@@ -484,7 +484,7 @@ fn translate(subject: &Subject) -> Result<String, String> {
             sizes.len()
         ));
     }
-    // ... nor how long the arrays in its buffers are.
+    // ... nor the lengths of the arrays in its buffers.
     let slots = slots(module);
     let lengths: Vec<_> = (module.global_variables.iter())
         .filter(|(_, variable)| {
@@ -497,7 +497,7 @@ fn translate(subject: &Subject) -> Result<String, String> {
     let mut cpp = String::new();
     let list = |items: &[u32]| {
         let mut items: Vec<String> = items.iter().map(u32::to_string).collect();
-        // An array has an element, needed or not.
+        // An array needs an element.
         items.push("0".to_owned());
         items.join(", ")
     };
@@ -524,7 +524,7 @@ fn translate(subject: &Subject) -> Result<String, String> {
     Ok(cpp)
 }
 
-/// The bindings in the order of their slots: by number, as wgpu lays them out.
+/// The bindings in the order of their slots: by number, as in wgpu's layout.
 fn slots(module: &naga::Module) -> Vec<naga::ResourceBinding> {
     let mut slots: Vec<_> = (module.global_variables.iter())
         .filter_map(|(_, variable)| variable.binding)
@@ -533,8 +533,8 @@ fn slots(module: &naga::Module) -> Vec<naga::ResourceBinding> {
     slots
 }
 
-/// Metal's text, and the kernel's name in it, with the options of wgpu's Metal backend for a module
-/// that it trusts.
+/// Metal's text and the kernel's name in it, with the options of wgpu's Metal backend for a trusted
+/// module.
 fn to_msl(subject: &Subject, entry_point: &str) -> Result<(String, String), String> {
     let slots = slots(&subject.module);
     let resources = (slots.iter().enumerate())
@@ -584,7 +584,7 @@ fn to_msl(subject: &Subject, entry_point: &str) -> Result<(String, String), Stri
         msl::write_string(&subject.module, &subject.info, &options, &pipeline)
             .map_err(|e| e.to_string())
     });
-    // One of them is run, so that one must be all: but for the first line, which names the version.
+    // Only one of them is run, so all must be equal except for the first line with the version.
     let body = |text: &Result<(String, _), _>| match text {
         Ok((text, _)) => text.split_once('\n').map(|(_, body)| body.to_owned()),
         Err(_) => None,

@@ -1,28 +1,28 @@
-//! Jobs on all processors, some of which wait for others or are done one at a time.
+//! A queue of jobs for all processors. Jobs may wait for others, or exclude each other.
 
 use std::collections::HashSet;
 use std::num::NonZero;
 use std::sync::{Condvar, Mutex};
 use std::thread::available_parallelism;
 
-/// What there is to do.
+/// A job.
 pub(crate) trait Job: Sync {
-    /// Whether it can begin: what it needs, jobs before it have done.
+    /// True if it can begin, because the jobs that it needs are done.
     fn is_ready(&self) -> bool;
-    /// Of jobs with the same number one is done at a time.
+    /// Jobs with the same lane are done one at a time.
     fn lane(&self) -> Option<usize>;
 }
 
 struct State<R> {
-    /// The numbers of the jobs to begin, in order.
+    /// The indices of the waiting jobs, in order.
     waiting: Vec<usize>,
-    /// Taken lanes.
+    /// Lanes in use.
     lanes: HashSet<usize>,
     results: Vec<(usize, R)>,
 }
 
-/// Does all jobs: whenever a processor is free, the first that can begin. The results come in the
-/// jobs' order, so that two runs can be compared. No job may panic.
+/// Does all jobs. Each free processor begins the first job that can begin. The results are in the
+/// order of the jobs, so that runs can be compared. Jobs must not panic.
 pub(crate) fn run<J: Job, R: Send>(
     jobs: &[J],
     work: impl Fn(&J) -> R + Sync,
@@ -43,7 +43,7 @@ pub(crate) fn run<J: Job, R: Send>(
                 job.lane().is_none_or(|lane| !state.lanes.contains(&lane)) && job.is_ready()
             };
             let Some(at) = state.waiting.iter().position(can_begin) else {
-                // What it waits for is at work, in another thread.
+                // The jobs that it waits for are running in other threads.
                 state = ended.wait(state).expect("nothing panics in a lock");
                 continue;
             };
@@ -98,7 +98,7 @@ mod tests {
     fn jobs_wait_for_what_they_need_and_for_their_lane() {
         let done = AtomicUsize::new(0);
         let in_lane = AtomicUsize::new(0);
-        // Each but the last waits for those behind it, and every other one has the lane.
+        // Each job waits for all later ones, and every other job uses the lane.
         let jobs: Vec<_> = (0..100)
             .map(|number| Counted {
                 needs: 99 - number,

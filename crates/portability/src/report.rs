@@ -1,5 +1,5 @@
-//! What is printed: the table (kernels in rows, gates in columns, and how many of a kernel's
-//! variants passed), and what failed.
+//! The output: a table with kernels in rows, gates in columns and the number of variants that
+//! passed, and the failures.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use wgpu_bcfsort::internals::kernel::Kernel;
 
 #[derive(Default)]
 pub(crate) struct Table {
-    /// Each kernel, and how many variants of it there are.
+    /// Each kernel, with its number of variants.
     rows: Vec<(Kernel, usize)>,
     columns: Vec<Column>,
 }
@@ -16,17 +16,17 @@ pub(crate) struct Table {
 struct Column {
     title: &'static str,
     skipped: bool,
-    /// A kernel for each variant that passed.
+    /// One entry for each variant that passed.
     passed: Vec<Kernel>,
-    /// How many of these passed in an earlier run.
+    /// The number of variants that passed in an earlier run.
     again: usize,
-    /// A kernel for each variant that the gate leaves out.
+    /// One entry for each variant that the gate leaves out.
     left_out: Vec<Kernel>,
     time: Duration,
 }
 
 impl Table {
-    /// A variant that is to pass every gate.
+    /// Adds a variant that must pass every gate.
     pub(crate) fn expect(&mut self, kernel: Kernel) {
         match self.rows.iter_mut().find(|(row, _)| *row == kernel) {
             Some((_, variants)) => *variants += 1,
@@ -47,7 +47,7 @@ impl Table {
         self.columns[column].skipped = true;
     }
 
-    /// Whether no gate is skipped.
+    /// True if no gate is skipped.
     pub(crate) fn is_whole(&self) -> bool {
         !self.columns.iter().any(|column| column.skipped)
     }
@@ -56,7 +56,7 @@ impl Table {
         self.columns[column].passed.push(kernel);
     }
 
-    /// A variant that passed in an earlier run, in which all was as it is now.
+    /// Adds a variant that passed in an earlier run with the same sources.
     pub(crate) fn pass_again(&mut self, column: usize, kernel: Kernel) {
         self.columns[column].again += 1;
         self.pass(column, kernel);
@@ -70,7 +70,7 @@ impl Table {
         self.columns[column].left_out.push(kernel);
     }
 
-    /// Adds to a gate's time.
+    /// Adds to the time of a gate.
     pub(crate) fn took(&mut self, column: usize, time: Duration) {
         self.columns[column].time += time;
     }
@@ -120,7 +120,7 @@ impl fmt::Display for Table {
     }
 }
 
-/// What failed, and why; once for all that failed alike.
+/// The failures with their reasons; equal ones are listed once.
 #[derive(Default)]
 pub(crate) struct Failures(Vec<Failure>);
 

@@ -1,4 +1,4 @@
-//! The gate of SPIR-V: what naga writes for Vulkan, held against the specification by spirv-val.
+//! The gate of SPIR-V: spirv-val checks naga's output for Vulkan by the specification.
 
 use crate::gate::{Gate, Subject, caught};
 use crate::tools;
@@ -7,7 +7,7 @@ use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};
 use std::process::Command;
 use wgpu_bcfsort::internals::kernel::Kernel;
 
-/// The versions of SPIR-V that wgpu writes, each for the devices of a version of Vulkan.
+/// The versions of SPIR-V that wgpu writes, each for a version of Vulkan.
 const VERSIONS: [((u8, u8), &str); 4] = [
     ((1, 0), "vulkan1.0"),
     ((1, 3), "vulkan1.1"),
@@ -76,14 +76,14 @@ impl Gate for SpirV {
     }
 }
 
-/// The numbers of the specification that the planted faults look for.
+/// Numbers in the specification that planted faults use.
 mod numbers {
     pub(super) const OP_MEMBER_DECORATE: u32 = 72;
     pub(super) const OFFSET: u32 = 35;
     pub(super) const OP_I_ADD: u32 = 128;
 }
 
-/// Where the first instruction of a kind begins whose operands satisfy a condition.
+/// The start of the first instruction of a kind whose operands satisfy a condition.
 fn instruction(words: &[u32], opcode: u32, is: impl Fn(&[u32]) -> bool) -> usize {
     const HEADER: usize = 5;
     let mut at = HEADER;
@@ -96,7 +96,7 @@ fn instruction(words: &[u32], opcode: u32, is: impl Fn(&[u32]) -> bool) -> usize
     }
 }
 
-/// The module that wgpu makes of a kernel: as any text (`checked`), or as this crate's own.
+/// The module of a kernel: as for untrusted text (`checked`), or as for this crate's own kernels.
 fn write(subject: &Subject, lang_version: (u8, u8), checked: bool) -> Result<Vec<u32>, String> {
     let policy = if checked {
         BoundsCheckPolicy::Restrict
@@ -107,7 +107,7 @@ fn write(subject: &Subject, lang_version: (u8, u8), checked: bool) -> Result<Vec
     let options = spv::Options {
         lang_version,
         flags: spv::WriterFlags::LABEL_VARYINGS | spv::WriterFlags::FORCE_POINT_SIZE,
-        // Those that every device has.
+        // The capabilities of all devices.
         capabilities: Some([spv::Capability::Shader].into_iter().collect()),
         bounds_check_policies: BoundsCheckPolicies {
             index: policy,
@@ -122,7 +122,7 @@ fn write(subject: &Subject, lang_version: (u8, u8), checked: bool) -> Result<Vec
         },
         force_loop_bounding: checked,
         emit_int_div_checks: checked,
-        // A layout's bindings get consecutive numbers.
+        // The bindings of a layout are numbered consecutively.
         binding_map: (0..)
             .zip(&assembled.bindings)
             .map(|(number, binding)| {

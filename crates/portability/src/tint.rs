@@ -1,7 +1,7 @@
-//! The gate of Tint, which compiles WGSL in Chrome and Edge, run by Node.js on Dawn's null backend.
+//! The gate of Tint, the WGSL compiler of Chrome and Edge, run by Node.js on Dawn's null backend.
 //!
-//! It proves what naga does not look for: barriers in uniform control flow, no two pointers to the
-//! same memory. Its null backend also holds pipelines against the limits that each device grants.
+//! It checks properties that naga does not: barriers are in uniform control flow, and no two
+//! pointers alias. The null backend also checks pipelines against the limits of its device.
 
 use crate::gate::{Gate, Subject, caught};
 use crate::tools;
@@ -12,7 +12,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 use wgpu_bcfsort::internals::kernel::Kernel;
 
-/// A text, as tint.mjs gets it.
+/// A text in the input of tint.mjs.
 #[derive(Clone, Serialize)]
 struct Text {
     label: String,
@@ -28,22 +28,22 @@ impl From<&Subject> for Text {
     }
 }
 
-/// What tint.mjs says of it.
+/// The output of tint.mjs for a text.
 #[derive(Deserialize)]
 struct Verdict {
-    /// What the compiler said: errors, warnings and its explanations of them.
+    /// The compiler's messages: errors, warnings and explanations.
     messages: Vec<String>,
-    /// Why there is no pipeline of it; of a module with errors none is tried.
+    /// The error of creating a pipeline. Not tried for a module with errors.
     pipeline: Option<String>,
 }
 
-/// Workgroup memory that the null backend has, and every browser's device.
+/// Workgroup memory of the null backend and of every browser's device.
 const WORKGROUP_MEMORY: u32 = 16 << 10;
 
-/// Lanes of a workgroup there, at the most.
+/// Maximum number of lanes per workgroup of these devices.
 const LANES: u32 = 256;
 
-/// What it says of a kernel that takes more of either; none of one that does not.
+/// The error for a kernel that exceeds either limit; `None` for others.
 fn refusal(subject: &Subject) -> Option<String> {
     let lanes = subject.module.entry_points[0].workgroup_size[0];
     let bytes = subject.specialised.workgroup_bytes();
@@ -62,10 +62,9 @@ fn refusal(subject: &Subject) -> Option<String> {
 
 pub(crate) struct Tint {
     texts: Vec<Text>,
-    /// Kernels that take more workgroup memory or lanes than that: these are compiled, but no
-    /// pipeline can be made of them.
+    /// Kernels that exceed a limit. They are compiled, but pipelines cannot be made of them.
     too_large: BTreeSet<String>,
-    /// By label. Node.js starts once, for all texts.
+    /// By label. Node.js is started once for all texts.
     verdicts: OnceLock<Result<HashMap<String, Verdict>, String>>,
 }
 
@@ -115,8 +114,8 @@ impl Gate for Tint {
         Ok(found)
     }
 
-    // The first waits for all texts.
-    fn takes_one_at_a_time(&self) -> bool {
+    // The first call compiles all texts, and others wait.
+    fn is_sequential(&self) -> bool {
         true
     }
 
@@ -126,7 +125,7 @@ impl Gate for Tint {
         let Some(refusal) = refusal(subject) else {
             return verdict;
         };
-        // The compiler has nothing to say; the device has this.
+        // The compiler must accept it, but the device must not.
         match verdict {
             Err(message) if is_of_device(&message) && message.contains(&refusal) => Ok(()),
             Err(message) => Err(message),
@@ -184,7 +183,7 @@ impl Gate for Tint {
     }
 }
 
-/// Whether a message begins as those of pipelines do, not of compiled texts.
+/// True if a message begins like an error of a pipeline, not of a text.
 fn is_of_device(message: &str) -> bool {
     ["The ", "Entry-point "]
         .iter()

@@ -1,4 +1,4 @@
-//! The tools that gates run: where `.ci/portability` puts them, and how they are called.
+//! The tools of the gates: their location, and how they are called.
 
 use crate::cache;
 use std::io::{Read, Write as _};
@@ -6,22 +6,22 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// How to get what a gate lacks.
+/// How to install a missing tool.
 pub(crate) const SETUP: &str = "'bash .ci/portability' installs it";
 
-/// The folder of this crate that holds what tools are run with.
+/// The folder of this crate with programs that run tools.
 pub(crate) const TOOLS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tools");
 
-/// The folder in the target directory where `.ci/portability` puts the tools, and this crate its
-/// files.
+/// The folder in the target directory for the tools from `.ci/portability` and the files of this
+/// crate.
 pub(crate) fn folder() -> PathBuf {
-    // As that script does, which stands in the workspace.
+    // The same as in that script, which runs in the workspace's root.
     let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     workspace.join(target).join("portability")
 }
 
-/// A file that `.ci/portability` put there.
+/// The path of a file that `.ci/portability` installed.
 pub(crate) fn installed(path: &str) -> Result<PathBuf, String> {
     let file = folder().join(path);
     if file.exists() {
@@ -31,13 +31,13 @@ pub(crate) fn installed(path: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// A few characters that tell a tool's library from those of other versions.
+/// A short digest that identifies the version of a tool's library.
 pub(crate) fn fingerprint(library: &Path) -> Result<String, String> {
     let bytes = std::fs::read(library).map_err(|e| format!("{}: {e}", library.display()))?;
     Ok(cache::digest([&bytes[..]])[..12].to_owned())
 }
 
-/// Runs a tool with an input, and gives its output; or what it said against that.
+/// Runs a tool with an input. Returns its output, or its messages as an error.
 pub(crate) fn run(command: &mut Command, input: &[u8]) -> Result<Vec<u8>, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = output(command, input)?;
@@ -49,13 +49,13 @@ pub(crate) fn run(command: &mut Command, input: &[u8]) -> Result<Vec<u8>, String
     Err(format!("{name}: {}\n{said}", output.status))
 }
 
-/// Runs a program to its end, which must come: what it printed, and how it ended.
+/// Runs a program with a time limit. Returns its output and its exit status.
 pub(crate) fn output(command: &mut Command, input: &[u8]) -> Result<Output, String> {
     const LIMIT: Duration = Duration::from_secs(300);
     fn read(pipe: Option<impl Read>) -> Vec<u8> {
         let mut all = Vec::new();
         if let Some(mut pipe) = pipe {
-            // What was read until then is all there is to show.
+            // On an error, the output read so far must do.
             let _ = pipe.read_to_end(&mut all);
         }
         all
@@ -69,8 +69,8 @@ pub(crate) fn output(command: &mut Command, input: &[u8]) -> Result<Output, Stri
         .map_err(|e| format!("{name} does not start ({e}): {SETUP}"))?;
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     std::thread::scope(|scope| {
-        // Written and read at once, as no pipe holds it all. A tool that ends early breaks the
-        // first one, and then its exit status tells.
+        // Writes and reads concurrently, since pipes have limited capacity. If the tool ends early,
+        // writing fails, and the exit status tells the reason.
         scope.spawn(move || stdin.map(|mut stdin| stdin.write_all(input)));
         let stdout = scope.spawn(|| read(stdout));
         let stderr = scope.spawn(|| read(stderr));
@@ -82,7 +82,7 @@ pub(crate) fn output(command: &mut Command, input: &[u8]) -> Result<Output, Stri
                     std::thread::sleep(Duration::from_millis(2));
                 }
                 ended => {
-                    // It may have ended just now.
+                    // It may have ended by itself.
                     let _ = child.kill();
                     let _ = child.wait();
                     break Err(match ended {

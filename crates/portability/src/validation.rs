@@ -1,4 +1,4 @@
-//! The gate of naga: wgpu's own reading of WGSL, with no optional capability.
+//! The gate of naga, wgpu's WGSL front end, without optional capabilities.
 
 use crate::gate::{Gate, Subject, altered, caught, validated};
 use wgpu_bcfsort::KeyType;

@@ -1,4 +1,4 @@
-//! Every kernel before every gate: see the library.
+//! Examines every kernel by every gate. See the library.
 
 fn main() -> std::process::ExitCode {
     portability::run(std::env::args().skip(1))

@@ -1,21 +1,21 @@
-//! The hardware that a run counts for, and its limits.
+//! The simulated hardware, and the limits of a run.
 
-/// The hardware to count for, and the limits of a run.
+/// The simulated hardware, and the limits of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Config {
-    /// Lanes of a warp: 4, 8, 16, 32 or 64. Subgroups are as large.
+    /// Lanes per warp: 4, 8, 16, 32 or 64. A subgroup is a warp.
     pub warp: u32,
     /// Banks of 4 bytes in workgroup memory: 1 to 64.
     pub banks: u32,
     /// Iterations after which a loop is a [`Fault::Runaway`](crate::Fault::Runaway).
     pub max_iterations: u64,
-    /// Lane-instructions after which a dispatch is stopped.
+    /// Number of lane-instructions after which a dispatch is stopped.
     pub max_lane_instructions: u64,
 }
 
 impl Default for Config {
-    /// 32 lanes and 32 banks, as NVIDIA's GPUs have since 2010; 2^20 iterations of a loop, and no
+    /// 32 lanes and 32 banks, as in NVIDIA's GPUs since 2010; 2^20 iterations per loop, and no
     /// other limit.
     fn default() -> Self {
         Self {
@@ -28,19 +28,19 @@ impl Default for Config {
 }
 
 impl Config {
-    /// With warps of this many lanes: 4, 8, 16, 32 or 64.
+    /// Sets the number of lanes per warp: 4, 8, 16, 32 or 64.
     #[must_use]
     pub const fn warp(self, warp: u32) -> Self {
         Self { warp, ..self }
     }
 
-    /// With this many banks: 1 to 64.
+    /// Sets the number of banks: 1 to 64.
     #[must_use]
     pub const fn banks(self, banks: u32) -> Self {
         Self { banks, ..self }
     }
 
-    /// With loops of this many iterations at most.
+    /// Sets the maximum number of iterations of a loop.
     #[must_use]
     pub const fn max_iterations(self, max_iterations: u64) -> Self {
         Self {
@@ -49,7 +49,7 @@ impl Config {
         }
     }
 
-    /// With dispatches of this many lane-instructions at most.
+    /// Sets the maximum number of lane-instructions of a dispatch.
     #[must_use]
     pub const fn max_lane_instructions(self, max_lane_instructions: u64) -> Self {
         Self {

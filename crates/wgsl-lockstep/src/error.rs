@@ -1,35 +1,35 @@
-//! Why a shader was not run.
+//! The errors of preparing and running a shader.
 
 use crate::report::Location;
 
-/// Why a shader was not run.
+/// The reason why a shader was not run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ShaderError {
-    /// The text is no valid WGSL; naga's message shows where.
+    /// The text is not valid WGSL. naga's message shows the location.
     #[error("{0}")]
     Invalid(String),
-    /// There is no such compute entry point.
+    /// The compute entry point does not exist.
     #[error(
         "no compute entry point{}; the shader has: {}",
         quoted(name.as_deref()),
         list(available)
     )]
     NoEntryPoint {
-        /// The name asked for; without one, a shader needs exactly one entry point.
+        /// The requested name. Without one, a shader needs exactly one entry point.
         name: Option<String>,
-        /// The compute entry points there are.
+        /// The shader's compute entry points.
         available: Vec<String>,
     },
-    /// A value is given for an `override` that the shader does not declare.
+    /// A value was given for an `override` that the shader does not declare.
     #[error("no override '{name}'; the shader has: {}", list(available))]
     UnknownOverride {
-        /// The name or the number that was given.
+        /// The name or number given.
         name: String,
         /// The shader's overrides.
         available: Vec<String>,
     },
-    /// An `override` without a default is used, and no value is given for it.
+    /// An `override` without a default is used, but has no value.
     #[error("the override '{name}' has no default: a value is needed")]
     MissingOverride {
         /// Its name.
@@ -43,9 +43,9 @@ pub enum ShaderError {
     Unsupported {
         /// The construct.
         what: String,
-        /// Where it stands.
+        /// Its location.
         location: Location,
-        /// The line of the source with the construct underlined; empty where it is unknown.
+        /// The line of the source with the construct underlined; empty if the location is unknown.
         excerpt: String,
     },
     /// A binding that the shader uses has no buffer.
@@ -69,21 +69,21 @@ pub enum ShaderError {
         binding: u32,
         /// The variable's name.
         name: String,
-        /// Its bytes.
+        /// Its size in bytes.
         actual: u64,
-        /// Which limit it breaks.
+        /// The limit that it breaks.
         what: &'static str,
         /// The limit in bytes.
         limit: u64,
     },
-    /// The configuration makes no sense.
+    /// The configuration is invalid.
     #[error("{what} is {value}, and must be {allowed}")]
     Config {
         /// The setting.
         what: &'static str,
         /// Its value.
         value: u32,
-        /// What it may be.
+        /// The allowed values.
         allowed: &'static str,
     },
 }
@@ -107,7 +107,7 @@ fn quoted(name: Option<&str>) -> String {
     name.map(|name| format!(" '{name}'")).unwrap_or_default()
 }
 
-/// An excerpt on lines of its own.
+/// Puts an excerpt on separate lines.
 fn below(excerpt: &str) -> String {
     match excerpt {
         "" => String::new(),

@@ -1,36 +1,43 @@
-//! Runs WGSL compute shaders on the CPU, the lanes of each warp in lock-step, and reports bank
+//! Runs WGSL compute shaders on the CPU, with the lanes of each warp in lock-step. It reports bank
 //! conflicts, races, out-of-bounds accesses, divergent barriers and uncoalesced accesses.
 //!
-//! It interprets the module that naga makes of the WGSL, and needs no GPU.
+//! It interprets naga's IR of the shader, and needs no GPU.
 //!
-//! - [`Shader`] is a compute entry point, ready to run on [`Buffers`] as a [`Config`] says.
-//! - [`Report`] is the result: a [`Site`] for each place in the source that accesses memory, and a
-//!   [`Finding`] for each fault.
+//! - [`Shader`] is a compute entry point. It runs on [`Buffers`], with a [`Config`].
+//! - [`Report`] is the result: a [`Site`] for each location in the source that accesses memory, and
+//!   a [`Finding`] for each fault.
 //! - With the feature `audit`, the module `audit` turns reports into notes with advice, tables,
-//!   JSON, SARIF and a picture. The feature `cli` builds the command `wgsl-audit` on top of it.
+//!   JSON, SARIF and a picture. The feature `cli` builds the command `wgsl-audit`, which uses it.
 //!
-//! | counted | how |
-//! |---|---|
-//! | bank conflicts | workgroup memory in 32 banks of 4 bytes; the degree of an access is the greatest number of different words that a warp's active lanes touch in one bank ([`Banks`]) |
-//! | races | two invocations touch the same bytes, one of them writes, not both atomically, and no barrier of that kind of memory stands between: `workgroupBarrier` orders workgroup memory, `storageBarrier` orders storage, within a workgroup; nothing orders two workgroups; a store to a component of a vector counts as a write of the whole vector, as WGSL lets it be one (Metal reads the vector, puts the component in and writes all of it back) |
-//! | out of bounds | an index past an array's end, an address past a buffer's: loads give 0 then, stores do nothing |
-//! | divergent barriers | a barrier that not all lanes of the workgroup reach together |
-//! | uninitialised reads | of workgroup memory that no lane of this workgroup has written |
-//! | runaway loops | more iterations than [`Config::max_iterations`] allows |
-//! | coalescing | 32-byte sectors of storage a warp's access touches, against the fewest that hold as many bytes |
+//! These are counted:
 //!
-//! A `bool` takes a byte, as naga lays it out; hardware may give it a word.
+//! - Bank conflicts: workgroup memory has 32 banks of 4 bytes. The degree of an access is the
+//!   largest number of different words that a warp's active lanes access in one bank ([`Banks`]).
+//! - Races: two invocations access the same bytes, at least one of them writes, not both are
+//!   atomic, and no barrier for that memory is in between. `workgroupBarrier` orders workgroup
+//!   memory and `storageBarrier` orders storage, within a workgroup; nothing orders two workgroups.
+//!   A store to a component of a vector counts as a write of the whole vector. WGSL allows that,
+//!   and Metal does it: it reads the vector, inserts the component and writes all of it back.
+//! - Accesses out of bounds: an index past an array's end, or an address past a buffer's. Loads
+//!   then return 0, and stores do nothing.
+//! - Divergent barriers: not all lanes of the workgroup reach the barrier together.
+//! - Uninitialised reads of workgroup memory that no lane of this workgroup has written.
+//! - Runaway loops: more iterations than [`Config::max_iterations`] allows.
+//! - Coalescing: the 32-byte sectors of storage that a warp's access touches, and the minimum for
+//!   its number of bytes.
 //!
-//! A run is of one input. Its counts hold for every input where no value of a storage buffer
-//! decides an address or whether an access is made; the executor follows that through the program
+//! A `bool` occupies one byte, as in naga's layout; hardware may use a word.
+//!
+//! A run covers one input. Its counts hold for all inputs if no value of a storage buffer affects
+//! an address or whether an access is executed. The executor tracks that through the program
 //! ([`Site::oblivious`]).
 //!
-//! A value of a struct or an array is loaded and stored member by member, each an access of its
+//! A struct or an array is loaded and stored member by member, and each member is an access.
 //! own.
 //!
 //! # Examples
 //!
-//! A transposition through workgroup memory without padding: 32 lanes meet in one bank.
+//! A transposition through workgroup memory without padding: a 32-way bank conflict.
 //!
 //! ```
 //! use wgsl_lockstep::{Buffers, Config, Shader};
@@ -81,7 +88,7 @@ pub use program::WorkgroupVariable;
 pub use report::{AccessKind, Banks, Fault, Finding, Location, Report, Site, Space};
 pub use shader::{Buffers, MEMORY_A_WORD, Resource, Shader};
 
-/// The examples of README.md are run.
+/// Runs the examples of README.md.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

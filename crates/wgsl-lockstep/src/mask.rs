@@ -1,6 +1,6 @@
-//! Which lanes of a workgroup are active.
+//! Sets of lanes of a workgroup.
 
-/// The most lanes of a workgroup.
+/// Maximum number of lanes of a workgroup.
 pub(crate) const MOST_LANES: usize = 1024;
 const WORDS: usize = MOST_LANES / 64;
 
@@ -11,7 +11,7 @@ pub(crate) struct Mask([u64; WORDS]);
 impl Mask {
     pub(crate) const NONE: Self = Self([0; WORDS]);
 
-    /// The first lanes.
+    /// The first `lanes` lanes.
     pub(crate) fn first(lanes: usize) -> Self {
         Self(std::array::from_fn(|i| {
             match lanes.saturating_sub(i * 64) {
@@ -53,7 +53,7 @@ impl Mask {
         (self.0[chunk / 2] >> (chunk % 2 * 32)) as u32
     }
 
-    /// Lanes `warp * width ..` as bits; the width divides 64.
+    /// Lanes `warp * width ..` as bits. The width must divide 64.
     pub(crate) const fn warp(self, warp: usize, width: usize) -> u64 {
         let first = warp * width;
         let bits = self.0[first / 64] >> (first % 64);
@@ -65,7 +65,7 @@ impl Mask {
     }
 }
 
-/// The positions of the bits set.
+/// The positions of the set bits.
 pub(crate) fn bits(mut word: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         (word != 0).then(|| {

@@ -1,9 +1,9 @@
-//! Memories that lanes share: their contents, who touched what when, and what each access costs.
+//! Memories shared by lanes: contents, race detection, and the cost of accesses.
 
 use crate::program::MemoryInfo;
 use crate::report::{Banks, Space};
 
-/// Who touched a granule last, when, and where in the source. The time is that of [`Clock`].
+/// The last access to a granule: its lane, its time by [`Clock`], and its location in the source.
 #[derive(Clone, Copy, Debug, Default)]
 struct Touch {
     who: u32,
@@ -11,49 +11,49 @@ struct Touch {
     location: u32,
 }
 
-/// Stands for several lanes, which did the same atomically.
+/// Stands for several lanes with atomic accesses.
 const MANY: u32 = u32::MAX;
 
-/// What is remembered of a granule.
+/// The access history of a granule.
 #[derive(Clone, Copy, Debug, Default)]
 struct Shadow {
     write: Touch,
-    /// Whether that was an atomic operation: these do not race with each other.
+    /// True if the last write was atomic. Atomic operations do not race with each other.
     atomic: bool,
-    /// Whether that was a write to another component of the vector.
+    /// True if the last write was to another component of the vector.
     beside: bool,
-    /// Whether this was itself written, in the workgroup of the last write.
+    /// True if this granule itself was written in the workgroup of the last write.
     written: bool,
     read: Touch,
-    /// Another lane's read since; of another subgroup than the first one's, if there is one.
+    /// A later read by another lane, preferably of another subgroup than the first.
     second_read: Touch,
-    /// One more than the location at which an earlier workgroup of the dispatch read it; no barrier
-    /// orders that. 0 is nowhere.
+    /// One plus the location of a read by an earlier workgroup of the dispatch, which no barrier
+    /// orders. 0 if there is none.
     foreign_read: u32,
 }
 
-/// Bytes of what is remembered of a granule.
+/// Bytes of the access history of a granule.
 pub(crate) const SHADOW_BYTES: u32 = size_of::<Shadow>() as u32;
 
-/// Time passes at barriers and between workgroups of one dispatch; 0 is before all.
+/// Time advances at barriers and between workgroups of a dispatch. 0 is before the first.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Clock {
     pub(crate) now: u32,
     pub(crate) workgroup: u32,
-    /// The last barriers for workgroup memory and for storage.
+    /// The time of the last barriers for workgroup memory and for storage.
     pub(crate) workgroup_barrier: u32,
     pub(crate) storage_barrier: u32,
-    /// Whether subgroups have barriers of their own, at all.
+    /// True if the program has subgroup barriers.
     pub(crate) subgroups: bool,
 }
 
-/// Who accesses.
+/// The lane of an access.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Actor {
     /// The invocation's number in the dispatch.
     pub(crate) who: u32,
-    /// The first invocation of its subgroup, and one past the last; and the time of their last
-    /// barrier among themselves.
+    /// The first invocation of its subgroup and one past the last, and the time of the subgroup's
+    /// last barrier.
     pub(crate) subgroup: (u32, u32),
     pub(crate) subgroup_barrier: u32,
     pub(crate) location: u32,
@@ -63,10 +63,10 @@ pub(crate) struct Actor {
 pub(crate) enum Access {
     Read,
     Write,
-    /// A write to another component of the vector, which may read this one and write it back.
+    /// A write to another component of the vector. It may read this component and write it back.
     WriteBeside,
     Atomic,
-    /// An atomic operation that does not look at what was there.
+    /// An atomic operation that does not depend on the old value.
     AtomicStore,
 }
 
@@ -76,14 +76,14 @@ impl Access {
     }
 }
 
-/// What the shadow says of an access.
+/// The result of checking an access.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Verdict {
     /// The location of an earlier access by another lane that this one races with.
     pub(crate) race: Option<u32>,
-    /// Whether that lane is of another workgroup.
+    /// True if that lane is of another workgroup.
     pub(crate) foreign: bool,
-    /// Whether that access was a write to another component of the vector.
+    /// True if that access was a write to another component of the vector.
     pub(crate) beside: bool,
     pub(crate) uninitialised: bool,
 }
@@ -96,19 +96,19 @@ impl Verdict {
     }
 }
 
-/// A memory.
+/// A memory with its access history.
 #[derive(Debug)]
 pub(crate) struct Memory {
     pub(crate) words: Vec<u32>,
     pub(crate) bytes: u32,
     space: Space,
     granule_shift: u32,
-    /// Empty where nothing can race.
+    /// Empty if races are impossible.
     shadow: Vec<Shadow>,
 }
 
 impl MemoryInfo {
-    /// Bytes that each word takes, with what is remembered of it.
+    /// Bytes per word, including the access history.
     pub(crate) fn bytes_a_word(&self) -> u32 {
         let granules = if self.writable {
             4 >> self.granule_shift
@@ -155,7 +155,7 @@ impl Memory {
         }
     }
 
-    /// Remembers an access to the bytes from `start` up to `end`, and compares it with what was.
+    /// Records an access to the bytes from `start` to `end`, and checks it against earlier ones.
     #[inline]
     pub(crate) fn touch(
         &mut self,
@@ -177,7 +177,7 @@ impl Memory {
         };
         let beside = |who| (actor.subgroup.0..actor.subgroup.1).contains(&who);
         for shadow in &mut self.shadow[first..=last] {
-            // Whether there was an earlier touch, by another lane, and not ordered.
+            // True for an access by another lane that is not ordered before this one.
             let races = |touch: &Touch| {
                 touch.when > 0
                     && touch.who != actor.who
@@ -188,7 +188,7 @@ impl Memory {
                             && !(touch.when < actor.subgroup_barrier && beside(touch.who))
                     }
             };
-            // Workgroup memory is a new one in each workgroup; `when` tells.
+            // Workgroup memory is new in each workgroup: writes by earlier ones do not count.
             let written = shadow.written && shadow.write.when >= clock.workgroup;
             let looks = matches!(access, Access::Read | Access::Atomic);
             if !written && looks && self.space == Space::Workgroup {
@@ -215,7 +215,7 @@ impl Memory {
                     shadow.read = me;
                 } else if shadow.second_read.when < barrier
                     || shadow.second_read.who == actor.who
-                    // What a subgroup's barrier may order gives way to what none can.
+                    // A read that no barrier orders replaces one that a subgroup barrier may order.
                     || (clock.subgroups
                         && (!beside(shadow.read.who) || beside(shadow.second_read.who)))
                 {
@@ -249,10 +249,10 @@ impl Memory {
     }
 }
 
-/// The most lanes of a warp, and the most banks.
+/// Maximum number of lanes per warp, and of banks.
 pub(crate) const MOST: usize = 64;
 
-/// The degree of an access: the most different words in one bank. `counts` gets the number of
+/// The degree of an access: the most different words in one bank. `counts` receives the number of
 /// different words in each bank.
 fn degree(words: &[u32], banks: u32, counts: &mut [u32; MOST]) -> u32 {
     let mut first = [u32::MAX; MOST];
@@ -285,19 +285,20 @@ fn degree(words: &[u32], banks: u32, counts: &mut [u32; MOST]) -> u32 {
     counts.iter().copied().max().unwrap_or(0)
 }
 
-/// What one access of a warp to workgroup memory costs.
+/// The cost of one access of a warp to workgroup memory.
 #[derive(Debug)]
 pub(crate) struct BankCost {
     pub(crate) wide: Banks,
     pub(crate) by_word: Banks,
-    /// Different words in each bank, the most in one 4-byte access.
+    /// The most different words in each bank in one 4-byte access.
     pub(crate) counts: [u32; MOST],
 }
 
-/// Counts the conflicts of a warp's access. `addresses` are (lane in the warp, byte), by lane.
+/// Counts the bank conflicts of a warp's access. `addresses` holds (lane in the warp, byte), in
+/// order of lanes.
 ///
-/// A warp is served in parts, which take as many words as there are banks: 64 lanes on 32 banks in
-/// two, and so are 32 lanes that take 8 bytes each.
+/// A warp is served in parts of as many words as there are banks. So on 32 banks, 64 lanes need two
+/// parts, and 32 lanes with 8 bytes each do as well.
 pub(crate) fn bank_cost(addresses: &[(u32, u32)], bytes: u32, banks: u32) -> BankCost {
     let mut cost = BankCost {
         wide: Banks::default(),
@@ -319,7 +320,7 @@ pub(crate) fn bank_cost(addresses: &[(u32, u32)], bytes: u32, banks: u32) -> Ban
     cost
 }
 
-/// Serves each lane these words of its access, part by part of the warp.
+/// Serves `words` of each lane's access, in parts of the warp.
 fn serve(
     addresses: &[(u32, u32)],
     words: std::ops::Range<u32>,
@@ -351,7 +352,7 @@ fn serve(
 /// Bytes of a sector of global memory.
 const SECTOR: u32 = 32;
 
-/// Sectors that a warp's access touches, and the fewest that hold as many bytes.
+/// The sectors that a warp's access touches, and the minimum for the same number of bytes.
 pub(crate) fn sectors(addresses: &[(u32, u32)], bytes: u32) -> (u64, u64) {
     let mut starts = [0; MOST];
     let starts = &mut starts[..addresses.len()];
@@ -362,7 +363,7 @@ pub(crate) fn sectors(addresses: &[(u32, u32)], bytes: u32) -> (u64, u64) {
         starts.sort_unstable();
     }
     let (mut touched, mut held) = (0, 0);
-    // One past the last sector, and one past the last byte, so far.
+    // One past the last sector and one past the last byte, so far.
     let (mut next_sector, mut next_byte) = (0, 0);
     for &start in &*starts {
         let end = start + bytes;

@@ -5,7 +5,7 @@ use naga::back::PipelineConstants;
 use naga::back::pipeline_constants::PipelineConstantError;
 use naga::{Module, Override};
 
-/// The values by the key that naga knows an override by: its `@id`, or its name if it has none.
+/// The values, by the key that naga uses: `@id`, or the name without one.
 pub(crate) fn constants(
     module: &Module,
     values: &[(String, f64)],
@@ -26,7 +26,7 @@ pub(crate) fn constants(
     Ok(constants)
 }
 
-/// The error of a module whose overrides could not be given their values.
+/// Converts naga's error about the values of overrides.
 pub(crate) fn error(module: &Module, source: &str, error: &PipelineConstantError) -> ShaderError {
     match error {
         PipelineConstantError::MissingValue(missing) => {
@@ -38,7 +38,7 @@ pub(crate) fn error(module: &Module, source: &str, error: &PipelineConstantError
                 name: name.unwrap_or_else(|| missing.clone()),
             }
         }
-        // By itself, such an error says only in which function.
+        // By itself, such an error names only the function.
         PipelineConstantError::ValidationError(error) => {
             ShaderError::Override(error.emit_to_string(source))
         }
@@ -56,7 +56,7 @@ fn key(declared: &Override) -> String {
         .unwrap_or_default()
 }
 
-/// An override as messages name it.
+/// The name of an override in messages.
 fn shown(declared: &Override) -> String {
     let name = declared.name.clone().unwrap_or_default();
     match declared.id {

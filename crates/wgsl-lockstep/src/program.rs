@@ -1,18 +1,18 @@
-//! What the machine runs: naga's IR with values taken apart into scalars and calls inlined.
+//! The machine's program: naga's IR with values split into scalars and calls inlined.
 //!
-//! Every scalar component of every value has a slot: 32 bits for each lane. Structs, vectors and
-//! arrays are lists of slots, so composing, swizzling and passing them costs nothing, and the
-//! variables of a function are slots, too. A pointer is a root (slots, or a memory), a constant
-//! offset and, where it was indexed by a value, a slot with the rest. Because calls are inlined,
-//! all of this is known before the program runs.
+//! Each scalar component of each value has a slot: 32 bits for each lane. Structs, vectors and
+//! arrays are lists of slots, so composing, swizzling and passing them costs nothing. The variables
+//! of a function are slots as well. A pointer is a root (slots, or a memory), a constant offset
+//! and, after a dynamic index, a slot with the dynamic offset. Because calls are inlined, all of
+//! this is known before the program runs.
 
 use crate::arithmetic::LaneFn;
 use crate::report::{AccessKind, Location, Space};
 
-/// Index of a scalar's place among the registers.
+/// Index of a scalar in the registers.
 pub(crate) type Slot = u32;
 
-/// Part of one of the program's pools.
+/// A range in one of the program's pools.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Range {
     pub(crate) start: u32,
@@ -25,16 +25,16 @@ impl Range {
     }
 }
 
-/// A scalar or a vector in memory: what one access moves.
+/// A scalar or a vector in memory: the unit of an access.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Leaf {
-    /// Bytes from the start of the value accessed.
+    /// Byte offset in the accessed value.
     pub(crate) offset: u32,
-    /// Bytes of a component: 1, 2, 4 or 8.
+    /// Bytes per component: 1, 2, 4 or 8.
     pub(crate) width: u32,
     pub(crate) components: u32,
     pub(crate) site: u32,
-    /// Of a store to one component of a vector: that vector.
+    /// For a store to one component of a vector: the vector.
     pub(crate) vector: Option<VectorInfo>,
 }
 
@@ -47,15 +47,15 @@ impl Leaf {
 /// A vector in memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct VectorInfo {
-    /// The first byte of the variable that it is in.
+    /// The first byte of its variable.
     pub(crate) origin: u32,
-    /// Its bytes, and those that it is aligned to in that variable.
+    /// Its size in bytes, and its alignment within the variable.
     pub(crate) bytes: u32,
     pub(crate) alignment: u32,
 }
 
 impl VectorInfo {
-    /// Its first byte, and one past its last, where it has a component at `at`.
+    /// Its first byte and one past its last, if it has a component at `at`.
     pub(crate) const fn around(self, at: u32) -> (u32, u32) {
         let start = at - (at - self.origin) % self.alignment;
         (start, start + self.bytes)
@@ -67,9 +67,9 @@ impl VectorInfo {
 pub(crate) struct Address {
     pub(crate) memory: u32,
     pub(crate) base: u32,
-    /// Bytes to add, or [`POISON`].
+    /// Byte offset, or [`POISON`].
     pub(crate) offset: Option<Slot>,
-    /// The indices that led here, to say which of them was out of bounds.
+    /// The checks of its indices, which tell the index that was out of bounds.
     pub(crate) checks: Range,
     pub(crate) location: u32,
 }
@@ -77,11 +77,11 @@ pub(crate) struct Address {
 /// The offset of an element that does not exist.
 pub(crate) const POISON: u32 = u32::MAX;
 
-/// How many elements there are to index.
+/// The number of elements of an indexed value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Bound {
     Constant(u32),
-    /// As many as fit behind these bytes of a buffer.
+    /// The number of elements in the buffer after the first `before` bytes.
     Runtime {
         memory: u32,
         before: u32,
@@ -89,27 +89,27 @@ pub(crate) enum Bound {
     },
 }
 
-/// A read-modify-write.
+/// An atomic read-modify-write operation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum AtomicOp {
-    /// Of the old value and the operand.
+    /// A function of the old value and the operand.
     Update(LaneFn),
     Exchange,
-    /// The operand of the comparison has these slots.
+    /// The slots of the comparison operand.
     CompareExchange(Range),
 }
 
-/// Where a subgroup's lane takes its value from.
+/// The source lane of a subgroup operation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Gather {
     First,
-    /// The lane whose number is in a slot.
+    /// The lane whose number is in the slot.
     Lane(Slot),
-    /// This lane's number plus, minus, or exclusive-or what is in a slot.
+    /// This lane's number plus, minus or xor the slot's value.
     Down(Slot),
     Up(Slot),
     Xor(Slot),
-    /// Within four lanes.
+    /// The lane of this number among four neighbors.
     Quad(Slot),
     QuadSwap(u32),
 }
@@ -117,14 +117,14 @@ pub(crate) enum Gather {
 /// One instruction for all active lanes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Instruction {
-    /// Arithmetic; inactive lanes may get anything.
+    /// Arithmetic. Inactive lanes receive undefined values.
     Compute {
         function: LaneFn,
         inputs: Range,
         output: Slot,
         outputs: u32,
     },
-    /// A copy in every lane.
+    /// A copy in all lanes.
     Copy {
         from: Slot,
         to: Slot,
@@ -143,7 +143,7 @@ pub(crate) enum Instruction {
         check: u32,
         output: Slot,
     },
-    /// Reads a lane's own variable through an index.
+    /// Reads a lane's own variable at a dynamic index.
     LoadLocal {
         base: Slot,
         offset: Slot,
@@ -152,7 +152,7 @@ pub(crate) enum Instruction {
         checks: Range,
         location: u32,
     },
-    /// Writes a lane's own variable through an index.
+    /// Writes a lane's own variable at a dynamic index.
     StoreLocal {
         base: Slot,
         offset: Slot,
@@ -160,8 +160,7 @@ pub(crate) enum Instruction {
         checks: Range,
         location: u32,
     },
-    /// Picks an element of a value: `table` has as many slots as there are elements times
-    /// `outputs`.
+    /// Selects an element of a value. `table` has `outputs` slots for each element.
     Pick {
         index: Slot,
         table: Range,
@@ -210,7 +209,7 @@ pub(crate) enum Instruction {
     Break,
     Continue,
     Return,
-    /// A block that `Return` leaves.
+    /// A block that `Return` exits.
     Call {
         body: u32,
     },
@@ -229,7 +228,7 @@ pub(crate) enum Instruction {
         from: Slot,
         output: Slot,
     },
-    /// Combines the values of a subgroup's lanes; `identity` is where an exclusive scan begins.
+    /// Reduces or scans the values of a subgroup; `identity` starts an exclusive scan.
     Collective {
         function: LaneFn,
         scan: Scan,
@@ -240,7 +239,7 @@ pub(crate) enum Instruction {
 }
 
 impl Instruction {
-    /// What a lane does in it: an access to each scalar or vector of a value is one of its own.
+    /// Operations per lane: each scalar or vector of a value is one access.
     pub(crate) const fn operations(&self) -> u64 {
         let count = match self {
             Self::Load { leaves, .. } | Self::Store { leaves, .. } => leaves.len,
@@ -252,7 +251,7 @@ impl Instruction {
     }
 }
 
-/// Which lanes' values a collective operation combines.
+/// The lanes whose values a collective operation combines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scan {
     All,
@@ -263,13 +262,13 @@ pub(crate) enum Scan {
 /// A case of a `switch`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Case {
-    /// `None` is the default.
+    /// `None` for the default.
     pub(crate) value: Option<u32>,
     pub(crate) body: u32,
     pub(crate) fall_through: bool,
 }
 
-/// A place in the source that accesses memory.
+/// A location in the source that accesses memory.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct SiteInfo {
     pub(crate) location: u32,
@@ -279,7 +278,7 @@ pub(crate) struct SiteInfo {
     pub(crate) bytes: u32,
 }
 
-/// An input of the entry point, filled in before a workgroup starts.
+/// An input of the entry point, set when a workgroup starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Builtin {
     GlobalInvocationId(u32),
@@ -294,7 +293,7 @@ pub(crate) enum Builtin {
     NumSubgroups,
 }
 
-/// A memory that lanes share. The first is workgroup memory.
+/// A memory shared by lanes. The first one is workgroup memory.
 #[derive(Clone, Debug)]
 pub(crate) struct MemoryInfo {
     pub(crate) space: Space,
@@ -302,11 +301,11 @@ pub(crate) struct MemoryInfo {
     /// Group and binding.
     pub(crate) binding: Option<(u32, u32)>,
     pub(crate) writable: bool,
-    /// Bytes; of a buffer, the fewest it may have.
+    /// Size in bytes; the minimum size of a buffer.
     pub(crate) bytes: u32,
-    /// Bytes of an element of the runtime-sized array at its end.
+    /// Bytes per element of the runtime-sized array at its end.
     pub(crate) stride: Option<u32>,
-    /// Log2 of the bytes of the smallest scalar in it: races are told apart that finely.
+    /// Log2 of the bytes of its smallest scalar, the granularity of race detection.
     pub(crate) granule_shift: u32,
 }
 
@@ -316,9 +315,9 @@ pub(crate) struct MemoryInfo {
 pub struct WorkgroupVariable {
     /// Its name.
     pub name: String,
-    /// Its bytes, before they are rounded up to 16.
+    /// Its size in bytes, before it is rounded up to 16.
     pub bytes: u32,
-    /// Where it is declared.
+    /// The location of its declaration.
     pub location: Location,
 }
 
@@ -335,7 +334,7 @@ pub(crate) struct Program {
     pub(crate) entry: u32,
     pub(crate) slots: u32,
     pub(crate) constants: Vec<(Slot, u32)>,
-    /// Slots of private variables with what they begin with.
+    /// Slots of private variables, each with the slot of its initial value.
     pub(crate) privates: Vec<(Slot, Slot)>,
     pub(crate) builtins: Vec<(Slot, Builtin)>,
     pub(crate) memories: Vec<MemoryInfo>,

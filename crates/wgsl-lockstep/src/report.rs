@@ -1,21 +1,20 @@
-//! What a run found: counts for every location in the source that touches memory, and what went
-//! wrong.
+//! The results of a run: counts for each location in the source that accesses memory, and faults.
 
 use std::fmt;
 
 /// A location in the WGSL source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Location {
-    /// The line, from 1; 0 where the compiler lost it.
+    /// The line, from 1; 0 if it is unknown.
     pub line: u32,
     /// The column in bytes, from 1.
     pub column: u32,
-    /// Bytes of the construct.
+    /// Length of the construct in bytes.
     pub length: u32,
 }
 
 impl Location {
-    /// The line of the source with the construct underlined, for terminals; empty where the line is
+    /// The line of the source with the construct underlined, for terminals. Empty if the line is
     /// unknown.
     #[must_use]
     pub fn excerpt(self, source: &str) -> String {
@@ -41,18 +40,18 @@ impl Location {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Space {
-    /// `var<workgroup>`: banked.
+    /// `var<workgroup>`, in banks.
     Workgroup,
-    /// `var<storage>`: fetched in sectors.
+    /// `var<storage>`, fetched in sectors.
     Storage,
     /// `var<uniform>`.
     Uniform,
-    /// A lane's own variables: nothing is counted there but accesses out of bounds.
+    /// A lane's own variables. Only accesses out of bounds are counted.
     Private,
 }
 
 impl Space {
-    /// The name used in tables and JSON.
+    /// Its name in tables and JSON.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -70,19 +69,19 @@ impl fmt::Display for Space {
     }
 }
 
-/// What an access does.
+/// The kind of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum AccessKind {
-    /// It reads.
+    /// A read.
     Load,
-    /// It writes.
+    /// A write.
     Store,
-    /// It does both at once, or either by an atomic built-in.
+    /// A read or write by an atomic built-in, or both at once.
     Atomic,
 }
 
 impl AccessKind {
-    /// The name used in tables and JSON.
+    /// Its name in tables and JSON.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -99,21 +98,21 @@ impl fmt::Display for AccessKind {
     }
 }
 
-/// Bank conflicts of one kind of access to workgroup memory.
+/// Bank conflicts of accesses to workgroup memory.
 ///
-/// The degree of an access is the greatest number of different 4-byte words that the lanes of a
-/// warp touch in one bank: it is served in that many cycles, and 1 is free of conflict. Lanes that
-/// read one word share it.
+/// The degree of an access is the largest number of different 4-byte words that the lanes of a warp
+/// access in one bank, which is the number of cycles that it needs. Degree 1 is free of conflicts,
+/// and degree n is an n-way conflict. Lanes that read the same word share it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Banks {
-    /// Accesses with degree 1 (in every part, where the hardware splits them).
+    /// Accesses with degree 1, in all parts if the hardware splits them.
     pub conflict_free: u64,
-    /// The greatest degree.
+    /// The largest degree.
     pub max_degree: u32,
-    /// Cycles: the sum of all degrees.
+    /// Cycles, the sum of all degrees.
     pub cycles: u64,
-    /// The cycles that as many accesses take with no conflict.
+    /// Cycles of the same accesses without conflicts.
     pub min_cycles: u64,
 }
 
@@ -126,53 +125,52 @@ impl Banks {
     }
 }
 
-/// One location in the source that accesses memory, and what happened there.
+/// One location in the source that accesses memory, with its counts.
 ///
-/// An access is counted once for each warp with at least one active lane.
+/// An access counts once for each warp with at least one active lane.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Site {
-    /// Where.
+    /// Its location.
     pub location: Location,
     /// The variable's name.
     pub variable: String,
     /// The kind of memory.
     pub space: Space,
-    /// What the access does.
+    /// The kind of access.
     pub kind: AccessKind,
-    /// Bytes a lane.
+    /// Bytes per lane.
     pub bytes: u32,
-    /// Whether no value from a data buffer decided where it accesses, or that it does: then what is
-    /// counted here is the same for all data. Data buffers are all storage buffers, unless
-    /// [`Shader::run_with_data`](crate::Shader::run_with_data) says otherwise.
+    /// True if no value of a data buffer affects the addresses of this site, or whether it is
+    /// executed. Its counts are then the same for all data. All storage buffers are data buffers,
+    /// unless [`Shader::run_with_data`](crate::Shader::run_with_data) is used.
     pub oblivious: bool,
-    /// Accesses: executions of this location by a warp. 0 where no lane came by.
+    /// Accesses: executions of this location by a warp. 0 if it was not reached.
     pub accesses: u64,
-    /// Lanes active in them, all together.
+    /// Sum of the active lanes of all accesses.
     pub lanes: u64,
-    /// Workgroup memory: conflicts as hardware with wide accesses has them. A warp is served in
-    /// parts that take as many words as there are banks, each with a degree of its own: accesses of
-    /// 8 bytes a lane, on as many banks as lanes, in two halves of the warp, those of 16 bytes in
-    /// four quarters (as NVIDIA documents for its GPUs), and a warp of 64 lanes on 32 banks in two
-    /// halves. Any other width is as many 4-byte accesses.
+    /// Workgroup memory: conflicts on hardware with wide accesses. A warp is served in parts of as
+    /// many words as there are banks, and each part has its own degree. With as many banks as
+    /// lanes, accesses of 8 bytes per lane are served in two halves of the warp, and accesses of 16
+    /// bytes in four quarters, as NVIDIA documents for its GPUs. A warp of 64 lanes on 32 banks is
+    /// served in two halves. An access of any other width is split into 4-byte accesses.
     pub banks: Banks,
-    /// Workgroup memory: conflicts where every access is split into 4-byte accesses, one after the
-    /// other.
+    /// Workgroup memory: conflicts if each access is split into successive 4-byte accesses.
     pub banks_by_word: Banks,
-    /// Workgroup memory: for each bank the most different words of it in one 4-byte access.
+    /// Workgroup memory: for each bank, the largest number of different words in a 4-byte access.
     pub bank_degrees: Vec<u32>,
-    /// Storage: 32-byte sectors touched, counted for each access.
+    /// Storage: 32-byte sectors touched, summed over all accesses.
     pub sectors: u64,
-    /// Storage: the fewest sectors that hold as many bytes.
+    /// Storage: the minimum number of sectors for these bytes.
     pub min_sectors: u64,
-    /// The access with the greatest degree, or to storage with the most sectors, of several the
-    /// first: the active lanes of the warp, in order, and the first byte that each touches of the
-    /// buffer or of all workgroup memory.
+    /// The first access with the largest degree, or for storage with the most sectors. It lists
+    /// each active lane of the warp, with the first byte that it accesses, as an offset in the
+    /// buffer or in all of workgroup memory.
     pub worst: Vec<(u32, u32)>,
 }
 
 impl Site {
-    pub(crate) fn is_same_place(&self, other: &Self) -> bool {
+    pub(crate) fn is_same_site(&self, other: &Self) -> bool {
         (
             self.location,
             self.kind,
@@ -192,7 +190,7 @@ impl Site {
         self.oblivious &= other.oblivious;
         self.accesses += other.accesses;
         self.lanes += other.lanes;
-        // Accesses to storage cannot be compared any more: the first one stands for both.
+        // Accesses to storage cannot be compared any more: the first one is kept.
         if self.worst.is_empty() || other.banks.max_degree > self.banks.max_degree {
             self.worst.clone_from(&other.worst);
         }
@@ -206,25 +204,25 @@ impl Site {
     }
 }
 
-/// A way for a shader to go wrong.
+/// A kind of fault in a shader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Fault {
-    /// Two lanes touch the same bytes, one of them writes, and no barrier orders them.
+    /// Two lanes access the same bytes, one of them writes, and no barrier orders them.
     Race,
     /// An index past the end of an array, or an address past the end of a buffer.
     OutOfBounds,
     /// A barrier that some lanes of the workgroup do not reach.
     DivergentBarrier,
-    /// Workgroup memory is read where this workgroup has written nothing. WGSL reads zeros there,
-    /// which costs a pass over the memory at the start; without it, it is garbage.
+    /// A read of workgroup memory that this workgroup has not written. WGSL guarantees zeros there,
+    /// which costs a pass over the memory at the start; without it, the value is undefined.
     Uninitialised,
-    /// A loop went round more often than it was allowed, or the run did more than it was allowed.
+    /// A loop or the run exceeded its limit.
     Runaway,
 }
 
 impl Fault {
-    /// The name used in tables and JSON.
+    /// Its name in tables and JSON.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -236,7 +234,7 @@ impl Fault {
         }
     }
 
-    /// Whether the shader is wrong: not so of [`Fault::Uninitialised`], which WGSL allows.
+    /// True if the shader is wrong. That excludes [`Fault::Uninitialised`], which WGSL allows.
     #[must_use]
     pub const fn is_error(self) -> bool {
         !matches!(self, Self::Uninitialised)
@@ -249,47 +247,47 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Something that went wrong at a location in the source, however often.
+/// A fault at a location in the source, once or more often.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finding {
-    /// What.
+    /// The kind of fault.
     pub fault: Fault,
-    /// The kind of memory, where it is about memory.
+    /// The kind of memory, if it concerns memory.
     pub space: Option<Space>,
-    /// The variable's name, where it is about one.
+    /// The variable's name, if it concerns one.
     pub variable: Option<String>,
-    /// Where.
+    /// Its location.
     pub location: Location,
-    /// A race's other access, which came before.
+    /// A race's other, earlier access.
     pub other: Option<Location>,
-    /// Times it happened, lane by lane.
+    /// Number of occurrences, lane by lane.
     pub count: u64,
-    /// The first time in words, with its lanes and numbers.
+    /// Describes the first occurrence, with its lanes and numbers.
     pub example: String,
 }
 
-/// What a dispatch, or several of one shader, did.
+/// The results of a dispatch, or of several dispatches of one shader.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
-    /// Every location that accesses memory, reached or not, in order of the source.
+    /// All locations that access memory, reached or not, in order of the source.
     pub sites: Vec<Site>,
-    /// Everything that went wrong, in order of the source.
+    /// All faults, in order of the source.
     pub findings: Vec<Finding>,
-    /// Dispatches.
+    /// Number of dispatches.
     pub dispatches: u64,
-    /// Workgroups run.
+    /// Number of workgroups run.
     pub workgroups: u64,
-    /// Operations on a lane, active lanes only. An operation on a vector counts a component each.
+    /// Operations on active lanes. An operation on a vector counts once per component.
     pub lane_instructions: u64,
 }
 
 impl Report {
-    /// Adds another report on the same shader.
+    /// Adds another report of the same shader.
     pub fn merge(&mut self, other: &Self) {
         for site in &other.sites {
-            match self.sites.iter_mut().find(|s| s.is_same_place(site)) {
+            match self.sites.iter_mut().find(|s| s.is_same_site(site)) {
                 Some(known) => known.merge(site),
                 None => self.sites.push(site.clone()),
             }
@@ -326,7 +324,7 @@ impl Report {
         self.sites.iter().filter(move |s| s.space == space)
     }
 
-    /// Bank conflicts of all accesses to workgroup memory together.
+    /// The sum of the bank conflicts of all accesses to workgroup memory.
     #[must_use]
     pub fn banks(&self) -> Banks {
         let mut all = Banks::default();
@@ -336,20 +334,20 @@ impl Report {
         all
     }
 
-    /// How often a fault happened, lane by lane.
+    /// Number of occurrences of a fault, lane by lane.
     #[must_use]
     pub fn count(&self, fault: Fault) -> u64 {
         let of = self.findings.iter().filter(|f| f.fault == fault);
         of.map(|f| f.count).sum()
     }
 
-    /// Whether all accesses of a kind of memory are [oblivious](Site::oblivious) to the data.
+    /// True if all accesses to this kind of memory are [oblivious](Site::oblivious).
     #[must_use]
     pub fn is_oblivious(&self, space: Space) -> bool {
         self.in_space(space).all(|s| s.oblivious)
     }
 
-    /// Accesses of a kind of memory by warps.
+    /// Number of accesses by warps to this kind of memory.
     #[must_use]
     pub fn accesses(&self, space: Space) -> u64 {
         self.in_space(space).map(|s| s.accesses).sum()

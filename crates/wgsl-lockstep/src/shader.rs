@@ -1,4 +1,4 @@
-//! A compute shader: reading it, and running it.
+//! A compute shader: parsing and running.
 
 use crate::config::Config;
 use crate::error::ShaderError;
@@ -7,14 +7,14 @@ use crate::report::{Location, Report, Space};
 use crate::{lower, machine, mask, memory, overrides, program};
 use std::collections::BTreeMap;
 
-/// The contents of buffers in words of 4 bytes, by group and binding.
+/// The contents of buffers in 32-bit words, by group and binding.
 pub type Buffers = BTreeMap<(u32, u32), Vec<u32>>;
 
-/// Bytes that a run takes for each word of a buffer that is written as words: the word, and what is
-/// remembered of it.
+/// Bytes that a run needs for each word of a buffer that is written by whole words: the word, and
+/// the state for race detection.
 pub const MEMORY_A_WORD: u32 = 4 + memory::SHADOW_BYTES;
 
-/// Words of registers, 256 MiB of them.
+/// Maximum size of all registers in words, 256 MiB.
 const MOST_REGISTERS: u64 = 1 << 26;
 
 /// A buffer that a shader uses.
@@ -28,13 +28,13 @@ pub struct Resource {
     pub name: String,
     /// Storage or uniform.
     pub space: Space,
-    /// Whether the shader may write it.
+    /// True if the shader may write it.
     pub writable: bool,
-    /// The fewest bytes it may have.
+    /// Its minimum size in bytes.
     pub min_bytes: u32,
-    /// Bytes of an element of the runtime-sized array at its end, if it has one.
+    /// Bytes per element of the runtime-sized array at its end, if it has one.
     pub stride: Option<u32>,
-    /// Bytes that a run takes for each word of it.
+    /// Bytes that a run needs for each word of it.
     pub memory_a_word: u32,
 }
 
@@ -66,16 +66,17 @@ pub struct Shader {
 }
 
 impl Shader {
-    /// Parses and validates WGSL, and prepares one compute entry point. `entry` may be `None` where
+    /// Parses and validates WGSL, and prepares one compute entry point. `entry` may be `None` if
     /// there is only one. `overrides` are values for the shader's `override` declarations, by name
-    /// or by the number of `@id`; those that have a default may be left out.
+    /// or by the number of `@id`; declarations with a default may be left out.
     ///
     /// # Errors
     ///
     /// [`ShaderError::Invalid`], [`ShaderError::NoEntryPoint`],
     /// [`ShaderError::UnknownOverride`], [`ShaderError::MissingOverride`],
     /// [`ShaderError::Override`], [`ShaderError::Config`] for a workgroup of more than 1024 lanes,
-    /// and [`ShaderError::Unsupported`] for what cannot be run, such as textures.
+    /// and [`ShaderError::Unsupported`] for constructs that the executor cannot run, such as
+    /// textures.
     pub fn new(
         wgsl: &str,
         entry: Option<&str>,
@@ -118,7 +119,7 @@ impl Shader {
                 allowed: "1 to 1024 lanes",
             });
         }
-        // All lanes' registers lie side by side.
+        // The registers of all lanes are allocated at once.
         let words = u64::from(program.slots) * lanes.next_multiple_of(32);
         if words > MOST_REGISTERS {
             return Err(ShaderError::Unsupported {
@@ -161,7 +162,7 @@ impl Shader {
         Ok(compute_entry_points(&parse(wgsl)?.0))
     }
 
-    /// The WGSL text, which each [`Location`] refers to.
+    /// The WGSL text. Each [`Location`] refers to it.
     #[must_use]
     pub fn source(&self) -> &str {
         &self.source
@@ -179,8 +180,8 @@ impl Shader {
         self.program.workgroup_size
     }
 
-    /// Bytes of workgroup memory that the entry point uses, each variable rounded up to 16 bytes,
-    /// as WebGPU counts them against `maxComputeWorkgroupStorageSize`.
+    /// Bytes of workgroup memory that the entry point uses. Each variable is rounded up to 16
+    /// bytes, as WebGPU does for `maxComputeWorkgroupStorageSize`.
     #[must_use]
     pub fn workgroup_bytes(&self) -> u32 {
         self.program.memories[0].bytes
@@ -192,23 +193,22 @@ impl Shader {
         &self.program.workgroup_variables
     }
 
-    /// The buffers it uses, in order of declaration.
+    /// The buffers that the entry point uses, in order of declaration.
     #[must_use]
     pub fn resources(&self) -> &[Resource] {
         &self.resources
     }
 
-    /// Runs a dispatch of `workgroups` in x, y and z on `buffers`, one workgroup after the other.
+    /// Dispatches `workgroups` in x, y and z on `buffers`, one workgroup after the other.
     ///
-    /// The buffers are changed as a GPU would change them. Time is proportional to the
-    /// [lane-instructions](Report::lane_instructions); memory is [`Resource::memory_a_word`] for
+    /// The buffers are changed as on a GPU. Time is proportional to the
+    /// [lane-instructions](Report::lane_instructions). Memory is [`Resource::memory_a_word`] for
     /// each word of a buffer.
     ///
     /// # Errors
     ///
-    /// [`ShaderError::NoBuffer`], [`ShaderError::BufferSize`] and [`ShaderError::Config`]; no
-    /// buffer is changed then. What goes wrong in the shader is no error of the run: see
-    /// [`Report::findings`].
+    /// [`ShaderError::NoBuffer`], [`ShaderError::BufferSize`] and [`ShaderError::Config`]; the
+    /// buffers are then unchanged. Faults of the shader are not errors: see [`Report::findings`].
     pub fn run(
         &self,
         buffers: &mut Buffers,
@@ -218,15 +218,15 @@ impl Shader {
         self.run_with_data(buffers, workgroups, config, |_| true)
     }
 
-    /// Like [`Shader::run`], for shaders of which only some storage buffers hold data.
+    /// Like [`Shader::run`], for shaders with data in some of their storage buffers only.
     ///
-    /// `holds_data` is asked for each group and binding. A storage buffer that holds data makes
-    /// accesses whose address depends on it [not oblivious](crate::Site::oblivious); one that holds
-    /// parameters or addresses does not.
+    /// `holds_data` is called with each group and binding. An access whose address depends on a
+    /// storage buffer with data is [not oblivious](crate::Site::oblivious). Buffers with parameters
+    /// or addresses hold no data.
     ///
     /// # Errors
     ///
-    /// Those of [`Shader::run`].
+    /// The same as for [`Shader::run`].
     pub fn run_with_data(
         &self,
         buffers: &mut Buffers,
@@ -239,7 +239,7 @@ impl Shader {
         let mut memories = Vec::new();
         for info in &program.memories {
             let words = match info.binding {
-                Some(place) => buffers.remove(&place).unwrap_or_default(),
+                Some(binding) => buffers.remove(&binding).unwrap_or_default(),
                 None => vec![0; info.bytes.div_ceil(4) as usize],
             };
             memories.push(memory::Memory::new(
@@ -257,8 +257,8 @@ impl Shader {
         machine.run(workgroups);
         let report = machine.report();
         for (info, memory) in program.memories.iter().zip(machine.memories) {
-            if let Some(place) = info.binding {
-                buffers.insert(place, memory.words);
+            if let Some(binding) = info.binding {
+                buffers.insert(binding, memory.words);
             }
         }
         Ok(report)

@@ -1,4 +1,4 @@
-// Records are sorted in the target.
+// Records are sorted in the target buffer.
 
 fn load_source(i: u32) -> Record {
     return record_of(target_keys[i], 0u);

@@ -1,4 +1,4 @@
-// Records are sorted in the target.
+// Records are sorted in the target buffers.
 
 fn load_source(i: u32) -> Record {
     return record_of(target_keys[i], target_values[i]);

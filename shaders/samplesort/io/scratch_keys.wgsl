@@ -1,4 +1,4 @@
-// Records are read from `source_keys`, which is scratch memory and may be written.
+// Records are read from `source_keys`. It is scratch memory, so it may be written.
 
 @group(0) @binding(1) var<storage, read_write> source_keys: array<Key>;
 

@@ -1,4 +1,4 @@
-// Records are read from `source_keys` and `source_values`, which are scratch memory and may be
+// Records are read from `source_keys` and `source_values`. These are scratch memory, so they may be
 // written.
 
 @group(0) @binding(1) var<storage, read_write> source_keys: array<Key>;

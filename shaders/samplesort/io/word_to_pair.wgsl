@@ -1,4 +1,4 @@
-// A word of a record in the target.
+// Writes a word of a record to the target.
 
 fn store_word(i: u32, word: u32, value: u32) {
     if word == 0u {

@@ -1,5 +1,6 @@
-// Workgroup memory as words: records from the word `base` on, a plane of `plane` words for their
-// indices and for each word of their rows. Lanes at consecutive records are in different banks.
+// Workgroup memory as an array of words: the records from word `base` on, in planes of `plane`
+// words, one plane for the indices and one for each word of a row. Consecutive records are in
+// different banks.
 
 var<workgroup> cells: array<u32, CELLS>;
 

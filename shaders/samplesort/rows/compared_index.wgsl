@@ -1,8 +1,8 @@
-// A caller's function `user_precedes` compares the rows of two indices, where they lie: see
-// record_beside.wgsl.
+// The custom comparator `user_precedes` compares the rows of two indices in their buffer. See
+// record_beside.wgsl for the order.
 
 fn is_greater(a: Record, b: Record) -> bool {
-    // (FIRST is the least of these, LAST the greatest.)
+    // Plus 1, FIRST is the smallest number and LAST the largest.
     var greater = a + 1u > b + 1u;
     if max(a, b) < LAST {
         let ascending = user_precedes(compared_rows[b], compared_rows[a]);

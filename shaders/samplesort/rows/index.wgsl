@@ -1,9 +1,9 @@
-// Records that are indices of rows.
+// Records are the indices of rows.
 
 alias Record = u32;
 alias Key = u32;
 
-// Sentinels, which are before and after all records: no function sees them.
+// Sentinels before and after all records; they are never passed to the comparator.
 const FIRST: Record = 0xffffffffu;
 const LAST: Record = 0xfffffffeu;
 

@@ -1,4 +1,4 @@
-// Puts the sorted records where they are to be.
+// Stores the sorted records of a tile.
 
 fn put_tile(blocks: Blocks, lane: u32) {
     for (var i = lane; i < SORT_TILE; i += LANES) {

@@ -1,16 +1,16 @@
-// Records that a caller's function `user_precedes` compares. In memory a record is the index of a
-// row; here the row's words, four at the most, are beside it.
+// Records for the custom comparator `user_precedes`. In memory a record is the index of a row; here
+// it also has the words of the row, at most four.
 //
-// Rows that the function does not tell apart, or calls each less than the other, are in the order
-// of their indices. So no two records are equal; and if the function gives no order at all, records
-// are still only compared and moved.
+// Rows that the comparator does not order, or orders both ways, are in the order of their indices.
+// So no two records are equal. With an inconsistent comparator records are still only compared and
+// moved.
 
 struct Record {
     index: u32,
     words: vec4<u32>,
 }
 
-// Sentinels, which are before and after all records: no function sees them.
+// Sentinels before and after all records; they are never passed to the comparator.
 const FIRST: Record = Record(0xffffffffu, vec4<u32>());
 const LAST: Record = Record(0xfffffffeu, vec4<u32>());
 
@@ -19,7 +19,7 @@ fn is_row(r: Record) -> bool {
 }
 
 fn is_greater(a: Record, b: Record) -> bool {
-    // (FIRST is the least of these, LAST the greatest.)
+    // Plus 1, FIRST is the smallest number and LAST the largest.
     var greater = a.index + 1u > b.index + 1u;
     if is_row(a) & is_row(b) {
         let first = user_row_of(a.words);

@@ -1,12 +1,12 @@
-// The sort of a tile of records that are dear to compare: Batcher's bitonic sort in workgroup
-// memory, with one comparator in the text, which has the caller's function in it.
+// The tile sort for records that are expensive to compare: Batcher's bitonic sort in workgroup
+// memory. The user's comparator is inlined in one place only.
 //
-// Of two blocks that are sorted already the upper one is fetched backwards: what they are then
-// takes one merge. (All rounds of a large item's loops count on lavapipe, which leaves undone what
-// comes after 65,535.)
+// If two blocks are already sorted, the upper one is fetched in reverse, so that one merge sorts
+// them. This saves loop iterations: lavapipe ends all loops of a shader, even unfinished ones,
+// after 65,535 iterations in total, and a large item has many.
 //
-// No bank conflict: at distances below 32 the second 16 lanes of a warp take the records of their
-// pairs in the other order. Rows that stay in their buffer are no matter of banks.
+// No bank conflict: at distances below 32 the second 16 lanes of a warp access the two records of
+// their pairs in reverse order. Rows that stay in their buffer are not in workgroup memory.
 
 fn position_of(blocks: Blocks, i: u32) -> u32 {
     return select(blocks.low, blocks.high, i >= SORT_TILE / 2u) + i;
@@ -24,13 +24,13 @@ fn sort_tile(blocks: Blocks, lane: u32, count: u32) {
             workgroupBarrier();
             for (var pair = lane; pair < count / 2u; pair += LANES) {
                 let i = 2u * pair - (pair & (distance - 1u));
-                let turned = (distance < 32u) & ((pair & 16u) != 0u);
-                let a = i + select(0u, distance, turned);
-                let b = i + select(distance, 0u, turned);
+                let swapped = (distance < 32u) & ((pair & 16u) != 0u);
+                let a = i + select(0u, distance, swapped);
+                let b = i + select(distance, 0u, swapped);
                 let x = cells_load(0u, SORT_TILE, a);
                 let y = cells_load(0u, SORT_TILE, b);
-                // Whether a's record is to be the lesser one.
-                let ascending = ((i & size) == 0u) != turned;
+                // True if a's record must become the smaller one.
+                let ascending = ((i & size) == 0u) != swapped;
                 if is_greater(x, y) == ascending {
                     cells_store(0u, SORT_TILE, a, y);
                     cells_store(0u, SORT_TILE, b, x);

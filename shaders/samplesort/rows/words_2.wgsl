@@ -1,4 +1,4 @@
-// Rows of 2 words in their buffer.
+// Rows of 2 words, in their buffer.
 
 @group(0) @binding(10) var<storage, read> compared_rows: array<vec2<u32>>;
 

@@ -1,4 +1,4 @@
-// Rows of 3 words in their buffer.
+// Rows of 3 words, in their buffer.
 
 @group(0) @binding(10) var<storage, read> compared_rows: array<u32>;
 

@@ -1,4 +1,4 @@
-// A record is a key of one word, and a value by which equal keys are ordered.
+// A record is a key of one word and a value; equal keys are ordered by value.
 
 fn record_of(key: Key, value: u32) -> Record {
     return vec2<u32>(value, key);

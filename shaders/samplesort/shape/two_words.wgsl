@@ -1,4 +1,4 @@
-// A record is a key of two words, the less significant one first.
+// A record is a key of two words, the less significant word first.
 
 fn record_of(key: Key, value: u32) -> Record {
     return key;

@@ -1,5 +1,5 @@
-// A record is a key of two words, the less significant one first, and a value by which equal
-// keys are ordered.
+// A record is a key of two words, the less significant word first, and a value; equal keys are
+// ordered by value.
 
 fn record_of(key: Key, value: u32) -> Record {
     return vec3<u32>(value, key);

@@ -1,4 +1,4 @@
-//! Times the crate lampshade on a file of keys, alone or each with its index as the payload.
+//! Times the crate lampshade on a file of keys, as keys alone or with their indices as payload.
 
 #[path = "../../common/peer.rs"]
 mod peer;
@@ -9,10 +9,10 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-/// Uploads and downloads go through host memory of this size.
+/// Size in bytes of the host memory for uploads and downloads.
 const PIECE: usize = 32 << 20;
 
-/// A buffer must have a size, also one of no keys.
+/// Minimum size of a buffer: 0 is not allowed.
 const LEAST_BYTES: u64 = 4;
 
 fn main() -> ExitCode {
@@ -40,7 +40,7 @@ struct Context {
     info: wgpu::AdapterInfo,
     device: wgpu::Device,
     queue: wgpu::Queue,
-    /// The first error that no call has returned.
+    /// The first error reported outside of calls.
     trouble: Arc<Mutex<Option<String>>>,
 }
 
@@ -73,7 +73,7 @@ impl Context {
             .create_command_encoder(&wgpu::CommandEncoderDescriptor::default())
     }
 
-    /// An invalid command buffer is not submitted, where its error would be lost in a panic.
+    /// Submits commands. Invalid ones are returned as an error: their submission would panic.
     fn submit(&self, encoder: wgpu::CommandEncoder) -> Result<(), String> {
         let commands = encoder.finish();
         self.check()?;
@@ -90,7 +90,7 @@ impl Context {
         Ok(())
     }
 
-    /// Hands over a part of a buffer that was created to be mapped.
+    /// Passes a part of a mappable buffer to `take`.
     fn read<T>(
         &self,
         staging: &wgpu::Buffer,
@@ -100,7 +100,7 @@ impl Context {
         let slice = staging.slice(..size);
         let (sender, receiver) = std::sync::mpsc::channel();
         slice.map_async(wgpu::MapMode::Read, move |result| {
-            // Nobody listens only if the wait below has failed.
+            // The receiver is gone only if the wait below has failed.
             let _ = sender.send(result);
         });
         self.wait()?;
@@ -135,7 +135,7 @@ impl Gpu for Context {
             ..Default::default()
         }))
         .map_err(|error| error.to_string())?;
-        // Subgroups are what its fastest way needs. It is for the device's owner to ask for them.
+        // Its fastest variant needs subgroups, and the device's owner must request them.
         let wanted = wgpu::Features::SUBGROUP
             | wgpu::Features::TIMESTAMP_QUERY
             | wgpu::Features::TIMESTAMP_QUERY_INSIDE_ENCODERS;
@@ -210,7 +210,7 @@ impl Gpu for Context {
         self.check()?;
         self.write(&resident.input, keys)?;
         if let Sorter::Pairs { indices, .. } = &resident.sorter {
-            self.write(indices, &peer::places(count))?;
+            self.write(indices, &peer::indices(count))?;
         }
         Ok(resident)
     }
@@ -221,17 +221,17 @@ struct Timestamps {
     set: wgpu::QuerySet,
     resolved: wgpu::Buffer,
     staging: wgpu::Buffer,
-    /// Nanoseconds.
+    /// In nanoseconds.
     period: f64,
 }
 
 enum Sorter {
-    /// From the keys to the second buffer.
+    /// Sorts from the keys to the second buffer.
     Keys(Box<lampshade::Sorter>),
-    /// In place: the second buffer is that of the payloads.
+    /// Sorts in place: the second buffer has the payload.
     Pairs {
         sorter: Box<KeyValueSoaSorter>,
-        /// The first order of the payloads.
+        /// The unsorted payload.
         indices: wgpu::Buffer,
     },
 }
@@ -241,18 +241,18 @@ struct Resident {
     sorter: Sorter,
     timestamps: Option<Timestamps>,
     count: u32,
-    /// The first order of the keys.
+    /// The unsorted keys.
     input: wgpu::Buffer,
-    /// What is sorted.
+    /// The keys to sort.
     keys: wgpu::Buffer,
     second: wgpu::Buffer,
-    /// What the sorter allocated in its first sort.
+    /// Bytes that the sorter allocated in its first sort.
     workspace_bytes: Option<u64>,
 }
 
 impl Resident {
-    /// lampshade leaves keys as they are, other than pairs. They are copied all the same: each sort
-    /// of each peer finds its keys as fresh in the caches as the others find theirs.
+    /// lampshade does not change the input of a sort of keys. The keys are copied all the same, so
+    /// that all peers find theirs in the caches alike.
     fn restore(&self, encoder: &mut wgpu::CommandEncoder) {
         let size = self.input.size();
         encoder.copy_buffer_to_buffer(&self.input, 0, &self.keys, 0, size);
@@ -270,7 +270,7 @@ impl Resident {
         .map_err(|error| error.to_string())
     }
 
-    /// By the GPU's timestamps, with all the work in one submission.
+    /// Measures GPU timestamps, with all work in one submission.
     fn sort_by_gpu_clock(
         &mut self,
         timestamps: &Timestamps,
@@ -287,7 +287,7 @@ impl Resident {
         })
     }
 
-    /// By the host's clock, from the submission of the sort alone to its end.
+    /// Measures host time, from the submission of the sort alone to its completion.
     fn sort_by_wall_clock(&mut self, before: wgpu::CommandEncoder) -> Result<f64, String> {
         self.gpu.submit(before)?;
         let mut encoder = self.gpu.encoder();
@@ -354,7 +354,7 @@ impl Sort for Resident {
         Ok(true)
     }
 
-    /// Its second buffer, and the workspace that it has beside its buffers.
+    /// Its second buffer, and its workspace.
     fn scratch_bytes(&self) -> Option<u64> {
         Some(u64::from(self.count) * 4 + self.workspace_bytes?)
     }

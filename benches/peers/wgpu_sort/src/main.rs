@@ -1,4 +1,4 @@
-//! Times the crate `wgpu_sort` on a file of keys, each with its index as the payload.
+//! Times the crate `wgpu_sort` on a file of keys, with the index of each key as payload.
 
 #[path = "../../common/peer.rs"]
 mod peer;
@@ -10,13 +10,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 use wgpu_sort::{GPUSorter, HISTO_BLOCK_KVS, SortBuffers};
 
-/// Uploads and downloads go through host memory of this size.
+/// Size in bytes of the host memory for uploads and downloads.
 const PIECE: usize = 32 << 20;
 
-/// Its buffers of keys hold so many bytes a key: four times what there is to hold.
+/// Its key buffers have 16 bytes per key, four times the size of the keys.
 const KEY_BUFFER_BYTES: u64 = 16;
 
-/// It sorts nothing but pairs.
+/// It sorts only pairs.
 const ENGINE: Engine = Engine {
     name: "wgpu_sort-pairs",
     moves: PAIRS,
@@ -41,7 +41,7 @@ struct Context {
     name: String,
     device: Arc<wgpu::Device>,
     queue: Arc<wgpu::Queue>,
-    /// The first error that no call has returned.
+    /// The first error reported outside of calls.
     trouble: Arc<Mutex<Option<String>>>,
 }
 
@@ -72,7 +72,7 @@ impl Context {
             .create_command_encoder(&wgpu::CommandEncoderDescriptor::default())
     }
 
-    /// An invalid command buffer is not submitted, where its error would be lost in a panic.
+    /// Submits commands. Invalid ones are returned as an error: their submission would panic.
     fn submit(&self, encoder: wgpu::CommandEncoder) -> Result<(), String> {
         let commands = encoder.finish();
         self.check()?;
@@ -89,7 +89,7 @@ impl Context {
         Ok(())
     }
 
-    /// Hands over a part of a buffer that was created to be mapped.
+    /// Passes a part of a mappable buffer to `take`.
     fn read<T>(
         &self,
         staging: &wgpu::Buffer,
@@ -99,7 +99,7 @@ impl Context {
         let slice = staging.slice(..size);
         let (sender, receiver) = std::sync::mpsc::channel();
         slice.map_async(wgpu::MapMode::Read, move |result| {
-            // Nobody listens only if the wait below has failed.
+            // The receiver is gone only if the wait below has failed.
             let _ = sender.send(result);
         });
         self.wait()?;
@@ -194,7 +194,7 @@ impl Gpu for Context {
         });
         self.check()?;
         self.write(&input, keys)?;
-        self.write(&indices, &peer::places(count.get()))?;
+        self.write(&indices, &peer::indices(count.get()))?;
         Ok(Pairs {
             gpu: self.clone(),
             sorter,
@@ -210,7 +210,7 @@ struct Timestamps {
     set: wgpu::QuerySet,
     resolved: wgpu::Buffer,
     staging: wgpu::Buffer,
-    /// Nanoseconds.
+    /// In nanoseconds.
     period: f64,
 }
 
@@ -219,9 +219,9 @@ struct Pairs {
     sorter: GPUSorter,
     buffers: SortBuffers,
     timestamps: Option<Timestamps>,
-    /// The first order of the keys.
+    /// The unsorted keys.
     input: wgpu::Buffer,
-    /// The first order of the payloads.
+    /// The unsorted payload.
     indices: wgpu::Buffer,
 }
 
@@ -237,7 +237,7 @@ impl Pairs {
             .sort(encoder, &self.gpu.queue, &self.buffers, None);
     }
 
-    /// By the GPU's timestamps, with all the work in one submission.
+    /// Measures GPU timestamps, with all work in one submission.
     fn sort_by_gpu_clock(
         &self,
         timestamps: &Timestamps,
@@ -254,7 +254,7 @@ impl Pairs {
         })
     }
 
-    /// By the host's clock, from the submission of the sort alone to its end.
+    /// Measures host time, from the submission of the sort alone to its completion.
     fn sort_by_wall_clock(&self, before: wgpu::CommandEncoder) -> Result<f64, String> {
         self.gpu.submit(before)?;
         let mut encoder = self.gpu.encoder();
@@ -312,8 +312,8 @@ impl Sort for Pairs {
         Ok(true)
     }
 
-    /// Its second buffers, both buffers of payloads, its histograms, and the room that its buffers
-    /// of keys have beyond the keys.
+    /// Its second buffers, both payload buffers, its histograms, and the excess size of its key
+    /// buffers.
     fn scratch_bytes(&self) -> Option<u64> {
         let blocks = u64::from(self.buffers.len().div_ceil(HISTO_BLOCK_KVS));
         let histograms = (4 + blocks) * 256 * 4;

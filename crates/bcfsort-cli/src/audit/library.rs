@@ -1,4 +1,4 @@
-//! Every kernel there is: sorts with each engine, base case, key type, order and several patterns.
+//! Audits all kernels: sorts with each engine, base case, key type and order, and several patterns.
 
 use super::{Args, Job as Any};
 use bcfsort_term::fault::Fault;
@@ -7,10 +7,10 @@ use bcfsort_testkit::recordings::{Corpus, Inputs, audit_subject};
 use std::time::Instant;
 use wgsl_lockstep::audit::Audit;
 
-/// Sorts that were run, prefix sums among them.
+/// The results of all sorts and prefix sums.
 pub(crate) struct Job {
     pub(crate) sorts: usize,
-    /// Those whose result is not the CPU's.
+    /// Names of the sorts whose result differs from the CPU's.
     pub(crate) unsorted: Vec<String>,
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &Args) -> Result<(Any, Audit), Fault> {
         .run(&args.config(), args.seed, |done| {
             progress.show(|| format!("sort {done} of {sorts}"));
         })
-        // A kernel that cannot be run is no device's fault.
+        // A kernel that the executor cannot run is not a device fault.
         .map_err(|error| Fault::Usage(error.to_string()))?;
     let time = started.elapsed();
     drop(progress);

@@ -1,5 +1,5 @@
-//! `audit`: runs the sort's own kernels on the CPU, in lock-step, and counts bank conflicts, races
-//! and the like.
+//! `audit`: runs the sort's kernels on the CPU, in lock-step, and counts bank conflicts, races and
+//! other defects.
 
 mod library;
 mod sort;
@@ -18,7 +18,7 @@ use wgpu_bcfsort::{Engine, KeyType};
 use wgsl_lockstep::Config;
 use wgsl_lockstep::audit::{Audit, Severity};
 
-/// Heading of the options that say what is printed.
+/// Heading of the options for printing.
 const REPORT: &str = "Report";
 
 const AFTER_HELP: &str = "\
@@ -167,7 +167,7 @@ pub(crate) struct Args {
     quiet: bool,
 }
 
-/// Refuses whatever it is.
+/// Rejects any file name.
 fn no_file(_: &str) -> Result<String, &'static str> {
     Err("audit takes no file; to audit a compute shader of your own, use the command wgsl-audit")
 }
@@ -176,14 +176,14 @@ fn warp() -> impl TypedValueParser<Value = u32> {
     PossibleValuesParser::new(["4", "8", "16", "32", "64"]).try_map(|text| text.parse::<u32>())
 }
 
-/// What was run, and its result.
+/// An audited sort or corpus, and its result.
 enum Job {
     Sort(sort::Job),
     All(library::Job),
 }
 
 impl Job {
-    /// What went wrong with the result, in one line.
+    /// Describes a wrong result in one line.
     fn wrong_result(&self) -> Option<String> {
         match self {
             Self::Sort(job) => job.wrong_result(),
@@ -230,7 +230,7 @@ impl Job {
     }
 }
 
-/// What the JSON tells besides the audit.
+/// The JSON beside the audit.
 #[derive(Serialize)]
 struct Document {
     command: &'static str,
@@ -279,7 +279,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     }
     let failures = audit.failures();
     let printed = if args.json || args.markdown {
-        // Stdout is for another program; people see on stderr what failed.
+        // Stdout is for another program; failures are shown on stderr.
         for failure in &failures {
             notice::say_lines(failure);
         }
@@ -292,14 +292,14 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     } else {
         print(&text(&audit, &job, args.lines))
     };
-    // Whether anyone reads it makes no difference to what was found.
+    // A closed pipe does not change the result of the audit.
     match printed {
         Ok(()) | Err(Fault::ClosedPipe) if !failures.is_empty() => Err(Fault::Unclean),
         printed => printed,
     }
 }
 
-/// The report for people, which says how to see the notes it leaves out.
+/// The report for people. If notes are left out, it names the option that shows them.
 fn text(audit: &Audit, job: &Job, lines: bool) -> String {
     let mut text = audit.text(&job.header(), lines);
     let mut notes = audit.notes().iter().flatten();

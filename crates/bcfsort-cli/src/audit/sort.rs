@@ -1,4 +1,4 @@
-//! The kernels of one sort.
+//! Audits the kernels of one sort.
 
 use super::{Args, Job as Any};
 use bcfsort_term::fault::Fault;
@@ -14,7 +14,7 @@ use wgpu_bcfsort::{Engine, KeyType, Order, SortKey};
 use wgsl_lockstep::MEMORY_A_WORD;
 use wgsl_lockstep::audit::{Audit, check_memory};
 
-/// Those of a usual GPU.
+/// Limits of a typical GPU.
 const LIMITS: DeviceLimits = DeviceLimits {
     buffer_bytes: 1 << 27,
     workgroups: 65_535,
@@ -24,13 +24,13 @@ const LIMITS: DeviceLimits = DeviceLimits {
     sampling_seed: 0x5eed,
 };
 
-/// A sort that was run.
+/// One sort and its result.
 pub(crate) struct Job {
     pub(crate) engine: Engine,
     pub(crate) spec: Spec,
     pub(crate) key: KeyType,
     pub(crate) order: Order,
-    /// Whether the result is that of the CPU, byte for byte.
+    /// True if the result equals the CPU's, byte for byte.
     pub(crate) sorted: bool,
 }
 
@@ -78,7 +78,7 @@ fn sort<T: SortKey>(args: &Args) -> Result<(Any, Audit), Fault> {
     let keys: Vec<T> = generate(&spec).map_err(|error| Fault::Usage(error.to_string()))?;
     let recording = record_sort(len, T::KEY_TYPE, order, &options, &LIMITS);
     let key_bytes = args.count * T::KEY_TYPE.bytes();
-    // All of a sort's buffers are of words, and are written.
+    // A sort's buffers hold whole words, and the sort writes all of them.
     let words = (recording.scratch_bytes() + key_bytes) / 4;
     check_memory(words * u64::from(MEMORY_A_WORD))
         .map_err(|message| Fault::Usage(format!("{message}: take a smaller --count")))?;
@@ -90,7 +90,7 @@ fn sort<T: SortKey>(args: &Args) -> Result<(Any, Audit), Fault> {
     let of = recording.steps.len();
     let kernels = execution
         .run_observed(|step| progress.show(|| format!("dispatch {} of {of}", step + 1)))
-        // A kernel that cannot be run is no device's fault.
+        // A kernel that the executor cannot run is not a device fault.
         .map_err(|error| Fault::Usage(error.to_string()))?;
     let time = started.elapsed();
     drop(progress);

@@ -341,12 +341,12 @@ mod bad_input {
         both(
             &[],
             &[0; 10],
-            "10 bytes, no multiple of the 4 bytes of a u32 key",
+            "10 bytes, not a multiple of the 4 bytes of a u32 key",
         );
         both(
             &["-t", "f64"],
             &[0; 12],
-            "12 bytes, no multiple of the 8 bytes of a f64 key",
+            "12 bytes, not a multiple of the 8 bytes of a f64 key",
         );
         both(&[], b"1\n2\n3\n4\n5\n", "or is text (-f text)");
     }
@@ -356,23 +356,23 @@ mod bad_input {
         let text = &["-f", "text"];
         both(text, b"1\n\n2\n", "line 2 is empty");
         both(text, b"1\n2\n\n", "line 3 is empty");
-        both(text, b"1\ntwo\n", "line 2: 'two' is no u32 key");
+        both(text, b"1\ntwo\n", "line 2: 'two' is not a valid u32 key");
         both(
             text,
             b"1\n-2\n",
-            "line 2: '-2' is no u32 key: u32 is 0 to 4294967295",
+            "line 2: '-2' is not a valid u32 key: u32 is 0 to 4294967295",
         );
         both(text, b"1\n1.5\n", "floats need -t f32 or -t f64");
         both(
             text,
             b"1\n\x1b[31m\n",
-            "line 2: '\\u{1b}[31m' is no u32 key",
+            "line 2: '\\u{1b}[31m' is not a valid u32 key",
         );
         both(text, &vec![b'9'; 100_000], "line 1: '9999");
         both(
             &["-f", "text", "-t", "f64"],
             b"-1e400\n",
-            "line 1: '-1e400' is no f64 key: too great for f64",
+            "line 1: '-1e400' is not a valid f64 key: too large for f64",
         );
     }
 
@@ -1180,7 +1180,7 @@ mod prefix_sums {
         );
         fails(
             &[&folder.write("odd", "abc"), &few],
-            "3 bytes, no multiple of the 4 bytes",
+            "3 bytes, not a multiple of the 4 bytes",
         );
         fails(&[&values], "COLORS");
         assert!(!folder.path("output").exists());

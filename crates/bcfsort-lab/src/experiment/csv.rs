@@ -1,4 +1,4 @@
-//! Tables as CSV: one row a measurement, so that any tool can group and plot them.
+//! CSV tables with one row per measurement, so that any tool can group and plot them.
 
 use bcfsort_term::fault::Fault;
 

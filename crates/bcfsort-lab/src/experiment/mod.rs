@@ -1,10 +1,10 @@
-//! `experiment`: measures and draws the figures of the paper on this machine.
+//! `experiment`: measures and draws the paper's figures on this machine.
 
 #![allow(
     clippy::cast_sign_loss,
     clippy::cast_possible_wrap,
-    reason = "places in a picture and counts told in words: small, and not negative where they \
-              must not be"
+    reason = "pixel coordinates and formatted counts are small, and not negative where the sign \
+              is cast away"
 )]
 
 mod csv;
@@ -168,7 +168,7 @@ fn figure_names() -> PossibleValuesParser {
     PossibleValuesParser::new(figures.chain([all, pictures]))
 }
 
-/// Which data sets are measured.
+/// The range of data sets to measure.
 pub(crate) struct Scope {
     quick: bool,
     max_n: u64,
@@ -176,12 +176,12 @@ pub(crate) struct Scope {
     cpu_max_n: u64,
     repeats: u32,
     seed: u64,
-    /// The adapter is a CPU, where sorters take fewer buckets.
+    /// True if the adapter is a CPU, where sorters use fewer buckets.
     on_cpu: bool,
 }
 
 impl Scope {
-    /// Numbers of keys for a curve.
+    /// The numbers of keys of a curve.
     fn sizes(&self) -> Vec<u64> {
         let first = if self.quick { 1 << 12 } else { 1 << 16 };
         let sizes = std::iter::successors(Some(first), |n| Some(n * u64::from(self.step)));
@@ -193,13 +193,13 @@ impl Scope {
         }
     }
 
-    /// The number of keys of a figure that has only one, `n` unless it is to be smaller.
+    /// The number of keys of a figure with only one: `n`, unless the limits are lower.
     fn size(&self, n: u64) -> u64 {
         let most = if self.quick { 1 << 14 } else { n };
         most.min(self.max_n)
     }
 
-    /// The paper's P that a sorter on this adapter takes by default.
+    /// The default of the paper's P on this adapter.
     fn buckets(&self, n: u64) -> u32 {
         let most = if self.on_cpu {
             MOST_BUCKETS_ON_CPU
@@ -210,7 +210,7 @@ impl Scope {
     }
 }
 
-/// What measuring takes: the device, who takes part, and where results are kept.
+/// The state of a run: the device, the contenders, and the results.
 pub(crate) struct Lab<'a> {
     scope: &'a Scope,
     sorter: Sorter,
@@ -227,58 +227,57 @@ impl Lab<'_> {
     }
 }
 
-/// Something to measure.
+/// A unit of measurement.
 pub(crate) trait Task {
-    /// In a few words.
+    /// A short description.
     fn what(&self) -> String;
 
-    /// What it keeps, by ids that say all that matters of it.
+    /// The ids of the parts that it stores. An id names everything that affects a result.
     fn parts(&self, peers: &[&str]) -> Vec<String>;
 
-    /// How long it takes, compared with others.
+    /// Estimated duration, relative to other tasks.
     fn weight(&self) -> f64;
 
-    /// Measures and keeps those of its parts that are lacking.
+    /// Measures and stores the missing parts.
     fn run(&self, lab: &mut Lab<'_>) -> Result<(), Fault>;
 }
 
-/// What is to be done for a figure.
+/// The tasks of a figure.
 type Tasks = Vec<Box<dyn Task>>;
 
-/// A figure: what is measured for it, and how it is drawn. `figures::FIGURES` lists them all.
+/// A figure: its measurements, and how they are drawn. `figures::FIGURES` lists all figures.
 pub(crate) trait Figure: Sync {
-    /// The name on the command line, and of the files.
+    /// Its name on the command line and in file names.
     fn name(&self) -> &'static str;
 
-    /// What it shows, in one line.
+    /// A one-line description.
     fn about(&self) -> &'static str;
 
-    /// What is to be measured.
+    /// The measurements that it needs.
     fn tasks(&self, scope: &Scope) -> Vec<Box<dyn Task>>;
 
-    /// Draws it from what has been measured so far; `None` if that is nothing.
+    /// Draws the results so far. Returns `None` if there are none.
     fn draw(&self, scope: &Scope, results: &Results) -> Option<Drawing>;
 }
 
-/// A figure drawn.
+/// A figure, drawn.
 pub(crate) struct Drawing {
     title: String,
-    /// What the charts show.
+    /// A caption for the charts.
     shows: String,
-    /// What the paper found.
+    /// The paper's finding.
     paper: String,
-    /// What this machine shows, a paragraph each.
+    /// The findings on this machine, one per paragraph.
     found: Vec<String>,
-    /// Charts, by what is added to the figure's name for the file.
+    /// The charts, each with the suffix of its file name.
     charts: Vec<(String, Chart)>,
-    /// The data, likewise.
+    /// The data, each table with the suffix of its file name.
     tables: Vec<(String, Table)>,
-    /// Who was left out, and why.
+    /// The contenders left out, with reasons.
     notes: Vec<String>,
 }
 
-/// The tasks of the chosen figures that still have to be done, by figure. What two figures share is
-/// measured for the first.
+/// The missing tasks of the chosen figures. A task that two figures share is listed for the first.
 fn lacking(
     chosen: &[&'static dyn Figure],
     scope: &Scope,
@@ -389,7 +388,7 @@ pub fn run(args: &Args) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Series done now, and left for another run.
+/// Number of tasks done and left.
 struct Measured {
     done: usize,
     left: usize,
@@ -421,7 +420,7 @@ fn measure(
             if limit.is_some_and(|limit| started.elapsed() >= limit) {
                 return Ok(measured);
             }
-            // Proportions are guessed, so there is something to go by only after some work.
+            // Weights are estimates: without measured work there is no rate.
             let left = (weight_done > 0.0)
                 .then(|| begun.elapsed().as_secs_f64() * (whole - weight_done) / weight_done);
             if !announced && !quiet && !lab.progress.is_shown() {
@@ -448,13 +447,13 @@ fn measure(
     Ok(measured)
 }
 
-/// What was written.
+/// Number of figures and charts written.
 struct Written {
     figures: usize,
     charts: usize,
 }
 
-/// Draws all figures that were ever asked for, and checks the files.
+/// Draws all figures ever requested in this directory, and checks the files.
 fn draw(out: &Path, lab: &Lab<'_>) -> Result<Written, Fault> {
     let mut report = Report::new(lab);
     let mut written = Written {

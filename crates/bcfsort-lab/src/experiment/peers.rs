@@ -1,4 +1,4 @@
-//! Other people's sorts: programs that measure themselves on the same keys.
+//! Third-party sorts: programs that measure themselves on the same keys.
 
 use super::state::Outcome;
 use bcfsort_term::fault::Fault;
@@ -16,43 +16,43 @@ use tempfile::TempDir;
 use wgpu_bcfsort::internals::recording::PayloadKind;
 use wgpu_bcfsort::{Engine, KeyType, SortKey};
 
-/// Where peers are looked for, if there is such a directory.
+/// The default directory of peers; it may be missing.
 pub(crate) const DEFAULT: &str = "target/peers";
 
-/// What the directories of keys for peers are called. One that an interrupt left is removed.
+/// Prefix of the directories of keys for peers. Leftovers of an interrupted run are removed.
 const FILES: &str = ".keys-for-peers-";
 
-/// A program that sorts.
+/// A third-party sorting program.
 pub(crate) struct Peer {
     /// Its file name, without an extension.
     pub(crate) name: String,
     path: PathBuf,
-    /// Why it is not asked again in this run.
+    /// The reason to skip it for the rest of this run.
     given_up: Option<String>,
 }
 
-/// The programs, and where their keys are put.
+/// All peers, and the directory for their keys.
 pub(crate) struct Peers {
     pub(crate) list: Vec<Peer>,
     directory: PathBuf,
     timeout: Duration,
 }
 
-/// A data set as files.
+/// The files of a data set.
 pub(crate) struct Files {
     input: PathBuf,
     expected: PathBuf,
     _directory: TempDir,
 }
 
-/// What became of a peer's turn.
+/// The result of running a peer.
 pub(crate) struct Found {
     pub(crate) outcomes: Vec<Outcome>,
-    /// Whether it is worth another try in a later run.
+    /// True if a later run should retry it.
     pub(crate) again: bool,
 }
 
-/// What a peer prints.
+/// The output of a peer.
 #[derive(Deserialize)]
 struct Reply {
     peer: String,
@@ -65,7 +65,7 @@ struct Reply {
     results: Vec<Sorted>,
 }
 
-/// One of its sorts.
+/// The result of one engine of a peer.
 #[derive(Deserialize)]
 struct Sorted {
     engine: String,
@@ -86,7 +86,7 @@ struct Sorted {
 }
 
 impl Peers {
-    /// None at all.
+    /// Returns an empty set of peers.
     pub(crate) fn none(directory: &Path) -> Self {
         Self {
             list: Vec::new(),
@@ -95,7 +95,7 @@ impl Peers {
         }
     }
 
-    /// The executable files of a directory. Keys for them go to files below `out`.
+    /// Finds the executable files of a directory. Their keys are written to files below `out`.
     pub(crate) fn find(from: &Path, out: &Path, timeout: Duration) -> Result<Self, Fault> {
         let failed =
             |error: std::io::Error| Fault::io(&from.display().to_string(), "cannot read", &error);
@@ -106,7 +106,7 @@ impl Peers {
             if !executable(&path) {
                 continue;
             }
-            // It will be run from wherever, so a relative path must not depend on that.
+            // A relative path must not depend on the working directory of the peer.
             let path = fs::canonicalize(&path).map_err(failed)?;
             let name = path.file_stem().unwrap_or_default().to_string_lossy();
             peers.list.push(Peer {
@@ -155,7 +155,7 @@ impl Peers {
         })
     }
 
-    /// Gives one of the peers its turn.
+    /// Runs one of the peers.
     pub(crate) fn run(
         &mut self,
         peer: usize,
@@ -233,7 +233,7 @@ impl Reply {
 impl Sorted {
     fn outcome(&self, peer: &str, key: KeyType, count: u64) -> Outcome {
         let mut name = self.engine.clone();
-        // Lines of a figure are told apart by their names.
+        // The lines of a figure need distinct names.
         if ["cpu", "cpu-rayon"].contains(&name.as_str()) || name.parse::<Engine>().is_ok() {
             name = format!("{peer}:{name}");
         }
@@ -269,19 +269,19 @@ impl Sorted {
     }
 }
 
-/// The last line that is not empty, so that a library that greets on stdout does no harm.
+/// Parses the last line that is not empty. Libraries may print a greeting before it.
 fn parse(stdout: &str) -> Result<Reply, String> {
     let line = stdout.lines().rfind(|line| !line.trim().is_empty());
     let line = line.ok_or("printed nothing")?;
     serde_json::from_str(line).map_err(|error| format!("printed no result: {error}"))
 }
 
-/// How a peer's process ended.
+/// The end of a peer's process.
 enum Ended {
     Well(String),
-    /// It may do better with other keys.
+    /// A failure that other keys may avoid.
     Badly(String),
-    /// It would not.
+    /// A failure with any keys.
     ForGood(String),
 }
 
@@ -295,7 +295,7 @@ fn finish(command: &mut Command, timeout: Duration) -> Ended {
         Ok(child) => child,
         Err(error) => return Ended::ForGood(format!("cannot be run: {error}")),
     };
-    // Read as it comes: a full pipe would stop the peer.
+    // Read continuously: a full pipe would block the peer.
     let stdout = child.stdout.take().map(reader);
     let stderr = child.stderr.take().map(reader);
     let deadline = Instant::now() + timeout;
@@ -316,7 +316,7 @@ fn finish(command: &mut Command, timeout: Duration) -> Ended {
             Err(error) => return Ended::Badly(error.to_string()),
         }
     };
-    // A process that the peer left behind may keep the pipes open: what it says is of no interest.
+    // A process left running by the peer may keep the pipes open; its output is ignored.
     let text = |reader: Option<mpsc::Receiver<String>>| {
         reader
             .and_then(|text| text.recv_timeout(Duration::from_secs(5)).ok())

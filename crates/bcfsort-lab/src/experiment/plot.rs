@@ -8,26 +8,26 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use std::ops::Range;
 
-/// The size of a chart, and how it is laid out.
+/// The size and the layout of a chart.
 struct Look {
     width: u32,
     height: u32,
-    /// The rows of the title.
+    /// Height of the title.
     top: u32,
-    /// The column of the legend.
+    /// Width of the legend.
     legend: u32,
-    /// The column of the numbers and the name of the y axis.
+    /// Width of the numbers and the label of the y axis.
     numbers: u32,
-    /// The column of the names of bars.
+    /// Width of the bars' names.
     names: u32,
-    /// Room right of the bars, for the last value.
+    /// Width right of the bars, for the last value.
     values: u32,
-    /// How far below the title the legend begins, or `None` for each name beside the end of its
-    /// line, and the first line's name bold.
+    /// Distance from the title to the legend. If `None`, each name is beside the end of its line,
+    /// and the first line's name is bold.
     legend_from: Option<i32>,
 }
 
-/// A chart of the report.
+/// The layout of a chart of the report.
 const REPORT: Look = Look {
     width: 960,
     height: 560,
@@ -39,8 +39,9 @@ const REPORT: Look = Look {
     legend_from: Some(20),
 };
 
-/// A picture of the documentation. It is drawn smaller than it is shown: text, lines and markers
-/// come out larger by the same factor, and can be read where a page shows it at half its size.
+/// The layout of a picture of the documentation. It is drawn smaller than it is shown, so text,
+/// lines and markers are enlarged, and stay readable where a page shows the picture at half its
+/// size.
 const PICTURE: Look = Look {
     width: SHOWN.0 * 2 / 3,
     height: SHOWN.1 * 2 / 3,
@@ -52,14 +53,14 @@ const PICTURE: Look = Look {
     legend_from: None,
 };
 
-/// The size at which a picture is shown.
+/// The displayed size of a picture.
 pub(crate) const SHOWN: (u32, u32) = (960, 540);
 
 const FONT: &str = "sans-serif";
 const GREY: RGBColor = RGBColor(90, 90, 90);
 
-/// Okabe and Ito's colours, which differ for every kind of colour vision; the shapes of the markers
-/// differ too. Their yellow is too pale for lines.
+/// Okabe and Ito's colours, which people with any colour vision can distinguish. The markers'
+/// shapes differ, too. Their yellow is left out as too pale for lines.
 const COLOURS: [RGBColor; 7] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -70,10 +71,10 @@ const COLOURS: [RGBColor; 7] = [
     RGBColor(86, 180, 233),
 ];
 
-/// The style of a line that belongs to none of the contenders.
+/// The style of a line that is not a contender.
 pub(crate) const NEUTRAL: usize = usize::MAX;
 
-/// How numbers lie on an axis.
+/// The scale of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scale {
     Linear,
@@ -83,7 +84,7 @@ pub(crate) enum Scale {
     Log10,
 }
 
-/// An axis: its label, with the unit, and its scale.
+/// An axis: its label with the unit, and its scale.
 #[derive(Clone, Debug)]
 pub(crate) struct Axis {
     pub(crate) label: String,
@@ -125,11 +126,11 @@ impl Point {
 pub(crate) struct Line {
     pub(crate) name: String,
     pub(crate) points: Vec<Point>,
-    /// The colour and the shape of the markers.
+    /// Index of the colour and the marker's shape.
     pub(crate) style: usize,
-    /// Dashed: of something that is not measured, or the second of two lines of one style.
+    /// True for a dashed line: a quantity that is not measured, or the second line of a style.
     pub(crate) dashed: bool,
-    /// Without markers: a model.
+    /// True for a line without markers: a model.
     pub(crate) plain: bool,
 }
 
@@ -149,7 +150,7 @@ impl Line {
         self
     }
 
-    /// What theory says.
+    /// Styles the line as a model.
     pub(crate) const fn model(mut self) -> Self {
         self.dashed = true;
         self.plain = true;
@@ -164,7 +165,8 @@ impl Line {
         }
     }
 
-    /// The first is drawn below the others: broader, so that it is seen where they lie on it.
+    /// Line width. The first line is drawn below the others, and wider, so that it shows where they
+    /// cover it.
     const fn width(&self) -> u32 {
         if self.style == 0 && !self.plain { 4 } else { 2 }
     }
@@ -173,20 +175,20 @@ impl Line {
 /// A chart.
 #[derive(Clone, Debug)]
 pub(crate) enum Chart {
-    /// Lines over x and y.
+    /// Lines in x and y.
     Lines {
         title: String,
         x: Axis,
         y: Axis,
         lines: Vec<Line>,
     },
-    /// A horizontal bar for each name, with the value beside it. The points' x is of no account.
+    /// One horizontal bar for each name, with its value. The points' x is ignored.
     Bars {
         title: String,
         x: Axis,
         bars: Vec<(String, Point)>,
     },
-    /// Two horizontal bars for each name, the first one pale, with words beside each.
+    /// Two horizontal bars for each name, the first one pale, with a text beside each.
     Pairs {
         title: String,
         x: Axis,
@@ -195,7 +197,7 @@ pub(crate) enum Chart {
 }
 
 impl Chart {
-    /// The names of its lines or bars.
+    /// The names of the lines or bars.
     pub(crate) fn names(&self) -> Vec<&str> {
         match self {
             Self::Lines { lines, .. } => lines.iter().map(|line| line.name.as_str()).collect(),
@@ -204,12 +206,12 @@ impl Chart {
         }
     }
 
-    /// The chart as an SVG document, for the report.
+    /// Draws the chart as an SVG document for the report.
     pub(crate) fn svg(&self) -> Result<String, Fault> {
         self.draw(&REPORT, true)
     }
 
-    /// The chart as an SVG document, for the documentation.
+    /// Draws the chart as an SVG document for the documentation.
     pub(crate) fn picture(&self) -> Result<String, Fault> {
         let svg = self.draw(&PICTURE, false)?;
         let title = match self {
@@ -245,7 +247,7 @@ impl Chart {
                     let bar = Bar {
                         name: Some((name.as_str(), 0.5)),
                         point: *point,
-                        words: super::stats::digits(point.y),
+                        label: super::stats::digits(point.y),
                         colour: COLOURS[i % COLOURS.len()].mix(0.8),
                         span: [0.2, 0.8],
                     };
@@ -261,11 +263,11 @@ impl Chart {
                     let bar = |value: &(f64, String), name, opacity, span| Bar {
                         name,
                         point: Point::exact(0.0, value.0),
-                        words: value.1.clone(),
+                        label: value.1.clone(),
                         colour: colour.mix(opacity),
                         span,
                     };
-                    // The name stands at the border of its two bars.
+                    // The name is centered between the two bars.
                     let name = Some((name.as_str(), 0.5));
                     all.push((i, bar(first, None, 0.35, [0.5, 0.9])));
                     all.push((i, bar(second, name, 1.0, [0.1, 0.5])));
@@ -278,19 +280,18 @@ impl Chart {
 
 /// A bar of a chart.
 struct Bar<'a> {
-    /// The name at its left end, and how high in its row that stands.
+    /// The name at its left end, and the name's height within the row.
     name: Option<(&'a str, f64)>,
     point: Point,
-    /// What stands right of it.
-    words: String,
+    /// The text at its right end.
+    label: String,
     colour: RGBAColor,
-    /// Its lower and its upper edge, in shares of the height of its row.
+    /// Its lower and upper edge, as fractions of the row's height.
     span: [f64; 2],
 }
 
-/// An SVG document for a page that may be light or dark: what is drawn lies on a white card of its
-/// own, so that it has the same contrast on both. `size` is that of the body; the document is
-/// `SHOWN.0` wide.
+/// An SVG document for light and dark pages: the drawing is on a white card, so that the contrast
+/// is the same on both. `size` is the size of the body; the document is `SHOWN.0` wide.
 pub(crate) fn card([width, height]: [u32; 2], title: &str, body: &str) -> String {
     let title = title
         .replace('\n', ". ")
@@ -310,7 +311,7 @@ pub(crate) fn card([width, height]: [u32; 2], title: &str, body: &str) -> String
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
-/// An axis laid out: where a number lies, and the ticks.
+/// The layout of an axis: its range and its ticks.
 #[derive(Clone)]
 struct Layout {
     scale: Scale,
@@ -337,13 +338,13 @@ impl Layout {
         if scale == Scale::Linear {
             low = low.min(0.0);
         }
-        // Some room at both ends, and something to see where all values are the same.
-        let least = match scale {
+        // A margin at both ends, and a minimum range in case all values are equal.
+        let min_range = match scale {
             Scale::Linear => 1e-9,
             Scale::Log2 => 1.0,
             Scale::Log10 => 0.5,
         };
-        let room = ((high - low) * 0.04).max((least - (high - low)) / 2.0);
+        let room = ((high - low) * 0.04).max((min_range - (high - low)) / 2.0);
         let range = if scale == Scale::Linear && low >= 0.0 {
             0.0..high + room
         } else {
@@ -363,7 +364,7 @@ impl Layout {
             Scale::Log2 => value.log2(),
             Scale::Log10 => value.log10(),
         };
-        // An error bar may reach down to 0, which no logarithm has.
+        // An error bar may reach down to 0, whose logarithm is infinite.
         if at.is_finite() {
             at.clamp(self.range.start, self.range.end)
         } else {
@@ -374,7 +375,7 @@ impl Layout {
     fn label(&self, at: f64) -> String {
         match self.scale {
             Scale::Linear => plain(at),
-            // Where they get long, all from 2^10 on.
+            // Once labels get long, all from 2^10 on are powers.
             Scale::Log2 if at >= 10.0 && self.range.end > 12.0 => {
                 format!("2^{at:.0}")
             }
@@ -406,7 +407,7 @@ impl Ranged for Layout {
     }
 }
 
-/// A number of a tick: round, so few digits tell it.
+/// Formats the number of a tick. Ticks are round numbers, so a few digits suffice.
 fn plain(value: f64) -> String {
     let size = value.abs();
     if size < 1e-12 {
@@ -414,7 +415,7 @@ fn plain(value: f64) -> String {
     } else if !(1e-4..1e6).contains(&size) {
         format!("{value:e}")
     } else {
-        // Three digits at most, and none that say nothing.
+        // At most three digits, without trailing zeros.
         let decimals = (2 - size.log10().floor() as i32).max(0) as usize;
         let text = format!("{value:.decimals$}");
         if text.contains('.') {
@@ -473,7 +474,7 @@ fn text(size: u32, colour: RGBColor, horizontal: HPos) -> TextStyle<'static> {
         .pos(Pos::new(horizontal, VPos::Center))
 }
 
-/// The title; what follows its first line is smaller.
+/// Draws the title. Lines after the first one are smaller.
 fn heading(root: &Area<'_>, title: &str) -> Result<(), String> {
     for (i, line) in title.lines().enumerate() {
         let (size, colour) = if i == 0 { (21, BLACK) } else { (17, GREY) };
@@ -488,7 +489,7 @@ fn heading(root: &Area<'_>, title: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// A line without an upper limit to its length.
+/// Draws a line, of any length.
 fn stroke(
     root: &Area<'_>,
     points: Vec<(i32, i32)>,
@@ -506,7 +507,7 @@ fn stroke(
 }
 
 fn error_bar(root: &Area<'_>, [from, to]: [(i32, i32); 2], colour: RGBColor) -> Result<(), String> {
-    // The caps stand across the bar.
+    // The caps are perpendicular to the bar.
     let (dx, dy) = if from.0 == to.0 { (4, 0) } else { (0, 4) };
     stroke(root, vec![from, to], colour, 1, false)?;
     for (x, y) in [from, to] {
@@ -527,7 +528,7 @@ fn marker(root: &Area<'_>, (x, y): (i32, i32), line: &Line) -> Result<(), String
         let points: Vec<(i32, i32)> = points.iter().map(|(dx, dy)| (x + dx, y + dy)).collect();
         root.draw(&Polygon::new(points, style))
     };
-    // Beyond the last colour, the first comes with another marker.
+    // After the last colour, colours repeat with other markers.
     let drawn = match (line.style + line.style / COLOURS.len()) % 7 {
         0 => root.draw(&Circle::new((x, y), 6, style)),
         1 => polygon(&[(-4, -4), (4, -4), (4, 4), (-4, 4)]),
@@ -594,7 +595,7 @@ fn draw_lines(
         }
     }
     let begin = (look.width - look.legend + 8) as i32;
-    let places = if let Some(below) = look.legend_from {
+    let positions = if let Some(below) = look.legend_from {
         let room = look.height as i32 - 80;
         let step = (room / (lines.len() as i32).max(1)).min(24);
         (0..lines.len())
@@ -602,13 +603,13 @@ fn draw_lines(
             .collect()
     } else {
         let end = |line: &Line| line.points.last().map_or(0, |p| at(p.x, p.y).1);
-        apart(
+        space_out(
             &lines.iter().map(end).collect::<Vec<i32>>(),
             20,
             look.top as i32 + 8,
         )
     };
-    for (line, &y) in lines.iter().zip(&places) {
+    for (line, &y) in lines.iter().zip(&positions) {
         stroke(
             root,
             vec![(begin, y), (begin + 34, y)],
@@ -629,15 +630,15 @@ fn draw_lines(
     Ok(())
 }
 
-/// Places for names, none above `least`, at least `step` apart, near where they should be: where
-/// names would lie on each other, they share the room around the middle of their places.
-fn apart(wanted: &[i32], step: i32, least: i32) -> Vec<i32> {
+/// Positions for names near the wanted ones: none above `top`, and at least `step` apart. Names
+/// that would overlap are spread around their mean position.
+fn space_out(wanted: &[i32], step: i32, top: i32) -> Vec<i32> {
     let mut order: Vec<usize> = (0..wanted.len()).collect();
     order.sort_by_key(|&i| wanted[i]);
-    // Groups of names in a row, `step` apart: the first one's coordinate, and whose they are.
+    // Groups of names, `step` apart: the position of the first name, and the members.
     let mut groups: Vec<(i32, Vec<usize>)> = Vec::new();
     for i in order {
-        let mut group = (wanted[i].max(least), vec![i]);
+        let mut group = (wanted[i].max(top), vec![i]);
         while let Some((_, above)) =
             groups.pop_if(|(start, above)| *start + step * above.len() as i32 > group.0)
         {
@@ -647,27 +648,27 @@ fn apart(wanted: &[i32], step: i32, least: i32) -> Vec<i32> {
                 .zip(0..)
                 .map(|(&i, k)| wanted[i] - step * k)
                 .sum();
-            group = ((sum / members.len() as i32).max(least), members);
+            group = ((sum / members.len() as i32).max(top), members);
         }
         groups.push(group);
     }
-    let mut places = vec![0; wanted.len()];
+    let mut positions = vec![0; wanted.len()];
     for (start, members) in groups {
         for (i, k) in members.into_iter().zip(0..) {
-            places[i] = start + step * k;
+            positions[i] = start + step * k;
         }
     }
-    places
+    positions
 }
 
-/// The size of a name in the legend: smaller where it would not fit.
+/// The font size of a name in the legend, reduced for long names.
 fn fitting(name: &str) -> u32 {
     const FITS: u32 = 28;
     let length = name.chars().count() as u32;
     16 * FITS / length.max(FITS)
 }
 
-/// Bars, each in one of the rows, of which the first is on top.
+/// Draws bars, each in one of the rows. The first row is on top.
 fn draw_bars(
     root: &Area<'_>,
     look: &Look,
@@ -684,7 +685,7 @@ fn draw_bars(
     );
     let count = rows.max(1) as f64;
     let mut chart = ChartBuilder::on(&root.margin(look.top, 4, 0, 0))
-        // The last value stands right of its bar.
+        // Room for the last value, right of its bar.
         .margin_right(look.values)
         .x_label_area_size(54)
         .y_label_area_size(look.names)
@@ -724,8 +725,8 @@ fn draw_bars(
         let name = bar
             .name
             .map(|(name, up)| (name, left(up), begin - 8, HPos::Right));
-        let words = (bar.words.as_str(), (0, centre), tip + 8, HPos::Left);
-        for (what, (_, y), x, anchor) in name.into_iter().chain([words]) {
+        let label = (bar.label.as_str(), (0, centre), tip + 8, HPos::Left);
+        for (what, (_, y), x, anchor) in name.into_iter().chain([label]) {
             root.draw(&Text::new(what.to_owned(), (x, y), text(16, BLACK, anchor)))
                 .map_err(|error| error.to_string())?;
         }
@@ -772,11 +773,11 @@ mod tests {
     }
 
     #[test]
-    fn names_keep_apart() {
-        assert_eq!(apart(&[], 20, 0), [0; 0]);
-        assert_eq!(apart(&[90, 10, 50], 20, 0), [90, 10, 50]);
-        assert_eq!(apart(&[50, 50, 90], 20, 0), [40, 60, 90]);
-        assert_eq!(apart(&[12, 10, 30], 20, 8), [28, 8, 48]);
+    fn names_do_not_overlap() {
+        assert_eq!(space_out(&[], 20, 0), [0; 0]);
+        assert_eq!(space_out(&[90, 10, 50], 20, 0), [90, 10, 50]);
+        assert_eq!(space_out(&[50, 50, 90], 20, 0), [40, 60, 90]);
+        assert_eq!(space_out(&[12, 10, 30], 20, 8), [28, 8, 48]);
     }
 
     #[test]

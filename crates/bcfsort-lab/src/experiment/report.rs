@@ -1,4 +1,4 @@
-//! All figures in one page, and the checks of what is written.
+//! The report, one page with all figures, and checks of the files written.
 
 use super::csv::Table;
 use super::plot::Chart;
@@ -13,7 +13,7 @@ use std::fs;
 
 const TEMPLATE: &str = include_str!("report.html");
 
-/// A figure's section.
+/// The section of a figure.
 #[derive(Serialize)]
 struct Section {
     name: &'static str,
@@ -32,7 +32,7 @@ struct Svg {
     svg: String,
 }
 
-/// The page in the making.
+/// The page under construction.
 pub(crate) struct Report {
     machine: Vec<(&'static str, String)>,
     sections: Vec<Section>,
@@ -57,7 +57,7 @@ impl Report {
             scope.repeats,
             scope.seed
         );
-        // Every device that had a peer on it.
+        // All devices that a peer ran on.
         let peers: BTreeSet<String> = lab
             .state
             .results
@@ -85,7 +85,7 @@ impl Report {
         }
     }
 
-    /// A figure of which nothing has been measured.
+    /// Adds a figure without measurements.
     pub(crate) fn lacks(&mut self, figure: &'static str) {
         self.lacking.push(figure);
     }
@@ -130,7 +130,7 @@ impl Report {
             .map_err(|error| Fault::Usage(format!("cannot write the report: {error}")))
     }
 
-    /// Whether the page has every section, with all its charts.
+    /// Checks that the page has all sections and charts.
     pub(crate) fn check(&self, html: &str) -> Result<(), String> {
         for section in &self.sections {
             let heading = format!("<section id=\"{}\">", section.name);
@@ -148,7 +148,7 @@ impl Report {
     }
 }
 
-/// Whether a chart is well-formed, and names every line.
+/// Checks that a chart is well-formed and names every line.
 pub(crate) fn check_svg(svg: &str, chart: &Chart) -> Result<(), String> {
     let document = roxmltree::Document::parse(svg).map_err(|error| error.to_string())?;
     let texts: BTreeSet<&str> = document
@@ -166,7 +166,7 @@ pub(crate) fn check_svg(svg: &str, chart: &Chart) -> Result<(), String> {
     }
 }
 
-/// Whether a table reads back as it was, without an empty cell.
+/// Checks that a table reads back unchanged, without empty cells.
 pub(crate) fn check_csv(text: &str, table: &Table) -> Result<(), String> {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let header = reader.headers().map_err(|error| error.to_string())?;
@@ -187,10 +187,10 @@ pub(crate) fn check_csv(text: &str, table: &Table) -> Result<(), String> {
     Ok(())
 }
 
-/// This machine, but for the adapter.
+/// Describes this machine, without the adapter.
 pub(crate) fn host() -> String {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    // Linux says what the CPU is called; elsewhere the architecture must do.
+    // Linux has the name of the CPU; elsewhere the architecture must suffice.
     let cpu = fs::read_to_string("/proc/cpuinfo").ok().and_then(|info| {
         let line = info.lines().find(|line| line.starts_with("model name"))?;
         Some(line.split_once(':')?.1.trim().to_owned())

@@ -11,10 +11,10 @@ use wgpu_bcfsort::internals::host::sort_on_cpu;
 use wgpu_bcfsort::internals::recording::PayloadKind;
 use wgpu_bcfsort::{Clock, Engine, Error, KeyType, Options, Order, Profile, SortKey, Sorter, wgpu};
 
-/// The type of the keys of every figure, as in the paper.
+/// The key type of all figures, as in the paper.
 pub(crate) type Key = u32;
 
-/// Who sorts.
+/// The implementation of a contender.
 #[derive(Clone, Debug)]
 pub(crate) enum Who {
     Gpu(Options),
@@ -24,7 +24,7 @@ pub(crate) enum Who {
     CpuRayon,
 }
 
-/// Someone who sorts, by the name in the figure.
+/// An implementation, with its name in the figure.
 #[derive(Clone, Debug)]
 pub(crate) struct Contender {
     pub(crate) name: String,
@@ -39,7 +39,7 @@ impl Contender {
         }
     }
 
-    /// Every engine as it comes.
+    /// The mergesort engines with default options.
     pub(crate) fn engines() -> Vec<Self> {
         Engine::MERGESORTS
             .into_iter()
@@ -47,7 +47,7 @@ impl Contender {
             .collect()
     }
 
-    /// The name, and all that it may not tell.
+    /// The name, and all options that the name may not show.
     fn id(&self) -> String {
         let Who::Gpu(options) = &self.who else {
             return self.name.clone();
@@ -68,7 +68,7 @@ impl Contender {
         id + ")"
     }
 
-    /// The CPU's sorts.
+    /// The CPU sorts.
     pub(crate) fn cpus() -> [Self; 2] {
         [("cpu", Who::Cpu), ("cpu-rayon", Who::CpuRayon)].map(|(name, who)| Self {
             name: name.to_owned(),
@@ -77,7 +77,7 @@ impl Contender {
     }
 }
 
-/// What is timed.
+/// The measured quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Metric {
     /// The whole sort.
@@ -112,7 +112,7 @@ impl Metric {
         }
     }
 
-    /// What a contender's profiles say of it.
+    /// Extracts the metric from a contender's profiles.
     pub(crate) fn outcome(
         self,
         contender: impl Into<String>,
@@ -139,18 +139,18 @@ impl Metric {
     }
 }
 
-/// One data set, and who sorts it.
+/// One data set and its contenders.
 #[derive(Clone, Debug)]
 pub(crate) struct Series {
     pub(crate) spec: Spec,
     pub(crate) metric: Metric,
     pub(crate) contenders: Vec<Contender>,
-    /// Whether peers sort it too.
+    /// True if peers sort it, too.
     pub(crate) peers: bool,
 }
 
 impl Series {
-    /// The whole sort of a data set.
+    /// Times whole sorts of a data set.
     pub(crate) fn sorts(spec: Spec, contenders: Vec<Contender>) -> Self {
         Self {
             spec,
@@ -160,7 +160,7 @@ impl Series {
         }
     }
 
-    /// The data set in words that no other has.
+    /// A unique description of the data set.
     fn data(&self) -> String {
         let key = <Key as SortKey>::KEY_TYPE;
         let mut data = format!("{} {key} {}", self.spec.count, self.spec.pattern);
@@ -188,7 +188,7 @@ impl Series {
         self.peers_prefix() + peer
     }
 
-    /// What was measured: our contenders', then the peers'.
+    /// The results: our contenders first, then the peers.
     pub(crate) fn outcomes<'a>(&self, results: &'a Results) -> Vec<&'a Outcome> {
         let mut outcomes: Vec<&Outcome> = results
             .get(&self.id())
@@ -202,7 +202,7 @@ impl Series {
         outcomes
     }
 
-    /// What was measured of one contender.
+    /// The result of one contender.
     pub(crate) fn outcome<'a>(&self, results: &'a Results, contender: &str) -> Option<&'a Outcome> {
         self.outcomes(results)
             .into_iter()
@@ -228,7 +228,7 @@ impl Series {
             return Ok(Vec::new());
         }
         let mut outcomes = Vec::new();
-        // A sorter, which keeps scratch memory for its next sort, lives no longer than the series.
+        // A sorter keeps scratch memory for its next sort, so it is dropped after the series.
         let base = lab.sorter.with_options(Options::default())?;
         let resident = match Resident::upload(&base, input) {
             Ok(resident) => resident,
@@ -267,13 +267,13 @@ impl Series {
         for ((name, _), profiles) in ready.iter().zip(profiles) {
             outcomes.push(self.metric.outcome(*name, lab, &profiles));
         }
-        // In the order of the contenders, also where one failed.
-        let place = |outcome: &Outcome| {
+        // Restores the order of the contenders, failed ones included.
+        let index = |outcome: &Outcome| {
             contenders
                 .iter()
                 .position(|(name, _)| *name == outcome.contender)
         };
-        outcomes.sort_by_key(place);
+        outcomes.sort_by_key(index);
         Ok(outcomes)
     }
 
@@ -292,7 +292,7 @@ impl Series {
                 Who::CpuRayon => <[Key]>::par_sort_unstable,
             };
             let mut times_s = Vec::new();
-            // One more than is timed, for the caches and the threads.
+            // The first run is not timed: it warms up caches and threads.
             for round in 0..=lab.scope.repeats {
                 lab.tell(|| format!("{}: {} run {round}", self.what(), contender.name));
                 keys.clear();
@@ -323,7 +323,7 @@ impl Series {
     }
 }
 
-/// A contender that cannot take part is left out by name; a lost device ends the run.
+/// The outcome of a contender that failed. A lost device ends the run.
 pub(crate) fn left_out(name: &str, error: &Error) -> Result<Outcome, Fault> {
     match error {
         Error::DeviceLost(_) => Err(Fault::Device(format!("{name}: {error}"))),
@@ -345,7 +345,7 @@ impl Task for Series {
     }
 
     fn weight(&self) -> f64 {
-        // Making and uploading the keys, the warm-up, and the sorts; only proportions count.
+        // Generation and upload of the keys, warm-up, and sorts; only ratios matter.
         let keys = self.spec.count as f64;
         0.6 + keys * (1e-7 + 3e-9 * self.contenders.len() as f64)
     }
@@ -359,7 +359,7 @@ impl Task for Series {
         expected.par_sort_unstable();
         if lab.state.lacks(&self.id()) {
             let mut outcomes = self.on_gpu(lab, &input, &expected)?;
-            // Frees what was let go, for the peers and the next series.
+            // Frees dropped buffers, for the peers and the next series.
             let _ = lab
                 .sorter
                 .device()

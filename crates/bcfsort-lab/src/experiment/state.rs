@@ -1,8 +1,8 @@
-//! What has been measured so far, in a file that a later run goes on with.
+//! The results so far, in a file that a later run continues.
 //!
-//! `results.jsonl` holds one JSON object a line: the settings, the figures asked for, and the
-//! measurements, each written as soon as it is made. Everything else in the directory is drawn from
-//! it. A line that an interrupt cut short is dropped when the file is read again.
+//! `results.jsonl` holds one JSON object per line: the settings, the requested figures, and the
+//! measurements, each written as soon as it is made. All other files of the directory are drawn
+//! from it. When the file is read again, a line that an interrupt cut short is dropped.
 
 use bcfsort_term::fault::Fault;
 use serde::{Deserialize, Serialize};
@@ -15,19 +15,20 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// The name of the file.
 pub(crate) const FILE: &str = "results.jsonl";
 
-/// What all measurements of a directory have in common.
+/// The settings shared by all measurements of a directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Settings {
     pub(crate) version: String,
     pub(crate) adapter: String,
     pub(crate) repeats: u32,
     pub(crate) seed: u64,
-    /// Told in the report. Not compared: a run may go on on another machine with the same adapter.
+    /// Shown in the report. Not compared: a run may continue on another machine with the same
+    /// adapter.
     pub(crate) host: String,
 }
 
 impl Settings {
-    /// What keeps measurements under the one settings apart from those under the other.
+    /// The first difference that makes the measurements incomparable.
     fn difference(&self, other: &Self) -> Option<String> {
         let pairs = [
             ("version", self.version.clone(), other.version.clone()),
@@ -46,21 +47,21 @@ impl Settings {
     }
 }
 
-/// How one contender did.
+/// The result of one contender.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Outcome {
     pub(crate) contender: String,
-    /// The adapter, the CPU, or what a peer says of itself.
+    /// The adapter, the CPU, or the device that a peer reports.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) device: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) clock: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) times_s: Vec<f64>,
-    /// Numbers that are no times, by name.
+    /// Quantities other than times, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) values: BTreeMap<String, f64>,
-    /// Why there are neither.
+    /// The reason why there are neither times nor values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<String>,
 }
@@ -79,15 +80,15 @@ impl Outcome {
     }
 }
 
-/// What is measured at once, and kept or measured again as a whole.
+/// The smallest unit of measurement: it is stored or repeated as a whole.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Part {
-    /// Says all that matters of it but the settings.
+    /// Names everything that affects the result, except the settings.
     pub(crate) id: String,
     /// Seconds since 1970.
     pub(crate) at: u64,
     pub(crate) outcomes: Vec<Outcome>,
-    /// Whether a later run should try it again.
+    /// True if a later run should retry it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) again: bool,
 }
@@ -112,7 +113,7 @@ impl Results {
         self.parts.get(id)
     }
 
-    /// The parts whose ids begin like this.
+    /// The parts whose ids have this prefix.
     pub(crate) fn starting_with(&self, prefix: String) -> impl Iterator<Item = &Part> {
         self.parts
             .range(prefix.clone()..)
@@ -120,7 +121,7 @@ impl Results {
             .take_while(move |part| part.id.starts_with(&prefix))
     }
 
-    /// Whether a figure was ever asked for.
+    /// True if the figure was ever requested.
     pub(crate) fn wants(&self, figure: &str) -> bool {
         self.figures.contains(figure)
     }
@@ -142,17 +143,17 @@ impl Results {
     }
 }
 
-/// The measurements, and the file that they are added to.
+/// The measurements, and the file that stores them.
 pub(crate) struct State {
     pub(crate) results: Results,
-    /// Those of the first run.
+    /// The settings of the first run.
     pub(crate) settings: Settings,
     file: File,
     name: String,
 }
 
 impl State {
-    /// Opens the file in a directory, or begins a new one.
+    /// Opens the file in a directory, or creates it.
     pub(crate) fn open(
         directory: &Path,
         settings: &Settings,
@@ -166,7 +167,7 @@ impl State {
             Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
             Err(error) => return Err(Fault::io(&name, "cannot read", &error)),
         };
-        // What follows the last end of line is half a line.
+        // Anything after the last newline is an incomplete line.
         let whole = old
             .iter()
             .rposition(|&byte| byte == b'\n')
@@ -213,7 +214,7 @@ impl State {
         Ok(state)
     }
 
-    /// Notes that a figure is asked for: the report has it from now on.
+    /// Adds a figure to the report, from this run on.
     pub(crate) fn want(&mut self, figure: &str) -> Result<(), Fault> {
         if self.results.wants(figure) {
             return Ok(());
@@ -221,7 +222,7 @@ impl State {
         self.append(Line::Figure(figure.to_owned()))
     }
 
-    /// Keeps a measurement.
+    /// Stores a measurement.
     pub(crate) fn keep(
         &mut self,
         id: String,
@@ -236,7 +237,7 @@ impl State {
         }))
     }
 
-    /// Whether a part is still to be measured.
+    /// True if a part must still be measured.
     pub(crate) fn lacks(&self, id: &str) -> bool {
         self.results.get(id).is_none_or(|part| part.again)
     }
@@ -245,7 +246,7 @@ impl State {
         let mut text =
             serde_json::to_string(&line).map_err(|error| Fault::Usage(error.to_string()))?;
         text.push('\n');
-        // In one call, so that an interrupt finds all of it written or nothing.
+        // One call, so that after an interrupt the file has the whole line or none of it.
         self.file
             .write_all(text.as_bytes())
             .and_then(|()| self.file.sync_data())

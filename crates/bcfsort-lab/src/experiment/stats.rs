@@ -1,4 +1,4 @@
-//! What is made of times: quartiles, ratios, and numbers in words.
+//! Statistics of times: quartiles and ratios, and formatted numbers.
 
 /// The spread of some measurements.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -11,17 +11,17 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    /// `None` of nothing.
+    /// Returns `None` for no values.
     pub(crate) fn of(values: &[f64]) -> Option<Self> {
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);
         let last = sorted.len().checked_sub(1)?;
-        // Between two measurements, in proportion.
+        // Linear interpolation between two measurements.
         let quantile = |share: f64| {
-            let place = share * last as f64;
-            let below = place.floor();
-            let (low, high) = (sorted[below as usize], sorted[place.ceil() as usize]);
-            low + (high - low) * (place - below)
+            let position = share * last as f64;
+            let below = position.floor();
+            let (low, high) = (sorted[below as usize], sorted[position.ceil() as usize]);
+            low + (high - low) * (position - below)
         };
         Some(Self {
             min: sorted[0],
@@ -33,12 +33,12 @@ impl Spread {
     }
 }
 
-/// The median, or NaN of nothing.
+/// The median, or NaN for no values.
 pub(crate) fn median(values: &[f64]) -> f64 {
     Spread::of(values).map_or(f64::NAN, |spread| spread.median)
 }
 
-/// Three significant digits, without an exponent where that is readable.
+/// Formats three significant digits, without an exponent where that is readable.
 pub(crate) fn digits(value: f64) -> String {
     let size = value.abs();
     if size == 0.0 || !size.is_finite() {
@@ -51,7 +51,7 @@ pub(crate) fn digits(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-/// A count, as a power of two where it is a large one.
+/// Formats a count: as a power of two, if it is a large one.
 pub(crate) fn count(count: u64) -> String {
     if count >= 1024 && count.is_power_of_two() {
         format!("2^{}", count.ilog2())
@@ -60,7 +60,7 @@ pub(crate) fn count(count: u64) -> String {
     }
 }
 
-/// A duration in words.
+/// Formats a duration.
 pub(crate) fn duration(seconds: f64) -> String {
     match seconds.max(0.0) {
         s if s < 90.0 => format!("{s:.0} s"),
@@ -69,7 +69,7 @@ pub(crate) fn duration(seconds: f64) -> String {
     }
 }
 
-/// Bytes in words.
+/// Formats a number of bytes.
 pub(crate) fn bytes(bytes: f64) -> String {
     match bytes {
         b if b >= (1u64 << 30) as f64 => format!("{} GiB", digits(b / (1u64 << 30) as f64)),
@@ -78,10 +78,10 @@ pub(crate) fn bytes(bytes: f64) -> String {
     }
 }
 
-/// A date and time of UTC.
+/// Formats a date and time in UTC.
 pub(crate) fn date(seconds_since_1970: u64) -> String {
     let (days, seconds) = (seconds_since_1970 / 86_400, seconds_since_1970 % 86_400);
-    // Counted in eras of 400 years from the 1st of March of the year 0, so that leap days come
+    // Days are counted in eras of 400 years from March 1 of the year 0, so that leap days come
     // last.
     let days = days + 719_468;
     let (era, day) = (days / 146_097, days % 146_097);

@@ -1,17 +1,18 @@
 //! Inputs that give pairwise merge sorts the most bank conflicts.
 //!
 //! A GPU merge sort that merges in workgroup memory gives each lane E consecutive outputs, which
-//! the lane merges serially. Whether the 32 lanes of a warp read 32 different banks in a step
-//! depends on the keys. Here they are arranged so that in nearly every step of every warp, E lanes
-//! read the same bank. The idea is from Berney and Sitchinava, "Engineering worst-case inputs for
-//! pairwise merge sort on GPUs" (IPDPS 2020); the construction is a dynamic program.
+//! the lane merges serially. The keys decide which banks the 32 lanes of a warp read in a step.
+//! This order of keys makes E lanes read the same bank in nearly every step of every warp. The idea
+//! is from Berney and Sitchinava, "Engineering worst-case inputs for pairwise merge sort on GPUs"
+//! (IPDPS 2020); the construction is a dynamic program.
 //!
-//! Of E x 32 outputs a warp takes `ceil(E/2) * 32` keys from run A and the rest from run B. Both
-//! begin at bank 0, and so do they in the next warp. A lane that takes `a` keys from A, A's first,
-//! with `pa` and `pb` keys consumed before it, reads bank `pa + step` while it reads A: with
-//! `pa = s mod 32` that is bank `s + step` in each of these steps. It goes on in that bank when
-//! `pb - a = s mod 32`. Since a bank holds E keys of the warp's, E steps can have E lanes each in
-//! bank `s + step`, and no more: `E * E` is the bound.
+//! For its E x 32 outputs, a warp reads `ceil(E/2) * 32` keys from run A and the rest from run B.
+//! Both runs begin at bank 0, in this warp and in the next. Take a lane that reads first `a` keys
+//! from A, then the rest from B, after `pa` and `pb` keys that earlier lanes consumed. While it
+//! reads A, it reads bank `pa + step`; if `pa = s mod 32`, that is bank `s + step` in each of these
+//! steps. If `pb - a = s mod 32`, its reads of B continue in bank `s + step`. A bank holds E of the
+//! warp's keys, so each of E steps can have at most E lanes in bank `s + step`: the bound is
+//! `E * E`.
 
 use super::random::Random;
 use super::values::from_rank;
@@ -20,14 +21,14 @@ use wgpu_bcfsort::SortKey;
 /// Lanes of a warp and banks of its memory.
 pub const WARP: u32 = 32;
 
-/// What one lane takes from the two runs.
+/// How many keys a lane reads from run A, and which run it reads first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Lane {
     from_a: usize,
     a_first: bool,
 }
 
-/// The lanes of a warp, and how many reads (of at most `items * items`) hit the crowded bank.
+/// The lanes of a warp, and the number of reads that hit the crowded bank: at most `items * items`.
 fn schedule(items: usize) -> (Vec<Lane>, usize) {
     let lanes = WARP as usize;
     let total_a = items.div_ceil(2) * lanes;
@@ -35,9 +36,9 @@ fn schedule(items: usize) -> (Vec<Lane>, usize) {
     let mut best = (Vec::new(), 0);
     for s in 0..lanes {
         let crowded = |position: usize| (position + lanes - s).is_multiple_of(lanes);
-        // Where a lane's second part would have begun had it read that run from its first step.
-        let behind = |position: usize, steps: usize| position + lanes * items - steps;
-        // gains[pa]: the most that the lanes so far can reach with pa keys taken from A.
+        // Where a lane would have begun in its second run, had it read that run from step 0.
+        let shifted = |position: usize, steps: usize| position + lanes * items - steps;
+        // gains[pa]: the best score of the lanes so far, with pa keys read from A.
         let mut gains = vec![None; total_a + 1];
         gains[0] = Some(0);
         let mut choices = vec![vec![Lane::default(); total_a + 1]; lanes];
@@ -53,9 +54,9 @@ fn schedule(items: usize) -> (Vec<Lane>, usize) {
                         continue;
                     }
                     let a_first =
-                        a * usize::from(crowded(pa)) + b * usize::from(crowded(behind(pb, a)));
+                        a * usize::from(crowded(pa)) + b * usize::from(crowded(shifted(pb, a)));
                     let b_first =
-                        b * usize::from(crowded(pb)) + a * usize::from(crowded(behind(pa, b)));
+                        b * usize::from(crowded(pb)) + a * usize::from(crowded(shifted(pa, b)));
                     let reached = gain + a_first.max(b_first);
                     if next[pa + a].is_none_or(|before| before < reached) {
                         next[pa + a] = Some(reached);
@@ -82,7 +83,7 @@ fn schedule(items: usize) -> (Vec<Lane>, usize) {
     best
 }
 
-/// For each output of a warp, whether it comes from run A.
+/// For each output of a warp: true if it comes from run A.
 fn outputs(items: usize) -> Vec<bool> {
     let lane = |lane: Lane| {
         (0..items).map(move |step| {
@@ -98,9 +99,10 @@ fn outputs(items: usize) -> Vec<bool> {
 
 /// The keys of ranks 1 to `keys.len()`, which must be `32 * items * 2^k`, in adversarial order.
 ///
-/// Starts from the sorted keys and un-merges them level by level: `sorted` holds them on entry,
-/// `scratch` has the same length. Runs of `32 * items` keys at the bottom are shuffled. Alternate
-/// warps take the schedule with A and B exchanged, so that both runs of a merge are as long.
+/// Starts from the sorted keys and un-merges them level by level. On entry `sorted` holds the keys,
+/// and `scratch` has the same length. Runs of `32 * items` keys at the bottom are shuffled. Every
+/// second warp uses the schedule with A and B exchanged, so that both runs of a merge have the same
+/// length.
 fn unmerge<T: SortKey>(
     sorted: &mut Vec<T>,
     scratch: &mut Vec<T>,
@@ -135,7 +137,8 @@ fn unmerge<T: SortKey>(
     }
 }
 
-/// Fills `keys`, which must be empty and have room for `32 * items * 2^k` of them, as `scratch`.
+/// Fills `keys` with `count` keys, which must be `32 * items * 2^k`. `keys` and `scratch` must be
+/// empty; with that capacity they do not allocate.
 pub(super) fn fill<T: SortKey>(
     mut keys: Vec<T>,
     mut scratch: Vec<T>,
@@ -166,7 +169,7 @@ mod tests {
     /// Merges two sorted runs as a GPU would, 32 lanes with `items` outputs each, and returns for
     /// each warp the sum over the steps of the largest number of lanes in one bank.
     fn conflicts(a: &[u32], b: &[u32], items: usize) -> Vec<usize> {
-        // The lane of an output knows the run and the position it reads there.
+        // The position in its run that each output is read from.
         let (mut i, mut j) = (0, 0);
         let reads: Vec<usize> = (0..a.len() + b.len())
             .map(|_| {
@@ -193,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn every_merge_of_the_data_has_the_conflicts() {
+    fn every_merge_has_the_scheduled_conflicts() {
         for (items, gain) in [(17u32, 288), (15, 225)] {
             let unit = 32 * items as usize;
             let count = unit * 8;

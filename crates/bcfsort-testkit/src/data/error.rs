@@ -1,8 +1,8 @@
-//! What can go wrong with data, with the numbers that say why.
+//! Errors of data sets and key files, with the numbers that explain them.
 
 use wgpu_bcfsort::KeyType;
 
-/// Every failure of this module. The messages are one line and say what to do.
+/// Every error of this module. Each message is one line and says what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DataError {
@@ -14,13 +14,13 @@ pub enum DataError {
     Write(#[source] std::io::Error),
     /// A raw input ends in the middle of a key.
     #[error(
-        "the input is {bytes} bytes, no multiple of the {width} bytes of a {key} key: it was cut \
-         short, or holds another key type"
+        "the input is {bytes} bytes, not a multiple of the {width} bytes of a {key} key: it was \
+         cut short, or holds another key type"
     )]
     Truncated {
         /// Bytes of the whole input.
         bytes: u64,
-        /// Bytes a key.
+        /// Bytes per key.
         width: u64,
         /// The type of the keys.
         key: KeyType,
@@ -33,8 +33,8 @@ pub enum DataError {
         /// The type of the keys.
         key: KeyType,
     },
-    /// A line of a text input is no key.
-    #[error("line {line}: '{content}' is no {key} key{hint}")]
+    /// A line of a text input is not a key.
+    #[error("line {line}: '{content}' is not a valid {key} key{hint}")]
     BadLine {
         /// The line's number, from 1.
         line: u64,
@@ -42,15 +42,15 @@ pub enum DataError {
         content: String,
         /// The type of the keys.
         key: KeyType,
-        /// What to do about it, where that can be said: empty, or text that begins with a colon.
+        /// What to do about it: text that begins with a colon, or empty if there is no hint.
         hint: String,
     },
-    /// A number cannot be understood.
-    #[error("'{text}' is no {expected}")]
+    /// A number cannot be parsed.
+    #[error("'{text}' is not a {expected}")]
     BadNumber {
-        /// What was given.
+        /// The text given.
         text: String,
-        /// What is understood.
+        /// The expected form.
         expected: &'static str,
     },
     /// The pattern has no such parameter.
@@ -76,36 +76,36 @@ pub enum DataError {
     TooFewValues {
         /// The pattern's name.
         pattern: &'static str,
-        /// Keys asked for.
+        /// Number of keys requested.
         count: u64,
         /// The type of the keys.
         key: KeyType,
-        /// The most that this type allows.
+        /// The most different keys of this type.
         most: u64,
     },
-    /// The adversary exists for some counts only.
+    /// The adversary exists only for some counts.
     #[error(
         "the adversary with {items} items a lane exists for {unit} x 2^k keys only, not for \
          {count}: the nearest are {nearest}"
     )]
     AdversaryCount {
-        /// Keys asked for.
+        /// Number of keys requested.
         count: u64,
-        /// Items a lane.
+        /// Items per lane.
         items: u32,
         /// Keys of one warp.
         unit: u64,
-        /// The counts next to the one asked for.
+        /// The nearest valid counts.
         nearest: String,
     },
     /// The keys do not fit in memory.
     #[error("{count} {key} keys do not fit in memory ({bytes} bytes)")]
     OutOfMemory {
-        /// Keys asked for.
+        /// Number of keys requested.
         count: u64,
         /// The type of the keys.
         key: KeyType,
-        /// Bytes those take.
+        /// Bytes of these keys.
         bytes: u64,
     },
 }

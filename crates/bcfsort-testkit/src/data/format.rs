@@ -1,4 +1,4 @@
-//! Reading and writing keys as streams.
+//! Streams of keys: reading and writing.
 
 use super::{DataError, text};
 use std::fmt;
@@ -7,18 +7,18 @@ use std::marker::PhantomData;
 use std::str::FromStr;
 use wgpu_bcfsort::SortKey;
 
-/// How keys stand in a file.
+/// The format of a file of keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Format {
-    /// Little-endian words of 4 or 8 bytes, nothing between them.
+    /// Little-endian keys of 4 or 8 bytes, without separators.
     #[default]
     Raw,
     /// One number a line.
     ///
-    /// Blanks around the number, CRLF line ends and a missing last newline are accepted when
-    /// reading. Floats are written with the fewest digits that read back exactly; `NaN`s keep
-    /// their sign and payload (`NaN`, `-NaN`, `NaN(0x1)`).
+    /// Reading accepts blanks around the number, CRLF line ends and a missing last newline. Floats
+    /// are written with the fewest digits that read back exactly. `NaN`s keep their sign and
+    /// payload (`NaN`, `-NaN`, `NaN(0x1)`).
     Text,
 }
 
@@ -42,7 +42,7 @@ impl fmt::Display for Format {
     }
 }
 
-/// The text is no format's name.
+/// The text is not the name of a format.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown format '{0}': raw or text")]
 #[non_exhaustive]
@@ -59,14 +59,14 @@ impl FromStr for Format {
     }
 }
 
-/// Longer lines are refused: the longest number (a float in full) takes about 1100 characters, and
-/// a file without newlines must not be read into memory as one line.
+/// Longer lines are refused: the longest number, a float written in full, has about 1100
+/// characters, and a file without newlines must not be read into memory as one line.
 const LONGEST_LINE: usize = 4096;
 
-/// Bytes of a bad line that its error shows.
+/// The number of bytes of a bad line that its error shows.
 const SHOWN: usize = 40;
 
-/// Keys by which a chunk grows while it is read.
+/// The number of keys by which a chunk grows while it is read.
 const STEP: usize = 1 << 18;
 
 /// Reads keys from a stream, chunk by chunk.
@@ -102,12 +102,12 @@ impl<T: SortKey, R: BufRead> KeyReader<T, R> {
         }
     }
 
-    /// Keys read so far.
+    /// The number of keys read so far.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Whether the input has ended. Blocks until there is input or an end.
+    /// True if the input has ended. Blocks until there is more input or the end is known.
     ///
     /// # Errors
     ///
@@ -122,10 +122,10 @@ impl<T: SortKey, R: BufRead> KeyReader<T, R> {
         }
     }
 
-    /// Reads the next keys: `max` of them, or fewer where the input ends. Empty only at the end,
+    /// Reads the next `max` keys, or fewer if the input ends. The result is empty only at the end,
     /// or if `max` is 0.
     ///
-    /// Takes memory for the keys that are there, not for `max` of them.
+    /// Allocates memory for the keys that exist, not for `max` keys.
     ///
     /// # Errors
     ///
@@ -137,7 +137,8 @@ impl<T: SortKey, R: BufRead> KeyReader<T, R> {
         while keys.len() < max {
             let step = STEP.min(max - keys.len());
             if keys.capacity() - keys.len() < step {
-                // Doubling as pushes would, but bounded by `max` and without aborting.
+                // Doubles as `push` would, but bounded by `max`, and returns an error when memory
+                // is out instead of aborting.
                 let more = keys.len().clamp(step, max - keys.len());
                 keys.try_reserve_exact(more)
                     .map_err(|_| DataError::OutOfMemory {
@@ -193,7 +194,7 @@ impl<T: SortKey, R: BufRead> KeyReader<T, R> {
     fn read_text(&mut self, keys: &mut Vec<T>, step: usize) -> Result<(), DataError> {
         let mut left = step;
         while left > 0 {
-            // Whole lines in the buffer are parsed where they stand.
+            // Lines that are complete in the buffer are parsed without a copy.
             let buffer = match self.input.fill_buf() {
                 Ok(buffer) => buffer,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
@@ -215,7 +216,7 @@ impl<T: SortKey, R: BufRead> KeyReader<T, R> {
             }
             self.input.consume(used);
             if used == 0 {
-                // A line that the buffer holds the begin of only.
+                // The buffer holds only the start of the line.
                 self.line.clear();
                 self.input
                     .by_ref()
@@ -254,7 +255,7 @@ fn parse_line<T: SortKey>(line: &[u8], number: u64) -> Result<T, DataError> {
     })
 }
 
-/// The begin of a line, safe to show on a terminal.
+/// The start of a line, safe to show on a terminal.
 fn printable(text: &[u8]) -> String {
     use fmt::Write as _;
     let shown = &text[..text.len().min(SHOWN)];
@@ -277,14 +278,14 @@ fn printable(text: &[u8]) -> String {
     printable
 }
 
-/// Bytes that a writer collects before it hands them on.
+/// The number of bytes of text that a writer collects before it writes them.
 const BUFFER: usize = 1 << 18;
 
 /// Writes keys to a stream.
 ///
-/// Text is collected and handed on in large pieces, so `output` needs no buffer of its own; raw
-/// keys go out as they come. Call [`finish`](Self::finish) at the end: dropping the writer loses
-/// what is still in it.
+/// Text is collected and written in large pieces, so `output` needs no buffer of its own. Raw keys
+/// are written at once. Call [`finish`](Self::finish) at the end: dropping the writer loses
+/// buffered text.
 #[derive(Debug)]
 pub struct KeyWriter<T, W> {
     output: W,
@@ -328,7 +329,7 @@ impl<T: SortKey, W: Write> KeyWriter<T, W> {
                 for &key in keys {
                     text::write(&mut self.buffer, key).map_err(DataError::Write)?;
                     if self.buffer.len() >= BUFFER {
-                        self.hand_on()?;
+                        self.write_buffer()?;
                     }
                 }
                 Ok(())
@@ -336,18 +337,18 @@ impl<T: SortKey, W: Write> KeyWriter<T, W> {
         }
     }
 
-    /// Writes what is left, flushes, and returns the output.
+    /// Writes the buffered text, flushes, and returns the output.
     ///
     /// # Errors
     ///
     /// [`DataError::Write`].
     pub fn finish(mut self) -> Result<W, DataError> {
-        self.hand_on()?;
+        self.write_buffer()?;
         self.output.flush().map_err(DataError::Write)?;
         Ok(self.output)
     }
 
-    fn hand_on(&mut self) -> Result<(), DataError> {
+    fn write_buffer(&mut self) -> Result<(), DataError> {
         self.output
             .write_all(&self.buffer)
             .map_err(DataError::Write)?;
@@ -356,7 +357,7 @@ impl<T: SortKey, W: Write> KeyWriter<T, W> {
     }
 }
 
-/// Between the host's order of bytes and the file's, on a big-endian host.
+/// Converts between the byte orders of a big-endian host and the file.
 fn swap_bytes<T: SortKey>(key: T) -> T {
     T::from_bits64(key.to_bits64().swap_bytes() >> (64 - 32 * T::KEY_TYPE.words()))
 }
@@ -366,7 +367,7 @@ mod tests {
     use super::super::{Pattern, Spec, generate};
     use super::*;
 
-    /// Hands out few bytes at a time, as a pipe may.
+    /// A reader that returns a few bytes at a time, as a pipe may.
     struct Dribble<'a>(&'a [u8], usize);
 
     impl Read for Dribble<'_> {
@@ -424,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_a_step_is_read() {
+    fn chunks_can_be_larger_than_a_step() {
         let keys: Vec<u32> = (0..3 * STEP as u32 + 5).collect();
         let bytes = bytemuck::cast_slice(&keys);
         let mut reader = KeyReader::<u32, _>::new(bytes, Format::Raw);
@@ -434,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_read_as_people_write_it() {
+    fn text_input_is_lenient_and_errors_name_the_line() {
         let keys = |text: &str| read::<i32>(text.as_bytes(), Format::Text, 100);
         assert!(keys("").unwrap().is_empty());
         assert_eq!(keys("1\n2\n").unwrap(), [1, 2]);
@@ -445,11 +446,14 @@ mod tests {
             message("1\n\n2"),
             "line 2 is empty: every line must hold one i32 key"
         );
-        assert_eq!(message("1\n2 3\n"), "line 2: '2 3' is no i32 key");
-        assert_eq!(message("\u{1b}[2J\n"), "line 1: '\\u{1b}[2J' is no i32 key");
+        assert_eq!(message("1\n2 3\n"), "line 2: '2 3' is not a valid i32 key");
+        assert_eq!(
+            message("\u{1b}[2J\n"),
+            "line 1: '\\u{1b}[2J' is not a valid i32 key"
+        );
         assert_eq!(
             message("1\n9999999999"),
-            "line 2: '9999999999' is no i32 key: i32 is -2147483648 to 2147483647"
+            "line 2: '9999999999' is not a valid i32 key: i32 is -2147483648 to 2147483647"
         );
         assert!(
             message(&"7".repeat(1 << 20))
@@ -460,17 +464,18 @@ mod tests {
             read::<u32>(b"\xff\xfe\n", Format::Text, 1)
                 .unwrap_err()
                 .to_string(),
-            "line 1: '\\xff\\xfe' is no u32 key"
+            "line 1: '\\xff\\xfe' is not a valid u32 key"
         );
     }
 
     #[test]
-    fn a_cut_raw_file_names_its_size_and_the_width() {
+    fn a_truncated_raw_file_is_an_error_with_its_size() {
         let error = read::<u64>(&[0; 1234], Format::Raw, 7)
             .unwrap_err()
             .to_string();
         assert!(
-            error.starts_with("the input is 1234 bytes, no multiple of the 8 bytes of a u64 key")
+            error
+                .starts_with("the input is 1234 bytes, not a multiple of the 8 bytes of a u64 key")
         );
         assert!(read::<u32>(&[], Format::Raw, 7).unwrap().is_empty());
     }

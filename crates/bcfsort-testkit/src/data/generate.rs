@@ -1,18 +1,18 @@
-//! Data sets from their specification.
+//! Generates data sets from their specification.
 
 use super::adversary::{self, WARP};
 use super::random::Random;
-use super::values::{from_rank, from_value, greatest, last_rank, spread};
+use super::values::{from_rank, from_value, largest, last_rank, spread};
 use super::{DataError, Pattern, Range};
 use wgpu_bcfsort::{KeyType, SortKey};
 
-/// Keys of a saw's tooth: no power of two, so that teeth and tiles do not fall together.
+/// Keys per tooth of a saw: not a power of two, so that teeth and tiles do not align.
 const TOOTH: u64 = 1000;
 
-/// Most different keys of the patterns that keep a table of them.
+/// The most different keys for the patterns that keep a table of them.
 const MOST_DISTINCT: u64 = 1 << 24;
 
-/// Most items a lane of the adversary: kernels hold them in registers.
+/// The most items per lane for the adversary: kernels hold them in registers.
 const MOST_ITEMS: u32 = 64;
 
 /// A data set: the pattern, its parameters, and the seed.
@@ -30,17 +30,17 @@ const MOST_ITEMS: u32 = 64;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Spec {
-    /// What kind of keys.
+    /// The pattern of the keys.
     pub pattern: Pattern,
-    /// How many.
+    /// The number of keys.
     pub count: u64,
-    /// The values to draw from, for the patterns that draw.
+    /// The values to draw from, for the patterns that draw from a range.
     pub range: Option<Range>,
-    /// How many different keys, for `duplicates`, `few-distinct` and `zipf`.
+    /// The number of different keys, for `duplicates`, `few-distinct` and `zipf`.
     pub distinct: Option<u64>,
-    /// How many sorted runs, for `runs`.
+    /// The number of sorted runs, for `runs`.
     pub runs: Option<u64>,
-    /// How many keys a lane merges, for `adversary`.
+    /// The number of keys that a lane merges, for `adversary`.
     pub items: Option<u32>,
     /// The seed. Data sets with different seeds are unrelated.
     pub seed: u64,
@@ -61,43 +61,43 @@ impl Spec {
         }
     }
 
-    /// Draws from this range.
+    /// Sets the range to draw from.
     #[must_use]
     pub const fn range(mut self, range: Range) -> Self {
         self.range = Some(range);
         self
     }
 
-    /// Uses this many different keys.
+    /// Sets the number of different keys.
     #[must_use]
     pub const fn distinct(mut self, distinct: u64) -> Self {
         self.distinct = Some(distinct);
         self
     }
 
-    /// Makes this many sorted runs.
+    /// Sets the number of sorted runs.
     #[must_use]
     pub const fn runs(mut self, runs: u64) -> Self {
         self.runs = Some(runs);
         self
     }
 
-    /// Aims the adversary at sorts that merge this many keys a lane.
+    /// Sets how many keys a lane merges in the sorts that the adversary targets.
     #[must_use]
     pub const fn items(mut self, items: u32) -> Self {
         self.items = Some(items);
         self
     }
 
-    /// Seeds the random numbers.
+    /// Sets the seed.
     #[must_use]
     pub const fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
     }
 
-    /// The greatest count up to [`count`](Self::count) that the pattern exists for: the count
-    /// itself, or for the adversary the next `32 * items * 2^k` below it, 0 if there is none.
+    /// The largest valid count up to [`count`](Self::count): the count itself, or for the
+    /// adversary the largest `32 * items * 2^k`, 0 if there is none.
     #[must_use]
     pub const fn fitting_count(&self) -> u64 {
         if !matches!(self.pattern, Pattern::Adversary) {
@@ -110,7 +110,7 @@ impl Spec {
         }
     }
 
-    /// Keys of one warp.
+    /// The number of keys that one warp merges.
     const fn adversary_unit(&self) -> u64 {
         let items = match self.items {
             None => 17,
@@ -120,7 +120,7 @@ impl Spec {
         WARP as u64 * items as u64
     }
 
-    /// Refuses parameters that the pattern has no use for.
+    /// Refuses parameters that the pattern does not have.
     fn check_parameters(&self) -> Result<(), DataError> {
         let unused = [
             (
@@ -148,8 +148,7 @@ impl Spec {
         Ok(())
     }
 
-    /// Refuses more different keys than the type has, where the pattern uses the ranks up to
-    /// `last`.
+    /// Refuses a pattern that uses the ranks up to `last` if the type has fewer keys.
     fn check_ranks(&self, last: u64, key: KeyType) -> Result<(), DataError> {
         if last > last_rank(key) {
             return Err(DataError::TooFewValues {
@@ -249,7 +248,7 @@ impl Draw {
     fn key<T: SortKey>(self, random: &mut Random) -> T {
         match self {
             Self::Bits => T::from_bits64(random.bits()),
-            // The range was checked, so every value in it is a key: the default is never taken.
+            // The range was checked, so every value in it is a key: the default is never used.
             Self::Values { low, last } => from_value(low + i128::from(random.up_to(last)))
                 .unwrap_or_else(|| T::from_bits64(0)),
         }
@@ -270,22 +269,22 @@ fn room<T: SortKey>(count: u64) -> Result<Vec<T>, DataError> {
 
 /// Makes a data set.
 ///
-/// The same `spec` gives the same bytes for ever and everywhere.
+/// The same `spec` always gives the same bytes, on every machine.
 ///
-/// Values become keys as follows. Where a pattern draws values from a range, a float key is the
-/// float nearest to the value. Where a pattern numbers its keys (`distinct`, `ascending`,
-/// `duplicates` and so on), the number k is the float k while all integers up to k are floats (to
-/// 2^24 for `f32`, 2^53 for `f64`); from there each number takes the next greater float, so that
-/// different numbers stay different keys in the same order.
+/// Values become keys as follows. If a pattern draws values from a range, a float key is the float
+/// nearest to the value. If a pattern numbers its keys (`distinct`, `ascending`, `duplicates` and
+/// so on), the number k is the float k while all integers up to k are floats (up to 2^24 for `f32`,
+/// 2^53 for `f64`). From there each number is the next larger float, so that different numbers stay
+/// different keys in the same order.
 ///
-/// Takes O(n) time (`runs` and the partly sorted patterns O(n log n)) and no memory beside the
-/// keys, except for the adversary, which needs as much again.
+/// Time is O(n), and O(n log n) for `runs` and the partly sorted patterns. Only the adversary needs
+/// memory besides the keys: the same amount again.
 ///
 /// # Errors
 ///
 /// [`DataError::UnusedParameter`], [`DataError::BadParameter`], [`DataError::TooFewValues`] or
-/// [`DataError::AdversaryCount`] where the pattern, its parameters, the count and the key type do
-/// not go together, and [`DataError::OutOfMemory`].
+/// [`DataError::AdversaryCount`] if the pattern, its parameters, the count and the key type are
+/// incompatible, and [`DataError::OutOfMemory`].
 ///
 /// # Examples
 ///
@@ -339,7 +338,7 @@ pub fn generate<T: SortKey>(spec: &Spec) -> Result<Vec<T>, DataError> {
             })
         }
         Pattern::Constant => fill(&mut |_| from_rank(7)),
-        Pattern::Maximal => fill(&mut |_| greatest()),
+        Pattern::Maximal => fill(&mut |_| largest()),
         Pattern::Ascending => {
             ranks(count)?;
             fill(&mut |i| from_rank(i + 1))
@@ -408,8 +407,8 @@ fn sorted_runs<T: SortKey>(spec: &Spec, random: &mut Random) -> Result<Vec<T>, D
     Ok(keys)
 }
 
-/// The sums of the weights 1/1, 1/2, 1/3 and so on in units of 2^-40: integers, because the sums
-/// of floats could differ in the last place between platforms.
+/// The prefix sums of the weights 1/1, 1/2, 1/3 and so on in units of 2^-40. They are integers
+/// because float sums could differ in the last bit between platforms.
 fn zipf_table(distinct: u64) -> Vec<u64> {
     (1..=distinct)
         .scan(0, |sum, k| {
@@ -419,7 +418,7 @@ fn zipf_table(distinct: u64) -> Vec<u64> {
         .collect()
 }
 
-/// The bit patterns where sorts go wrong.
+/// The corner cases: bit patterns that sorts get wrong most easily.
 fn corners<T: SortKey>() -> Vec<T> {
     let integers = |bits: u32, signed: bool| {
         let mut values = vec![0, 1, 2];
@@ -434,12 +433,12 @@ fn corners<T: SortKey>() -> Vec<T> {
         }
         values
     };
-    // The magnitudes of floats, from zero to NaN: they are ordered as their bits are.
-    let floats = |infinity: u64, least_normal: u64, sign: u64, one: u64| {
-        let quiet = least_normal >> 1;
-        let mut values = vec![0, 1, 2, least_normal / 3, least_normal - 1, least_normal];
+    // The magnitudes of floats, from zero to NaN: their bits have the same order.
+    let floats = |infinity: u64, min_normal: u64, sign: u64, one: u64| {
+        let quiet = min_normal >> 1;
+        let mut values = vec![0, 1, 2, min_normal / 3, min_normal - 1, min_normal];
         values.extend([
-            least_normal + 1,
+            min_normal + 1,
             one - 1,
             one,
             one + 1,
@@ -473,13 +472,13 @@ fn corners<T: SortKey>() -> Vec<T> {
     bits.into_iter().map(T::from_bits64).collect()
 }
 
-/// A corner case or an ordinary key, each half of the time.
+/// A corner case or an ordinary key, each with probability 1/2.
 fn special<T: SortKey>(corners: &[T], random: &mut Random) -> T {
     if random.below(2) == 0 {
         return corners[random.below(corners.len() as u64) as usize];
     }
     let magnitude = i128::from(random.up_to(1_000_000));
-    // Unsigned types lack the negative half, and get its magnitude instead.
+    // Unsigned types use the magnitude of a negative value.
     from_value(if random.below(2) == 0 {
         magnitude
     } else {

@@ -8,8 +8,8 @@ const COUNT: &str = "count: write it as 1000, 1_000, 2^20, 10K, 10M or 1G (power
 const RANGE: &str = "range: write 'full', or LO..HI (both included) with numbers such as -5, 1000, \
                      2^20 or 10M";
 
-/// Parses a count: plain digits, with underscores, as a power (`2^20`), or with K, M or G for
-/// 10^3, 10^6 and 10^9.
+/// Parses a count: digits with or without underscores, a power (`2^20`), or a number with K, M or G
+/// for 10^3, 10^6 and 10^9.
 ///
 /// # Errors
 ///
@@ -63,13 +63,13 @@ fn digits(text: &str) -> Option<u64> {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Range {
-    /// Every bit pattern of the key type; for floats with `NaN`s and infinities among them.
+    /// Every bit pattern of the key type; for floats, `NaN`s and infinities included.
     Full,
     /// The integers from `low` to `high`, both included.
     Values {
-        /// The least value.
+        /// The smallest value.
         low: i128,
-        /// The greatest value.
+        /// The largest value.
         high: i128,
     },
 }

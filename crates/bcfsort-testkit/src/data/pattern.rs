@@ -4,7 +4,7 @@ use super::Range;
 use std::fmt;
 use std::str::FromStr;
 
-/// A kind of data set. [`describe`](Self::describe) says what each one is.
+/// The pattern of a data set. [`describe`](Self::describe) gives each one in a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Pattern {
@@ -26,23 +26,23 @@ pub enum Pattern {
     Narrow,
     /// One key, repeated.
     Constant,
-    /// The greatest key of the type, repeated.
+    /// The largest key of the type, repeated.
     Maximal,
     /// 1 to n in order.
     Ascending,
     /// n down to 1.
     Descending,
-    /// Random keys of which the first half is sorted.
+    /// Random keys, the first half sorted.
     HalfSorted,
-    /// Random keys of which the first 95 % are sorted.
+    /// Random keys, the first 95 % sorted.
     MostlySorted,
     /// Ascending teeth.
     Saws,
     /// Descending teeth.
     SawsDescending,
-    /// Ascending and descending teeth in turn.
+    /// Alternating ascending and descending teeth.
     SawsMixed,
-    /// Up to the middle, then down again.
+    /// Ascending to the middle, then descending.
     OrganPipe,
     /// Sorted runs of random keys.
     Runs,
@@ -53,7 +53,7 @@ pub enum Pattern {
 }
 
 impl Pattern {
-    /// Every pattern, in the order of their declaration.
+    /// Every pattern, in the order of declaration.
     pub const ALL: [Self; 21] = [
         Self::Random,
         Self::Full,
@@ -106,7 +106,7 @@ impl Pattern {
         }
     }
 
-    /// One line that says what the keys are.
+    /// Describes the keys in one line.
     #[must_use]
     pub const fn describe(self) -> &'static str {
         match self {
@@ -121,7 +121,7 @@ impl Pattern {
             Self::Zipf => "1 to D (--distinct, 65536), key k with probability ~ 1/k",
             Self::Narrow => "random keys from 1000000 to 1000255 (or --range)",
             Self::Constant => "the key 7, n times",
-            Self::Maximal => "the greatest key of the type, n times (floats: a NaN)",
+            Self::Maximal => "the largest key of the type, n times (floats: a NaN)",
             Self::Ascending => "1 to n",
             Self::Descending => "n down to 1",
             Self::HalfSorted => "random keys (--range), the first half of them sorted",
@@ -141,8 +141,7 @@ impl Pattern {
         }
     }
 
-    /// The range that keys are drawn from if none is asked for; `None` where the pattern takes
-    /// no range.
+    /// The default range that keys are drawn from; `None` if the pattern has no range.
     pub(super) const fn default_range(self) -> Option<Range> {
         match self {
             Self::Random | Self::HalfSorted | Self::MostlySorted | Self::Runs => {
@@ -159,7 +158,7 @@ impl Pattern {
         }
     }
 
-    /// The number of different keys if none is asked for; `None` where the pattern takes none.
+    /// The default number of different keys; `None` if the pattern has no such parameter.
     pub(super) const fn default_distinct(self) -> Option<u64> {
         match self {
             Self::Duplicates => Some(1000),
@@ -176,7 +175,7 @@ impl fmt::Display for Pattern {
     }
 }
 
-/// The text is no pattern's name.
+/// The text is not the name of a pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "unknown pattern '{0}': one of {names}",

@@ -3,8 +3,8 @@
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
 
-/// `ChaCha8` keyed with the seed itself, so that the numbers depend on no library's way of
-/// stretching seeds or drawing from ranges.
+/// `ChaCha8` with the seed itself as its key, so that the numbers do not depend on how a library
+/// expands seeds or draws from ranges.
 pub(super) struct Random(ChaCha8Rng);
 
 impl Random {
@@ -20,8 +20,8 @@ impl Random {
 
     /// A number in `0..bound`, each equally likely; `bound` must not be 0.
     ///
-    /// Multiply and shift; the few products that would favour some results are drawn again
-    /// (Lemire, "Fast random integer generation in an interval", 2019).
+    /// Multiplies and shifts; draws again for the few products that would bias the result (Lemire,
+    /// "Fast random integer generation in an interval", 2019).
     pub(super) fn below(&mut self, bound: u64) -> u64 {
         loop {
             let product = u128::from(self.bits()) * u128::from(bound);

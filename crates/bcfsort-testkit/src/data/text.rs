@@ -1,9 +1,9 @@
 //! Keys as text.
 //!
 //! Integers are decimal. Floats are written with the fewest digits that read back as the same
-//! float, with an exponent where the number would be long; infinities as `inf` and `-inf`. The
-//! quiet `NaN` without payload is `NaN` or `-NaN`, any other one `NaN(0x…)` with the bits of its
-//! mantissa (as C's `strtod` reads it), so that no bit of a key is lost.
+//! float, and with an exponent if the number would be long. Infinities are `inf` and `-inf`. The
+//! quiet `NaN` without payload is `NaN` or `-NaN`. Any other is `NaN(0x…)` with the bits of its
+//! mantissa, as C's `strtod` reads it, so that no bit of a key is lost.
 
 use std::io::{self, Write};
 use wgpu_bcfsort::{KeyType, SortKey};
@@ -31,7 +31,7 @@ const fn float_bits(key: KeyType) -> Option<FloatBits> {
     }
 }
 
-/// The key that `text` stands for; `text` must not begin or end with blanks.
+/// Parses a key; `text` must not begin or end with blanks.
 pub(super) fn parse<T: SortKey>(text: &[u8]) -> Option<T> {
     let text = str::from_utf8(text).ok()?;
     let bits = match T::KEY_TYPE {
@@ -56,13 +56,13 @@ pub(super) fn parse<T: SortKey>(text: &[u8]) -> Option<T> {
     Some(T::from_bits64(bits))
 }
 
-/// Whether an infinity is written as one: a number too great for the type reads as one, too, and
-/// must not be taken for it.
+/// True if the text itself says infinity. Rust also parses a number too large for the type as an
+/// infinity, and that must be an error here.
 fn is_infinity(text: &str) -> bool {
     text.contains(['i', 'I'])
 }
 
-/// The bits of a written `NaN`. Rust promises no bits for the ones that its own parser makes.
+/// Parses the bits of a `NaN`. Rust does not specify the bits of a `NaN` that its own parser makes.
 fn nan(text: &str, key: KeyType) -> Option<u64> {
     let FloatBits {
         sign,
@@ -89,7 +89,7 @@ fn nan(text: &str, key: KeyType) -> Option<u64> {
         .then_some(negative | infinity | mantissa)
 }
 
-/// Why `text` is no key, where more can be said than that it is not.
+/// The reason why `text` is not a key, as text that begins with a colon; empty if it is unknown.
 pub(super) fn hint(text: &[u8], key: KeyType) -> String {
     let integer = {
         let digits = text.strip_prefix(b"-").unwrap_or(text);
@@ -103,7 +103,7 @@ pub(super) fn hint(text: &[u8], key: KeyType) -> String {
         KeyType::F32 | KeyType::F64 => {
             let number = str::from_utf8(text).is_ok_and(|text| text.parse::<f64>().is_ok());
             return if number {
-                format!(": too great for {key}")
+                format!(": too large for {key}")
             } else {
                 String::new()
             };
@@ -246,7 +246,7 @@ mod tests {
         );
         assert!(hint(b"1.5", KeyType::I32).contains("-t f32"));
         assert!(hint(b"\0\x01", KeyType::I32).contains("-f raw"));
-        assert!(hint(b"1e400", KeyType::F64).contains("too great"));
+        assert!(hint(b"1e400", KeyType::F64).contains("too large"));
         assert_eq!(hint(b"abc", KeyType::F64), "");
         assert_eq!(hint(b"abc", KeyType::I32), "");
         assert_eq!(hint(b"-", KeyType::I32), "");

@@ -1,16 +1,16 @@
-//! Integers as keys.
+//! Keys from integers.
 
 use wgpu_bcfsort::{KeyType, Order, SortKey};
 
 /// The key of an integer value: the integer itself for integer types, the nearest float (ties to
-/// even) for floats. `None` where an integer type lacks the value.
+/// even) for floats. `None` if the value is outside an integer type.
 pub(super) fn from_value<T: SortKey>(value: i128) -> Option<T> {
     let bits = match T::KEY_TYPE {
         KeyType::U32 => u32::try_from(value).ok()?.to_bits64(),
         KeyType::I32 => i32::try_from(value).ok()?.to_bits64(),
         KeyType::U64 => u64::try_from(value).ok()?.to_bits64(),
         KeyType::I64 => i64::try_from(value).ok()?.to_bits64(),
-        // Integer to float is exactly specified (IEEE 754), so this is the same everywhere.
+        // IEEE 754 specifies this conversion exactly, so the result is the same everywhere.
         KeyType::F32 => (value as f32).to_bits64(),
         KeyType::F64 => (value as f64).to_bits64(),
         _ => return None,
@@ -18,7 +18,7 @@ pub(super) fn from_value<T: SortKey>(value: i128) -> Option<T> {
     Some(T::from_bits64(bits))
 }
 
-/// The greatest rank that [`from_rank`] takes.
+/// The largest rank that [`from_rank`] accepts.
 pub(super) fn last_rank(key: KeyType) -> u64 {
     match key {
         KeyType::I32 => i32::MAX as u64,
@@ -29,17 +29,17 @@ pub(super) fn last_rank(key: KeyType) -> u64 {
     }
 }
 
-/// Up to here every integer has a float of its own.
+/// All integers up to this one are floats.
 const EXACT_F32: u64 = 1 << f32::MANTISSA_DIGITS;
 const EXACT_F64: u64 = 1 << f64::MANTISSA_DIGITS;
 const F32_FROM: u32 = (EXACT_F32 as f32).to_bits();
 const F64_FROM: u64 = (EXACT_F64 as f64).to_bits();
 
-/// The key of a rank: greater ranks have greater keys, always.
+/// The key of a rank. A larger rank always has a larger key.
 ///
-/// Integers, and floats as long as every integer has one (2^24 for `f32`, 2^53 for `f64`), are
-/// the rank itself. Rounding the ranks beyond would give equal keys where a data set promises
-/// different ones, so there each further rank takes the next greater float, whatever its value.
+/// An integer key is the rank itself. So is a float key, up to 2^24 for `f32` and 2^53 for `f64`.
+/// Rounding larger ranks would give equal keys where a data set promises different ones, so each
+/// further rank gets the next larger float, whatever its value.
 pub(super) fn from_rank<T: SortKey>(rank: u64) -> T {
     debug_assert!(rank <= last_rank(T::KEY_TYPE));
     T::from_bits64(match T::KEY_TYPE {
@@ -51,8 +51,8 @@ pub(super) fn from_rank<T: SortKey>(rank: u64) -> T {
     })
 }
 
-/// The greatest key of the type; for floats the `NaN` with every bit set but the sign.
-pub(super) fn greatest<T: SortKey>() -> T {
+/// The largest key of the type; for floats the `NaN` with every bit set but the sign.
+pub(super) fn largest<T: SortKey>() -> T {
     let all = u64::MAX >> (64 - 32 * T::KEY_TYPE.words());
     T::from_bits64(T::KEY_TYPE.map(Order::Ascending).decode(all))
 }
@@ -92,7 +92,7 @@ mod tests {
                 assert!(a.total_order(&b).is_lt(), "{a:?} {b:?}");
             }
         }
-        assert!(from_rank::<T>(last).total_order(&greatest::<T>()).is_le());
+        assert!(from_rank::<T>(last).total_order(&largest::<T>()).is_le());
         for count in [1, 2, 20, 1024] {
             let keys = spread::<T>(count);
             assert!(keys.windows(2).all(|w| w[0].total_order(&w[1]).is_lt()));
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn greater_ranks_have_greater_keys() {
+    fn larger_ranks_have_larger_keys() {
         ranks_ascend::<u32>();
         ranks_ascend::<i32>();
         ranks_ascend::<f32>();
@@ -122,8 +122,8 @@ mod tests {
         assert_eq!(from_value::<i32>(-3), Some(-3));
         assert_eq!(from_value::<u32>(-3), None);
         assert_eq!(from_value::<f64>(-3), Some(-3.0));
-        assert_eq!(greatest::<i64>(), i64::MAX);
-        assert_eq!(greatest::<f32>().to_bits(), 0x7fff_ffff);
+        assert_eq!(largest::<i64>(), i64::MAX);
+        assert_eq!(largest::<f32>().to_bits(), 0x7fff_ffff);
         assert_eq!(spread::<i32>(2), [-(1 << 30), 1 << 30]);
     }
 }

@@ -5,8 +5,8 @@ use wgpu_bcfsort::internals::recording::Phase;
 use wgsl_lockstep::Report;
 use wgsl_lockstep::audit::Subject;
 
-/// A kernel of the sorter, the phase that ran it if tables are to tell phases apart, and what it
-/// did.
+/// The audit subject of a sorter's kernel: the kernel, its report, and its phase if tables list
+/// phases separately.
 pub fn audit_subject(kernel: Specialised, phase: Option<Phase>, report: Report) -> Subject {
     let file = format!("{}.wgsl", kernel.label());
     let name = kernel.kernel().name();

@@ -1,4 +1,4 @@
-//! All recordings, each on several inputs: what `wgpu-bcfsort audit --all` and the tests run.
+//! All recordings, each with several inputs, as `wgpu-bcfsort audit --all` and the tests run them.
 
 use super::{
     Coloring, Execution, KernelReport, library, payload_buffer, prefix_sums_library,
@@ -16,8 +16,8 @@ use wgpu_bcfsort::paper::BaseCase;
 use wgpu_bcfsort::{Error, KeyType, Order, SortKey};
 use wgsl_lockstep::{Config, Report};
 
-/// The inputs of sorts. The order of keys decides which way merges go, few different keys put equal
-/// ones everywhere, and the adversary was made to cause conflicts.
+/// The inputs of sorts. The order of the keys decides the branches of merges, two different keys
+/// give many equal ones, and the adversary causes bank conflicts.
 const PATTERNS: [Pattern; 5] = [
     Pattern::Random,
     Pattern::Ascending,
@@ -26,21 +26,21 @@ const PATTERNS: [Pattern; 5] = [
     Pattern::Adversary,
 ];
 
-/// Those of the default sorts besides.
+/// Further inputs of the default sorts.
 const MORE_PATTERNS: [Pattern; 2] = [Pattern::Descending, Pattern::Special];
 
-/// Which inputs each recording of a [`Corpus`] is run on.
+/// The choice of inputs for each recording of a [`Corpus`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inputs {
-    /// Random keys and one other pattern, the one that its kernels have met least often so far. The
-    /// default sorts, which everybody runs, have all patterns. The colorings of prefix sums are
-    /// shared out likewise.
+    /// Random keys and one other pattern: the one that the recording's kernels have had least often
+    /// so far. The default sorts, which everybody runs, have all patterns. The colorings of prefix
+    /// sums are chosen likewise.
     Some,
-    /// These, and then all others.
+    /// The inputs of `Some`, then all others.
     All,
 }
 
-/// What a recording is run on.
+/// One input of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Input {
     Keys(Pattern),
@@ -57,24 +57,24 @@ pub struct Corpus {
 #[derive(Debug)]
 struct Job {
     recording: Recording,
-    /// Those of [`Inputs::Some`], and the others.
+    /// The inputs of [`Inputs::Some`], and the others.
     inputs: [Vec<Input>; 2],
 }
 
-/// What the kernels of a [`Corpus`] did.
+/// The results of a [`Corpus`].
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct CorpusReport {
-    /// Each kernel, in all its runs on [`Inputs::Some`] together: in the order of the kernels, then
-    /// by name.
+    /// One report per kernel for all its runs on [`Inputs::Some`], in the order of [`Kernel`], then
+    /// by label.
     pub kernels: Vec<(Specialised, Report)>,
-    /// The same of the other inputs. None if those are all.
+    /// The same for the other inputs. Empty if there are none.
     pub more: Vec<(Specialised, Report)>,
-    /// The sorts and prefix sums whose result is not the CPU's, each in one line.
+    /// The sorts and prefix sums whose result differs from the CPU's, one line each.
     pub wrong: Vec<String>,
 }
 
-/// Whether a recording is of what a sort without options dispatches.
+/// True if a sort with default options may dispatch all kernels of the recording.
 fn is_default(recording: &Recording) -> bool {
     recording.steps.iter().all(|step| match step.kernel {
         Kernel::BaseCase { form, warps, .. } => {
@@ -85,13 +85,13 @@ fn is_default(recording: &Recording) -> bool {
     })
 }
 
-/// Whether it is of prefix sums: they begin with the sums of tiles.
-fn adds_up(recording: &Recording) -> bool {
+/// True if the recording is of prefix sums: they begin with the sums of tiles.
+fn is_prefix_sums(recording: &Recording) -> bool {
     (recording.steps.first()).is_some_and(|step| step.phase == Phase::TileSums)
 }
 
 impl Corpus {
-    /// All recordings, on these inputs.
+    /// All recordings, with these inputs.
     #[must_use]
     pub fn new(inputs: Inputs) -> Self {
         let mut recordings = Vec::new();
@@ -101,10 +101,10 @@ impl Corpus {
             }
             recordings.extend(prefix_sums_library(key));
         }
-        // How often each kernel has met each input.
-        let mut met: BTreeMap<(String, usize), u32> = BTreeMap::new();
+        // How often each kernel has had each input.
+        let mut uses: BTreeMap<(String, usize), u32> = BTreeMap::new();
         let jobs = recordings.into_iter().map(|recording| {
-            let sums = adds_up(&recording);
+            let sums = is_prefix_sums(&recording);
             let all: Vec<Input> = if sums {
                 Coloring::ALL.map(Input::Colors).to_vec()
             } else {
@@ -121,14 +121,14 @@ impl Corpus {
             });
             let labels: Vec<String> = labels.collect();
             let times = |input: usize| -> u32 {
-                let times = |label: &String| met.get(&(label.clone(), input)).copied();
+                let times = |label: &String| uses.get(&(label.clone(), input)).copied();
                 labels.iter().filter_map(times).sum()
             };
             let other = (1..all.len()).min_by_key(|&input| times(input));
             let chosen: Vec<usize> = [Some(0), other].into_iter().flatten().collect();
             for &input in &chosen {
                 for label in &labels {
-                    *met.entry((label.clone(), input)).or_default() += 1;
+                    *uses.entry((label.clone(), input)).or_default() += 1;
                 }
             }
             let (some, mut others) = (0..all.len()).partition(|input| chosen.contains(input));
@@ -143,20 +143,20 @@ impl Corpus {
         }
     }
 
-    /// How many sorts and prefix sums it is.
+    /// The number of sorts and prefix sums.
     #[must_use]
     pub fn len(&self) -> usize {
         self.jobs.iter().map(Job::len).sum()
     }
 
-    /// Whether there is nothing to run.
+    /// True if there is nothing to run.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Runs all of it, on as many threads as there are cores, and compares each result with the
-    /// CPU's. `progress` is told how many sorts and prefix sums are done.
+    /// Runs everything, with one thread per core, and compares each result with the CPU's. Calls
+    /// `progress` with the number of sorts and prefix sums that are done.
     ///
     /// # Errors
     ///
@@ -164,7 +164,7 @@ impl Corpus {
     ///
     /// # Panics
     ///
-    /// If `progress` does.
+    /// If `progress` panics.
     pub fn run(
         &self,
         config: &Config,
@@ -192,7 +192,7 @@ impl Corpus {
             }
             work();
         });
-        // In the order of the recordings, so that the same examples are told each time.
+        // Merged in the order of the recordings, so that reports show the same examples each time.
         let mut all: [BTreeMap<(Kernel, String), (Specialised, Report)>; 2] = Default::default();
         let mut report = CorpusReport::default();
         for outcome in outcomes {
@@ -235,7 +235,7 @@ impl Job {
     }
 }
 
-/// Runs one recording on one input, adds what its kernels did, and says if the result is wrong.
+/// Runs one recording on one input, adds the reports of its kernels, and describes a wrong result.
 fn run(
     execution: &mut Execution<'_>,
     recording: &Recording,
@@ -263,7 +263,7 @@ fn run(
         }
         Input::Colors(coloring) => {
             let numbers = words(KeyType::U32, Pattern::Random);
-            // Of numbers up to 10^6, floats and their sums are rounded, and no bits are those of a
+            // Thirds of numbers up to 10^6: the floats and their sums are rounded, and none is a
             // NaN.
             let float = |&v: &u32| (v as f32 / 3.0).to_bits();
             let values = match recording.key {
@@ -295,7 +295,8 @@ fn add(kernels: &mut Vec<(Specialised, Report)>, reports: Vec<KernelReport>) {
     }
 }
 
-/// Keys of a pattern, as words. The adversary exists for few counts only: ascending keys follow it.
+/// Keys of a pattern, as 32-bit words. The adversary exists only for few counts: ascending keys
+/// fill the rest.
 fn words(key: KeyType, pattern: Pattern, count: u32, seed: u64) -> Vec<u32> {
     fn keys<T: SortKey>(pattern: Pattern, count: u64, seed: u64) -> Vec<u32> {
         let make = |pattern, count| {

@@ -1,4 +1,5 @@
-//! The lock-step executor of recordings: a whole sort, or prefix sums, every dispatch counted.
+//! Runs recordings in the lock-step executor: a whole sort, or prefix sums, with a report for every
+//! dispatch.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -11,7 +12,7 @@ use wgpu_bcfsort::internals::recording::PayloadKind;
 use wgpu_bcfsort::internals::recording::{Buffer, Phase, Recording, Step};
 use wgsl_lockstep::{Buffers, Config, Report, Shader, ShaderError};
 
-/// What all dispatches of one kernel in one phase did.
+/// The report of all dispatches of one kernel in one phase.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct KernelReport {
@@ -19,7 +20,7 @@ pub struct KernelReport {
     pub kernel: Specialised,
     /// The phase.
     pub phase: Phase,
-    /// What they did.
+    /// The merged report of these dispatches.
     pub report: Report,
 }
 
@@ -68,9 +69,8 @@ pub struct Execution<'a> {
 }
 
 impl<'a> Execution<'a> {
-    /// Makes the recording's buffers, and puts these words into that of the keys, and into that of
-    /// what goes with them 0, 1, 2 and so on. Where a buffer says how many records there are, it
-    /// says as many as the recording does; and where one tells arrays apart, there is one.
+    /// Makes the recording's buffers. `keys` are the words of the keys; the payload is 0, 1, 2 and
+    /// so on. An indirect count is the recording's length, and a segmented sort has one segment.
     #[must_use]
     pub fn new(recording: &'a Recording, keys: &[u32], config: Config) -> Self {
         let mut execution = Self {
@@ -83,16 +83,16 @@ impl<'a> Execution<'a> {
         execution
     }
 
-    /// Begins again with other keys: all other buffers of the recording's own are zeros, and what
-    /// goes with the keys is numbered from 0 on. The kernels are kept, and so is what
-    /// [`set_buffer`](Self::set_buffer) put into another buffer of the caller's.
+    /// Starts again with other keys: the recording's own buffers are zeros, and the payload is
+    /// numbered from 0. The kernels are kept, and so are the other user buffers that
+    /// [`set_buffer`](Self::set_buffer) filled.
     pub fn restart(&mut self, keys: &[u32]) {
         for (&role, &bytes) in &self.recording.buffers {
             self.buffers
                 .insert(role, vec![0; bytes.div_ceil(4) as usize]);
         }
-        let counted = self.recording.steps.iter().filter(|step| step.is_counted());
-        let words = counted.count() * (PARAMETER_BLOCK / 4) as usize;
+        let indirect = self.recording.steps.iter().filter(|step| step.is_counted());
+        let words = indirect.count() * (PARAMETER_BLOCK / 4) as usize;
         self.buffers.insert(Buffer::Parameters, vec![0; words]);
         self.buffers.insert(Buffer::Keys, keys.to_vec());
         if self.recording.payload != PayloadKind::None {
@@ -100,13 +100,13 @@ impl<'a> Execution<'a> {
             self.buffers.insert(Buffer::Values, numbers.clone());
             self.buffers.insert(Buffer::Payload(0), numbers);
         }
-        // Wherever it is looked up.
+        // Recordings read the count at offset 0 or 1.
         let count = vec![self.recording.len; 2];
         self.buffers.insert(Buffer::Count, count);
         self.buffers.insert(Buffer::Offsets, vec![0]);
     }
 
-    /// Puts words into a buffer: the colors of prefix sums, above all, which no recording makes.
+    /// Sets the contents of a buffer, such as the colors of prefix sums, which no recording makes.
     ///
     /// # Examples
     ///
@@ -130,13 +130,13 @@ impl<'a> Execution<'a> {
         self.buffers.insert(buffer, words);
     }
 
-    /// The contents of a buffer; none where the recording has no such buffer.
+    /// The contents of a buffer; empty if the recording has no such buffer.
     #[must_use]
     pub fn buffer(&self, buffer: Buffer) -> &[u32] {
         self.buffers.get(&buffer).map_or(&[], Vec::as_slice)
     }
 
-    /// A step's kernel, assembled once for all steps that run it.
+    /// The kernel of a step, assembled once for all steps that run it.
     ///
     /// # Errors
     ///
@@ -145,8 +145,8 @@ impl<'a> Execution<'a> {
         self.prepared(step).map(|prepared| &prepared.assembled)
     }
 
-    /// The words that a step's kernel finds in each of its bindings if it is run now: by number,
-    /// the parameters among them. A binding to which the step binds no buffer is left out.
+    /// The words that a step's kernel would read in each binding if it ran now, by binding number,
+    /// parameters included. A binding without a buffer is left out.
     ///
     /// # Errors
     ///
@@ -183,8 +183,8 @@ impl<'a> Execution<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::Kernel`] if the kernel cannot be run: it does not assemble, or its bindings and
-    /// the step's do not agree.
+    /// [`Error::Kernel`] if the kernel cannot be run: it does not assemble, or its bindings differ
+    /// from the step's.
     pub fn step(&mut self, step: &Step) -> Result<Report, Error> {
         let kernel = self.recording.specialised(step);
         let fail = |e: ShaderError| kernel_error(kernel.label(), e.to_string());
@@ -195,7 +195,8 @@ impl<'a> Execution<'a> {
             .collect();
         let Prepared { assembled, shader } = &self.prepared[&kernel];
         let [x, y] = step.workgroups;
-        // Tables say where runs and buckets begin, and pages do not move within them by the keys.
+        // Tables are not data: they give the starts of runs and buckets, and the positions of pages
+        // within these do not depend on the keys.
         let holds_keys = |(_, number)| {
             let binding = assembled.bindings.iter().find(|b| b.binding == number);
             binding
@@ -215,8 +216,8 @@ impl<'a> Execution<'a> {
         report.map_err(fail)
     }
 
-    /// Runs the whole recording. The reports are of each kernel in each phase, in the order of
-    /// their first dispatch.
+    /// Runs the whole recording. Returns a report for each kernel in each phase, in the order of
+    /// the first dispatches.
     ///
     /// # Errors
     ///
@@ -225,7 +226,7 @@ impl<'a> Execution<'a> {
         self.run_observed(|_| ())
     }
 
-    /// [`Execution::run`], told of each dispatch before it is run: its number, from 0.
+    /// Like [`Execution::run`], and calls `begin` before each dispatch with its number, from 0.
     ///
     /// # Errors
     ///
@@ -262,15 +263,15 @@ fn parameters(step: &Step, buffers: &BTreeMap<Buffer, Vec<u32>>) -> Vec<u32> {
     );
     let mut words = step.parameters.words().to_vec();
     if step.is_counted() {
-        // (All blocks say the same.)
+        // All blocks hold the same count.
         words[0] = buffers[&Buffer::Parameters][0];
     }
     words
 }
 
-/// Whether two runs of a step may leave these words in a buffer: the same, but for the order in
-/// which workgroups or lanes got there. A list has the same entries; a partition leaves the same
-/// records, each child's in any order; and segments get their tiles in any order.
+/// True if two runs of a step may leave these words in a buffer: they are equal but for the order
+/// in which workgroups or lanes arrived. A list has the same entries, a partition has the same
+/// records in any order within a child, and segments get their tiles in any order.
 #[must_use]
 pub fn is_same(step: &Step, buffer: Buffer, a: &[u32], b: &[u32]) -> bool {
     let is = |name| step.buffer(name) == Some(buffer);
@@ -298,8 +299,8 @@ fn same_entries(a: &[u32], b: &[u32], words: u32) -> bool {
     a == b
 }
 
-/// Tables of segments: their number of tiles, then of each its first record, its records, and its
-/// first tile.
+/// Compares tables of segments: the number of tiles, then for each segment its first record, its
+/// number of records, and its first tile.
 fn same_segments(a: &[u32], b: &[u32], tile: u32) -> bool {
     let is_sound = |table: &[u32]| {
         let segments = table[1..].chunks_exact(3).filter(|segment| segment[1] > 0);

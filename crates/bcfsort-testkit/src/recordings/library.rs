@@ -1,4 +1,4 @@
-//! Recordings that together use everything the library can dispatch.
+//! Recordings that together use every kernel that the library can dispatch.
 
 use crate::PaperOptions;
 use std::ops::Range;
@@ -16,19 +16,19 @@ use wgpu_bcfsort::internals::samplesort::{self, AS_THEY_ARE, Records, Sizes, Sor
 use wgpu_bcfsort::paper::{PrefixSumsMethod, PrefixSumsOptions, Scan};
 use wgpu_bcfsort::{Engine, KeyType, Options, Order};
 
-/// Sorts whose recordings together use every kernel of the default sorts (those of prefix sums are
-/// [another](prefix_sums_library)), each over two tiles or more: of several runs, the last one
-/// ragged; with deterministic and with pivot buckets; merged at once and in instalments; in grids
-/// of one row and of two. And all other kernels: each base case, what the paper compares with, the
-/// sample sort of keys and of keys with their indices, and what is composed around sorts of words.
-/// Each is of some thousand keys, [`Recording::len`].
+/// Sorts that together use every kernel except those of [prefix sums](prefix_sums_library). The
+/// kernels of the default sorts run on two tiles or more: several runs, the last one ragged;
+/// deterministic and pivot buckets; merges in one dispatch and in several; grids of one row and of
+/// two. The other sorts are each base case, the paper's baselines, the sample sort of keys and of
+/// keys with their indices, and the layouts around sorts of words. Each sorts a few thousand keys,
+/// [`Recording::len`].
 ///
-/// No kernel depends on the type of the keys or on the order: of all but the [`REPRESENTATIVES`],
-/// it is one sort.
+/// No kernel depends on the key type or on the order: there is only one sort for those outside the
+/// [`REPRESENTATIVES`].
 ///
-/// A base case that takes more than 32 KiB of workgroup memory is left out: many devices have no
-/// more, and these recordings are there to be run on any. For 32-bit keys there is none; for 64-bit
-/// keys it is those of 8192 keys, and the default one with four warps.
+/// A base case with more than 32 KiB of workgroup memory is left out: many devices have no more,
+/// and these recordings should run on any device. No base case of 32-bit keys is left out. For
+/// 64-bit keys these are the base cases of 8192 keys, and the default one with four warps.
 ///
 /// # Examples
 ///
@@ -68,7 +68,7 @@ pub fn library(key: KeyType, order: Order) -> Vec<Recording> {
     }
     let mut recordings = vec![
         whole(&engine(BcfMergesort, 1, 1), 4500),
-        // Long merges in instalments.
+        // Long merges in several dispatches.
         cut(&engine(BcfMergesort, 2, 9), 6900, |limits| {
             limits.keys_per_dispatch = MATRIX;
         }),
@@ -78,19 +78,19 @@ pub fn library(key: KeyType, order: Order) -> Vec<Recording> {
         }),
         whole(&engine(BcfMergesortPb, 4, 5), 3333),
     ];
-    // Warpsort, at once and in instalments of a few of its pages.
+    // Warpsort, in one dispatch per merge and in dispatches of a few pages.
     recordings.push(whole(&engine(Engine::Warpsort, 4, 5), 3000));
     recordings.push(cut(&engine(Engine::Warpsort, 2, 9), 2500, |limits| {
         limits.keys_per_dispatch = 512;
     }));
-    // Base cases alone, before one merge or few.
+    // Each base case, with few merges or none.
     for kernel in Kernel::all() {
         if kernel.workgroup_bytes(key) > WORKGROUP_MEMORY {
             continue;
         }
         if let Kernel::BaseCase { form, warps } = kernel {
             let options = engine(BcfMergesort, 1, 1).base_case(form).warps(warps);
-            // Two workgroups: of the second one, a ragged tile.
+            // Two workgroups: the second one has a ragged tile.
             let tiles = warps / form.warps();
             let len = tiles * form.keys() + form.keys() / 2 + 1;
             recordings.push(whole(&options, len));
@@ -101,11 +101,11 @@ pub fn library(key: KeyType, order: Order) -> Vec<Recording> {
     recordings
 }
 
-/// Sample sorts for one of the [`REPRESENTATIVES`], of keys alone and of keys with their indices:
-/// every kernel of [`Kernel::all`] for these two shapes of records, and every access of it.
+/// Sample sorts for one of the [`REPRESENTATIVES`], of keys and of keys with their indices. They
+/// use every kernel of [`Kernel::all`] for these two shapes, and every access in it.
 ///
-/// Levels are planned for the smallest children that there are, so that few records take two of
-/// them, and then have the kernels of the sizes that are given.
+/// The levels are planned for the smallest tiles, so that few records need two levels. Then the
+/// kernels get the given sizes.
 fn sample_sorts(key: KeyType) -> Vec<Recording> {
     let little = DeviceLimits {
         workgroup_bytes: WORKGROUP_MEMORY,
@@ -130,11 +130,11 @@ fn sample_sorts(key: KeyType) -> Vec<Recording> {
             lanes: 1024,
             ..sizes(Tuning::default(), 512)
         };
-        // (Backwards, all types are mapped.)
+        // In descending order, the keys of every type are mapped.
         let record = |len, sizes: &Sizes, limits: &_| {
             record_sample_sort(len, (key, Order::Descending, payload), sizes, limits)
         };
-        // Of one tile, and of several merged at once, the last one ragged.
+        // One tile, and several that are merged at once, the last one ragged.
         let merged = Sizes {
             merged: u32::MAX,
             ..of_gpus
@@ -153,7 +153,7 @@ fn sample_sorts(key: KeyType) -> Vec<Recording> {
         }
         for sizes in [
             of_gpus,
-            // (A sort of two levels may be of tiles smaller than there is room for.)
+            // A sort of two levels may use smaller tiles than fit.
             Sizes {
                 sort_tile: 1024,
                 samples: 1024,
@@ -164,7 +164,7 @@ fn sample_sorts(key: KeyType) -> Vec<Recording> {
             sizes(Tuning::cpu(), 256),
         ] {
             let lens = [5 * sizes.sort_tile / 2, sizes.nodes * 48 + 100];
-            // With as many samples as there is room for.
+            // With the largest number of samples.
             let mut sampled = record(lens[0], &sizes, &two_rows);
             set_parameters(&mut sampled, &["samples"], sizes.samples);
             recordings.push(sampled);
@@ -173,11 +173,11 @@ fn sample_sorts(key: KeyType) -> Vec<Recording> {
                     keys_per_dispatch: 2 * sizes.partition_tile,
                     ..two_rows
                 };
-                // What is not wanted is moved all the same, wherever it is.
+                // Records outside the selected ranks are moved, too.
                 let mut some = record(len, &sizes, &cut);
                 set_parameters(&mut some, &["skips_done"], 0);
                 recordings.push(select_ranks(some, len / 3..len / 2));
-                // One child of each segment, which no tile has room for.
+                // One child in each segment, too large for a tile.
                 let mut large = record(len, &sizes, &little);
                 set_parameters(&mut large, &["samples"], 1);
                 recordings.push(large);
@@ -218,14 +218,15 @@ fn record_sample_sort(
     };
     samplesort::record_with(&mut recording, &sort, &planned, limits);
     if in_levels {
-        // (Of the kernel that sorts large tiles with few records a lane, a sort takes tiles alone.)
+        // Large tiles of one-word records have 16 records per lane only in sorts without levels.
+        // One of the sizes has them in a sort with levels, too.
         let few = sizes.nodes == 512 && sizes.lanes == 512;
         with_sort_tile(&mut recording, sizes, if few { 16 } else { 32 });
     }
     recording
 }
 
-/// The buffer of the payload, or of the indices.
+/// The payload buffer, or the buffer of values if there is none.
 #[must_use]
 pub fn payload_buffer(recording: &Recording) -> Buffer {
     let mut bindings = recording.steps.iter().flat_map(|step| &step.bindings);
@@ -237,12 +238,14 @@ pub fn payload_buffer(recording: &Recording) -> Buffer {
     }
 }
 
-/// Whether a recording of the [`library`] did what it is for, by the keys before it, and the keys
-/// and values after it: the keys are the same, and in order where they are [to
-/// be](Recording::selected); what is behind the last key is what it was. Where something goes with
-/// them and was numbered, as an [`Execution`](super::Execution) does, each number is still with the
-/// key that was in its place, and of [`PayloadKind::Indices`] those of equal keys are in order.
-/// Where keys stay, they are what they were, and in order by their indices.
+/// True if the keys and values after a recording of the [`library`] are a correct result for the
+/// keys before it:
+///
+/// - The keys are the same, and in order in the [selected](Recording::selected) range. Words after
+///   the last key are unchanged.
+/// - Each value, if any, is the original index of its key; an [`Execution`](super::Execution) sets
+///   values so. With [`PayloadKind::Indices`], equal keys keep their order.
+/// - After an argsort, the keys are unchanged, and in order by their indices.
 #[must_use]
 pub fn was_sorted(recording: &Recording, before: &[u32], after: &[u32], values: &[u32]) -> bool {
     let map = recording.key.map(recording.order);
@@ -252,7 +255,7 @@ pub fn was_sorted(recording: &Recording, before: &[u32], after: &[u32], values: 
         let keys = keys.flat_map(|key| {
             let upper = key.get(1).copied().unwrap_or(0);
             let word = u64::from(key[0]) | u64::from(upper) << 32;
-            // (Narrow keys are the upper bits of words of 32.)
+            // A sub-word key becomes the upper bits of a 32-bit word.
             let narrow = move |at: u32| word >> at << (32 - bits) & 0xffff_ffff;
             let shared = (0..32).step_by(bits as usize);
             shared.map(move |at| if bits < 32 { narrow(at) } else { word })
@@ -280,9 +283,9 @@ pub fn was_sorted(recording: &Recording, before: &[u32], after: &[u32], values: 
     }
     let values = values.iter().copied().chain(std::iter::repeat(0));
     let mut records: Vec<(u64, u32)> = after.into_iter().zip(values).collect();
-    if let Some(places) = &recording.selected {
-        records[..places.start as usize].sort_unstable();
-        records[places.end as usize..].sort_unstable();
+    if let Some(selected) = &recording.selected {
+        records[..selected.start as usize].sort_unstable();
+        records[selected.end as usize..].sort_unstable();
     }
     let mut expected = before.clone();
     expected.sort_unstable();
@@ -306,8 +309,8 @@ pub fn was_sorted(recording: &Recording, before: &[u32], after: &[u32], values: 
     each_once_with_its_key && in_order
 }
 
-/// Sorts that are composed: encode, a sort of words, decode and gather. Of counted records there is
-/// room for more than there are.
+/// Composed sorts: encode, a sort of words, decode and gather. With an indirect count, the capacity
+/// is larger than the count.
 fn composed(key: KeyType, order: Order) -> Vec<Recording> {
     let limits = DeviceLimits {
         keys_per_dispatch: 2048,
@@ -330,7 +333,7 @@ fn composed(key: KeyType, order: Order) -> Vec<Recording> {
         let mut recording = job.record(&|recording, sort| {
             samplesort::record(recording, sort, &tuning, &limits);
         });
-        // (It is the first records that are looked at.)
+        // `was_sorted` checks the keys from the start of the buffer.
         set_parameters(&mut recording, &["key_first"], 0);
         recording.len = len;
         recording
@@ -346,7 +349,7 @@ fn composed(key: KeyType, order: Order) -> Vec<Recording> {
         unstable: true,
         ..Column::default()
     };
-    // Rows of a word, whose order shows.
+    // One-word rows, moved stably.
     let row = Column {
         unstable: false,
         ..value
@@ -391,7 +394,7 @@ fn composed(key: KeyType, order: Order) -> Vec<Recording> {
     for (number, layout) in layouts.iter().enumerate() {
         recordings.push(record(layout, [1000, 2500][number % 2]));
     }
-    // Checked before they are sorted.
+    // An is_sorted check, then a sort.
     let mut sort = record(&plain, 2500);
     let check = Job {
         len: sort.len,
@@ -414,7 +417,7 @@ fn composed(key: KeyType, order: Order) -> Vec<Recording> {
     recordings
 }
 
-/// Counting sorts of packed keys, one of fewer than there is room for.
+/// Counting sorts of packed keys, one with an indirect count below the capacity.
 fn counted_keys(key: KeyType, order: Order) -> Vec<Recording> {
     let limits = DeviceLimits {
         keys_per_dispatch: 4096,
@@ -457,7 +460,7 @@ fn counted_keys(key: KeyType, order: Order) -> Vec<Recording> {
     sorts.into_iter().map(recording).collect()
 }
 
-/// Gives these parameters of all steps that have them another value.
+/// Sets these parameters to `value` in all steps that have them.
 pub fn set_parameters(recording: &mut Recording, names: &[&str], value: u32) {
     for step in &mut recording.steps {
         for name in names {
@@ -468,7 +471,7 @@ pub fn set_parameters(recording: &mut Recording, names: &[&str], value: u32) {
     }
 }
 
-/// The sort of which these ranks are to be in order.
+/// Turns a sort into a partial one: only these ranks must be in order.
 #[must_use]
 pub fn select_ranks(mut recording: Recording, ranks: Range<u32>) -> Recording {
     let end = ranks.end.min(recording.len);
@@ -479,18 +482,18 @@ pub fn select_ranks(mut recording: Recording, ranks: Range<u32>) -> Recording {
     recording
 }
 
-/// Rows of a word, for a comparator.
+/// One-word rows, for a comparator.
 const ROWS: Structs = Structs {
     words: 1,
     first: 0,
     compared: true,
 };
 
-/// Sorts of rows of a word by what stands in for a caller's comparator.
+/// Sorts of one-word rows by a stand-in for a custom comparator.
 fn comparisons(order: Order) -> Vec<Recording> {
     let stand_in = comparator_stand_in();
     let record = |len: u32, tuning: &Tuning, selects: bool| {
-        // Of some, there is room for more than there are.
+        // A full sort has an indirect count below the capacity.
         let (room, count_at) = if selects {
             (len, None)
         } else {
@@ -522,7 +525,7 @@ fn comparisons(order: Order) -> Vec<Recording> {
         }
         recordings.push(two_levels_of_rows(order, &tuning));
     }
-    // Where rows stay in their buffer.
+    // The same sorts, with comparisons that read the rows from their buffer.
     let mut others = recordings.clone();
     for step in others.iter_mut().flat_map(|recording| &mut recording.steps) {
         if let Kernel::Sort(SortKernel { shape, .. }) = &mut step.kernel
@@ -535,7 +538,7 @@ fn comparisons(order: Order) -> Vec<Recording> {
     recordings
 }
 
-/// A sort of indices of rows in two levels, planned as those of [`sample_sorts`] are.
+/// A sort of row indices in two levels, planned like those of [`sample_sorts`].
 fn two_levels_of_rows(order: Order, tuning: &Tuning) -> Recording {
     let shape = Shape::row(1, order == Order::Descending);
     let sizes = Sizes::new(shape, tuning, &LIMITS);
@@ -580,8 +583,8 @@ fn two_levels_of_rows(order: Order, tuning: &Tuning) -> Recording {
     recording
 }
 
-/// Gives the kernels that sort tiles, and those that choose splitters, these sizes. `of_words`:
-/// records of a lane that sorts a large tile of words.
+/// Sets the sizes of the kernels that sort tiles and that choose splitters. `of_words` is the
+/// number of records per lane in large tiles of one-word records.
 fn with_sort_tile(recording: &mut Recording, sizes: &Sizes, of_words: u32) {
     for step in &mut recording.steps {
         let Kernel::Sort(SortKernel { stage, shape }) = &mut step.kernel else {
@@ -599,12 +602,11 @@ fn with_sort_tile(recording: &mut Recording, sizes: &Sizes, of_words: u32) {
     }
 }
 
-/// Prefix sums whose recordings together use every kernel of theirs: over one tile, and over
-/// several of several pages, the last ones ragged; with one color, some, and as many as there may
-/// be; inclusive and exclusive; dispatched at once, cut, and in grids of two rows. None for types
-/// that have [no sums](Kernel::takes). Each is of up to some ten thousand values,
-/// [`Recording::len`], whose colors are to be given by
-/// [`set_buffer`](super::Execution::set_buffer).
+/// Recordings of prefix sums that together use all of their kernels: one tile, and several tiles of
+/// several pages, the last ones ragged; one color, some, and the largest number; inclusive and
+/// exclusive; in one dispatch, in several, and in grids of two rows. Empty for types that have
+/// [no sums](Kernel::takes). Each has up to some ten thousand values, [`Recording::len`]. Set their
+/// colors with [`set_buffer`](super::Execution::set_buffer).
 #[must_use]
 pub fn prefix_sums_library(key: KeyType) -> Vec<Recording> {
     if !Kernel::TileOffsets.takes(key) {
@@ -624,7 +626,7 @@ pub fn prefix_sums_library(key: KeyType) -> Vec<Recording> {
             (700, 1, 1, Scan::Inclusive, LIMITS),
             // Tiles of two pages; the last one has a page and a bit.
             (2 * 2048 + 1100, 5, 3, Scan::Exclusive, cut),
-            // More tiles than lanes, so that those have two in the second phase.
+            // More tiles than lanes, so that some lanes have two tiles in the second phase.
             (34 * MATRIX + 77, 16, 35, Scan::Inclusive, two_rows),
         ] {
             let options = PrefixSumsOptions::default()
@@ -660,7 +662,7 @@ pub fn kernels() -> Vec<Specialised> {
     kernels
 }
 
-/// What devices have that do not have little: all kernels fit for keys of one word.
+/// Workgroup memory in bytes: many devices have no more. With one-word keys every kernel fits.
 const WORKGROUP_MEMORY: u32 = 32 << 10;
 
 const LIMITS: DeviceLimits = DeviceLimits {
@@ -672,8 +674,8 @@ const LIMITS: DeviceLimits = DeviceLimits {
     sampling_seed: 0x5eed,
 };
 
-/// One key type and order for each width of keys, which are sorted as they are, and mapped. The
-/// recordings of [`library`] for these use every kernel between them.
+/// One key type and order for each key width, one without a key map and one with it. The recordings
+/// of [`library`] for these together use every kernel.
 pub const REPRESENTATIVES: [(KeyType, Order); 2] = [
     (KeyType::U32, Order::Ascending),
     (KeyType::F64, Order::Descending),

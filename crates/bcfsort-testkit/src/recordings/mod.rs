@@ -2,8 +2,8 @@
 //!
 //! # The kernels
 //!
-//! In sorts of several kinds of keys, as `wgpu-bcfsort audit --all
-//! --markdown` prints it (a test of `tests/lockstep` holds this table to it):
+//! The table that `wgpu-bcfsort audit --all --markdown` prints, from sorts of several key types.
+//! A test in `tests/lockstep` compares the two:
 #![doc = include_str!("kernels.md")]
 
 mod audited;

@@ -1,29 +1,29 @@
-//! What prefix sums are to be tried on, and what they must give.
+//! Inputs of prefix sums, and the expected results.
 
 use wgpu_bcfsort::KeyType;
 use wgpu_bcfsort::internals::algorithm::{MATRIX, W};
 use wgpu_bcfsort::internals::recording::Recording;
 use wgpu_bcfsort::paper::{PrefixSumsOptions, Scan, Summand, prefix_sums_on_cpu};
 
-/// A way to color values, of those that differ most in which lanes of prefix sums meet in a bank.
+/// A way to color values. The ways differ most in which lanes of prefix sums meet in one bank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Coloring {
-    /// At random.
+    /// Random.
     Random,
-    /// All alike.
+    /// All equal.
     Equal,
-    /// By the lanes that take the value in the first and in the third phase.
+    /// By the lanes that process the value in the first and in the third phase.
     Lanes,
-    /// So that as many lanes as can be would meet in one bank, d of them, if each lane's sums lay
-    /// side by side. Even pages are made for the third phase, odd ones for the first.
+    /// The worst case if each lane's sums were contiguous: the largest possible number of lanes, d,
+    /// would meet in one bank. Even pages have it in the third phase, odd ones in the first.
     Worst,
-    /// At random, and some beyond the last color: those values have none.
+    /// Random, with some beyond the last color: those values have no color.
     Beyond,
 }
 
 impl Coloring {
-    /// Every kind.
+    /// Every coloring.
     pub const ALL: [Self; 5] = [
         Self::Random,
         Self::Equal,
@@ -32,7 +32,7 @@ impl Coloring {
         Self::Beyond,
     ];
 
-    /// The colors of `len` values, of `colors` colors. They are the same each time.
+    /// Colors `len` values with `colors` colors. The result is the same each time.
     #[must_use]
     pub fn make(self, len: u32, colors: u32) -> Vec<u32> {
         (0..len).map(|i| self.color(i, colors)).collect()
@@ -52,8 +52,8 @@ impl Coloring {
                 } else {
                     (position, line)
                 };
-                // The sum of color c would be in bank (lane * d + c) % 32: which c brings it to
-                // bank `step`?
+                // The sum of color c would be in bank (lane * d + c) % 32. This c puts it into
+                // bank `step`.
                 let color = (step + W * d - lane * d) % W;
                 color % d
             }
@@ -65,14 +65,14 @@ impl Coloring {
     }
 }
 
-/// What a recording of prefix sums must leave in
-/// [`Buffer::Keys`](wgpu_bcfsort::internals::recording::Buffer::Keys), where these values were,
-/// with these colors: the CPU's sums, and values of no color as they were. (The words of `u32`,
-/// `i32` or `f32` values; where a sum is a `NaN`, its bits are the CPU's.)
+/// The expected contents of [`Buffer::Keys`](wgpu_bcfsort::internals::recording::Buffer::Keys)
+/// after a recording of prefix sums of these values and colors: the CPU's sums, and unchanged
+/// values that have no color. The words are those of `u32`, `i32` or `f32` values. If a sum is a
+/// `NaN`, its bits are the CPU's.
 ///
 /// # Panics
 ///
-/// If the recording is none of prefix sums of so many values.
+/// If the recording is not of prefix sums, or not of this number of values.
 #[must_use]
 pub fn prefix_sums_of(recording: &Recording, values: &[u32], colors: &[u32]) -> Vec<u32> {
     fn sums<T: Summand>(words: &[u32], colors: &[u32], options: &PrefixSumsOptions) -> Vec<u32> {
@@ -90,7 +90,7 @@ pub fn prefix_sums_of(recording: &Recording, values: &[u32], colors: &[u32]) -> 
     if parameter("exclusive") == 1 {
         options = options.scan(Scan::Exclusive);
     }
-    // A 0 more in a sum changes no bit of it, since no sum is -0.
+    // Adding a 0 changes no bit of a sum, since no sum is -0.
     let pairs = values.iter().zip(colors);
     let (added, of): (Vec<u32>, Vec<u32>) = pairs
         .clone()

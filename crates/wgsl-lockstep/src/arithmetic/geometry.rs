@@ -1,4 +1,4 @@
-//! Functions of whole vectors, and of matrices.
+//! Functions of whole vectors and of matrices.
 
 use super::word::{FloatWord, Word, take};
 use super::{LANES, LaneFn, Shape};
@@ -6,7 +6,7 @@ use naga::{MathFunction, ScalarKind};
 use std::array;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-/// What f32 and f64 have in common, as far as it is used here.
+/// The operations common to f32 and f64 that are used here.
 trait Real:
     Copy
     + PartialOrd
@@ -38,13 +38,13 @@ macro_rules! real {
 real!(f32 f64);
 
 fn dot<F: Real, const N: usize>(a: [F; N], b: [F; N]) -> F {
-    // From the first product, not from zero, which would lose the sign of a sum of -0.
+    // Starts from the first product: starting from zero would lose the sign of a sum of -0.
     (1..N).fold(a[0] * b[0], |sum, i| sum + a[i] * b[i])
 }
 
 fn length<F: Real, const N: usize>(a: [F; N]) -> F {
     match N {
-        // The square of a scalar may overflow where the scalar does not.
+        // The square of a scalar may overflow even if the scalar is finite.
         1 => a[0].abs(),
         _ => dot(a, a).sqrt(),
     }
@@ -66,8 +66,8 @@ fn refract<F: Real, const N: usize>(incident: [F; N], normal: [F; N], ratio: F) 
     array::from_fn(|i| ratio * incident[i] - along * normal[i])
 }
 
-/// The product of a matrix of R rows and K columns and one of K rows and C columns; all are arrays
-/// of columns.
+/// The product of a matrix of R rows and K columns and one of K rows and C columns. Matrices are
+/// arrays of columns.
 fn product<F: Real, const R: usize, const K: usize, const C: usize>(
     a: [[F; R]; K],
     b: [[F; K]; C],
@@ -80,8 +80,8 @@ fn transpose<F: Copy, const R: usize, const C: usize>(m: [[F; R]; C]) -> [[F; C]
     array::from_fn(|r| array::from_fn(|c| m[c][r]))
 }
 
-/// The determinant of the columns and rows, of equal count, whose bits are set, by Laplace
-/// expansion along the first of these columns.
+/// The determinant of the submatrix of the columns and rows whose bits are set, by Laplace
+/// expansion along its first column. Their numbers must be equal.
 fn minor<F: Real, const N: usize>(m: &[[F; N]; N], columns: u32, rows: u32) -> F {
     if columns == 0 {
         return F::from(1.0);
@@ -101,7 +101,7 @@ fn determinant<F: Real, const N: usize>(m: &[[F; N]; N]) -> F {
     minor(m, (1 << N) - 1, (1 << N) - 1)
 }
 
-/// The adjugate by the determinant: not finite for a singular matrix.
+/// The adjugate divided by the determinant. Not finite for a singular matrix.
 fn inverse<F: Real, const N: usize>(m: &[[F; N]; N]) -> [[F; N]; N] {
     let all = (1 << N) - 1;
     let determinant = determinant(m);
@@ -117,15 +117,15 @@ fn inverse<F: Real, const N: usize>(m: &[[F; N]; N]) -> [[F; N]; N] {
     })
 }
 
-/// A fraction of magnitude in [0.5, 1), and the power of two that it is to be multiplied with.
-/// Zeros and what is not finite come back with 0.
+/// Splits a number into a fraction of magnitude in [0.5, 1) and a power of two. Zeros and numbers
+/// that are not finite are returned with the exponent 0.
 fn frexp(a: f64) -> (f64, i32) {
     const EXPONENT: u64 = 0x7ff << 52;
     const HALF: u64 = 0x3fe << 52;
     if a == 0.0 || !a.is_finite() {
         return (a, 0);
     }
-    // A subnormal number has no exponent of its own until it is scaled.
+    // A subnormal number is scaled first, to have an exponent.
     let (normal, scaled) = if a.is_normal() {
         (a, 0)
     } else {
@@ -136,8 +136,8 @@ fn frexp(a: f64) -> (f64, i32) {
     (f64::from_bits(bits & !EXPONENT | HALF), exponent - scaled)
 }
 
-/// Functions of vectors that are not component-wise, and those of scalars or vectors that give a
-/// scalar or a structure.
+/// Functions of vectors that are not component-wise, and functions whose result is a structure, or
+/// a scalar for vectors.
 #[allow(clippy::unnecessary_cast, reason = "it is for the other types")]
 pub(super) fn geometry(fun: MathFunction, args: &[Shape]) -> Option<LaneFn> {
     use MathFunction as Mf;
@@ -185,8 +185,8 @@ pub(super) fn geometry(fun: MathFunction, args: &[Shape]) -> Option<LaneFn> {
         }
         _ => float!(scalar, T => sized!(first.components, N in 2 3 4 => Some(match fun {
             Mf::Dot => each!(|a: [T; N], b: [T; N]| -> T { dot(a, b) }),
-            // Only square: for others naga's type of the result has rows for columns. No WGSL
-            // has it.
+            // Square only: otherwise naga's result type has rows and columns exchanged. WGSL has no
+            // outer product.
             Mf::Outer => each!(|a: [T; N], b: [T; N]| -> [[T; N]; N] {
                 b.map(|b| a.map(|a| a * b))
             }),
@@ -206,7 +206,7 @@ pub(super) fn geometry(fun: MathFunction, args: &[Shape]) -> Option<LaneFn> {
     }
 }
 
-/// Functions of one matrix.
+/// Functions of a single matrix.
 pub(super) fn matrix(fun: MathFunction, m: Shape) -> Option<LaneFn> {
     use MathFunction as Mf;
     match fun {
@@ -228,12 +228,12 @@ pub(super) fn matrix(fun: MathFunction, m: Shape) -> Option<LaneFn> {
 
 /// The product of two matrices, or of a matrix and a vector in either order.
 ///
-/// `None` for shapes without such a product, and for those whose product is component-wise.
+/// `None` for shapes without a product, and for shapes whose product is component-wise.
 pub(crate) fn matrix_multiply(a: Shape, b: Shape) -> Option<LaneFn> {
     if a.columns == 1 && b.columns == 1 || a.scalar != b.scalar {
         return None;
     }
-    // A vector is a row on the left, and a column on the right.
+    // A vector is a row if it is on the left, and a column on the right.
     let (rows, inner) = match a.columns {
         1 => (1, a.components),
         columns => (a.components, columns),

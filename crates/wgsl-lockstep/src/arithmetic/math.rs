@@ -1,4 +1,4 @@
-//! Built-in functions of numbers: which there are, and those that work on components.
+//! Selection of built-in functions of numbers, and the component-wise ones.
 
 use super::geometry::{geometry, matrix};
 use super::packing::packing;
@@ -8,17 +8,17 @@ use half::f16;
 use naga::{MathFunction, Scalar, ScalarKind};
 use std::cmp::Ordering;
 
-/// A function, and how it is called.
+/// A function, with its calling convention.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Math {
-    /// Once for each component, on each argument's slots of that component.
+    /// Called once for each component, with the slots of that component of each argument.
     PerComponent(LaneFn),
-    /// Once, on all slots of all arguments in order.
+    /// Called once, with all slots of all arguments in order.
     Whole(LaneFn),
 }
 
-/// The type of an argument: a scalar has one component in one column, a vector has its components
-/// in one column, and a matrix `matCxR` has C columns of R components.
+/// The type of an argument. A scalar is one component in one column, a vector is one column of
+/// components, and a matrix `matCxR` is C columns of R components.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
     pub(crate) components: usize,
@@ -26,11 +26,11 @@ pub(crate) struct Shape {
     pub(crate) scalar: Scalar,
 }
 
-/// A built-in function of arguments of these shapes.
+/// Returns the built-in function for arguments of these shapes.
 ///
-/// The result's slots are in the order of its type: components, columns of components, and for
-/// `modf` and `frexp` the members, each with all its components. `None` for shapes that the
-/// function does not take.
+/// The result's slots are in the order of its type: components, then columns; for `modf` and
+/// `frexp` the members, each with all its components. `None` if the function does not accept these
+/// shapes.
 pub(crate) fn math(fun: MathFunction, args: &[Shape]) -> Option<Math> {
     if args.len() != fun.argument_count() {
         return None;
@@ -79,7 +79,7 @@ fn of_integers(fun: MathFunction, scalar: Scalar) -> Option<LaneFn> {
     integer!(scalar, T => Some(match fun {
         Mf::Min => each!(|a: T, b: T| -> T { a.min(b) }),
         Mf::Max => each!(|a: T, b: T| -> T { a.max(b) }),
-        // As WGSL writes it; Rust's clamp panics where low is above high.
+        // As defined by WGSL. Rust's clamp panics if low is above high.
         Mf::Clamp => each!(|a: T, low: T, high: T| -> T { a.max(low).min(high) }),
         Mf::Sign => each!(|a: T| -> T {
             match a.cmp(&0) {
@@ -95,7 +95,7 @@ fn of_integers(fun: MathFunction, scalar: Scalar) -> Option<LaneFn> {
         Mf::FirstTrailingBit => {
             each!(|a: T| -> T { if a == 0 { !0 } else { a.trailing_zeros() as T } })
         }
-        // Of a negative number the first bit that is not its sign; -1 if there is none.
+        // For a negative number, the first bit that differs from its sign; -1 without one.
         Mf::FirstLeadingBit => each!(|a: T| -> T {
             let signless = if T::MIN == 0 { a } else { a ^ (a >> (T::BITS - 1)) };
             (T::BITS as i32 - 1 - signless.leading_zeros() as i32) as T
@@ -104,13 +104,13 @@ fn of_integers(fun: MathFunction, scalar: Scalar) -> Option<LaneFn> {
     }))
 }
 
-/// A bit field's offset and count, cut off where they leave a word of `bits`.
+/// The offset and count of a bit field, limited to a word of `bits`.
 fn field(offset: u32, count: u32, bits: u32) -> (u32, u32) {
     let offset = offset.min(bits);
     (offset, count.min(bits - offset))
 }
 
-/// Functions of vectors and of scalars that hold for all of a vector's components.
+/// Functions of vectors with scalar arguments that apply to all components.
 fn with_scalars(fun: MathFunction, args: &[Shape]) -> Option<LaneFn> {
     use MathFunction as Mf;
     let first = args[0];
@@ -139,7 +139,7 @@ fn with_scalars(fun: MathFunction, args: &[Shape]) -> Option<LaneFn> {
             |from: [T; N], offset: u32, count: u32| -> [T; N] {
                 let (offset, count) = field(offset, count, T::BITS);
                 let unused = T::BITS - count;
-                // Left to the top and back, which carries the sign of a signed field.
+                // Shifted to the top and back, which extends the sign of a signed field.
                 from.map(|from| match count {
                     0 => 0,
                     _ => from << (unused - offset) >> unused,
@@ -150,7 +150,7 @@ fn with_scalars(fun: MathFunction, args: &[Shape]) -> Option<LaneFn> {
             |into: [T; N], new: [T; N], offset: u32, count: u32| -> [T; N] {
                 let (offset, count) = field(offset, count, T::BITS);
                 let one: T = 1;
-                // The unbounded shifts' 0 is right for an empty field and for one of all bits.
+                // Unbounded shifts give 0, which is right for an empty field and for a full one.
                 let mask = one.unbounded_shl(count).wrapping_sub(1).unbounded_shl(offset);
                 std::array::from_fn(|i| into[i] & !mask | new[i].unbounded_shl(offset) & mask)
             }
@@ -190,7 +190,7 @@ fn rounding(fun: MathFunction, scalar: Scalar) -> Option<LaneFn> {
         Mf::Ceil => each!(|a: T| -> T { a.ceil() }),
         Mf::Floor => each!(|a: T| -> T { a.floor() }),
         Mf::Round => each!(|a: T| -> T { a.round_ties_even() }),
-        // Never negative, as Rust's fract is of negative numbers.
+        // Never negative, unlike Rust's fract of negative numbers.
         Mf::Fract => each!(|a: T| -> T { a - a.floor() }),
         Mf::Trunc => each!(|a: T| -> T { a.trunc() }),
         _ => return None,
@@ -207,10 +207,10 @@ fn of_floats(fun: MathFunction, scalar: Scalar) -> Option<LaneFn> {
         Mf::Abs => each!(|a: T| -> T { a.abs() }),
         Mf::Min => each!(|a: T, b: T| -> T { a.min(b) }),
         Mf::Max => each!(|a: T, b: T| -> T { a.max(b) }),
-        // As WGSL writes it; Rust's clamp panics where low is above high.
+        // As defined by WGSL. Rust's clamp panics if low is above high.
         Mf::Clamp => each!(|a: T, low: T, high: T| -> T { a.max(low).min(high) }),
         Mf::Saturate => each!(|a: T| -> T { a.max(0.0).min(1.0) }),
-        // Zeros keep their sign, and NaNs stay.
+        // Keeps the sign of zeros, and NaNs.
         Mf::Sign => each!(|a: T| -> T { if a > 0.0 { 1.0 } else if a < 0.0 { -1.0 } else { a } }),
         Mf::Exp => each!(|a: T| -> T { a.exp() }),
         Mf::Exp2 => each!(|a: T| -> T { a.exp2() }),
@@ -230,7 +230,7 @@ fn of_floats(fun: MathFunction, scalar: Scalar) -> Option<LaneFn> {
     }))
 }
 
-/// Exact in f64 for the narrower types, so that what is written is rounded once.
+/// For narrower types the product in f64 is exact, so that the result is rounded once.
 fn ldexp(scalar: Scalar) -> Option<LaneFn> {
     float!(scalar, T => Some(each!(|a: T, exponent: i32| -> T {
         scale(a as f64, exponent) as <T as Word>::Value
@@ -240,8 +240,8 @@ fn ldexp(scalar: Scalar) -> Option<LaneFn> {
 /// `a` times 2^`exponent`, rounded once.
 pub(super) fn scale(mut a: f64, mut exponent: i32) -> f64 {
     let power = |exponent: i32| f64::from_bits(u64::from((1023 + exponent).cast_unsigned()) << 52);
-    // Two steps reach from the least to the greatest number. Those down stay 53 bits above the
-    // least normal one, so that only the last product can round.
+    // Two steps span the range from the smallest to the largest number. Downward steps stay 53 bits
+    // above the smallest normal number, so that only the last product can round.
     for _ in 0..2 {
         let step = exponent.clamp(-969, 1023);
         if exponent != exponent.clamp(-1022, 1023) {

@@ -1,13 +1,12 @@
-//! What each operator and built-in function of naga's IR computes, in WGSL's semantics, for lanes
-//! in lock step.
+//! Implements the operators and built-in functions of naga's IR with WGSL's semantics, for lanes in
+//! lock-step.
 //!
-//! Every scalar component of a value lies in slots of 32 bits, and a slot holds a word for each
-//! of 32 lanes: one slot for a scalar of at most 32 bits, two (low, high) for one of 64. A function
-//! is chosen once, from an operator and the types of its operands, and then called on slots; what
-//! is chosen is a plain loop over lanes of a fixed count, which a compiler turns into vector
-//! instructions.
+//! Each scalar component of a value is stored in slots of 32 bits, and a slot holds one word for
+//! each of 32 lanes. A scalar of at most 32 bits has one slot, one of 64 bits has two (low, high).
+//! A function is selected once, by an operator and the types of its operands, and then called on
+//! slots. It is a plain loop over a constant number of lanes, which a compiler can vectorize.
 //!
-//! Where WGSL leaves a result open, it is what Rust computes.
+//! If WGSL leaves a result open, it is Rust's.
 
 #[macro_use]
 mod word;
@@ -23,7 +22,7 @@ pub(super) use math::{Math, Shape, math};
 use naga::{BinaryOperator, Bytes, RelationalFunction, Scalar, ScalarKind, UnaryOperator};
 use word::{FloatWord, Word, take};
 
-/// The lanes that one call of a [`LaneFn`] computes.
+/// Lanes that one call of a [`LaneFn`] computes.
 const LANES: usize = 32;
 
 /// One 32-bit slot for each of 32 lanes.
@@ -31,21 +30,21 @@ pub(super) type Lanes = [u32; LANES];
 
 /// Computes outputs from inputs for 32 lanes.
 ///
-/// It reads the slots of all arguments in order, and writes those of the result; it never panics,
-/// whatever the bits.
+/// It reads the slots of all arguments in order, and writes those of the result. It never panics,
+/// for any bits.
 pub(super) type LaneFn = fn(inputs: &[&Lanes], outputs: &mut [Lanes]);
 
-/// The slots of a scalar: two, low and high, for types of 64 bits, and one for all others.
+/// The number of slots of a scalar: two (low, high) for 64-bit types, one for all others.
 ///
-/// A bool is 0 or 1; a type of 16 bits is in the low half, and the high half is 0.
+/// A bool is 0 or 1. A 16-bit value is in the low half, and the high half is 0.
 pub(super) const fn slots(scalar: Scalar) -> usize {
     if scalar.width == 8 { 2 } else { 1 }
 }
 
 /// A binary operator on one component.
 ///
-/// `scalar` is the left operand's type; the right one's is the same, but for shifts, where it is
-/// u32. `None` for operators that the type does not have.
+/// `scalar` is the type of both operands, except that a shift's right operand is a u32. `None` if
+/// the type does not have the operator.
 pub(super) fn binary(op: BinaryOperator, scalar: Scalar) -> Option<LaneFn> {
     match scalar.kind {
         ScalarKind::Bool => binary_of_bools(op),
@@ -72,7 +71,7 @@ fn binary_of_integers(op: BinaryOperator, scalar: Scalar) -> Option<LaneFn> {
         Op::Add => each!(|a: T, b: T| -> T { a.wrapping_add(b) }),
         Op::Subtract => each!(|a: T, b: T| -> T { a.wrapping_sub(b) }),
         Op::Multiply => each!(|a: T, b: T| -> T { a.wrapping_mul(b) }),
-        // WGSL defines what has no quotient: x / 0 is x, and MIN / -1 wraps to MIN.
+        // WGSL defines all quotients: x / 0 is x, and MIN / -1 wraps to MIN.
         Op::Divide => each!(|a: T, b: T| -> T { if b == 0 { a } else { a.wrapping_div(b) } }),
         Op::Modulo => each!(|a: T, b: T| -> T { if b == 0 { 0 } else { a.wrapping_rem(b) } }),
         Op::Equal => each!(|a: T, b: T| -> bool { a == b }),
@@ -84,7 +83,7 @@ fn binary_of_integers(op: BinaryOperator, scalar: Scalar) -> Option<LaneFn> {
         Op::And => each!(|a: T, b: T| -> T { a & b }),
         Op::ExclusiveOr => each!(|a: T, b: T| -> T { a ^ b }),
         Op::InclusiveOr => each!(|a: T, b: T| -> T { a | b }),
-        // WGSL takes the amount modulo the bit width, which is what Rust's wrapping shifts mask.
+        // WGSL takes the amount modulo the bit width, like Rust's wrapping shifts.
         Op::ShiftLeft => each!(|a: T, b: u32| -> T { a.wrapping_shl(b) }),
         Op::ShiftRight => each!(|a: T, b: u32| -> T { a.wrapping_shr(b) }),
         Op::LogicalAnd | Op::LogicalOr => return None,
@@ -99,7 +98,7 @@ fn binary_of_floats(op: BinaryOperator, scalar: Scalar) -> Option<LaneFn> {
         Op::Subtract => each!(|a: T, b: T| -> T { a - b }),
         Op::Multiply => each!(|a: T, b: T| -> T { a * b }),
         Op::Divide => each!(|a: T, b: T| -> T { a / b }),
-        // a - b * trunc(a / b), and without the rounding of the quotient.
+        // a - b * trunc(a / b), without rounding the quotient.
         Op::Modulo => each!(|a: T, b: T| -> T { a % b }),
         Op::Equal => each!(|a: T, b: T| -> bool { a == b }),
         Op::NotEqual => each!(|a: T, b: T| -> bool { a != b }),
@@ -111,7 +110,7 @@ fn binary_of_floats(op: BinaryOperator, scalar: Scalar) -> Option<LaneFn> {
     }))
 }
 
-/// A unary operator on one component. `None` for operators that the type does not have.
+/// A unary operator on one component. `None` if the type does not have the operator.
 pub(super) fn unary(op: UnaryOperator, scalar: Scalar) -> Option<LaneFn> {
     match (op, scalar.kind) {
         (UnaryOperator::Negate, ScalarKind::Sint) => {
@@ -128,9 +127,9 @@ pub(super) fn unary(op: UnaryOperator, scalar: Scalar) -> Option<LaneFn> {
     }
 }
 
-/// `select` of one component; inputs: the value if false, the value if true, the condition.
+/// `select` of one component. Inputs: the value if false, the value if true, the condition.
 pub(super) fn select(scalar: Scalar) -> LaneFn {
-    // The slots' bits, whatever they mean, so that no NaN is touched.
+    // Copies the bits of the slots, so that NaNs are unchanged.
     if slots(scalar) == 2 {
         each!(|reject: u64, accept: u64, condition: bool| -> u64 {
             if condition { accept } else { reject }
@@ -142,10 +141,9 @@ pub(super) fn select(scalar: Scalar) -> LaneFn {
     }
 }
 
-/// [`naga::Expression::As`] of one component: a conversion of the value to a width in bytes, or
-/// else a bitcast.
+/// [`naga::Expression::As`] of one component: a conversion to a width in bytes, or a bitcast.
 ///
-/// `None` for bitcasts of or to bool.
+/// `None` for bitcasts from or to bool.
 pub(super) fn cast(from: Scalar, kind: ScalarKind, convert: Option<Bytes>) -> Option<LaneFn> {
     use ScalarKind as Kind;
     let concrete = |kind| !matches!(kind, Kind::AbstractInt | Kind::AbstractFloat);
@@ -200,7 +198,7 @@ fn convert_integer(from: Scalar, to: Scalar) -> Option<LaneFn> {
 }
 
 fn integer_to_float(from: Scalar, to: Scalar) -> Option<LaneFn> {
-    // An integer too long for the f64 that an f16 is computed in is far above its range.
+    // An f16 is computed in f64. Integers too long for f64 are far above its range anyway.
     integer!(from, A => float!(to, B => Some(each!(|a: A| -> B { a as <B as Word>::Value }))))
 }
 
@@ -208,8 +206,8 @@ fn convert_float(from: Scalar, to: Scalar) -> Option<LaneFn> {
     float!(from, A => float!(to, B => Some(each!(|a: A| -> B { a as <B as Word>::Value }))))
 }
 
-/// Rounds towards zero, and to the nearest value that both types have: WGSL's `u32(1e20f)` is
-/// 4294967040, the greatest u32 that is an f32.
+/// Rounds towards zero, to a value that both types have: WGSL's `u32(1e20f)` is 4294967040, the
+/// largest u32 that is an f32.
 #[allow(
     clippy::cast_possible_wrap,
     clippy::cast_sign_loss,
@@ -224,13 +222,13 @@ fn float_to_integer(from: Scalar, to: Scalar) -> Option<LaneFn> {
     }))))
 }
 
-/// `ones`, which is a run of ones, without those below the first `digits`.
+/// `ones`, a run of ones, reduced to its first `digits`.
 const fn leading_ones(ones: u64, digits: u32) -> u64 {
     let dropped = ones.count_ones().saturating_sub(digits);
     ones >> dropped << dropped
 }
 
-/// A relational function: `all` and `any` of bools, `isNan` and `isInf` of floats. `None` for all
+/// A relational function: `all` and `any` of bools, `isNan` and `isInf` of floats. `None` for
 /// others.
 pub(super) fn relational(fun: RelationalFunction, scalar: Scalar) -> Option<Math> {
     fn fold(inputs: &[&Lanes], outputs: &mut [Lanes], join: fn(u32, u32) -> u32) {

@@ -1,4 +1,4 @@
-//! Vectors packed in a word, the first component in the lowest bits.
+//! Vectors packed into a word, with the first component in the lowest bits.
 
 use super::word::{Word, take};
 use super::{LANES, LaneFn, Shape};
@@ -6,7 +6,7 @@ use half::f16;
 use naga::{MathFunction, Scalar};
 use std::array;
 
-/// The low 32 / N bits of each part.
+/// Packs the low 32 / N bits of each part.
 fn join<const N: usize>(parts: [u32; N]) -> u32 {
     let width = 32 / N;
     let mask = u32::MAX >> (32 - width);
@@ -23,17 +23,17 @@ fn split_signed<const N: usize>(word: u32) -> [i32; N] {
     array::from_fn(|i| (word << (32 - (i + 1) * width)).cast_signed() >> (32 - width))
 }
 
-/// Halves round up, as WGSL has it: `floor(0.5 + scale * a)`.
-fn normalized<const N: usize>(parts: [f32; N], least: f32, scale: f32) -> [u32; N] {
-    parts.map(|a| ((0.5 + scale * a.clamp(least, 1.0)).floor() as i32).cast_unsigned())
+/// Halves round up, as defined by WGSL: `floor(0.5 + scale * a)`.
+fn normalized<const N: usize>(parts: [f32; N], low: f32, scale: f32) -> [u32; N] {
+    parts.map(|a| ((0.5 + scale * a.clamp(low, 1.0)).floor() as i32).cast_unsigned())
 }
 
-/// The least part is one below `-scale`, and is as much as that.
+/// The smallest part is one below `-scale`, and also means -1.
 fn signed_fractions<const N: usize>(word: u32, scale: f32) -> [f32; N] {
     split_signed(word).map(|a| (a as f32 / scale).max(-1.0))
 }
 
-/// Functions that pack a vector in a u32 or unpack one, and those of packed vectors.
+/// Functions that pack a vector into a u32 or unpack it, and functions of packed vectors.
 pub(super) fn packing(fun: MathFunction, args: &[Shape]) -> Option<LaneFn> {
     use MathFunction as Mf;
     let (components, scalar) = match fun {

@@ -1,9 +1,9 @@
-//! How the types of a shader lie in slots, and the loops over lanes that are written for them.
+//! The types of a shader in slots, and macros for loops over lanes.
 
 use super::Lanes;
 use half::f16;
 
-/// A type as it lies in slots, with the Rust type that it is computed in.
+/// A type stored in slots, with the Rust type that computes it.
 pub(super) trait Word {
     type Value: Copy;
     const SLOTS: usize;
@@ -62,8 +62,8 @@ one_slot! {
     u32 as u32: |bits| bits, |value| value;
     i32 as i32: u32::cast_signed, i32::cast_unsigned;
     f32 as f32: f32::from_bits, f32::to_bits;
-    // In f64, so that a value is rounded to 11 bits once: each operation's exact or nearly exact
-    // result is what is written.
+    // Computed in f64, so that a value is rounded to 11 bits once, from the exact or nearly exact
+    // result of each operation.
     f16 as f64: |bits| f16::from_bits(bits as u16).to_f64(),
         |value| u32::from(to_f16(value).to_bits());
 }
@@ -76,8 +76,8 @@ two_slots! {
 
 /// The nearest f16, ties to even.
 pub(super) fn to_f16(value: f64) -> f16 {
-    // `from_f64` does not look at the low 32 bits of a value, or rounds it to f32 first: a bit that
-    // says that they are not 0 makes it right in either case.
+    // `from_f64` ignores the low 32 bits, or rounds to f32 first. A sticky bit for nonzero low bits
+    // makes the result right in both cases.
     let bits = value.to_bits();
     let sticky = u64::from(bits as u32 != 0) << 32;
     f16::from_f64(f64::from_bits(bits >> 32 << 32 | sticky))
@@ -101,7 +101,7 @@ impl<T: Word, const N: usize> Word for [T; N] {
     }
 }
 
-/// A structure of two members.
+/// A structure with two members.
 impl<A: Word, B: Word> Word for (A, B) {
     type Value = (A::Value, B::Value);
     const SLOTS: usize = A::SLOTS + B::SLOTS;
@@ -120,11 +120,11 @@ impl<A: Word, B: Word> Word for (A, B) {
 
 /// A floating-point type.
 pub(super) trait FloatWord: Word {
-    /// What `frexp` gives with it: naga has it as wide as the float.
+    /// The type of `frexp`'s exponent, which naga makes as wide as the float.
     type Exponent: Word;
-    /// The bits of a significand.
+    /// Bits of the significand.
     const DIGITS: u32;
-    /// The greatest finite value.
+    /// The largest finite value.
     const MAX: Self::Value;
 }
 
@@ -146,8 +146,8 @@ impl FloatWord for f64 {
     const MAX: f64 = f64::MAX;
 }
 
-/// The next argument's slots: a slice of a length known when compiling, which keeps the checks of
-/// indices out of the loop over lanes.
+/// Splits off the next argument's slots. The slice has a constant length, which moves bounds checks
+/// out of the loop over lanes.
 #[inline]
 pub(super) fn take<'a, 'b, T: Word>(inputs: &mut &'a [&'b Lanes]) -> &'a [&'b Lanes] {
     let (slots, rest) = inputs.split_at(T::SLOTS);
@@ -155,8 +155,8 @@ pub(super) fn take<'a, 'b, T: Word>(inputs: &mut &'a [&'b Lanes]) -> &'a [&'b La
     slots
 }
 
-/// A [`LaneFn`](super::LaneFn) that computes a block for each lane. The types are those that lie in
-/// the slots; the block sees and gives their [`Word::Value`]s.
+/// A [`LaneFn`](super::LaneFn) that evaluates a block for each lane. The types are those stored in
+/// slots; the block computes with their [`Word::Value`]s.
 macro_rules! each {
     (|$($name:ident: $type:ty),+| -> $result:ty $body:block) => {{
         let function: LaneFn = |inputs, outputs| {
@@ -172,7 +172,7 @@ macro_rules! each {
     }};
 }
 
-/// An expression of type `Option`, with `$T` for the Rust type of an unsigned integer scalar.
+/// An expression of type `Option`, with `$T` as the Rust type of an unsigned integer scalar.
 macro_rules! unsigned {
     ($scalar:expr, $T:ident => $body:expr) => {
         match $scalar.width {
@@ -193,7 +193,7 @@ macro_rules! unsigned {
     };
 }
 
-/// As `unsigned!`, of a signed one.
+/// Like `unsigned!`, for signed integers.
 macro_rules! signed {
     ($scalar:expr, $T:ident => $body:expr) => {
         match $scalar.width {
@@ -214,7 +214,7 @@ macro_rules! signed {
     };
 }
 
-/// As `unsigned!`, of an integer of either kind.
+/// Like `unsigned!`, for all integers.
 macro_rules! integer {
     ($scalar:expr, $T:ident => $body:expr) => {
         match $scalar.kind {
@@ -225,7 +225,7 @@ macro_rules! integer {
     };
 }
 
-/// As `unsigned!`, of a float.
+/// Like `unsigned!`, for floats.
 macro_rules! float {
     ($scalar:expr, $T:ident => $body:expr) => {
         match ($scalar.kind, $scalar.width) {
@@ -246,7 +246,7 @@ macro_rules! float {
     };
 }
 
-/// An expression of type `Option`, with `$N` for a size that is one of those listed.
+/// An expression of type `Option`, with `$N` as a constant, if the size is one of those listed.
 macro_rules! sized {
     ($size:expr, $N:ident in $($literal:literal)+ => $body:expr) => {
         match $size {

@@ -1,4 +1,4 @@
-//! The counts of a kernel as a whole, and the table of kernels.
+//! The total counts of a kernel, and the table of kernels.
 
 use super::outcome::Audit;
 use super::subject::Subject;
@@ -9,31 +9,31 @@ use crate::report::{Fault, Report, Space};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Figures {
-    /// Dispatches.
+    /// Number of dispatches.
     pub dispatches: u64,
-    /// Workgroups run.
+    /// Number of workgroups run.
     pub workgroups: u64,
     /// Operations on lanes.
     pub lane_instructions: u64,
     /// Accesses to workgroup memory.
     pub accesses: u64,
-    /// Accesses to workgroup memory free of bank conflicts.
+    /// Accesses to workgroup memory without bank conflicts.
     pub conflict_free: u64,
-    /// The greatest degree of bank conflict.
+    /// The largest degree of a bank conflict.
     pub max_degree: u32,
-    /// The greatest degree if each word were fetched for the whole warp.
+    /// The largest degree if accesses are split into 4-byte accesses.
     pub max_degree_by_word: u32,
-    /// Whether the counts of workgroup memory hold for all data.
+    /// True if the counts of workgroup memory hold for all data.
     pub oblivious: bool,
     /// Cycles of workgroup memory: the sum of all degrees.
     pub cycles: u64,
-    /// The cycles that as many accesses take with no conflict.
+    /// Cycles of the same accesses without conflicts.
     pub min_cycles: u64,
     /// Accesses to storage.
     pub storage_accesses: u64,
     /// 32-byte sectors of storage touched.
     pub sectors: u64,
-    /// The fewest sectors that hold as many bytes.
+    /// The minimum number of sectors for these bytes.
     pub min_sectors: u64,
     /// Races, lane by lane.
     pub races: u64,
@@ -41,14 +41,14 @@ pub struct Figures {
     pub out_of_bounds: u64,
     /// Divergent barriers.
     pub divergent_barriers: u64,
-    /// Loops that did not end.
+    /// Loops that exceeded their limit.
     pub runaway_loops: u64,
-    /// Reads of workgroup memory that nothing was written to.
+    /// Reads of uninitialised workgroup memory.
     pub uninitialised: u64,
 }
 
 impl Figures {
-    /// Those of a report.
+    /// Sums the counts of a report.
     #[must_use]
     pub fn of(report: &Report) -> Self {
         let mut figures = Self {
@@ -81,7 +81,7 @@ impl Figures {
         figures
     }
 
-    /// Adds those of another run, or of another kernel.
+    /// Adds the counts of another run or kernel.
     pub fn add(&mut self, other: &Self) {
         self.dispatches += other.dispatches;
         self.workgroups += other.workgroups;
@@ -108,7 +108,7 @@ impl Figures {
     }
 }
 
-/// Whether counts hold for all data; `-` where there is nothing to count.
+/// Formats whether counts hold for all data; `-` without accesses.
 fn oblivious(figures: &Figures) -> String {
     let answer = match (figures.accesses, figures.oblivious) {
         (0, true) => "-",
@@ -118,7 +118,7 @@ fn oblivious(figures: &Figures) -> String {
     answer.to_owned()
 }
 
-/// The degree, and in words of 4 bytes where that is another.
+/// Formats the degree, and the degree by 4-byte words if it differs.
 pub(super) fn degree(accesses: u64, wide: u32, by_word: u32) -> String {
     if wide == by_word {
         return number(wide.into(), accesses);
@@ -126,7 +126,7 @@ pub(super) fn degree(accesses: u64, wide: u32, by_word: u32) -> String {
     format!("{wide} (by word {by_word})")
 }
 
-/// A row: the phase and the kernel's name, and the figures of all subjects that have both.
+/// A row: the phase, the kernel's name, and the sum over all subjects with both.
 type Row<'a> = (Option<&'a str>, &'a str, Figures);
 
 fn rows(subjects: &[Subject]) -> Vec<Row<'_>> {
@@ -145,7 +145,7 @@ fn rows(subjects: &[Subject]) -> Vec<Row<'_>> {
     rows
 }
 
-/// Every kernel with every count.
+/// A table of all kernels with all counts.
 pub(super) fn table(subjects: &[Subject]) -> Table {
     let rows = rows(subjects);
     let phases = rows.iter().any(|row| row.0.is_some());
@@ -201,14 +201,14 @@ pub(super) fn table(subjects: &[Subject]) -> Table {
 }
 
 impl Audit {
-    /// The figures of each kernel as a Markdown table.
+    /// The counts of all kernels as a Markdown table.
     #[must_use]
     pub fn markdown(&self) -> String {
         markdown(&self.subjects)
     }
 }
 
-/// Every kernel with what matters most, as Markdown.
+/// The most important counts of all kernels, as Markdown.
 fn markdown(subjects: &[Subject]) -> String {
     let rows = rows(subjects);
     let phases = rows.iter().any(|row| row.0.is_some());

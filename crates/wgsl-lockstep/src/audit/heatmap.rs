@@ -1,4 +1,4 @@
-//! The degree of conflict of each access in each bank, as a picture.
+//! A picture of the degree of each access in each bank.
 
 use super::outcome::Audit;
 use super::subject::Subject;
@@ -10,11 +10,11 @@ use svg::node::element::{Group, Rectangle, Text, Title};
 const CELL: usize = 16;
 const LABEL: usize = 330;
 const MARGIN: usize = 16;
-/// Above the cells of a panel: its title, and the banks' numbers.
+/// Height above the cells of a panel, for its title and the banks' numbers.
 const HEAD: usize = 48;
 const LEGEND: usize = 76;
 
-/// Colours by the degree's logarithm: untouched, 1, 2, 3 to 4, 5 to 8, and so on.
+/// Colours by the logarithm of the degree: unused, 1, 2, 3 to 4, 5 to 8, and so on.
 const COLOURS: [&str; 8] = [
     "#e4e4e4", "#9bd3ae", "#f7e28b", "#f9bd59", "#f3923c", "#e0602c", "#bd2c26", "#7a0f1d",
 ];
@@ -38,7 +38,7 @@ fn class(degree: u32) -> usize {
 }
 
 impl Audit {
-    /// The degree of each access in each bank as a picture in SVG, a panel for each kernel.
+    /// Draws the degree of each access in each bank as SVG, with a panel for each kernel.
     #[must_use]
     pub fn heatmap(&self) -> String {
         draw(&self.subjects, self.config.banks as usize)
@@ -84,7 +84,7 @@ fn draw(subjects: &[Subject], banks: usize) -> String {
 }
 
 fn label(text: &str, x: usize, y: usize) -> Text {
-    // XML has no way to write control characters.
+    // XML cannot represent control characters.
     let text = text.replace(char::is_control, "\u{fffd}");
     Text::new(text).set("x", x).set("y", y)
 }
@@ -155,7 +155,7 @@ fn panel(subject: &Subject, sites: &[&Site], banks: usize, top: usize) -> Group 
                 .set("text-anchor", "end")
                 .set("font-family", "monospace"),
         );
-        // Neighbours of one degree are one rectangle: of many kernels the picture would be huge.
+        // Equal neighbors are one rectangle: the picture of many kernels would be huge otherwise.
         let mut bank = 0;
         for run in site.bank_degrees.chunk_by(|a, b| a == b) {
             let x = left + bank * CELL;

@@ -1,5 +1,5 @@
-//! The report for other programs. The names of the fields are the keys of the JSON, which
-//! `wgsl-audit --help` explains.
+//! The JSON report. The names of fields are the keys of the JSON, which `wgsl-audit --help`
+//! explains.
 
 use super::figures::Figures;
 use super::outcome::Audit;
@@ -30,7 +30,7 @@ struct Config {
 }
 
 #[derive(Serialize)]
-#[allow(clippy::struct_field_names)] // They are named as in the tables.
+#[allow(clippy::struct_field_names)] // Named as in the tables.
 struct Kernel<'a> {
     file: &'a str,
     kernel: &'a str,
@@ -145,8 +145,8 @@ struct Told<'a> {
 }
 
 impl Audit {
-    /// All counts, sites and findings as JSON. `version` is the version of the program that writes
-    /// it, and the fields of `more` go into the object beside those of the audit.
+    /// All counts, sites and findings as JSON. `version` is the version of the calling program. The
+    /// fields of `more` are added to the top-level object.
     ///
     /// # Errors
     ///

@@ -1,16 +1,16 @@
-//! How much memory a run may take.
+//! The memory limit of a run.
 
-/// The most memory that [`check_memory`] allows a run.
+/// The memory limit of [`check_memory`] in bytes.
 pub const MOST_MEMORY: u64 = 4 << 30;
 
-/// Checks that a run may have `needed` bytes: the sum of
+/// Checks that `needed` bytes are available for a run. They are the sum of
 /// [`Resource::memory_a_word`](crate::Resource::memory_a_word) over all words of buffers.
 ///
 /// # Errors
 ///
-/// A message if that is more than [`MOST_MEMORY`] or than the system gives now.
+/// A message if `needed` is above [`MOST_MEMORY`] or above the memory available now.
 pub fn check_memory(needed: u64) -> Result<(), String> {
-    // Tried out, since a failed allocation in the executor would end the process.
+    // Tests an allocation, since a failed allocation in the executor would abort the process.
     let room = || {
         let mut room: Vec<u8> = Vec::new();
         room.try_reserve_exact(usize::try_from(needed).ok()?).ok()

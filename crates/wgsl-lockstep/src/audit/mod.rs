@@ -1,9 +1,10 @@
-//! What a [`Report`](crate::Report) means: failures, warnings and notes with advice, as text,
+//! Interprets a [`Report`](crate::Report): failures, warnings and notes with advice, as text,
 //! tables, JSON, SARIF and a picture.
 //!
-//! The command `wgsl-audit` prints nothing else. An [`Audit`] holds one [`Subject`] for each
-//! kernel; build it from the reports of your own dispatches to get the same output for a whole
-//! program. Advice in notes names options of that command, such as `--buffer` and `--max-degree`.
+//! It makes all output of the command `wgsl-audit`. An [`Audit`] holds one [`Subject`] for each
+//! kernel. Build it from the reports of your own dispatches to get the same output for a whole
+//! program. The advice in notes names options of that command, such as `--buffer` and
+//! `--max-degree`.
 //!
 //! # Examples
 //!

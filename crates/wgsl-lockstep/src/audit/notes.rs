@@ -1,4 +1,4 @@
-//! What there is to say of a kernel: what failed, what is slow, where, and what to do about it.
+//! Notes on a kernel: failures and slow accesses, with locations and advice.
 
 use super::rules::{Rule, Severity};
 use super::subject::Subject;
@@ -6,34 +6,34 @@ use super::table::{plural, ratio};
 use crate::report::{Fault, Finding, Location, Report, Site, Space};
 use std::fmt::Write as _;
 
-/// From here on accesses to storage are told of: this many times the fewest sectors.
+/// A note is made if accesses to storage touch more than this multiple of the minimum number.
 const UNCOALESCED: u64 = 2;
 
 /// WebGPU's default limit of workgroup memory, `maxComputeWorkgroupStorageSize`, in bytes.
 const DEFAULT_WORKGROUP_BYTES: u32 = 16_384;
 
-/// One thing to say of a kernel.
+/// A note on a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Note {
-    /// What it is about.
+    /// The rule that it is about.
     pub rule: Rule,
-    /// How severe it is.
+    /// Its severity.
     pub severity: Severity,
-    /// Where.
+    /// Its location.
     pub location: Location,
     /// The other access of a race, if it is at another location.
     pub other: Option<Location>,
-    /// What happened, in one line.
+    /// Describes it in one line.
     pub message: String,
-    /// What shows it: the lanes and their addresses.
+    /// Evidence: the lanes and their addresses.
     pub detail: Option<String>,
-    /// What to do.
+    /// Advice.
     pub help: String,
 }
 
 impl Note {
-    /// One line with the location in front, as compilers write it.
+    /// The location and the message in one line, as compilers print it.
     #[must_use]
     pub fn headline(&self, file: &str) -> String {
         let severity = match self.severity {
@@ -51,7 +51,7 @@ impl Note {
         }
     }
 
-    /// The lines of the source, and the details below.
+    /// The lines of the source with the details below.
     pub(super) fn excerpt(&self, source: &str) -> String {
         let mut text = self.location.excerpt(source);
         if let Some(other) = self.other {
@@ -70,8 +70,7 @@ impl Note {
     }
 }
 
-/// Everything there is to say of a kernel, in the order of its source. Conflicts above
-/// `max_degree` are failures.
+/// All notes on a kernel, in the order of its source. Conflicts above `max_degree` are failures.
 pub(super) fn of(subject: &Subject, max_degree: Option<u32>) -> Vec<Note> {
     let report = &subject.report;
     let mut notes: Vec<Note> = report
@@ -166,7 +165,7 @@ fn fault(subject: &Subject, finding: &Finding) -> Note {
     }
 }
 
-/// What to do about an access out of bounds.
+/// Advice for an access out of bounds.
 fn bounds_help(subject: &Subject, storage: bool) -> String {
     let mut help = if storage {
         "do it only if the index is below arrayLength(), or give the buffer more room"
@@ -190,10 +189,10 @@ fn bounds_help(subject: &Subject, storage: bool) -> String {
     help
 }
 
-/// A note on more workgroup memory than every device has.
+/// A note if the kernel uses more workgroup memory than WebGPU guarantees.
 fn workgroup_memory(subject: &Subject) -> Option<Note> {
     let variables = &subject.workgroup_variables;
-    // WebGPU counts them so.
+    // WebGPU rounds each variable up to 16 bytes.
     let bytes: u32 = variables.iter().map(|v| v.bytes.next_multiple_of(16)).sum();
     if bytes <= DEFAULT_WORKGROUP_BYTES {
         return None;
@@ -218,7 +217,7 @@ fn workgroup_memory(subject: &Subject) -> Option<Note> {
     })
 }
 
-/// Sites that there is one thing to say of: `a[i] += 1` loads and stores, at one distance.
+/// Groups sites that share a note: `a[i] += 1` loads and stores with one stride.
 fn groups(report: &Report, wanted: impl Fn(&Site) -> bool) -> Vec<Vec<&Site>> {
     let mut groups: Vec<Vec<&Site>> = Vec::new();
     let key = |site: &Site| {
@@ -242,7 +241,7 @@ fn groups(report: &Report, wanted: impl Fn(&Site) -> bool) -> Vec<Vec<&Site>> {
     groups
 }
 
-/// What they do: `load and store of 'a'`.
+/// Describes the accesses of sites: `load and store of 'a'`.
 fn action(sites: &[&Site]) -> String {
     let mut kinds: Vec<&str> = sites.iter().map(|site| site.kind.name()).collect();
     kinds.sort_unstable();
@@ -354,16 +353,16 @@ fn uncoalesced(sites: &[&Site]) -> Note {
     }
 }
 
-/// Bytes from a lane's address to the next lane's.
+/// The distance in bytes from a lane's address to the next lane's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Distance {
     bytes: i64,
-    /// Of all lanes, or of most: a warp may have several rows of a workgroup.
+    /// True if it holds for all lanes. A warp may cover several rows of a workgroup.
     all: bool,
 }
 
 impl Distance {
-    /// The distance that most lanes have; nothing if they have none in common, or are at one
+    /// The distance between most lanes. `None` if most lanes have no common distance, or share an
     /// address.
     fn of(lanes: &[(u32, u32)]) -> Option<Self> {
         let pairs = lanes.windows(2).filter(|pair| pair[1].0 == pair[0].0 + 1);
@@ -390,7 +389,7 @@ impl Distance {
     }
 }
 
-/// Two lanes that touch different words of the bank with the most of them.
+/// Describes two lanes that access different words of the bank with the most words.
 fn meeting(lanes: &[(u32, u32)], banks: u32) -> Option<String> {
     let first_two = |bank: u32| {
         let in_bank = || {

@@ -1,4 +1,4 @@
-//! The reports of kernels together, with what there is to say of them.
+//! The reports of several kernels, with notes.
 
 use super::notes::{self, Note};
 use super::rules::Severity;
@@ -6,7 +6,7 @@ use super::subject::Subject;
 use crate::config::Config;
 use std::time::Duration;
 
-/// The reports of one or more kernels, and what there is to say of them.
+/// The reports of one or more kernels, with notes.
 #[derive(Debug)]
 pub struct Audit {
     pub(super) subjects: Vec<Subject>,
@@ -18,7 +18,7 @@ pub struct Audit {
 }
 
 impl Audit {
-    /// An audit of kernels that were run with `config`.
+    /// Makes an audit of kernels that were run with `config`.
     #[must_use]
     pub fn new(subjects: Vec<Subject>, config: Config) -> Self {
         let mut audit = Self {
@@ -33,7 +33,7 @@ impl Audit {
         audit
     }
 
-    /// Makes bank conflicts of a greater degree than this failures; without it they are notes.
+    /// Bank conflicts of a larger degree become failures. Without a limit they are notes.
     #[must_use]
     pub fn max_degree(mut self, max_degree: Option<u32>) -> Self {
         self.max_degree = max_degree;
@@ -41,14 +41,14 @@ impl Audit {
         self
     }
 
-    /// Sets the time that the runs took, which text and JSON report.
+    /// Sets the time of the runs, for text and JSON.
     #[must_use]
     pub const fn time(mut self, time: Duration) -> Self {
         self.time = time;
         self
     }
 
-    /// Adds a failure that no kernel shows by itself, such as a wrong result, in one line.
+    /// Adds a failure outside the kernels, such as a wrong result, as one line.
     #[must_use]
     pub fn wrong_result(mut self, message: Option<String>) -> Self {
         self.wrong_result = message;
@@ -75,7 +75,7 @@ impl Audit {
         &self.notes
     }
 
-    /// One line for each failure; none if the audit is clean.
+    /// One line for each failure; empty if the audit is clean.
     #[must_use]
     pub fn failures(&self) -> Vec<String> {
         let noted = self.subjects.iter().zip(&self.notes);
@@ -86,7 +86,7 @@ impl Audit {
         self.wrong_result.iter().cloned().chain(headlines).collect()
     }
 
-    /// Operations on lanes of all kernels together.
+    /// The lane-instructions of all kernels.
     #[must_use]
     pub fn lane_instructions(&self) -> u64 {
         let of = self.subjects.iter().map(|s| s.report.lane_instructions);

@@ -1,33 +1,33 @@
-//! What is checked, one rule each.
+//! The rules of the audit.
 
 use crate::report::Fault;
 
-/// How severe a note is.
+/// The severity of a note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// The shader is wrong, or breaks a limit that was set: the audit is not clean.
+    /// The shader is wrong, or exceeds a limit that was set: the audit is not clean.
     Failure,
-    /// WGSL defines what happens, but it is unlikely to be meant.
+    /// The behaviour is defined by WGSL, but hardly intended.
     Warning,
-    /// It is right, but slow or not portable.
+    /// The shader is right, but slow or not portable.
     Note,
 }
 
-/// What a note is about.
+/// The subject of a note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Rule {
-    /// Two lanes touch the same bytes, one of them writes, and no barrier stands between.
+    /// Two lanes access the same bytes, one of them writes, and no barrier is in between.
     Race,
     /// An access past the end of an array or a buffer.
     OutOfBounds,
     /// A barrier that not all lanes of the workgroup reach together.
     DivergentBarrier,
-    /// A loop that does not end within the limits.
+    /// A loop that exceeds the limits.
     RunawayLoop,
-    /// Workgroup memory that is read before it is written.
+    /// A read of workgroup memory before any write.
     UninitialisedRead,
-    /// Lanes of a warp touch different words of one bank.
+    /// Lanes of a warp access different words of one bank.
     BankConflict,
     /// A warp's access to storage touches more sectors than its bytes need.
     UncoalescedAccess,
@@ -36,7 +36,7 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// Every rule.
+    /// All rules.
     pub const ALL: [Self; 8] = [
         Self::Race,
         Self::OutOfBounds,
@@ -58,7 +58,7 @@ impl Rule {
         }
     }
 
-    /// The id in SARIF.
+    /// Its id in SARIF.
     #[must_use]
     pub const fn id(self) -> &'static str {
         match self {
@@ -73,7 +73,7 @@ impl Rule {
         }
     }
 
-    /// The name in SARIF.
+    /// Its name in SARIF.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Race => "Race",
@@ -87,7 +87,7 @@ impl Rule {
         }
     }
 
-    /// What it finds, in one sentence.
+    /// The defect that it finds, in one sentence.
     #[must_use]
     pub const fn summary(self) -> &'static str {
         match self {
@@ -117,7 +117,7 @@ impl Rule {
         }
     }
 
-    /// What to do about it.
+    /// Advice on the defect.
     #[must_use]
     pub const fn advice(self) -> &'static str {
         match self {
@@ -159,7 +159,7 @@ impl Rule {
         }
     }
 
-    /// How severe it is by default. A bank conflict above `--max-degree` is a failure.
+    /// Its default severity. A bank conflict above `--max-degree` is a failure.
     #[must_use]
     pub const fn severity(self) -> Severity {
         match self {

@@ -1,4 +1,4 @@
-//! SARIF 2.1.0, which code-scanning services read.
+//! SARIF 2.1.0, the input format of code-scanning services.
 
 use super::notes::Note;
 use super::outcome::Audit;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
 impl Audit {
-    /// Failures, warnings and notes as SARIF 2.1.0, the format of code-scanning services.
+    /// Failures, warnings and notes as SARIF 2.1.0, the input format of code-scanning services.
     #[must_use]
     pub fn sarif(&self) -> String {
         log(self)
@@ -32,7 +32,7 @@ fn log(audit: &Audit) -> String {
                 "version": env!("CARGO_PKG_VERSION"),
                 "rules": Rule::ALL.map(rule),
             }},
-            // Columns are bytes in the executor, and characters here.
+            // The executor's columns count bytes; these count characters.
             "columnKind": "unicodeCodePoints",
             "results": results,
         }],
@@ -80,14 +80,14 @@ fn result(subject: &Subject, note: &Note) -> Value {
     result
 }
 
-/// A location. Where the line is unknown, it is the file's first, since code-scanning services want
-/// a region.
+/// A location in SARIF. An unknown line becomes the file's first, since code-scanning services
+/// require a region.
 fn location(subject: &Subject, location: Location) -> Value {
     let line = location.line.max(1);
     let text = subject.source.lines().nth(line as usize - 1).unwrap_or("");
     let start = (location.column as usize).saturating_sub(1).min(text.len());
     let end = (start + location.length as usize).clamp(start, text.len());
-    // A construct may go over several lines: its first one is marked.
+    // Of a construct over several lines, the first line is marked.
     let column = |byte: usize| text.char_indices().filter(|(at, _)| *at < byte).count() + 1;
     let start = column(start);
     json!({
@@ -134,7 +134,7 @@ mod tests {
         assert_eq!(uri("shaders/sort.wgsl"), "shaders/sort.wgsl");
         assert_eq!(uri("./a b#.wgsl"), "a%20b%23.wgsl");
         assert_eq!(uri("/tmp/ä.wgsl"), "file:///tmp/%C3%A4.wgsl");
-        // (No scheme: its colon is escaped, except for that of a drive.)
+        // Without a scheme: only the colon after a drive letter is not escaped.
         assert_eq!(uri("ab:c"), "ab%3Ac");
     }
 }

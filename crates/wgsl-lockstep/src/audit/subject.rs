@@ -1,4 +1,4 @@
-//! A kernel, and what it did.
+//! An audited kernel.
 
 use crate::program::WorkgroupVariable;
 use crate::report::Report;
@@ -8,25 +8,25 @@ use crate::shader::Shader;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Subject {
-    /// The name of its source file, which begins each message.
+    /// The name of its source file, the prefix of each message.
     pub file: String,
     /// The kernel's name in tables.
     pub kernel: String,
-    /// The step of a larger computation that ran it, which gets a column of its own.
+    /// The step of a larger computation that ran it. Tables have a column for it.
     pub phase: Option<String>,
     /// Its WGSL text.
     pub source: String,
-    /// Whether bank conflicts are expected of it, and none of them is a failure.
+    /// True if bank conflicts are expected, and never failures.
     pub may_conflict: bool,
-    /// Its variables in workgroup memory. More than WebGPU's default limit gives a note.
+    /// Its variables in workgroup memory. A note is made if they exceed WebGPU's default limit.
     pub workgroup_variables: Vec<WorkgroupVariable>,
-    /// Storage buffers that nobody chose the contents of. Accesses out of bounds name them.
+    /// Storage buffers with default contents. Notes on accesses out of bounds name them.
     pub default_buffers: Vec<DefaultBuffer>,
-    /// What it did.
+    /// Its report.
     pub report: Report,
 }
 
-/// A storage buffer with made-up contents.
+/// A storage buffer with default contents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DefaultBuffer {
     /// `@group`.
@@ -38,7 +38,8 @@ pub struct DefaultBuffer {
 }
 
 impl Subject {
-    /// A kernel by its name in tables, with its WGSL text in the file `file`, and what it did.
+    /// Makes a subject from a kernel's report. `file` is the name of its source file, and `kernel`
+    /// its name in tables.
     #[must_use]
     pub fn of_kernel(file: &str, kernel: &str, source: &str, report: Report) -> Self {
         Self {
@@ -53,7 +54,7 @@ impl Subject {
         }
     }
 
-    /// An entry point of the file `file`, and what it did.
+    /// Makes a subject from the report of an entry point in `file`.
     #[must_use]
     pub fn new(file: &str, shader: &Shader, report: Report) -> Self {
         Self {

@@ -1,6 +1,6 @@
-//! Tables in columns, for terminals and as Markdown.
+//! Tables for terminals and in Markdown.
 
-/// A table. The first `left` columns are words, aligned to the left; the others are numbers.
+/// A table. The first `left` columns are text, aligned to the left; the others are numbers.
 pub(super) struct Table {
     left: usize,
     rows: Vec<Vec<String>>,
@@ -74,12 +74,12 @@ impl Table {
     }
 }
 
-/// A part of a whole in percent, never rounded up to all of it; `-` of nothing.
+/// A fraction in percent; `-` if `whole` is 0. Only the whole itself is 100 %.
 #[must_use]
 pub fn share(part: u64, whole: u64) -> String {
     match whole {
         0 => "-".to_owned(),
-        // No rounding up to all of it.
+        // Rounded down.
         whole if part < whole => {
             let tenths = (u128::from(part) * 1000 / u128::from(whole)) as u64;
             format!("{}.{} %", tenths / 10, tenths % 10)
@@ -88,16 +88,16 @@ pub fn share(part: u64, whole: u64) -> String {
     }
 }
 
-/// A multiple of the least, such as `1.25x`; `-` of nothing.
+/// The quotient of two counts, such as `1.25x`; `-` if `min` is 0.
 #[must_use]
-pub fn ratio(value: u64, least: u64) -> String {
-    if least == 0 {
+pub fn ratio(value: u64, min: u64) -> String {
+    if min == 0 {
         return "-".to_owned();
     }
-    format!("{:.2}x", value as f64 / least as f64)
+    format!("{:.2}x", value as f64 / min as f64)
 }
 
-/// A number, or `-` where there is nothing that it could be of.
+/// A number, or `-` if it counts a property of no items.
 pub(super) fn number(value: u64, of: u64) -> String {
     if of == 0 {
         "-".to_owned()
@@ -106,7 +106,7 @@ pub(super) fn number(value: u64, of: u64) -> String {
     }
 }
 
-/// A large number with a unit, such as `1.5 M`.
+/// A large number with a unit prefix, such as `1.5 M`.
 #[must_use]
 pub fn short(value: f64) -> String {
     match value {
@@ -117,7 +117,7 @@ pub fn short(value: f64) -> String {
     }
 }
 
-/// A number of things, such as `2 words`.
+/// A count with its noun, such as `2 words`.
 #[must_use]
 pub fn plural(count: u64, what: &str) -> String {
     match count {

@@ -1,4 +1,4 @@
-//! The report for people.
+//! The text report.
 
 use super::figures::{degree, table};
 use super::outcome::Audit;
@@ -10,13 +10,13 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-/// Notes of a kernel that come with the lines of the source; of the others, only the headline.
+/// Number of notes of a kernel printed with lines of the source. Others are headlines only.
 const IN_FULL: usize = 6;
 
 impl Audit {
-    /// The report for people: `header`, a row of figures for each kernel, notes, and the verdict.
+    /// The text report: `header`, a row of counts for each kernel, notes, and the verdict.
     ///
-    /// With `lines` it lists every line that accesses memory, and tells notes in full; without,
+    /// With `lines` it lists all lines that access memory, and all notes in full. Without, it has
     /// only failures and warnings.
     #[must_use]
     pub fn text(&self, header: &str, lines: bool) -> String {
@@ -47,14 +47,14 @@ fn report(audit: &Audit, header: &str, in_full: bool) -> String {
         if in_full {
             text += &lines(subject, titled);
         }
-        // A long program has more notes than anyone reads who did not ask for them.
+        // The notes of a long program would be too many to read.
         let wanted = notes
             .iter()
             .filter(|note| in_full || note.severity != Severity::Note);
         let mut helps = HashSet::new();
         for (number, note) in wanted.enumerate() {
             let headline = note.headline(&subject.file);
-            // One missing barrier shows in many locations: the first ones tell.
+            // One missing barrier causes notes in many locations: the first ones suffice.
             if number >= IN_FULL {
                 let gap = if number == IN_FULL { "\n" } else { "" };
                 let _ = writeln!(text, "{gap}{headline}");
@@ -70,7 +70,7 @@ fn report(audit: &Audit, header: &str, in_full: bool) -> String {
     text
 }
 
-/// A time, in the unit that suits it.
+/// Formats a time, in a suitable unit.
 fn time(time: Duration) -> String {
     match time.as_secs_f64() {
         s if s >= 1.0 => format!("{s:.3} s"),
@@ -80,7 +80,7 @@ fn time(time: Duration) -> String {
     }
 }
 
-/// Every location that accesses memory.
+/// Lists all locations that access memory.
 fn lines(subject: &Subject, titled: bool) -> String {
     let mut text = String::new();
     if titled {
@@ -156,7 +156,7 @@ fn lines(subject: &Subject, titled: bool) -> String {
     text
 }
 
-/// Lanes that take part in an access, in the mean.
+/// The mean number of active lanes per access.
 fn active(site: &Site) -> String {
     let mean = site.lanes as f64 / site.accesses.max(1) as f64;
     format!("{mean:.1}")

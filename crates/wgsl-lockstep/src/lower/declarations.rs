@@ -9,7 +9,7 @@ use naga::{
     Literal, Span, StorageAccess, Type, TypeInner,
 };
 
-/// More than any GPU has; each byte may take forty to watch over.
+/// Above the limit of any GPU. Race detection may need forty times as much memory.
 const MOST_WORKGROUP_BYTES: u32 = 1 << 22;
 
 impl Lowering<'_> {
@@ -48,7 +48,7 @@ impl Lowering<'_> {
                     memory.granule_shift = memory.granule_shift.min(shift);
                     let bytes = inner.size(self.module.to_ctx());
                     let start = self.program.memories[0].bytes;
-                    // Sixteen bytes are enough for every alignment.
+                    // 16 bytes satisfy any alignment.
                     self.program.memories[0].bytes = bytes
                         .checked_next_multiple_of(16)
                         .and_then(|b| b.checked_add(start))
@@ -100,7 +100,7 @@ impl Lowering<'_> {
                 ..
             } => (Some(*stride), *stride),
             TypeInner::Struct { members, span } => {
-                // The span counts one element of a runtime-sized array, and what WGSL rounds up.
+                // The span includes one element of a runtime-sized array, and WGSL's padding.
                 match members.last().map(|m| self.inner(m.ty)) {
                     Some(TypeInner::Array {
                         size: ArraySize::Dynamic,
@@ -206,7 +206,7 @@ impl Lowering<'_> {
                 Ok(vec![self.constant(0, span)?; count])
             }
             Expression::Compose { ty, ref components } => {
-                // Nothing too large, or too deep, is taken apart.
+                // Refuses types that are too large or too deep, before they are expanded.
                 self.slots_of(self.inner(ty), span)?;
                 let mut slots = Vec::new();
                 for &component in components {

@@ -62,7 +62,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    #[allow(clippy::too_many_lines)] // One arm an expression: shorter in no other order.
+    #[allow(clippy::too_many_lines)] // One arm per expression.
     pub(super) fn evaluate(
         &mut self,
         frame: &mut Frame<'a>,
@@ -233,7 +233,7 @@ impl<'a> Lowering<'a> {
         Ok(Value::Slots(slots))
     }
 
-    /// Slots of a component of a vector, or an element of an array.
+    /// Number of slots of a component of a vector, or of an element of an array.
     pub(super) fn slots_each(
         &self,
         frame: &Frame<'a>,
@@ -248,7 +248,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Applies a function to each component; a scalar goes with every component of the others.
+    /// Applies a function to each component. Scalars are used for every component.
     pub(super) fn each_component(
         &mut self,
         out: &mut Vec<Instruction>,
@@ -297,7 +297,7 @@ impl<'a> Lowering<'a> {
         if op == Op::Multiply && a.columns.max(b.columns) > 1 && !is_scalar(a) && !is_scalar(b) {
             let function = arithmetic::matrix_multiply(a, b)
                 .ok_or_else(|| self.unsupported("this product of matrices", span))?;
-            // A column vector on the right gives one, a row vector on the left gives one.
+            // A column vector on the right, or a row vector on the left, gives a vector.
             let elements = if a.columns == 1 {
                 b.columns
             } else {

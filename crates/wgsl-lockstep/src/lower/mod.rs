@@ -1,4 +1,4 @@
-//! From naga's IR to a [`Program`].
+//! Lowers naga's IR to a [`Program`].
 
 mod declarations;
 mod expressions;
@@ -17,24 +17,24 @@ use naga::{
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// Different constants that a shader may use: their slots lie before all others.
+/// Maximum number of different constants. Their slots precede all others.
 const MOST_CONSTANTS: u32 = 4096;
-/// Inlining multiplies; beyond these bounds a shader is refused rather than memory exhausted.
+/// Inlining multiplies code. Above these limits a shader is refused, before memory runs out.
 const MOST_INSTRUCTIONS: usize = 1 << 22;
-/// Statements, expressions and the scalars of their values, with all calls inlined: a tree of calls
-/// may have no instruction at all, and an array by value is long.
+/// Limit on statements, expressions and the scalars of their values, with all calls inlined: a tree
+/// of calls may have no instruction, and an array value may be long.
 const MOST_WORK: usize = 1 << 24;
 const MOST_SLOTS: u32 = 1 << 18;
-/// A called function with more scalars of its own is not merged with its caller: its slots would
-/// be taken until the caller's block ends.
+/// A called function with more scalars is not merged with its caller: its slots would be in use
+/// until the caller's block ends.
 const MOST_MERGED_SLOTS: u32 = 64;
-/// Blocks and calls in each other, and types in each other. Each takes a piece of the stack, of
-/// which a thread may have little.
+/// Limit on nested blocks and calls, and on nested types. Each level needs stack, which may be
+/// small in a thread.
 const MOST_NESTED: u32 = 256;
 
 type Result<T> = std::result::Result<T, ShaderError>;
 
-/// What an expression stands for.
+/// The value of an expression.
 #[derive(Clone, Debug)]
 enum Value {
     Slots(Vec<Slot>),
@@ -43,9 +43,9 @@ enum Value {
 
 #[derive(Clone, Copy, Debug)]
 enum Root {
-    /// A variable of a lane's own: offsets count slots.
+    /// A lane's own variable; offsets count slots.
     Private(Slot),
-    /// A variable in a memory, at a byte: offsets count bytes.
+    /// A variable in a shared memory, with its first byte; offsets count bytes.
     Shared { memory: u32, start: u32 },
 }
 
@@ -64,7 +64,8 @@ struct Frame<'a> {
     arguments: Vec<Value>,
     values: Vec<Option<Value>>,
     locals: HashMap<Handle<LocalVariable>, Slot>,
-    /// Where `return` leaves its value; nothing where the last statement's value is used as it is.
+    /// The slots for the value of `return`, or `None` if the value of the last statement is used
+    /// directly.
     result: Option<Vec<Slot>>,
 }
 
@@ -95,7 +96,7 @@ pub(crate) fn lower(
         nested: 0,
         span: Span::UNDEFINED,
     };
-    // The first location is none: that of what concerns the whole shader.
+    // The first location is unknown, for errors that concern the whole shader.
     lowering.location(Span::UNDEFINED);
     lowering.declare_globals(info.get_entry_point(entry))?;
     let function = &entry_point.function;
@@ -113,7 +114,7 @@ pub(crate) fn lower(
     lowering.enter(&mut frame, &mut out)?;
     lowering.statements(&mut frame, &function.body, &mut out)?;
     lowering.program.entry = lowering.add_block(out);
-    // Of a shader that computes nothing, constants may be all there is.
+    // A shader that computes nothing may have constants only.
     let slots = lowering.program.slots.max(lowering.literals.len() as u32);
     lowering.program.slots = slots;
     lowering.program.constants = lowering
@@ -155,25 +156,25 @@ struct Lowering<'a> {
     globals: HashMap<Handle<GlobalVariable>, Root>,
     locations: HashMap<Location, u32>,
     sites: HashMap<SiteInfo, u32>,
-    /// By the type's index.
+    /// Indexed by type.
     shapes: Vec<TypeShape>,
-    /// The locations of spans: counting lines takes long, and inlining asks often.
+    /// The locations of spans, cached: counting lines is slow, and inlining repeats the lookups.
     spans: HashMap<(usize, usize), u32>,
-    /// The next free slot. Slots of a block are free again where it ends.
+    /// The next free slot. A block's slots are freed at its end.
     next: Slot,
     instructions: usize,
     work: usize,
     nested: u32,
-    /// Of the statement at hand.
+    /// The span of the current statement.
     span: Span,
 }
 
-/// Bytes of a scalar in memory. A `bool` takes one, as naga lays it out.
+/// Bytes of a scalar in memory. A `bool` has one byte, as in naga's layout.
 const fn width(scalar: Scalar) -> u32 {
     scalar.width as u32
 }
 
-/// A built-in function of two scalars of a type.
+/// A built-in function of two scalars of one type.
 fn math_of_two(fun: naga::MathFunction, scalar: Scalar) -> Option<LaneFn> {
     let shape = Shape {
         components: 1,
@@ -193,7 +194,7 @@ fn variant(of: &impl std::fmt::Debug) -> String {
     text[..end].to_owned()
 }
 
-/// Elements of an array; nothing where only a buffer's size tells.
+/// Number of elements of an array, or `None` if it is runtime-sized.
 fn length(module: &Module, size: ArraySize) -> Option<u32> {
     match size.resolve(module.to_ctx()) {
         Ok(naga::proc::IndexableLength::Known(count)) => Some(count),
@@ -201,20 +202,20 @@ fn length(module: &Module, size: ArraySize) -> Option<u32> {
     }
 }
 
-/// What is asked of a type again and again.
+/// Cached properties of a type.
 #[derive(Clone, Copy, Debug)]
 struct TypeShape {
-    /// Slots of a value; nothing for types with no values, and for those too large.
+    /// Slots of a value; `None` for types without values, and for those too large.
     slots: Option<u32>,
-    /// Bytes of its smallest scalar; 4 where it has none.
+    /// Bytes of its smallest scalar; 4 if it has none.
     smallest: u32,
-    /// How deep types are nested in it.
+    /// Nesting depth of its types.
     depth: u32,
 }
 
 impl TypeShape {
-    /// The shapes of all types, each from those before it: a type that is nested deeply, or that
-    /// has another one many times in it, takes no longer than any.
+    /// The shapes of all types, each computed from earlier ones. So deeply nested types and those
+    /// with many equal members take no longer than others.
     fn all(module: &Module) -> Vec<Self> {
         let mut shapes = Vec::with_capacity(module.types.len());
         for (_, ty) in module.types.iter() {
@@ -273,7 +274,7 @@ impl TypeShape {
 }
 
 impl<'a> Lowering<'a> {
-    // Errors and places in the source.
+    // Errors and source locations.
 
     fn locate(&self, span: Span) -> Location {
         if !span.is_defined() || self.source.is_empty() {
@@ -359,7 +360,7 @@ impl<'a> Lowering<'a> {
         Ok(())
     }
 
-    /// Takes note of work done, whether or not it leads to an instruction.
+    /// Counts work, whether or not it produces an instruction.
     fn spend(&mut self, work: usize, span: Span) -> Result<()> {
         self.work += work;
         if self.work > MOST_WORK {
@@ -422,7 +423,7 @@ impl<'a> Lowering<'a> {
         frame.info[expression].ty.inner_with(&self.module.types)
     }
 
-    /// What a pointer points to.
+    /// The type that a pointer points to.
     fn pointee(&self, pointer: &'a TypeInner, span: Span) -> Result<Cow<'a, TypeInner>> {
         match *pointer {
             TypeInner::Pointer { base, .. } => Ok(Cow::Borrowed(self.inner(base))),
@@ -436,7 +437,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// A type's shape for arithmetic.
+    /// The shape of a type in arithmetic.
     fn shape(&self, inner: &TypeInner, span: Span) -> Result<Shape> {
         let (components, columns, scalar) = match *inner {
             TypeInner::Scalar(scalar) => (1, 1, scalar),

@@ -1,4 +1,4 @@
-//! Pointers, and the loads and stores through them.
+//! Pointers, and loads and stores through them.
 
 use super::{Frame, Lowering, Place, Result, Root, Value, length, math_of_two, width};
 use crate::arithmetic;
@@ -9,7 +9,7 @@ use crate::report::AccessKind;
 use naga::{AtomicFunction, Expression, Handle, Scalar, Span, StructMember, TypeInner};
 
 impl<'a> Lowering<'a> {
-    /// The name of the variable that a pointer leads to.
+    /// The name of the variable that a pointer points to or into.
     pub(super) fn name_of(&self, frame: &Frame<'a>, pointer: Handle<Expression>) -> String {
         let mut pointer = pointer;
         loop {
@@ -30,7 +30,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Slots of the members of a struct that come before one.
+    /// Number of slots of the members before the one at `index`.
     fn slots_before(&self, members: &[StructMember], index: u32, span: Span) -> Result<usize> {
         let before = &members[..index as usize];
         before
@@ -72,7 +72,7 @@ impl<'a> Lowering<'a> {
                     _ => {
                         let (stride, count) = self.elements(&inner, place.root, span)?;
                         if count.is_none() {
-                            // Only the length of the buffer tells whether there is such an element.
+                            // Only the length of the buffer determines whether the element exists.
                             let index = self.constant(index, span)?;
                             return self.index_place(place, &inner, index, span, out);
                         }
@@ -84,8 +84,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// The distance of the elements of an array, vector or matrix, and their number, if it is
-    /// fixed.
+    /// The stride of the elements of an array, vector or matrix, and their number, if it is fixed.
     pub(super) fn elements(
         &self,
         inner: &TypeInner,
@@ -206,7 +205,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Takes a type in memory apart into vectors and scalars.
+    /// Splits a type in memory into vectors and scalars.
     pub(super) fn flatten(
         &mut self,
         inner: &TypeInner,
@@ -271,7 +270,7 @@ impl<'a> Lowering<'a> {
         index
     }
 
-    /// What an access to a place in a shared memory goes to: an address, and what lies there.
+    /// The address of a place in a shared memory, and the leaves of its type.
     fn shared(
         &mut self,
         place: &Place,
@@ -280,7 +279,7 @@ impl<'a> Lowering<'a> {
         (kind, variable): (AccessKind, String),
         span: Span,
     ) -> Result<(Address, Range)> {
-        // Nothing too large, or too deep, is taken apart.
+        // Refuses types that are too large or too deep, before they are expanded.
         let slots = self.slots_of(inner, span)?;
         self.spend(slots, span)?;
         let location = self.location(span);
@@ -408,7 +407,8 @@ impl<'a> Lowering<'a> {
         Ok(())
     }
 
-    /// The vector, if a pointer leads to a component of one, in a variable at a byte of a memory.
+    /// If a pointer points to a component of a vector, that vector. `origin` is the first byte of
+    /// its variable.
     fn vector_of(
         &self,
         frame: &Frame<'a>,
@@ -416,7 +416,7 @@ impl<'a> Lowering<'a> {
         origin: u32,
         span: Span,
     ) -> Result<Option<VectorInfo>> {
-        // (To a component there are no pointers that could be passed on.)
+        // A pointer to a component cannot be passed on, so its base is in this expression.
         let (Expression::Access { base, .. } | Expression::AccessIndex { base, .. }) =
             frame.function.expressions[pointer]
         else {
@@ -432,7 +432,7 @@ impl<'a> Lowering<'a> {
         })
     }
 
-    #[allow(clippy::too_many_arguments)] // Those of the statement.
+    #[allow(clippy::too_many_arguments)] // As in the statement.
     pub(super) fn atomic(
         &mut self,
         frame: &mut Frame<'a>,
@@ -497,7 +497,7 @@ impl<'a> Lowering<'a> {
     }
 }
 
-/// Bytes from one column of a matrix to the next: three rows take as much as four.
+/// Bytes from one column of a matrix to the next: three rows have the stride of four.
 const fn column_stride(rows: naga::VectorSize, scalar: Scalar) -> u32 {
     match rows {
         naga::VectorSize::Bi => 2 * width(scalar),

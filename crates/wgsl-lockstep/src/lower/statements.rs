@@ -6,7 +6,7 @@ use crate::report::AccessKind;
 use naga::{Block, Expression, Function, Handle, Span, Statement, SwitchValue};
 
 impl<'a> Lowering<'a> {
-    /// Gives a function's variables their first values.
+    /// Initializes the variables of a function.
     pub(super) fn enter(
         &mut self,
         frame: &mut Frame<'a>,
@@ -28,7 +28,7 @@ impl<'a> Lowering<'a> {
         Ok(())
     }
 
-    /// Lowers a block of its own; its slots are free again afterwards.
+    /// Lowers a block, and frees its slots afterwards.
     pub(super) fn block(&mut self, frame: &mut Frame<'a>, block: &'a Block) -> Result<u32> {
         let mark = self.next;
         let mut out = Vec::new();
@@ -56,7 +56,7 @@ impl<'a> Lowering<'a> {
         Ok(())
     }
 
-    #[allow(clippy::too_many_lines)] // One arm a statement: shorter in no other order.
+    #[allow(clippy::too_many_lines)] // One arm per statement.
     fn each_statement(
         &mut self,
         frame: &mut Frame<'a>,
@@ -118,7 +118,8 @@ impl<'a> Lowering<'a> {
                     ref continuing,
                     break_if,
                 } => {
-                    // What the body computes is seen by the continuing block and by `break if`.
+                    // The continuing block and `break if` use values of the body: slots are freed
+                    // after both.
                     let mark = self.next;
                     let mut code = Vec::new();
                     self.statements(frame, body, &mut code)?;
@@ -159,7 +160,7 @@ impl<'a> Lowering<'a> {
                     };
                     self.push(out, instruction)?;
                 }
-                // It orders one lane's accesses, which alone orders no two lanes.
+                // It orders the accesses of one lane only, so it prevents no race.
                 Statement::MemoryBarrier(_) => {}
                 Statement::Store { pointer, value } => {
                     self.store(frame, pointer, value, span, out)?;
@@ -271,7 +272,8 @@ impl<'a> Lowering<'a> {
     }
 }
 
-/// Whether a function's only `return` is its last statement: then it is as good as no call.
+/// True if a function's only `return` is its last statement, so that it can be merged with its
+/// caller.
 fn returns_last(body: &Block) -> bool {
     fn returns(statements: &[Statement]) -> bool {
         statements.iter().any(|statement| match statement {

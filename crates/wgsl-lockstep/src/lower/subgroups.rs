@@ -1,4 +1,4 @@
-//! Operations between the lanes of a subgroup.
+//! Subgroup operations.
 
 use super::{Frame, Lowering, Result, Value, math_of_two};
 use crate::arithmetic;
@@ -57,7 +57,7 @@ impl<'a> Lowering<'a> {
         let scalar = shape.scalar;
         let binary = |op| arithmetic::binary(op, scalar);
         let extremum = |fun| math_of_two(fun, scalar);
-        // Only sums and products have exclusive scans, so only theirs is ever used.
+        // Only sums and products have exclusive scans, so only their identities are used.
         let one = match (op, scalar.kind, scalar.width) {
             (Op::Mul, ScalarKind::Float, 4) => Literal::F32(1.0),
             (Op::Mul, ScalarKind::Float, 8) => Literal::F64(1.0),

@@ -1,4 +1,4 @@
-//! Accesses to memory: bounds, races, and what they cost.
+//! Memory accesses: bounds, races and costs.
 
 use super::{CHUNK, Machine};
 use crate::arithmetic::Lanes;
@@ -8,8 +8,8 @@ use crate::program::{Address, AtomicOp, Leaf, POISON, Range, Slot};
 use crate::report::{AccessKind, Fault, Space};
 
 impl Machine<'_> {
-    /// Goes over the active lanes warp by warp: finds what is wrong, counts, and has `transfer`
-    /// move the data of each lane whose address is in bounds; `missing` is told of the others.
+    /// Executes an access of the active lanes, warp by warp: detects faults, counts, and calls
+    /// `transfer` for each lane whose address is in bounds and `missing` for each other lane.
     pub(super) fn access(
         &mut self,
         address: &Address,
@@ -78,7 +78,7 @@ impl Machine<'_> {
         let program = self.program;
         let site = &program.sites[leaf.site as usize];
         let about = Some((site.space, site.variable.as_str()));
-        let place = |byte: u32| match site.space {
+        let location = |byte: u32| match site.space {
             Space::Workgroup => format!("byte {byte} of workgroup memory"),
             _ => format!("byte {byte} of {}", site.variable),
         };
@@ -98,8 +98,8 @@ impl Machine<'_> {
                 } else {
                     "touched"
                 };
-                let (who, kind, place) = (this.at(lane), site.kind, place(start));
-                format!("{who}: {kind} {at} {place}, which {other} had {touched}")
+                let (who, kind, location) = (this.at(lane), site.kind, location(start));
+                format!("{who}: {kind} {at} {location}, which {other} had {touched}")
             });
         }
         if verdict.uninitialised {
@@ -108,13 +108,13 @@ impl Machine<'_> {
                 address.location,
                 None,
                 about,
-                |this| format!("{}: {}", this.at(lane), place(start)),
+                |this| format!("{}: {}", this.at(lane), location(start)),
             );
         }
     }
 
-    /// WGSL lets a store to a component of a vector read all of the vector and write it back, and
-    /// Metal does: nobody else may touch the other components meanwhile.
+    /// WGSL allows a store to a component to read the whole vector and write it back, as Metal
+    /// does. So no other lane may access the other components in the meantime.
     #[cold]
     fn watch_beside(
         &mut self,

@@ -1,27 +1,27 @@
-//! Which accesses the data decides.
+//! Dataflow analysis: finds the accesses that depend on data.
 //!
-//! A run is of one input. What it shows of an address holds for every input if no value read from a
-//! data buffer had a part in computing the address, or in deciding that the access is made. So each
-//! slot, and each word of workgroup memory, carries a mark: whether data had a part in it. A branch
-//! that data decides marks everything that either side could assign or access, taken or not.
+//! A run covers one input. Its addresses hold for all inputs if no value read from a data buffer
+//! affects an address or whether an access is executed. So each slot, and each word of workgroup
+//! memory, has a mark: true if it depends on data. A branch on a marked condition marks everything
+//! that either side could assign or access, executed or not.
 
 use super::Machine;
 use crate::program::{Address, Gather, Instruction, Leaf, POISON, Program, Range, Slot};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// What a block, with the blocks in it, could do.
+/// The possible effects of a block, including nested blocks.
 #[derive(Debug, Default)]
-#[allow(clippy::struct_excessive_bools)] // No two of them belong together.
+#[allow(clippy::struct_excessive_bools)] // They are independent.
 struct Facts {
     assigned: Vec<Slot>,
     sites: Vec<u32>,
-    /// It may store to a variable at an index, or to workgroup memory.
+    /// It may store to a lane's own variable at a dynamic index, or to workgroup memory.
     stores_anywhere: bool,
     stores_workgroup: bool,
-    /// Lanes may leave the loop or switch around it, or the function.
+    /// Lanes may leave the enclosing loop or switch, or the function.
     leaves_loop: bool,
-    /// They may go on to the next round, which leaves all switches in the loop, too.
+    /// Lanes may continue with the next iteration, which also leaves all switches in the loop.
     continues: bool,
     leaves_call: bool,
 }
@@ -91,30 +91,30 @@ impl Facts {
     }
 }
 
-/// The marks.
+/// The state of the analysis.
 #[derive(Debug)]
-#[allow(clippy::struct_excessive_bools)] // No two of them belong together.
+#[allow(clippy::struct_excessive_bools)] // They are independent.
 pub(super) struct Dataflow {
-    /// Which memories hold data.
+    /// For each memory, true if it holds data.
     data: Vec<bool>,
     slots: Vec<bool>,
     words: Vec<bool>,
-    /// A store went where data decided, so that any variable, or word, may depend on it.
+    /// The address of a store depended on data, so any slot, or any word, may depend on it.
     all_slots: bool,
     all_words: bool,
-    /// Data decided which lanes are active: by a branch, by leaving a loop, or a function.
+    /// The active lanes depend on data: after a branch, a loop exit, or a return.
     branch: bool,
     left_loop: bool,
     left_call: bool,
-    /// Of those that left the loop, some by `continue`: these have left it even if they were in a
-    /// switch.
+    /// Some of the lanes that left the loop did so by `continue`, which leaves the loop even from
+    /// within a switch.
     continued: bool,
-    /// Sites whose accesses data decided.
+    /// Sites whose accesses depend on data.
     pub(super) decided: Vec<bool>,
     facts: HashMap<u32, Rc<Facts>>,
 }
 
-/// What to go back to at the end of a loop, switch or call.
+/// The state to restore at the end of a loop, switch or call.
 pub(super) struct Outer {
     left_loop: bool,
     left_call: bool,
@@ -138,7 +138,7 @@ impl Dataflow {
         }
     }
 
-    /// A new workgroup begins: its memory is new, and all of its lanes are active.
+    /// Starts a workgroup: its memory is new, and all of its lanes are active.
     pub(super) fn start(&mut self) {
         self.slots.fill(false);
         self.words.fill(false);
@@ -179,14 +179,14 @@ impl Dataflow {
             .clone()
     }
 
-    /// Begins the blocks of a branch that a condition decides.
+    /// Enters the blocks of a branch. `decided` is true if the condition depends on data.
     pub(super) fn enter_branch(&mut self, decided: bool) -> bool {
         let outer = self.branch;
         self.branch |= decided;
         outer
     }
 
-    /// Ends them: what they could have done has happened, as far as marks go.
+    /// Leaves them. After a condition on data, all their possible effects are marked.
     pub(super) fn leave_branch(&mut self, program: &Program, outer: bool, blocks: &[u32]) {
         let decided = self.branch && !outer;
         self.branch = outer;
@@ -225,19 +225,19 @@ impl Dataflow {
         }
     }
 
-    /// Data decided whether a loop goes on.
+    /// Records whether the exit condition of a loop depends on data.
     pub(super) fn leave_loop_if(&mut self, decided: bool) {
         self.left_loop |= decided;
     }
 
-    /// Ends a loop.
+    /// Leaves a loop.
     pub(super) fn leave_loop(&mut self, program: &Program, outer: &Outer, blocks: &[u32]) {
         self.end(program, outer, blocks);
         self.left_loop = outer.left_loop;
         self.continued = outer.continued;
     }
 
-    /// Ends a switch. Who left it by `continue` is gone until the loop's next round.
+    /// Leaves a switch. Lanes that left it by `continue` are inactive until the next iteration.
     pub(super) fn leave_switch(&mut self, program: &Program, outer: &Outer, blocks: &[u32]) {
         self.end(program, outer, blocks);
         self.left_loop = outer.left_loop || self.continued;
@@ -250,7 +250,7 @@ impl Dataflow {
         }
     }
 
-    /// Ends a call. Where data decided that lanes return, it decided all that the others did.
+    /// Leaves a call. If a return depended on data, so do all effects of the other lanes.
     pub(super) fn leave_call(&mut self, program: &Program, outer: &Outer, body: u32) {
         if self.left_call && !outer.left_call {
             self.settle(program, &[body]);
@@ -262,8 +262,7 @@ impl Dataflow {
 }
 
 impl Machine<'_> {
-    /// The words of workgroup memory that each lane's access touches, until `f` says that it is
-    /// enough.
+    /// Calls `f` with the words of workgroup memory that each lane accesses, until it returns true.
     fn each_words(&self, address: &Address, leaf: &Leaf, mut f: impl FnMut(Range) -> bool) {
         let len = leaf.bytes().div_ceil(4);
         let count = self.memories[0].bytes / 4;
@@ -280,11 +279,11 @@ impl Machine<'_> {
     }
 
     fn mark_words(&mut self, address: &Address, leaf: &Leaf, mark: bool) {
-        // Of a word that is written in part, the rest keeps its mark.
+        // In a partly written word, the rest keeps its mark.
         if !mark && !leaf.bytes().is_multiple_of(4) {
             return;
         }
-        // Taken out, so that the lanes' addresses can be read meanwhile.
+        // Moved out, as the closure reads the lanes' addresses from `self`.
         let mut words = std::mem::take(&mut self.flow.words);
         self.each_words(address, leaf, |range| {
             words[range.start as usize..][..range.len as usize].fill(mark);
@@ -293,8 +292,8 @@ impl Machine<'_> {
         self.flow.words = words;
     }
 
-    /// Carries the marks through an instruction, before it is run.
-    #[allow(clippy::too_many_lines)] // One arm an instruction.
+    /// Propagates the marks through an instruction, before it is executed.
+    #[allow(clippy::too_many_lines)] // One arm per instruction.
     pub(super) fn mark(&mut self, instruction: &Instruction) {
         let program = self.program;
         let operands = |range: Range| range.of(&program.operands);
@@ -338,7 +337,7 @@ impl Machine<'_> {
                 let (mut last, len) = (POISON, count);
                 self.each_lane(|this, lane| {
                     let at = this.get(offset, lane);
-                    // Most often all lanes have the same.
+                    // Most often, all lanes have the same offset.
                     if at != last && at != POISON && !mark {
                         let start = base + at;
                         mark = Range { start, len }.of(&this.flow.slots).contains(&true);
@@ -406,7 +405,7 @@ impl Machine<'_> {
                 ..
             } => {
                 let decided = self.mark_access(&address, &leaf);
-                // What an atomic operation returns depends on the order of lanes.
+                // The result of an atomic operation depends on the order of lanes.
                 self.mark_stored(&address, &leaf, decided, true);
                 if let Some(output) = output {
                     let count = leaf.width.div_ceil(4) + 1;
@@ -447,7 +446,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether data decides an access; then its site is marked.
+    /// Marks the site of an access that depends on data. Returns true if its address does.
     fn mark_access(&mut self, address: &Address, leaf: &Leaf) -> bool {
         let by_address = address.offset.is_some_and(|slot| self.flow.slot(slot));
         let decided = by_address || self.flow.control();

@@ -1,4 +1,4 @@
-//! What went wrong, and the report.
+//! Faults, and the report.
 
 use super::Machine;
 use crate::program::{Address, Leaf, Range};

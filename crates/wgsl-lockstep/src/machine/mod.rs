@@ -1,9 +1,9 @@
-//! Runs a program, all lanes of a workgroup in lock-step.
+//! Executes a program, with all lanes of a workgroup in lock-step.
 //!
-//! Workgroups run one after the other. All warps of one take the same step together: where barriers
-//! are in uniform flow, as they must be, and nothing races, the order of warps cannot be seen, and
-//! where something races, that is found and reported. What a warp does is counted for warps with an
-//! active lane only.
+//! Workgroups run one after the other. All warps of a workgroup execute the same step together. If
+//! barriers are in uniform control flow, as WGSL requires, and there are no races, the order of
+//! warps has no effect; races are found and reported. Counts include only warps with an active
+//! lane.
 
 mod accesses;
 mod dataflow;
@@ -20,10 +20,10 @@ use std::collections::HashMap;
 
 const CHUNK: usize = 32;
 
-/// The index of no location.
+/// The index for an unknown location.
 const NOWHERE: u32 = u32::MAX;
 
-/// What is counted at a site.
+/// The counts of a site.
 #[derive(Clone, Debug)]
 struct Tally {
     accesses: u64,
@@ -37,7 +37,7 @@ struct Tally {
     worst_sectors: u64,
 }
 
-/// Findings of one kind at one place.
+/// Identifies the findings of one kind at one location.
 type FindingKey = (Fault, u32, Option<u32>, Option<Space>);
 
 /// The execution of one dispatch.
@@ -50,7 +50,7 @@ pub(crate) struct Machine<'a> {
     registers: Vec<Lanes>,
     pub(crate) memories: Vec<Memory>,
     clock: Clock,
-    /// Of each warp, its lanes' last barrier among themselves.
+    /// For each warp, the time of its last subgroup barrier.
     subgroup_barriers: Vec<u32>,
     active: Mask,
     active_lanes: u64,
@@ -62,9 +62,9 @@ pub(crate) struct Machine<'a> {
     tallies: Vec<Tally>,
     flow: dataflow::Dataflow,
     findings: HashMap<FindingKey, (u64, String, Option<String>)>,
-    /// The last index out of bounds at each check: lane, index, elements.
+    /// The last index out of bounds at each check: lane, index, number of elements.
     bad_indices: Vec<(u32, u32, u32)>,
-    /// Set when the run was told to do no more.
+    /// Set if the run must stop.
     exhausted: bool,
 }
 
@@ -74,7 +74,7 @@ fn has_subgroup_barrier(program: &Program) -> bool {
 }
 
 impl<'a> Machine<'a> {
-    /// `data` tells for each memory whether it holds data, by which no address should be decided.
+    /// `data` is true for each memory that holds data, on which no address should depend.
     pub(crate) fn new(
         program: &'a Program,
         config: &'a Config,
@@ -129,9 +129,9 @@ impl<'a> Machine<'a> {
         machine
     }
 
-    /// Runs every workgroup, in order.
+    /// Runs all workgroups, in order.
     pub(crate) fn run(&mut self, workgroups: [u32; 3]) {
-        // The outer loops alone would take a while.
+        // Empty loops over the other dimensions could take long.
         if workgroups.contains(&0) {
             return;
         }
@@ -219,7 +219,7 @@ impl<'a> Machine<'a> {
         self.active_lanes = u64::from(mask.count());
     }
 
-    /// The active lanes whose slot is not zero.
+    /// The active lanes with a nonzero slot.
     fn lanes_where(&self, slot: Slot) -> Mask {
         let mut mask = Mask::NONE;
         for chunk in 0..self.chunks {
@@ -247,7 +247,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Counts operations, and ends the run where they are too many.
+    /// Counts operations, and ends the run at the limit.
     fn spend(&mut self, operations: u64) {
         self.instructions += operations;
         if self.instructions > self.config.max_lane_instructions && !self.exhausted {
@@ -261,7 +261,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// A round of a loop, or a workgroup, takes time even if there is nothing in it.
+    /// Counts a loop iteration, or a workgroup, that executed no instruction.
     fn spend_some(&mut self, before: u64, lanes: u64) {
         if self.instructions == before {
             self.spend(lanes);
@@ -269,7 +269,7 @@ impl<'a> Machine<'a> {
     }
 
     #[inline]
-    #[allow(clippy::too_many_lines)] // One arm an instruction.
+    #[allow(clippy::too_many_lines)] // One arm per instruction.
     fn step(&mut self, instruction: &Instruction) {
         match *instruction {
             Instruction::Compute {
@@ -442,7 +442,7 @@ impl<'a> Machine<'a> {
         self.broken = Mask::NONE;
         self.continued = Mask::NONE;
         let cases = cases.of(&self.program.cases);
-        // Each lane enters at its own case, or at the default.
+        // Each lane starts at its own case, or at the default.
         let mut entering = vec![Mask::NONE; cases.len()];
         let default = cases.iter().position(|case| case.value.is_none());
         for chunk in 0..self.chunks {
@@ -470,7 +470,7 @@ impl<'a> Machine<'a> {
                 Mask::NONE
             };
         }
-        // A `break` leaves the switch; a `continue` belongs to the loop around it.
+        // A `break` leaves the switch; a `continue` belongs to the enclosing loop.
         self.activate(done.or(falling).or(self.broken));
         self.broken = broken;
         self.continued = self.continued.or(continued);
@@ -490,7 +490,8 @@ impl<'a> Machine<'a> {
             self.block(body);
             self.activate(self.active.or(self.continued));
             self.block(continuing);
-            // Where no lane comes here, the condition is that of another time, or of another value.
+            // Without active lanes, the slot of the condition is stale, or reused for another
+            // value.
             if let Some(condition) = break_if.filter(|_| self.active_lanes > 0) {
                 self.flow.leave_loop_if(self.flow.slot(condition));
                 let leaving = self.lanes_where(condition);
@@ -507,7 +508,7 @@ impl<'a> Machine<'a> {
                 self.find(Fault::Runaway, location, None, None, |this| {
                     format!("{}: still going after {rounds} rounds", this.at(lane))
                 });
-                // What comes after it means nothing, and may be as endless.
+                // Later results are meaningless, and later loops may not end either.
                 self.exhausted = true;
                 break;
             }

@@ -1,4 +1,4 @@
-//! Operations between the lanes of a subgroup, which is a warp.
+//! Subgroup operations. A subgroup is a warp.
 
 use super::{CHUNK, Machine};
 use crate::arithmetic::{LaneFn, Lanes};
@@ -48,7 +48,7 @@ impl Machine<'_> {
                         Gather::Quad(slot) => own / 4 * 4 + by(slot) % 4,
                         Gather::QuadSwap(bit) => own ^ bit,
                     };
-                    // A lane that is not there may give anything.
+                    // The value of an inactive or missing lane is undefined.
                     let there = source < this.config.warp && active >> source & 1 == 1;
                     let value = if there {
                         this.get(from, first + source as usize)

@@ -1,5 +1,5 @@
-//! The command `wgsl-audit`, as scripts and people see it: what it finds in shaders made to be
-//! wrong in one way each, and where.
+//! The command `wgsl-audit`, as scripts and people use it: the faults that it finds, and their
+//! locations, in shaders with one defect each.
 
 use crate::sarif;
 use assert_cmd::Command;
@@ -36,7 +36,7 @@ fn one_line() -> impl Predicate<str> {
 /// A shader of `tests/fixtures`.
 struct Fixture {
     path: String,
-    /// The line that ends with `// here`.
+    /// The line with `// here` at its end.
     here: usize,
 }
 
@@ -57,7 +57,7 @@ impl Fixture {
         audit(&[&[self.path.as_str()], args].concat())
     }
 
-    /// The audit fails with `word`, at the marked line and nowhere else.
+    /// Checks that the audit fails with `word`, at the marked line only.
     fn fails(&self, args: &[&str], word: &str) {
         let report = stdout(&self.audit(args).code(1));
         let failures: Vec<&str> = report
@@ -67,7 +67,7 @@ impl Fixture {
         assert!(!failures.is_empty(), "{report}");
         let start = format!("{}:{}:", self.path, self.here);
         assert!(failures.iter().all(|f| f.starts_with(&start)), "{report}");
-        // The line itself is shown.
+        // The line itself is printed.
         assert!(report.contains("// here\n"), "{report}");
         // Nothing else fails.
         let plural = if failures.len() == 1 { "" } else { "s" };
@@ -75,7 +75,7 @@ impl Fixture {
         assert!(report.contains(&verdict), "{report}");
     }
 
-    /// The greatest degree, and the lines that have it.
+    /// The largest degree, and the lines with this degree.
     fn degree(&self) -> (u64, BTreeSet<u64>) {
         let report = json(&[&self.path], 0);
         let sites = report["kernels"][0]["sites"].as_array().unwrap();
@@ -92,7 +92,7 @@ mod findings {
     #[test]
     fn a_missing_barrier() {
         fixture("missing_barrier").fails(&[], "race");
-        // The other access is told, too.
+        // The other access is reported as well.
         let report = stdout(&fixture("missing_barrier").audit(&[]).code(1));
         assert!(report.contains("tile[lane] = data[lane];"), "{report}");
         assert!(report.contains("workgroupBarrier()"), "{report}");
@@ -120,7 +120,7 @@ mod findings {
         fixture.fails(&args, "bounds");
         let report = stdout(&fixture.audit(&args).code(1));
         assert!(report.contains("28 times"), "{report}");
-        // Enough elements, or so few in the other buffer that none is asked for.
+        // Enough elements, or fewer in the other buffer as well, so that none is out of bounds.
         fixture.audit(&["--workgroups", "2"]).code(0);
         let few = ["--buffer", "0=random:100", "--buffer", "0.1=zero:100"];
         fixture.audit(&[&args[..2], &few].concat()).code(0);
@@ -136,7 +136,7 @@ mod findings {
         let fixture = fixture("runaway_loop");
         fixture.fails(&["--max-iterations", "10K"], "loop");
         fixture.audit(&["--buffer", "1=words:1"]).code(0);
-        // So few rounds are allowed that a good loop is cut short.
+        // The limit is so low that it stops a correct loop.
         let args = ["--buffer", "1=words:1", "--max-iterations", "100"];
         fixture.fails(&args, "loop");
         fixture
@@ -185,7 +185,7 @@ mod conflicts {
             let fixture = fixture(name);
             let here = BTreeSet::from([fixture.here as u64]);
             if name == "stride_2" {
-                // It is read as it was written.
+                // The reads have the same degree as the writes.
                 let (most, lines) = fixture.degree();
                 assert_eq!(most, degree);
                 assert!(lines.is_superset(&here));
@@ -248,7 +248,7 @@ mod conflicts {
 mod shaders {
     use super::*;
 
-    /// Adds what is in four buffers.
+    /// A shader that checks the contents of its buffers.
     const SUM: &str = "
         @group(0) @binding(0) var<storage, read_write> sum: array<u32>;
         @group(1) @binding(2) var<storage, read> a: array<u32>;
@@ -269,7 +269,7 @@ mod shaders {
     }
 
     #[test]
-    fn buffers_are_filled_as_told() {
+    fn buffers_are_filled_as_specified() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("a");
         fs::write(&file, [3, 0, 0, 0, 4, 0, 0, 0, 5, 0, 0, 0]).unwrap();
@@ -278,7 +278,7 @@ mod shaders {
         let mixed = "2.0=words:1.5,0,0,0,1,2,3,0";
         let args = ["--buffer", &a, "--buffer", b, "--buffer", mixed];
         sum(&args).code(0).stdout(contains("\nclean"));
-        // As it is by default, it is wrong.
+        // Without the option for `mixed`, its default contents are wrong.
         sum(&args[..4]).code(1).stdout(contains(": bounds: "));
         let iota = [&args[2..], &["--buffer", "1.2=iota:6"]].concat();
         sum(&iota).code(1);
@@ -293,7 +293,7 @@ mod shaders {
     }
 
     #[test]
-    fn defaults_are_told() {
+    fn defaults_are_reported() {
         let report = stdout(&sum(&[]).code(1));
         for line in [
             "buffer 0.0 (sum, storage): random:4096 (--buffer 0.0=... sets it)\n",
@@ -404,7 +404,7 @@ mod shaders {
                 .stderr(one_line());
         }
         audit(&[]).code(2).stderr(one_line().and(contains("FILE")));
-        // The tip stays, the usage goes.
+        // Clap's tip is kept, its usage is dropped.
         audit(&[&path, "--buffers", "0=zero:1"])
             .code(2)
             .stderr(contains("'--buffer'").and(contains("Usage").not()));
@@ -527,7 +527,7 @@ mod shaders {
             );
             cli().arg("-").write_stdin(source).assert().code(0)
         };
-        // 16 bytes are the flag's.
+        // The flag uses 16 bytes.
         run(4092).stdout(contains("workgroup memory:").not());
         run(4093).stdout(
             contains(
@@ -555,7 +555,7 @@ mod documents {
         assert_eq!(report["buffers"][0]["contents"], "random:4096");
         let failure = report["failures"][0].as_str().unwrap();
         assert!(failure.contains(": race: "), "{failure}");
-        // The failures are on stderr, too.
+        // The failures are printed on stderr, too.
         assert.stderr(format!("{failure}\n"));
         let kernel = &report["kernels"][0];
         assert_eq!(kernel["faults"]["race"], 64);
@@ -638,10 +638,10 @@ mod documents {
                 assert!(other["startLine"].as_u64().unwrap() < fixture.here as u64);
             }
         }
-        // A clean shader has a log, too: it closes what was open before.
+        // A clean shader has a log, too: it closes earlier alerts.
         let clean = sarif_of(&fixture("reduction").path, &[], 0);
         assert!(results(&clean).is_empty());
-        // Columns are characters, and paths relative where they were given so.
+        // Columns count characters, and relative paths stay relative.
         let shader = directory.path().join("umläute.wgsl");
         let source = "@group(0) @binding(0) var<storage, read_write> d: array<u32>;
 @compute @workgroup_size(1) fn main() { let ä = 9999u; /* ä */ d[ä] = 1u; }";
@@ -660,7 +660,7 @@ mod documents {
         assert!(marked.starts_with("d["), "{marked}");
     }
 
-    /// The texts of elements of a kind, and a check that every element that opens is closed.
+    /// The texts of all elements of a kind. Checks that every opened element is closed.
     fn texts(picture: &str) -> Vec<String> {
         use svg::parser::Event;
         let mut open = Vec::new();
@@ -685,7 +685,7 @@ mod documents {
     #[test]
     fn heatmaps_are_pictures() {
         let directory = tempfile::tempdir().unwrap();
-        // A name that would break the picture if it went in as it is.
+        // A name that would break the picture if it were not escaped.
         let shader = directory.path().join("a<b>&\"c\".wgsl");
         fs::copy(fixture("stride_32").path, &shader).unwrap();
         let path = directory.path().join("map.svg");
@@ -697,7 +697,7 @@ mod documents {
         for text in ["Bank conflicts", "9:9 tile store", "13:36 tile load", "32"] {
             assert!(texts.iter().any(|t| t == text), "{text}: {texts:?}");
         }
-        // Nothing is left beside it.
+        // No temporary file is left.
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 2);
     }
 

@@ -1,7 +1,7 @@
-//! Strangers' compute shaders, from crates as cargo unpacks them: each entry point runs, or is
-//! refused for a reason in one line.
+//! Compute shaders of other crates, as unpacked by cargo: each entry point runs, or is refused with
+//! a reason in one line.
 //!
-//! Buffers have made-up contents, so what is found in them says nothing about the shaders.
+//! The contents of buffers are arbitrary, so findings say nothing about these shaders.
 
 use crate::packages::{PACKAGES, Package};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -12,13 +12,13 @@ use std::path::{Path, PathBuf};
 use wgsl_lockstep::audit::{Audit, Subject};
 use wgsl_lockstep::{Buffers, Config, Resource, Shader, ShaderError, Space};
 
-/// What became of an entry point, or of a file that is not WGSL as it is.
+/// The result for an entry point, or for a file that is not plain WGSL.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Outcome {
     Ran,
     /// The reason.
     Refused(String),
-    /// naga's message: the text lacks what its own crate adds before it compiles it.
+    /// naga's message: the crate adds missing parts of the text before it compiles it.
     Template(String),
 }
 
@@ -40,12 +40,12 @@ fn shaders(directory: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// What a crate puts into its shaders before it compiles them, as its own code does by default.
+/// Text that a crate adds to its shaders before it compiles them, with its defaults.
 struct Filling {
     package: &'static str,
-    /// Before the text.
+    /// Text before the shader.
     head: &'static str,
-    /// In place of a text wherever it stands, or of an identifier.
+    /// Replacements of identifiers and of other texts.
     replaced: &'static [(&'static str, &'static str)],
 }
 
@@ -116,8 +116,8 @@ const FILLINGS: [Filling; 3] = [
     },
 ];
 
-/// The text as its crate would compile it: with `#import` of files of the folder `shared`, with
-/// `#ifdef` of what the filling names, and filled in.
+/// Prepares a text as its crate does: expands `#import` of files of the folder `shared` and
+/// `#ifdef` of names in the filling, and makes the replacements.
 fn prepare(package: &Package, text: &str) -> String {
     let none = Filling {
         package: "",
@@ -133,7 +133,7 @@ fn prepare(package: &Package, text: &str) -> String {
         let known = filling.replaced.iter().find(|(name, _)| *name == word);
         known.map_or(word, |(_, value)| value).to_owned()
     };
-    // Identifiers one by one, and what stands between.
+    // Identifiers one by one, and the text between them.
     for piece in text.split_inclusive(|c| !is_part(c)) {
         let word = piece.trim_end_matches(|c| !is_part(c));
         result += &replacement(word);
@@ -145,7 +145,7 @@ fn prepare(package: &Package, text: &str) -> String {
 
 fn preprocess(package: &Package, filling: &Filling, text: &str) -> String {
     let mut result = String::new();
-    // Whether each enclosing condition holds.
+    // The values of all enclosing conditions.
     let mut conditions: Vec<bool> = Vec::new();
     for line in text.lines() {
         let mut words = line.split_whitespace();
@@ -177,8 +177,8 @@ fn preprocess(package: &Package, filling: &Filling, text: &str) -> String {
     result
 }
 
-/// Buffers as `wgsl-audit` makes them: uniforms of zeros, and storage with a pattern that covers
-/// all bits.
+/// Buffers similar to those of `wgsl-audit`: zeros in uniforms, and a pattern that covers all bits
+/// in storage.
 fn buffers(resources: &[Resource]) -> Buffers {
     let buffer = |resource: &Resource| {
         let least = resource.min_bytes.div_ceil(4);
@@ -214,13 +214,13 @@ fn run(wgsl: &str, entry: &str) -> Result<(), ShaderError> {
         .max_lane_instructions(1 << 22);
     let report = shader.run(&mut buffers(shader.resources()), [2, 1, 1], &config)?;
     assert!(report.workgroups <= 2);
-    // All of it can be told.
+    // All output formats can be made.
     let audit = Audit::new(vec![Subject::new("shader.wgsl", &shader, report)], config);
     let _ = (audit.text("", true), audit.sarif(), audit.heatmap());
     Ok(())
 }
 
-/// What becomes of each entry point of a file.
+/// The results of all entry points of a file.
 fn outcomes(file: &Path, text: &str) -> Vec<Outcome> {
     let entries = match Shader::entry_points(text) {
         Ok(entries) => entries,
@@ -253,7 +253,7 @@ fn each_shader_runs_or_says_why_not() {
             let title = format!("{} {}", package.name, package.version);
             let name = file.strip_prefix(&package.directory).unwrap();
             let text = prepare(package, &fs::read_to_string(&file).unwrap());
-            // Two versions of a crate have much in common.
+            // Versions of a crate share many shaders.
             if !text.contains("@compute") || !texts.insert(text.clone()) {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! Tests of the command `wgsl-audit`, of what README.md shows, of other crates' shaders, and of
+//! Tests of the command `wgsl-audit`, the examples in README.md, shaders of other crates, and
 //! stores to components of vectors.
 
 mod command;

@@ -1,4 +1,4 @@
-//! Packages of other crates, where cargo keeps them.
+//! Packages of other crates, as cargo stores them.
 
 use serde_json::Value;
 use std::path::PathBuf;
@@ -7,15 +7,14 @@ use std::sync::LazyLock;
 
 const MANIFEST: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus/Cargo.toml");
 
-/// A package that cargo has unpacked.
+/// A package unpacked by cargo.
 pub(crate) struct Package {
     pub(crate) name: String,
     pub(crate) version: String,
     pub(crate) directory: PathBuf,
 }
 
-/// The packages of `tests/corpus/Cargo.lock` that this machine needs. Cargo downloads those that it
-/// does not have.
+/// The packages of `tests/corpus/Cargo.lock` that this machine needs. Cargo downloads missing ones.
 pub(crate) static PACKAGES: LazyLock<Vec<Package>> = LazyLock::new(|| {
     let metadata = |offline: bool| {
         let mut command = Command::new(env!("CARGO"));
@@ -26,7 +25,7 @@ pub(crate) static PACKAGES: LazyLock<Vec<Package>> = LazyLock::new(|| {
         }
         command.output().unwrap()
     };
-    // Mostly everything is there, and the registry need not be asked.
+    // Usually all packages are there, and the registry is not needed.
     let mut output = metadata(true);
     if !output.status.success() {
         output = metadata(false);
@@ -58,7 +57,7 @@ fn host() -> String {
     line.unwrap().to_owned()
 }
 
-/// The package of this name, which occurs once.
+/// The package with this name, of which there is one.
 pub(crate) fn package(name: &str) -> &'static Package {
     PACKAGES.iter().find(|p| p.name == name).unwrap()
 }

@@ -1,18 +1,18 @@
-//! README.md shows what the command prints.
+//! Checks the output of the command in README.md.
 
 use std::fs;
 use std::process::Command;
 
 const README: &str = include_str!("../../README.md");
 
-/// The blocks of code in a language.
+/// The code blocks in a language.
 fn blocks(language: &str) -> Vec<&'static str> {
     let start = format!("```{language}\n");
     let rest = README.split(start.as_str()).skip(1);
     rest.map(|text| text.split("```").next().unwrap()).collect()
 }
 
-/// Checks that a text has these lines in this order; `...` stands for any number of others.
+/// Checks that a text has these lines in this order; `...` stands for any number of other lines.
 fn assert_shown(shown: &str, text: &str) {
     let mut lines = text.lines();
     let mut may_skip = false;
@@ -62,7 +62,7 @@ fn its_options_exist() {
     let is_part = |c: char| c.is_ascii_lowercase() || c == '-';
     let words = README.split(|c| !is_part(c));
     let options = words.filter(|word| word.starts_with("--") && word.len() > 3);
-    // Those of cargo, and the one that need not be listed.
+    // Options of cargo, and one that need not be listed.
     let others = ["--features", "--dev", "--help"];
     let own = options.filter(|option| !others.contains(option));
     let mut count = 0;

@@ -1,10 +1,10 @@
-//! SARIF, checked by the official schema of its version 2.1.0 and by what GitHub asks besides.
+//! Checks SARIF by the official schema of version 2.1.0 and by GitHub's requirements.
 
 use crate::packages::package;
 use serde_json::{Map, Value};
 use std::fs;
 
-/// The log of a text that is valid.
+/// Parses a log, and checks that it is valid.
 pub(crate) fn read(text: &str) -> Value {
     let path = package("serde-sarif").directory.join("src/schema.json");
     let schema: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
@@ -20,7 +20,7 @@ pub(crate) fn read(text: &str) -> Value {
     log
 }
 
-/// What code scanning does not take a file without.
+/// Checks GitHub's requirements for code scanning.
 fn check_for_github(log: &Value) {
     assert_eq!(log["version"], "2.1.0");
     for run in log["runs"].as_array().unwrap() {
@@ -44,7 +44,7 @@ fn check_for_github(log: &Value) {
     }
 }
 
-/// A checker of the part of JSON Schema that the schema of SARIF makes use of.
+/// A checker for the part of JSON Schema that the schema of SARIF uses.
 struct Checker<'a> {
     schema: &'a Value,
     errors: &'a mut Vec<String>,
@@ -123,7 +123,7 @@ impl Checker<'_> {
                         self.check(rule, value, path);
                     }
                 }
-                // What values look like that this program writes none of, and what is for people.
+                // Constraints on values that this program does not write, and texts for people.
                 "not" | "pattern" | "format" | "default" | "description" | "title"
                 | "definitions" | "$schema" | "$id" | "id" | "maximum" => {}
                 other => panic!("the schema says '{other}', which is not checked"),

@@ -1,8 +1,8 @@
-//! A store to a component of a vector may write all of the vector.
+//! Races of stores to components of vectors, which may write the whole vector.
 
 use wgsl_lockstep::{Buffers, Config, Fault, Report, Shader, Space};
 
-/// Runs one workgroup of two lanes `l` on a body, with a buffer `o` of these elements and some
+/// Runs a workgroup of two lanes `l` on a body, with a buffer `o` of these elements and some
 /// variables in workgroup memory.
 fn run(element: &str, body: &str) -> Report {
     let wgsl = format!(
@@ -47,7 +47,7 @@ fn stores_of_two_lanes_to_components_of_one_vector_race() {
         "m[1][l] = 1.0;",
         "if l == 0u { m[2].x = 1.0; } else { m[2].y = 1.0; }",
         "t[1].xyz[2u * l] = 1u;",
-        // A lane reads what the other may write back.
+        // One lane reads a component that the other may write back.
         "if l == 0u { v.x = 1u; } else { s = v.y; }",
         "if l == 0u { s = v.y; } else { v.x = 1u; }",
         "if l == 0u { v.x = 1u; } workgroupBarrier(); if l == 0u { v.y = 1u; } else { s = v.x; }",
@@ -70,22 +70,22 @@ fn stores_to_vectors_of_their_own_do_not_race() {
         "a[l].x = l; a[l].y = l; a[l][index(3u)] = a[l].x;",
         "if l == 0u { v.x = 1u; } workgroupBarrier(); if l == 1u { v.y = 2u; }",
         "if l == 0u { v.x = 1u; } workgroupBarrier(); if l == 1u { s = v.x; }",
-        // Neighbours: columns, and what fills up a vector of three.
+        // Adjacent columns, and the padding after a vector of three components.
         "m[l][index(l)] = 1.0;",
         "if l == 0u { t[0].xyz.z = 1u; } else { t[0].w = 2u; }",
         "if l == 0u { t[0].w = 2u; } else { t[1].xyz.x = 1u; }",
-        // Elements of an array are no components; nor are atomics.
+        // Elements of an array are not components, and neither are atomics.
         "atomicStore(&c[l], l); atomicAdd(&c[l ^ 1u], 1u);",
-        // To read components is to read no others.
+        // Reading a component reads no other.
         "if l == 0u { v = vec4(1u); } workgroupBarrier(); o[l] = v[l];",
     ] {
         assert_eq!(races("u32", body), 0, "{body}");
     }
     for element in ["vec2<u32>", "vec3<u32>", "vec4<u32>"] {
         assert_eq!(races(element, "o[l].x = 1u; o[l].y = 2u;"), 0, "{element}");
-        let behind_a_barrier = "if l == 0u { o[0].x = 1u; } storageBarrier();
+        let after_a_barrier = "if l == 0u { o[0].x = 1u; } storageBarrier();
                                 if l == 1u { o[0].y = o[0].x; }";
-        assert_eq!(races(element, behind_a_barrier), 0, "{element}");
+        assert_eq!(races(element, after_a_barrier), 0, "{element}");
     }
     assert_eq!(races("mat2x2<f32>", "o[0][l].x = 1.0; o[0][l].y = 1.0;"), 0);
     assert_eq!(races("u32", "o[l] = 1u;"), 0);
@@ -123,7 +123,7 @@ fn other_components_are_neither_counted_nor_initialised() {
     for site in &report.sites {
         assert_eq!((site.bytes, site.lanes), (4, 2));
         if site.space == Space::Workgroup {
-            // Two words, in two banks.
+            // Two words in two banks.
             assert_eq!((site.banks.max_degree, site.banks.cycles), (1, 1));
         }
     }

@@ -1,4 +1,4 @@
-//! Beyond the paper: the order of keys that gives merges with bank conflicts the most of them.
+//! Beyond the paper: the order of keys with the most bank conflicts in serial merges.
 
 use super::{
     PIVOTS, PLAIN, curves, keys_axis, median_of, notes, ns_axis, ns_per_key, plain_times_table,
@@ -13,7 +13,7 @@ use bcfsort_testkit::data::{Pattern, Spec};
 
 pub(crate) struct Adversary;
 
-/// The keys 1 to n in random and in adversarial order, for every n that the latter exists for.
+/// The keys 1 to n in random and in adversarial order, for each n that has an adversarial order.
 fn pairs(scope: &Scope) -> Vec<[Series; 2]> {
     let mut counts: Vec<u64> = scope
         .sizes()
@@ -89,7 +89,7 @@ impl Figure for Adversary {
         let found = if slowdowns.is_empty() {
             vec!["Not both orders have been measured.".to_owned()]
         } else {
-            slowdowns.iter().filter_map(words).collect()
+            slowdowns.iter().filter_map(describe).collect()
         };
         let all: Vec<Series> = pairs.into_iter().flatten().collect();
         let mut charts = vec![(
@@ -131,8 +131,8 @@ impl Figure for Adversary {
     }
 }
 
-/// What the adversary does to one contender.
-fn words(line: &Line) -> Option<String> {
+/// The effect of the adversary on one contender.
+fn describe(line: &Line) -> Option<String> {
     let by_ratio = |a: &&Point, b: &&Point| a.y.total_cmp(&b.y);
     let (least, most) = (
         line.points.iter().min_by(by_ratio)?,

@@ -1,4 +1,4 @@
-//! The base case alone: sorting in registers against sorting in workgroup memory.
+//! The base case alone: sorts in registers and in workgroup memory.
 
 use super::{notes, ns_per_key, plain_times_table, tasks};
 use crate::experiment::plot::{Axis, Chart, Point, Scale};
@@ -65,19 +65,19 @@ impl Figure for BaseCases {
             digits(fastest.1.y),
             digits(1e3 / fastest.1.y)
         )];
-        // ShearSort with transpositions, its rows in registers, is what the paper compares with.
+        // The reference of the paper: ShearSort with transpositions and rows in registers.
         let reference = BaseCase::Transpose.name();
         if let Some((_, paper)) = bars.iter().find(|(name, _)| name == reference) {
-            let words: Vec<String> = bars
+            let parts: Vec<String> = bars
                 .iter()
                 .filter(|(name, _)| name != reference)
                 .map(|(name, point)| format!("{name} {}", digits(point.y / paper.y)))
                 .collect();
-            if !words.is_empty() {
+            if !parts.is_empty() {
                 found.push(format!(
                     "Compared with the time of {reference}, which is the paper's ShearSort with \
                      rows in registers, the others take: {} (1 is as long).",
-                    words.join(", ")
+                    parts.join(", ")
                 ));
             }
         }

@@ -1,4 +1,4 @@
-//! How even the buckets are, against the bound of Lemma 1.
+//! Bucket sizes, compared with the bound of Lemma 1.
 
 use super::notes_of;
 use crate::experiment::csv::Table;
@@ -19,7 +19,7 @@ use wgpu_bcfsort::{Engine, Error, Options, SortKey, Sorter};
 
 pub(crate) struct BucketSizes;
 
-/// Distinct keys in random order and sorted, and what the lemma says nothing of: repeated keys.
+/// Distinct keys in random order and sorted, and repeated keys, which the lemma does not cover.
 const PATTERNS: [Pattern; 6] = [
     Pattern::Distinct,
     Pattern::Ascending,
@@ -38,7 +38,7 @@ fn size(scope: &Scope) -> u64 {
     scope.size(1 << 22)
 }
 
-/// The paper's P, and the values of t.
+/// The paper's P, and the values of t to measure.
 fn samples(scope: &Scope) -> (u32, Vec<u32>) {
     let buckets = scope.buckets(size(scope)).max(2);
     let samples = (2..=10).map(|log| 1 << log);
@@ -52,7 +52,7 @@ fn options(engine: Engine, buckets: u32, samples: u32) -> Options {
         .samples(samples)
 }
 
-/// The plan of the distribution, unless tables of this size would not be taken.
+/// The plan of the distribution, or `None` if it would not use tables of this size.
 fn planned(n: u64, options: &Options) -> Option<Distribution> {
     let plan = Plan::new(n as u32, <Key as SortKey>::KEY_TYPE, options.into());
     let wanted = |d: &Distribution| {
@@ -63,7 +63,7 @@ fn planned(n: u64, options: &Options) -> Option<Distribution> {
     plan.distribution.filter(wanted)
 }
 
-/// The sizes of one data set's buckets at every t.
+/// The bucket sizes of one data set for each t.
 struct Sizes {
     engine: Engine,
     spec: Spec,
@@ -84,7 +84,7 @@ impl Sizes {
         )
     }
 
-    /// One row of the CSV, if it was measured.
+    /// Adds a row to the CSV, if there are results.
     fn row(&self, figure: &str, outcome: &Outcome, table: &mut Table) {
         let values = [LARGEST, MEAN, BOUND].map(|name| outcome.value(name));
         let [Some(largest), Some(mean), Some(bound)] = values else {
@@ -138,8 +138,8 @@ impl Sizes {
     }
 }
 
-/// The largest bucket that is to be merged. Where each run's part of a bucket begins stands in
-/// a row of the table, and last where the bucket ends.
+/// The size of the largest bucket to be merged. A row of the table has the start of the bucket's
+/// part in each run, then the end of the bucket.
 fn largest(
     sorter: &Sorter,
     plan: &Distribution,
@@ -155,7 +155,7 @@ fn largest(
                 .fold(0, |number, &byte| number << 8 | u32::from(byte))
         })
         .collect();
-    // Every other bucket holds copies of one splitter, and is finished.
+    // Every other bucket holds copies of one splitter, and needs no merge.
     let step = if plan.pivots { 2 } else { 1 };
     let sizes = words.chunks_exact(row).step_by(step).map(|row| {
         let (first, last) = (row.first().copied(), row.last().copied());
@@ -217,7 +217,7 @@ fn sizes(scope: &Scope) -> Vec<Sizes> {
         .collect()
 }
 
-/// One engine's lines, with the bound, in means.
+/// The lines of one engine and the bound, as multiples of the mean size.
 fn lines(of: &[(&Sizes, Vec<&Outcome>)]) -> Vec<Line> {
     let point = |outcome: &Outcome, what: &str| {
         let t: f64 = outcome.contender.parse().ok()?;
@@ -225,7 +225,7 @@ fn lines(of: &[(&Sizes, Vec<&Outcome>)]) -> Vec<Line> {
     };
     let mut lines: Vec<Line> = Vec::new();
     for (i, (sizes, outcomes)) in of.iter().enumerate() {
-        // Where nothing is left to merge, there is nothing to plot.
+        // If nothing is left to merge, there is no point to plot.
         let points: Vec<Point> = outcomes
             .iter()
             .filter_map(|outcome| point(outcome, LARGEST))
@@ -298,7 +298,7 @@ impl Figure for BucketSizes {
             if lines.is_empty() {
                 continue;
             }
-            found.push(words(engine, buckets, &of, &lines));
+            found.push(describe(engine, buckets, &of, &lines));
             charts.push((
                 format!("-{engine}"),
                 Chart::Lines {
@@ -338,8 +338,13 @@ impl Figure for BucketSizes {
     }
 }
 
-/// What one engine's buckets are like.
-fn words(engine: Engine, buckets: u32, of: &[(&Sizes, Vec<&Outcome>)], lines: &[Line]) -> String {
+/// Describes the buckets of one engine.
+fn describe(
+    engine: Engine,
+    buckets: u32,
+    of: &[(&Sizes, Vec<&Outcome>)],
+    lines: &[Line],
+) -> String {
     let (mut finished, mut within, mut beyond) = (Vec::new(), Vec::new(), Vec::new());
     for (sizes, outcomes) in of {
         let pattern = sizes.spec.pattern;
@@ -351,31 +356,31 @@ fn words(engine: Engine, buckets: u32, of: &[(&Sizes, Vec<&Outcome>)], lines: &[
             None => {}
         }
     }
-    let mut words = format!("{engine} stays within the bound on {} keys", list(&within));
+    let mut text = format!("{engine} stays within the bound on {} keys", list(&within));
     if beyond.is_empty() {
-        words += ".";
+        text += ".";
     } else {
-        words += &format!(", and exceeds it on {}.", beyond.join(", "));
+        text += &format!(", and exceeds it on {}.", beyond.join(", "));
     }
     if !finished.is_empty() {
-        words += &format!(
+        text += &format!(
             " On {} keys nothing is left to merge after the distribution.",
             finished.join(", ")
         );
     }
-    // The paper's choice, t = P.
+    // The paper chooses t = P.
     let at_p = |line: &Line| {
         let point = line.points.iter().find(|p| p.x >= f64::from(buckets))?;
         Some((line.name.clone(), *point))
     };
     if let Some((name, point)) = lines.iter().find_map(at_p) {
-        words += &format!(
+        text += &format!(
             " With t = {} samples, on {name} keys the largest bucket is {} times the mean.",
             point.x,
             digits(point.y)
         );
     }
-    words
+    text
 }
 
 fn list(names: &[&str]) -> String {

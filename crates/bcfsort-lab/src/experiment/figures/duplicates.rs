@@ -1,4 +1,4 @@
-//! n/d copies of each of d keys: where pivot buckets begin to pay.
+//! n/d copies of each of d keys: the number of duplicates from which pivot buckets pay off.
 
 use super::{PIVOTS, PLAIN, curves, median_of, notes, ns_axis, ns_per_key, tasks, times_table};
 use crate::experiment::plot::{Axis, Chart, Scale};
@@ -10,7 +10,7 @@ use bcfsort_testkit::data::{Pattern, Spec};
 
 pub(crate) struct Duplicates;
 
-/// Numbers of different keys, up to the paper's 2250.
+/// Numbers of distinct keys, up to the paper's 2250.
 const DISTINCT: [u64; 14] = [
     2, 4, 8, 16, 32, 64, 128, 256, 400, 600, 900, 1250, 1750, 2250,
 ];
@@ -39,8 +39,8 @@ fn distinct(series: &Series) -> u64 {
     series.spec.distinct.unwrap_or(series.spec.count)
 }
 
-/// Where the ratio of two times, given by number of different keys, crosses 1: between two measured
-/// numbers, along the line of their logarithms.
+/// The number of distinct keys at which the ratio of two times crosses 1, by linear interpolation
+/// of logarithms between two measurements.
 fn crossover(ratios: &[(u64, f64)]) -> Option<f64> {
     ratios.windows(2).find_map(|pair| {
         let [(d0, r0), (d1, r1)] = [pair[0], pair[1]];

@@ -1,4 +1,4 @@
-//! Beyond the paper: the fast engine against other people's sorters, in turns.
+//! Beyond the paper: the fast engine and third-party sorters, interleaved.
 
 use super::{Outcome, add, keys_axis, notes_of, ns_axis};
 use crate::experiment::csv::Table;
@@ -18,11 +18,11 @@ pub(crate) struct Fast;
 
 const OURS: &str = Engine::SampleSort.name();
 
-/// Each contender's timed sorts are spread over so many turns: what changes in the course of a run,
-/// as clocks do, meets all alike.
-const TURNS: u32 = 2;
+/// Each contender's timed sorts are divided among this number of interleaved rounds, so that
+/// changes during a run, as of clocks, affect all contenders alike.
+const ROUNDS: u32 = 2;
 
-/// Orders of the same number of keys, in which no peer takes part.
+/// Orders of the same number of keys, sorted without peers.
 const PATTERNS: [Pattern; 16] = [
     Pattern::Random,
     Pattern::Full,
@@ -52,7 +52,7 @@ struct Row {
 }
 
 impl Row {
-    /// In words that no other has.
+    /// A unique description.
     fn name(&self) -> String {
         let pairs = match self.payload {
             PayloadKind::None => "",
@@ -73,7 +73,7 @@ impl Row {
         format!("{}{}", self.prefix(), peers.join(","))
     }
 
-    /// What was measured; of several runs, with other peers, the one with the most.
+    /// The results. If there are several runs with different peers, the one with the most outcomes.
     fn outcomes<'a>(&self, results: &'a Results) -> &'a [Outcome] {
         results
             .starting_with(self.prefix())
@@ -100,7 +100,7 @@ impl Row {
 
         let options = Options::default().engine(Engine::SampleSort);
         let sorter = lab.sorter.with_options(options)?;
-        let resident = Resident::upload_carrying(&sorter, &input, self.payload);
+        let resident = Resident::upload_with_payload(&sorter, &input, self.payload);
         let resident = match resident {
             Ok(resident) => resident,
             Err(error) => return Ok(vec![left_out(OURS, &error)?]),
@@ -114,21 +114,24 @@ impl Row {
                 lab.adapter
             )));
         }
-        let repeats = lab.scope.repeats.div_ceil(TURNS);
+        let repeats = lab.scope.repeats.div_ceil(ROUNDS);
         let mut profiles = Vec::new();
         let mut found: Vec<Outcome> = Vec::new();
-        for turn in 1..=TURNS {
-            lab.tell(|| format!("{what}: turn {turn} of {TURNS}"));
+        for round in 1..=ROUNDS {
+            lab.tell(|| format!("{what}: round {round} of {ROUNDS}"));
             let timed =
                 resident.interleaved(&[&sorter], Timing::Whole, repeats, lab.pace, |_| {})?;
             profiles.extend(timed.into_iter().flatten());
             let Some(files) = &files else { continue };
             for i in 0..lab.peers.list.len() {
                 let name = lab.peers.list[i].name.clone();
-                lab.tell(|| format!("{what}: turn {turn} of {TURNS}, {name}"));
+                lab.tell(|| format!("{what}: round {round} of {ROUNDS}, {name}"));
                 let (key, payload, n) = (self.key, self.payload, input.len());
-                let turn = lab.peers.run(i, files, key, payload, n, repeats);
-                turn.outcomes.into_iter().for_each(|o| join(&mut found, o));
+                let measured = lab.peers.run(i, files, key, payload, n, repeats);
+                measured
+                    .outcomes
+                    .into_iter()
+                    .for_each(|o| join(&mut found, o));
             }
         }
         let mut outcomes = vec![Metric::Sort.outcome(OURS, lab, &profiles)];
@@ -137,17 +140,17 @@ impl Row {
     }
 }
 
-/// Adds the times of a turn to those of the turns before. A turn that failed leaves the reason, and
-/// no times.
-fn join(found: &mut Vec<Outcome>, turn: Outcome) {
-    let Some(before) = found.iter_mut().find(|o| o.contender == turn.contender) else {
-        found.push(turn);
+/// Appends the times of a round to those of earlier rounds. If a round failed, only its error is
+/// kept.
+fn join(found: &mut Vec<Outcome>, round: Outcome) {
+    let Some(before) = found.iter_mut().find(|o| o.contender == round.contender) else {
+        found.push(round);
         return;
     };
-    if before.error.is_none() && turn.error.is_none() {
-        before.times_s.extend(turn.times_s);
+    if before.error.is_none() && round.error.is_none() {
+        before.times_s.extend(round.times_s);
     } else if before.error.is_none() {
-        *before = turn;
+        *before = round;
     }
 }
 
@@ -175,7 +178,7 @@ impl Task for Row {
     }
 }
 
-/// Random 32-bit keys of any number.
+/// Random 32-bit keys in all sizes.
 fn sweep(scope: &Scope) -> Vec<Row> {
     let sizes = [10, 12, 14, 16, 18, 20, 22, 24, 26, 28].map(|log| 1u64 << log);
     let row = |n| row(scope, n, KeyType::U32, PayloadKind::None, Pattern::Random);
@@ -192,12 +195,12 @@ fn row(scope: &Scope, n: u64, key: KeyType, payload: PayloadKind, pattern: Patte
     }
 }
 
-/// The others that peers sort, too.
+/// The other data sets that peers sort.
 fn others(scope: &Scope) -> Vec<Row> {
     let mut rows = Vec::new();
     for log in [20, 24, 26] {
         let n = scope.size(1 << log);
-        // (A stable sort of keys with their indices: of peers, one of pairs.)
+        // Indices: a stable sort of keys with their indices. Peers sort pairs.
         for payload in [PayloadKind::Values, PayloadKind::Indices] {
             rows.push(row(scope, n, KeyType::U32, payload, Pattern::Random));
         }
@@ -219,7 +222,7 @@ fn others(scope: &Scope) -> Vec<Row> {
     rows
 }
 
-/// Orders of the same number of keys.
+/// One number of keys in various orders.
 fn patterns(scope: &Scope) -> Vec<Row> {
     let n = scope.size(1 << 25);
     let row = |pattern| Row {
@@ -245,7 +248,7 @@ impl Figure for Fast {
     }
 
     fn about(&self) -> &'static str {
-        "the fast engine against other people's sorters, in turns: keys, pairs, sizes, orders"
+        "the fast engine against other people's sorters, interleaved: keys, pairs, sizes, orders"
     }
 
     fn tasks(&self, scope: &Scope) -> Vec<Box<dyn Task>> {
@@ -304,7 +307,10 @@ impl Figure for Fast {
                 },
             ));
         }
-        let mut found: Vec<String> = rows.iter().filter_map(|row| words(row, results)).collect();
+        let mut found: Vec<String> = rows
+            .iter()
+            .filter_map(|row| describe(row, results))
+            .collect();
         found.extend(slowest(&orders));
         if found.is_empty() {
             found.push("Nobody else has been measured.".to_owned());
@@ -317,8 +323,8 @@ impl Figure for Fast {
             title: "The fast engine".to_owned(),
             shows: format!(
                 "How long {OURS} takes, as a whole, in one compute pass, and how long others take \
-                 for the same keys, or pairs of a key and a 32-bit value. They take turns: {TURNS} \
-                 of them each, with half of the timed sorts in each."
+                 for the same keys, or pairs of a key and a 32-bit value. The measurements are \
+                 interleaved: {ROUNDS} rounds, with half of the timed sorts in each."
             ),
             paper: "Not in the paper.".to_owned(),
             found,
@@ -369,7 +375,7 @@ fn table(figure: &str, rows: &[Row], results: &Results) -> Table {
                 outcome.times_s.len().to_string(),
                 format!("{:.5}", spread.median * 1e9 / row.spec.count as f64),
                 ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.3}")),
-                // What is not, is left out.
+                // Unverified results are left out.
                 "true".to_owned(),
             ]);
         }
@@ -377,9 +383,9 @@ fn table(figure: &str, rows: &[Row], results: &Results) -> Table {
     table
 }
 
-/// A data set that peers sorted, too: "2^26 u32 random: 2.65 ms; cub-merge takes 1.10 times as
-/// long, ...".
-fn words(row: &Row, results: &Results) -> Option<String> {
+/// Describes a data set that peers sorted, too: "2^26 u32 random: sample-sort 2.65 ms. The others,
+/// 1 being as long: cub-merge 1.10, ...".
+fn describe(row: &Row, results: &Results) -> Option<String> {
     let ours = row.ours(results)?;
     let mut others: Vec<(&str, f64)> = row
         .outcomes(results)
@@ -403,7 +409,7 @@ fn words(row: &Row, results: &Results) -> Option<String> {
     ))
 }
 
-/// The slowest order, compared with random order.
+/// Compares the slowest order with random order.
 fn slowest(orders: &[(String, Point)]) -> Option<String> {
     let random = orders
         .iter()

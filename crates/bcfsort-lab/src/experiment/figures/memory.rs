@@ -16,12 +16,12 @@ pub(crate) struct Memory;
 
 const KEY: KeyType = <Key as SortKey>::KEY_TYPE;
 
-/// Values of outcomes.
+/// Names of values of an outcome.
 const SCRATCH: &str = "scratch_bytes";
 const MOST: &str = "most_keys_of_a_buffer";
 const HELD: &str = "most_keys_held";
 
-/// What one engine takes at every n, and the most keys that it gets memory for.
+/// The scratch memory of one engine for each n, and its largest input.
 struct Sizes {
     engine: Engine,
     sizes: Vec<u64>,
@@ -58,8 +58,8 @@ impl Sizes {
     }
 }
 
-/// Whether the device has memory for `n` keys and what it takes to sort them. Buffers are made, and
-/// nothing is run: a sort of so many keys would take long and show no more.
+/// True if the device has memory for `n` keys and the scratch memory of their sort. Buffers are
+/// created, but nothing is sorted: a sort of this size would take long without showing more.
 fn holds(sorter: &Sorter, n: u64) -> Result<bool, Error> {
     use wgpu::BufferUsages as Usage;
     let made = buffer(
@@ -73,7 +73,7 @@ fn holds(sorter: &Sorter, n: u64) -> Result<bool, Error> {
             .prepare(&SortJob::new(Keys::new(&keys, KEY), n).order(Order::Ascending))
             .map(drop)
     });
-    // What was let go is free after this.
+    // Frees the dropped buffers.
     let _ = sorter.device().poll(wgpu::PollType::wait_indefinitely());
     match made {
         Ok(()) => Ok(true),
@@ -82,7 +82,7 @@ fn holds(sorter: &Sorter, n: u64) -> Result<bool, Error> {
     }
 }
 
-/// The largest input, to within a sixteenth.
+/// The largest input that fits in memory, to within a sixteenth.
 fn most_held(sorter: &Sorter) -> Result<u64, Error> {
     let most = sorter.max_len(KEY);
     if holds(sorter, most)? {
@@ -157,12 +157,12 @@ fn engines(scope: &Scope) -> impl Iterator<Item = Sizes> {
     })
 }
 
-/// What peers say they take is told with their times.
+/// The series with the scratch sizes of peers, which report them with their times.
 fn peers_series(scope: &Scope) -> Vec<Series> {
     sweep::series(Pattern::Random, scope)
 }
 
-/// Scratch bytes of everyone who tells them, by n.
+/// The scratch bytes of all contenders that report them, by n.
 fn measured<'a>(scope: &Scope, results: &'a Results) -> Vec<(&'a str, u64, f64)> {
     let mut all = Vec::new();
     for sizes in engines(scope) {
@@ -183,8 +183,8 @@ fn measured<'a>(scope: &Scope, results: &'a Results) -> Vec<(&'a str, u64, f64)>
     all
 }
 
-/// The largest input of one engine.
-fn largest_in_words(outcome: &Outcome) -> Option<String> {
+/// Describes the largest input of one engine.
+fn describe_largest(outcome: &Outcome) -> Option<String> {
     let (most, held) = (outcome.value(MOST)?, outcome.value(HELD)?);
     let keys = |keys: f64| format!("{} keys", count(keys as u64));
     let limit = if held >= most {
@@ -244,7 +244,7 @@ impl Figure for Memory {
         if lines.is_empty() {
             return None;
         }
-        let words: Vec<String> = lines
+        let parts: Vec<String> = lines
             .iter()
             .filter_map(|line| {
                 let last = line.points.last()?;
@@ -258,13 +258,13 @@ impl Figure for Memory {
             .collect();
         let mut found = vec![format!(
             "Scratch memory at the greatest n of each: {}.",
-            words.join(", ")
+            parts.join(", ")
         )];
         found.extend(
             engines(scope)
                 .filter_map(|sizes| results.get(&sizes.largest_id()))
                 .flat_map(|part| &part.outcomes)
-                .filter_map(largest_in_words),
+                .filter_map(describe_largest),
         );
         found.push(
             "More keys than that are sorted from host memory in chunks, which the host merges."

@@ -1,4 +1,4 @@
-//! The figures, one file each, and what they share.
+//! The figures, one file each, and shared code.
 
 mod adversary;
 mod base_case;
@@ -20,7 +20,8 @@ use super::{Figure, Scope, Task};
 use std::collections::BTreeMap;
 use wgpu_bcfsort::{Engine, SortKey};
 
-/// Every figure, in the order of the report: a new one is a file beside this one and a line here.
+/// All figures, in the order of the report. A new figure needs a file in this folder and a line
+/// here.
 pub(crate) static FIGURES: [&dyn Figure; 12] = [
     &prefix_sums::ColoredPrefixSums,
     &sweep::RANDOM,
@@ -36,11 +37,11 @@ pub(crate) static FIGURES: [&dyn Figure; 12] = [
     &fast::Fast,
 ];
 
-/// Mergesort without and with pivot buckets, which the paper compares.
+/// The mergesorts that the paper compares: without and with pivot buckets.
 const PLAIN: &str = Engine::BcfMergesort.name();
 const PIVOTS: &str = Engine::BcfMergesortPb.name();
 
-/// All who sort this many keys: the engines, and the CPU unless it would take too long.
+/// All contenders for this number of keys: the engines, and the CPU unless it would be too slow.
 fn everyone(scope: &Scope, n: u64) -> Vec<Contender> {
     let mut all = Contender::engines();
     if n <= scope.cpu_max_n {
@@ -54,8 +55,8 @@ fn tasks(series: Vec<Series>) -> Vec<Box<dyn Task>> {
     series.into_iter().map(task).collect()
 }
 
-/// A curve's contenders, in the order of their first appearance, and what is plotted of each: at
-/// `x` of the series, `y` of a time in seconds.
+/// One line for each contender, in the order of first appearance. `x` maps a series to the x
+/// coordinate, `y` a time in seconds to the y coordinate.
 fn curves(
     series: &[Series],
     results: &Results,
@@ -80,7 +81,7 @@ fn curves(
     lines
 }
 
-/// Adds a point to the line of this name, which may be a new one.
+/// Adds a point to the line of this name, or to a new line.
 fn add(lines: &mut Vec<Line>, name: &str, point: Point) {
     if let Some(line) = lines.iter_mut().find(|line| line.name == name) {
         line.points.push(point);
@@ -89,7 +90,7 @@ fn add(lines: &mut Vec<Line>, name: &str, point: Point) {
     }
 }
 
-/// Nanoseconds a key.
+/// Nanoseconds per key.
 fn ns_per_key(series: &Series, seconds: f64) -> f64 {
     seconds * 1e9 / series.spec.count as f64
 }
@@ -102,7 +103,7 @@ fn ns_axis() -> Axis {
     Axis::new("time per key (ns)", Scale::Log10)
 }
 
-/// The times of some series; each with what it was measured for.
+/// The times of some series, each with the value of the parameter that it was measured for.
 fn times_table(figure: &str, series: &[(Series, String)], results: &Results) -> Table {
     let mut table = Table::new([
         "figure",
@@ -144,7 +145,7 @@ fn times_table(figure: &str, series: &[(Series, String)], results: &Results) -> 
                 seconds(spread.max),
                 outcome.times_s.len().to_string(),
                 format!("{:.5}", ns_per_key(series, spread.median)),
-                // What is not, is left out.
+                // Unverified results are left out.
                 "true".to_owned(),
             ]);
         }
@@ -152,14 +153,14 @@ fn times_table(figure: &str, series: &[(Series, String)], results: &Results) -> 
     table
 }
 
-/// The same, where the series differ by nothing that has no column of its own.
+/// The times of series without a parameter.
 fn plain_times_table(figure: &str, series: &[Series], results: &Results) -> Table {
     let series: Vec<(Series, String)> =
         series.iter().map(|s| (s.clone(), "-".to_owned())).collect();
     times_table(figure, &series, results)
 }
 
-/// Who was left out of which data sets, and why: once for each reason.
+/// The contenders left out, each reason once, with the sizes of the data sets.
 fn notes(series: &[Series], results: &Results) -> Vec<String> {
     let outcomes = series.iter().flat_map(|series| {
         let outcomes = series.outcomes(results).into_iter();
@@ -195,7 +196,7 @@ fn median_of(series: &Series, results: &Results, contender: &str) -> Option<f64>
     Some(stats::median(&outcome.times_s))
 }
 
-/// How long one takes compared with another, by series in which both are.
+/// The ratio of two contenders' times, for each series with both.
 fn ratios(series: &[Series], results: &Results, over: &str, under: &str) -> Vec<(u64, f64)> {
     let ratio = |series: &Series| {
         let over = median_of(series, results, over)?;
@@ -204,7 +205,7 @@ fn ratios(series: &[Series], results: &Results, over: &str, under: &str) -> Vec<
     series.iter().filter_map(ratio).collect()
 }
 
-/// Everyone in a series, fastest first, in words: "bcf 0.19 ns (5.2 Gkeys/s), ...".
+/// Ranks the contenders of a series, fastest first: "bcf 0.19 ns (5200 Mkeys/s), ...".
 fn ranking(series: &Series, results: &Results) -> Option<String> {
     let mut all: Vec<(&str, f64)> = series
         .outcomes(results)
@@ -216,15 +217,15 @@ fn ranking(series: &Series, results: &Results) -> Option<String> {
         })
         .collect();
     all.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let words: Vec<String> = all
+    let parts: Vec<String> = all
         .iter()
         .map(|(name, ns)| format!("{name} {} ns ({} Mkeys/s)", digits(*ns), digits(1e3 / ns)))
         .collect();
-    (!words.is_empty()).then(|| {
+    (!parts.is_empty()).then(|| {
         format!(
             "At {} keys, time per key, fastest first: {}.",
             stats::count(series.spec.count),
-            words.join(", ")
+            parts.join(", ")
         )
     })
 }

@@ -1,4 +1,4 @@
-//! The paper's parameters: P, t, and warps a workgroup.
+//! The paper's parameters: P, t, and warps per workgroup.
 
 use super::{PIVOTS, add, notes, ns_axis, ns_per_key, tasks, times_table};
 use crate::experiment::plot::{Axis, Chart, Line, Point, Scale};
@@ -15,14 +15,14 @@ use wgpu_bcfsort::{Engine, Options, SortKey};
 
 pub(crate) struct Parameters;
 
-/// One parameter's sweep: all values take turns in one series, so that they compare.
+/// The sweep of one parameter: all values are interleaved in one series, to be comparable.
 struct Swept {
-    /// Of the files and the columns.
+    /// Its name in files and columns.
     name: &'static str,
     suffix: &'static str,
     title: &'static str,
     axis: &'static str,
-    /// Who has it at which value, by the contender's name.
+    /// The line, the value and the contender's name of each point.
     points: Vec<(String, u32, String)>,
     series: Series,
 }
@@ -66,7 +66,7 @@ fn sweep(
 
 fn sweeps(scope: &Scope) -> Vec<Swept> {
     let n = size(scope);
-    // What a plan would lower, or cannot use, is no point of a curve.
+    // A setting that the plan would lower, or cannot use, is left out.
     let planned = |options: &Options| {
         let plan = Plan::new(n as u32, <Key as SortKey>::KEY_TYPE, options.into());
         let distribution = plan.distribution.as_ref();
@@ -169,7 +169,7 @@ impl Swept {
         lines
     }
 
-    /// The best value of each line, and what the worst costs.
+    /// Describes the best value of each line, and the cost of the worst.
     fn best(&self, lines: &[Line]) -> Vec<String> {
         let by_time = |a: &&Point, b: &&Point| a.y.total_cmp(&b.y);
         lines
@@ -232,7 +232,7 @@ impl Figure for Parameters {
                 title: format!("{}, n = {}", swept.title, count(n)),
                 x: Axis::new(swept.axis, Scale::Log2),
                 y: match swept.name {
-                    // With far too many buckets a sort takes many times as long.
+                    // Too many buckets make a sort many times slower.
                     "P" => ns_axis(),
                     "t" => Axis::new("time per key (ns)", Scale::Linear),
                     _ => Axis::new("base case per key (ns)", Scale::Linear),

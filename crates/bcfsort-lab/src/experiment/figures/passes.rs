@@ -1,4 +1,4 @@
-//! Passes over memory and time, against Lemma 2.
+//! Passes over memory and times, compared with Lemma 2.
 
 use super::{keys_axis, notes, sweep, tasks};
 use crate::experiment::csv::Table;
@@ -16,30 +16,30 @@ use wgpu_bcfsort::{Engine, Options, SortKey};
 
 pub(crate) struct Passes;
 
-/// From here on a sort is long compared with what starts it, so here the constant is fitted.
+/// The smallest n of the fit: shorter sorts depend too much on the time to start one.
 const LONG: u64 = 1 << 20;
 
-/// The lemma's N/w (1 + log^2(w) log(N/w)). Its P is the number of multiprocessors, a constant of
-/// the device that the fitted one takes in.
+/// The lemma's N/w (1 + log^2(w) log(N/w)). Its P, the number of multiprocessors, is constant for a
+/// device, and so part of the fitted constant.
 fn work(n: u64) -> f64 {
     let (n, w) = (n as f64, f64::from(W));
     n / w * (1.0 + w.log2().powi(2) * (n / w).log2())
 }
 
-/// The constant c that makes c times the work closest to the times, in the mean of the logarithms'
-/// squares: a factor counts as much at a small n as at a large one.
+/// Fits the constant c of the model c * work(n) by least squares of logarithms, so that a factor
+/// counts the same for small and for large n.
 fn fit(points: &[(u64, f64)]) -> Option<f64> {
     let logarithms = points.iter().map(|&(n, time)| (time / work(n)).ln());
     (!points.is_empty()).then(|| (logarithms.sum::<f64>() / points.len() as f64).exp())
 }
 
-/// An engine's times, and the lemma fitted to them.
+/// An engine's times, and the fitted lemma.
 struct Fitted {
     engine: Engine,
     style: usize,
     sizes: Vec<Size>,
     constant: f64,
-    /// How many of the greatest n the constant is of.
+    /// The number of points fitted: those with the largest n.
     long: usize,
 }
 
@@ -50,7 +50,7 @@ struct Size {
 }
 
 impl Size {
-    /// Bytes a second: each pass reads and writes every key.
+    /// Bytes per second: each pass reads and writes every key.
     fn bandwidth(&self) -> f64 {
         let bytes = self.n * <Key as SortKey>::KEY_TYPE.bytes();
         2.0 * f64::from(self.passes) * bytes as f64 / self.time.median
@@ -93,7 +93,7 @@ impl Fitted {
         &self.sizes[self.sizes.len() - self.long..]
     }
 
-    /// By how much of the lemma's time the measured one differs, in percent.
+    /// The deviation of the measured time from the lemma's, in percent.
     fn residual(&self, n: u64, seconds: f64) -> f64 {
         (seconds / (self.constant * work(n)) - 1.0) * 100.0
     }
@@ -126,7 +126,7 @@ impl Fitted {
         self.line(|size| Point::exact(size.n as f64, f64::from(size.passes)))
     }
 
-    /// Milliseconds, measured and of the lemma.
+    /// The measured times and the lemma's, in milliseconds.
     fn times(&self) -> [Line; 2] {
         let measured = self.line(|size| Point {
             x: size.n as f64,
@@ -149,7 +149,7 @@ impl Fitted {
         })
     }
 
-    fn words(&self) -> Option<String> {
+    fn describe(&self) -> Option<String> {
         let off = |size: &Size| (size.n, self.residual(size.n, size.time.median));
         let worst = self
             .fitted()
@@ -179,7 +179,7 @@ fn series(scope: &Scope) -> Vec<Series> {
     sweep::series(Pattern::Distinct, scope)
 }
 
-/// log2(N/M), the lemma's number of passes but for a constant.
+/// log2(N/M), the lemma's number of passes without its constant.
 fn lemma_passes(n: u64) -> f64 {
     (n as f64 / f64::from(MATRIX)).log2().max(0.0)
 }
@@ -245,7 +245,7 @@ impl Figure for Passes {
         for fit in &fitted {
             fit.rows(self.name(), &mut table);
         }
-        let mut found: Vec<String> = fitted.iter().filter_map(Fitted::words).collect();
+        let mut found: Vec<String> = fitted.iter().filter_map(Fitted::describe).collect();
         found.push(
             "Passes beyond 1 + log2(n/M) are the distribution's, or the one that makes the number \
              of rounds even where the result must end in the buffer of the keys. What small inputs \

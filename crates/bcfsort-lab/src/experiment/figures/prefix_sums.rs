@@ -1,4 +1,4 @@
-//! Colored prefix sums: what bank conflicts cost, the paper's opening example.
+//! Colored prefix sums, the paper's opening example: the cost of bank conflicts.
 
 use super::{add, notes_of};
 use crate::experiment::csv::Table;
@@ -23,14 +23,14 @@ use wgsl_lockstep::Config;
 
 pub(crate) struct ColoredPrefixSums;
 
-/// One number of colors: both methods take turns.
+/// The measurement of one number of colors: both methods, interleaved.
 struct Sums {
     n: u64,
     colors: u32,
     seed: u64,
 }
 
-/// Of an outcome's name, behind the method's: all phases, or the third.
+/// The second part of an outcome's name, after the method: all phases, or the third.
 const TOTAL: &str = "total";
 const THIRD: &str = "phase three";
 
@@ -65,8 +65,8 @@ impl Sums {
             .find(|outcome| outcome.contender == name)
     }
 
-    /// Cycles of the third phase that a page of 1024 values takes for nothing but conflicts,
-    /// counted on the kernel itself by the lock-step executor.
+    /// Cycles that the third phase loses to bank conflicts in a page of 1024 values. The lock-step
+    /// executor counts them in the kernel itself.
     fn conflicts(&self, method: PrefixSumsMethod) -> Result<u64, Error> {
         let limits = DeviceLimits {
             buffer_bytes: 1 << 27,
@@ -186,7 +186,7 @@ impl Task for Sums {
     }
 }
 
-/// The curves of one of the two times.
+/// The lines of `what`, one of the two times.
 fn lines(all: &[Sums], results: &Results, what: &str) -> Vec<Line> {
     let mut lines = Vec::new();
     for sums in all {
@@ -280,7 +280,7 @@ fn table(figure: &str, all: &[Sums], results: &Results) -> Table {
     table
 }
 
-/// What the paper found.
+/// The paper's finding.
 const PAPER: &str = "With 2^29 values, the naive method's time grows with the number of colors, \
     and that of its third phase along with the number of bank conflicts; without them it is \
     constant.";
@@ -320,7 +320,7 @@ impl Figure for ColoredPrefixSums {
             })
             .collect();
         let mut found = Vec::new();
-        for (what, words) in [(TOTAL, "All three phases"), (THIRD, "Phase three")] {
+        for (what, phases) in [(TOTAL, "All three phases"), (THIRD, "Phase three")] {
             let of = PrefixSumsMethod::ALL
                 .into_iter()
                 .filter_map(|method| {
@@ -330,7 +330,7 @@ impl Figure for ColoredPrefixSums {
                 .collect::<Vec<_>>();
             if let (Some(first), Some(last)) = (measured.first(), measured.last()) {
                 found.push(format!(
-                    "{words}: {} colors take, compared with {}, {} the time.",
+                    "{phases}: {} colors take, compared with {}, {} the time.",
                     last.colors,
                     first.colors,
                     of.join(" and ")

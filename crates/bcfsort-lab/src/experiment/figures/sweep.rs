@@ -1,4 +1,4 @@
-//! Time against n on one kind of data: the paper's figures on random, distinct and 0-1 keys.
+//! Time against n for one pattern: the paper's figures of random, distinct and 0-1 keys.
 
 use super::{
     PIVOTS, PLAIN, curves, everyone, keys_axis, notes, ns_axis, ns_per_key, plain_times_table,
@@ -11,7 +11,7 @@ use crate::experiment::stats::{count, digits, median};
 use crate::experiment::{Drawing, Figure, Scope, Task};
 use bcfsort_testkit::data::{Pattern, Spec};
 
-/// A data set at every n.
+/// A data set in all sizes.
 pub(crate) struct Sweep {
     pattern: Pattern,
     about: &'static str,
@@ -45,7 +45,7 @@ pub(crate) static ZERO_ONE: Sweep = Sweep {
             fails to sort these keys at all.",
 };
 
-/// The series of a pattern over every n; also what Lemma 2 is compared with.
+/// The series of a pattern for each n. The fit of Lemma 2 uses them as well.
 pub(crate) fn series(pattern: Pattern, scope: &Scope) -> Vec<Series> {
     scope
         .sizes()

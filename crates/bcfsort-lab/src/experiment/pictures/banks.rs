@@ -1,22 +1,22 @@
-//! Workgroup memory as a matrix, and which cells the lanes touch in one step.
+//! Workgroup memory as a matrix, with the cells that the lanes access in one step.
 
 use crate::experiment::plot::card;
 use std::fmt::Write;
 
-/// Banks, and lanes: a quarter of the real ones.
+/// Number of banks and of lanes, a quarter of the real one.
 const BANKS: usize = 8;
-/// The step that is shown.
+/// The step shown.
 const STEP: usize = 2;
-/// The edge of a cell.
+/// The edge length of a cell.
 const CELL: usize = 27;
-/// From the left and the upper end of one matrix to those of the next.
+/// The distance between the upper left corners of neighboring matrices.
 const PITCH: [usize; 2] = [286, 324];
-/// The upper left cell of the first matrix.
+/// The upper left corner of the first matrix.
 const FIRST: [usize; 2] = [98, 72];
 const SIZE: [u32; 2] = [900, 654];
 
-/// The lanes' colours, which differ for every kind of colour vision, and those of the digits on
-/// them.
+/// The lanes' colours, which people with any colour vision can distinguish, each with the colour of
+/// the digit on it.
 const LANES: [(&str, &str); BANKS] = [
     ("#0072B2", "#FFFFFF"),
     ("#E69F00", "#000000"),
@@ -28,10 +28,10 @@ const LANES: [(&str, &str); BANKS] = [
     ("#4D4D4D", "#FFFFFF"),
 ];
 
-/// Where lane t is, by row and column.
+/// Maps lane t to a row and a column.
 type Cell = fn(usize) -> (usize, usize);
 
-/// An order of access: its name, the cell that lane t touches, and the cell that it exchanges with
+/// An order of access: its name, the cell that lane t accesses, and the cell that it exchanges with
 /// that one.
 struct Order {
     name: &'static str,
@@ -73,7 +73,7 @@ const ORDERS: [Order; 5] = [
     },
 ];
 
-/// The most lanes that meet in a bank: the cycles that an access takes.
+/// The conflict degree: the most lanes in one bank, which is the number of cycles of an access.
 fn cycles(at: Cell) -> usize {
     let lanes = |bank| (0..BANKS).filter(|&t| at(t).0 == bank).count();
     (0..BANKS).map(lanes).max().unwrap_or(0)
@@ -82,15 +82,15 @@ fn cycles(at: Cell) -> usize {
 pub(super) fn svg() -> String {
     let mut body =
         String::from("<g font-family=\"sans-serif\" font-size=\"20\" fill=\"#000000\">\n");
-    let place = |i: usize| [FIRST[0] + i % 3 * PITCH[0], FIRST[1] + i / 3 * PITCH[1]];
+    let corner_of = |i: usize| [FIRST[0] + i % 3 * PITCH[0], FIRST[1] + i / 3 * PITCH[1]];
     let words = [
         "Words of the banks",
         "bank = word mod 8",
         "lane t, step j = 2",
     ];
-    matrix(&mut body, place(0), words, None);
+    matrix(&mut body, corner_of(0), words, None);
     for row in 0..BANKS {
-        for first in [place(0), place(3)] {
+        for first in [corner_of(0), corner_of(3)] {
             let [x, y] = middle(first, (row, 0));
             let _ = writeln!(
                 body,
@@ -103,7 +103,7 @@ pub(super) fn svg() -> String {
             let word = (row + BANKS * column).to_string();
             label(
                 &mut body,
-                middle(place(0), (row, column)),
+                middle(corner_of(0), (row, column)),
                 &word,
                 17,
                 "#000000",
@@ -111,7 +111,7 @@ pub(super) fn svg() -> String {
         }
     }
     for (i, order) in ORDERS.iter().enumerate() {
-        let (corner, cycles) = (place(i + 1), cycles(order.at));
+        let (corner, cycles) = (corner_of(i + 1), cycles(order.at));
         let result = match (cycles, order.exchanged) {
             (1, None) => "no conflict: 1 cycle".to_owned(),
             (1, Some(_)) => "no conflict: 1 cycle each".to_owned(),
@@ -133,18 +133,18 @@ pub(super) fn svg() -> String {
     card(SIZE, title, &body)
 }
 
-/// The middle of a cell.
+/// The center of a cell.
 fn middle([x, y]: [usize; 2], (row, column): (usize, usize)) -> [usize; 2] {
     [x + column * CELL + CELL / 2, y + row * CELL + CELL / 2]
 }
 
-/// An empty matrix, with what it shows above and what comes of it below. The bank where lanes meet
+/// Draws an empty matrix, with its name and cells above and the result below. A bank with conflicts
 /// is framed.
 fn matrix(body: &mut String, [x, y]: [usize; 2], texts: [&str; 3], meets: Option<usize>) {
     let [name, cells, result] = texts;
     let edge = BANKS * CELL;
     let mut put = |text: std::fmt::Arguments<'_>| {
-        // (A string takes all that is written to it.)
+        // Writes to a string cannot fail.
         let _ = body.write_fmt(text);
         body.push('\n');
     };
@@ -178,7 +178,7 @@ fn matrix(body: &mut String, [x, y]: [usize; 2], texts: [&str; 3], meets: Option
     }
 }
 
-/// A lane in a cell: filled, or as a ring where it exchanges this cell with that one.
+/// Draws a lane in a cell: filled, or a ring in the cell that it exchanges.
 fn lane(body: &mut String, [x, y]: [usize; 2], lane: usize, filled: bool) {
     let (colour, digit) = LANES[lane];
     let (edge, start) = (CELL - 3, [x - CELL / 2 + 2, y - CELL / 2 + 2]);
@@ -200,7 +200,7 @@ fn lane(body: &mut String, [x, y]: [usize; 2], lane: usize, filled: bool) {
     label(body, [x, y], &lane.to_string(), 20, digit);
 }
 
-/// Text around a point.
+/// Draws text centered at a point.
 fn label(body: &mut String, [x, y]: [usize; 2], text: &str, size: usize, colour: &str) {
     let _ = writeln!(
         body,
@@ -223,7 +223,7 @@ mod tests {
                 continue;
             };
             assert_eq!(cycles(exchanged), 1);
-            // What is exchanged is the transposed cell.
+            // The exchanged cell is the transposed cell.
             for t in 0..BANKS {
                 let (row, column) = (order.at)(t);
                 assert_eq!(exchanged(t), (column, row));

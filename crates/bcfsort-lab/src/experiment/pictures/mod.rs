@@ -1,5 +1,5 @@
-//! `experiment pictures`: the pictures of the documentation, drawn from stored tables. They need no
-//! device, and come out the same on every machine.
+//! `experiment pictures`: draws the documentation's pictures from stored tables. It needs no
+//! device, and the pictures are the same on every machine.
 
 mod banks;
 
@@ -11,10 +11,10 @@ use serde::Deserialize;
 use std::fs;
 use std::path::Path;
 
-/// The name on the command line, beside those of the figures.
+/// Its name on the command line, where it is listed with the figures.
 pub(super) const NAME: &str = "pictures";
 
-/// Who sorts buffers, as `fast.csv` and as the pictures call them. The style of each is its place.
+/// Sorters of GPU buffers: the names in `fast.csv` and in the pictures. The index is the style.
 const SORTERS: [(&str, &str); 5] = [
     ("sample-sort", "wgpu-bcfsort"),
     ("cub-merge", "CUB merge sort"),
@@ -23,7 +23,7 @@ const SORTERS: [(&str, &str); 5] = [
     ("cub-radix", "CUB radix sort"),
 ];
 
-/// Who sorts files, as `end-to-end.csv` and as the picture call them.
+/// Sorters of files: the names in `end-to-end.csv` and in the picture.
 const COMMANDS: [(&str, &str); 5] = [
     ("wgpu-bcfsort", "wgpu-bcfsort"),
     ("gnu-sort", "GNU sort (text)"),
@@ -32,7 +32,7 @@ const COMMANDS: [(&str, &str); 5] = [
     ("cat", "cat (copies)"),
 ];
 
-/// A row of `fast.csv`, as far as it is drawn.
+/// The columns of `fast.csv` that are drawn.
 #[derive(Deserialize)]
 struct Fast {
     keys: u64,
@@ -44,7 +44,7 @@ struct Fast {
     median_s: f64,
 }
 
-/// A row of `end-to-end.csv`, which `benches/end_to_end` writes.
+/// The columns of `end-to-end.csv`, which `benches/end_to_end` writes.
 #[derive(Deserialize)]
 struct EndToEnd {
     contender: String,
@@ -67,14 +67,14 @@ pub(super) fn run(from: &Path, out: &Path, quiet: bool) -> Result<(), Fault> {
     print(&format!("{}: {count}\n", out.display()))
 }
 
-/// The pictures, by the names of their files.
+/// The pictures, each with its file name.
 fn draw(from: &Path) -> Result<Vec<(&'static str, String)>, Fault> {
     let path = from.join("fast.csv");
     let mut fast: Vec<Fast> = rows(&path)?;
     fast.retain(|row| row.r#type == "u32" && row.moves == "keys");
     let lacks = |what| Fault::Usage(format!("{}: {what} are not in it", path.display()));
     let first = fast.first().ok_or_else(|| lacks("sorts of u32 keys"))?;
-    // (What is in brackets is the driver's.)
+    // The part in brackets names the driver.
     let device = first.device.split(" (").next().unwrap_or_default();
     let throughput = throughput(&fast, device).ok_or_else(|| lacks("random keys"))?;
     let adversary = adversary(&fast, device).ok_or_else(|| lacks("adversarial keys"))?;
@@ -91,7 +91,7 @@ fn draw(from: &Path) -> Result<Vec<(&'static str, String)>, Fault> {
     Ok(pictures)
 }
 
-/// The rows of a table.
+/// Reads the rows of a table.
 fn rows<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<Vec<T>, Fault> {
     let failed = |error| {
         Fault::Usage(format!(
@@ -106,7 +106,7 @@ fn rows<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<Vec<T>, Fault> {
         .map_err(failed)
 }
 
-/// A line for each of these names that has points.
+/// One line for each name with points.
 fn lines(
     names: &[(&str, &str)],
     points: impl Fn(&str) -> Vec<Point>,
@@ -119,7 +119,7 @@ fn lines(
 }
 
 fn throughput(rows: &[Fast], device: &str) -> Option<Chart> {
-    // Numbers of keys that somebody else sorted too: others belong to a comparison of orders.
+    // Only sizes that others sorted as well. The rest belong to a comparison of orders.
     let swept = |row: &&Fast| {
         let same = |other: &Fast| other.pattern == "random" && other.keys == row.keys;
         let mut others = rows.iter().filter(|other| other.contender != row.contender);
@@ -133,7 +133,7 @@ fn throughput(rows: &[Fast], device: &str) -> Option<Chart> {
         let rows = rows.iter().filter(|row| row.contender == id);
         rows.filter(swept).map(point).collect()
     };
-    // The first, which the picture is about, is drawn last, over the others.
+    // The first line, the subject of the picture, is drawn last, over the others.
     let lines: Vec<Line> = lines(&SORTERS, points).rev().collect();
     (!lines.is_empty()).then(|| Chart::Lines {
         title: format!(
@@ -157,7 +157,7 @@ fn adversary(rows: &[Fast], device: &str) -> Option<Chart> {
     };
     let pair = |&(id, name): &(&str, &str)| {
         let (random, adverse) = (time(id, "distinct")?, time(id, "adversary")?);
-        // (Adding zero takes the sign from a negative one.)
+        // Adding zero turns -0 into 0.
         let more = ((adverse / random - 1.0) * 100.0).round() + 0.0;
         let bars = [
             (random, format!("{random:.2} ms random")),
@@ -187,7 +187,7 @@ fn end_to_end(rows: &[EndToEnd], device: &str) -> Chart {
             .collect()
     };
     let mut lines: Vec<Line> = lines(&COMMANDS, points).rev().collect();
-    // What sorts nothing is a bound, not a contender.
+    // `cat` does not sort: it is a bound, not a contender.
     for line in lines.iter_mut().filter(|line| line.name.starts_with("cat")) {
         line.dashed = true;
     }
@@ -222,7 +222,7 @@ mod tests {
     fn the_pictures_of_the_documentation_are_those_of_the_committed_tables() -> Result<(), Fault> {
         for (name, svg) in draw(Path::new(RESULTS))? {
             let committed = fs::read_to_string(Path::new(PICTURES).join(name)).unwrap();
-            // (Not compared as a whole: an assertion would print both.)
+            // Not `assert_eq!`, which would print both pictures.
             let differs = committed.lines().ne(svg.lines());
             assert!(!differs, "{name}: 'experiment pictures' draws it anew");
         }

@@ -44,7 +44,7 @@ fn the_bytes_of_every_pattern_are_pinned() {
 }
 
 #[test]
-fn every_pattern_takes_every_small_count() {
+fn every_pattern_accepts_small_counts() {
     for pattern in Pattern::ALL {
         for key in KeyType::WHOLE_WORDS {
             for count in [0, 1, 2, 3, 999, 1001] {
@@ -64,7 +64,7 @@ fn every_pattern_takes_every_small_count() {
 }
 
 #[test]
-fn seeds_matter() {
+fn different_seeds_give_different_keys() {
     let keys = |seed| generate::<u32>(&Spec::new(Pattern::Random, 100).seed(seed)).unwrap();
     assert_eq!(keys(1), keys(1));
     assert_ne!(keys(1), keys(2));
@@ -193,7 +193,7 @@ fn zipf_follows_its_law() {
 }
 
 #[test]
-fn special_floats_are_all_there() {
+fn all_special_floats_occur() {
     let keys = generate::<f32>(&Spec::new(Pattern::Special, 10_000)).unwrap();
     let has = |kind: fn(&f32) -> bool| keys.iter().any(kind);
     assert!(has(|k| k.is_nan() && k.is_sign_negative()));
@@ -207,7 +207,7 @@ fn special_floats_are_all_there() {
 }
 
 #[test]
-fn what_does_not_go_together_is_refused() {
+fn incompatible_parameters_are_refused() {
     let error = |spec: Spec| generate::<u32>(&spec).unwrap_err().to_string();
     assert_eq!(
         error(Spec::new(Pattern::Distinct, 10).distinct(3)),

@@ -1,4 +1,4 @@
-//! Known values of functions that Rust has no name for.
+//! Known values of functions that Rust does not have.
 
 use super::{Bits, assert_words, call, fun, of_scalars, shape, words};
 use crate::arithmetic::math::scale;
@@ -173,7 +173,7 @@ fn parts_of_floats() {
     assert_eq!(f32s(Mf::Frexp, f32::INFINITY), parts(f32::INFINITY, 0));
     assert_eq!(f32s(Mf::Frexp, f32::from_bits(1)), parts(0.5, -148));
     assert_eq!(f32s(Mf::Modf, -3.25), words(&[-0.25f32, -3.0]));
-    // Members one after the other, each with all components.
+    // The members one after the other, each with all components.
     let modf = fun(Mf::Modf, &[shape(2, 1, Scalar::F32)]);
     assert_eq!(
         call(modf, &words(&[1.5f32, 2.25]), 4),
@@ -209,7 +209,7 @@ fn parts_of_floats() {
     let least = f64::from_bits(1);
     assert_eq!(scale(least, 2097).to_bits(), 2f64.powi(1023).to_bits());
     assert_eq!(scale(2f64.powi(1023), -2097).to_bits(), 1);
-    // Just above a half of the least number: a first rounding to the half would lose it.
+    // Just above half of the smallest number. An earlier rounding to the half would lose it.
     assert_eq!(scale(1.0 + f64::EPSILON, -1075).to_bits(), 1);
     assert_eq!(scale(1.0, -1075).to_bits(), 0);
 }
@@ -277,7 +277,7 @@ fn vectors() {
         call(integers, &words(&[i32::MAX, -3, 2, 5]), 1),
         (-17i32).words()
     );
-    // In one rounding: 2048 + 1 is no f16.
+    // Rounded once: 2048 + 1 is not an f16.
     let halves = fun(Mf::Dot, &[shape(3, 1, Scalar::F16); 2]);
     let inputs = words(&[2048.0, 1.0, 1.0, 1.0, 1.0, 1.0].map(f16::from_f32));
     assert_eq!(call(halves, &inputs, 1), f16::from_f32(2050.0).words());

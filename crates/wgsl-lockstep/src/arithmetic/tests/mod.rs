@@ -1,4 +1,4 @@
-//! Every function there is on random bits, and what the other tests call functions with.
+//! Tests of all functions on random bits, and helpers for the other tests.
 
 mod functions;
 mod scalars;
@@ -8,7 +8,7 @@ use half::f16;
 use naga::MathFunction;
 use proptest::prelude::*;
 
-/// All variants of an enum; a match holds the list complete.
+/// All variants of an enum. A match ensures that the list is complete.
 macro_rules! every {
     ($enum:ident: $($variant:ident)+) => {{
         const fn complete(variant: $enum) {
@@ -58,7 +58,7 @@ const fn shape(components: usize, columns: usize, scalar: Scalar) -> Shape {
     }
 }
 
-/// Calls a function on the same words in every lane; no lane may differ.
+/// Calls a function with the same words in each lane, and checks that all lanes agree.
 fn call(function: LaneFn, inputs: &[u32], outputs: usize) -> Vec<u32> {
     let inputs: Vec<Lanes> = inputs.iter().map(|word| [*word; LANES]).collect();
     let mut results = vec![[0xdead_beef; LANES]; outputs + 1];
@@ -84,7 +84,7 @@ fn fun(fun: MathFunction, args: &[Shape]) -> LaneFn {
     }
 }
 
-/// A function of scalars, all of one type.
+/// A function of scalars of one type.
 fn of_scalars(name: MathFunction, scalar: Scalar) -> LaneFn {
     fun(name, &vec![shape(1, 1, scalar); name.argument_count()])
 }
@@ -121,7 +121,7 @@ fn words<T: Bits>(values: &[T]) -> Vec<u32> {
     values.iter().flat_map(|value| value.words()).collect()
 }
 
-/// Whether words are those of a value, or both are NaNs.
+/// Checks that the words encode a value, or that both are NaNs.
 #[track_caller]
 fn assert_words<T: Bits + PartialEq>(actual: &[u32], expected: T, context: impl std::fmt::Debug) {
     #[allow(clippy::eq_op, reason = "only a NaN is not itself")]
@@ -166,7 +166,7 @@ struct Known {
     inputs: usize,
 }
 
-/// More slots than any result has.
+/// More slots than any result needs.
 const OUTPUTS: usize = 32;
 
 fn all_shapes() -> impl Iterator<Item = Shape> {
@@ -179,7 +179,7 @@ fn all_shapes() -> impl Iterator<Item = Shape> {
     })
 }
 
-/// The arguments that any function may take, and many that none does.
+/// All argument lists that a function may accept, and many that none does.
 fn all_arguments(count: usize) -> Vec<Vec<Shape>> {
     let amount = shape(1, 1, Scalar::U32);
     let mut lists = Vec::new();
@@ -211,7 +211,7 @@ fn all_arguments(count: usize) -> Vec<Vec<Shape>> {
     lists
 }
 
-/// Every function that there is, and the names of those of [`MATH`] that there are.
+/// All functions, and the names in [`MATH`] that exist.
 fn all_functions() -> (Vec<Known>, Vec<MathFunction>) {
     let mut known = Vec::new();
     let mut add = |name: String, function: Option<LaneFn>, inputs: usize| {
@@ -300,7 +300,7 @@ fn every_math_function_is_there() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// No bits make any function panic, and a lane's result is that of its own inputs.
+    /// No bits make a function panic, and a lane's result depends only on its own inputs.
     #[test]
     fn lanes_are_independent_and_never_panic(
         random in prop::collection::vec(prop::array::uniform32(word()), 64),
@@ -321,7 +321,7 @@ proptest! {
     }
 }
 
-/// Random words, with those that are special to some type more often.
+/// Random words, with special values of some type more often.
 fn word() -> impl Strategy<Value = u32> {
     prop_oneof![
         any::<u32>(),

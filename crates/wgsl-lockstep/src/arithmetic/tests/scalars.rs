@@ -1,4 +1,4 @@
-//! Operators, conversions and functions of scalars, against plain Rust on edge values.
+//! Operators, conversions and functions of scalars on edge values, compared with plain Rust.
 
 use super::{Bits, assert_words, call, of_scalars, words};
 use crate::arithmetic::word::to_f16;
@@ -125,7 +125,7 @@ macro_rules! floats_as_in_rust {
                     (Mf::Step, if a <= b { 1.0 } else { 0.0 }),
                 ] {
                     let actual = call(of_scalars(name, $scalar), &inputs, slots);
-                    // Of two zeros either is the less and the greater.
+                    // Of two zeros, either may be the smaller or larger one.
                     if !(a == 0.0 && b == 0.0) {
                         assert_words(&actual, narrow(expected), (name, a, b));
                     }
@@ -317,7 +317,7 @@ fn conversions() {
     check(f32s, -1.9f32, i32s, -1i32);
     check(f32s, -1.9f32, u32s, 0u32);
     check(f32s, f32::NAN, i32s, 0i32);
-    // The greatest integers that are floats of the type, as WGSL has it.
+    // The largest integers that are floats of the type, as defined by WGSL.
     check(f32s, 1e20f32, u32s, 4_294_967_040u32);
     check(f32s, 1e20f32, i32s, 2_147_483_520i32);
     check(f32s, f32::NEG_INFINITY, i32s, i32::MIN);

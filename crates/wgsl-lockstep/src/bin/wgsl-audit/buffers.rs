@@ -1,4 +1,4 @@
-//! What is in the buffers of a shader.
+//! The contents of a shader's buffers.
 
 use crate::fault::Fault;
 use crate::values::{count, word};
@@ -11,10 +11,10 @@ use std::str::FromStr;
 use wgsl_lockstep::audit::{DefaultBuffer, MOST_MEMORY, check_memory};
 use wgsl_lockstep::{Buffers, Resource, Space};
 
-/// Words of a buffer that ends in an array without a length, where nothing is asked for.
+/// Default size in words of a buffer that ends in a runtime-sized array.
 const WORDS: u64 = 4096;
 
-/// What to fill a buffer with.
+/// The contents of a buffer.
 #[derive(Clone, Debug, PartialEq)]
 enum Fill {
     Random(u64),
@@ -40,7 +40,7 @@ impl fmt::Display for Fill {
     }
 }
 
-/// `--buffer`: a binding, and what is in it.
+/// `--buffer`: a binding, and its contents.
 #[derive(Clone, Debug)]
 pub(crate) struct Contents {
     group: u32,
@@ -89,19 +89,19 @@ impl Fill {
         })
     }
 
-    /// Words that it will make, to be known before.
+    /// Number of words, known before they are made.
     fn count(&self) -> u64 {
         match self {
             Self::Random(count) | Self::Zero(count) | Self::Iota(count) => *count,
             Self::Words(words) => words.len() as u64,
-            // What cannot be read is told when it is read.
+            // A file that cannot be read is reported when it is read.
             Self::File(path) => fs::metadata(path).map_or(0, |file| file.len() / 4),
         }
     }
 }
 
 /// Words of random bits: the upper halves of `SplitMix64`'s numbers, so that a seed gives the same
-/// words on every machine and in every version.
+/// words on all machines and in all versions.
 fn random(seed: u64) -> impl Iterator<Item = u32> {
     let mut state = seed;
     std::iter::repeat_with(move || {
@@ -113,9 +113,9 @@ fn random(seed: u64) -> impl Iterator<Item = u32> {
     })
 }
 
-/// A file's words.
+/// Reads a file of words.
 fn words_of(path: &Path) -> Result<Vec<u32>, Fault> {
-    // A device may have no end.
+    // Reading a device may never end.
     const MOST: u64 = MOST_MEMORY / 4;
     let name = path.display().to_string();
     let failed = |error| Fault::io(&name, "cannot read", &error);
@@ -141,23 +141,23 @@ fn words_of(path: &Path) -> Result<Vec<u32>, Fault> {
         .collect())
 }
 
-/// What a buffer holds where nothing is asked for.
+/// The default contents of a buffer.
 fn default_fill(resource: &Resource) -> Fill {
-    let least = u64::from(resource.min_bytes).div_ceil(4);
+    let min_words = u64::from(resource.min_bytes).div_ceil(4);
     if resource.space == Space::Uniform {
-        return Fill::Zero(least);
+        return Fill::Zero(min_words);
     }
     match resource.stride {
-        // Whole elements, also behind other members.
+        // Whole elements, after any other members.
         Some(stride) => {
             let stride = u64::from(stride.div_ceil(4)).max(1);
-            Fill::Random(least + WORDS.saturating_sub(least).div_ceil(stride) * stride)
+            Fill::Random(min_words + WORDS.saturating_sub(min_words).div_ceil(stride) * stride)
         }
-        None => Fill::Random(least),
+        None => Fill::Random(min_words),
     }
 }
 
-/// A buffer that was made, as JSON tells of it.
+/// A buffer in the JSON report.
 #[derive(Serialize)]
 pub(crate) struct Made {
     group: u32,
@@ -166,7 +166,7 @@ pub(crate) struct Made {
     space: &'static str,
     words: usize,
     contents: String,
-    /// Whether the contents were asked for.
+    /// True if the user specified the contents.
     given: bool,
 }
 
@@ -178,7 +178,7 @@ impl fmt::Display for Made {
             "buffer {group}.{binding} ({}, {}): {}",
             self.name, self.space, self.contents
         )?;
-        // A size that is 0 makes a shader do nothing and look clean, and a random one is nonsense.
+        // With a size of 0 a shader does nothing and looks clean; a random one is meaningless.
         if !self.given {
             write!(f, " (--buffer {group}.{binding}=... sets it)")?;
         }
@@ -186,7 +186,7 @@ impl fmt::Display for Made {
     }
 }
 
-/// The storage buffers with contents that nobody asked for.
+/// The storage buffers with default contents.
 pub(crate) fn defaults(made: &[Made]) -> Vec<DefaultBuffer> {
     made.iter()
         .filter(|buffer| !buffer.given && buffer.space == Space::Storage.name())
@@ -198,7 +198,7 @@ pub(crate) fn defaults(made: &[Made]) -> Vec<DefaultBuffer> {
         .collect()
 }
 
-/// Makes the buffers of a shader. `file` is the shader's name.
+/// Makes the buffers of a shader. `file` is the name of the shader.
 pub(crate) fn make(
     file: &str,
     resources: &[Resource],
@@ -240,7 +240,7 @@ pub(crate) fn make(
     for resource in resources {
         let (group, binding) = (resource.group, resource.binding);
         let fill = fill_of(resource);
-        // No two buffers are the same.
+        // Each buffer has different contents.
         let own_seed = seed ^ u64::from(group) << 48 ^ u64::from(binding) << 32;
         let words = fill.words(own_seed)?;
         let given = wanted
@@ -309,7 +309,7 @@ mod tests {
     #[test]
     fn random_words_are_the_same_everywhere() {
         // The first numbers of `SplitMix64` with the seed 0 are e220a8397b1dcdaf and
-        // 6e789e6aa1b965f4, as its authors give them.
+        // 6e789e6aa1b965f4, according to its authors.
         let words: Vec<u32> = random(0).take(2).collect();
         assert_eq!(words, [0xe220_a839, 0x6e78_9e6a]);
     }

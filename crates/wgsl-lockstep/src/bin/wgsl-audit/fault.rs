@@ -1,4 +1,4 @@
-//! How the command fails: the message and the exit code.
+//! Failures of the command: messages and exit codes.
 
 use std::io;
 use wgsl_lockstep::ShaderError;
@@ -6,11 +6,11 @@ use wgsl_lockstep::ShaderError;
 /// A failure.
 #[derive(Debug)]
 pub(crate) enum Fault {
-    /// The audit found failures, and has told them.
+    /// The audit found failures, and printed them.
     Unclean,
     /// Wrong usage, or a shader that cannot be run: a message, and lines to print below it.
     Usage(String, String),
-    /// Nobody reads the output any more, as in `wgsl-audit a.wgsl | head`: not a failure.
+    /// The output pipe was closed, as in `wgsl-audit a.wgsl | head`; not a failure.
     ClosedPipe,
 }
 
@@ -28,12 +28,12 @@ impl Fault {
         }
     }
 
-    /// An error of the executor on the shader `name`, with the option that helps.
+    /// An error of the executor for the shader `name`, with the option that helps.
     pub(crate) fn shader(name: &str, error: ShaderError) -> Self {
         match error {
             ShaderError::Invalid(rendered) => Self::Usage(
                 format!("{name} is not valid WGSL:"),
-                // naga does not know the file's name.
+                // naga does not know the name of the file.
                 rendered.replace("─ wgsl:", &format!("─ {name}:")),
             ),
             ShaderError::Unsupported {

@@ -1,6 +1,6 @@
-//! What `--help` says below the options.
+//! The text of `--help` below the options.
 
-/// Of `-h`.
+/// For `-h`.
 pub(crate) const SHORT: &str = "\
 Exit codes: 0 clean, 1 failures found, 2 wrong usage or a shader that cannot be run, 130 interrupted
 
@@ -10,7 +10,7 @@ Examples:
 
 --help explains what is found, buffers and JSON.";
 
-/// Of `--help`.
+/// For `--help`.
 pub(crate) const LONG: &str = "\
 What is found:
   race      two lanes touch the same bytes, one of them writes, and no barrier stands between

@@ -1,5 +1,5 @@
 //! The command `wgsl-audit`: runs a WGSL compute shader on the CPU, in lock-step, and reports bank
-//! conflicts, races and the like.
+//! conflicts, races and other faults.
 
 mod buffers;
 mod fault;
@@ -22,7 +22,7 @@ use values::{Workgroups, override_value, positive};
 use wgsl_lockstep::audit::{Audit, Subject, plural};
 use wgsl_lockstep::{Config, Shader};
 
-/// No shader is longer; a data file given by mistake is refused early.
+/// Maximum size of a shader. It rejects a data file given by mistake early.
 const LONGEST: u64 = 16 << 20;
 
 /// Finds bank conflicts, races and out-of-bounds accesses in a WGSL compute shader.
@@ -107,7 +107,7 @@ fn warp() -> impl TypedValueParser<Value = u32> {
     PossibleValuesParser::new(["4", "8", "16", "32", "64"]).try_map(|text| text.parse::<u32>())
 }
 
-/// What JSON tells besides the audit.
+/// The JSON beside the audit.
 #[derive(Serialize)]
 struct Dispatch<'a> {
     entry: &'a str,
@@ -123,7 +123,7 @@ fn run(args: &Args) -> Result<(), Fault> {
         .map_err(|error| Fault::shader(&name, error))?;
     let Workgroups(workgroups) = args.workgroups;
     let counts = workgroups.into_iter().chain(shader.workgroup_size());
-    // The executor numbers them by 32 bits.
+    // The executor numbers lanes with 32 bits.
     if counts.map(u128::from).product::<u128>() > u128::from(u32::MAX) {
         return Err(Fault::usage(
             "that many workgroups have more than 2^32 lanes: take fewer --workgroups",
@@ -155,7 +155,7 @@ fn run(args: &Args) -> Result<(), Fault> {
     }
     let failures = audit.failures();
     let printed = if args.json {
-        // Stdout is for another program; people see on stderr what failed.
+        // Stdout is for another program; failures are shown on stderr.
         for failure in &failures {
             let _ = writeln!(io::stderr(), "{failure}");
         }
@@ -171,14 +171,14 @@ fn run(args: &Args) -> Result<(), Fault> {
     } else {
         print(&audit.text(&header(&name, &shader, workgroups, args.warp, &made), true))
     };
-    // Whether anyone reads it makes no difference to what was found.
+    // A closed pipe does not change the result of the audit.
     match printed {
         Ok(()) | Err(Fault::ClosedPipe) if !failures.is_empty() => Err(Fault::Unclean),
         printed => printed,
     }
 }
 
-/// The file's name in messages, and its text.
+/// Reads a file. Returns its name in messages, and its text.
 fn read(file: &Path) -> Result<(String, String), Fault> {
     let is_stdin = file == Path::new("-");
     let name = if is_stdin {
@@ -219,7 +219,7 @@ fn read(file: &Path) -> Result<(String, String), Fault> {
     }
 }
 
-/// What is run, on what.
+/// Describes the dispatch.
 fn header(
     name: &str,
     shader: &Shader,
@@ -242,7 +242,7 @@ fn header(
     text
 }
 
-/// A size in as many dimensions as it has.
+/// Formats a size without trailing dimensions of 1.
 fn extent(size: [u32; 3], what: &str) -> String {
     match size {
         [x, 1, 1] => plural(x.into(), what),
@@ -264,7 +264,7 @@ fn print(text: &str) -> Result<(), Fault> {
         .map_err(|error| Fault::io("stdout", "cannot write", &error))
 }
 
-/// Help and the version as clap prints them; its errors on one line.
+/// Prints help and the version as clap does, and its errors on one line.
 fn usage(error: &clap::Error) -> ExitCode {
     let is_help = matches!(
         error.kind(),
@@ -291,7 +291,7 @@ fn usage(error: &clap::Error) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// Writes a message on one line. A closed stderr is no reason to fail.
+/// Writes a message on one line. A closed stderr is not an error.
 fn say(message: &str) {
     let message = message.replace('\n', " ");
     let _ = writeln!(io::stderr(), "wgsl-audit: {message}");

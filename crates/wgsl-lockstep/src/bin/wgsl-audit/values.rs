@@ -1,4 +1,4 @@
-//! Numbers as one writes them on the command line.
+//! Numbers on the command line.
 
 use std::str::FromStr;
 
@@ -23,14 +23,14 @@ fn parse(text: &str) -> Option<u64> {
 }
 
 fn digits(text: &str) -> Option<u64> {
-    // (Rust's own parser takes a sign, too.)
+    // Rust's own parser also accepts a sign.
     if !text.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
     }
     text.replace('_', "").parse().ok()
 }
 
-/// A count that is not 0.
+/// A count of at least 1.
 pub(crate) fn positive(text: &str) -> Result<u64, String> {
     match count(text)? {
         0 => Err("at least 1 is needed".to_owned()),
@@ -38,7 +38,7 @@ pub(crate) fn positive(text: &str) -> Result<u64, String> {
     }
 }
 
-/// A 32-bit word: a `u32`, an `i32` if it is negative, an `f32` if it has a point.
+/// A 32-bit word: an `f32` if it has a point, an `i32` if it is negative, else a `u32`.
 pub(crate) fn word(text: &str) -> Result<u32, String> {
     let text = text.trim();
     let wrong = |what: &str| format!("'{text}' is not {what}");
