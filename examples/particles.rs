@@ -16,13 +16,19 @@ struct Particle {
     depth: f32,
 }
 
-/// The same struct in WGSL. A `vec3` occupies four words, unless a scalar member follows it.
+/// The same struct in WGSL. A `vec3` occupies four words, unless a scalar member follows it. The
+/// bits of `depth` are compared, as a `u32`: `<` of floats is no total order.
 const BY_CELL_AND_DEPTH: &str = "
 struct Particle {
     position: vec3<f32>,
     cell: u32,
     velocity: vec3<f32>,
-    depth: f32,
+    depth: u32,
+}
+
+// Ranks the bits of an f32 in the order of `total_cmp`, NaN and -0 included.
+fn rank(bits: u32) -> u32 {
+    return select(bits | 0x80000000u, ~bits, (bits >> 31u) == 1u);
 }
 
 // Back to front in each cell.
@@ -30,7 +36,7 @@ fn precedes(a: Particle, b: Particle) -> bool {
     if a.cell != b.cell {
         return a.cell < b.cell;
     }
-    return a.depth > b.depth;
+    return rank(a.depth) > rank(b.depth);
 }";
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -57,9 +57,17 @@ use std::sync::Arc;
 /// compilers of some drivers. Compilers cannot unroll such loops: where speed matters, unroll short
 /// loops by hand. The loop of [`wide`](Self::wide) is known to end and has no counter.
 ///
+/// # Floats
+///
+/// `<` and `==` of floats are no total order: NaN neither precedes nor follows anything, and -0
+/// equals +0. With NaNs they are not even a strict weak order. For the order of [`f32::total_cmp`],
+/// declare the member as `u32` and compare the `rank` of its bits, as in the example. A member of
+/// type `f32` is less safe: WGSL lets a device assume that there are no NaNs, and replace subnormal
+/// numbers by zero.
+///
 /// # Examples
 ///
-/// Particles by cell, and within a cell by depth:
+/// Particles by cell, and within a cell by depth, in the order of [`f32::total_cmp`]:
 ///
 /// ```
 /// use wgpu_bcfsort::{Comparator, members};
@@ -73,13 +81,16 @@ use std::sync::Arc;
 /// let by_cell = Comparator::of(
 ///     "struct Particle {
 ///         cell: u32,
-///         depth: f32,
+///         depth: u32, // the bits of the f32
+///     }
+///     fn rank(bits: u32) -> u32 {
+///         return select(bits | 0x80000000u, ~bits, (bits >> 31u) == 1u);
 ///     }
 ///     fn precedes(a: Particle, b: Particle) -> bool {
 ///         if a.cell != b.cell {
 ///             return a.cell < b.cell;
 ///         }
-///         return a.depth < b.depth;
+///         return rank(a.depth) < rank(b.depth);
 ///     }",
 ///     members!(Particle { cell, depth }),
 /// )?;
@@ -222,6 +233,20 @@ impl Comparator {
     /// `T`, and both structs must have the same size, which is the stride of rows. Scalar types are
     /// not compared: the WGSL text alone defines whether a field holds floats or integers.
     ///
+    /// | Rust | WGSL |
+    /// |---|---|
+    /// | `u32`, `i32` | the same |
+    /// | `f32` | `f32`, or `u32` for its bits: see [Floats](Self#floats) |
+    /// | `u64`, `i64`, `f64` | `vec2<u32>` or `array<u32, 2>`, the low word first |
+    /// | `[f32; 2]` | `vec2<f32>` or `array<f32, 2>` |
+    /// | `[f32; 3]` | `array<f32, 3>` |
+    /// | `[f32; 4]` | `vec4<f32>` or `array<f32, 4>` |
+    /// | `[u8; 16]` | `array<u32, 4>` |
+    /// | `u128` | `vec4<u32>` or `array<u32, 4>`, the low word first |
+    /// | `[u8; 4]`, `[u16; 2]` | `u32`, the first number in the lowest bits |
+    ///
+    /// A `vec2` is aligned to 8 bytes, a `vec3` or `vec4` to 16, and an array as its elements.
+    ///
     /// # Errors
     ///
     /// Those of [`new`](Self::new), and [`Error::Comparator`] with both numbers if the layouts
@@ -233,6 +258,24 @@ impl Comparator {
     ///
     /// ```
     /// use wgpu_bcfsort::{Comparator, members};
+    ///
+    /// #[repr(C)]
+    /// struct Wide {
+    ///     id: u64,
+    ///     position: [f32; 3],
+    ///     cost: f32,
+    ///     address: [u8; 16],
+    /// }
+    /// Comparator::of(
+    ///     "struct Wide {
+    ///         id: vec2<u32>,
+    ///         position: array<f32, 3>,
+    ///         cost: u32,
+    ///         address: array<u32, 4>,
+    ///     }
+    ///     fn precedes(a: Wide, b: Wide) -> bool { return a.address[0] < b.address[0]; }",
+    ///     members!(Wide { id, position, cost, address }),
+    /// )?;
     ///
     /// #[repr(C)]
     /// struct Record {
@@ -248,6 +291,7 @@ impl Comparator {
     /// )
     /// .unwrap_err();
     /// assert!(error.to_string().contains("member index is at byte 4 of"));
+    /// # Ok::<(), wgpu_bcfsort::Error>(())
     /// ```
     pub fn of<T: 'static>(wgsl: &str, members: Members<T>) -> Result<Self, Error> {
         let mut comparator = Self::new(wgsl)?;
@@ -322,12 +366,12 @@ impl Comparator {
     /// ```
     /// use wgpu_bcfsort::Comparator;
     ///
-    /// let by_depth = Comparator::new(
+    /// let by_cell = Comparator::new(
     ///     "struct Row { at: vec3<f32>, depth: f32, cell: u32 }
-    ///     fn precedes(a: Row, b: Row) -> bool { return a.depth < b.depth; }",
+    ///     fn precedes(a: Row, b: Row) -> bool { return a.cell < b.cell; }",
     /// )?;
     /// // 5 words and 3 of padding: a `vec3` aligns the struct to 16 bytes.
-    /// assert_eq!(by_depth.row_words(), 8);
+    /// assert_eq!(by_cell.row_words(), 8);
     /// # Ok::<(), wgpu_bcfsort::Error>(())
     /// ```
     #[must_use]

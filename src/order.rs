@@ -11,11 +11,14 @@
 /// # Examples
 ///
 /// ```
-/// use wgpu_bcfsort::{Order, internals::host::sort_on_cpu};
+/// # fn main() -> Result<(), wgpu_bcfsort::Error> {
+/// use wgpu_bcfsort::{Options, Order, Sorter};
+/// let sorter = Sorter::open(Options::default())?;
 /// let mut keys = [0.5_f32, -1.0, f32::NAN, 2.0];
-/// sort_on_cpu(&mut keys, Order::Descending);
+/// sorter.sort(&mut keys, Order::Descending)?;
 /// assert!(keys[0].is_nan());
 /// assert_eq!(keys[1..], [2.0, 0.5, -1.0]);
+/// # Ok(()) }
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Order {
