@@ -96,7 +96,8 @@ pub enum Error {
          mesa-vulkan-drivers brings lavapipe, which needs no GPU)"
     )]
     NoAdapter,
-    /// A limit of the adapter, or of the opened device, is below what the kernels need: see
+    /// A limit of the adapter, or of the opened device, is below what the kernels need. If the
+    /// adapter has enough, request the device with the limits of
     /// [`requirements`](crate::requirements).
     #[error("{limit} is {actual} on this device, and the kernels need {needed}")]
     AdapterTooSmall {
@@ -135,7 +136,7 @@ pub enum Error {
     },
     /// A buffer, or the specified range of it, is smaller than the records.
     #[non_exhaustive]
-    #[error("the {buffer} buffer has {actual} bytes, and the records take {needed}")]
+    #[error("the {buffer} buffer has {actual} bytes, and needs {needed}")]
     BufferTooSmall {
         /// The role of the buffer.
         buffer: BufferRole,
@@ -161,7 +162,7 @@ pub enum Error {
     /// The offset of a buffer range is not aligned to the records.
     #[non_exhaustive]
     #[error(
-        "the {buffer} buffer is used from byte {offset} on, which must be a multiple of \
+        "the {buffer} buffer is used from byte {offset} on: this offset must be a multiple of \
          {multiple_of}"
     )]
     Offset {
@@ -174,7 +175,7 @@ pub enum Error {
     },
     /// A buffer lacks a usage that the call needs.
     #[non_exhaustive]
-    #[error("the {buffer} buffer has the usages {actual:?}, and needs {needed:?}")]
+    #[error("the {buffer} buffer has the usages {actual:?}, but also needs {needed:?}")]
     BufferUsage {
         /// The role of the buffer.
         buffer: BufferRole,
@@ -185,11 +186,17 @@ pub enum Error {
     },
     /// One buffer was used in two roles. A dispatch cannot bind a buffer in two roles, even if the
     /// ranges do not overlap.
+    #[non_exhaustive]
     #[error(
-        "one buffer was given twice: keys, output, indices, each payload, offsets, colors and the \
-         record count must be in buffers of their own"
+        "the {first} and the {second} are in one buffer, which a dispatch cannot bind twice: copy \
+         one of them to another buffer"
     )]
-    SameBuffer,
+    SameBuffer {
+        /// One role of the buffer.
+        first: BufferRole,
+        /// The other role.
+        second: BufferRole,
+    },
     /// Prefix sums do not support this type.
     #[error("no prefix sums of {0} values: there are those of u32, i32 and f32")]
     NoSums(KeyType),
@@ -363,7 +370,10 @@ mod tests {
                 needed: storage,
                 actual: wgpu::BufferUsages::all(),
             },
-            Error::SameBuffer,
+            Error::SameBuffer {
+                first: buffer,
+                second: BufferRole::PayloadOutput(63),
+            },
             Error::NoSums(key),
             Error::LengthsDiffer {
                 of: "keys",

@@ -159,7 +159,7 @@ pub(super) fn check_size<T>(stride: usize) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::Comparator(format!(
-        "{} is of {} bytes, and a row of {stride}",
+        "{} has {} bytes, but the WGSL struct {stride}",
         std::any::type_name::<T>(),
         size_of::<T>()
     )))
@@ -179,14 +179,18 @@ pub(super) fn check_members<T>(row: &[Member], rust: Members<T>) -> Result<(), E
         let found = fields.iter().position(|field| field.name == *name);
         let why = match found.map(|at| fields.swap_remove(at)) {
             None => {
-                format!("where {of} has member {name} of a row is not said: name it in members!")
+                format!(
+                    "members! does not name {name}, a member of the WGSL struct: add it, or \
+                     `{name}: field` if {of} has another name for it"
+                )
             }
             Some(field) if field.offset != *offset as usize => format!(
-                "member {name} is at byte {} of {of}, and at byte {offset} of a row",
+                "member {name} is at byte {} of {of}, but at byte {offset} of the WGSL struct, \
+                 which must declare all bytes before it",
                 field.offset
             ),
             Some(field) if field.bytes != *bytes as usize => format!(
-                "member {name} is of {} bytes in {of}, and of {bytes} in a row",
+                "member {name} has {} bytes in {of}, but {bytes} in the WGSL struct",
                 field.bytes
             ),
             Some(_) => continue,
@@ -199,8 +203,8 @@ pub(super) fn check_members<T>(row: &[Member], rust: Members<T>) -> Result<(), E
     let within = format!("{name}.");
     let inner = row.iter().find(|member| member.name.starts_with(&within));
     Err(Error::Comparator(match inner {
-        Some(inner) => format!("{name} is a struct: name its members, as {}", inner.name),
-        None => format!("a row has no member {name}"),
+        Some(inner) => format!("{name} is a struct: name its members, e.g. {}", inner.name),
+        None => format!("the WGSL struct has no member {name}"),
     }))
 }
 

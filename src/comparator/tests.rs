@@ -322,7 +322,7 @@ fn layouts_are_those_of_rust_or_refused() {
         (
             packed,
             members!(Row { key }),
-            "has member position of a row is not said: name it in members!",
+            "members! does not name position, a member of the WGSL struct: add it, or",
         ),
         (
             "struct Row { key: u32, position: f32, y: f32, z: f32 }",
@@ -332,7 +332,7 @@ fn layouts_are_those_of_rust_or_refused() {
                 y: position,
                 z: position
             }),
-            "member position is of 12 bytes in",
+            "member position has 12 bytes in",
         ),
         (
             packed,
@@ -341,13 +341,13 @@ fn layouts_are_those_of_rust_or_refused() {
                 position,
                 kye: key
             }),
-            "a row has no member kye",
+            "the WGSL struct has no member kye",
         ),
         // In WGSL a vec3 is aligned to 16 bytes, so the struct has 32.
         (
             "struct Row { key: u32, position: vec3<f32> }",
             members!(Row { key, position }),
-            "is of 16 bytes, and a row of 32",
+            "has 16 bytes, but the WGSL struct 32",
         ),
     ] {
         let error = refused(wgsl, members);
@@ -365,7 +365,7 @@ fn layouts_are_those_of_rust_or_refused() {
     assert!(error.contains("member inner.a is at byte 4 of"), "{error}");
     let members = members!(Outer { inner, inner.a: inner.0, inner.b: inner.1, key, rest });
     let error = Comparator::of(nested, members).unwrap_err().to_string();
-    assert!(error.contains("name its members, as inner.a"), "{error}");
+    assert!(error.contains("name its members, e.g. inner.a"), "{error}");
 
     // Layout checks of rows in host memory.
     let refused = |checked: Result<(), Error>| checked.unwrap_err().to_string();
@@ -376,7 +376,7 @@ fn layouts_are_those_of_rust_or_refused() {
     );
     let new = Comparator::new(nested).unwrap();
     assert!(refused(new.check_rows::<Outer>()).contains("members!"));
-    assert!(refused(new.check_rows::<u32>()).contains("is of 4 bytes, and a row of 32"));
+    assert!(refused(new.check_rows::<u32>()).contains("has 4 bytes, but the WGSL struct 32"));
     Comparator::wide(4, WideKey::LeastFirst)
         .unwrap()
         .check_rows::<u128>()

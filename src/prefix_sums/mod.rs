@@ -241,7 +241,10 @@ impl PrefixSums {
     ) -> Result<PreparedPrefixSums, Error> {
         let recording = self.recording(len, key, options)?;
         if values == colors {
-            return Err(Error::SameBuffer);
+            return Err(Error::SameBuffer {
+                first: BufferRole::Values,
+                second: BufferRole::Colors,
+            });
         }
         let bind = |role, buffer| binding::bind(role, &ToBinding::to_range(buffer), len * 4);
         let callers = BTreeMap::from([

@@ -106,7 +106,10 @@ impl Sorter {
                 .values()
                 .any(|bound| bound.buffer == found.buffer)
             {
-                return Err(Error::SameBuffer);
+                return Err(Error::SameBuffer {
+                    first: BufferRole::Keys,
+                    second: role,
+                });
             }
             user_buffers.insert(Buffer::OutOfOrder, binding::bind(role, &found, 4)?);
             recording.buffers.remove(&Buffer::OutOfOrder);

@@ -400,7 +400,7 @@ impl<'a> SortJob<'a> {
     }
 
     /// Sorts only the first `k` ranks, which is a partial sort: the k smallest, or with
-    /// [`Order::Descending`] the k largest (top-k).
+    /// [`Order::Descending`] the k largest (top-k). All records if there are fewer than `k`.
     ///
     /// It is [`range`](Self::range)`(0..k)`.
     ///
@@ -408,7 +408,8 @@ impl<'a> SortJob<'a> {
     ///
     /// See [`SortJob`].
     pub fn top(self, k: u64) -> Self {
-        self.range(0..k)
+        let len = self.job.len;
+        self.range(0..k.min(len))
     }
 
     /// Sorts only some ranks. The records of lower ranks come before them in any order, and those
@@ -457,9 +458,10 @@ impl<'a> SortJob<'a, Segmented> {
     /// offset are a segment, too. Segments may be empty, and of any number and any sizes: it is one
     /// sort of all records by (segment, key), and takes its time.
     ///
-    /// A composed record of segment and key takes at least 8 bytes. [Indices](Self::indices) count
-    /// from the first record of all. If offsets do not ascend, every record is still there once,
-    /// with its payload, but in an order that is not specified.
+    /// A composed record of segment and key takes at least 8 bytes. [Indices](Self::indices) are
+    /// positions in the whole buffer. The [order](Self::order) is that within each segment. If
+    /// offsets do not ascend, every record is still there once, with its payload, but in an order
+    /// that is not specified.
     ///
     /// # Examples
     ///
@@ -545,6 +547,9 @@ impl<'a, Kind> SortJob<'a, Kind> {
 
     /// Moves a 32-bit value with each key: a key-value sort, as fast as it can be.
     ///
+    /// It permutes the values that are in the buffer: a program that sorts the same buffers in each
+    /// frame writes the values anew, or uses [`indices`](Self::indices).
+    ///
     /// Values of equal keys end in an order that is not specified, but is the same in every run and
     /// on every device. For a stable key-value sort use [`payload`](Self::payload) with rows of 4
     /// bytes: it takes 1.6 times as long for 2^24 keys of 32 bits on an H200.
@@ -609,12 +614,12 @@ impl<'a, Kind> SortJob<'a, Kind> {
     }
 
     /// Reads the number of records from a GPU buffer when the sort runs (indirect count): a u32 at
-    /// the beginning of the range, at most `len`, for which there is room. The host need not know
-    /// it. Records beyond it are left as they are.
+    /// the beginning of the range. The host need not know it. A larger number than `len` counts as
+    /// `len`. Records beyond it are left as they are.
     ///
-    /// It takes no more scratch memory. The dispatches are those of a sample sort of `len` records:
-    /// where there is nothing to do they take up to 0.1 ms on an H200 (2^24 records 0.66 ms, a
-    /// hundredth of them 0.10 ms). A CPU takes time for idle workgroups, too.
+    /// It takes no more scratch memory. It always dispatches the workgroups that `len` records
+    /// need: idle ones take up to 0.1 ms on an H200 (2^24 records take 0.66 ms, a hundredth of them
+    /// 0.10 ms), and more on a CPU.
     ///
     /// # Examples
     ///
@@ -813,13 +818,14 @@ impl<'a> Job<'a> {
 
     /// The bindings of the user's buffers.
     pub(super) fn bindings(&self) -> Result<BTreeMap<Buffer, wgpu::BufferBinding<'a>>, Error> {
-        let mut given: Vec<&wgpu::Buffer> = Vec::new();
+        let mut given: Vec<(&wgpu::Buffer, BufferRole)> = Vec::new();
         let mut bindings = BTreeMap::new();
         let mut add = |role: BufferRole, range: &BufferRange<'a>, bytes: u64| {
-            if given.contains(&range.buffer) {
-                return Err(Error::SameBuffer);
+            if let Some(&(_, first)) = given.iter().find(|(buffer, _)| *buffer == range.buffer) {
+                let second = role;
+                return Err(Error::SameBuffer { first, second });
             }
-            given.push(range.buffer);
+            given.push((range.buffer, role));
             bindings.insert(Buffer::from(role), binding::bind(role, range, bytes)?);
             Ok(())
         };

@@ -115,7 +115,7 @@ fn host_structs_must_have_the_type_of_the_comparator() {
     let mut short = [1_u32];
     let error = refused(sorter.sort_by(&mut short, &unknown, Order::Ascending));
     assert!(
-        error.ends_with("u32 is of 4 bytes, and a row of 24"),
+        error.ends_with("u32 has 4 bytes, but the WGSL struct 24"),
         "{error}"
     );
 }

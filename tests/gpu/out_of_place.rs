@@ -440,7 +440,10 @@ fn invalid_output_buffers_are_refused() {
         SortJob::new(by_field(&a, KeyType::U32, 8, 0), 4).output(&a),
     ] {
         let refused = sorter.prepare(&sort);
-        assert!(matches!(refused, Err(Error::SameBuffer)), "{refused:?}");
+        assert!(
+            matches!(refused, Err(Error::SameBuffer { .. })),
+            "{refused:?}"
+        );
     }
     for (sort, buffer) in [
         (keys().output(&short), BufferRole::Output),
@@ -450,7 +453,7 @@ fn invalid_output_buffers_are_refused() {
         ),
     ] {
         let refused = sorter.prepare(&sort).unwrap_err().to_string();
-        let text = format!("the {buffer} buffer has 28 bytes, and the records take 32");
+        let text = format!("the {buffer} buffer has 28 bytes, and needs 32");
         assert_eq!(refused, text);
     }
     let no_storage = gpu

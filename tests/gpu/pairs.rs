@@ -70,7 +70,7 @@ fn one_buffer_for_keys_and_values_is_refused() {
     let keys = gpu.buffer(&[3, 1, 2]);
     let sort = || SortJob::new(Keys::new(&keys, KeyType::U32), 3);
     let refused = sorter.prepare(&sort().values(&keys));
-    assert!(matches!(refused, Err(Error::SameBuffer)));
+    assert!(matches!(refused, Err(Error::SameBuffer { .. })));
     let short = gpu.buffer(&[0]);
     let refused = sorter.prepare(&sort().indices(&short));
     assert!(matches!(refused, Err(Error::BufferTooSmall { .. })));

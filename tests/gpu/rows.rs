@@ -337,7 +337,7 @@ fn packed_keys_of_8_and_16_bits_are_sorted_in_place() {
         if ![0, 2, 5].contains(&i) && !gpu.runs_all_cases() {
             continue;
         }
-        let (all, first, len) = (99_999_usize, [0, 5, 256, 1, 128, 3][i], 2001_usize);
+        let (all, first, len) = (99_999_usize, [0, 5, 256, 1, 128, 3][i % 6], 2001_usize);
         let order = [Order::Ascending, Order::Descending][i / 2 % 2];
         let random: Vec<u32> = generate(&Spec::new(Pattern::Full, all as u64)).unwrap();
         let numbers_of = random.iter().map(|word| word >> (32 - bits(key)));
@@ -396,33 +396,33 @@ fn invalid_jobs_are_refused_with_the_numbers() {
     for (sort, text) in [
         (
             sort().payload(Payload::new(&rows, 12)),
-            "the payload 0 buffer has 32 bytes, and the records take 36",
+            "the payload 0 buffer has 32 bytes, and needs 36",
         ),
         (
             of(Keys::new(keys.slice(4..), KeyType::U32), 3),
-            "the keys buffer has 8 bytes, and the records take 12",
+            "the keys buffer has 8 bytes, and needs 12",
         ),
         (
             of(Keys::new(keys.slice(..8), KeyType::U32), 3),
-            "the keys buffer has 8 bytes, and the records take 12",
+            "the keys buffer has 8 bytes, and needs 12",
         ),
         (
             of(Keys::new(far, KeyType::U32), 3),
-            "the keys buffer has 0 bytes, and the records take 12",
+            "the keys buffer has 0 bytes, and needs 12",
         ),
         (
             sort().len_from(rows.slice(32..)),
-            "the record count buffer has 0 bytes, and the records take 4",
+            "the record count buffer has 0 bytes, and needs 4",
         ),
         (
             sort()
                 .payload(Payload::new(&rows, 8))
                 .payload(Payload::new(&one, 12)),
-            "the payload 1 buffer has 4 bytes, and the records take 36",
+            "the payload 1 buffer has 4 bytes, and needs 36",
         ),
         (
             of(Keys::new(&one, KeyType::I8), 5),
-            "the keys buffer has 4 bytes, and the records take 5",
+            "the keys buffer has 4 bytes, and needs 5",
         ),
         (
             sort().payload(Payload::new(&rows, 0)),
@@ -465,7 +465,7 @@ fn invalid_jobs_are_refused_with_the_numbers() {
         of(by_field(&rows, KeyType::U32, 16, 0), 2).indices(&rows),
     ] {
         let refused = sorter.prepare(&twice);
-        assert!(matches!(refused, Err(Error::SameBuffer)));
+        assert!(matches!(refused, Err(Error::SameBuffer { .. })));
     }
     // The buffers that are needed at the same time: keys and values, indices twice, and a copy of
     // the rows of one buffer.
@@ -511,7 +511,7 @@ fn ranges_that_begin_within_a_record_are_refused() {
         ),
     ] {
         let text = format!(
-            "the {buffer} buffer is used from byte {offset} on, which must be a multiple of \
+            "the {buffer} buffer is used from byte {offset} on: this offset must be a multiple of \
              {multiple_of}"
         );
         assert_eq!(refused(gpu, &sort), text);
@@ -523,7 +523,7 @@ fn ranges_that_begin_within_a_record_are_refused() {
     let segments = SortJob::segmented(keys, 3, to.slice(2..), 1);
     assert_eq!(
         refused(gpu, &segments),
-        "the segment offsets buffer is used from byte 2 on, which must be a multiple of 4"
+        "the segment offsets buffer is used from byte 2 on: this offset must be a multiple of 4"
     );
 }
 
@@ -579,7 +579,7 @@ fn ranges_that_are_too_short_are_refused() {
         (Keys::new(far, KeyType::U8), 0, 3),
     ] {
         let error = sorter.prepare(&SortJob::new(range.clone(), 3)).unwrap_err();
-        let text = format!("the keys buffer has {actual} bytes, and the records take {needed}");
+        let text = format!("the keys buffer has {actual} bytes, and needs {needed}");
         assert_eq!(error.to_string(), text);
         assert!(sorter.prepare(&SortJob::new(range, 0)).is_ok());
     }
