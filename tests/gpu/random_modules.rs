@@ -1,8 +1,8 @@
 //! Random shaders on the lock-step executor and on this machine's adapter: the same bits in every
 //! buffer.
 //!
-//! The shaders are those that have one result (`Style::Exact`). What is left out of them, for it is
-//! open in WGSL or wrong in a driver, is said in the generator.
+//! The shaders have one result each (`Style::Exact`). The generator leaves out what WGSL leaves open
+//! and what drivers get wrong, and says so there.
 
 use crate::device::{Gpu, gpu};
 use bcfsort_testkit::random_wgsl::{Module, Style, generate};
@@ -76,7 +76,7 @@ fn run_on_adapter(gpu: &Gpu, module: &Module, shader: &Shader, words: &Buffers) 
         .collect()
 }
 
-/// Whether two words are the same, or both zeros of a float: which of them it is may be open.
+/// True if two words are the same, or both zeros of a float: WGSL leaves the sign open.
 fn same(a: u32, b: u32) -> bool {
     const ZEROS: [u32; 2] = [0, 1 << 31];
     a == b || (ZEROS.contains(&a) && ZEROS.contains(&b))
@@ -84,9 +84,9 @@ fn same(a: u32, b: u32) -> bool {
 
 const NVIDIA: u32 = 0x10de;
 
-/// Whether the adapter is known to get some random shaders wrong. (`SwiftShader`: of `select(!b, b,
-/// b.y)`, where `b` is a vector of bools in private memory and all are false, it takes `b`, for
-/// one. Lavapipe and lock-step take `!b`, as WGSL says.)
+/// True if the adapter is known to get some random shaders wrong. One example is
+/// `select(!b, b, b.y)`, where `b` is a vector of bools in private memory, all false: `SwiftShader`
+/// selects `b`, lavapipe and lock-step select `!b`, as WGSL specifies.
 fn miscompiles(gpu: &Gpu) -> bool {
     gpu.device.adapter_info().name.contains("SwiftShader")
 }

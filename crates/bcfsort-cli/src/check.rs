@@ -8,15 +8,17 @@ use bcfsort_term::notice::Progress;
 use bcfsort_term::output::print;
 use bcfsort_term::with_key_type;
 use bcfsort_testkit::data::{Format, KeyReader, KeyWriter};
+use std::cmp::Ordering;
 use std::path::PathBuf;
-use wgpu_bcfsort::SortKey;
+use wgpu_bcfsort::{Order, SortKey};
 
 /// Number of keys read at a time.
 const CHUNK: usize = 1 << 18;
 
 const AFTER_HELP: &str = "\
 Prints nothing if the numbers are sorted. If not, prints the first one that is out of order: its \
-index (from 0) in binary files, its line (from 1) in text. With -q, only the exit code tells.
+index (from 0) in binary files, its line (from 1) in text. With -q, only the exit code tells. The \
+file does not say its type: give -t if it is not u32.
 
 Exit codes: 0 sorted, 1 not sorted, 2 bad usage or input, 130 interrupted
 
@@ -65,9 +67,16 @@ fn check<T: SortKey>(args: &Args) -> Result<(), Fault> {
                 Format::Text => format!("line {}", found.index + 1),
                 _ => format!("index {}", found.index),
             };
+            // The hint is given if all keys of the first chunk descend.
+            let descends = |a: &T, b: &T| a.total_order(b) != Ordering::Less;
+            let is_first = found.index < keys.len() as u64;
+            let hint = match args.direction.order() {
+                Order::Ascending if is_first && keys.is_sorted_by(descends) => " (descending? -r)",
+                _ => "",
+            };
             drop(progress);
             let printed = print(&format!(
-                "{}: not sorted: {location}: {} after {}\n",
+                "{}: not sorted: {location}: {} after {}{hint}\n",
                 input.name,
                 text(found.key),
                 text(found.before)

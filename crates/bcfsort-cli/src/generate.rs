@@ -43,7 +43,7 @@ pub(crate) struct Args {
     count: u64,
     #[command(flatten)]
     keys: Keys,
-    /// Range to draw from: full (random bits), or LO..HI, both included
+    /// Range to draw from: full (random bits), or whole numbers LO..HI, both included
     #[arg(long, value_name = "full|LO..HI", allow_hyphen_values = true)]
     range: Option<Range>,
     /// Number of distinct values (D)

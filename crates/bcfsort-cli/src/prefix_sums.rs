@@ -5,7 +5,7 @@ use bcfsort_term::args::{Adapter, Checks, Encoding, one_of};
 use bcfsort_term::engine::{chosen_or_cpu, describe};
 use bcfsort_term::fault::Fault;
 use bcfsort_term::kernel_cache::{Cache, KernelCache};
-use bcfsort_term::notice::Progress;
+use bcfsort_term::notice::{self, Progress};
 use bcfsort_term::output::Output;
 use bcfsort_term::timings::{Timings, rate, time};
 use bcfsort_testkit::data::{Format, KeyReader, KeyWriter};
@@ -174,6 +174,12 @@ fn add_up<T: Summand>(args: &Args) -> Result<(), Fault> {
     writer.write(&values).map_err(failed)?;
     writer.finish().map_err(failed)?.commit()?;
     drop(progress);
+    if args.checks.verify && !args.quiet {
+        let count = values.len();
+        notice::say(&format!(
+            "verified: {count} prefix sums, equal to the CPU's"
+        ));
+    }
     if args.checks.timings {
         let count = values.len() as u64;
         let adapter = device.map_or_else(

@@ -7,7 +7,7 @@ use bcfsort_term::args::{Checks, Choice, Direction, Gpu, Keys, Seed, positive};
 use bcfsort_term::engine::Contender;
 use bcfsort_term::fault::Fault;
 use bcfsort_term::kernel_cache::Cache;
-use bcfsort_term::notice::Progress;
+use bcfsort_term::notice::{self, Progress};
 use bcfsort_term::output::Output;
 use bcfsort_term::timings::{Timings, rate, time};
 use bcfsort_term::with_key_type;
@@ -30,7 +30,8 @@ const ENGINE: &str = "Engine";
 const AFTER_HELP: &str = "\
 The result is the same bytes whichever engine sorts. Floats are in total order: -NaN, -inf, ..., \
 -0, +0, ..., inf, NaN. Text is written in canonical form: 007 becomes 7, 0.100 becomes 0.1, and \
-1e5 becomes 100000. An output file appears complete or not at all.
+1e5 becomes 100000. An output file appears complete or not at all. For the column of a CSV file, \
+use the library: examples/csv_records.rs.
 
 Examples:
   wgpu-bcfsort sort keys.bin -o sorted.bin         sort a binary file of u32 numbers
@@ -139,6 +140,12 @@ fn sort<T: SortKey>(args: &Args) -> Result<(), Fault> {
     let count = job.reader.count();
     writer.finish().map_err(failed)?.commit()?;
     drop(job.progress);
+    if args.checks.verify && !args.quiet {
+        notice::say(&format!(
+            "verified: {count} keys, {}, the same as in the input",
+            order.name()
+        ));
+    }
     if args.checks.timings {
         let mut report = String::new();
         let chunks = match job.chunks {

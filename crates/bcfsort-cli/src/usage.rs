@@ -7,15 +7,23 @@ use std::path::Path;
 use std::process::ExitCode;
 
 /// Options of other sort commands, each with a tip.
-const FOREIGN_OPTIONS: [(&str, &str); 7] = [
+const FOREIGN_OPTIONS: [(&str, &str); 11] = [
     ("-n", "numeric order is the default: leave '-n' out"),
     ("-g", "numeric order is the default: leave '-g' out"),
-    ("-k", "there are no fields: each line is one number"),
+    ("-k", NO_FIELDS),
+    ("--key", NO_FIELDS),
     ("-u", "duplicates are kept: pipe text output through 'uniq'"),
     ("-c", "'wgpu-bcfsort check' tells whether a file is sorted"),
     ("-s", "equal numbers are identical, so every sort is stable"),
     ("-S", "'--chunk' limits how many numbers are sorted at once"),
+    ("--descending", DESCENDING),
+    ("--desc", DESCENDING),
+    ("--reverse-order", DESCENDING),
 ];
+
+const NO_FIELDS: &str = "there are no fields: each line is one number";
+
+const DESCENDING: &str = "'-r' sorts in descending order";
 
 /// Prints help, the version or an error as clap formats it, without misleading tips.
 pub(crate) fn exit(mut error: clap::Error) -> ExitCode {
@@ -66,6 +74,11 @@ fn improve(error: &mut clap::Error, args: impl Iterator<Item = String>) {
                 && !value.contains(char::is_alphanumeric) =>
         {
             "'-t' is the type of the numbers; there are no fields to separate".to_owned()
+        }
+        ErrorKind::InvalidValue if argument.starts_with("--engine <") && value == "gpu" => {
+            // Clap finds it similar to 'cpu'.
+            error.remove(ContextKind::SuggestedValue);
+            "'auto', the default, is the fastest engine on the GPU".to_owned()
         }
         ErrorKind::InvalidSubcommand => {
             let name = text(ContextKind::InvalidSubcommand);

@@ -244,8 +244,9 @@ pub struct Tuning {
         value_parser = one_of::<BaseCase>(BaseCase::ALL.map(BaseCase::name))
     )]
     base_case: Option<BaseCase>,
-    /// Warps of 32 lanes per workgroup of the base case (the paper's W): 1, 2, 4 or 8
+    /// Warps of 32 lanes per workgroup of the base case (the paper's W); not for sample-sort
     ///
+    /// 1, 2, 4 or 8.
     /// At least the number that sorts a tile together, which is the default.
     #[arg(
         long,
@@ -293,6 +294,38 @@ impl Tuning {
         options.mergesort.samples = self.samples;
         options
     }
+
+    /// The options, and true for those that are given.
+    const fn given(&self) -> [(&'static str, bool); 4] {
+        [
+            ("--base-case", self.base_case.is_some()),
+            ("--warps", self.warps.is_some()),
+            ("--buckets", self.buckets.is_some()),
+            ("--samples", self.samples.is_some()),
+        ]
+    }
+
+    /// Fails if one of these options is given but `engines`, the engines in use, ignore it: sample
+    /// sort has no such parameters. With them, `auto` selects a mergesort.
+    pub fn refuse_for_others(&self, engines: &[Engine]) -> Result<(), Fault> {
+        if engines.iter().any(|&engine| engine != Engine::SampleSort) {
+            return Ok(());
+        }
+        refuse_given(self.given(), Engine::SampleSort.name())
+    }
+}
+
+/// Fails if one of the options is given, as none applies to the engine.
+fn refuse_given(
+    options: impl IntoIterator<Item = (&'static str, bool)>,
+    engine: &str,
+) -> Result<(), Fault> {
+    match options.into_iter().find(|(_, given)| *given) {
+        Some((option, _)) => Err(Fault::Usage(format!(
+            "{option} has no meaning with --engine {engine}: leave out one of them"
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// The adapter and the parameters of the engines.
@@ -316,8 +349,9 @@ impl Gpu {
         }
     }
 
-    /// Fails if a tuning file is given but `engines`, the engines in use, exclude sample sort.
+    /// Fails if an option is given that `engines`, the engines in use, ignore.
     pub fn refuse_for_others(&self, engines: &[Engine]) -> Result<(), Fault> {
+        self.tuning.refuse_for_others(engines)?;
         if self.file.is_none() || engines.contains(&Engine::SampleSort) {
             return Ok(());
         }
@@ -340,20 +374,12 @@ impl Gpu {
 
     /// Fails if one of these options is given, as none applies to the CPU.
     pub fn refuse_for_cpu(&self) -> Result<(), Fault> {
-        let unused = [
+        let others = [
             ("--adapter", self.adapter.adapter.is_some()),
-            ("--base-case", self.tuning.base_case.is_some()),
-            ("--warps", self.tuning.warps.is_some()),
-            ("--buckets", self.tuning.buckets.is_some()),
-            ("--samples", self.tuning.samples.is_some()),
             ("--tuning", self.file.is_some()),
         ];
-        match unused.into_iter().find(|(_, given)| *given) {
-            Some((option, _)) => Err(Fault::Usage(format!(
-                "{option} has no meaning with --engine cpu: leave out one of them"
-            ))),
-            None => Ok(()),
-        }
+        let unused = self.tuning.given().into_iter().chain(others);
+        refuse_given(unused, Choice::Cpu.name())
     }
 }
 
@@ -380,8 +406,8 @@ impl Seed {
             return Ok(());
         }
         Err(Fault::Usage(format!(
-            "--seed has no meaning with --engine {}: leave out one of them",
-            choice.name()
+            "--seed is for --engine {} only",
+            Engine::Warpsort
         )))
     }
 }

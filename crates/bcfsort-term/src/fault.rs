@@ -62,6 +62,13 @@ impl Fault {
 impl From<Error> for Fault {
     fn from(error: Error) -> Self {
         match error {
+            // Options of this command.
+            Error::InvalidOption {
+                name: name @ ("buckets" | "samples" | "warps"),
+                value,
+                allowed,
+                ..
+            } => Self::Usage(format!("--{name} is {value}, but must be {allowed}")),
             // Usage errors: the options do not fit this device. Another may have more memory.
             Error::InvalidOption { .. }
             | Error::WorkgroupMemory { .. }

@@ -152,9 +152,17 @@ impl Whole {
         name: &str,
     ) -> Result<Self, Fault> {
         let directory = directory(&target);
-        let failed = |error: io::Error| {
-            let what = format!("cannot make a file in {}", directory.display());
-            Fault::io(name, &what, &error)
+        let failed = |error: &io::Error| {
+            let error = error.to_string();
+            // The rest is the name of the temporary file.
+            let reason = error
+                .split_once(" at path ")
+                .map_or(&*error, |(why, _)| why);
+            Fault::Usage(format!(
+                "{name}: cannot make a file in {}: {reason}. The output is first written beside \
+                 its final name, so the directory must be writable",
+                directory.display()
+            ))
         };
         let mut prefix = std::ffi::OsString::from(".");
         prefix.push(target.file_name().unwrap_or(OsStr::new("output")));
@@ -171,7 +179,9 @@ impl Whole {
         }
         let (file, path) = {
             let mut temporary = temporary();
-            let (file, path) = builder.tempfile_in(directory).map_err(failed)?.into_parts();
+            let (file, path) = (builder.tempfile_in(directory))
+                .map_err(|error| failed(&error))?
+                .into_parts();
             *temporary = Some(path.to_path_buf());
             (file, path)
         };
@@ -232,7 +242,14 @@ enum Target {
 fn resolve(path: &Path) -> io::Result<Target> {
     let mut path = path.to_owned();
     for _ in 0..40 {
-        let parent = fs::canonicalize(directory(&path))?;
+        let directory = directory(&path);
+        let parent = fs::canonicalize(directory).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => {
+                let missing = format!("the directory {} does not exist", directory.display());
+                io::Error::new(error.kind(), missing)
+            }
+            _ => error,
+        })?;
         let name = path.file_name().unwrap_or(OsStr::new("")).to_owned();
         let process = parent.starts_with("/proc") && parent.ends_with("fd");
         if process || parent == Path::new("/dev/fd") {

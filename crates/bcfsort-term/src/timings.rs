@@ -130,7 +130,8 @@ pub fn rate(keys: u64, time: Duration) -> String {
     match keys_per_second(keys, time) {
         r if r >= 1e9 => format!("{:.2} Gkeys/s", r / 1e9),
         r if r >= 1e6 => format!("{:.2} Mkeys/s", r / 1e6),
-        r => format!("{:.2} kkeys/s", r / 1e3),
+        r if r >= 1e3 => format!("{:.2} kkeys/s", r / 1e3),
+        r => format!("{r:.0} keys/s"),
     }
 }
 
@@ -148,6 +149,8 @@ mod tests {
             rate(10_000_000_000, Duration::from_secs(1)),
             "10.00 Gkeys/s"
         );
-        assert_eq!(rate(5, Duration::ZERO), "0.00 kkeys/s");
+        assert_eq!(rate(1500, Duration::from_secs(1)), "1.50 kkeys/s");
+        assert_eq!(rate(7, Duration::from_millis(100)), "70 keys/s");
+        assert_eq!(rate(5, Duration::ZERO), "0 keys/s");
     }
 }

@@ -21,6 +21,7 @@ pub struct Measured {
 /// Tuning parameters of sample sort, and the device they were measured on. Only the parameters are
 /// required, so that the file can be written by hand.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(expecting = "a JSON object")]
 pub struct TuningFile {
     #[serde(default)]
     adapter: String,
@@ -66,11 +67,11 @@ impl TuningFile {
             // The line contains the name of the field.
             let line = text.lines().nth(error.line().saturating_sub(1));
             let line = line.map_or("", str::trim);
+            let fault = format!("not a file of 'wgpu-bcfsort tune -o': {error}");
             if line.is_empty() || line.len() > 60 {
-                format!("not a tuning file: {error}")
+                fault
             } else {
-                let line = line.replace(char::is_control, " ");
-                format!("not a tuning file: {error}, in '{line}'")
+                format!("{fault}, in '{}'", line.replace(char::is_control, " "))
             }
         })?;
         file.tuning.validate().map_err(|error| error.to_string())?;
@@ -122,7 +123,8 @@ mod tests {
     #[test]
     fn faults_name_what_is_wrong() {
         for (text, expected) in [
-            ("", "not a tuning file"),
+            ("", "not a file of 'wgpu-bcfsort tune -o'"),
+            ("5", "expected a JSON object"),
             ("{}", "missing field `tuning`"),
             (r#"{"tuning": {"tiles": 2048}}"#, "unknown field `tiles`"),
             ("{\"tuning\": {\n\"tile\": -1}}", "line 2"),

@@ -1,6 +1,21 @@
 //! The simulated hardware, and the limits of a run.
 
 /// The simulated hardware, and the limits of a run.
+///
+/// # Examples
+///
+/// Hardware with warps of 64 lanes, and a limit for a shader that might not end:
+///
+/// ```
+/// use wgsl_lockstep::{Buffers, Config, Fault, Shader};
+///
+/// let wgsl = "@compute @workgroup_size(64) fn main() { loop {} }";
+/// let shader = Shader::new(wgsl, None, &[])?;
+/// let config = Config::default().warp(64).max_iterations(1000);
+/// let report = shader.run(&mut Buffers::new(), [1, 1, 1], &config)?;
+/// assert_eq!(report.count(Fault::Runaway), 1);
+/// # Ok::<(), wgsl_lockstep::ShaderError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Config {

@@ -33,7 +33,6 @@
 //! ([`Site::oblivious`]).
 //!
 //! A struct or an array is loaded and stored member by member, and each member is an access.
-//! own.
 //!
 //! # Examples
 //!
@@ -65,6 +64,9 @@
 //! assert!(report.findings.is_empty());
 //! # Ok::<(), wgsl_lockstep::ShaderError>(())
 //! ```
+//!
+//! A run without accesses has no conflicts either. A test therefore also checks that they were
+//! executed: see [`Report::unreached`].
 
 #![deny(missing_docs)]
 

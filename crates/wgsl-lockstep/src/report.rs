@@ -36,7 +36,7 @@ impl Location {
     }
 }
 
-/// A kind of memory that lanes share.
+/// A kind of memory: an address space of WGSL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Space {
@@ -108,7 +108,7 @@ impl fmt::Display for AccessKind {
 pub struct Banks {
     /// Accesses with degree 1, in all parts if the hardware splits them.
     pub conflict_free: u64,
-    /// The largest degree.
+    /// The largest degree. 0: no access.
     pub max_degree: u32,
     /// Cycles, the sum of all degrees.
     pub cycles: u64,
@@ -145,7 +145,8 @@ pub struct Site {
     /// executed. Its counts are then the same for all data. All storage buffers are data buffers,
     /// unless [`Shader::run_with_data`](crate::Shader::run_with_data) is used.
     pub oblivious: bool,
-    /// Accesses: executions of this location by a warp. 0 if it was not reached.
+    /// Accesses: executions of this location by a warp. 0 if it was not reached, or out of bounds
+    /// in all lanes: [`Report::unreached`].
     pub accesses: u64,
     /// Sum of the active lanes of all accesses.
     pub lanes: u64,
@@ -268,6 +269,33 @@ pub struct Finding {
 }
 
 /// The results of a dispatch, or of several dispatches of one shader.
+///
+/// # Examples
+///
+/// The sites with bank conflicts, and all faults:
+///
+/// ```
+/// use wgsl_lockstep::{Buffers, Config, Shader, Space};
+///
+/// let wgsl = "
+///     @group(0) @binding(0) var<storage, read_write> data: array<u32, 32>;
+///     var<workgroup> tile: array<u32, 64>;
+///     @compute @workgroup_size(32)
+///     fn main(@builtin(local_invocation_index) lane: u32) {
+///         tile[2u * lane] = data[lane];
+///     }";
+/// let shader = Shader::new(wgsl, None, &[])?;
+/// let mut buffers = Buffers::from([((0, 0), vec![0; 32])]);
+/// let report = shader.run(&mut buffers, [1, 1, 1], &Config::default())?;
+///
+/// let site = report.in_space(Space::Workgroup).next().unwrap();
+/// assert_eq!((site.location.line, site.variable.as_str()), (6, "tile"));
+/// assert_eq!((site.accesses, site.banks.max_degree), (1, 2));
+/// for finding in &report.findings {
+///     println!("{}\n{}", finding.fault, finding.location.excerpt(wgsl));
+/// }
+/// # Ok::<(), wgsl_lockstep::ShaderError>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
@@ -324,7 +352,58 @@ impl Report {
         self.sites.iter().filter(move |s| s.space == space)
     }
 
-    /// The sum of the bank conflicts of all accesses to workgroup memory.
+    /// The sites of one kind of memory that no lane has executed.
+    ///
+    /// A limit such as `banks.max_degree <= 1` also holds if there was no access. An early return
+    /// because a size is 0 is a common reason. A site in another branch may be unreached with
+    /// reason, so test for what the input has to reach.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use wgsl_lockstep::{Buffers, Config, Shader, Space};
+    ///
+    /// let shader = Shader::new(
+    ///     "@group(0) @binding(0) var<uniform> size: u32;
+    ///      var<workgroup> tile: array<u32, 1024>;
+    ///      @compute @workgroup_size(32)
+    ///      fn main(@builtin(local_invocation_index) lane: u32) {
+    ///          if size == 0u {
+    ///              return;
+    ///          }
+    ///          tile[lane * 32u] = lane;
+    ///      }",
+    ///     None,
+    ///     &[],
+    /// )?;
+    /// let run = |size| {
+    ///     let mut buffers = Buffers::from([((0, 0), vec![size])]);
+    ///     shader.run(&mut buffers, [1, 1, 1], &Config::default())
+    /// };
+    /// let report = run(0)?;
+    /// assert_eq!(report.banks().max_degree, 0); // No conflict,
+    /// assert_eq!(report.unreached(Space::Workgroup).count(), 1); // since nothing was accessed.
+    ///
+    /// let report = run(1)?;
+    /// assert_eq!(report.banks().max_degree, 32);
+    /// assert_eq!(report.unreached(Space::Workgroup).count(), 0);
+    /// # Ok::<(), wgsl_lockstep::ShaderError>(())
+    /// ```
+    pub fn unreached(&self, space: Space) -> impl Iterator<Item = &Site> {
+        // An access that is out of bounds in all lanes was executed, and has no count.
+        let is_out_of_bounds = |site: &Site| {
+            self.findings.iter().any(|finding| {
+                finding.fault == Fault::OutOfBounds
+                    && finding.space == Some(site.space)
+                    && finding.location == site.location
+            })
+        };
+        self.in_space(space)
+            .filter(move |site| site.accesses == 0 && !is_out_of_bounds(site))
+    }
+
+    /// The sum of the bank conflicts of all accesses to workgroup memory. Without any access, its
+    /// `max_degree` is 0.
     #[must_use]
     pub fn banks(&self) -> Banks {
         let mut all = Banks::default();

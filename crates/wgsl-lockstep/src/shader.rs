@@ -57,6 +57,35 @@ fn compute_entry_points(module: &naga::Module) -> Vec<String> {
 }
 
 /// A compute shader, ready to run.
+///
+/// # Examples
+///
+/// ```
+/// use wgsl_lockstep::{Buffers, Config, Shader};
+///
+/// let shader = Shader::new(
+///     "override FACTOR: u32;
+///      @group(0) @binding(0) var<uniform> len: u32;
+///      @group(0) @binding(1) var<storage, read_write> data: array<u32>;
+///      @compute @workgroup_size(64)
+///      fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+///          if id.x < len {
+///              data[id.x] *= FACTOR;
+///          }
+///      }",
+///     None,
+///     &[("FACTOR".to_owned(), 3.0)],
+/// )?;
+/// assert_eq!(shader.entry(), "main");
+/// assert_eq!(shader.workgroup_size(), [64, 1, 1]);
+/// assert_eq!(shader.resources()[0].name, "len");
+///
+/// let mut buffers = Buffers::from([((0, 0), vec![100]), ((0, 1), (0..100).collect())]);
+/// let report = shader.run(&mut buffers, [2, 1, 1], &Config::default())?;
+/// assert_eq!(buffers[&(0, 1)][99], 297);
+/// assert!(report.findings.is_empty());
+/// # Ok::<(), wgsl_lockstep::ShaderError>(())
+/// ```
 #[derive(Debug)]
 pub struct Shader {
     program: program::Program,
@@ -203,7 +232,7 @@ impl Shader {
     ///
     /// The buffers are changed as on a GPU. Time is proportional to the
     /// [lane-instructions](Report::lane_instructions). Memory is [`Resource::memory_a_word`] for
-    /// each word of a buffer.
+    /// each word of a buffer. For an example see [`Shader`].
     ///
     /// # Errors
     ///

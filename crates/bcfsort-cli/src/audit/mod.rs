@@ -30,7 +30,8 @@ the CPU's, and reports:
   loop      a loop of more iterations than --max-iterations
   conflict  lanes of a warp access different words of one bank of workgroup memory; their number
             is the degree, and 1 is free of conflicts (fails only above --max-degree)
-No GPU is needed. For compute shaders of your own use the command wgsl-audit.
+No GPU is needed. For compute shaders of your own use the command wgsl-audit (cargo install --path
+crates/wgsl-lockstep --features cli, in a clone of the repository).
 
 Exit codes: 0 clean, 1 something failed, 2 bad usage, 130 interrupted
 
@@ -169,7 +170,10 @@ pub(crate) struct Args {
 
 /// Rejects any file name.
 fn no_file(_: &str) -> Result<String, &'static str> {
-    Err("audit takes no file; to audit a compute shader of your own, use the command wgsl-audit")
+    Err(
+        "audit takes no file; to audit a compute shader of your own, use the command wgsl-audit \
+         (cargo install --path crates/wgsl-lockstep --features cli)",
+    )
 }
 
 fn warp() -> impl TypedValueParser<Value = u32> {

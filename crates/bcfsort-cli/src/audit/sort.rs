@@ -62,6 +62,7 @@ pub(crate) fn run(args: &Args) -> Result<(Any, Audit), Fault> {
 
 fn sort<T: SortKey>(args: &Args) -> Result<(Any, Audit), Fault> {
     let order = args.direction.order();
+    args.tuning.refuse_for_others(&[args.engine])?;
     let options = args.tuning.options(args.engine);
     options.validate()?;
     let most = LIMITS.max_len(T::KEY_TYPE);

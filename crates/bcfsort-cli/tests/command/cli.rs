@@ -159,9 +159,24 @@ mod general {
         for (args, told) in [
             (&["sort", "-n"][..], "tip: numeric order is the default"),
             (&["sort", "-k", "2"], "tip: there are no fields"),
+            (&["sort", "--key", "2"], "tip: there are no fields"),
+            (&["sort", "--key=2"], "tip: there are no fields"),
+            (&["sort", "--descending"], "tip: '-r' sorts in descending"),
+            (&["sort", "--desc"], "tip: '-r' sorts in descending"),
+            (
+                &["sort", "--reverse-order"],
+                "tip: '-r' sorts in descending",
+            ),
+            (&["sort", "--engine", "gpu"], "tip: 'auto', the default"),
             (&["sort", "-t", ","], "tip: '-t' is the type"),
             (&["sort", "a", "b"], "tip: to sort several files"),
-            (&["sort", "--chunk", "-5"], "invalid value '-5'"),
+            (&["sort", "--chunk", "-5"], "'-5' is negative"),
+            (&["sort", "--chunk", "10^21"], "'10^21' is too large"),
+            (&["sort", "--chunk", "ten"], "'ten' is not a count"),
+            (
+                &["gen", "random", "-n", "1", "--range", "0.5..1.5"],
+                "whole numbers only",
+            ),
             (&["sort", "--engin", "cpu"], "exists: '--engine'"),
             (&["check", "-x"], "unexpected argument '-x' found\n\nUsage:"),
         ] {
@@ -188,7 +203,6 @@ mod general {
             &["sort", "--engine", "cpu", "--buckets", "4"],
             &["sort", "--engine", "cpu", "--seed", "4"],
             &["sort", "--engine", "bcf", "--seed", "4"],
-            &["sort", "--seed", "4"],
             &["sort", "--engine", "warpsort", "--seed", "-1"],
             &["sort", "--buckets", "many"],
             &["gen", "random"],
@@ -213,6 +227,39 @@ mod general {
                 .stderr(starts_with("wgpu-bcfsort: "));
         }
         cli().assert().code(2).stdout("").stderr(contains("Usage:"));
+    }
+
+    #[test]
+    fn options_that_the_engine_ignores_are_refused() {
+        for option in [
+            ["--base-case", "transpose"],
+            ["--warps", "4"],
+            ["--buckets", "4"],
+            ["--samples", "4"],
+        ] {
+            for args in [
+                &["sort", "--engine", "sample-sort"][..],
+                &["sort", "--engine", "cpu"],
+                &["audit", "--engine", "fast"],
+                &["bench", "--engines", "fast"],
+            ] {
+                let message = format!("{} has no meaning with --engine", option[0]);
+                cli()
+                    .args(args)
+                    .args(option)
+                    .write_stdin("")
+                    .assert()
+                    .code(2)
+                    .stdout("")
+                    .stderr(one_line().and(contains(message)));
+            }
+        }
+        cli()
+            .args(["sort", "--seed", "4"])
+            .write_stdin("")
+            .assert()
+            .code(2)
+            .stderr("wgpu-bcfsort: --seed is for --engine warpsort only\n");
     }
 
     #[test]
@@ -265,6 +312,19 @@ mod generate {
     }
 
     #[test]
+    fn wrong_parameters_name_what_is_right() {
+        run(&["gen", "ascending", "-n", "9", "--distinct", "4"])
+            .code(2)
+            .stderr(one_line().and(contains("takes no --distinct, which is for duplicates, ")));
+        run(&["gen", "random", "-n", "9", "--range", "-1..5"])
+            .code(2)
+            .stderr(one_line().and(contains("outside u32: use -t i32")));
+        run(&["gen", "runs", "-n", "9", "--runs", "0"])
+            .code(2)
+            .stderr(one_line().and(contains("--runs is 0: ")));
+    }
+
+    #[test]
     fn the_adversary_names_the_counts_that_exist() {
         run(&["gen", "adversary", "-n", "1000"])
             .code(2)
@@ -305,7 +365,13 @@ mod check {
             .write_stdin("1\n5\n3\n2\n")
             .assert()
             .code(1)
-            .stdout(contains("line 3: 3 after 5"));
+            .stdout(contains("line 3: 3 after 5\n"));
+        cli()
+            .args(["check", "-f", "text"])
+            .write_stdin("5\n5\n3\n2\n")
+            .assert()
+            .code(1)
+            .stdout(contains("line 3: 3 after 5 (descending? -r)\n"));
         run(&["check", "-r", &file])
             .code(1)
             .stdout(contains("index 1: 5 after 1"));
@@ -370,6 +436,16 @@ mod bad_input {
         );
         both(text, &vec![b'9'; 100_000], "line 1: '9999");
         both(
+            text,
+            b"id,score\n1,2\n",
+            "line 1: 'id,score' is not a valid u32 key: one number per line",
+        );
+        both(
+            text,
+            b"score\n1\n",
+            "line 1: 'score' is not a valid u32 key: is it a header? skip it with tail -n +2",
+        );
+        both(
             &["-f", "text", "-t", "f64"],
             b"-1e400\n",
             "line 1: '-1e400' is not a valid f64 key: too large for f64",
@@ -390,7 +466,10 @@ mod bad_input {
     fn faults_of_tuning_files_are_named() {
         let folder = Folder::new();
         for (text, message) in [
-            ("tile 2048", "not a tuning file: expected"),
+            (
+                "tile 2048",
+                "not a file of 'wgpu-bcfsort tune -o': expected",
+            ),
             (r#"{"tile": 2048}"#, "missing field `tuning`"),
             (r#"{"tuning": {"tiles": 2048}}"#, "unknown field `tiles`"),
             (
@@ -455,7 +534,7 @@ mod bad_input {
             &folder.name("no/where"),
         ])
         .code(2)
-        .stderr(one_line().and(contains("No such file")));
+        .stderr(one_line().and(contains("/no does not exist")));
         assert_eq!(folder.list(), ["keys"]);
     }
 }
@@ -501,7 +580,7 @@ mod sort_on_the_cpu {
                 "sort", "--engine", "cpu", "--chunk", chunk, "--verify", &file, "-o", &sorted,
             ])
             .code(0)
-            .stderr("");
+            .stderr("wgpu-bcfsort: verified: 100003 keys, ascending, the same as in the input\n");
             assert!(words(&folder.path("sorted")) == expected, "{chunk}");
         }
         assert_eq!(folder.list(), ["keys", "sorted"]);
@@ -542,11 +621,12 @@ mod sort_on_the_cpu {
     fn empty_input() {
         for format in ["raw", "text"] {
             cli()
-                .args(["sort", "--engine", "cpu", "--verify", "-f", format])
+                .args(["sort", "-q", "--engine", "cpu", "--verify", "-f", format])
                 .write_stdin("")
                 .assert()
                 .code(0)
-                .stdout("");
+                .stdout("")
+                .stderr("");
         }
     }
 }
@@ -746,6 +826,31 @@ mod files {
                 .code(2)
                 .stderr(one_line().and(contains("Permission denied")));
             assert_eq!(words(&folder.path("keys")), [3, 1, 2]);
+        }
+
+        #[test]
+        fn an_unwritable_directory_is_named_without_the_temporary_file() {
+            let folder = Folder::new();
+            let own = folder.0.path();
+            fs::set_permissions(own, fs::Permissions::from_mode(0o500)).unwrap();
+            // The superuser may write there, but not to Linux's /sys.
+            for directory in [own, Path::new("/sys")] {
+                let file = directory.join("sorted");
+                if !directory.exists() || File::create_new(&file).is_ok() {
+                    continue;
+                }
+                let file = file.to_str().unwrap();
+                let message = contains("so the directory must be writable")
+                    .and(contains(".tmp").not())
+                    .and(starts_with(format!(
+                        "wgpu-bcfsort: {file}: cannot make a file in "
+                    )));
+                cli()
+                    .args(["gen", "constant", "-n", "1", "-o", file])
+                    .assert()
+                    .code(2)
+                    .stderr(one_line().and(message));
+            }
         }
 
         #[test]
@@ -1395,7 +1500,7 @@ mod without_an_adapter {
                 .write_stdin("")
                 .assert()
                 .code(2)
-                .stderr(one_line().and(contains("option buckets is 0, but must be 1 to 1024")));
+                .stderr(one_line().and(contains("--buckets is 0, but must be 1 to 1024")));
         }
     }
 

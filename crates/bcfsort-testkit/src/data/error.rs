@@ -46,23 +46,25 @@ pub enum DataError {
         hint: String,
     },
     /// A number cannot be parsed.
-    #[error("'{text}' is not a {expected}")]
+    #[error("'{text}' is {why}")]
     BadNumber {
         /// The text given.
         text: String,
-        /// The expected form.
-        expected: &'static str,
+        /// What is wrong with it, and the expected form.
+        why: &'static str,
     },
     /// The pattern has no such parameter.
-    #[error("pattern {pattern} takes no {parameter}")]
+    #[error("pattern {pattern} takes no --{parameter}, which is for {patterns}")]
     UnusedParameter {
         /// The pattern's name.
         pattern: &'static str,
         /// The parameter's name.
         parameter: &'static str,
+        /// The patterns that have the parameter.
+        patterns: String,
     },
     /// A parameter is outside its range.
-    #[error("{parameter} is {value}: {allowed}")]
+    #[error("--{parameter} is {value}: {allowed}")]
     BadParameter {
         /// The parameter's name.
         parameter: &'static str,

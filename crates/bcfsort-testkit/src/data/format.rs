@@ -209,7 +209,7 @@ impl<T: SortKey, R: BufRead> KeyReader<T, R> {
                 let Some(end) = rest.iter().position(|&byte| byte == b'\n') else {
                     break;
                 };
-                keys.push(parse_line(&rest[..end], self.count + 1)?);
+                keys.push(parse_line(&rest[..end], self.count + 1, &rest[end + 1..])?);
                 self.count += 1;
                 used += end + 1;
                 left -= 1;
@@ -226,7 +226,7 @@ impl<T: SortKey, R: BufRead> KeyReader<T, R> {
                 if self.line.last() == Some(&b'\n') {
                     self.line.pop();
                 }
-                keys.push(parse_line(&self.line, self.count + 1)?);
+                keys.push(parse_line(&self.line, self.count + 1, &[])?);
                 self.count += 1;
                 left -= 1;
             }
@@ -235,7 +235,9 @@ impl<T: SortKey, R: BufRead> KeyReader<T, R> {
     }
 }
 
-fn parse_line<T: SortKey>(line: &[u8], number: u64) -> Result<T, DataError> {
+/// Parses the line of this number. `rest` is the start of the input after it, as far as it is
+/// known.
+fn parse_line<T: SortKey>(line: &[u8], number: u64, rest: &[u8]) -> Result<T, DataError> {
     let text = line.trim_ascii();
     if let Some(key) = text::parse(text).filter(|_| text.len() <= LONGEST_LINE) {
         return Ok(key);
@@ -250,7 +252,11 @@ fn parse_line<T: SortKey>(line: &[u8], number: u64) -> Result<T, DataError> {
             line: number,
             content: printable(text),
             key: T::KEY_TYPE,
-            hint: text::hint(text, T::KEY_TYPE),
+            hint: if number == 1 && text::is_header(text, rest) {
+                ": is it a header? skip it with tail -n +2".to_owned()
+            } else {
+                text::hint(text, T::KEY_TYPE)
+            },
         }
     })
 }
@@ -446,7 +452,10 @@ mod tests {
             message("1\n\n2"),
             "line 2 is empty: every line must hold one i32 key"
         );
-        assert_eq!(message("1\n2 3\n"), "line 2: '2 3' is not a valid i32 key");
+        assert_eq!(
+            message("1\n2 3\n"),
+            "line 2: '2 3' is not a valid i32 key: one number per line"
+        );
         assert_eq!(
             message("\u{1b}[2J\n"),
             "line 1: '\\u{1b}[2J' is not a valid i32 key"

@@ -2,7 +2,7 @@
 
 use super::adversary::{self, WARP};
 use super::random::Random;
-use super::values::{from_rank, from_value, largest, last_rank, spread};
+use super::values::{from_rank, from_value, integer_type, largest, last_rank, spread};
 use super::{DataError, Pattern, Range};
 use wgpu_bcfsort::{KeyType, SortKey};
 
@@ -122,26 +122,29 @@ impl Spec {
 
     /// Refuses parameters that the pattern does not have.
     fn check_parameters(&self) -> Result<(), DataError> {
-        let unused = [
-            (
-                "range",
-                self.range.is_some() && self.pattern.default_range().is_none(),
-            ),
-            (
-                "distinct",
-                self.distinct.is_some() && self.pattern.default_distinct().is_none(),
-            ),
-            ("runs", self.runs.is_some() && self.pattern != Pattern::Runs),
-            (
-                "items",
-                self.items.is_some() && self.pattern != Pattern::Adversary,
-            ),
+        type Takes = fn(Pattern) -> bool;
+        let parameters: [(&str, bool, Takes); 4] = [
+            ("range", self.range.is_some(), |pattern| {
+                pattern.default_range().is_some()
+            }),
+            ("distinct", self.distinct.is_some(), |pattern| {
+                pattern.default_distinct().is_some()
+            }),
+            ("runs", self.runs.is_some(), |pattern| {
+                pattern == Pattern::Runs
+            }),
+            ("items", self.items.is_some(), |pattern| {
+                pattern == Pattern::Adversary
+            }),
         ];
-        for (parameter, unused) in unused {
-            if unused {
+        for (parameter, given, takes) in parameters {
+            if given && !takes(self.pattern) {
+                let takers = Pattern::ALL.into_iter().filter(|&pattern| takes(pattern));
+                let takers: Vec<&str> = takers.map(Pattern::name).collect();
                 return Err(DataError::UnusedParameter {
                     pattern: self.pattern.name(),
                     parameter,
+                    patterns: takers.join(", "),
                 });
             }
         }
@@ -200,7 +203,11 @@ impl Spec {
             allowed,
         };
         if from_value::<T>(low).is_none() || from_value::<T>(high).is_none() {
-            return Err(bad(format!("some of it is outside {}", T::KEY_TYPE)));
+            let wider = match integer_type(low, high) {
+                Some(key) => format!(": use -t {key}"),
+                None => String::new(),
+            };
+            return Err(bad(format!("some of it is outside {}{wider}", T::KEY_TYPE)));
         }
         match high.checked_sub(low).map(u64::try_from) {
             Some(Ok(last)) => Ok(Draw::Values { low, last }),

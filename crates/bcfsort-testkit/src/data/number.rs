@@ -2,11 +2,14 @@
 
 use super::DataError;
 use std::fmt;
+use std::num::{IntErrorKind, ParseIntError};
 use std::str::FromStr;
 
-const COUNT: &str = "count: write it as 1000, 1_000, 2^20, 10K, 10M or 1G (powers of 1000)";
-const RANGE: &str = "range: write 'full', or LO..HI (both included) with numbers such as -5, 1000, \
-                     2^20 or 10M";
+const COUNT: &str = "not a count: write it as 1000, 1_000, 2^20, 10K, 10M or 1G (powers of 1000)";
+const NEGATIVE: &str = "negative: a count is at least 0";
+const TOO_LARGE: &str = "too large: a count is at most 2^64 - 1";
+const RANGE: &str = "not a range: write 'full', or LO..HI (both included), whole numbers only, \
+                     such as -5, 1000, 2^20 or 10M";
 
 /// Parses a count: digits with or without underscores, a power (`2^20`), or a number with K, M or G
 /// for 10^3, 10^6 and 10^9.
@@ -25,30 +28,51 @@ const RANGE: &str = "range: write 'full', or LO..HI (both included) with numbers
 /// # Ok::<(), bcfsort_testkit::data::DataError>(())
 /// ```
 pub fn parse_count(text: &str) -> Result<u64, DataError> {
-    unsigned(text).ok_or_else(|| DataError::BadNumber {
+    unsigned(text).map_err(|fault| DataError::BadNumber {
         text: text.to_owned(),
-        expected: COUNT,
+        why: match (fault, text.strip_prefix('-').map(unsigned)) {
+            (NotCount::TooLarge, _) => TOO_LARGE,
+            (NotCount::Form, None | Some(Err(NotCount::Form))) => COUNT,
+            (NotCount::Form, Some(_)) => NEGATIVE,
+        },
     })
 }
 
-fn unsigned(text: &str) -> Option<u64> {
-    if let Some((base, exponent)) = text.split_once('^') {
-        return digits(base)?.checked_pow(exponent.parse().ok()?);
+/// The reason why a text is not a count.
+enum NotCount {
+    Form,
+    TooLarge,
+}
+
+impl From<ParseIntError> for NotCount {
+    fn from(error: ParseIntError) -> Self {
+        match error.kind() {
+            IntErrorKind::PosOverflow => Self::TooLarge,
+            _ => Self::Form,
+        }
     }
-    let (number, unit) = match text.as_bytes().last()? {
+}
+
+fn unsigned(text: &str) -> Result<u64, NotCount> {
+    if let Some((base, exponent)) = text.split_once('^') {
+        let power = digits(base)?.checked_pow(exponent.parse()?);
+        return power.ok_or(NotCount::TooLarge);
+    }
+    let (number, unit) = match text.as_bytes().last().ok_or(NotCount::Form)? {
         b'K' | b'k' => (&text[..text.len() - 1], 1_000),
         b'M' | b'm' => (&text[..text.len() - 1], 1_000_000),
         b'G' | b'g' => (&text[..text.len() - 1], 1_000_000_000),
         _ => (text, 1),
     };
-    digits(number)?.checked_mul(unit)
+    let count = digits(number)?.checked_mul(unit);
+    count.ok_or(NotCount::TooLarge)
 }
 
-fn digits(text: &str) -> Option<u64> {
+fn digits(text: &str) -> Result<u64, NotCount> {
     if !text.starts_with(|c: char| c.is_ascii_digit()) {
-        return None;
+        return Err(NotCount::Form);
     }
-    text.replace('_', "").parse().ok()
+    Ok(text.replace('_', "").parse()?)
 }
 
 /// The values that random keys are drawn from.
@@ -88,8 +112,8 @@ impl FromStr for Range {
 
     fn from_str(text: &str) -> Result<Self, DataError> {
         let signed = |number: &str| match number.strip_prefix('-') {
-            Some(rest) => unsigned(rest).map(|value| -i128::from(value)),
-            None => unsigned(number).map(i128::from),
+            Some(rest) => unsigned(rest).map(|value| -i128::from(value)).ok(),
+            None => unsigned(number).map(i128::from).ok(),
         };
         let parse = || {
             if text == "full" {
@@ -101,7 +125,7 @@ impl FromStr for Range {
         };
         parse().ok_or_else(|| DataError::BadNumber {
             text: text.to_owned(),
-            expected: RANGE,
+            why: RANGE,
         })
     }
 }
@@ -142,6 +166,20 @@ mod tests {
         ] {
             assert!(parse_count(text).is_err(), "{text}");
         }
+        let message = |text: &str| parse_count(text).unwrap_err().to_string();
+        assert_eq!(message("-5"), "'-5' is negative: a count is at least 0");
+        for text in [
+            "10^21",
+            "2^64",
+            "2^99999999999",
+            "20000000000G",
+            "18446744073709551616",
+        ] {
+            assert!(message(text).contains("' is too large: "), "{text}");
+        }
+        for text in ["", "-", "-five", "1.5", "1e6", "2^-1"] {
+            assert!(message(text).contains("' is not a count: "), "{text}");
+        }
     }
 
     #[test]
@@ -155,5 +193,7 @@ mod tests {
         for text in ["", "1", "2..1", "..", "a..b", "Full", "1...2", "0..2^99"] {
             assert!(text.parse::<Range>().is_err(), "{text}");
         }
+        let message = "0.5..1.5".parse::<Range>().unwrap_err().to_string();
+        assert!(message.contains("whole numbers only"), "{message}");
     }
 }

@@ -105,20 +105,41 @@ pub(super) fn hint(text: &[u8], key: KeyType) -> String {
             return if number {
                 format!(": too large for {key}")
             } else {
-                String::new()
+                form_hint(text).to_owned()
             };
         }
         _ => return String::new(),
     };
     if integer {
         format!(": {key} is {low} to {high}")
-    } else if text.contains(&0) {
-        ": is the input raw? (-f raw)".to_owned()
     } else if parse::<f64>(text).is_some() {
         ": floats need -t f32 or -t f64".to_owned()
     } else {
-        String::new()
+        form_hint(text).to_owned()
     }
+}
+
+/// The hint for a text that is no number of any type.
+fn form_hint(text: &[u8]) -> &'static str {
+    if text.contains(&0) {
+        ": is the input raw? (-f raw)"
+    } else if text.iter().any(|byte| b",; \t".contains(byte)) {
+        ": one number per line"
+    } else {
+        ""
+    }
+}
+
+/// True if the first line of a file, `text`, may be the header of a column of numbers: it has
+/// letters, and the line after it is a number.
+pub(super) fn is_header(text: &[u8], rest: &[u8]) -> bool {
+    let is_number = |text: &[u8]| parse::<f64>(text.trim_ascii()).is_some();
+    let next = rest.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    let is_name = text.iter().any(u8::is_ascii_alphabetic)
+        && !text.starts_with(b"-")
+        && !text.first().is_some_and(u8::is_ascii_digit)
+        && !is_number(text);
+    is_name && is_number(next)
 }
 
 /// Appends the key and a newline.
@@ -247,6 +268,15 @@ mod tests {
         assert!(hint(b"1.5", KeyType::I32).contains("-t f32"));
         assert!(hint(b"\0\x01", KeyType::I32).contains("-f raw"));
         assert!(hint(b"1e400", KeyType::F64).contains("too large"));
+        assert!(hint(b"\0 \x01", KeyType::F64).contains("-f raw"));
+        for text in ["id,score", "1;2", "1 2", "1\t2"] {
+            for key in [KeyType::F64, KeyType::I32] {
+                assert_eq!(hint(text.as_bytes(), key), ": one number per line");
+            }
+        }
+        assert!(is_header(b"score", b"1.5\r\nx") && is_header(b"the score", b"7"));
+        assert!(!is_header(b"1e5", b"2") && !is_header(b"NaN", b"2") && !is_header(b"", b"2"));
+        assert!(!is_header(b"1;2", b"3\n") && !is_header(b"score", b"1,2\n3\n"));
         assert_eq!(hint(b"abc", KeyType::F64), "");
         assert_eq!(hint(b"abc", KeyType::I32), "");
         assert_eq!(hint(b"-", KeyType::I32), "");

@@ -18,6 +18,18 @@ pub(super) fn from_value<T: SortKey>(value: i128) -> Option<T> {
     Some(T::from_bits64(bits))
 }
 
+/// The first integer type that has all values from `low` to `high`.
+pub(super) fn integer_type(low: i128, high: i128) -> Option<KeyType> {
+    let types = [
+        (KeyType::U32, 0, u32::MAX.into()),
+        (KeyType::I32, i32::MIN.into(), i32::MAX.into()),
+        (KeyType::U64, 0, u64::MAX.into()),
+        (KeyType::I64, i64::MIN.into(), i64::MAX.into()),
+    ];
+    let fits = |&(_, min, max): &(KeyType, i128, i128)| min <= low && high <= max;
+    types.into_iter().find(fits).map(|(key, ..)| key)
+}
+
 /// The largest rank that [`from_rank`] accepts.
 pub(super) fn last_rank(key: KeyType) -> u64 {
     match key {

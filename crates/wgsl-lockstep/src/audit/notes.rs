@@ -70,7 +70,8 @@ impl Note {
     }
 }
 
-/// All notes on a kernel, in the order of its source. Conflicts above `max_degree` are failures.
+/// All notes on a kernel, in the order of its source. Conflicts above `max_degree` are failures. So
+/// is a limit if no access to workgroup memory was executed.
 pub(super) fn of(subject: &Subject, max_degree: Option<u32>) -> Vec<Note> {
     let report = &subject.report;
     let mut notes: Vec<Note> = report
@@ -93,6 +94,11 @@ pub(super) fn of(subject: &Subject, max_degree: Option<u32>) -> Vec<Note> {
         .map(|sites| uncoalesced(sites)),
     );
     notes.extend(workgroup_memory(subject));
+    // A run that was stopped is a failure already, and may have missed anything.
+    if subject.warn_unreached && report.count(Fault::Runaway) == 0 {
+        notes.extend(unreached(subject, Space::Workgroup, max_degree));
+        notes.extend(unreached(subject, Space::Storage, None));
+    }
     notes.sort_by_key(|note| (note.location.line, note.location.column, note.severity));
     notes
 }
@@ -176,6 +182,7 @@ fn bounds_help(subject: &Subject, storage: bool) -> String {
     let made_up: Vec<String> = subject
         .default_buffers
         .iter()
+        .filter(|buffer| buffer.space == Space::Storage)
         .map(|buffer| format!("{}.{} ({})", buffer.group, buffer.binding, buffer.name))
         .collect();
     if !made_up.is_empty() {
@@ -187,6 +194,81 @@ fn bounds_help(subject: &Subject, storage: bool) -> String {
         );
     }
     help
+}
+
+/// Accesses as a reader of the source counts them: a struct's members are one.
+fn distinct<'a>(sites: impl Iterator<Item = &'a Site>) -> Vec<&'a Site> {
+    let mut distinct: Vec<&Site> = Vec::new();
+    for site in sites {
+        let key = |s: &Site| (s.location, s.kind);
+        if !distinct.iter().any(|known| key(known) == key(site)) {
+            distinct.push(site);
+        }
+    }
+    distinct
+}
+
+/// A note on all accesses to one kind of memory that were never executed: another branch of a
+/// `switch` would otherwise cause a note for each of its lines. A warning, and a failure if a limit
+/// is set and none was executed, since every limit then holds.
+fn unreached(subject: &Subject, space: Space, max_degree: Option<u32>) -> Option<Note> {
+    /// Number of accesses listed after the first.
+    const LISTED: usize = 8;
+    let report = &subject.report;
+    let unreached = distinct(report.unreached(space));
+    let (first, others) = unreached.split_first()?;
+    let all = distinct(report.in_space(space)).len();
+    let memory = match space {
+        Space::Workgroup => "workgroup memory",
+        _ => "storage",
+    };
+    let limit = max_degree.filter(|_| unreached.len() == all);
+    let message = match (limit, unreached.len()) {
+        (Some(most), _) => format!(
+            "unreached: no access to {memory} was executed, so --max-degree {most} checks nothing"
+        ),
+        (None, 1) => format!("unreached: {} was never executed", action(&[first])),
+        (None, count) => format!(
+            "unreached: {count} of {all} accesses to {memory} were never executed, the first: {}",
+            action(&[first])
+        ),
+    };
+    let name = |site: &&Site| {
+        let Location { line, column, .. } = site.location;
+        format!("{line}:{column} ({} of '{}')", site.kind, site.variable)
+    };
+    let mut list: Vec<String> = others.iter().take(LISTED).map(name).collect();
+    if others.len() > LISTED {
+        list.push(format!("and {} more", others.len() - LISTED));
+    }
+    let severity = match limit {
+        Some(_) => Severity::Failure,
+        None => Rule::UnreachedAccess.severity(),
+    };
+    Some(Note {
+        rule: Rule::UnreachedAccess,
+        severity,
+        location: first.location,
+        other: None,
+        message,
+        detail: (!list.is_empty()).then(|| format!("others: {}", list.join(", "))),
+        help: unreached_help(subject),
+    })
+}
+
+/// Advice for accesses that were never executed.
+fn unreached_help(subject: &Subject) -> String {
+    let buffers = subject.default_buffers.iter();
+    let zero: Vec<String> = buffers
+        .filter(|buffer| buffer.space == Space::Uniform)
+        .map(|b| format!("--buffer {}.{}=... ({})", b.group, b.binding, b.name))
+        .collect();
+    if zero.is_empty() {
+        "another --buffer, --override or --workgroups may reach it".to_owned()
+    } else {
+        let options = zero.join(", ");
+        format!("is a buffer all zero? set it with {options}; uniforms are zero by default")
+    }
 }
 
 /// A note if the kernel uses more workgroup memory than WebGPU guarantees.

@@ -34,6 +34,9 @@ impl Audit {
     }
 
     /// Bank conflicts of a larger degree become failures. Without a limit they are notes.
+    ///
+    /// If no access to workgroup memory was executed, there is nothing to limit: that is a failure,
+    /// too, for subjects with [`Subject::warn_unreached`].
     #[must_use]
     pub fn max_degree(mut self, max_degree: Option<u32>) -> Self {
         self.max_degree = max_degree;

@@ -27,6 +27,8 @@ pub enum Rule {
     RunawayLoop,
     /// A read of workgroup memory before any write.
     UninitialisedRead,
+    /// Accesses that no lane has executed, so that nothing is known about them.
+    UnreachedAccess,
     /// Lanes of a warp access different words of one bank.
     BankConflict,
     /// A warp's access to storage touches more sectors than its bytes need.
@@ -37,12 +39,13 @@ pub enum Rule {
 
 impl Rule {
     /// All rules.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Race,
         Self::OutOfBounds,
         Self::DivergentBarrier,
         Self::RunawayLoop,
         Self::UninitialisedRead,
+        Self::UnreachedAccess,
         Self::BankConflict,
         Self::UncoalescedAccess,
         Self::WorkgroupMemory,
@@ -67,6 +70,7 @@ impl Rule {
             Self::DivergentBarrier => "divergent-barrier",
             Self::RunawayLoop => "runaway-loop",
             Self::UninitialisedRead => "uninitialised-read",
+            Self::UnreachedAccess => "unreached-access",
             Self::BankConflict => "bank-conflict",
             Self::UncoalescedAccess => "uncoalesced-access",
             Self::WorkgroupMemory => "workgroup-memory",
@@ -81,6 +85,7 @@ impl Rule {
             Self::DivergentBarrier => "DivergentBarrier",
             Self::RunawayLoop => "RunawayLoop",
             Self::UninitialisedRead => "UninitialisedRead",
+            Self::UnreachedAccess => "UnreachedAccess",
             Self::BankConflict => "BankConflict",
             Self::UncoalescedAccess => "UncoalescedAccess",
             Self::WorkgroupMemory => "WorkgroupMemory",
@@ -103,6 +108,10 @@ impl Rule {
             }
             Self::RunawayLoop => "A loop does not end within the allowed number of iterations.",
             Self::UninitialisedRead => "Workgroup memory is read before any lane has written it.",
+            Self::UnreachedAccess => {
+                "An access to workgroup memory or storage was never executed, so this run says \
+                 nothing about it."
+            }
             Self::BankConflict => {
                 "Lanes of a warp touch different words of one bank of workgroup memory, and the \
                  hardware serves them one after the other."
@@ -143,6 +152,10 @@ impl Rule {
                 "WGSL guarantees zeros there, at the cost of a pass over the memory before each \
                  workgroup. Write the memory first, and runtimes can be told to skip that pass."
             }
+            Self::UnreachedAccess => {
+                "Set the buffers that the condition depends on by --buffer: uniforms are zero by \
+                 default. Set overrides by --override, or run another audit for the other branch."
+            }
             Self::BankConflict => {
                 "Let neighbouring lanes take neighbouring words, pad the rows of an array to an \
                  odd number of words, or rotate the columns by the row's number."
@@ -159,14 +172,15 @@ impl Rule {
         }
     }
 
-    /// Its default severity. A bank conflict above `--max-degree` is a failure.
+    /// Its default severity. A bank conflict above `--max-degree` is a failure. So is a limit for
+    /// workgroup memory of which no access was executed.
     #[must_use]
     pub const fn severity(self) -> Severity {
         match self {
             Self::Race | Self::OutOfBounds | Self::DivergentBarrier | Self::RunawayLoop => {
                 Severity::Failure
             }
-            Self::UninitialisedRead => Severity::Warning,
+            Self::UninitialisedRead | Self::UnreachedAccess => Severity::Warning,
             Self::BankConflict | Self::UncoalescedAccess | Self::WorkgroupMemory => Severity::Note,
         }
     }

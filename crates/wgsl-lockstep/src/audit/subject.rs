@@ -1,7 +1,7 @@
 //! An audited kernel.
 
 use crate::program::WorkgroupVariable;
-use crate::report::Report;
+use crate::report::{Report, Space};
 use crate::shader::Shader;
 
 /// A kernel and its report.
@@ -20,13 +20,18 @@ pub struct Subject {
     pub may_conflict: bool,
     /// Its variables in workgroup memory. A note is made if they exceed WebGPU's default limit.
     pub workgroup_variables: Vec<WorkgroupVariable>,
-    /// Storage buffers with default contents. Notes on accesses out of bounds name them.
+    /// True if accesses that were never executed are warnings, and failures if a limit is set and
+    /// no access to workgroup memory was executed. True for one entry point, since each access
+    /// should be audited. False for a kernel of a larger program, whose runs need not reach all.
+    pub warn_unreached: bool,
+    /// Buffers with default contents. Notes on accesses out of bounds name those in storage, and
+    /// notes on unreached accesses name all.
     pub default_buffers: Vec<DefaultBuffer>,
     /// Its report.
     pub report: Report,
 }
 
-/// A storage buffer with default contents.
+/// A buffer with default contents: zeros in a uniform, random words in storage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DefaultBuffer {
     /// `@group`.
@@ -35,6 +40,8 @@ pub struct DefaultBuffer {
     pub binding: u32,
     /// The variable's name.
     pub name: String,
+    /// Storage or uniform.
+    pub space: Space,
 }
 
 impl Subject {
@@ -49,16 +56,18 @@ impl Subject {
             source: source.to_owned(),
             may_conflict: false,
             workgroup_variables: Vec::new(),
+            warn_unreached: false,
             default_buffers: Vec::new(),
             report,
         }
     }
 
-    /// Makes a subject from the report of an entry point in `file`.
+    /// Makes a subject from the report of an entry point in `file`, with [`Self::warn_unreached`].
     #[must_use]
     pub fn new(file: &str, shader: &Shader, report: Report) -> Self {
         Self {
             workgroup_variables: shader.workgroup_variables().to_vec(),
+            warn_unreached: true,
             ..Self::of_kernel(file, shader.entry(), shader.source(), report)
         }
     }

@@ -1,6 +1,7 @@
 //! The text report.
 
 use super::figures::{degree, table};
+use super::notes::Note;
 use super::outcome::Audit;
 use super::rules::Severity;
 use super::subject::Subject;
@@ -21,6 +22,17 @@ impl Audit {
     #[must_use]
     pub fn text(&self, header: &str, lines: bool) -> String {
         report(self, header, lines)
+    }
+
+    /// Failures and warnings as in [`Audit::text`], without tables. Empty if there are none.
+    #[must_use]
+    pub fn brief(&self) -> String {
+        let wrong = self.wrong_result.iter().map(|wrong| format!("{wrong}\n"));
+        let noted = self.subjects.iter().zip(&self.notes);
+        let text: String = wrong
+            .chain(noted.map(|(subject, notes)| noted_text(subject, notes, false)))
+            .collect();
+        text.trim_start_matches('\n').to_owned()
     }
 }
 
@@ -47,26 +59,33 @@ fn report(audit: &Audit, header: &str, in_full: bool) -> String {
         if in_full {
             text += &lines(subject, titled);
         }
-        // The notes of a long program would be too many to read.
-        let wanted = notes
-            .iter()
-            .filter(|note| in_full || note.severity != Severity::Note);
-        let mut helps = HashSet::new();
-        for (number, note) in wanted.enumerate() {
-            let headline = note.headline(&subject.file);
-            // One missing barrier causes notes in many locations: the first ones suffice.
-            if number >= IN_FULL {
-                let gap = if number == IN_FULL { "\n" } else { "" };
-                let _ = writeln!(text, "{gap}{headline}");
-                continue;
-            }
-            let _ = write!(text, "\n{headline}\n{}", note.excerpt(&subject.source));
-            if helps.insert(&note.help) {
-                let _ = writeln!(text, "      = help: {}", note.help);
-            }
-        }
+        text += &noted_text(subject, notes, in_full);
     }
     let _ = writeln!(text, "\n{}", verdict(audit));
+    text
+}
+
+/// The notes on a kernel: all of them, or failures and warnings only.
+fn noted_text(subject: &Subject, notes: &[Note], all: bool) -> String {
+    let mut text = String::new();
+    // The notes of a long program would be too many to read.
+    let wanted = notes
+        .iter()
+        .filter(|note| all || note.severity != Severity::Note);
+    let mut helps = HashSet::new();
+    for (number, note) in wanted.enumerate() {
+        let headline = note.headline(&subject.file);
+        // One missing barrier causes notes in many locations: the first ones suffice.
+        if number >= IN_FULL {
+            let gap = if number == IN_FULL { "\n" } else { "" };
+            let _ = writeln!(text, "{gap}{headline}");
+            continue;
+        }
+        let _ = write!(text, "\n{headline}\n{}", note.excerpt(&subject.source));
+        if helps.insert(&note.help) {
+            let _ = writeln!(text, "      = help: {}", note.help);
+        }
+    }
     text
 }
 

@@ -158,6 +158,83 @@ mod findings {
     }
 
     #[test]
+    fn a_limit_without_accesses_fails() {
+        let fixture = fixture("empty_size");
+        let limit = ["--max-degree", "1"];
+        let start = format!("{}:{}:9: unreached: ", fixture.path, fixture.here);
+        fixture.audit(&limit).code(1).stdout(
+            contains(start)
+                .and(contains(
+                    "no access to workgroup memory was executed, so --max-degree 1 checks nothing",
+                ))
+                .and(contains("others: 20:42 (load of 'tile')\n"))
+                .and(contains(
+                    "is a buffer all zero? set it with --buffer 0.0=... (size);",
+                ))
+                .and(contains("warning: unreached: 2 of 2 accesses to storage"))
+                .and(contains("\n1 failure, 1 warning\n")),
+        );
+        // Without a limit it is a warning.
+        fixture.audit(&[]).code(0).stdout(
+            contains(": warning: unreached: 2 of 2 accesses to workgroup memory were never")
+                .and(contains("\nclean, 2 warnings\n")),
+        );
+        let report = json(&[&[fixture.path.as_str()][..], &limit].concat(), 1);
+        assert_eq!(report["clean"], false);
+        assert_eq!(report["kernels"][0]["sites"][0]["accesses"], 0);
+        // With a size the limit finds the conflict, and nothing is unreached.
+        let size = ["--buffer", "size=words:32,32"];
+        fixture
+            .audit(&[&size[..], &limit].concat())
+            .code(1)
+            .stdout(contains(": conflict: degree 32, above").and(contains("unreached").not()));
+        // It is zero by choice.
+        fixture
+            .audit(&["--buffer", "size=zero:2"])
+            .code(0)
+            .stdout(contains("another --buffer, --override or --workgroups"));
+    }
+
+    #[test]
+    fn a_branch_that_is_not_reached_is_a_warning() {
+        let source = "
+            @group(0) @binding(0) var<uniform> mode: u32;
+            @group(0) @binding(1) var<storage, read_write> data: array<u32>;
+            var<workgroup> tile: array<u32, 64>;
+            @compute @workgroup_size(64)
+            fn main(@builtin(local_invocation_index) lane: u32) {
+                switch mode {
+                    case 0u: { tile[lane] = 1u; }
+                    case 1u: { tile[lane] = data[lane]; }
+                    default: { tile[lane] += 2u; }
+                }
+            }";
+        let run = |args: &[&str]| {
+            let args = [&["-", "--max-degree", "1"], args].concat();
+            cli().args(args).write_stdin(source).assert()
+        };
+        // A line counts its load and its store.
+        run(&[]).code(0).stdout(
+            contains("stdin:9:32: warning: unreached: 3 of 4 accesses to workgroup memory were")
+                .and(contains(
+                    "stdin:9:45: warning: unreached: load of 'data' was never",
+                ))
+                .and(contains("\nclean, 2 warnings\n")),
+        );
+        run(&["--buffer", "mode=words:2"])
+            .code(0)
+            .stdout(contains("unreached: 2 of 4 accesses"));
+        // An access that is out of bounds in all lanes was executed.
+        let outside = "
+            var<workgroup> tile: array<u32, 64>;
+            @compute @workgroup_size(64)
+            fn main(@builtin(local_invocation_index) lane: u32) { tile[lane + 64u] = 1u; }";
+        let args = ["-", "--max-degree", "1"];
+        let run = cli().args(args).write_stdin(outside).assert().code(1);
+        run.stdout(contains(": bounds: ").and(contains("unreached").not()));
+    }
+
+    #[test]
     fn what_is_right_is_clean() {
         for (name, args) in [
             ("padded_transpose", &[][..]),
@@ -278,6 +355,8 @@ mod shaders {
         let mixed = "2.0=words:1.5,0,0,0,1,2,3,0";
         let args = ["--buffer", &a, "--buffer", b, "--buffer", mixed];
         sum(&args).code(0).stdout(contains("\nclean"));
+        let by_name = [&args[..4], &["--buffer", "mixed=words:1.5,0,0,0,1,2,3,0"]].concat();
+        sum(&by_name).code(0).stdout(contains("\nclean"));
         // Without the option for `mixed`, its default contents are wrong.
         sum(&args[..4]).code(1).stdout(contains(": bounds: "));
         let iota = [&args[2..], &["--buffer", "1.2=iota:6"]].concat();
@@ -312,6 +391,12 @@ mod shaders {
                 "0.0 (sum, storage), 1.2 (a, storage), 1.3 (b, uniform), 2.0 (mixed, storage)",
             )),
         );
+        sum(&["--buffer", "c=zero:1"])
+            .code(2)
+            .stderr(one_line().and(contains("--buffer c: stdin uses no such buffer")));
+        sum(&["--buffer", "sum=zero:1", "--buffer", "0=zero:1"])
+            .code(2)
+            .stderr(one_line().and(contains("given twice")));
         let two = "@compute @workgroup_size(1) fn a() {}
                    @compute @workgroup_size(1) fn b() {}";
         let run = |args: &[&str]| cli().arg("-").args(args).write_stdin(two).assert();
@@ -385,6 +470,8 @@ mod shaders {
             &["another.wgsl"],
             &["--workgroups", "0"],
             &["--workgroups", "1,2,3,4"],
+            &["--workgroups", "4*4"],
+            &["--quiet", "--json"],
             &["--buffer", "0=ones:4"],
             &["--buffer", "zero:4"],
             &["--buffer", "0=zero:4096", "--buffer", "0=zero:4096"],
@@ -408,6 +495,32 @@ mod shaders {
         audit(&[&path, "--buffers", "0=zero:1"])
             .code(2)
             .stderr(contains("'--buffer'").and(contains("Usage").not()));
+    }
+
+    #[test]
+    fn quiet_prints_failures_and_warnings_only() {
+        for quiet in ["-q", "--quiet"] {
+            fixture("padded_transpose")
+                .audit(&[quiet])
+                .code(0)
+                .stdout("");
+            fixture("stride_32").audit(&[quiet]).code(0).stdout("");
+        }
+        let fixture = fixture("stride_32");
+        let start = format!("{}:{}:36: conflict: ", fixture.path, fixture.here);
+        fixture
+            .audit(&["-q", "--max-degree", "1"])
+            .code(1)
+            .stdout(predicate::str::starts_with(start).and(contains("1 failure").not()));
+    }
+
+    #[test]
+    fn workgroups_are_separated_by_commas_or_x() {
+        for text in ["2,3", "2x3"] {
+            let fixture = fixture("reduction");
+            let report = json(&[&fixture.path, "--workgroups", text], 0);
+            assert_eq!(report["dispatched"], serde_json::json!([2, 3, 1]));
+        }
     }
 
     #[test]
@@ -606,6 +719,14 @@ mod documents {
                 1,
             ),
             ("uninitialised", &[], "uninitialised-read", "warning", 0),
+            ("empty_size", &[], "unreached-access", "warning", 0),
+            (
+                "empty_size",
+                &["--max-degree", "1"],
+                "unreached-access",
+                "error",
+                1,
+            ),
             ("stride_32", &[], "bank-conflict", "note", 0),
             (
                 "stride_32",

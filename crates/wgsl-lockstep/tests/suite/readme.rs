@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::process::Command;
+use wgsl_lockstep::{Buffers, Config, Shader};
 
 const README: &str = include_str!("../../README.md");
 
@@ -53,6 +54,35 @@ fn the_conflict_is_found_and_mended() {
 }
 
 #[test]
+fn the_test_in_rust_shows_the_line() {
+    let test = blocks("rust")[1];
+    let (_, wgsl) = test.split_once("const WGSL: &str = \"").unwrap();
+    let (padded, _) = wgsl.split_once("\";").unwrap();
+    let wgsl = padded.replace("array<f32, 33>", "array<f32, 32>");
+    assert_ne!(wgsl, padded);
+    let shader = Shader::new(&wgsl, None, &[]).unwrap();
+    let len = 32 * 32;
+    let mut buffers = Buffers::from([
+        ((0, 0), vec![32, 32]),
+        ((0, 1), vec![0; len]),
+        ((0, 2), vec![0; len]),
+    ]);
+    let report = shader
+        .run(&mut buffers, [1, 1, 1], &Config::default())
+        .unwrap();
+    let site = report.sites.iter().find(|s| s.banks.max_degree > 1);
+    let site = site.unwrap();
+    let shown = format!(
+        "{}-way bank conflict, {} of {}:\n{}\n",
+        site.banks.max_degree,
+        site.kind,
+        site.variable,
+        site.location.excerpt(&wgsl)
+    );
+    assert_eq!(blocks("text")[2], shown);
+}
+
+#[test]
 fn its_options_exist() {
     let help = Command::new(env!("CARGO_BIN_EXE_wgsl-audit"))
         .arg("--help")
@@ -63,7 +93,7 @@ fn its_options_exist() {
     let words = README.split(|c| !is_part(c));
     let options = words.filter(|word| word.starts_with("--") && word.len() > 3);
     // Options of cargo, and one that need not be listed.
-    let others = ["--features", "--dev", "--help"];
+    let others = ["--features", "--path", "--git", "--dev", "--help"];
     let own = options.filter(|option| !others.contains(option));
     let mut count = 0;
     for option in own {

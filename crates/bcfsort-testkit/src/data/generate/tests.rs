@@ -211,7 +211,7 @@ fn incompatible_parameters_are_refused() {
     let error = |spec: Spec| generate::<u32>(&spec).unwrap_err().to_string();
     assert_eq!(
         error(Spec::new(Pattern::Distinct, 10).distinct(3)),
-        "pattern distinct takes no distinct"
+        "pattern distinct takes no --distinct, which is for duplicates, few-distinct, zipf"
     );
     assert_eq!(
         error(Spec::new(Pattern::Adversary, 2000)),
@@ -222,6 +222,15 @@ fn incompatible_parameters_are_refused() {
     assert!(error(Spec::new(Pattern::Adversary, 32).items(1)).contains("2 to 64"));
     assert!(error(Spec::new(Pattern::Runs, 10).runs(0)).contains("at least one"));
     assert!(error(Spec::new(Pattern::Duplicates, 10).distinct(11)).contains("1 to 10"));
-    assert!(error(Spec::new(Pattern::Zipf, 10).distinct(0)).contains("distinct is 0"));
+    assert!(error(Spec::new(Pattern::Zipf, 10).distinct(0)).contains("--distinct is 0"));
+    let range =
+        |low, high| error(Spec::new(Pattern::Random, 10).range(Range::Values { low, high }));
+    assert_eq!(
+        range(-1, 5),
+        "--range is -1..5: some of it is outside u32: use -t i32"
+    );
+    assert!(range(0, 1 << 40).ends_with("outside u32: use -t u64"));
+    assert!(range(-1, 1 << 40).ends_with("outside u32: use -t i64"));
+    assert!(range(-1, 1 << 63).ends_with("outside u32"));
     assert!(error(Spec::new(Pattern::Random, u64::MAX)).contains("do not fit in memory"));
 }

@@ -2,7 +2,7 @@
 
 use crate::fault::Fault;
 use crate::values::{count, word};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::fmt;
 use std::fs::{self, File};
 use std::io::Read;
@@ -40,26 +40,59 @@ impl fmt::Display for Fill {
     }
 }
 
-/// `--buffer`: a binding, and its contents.
+/// A buffer on the command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Name {
+    /// Group and binding.
+    Binding(u32, u32),
+    Variable(String),
+}
+
+impl Name {
+    fn is(&self, resource: &Resource) -> bool {
+        match self {
+            Self::Binding(group, binding) => {
+                (*group, *binding) == (resource.group, resource.binding)
+            }
+            Self::Variable(name) => *name == resource.name,
+        }
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Binding(group, binding) => write!(f, "{group}.{binding}"),
+            Self::Variable(name) => f.write_str(name),
+        }
+    }
+}
+
+/// `--buffer`: a buffer, and its contents.
 #[derive(Clone, Debug)]
 pub(crate) struct Contents {
-    group: u32,
-    binding: u32,
+    name: Name,
     fill: Fill,
 }
 
-const FORM: &str = "write it as BINDING=random:N, zero:N, iota:N, words:A,B,C or file:PATH, with \
-                    BINDING such as 0 (of group 0) or 1.2 (binding 2 of group 1)";
+const FORM: &str = "write it as BUFFER=random:N, zero:N, iota:N, words:A,B,C or file:PATH, with \
+                    BUFFER such as 0 (of group 0), 1.2 (binding 2 of group 1) or the variable's \
+                    name";
 
 impl FromStr for Contents {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (location, fill) = text.split_once('=').ok_or(FORM)?;
+        let (name, fill) = text.split_once('=').ok_or(FORM)?;
         let number = |text: &str| text.parse::<u32>().map_err(|_| FORM.to_owned());
-        let (group, binding) = match location.split_once('.') {
-            Some((group, binding)) => (number(group)?, number(binding)?),
-            None => (0, number(location)?),
+        let is_part = |c: char| c.is_alphanumeric() || c == '_';
+        let name = match name.split_once('.') {
+            Some((group, binding)) => Name::Binding(number(group)?, number(binding)?),
+            None if name.is_empty() || !name.chars().all(is_part) => return Err(FORM.to_owned()),
+            None if name.starts_with(|c: char| c.is_ascii_digit()) => {
+                Name::Binding(0, number(name)?)
+            }
+            None => Name::Variable(name.to_owned()),
         };
         let (kind, value) = fill.split_once(':').ok_or(FORM)?;
         let fill = match kind {
@@ -70,11 +103,7 @@ impl FromStr for Contents {
             "file" => Fill::File(PathBuf::from(value)),
             _ => return Err(FORM.to_owned()),
         };
-        Ok(Self {
-            group,
-            binding,
-            fill,
-        })
+        Ok(Self { name, fill })
     }
 }
 
@@ -163,11 +192,17 @@ pub(crate) struct Made {
     group: u32,
     binding: u32,
     name: String,
-    space: &'static str,
+    #[serde(serialize_with = "space")]
+    space: Space,
     words: usize,
     contents: String,
     /// True if the user specified the contents.
     given: bool,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // As serde requires.
+fn space<S: Serializer>(space: &Space, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(space.name())
 }
 
 impl fmt::Display for Made {
@@ -186,14 +221,15 @@ impl fmt::Display for Made {
     }
 }
 
-/// The storage buffers with default contents.
+/// The buffers with default contents.
 pub(crate) fn defaults(made: &[Made]) -> Vec<DefaultBuffer> {
     made.iter()
-        .filter(|buffer| !buffer.given && buffer.space == Space::Storage.name())
+        .filter(|buffer| !buffer.given)
         .map(|buffer| DefaultBuffer {
             group: buffer.group,
             binding: buffer.binding,
             name: buffer.name.clone(),
+            space: buffer.space,
         })
         .collect()
 }
@@ -205,28 +241,26 @@ pub(crate) fn make(
     wanted: &[Contents],
     seed: u64,
 ) -> Result<(Buffers, Vec<Made>), Fault> {
-    for (i, contents) in wanted.iter().enumerate() {
-        let location = (contents.group, contents.binding);
-        let is_there = |r: &Resource| (r.group, r.binding) == location;
-        if !resources.iter().any(is_there) {
+    for (i, Contents { name, .. }) in wanted.iter().enumerate() {
+        let Some(resource) = resources.iter().find(|resource| name.is(resource)) else {
+            let what = match name {
+                Name::Binding(..) => "binding",
+                Name::Variable(_) => "buffer",
+            };
             return Err(Fault::usage(format!(
-                "--buffer {}.{}: {file} uses no such binding: {}",
-                location.0,
-                location.1,
+                "--buffer {name}: {file} uses no such {what}: {}",
                 list(resources)
             )));
-        }
-        if wanted[..i].iter().any(|c| (c.group, c.binding) == location) {
+        };
+        if wanted[..i].iter().any(|other| other.name.is(resource)) {
             return Err(Fault::usage(format!(
-                "--buffer {}.{} is given twice: leave out one of them",
-                location.0, location.1
+                "--buffer {name} is given twice: leave out one of them",
             )));
         }
     }
+    let given = |resource: &Resource| wanted.iter().find(|contents| contents.name.is(resource));
     let fill_of = |resource: &Resource| {
-        let location = (resource.group, resource.binding);
-        let given = wanted.iter().find(|c| (c.group, c.binding) == location);
-        given.map_or_else(|| default_fill(resource), |given| given.fill.clone())
+        given(resource).map_or_else(|| default_fill(resource), |given| given.fill.clone())
     };
     let memory = |resource: &Resource| {
         let words = fill_of(resource).count();
@@ -243,17 +277,14 @@ pub(crate) fn make(
         // Each buffer has different contents.
         let own_seed = seed ^ u64::from(group) << 48 ^ u64::from(binding) << 32;
         let words = fill.words(own_seed)?;
-        let given = wanted
-            .iter()
-            .any(|c| (c.group, c.binding) == (group, binding));
         made.push(Made {
             group,
             binding,
             name: resource.name.clone(),
-            space: resource.space.name(),
+            space: resource.space,
             words: words.len(),
             contents: fill.to_string(),
-            given,
+            given: given(resource).is_some(),
         });
         buffers.insert((group, binding), words);
     }
@@ -287,9 +318,13 @@ mod tests {
         assert_eq!(words("1.2=iota:3"), [0, 1, 2]);
         assert_eq!(words("0=zero:2"), [0, 0]);
         assert_eq!(words("0=random:2^4").len(), 16);
+        assert_eq!(words("size_2=words:4,4"), [4, 4]);
         for text in [
             "0",
-            "x=zero:1",
+            "=zero:1",
+            "a-b=zero:1",
+            "1x=zero:1",
+            "a.1=zero:1",
             "0=",
             "0=zero",
             "0=zero:x",

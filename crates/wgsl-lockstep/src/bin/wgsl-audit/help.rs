@@ -20,12 +20,16 @@ What is found:
   conflict  lanes of a warp touch different words of one bank of workgroup memory: the number of
             words is the degree, and they take as many cycles; 1 is free of conflict. It is a note,
             and a failure above --max-degree
+  unreached accesses to workgroup memory or storage that were never executed. It is a warning, one
+            for each kind of memory, since another input may reach them. With --max-degree it is a
+            failure if the shader accesses workgroup memory and no such access was executed: the
+            limit would hold whatever the shader does. Not reported if 'loop' stopped the run
 Workgroup memory that is read before it is written is a warning. Notes tell of accesses to storage
 that touch more than twice the 32-byte sectors that would do, and of more workgroup memory than
 WebGPU guarantees (16,384 bytes).
 
 Buffers:
-Name a buffer by its binding (0), or by group and binding (1.2). Contents are
+Name a buffer by its binding (0), by group and binding (1.2) or by its variable (size). Contents are
   0=random:4096    so many words of random bits (SplitMix64, --seed)
   0=zero:4096      zeros
   0=iota:2^12      0, 1, 2 and so on
@@ -34,7 +38,7 @@ Name a buffer by its binding (0), or by group and binding (1.2). Contents are
   0=file:PATH      a file's bytes, a multiple of 4
 By default uniforms are zero; storage buffers are random, as large as their type, and 4096 words
 where it ends in a runtime-sized array. Give sizes and indices that make sense: random ones are out
-of bounds, and a size of zero makes the shader do nothing and look clean.
+of bounds, and with a size of zero a shader does nothing: see 'unreached'.
 
 What the columns mean:
   degree     the most words of a bank at once. An access of 8 bytes a lane is served in two halves
@@ -61,11 +65,11 @@ JSON (--json) is one object:
     storage        accesses, sectors, min_sectors
     faults         race, bounds, barrier, loop, uninitialised: how often, lane by lane
     sites          each location that accesses workgroup memory or storage: line, column (in bytes,
-                   from 1), length, space, variable, kind, bytes (a lane), oblivious, accesses,
-                   lanes (of all together); of workgroup memory: banks and banks_by_word
-                   (conflict_free, max_degree, cycles, min_cycles), bank_degrees (for each bank the
-                   most words at once); of storage: sectors, min_sectors; worst (lane and byte
-                   address of the worst access)
+                   from 1), length, space, variable, kind, bytes (a lane), oblivious, accesses
+                   (0: never executed, or out of bounds in all lanes), lanes (of all together); of
+                   workgroup memory: banks and banks_by_word (conflict_free, max_degree, cycles,
+                   min_cycles), bank_degrees (for each bank the most words at once); of storage:
+                   sectors, min_sectors; worst (lane and byte address of the worst access)
     findings       fault, line, column, length, space, variable, other (line, column, length of
                    the other access of a race), count, example
 
@@ -82,6 +86,6 @@ Examples:
   wgsl-audit shader.wgsl
   wgsl-audit reduce.wgsl --entry main --workgroups 4 --buffer 0=random:2^16 --max-degree 1
   wgsl-audit scan.wgsl --buffer 0=iota:1000 --buffer 1=words:1000 --override BLOCK=256
-  wgsl-audit transpose.wgsl --heatmap banks.svg
+  wgsl-audit transpose.wgsl --workgroups 4x4 --buffer size=words:64,64 --heatmap banks.svg
   wgsl-audit shader.wgsl --json | jq '.kernels[0].workgroup.max_degree'
   wgsl-audit shaders/sort.wgsl --sarif sort.sarif";

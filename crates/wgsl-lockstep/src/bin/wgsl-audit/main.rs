@@ -43,11 +43,11 @@ struct Args {
     /// Entry point; may be left out where there is only one
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
-    /// Workgroups in x, y and z
+    /// Workgroups in x, y and z, such as 4,4 or 4x4
     #[arg(long, value_name = "X[,Y[,Z]]", default_value = "1")]
     workgroups: Workgroups,
-    /// Contents of a buffer, such as 0=random:4096; may be given for each binding
-    #[arg(long = "buffer", value_name = "BINDING=CONTENTS")]
+    /// Contents of a buffer, such as 0=random:4096 or size=words:64,64; may be given for each
+    #[arg(long = "buffer", value_name = "BUFFER=CONTENTS")]
     buffers: Vec<Contents>,
     /// Value of an 'override' declaration; may be given for each
     #[arg(long = "override", value_name = "NAME=VALUE", value_parser = override_value)]
@@ -72,7 +72,8 @@ struct Args {
         help_heading = "Hardware"
     )]
     banks: u32,
-    /// Fail on bank conflicts of a greater degree (default: none fails)
+    /// Fail on bank conflicts of a greater degree, and if no access to workgroup memory was
+    /// executed (default: none fails)
     #[arg(
         long,
         value_name = "N",
@@ -92,6 +93,9 @@ struct Args {
     /// Stop the dispatch after so many operations on lanes, and fail (default: no limit)
     #[arg(long, value_name = "COUNT", value_parser = positive, help_heading = "Limits")]
     max_lane_instructions: Option<u64>,
+    /// Print failures and warnings only
+    #[arg(short, long, conflicts_with = "json", help_heading = "Output")]
+    quiet: bool,
     /// Print JSON instead of text
     #[arg(long, help_heading = "Output")]
     json: bool,
@@ -168,6 +172,8 @@ fn run(args: &Args) -> Result<(), Fault> {
         };
         let json = audit.json(env!("CARGO_PKG_VERSION"), &dispatch);
         print(&json.map_err(|error| Fault::usage(error.to_string()))?)
+    } else if args.quiet {
+        print(&audit.brief())
     } else {
         print(&audit.text(&header(&name, &shader, workgroups, args.warp, &made), true))
     };
