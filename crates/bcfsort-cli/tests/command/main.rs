@@ -1,5 +1,6 @@
 //! The command as a user runs it.
 
 mod audit;
+mod auto;
 mod cli;
 mod experiment;
