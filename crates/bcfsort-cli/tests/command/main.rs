@@ -4,3 +4,4 @@ mod audit;
 mod auto;
 mod cli;
 mod experiment;
+mod input;
