@@ -38,7 +38,7 @@ pub(crate) struct Args {
     /// Kind of data, from the list below
     #[arg(hide_possible_values = true, value_parser = pattern())]
     pattern: Pattern,
-    /// How many numbers: 1000, 2^20, 10K, 10M, 1G
+    /// How many numbers: 1000, 2^20, 1e6, 10K, 1.5M
     #[arg(short = 'n', long, value_parser = count)]
     count: u64,
     #[command(flatten)]

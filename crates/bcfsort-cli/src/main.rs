@@ -16,7 +16,8 @@ mod verify;
 use bcfsort_lab::{bench, experiment, tune};
 use bcfsort_term::fault::Fault;
 use bcfsort_term::{notice, output};
-use clap::{Arg, ArgAction, Parser, Subcommand};
+use clap::{Arg, ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand};
+use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
 const AFTER_HELP: &str = "\
@@ -25,7 +26,7 @@ Exit codes:
   1    check: not sorted; audit: a kernel failed
   2    wrong usage, bad input, or the output could not be written
   3    GPU failure, or --verify found a wrong result
-  130  interrupted
+  130  interrupted (SIGINT); 143: SIGTERM; 129: SIGHUP
 
 Environment:
   WGPU_BCFSORT_REQUIRE_ADAPTER=1  fail without a GPU adapter, instead of using the CPU
@@ -138,13 +139,17 @@ fn quiet_device_selection() {
 
 fn main() -> ExitCode {
     quiet_device_selection();
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
+    let parsed = Cli::command()
+        .try_get_matches()
+        .and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)));
+    let (cli, matches) = match parsed {
+        Ok(parsed) => parsed,
         Err(error) => return usage::exit(error),
     };
     // Off by default: users get our own one-line messages.
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("off")).init();
-    match run(&cli.command) {
+    let checked = usage::refuse_raw_on_terminal(&matches, io::stdout().is_terminal());
+    match checked.and_then(|()| run(&cli.command)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(fault) => {
             if let Some(message) = fault.message() {
@@ -157,10 +162,33 @@ fn main() -> ExitCode {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
+    use super::*;
 
     #[test]
     fn the_command_line_is_consistent() {
-        super::Cli::command().debug_assert();
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn raw_keys_go_to_a_terminal_only_on_request() {
+        let is_refused = |line: &str, is_terminal| {
+            let matches = Cli::command().get_matches_from(line.split(' '));
+            usage::refuse_raw_on_terminal(&matches, is_terminal).is_err()
+        };
+        for command in ["sort", "gen random -n 1", "prefix-sums a b"] {
+            for (options, refused) in [
+                ("-q", true),
+                ("-f raw", true),
+                ("-f text", false),
+                ("-o -", false),
+                ("-o file", false),
+            ] {
+                let line = format!("wgpu-bcfsort {command} {options}");
+                assert_eq!(is_refused(&line, true), refused, "{line}");
+                assert!(!is_refused(&line, false), "{line}");
+            }
+        }
+        assert!(!is_refused("wgpu-bcfsort check", true));
+        assert!(!is_refused("wgpu-bcfsort tune", true));
     }
 }

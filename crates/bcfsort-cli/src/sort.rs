@@ -45,7 +45,7 @@ which are merged from a temporary file next to the output.
 Exit codes: 0 success, 2 bad usage, input or output, 3 GPU failure or failed --verify, \
 130 interrupted";
 
-/// Sort a file of numbers, binary or text. Uses the GPU, or the CPU if there is none
+/// Sort a file of numbers, binary or text. Uses the GPU, or the CPU if that is faster
 #[derive(clap::Args)]
 #[command(
     next_help_heading = "Input and output",
@@ -63,7 +63,7 @@ pub(crate) struct Args {
     keys: Keys,
     #[command(flatten, next_help_heading = "Order")]
     direction: Direction,
-    /// Engine to sort with; auto: the fastest here, or cpu without a GPU
+    /// Engine to sort with; auto: the fastest for this input
     #[arg(
         long,
         default_value = "auto",
@@ -96,21 +96,17 @@ fn sort<T: SortKey>(args: &Args) -> Result<(), Fault> {
     let input = Input::open(&args.input)?;
     let output = Output::create(&args.output)?;
     args.seed.refuse_for_others(args.engine)?;
-    let contender = Contender::open(args.engine, &args.gpu, &args.seed, &args.cache, args.quiet)?;
+    let named = Contender::named(args.engine, &args.gpu, &args.seed, &args.cache, args.quiet)?;
     let order = args.direction.order();
-    let chunk = args
-        .chunk
-        .unwrap_or(CHUNK / T::KEY_TYPE.bytes())
-        .min(contender.max_len(T::KEY_TYPE))
-        .max(1);
+    let chunk = args.chunk.unwrap_or(CHUNK / T::KEY_TYPE.bytes());
+    let chunk_within = |max: u64| usize::try_from(chunk.min(max).max(1)).unwrap_or(usize::MAX);
+    let max_len = |contender: &Contender| contender.max_len(T::KEY_TYPE);
     let mut job = Job {
-        contender: &contender,
         order,
         timed: args.checks.timings,
         timings: Timings::default(),
         progress: Progress::new(args.quiet),
         verifier: args.checks.verify.then(|| Verifier::new(order)),
-        chunk: usize::try_from(chunk).unwrap_or(usize::MAX),
         chunks: 0,
         input: input.name,
         reader: KeyReader::<T, _>::new(input.stream, args.keys.encoding.format),
@@ -120,8 +116,15 @@ fn sort<T: SortKey>(args: &Args) -> Result<(), Fault> {
     let directory = output.directory();
     let mut writer = KeyWriter::<T, _>::new(output, args.keys.encoding.format);
     let failed = |error| Fault::data(&output_name, &error);
-    let first = job.next_chunk()?;
-    if job.at_end()? {
+    let max = named.as_ref().map_or(u64::MAX, max_len);
+    let mut first = job.read(chunk_within(max))?;
+    let contender = named.unwrap_or_else(|| {
+        Contender::fastest(first.len() as u64, T::KEY_TYPE, &args.cache, args.quiet)
+    });
+    // A GPU opened now may sort fewer keys at once than were read.
+    let chunk = chunk_within(max_len(&contender));
+    if first.len() <= chunk && job.at_end()? {
+        job.sort(&contender, &mut first)?;
         if let Some(verifier) = &mut job.verifier {
             verifier.write(&first)?;
             verifier.finish()?;
@@ -130,10 +133,15 @@ fn sort<T: SortKey>(args: &Args) -> Result<(), Fault> {
         writer.write(&first).map_err(failed)?;
     } else {
         let mut spill = Spill::create(&directory)?;
-        spill.push(&first)?;
+        for keys in first.chunks_mut(chunk) {
+            job.sort(&contender, keys)?;
+            spill.push(keys)?;
+        }
         drop(first);
         while !job.at_end()? {
-            spill.push(&job.next_chunk()?)?;
+            let mut keys = job.read(chunk)?;
+            job.sort(&contender, &mut keys)?;
+            spill.push(&keys)?;
         }
         job.merge(spill, |block| writer.write(block).map_err(failed))?;
     }
@@ -155,7 +163,7 @@ fn sort<T: SortKey>(args: &Args) -> Result<(), Fault> {
         let _ = write!(
             report,
             "engine   {}\nadapter  {}\nkeys     {count} {}, {}{chunks}\n{}",
-            contender.engine_for(count, T::KEY_TYPE),
+            contender.explain(count, T::KEY_TYPE),
             contender.adapter,
             T::KEY_TYPE,
             order.name(),
@@ -175,49 +183,51 @@ fn sort<T: SortKey>(args: &Args) -> Result<(), Fault> {
 }
 
 /// A sort in progress.
-struct Job<'a, T, R> {
-    contender: &'a Contender,
+struct Job<T, R> {
     order: Order,
     timed: bool,
     timings: Timings,
     progress: Progress,
     verifier: Option<Verifier<T>>,
-    chunk: usize,
     chunks: u64,
     input: String,
     reader: KeyReader<T, R>,
 }
 
-impl<T: SortKey, R: io::BufRead> Job<'_, T, R> {
+impl<T: SortKey, R: io::BufRead> Job<T, R> {
     fn at_end(&mut self) -> Result<bool, Fault> {
         self.reader
             .at_end()
             .map_err(|error| Fault::data(&self.input, &error))
     }
 
-    /// Reads and sorts a chunk.
-    fn next_chunk(&mut self) -> Result<Vec<T>, Fault> {
+    /// Reads at most `chunk` keys.
+    fn read(&mut self, chunk: usize) -> Result<Vec<T>, Fault> {
         let read = self.reader.count();
         self.progress
             .show(|| format!("reading, {read} keys so far"));
-        let mut keys = self
+        let keys = self
             .reader
-            .read_chunk(self.chunk)
+            .read_chunk(chunk)
             .map_err(|error| Fault::data(&self.input, &error))?;
         if let Some(verifier) = &mut self.verifier {
             verifier.read(&keys);
         }
+        Ok(keys)
+    }
+
+    /// Sorts a chunk.
+    fn sort(&mut self, contender: &Contender, keys: &mut [T]) -> Result<(), Fault> {
         let read = self.reader.count();
         self.progress
             .show(|| format!("sorting, {read} keys so far"));
         if self.timed {
-            let timings = self.contender.sort_timed(&mut keys, self.order)?;
-            self.timings.add(&timings);
+            self.timings.add(&contender.sort_timed(keys, self.order)?);
         } else {
-            self.contender.sort(&mut keys, self.order)?;
+            contender.sort(keys, self.order)?;
         }
         self.chunks += 1;
-        Ok(keys)
+        Ok(())
     }
 
     /// Merges the sorted chunks.

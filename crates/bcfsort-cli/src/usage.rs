@@ -1,8 +1,12 @@
 //! Errors of command-line usage, with tips for users of other sort commands.
 
-use bcfsort_term::notice::say_lines;
+use bcfsort_term::fault::Fault;
+use bcfsort_term::notice::{say, say_lines};
+use bcfsort_testkit::data::Format;
+use clap::ArgMatches;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::parser::ValueSource;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -28,7 +32,14 @@ const DESCENDING: &str = "'-r' sorts in descending order";
 /// Prints help, the version or an error as clap formats it, without misleading tips.
 pub(crate) fn exit(mut error: clap::Error) -> ExitCode {
     if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        let _ = error.print();
+        let printed = error.print();
+        if let (Err(failed), false) = (printed, error.use_stderr()) {
+            let fault = Fault::io("stdout", "cannot write", &failed);
+            if let Some(message) = fault.message() {
+                say(message);
+            }
+            return ExitCode::from(fault.exit_code());
+        }
     } else {
         improve(&mut error, std::env::args().skip(1));
         let text = error.to_string();
@@ -36,6 +47,25 @@ pub(crate) fn exit(mut error: clap::Error) -> ExitCode {
         say_lines(&format!("wgpu-bcfsort: {text}"));
     }
     ExitCode::from(if error.use_stderr() { 2 } else { 0 })
+}
+
+/// Fails if a command would write raw keys to the terminal, and not because of `-o -`.
+pub(crate) fn refuse_raw_on_terminal(
+    matches: &ArgMatches,
+    stdout_is_terminal: bool,
+) -> Result<(), Fault> {
+    let Some(("sort" | "gen" | "prefix-sums", matches)) = matches.subcommand() else {
+        return Ok(());
+    };
+    let is_text = matches.get_one("format") == Some(&Format::Text);
+    let is_given = matches.value_source("output") == Some(ValueSource::CommandLine);
+    if is_text || is_given || !stdout_is_terminal {
+        return Ok(());
+    }
+    Err(Fault::Usage(
+        "raw keys would go to the terminal: -f text, -o FILE, or -o - to do it all the same"
+            .to_owned(),
+    ))
 }
 
 /// Replaces misleading tips.

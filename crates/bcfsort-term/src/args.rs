@@ -4,8 +4,8 @@ use crate::fault::Fault;
 use crate::notice;
 use crate::tuning_file::TuningFile;
 use bcfsort_testkit::data::{Format, Pattern, parse_count};
-use clap::Arg;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Arg, ArgMatches, Command, FromArgMatches};
 use std::str::FromStr;
 use wgpu_bcfsort::paper::BaseCase;
 use wgpu_bcfsort::{Engine, KeyType, Options, Order, wgpu};
@@ -80,17 +80,48 @@ pub fn listed<'a>(items: impl Iterator<Item = (&'a str, &'a str)>) -> String {
 }
 
 /// Number format of files.
-#[derive(clap::Args)]
 pub struct Encoding {
-    /// raw: little-endian binary; text: one number per line
+    /// [`Format::AssumedRaw`] if the option is not given.
+    pub format: Format,
+}
+
+/// The option of [`Encoding`].
+#[derive(clap::Args)]
+struct EncodingOption {
+    /// raw: little-endian binary; text: one number per line [default: raw]
+    ///
+    /// Without -f, an input that looks like text is refused. Raw keys are written to a terminal
+    /// only with -o -.
     #[arg(
         short,
         long,
-        default_value = "raw",
         hide_possible_values = true,
         value_parser = one_of::<Format>(Format::ALL.map(Format::name))
     )]
-    pub format: Format,
+    format: Option<Format>,
+}
+
+impl FromArgMatches for Encoding {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let option = EncodingOption::from_arg_matches(matches)?;
+        let format = option.format.unwrap_or(Format::AssumedRaw);
+        Ok(Self { format })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl clap::Args for Encoding {
+    fn augment_args(command: Command) -> Command {
+        EncodingOption::augment_args(command)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        EncodingOption::augment_args_for_update(command)
+    }
 }
 
 /// Type and format of the keys.
@@ -412,7 +443,7 @@ impl Seed {
     }
 }
 
-/// A count such as 1000, 2^20 or 10M.
+/// A count such as 1000, 2^20, 1e6 or 1.5M.
 pub fn count(text: &str) -> Result<u64, String> {
     parse_count(text).map_err(|error| error.to_string())
 }

@@ -34,7 +34,10 @@ impl Fault {
         match error {
             DataError::Write(error) => Self::io(name, "cannot write", error),
             DataError::Read(error) => Self::io(name, "cannot read", error),
-            // Raw is the default, so a text file without -f text ends up here.
+            DataError::LooksLikeText => Self::Usage(format!(
+                "{name} looks like text: -f text reads it as numbers, -f raw as bytes"
+            )),
+            // Text with other characters than numbers have, without -f text, ends up here.
             DataError::Truncated { .. } => {
                 Self::Usage(format!("{name}: {error}, or is text (-f text)"))
             }

@@ -20,18 +20,38 @@ fn temporary() -> MutexGuard<'static, Option<PathBuf>> {
     TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// On an interrupt (SIGINT, SIGTERM, SIGHUP, Ctrl-C), removes the temporary file and exits with
-/// 130.
+/// On SIGINT, SIGTERM and SIGHUP, removes the temporary file and exits with 128 + the signal's
+/// number, as shells report it. Elsewhere than on Unix, Ctrl-C counts as SIGINT.
 pub fn remove_temporary_when_interrupted() -> Result<(), Fault> {
-    ctrlc::set_handler(|| {
-        // Held until the process ends, so that no new temporary file is created.
-        let mut temporary = temporary();
-        if let Some(path) = temporary.take() {
-            let _ = fs::remove_file(path);
-        }
-        std::process::exit(130);
-    })
-    .map_err(|error| Fault::Usage(format!("cannot handle interrupts: {error}")))
+    wait_for_signals().map_err(|error| Fault::Usage(format!("cannot handle interrupts: {error}")))
+}
+
+#[cfg(unix)]
+fn wait_for_signals() -> io::Result<()> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    let mut signals = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM])?;
+    std::thread::Builder::new()
+        .name("signals".to_owned())
+        .spawn(move || {
+            if let Some(signal) = signals.forever().next() {
+                exit_on_signal(signal);
+            }
+        })
+        .map(drop)
+}
+
+#[cfg(not(unix))]
+fn wait_for_signals() -> Result<(), ctrlc::Error> {
+    ctrlc::set_handler(|| exit_on_signal(2))
+}
+
+fn exit_on_signal(signal: i32) {
+    // Held until the process ends, so that no new temporary file is created.
+    let mut temporary = temporary();
+    if let Some(path) = temporary.take() {
+        let _ = fs::remove_file(path);
+    }
+    std::process::exit(128 + signal);
 }
 
 /// An open output.

@@ -1,5 +1,7 @@
 //! The command as a user runs it.
 
 mod audit;
+mod auto;
 mod cli;
 mod experiment;
+mod input;

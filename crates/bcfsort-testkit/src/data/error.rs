@@ -25,6 +25,9 @@ pub enum DataError {
         /// The type of the keys.
         key: KeyType,
     },
+    /// An input looks like text, and raw keys were only assumed.
+    #[error("the input looks like text: request a format to read it")]
+    LooksLikeText,
     /// A line of a text input is empty.
     #[error("line {line} is empty: every line must hold one {key} key")]
     EmptyLine {

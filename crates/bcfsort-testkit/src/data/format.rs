@@ -14,6 +14,9 @@ pub enum Format {
     /// Little-endian keys of 4 or 8 bytes, without separators.
     #[default]
     Raw,
+    /// [`Raw`](Self::Raw), but reading refuses an input that looks like text. For a format that is
+    /// assumed, not requested.
+    AssumedRaw,
     /// One number a line.
     ///
     /// Reading accepts blanks around the number, CRLF line ends and a missing last newline. Floats
@@ -23,14 +26,14 @@ pub enum Format {
 }
 
 impl Format {
-    /// Every format.
+    /// The formats that a user can request.
     pub const ALL: [Self; 2] = [Self::Raw, Self::Text];
 
     /// The name used on the command line: `raw` or `text`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Raw => "raw",
+            Self::Raw | Self::AssumedRaw => "raw",
             Self::Text => "text",
         }
     }
@@ -65,6 +68,9 @@ const LONGEST_LINE: usize = 4096;
 
 /// The number of bytes of a bad line that its error shows.
 const SHOWN: usize = 40;
+
+/// The number of bytes, at the start of an input, that tell text from raw keys.
+const PROBE: usize = 4096;
 
 /// The number of keys by which a chunk grows while it is read.
 const STEP: usize = 1 << 18;
@@ -130,8 +136,8 @@ impl<T: SortKey, R: BufRead> KeyReader<T, R> {
     /// # Errors
     ///
     /// [`DataError::Read`], [`DataError::Truncated`] for a raw input that ends in the middle of a
-    /// key, [`DataError::EmptyLine`] and [`DataError::BadLine`] for a text input, and
-    /// [`DataError::OutOfMemory`].
+    /// key, [`DataError::LooksLikeText`] for [`Format::AssumedRaw`], [`DataError::EmptyLine`] and
+    /// [`DataError::BadLine`] for a text input, and [`DataError::OutOfMemory`].
     pub fn read_chunk(&mut self, max: usize) -> Result<Vec<T>, DataError> {
         let mut keys = Vec::new();
         while keys.len() < max {
@@ -149,7 +155,7 @@ impl<T: SortKey, R: BufRead> KeyReader<T, R> {
             }
             let before = keys.len();
             match self.format {
-                Format::Raw => self.read_raw(&mut keys, step)?,
+                Format::Raw | Format::AssumedRaw => self.read_raw(&mut keys, step)?,
                 Format::Text => self.read_text(&mut keys, step)?,
             }
             if keys.len() < before + step {
@@ -171,6 +177,12 @@ impl<T: SortKey, R: BufRead> KeyReader<T, R> {
                 Ok(read) => filled += read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(DataError::Read(error)),
+            }
+        }
+        if self.format == Format::AssumedRaw && self.count == 0 {
+            let start = &bytes[..filled.min(PROBE)];
+            if looks_like_text(start, filled < bytes.len() && filled <= PROBE) {
+                return Err(DataError::LooksLikeText);
             }
         }
         if !(filled as u64).is_multiple_of(width) {
@@ -233,6 +245,17 @@ impl<T: SortKey, R: BufRead> KeyReader<T, R> {
         }
         Ok(())
     }
+}
+
+/// True if `start`, the first bytes of an input, are numbers as text. `is_all` is true if they are
+/// the whole input.
+///
+/// Random keys hardly ever pass: 18 of 256 bytes are allowed, so 8 bytes pass once in a billion
+/// inputs. Fewer bytes pass only with a newline, as text has: a random `u32` key once in 200 000.
+fn looks_like_text(start: &[u8], is_all: bool) -> bool {
+    let allowed = |byte: &u8| byte.is_ascii_digit() || b"+-.eE \t\r\n".contains(byte);
+    let has_lines = start.contains(&b'\n') || is_all && start.len() >= 8;
+    has_lines && start.iter().any(u8::is_ascii_digit) && start.iter().all(allowed)
 }
 
 /// Parses the line of this number. `rest` is the start of the input after it, as far as it is
@@ -318,11 +341,11 @@ impl<T: SortKey, W: Write> KeyWriter<T, W> {
     /// [`DataError::Write`].
     pub fn write(&mut self, keys: &[T]) -> Result<(), DataError> {
         match self.format {
-            Format::Raw if cfg!(target_endian = "little") => self
+            Format::Raw | Format::AssumedRaw if cfg!(target_endian = "little") => self
                 .output
                 .write_all(bytemuck::cast_slice(keys))
                 .map_err(DataError::Write),
-            Format::Raw => {
+            Format::Raw | Format::AssumedRaw => {
                 for chunk in keys.chunks(BUFFER / size_of::<T>()) {
                     let swapped: Vec<T> = chunk.iter().map(|&key| swap_bytes(key)).collect();
                     self.output
@@ -487,6 +510,48 @@ mod tests {
                 .starts_with("the input is 1234 bytes, not a multiple of the 8 bytes of a u64 key")
         );
         assert!(read::<u32>(&[], Format::Raw, 7).unwrap().is_empty());
+    }
+
+    #[test]
+    fn text_is_no_raw_input_unless_raw_is_requested() {
+        let is_text = |input: &[u8], max| match read::<u32>(input, Format::AssumedRaw, max) {
+            Err(DataError::LooksLikeText) => true,
+            Ok(_) | Err(DataError::Truncated { .. }) => false,
+            Err(error) => panic!("{error}"),
+        };
+        let lines = "-12.5e+3\r\n\t 7E2\n".repeat(1000);
+        for text in [
+            lines.as_str(),
+            "5\n",
+            "1\n2\n",
+            "123\n",
+            "12345678",
+            "1 2 3 4 5",
+        ] {
+            assert!(is_text(text.as_bytes(), 1 << 20), "{text}");
+            assert!(is_text(text.as_bytes(), 4), "{text}");
+            let raw = read::<u32>(text.as_bytes(), Format::Raw, 100);
+            assert!(!matches!(raw, Err(DataError::LooksLikeText)), "{text}");
+        }
+        let ones = "1".repeat(PROBE);
+        assert!(is_text(ones.as_bytes(), 1 << 20));
+        for raw in [
+            "",
+            "5",
+            "1234",
+            "\n\n\n\n",
+            "1\nx\n",
+            "12345678\n\0\0\0",
+            "nan\n1\n2\n",
+        ] {
+            assert!(!is_text(raw.as_bytes(), 1 << 20), "{raw:?}");
+        }
+        // Only the first bytes count, and a long input needs a newline among them.
+        let (long, late) = (ones + "\n", lines[..PROBE - 1].to_owned() + "\nx");
+        assert!(is_text(late.as_bytes(), 1 << 20));
+        assert!(!is_text(long.as_bytes(), 1 << 20));
+        let keys = generate::<u32>(&Spec::new(Pattern::Random, 1000)).unwrap();
+        assert!(!is_text(bytemuck::cast_slice(&keys), 1 << 20));
     }
 
     #[test]

@@ -5,14 +5,17 @@ use std::fmt;
 use std::num::{IntErrorKind, ParseIntError};
 use std::str::FromStr;
 
-const COUNT: &str = "not a count: write it as 1000, 1_000, 2^20, 10K, 10M or 1G (powers of 1000)";
+const COUNT: &str = "not a count: write it as 1000, 1_000, 2^20, 1e6, 10K, 1.5M or 1G (powers of \
+                     1000)";
+const FRACTION: &str = "not a whole number: a count needs one, such as 1500, 1.5K or 1.5e3";
 const NEGATIVE: &str = "negative: a count is at least 0";
 const TOO_LARGE: &str = "too large: a count is at most 2^64 - 1";
 const RANGE: &str = "not a range: write 'full', or LO..HI (both included), whole numbers only, \
                      such as -5, 1000, 2^20 or 10M";
 
-/// Parses a count: digits with or without underscores, a power (`2^20`), or a number with K, M or G
-/// for 10^3, 10^6 and 10^9.
+/// Parses a count: digits with or without underscores, a power (`2^20`), or a number with an
+/// exponent (`1e6`), or with K, M or G for 10^3, 10^6 and 10^9. The number may have a fraction if
+/// the count is whole (`1.5K`).
 ///
 /// # Errors
 ///
@@ -24,6 +27,8 @@ const RANGE: &str = "not a range: write 'full', or LO..HI (both included), whole
 /// use bcfsort_testkit::data::parse_count;
 /// assert_eq!(parse_count("2^20")?, 1 << 20);
 /// assert_eq!(parse_count("10M")?, 10_000_000);
+/// assert_eq!(parse_count("1.5K")?, 1500);
+/// assert!(parse_count("0.5").is_err());
 /// assert!(parse_count("ten").is_err());
 /// # Ok::<(), bcfsort_testkit::data::DataError>(())
 /// ```
@@ -32,6 +37,7 @@ pub fn parse_count(text: &str) -> Result<u64, DataError> {
         text: text.to_owned(),
         why: match (fault, text.strip_prefix('-').map(unsigned)) {
             (NotCount::TooLarge, _) => TOO_LARGE,
+            (NotCount::Fraction, _) => FRACTION,
             (NotCount::Form, None | Some(Err(NotCount::Form))) => COUNT,
             (NotCount::Form, Some(_)) => NEGATIVE,
         },
@@ -41,6 +47,7 @@ pub fn parse_count(text: &str) -> Result<u64, DataError> {
 /// The reason why a text is not a count.
 enum NotCount {
     Form,
+    Fraction,
     TooLarge,
 }
 
@@ -58,13 +65,35 @@ fn unsigned(text: &str) -> Result<u64, NotCount> {
         let power = digits(base)?.checked_pow(exponent.parse()?);
         return power.ok_or(NotCount::TooLarge);
     }
-    let (number, unit) = match text.as_bytes().last().ok_or(NotCount::Form)? {
-        b'K' | b'k' => (&text[..text.len() - 1], 1_000),
-        b'M' | b'm' => (&text[..text.len() - 1], 1_000_000),
-        b'G' | b'g' => (&text[..text.len() - 1], 1_000_000_000),
-        _ => (text, 1),
+    let (number, exponent): (&str, u32) = match text.as_bytes().last().ok_or(NotCount::Form)? {
+        b'K' | b'k' => (&text[..text.len() - 1], 3),
+        b'M' | b'm' => (&text[..text.len() - 1], 6),
+        b'G' | b'g' => (&text[..text.len() - 1], 9),
+        _ => match text.split_once(['e', 'E']) {
+            Some((number, exponent)) => (number, exponent.parse()?),
+            None => (text, 0),
+        },
     };
-    let count = digits(number)?.checked_mul(unit);
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
+    let whole = digits(whole)?;
+    let fraction = match fraction.as_bytes() {
+        [b'0'..=b'9', ..] => fraction.replace('_', ""),
+        _ => return Err(NotCount::Form),
+    };
+    let fraction = fraction.trim_end_matches('0');
+    if !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(NotCount::Form);
+    }
+    let Some(zeros) = exponent.checked_sub(fraction.len() as u32) else {
+        return Err(NotCount::Fraction);
+    };
+    let power = |exponent| 10_u64.checked_pow(exponent).ok_or(NotCount::TooLarge);
+    let part = match fraction {
+        "" => Some(0),
+        _ => digits(fraction)?.checked_mul(power(zeros)?),
+    };
+    let count = whole.checked_mul(power(exponent)?);
+    let count = count.zip(part).and_then(|(a, b)| a.checked_add(b));
     count.ok_or(NotCount::TooLarge)
 }
 
@@ -146,6 +175,15 @@ mod tests {
             ("10M", 10_000_000),
             ("2g", 2_000_000_000),
             ("18446744073709551615", u64::MAX),
+            ("1e6", 1_000_000),
+            ("1E6", 1_000_000),
+            ("1.5K", 1500),
+            ("1.5M", 1_500_000),
+            ("0.25k", 250),
+            ("1.5e3", 1500),
+            ("2.0", 2),
+            ("1.050K", 1050),
+            ("18446744073.709551615G", u64::MAX),
         ] {
             assert_eq!(parse_count(text).ok(), Some(count), "{text}");
         }
@@ -155,6 +193,17 @@ mod tests {
             "-1",
             "+1",
             "1.5",
+            "1.",
+            ".5K",
+            "1.K",
+            "1..5K",
+            "1.5.5K",
+            "1.-5K",
+            "1e",
+            "e6",
+            "1e-6",
+            "1e6K",
+            "1e1.5",
             "2^",
             "^2",
             "2^64",
@@ -174,10 +223,17 @@ mod tests {
             "2^99999999999",
             "20000000000G",
             "18446744073709551616",
+            "18446744073.709551616G",
+            "1e20",
+            "1e99999999999",
         ] {
             assert!(message(text).contains("' is too large: "), "{text}");
         }
-        for text in ["", "-", "-five", "1.5", "1e6", "2^-1"] {
+        for text in ["1.5", "0.0001K", "1.2345e3", "0.000000000000000000000001G"] {
+            let told = message(text);
+            assert!(told.contains("' is not a whole number: "), "{told}");
+        }
+        for text in ["", "-", "-five", "1.", "1e", "2^-1"] {
             assert!(message(text).contains("' is not a count: "), "{text}");
         }
     }
