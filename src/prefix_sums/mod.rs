@@ -9,7 +9,7 @@ use crate::gpu::calls;
 use crate::gpu::executor::{BufferSet, Clock, Detail, Profile};
 use crate::gpu::pipelines::Pipelines;
 use crate::gpu::ready::Ready;
-use crate::gpu::transfer::{download, upload};
+use crate::gpu::transfer::{Staging, Transfers};
 use crate::gpu::waiting::Waiting;
 use crate::kernel::Kernel;
 use crate::options::PrefixSumsOptions;
@@ -75,6 +75,8 @@ pub struct PrefixSums {
     /// Buffers of an earlier host call, to be reused.
     host_values: Mutex<Option<wgpu::Buffer>>,
     host_colors: Mutex<Option<wgpu::Buffer>>,
+    /// The staging buffers of earlier transfers, for later ones.
+    staging: Staging,
 }
 
 /// Prepared prefix sums: recording them cannot fail and makes no GPU object.
@@ -145,6 +147,7 @@ impl PrefixSums {
             pool: Mutex::default(),
             host_values: Mutex::default(),
             host_colors: Mutex::default(),
+            staging: Staging::default(),
         }
     }
 
@@ -335,11 +338,17 @@ impl PrefixSums {
             .0;
         let profile = pollster::block_on(async {
             let waiting = Waiting::Block;
+            let transfers = Transfers {
+                device,
+                queue,
+                staging: &self.staging,
+                waiting,
+            };
             let begin = Instant::now();
             let bytes = bytemuck::cast_slice(values);
-            upload(device, queue, bytes, (&value_buffer, 0), waiting).await?;
+            transfers.upload(bytes, (&value_buffer, 0)).await?;
             let bytes = bytemuck::cast_slice(colors);
-            upload(device, queue, bytes, (&color_buffer, 0), waiting).await?;
+            transfers.upload(bytes, (&color_buffer, 0)).await?;
             if profiled {
                 waiting.done(device, queue).await?;
             }
@@ -352,7 +361,7 @@ impl PrefixSums {
             };
             let begin = Instant::now();
             let bytes = bytemuck::cast_slice_mut(values);
-            download(device, queue, (&value_buffer, 0), bytes, waiting).await?;
+            transfers.download((&value_buffer, 0), bytes).await?;
             Ok::<_, Error>(ran.map(|mut profile| {
                 profile.upload = uploaded;
                 profile.download = begin.elapsed();

@@ -4,7 +4,6 @@ use super::{Keys, SortJob, Sorter};
 use crate::gpu::binding::check_bound;
 use crate::gpu::calls;
 use crate::gpu::executor::{Clock, Detail, Profile};
-use crate::gpu::transfer::{download, upload};
 use crate::gpu::waiting::Waiting;
 use crate::host::{KWayMerge, merge_indices, permute};
 use crate::{BufferRole, Comparator, Error, KeyType, Order, SortKey};
@@ -279,7 +278,8 @@ impl Sorter {
         if rows.is_empty() {
             return Ok(());
         }
-        let (device, queue, waiting) = (&self.device, &self.queue, Waiting::Block);
+        let device = &self.device;
+        let transfers = self.transfers(Waiting::Block);
         let (len, bytes) = (rows.len() as u64, size_of_val(rows) as u64);
         let limit = device.limits().max_storage_buffer_binding_size;
         check_bound(BufferRole::Keys, bytes.into(), limit)?;
@@ -287,17 +287,12 @@ impl Sorter {
         let job = SortJob::by(&buffer, comparator, len).order(order);
         let sort = self.prepare_pooled(&job)?;
         pollster::block_on(async {
-            upload(
-                device,
-                queue,
-                bytemuck::cast_slice(rows),
-                (&buffer, 0),
-                waiting,
-            )
-            .await?;
+            transfers
+                .upload(bytemuck::cast_slice(rows), (&buffer, 0))
+                .await?;
             sort.0.submit()?;
             let sorted = bytemuck::cast_slice_mut(rows);
-            download(device, queue, (&buffer, 0), sorted, waiting).await
+            transfers.download((&buffer, 0), sorted).await
         })?;
         self.give_back(sort);
         calls::keep_host_buffer(&self.host_keys, buffer);
@@ -402,12 +397,12 @@ impl Sorter {
             .order(order)
             .indices(&indices_there);
         let sort = self.prepare_pooled(&job)?;
-        let (device, queue) = (&self.device, &self.queue);
+        let transfers = self.transfers(waiting);
         let bytes = bytemuck::cast_slice(keys);
-        upload(device, queue, bytes, (&on_device, 0), waiting).await?;
+        transfers.upload(bytes, (&on_device, 0)).await?;
         sort.0.submit()?;
         let read = bytemuck::cast_slice_mut(indices);
-        download(device, queue, (&indices_there, 0), read, waiting).await?;
+        transfers.download((&indices_there, 0), read).await?;
         self.give_back(sort);
         calls::keep_host_buffer(&self.host_keys, on_device);
         calls::keep_host_buffer(&self.host_indices, indices_there);
@@ -428,12 +423,12 @@ impl Sorter {
         let job = SortJob::new(Keys::new(&buffer, T::KEY_TYPE), len).order(order);
         let sort = self.prepare_pooled(&job)?;
         let begin = Instant::now();
-        let (device, queue) = (&self.device, &self.queue);
+        let transfers = self.transfers(waiting);
         let bytes = bytemuck::cast_slice(keys);
-        upload(device, queue, bytes, (&buffer, 0), waiting).await?;
+        transfers.upload(bytes, (&buffer, 0)).await?;
         let profiled = profile.is_some();
         if profiled {
-            waiting.done(device, queue).await?;
+            waiting.done(&self.device, &self.queue).await?;
         }
         let uploaded = begin.elapsed();
         let measured = if profiled {
@@ -444,7 +439,7 @@ impl Sorter {
         };
         let begin = Instant::now();
         let sorted = bytemuck::cast_slice_mut(keys);
-        download(device, queue, (&buffer, 0), sorted, waiting).await?;
+        transfers.download((&buffer, 0), sorted).await?;
         if let (Some(profile), Some(mut ran)) = (profile, measured) {
             ran.upload = uploaded;
             ran.download = begin.elapsed();

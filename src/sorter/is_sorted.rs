@@ -3,7 +3,6 @@
 use super::{Job, Keys, PreparedSort, SortJob, Sorter};
 use crate::gpu::binding::{self, BufferRange, ToBinding};
 use crate::gpu::executor::BufferSet;
-use crate::gpu::transfer::download;
 use crate::gpu::waiting::Waiting;
 use crate::layout;
 use crate::recording::Buffer;
@@ -38,7 +37,7 @@ impl Sorter {
         let mut unsorted = 0_u32;
         let read = bytemuck::bytes_of_mut(&mut unsorted);
         let found = &check.0.buffers[&Buffer::OutOfOrder];
-        let downloaded = download(&self.device, &self.queue, (found, 0), read, Waiting::Block);
+        let downloaded = self.transfers(Waiting::Block).download((found, 0), read);
         pollster::block_on(downloaded)?;
         Ok(len - u64::from(unsorted))
     }

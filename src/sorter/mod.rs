@@ -21,6 +21,7 @@ use crate::gpu::calls;
 use crate::gpu::executor::BufferSet;
 use crate::gpu::pipelines::Pipelines;
 use crate::gpu::ready::Ready;
+use crate::gpu::transfer::Staging;
 use crate::layout::{self, SortLayout, Strategy};
 use crate::plan::DeviceLimits;
 use crate::recording::{Buffer, Recording};
@@ -72,6 +73,8 @@ pub struct Sorter {
     host_keys: Mutex<Option<wgpu::Buffer>>,
     /// The index buffer of the last argsort of a host slice, for the next one.
     host_indices: Mutex<Option<wgpu::Buffer>>,
+    /// The staging buffers of earlier transfers, for later ones.
+    staging: Staging,
 }
 
 impl Sorter {
@@ -114,6 +117,7 @@ impl Sorter {
             pool: Mutex::default(),
             host_keys: Mutex::default(),
             host_indices: Mutex::default(),
+            staging: Staging::default(),
         })
     }
 

@@ -3,11 +3,20 @@
 use super::Sorter;
 use crate::gpu::binding::ToBinding;
 use crate::gpu::faults::scoped;
-use crate::gpu::transfer::{download, upload};
+use crate::gpu::transfer::Transfers;
 use crate::gpu::waiting::Waiting;
 use crate::{BufferRole, Error};
 
 impl Sorter {
+    pub(super) fn transfers(&self, waiting: Waiting) -> Transfers<'_> {
+        Transfers {
+            device: &self.device,
+            queue: &self.queue,
+            staging: &self.staging,
+            waiting,
+        }
+    }
+
     /// Creates a GPU buffer with the contents of a slice, for [`Keys`](crate::Keys) or any other
     /// use.
     ///
@@ -37,7 +46,7 @@ impl Sorter {
         })?;
         let write = |bytes, from| {
             let to = (&buffer, from);
-            pollster::block_on(upload(&self.device, &self.queue, bytes, to, Waiting::Block))
+            pollster::block_on(self.transfers(Waiting::Block).upload(bytes, to))
         };
         write(whole, 0)?;
         if !rest.is_empty() {
@@ -87,8 +96,7 @@ impl Sorter {
         items.resize(len, T::zeroed());
         let read: &mut [u8] = bytemuck::cast_slice_mut(&mut items);
         let from = (buffer, offset);
-        let waiting = Waiting::Block;
-        pollster::block_on(download(&self.device, &self.queue, from, read, waiting))?;
+        pollster::block_on(self.transfers(Waiting::Block).download(from, read))?;
         Ok(items)
     }
 }
