@@ -108,7 +108,7 @@ fn improve(error: &mut clap::Error, args: impl Iterator<Item = String>) {
         ErrorKind::InvalidValue if argument.starts_with("--engine <") && value == "gpu" => {
             // Clap finds it similar to 'cpu'.
             error.remove(ContextKind::SuggestedValue);
-            "'auto', the default, is the fastest engine on the GPU".to_owned()
+            "'auto', the default, is the fastest engine for the input".to_owned()
         }
         ErrorKind::InvalidSubcommand => {
             let name = text(ContextKind::InvalidSubcommand);
