@@ -41,7 +41,7 @@ pub(crate) fn for_each_at_once<T: Sync, E: Send>(
         let others: Vec<_> = (1..threads)
             // If a thread cannot be started, the others do its work.
             .map_while(|_| {
-                let builder = std::thread::Builder::new().name("bcfsort.compile".into());
+                let builder = std::thread::Builder::new().name("bcfsort.worker".into());
                 builder.spawn_scoped(scope, work).ok()
             })
             .collect();

@@ -3,10 +3,10 @@
 use super::at_once::for_each_at_once;
 use super::executor::submit;
 use super::faults::{not_mapped, scoped};
-use super::waiting::Waiting;
+use super::waiting::{Waiting, poll_once};
 use crate::Error;
 use std::convert::Infallible;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bytes of a staging buffer of an upload.
 const PIECE: u64 = 32 << 20;
@@ -53,14 +53,21 @@ impl Transfers<'_> {
         let is_pooled = piece_bytes == PIECE;
         let mut free = Vec::new();
         if is_pooled {
-            let mut pooled = std::mem::take(&mut *lock(&self.staging.uploads));
-            pooled.truncate(bytes.len().div_ceil(PIECE as usize));
-            free = self.mapped(pooled).await?;
+            free = self.idle(bytes.len().div_ceil(PIECE as usize))?;
         }
         let mut in_flight = Vec::new();
         for (i, piece) in bytes.chunks(PIECE as usize).enumerate() {
             if in_flight.len() == PIECES {
-                free = self.mapped(std::mem::take(&mut in_flight)).await?;
+                // The first wait is for all that is submitted, so that the others are short.
+                for source in in_flight.drain(..) {
+                    let mapped = self.waiting.answer(device, |answer| {
+                        self.map(&source, answer);
+                    });
+                    mapped
+                        .await?
+                        .map_err(|error| Error::DeviceLost(error.to_string()))?;
+                    free.push(source);
+                }
             }
             let source = match free.pop() {
                 Some(source) => source,
@@ -78,31 +85,46 @@ impl Transfers<'_> {
                 scoped(device, 0, || unused.unmap())?;
                 in_flight.push(unused);
             }
-            *lock(&self.staging.uploads) = in_flight;
+            let mut pooled = lock(&self.staging.uploads);
+            pooled.extend(in_flight);
+            pooled.truncate(PIECES);
         }
         Ok(())
     }
 
-    /// Maps staging buffers for writing, after all submitted work.
-    async fn mapped(self, buffers: Vec<wgpu::Buffer>) -> Result<Vec<wgpu::Buffer>, Error> {
-        let map = |buffer: &wgpu::Buffer, answer: Box<dyn FnOnce(_) + Send>| {
-            // If the device is lost by now, wgpu reports it here and in the answer.
-            drop(scoped(self.device, 0, || {
-                buffer.map_async(wgpu::MapMode::Write, .., answer);
-            }));
+    /// Takes at most `count` staging buffers that are not in use, and maps them. Does not wait: the
+    /// device may be busy with other work of the program.
+    fn idle(self, count: usize) -> Result<Vec<wgpu::Buffer>, Error> {
+        let taken = {
+            let mut pooled = lock(&self.staging.uploads);
+            let kept = pooled.len().saturating_sub(count);
+            pooled.split_off(kept)
         };
-        let Some((last, others)) = buffers.split_last() else {
-            return Ok(buffers);
-        };
-        // One wait answers all. A buffer that could not be mapped is an error when it is filled.
-        for buffer in others {
-            map(buffer, Box::new(drop));
+        if taken.is_empty() {
+            return Ok(taken);
         }
-        self.waiting
-            .answer(self.device, |answer| map(last, answer))
-            .await?
-            .map_err(|error| Error::DeviceLost(error.to_string()))?;
-        Ok(buffers)
+        let mapped = Arc::new(Mutex::new(vec![false; taken.len()]));
+        for (i, buffer) in taken.iter().enumerate() {
+            let mapped = mapped.clone();
+            let answer = move |answer: Result<(), _>| lock(&mapped)[i] = answer.is_ok();
+            self.map(buffer, Box::new(answer));
+        }
+        poll_once(self.device)?;
+        let mapped = lock(&mapped).clone();
+        // A buffer that is still in use is dropped, and a new one made.
+        let idle = taken.into_iter().zip(mapped).filter(|&(_, mapped)| mapped);
+        Ok(idle.map(|(buffer, _)| buffer).collect())
+    }
+
+    fn map(
+        self,
+        buffer: &wgpu::Buffer,
+        answer: Box<dyn FnOnce(Result<(), wgpu::BufferAsyncError>) + Send>,
+    ) {
+        // If the device is lost by now, wgpu reports it here and in the answer.
+        drop(scoped(self.device, 0, || {
+            buffer.map_async(wgpu::MapMode::Write, .., answer);
+        }));
     }
 
     /// Reads `buffer` at a byte offset into `bytes`. On an error `bytes` is unchanged.
@@ -133,7 +155,10 @@ impl Transfers<'_> {
             encoder.copy_buffer_to_buffer(buffer, from, &staging, 0, size);
         })?;
         read_mapped(self.device, &staging, bytes, self.waiting).await?;
-        *lock(&self.staging.download) = Some(staging);
+        let mut pooled = lock(&self.staging.download);
+        if pooled.as_ref().is_none_or(|pooled| pooled.size() < size) {
+            *pooled = Some(staging);
+        }
         Ok(())
     }
 }

@@ -111,6 +111,14 @@ fn poll(device: &wgpu::Device) -> Result<(), Error> {
         .map_err(|error| Error::DeviceLost(error.to_string()))
 }
 
+/// Runs wgpu's callbacks for all that is done, without a wait.
+pub(crate) fn poll_once(device: &wgpu::Device) -> Result<(), Error> {
+    let polled = loss_or(|| device.poll(wgpu::PollType::Poll))?;
+    polled
+        .map(drop)
+        .map_err(|error| Error::DeviceLost(error.to_string()))
+}
+
 /// Calls `Device::poll`. Turns its panic for a lost device into an error.
 fn loss_or<T>(poll: impl FnOnce() -> T) -> Result<T, Error> {
     use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

@@ -33,7 +33,8 @@ use std::time::Instant;
 ///
 /// O(n) time, in three phases: each value and color is read twice, each value written once. Scratch
 /// memory is at most 16 x 16,384 words, see [`scratch_size`](Self::scratch_size). Threads may share
-/// it; each call uses its own scratch memory.
+/// it; each call uses its own scratch memory. It keeps the buffers of the last host slices for the
+/// next ones, as a [`Sorter`](crate::Sorter) does.
 ///
 /// # Rounding
 ///

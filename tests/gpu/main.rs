@@ -25,3 +25,4 @@ mod sample_sort;
 mod segments;
 mod selection;
 mod sorts;
+mod transfers;

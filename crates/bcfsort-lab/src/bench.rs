@@ -36,7 +36,7 @@ const DETAILS: &str = "\
     min_s, median_s, max_s seconds of the sort alone
     keys_per_second        by the median
     wall_median_s          seconds of the whole call, with transfers
-    ratio_to_cpu           median of sort_unstable on this data set / median_s
+    ratio_to_cpu           median of the parallel sort on the CPU, for this data set, / median_s
     wall_ratio_to_cpu      the same / wall_median_s
     verified               true: a wrong result ends the run with exit code 3";
 

@@ -172,9 +172,9 @@ pub struct Checks {
 /// The engine, or the CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// The fastest GPU engine if there is an adapter, else the CPU.
+    /// The fastest for the input: a GPU engine or the CPU.
     Auto,
-    /// `sort_unstable`.
+    /// rayon's `par_sort_unstable`.
     Cpu,
     /// This engine on a GPU; fails without one.
     Gpu(Engine),
@@ -205,9 +205,9 @@ impl Choice {
     const fn about(self) -> &'static str {
         match self {
             Self::Auto => {
-                "the fastest engine for the adapter and the input; cpu without an adapter"
+                "the fastest engine for the adapter and the input; cpu where that is faster"
             }
-            Self::Cpu => "Rust's sort_unstable",
+            Self::Cpu => "rayon's par_sort_unstable, on all cores",
             Self::Gpu(Engine::SampleSort) => "sample sort, the fastest on GPUs; also called 'fast'",
             Self::Gpu(Engine::BcfMergesort) => "BCFMergesort: mergesort without bank conflicts",
             Self::Gpu(Engine::BcfMergesortPb) => {

@@ -6,10 +6,10 @@ use crate::kernel_cache::{Cache, KernelCache};
 use crate::notice;
 use crate::timings::Timings;
 use rayon::prelude::*;
+use std::error::Error as _;
 use std::fmt::Display;
-use std::num::NonZero;
 use std::path::PathBuf;
-use std::thread::available_parallelism;
+use std::sync::LazyLock;
 use std::time::Instant;
 use wgpu_bcfsort::internals::host::sort_on_cpu;
 use wgpu_bcfsort::{Engine, Error, KeyType, Options, Order, SortKey, Sorter, adapters, wgpu};
@@ -124,7 +124,7 @@ impl Contender {
     ///
     /// Adapters are listed only if a GPU would be faster.
     pub fn fastest(count: u64, key: KeyType, cache: &Cache, quiet: bool) -> Self {
-        let threads = available_parallelism().map_or(1, NonZero::get);
+        let threads = cpu_threads();
         if !gpu_pays(count, key, threads) {
             return Self::cpu_since(format!("faster than a GPU for {count} keys"));
         }
@@ -292,6 +292,21 @@ fn gpu_pays(count: u64, key: KeyType, threads: usize) -> bool {
     keys * (shared + own) * CPU_PARTITION > GPU_START + bytes * GPU_BYTE
 }
 
+/// The threads of a sort on the CPU: those of rayon's pool, or one if the system allows no more.
+fn cpu_threads() -> usize {
+    static THREADS: LazyLock<usize> = LazyLock::new(|| {
+        let built = rayon::ThreadPoolBuilder::new().build_global();
+        // An error without a source says that the pool runs already.
+        let runs = built.err().is_none_or(|error| error.source().is_none());
+        if runs {
+            rayon::current_num_threads()
+        } else {
+            1
+        }
+    });
+    *THREADS
+}
+
 /// Sorts on all cores. The result is the same bytes as that of [`sort_on_cpu`], since equal keys
 /// are identical.
 fn sort_in_parallel<T: SortKey>(keys: &mut [T], order: Order) {
@@ -299,7 +314,7 @@ fn sort_in_parallel<T: SortKey>(keys: &mut [T], order: Order) {
     const WORTH_THREADS: usize = 1 << 16;
 
     // On one thread, the sort of the standard library is faster than rayon's.
-    if keys.len() < WORTH_THREADS || rayon::current_num_threads() == 1 {
+    if keys.len() < WORTH_THREADS || cpu_threads() == 1 {
         return sort_on_cpu(keys, order);
     }
     // Floats as integers in the same order: 1.23 to 1.25 times as fast as with `total_cmp`, which

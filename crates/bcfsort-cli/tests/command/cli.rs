@@ -414,7 +414,7 @@ mod bad_input {
             &[0; 12],
             "12 bytes, not a multiple of the 8 bytes of a f64 key",
         );
-        both(&[], b"a\n1\n2\n3\n4\n", "or is text (-f text)");
+        both(&[], b"x\n1\n2\n3\n4\n", "or is text (-f text)");
     }
 
     #[test]
