@@ -96,6 +96,8 @@ struct Guide;
 mod algorithm;
 mod comparator;
 mod error;
+#[cfg(feature = "external")]
+mod external;
 mod gpu;
 mod host;
 #[doc(hidden)]
@@ -118,6 +120,8 @@ pub use algorithm::{Engine, UnknownName};
 pub use comparator::FieldOf;
 pub use comparator::{Comparator, Members, WideKey};
 pub use error::{BufferRole, Error};
+#[cfg(feature = "external")]
+pub use external::RecordFormat;
 pub use gpu::adapter::{Requirements, adapters, requirements};
 pub use gpu::binding::ToBinding;
 pub use gpu::executor::{Clock, PhaseTime, Profile};

@@ -183,6 +183,14 @@ impl Contender {
         Ok(())
     }
 
+    /// Returns the indices that sort the keys, stably.
+    pub fn argsort(&self, keys: &[u64]) -> Result<Vec<u32>, Fault> {
+        Ok(match &self.sorter {
+            Some(sorter) => sorter.argsort(keys, Order::Ascending)?,
+            None => argsort_in_parallel(keys),
+        })
+    }
+
     /// Sorts, and returns the times of the sort and its phases.
     pub fn sort_timed<T: SortKey>(&self, keys: &mut [T], order: Order) -> Result<Timings, Fault> {
         let started = Instant::now();
@@ -328,6 +336,17 @@ fn sort_in_parallel<T: SortKey>(keys: &mut [T], order: Order) {
         }),
         _ => sort_by_total_order(keys, order),
     }
+}
+
+fn argsort_in_parallel(keys: &[u64]) -> Vec<u32> {
+    // Sorting the keys beside their indices is faster than looking a key up in each comparison.
+    let mut pairs: Vec<(u64, u32)> = keys.iter().copied().zip(0..).collect();
+    if cpu_threads() == 1 {
+        pairs.sort_unstable();
+    } else {
+        pairs.par_sort_unstable();
+    }
+    pairs.into_iter().map(|(_, index)| index).collect()
 }
 
 fn sort_mapped<B: SortKey>(keys: &mut [B], order: Order, map: impl Fn(B) -> B + Sync) {
