@@ -94,6 +94,7 @@ struct Readme;
 struct Guide;
 
 mod algorithm;
+mod at_once;
 mod comparator;
 mod error;
 #[cfg(feature = "external")]
