@@ -9,7 +9,6 @@ mod input;
 mod man;
 mod prefix_sums;
 mod sort;
-mod spill;
 mod usage;
 mod verify;
 
