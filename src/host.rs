@@ -48,7 +48,7 @@ pub fn first_out_of_order<T: SortKey>(keys: &[T], order: Order) -> Option<usize>
         .map(|i| i + 1)
 }
 
-fn rank<T: SortKey>(key: T, order: Order) -> u64 {
+pub(crate) fn rank<T: SortKey>(key: T, order: Order) -> u64 {
     let key_type: KeyType = T::KEY_TYPE;
     key_type.map(order).encode(key.to_bits64())
 }
