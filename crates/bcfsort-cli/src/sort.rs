@@ -106,9 +106,10 @@ fn sort<T: SortKey>(args: &Args) -> Result<(), Fault> {
         chunk: usize::try_from(memory / 3 / T::KEY_TYPE.bytes()).unwrap_or(usize::MAX),
     };
     let mut progress = Progress::new(args.quiet);
+    let expected_count: Option<u64> = None;
 
     let fastest = |count| Contender::fastest(count, T::KEY_TYPE, &args.cache, args.quiet);
-    let (first, contender) = match (named, reading.reader.expected()) {
+    let (first, contender) = match (named, expected_count) {
         (Some(contender), _) => (reading.next()?, contender),
         // A device opens while the file is read.
         (None, Some(count)) => std::thread::scope(|scope| {
@@ -133,14 +134,14 @@ fn sort<T: SortKey>(args: &Args) -> Result<(), Fault> {
     let mut sorter = ExternalSorter::new(&format, memory, &directory);
     let mut chunks = 1;
     let bytes = |count: u64| count * T::KEY_TYPE.bytes();
-    let expected = reading.reader.expected().map(bytes);
+    let expected = expected_count.map(bytes);
     if reading.at_end()? {
         sorter.push(first).map_err(external)?;
     } else {
         check_space(&directory, expected.unwrap_or(0))?;
         std::thread::scope(|scope| {
             let (sender, receiver) = sync_channel(0);
-            scope.spawn(|| reading.send_all(&sender));
+            scope.spawn(|| reading.send_all(sender));
             let mut pushed = size_of_val(first.as_slice()) as u64;
             sorter.push(first).map_err(external)?;
             for keys in receiver {
@@ -249,7 +250,7 @@ impl<T: SortKey, R: io::BufRead> Reading<T, R> {
     }
 
     /// Reads each chunk while the receiver works on the one before, until the receiver is gone.
-    fn send_all(&mut self, sender: &SyncSender<Result<Vec<T>, Fault>>) {
+    fn send_all(&mut self, sender: SyncSender<Result<Vec<T>, Fault>>) {
         loop {
             let chunk = self.next();
             let is_last = chunk.as_ref().map_or(true, Vec::is_empty);
@@ -286,9 +287,7 @@ impl<T: SortKey> RecordFormat for &ByContender<'_, T> {
         keys: &mut [T],
         take: &mut dyn FnMut(&[T]) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
-        let timings = self
-            .contender
-            .sort_to(keys, self.order, self.timed, take)?;
+        let timings = self.contender.sort_to(keys, self.order, self.timed, take)?;
         let mut sum = self.timings.lock().unwrap_or_else(PoisonError::into_inner);
         sum.add(&timings);
         Ok(())
