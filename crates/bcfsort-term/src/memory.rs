@@ -14,10 +14,10 @@ pub struct Memory {
     ///
     /// Inputs that need more are sorted in parts, by way of a temporary file. The memory of the GPU
     /// and its driver comes on top.
-    #[arg(long, value_name = "BYTES", value_parser = at_least_1m)]
+    #[arg(short = 'S', long, value_name = "BYTES", value_parser = at_least_1m)]
     memory: Option<u64>,
     /// Directory for the temporary file of a large input [default: that of the output]
-    #[arg(long, value_name = "DIR")]
+    #[arg(short = 'T', long, value_name = "DIR")]
     temp_dir: Option<PathBuf>,
 }
 
