@@ -506,6 +506,40 @@ mod tests {
     }
 
     #[test]
+    fn the_cpu_sorts_if_a_gpu_that_auto_chose_fails() {
+        let Some(adapter) = adapters().into_iter().next() else {
+            return;
+        };
+        let fallback = Fallback {
+            used: AtomicBool::new(false),
+            quiet: true,
+        };
+        let contender = Contender {
+            fallback: Some(fallback),
+            ..Contender::gpu(Options::default(), None, &adapter).unwrap()
+        };
+        let forced = Contender::gpu(Options::default(), None, &adapter).unwrap();
+        for contender in [&contender, &forced] {
+            contender.sorter().unwrap().device().destroy();
+        }
+        let sort = |contender: &Contender| {
+            let mut sorted = Vec::new();
+            let take = &mut |block: &[u32]| {
+                sorted.extend_from_slice(block);
+                Ok(())
+            };
+            contender.sort_to(&mut [3, 1, 2, 1], Order::Descending, false, take)?;
+            Ok::<_, Fault>(sorted)
+        };
+        assert!(matches!(sort(&forced), Err(Fault::Device(_))));
+        for _ in 0..2 {
+            assert_eq!(sort(&contender).unwrap(), [3, 2, 1, 1]);
+            assert!(contender.has_failed());
+            assert_eq!(contender.argsort(&[3, 1, 2, 1]).unwrap(), [1, 3, 2, 0]);
+        }
+    }
+
+    #[test]
     fn the_parallel_sort_gives_the_bytes_of_the_sequential_one() {
         fn compare<T: SortKey>() {
             let mut state = 1_u64;
