@@ -102,11 +102,11 @@ fn sort<T: SortKey>(args: &Args) -> Result<(), Fault> {
     let mut reading = Reading {
         verifier: args.checks.verify.then(|| Verifier::new(order)),
         input: input.name,
-        reader: KeyReader::<T, _>::new(input.stream, encoding),
+        reader: KeyReader::<T, _>::new(input.stream, encoding).with_bytes(input.bytes),
         chunk: usize::try_from(memory / 3 / T::KEY_TYPE.bytes()).unwrap_or(usize::MAX),
     };
     let mut progress = Progress::new(args.quiet);
-    let expected_count: Option<u64> = None;
+    let expected_count = reading.reader.expected();
 
     let fastest = |count| Contender::fastest(count, T::KEY_TYPE, &args.cache, args.quiet);
     let (first, contender) = match (named, expected_count) {

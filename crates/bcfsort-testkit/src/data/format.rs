@@ -1,6 +1,7 @@
 //! Streams of keys: reading and writing.
 
 use super::{DataError, text};
+use rayon::prelude::*;
 use std::fmt;
 use std::io::{self, BufRead, Read, Write};
 use std::marker::PhantomData;
@@ -75,7 +76,12 @@ const PROBE: usize = 4096;
 /// The number of keys by which a chunk grows while it is read.
 const STEP: usize = 1 << 18;
 
+/// Bytes of text that each thread parses at a time.
+const TEXT_PART: usize = 1 << 20;
+
 /// Reads keys from a stream, chunk by chunk.
+///
+/// Text is parsed on all cores.
 ///
 /// # Examples
 ///
@@ -91,9 +97,14 @@ const STEP: usize = 1 << 18;
 pub struct KeyReader<T, R> {
     input: R,
     format: Format,
+    bytes: Option<u64>,
     count: u64,
-    line: Vec<u8>,
-    key: PhantomData<T>,
+    /// The text that is read: whole lines, which become keys at once, and the start of the next.
+    text: Vec<u8>,
+    /// Keys that are parsed and not returned yet.
+    parsed: std::vec::IntoIter<T>,
+    /// The number of keys parsed so far.
+    lines: u64,
 }
 
 impl<T: SortKey, R: BufRead> KeyReader<T, R> {
@@ -102,13 +113,33 @@ impl<T: SortKey, R: BufRead> KeyReader<T, R> {
         Self {
             input,
             format,
+            bytes: None,
             count: 0,
-            line: Vec::new(),
-            key: PhantomData,
+            text: Vec::new(),
+            parsed: Vec::new().into_iter(),
+            lines: 0,
         }
     }
 
-    /// The number of keys read so far.
+    /// The same reader of an input that is expected to have this many bytes: a raw chunk is
+    /// allocated and read at once. The input may have more or fewer.
+    #[must_use]
+    pub fn with_bytes(mut self, bytes: Option<u64>) -> Self {
+        self.bytes = bytes;
+        self
+    }
+
+    /// The expected number of keys, if the size of the input is known. An estimate for text.
+    pub fn expected(&self) -> Option<u64> {
+        /// Bytes of a line: of random `u32` keys some 11, of small ones 2.
+        const LINE: u64 = 10;
+        self.bytes.map(|bytes| match self.format {
+            Format::Raw | Format::AssumedRaw => bytes / T::KEY_TYPE.bytes(),
+            Format::Text => bytes / LINE,
+        })
+    }
+
+    /// The number of keys returned so far.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -119,6 +150,9 @@ impl<T: SortKey, R: BufRead> KeyReader<T, R> {
     ///
     /// [`DataError::Read`].
     pub fn at_end(&mut self) -> Result<bool, DataError> {
+        if self.parsed.len() > 0 || !self.text.is_empty() {
+            return Ok(false);
+        }
         loop {
             match self.input.fill_buf() {
                 Ok(buffer) => return Ok(buffer.is_empty()),
@@ -139,23 +173,20 @@ impl<T: SortKey, R: BufRead> KeyReader<T, R> {
     /// key, [`DataError::LooksLikeText`] for [`Format::AssumedRaw`], [`DataError::EmptyLine`] and
     /// [`DataError::BadLine`] for a text input, and [`DataError::OutOfMemory`].
     pub fn read_chunk(&mut self, max: usize) -> Result<Vec<T>, DataError> {
-        let mut keys = Vec::new();
+        let mut keys = match self.format {
+            Format::Raw | Format::AssumedRaw => self.read_expected(max)?,
+            Format::Text => Vec::new(),
+        };
+        // More than was expected, or an input of unknown size.
         while keys.len() < max {
             let step = STEP.min(max - keys.len());
-            if keys.capacity() - keys.len() < step {
-                // Doubles as `push` would, but bounded by `max`, and returns an error when memory
-                // is out instead of aborting.
-                let more = keys.len().clamp(step, max - keys.len());
-                keys.try_reserve_exact(more)
-                    .map_err(|_| DataError::OutOfMemory {
-                        count: (keys.len() + more) as u64,
-                        key: T::KEY_TYPE,
-                        bytes: (keys.len() + more) as u64 * T::KEY_TYPE.bytes(),
-                    })?;
-            }
+            reserve(&mut keys, step, max)?;
             let before = keys.len();
             match self.format {
-                Format::Raw | Format::AssumedRaw => self.read_raw(&mut keys, step)?,
+                Format::Raw | Format::AssumedRaw => {
+                    keys.resize(before + step, T::from_bits64(0));
+                    self.read_raw(&mut keys, before)?;
+                }
                 Format::Text => self.read_text(&mut keys, step)?,
             }
             if keys.len() < before + step {
@@ -165,20 +196,24 @@ impl<T: SortKey, R: BufRead> KeyReader<T, R> {
         Ok(keys)
     }
 
-    fn read_raw(&mut self, keys: &mut Vec<T>, step: usize) -> Result<(), DataError> {
-        let start = keys.len();
-        keys.resize(start + step, T::from_bits64(0));
+    /// Reads the raw keys that are expected, at most `max`, in one step.
+    fn read_expected(&mut self, max: usize) -> Result<Vec<T>, DataError> {
+        let left = self.expected().unwrap_or(0).saturating_sub(self.count);
+        let count = usize::try_from(left).map_or(max, |left| left.min(max));
+        // The operating system zeroes this memory when the threads that read first touch it.
+        let mut keys =
+            bytemuck::allocation::try_zeroed_vec(count).map_err(|()| out_of_memory::<T>(count))?;
+        if count > 0 {
+            self.read_raw(&mut keys, 0)?;
+        }
+        Ok(keys)
+    }
+
+    /// Reads raw keys into `keys[start..]`, and truncates `keys` if the input ends before.
+    fn read_raw(&mut self, keys: &mut Vec<T>, start: usize) -> Result<(), DataError> {
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut keys[start..]);
         let width = T::KEY_TYPE.bytes();
-        let mut filled = 0;
-        while filled < bytes.len() {
-            match self.input.read(&mut bytes[filled..]) {
-                Ok(0) => break,
-                Ok(read) => filled += read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(DataError::Read(error)),
-            }
-        }
+        let filled = read_full(&mut self.input, bytes)?;
         if self.format == Format::AssumedRaw && self.count == 0 {
             let start = &bytes[..filled.min(PROBE)];
             if looks_like_text(start, filled < bytes.len() && filled <= PROBE) {
@@ -203,48 +238,136 @@ impl<T: SortKey, R: BufRead> KeyReader<T, R> {
         Ok(())
     }
 
+    /// Appends the next `step` keys, or fewer if the input ends.
     fn read_text(&mut self, keys: &mut Vec<T>, step: usize) -> Result<(), DataError> {
-        let mut left = step;
-        while left > 0 {
-            // Lines that are complete in the buffer are parsed without a copy.
-            let buffer = match self.input.fill_buf() {
-                Ok(buffer) => buffer,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(DataError::Read(error)),
-            };
-            if buffer.is_empty() {
+        let end = keys.len() + step;
+        loop {
+            let before = keys.len();
+            keys.extend(self.parsed.by_ref().take(end - before));
+            self.count += (keys.len() - before) as u64;
+            if keys.len() == end || !self.parse_text()? {
                 return Ok(());
             }
-            let mut used = 0;
-            while left > 0 {
-                let rest = &buffer[used..];
-                let Some(end) = rest.iter().position(|&byte| byte == b'\n') else {
-                    break;
-                };
-                keys.push(parse_line(&rest[..end], self.count + 1, &rest[end + 1..])?);
-                self.count += 1;
-                used += end + 1;
-                left -= 1;
+        }
+    }
+
+    /// Reads and parses the next lines. Returns false if there are none.
+    fn parse_text(&mut self) -> Result<bool, DataError> {
+        let rest = self.text.len();
+        self.text
+            .resize(rest + TEXT_PART * rayon::current_num_threads(), 0);
+        let read = read_full(&mut self.input, &mut self.text[rest..])?;
+        let is_last = read < self.text.len() - rest;
+        self.text.truncate(rest + read);
+        if self.text.is_empty() {
+            return Ok(false);
+        }
+        // The last line of the input may lack its newline. A line that is longer than all that is
+        // read at once is an error.
+        let lines = match memchr::memrchr(b'\n', &self.text) {
+            Some(end) if !is_last => end + 1,
+            _ => self.text.len(),
+        };
+        let parts = parts_of_lines(&self.text[..lines]);
+        let parsed: Vec<_> = (parts.par_iter())
+            .map(|part| parse_lines::<T>(part))
+            .collect();
+        let mut keys = Vec::new();
+        let mut start = 0;
+        for (part, (of_part, is_good)) in parts.into_iter().zip(parsed) {
+            if !is_good {
+                let number = self.lines + (keys.len() + of_part.len()) as u64 + 1;
+                return Err(first_bad_line::<T>(
+                    &self.text[start..],
+                    of_part.len(),
+                    number,
+                ));
             }
-            self.input.consume(used);
-            if used == 0 {
-                // The buffer holds only the start of the line.
-                self.line.clear();
-                self.input
-                    .by_ref()
-                    .take(LONGEST_LINE as u64 + 1)
-                    .read_until(b'\n', &mut self.line)
-                    .map_err(DataError::Read)?;
-                if self.line.last() == Some(&b'\n') {
-                    self.line.pop();
-                }
-                keys.push(parse_line(&self.line, self.count + 1, &[])?);
-                self.count += 1;
-                left -= 1;
+            start += part.len();
+            if keys.is_empty() {
+                keys = of_part;
+            } else {
+                keys.extend(of_part);
             }
         }
-        Ok(())
+        self.lines += keys.len() as u64;
+        self.parsed = keys.into_iter();
+        self.text.drain(..lines);
+        Ok(true)
     }
+}
+
+/// Makes room for `step` more keys. Doubles the capacity as `push` would, but at most to `max`, and
+/// returns an error when memory is out instead of aborting.
+fn reserve<T: SortKey>(keys: &mut Vec<T>, step: usize, max: usize) -> Result<(), DataError> {
+    if keys.capacity() - keys.len() >= step {
+        return Ok(());
+    }
+    let more = keys.len().clamp(step, max - keys.len());
+    keys.try_reserve_exact(more)
+        .map_err(|_| out_of_memory::<T>(keys.len() + more))
+}
+
+fn out_of_memory<T: SortKey>(count: usize) -> DataError {
+    DataError::OutOfMemory {
+        count: count as u64,
+        key: T::KEY_TYPE,
+        bytes: count as u64 * T::KEY_TYPE.bytes(),
+    }
+}
+
+/// Fills `bytes`, unless the input ends. Returns the number of bytes read.
+fn read_full(input: &mut impl Read, bytes: &mut [u8]) -> Result<usize, DataError> {
+    let mut filled = 0;
+    while filled < bytes.len() {
+        match input.read(&mut bytes[filled..]) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(DataError::Read(error)),
+        }
+    }
+    Ok(filled)
+}
+
+/// Cuts text into parts of whole lines, about as long as [`TEXT_PART`] or, for short texts, enough
+/// for all threads.
+fn parts_of_lines(mut text: &[u8]) -> Vec<&[u8]> {
+    let part = (text.len() / rayon::current_num_threads()).clamp(1 << 14, TEXT_PART);
+    let mut parts = Vec::new();
+    while !text.is_empty() {
+        let rest = text.get(part..).unwrap_or_default();
+        let end = memchr::memchr(b'\n', rest).map_or(text.len(), |end| part + end + 1);
+        let (lines, after) = text.split_at(end);
+        parts.push(lines);
+        text = after;
+    }
+    parts
+}
+
+/// Parses lines up to the first bad one. Returns false if there is a bad one.
+fn parse_lines<T: SortKey>(text: &[u8]) -> (Vec<T>, bool) {
+    let mut keys = Vec::with_capacity(text.len() / 8);
+    let mut start = 0;
+    for end in memchr::memchr_iter(b'\n', text).chain(Some(text.len())) {
+        if start == text.len() {
+            break;
+        }
+        let line = text[start..end].trim_ascii();
+        match text::parse(line).filter(|_| line.len() <= LONGEST_LINE) {
+            Some(key) => keys.push(key),
+            None => return (keys, false),
+        }
+        start = end + 1;
+    }
+    (keys, true)
+}
+
+/// The error of the line after `good` lines of `text`, which is line `number` of the input.
+fn first_bad_line<T: SortKey>(text: &[u8], good: usize, number: u64) -> DataError {
+    let mut lines = text.splitn(good + 2, |&byte| byte == b'\n').skip(good);
+    let line = lines.next().unwrap_or_default();
+    bad_line::<T>(line.trim_ascii(), number, lines.next().unwrap_or_default())
 }
 
 /// True if `start`, the first bytes of an input, are numbers as text. `is_all` is true if they are
@@ -260,30 +383,25 @@ fn looks_like_text(start: &[u8], is_all: bool) -> bool {
     has_lines && start.iter().any(u8::is_ascii_digit) && start.iter().all(allowed)
 }
 
-/// Parses the line of this number. `rest` is the start of the input after it, as far as it is
+/// The error of a line that is not a key. `rest` is the start of the input after it, as far as it is
 /// known.
-fn parse_line<T: SortKey>(line: &[u8], number: u64, rest: &[u8]) -> Result<T, DataError> {
-    let text = line.trim_ascii();
-    if let Some(key) = text::parse(text).filter(|_| text.len() <= LONGEST_LINE) {
-        return Ok(key);
+fn bad_line<T: SortKey>(text: &[u8], number: u64, rest: &[u8]) -> DataError {
+    if text.is_empty() {
+        return DataError::EmptyLine {
+            line: number,
+            key: T::KEY_TYPE,
+        };
     }
-    Err(if text.is_empty() {
-        DataError::EmptyLine {
-            line: number,
-            key: T::KEY_TYPE,
-        }
-    } else {
-        DataError::BadLine {
-            line: number,
-            content: printable(text),
-            key: T::KEY_TYPE,
-            hint: if number == 1 && text::is_header(text, rest) {
-                ": is it a header? skip it with tail -n +2".to_owned()
-            } else {
-                text::hint(text, T::KEY_TYPE)
-            },
-        }
-    })
+    DataError::BadLine {
+        line: number,
+        content: printable(text),
+        key: T::KEY_TYPE,
+        hint: if number == 1 && text::is_header(text, rest) {
+            ": is it a header? skip it with tail -n +2".to_owned()
+        } else {
+            text::hint(text, T::KEY_TYPE)
+        },
+    }
 }
 
 /// The start of a line, safe to show on a terminal.
@@ -309,19 +427,17 @@ fn printable(text: &[u8]) -> String {
     printable
 }
 
-/// The number of bytes of text that a writer collects before it writes them.
-const BUFFER: usize = 1 << 18;
+/// Keys that a thread formats at a time.
+const WRITTEN: usize = 1 << 15;
 
 /// Writes keys to a stream.
 ///
-/// Text is collected and written in large pieces, so `output` needs no buffer of its own. Raw keys
-/// are written at once. Call [`finish`](Self::finish) at the end: dropping the writer loses
-/// buffered text.
+/// Text is formatted on all cores and written in large pieces, so `output` needs no buffer of its
+/// own. Call [`finish`](Self::finish) at the end.
 #[derive(Debug)]
 pub struct KeyWriter<T, W> {
     output: W,
     format: Format,
-    buffer: Vec<u8>,
     key: PhantomData<T>,
 }
 
@@ -331,7 +447,6 @@ impl<T: SortKey, W: Write> KeyWriter<T, W> {
         Self {
             output,
             format,
-            buffer: Vec::new(),
             key: PhantomData,
         }
     }
@@ -342,50 +457,43 @@ impl<T: SortKey, W: Write> KeyWriter<T, W> {
     ///
     /// [`DataError::Write`].
     pub fn write(&mut self, keys: &[T]) -> Result<(), DataError> {
+        let mut write = |bytes: &[u8]| self.output.write_all(bytes).map_err(DataError::Write);
         match self.format {
-            Format::Raw | Format::AssumedRaw if cfg!(target_endian = "little") => self
-                .output
-                .write_all(bytemuck::cast_slice(keys))
-                .map_err(DataError::Write),
-            Format::Raw | Format::AssumedRaw => {
-                for chunk in keys.chunks(BUFFER / size_of::<T>()) {
-                    let swapped: Vec<T> = chunk.iter().map(|&key| swap_bytes(key)).collect();
-                    self.output
-                        .write_all(bytemuck::cast_slice(&swapped))
-                        .map_err(DataError::Write)?;
-                }
-                Ok(())
+            Format::Raw | Format::AssumedRaw if cfg!(target_endian = "little") => {
+                write(bytemuck::cast_slice(keys))
             }
-            Format::Text => {
-                for &key in keys {
-                    text::write(&mut self.buffer, key).map_err(DataError::Write)?;
-                    if self.buffer.len() >= BUFFER {
-                        self.write_buffer()?;
-                    }
-                }
-                Ok(())
-            }
+            Format::Raw | Format::AssumedRaw => keys.chunks(WRITTEN).try_for_each(|chunk| {
+                let swapped: Vec<T> = chunk.iter().map(|&key| swap_bytes(key)).collect();
+                write(bytemuck::cast_slice(&swapped))
+            }),
+            // (A few parts for each thread at a time bound the memory.)
+            Format::Text => keys
+                .chunks(4 * WRITTEN * rayon::current_num_threads())
+                .try_for_each(|wave| {
+                    let parts: Vec<_> = wave.par_chunks(WRITTEN).map(text_of).collect();
+                    parts
+                        .into_iter()
+                        .try_for_each(|part| write(&part.map_err(DataError::Write)?))
+                }),
         }
     }
 
-    /// Writes the buffered text, flushes, and returns the output.
+    /// Flushes, and returns the output.
     ///
     /// # Errors
     ///
     /// [`DataError::Write`].
     pub fn finish(mut self) -> Result<W, DataError> {
-        self.write_buffer()?;
         self.output.flush().map_err(DataError::Write)?;
         Ok(self.output)
     }
+}
 
-    fn write_buffer(&mut self) -> Result<(), DataError> {
-        self.output
-            .write_all(&self.buffer)
-            .map_err(DataError::Write)?;
-        self.buffer.clear();
-        Ok(())
-    }
+fn text_of<T: SortKey>(keys: &[T]) -> io::Result<Vec<u8>> {
+    let mut text = Vec::with_capacity(12 * keys.len());
+    keys.iter()
+        .try_for_each(|&key| text::write(&mut text, key))?;
+    Ok(text)
 }
 
 /// Converts between the byte orders of a big-endian host and the file.

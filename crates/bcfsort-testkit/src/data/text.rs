@@ -146,9 +146,9 @@ pub(super) fn is_header(text: &[u8], rest: &[u8]) -> bool {
 pub(super) fn write<T: SortKey>(out: &mut Vec<u8>, key: T) -> io::Result<()> {
     let bits = key.to_bits64();
     match T::KEY_TYPE {
-        KeyType::U32 | KeyType::U64 => writeln!(out, "{bits}"),
-        KeyType::I32 => writeln!(out, "{}", i32::from_bits64(bits)),
-        KeyType::I64 => writeln!(out, "{}", i64::from_bits64(bits)),
+        KeyType::U32 | KeyType::U64 => write_integer(out, bits),
+        KeyType::I32 => write_integer(out, i32::from_bits64(bits)),
+        KeyType::I64 => write_integer(out, i64::from_bits64(bits)),
         KeyType::F32 => {
             let value = f32::from_bits64(bits);
             let magnitude = value.abs();
@@ -176,6 +176,12 @@ pub(super) fn write<T: SortKey>(out: &mut Vec<u8>, key: T) -> io::Result<()> {
             format!("{other} keys have no text"),
         )),
     }
+}
+
+fn write_integer(out: &mut Vec<u8>, integer: impl itoa::Integer) -> io::Result<()> {
+    out.extend_from_slice(itoa::Buffer::new().format(integer).as_bytes());
+    out.push(b'\n');
+    Ok(())
 }
 
 fn write_nan(out: &mut Vec<u8>, bits: u64, key: KeyType) -> io::Result<()> {
