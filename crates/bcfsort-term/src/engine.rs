@@ -148,7 +148,7 @@ impl Contender {
     pub fn fastest(count: u64, key: KeyType, cache: &Cache, quiet: bool) -> Self {
         let threads = cpu_threads();
         if !gpu_pays(count, key, threads) {
-            return Self::cpu_since(format!("faster than a GPU for about {count} keys"));
+            return Self::cpu_since("too few keys for a GPU");
         }
         Self::gpu_or_cpu(adapters().first(), cache.directory(), quiet)
     }

@@ -32,7 +32,7 @@ fn is_sorted(sorted: &[u8], args: &[&str]) {
 
 #[test]
 fn few_keys_are_sorted_on_the_cpu_and_no_adapter_is_needed() {
-    let reason = "engine   cpu (auto: faster than a GPU for 100 keys)\nadapter  none\n";
+    let reason = "engine   cpu (auto: too few keys for a GPU)\nadapter  none\n";
     let input = keys(&["random", "-n", "100"]);
     for drivers in [None, Some("/nonexistent.json")] {
         let mut command = cli();
