@@ -1,4 +1,4 @@
-//! A parallel for-each on scoped threads.
+//! Parallel work on scoped threads.
 
 /// Calls `act` for each item in parallel, on all threads of the machine including the calling one.
 /// Items start in order, and none starts after the first failure.
@@ -64,6 +64,74 @@ pub(crate) fn for_each_at_once<T, E>(
     items.iter().try_for_each(act)
 }
 
+/// Calls `produce` for 0, 1, ..., `count - 1` on all threads of the machine, and passes the results
+/// to `take` on the calling thread, in this order. An error of `take` ends the work.
+///
+/// Results are produced while others are taken, one in advance on each thread. `produce` gets a
+/// result that was taken, to use its memory again. A panic in `produce` is passed on. In browsers,
+/// all runs on the calling thread.
+pub(crate) fn produce_in_order<T: Default + Send, E>(
+    count: usize,
+    produce: impl Fn(usize, &mut T) + Sync,
+    mut take: impl FnMut(&T) -> Result<(), E>,
+) -> Result<(), E> {
+    use std::sync::mpsc::{channel, sync_channel};
+
+    let threads = match () {
+        () if cfg!(target_arch = "wasm32") => 0,
+        () => std::thread::available_parallelism().map_or(1, usize::from),
+    };
+    std::thread::scope(|scope| {
+        // Each thread has every `threads`th number, so its own results are in order.
+        let workers: Vec<_> = (0..threads.min(count))
+            .map(|thread| {
+                let (results, ready) = sync_channel(0);
+                let (used, free) = channel();
+                let produce = &produce;
+                let work = move || {
+                    for i in (thread..count).step_by(threads) {
+                        let mut result: T = free.try_recv().unwrap_or_default();
+                        produce(i, &mut result);
+                        // Nobody receives after an error.
+                        if results.send(result).is_err() {
+                            break;
+                        }
+                    }
+                };
+                let builder = std::thread::Builder::new().name("bcfsort.worker".into());
+                let worker = builder.spawn_scoped(scope, work).ok()?;
+                Some((worker, ready, used))
+            })
+            .collect();
+        let mut own = T::default();
+        for i in 0..count {
+            // If a thread cannot be started, this one does its work.
+            let Some((_, ready, used)) = workers.get(i % threads.max(1)).and_then(Option::as_ref)
+            else {
+                produce(i, &mut own);
+                take(&own)?;
+                continue;
+            };
+            let Ok(result) = ready.recv() else {
+                break;
+            };
+            take(&result)?;
+            // (The thread may have ended.)
+            let _ = used.send(result);
+        }
+        // Without receivers the threads end.
+        let workers: Vec<_> = (workers.into_iter().flatten())
+            .map(|(worker, _, _)| worker)
+            .collect();
+        for worker in workers {
+            if let Err(panic) = worker.join() {
+                std::panic::resume_unwind(panic);
+            }
+        }
+        Ok(())
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,5 +178,39 @@ mod tests {
         .unwrap_err();
         let message = panic.downcast_ref::<String>().unwrap();
         assert!(message.contains("item 1"), "{message}");
+    }
+
+    #[test]
+    fn results_are_taken_in_order_until_an_error() {
+        for (count, end) in [(0, 0), (1, 1), (2, 2), (1000, 1000), (1000, 7)] {
+            let mut taken = Vec::new();
+            let outcome = produce_in_order(
+                count,
+                |i, result: &mut Vec<usize>| {
+                    result.clear();
+                    result.push(i);
+                },
+                |result| {
+                    if taken.len() == end {
+                        return Err("full");
+                    }
+                    taken.extend_from_slice(result);
+                    Ok(())
+                },
+            );
+            assert_eq!(outcome.is_ok(), count == end);
+            assert!(taken.iter().copied().eq(0..end));
+        }
+    }
+
+    #[test]
+    fn a_panic_of_a_producer_is_passed_on() {
+        let panic = std::panic::catch_unwind(|| {
+            let produce = |i, _: &mut ()| assert!(i != 5, "number {i}");
+            produce_in_order(100, produce, |()| Ok::<_, ()>(()))
+        })
+        .unwrap_err();
+        let message = panic.downcast_ref::<String>().unwrap();
+        assert!(message.contains("number 5"), "{message}");
     }
 }

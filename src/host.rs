@@ -1,12 +1,10 @@
 //! Sorting and merging on the host: the reference for the GPU's results, and the merge of chunks
 //! that did not fit the device at once.
 
-use crate::at_once::for_each_at_once;
+use crate::at_once::produce_in_order;
 use crate::{KeyType, Order, SortKey};
 use std::cmp::Ordering;
-use std::convert::Infallible;
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
 
 /// Sorts on the CPU in the total order of the GPU. The results are identical bytes.
 ///
@@ -62,9 +60,6 @@ const SAMPLED: usize = 1 << 14;
 /// Samples in a range: its items, and a copy of them, fit a core's cache.
 const RANGE: usize = 16;
 
-/// Ranges for each thread in a wave: more would need more memory, fewer would leave threads idle.
-const RANGES_OF_A_THREAD: usize = 2;
-
 /// Merges sorted runs, on all cores, and passes the result to `take`, in order, in blocks. `runs`
 /// are ranges of `items`, each sorted by `rank`. Stable: of items with equal ranks, those of an
 /// earlier run come first.
@@ -93,33 +88,19 @@ where
     samples.sort_unstable();
     let starts: Vec<_> = samples.into_iter().step_by(RANGE).skip(1).collect();
 
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let parts: Vec<Mutex<Vec<T>>> = (0..threads * RANGES_OF_A_THREAD)
-        .map(|_| Mutex::default())
-        .collect();
-    let part = |i: usize| parts[i].lock().unwrap_or_else(PoisonError::into_inner);
     let cuts = |start: Option<&_>| cuts(items, runs, &rank, start);
-    let ranges: Vec<usize> = (0..=starts.len()).collect();
-    for wave in ranges.chunks(parts.len()) {
-        let of_wave: Vec<(usize, usize)> = wave.iter().copied().enumerate().collect();
-        let Ok(()) = for_each_at_once(&of_wave, |&(i, range)| {
-            let from = match range.checked_sub(1) {
-                Some(before) => cuts(Some(&starts[before])),
-                None => runs.iter().map(|run| run.start).collect(),
-            };
-            let mut part = part(i);
-            part.clear();
-            for (from, to) in from.into_iter().zip(cuts(starts.get(range))) {
-                part.extend_from_slice(&items[from..to]);
-            }
-            part.sort_by_key(&rank);
-            Ok::<_, Infallible>(())
-        });
-        for i in 0..wave.len() {
-            take(&part(i))?;
+    let merge = |range: usize, part: &mut Vec<T>| {
+        let from = match range.checked_sub(1) {
+            Some(before) => cuts(Some(&starts[before])),
+            None => runs.iter().map(|run| run.start).collect(),
+        };
+        part.clear();
+        for (from, to) in from.into_iter().zip(cuts(starts.get(range))) {
+            part.extend_from_slice(&items[from..to]);
         }
-    }
-    Ok(())
+        part.sort_by_key(&rank);
+    };
+    produce_in_order(starts.len() + 1, merge, |part| take(part))
 }
 
 /// The ends of the items that precede a sample, in each run; of all items without one.

@@ -10,13 +10,13 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bytes of a staging buffer of an upload.
-const PIECE: u64 = 32 << 20;
+const PIECE: u64 = 16 << 20;
 
 /// Pieces in flight at a time. With [`PIECE`], this bounds the staging memory of uploads.
 const PIECES: usize = 4;
 
 /// Bytes that one thread copies at a time. A single thread copies at a tenth of the bus's speed.
-const PART: usize = 4 << 20;
+const PART: usize = 1 << 20;
 
 /// Staging buffers that are kept for later transfers: to allocate and pin host memory takes longer
 /// than to copy it.

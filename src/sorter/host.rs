@@ -96,7 +96,7 @@ impl Sorter {
     ///
     /// Faster than [`sort`](Self::sort) if the result is to be written or sent: blocks arrive while
     /// the next ones are copied from the device, and no host memory is needed for the result. A
-    /// block has at most 32 MiB.
+    /// block has at most 16 MiB.
     ///
     /// The slice may have any length. Beyond [`max_len`](Self::max_len), or if the device runs out
     /// of memory, chunks of the slice are sorted in place on the device, and merged on all cores of
@@ -663,7 +663,7 @@ impl Chunks {
 
 /// Bytes of a chunk of several: longer ones pin more staging memory, and shorter ones take longer to
 /// merge.
-const LONGEST_RUN: u64 = 1 << 30;
+const LONGEST_RUN: u64 = 512 << 20;
 
 /// The length in keys at which to give up: without memory for that, a device has none at all.
 const SMALLEST_CHUNK: usize = 1 << 16;

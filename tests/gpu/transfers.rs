@@ -3,8 +3,8 @@
 use crate::device::gpu;
 use wgpu_bcfsort::Error;
 
-/// Staging buffers are pieces of 32 MiB, at most 4 in flight.
-const PIECE: usize = 32 << 20;
+/// Staging buffers are pieces of 16 MiB, at most 4 in flight.
+const PIECE: usize = 16 << 20;
 
 #[test]
 fn buffers_of_any_number_of_pieces_come_back_as_they_went() {
