@@ -67,10 +67,10 @@ pub(crate) struct RecordArgs {
     /// lines: F[.C][OPTIONS][,F[.C][OPTIONS]] as in GNU sort; fixed: OFFSET:TYPE[:desc][:be],...
     ///
     /// lines: from byte C of field F to the end, or to the second position. OPTIONS are n (by
-    /// number), r (largest first) and b (leading blanks do not count). Several keys are compared one
-    /// after the other, by bytes, and lines with equal keys keep their order, as with -s in GNU sort. fixed:
-    /// TYPE is u8, i8, u16, i16, f16, bf16, u32, i32, f32, u64, i64, f64 or bytesN; numbers are
-    /// little-endian, or big-endian with be.
+    /// number), r (largest first) and b (leading blanks do not count). Several keys are compared
+    /// one after the other, by bytes, and lines with equal keys keep their order, as with -s in GNU
+    /// sort. fixed: TYPE is u8, i8, u16, i16, f16, bf16, u32, i32, f32, u64, i64, f64 or bytesN;
+    /// numbers are little-endian, or big-endian with be.
     #[arg(short, long, value_name = "KEY")]
     pub(crate) key: Vec<String>,
     /// lines: by the number at the beginning, where no key says otherwise

@@ -10,8 +10,8 @@ const DIGITS: usize = 16;
 /// Bytes of such a block.
 const BLOCK: usize = 7;
 
-/// The first byte of zero. That of a positive number is larger by 1 and the number of digits before
-/// the decimal point.
+/// The first byte of zero. That of a positive number is larger by 1 and the number of digits
+/// before the decimal point.
 const ZERO: u8 = 0x80;
 
 /// The most digits before the point that the first byte has room for.
@@ -80,8 +80,8 @@ fn complement(bytes: &mut [u8], order: Order) {
 /// A decimal number of any length.
 ///
 /// The key is a byte for the sign and the number of digits before the decimal point, then blocks of
-/// 16 digits in 7 bytes, each followed by a byte that says whether there is another one. Zero is its
-/// first byte alone. All bytes of a negative number are complemented.
+/// 16 digits in 7 bytes, each followed by a byte that says whether there is another one. Zero is
+/// its first byte alone. All bytes of a negative number are complemented.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Decimal<'a> {
     negative: bool,

@@ -1,8 +1,8 @@
 //! Records: lines, rows of CSV files and structs, which a sort moves whole.
 //!
 //! A [`Layout`] finds the records of a format and makes their keys, which compare as bytes. A
-//! [`ChunkReader`](reader::ChunkReader) reads whole records, and [`Records`] sorts them by the first
-//! 64 bits of the keys, then those that are equal in these bits by the whole key.
+//! [`ChunkReader`](reader::ChunkReader) reads whole records, and [`Records`] sorts them by the
+//! first 64 bits of the keys, then those that are equal in these bits by the whole key.
 
 // Until 'sort' has these formats.
 #![cfg_attr(not(test), expect(dead_code, unused_imports))]
@@ -10,6 +10,7 @@
 pub(crate) mod args;
 mod command;
 mod fixed;
+pub(crate) mod gensort;
 mod key;
 mod layout;
 mod lines;

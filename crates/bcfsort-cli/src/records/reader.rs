@@ -310,8 +310,9 @@ fn fitting(bounds: &Bounds, room: usize) -> usize {
     low
 }
 
-/// Fills the buffer unless the stream ends: then the number of bytes is smaller.
-fn read_full(stream: &mut dyn Read, buffer: &mut [u8]) -> io::Result<(usize, bool)> {
+/// Fills the buffer, or reads up to the end of the stream. Returns the number of bytes, and true at
+/// the end.
+pub(super) fn read_full(stream: &mut dyn Read, buffer: &mut [u8]) -> io::Result<(usize, bool)> {
     let mut filled = 0;
     while filled < buffer.len() {
         match stream.read(&mut buffer[filled..]) {

@@ -130,7 +130,7 @@ impl Runs<'_> {
         }
     }
 
-    /// Sorts a run by the 64 bits behind what all keys begin with, and what is equal in these again.
+    /// Sorts a run by the 64 bits behind what all keys begin with, then what is equal in these.
     fn split(&self, run: &mut [u32], depth: u32) {
         let Some(common) = self.common(run) else {
             return;

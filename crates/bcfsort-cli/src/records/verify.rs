@@ -17,8 +17,8 @@ pub(super) struct Verifier<'a> {
     last: Option<Vec<u8>>,
 }
 
-/// A sum over a multiset of records, whatever their order. Two different multisets have the same sum
-/// with probability 2^-64.
+/// A sum over a multiset of records, whatever their order. Two different multisets have the same
+/// sum with probability 2^-64.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Fingerprint {
     count: u64,
