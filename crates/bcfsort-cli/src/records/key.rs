@@ -124,14 +124,15 @@ impl<'a> Decimal<'a> {
     #[inline]
     fn block(&self, start: usize) -> u64 {
         let whole = &self.whole[start.min(self.whole.len())..];
+        let whole = &whole[..whole.len().min(DIGITS)];
         let fraction = &self.fraction[start.saturating_sub(self.whole.len())..];
-        let digits = whole.iter().chain(fraction).take(DIGITS);
-        let (mut value, mut missing) = (0, DIGITS);
-        for digit in digits {
-            value = value * 10 + u64::from(digit - b'0');
-            missing -= 1;
-        }
-        value * POWERS[missing]
+        let fraction = &fraction[..fraction.len().min(DIGITS - whole.len())];
+        let append = |value, digits: &[u8]| {
+            let digits = digits.iter().map(|digit| u64::from(digit - b'0'));
+            digits.fold(value, |value: u64, digit| value * 10 + digit)
+        };
+        let value = append(append(0, whole), fraction);
+        value * POWERS[DIGITS - whole.len() - fraction.len()]
     }
 
     /// The first 64 bits of the key.

@@ -115,19 +115,23 @@ impl ChunkReader {
 
     /// Fails before any work if the size of a file shows that its last record is cut short.
     fn refuse_partial(&self, layout: &dyn Layout) -> Result<(), Fault> {
-        #[cfg(unix)]
-        if let (
+        match (self.unread_size(), layout.bounds(&[])) {
+            (Some(size), Bounds::Every { width, .. }) if size % width as u64 != 0 => {
+                Err(self.partial(width, size))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The size of a file of which nothing is read yet.
+    fn unread_size(&self) -> Option<u64> {
+        match &self.source {
+            #[cfg(unix)]
             Source::File {
                 position: 0, left, ..
-            },
-            Bounds::Every { width, .. },
-        ) = (&self.source, layout.bounds(&[]))
-            && left % width as u64 != 0
-        {
-            return Err(self.partial(width, *left));
+            } => Some(*left),
+            _ => None,
         }
-        let _ = layout;
-        Ok(())
     }
 
     fn partial(&self, width: usize, total: u64) -> Fault {
@@ -177,7 +181,7 @@ impl ChunkReader {
             if room == 0 {
                 break;
             }
-            self.read(room, room.min(step))?;
+            self.read(room, step)?;
         }
         if end == 0 && self.filled > 0 {
             let what = format!("a record takes more than the {budget} bytes of memory for a chunk");
@@ -220,6 +224,7 @@ impl ChunkReader {
 
     /// Reads at most `step` bytes. There will be room for `room` bytes in this chunk.
     fn read(&mut self, room: usize, step: usize) -> Result<(), Fault> {
+        let step = step.min(room);
         let Self {
             source,
             buffer,

@@ -1,6 +1,6 @@
 //! The sort of records in memory.
 
-use super::{Bounds, Layout};
+use super::{Bounds, Layout, Prefix};
 use bcfsort_term::engine::Contender;
 use bcfsort_term::fault::Fault;
 use rayon::prelude::*;
@@ -79,8 +79,17 @@ struct Runs<'a> {
 #[derive(Default)]
 struct Keys {
     bytes: Vec<u8>,
-    /// Where a key begins and ends, and the index of its record.
-    entries: Vec<(usize, usize, u32)>,
+    entries: Vec<Entry>,
+}
+
+/// A key in [`Keys::bytes`].
+struct Entry {
+    /// The 64 bits behind what all keys begin with.
+    word: u64,
+    start: usize,
+    end: usize,
+    /// The index of the record.
+    index: u32,
 }
 
 impl Runs<'_> {
@@ -117,16 +126,31 @@ impl Runs<'_> {
         for &index in &*run {
             let start = bytes.len();
             self.layout.push_key(self.record(index), bytes);
-            entries.push((start, bytes.len(), index));
+            entries.push(Entry {
+                word: 0,
+                start,
+                end: bytes.len(),
+                index,
+            });
         }
-        let key = |&(start, end, index): &(usize, usize, u32)| (&bytes[start..end], index);
+        let first = &bytes[..entries.first().map_or(0, |entry| entry.end)];
+        let common = entries.iter().fold(first.len(), |length, entry| {
+            common(&first[..length], &bytes[entry.start..entry.end])
+        });
+        for entry in entries.iter_mut() {
+            entry.word = word(&bytes[entry.start + common..entry.end]);
+        }
+        let compare = |a: &Entry, b: &Entry| {
+            let key = |entry: &Entry| (&bytes[entry.start..entry.end], entry.index);
+            a.word.cmp(&b.word).then_with(|| key(a).cmp(&key(b)))
+        };
         if run.len() <= SMALL_RUN {
-            entries.sort_unstable_by(|a, b| key(a).cmp(&key(b)));
+            entries.sort_unstable_by(compare);
         } else {
-            entries.par_sort_unstable_by(|a, b| key(a).cmp(&key(b)));
+            entries.par_sort_unstable_by(compare);
         }
         for (index, entry) in run.iter_mut().zip(entries) {
-            *index = entry.2;
+            *index = entry.index;
         }
     }
 
@@ -139,11 +163,8 @@ impl Runs<'_> {
             .par_iter()
             .map_init(Vec::new, |key, &index| {
                 let rest = &self.key(index, key)[common..];
-                let mut word = [0; 8];
-                let length = rest.len().min(8);
-                word[..length].copy_from_slice(&rest[..length]);
                 // Of equal bits, those of a key that ends are first.
-                (u64::from_be_bytes(word), rest.len().min(9) as u8, index)
+                (word(rest), rest.len().min(9) as u8, index)
             })
             .collect();
         words.par_sort_unstable();
@@ -171,14 +192,23 @@ impl Runs<'_> {
         let first = self.key(run[0], &mut first);
         let keys = run.par_iter().map_init(Vec::new, |key, &index| {
             let key = self.key(index, key);
-            let mut pairs = first.iter().zip(key);
-            let common = pairs.position(|(a, b)| a != b);
-            let common = common.unwrap_or(first.len().min(key.len()));
+            let common = common(first, key);
             (common, key.len() == first.len() && common == key.len())
         });
         let all = keys.reduce(|| (first.len(), true), |a, b| (a.0.min(b.0), a.1 && b.1));
         (!all.1).then_some(all.0)
     }
+}
+
+/// The number of bytes that both begin with.
+fn common(a: &[u8], b: &[u8]) -> usize {
+    let differs = a.iter().zip(b).position(|(a, b)| a != b);
+    differs.unwrap_or(a.len().min(b.len()))
+}
+
+/// The first 64 bits, with zeros behind the end.
+fn word(bytes: &[u8]) -> u64 {
+    Prefix::of(bytes, true).bits
 }
 
 impl RecordFormat for Records<'_> {
