@@ -1,10 +1,12 @@
 //! Sorting and merging on the host: the reference for the GPU's results, and the merge of chunks
 //! that did not fit the device at once.
 
+use crate::at_once::for_each_at_once;
 use crate::{KeyType, Order, SortKey};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::cmp::Ordering;
+use std::convert::Infallible;
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 /// Sorts on the CPU in the total order of the GPU. The results are identical bytes.
 ///
@@ -48,36 +50,98 @@ pub fn first_out_of_order<T: SortKey>(keys: &[T], order: Order) -> Option<usize>
         .map(|i| i + 1)
 }
 
-fn rank<T: SortKey>(key: T, order: Order) -> u64 {
+/// The position of a key among all keys of its type, in this order.
+pub fn rank<T: SortKey>(key: T, order: Order) -> u64 {
     let key_type: KeyType = T::KEY_TYPE;
     key_type.map(order).encode(key.to_bits64())
 }
 
-/// Merges sorted runs of indices. `runs` are ranges of `indices`, each sorted by the keys at its
-/// indices. Stable: for equal keys, indices of an earlier run come first. O(log k) comparisons per
-/// index for k runs.
-pub(crate) fn merge_indices<T: SortKey>(
-    keys: &[T],
-    indices: &[u32],
+/// Items of a run between two samples, and so the accuracy of the cuts into ranges.
+const SAMPLED: usize = 1 << 14;
+
+/// Samples in a range: its items, and a copy of them, fit a core's cache.
+const RANGE: usize = 16;
+
+/// Ranges for each thread in a wave: more would need more memory, fewer would leave threads idle.
+const RANGES_OF_A_THREAD: usize = 2;
+
+/// Merges sorted runs, on all cores, and passes the result to `take`, in order, in blocks. `runs`
+/// are ranges of `items`, each sorted by `rank`. Stable: of items with equal ranks, those of an
+/// earlier run come first.
+///
+/// O(n log k) time for k runs. Memory: some MiB for each core.
+///
+/// Every [`SAMPLED`]th item of each run is a sample. The items between two samples are found in all
+/// runs by binary search. They are one part of the result, which one thread sorts: the sort of the
+/// standard library finds the runs in it and merges them. Between neighbouring samples each run has
+/// at most [`SAMPLED`] items, so the size of a range is bounded for all inputs, also for equal
+/// ranks, since samples with equal ranks are ordered by run and position.
+pub(crate) fn merge_runs<T, K, E>(
+    items: &[T],
     runs: &[Range<usize>],
-    order: Order,
-) -> impl Iterator<Item = u32> {
-    let mut rests: Vec<_> = (runs.iter())
-        .map(|run| indices[run.clone()].iter().copied())
+    rank: impl Fn(&T) -> K + Sync,
+    mut take: impl FnMut(&[T]) -> Result<(), E>,
+) -> Result<(), E>
+where
+    T: Copy + Send + Sync,
+    K: Ord + Copy + Sync,
+{
+    let mut samples: Vec<(K, usize, usize)> = (runs.iter().enumerate())
+        .flat_map(|(i, run)| run.clone().step_by(SAMPLED).map(move |at| (i, at)))
+        .map(|(i, at)| (rank(&items[at]), i, at))
         .collect();
-    // The next index of a run with its key's rank. The run breaks ties of equal keys.
-    let head = move |rests: &mut [std::iter::Copied<std::slice::Iter<'_, u32>>], run: usize| {
-        let index = rests[run].next()?;
-        Some(Reverse((rank(keys[index as usize], order), run, index)))
+    samples.sort_unstable();
+    let starts: Vec<_> = samples.into_iter().step_by(RANGE).skip(1).collect();
+
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let parts: Vec<Mutex<Vec<T>>> = (0..threads * RANGES_OF_A_THREAD)
+        .map(|_| Mutex::default())
+        .collect();
+    let part = |i: usize| parts[i].lock().unwrap_or_else(PoisonError::into_inner);
+    let cuts = |start: Option<&_>| cuts(items, runs, &rank, start);
+    let ranges: Vec<usize> = (0..=starts.len()).collect();
+    for wave in ranges.chunks(parts.len()) {
+        let of_wave: Vec<(usize, usize)> = wave.iter().copied().enumerate().collect();
+        let Ok(()) = for_each_at_once(&of_wave, |&(i, range)| {
+            let from = match range.checked_sub(1) {
+                Some(before) => cuts(Some(&starts[before])),
+                None => runs.iter().map(|run| run.start).collect(),
+            };
+            let mut part = part(i);
+            part.clear();
+            for (from, to) in from.into_iter().zip(cuts(starts.get(range))) {
+                part.extend_from_slice(&items[from..to]);
+            }
+            part.sort_by_key(&rank);
+            Ok::<_, Infallible>(())
+        });
+        for i in 0..wave.len() {
+            take(&part(i))?;
+        }
+    }
+    Ok(())
+}
+
+/// The ends of the items that precede a sample, in each run; of all items without one.
+fn cuts<T, K: Ord + Copy>(
+    items: &[T],
+    runs: &[Range<usize>],
+    rank: &impl Fn(&T) -> K,
+    sample: Option<&(K, usize, usize)>,
+) -> Vec<usize> {
+    let cut = |(i, run): (usize, &Range<usize>)| match sample {
+        None => run.end,
+        Some(&(_, of_run, at)) if i == of_run => at,
+        Some(&(bound, of_run, _)) => {
+            let precedes = |item: &T| match rank(item).cmp(&bound) {
+                Ordering::Less => true,
+                Ordering::Equal => i < of_run,
+                Ordering::Greater => false,
+            };
+            run.start + items[run.clone()].partition_point(precedes)
+        }
     };
-    let mut heads: BinaryHeap<_> = (0..rests.len())
-        .filter_map(|run| head(&mut rests, run))
-        .collect();
-    std::iter::from_fn(move || {
-        let Reverse((_, run, index)) = heads.pop()?;
-        heads.extend(head(&mut rests, run));
-        Some(index)
-    })
+    runs.iter().enumerate().map(cut).collect()
 }
 
 /// Permutes items by swaps: item `from[i]` moves to index `i`. At most one swap per item.
@@ -97,105 +161,9 @@ pub(crate) fn permute(mut from: Vec<u32>, mut swap: impl FnMut(usize, usize)) {
     }
 }
 
-/// A streaming merge of sorted runs into one sorted sequence.
-///
-/// Runs are iterators of results, e.g. of keys read from files. The first error ends the merge.
-/// O(log k) comparisons per key for k runs. Memory: one key of each run.
-///
-/// # Examples
-///
-/// ```
-/// use std::convert::Infallible;
-/// use wgpu_bcfsort::{Order, internals::host::KWayMerge};
-/// let runs = [[1_u32, 4, 6], [2, 3, 9]].map(|run| run.into_iter().map(Ok::<_, Infallible>));
-/// let merged = KWayMerge::new(runs.into(), Order::Ascending);
-/// let merged: Result<Vec<u32>, Infallible> = merged.collect();
-/// assert_eq!(merged, Ok(vec![1, 2, 3, 4, 6, 9]));
-/// ```
-#[derive(Debug)]
-pub struct KWayMerge<T, E, I> {
-    runs: Vec<I>,
-    order: Order,
-    /// The rank of the next key of each unfinished run, and the run.
-    heads: BinaryHeap<Reverse<(u64, usize)>>,
-    failed: Option<E>,
-    started: bool,
-    key: std::marker::PhantomData<T>,
-}
-
-impl<T: SortKey, E, I: Iterator<Item = Result<T, E>>> KWayMerge<T, E, I> {
-    /// Creates a merge of `runs`. Each run must be sorted in `order`.
-    #[must_use]
-    pub fn new(runs: Vec<I>, order: Order) -> Self {
-        let heads = BinaryHeap::with_capacity(runs.len());
-        Self {
-            runs,
-            order,
-            heads,
-            failed: None,
-            started: false,
-            key: std::marker::PhantomData,
-        }
-    }
-
-    /// The rank of a run's next key. Stores an error for the next call.
-    fn pull(&mut self, run: usize) -> Option<u64> {
-        match self.runs[run].next()? {
-            Ok(key) => Some(rank(key, self.order)),
-            Err(error) => {
-                self.failed = Some(error);
-                None
-            }
-        }
-    }
-}
-
-impl<T: SortKey, E, I: Iterator<Item = Result<T, E>>> Iterator for KWayMerge<T, E, I> {
-    type Item = Result<T, E>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if !self.started {
-            self.started = true;
-            for run in 0..self.runs.len() {
-                if let Some(rank) = self.pull(run) {
-                    self.heads.push(Reverse((rank, run)));
-                }
-            }
-        }
-        if let Some(error) = self.failed.take() {
-            // End the merge: after an error the runs' positions are undefined.
-            self.heads.clear();
-            return Some(Err(error));
-        }
-        let Reverse((rank, run)) = *self.heads.peek()?;
-        match self.pull(run) {
-            // Replacing the top costs one descent of the heap, a pop and a push cost two.
-            Some(next) => {
-                if let Some(mut top) = self.heads.peek_mut() {
-                    *top = Reverse((next, run));
-                }
-            }
-            None => {
-                self.heads.pop();
-            }
-        }
-        Some(Ok(T::from_bits64(T::KEY_TYPE.map(self.order).decode(rank))))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_error_in_a_run_ends_the_merge() {
-        let runs = vec![
-            vec![Ok(1_u32), Err("torn"), Ok(7)].into_iter(),
-            vec![Ok(2), Ok(3)].into_iter(),
-        ];
-        let merged: Vec<_> = KWayMerge::new(runs, Order::Ascending).collect();
-        assert_eq!(merged, [Ok(1), Err("torn")]);
-    }
 
     #[test]
     fn items_are_permuted_by_any_permutation() {
@@ -227,32 +195,69 @@ mod tests {
         }
     }
 
-    #[test]
-    fn merged_indices_of_equal_keys_ascend() {
-        let keys = [5.0_f32, 1.0, 5.0, 1.0, 9.0, 5.0, 1.0];
-        let merged: Vec<u32> = merge_indices(
-            &keys,
-            &[1, 0, 2, 3, 4, 6, 5],
-            &[0..3, 3..5, 5..7],
-            Order::Ascending,
-        )
-        .collect();
-        assert_eq!(merged, [1, 3, 6, 0, 2, 5, 4]);
-        let merged: Vec<u32> = merge_indices(
-            &keys,
-            &[0, 2, 1, 4, 3, 5, 6],
-            &[0..3, 3..5, 5..7],
-            Order::Descending,
-        )
-        .collect();
-        assert_eq!(merged, [4, 0, 2, 5, 1, 3, 6]);
+    /// Items with few different ranks, in runs of these lengths; each knows its position.
+    fn check_merge(lens: &[usize], ranks: u64) {
+        let mut state = 1_u64;
+        let mut items = Vec::new();
+        let mut runs = Vec::new();
+        for &len in lens {
+            let start = items.len();
+            let mut run: Vec<u64> = (0..len)
+                .map(|_| {
+                    state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+                    (state >> 33) % ranks
+                })
+                .collect();
+            run.sort_unstable();
+            items.extend((start..).zip(run).map(|(at, rank)| (rank, at)));
+            runs.push(start..items.len());
+        }
+        let mut merged = Vec::new();
+        let result: Result<(), ()> = merge_runs(
+            &items,
+            &runs,
+            |item| item.0,
+            |block| {
+                merged.extend_from_slice(block);
+                Ok(())
+            },
+        );
+        assert_eq!(result, Ok(()));
+        items.sort_by_key(|item| item.0);
+        assert!(merged == items, "{lens:?}, {ranks} ranks");
     }
 
     #[test]
-    fn merging_no_runs_and_empty_runs_gives_nothing() {
-        let none: Vec<std::vec::IntoIter<Result<u32, ()>>> = vec![];
-        assert_eq!(KWayMerge::new(none, Order::Ascending).count(), 0);
-        let empty = vec![Vec::<Result<u32, ()>>::new().into_iter(); 3];
-        assert_eq!(KWayMerge::new(empty, Order::Descending).count(), 0);
+    fn runs_are_merged_stably() {
+        let long = 3 * RANGE * SAMPLED + 5;
+        for ranks in [1, 2, 1000, u64::MAX] {
+            for lens in [
+                &[][..],
+                &[0],
+                &[0, 0, 1],
+                &[1, 0, 1, 2],
+                &[SAMPLED, SAMPLED - 1, SAMPLED + 1],
+                &[long, 3, long],
+                &[100; 300],
+            ] {
+                check_merge(lens, ranks);
+            }
+        }
+    }
+
+    #[test]
+    fn a_merge_ends_with_the_first_error() {
+        let items = vec![0_u32; 1000 * SAMPLED];
+        let mut calls = 0;
+        let ended = merge_runs(
+            &items,
+            &[0..5, 5..items.len()],
+            |&item| item,
+            |_| {
+                calls += 1;
+                Err("full")
+            },
+        );
+        assert_eq!((ended, calls), (Err("full"), 1));
     }
 }

@@ -31,6 +31,7 @@
 //! | you have | use |
 //! |---|---|
 //! | one slice | [`sort`], [`sort_async`] |
+//! | more keys or records than fit in memory | `ExternalSorter`, with the feature `external` |
 //! | many slices, or an adapter of your choice | [`Sorter::open`] or [`Sorter::on_adapter`], then [`Sorter::sort`] |
 //! | a slice, to get the indices that would sort it | [`Sorter::argsort`] |
 //! | a slice of structs, or two slices | [`Sorter::sort_by_key`], [`Sorter::sort_pairs`]: stable |
@@ -94,9 +95,11 @@ struct Readme;
 struct Guide;
 
 mod algorithm;
+mod at_once;
 mod comparator;
 mod error;
-#[cfg(feature = "external")]
+// (Browsers have no files.)
+#[cfg(all(feature = "external", any(unix, windows)))]
 mod external;
 mod gpu;
 mod host;
@@ -120,8 +123,8 @@ pub use algorithm::{Engine, UnknownName};
 pub use comparator::FieldOf;
 pub use comparator::{Comparator, Members, WideKey};
 pub use error::{BufferRole, Error};
-#[cfg(feature = "external")]
-pub use external::RecordFormat;
+#[cfg(all(feature = "external", any(unix, windows)))]
+pub use external::{ExternalError, ExternalSorter, Numbers, RecordFormat};
 pub use gpu::adapter::{Requirements, adapters, requirements};
 pub use gpu::binding::ToBinding;
 pub use gpu::executor::{Clock, PhaseTime, Profile};

@@ -590,7 +590,7 @@ async fn run_with_timestamps(
         })?;
     }
     let mut words = vec![0u64; count as usize];
-    super::transfer::read_mapped(
+    super::transfer::read_into(
         device,
         &staging,
         bytemuck::cast_slice_mut(&mut words),

@@ -1,7 +1,6 @@
 //! The wgpu executor: adapters, pipelines, buffers, encoding, timestamps and errors.
 
 pub(crate) mod adapter;
-mod at_once;
 pub(crate) mod binding;
 pub(crate) mod calls;
 pub(crate) mod executor;

@@ -4,8 +4,8 @@
 //! different kernels in parallel, and a thread that needs a kernel which another one compiles waits
 //! for it. A failure leaves the cell empty, and the next request compiles again.
 
-use super::at_once::for_each_at_once;
 use super::faults::{check_not_lost, scoped};
+use crate::at_once::for_each_at_once;
 use crate::kernel::{Access, Assembled, Binding, Specialised};
 use crate::recording::Recording;
 use crate::{Comparator, Error};

@@ -1,10 +1,11 @@
 //! Uploads and downloads between host slices and GPU buffers.
 
-use super::at_once::for_each_at_once;
 use super::executor::submit;
 use super::faults::{not_mapped, scoped};
 use super::waiting::{Waiting, poll_once};
 use crate::Error;
+use crate::at_once::for_each_at_once;
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -25,6 +26,8 @@ pub(crate) struct Staging {
     uploads: Mutex<Vec<wgpu::Buffer>>,
     /// The largest one so far, not mapped.
     download: Mutex<Option<wgpu::Buffer>>,
+    /// At most [`PIECES`] buffers of [`PIECE`] bytes, not mapped.
+    blocks: Mutex<Vec<wgpu::Buffer>>,
 }
 
 /// Transfers of one caller.
@@ -142,22 +145,60 @@ impl Transfers<'_> {
         let pooled = lock(&self.staging.download).take();
         let staging = match pooled.filter(|pooled| pooled.size() >= size) {
             Some(pooled) => pooled,
-            None => scoped(self.device, size, || {
-                self.device.create_buffer(&wgpu::BufferDescriptor {
-                    label: Some("bcfsort.staging"),
-                    size,
-                    usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
-                    mapped_at_creation: false,
-                })
-            })?,
+            None => scoped(self.device, size, || staging_to_read(self.device, size))?,
         };
         submit(self.device, self.queue, |encoder| {
             encoder.copy_buffer_to_buffer(buffer, from, &staging, 0, size);
         })?;
-        read_mapped(self.device, &staging, bytes, self.waiting).await?;
+        read_into(self.device, &staging, bytes, self.waiting).await?;
         let mut pooled = lock(&self.staging.download);
         if pooled.as_ref().is_none_or(|pooled| pooled.size() < size) {
             *pooled = Some(staging);
+        }
+        Ok(())
+    }
+
+    /// Passes `size` bytes of `buffer`, in order, to `take`, in blocks that end at multiples of
+    /// [`PIECE`] bytes. An error of `take` ends the download.
+    ///
+    /// While one block is taken, the next ones are copied to staging buffers. So this is faster than
+    /// [`download`](Self::download), which keeps all of the result in one.
+    pub(crate) async fn download_blocks<E: From<Error>>(
+        self,
+        buffer: &wgpu::Buffer,
+        size: u64,
+        take: &mut dyn FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let piece_bytes = PIECE.min(size.next_multiple_of(4));
+        let mut free = std::mem::take(&mut *lock(&self.staging.blocks));
+        free.retain(|pooled| pooled.size() == piece_bytes);
+        let mut pieces = (0..size).step_by(PIECE as usize);
+        let mut in_flight = VecDeque::new();
+        loop {
+            while in_flight.len() < PIECES {
+                let Some(from) = pieces.next() else { break };
+                let to = match free.pop() {
+                    Some(to) => to,
+                    None => scoped(self.device, piece_bytes, || {
+                        staging_to_read(self.device, piece_bytes)
+                    })?,
+                };
+                let bytes = PIECE.min(size - from);
+                submit(self.device, self.queue, |encoder| {
+                    let whole_words = bytes.next_multiple_of(4);
+                    encoder.copy_buffer_to_buffer(buffer, from, &to, 0, whole_words);
+                })?;
+                in_flight.push_back((to, bytes));
+            }
+            let Some((piece, bytes)) = in_flight.pop_front() else {
+                break;
+            };
+            let read = read_mapped(self.device, &piece, bytes, self.waiting, |view| take(view));
+            read.await??;
+            free.push(piece);
+        }
+        if piece_bytes == PIECE {
+            *lock(&self.staging.blocks) = free;
         }
         Ok(())
     }
@@ -196,14 +237,51 @@ pub(crate) fn staging(device: &wgpu::Device, size: u64) -> wgpu::Buffer {
     })
 }
 
-/// Maps a staging buffer, waits, copies its first bytes to `bytes`, and unmaps it.
-pub(crate) async fn read_mapped(
+/// Copies the first bytes of a staging buffer, which it maps, to `bytes`.
+pub(crate) async fn read_into(
     device: &wgpu::Device,
     staging: &wgpu::Buffer,
     bytes: &mut [u8],
     waiting: Waiting,
 ) -> Result<(), Error> {
-    let range = ..(bytes.len() as u64).next_multiple_of(4);
+    let len = bytes.len() as u64;
+    read_mapped(device, staging, len, waiting, |view| {
+        copy_at_once(view, bytes);
+    })
+    .await
+}
+
+/// Creates a staging buffer for a download.
+fn staging_to_read(device: &wgpu::Device, size: u64) -> wgpu::Buffer {
+    device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some("bcfsort.staging"),
+        size,
+        usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+        mapped_at_creation: false,
+    })
+}
+
+/// Copies mapped bytes on all cores.
+fn copy_at_once(view: &[u8], bytes: &mut [u8]) {
+    let parts: Vec<_> = (bytes.chunks_mut(PART).zip(view.chunks(PART)))
+        .map(|(to, from)| Mutex::new((to, from)))
+        .collect();
+    let Ok(()) = for_each_at_once(&parts, |part| {
+        let (to, from) = &mut *lock(part);
+        to.copy_from_slice(from);
+        Ok::<_, Infallible>(())
+    });
+}
+
+/// Maps a staging buffer, waits, calls `read` with its first `bytes` bytes, and unmaps it.
+async fn read_mapped<R>(
+    device: &wgpu::Device,
+    staging: &wgpu::Buffer,
+    bytes: u64,
+    waiting: Waiting,
+    read: impl FnOnce(&[u8]) -> R,
+) -> Result<R, Error> {
+    let range = ..bytes.next_multiple_of(4);
     // Every wait succeeds on a lost device, so check the result of the mapping.
     waiting
         .answer(device, |answer| {
@@ -214,20 +292,13 @@ pub(crate) async fn read_mapped(
         })
         .await?
         .map_err(|error| Error::DeviceLost(error.to_string()))?;
-    {
+    let result = {
         let view = staging
             .get_mapped_range(range)
             .map_err(|error| not_mapped(device, &error))?;
-        let parts: Vec<_> = (bytes.chunks_mut(PART).zip(view.chunks(PART)))
-            .map(|(to, from)| Mutex::new((to, from)))
-            .collect();
-        let Ok(()) = for_each_at_once(&parts, |part| {
-            let (to, from) = &mut *lock(part);
-            to.copy_from_slice(&from[..to.len()]);
-            Ok::<_, Infallible>(())
-        });
-    }
+        read(&view[..bytes as usize])
+    };
     // All bytes are read. If the device is lost by now, the next call reports it.
     drop(scoped(device, 0, || staging.unmap()));
-    Ok(())
+    Ok(result)
 }

@@ -1,22 +1,23 @@
 //! Sorts of slices in host memory.
 
-use super::{Keys, SortJob, Sorter};
+use super::{Keys, PreparedSort, SortJob, Sorter};
 use crate::gpu::binding::check_bound;
 use crate::gpu::calls;
 use crate::gpu::executor::{Clock, Detail, Profile};
 use crate::gpu::waiting::Waiting;
-use crate::host::{KWayMerge, merge_indices, permute};
+use crate::host::{merge_runs, permute, rank};
 use crate::{BufferRole, Comparator, Error, KeyType, Order, SortKey};
+use std::cell::Cell;
 use std::convert::Infallible;
 use std::ops::Range;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 impl Sorter {
     /// Sorts a slice in host memory in place: uploads, sorts and downloads it. Blocks.
     ///
     /// Slices may have any length. Beyond [`max_len`](Self::max_len), or if the device runs out of
-    /// memory, chunks are sorted on the device and merged on the host, with a copy of the keys in
-    /// host memory. O(n log n) time. Keys alone need no stable sort: the result is the same on
+    /// memory, chunks are sorted on the device and merged on all cores of the host, with a copy of the
+    /// keys in host memory. O(n log n) time. Keys alone need no stable sort: the result is the same on
     /// every device.
     ///
     /// Device memory: the keys and [`scratch_size`](Self::scratch_size) bytes, which the sorter
@@ -88,6 +89,63 @@ impl Sorter {
     ) -> Result<Profile, Error> {
         let mut profile = Profile::new(Clock::Timestamps);
         pollster::block_on(self.sort_host(keys, order, Waiting::Block, Some(&mut profile)))?;
+        Ok(profile)
+    }
+
+    /// Sorts keys in host memory, and passes the result to a closure, in order, in blocks. Blocks.
+    ///
+    /// Faster than [`sort`](Self::sort) if the result is to be written or sent: blocks arrive while
+    /// the next ones are copied from the device, and no host memory is needed for the result. A
+    /// block has at most 32 MiB.
+    ///
+    /// The slice may have any length. Beyond [`max_len`](Self::max_len), or if the device runs out
+    /// of memory, chunks of the slice are sorted in place on the device, and merged on all cores of
+    /// the host. Afterwards the slice has the same keys in an unspecified order, also after an
+    /// error. O(n log n) time.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`sort`](Self::sort), and the first error of `take`, which ends the sort.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::io::Write;
+    /// use wgpu_bcfsort::{Options, Order, Sorter};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let sorter = Sorter::open(Options::default())?;
+    /// let mut keys = [300_u32, 20, 1];
+    /// let mut file = Vec::new();
+    /// sorter.sort_to(&mut keys, Order::Ascending, |block| {
+    ///     for key in block {
+    ///         writeln!(file, "{key}")?;
+    ///     }
+    ///     Ok::<_, Box<dyn std::error::Error>>(())
+    /// })?;
+    /// assert_eq!(file, b"1\n20\n300\n");
+    /// # Ok(()) }
+    /// ```
+    pub fn sort_to<T: SortKey, E: From<Error>>(
+        &self,
+        keys: &mut [T],
+        order: Order,
+        mut take: impl FnMut(&[T]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        pollster::block_on(self.sort_to_host(keys, order, Waiting::Block, None, &mut take))
+    }
+
+    /// Sorts as [`sort_to`](Self::sort_to) does, and returns the times as
+    /// [`sort_profiled`](Self::sort_profiled) does, without those of `take`.
+    #[doc(hidden)]
+    pub fn sort_to_profiled<T: SortKey, E: From<Error>>(
+        &self,
+        keys: &mut [T],
+        order: Order,
+        mut take: impl FnMut(&[T]) -> Result<(), E>,
+    ) -> Result<Profile, E> {
+        let mut profile = Profile::new(Clock::Timestamps);
+        let sorting = self.sort_to_host(keys, order, Waiting::Block, Some(&mut profile), &mut take);
+        pollster::block_on(sorting)?;
         Ok(profile)
     }
 
@@ -330,17 +388,77 @@ impl Sorter {
             chunks.finish(range, outcome)?;
         }
         let begin = Instant::now();
-        let runs = (chunks.sorted.into_iter())
-            .map(|run| sorted[run].iter().copied().map(Ok::<T, Infallible>))
-            .collect();
-        for (key, merged) in keys.iter_mut().zip(KWayMerge::new(runs, order)) {
-            let Ok(merged) = merged;
-            *key = merged;
-        }
+        let mut rest = &mut keys[..];
+        let Ok(()) = merge_runs(&sorted, &chunks.sorted, rank_in(order), |block| {
+            let (to, after) = std::mem::take(&mut rest).split_at_mut(block.len());
+            to.copy_from_slice(block);
+            rest = after;
+            Ok::<_, Infallible>(())
+        });
         if let Some(profile) = profile {
             profile.merge += begin.elapsed();
         }
         Ok(())
+    }
+
+    /// See [`Self::sort_to`].
+    async fn sort_to_host<T: SortKey, E: From<Error>>(
+        &self,
+        keys: &mut [T],
+        order: Order,
+        waiting: Waiting,
+        mut profile: Option<&mut Profile>,
+        take: &mut dyn FnMut(&[T]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if keys.len() < 2 {
+            return if keys.is_empty() { Ok(()) } else { take(keys) };
+        }
+        let taking = Cell::new(Duration::ZERO);
+        let mut take = |block: &[T]| {
+            let begin = Instant::now();
+            let taken = take(block);
+            taking.set(taking.get() + begin.elapsed());
+            taken
+        };
+        let max_len = self.max_len(T::KEY_TYPE);
+        if keys.len() as u64 <= max_len {
+            match self
+                .start_chunk(keys, order, waiting, profile.is_some())
+                .await
+            {
+                Ok(started) => {
+                    let begin = Instant::now();
+                    let mut take_keys = |bytes: &[u8]| match bytemuck::try_cast_slice(bytes) {
+                        Ok(block) => take(block),
+                        Err(_) => take(&bytemuck::pod_collect_to_vec(bytes)),
+                    };
+                    let size = size_of_val(keys) as u64;
+                    self.transfers(waiting)
+                        .download_blocks(&started.keys, size, &mut take_keys)
+                        .await?;
+                    let downloading = begin.elapsed().saturating_sub(taking.get());
+                    self.end_chunk(started, profile, downloading);
+                    return Ok(());
+                }
+                // Sort them in chunks.
+                Err(Error::OutOfMemory { .. }) if keys.len() > SMALLEST_CHUNK => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let mut chunks = Chunks::new(keys.len(), max_len.min(LONGEST_RUN / T::KEY_TYPE.bytes()));
+        while let Some(range) = chunks.next() {
+            let chunk = &mut keys[range.clone()];
+            let outcome = self
+                .sort_chunk(chunk, order, waiting, profile.as_deref_mut())
+                .await;
+            chunks.finish(range, outcome)?;
+        }
+        let begin = Instant::now();
+        let merged = merge_runs(keys, &chunks.sorted, rank_in(order), take);
+        if let Some(profile) = profile {
+            profile.merge += begin.elapsed().saturating_sub(taking.get());
+        }
+        merged
     }
 
     async fn argsort_host<T: SortKey>(
@@ -374,7 +492,11 @@ impl Sorter {
                 }
             }
             let mut merged = reserved(keys.len())?;
-            merged.extend(merge_indices(keys, &indices, &chunks.sorted, order));
+            let rank = |&index: &u32| rank(keys[index as usize], order);
+            let Ok(()) = merge_runs(&indices, &chunks.sorted, rank, |block| {
+                merged.extend_from_slice(block);
+                Ok::<_, Infallible>(())
+            });
             return Ok(merged);
         }
         Ok(indices)
@@ -417,38 +539,72 @@ impl Sorter {
         waiting: Waiting,
         profile: Option<&mut Profile>,
     ) -> Result<(), Error> {
-        let bytes = size_of_val(keys) as u64;
-        let buffer = calls::host_buffer(&self.device, "bcfsort.keys", bytes, &self.host_keys)?;
+        let started = self
+            .start_chunk(keys, order, waiting, profile.is_some())
+            .await?;
+        let begin = Instant::now();
+        let sorted = bytemuck::cast_slice_mut(keys);
+        self.transfers(waiting)
+            .download((&started.keys, 0), sorted)
+            .await?;
+        self.end_chunk(started, profile, begin.elapsed());
+        Ok(())
+    }
+
+    /// Uploads a chunk and submits its sort.
+    async fn start_chunk<T: SortKey>(
+        &self,
+        keys: &[T],
+        order: Order,
+        waiting: Waiting,
+        profiled: bool,
+    ) -> Result<Started, Error> {
+        let bytes = bytemuck::cast_slice(keys);
+        let make = |bytes| calls::host_buffer(&self.device, "bcfsort.keys", bytes, &self.host_keys);
+        let buffer = make(bytes.len() as u64)?;
         let len = keys.len() as u64;
         let job = SortJob::new(Keys::new(&buffer, T::KEY_TYPE), len).order(order);
         let sort = self.prepare_pooled(&job)?;
         let begin = Instant::now();
-        let transfers = self.transfers(waiting);
-        let bytes = bytemuck::cast_slice(keys);
-        transfers.upload(bytes, (&buffer, 0)).await?;
-        let profiled = profile.is_some();
-        if profiled {
+        self.transfers(waiting).upload(bytes, (&buffer, 0)).await?;
+        let profile = if profiled {
             waiting.done(&self.device, &self.queue).await?;
-        }
-        let uploaded = begin.elapsed();
-        let measured = if profiled {
-            Some(sort.0.measure(Detail::Phases, waiting).await?)
+            let uploading = begin.elapsed();
+            let mut profile = sort.0.measure(Detail::Phases, waiting).await?;
+            profile.upload = uploading;
+            Some(profile)
         } else {
             sort.0.submit()?;
             None
         };
-        let begin = Instant::now();
-        let sorted = bytemuck::cast_slice_mut(keys);
-        transfers.download((&buffer, 0), sorted).await?;
-        if let (Some(profile), Some(mut ran)) = (profile, measured) {
-            ran.upload = uploaded;
-            ran.download = begin.elapsed();
-            profile.add(&ran);
-        }
-        self.give_back(sort);
-        calls::keep_host_buffer(&self.host_keys, buffer);
-        Ok(())
+        Ok(Started {
+            keys: buffer,
+            sort,
+            profile,
+        })
     }
+
+    /// Keeps the buffers of a chunk for the next one.
+    fn end_chunk(&self, chunk: Started, profile: Option<&mut Profile>, downloading: Duration) {
+        if let (Some(profile), Some(mut of_chunk)) = (profile, chunk.profile) {
+            of_chunk.download = downloading;
+            profile.add(&of_chunk);
+        }
+        self.give_back(chunk.sort);
+        calls::keep_host_buffer(&self.host_keys, chunk.keys);
+    }
+}
+
+/// A chunk whose sort is submitted.
+struct Started {
+    keys: wgpu::Buffer,
+    sort: PreparedSort,
+    profile: Option<Profile>,
+}
+
+/// Compares keys by integers that have the same order.
+fn rank_in<T: SortKey>(order: Order) -> impl Fn(&T) -> u64 + Sync {
+    move |&key| rank(key, order)
 }
 
 /// An empty vector with room for `len` items.
@@ -504,6 +660,10 @@ impl Chunks {
         }
     }
 }
+
+/// Bytes of a chunk of several: longer ones pin more staging memory, and shorter ones take longer to
+/// merge.
+const LONGEST_RUN: u64 = 1 << 30;
 
 /// The length in keys at which to give up: without memory for that, a device has none at all.
 const SMALLEST_CHUNK: usize = 1 << 16;

@@ -109,7 +109,7 @@ impl OnDevice {
 /// An operation on the device, or on host memory. Returns true if `keys` must be sorted by it.
 type Operation = fn(&OnDevice, &mut Vec<u32>) -> Result<bool, Error>;
 
-const OPERATIONS: [(&str, Operation); 13] = [
+const OPERATIONS: [(&str, Operation); 14] = [
     ("sort", |on, keys| {
         on.sorter.sort(keys, Order::Ascending).map(|()| true)
     }),
@@ -118,6 +118,15 @@ const OPERATIONS: [(&str, Operation); 13] = [
     }),
     ("sort_profiled", |on, keys| {
         (on.sorter.sort_profiled(keys, Order::Ascending)).map(|_| true)
+    }),
+    ("sort_to", |on, keys| {
+        let mut sorted = Vec::new();
+        on.sorter.sort_to(keys, Order::Ascending, |block| {
+            sorted.extend_from_slice(block);
+            Ok::<_, Error>(())
+        })?;
+        *keys = sorted;
+        Ok(true)
     }),
     ("sort_by", |on, keys| {
         let words = Comparator::wide(1, WideKey::MostFirst)?;

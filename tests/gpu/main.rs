@@ -8,6 +8,7 @@ mod comparators;
 mod device;
 mod endurance;
 mod execution;
+mod external;
 mod faults;
 mod first_call;
 mod lockstep;

@@ -104,6 +104,7 @@ fn sort_without_memory(adapter: &wgpu::Adapter) {
             sorter.argsort(slice, order).map(|_| ()),
             sorter.sort_pairs(slice, &mut moved, order),
             sorter.sort_by(slice, &rising, order),
+            sorter.sort_to(slice, order, |_| Ok::<_, Error>(())),
         ] {
             let error = outcome.unwrap_err();
             assert!(is_out_of_memory(&error), "{len}: {error:?}");
@@ -122,6 +123,15 @@ fn sort_without_memory(adapter: &wgpu::Adapter) {
     let few = &mut slice[..1 << 20];
     sorter.sort(few, order).unwrap();
     assert!(few.is_sorted(), "sorted in halves");
+    let mut few = keys[..1 << 20].to_vec();
+    let mut few_sorted = Vec::new();
+    let take = |block: &[u32]| {
+        few_sorted.extend_from_slice(block);
+        Ok::<_, Error>(())
+    };
+    sorter.sort_to(&mut few, order, take).unwrap();
+    assert_eq!(few_sorted.len(), few.len());
+    assert!(few_sorted.is_sorted(), "sorted in halves, to a closure");
     slice.clone_from(&keys);
     taken.extend(fill(&device));
 

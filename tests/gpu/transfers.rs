@@ -1,6 +1,7 @@
 //! Copies between host memory and GPU buffers, by way of pooled staging buffers.
 
 use crate::device::gpu;
+use wgpu_bcfsort::Error;
 
 /// Staging buffers are pieces of 32 MiB, at most 4 in flight.
 const PIECE: usize = 32 << 20;
@@ -52,4 +53,40 @@ fn sorts_of_several_pieces_use_them_again() {
             .unwrap();
         assert!(keys == sorted);
     }
+}
+
+#[test]
+fn sorted_blocks_are_handed_over_in_order_until_an_error() {
+    let Some(gpu) = gpu() else { return };
+    let order = wgpu_bcfsort::Order::Ascending;
+    // None, one, and more pieces than are in flight.
+    for len in [0, 1, 2, 1000, PIECE / 4, 5 * PIECE / 4 + 5] {
+        let keys: Vec<u32> = (0..len as u32).rev().collect();
+        let mut unsorted = keys.clone();
+        let mut next = 0;
+        gpu.first
+            .sort_to(&mut unsorted, order, |block| {
+                assert!(!block.is_empty() && block.len() <= PIECE / 4);
+                assert!((next..).zip(block).all(|(i, &key)| i == key));
+                next += block.len() as u32;
+                Ok::<_, Error>(())
+            })
+            .unwrap();
+        assert_eq!(next as usize, len);
+        // Chunks of it are sorted in place if the device cannot sort it at once.
+        unsorted.sort_unstable_by(|a, b| b.cmp(a));
+        assert!(unsorted == keys, "keys were lost");
+    }
+    let mut keys: Vec<u32> = (0..(2 * PIECE / 4) as u32).rev().collect();
+    let mut blocks = 0;
+    let failed = gpu.first.sort_to(&mut keys, order, |_| {
+        blocks += 1;
+        Err(Error::DeviceLost("by this test".to_owned()))
+    });
+    assert!(matches!(failed, Err(Error::DeviceLost(text)) if text == "by this test"));
+    assert_eq!(blocks, 1);
+    // The staging buffers of the failed call are not used again while they are mapped.
+    keys.truncate(PIECE / 2);
+    gpu.first.sort(&mut keys, order).unwrap();
+    assert!(keys.is_sorted());
 }

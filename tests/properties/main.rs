@@ -1,7 +1,9 @@
-//! Properties of all plans and recordings, and the paper's proofs, checked on the CPU alone.
+//! Properties of all plans and recordings, the paper's proofs, and sorts through a temporary file,
+//! checked on the CPU alone.
 
 mod comparators;
 mod documents;
+mod external;
 mod layout;
 mod modules;
 mod plan;

@@ -13,7 +13,7 @@ const BUFFER: usize = 1 << 18;
 /// is an error or fewer keys, not a crash.
 pub(crate) struct Input {
     pub(crate) name: String,
-    pub(crate) stream: Box<dyn BufRead>,
+    pub(crate) stream: Box<dyn BufRead + Send>,
 }
 
 impl Input {

@@ -10,7 +10,6 @@ mod man;
 mod prefix_sums;
 mod records;
 mod sort;
-mod spill;
 mod usage;
 mod verify;
 
@@ -65,7 +64,7 @@ fn common() -> [Arg; 3] {
     .map(|arg| arg.global(true).help_heading(COMMON))
 }
 
-/// Makes `--chunk -5` an invalid count, not an unknown option.
+/// Makes `--memory -5` an invalid count, not an unknown option.
 fn with_negative_numbers(command: clap::Command) -> clap::Command {
     command.mut_args(|arg| {
         let takes_value = arg.get_action().takes_values() && !arg.is_positional();

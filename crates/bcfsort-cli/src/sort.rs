@@ -1,12 +1,12 @@
 //! `sort`: sorts a file.
 
 use crate::input::Input;
-use crate::spill::Spill;
 use crate::verify::Verifier;
-use bcfsort_term::args::{Checks, Choice, Direction, Gpu, Keys, Seed, positive};
+use bcfsort_term::args::{Checks, Choice, Direction, Gpu, Keys, Seed};
 use bcfsort_term::engine::Contender;
 use bcfsort_term::fault::Fault;
 use bcfsort_term::kernel_cache::Cache;
+use bcfsort_term::memory::{Memory, check_space};
 use bcfsort_term::notice::{self, Progress};
 use bcfsort_term::output::Output;
 use bcfsort_term::timings::{Timings, rate, time};
@@ -14,16 +14,14 @@ use bcfsort_term::with_key_type;
 use bcfsort_testkit::data::{KeyReader, KeyWriter};
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
+use std::marker::PhantomData;
+use std::panic::resume_unwind;
 use std::path::PathBuf;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
-use wgpu_bcfsort::internals::host::KWayMerge;
-use wgpu_bcfsort::{Order, SortKey};
-
-/// Largest chunk in bytes. Longer inputs are sorted in chunks, then merged.
-const CHUNK: u64 = 1 << 30;
-
-/// Number of merged keys passed to the writer at a time.
-const BLOCK: usize = 1 << 16;
+use wgpu_bcfsort::internals::host::rank;
+use wgpu_bcfsort::{ExternalError, ExternalSorter, Order, RecordFormat, SortKey};
 
 const ENGINE: &str = "Engine";
 
@@ -39,8 +37,9 @@ Examples:
   seq 1000 | wgpu-bcfsort sort -f text -r | head   largest first, in a pipe";
 
 const DETAILS: &str = "\
-Inputs of any size are sorted: an input over 1 GiB, or too large for the GPU, is sorted in chunks, \
-which are merged from a temporary file next to the output.
+Inputs of any size are sorted. An input that needs more than --memory is sorted in parts, which are \
+merged by way of a temporary file without a name. It takes the space of the binary keys, and is gone \
+when the command ends, whatever ends it.
 
 Exit codes: 0 success, 2 bad usage, input or output, 3 GPU failure or failed --verify, \
 130 interrupted";
@@ -77,9 +76,8 @@ pub(crate) struct Args {
     seed: Seed,
     #[command(flatten, next_help_heading = ENGINE)]
     cache: Cache,
-    /// Sort chunks of COUNT, then merge [default: what fits, at most 1 GiB]
-    #[arg(long, value_name = "COUNT", help_heading = ENGINE, value_parser = positive)]
-    chunk: Option<u64>,
+    #[command(flatten, next_help_heading = "Memory")]
+    memory: Memory,
     #[command(flatten, next_help_heading = "Checks")]
     checks: Checks,
     #[arg(from_global)]
@@ -98,56 +96,86 @@ fn sort<T: SortKey>(args: &Args) -> Result<(), Fault> {
     args.seed.refuse_for_others(args.engine)?;
     let named = Contender::named(args.engine, &args.gpu, &args.seed, &args.cache, args.quiet)?;
     let order = args.direction.order();
-    let chunk = args.chunk.unwrap_or(CHUNK / T::KEY_TYPE.bytes());
-    let chunk_within = |max: u64| usize::try_from(chunk.min(max).max(1)).unwrap_or(usize::MAX);
-    let max_len = |contender: &Contender| contender.max_len(T::KEY_TYPE);
-    let mut job = Job {
+    let memory = args.memory.bytes();
+    let directory = args.memory.directory(output.directory());
+    let encoding = args.keys.encoding.format;
+    let mut reading = Reading {
+        verifier: args.checks.verify.then(|| Verifier::new(order)),
+        input: input.name,
+        reader: KeyReader::<T, _>::new(input.stream, encoding),
+        chunk: usize::try_from(memory / 3 / T::KEY_TYPE.bytes()).unwrap_or(usize::MAX),
+    };
+    let mut progress = Progress::new(args.quiet);
+    let expected_count: Option<u64> = None;
+
+    let fastest = |count| Contender::fastest(count, T::KEY_TYPE, &args.cache, args.quiet);
+    let (first, contender) = match (named, expected_count) {
+        (Some(contender), _) => (reading.next()?, contender),
+        // A device opens while the file is read.
+        (None, Some(count)) => std::thread::scope(|scope| {
+            let opening = scope.spawn(|| fastest(count));
+            let first = reading.next();
+            let contender = opening.join().unwrap_or_else(|panic| resume_unwind(panic));
+            Ok::<_, Fault>((first?, contender))
+        })?,
+        (None, None) => {
+            let first = reading.next()?;
+            let contender = fastest(first.len() as u64);
+            (first, contender)
+        }
+    };
+    let format = ByContender {
+        contender: &contender,
         order,
         timed: args.checks.timings,
-        timings: Timings::default(),
-        progress: Progress::new(args.quiet),
-        verifier: args.checks.verify.then(|| Verifier::new(order)),
-        chunks: 0,
-        input: input.name,
-        reader: KeyReader::<T, _>::new(input.stream, args.keys.encoding.format),
+        timings: Mutex::default(),
+        key: PhantomData,
     };
-
-    let output_name = output.name.clone();
-    let directory = output.directory();
-    let mut writer = KeyWriter::<T, _>::new(output, args.keys.encoding.format);
-    let failed = |error| Fault::data(&output_name, &error);
-    let max = named.as_ref().map_or(u64::MAX, max_len);
-    let mut first = job.read(chunk_within(max))?;
-    let contender = named.unwrap_or_else(|| {
-        Contender::fastest(first.len() as u64, T::KEY_TYPE, &args.cache, args.quiet)
-    });
-    // A GPU opened now may sort fewer keys at once than were read.
-    let chunk = chunk_within(max_len(&contender));
-    if first.len() <= chunk && job.at_end()? {
-        job.sort(&contender, &mut first)?;
-        if let Some(verifier) = &mut job.verifier {
-            verifier.write(&first)?;
-            verifier.finish()?;
-        }
-        job.progress.show(|| "writing".to_owned());
-        writer.write(&first).map_err(failed)?;
+    let mut sorter = ExternalSorter::new(&format, memory, &directory);
+    let mut chunks = 1;
+    let bytes = |count: u64| count * T::KEY_TYPE.bytes();
+    let expected = expected_count.map(bytes);
+    if reading.at_end()? {
+        sorter.push(first).map_err(external)?;
     } else {
-        let mut spill = Spill::create(&directory)?;
-        for keys in first.chunks_mut(chunk) {
-            job.sort(&contender, keys)?;
-            spill.push(keys)?;
-        }
-        drop(first);
-        while !job.at_end()? {
-            let mut keys = job.read(chunk)?;
-            job.sort(&contender, &mut keys)?;
-            spill.push(&keys)?;
-        }
-        job.merge(spill, |block| writer.write(block).map_err(failed))?;
+        check_space(&directory, expected.unwrap_or(0))?;
+        std::thread::scope(|scope| {
+            let (sender, receiver) = sync_channel(0);
+            scope.spawn(|| reading.send_all(sender));
+            let mut pushed = size_of_val(first.as_slice()) as u64;
+            sorter.push(first).map_err(external)?;
+            for keys in receiver {
+                let keys = keys?;
+                pushed += size_of_val(keys.as_slice()) as u64;
+                sorter.push(keys).map_err(external)?;
+                progress.bytes("sorting parts:", pushed, expected);
+                chunks += 1;
+            }
+            Ok::<_, Fault>(())
+        })?;
     }
-    let count = job.reader.count();
+
+    let count = reading.reader.count();
+    let mut verifier = reading.verifier;
+    let output_name = output.name.clone();
+    let failed = |error| Fault::data(&output_name, &error);
+    let mut writer = KeyWriter::<T, _>::new(output, encoding);
+    let mut written = 0;
+    let mut write = |block: &[T]| {
+        if let Some(verifier) = &mut verifier {
+            verifier.write(block)?;
+        }
+        writer.write(block).map_err(failed)?;
+        written += size_of_val(block) as u64;
+        progress.bytes("writing", written, Some(bytes(count)));
+        Ok(())
+    };
+    sorter.finish(&mut write).map_err(external)?;
+    if let Some(verifier) = &verifier {
+        verifier.finish()?;
+    }
     writer.finish().map_err(failed)?.commit()?;
-    drop(job.progress);
+    drop(progress);
     if args.checks.verify && !args.quiet {
         notice::say(&format!(
             "verified: {count} keys, {}, the same as in the input",
@@ -156,9 +184,9 @@ fn sort<T: SortKey>(args: &Args) -> Result<(), Fault> {
     }
     if args.checks.timings {
         let mut report = String::new();
-        let chunks = match job.chunks {
-            0 | 1 => String::new(),
-            chunks => format!(", {chunks} chunks"),
+        let chunks = match chunks {
+            1 => String::new(),
+            chunks => format!(", {chunks} parts"),
         };
         let _ = write!(
             report,
@@ -167,7 +195,11 @@ fn sort<T: SortKey>(args: &Args) -> Result<(), Fault> {
             contender.adapter,
             T::KEY_TYPE,
             order.name(),
-            job.timings.table(count),
+            format
+                .timings
+                .into_inner()
+                .unwrap_or_else(PoisonError::into_inner)
+                .table(count),
         );
         let total = started.elapsed();
         let _ = writeln!(
@@ -182,33 +214,34 @@ fn sort<T: SortKey>(args: &Args) -> Result<(), Fault> {
     Ok(())
 }
 
-/// A sort in progress.
-struct Job<T, R> {
-    order: Order,
-    timed: bool,
-    timings: Timings,
-    progress: Progress,
-    verifier: Option<Verifier<T>>,
-    chunks: u64,
-    input: String,
-    reader: KeyReader<T, R>,
+fn external(error: ExternalError<Fault>) -> Fault {
+    match error {
+        ExternalError::Records(fault) => fault,
+        error => Fault::Usage(error.to_string()),
+    }
 }
 
-impl<T: SortKey, R: io::BufRead> Job<T, R> {
+/// The input of a sort, read in chunks.
+struct Reading<T, R> {
+    verifier: Option<Verifier<T>>,
+    input: String,
+    reader: KeyReader<T, R>,
+    /// Keys in a chunk.
+    chunk: usize,
+}
+
+impl<T: SortKey, R: io::BufRead> Reading<T, R> {
     fn at_end(&mut self) -> Result<bool, Fault> {
         self.reader
             .at_end()
             .map_err(|error| Fault::data(&self.input, &error))
     }
 
-    /// Reads at most `chunk` keys.
-    fn read(&mut self, chunk: usize) -> Result<Vec<T>, Fault> {
-        let read = self.reader.count();
-        self.progress
-            .show(|| format!("reading, {read} keys so far"));
+    /// The keys of the next chunk; none at the end.
+    fn next(&mut self) -> Result<Vec<T>, Fault> {
         let keys = self
             .reader
-            .read_chunk(chunk)
+            .read_chunk(self.chunk)
             .map_err(|error| Fault::data(&self.input, &error))?;
         if let Some(verifier) = &mut self.verifier {
             verifier.read(&keys);
@@ -216,51 +249,66 @@ impl<T: SortKey, R: io::BufRead> Job<T, R> {
         Ok(keys)
     }
 
-    /// Sorts a chunk.
-    fn sort(&mut self, contender: &Contender, keys: &mut [T]) -> Result<(), Fault> {
-        let read = self.reader.count();
-        self.progress
-            .show(|| format!("sorting, {read} keys so far"));
-        if self.timed {
-            self.timings.add(&contender.sort_timed(keys, self.order)?);
-        } else {
-            contender.sort(keys, self.order)?;
+    /// Reads each chunk while the receiver works on the one before, until the receiver is gone.
+    fn send_all(&mut self, sender: SyncSender<Result<Vec<T>, Fault>>) {
+        loop {
+            let chunk = self.next();
+            let is_last = chunk.as_ref().map_or(true, Vec::is_empty);
+            if is_last && chunk.is_ok() || sender.send(chunk).is_err() || is_last {
+                break;
+            }
         }
-        self.chunks += 1;
+    }
+}
+
+/// Keys alone, sorted by a contender.
+struct ByContender<'a, T> {
+    contender: &'a Contender,
+    order: Order,
+    timed: bool,
+    timings: Mutex<Timings>,
+    key: PhantomData<fn() -> T>,
+}
+
+impl<T: SortKey> ByContender<'_, T> {
+    fn rank(&self, key: T) -> u64 {
+        rank(key, self.order)
+    }
+}
+
+impl<T: SortKey> RecordFormat for &ByContender<'_, T> {
+    type Unit = T;
+    type Key = u64;
+    type Error = Fault;
+    const OVERHEAD: usize = 0;
+
+    fn sort(
+        &self,
+        keys: &mut [T],
+        take: &mut dyn FnMut(&[T]) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        let timings = self.contender.sort_to(keys, self.order, self.timed, take)?;
+        let mut sum = self.timings.lock().unwrap_or_else(PoisonError::into_inner);
+        sum.add(&timings);
         Ok(())
     }
 
-    /// Merges the sorted chunks.
-    fn merge(
-        &mut self,
-        spill: Spill<T>,
-        mut write: impl FnMut(&[T]) -> Result<(), Fault>,
-    ) -> Result<(), Fault> {
-        let started = Instant::now();
-        let total = self.reader.count();
-        let mut merged = KWayMerge::new(spill.into_runs(), self.order);
-        let mut block = Vec::with_capacity(BLOCK);
-        let mut written = 0;
-        loop {
-            block.clear();
-            for key in merged.by_ref().take(BLOCK) {
-                block.push(key?);
-            }
-            if block.is_empty() {
-                break;
-            }
-            if let Some(verifier) = &mut self.verifier {
-                verifier.write(&block)?;
-            }
-            write(&block)?;
-            written += block.len() as u64;
-            self.progress
-                .show(|| format!("merging, {written} of {total} keys"));
-        }
-        self.timings.merge += started.elapsed();
-        match &self.verifier {
-            Some(verifier) => verifier.finish(),
-            None => Ok(()),
-        }
+    fn key(&self, keys: &[T]) -> u64 {
+        self.rank(keys[0])
+    }
+
+    fn count(&self, keys: &[T]) -> usize {
+        keys.len()
+    }
+
+    fn cut(&self, keys: &[T], units: usize) -> usize {
+        units.clamp(1, keys.len())
+    }
+
+    fn split(&self, sorted: &[T], &key: &u64, or_equal: bool) -> usize {
+        sorted.partition_point(|&each| {
+            let rank = self.rank(each);
+            rank < key || (or_equal && rank == key)
+        })
     }
 }

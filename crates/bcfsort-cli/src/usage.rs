@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 /// Options of other sort commands, each with a tip.
-const FOREIGN_OPTIONS: [(&str, &str); 11] = [
+const FOREIGN_OPTIONS: [(&str, &str); 10] = [
     ("-n", "numeric order is the default: leave '-n' out"),
     ("-g", "numeric order is the default: leave '-g' out"),
     ("-k", NO_FIELDS),
@@ -19,7 +19,6 @@ const FOREIGN_OPTIONS: [(&str, &str); 11] = [
     ("-u", "duplicates are kept: pipe text output through 'uniq'"),
     ("-c", "'wgpu-bcfsort check' tells whether a file is sorted"),
     ("-s", "equal numbers are identical, so every sort is stable"),
-    ("-S", "'--chunk' limits how many numbers are sorted at once"),
     ("--descending", DESCENDING),
     ("--desc", DESCENDING),
     ("--reverse-order", DESCENDING),

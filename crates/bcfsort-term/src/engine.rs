@@ -10,6 +10,7 @@ use std::error::Error as _;
 use std::fmt::Display;
 use std::path::PathBuf;
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Instant;
 use wgpu_bcfsort::internals::host::sort_on_cpu;
 use wgpu_bcfsort::{Engine, Error, KeyType, Options, Order, SortKey, Sorter, adapters, wgpu};
@@ -29,8 +30,27 @@ pub struct Contender {
     /// Why `auto` chose the CPU.
     reason: Option<String>,
     sorter: Option<Sorter>,
+    /// The CPU in case the GPU fails, if `auto` chose the GPU.
+    fallback: Option<Fallback>,
     /// Saves new compiled kernels when dropped.
     _kernels: Option<KernelCache>,
+}
+
+struct Fallback {
+    used: AtomicBool,
+    quiet: bool,
+}
+
+/// Why a sort to a closure failed.
+enum Failure {
+    Sort(Error),
+    Take(Fault),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Sort(error)
+    }
 }
 
 impl Contender {
@@ -40,6 +60,7 @@ impl Contender {
             adapter: "none".to_owned(),
             reason: None,
             sorter: None,
+            fallback: None,
             _kernels: None,
         }
     }
@@ -81,6 +102,7 @@ impl Contender {
             adapter: describe(&sorter.device().adapter_info()),
             reason: None,
             sorter: Some(sorter),
+            fallback: None,
             _kernels: None,
         }
     }
@@ -141,10 +163,19 @@ impl Contender {
         if info.device_type == wgpu::DeviceType::Cpu {
             return Self::cpu_since(format!("the best adapter, {}, is software", info.name));
         }
-        Self::gpu(Options::default(), kernels, adapter).unwrap_or_else(|error| {
-            warn_of_cpu("sorting", &format!("{}: {error}", info.name), quiet);
-            Self::cpu_since(format!("{} could not be opened", info.name))
-        })
+        match Self::gpu(Options::default(), kernels, adapter) {
+            Ok(gpu) => Self {
+                fallback: Some(Fallback {
+                    used: AtomicBool::new(false),
+                    quiet,
+                }),
+                ..gpu
+            },
+            Err(error) => {
+                warn_of_cpu("sorting", &format!("{}: {error}", info.name), quiet);
+                Self::cpu_since(format!("{} could not be opened", info.name))
+            }
+        }
     }
 
     /// The engine for `count` keys: `auto` selects it by their number.
@@ -184,11 +215,72 @@ impl Contender {
     }
 
     /// Returns the indices that sort the keys, stably.
+    ///
+    /// If a GPU that `auto` chose fails, the CPU sorts instead, with a warning.
     pub fn argsort(&self, keys: &[u64]) -> Result<Vec<u32>, Fault> {
-        Ok(match &self.sorter {
-            Some(sorter) => sorter.argsort(keys, Order::Ascending)?,
-            None => argsort_in_parallel(keys),
-        })
+        if let Some(sorter) = self.sorter.as_ref().filter(|_| !self.has_failed()) {
+            match sorter.argsort(keys, Order::Ascending) {
+                Ok(indices) => return Ok(indices),
+                Err(error) if self.fallback.is_some() => self.fall_back(&error),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(argsort_in_parallel(keys))
+    }
+
+    /// Sorts keys, and passes the result to `take`, in order, in blocks. Returns the times, those of
+    /// the phases only if `timed`. Afterwards the slice has the same keys in any order.
+    ///
+    /// If a GPU that `auto` chose fails, the CPU sorts instead, with a warning.
+    pub fn sort_to<T: SortKey>(
+        &self,
+        keys: &mut [T],
+        order: Order,
+        timed: bool,
+        take: &mut dyn FnMut(&[T]) -> Result<(), Fault>,
+    ) -> Result<Timings, Fault> {
+        let mut taken = 0;
+        if let Some(sorter) = self.sorter.as_ref().filter(|_| !self.has_failed()) {
+            let started = Instant::now();
+            let count_and_take = |block: &[T]| {
+                take(block).map_err(Failure::Take)?;
+                taken += block.len();
+                Ok(())
+            };
+            let sorted = if timed {
+                let profile = sorter.sort_to_profiled(keys, order, count_and_take);
+                profile.map(|profile| Timings::of_gpu(profile, started.elapsed()))
+            } else {
+                let sorted = sorter.sort_to(keys, order, count_and_take);
+                sorted.map(|()| Timings::default())
+            };
+            match sorted {
+                Ok(timings) => return Ok(timings),
+                Err(Failure::Sort(error)) if self.fallback.is_some() => self.fall_back(&error),
+                Err(Failure::Sort(error)) => return Err(error.into()),
+                Err(Failure::Take(fault)) => return Err(fault),
+            }
+        }
+        let started = Instant::now();
+        sort_in_parallel(keys, order);
+        let timings = Timings::of_cpu(started.elapsed());
+        // Both engines give the same bytes, so what was taken from the GPU need not be repeated.
+        take(&keys[taken..])?;
+        Ok(timings)
+    }
+
+    fn has_failed(&self) -> bool {
+        let failed = |fallback: &Fallback| fallback.used.load(Relaxed);
+        self.fallback.as_ref().is_some_and(failed)
+    }
+
+    /// Leaves all that is left to the CPU, since the GPU failed.
+    fn fall_back(&self, error: &Error) {
+        if let Some(fallback) = &self.fallback {
+            fallback.used.store(true, Relaxed);
+            let why = format!("{}: {error}", self.adapter);
+            warn_of_cpu("sorting", &why, fallback.quiet);
+        }
     }
 
     /// Sorts, and returns the times of the sort and its phases.
@@ -410,6 +502,40 @@ mod tests {
                     .explain(9, KeyType::U32)
                     .ends_with(" is software)")
             );
+        }
+    }
+
+    #[test]
+    fn the_cpu_sorts_if_a_gpu_that_auto_chose_fails() {
+        let Some(adapter) = adapters().into_iter().next() else {
+            return;
+        };
+        let fallback = Fallback {
+            used: AtomicBool::new(false),
+            quiet: true,
+        };
+        let contender = Contender {
+            fallback: Some(fallback),
+            ..Contender::gpu(Options::default(), None, &adapter).unwrap()
+        };
+        let forced = Contender::gpu(Options::default(), None, &adapter).unwrap();
+        for contender in [&contender, &forced] {
+            contender.sorter().unwrap().device().destroy();
+        }
+        let sort = |contender: &Contender| {
+            let mut sorted = Vec::new();
+            let take = &mut |block: &[u32]| {
+                sorted.extend_from_slice(block);
+                Ok(())
+            };
+            contender.sort_to(&mut [3, 1, 2, 1], Order::Descending, false, take)?;
+            Ok::<_, Fault>(sorted)
+        };
+        assert!(matches!(sort(&forced), Err(Fault::Device(_))));
+        for _ in 0..2 {
+            assert_eq!(sort(&contender).unwrap(), [3, 2, 1, 1]);
+            assert!(contender.has_failed());
+            assert_eq!(contender.argsort(&[3, 1, 2, 1]).unwrap(), [1, 3, 2, 0]);
         }
     }
 

@@ -1,6 +1,7 @@
 //! Failures of a command, with their messages and exit codes.
 
 use bcfsort_testkit::data::DataError;
+use std::fmt;
 use std::io;
 use wgpu_bcfsort::Error;
 
@@ -61,6 +62,14 @@ impl Fault {
         }
     }
 }
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.message().unwrap_or_default())
+    }
+}
+
+impl std::error::Error for Fault {}
 
 impl From<Error> for Fault {
     fn from(error: Error) -> Self {

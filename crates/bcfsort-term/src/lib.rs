@@ -12,6 +12,7 @@ pub mod args;
 pub mod engine;
 pub mod fault;
 pub mod kernel_cache;
+pub mod memory;
 pub mod notice;
 pub mod output;
 pub mod timings;

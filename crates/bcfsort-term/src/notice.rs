@@ -22,6 +22,8 @@ const LONG: Duration = Duration::from_millis(1500);
 /// A progress spinner for long work, shown on terminals only.
 pub struct Progress {
     bar: Option<ProgressBar>,
+    /// The step whose bytes are shown.
+    step: &'static str,
     /// Dropping it tells the waiting thread that the bar is no longer needed.
     _done: Option<mpsc::Sender<()>>,
 }
@@ -31,6 +33,7 @@ impl Progress {
         if quiet || !io::stderr().is_terminal() {
             return Self {
                 bar: None,
+                step: "",
                 _done: None,
             };
         }
@@ -49,6 +52,7 @@ impl Progress {
         });
         Self {
             bar: Some(bar),
+            step: "",
             _done: Some(done),
         }
     }
@@ -72,6 +76,31 @@ impl Progress {
         if let Some(left) = left.map(|left| left.as_secs()) {
             bar.set_prefix(format!(", {}:{:02} left", left / 60, left % 60));
         }
+    }
+
+    /// Shows how many bytes of a step are done, how many a second, and the time left if `all` is
+    /// known.
+    pub fn bytes(&mut self, step: &'static str, done: u64, all: Option<u64>) {
+        let Some(bar) = &self.bar else { return };
+        if self.step != step {
+            self.step = step;
+            let template = match all {
+                Some(_) => {
+                    "{spinner} {elapsed} {msg} [{bar:20}] {decimal_bytes} of {decimal_total_bytes}, \
+                     {decimal_bytes_per_sec}, {eta} left"
+                }
+                None => "{spinner} {elapsed} {msg} {decimal_bytes}, {decimal_bytes_per_sec}",
+            };
+            if let Ok(style) = ProgressStyle::with_template(template) {
+                bar.set_style(style.progress_chars("=> "));
+            }
+            bar.set_message(step);
+            bar.reset_eta();
+        }
+        if let Some(all) = all {
+            bar.set_length(all);
+        }
+        bar.set_position(done);
     }
 
     /// Shows the current step.

@@ -797,7 +797,12 @@ impl Generator<'_> {
         let n = if self.is_free() { forms.len() } else { 6 };
         let (fun, of, count) = self.pick(&forms[..n]);
         let arguments: Vec<_> = (0..count).map(|_| self.runtime(&of, depth)).collect();
-        format!("{fun}({})", arguments.join(", "))
+        let call = format!("{fun}({})", arguments.join(", "));
+        if fun == "pack2x16float" && !self.is_free() {
+            // WGSL leaves the sign of a zero open: Mesa makes -0 of `select(0.0, -1.0, false)`.
+            return format!("({call} & 0x7fff7fffu)");
+        }
+        call
     }
 
     #[allow(clippy::too_many_lines)] // One arm a form.

@@ -97,7 +97,7 @@ fn wrong_options_are_refused_before_the_input_is_read() {
         (&["--warps", "3"], "--warps is 3, but must be"),
         (&["--seed", "4"], "--seed is for --engine warpsort only"),
         (&["--tuning", "no/such/file"], "no/such/file"),
-        (&["--chunk", "0"], "at least 1 is needed"),
+        (&["--memory", "0"], "at least 1 is needed"),
     ] {
         cli()
             .arg("sort")
@@ -131,8 +131,8 @@ fn every_type_is_sorted_as_by_the_sequential_sort() {
             let parallel = sort(&[]);
             assert_eq!(parallel.len(), input.len());
             is_sorted(&parallel, &[&["-t", key][..], direction].concat());
-            // Chunks below the size that is worth threads.
-            assert!(sort(&["--chunk", "30000"]) == parallel, "{key}");
+            // Parts below the size that is worth threads, if keys have 8 bytes.
+            assert!(sort(&["--memory", "1M"]) == parallel, "{key}");
         }
     }
 }

@@ -170,9 +170,10 @@ mod general {
             (&["sort", "--engine", "gpu"], "tip: 'auto', the default"),
             (&["sort", "-t", ","], "tip: '-t' is the type"),
             (&["sort", "a", "b"], "tip: to sort several files"),
-            (&["sort", "--chunk", "-5"], "'-5' is negative"),
-            (&["sort", "--chunk", "10^21"], "'10^21' is too large"),
-            (&["sort", "--chunk", "ten"], "'ten' is not a count"),
+            (&["sort", "--memory", "-5"], "'-5' is negative"),
+            (&["sort", "--memory", "10^21"], "'10^21' is too large"),
+            (&["sort", "--memory", "ten"], "'ten' is not a count"),
+            (&["sort", "--memory", "999K"], "at least 1M is needed"),
             (
                 &["gen", "random", "-n", "1", "--range", "0.5..1.5"],
                 "whole numbers only",
@@ -591,41 +592,36 @@ mod sort_on_the_cpu {
     }
 
     #[test]
-    fn chunks_are_merged() {
+    fn an_input_beyond_the_memory_is_sorted_in_parts() {
         let folder = Folder::new();
         let file = folder.name("keys");
-        run(&["gen", "random", "-n", "100003", "-o", &file]).code(0);
+        run(&["gen", "random", "-n", "500003", "-o", &file]).code(0);
         let mut expected = words(&folder.path("keys"));
         expected.sort_unstable();
-        for chunk in ["999", "50K", "100002", "100003", "1M"] {
+        let sort = |args: &[&str]| run(&[&["sort", "--engine", "cpu"], args].concat()).code(0);
+        // A part takes a third of the memory: many parts, 2 parts, and all of the input, exactly.
+        for memory in ["1M", "1.5M", "4M", "6000036", "1G"] {
             let sorted = folder.name("sorted");
-            run(&[
-                "sort", "--engine", "cpu", "--chunk", chunk, "--verify", &file, "-o", &sorted,
-            ])
-            .code(0)
-            .stderr("wgpu-bcfsort: verified: 100003 keys, ascending, the same as in the input\n");
-            assert!(words(&folder.path("sorted")) == expected, "{chunk}");
+            sort(&["--memory", memory, "--verify", &file, "-o", &sorted]).stderr(
+                "wgpu-bcfsort: verified: 500003 keys, ascending, the same as in the input\n",
+            );
+            assert!(words(&folder.path("sorted")) == expected, "{memory}");
         }
         assert_eq!(folder.list(), ["keys", "sorted"]);
-        run(&[
-            "sort",
-            "--engine",
-            "cpu",
-            "--chunk",
-            "1000",
-            "--timings",
-            &file,
-            "-o",
-            &file,
-        ])
-        .code(0)
-        .stderr(contains("101 chunks"));
+        sort(&["-S", "1M", "--timings", &file, "-o", &file]).stderr(contains("7 parts"));
         assert!(words(&folder.path("keys")) == expected);
-        run(&[
-            "sort", "-r", "--engine", "cpu", "--chunk", "1000", &file, "-o", &file,
-        ])
-        .code(0);
+        sort(&["-r", "-S", "1M", "-T", &folder.name(""), &file, "-o", &file]);
         expected.reverse();
+        assert!(words(&folder.path("keys")) == expected);
+        let nowhere = folder.name("nowhere");
+        for (args, message) in [
+            (["-S", "1M", "-T", &nowhere], "nowhere: cannot be used: "),
+            (["-S", "1M", "-T", "/dev/null"], "/dev/null"),
+        ] {
+            run(&[&["sort", "--engine", "cpu", &file, "-o", &file], &args[..]].concat())
+                .code(2)
+                .stderr(one_line().and(contains(message)));
+        }
         assert!(words(&folder.path("keys")) == expected);
     }
 
@@ -823,7 +819,7 @@ mod files {
                 "gen ascending -n 1M -f text",
                 "gen ascending -n 1M",
                 "gen random -n 1M | \"$CLI\" sort --engine cpu",
-                "gen random -n 1M | \"$CLI\" sort --engine cpu --chunk 10K",
+                "gen random -n 1M | \"$CLI\" sort --engine cpu --memory 2M",
             ] {
                 let script =
                     format!("(\"$CLI\" {command}; echo $? > code) | head -c 2 > /dev/null");
@@ -883,12 +879,12 @@ mod files {
                 folder.write("old", "precious");
                 let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_wgpu-bcfsort"))
                     .args(SORT)
-                    .args(["--chunk", "1000", "-o", &folder.name("old")])
+                    .args(["--memory", "1M", "-o", &folder.name("old")])
                     .stdin(Stdio::piped())
                     .spawn()
                     .unwrap();
                 let mut stdin = child.stdin.take().unwrap();
-                stdin.write_all(&bytes(&vec![5; 10_000])).unwrap();
+                stdin.write_all(&bytes(&vec![5; 300_000])).unwrap();
                 while folder.list().len() < 2 {
                     assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
                     std::thread::sleep(Duration::from_millis(5));
@@ -910,7 +906,7 @@ mod files {
             let file = folder.write("keys", vec![1; 64 << 20]);
             let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_wgpu-bcfsort"))
                 .args(SORT)
-                .args(["--chunk", "10K", &file])
+                .args(["--memory", "5M", &file])
                 .stdout(Stdio::piped())
                 .spawn()
                 .unwrap();
@@ -1006,11 +1002,11 @@ mod sort_on_the_gpu {
         if !adapter() {
             return;
         }
-        let keys = run(&["gen", "random", "-n", "30000"]).get_output().clone();
+        let keys = run(&["gen", "random", "-n", "100000"]).get_output().clone();
         let mut outputs = Vec::new();
         for args in [
             &["--engine", "cpu"][..],
-            &["--chunk", "9999"],
+            &["--memory", "1M"],
             &["--base-case", "transpose"],
             &["--base-case", "warp-bitonic"],
             &["--engine", "warpsort", "--buckets", "16", "--seed", "9"],

@@ -81,9 +81,9 @@ fn counts_may_have_exponents_and_fractions() {
         let output = cli(&["gen", "random", "-n", count]).assert().code(0);
         assert_eq!(output.get_output().stdout.len(), 4 * keys, "{count}");
     }
-    let chunked = ["sort", "-q", "--engine", "cpu", "-f", "text", "--chunk"];
-    cli(&chunked)
-        .arg("0.002K")
+    let within = ["sort", "-q", "--engine", "cpu", "-f", "text", "--memory"];
+    cli(&within)
+        .arg("0.001G")
         .write_stdin("3\n2\n1\n")
         .assert()
         .code(0)
@@ -94,7 +94,7 @@ fn counts_may_have_exponents_and_fractions() {
             .assert()
             .code(2)
             .stderr(told.clone());
-        cli(&chunked).arg(count).assert().code(2).stderr(told);
+        cli(&within).arg(count).assert().code(2).stderr(told);
     }
 }
 

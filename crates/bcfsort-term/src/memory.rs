@@ -1,0 +1,64 @@
+//! How much memory a sort may use, and where it stores what exceeds it.
+
+use crate::args::positive;
+use crate::fault::Fault;
+use std::path::{Path, PathBuf};
+
+/// Memory that is used even if less is free: a sort in less takes many small steps.
+const LEAST: u64 = 64 << 20;
+
+/// The memory of a sort.
+#[derive(clap::Args)]
+pub struct Memory {
+    /// Memory for the data, e.g. 500M or 16G [default: half of what is free]
+    ///
+    /// Inputs that need more are sorted in parts, by way of a temporary file. The memory of the GPU
+    /// and its driver comes on top.
+    #[arg(short = 'S', long, value_name = "BYTES", value_parser = at_least_1m)]
+    memory: Option<u64>,
+    /// Directory for the temporary file of a large input [default: that of the output]
+    #[arg(short = 'T', long, value_name = "DIR")]
+    temp_dir: Option<PathBuf>,
+}
+
+impl Memory {
+    /// The number of bytes.
+    pub fn bytes(&self) -> u64 {
+        self.memory.unwrap_or_else(|| (free() / 2).max(LEAST))
+    }
+
+    /// The directory for the temporary file.
+    pub fn directory(&self, default: PathBuf) -> PathBuf {
+        self.temp_dir.clone().unwrap_or(default)
+    }
+}
+
+/// Bytes of memory that are free: of the machine or, if that is less, of the control group.
+fn free() -> u64 {
+    let mut system = sysinfo::System::new();
+    system.refresh_memory();
+    let free = system.available_memory();
+    let limits = system.cgroup_limits();
+    limits.map_or(free, |limits| free.min(limits.free_memory))
+}
+
+/// Fails if a directory has less space than a temporary file of `bytes` bytes needs.
+pub fn check_space(directory: &Path, bytes: u64) -> Result<(), Fault> {
+    let name = directory.display();
+    let free = fs4::available_space(directory)
+        .map_err(|error| Fault::io(&name.to_string(), "cannot be used", &error))?;
+    if free >= bytes {
+        return Ok(());
+    }
+    Err(Fault::Usage(format!(
+        "{name} has {free} bytes free, and the temporary file needs {bytes}: name another directory \
+         with --temp-dir, or allow more --memory"
+    )))
+}
+
+fn at_least_1m(text: &str) -> Result<u64, String> {
+    match positive(text)? {
+        bytes if bytes < 1_000_000 => Err("at least 1M is needed".to_owned()),
+        bytes => Ok(bytes),
+    }
+}
