@@ -38,7 +38,7 @@ pub(crate) struct ChunkReader {
 }
 
 enum Source {
-    Stream(Box<dyn Read>),
+    Stream(Box<dyn Read + Send>),
     /// A regular file, read on all cores, and the number of bytes that are left of it.
     #[cfg(unix)]
     File {
@@ -79,13 +79,22 @@ impl ChunkReader {
 
     /// Reads from a stream.
     #[cfg(test)]
-    pub(super) fn of_stream(name: &str, stream: impl Read + 'static) -> Self {
+    pub(super) fn of_stream(name: &str, stream: impl Read + Send + 'static) -> Self {
         Self::new(name.to_owned(), Source::Stream(Box::new(stream)))
     }
 
     /// The name of the file.
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The size of the file, if it is known.
+    pub(crate) fn size(&self) -> Option<u64> {
+        match &self.source {
+            Source::Stream(_) => None,
+            #[cfg(unix)]
+            Source::File { position, left, .. } => Some(position + left),
+        }
     }
 
     /// The number of bytes before the next chunk.
@@ -115,22 +124,11 @@ impl ChunkReader {
 
     /// Fails before any work if the size of a file shows that its last record is cut short.
     fn refuse_partial(&self, layout: &dyn Layout) -> Result<(), Fault> {
-        match (self.unread_size(), layout.bounds(&[])) {
+        match (self.size(), layout.bounds(&[])) {
             (Some(size), Bounds::Every { width, .. }) if size % width as u64 != 0 => {
                 Err(self.partial(width, size))
             }
             _ => Ok(()),
-        }
-    }
-
-    /// The size of a file of which nothing is read yet.
-    fn unread_size(&self) -> Option<u64> {
-        match &self.source {
-            #[cfg(unix)]
-            Source::File {
-                position: 0, left, ..
-            } => Some(*left),
-            _ => None,
         }
     }
 

@@ -236,6 +236,10 @@ impl RecordFormat for Records<'_> {
         key
     }
 
+    fn key_bytes(&self, key: &Vec<u8>) -> usize {
+        key.capacity()
+    }
+
     fn count(&self, records: &[u8]) -> usize {
         self.layout.count(records)
     }

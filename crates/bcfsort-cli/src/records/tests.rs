@@ -6,8 +6,10 @@ use super::sorter::Records;
 use super::{Job, sort};
 use bcfsort_term::engine::Contender;
 use bcfsort_term::fault::Fault;
+use bcfsort_term::memory::Memory;
 use std::fs;
 use std::io::Cursor;
+use std::path::Path;
 use wgpu_bcfsort::RecordFormat;
 
 /// A sequence of numbers that look random.
@@ -35,12 +37,11 @@ impl Random {
 }
 
 /// The options of a command line such as `-k1n --by a`.
-fn options(line: &str) -> RecordArgs {
-    use clap::{Args, Command, FromArgMatches};
-    let command = RecordArgs::augment_args(Command::new("sort").no_binary_name(true));
+fn options<T: clap::Args>(line: &str) -> T {
+    let command = T::augment_args(clap::Command::new("sort").no_binary_name(true));
     let words = line.split_whitespace();
     let matches = command.try_get_matches_from(words).expect(line);
-    RecordArgs::from_arg_matches(&matches).expect(line)
+    T::from_arg_matches(&matches).expect(line)
 }
 
 /// A header and the sorted chunks of at most `budget` bytes.
@@ -56,7 +57,9 @@ fn sorted_chunks(
         Some((line, of_t)) => (line, Some(of_t)),
         None => (line, None),
     };
-    let plan = options(line).plan(kind, of_t, reverse).map_err(message)?;
+    let plan = options::<RecordArgs>(line)
+        .plan(kind, of_t, reverse)
+        .map_err(message)?;
     let mut reader = ChunkReader::of_stream("file", Cursor::new(input.to_vec()));
     let (layout, header) = plan.open(&mut reader, budget).map_err(message)?;
     let records = Records::new(&*layout, &|_| Ok(Contender::cpu()));
@@ -312,7 +315,9 @@ fn a_format_finds_counts_and_splits_its_records() {
     for (kind, line, input) in cases {
         let bytes = sorted(kind, line, false, input).expect(line);
         let mut reader = ChunkReader::of_stream("file", Cursor::new(Vec::new()));
-        let plan = options(line).plan(kind, None, false).expect(line);
+        let plan = options::<RecordArgs>(line)
+            .plan(kind, None, false)
+            .expect(line);
         let (layout, _) = plan.open(&mut reader, 1000).expect(line);
         let records = Records::new(&*layout, &|_| Ok(Contender::cpu()));
         let bounds = layout.bounds(&bytes);
@@ -641,13 +646,36 @@ fn wrong_options_are_errors() {
     );
 }
 
+/// Sorts a file into another one with this memory.
+fn sort_file(
+    kind: RecordKind,
+    line: &str,
+    [input, output]: [&Path; 2],
+    memory: &str,
+    verify: bool,
+) -> Result<(), String> {
+    let plan = options::<RecordArgs>(line).plan(kind, None, false);
+    let sorted = sort(Job {
+        input,
+        output,
+        plan: plan.expect(line),
+        choose: &|_| Ok(Contender::cpu()),
+        memory: &options::<Memory>(&format!("--memory {memory}")),
+        verify,
+        quiet: true,
+    });
+    sorted.map_err(|fault| fault.message().unwrap_or_default().to_owned())
+}
+
 #[test]
-fn the_command_sorts_files() {
+fn the_command_sorts_files_of_any_size() {
     let directory = tempfile::tempdir().expect("a directory");
     let (input, output) = (directory.path().join("in"), directory.path().join("out"));
-    // More than one thread reads at a time, and more than one gathers.
-    let rows: Vec<String> = (0..700_000_u64)
-        .map(|row| format!("{},\"{row}\"\n", row.wrapping_mul(0x9e37_79b9) % 1000))
+    let files = [input.as_path(), output.as_path()];
+    // More than one thread reads and gathers at a time. The rows that equal in the column are equal
+    // at a border of chunks, too, and some span lines.
+    let rows: Vec<String> = (0..400_000_u64)
+        .map(|row| format!("{},\"{row}\n\"\n", row.wrapping_mul(0x9e37_79b9) % 1000))
         .collect();
     let mut sorted = rows.clone();
     sorted.sort_by_key(|row| {
@@ -657,42 +685,40 @@ fn the_command_sorts_files() {
     });
     let header = "number,row\n".to_owned();
     fs::write(&input, header.clone() + rows.concat().trim_end()).expect("the input");
-    for (line, verify) in [("--by number:u32", true), ("--by 1:num", false)] {
-        let plan = options(line).plan(RecordKind::Csv, None, false);
-        let job = Job {
-            input: &input,
-            output: &output,
-            plan: plan.expect(line),
-            choose: &|_| Ok(Contender::cpu()),
-            memory: 1 << 30,
-            verify,
-            quiet: true,
-        };
-        sort(job).expect(line);
+    for (line, memory, verify) in [
+        ("--by number:u32", "1G", true),
+        ("--by 1:num", "1G", false),
+        ("--by 1:num", "6M", true),
+        ("--by number:u32", "3M", false),
+    ] {
+        sort_file(RecordKind::Csv, line, files, memory, verify).expect(line);
         let result = fs::read_to_string(&output).expect("the output");
-        assert!(result == header.clone() + &sorted.concat(), "{line}");
+        assert!(
+            result == header.clone() + &sorted.concat(),
+            "{line} {memory}"
+        );
     }
-    // The size of the file is seen before it is read.
-    let plan = options("--record 7 --key 0:u8").plan(RecordKind::Fixed, None, false);
-    let failed = sort(Job {
-        input: &input,
-        output: &output,
-        plan: plan.expect("options"),
-        choose: &|_| Err(Fault::Device("not reached".to_owned())),
-        memory: 1 << 30,
-        verify: false,
-        quiet: true,
-    });
-    let message = failed.expect_err("a partial record");
-    let size = fs::metadata(&input).expect("the input").len();
+    // Strings without a number sort the same in one part and in many.
+    sort_file(RecordKind::Lines, "-k1.2 --separator ,", files, "1G", true).expect("lines");
+    let whole = fs::read(&output).expect("the output");
+    sort_file(RecordKind::Lines, "-k1.2 --separator ,", files, "12M", true).expect("lines");
+    assert!(fs::read(&output).expect("the output") == whole);
+}
+
+#[test]
+fn a_partial_record_is_seen_before_any_work() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let (input, output) = (directory.path().join("in"), directory.path().join("out"));
+    fs::write(&input, [0; 130]).expect("the input");
+    let fields = "--record 7 --key 0:u8";
+    let result = sort_file(RecordKind::Fixed, fields, [&input, &output], "1M", false);
     assert_eq!(
-        message.message().unwrap_or_default(),
-        format!(
-            "{}: byte {}: the last record has {} of 7 bytes: the file was cut short, or its \
+        result,
+        Err(format!(
+            "{}: byte 126: the last record has 4 of 7 bytes: the file was cut short, or its \
              records have another size",
-            input.display(),
-            size - size % 7,
-            size % 7
-        )
+            input.display()
+        ))
     );
+    assert!(!output.exists());
 }
