@@ -7,8 +7,9 @@ use rayon::prelude::*;
 use std::sync::OnceLock;
 use wgpu_bcfsort::RecordFormat;
 
-/// Bytes that one thread gathers at a time.
+/// Bytes that one thread gathers at a time: fewer if there are few records.
 const PIECE: usize = 1 << 21;
+const LEAST_PIECE: usize = 1 << 14;
 
 /// Runs of more records or bytes are split by further bits of their keys; others have their keys
 /// kept while they are compared.
@@ -264,8 +265,11 @@ fn gather(
     order: &[u32],
     take: &mut dyn FnMut(&[u8]) -> Result<(), Fault>,
 ) -> Result<(), Fault> {
+    let threads = rayon::current_num_threads();
+    // Each thread has two pieces in each of two groups: a sixteenth of all bytes at most.
+    let piece = (bytes.len() / (64 * threads)).clamp(LEAST_PIECE, PIECE);
     let mean = (bytes.len() / order.len().max(1)).max(1);
-    let pieces: Vec<&[u32]> = order.chunks((PIECE / mean).max(1)).collect();
+    let pieces: Vec<&[u32]> = order.chunks((piece / mean).max(1)).collect();
     let copy = |pieces: &[&[u32]], copies: &mut Vec<Vec<u8>>| {
         copies.resize_with(pieces.len(), Vec::new);
         let both = copies.par_iter_mut().zip(pieces);
@@ -276,7 +280,7 @@ fn gather(
             }
         });
     };
-    let mut groups = pieces.chunks(2 * rayon::current_num_threads());
+    let mut groups = pieces.chunks(2 * threads);
     let (mut ready, mut next) = (Vec::new(), Vec::new());
     copy(groups.next().unwrap_or_default(), &mut ready);
     while !ready.is_empty() {
