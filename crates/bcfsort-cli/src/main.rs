@@ -8,6 +8,7 @@ mod generate;
 mod input;
 mod man;
 mod prefix_sums;
+mod records;
 mod sort;
 mod usage;
 mod verify;

@@ -385,6 +385,29 @@ mod check {
             .code(1)
             .stdout(contains("index 524288: 7 after 524287"));
     }
+
+    #[test]
+    fn records_of_the_sort_benchmark_have_a_checksum() {
+        let folder = Folder::new();
+        let sorted = folder.write("sorted", [[b'a'; 100], [b'a'; 100], [b'b'; 100]].concat());
+        // crc32('a' * 100) = af707a64, and that of 'b' 250162db.
+        let results = "records         3\nchecksum        183e257a3\nduplicate keys  1\n";
+        run(&["check", "-f", "gensort", &sorted])
+            .code(0)
+            .stdout(results)
+            .stderr("");
+        run(&["check", "-f", "gensort", "-r", &sorted])
+            .code(1)
+            .stdout(format!(
+                "{sorted}: not sorted: record 2 is the first of 1 out of order\n{results}"
+            ));
+        run(&["check", "-f", "gensort", "-r", "-q", &sorted])
+            .code(1)
+            .stdout("");
+        run(&["check", "-f", "gensort", "-t", "u32", &sorted])
+            .code(2)
+            .stderr(one_line().and(contains("keys of 10 bytes")));
+    }
 }
 
 mod bad_input {

@@ -1,0 +1,244 @@
+//! The options of records.
+
+use super::Layout;
+use super::fixed::Fixed;
+use super::key::order;
+use super::lines::Lines;
+use super::reader::ChunkReader;
+use super::table::Table;
+use bcfsort_term::fault::Fault;
+use std::str::FromStr;
+
+/// A format of records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RecordKind {
+    Lines,
+    Csv,
+    Tsv,
+    Fixed,
+    Gensort,
+}
+
+use RecordKind::{Csv, Lines as OfLines, Tsv};
+
+impl RecordKind {
+    pub(crate) const ALL: [Self; 5] = [OfLines, Csv, Tsv, Self::Fixed, Self::Gensort];
+
+    /// Its name on the command line.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            OfLines => "lines",
+            Csv => "csv",
+            Tsv => "tsv",
+            Self::Fixed => "fixed",
+            Self::Gensort => "gensort",
+        }
+    }
+}
+
+impl FromStr for RecordKind {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let mut all = Self::ALL.into_iter();
+        all.find(|kind| kind.name() == name).ok_or_else(|| {
+            let names = Self::ALL.map(Self::name).join(", ");
+            format!("'{name}' is no format of records: {names}")
+        })
+    }
+}
+
+/// What records are sorted by.
+#[derive(clap::Args, Debug, Default)]
+pub(crate) struct RecordArgs {
+    /// csv, tsv: columns to sort by, each a name or a number from 1
+    ///
+    /// TYPE is str (the default: by bytes), num (any decimal number, as f64), u32, i32, f32, u64,
+    /// i64 or f64; desc: largest first. Rows with equal cells keep their order. Columns whose names
+    /// have a comma need their numbers.
+    #[arg(long, value_name = "COL[:TYPE][:desc],...")]
+    pub(crate) by: Option<String>,
+    /// csv, tsv: the first row is no header
+    #[arg(long)]
+    pub(crate) no_header: bool,
+    /// fixed: the size of a record
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) record: Option<usize>,
+    /// lines: F[.C][OPTIONS][,F[.C][OPTIONS]] as in GNU sort; fixed: OFFSET:TYPE[:desc][:be],...
+    ///
+    /// lines: from byte C of field F to the end, or to the second position. OPTIONS are n (by
+    /// number), r (largest first) and b (leading blanks do not count). Several keys are compared
+    /// one after the other, by bytes, and lines with equal keys keep their order, as with -s in GNU
+    /// sort. fixed: TYPE is u8, i8, u16, i16, f16, bf16, u32, i32, f32, u64, i64, f64 or bytesN;
+    /// numbers are little-endian, or big-endian with be.
+    #[arg(short, long, value_name = "KEY")]
+    pub(crate) key: Vec<String>,
+    /// lines: by the number at the beginning, where no key says otherwise
+    #[arg(short, long)]
+    pub(crate) numeric: bool,
+    /// lines, csv, tsv: what separates fields; -t too
+    #[arg(long, value_name = "CHAR")]
+    pub(crate) separator: Option<String>,
+}
+
+/// A format whose layout may need the header of the file.
+pub(crate) enum Plan {
+    Lines(Lines),
+    Fixed(Fixed),
+    Table {
+        separator: u8,
+        by: String,
+        has_header: bool,
+        reverse: bool,
+    },
+}
+
+impl RecordArgs {
+    /// The options that are given, each with the formats that have it.
+    fn given(&self) -> impl Iterator<Item = (&'static str, &'static [RecordKind])> {
+        const TABLES: &[RecordKind] = &[Csv, Tsv];
+        const FIXED: &[RecordKind] = &[RecordKind::Fixed];
+        [
+            ("--by", TABLES, self.by.is_some()),
+            ("--no-header", TABLES, self.no_header),
+            ("--record", FIXED, self.record.is_some()),
+            ("--key", &[OfLines, RecordKind::Fixed], !self.key.is_empty()),
+            ("--numeric", &[OfLines], self.numeric),
+            (
+                "--separator",
+                &[OfLines, Csv, Tsv],
+                self.separator.is_some(),
+            ),
+        ]
+        .into_iter()
+        .filter_map(|(option, kinds, given)| given.then_some((option, kinds)))
+    }
+
+    /// Fails if an option is given that `format` does not have. `kind` is `None` if it has none.
+    pub(crate) fn refuse_for_others(
+        &self,
+        format: &str,
+        kind: Option<RecordKind>,
+    ) -> Result<(), Fault> {
+        for (option, kinds) in self.given() {
+            if kind.is_none_or(|kind| !kinds.contains(&kind)) {
+                let names: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
+                return Err(Fault::Usage(format!(
+                    "{option} is for -f {}, not for -f {format}",
+                    names.join(", ")
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// What to sort by. `of_t` is the value of -t: the separator, in formats that have one.
+    pub(crate) fn plan(
+        &self,
+        kind: RecordKind,
+        of_t: Option<&str>,
+        reverse: bool,
+    ) -> Result<Plan, Fault> {
+        self.refuse_for_others(kind.name(), Some(kind))?;
+        let order = order(reverse);
+        let separator = self.separator(kind, of_t)?;
+        Ok(match kind {
+            OfLines => Plan::Lines(
+                Lines::new(&self.key, separator, self.numeric, order).map_err(Fault::Usage)?,
+            ),
+            Csv | Tsv => Plan::Table {
+                separator: separator.unwrap_or(if kind == Tsv { b'\t' } else { b',' }),
+                by: self.by.clone().ok_or_else(|| needs(kind, "--by COLUMN"))?,
+                has_header: !self.no_header,
+                reverse,
+            },
+            RecordKind::Fixed => {
+                let width = self.record.filter(|&width| width > 0);
+                let width = width.ok_or_else(|| needs(kind, "--record BYTES, at least 1"))?;
+                if self.key.is_empty() {
+                    return Err(needs(kind, "--key OFFSET:TYPE"));
+                }
+                let fields = self.key.join(",");
+                Plan::Fixed(Fixed::new(width, &fields, reverse).map_err(Fault::Usage)?)
+            }
+            RecordKind::Gensort => Plan::Fixed(Fixed::gensort(order)),
+        })
+    }
+
+    fn separator(&self, kind: RecordKind, of_t: Option<&str>) -> Result<Option<u8>, Fault> {
+        let (option, text) = match (&self.separator, of_t) {
+            (Some(text), None) => ("--separator", text.as_str()),
+            (None, Some(text)) => ("-t", text),
+            (None, None) => return Ok(None),
+            (Some(_), Some(_)) => {
+                return Err(Fault::Usage(
+                    "-t and --separator are the same: give one".to_owned(),
+                ));
+            }
+        };
+        if matches!(kind, RecordKind::Fixed | RecordKind::Gensort) {
+            return Err(Fault::Usage(format!(
+                "{option} is for other formats: -f {} has no separators, and types stand in --key",
+                kind.name()
+            )));
+        }
+        let separator = match text {
+            "\\t" => Some(b'\t'),
+            "\\0" => Some(0),
+            _ => text.bytes().next().filter(|_| text.len() == 1),
+        };
+        let is_table = kind != OfLines;
+        match separator {
+            Some(b'"' | b'\r') if is_table => {}
+            Some(b'\n') | None => {}
+            separator => return Ok(separator),
+        }
+        Err(Fault::Usage(format!(
+            "{option} '{}' is no separator of -f {}: give one byte, as in -t ';'",
+            text.escape_debug(),
+            kind.name()
+        )))
+    }
+}
+
+fn needs(kind: RecordKind, option: &str) -> Fault {
+    Fault::Usage(format!("-f {} needs {option}", kind.name()))
+}
+
+impl Plan {
+    /// Reads the header, if there is one, and returns the layout and the header.
+    pub(crate) fn open(
+        self,
+        reader: &mut ChunkReader,
+        memory: u64,
+    ) -> Result<(Box<dyn Layout>, Vec<u8>), Fault> {
+        let (separator, by, has_header, reverse) = match self {
+            Self::Lines(lines) => return Ok((Box::new(lines), Vec::new())),
+            Self::Fixed(fixed) => return Ok((Box::new(fixed), Vec::new())),
+            Self::Table {
+                separator,
+                by,
+                has_header,
+                reverse,
+            } => (separator, by, has_header, reverse),
+        };
+        let header = if has_header {
+            reader.next_record(&Table::rows(separator), memory)?
+        } else {
+            None
+        };
+        let Some(row) = header.as_deref().or((!has_header).then_some(&[][..])) else {
+            // An empty file has no columns that could be looked for.
+            return Ok((Box::new(Table::rows(separator)), Vec::new()));
+        };
+        let table = Table::new(separator, &by, has_header.then_some(row), reverse);
+        let table = table.map_err(|why| {
+            if has_header {
+                Fault::Usage(format!("{}: {why}", reader.name()))
+            } else {
+                Fault::Usage(why)
+            }
+        })?;
+        Ok((Box::new(table), header.unwrap_or_default()))
+    }
+}

@@ -1,0 +1,159 @@
+//! Records of a fixed size in binary files.
+
+use super::key::{order, push_bytes, push_number};
+use super::{Bounds, Layout};
+use wgpu_bcfsort::{KeyType, Order};
+
+/// Records of `width` bytes, sorted by fields.
+pub(crate) struct Fixed {
+    width: usize,
+    fields: Vec<Field>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Field {
+    offset: usize,
+    kind: Kind,
+    order: Order,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Bytes(usize),
+    Number { number: KeyType, big_endian: bool },
+}
+
+impl Kind {
+    const fn width(self) -> usize {
+        match self {
+            Self::Bytes(width) => width,
+            Self::Number { number, .. } => number.bytes() as usize,
+        }
+    }
+}
+
+impl Fixed {
+    /// Records of `width` bytes, sorted by the fields `OFFSET:TYPE[:desc][:be],...`. With `reverse`
+    /// each is in the other order.
+    pub(crate) fn new(width: usize, fields: &str, reverse: bool) -> Result<Self, String> {
+        let mut parsed = Vec::new();
+        for field in fields.split(',') {
+            let of_record = Field::parse(field, width, reverse);
+            parsed.push(of_record.map_err(|why| format!("--key {field}: {why}"))?);
+        }
+        Ok(Self {
+            width,
+            fields: parsed,
+        })
+    }
+
+    /// The records of the sort benchmark: 10 bytes of key, 90 of payload.
+    pub(crate) fn gensort(order: Order) -> Self {
+        Self {
+            width: 100,
+            fields: vec![Field {
+                offset: 0,
+                kind: Kind::Bytes(10),
+                order,
+            }],
+        }
+    }
+}
+
+impl Field {
+    fn parse(text: &str, width: usize, reverse: bool) -> Result<Self, String> {
+        let mut words = text.split(':');
+        let offset = words.next().unwrap_or_default();
+        let offset = offset.parse::<usize>().map_err(|_| {
+            format!("'{offset}' is no number of bytes: OFFSET:TYPE[:desc][:be] is needed")
+        })?;
+        let mut kind = parse_kind(words.next().unwrap_or_default())?;
+        let mut descending = false;
+        for word in words {
+            match (word, &mut kind) {
+                ("desc", _) => descending = true,
+                ("be", Kind::Number { big_endian, .. }) => *big_endian = true,
+                ("be", Kind::Bytes(_)) => return Err("'be' is for numbers".to_owned()),
+                _ => return Err(format!("there is no '{word}': desc and be there are")),
+            }
+        }
+        let end = offset.checked_add(kind.width());
+        if end.is_none_or(|end| end > width) {
+            return Err(format!(
+                "{} bytes from byte {offset} on are not all in the {width} bytes of a record",
+                kind.width()
+            ));
+        }
+        Ok(Self {
+            offset,
+            kind,
+            order: order(descending != reverse),
+        })
+    }
+
+    fn bytes<'a>(&self, record: &'a [u8]) -> &'a [u8] {
+        &record[self.offset..self.offset + self.kind.width()]
+    }
+}
+
+fn parse_kind(text: &str) -> Result<Kind, String> {
+    if let Some(width) = text
+        .strip_prefix("bytes")
+        .and_then(|width| width.parse().ok())
+        && width > 0
+    {
+        return Ok(Kind::Bytes(width));
+    }
+    match text.parse() {
+        Ok(number) => Ok(Kind::Number {
+            number,
+            big_endian: false,
+        }),
+        Err(_) => Err(format!(
+            "'{text}' is no type: {} or bytesN",
+            KeyType::ALL.map(KeyType::name).join(", ")
+        )),
+    }
+}
+
+impl Layout for Fixed {
+    fn bounds(&self, bytes: &[u8]) -> Bounds {
+        Bounds::Every {
+            width: self.width,
+            count: bytes.len() / self.width,
+        }
+    }
+
+    fn cut(&self, bytes: &[u8], limit: usize) -> usize {
+        let records = (limit.min(bytes.len()) / self.width).max(1);
+        (records * self.width).min(bytes.len())
+    }
+
+    fn parts(&self) -> usize {
+        self.fields.len()
+    }
+
+    fn push_part(&self, record: &[u8], part: usize, key: &mut Vec<u8>) {
+        let field = &self.fields[part];
+        let bytes = field.bytes(record);
+        match field.kind {
+            Kind::Bytes(_) => push_bytes(bytes, field.order, key),
+            Kind::Number { number, big_endian } => {
+                let mut word = [0; 8];
+                word[..bytes.len()].copy_from_slice(bytes);
+                if big_endian {
+                    word[..bytes.len()].reverse();
+                }
+                push_number(u64::from_le_bytes(word), number, field.order, key);
+            }
+        }
+    }
+
+    fn is_prefix_free(&self) -> bool {
+        true
+    }
+
+    fn is_text(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,295 @@
+//! The sort of records in memory.
+
+use super::{Bounds, Layout, Prefix};
+use bcfsort_term::engine::Contender;
+use bcfsort_term::fault::Fault;
+use rayon::prelude::*;
+use std::sync::OnceLock;
+use wgpu_bcfsort::RecordFormat;
+
+/// Bytes that one thread gathers at a time: fewer if there are few records.
+const PIECE: usize = 1 << 21;
+const LEAST_PIECE: usize = 1 << 14;
+
+/// Runs of more records or bytes are split by further bits of their keys; others have their keys
+/// kept while they are compared.
+const SMALL_RUN: usize = 1 << 12;
+const SMALL_BYTES: usize = 1 << 20;
+
+/// How often a run is split before its keys are kept, whatever their size: keys that begin with
+/// each other could be split very often.
+const MAX_DEPTH: u32 = 16;
+
+/// Records in memory, sorted by a GPU engine or the CPU.
+pub(crate) struct Records<'a> {
+    layout: &'a dyn Layout,
+    /// Opens what sorts, for the number of records.
+    choose: &'a Choose,
+    contender: OnceLock<Contender>,
+}
+
+/// Opens the sorter for a number of records.
+pub(crate) type Choose = dyn Fn(u64) -> Result<Contender, Fault> + Sync;
+
+impl<'a> Records<'a> {
+    /// The first sort decides by its number of records what sorts all.
+    pub(crate) fn new(layout: &'a dyn Layout, choose: &'a Choose) -> Self {
+        Self {
+            layout,
+            choose,
+            contender: OnceLock::new(),
+        }
+    }
+
+    fn contender(&self, count: usize) -> Result<&Contender, Fault> {
+        if let Some(contender) = self.contender.get() {
+            return Ok(contender);
+        }
+        let contender = (self.choose)(count as u64)?;
+        Ok(self.contender.get_or_init(|| contender))
+    }
+
+    /// The order of the records.
+    fn order(&self, bytes: &[u8], bounds: &Bounds) -> Result<Vec<u32>, Fault> {
+        let (prefixes, exact) = self.layout.prefixes(bytes, bounds);
+        let mut order = self.contender(bounds.len())?.argsort(&prefixes)?;
+        if !exact {
+            let prefix = |index: u32| prefixes[index as usize];
+            let runs = Runs {
+                layout: self.layout,
+                bytes,
+                bounds,
+            };
+            order
+                .par_chunk_by_mut(|&a, &b| prefix(a) == prefix(b))
+                .filter(|run| run.len() > 1)
+                .for_each_init(Keys::default, |keys, run| runs.sort(run, keys, 0));
+        }
+        Ok(order)
+    }
+}
+
+/// Runs of records whose prefixes are equal.
+struct Runs<'a> {
+    layout: &'a dyn Layout,
+    bytes: &'a [u8],
+    bounds: &'a Bounds,
+}
+
+/// The keys of a run, one after the other.
+#[derive(Default)]
+struct Keys {
+    bytes: Vec<u8>,
+    entries: Vec<Entry>,
+}
+
+/// A key in [`Keys::bytes`].
+struct Entry {
+    /// The 64 bits behind what all keys begin with.
+    word: u64,
+    start: usize,
+    end: usize,
+    /// The index of the record.
+    index: u32,
+}
+
+impl Runs<'_> {
+    fn record(&self, index: u32) -> &[u8] {
+        &self.bytes[self.bounds.range(index as usize)]
+    }
+
+    /// Makes the key of a record in `key`.
+    fn key<'k>(&self, index: u32, key: &'k mut Vec<u8>) -> &'k [u8] {
+        key.clear();
+        self.layout.push_key(self.record(index), key);
+        key
+    }
+
+    /// Sorts a run, in which equal keys have ascending indices, stably.
+    fn sort(&self, run: &mut [u32], keys: &mut Keys, depth: u32) {
+        let is_small = run.len() <= SMALL_RUN
+            && run
+                .iter()
+                .map(|&index| self.record(index).len())
+                .sum::<usize>()
+                <= SMALL_BYTES;
+        if is_small || depth == MAX_DEPTH {
+            self.sort_by_kept_keys(run, keys);
+        } else {
+            self.split(run, depth);
+        }
+    }
+
+    fn sort_by_kept_keys(&self, run: &mut [u32], keys: &mut Keys) {
+        let Keys { bytes, entries } = keys;
+        bytes.clear();
+        entries.clear();
+        for &index in &*run {
+            let start = bytes.len();
+            self.layout.push_key(self.record(index), bytes);
+            entries.push(Entry {
+                word: 0,
+                start,
+                end: bytes.len(),
+                index,
+            });
+        }
+        let first = &bytes[..entries.first().map_or(0, |entry| entry.end)];
+        let common = entries.iter().fold(first.len(), |length, entry| {
+            common(&first[..length], &bytes[entry.start..entry.end])
+        });
+        for entry in entries.iter_mut() {
+            entry.word = word(&bytes[entry.start + common..entry.end]);
+        }
+        let compare = |a: &Entry, b: &Entry| {
+            let key = |entry: &Entry| (&bytes[entry.start..entry.end], entry.index);
+            a.word.cmp(&b.word).then_with(|| key(a).cmp(&key(b)))
+        };
+        if run.len() <= SMALL_RUN {
+            entries.sort_unstable_by(compare);
+        } else {
+            entries.par_sort_unstable_by(compare);
+        }
+        for (index, entry) in run.iter_mut().zip(entries) {
+            *index = entry.index;
+        }
+    }
+
+    /// Sorts a run by the 64 bits behind what all keys begin with, then what is equal in these.
+    fn split(&self, run: &mut [u32], depth: u32) {
+        let Some(common) = self.common(run) else {
+            return;
+        };
+        let mut words: Vec<(u64, u8, u32)> = run
+            .par_iter()
+            .map_init(Vec::new, |key, &index| {
+                let rest = &self.key(index, key)[common..];
+                // Of equal bits, those of a key that ends are first.
+                (word(rest), rest.len().min(9) as u8, index)
+            })
+            .collect();
+        words.par_sort_unstable();
+        let mut equal = Vec::new();
+        let mut rest = run;
+        for words in words.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+            let (run, behind) = rest.split_at_mut(words.len());
+            rest = behind;
+            for (index, word) in run.iter_mut().zip(words) {
+                *index = word.2;
+            }
+            if words.len() > 1 && words[0].1 == 9 {
+                equal.push(run);
+            }
+        }
+        drop(words);
+        equal
+            .into_par_iter()
+            .for_each_init(Keys::default, |keys, run| self.sort(run, keys, depth + 1));
+    }
+
+    /// The number of bytes that all keys begin with, or `None` if all are equal.
+    fn common(&self, run: &[u32]) -> Option<usize> {
+        let mut first = Vec::new();
+        let first = self.key(run[0], &mut first);
+        let keys = run.par_iter().map_init(Vec::new, |key, &index| {
+            let key = self.key(index, key);
+            let common = common(first, key);
+            (common, key.len() == first.len() && common == key.len())
+        });
+        let all = keys.reduce(|| (first.len(), true), |a, b| (a.0.min(b.0), a.1 && b.1));
+        (!all.1).then_some(all.0)
+    }
+}
+
+/// The number of bytes that both begin with.
+fn common(a: &[u8], b: &[u8]) -> usize {
+    let differs = a.iter().zip(b).position(|(a, b)| a != b);
+    differs.unwrap_or(a.len().min(b.len()))
+}
+
+/// The first 64 bits, with zeros behind the end.
+fn word(bytes: &[u8]) -> u64 {
+    Prefix::of(bytes, true).bits
+}
+
+impl RecordFormat for Records<'_> {
+    type Unit = u8;
+    type Key = Vec<u8>;
+    type Error = Fault;
+
+    /// A prefix, an end and an index of each record, and a copy of prefix and index in the sort.
+    const OVERHEAD: usize = 36;
+
+    fn sort(
+        &self,
+        records: &mut [u8],
+        take: &mut dyn FnMut(&[u8]) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        let bounds = self.layout.bounds(records);
+        let order = self.order(records, &bounds)?;
+        gather(records, &bounds, &order, take)
+    }
+
+    fn key(&self, records: &[u8]) -> Vec<u8> {
+        let mut key = Vec::new();
+        let first = self.layout.cut(records, 1);
+        self.layout.push_key(&records[..first], &mut key);
+        key
+    }
+
+    fn key_bytes(&self, key: &Vec<u8>) -> usize {
+        key.capacity()
+    }
+
+    fn count(&self, records: &[u8]) -> usize {
+        self.layout.count(records)
+    }
+
+    fn cut(&self, records: &[u8], units: usize) -> usize {
+        self.layout.cut(records, units)
+    }
+
+    fn split(&self, sorted: &[u8], key: &Vec<u8>, or_equal: bool) -> usize {
+        self.layout.partition(sorted, &|record| {
+            let mut other = Vec::new();
+            self.layout.push_key(record, &mut other);
+            other < *key || or_equal && other == *key
+        })
+    }
+}
+
+/// Passes the records to `take` in this order. Some are copied while others are taken.
+fn gather(
+    bytes: &[u8],
+    bounds: &Bounds,
+    order: &[u32],
+    take: &mut dyn FnMut(&[u8]) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    let threads = rayon::current_num_threads();
+    // Each thread has two pieces in each of two groups: a sixteenth of all bytes at most.
+    let piece = (bytes.len() / (64 * threads)).clamp(LEAST_PIECE, PIECE);
+    let mean = (bytes.len() / order.len().max(1)).max(1);
+    let pieces: Vec<&[u32]> = order.chunks((piece / mean).max(1)).collect();
+    let copy = |pieces: &[&[u32]], copies: &mut Vec<Vec<u8>>| {
+        copies.resize_with(pieces.len(), Vec::new);
+        let both = copies.par_iter_mut().zip(pieces);
+        both.for_each(|(copy, piece)| {
+            copy.clear();
+            for &index in *piece {
+                copy.extend_from_slice(&bytes[bounds.range(index as usize)]);
+            }
+        });
+    };
+    let mut groups = pieces.chunks(2 * threads);
+    let (mut ready, mut next) = (Vec::new(), Vec::new());
+    copy(groups.next().unwrap_or_default(), &mut ready);
+    while !ready.is_empty() {
+        let group = groups.next().unwrap_or_default();
+        rayon::in_place_scope(|scope| {
+            scope.spawn(|_| copy(group, &mut next));
+            ready.iter().try_for_each(|block| take(block))
+        })?;
+        std::mem::swap(&mut ready, &mut next);
+    }
+    Ok(())
+}

@@ -1,0 +1,724 @@
+//! Sorts of small files of every format, from the options to the output.
+
+use super::args::{RecordArgs, RecordKind};
+use super::reader::ChunkReader;
+use super::sorter::Records;
+use super::{Job, sort};
+use bcfsort_term::engine::Contender;
+use bcfsort_term::fault::Fault;
+use bcfsort_term::memory::Memory;
+use std::fs;
+use std::io::Cursor;
+use std::path::Path;
+use wgpu_bcfsort::RecordFormat;
+
+/// A sequence of numbers that look random.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(0x5851_f42d_4c95_7f2d)
+            .wrapping_add(0x1405_7b7e_f767_814f);
+        (self.0 >> 33) % bound
+    }
+
+    fn pick<'a, T: ?Sized>(&mut self, of: &[&'a T]) -> &'a T {
+        of[self.below(of.len() as u64) as usize]
+    }
+
+    /// Some of these pieces, one after the other.
+    fn text(&mut self, most: u64, pieces: &[&str]) -> String {
+        (0..self.below(most + 1))
+            .map(|_| self.pick(pieces))
+            .collect()
+    }
+}
+
+/// The options of a command line such as `-k1n --by a`.
+fn options<T: clap::Args>(line: &str) -> T {
+    let command = T::augment_args(clap::Command::new("sort").no_binary_name(true));
+    let words = line.split_whitespace();
+    let matches = command.try_get_matches_from(words).expect(line);
+    T::from_arg_matches(&matches).expect(line)
+}
+
+/// A header and the sorted chunks of at most `budget` bytes.
+fn sorted_chunks(
+    kind: RecordKind,
+    line: &str,
+    reverse: bool,
+    input: &[u8],
+    budget: u64,
+) -> Result<(Vec<u8>, Vec<Vec<u8>>), String> {
+    let message = |fault: Fault| fault.message().unwrap_or_default().to_owned();
+    let (line, of_t) = match line.split_once(" -t") {
+        Some((line, of_t)) => (line, Some(of_t)),
+        None => (line, None),
+    };
+    let plan = options::<RecordArgs>(line)
+        .plan(kind, of_t, reverse)
+        .map_err(message)?;
+    let mut reader = ChunkReader::of_stream("file", Cursor::new(input.to_vec()));
+    let (layout, header) = plan.open(&mut reader, budget).map_err(message)?;
+    let records = Records::new(&*layout, &|_| Ok(Contender::cpu()));
+    let mut chunks = Vec::new();
+    while let Some(mut chunk) = reader.next(&*layout, budget).map_err(message)? {
+        let taken = chunk.len() + layout.count(&chunk) * Records::OVERHEAD;
+        assert!(taken as u64 <= budget, "a chunk takes {taken} bytes");
+        let mut sorted = Vec::new();
+        let mut take = |block: &[u8]| {
+            sorted.extend_from_slice(block);
+            Ok(())
+        };
+        records.sort(&mut chunk, &mut take).map_err(message)?;
+        chunks.push(sorted);
+    }
+    Ok((header, chunks))
+}
+
+fn sorted(kind: RecordKind, line: &str, reverse: bool, input: &[u8]) -> Result<Vec<u8>, String> {
+    let (mut all, chunks) = sorted_chunks(kind, line, reverse, input, 1 << 30)?;
+    all.extend(chunks.concat());
+    Ok(all)
+}
+
+/// Checks that sorting `input` results in `expected`.
+#[track_caller]
+fn sorts(kind: RecordKind, line: &str, input: &str, expected: &str) {
+    let result = sorted(kind, line, false, input.as_bytes()).expect(line);
+    assert_eq!(String::from_utf8_lossy(&result), expected, "{line}");
+}
+
+/// Checks that sorting fails with this message.
+#[track_caller]
+fn fails(kind: RecordKind, line: &str, input: impl AsRef<[u8]>, expected: &str) {
+    let result = sorted(kind, line, false, input.as_ref());
+    assert_eq!(result.err().as_deref(), Some(expected), "{line}");
+}
+
+#[cfg(target_os = "linux")]
+mod gnu {
+    use super::*;
+    use std::io::Write;
+    use std::process::{Command, Stdio};
+
+    /// What GNU sort makes of the input.
+    fn sort(line: &str, input: &[u8]) -> Vec<u8> {
+        let mut process = Command::new("sort")
+            .env("LC_ALL", "C")
+            .arg("-s")
+            .args(line.split(' ').filter(|word| !word.is_empty()))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("GNU sort");
+        let mut stdin = process.stdin.take().expect("its input");
+        stdin.write_all(input).expect("its input");
+        drop(stdin);
+        let output = process.wait_with_output().expect("its output");
+        assert!(output.status.success(), "{line}");
+        output.stdout
+    }
+
+    /// Compares with GNU sort, which has the same options.
+    fn compare(line: &str, input: &str) {
+        let reverse = line.ends_with(" -r");
+        let ours = line.strip_suffix(" -r").unwrap_or(line);
+        let result = sorted(RecordKind::Lines, ours, reverse, input.as_bytes()).expect(line);
+        let expected = sort(line, input.as_bytes());
+        assert_eq!(
+            String::from_utf8_lossy(&result),
+            String::from_utf8_lossy(&expected),
+            "{line} of {input:?}"
+        );
+    }
+
+    #[test]
+    fn lines_are_in_the_order_of_gnu_sort() {
+        let keys = [
+            "",
+            "-n",
+            " -r",
+            "-n -r",
+            "-k1",
+            "-k2",
+            "-k2,2",
+            "-k1,1",
+            "-k3,3 -k1,1",
+            "-k1,2",
+            "-k2n",
+            "-k2,2n",
+            "-k2nr",
+            "-k2,2nr -k1,1r",
+            "-k1,1 -k2,2n",
+            "-k1b",
+            "-k2b,2",
+            "-k2,2b",
+            "-k2.2",
+            "-k2.2,2.3",
+            "-k2.2b,2.3b",
+            "-k1.3,1.2",
+            "-k2.1,2.0",
+            "-k2,2.1b",
+            "-k9",
+            "-k1.99",
+            "-k1r -k2",
+            "-k1,1n -r",
+            "-k1,1 -k2,2n -r",
+            "-n -k2",
+            "-n -k2b",
+            "-k3,1",
+            "-k1.2,3.1r",
+            "-k2,3n -k1r",
+            "-k1.1",
+            "-k1,1r -k2,2r",
+            "-k2r,2",
+        ];
+        let pieces = [
+            " ", "  ", "\t", "a", "b", "B", "1", "0", "-", ".", "12", ",", "\0", "é", "é\u{1}",
+        ];
+        let mut random = Random(1);
+        for key in keys {
+            for separator in ["", " -t,", " -t1"] {
+                let line = match key.strip_suffix(" -r") {
+                    Some(key) => format!("{key}{separator} -r"),
+                    None => format!("{key}{separator}"),
+                };
+                let lines = random.below(60);
+                let mut input: String =
+                    (0..lines).map(|_| random.text(9, &pieces) + "\n").collect();
+                input += &random.text(3, &pieces);
+                compare(&line, &input);
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_of_any_length_are_in_the_order_of_gnu_sort() {
+        let pieces = [
+            "0", "1", "9", "10", "000", "5", ".", "-", " ", "12345678", "99999999", "x",
+        ];
+        let mut random = Random(2);
+        for _ in 0..40 {
+            let mut input = String::new();
+            for _ in 0..200 {
+                let most = [2, 4, 12, 40][random.below(4) as usize];
+                input += random.pick(&["", "-", " ", "0", "\t-"]);
+                input += &random.text(most, &pieces);
+                input += "\n";
+            }
+            for line in ["-n", "-n -r", "-k1n", "-k1nr", "-k1,1n -k2,2nr"] {
+                compare(line, &input);
+            }
+        }
+    }
+
+    #[test]
+    fn many_equal_prefixes_are_in_the_order_of_gnu_sort() {
+        let mut random = Random(3);
+        let mut input = String::new();
+        for index in 0..30_000_u64 {
+            let path = ["a", "aa", "b/", "index.html"];
+            input += "https://example.org/";
+            if index % 3 > 0 {
+                input += "a/much/longer/path/";
+            }
+            input += &random.text(if index % 2 == 0 { 2 } else { 30 }, &path);
+            input += "\n";
+        }
+        for line in ["", " -r", "-k1,1 -k1r", "-k1.12 -k1,1"] {
+            compare(line, &input);
+        }
+        // Keys that begin with each other, and one key only.
+        let begins: String = (0..9000).map(|n| "a".repeat(n % 600) + "\n").collect();
+        compare("", &begins);
+        compare(" -r", &begins);
+        let one: Vec<String> = (0..9000).map(|n| format!("the same key,{n}\n")).collect();
+        compare("-k1,1 -t,", &one.concat());
+    }
+}
+
+#[test]
+fn lines_end_with_a_newline() {
+    sorts(RecordKind::Lines, "", "b\na", "a\nb\n");
+    sorts(RecordKind::Lines, "", "", "");
+    sorts(RecordKind::Lines, "", "\n\nb\r\na\r\n", "\n\na\r\nb\r\n");
+}
+
+#[test]
+fn chunks_hold_whole_records_within_their_budget() {
+    let mut random = Random(4);
+    let lines: String = (0..2000)
+        .map(|_| random.text(20, &["a", "b"]) + "\n")
+        .collect();
+    let rows: Vec<String> = (0..2000)
+        .map(|_| {
+            let cell = random.text(9, &["a", "\n", "\"\"", ","]);
+            format!("\"{cell}\",{}\r\n", random.below(50))
+        })
+        .collect();
+    let rows = rows.concat();
+    let structs: Vec<u8> = (0..7 * 3000).map(|_| random.below(256) as u8).collect();
+    let cases = [
+        (RecordKind::Lines, "", lines.as_bytes()),
+        (RecordKind::Csv, "--no-header --by 1", rows.as_bytes()),
+        (RecordKind::Fixed, "--record 7 --key 1:u32", &structs),
+    ];
+    for (kind, line, input) in cases {
+        let whole = sorted(kind, line, false, input).expect(line);
+        for budget in [100, 1000, 5000, 100_000] {
+            let (_, chunks) = sorted_chunks(kind, line, false, input, budget).expect(line);
+            assert!(chunks.len() > 1 || budget == 100_000, "{line} {budget}");
+            let again = sorted(kind, line, false, &chunks.concat()).expect(line);
+            assert_eq!(again.len(), input.len(), "{line} {budget}");
+            // Equal records keep their order within each chunk, so sorting twice is the same.
+            assert_eq!(again, whole, "{line} {budget}");
+        }
+    }
+}
+
+#[test]
+fn a_record_that_no_chunk_can_hold_is_an_error() {
+    let input = format!("short\n{}\n", "x".repeat(300));
+    let result = sorted_chunks(RecordKind::Lines, "", false, input.as_bytes(), 200);
+    assert_eq!(
+        result.err().as_deref(),
+        Some("file: line 2, byte 6: a record takes more than the 200 bytes of memory for a chunk")
+    );
+}
+
+#[test]
+fn a_format_finds_counts_and_splits_its_records() {
+    let mut random = Random(5);
+    let lines: String = (0..300)
+        .map(|_| random.text(6, &["a", "b", " "]) + "\n")
+        .collect();
+    let rows: Vec<String> = (0..300)
+        .map(|_| {
+            format!(
+                "{},\"{}\"\n",
+                random.below(9),
+                random.text(4, &["a", "\n", "\"\""])
+            )
+        })
+        .collect();
+    let rows = rows.concat();
+    let structs: Vec<u8> = (0..3 * 300).map(|_| random.below(4) as u8).collect();
+    let cases = [
+        (RecordKind::Lines, "-k2,2 -k1r", lines.as_bytes()),
+        (RecordKind::Csv, "--no-header --by 2:desc", rows.as_bytes()),
+        (RecordKind::Csv, "--no-header --by 1:u32", rows.as_bytes()),
+        (RecordKind::Fixed, "--record 3 --key 1:bytes2", &structs),
+    ];
+    for (kind, line, input) in cases {
+        let bytes = sorted(kind, line, false, input).expect(line);
+        let mut reader = ChunkReader::of_stream("file", Cursor::new(Vec::new()));
+        let plan = options::<RecordArgs>(line)
+            .plan(kind, None, false)
+            .expect(line);
+        let (layout, _) = plan.open(&mut reader, 1000).expect(line);
+        let records = Records::new(&*layout, &|_| Ok(Contender::cpu()));
+        let bounds = layout.bounds(&bytes);
+        let count = bounds.len();
+        assert_eq!((count, bounds.end(count)), (300, bytes.len()), "{line}");
+        let keys: Vec<Vec<u8>> = (0..count)
+            .map(|index| records.key(&bytes[bounds.end(index)..]))
+            .collect();
+        assert!(keys.is_sorted(), "{line}");
+        for index in 0..=count {
+            let end = bounds.end(index);
+            assert_eq!(records.count(&bytes[..end]), index, "{line}");
+            let next = bounds.end((index + 1).min(count));
+            for units in end.max(1)..next.max(end + 1) {
+                let expected = if index == 0 { next } else { end };
+                assert_eq!(
+                    records.cut(&bytes, units),
+                    expected,
+                    "{line}: {units} units"
+                );
+            }
+        }
+        for key in &keys {
+            let before = keys.iter().filter(|other| *other < key).count();
+            let up_to = keys.iter().filter(|other| *other <= key).count();
+            assert_eq!(
+                records.split(&bytes, key, false),
+                bounds.end(before),
+                "{line}"
+            );
+            assert_eq!(
+                records.split(&bytes, key, true),
+                bounds.end(up_to),
+                "{line}"
+            );
+        }
+        assert_eq!(records.split(&[], &keys[0], true), 0, "{line}");
+    }
+}
+
+#[test]
+fn rows_are_sorted_by_columns_and_move_unchanged() {
+    use RecordKind::{Csv, Tsv};
+    let people = "name,age\r\n\"b, \"\"x\"\"\",30\r\na,4\r\n\"a\nb\",30\r\nc,-1.5e1";
+    let by_age = "name,age\r\nc,-1.5e1\r\na,4\r\n\"b, \"\"x\"\"\",30\r\n\"a\nb\",30\r\n";
+    sorts(Csv, "--by age:num", people, by_age);
+    sorts(Csv, "--by 2:f64", people, by_age);
+    sorts(
+        Csv,
+        "--by age:num:desc,name",
+        people,
+        "name,age\r\n\"a\nb\",30\r\n\"b, \"\"x\"\"\",30\r\na,4\r\nc,-1.5e1\r\n",
+    );
+    sorts(
+        Csv,
+        "--by name:desc",
+        people,
+        "name,age\r\nc,-1.5e1\r\n\"b, \"\"x\"\"\",30\r\n\"a\nb\",30\r\na,4\r\n",
+    );
+    sorts(Tsv, "--by b", "a\tb\n1\ty\n2\tx\n", "a\tb\n2\tx\n1\ty\n");
+    sorts(Csv, "--by b -t;", "a;b\n1;y,\n2;x\n", "a;b\n2;x\n1;y,\n");
+    sorts(Csv, "--no-header --by 1", "b,1\na,2\n", "a,2\nb,1\n");
+    // A name that is a number, a name with a colon, and the mark of UTF-8 files.
+    sorts(Csv, "--by 2", "2,1\nb,1\na,2\n", "2,1\na,2\nb,1\n");
+    sorts(
+        Csv,
+        "--by a:b",
+        "\u{feff}a:b,c\ny,1\nx,2\n",
+        "\u{feff}a:b,c\nx,2\ny,1\n",
+    );
+    sorts(
+        Csv,
+        "--by \"a\"",
+        "\"\"\"a\"\"\",c\ny,1\nx,2\n",
+        "\"\"\"a\"\"\",c\nx,2\ny,1\n",
+    );
+    // Quotes within a cell have no meaning, and 0 equals -0.
+    sorts(
+        Csv,
+        "--by b:num",
+        "a,b\n5\",-0\ny\"z,0\n",
+        "a,b\n5\",-0\ny\"z,0\n",
+    );
+    sorts(
+        Csv,
+        "--by a",
+        "a,b\nb\",2\nb,1\n\"b\",3\n",
+        "a,b\nb,1\n\"b\",3\nb\",2\n",
+    );
+    // Nothing to sort.
+    sorts(Csv, "--by a", "", "");
+    sorts(Csv, "--by a", "a,b", "a,b\n");
+    sorts(Csv, "--by a", "a,b\r\n", "a,b\r\n");
+    sorts(Csv, "--no-header --by 1", "", "");
+}
+
+#[test]
+fn the_direction_of_the_command_reverses_every_column() {
+    let result = sorted(
+        RecordKind::Csv,
+        "--by a,b:desc",
+        true,
+        b"a,b\n1,1\n1,2\n2,3\n",
+    );
+    assert_eq!(result.as_deref(), Ok(&b"a,b\n2,3\n1,1\n1,2\n"[..]));
+    let fields = "--record 2 --key 0:u8,1:u8:desc";
+    let result = sorted(RecordKind::Fixed, fields, true, &[1, 2, 1, 1, 2, 3]);
+    assert_eq!(result.as_deref(), Ok(&[2, 3, 1, 1, 1, 2][..]));
+}
+
+#[test]
+fn rows_that_cannot_be_sorted_are_errors() {
+    use RecordKind::Csv;
+    let cases = [
+        (
+            "--by b:u32",
+            "a,b\nx,1\n\"y\n\",-2\nz,3\n",
+            "file: line 4, byte 13: '-2' in column 'b' is no u32",
+        ),
+        (
+            "--by b:num",
+            "a,b\nx,inf\n",
+            "file: line 2, byte 6: 'inf' in column 'b' is no num",
+        ),
+        (
+            "--by 2:i64",
+            "a,b\nx,1\ny,\"\"\n",
+            "file: line 3, byte 10: '' in column '2' is no i64",
+        ),
+        (
+            "--by c",
+            "a,b,c\n1,2,3\n1,2\n",
+            "file: line 3, byte 12: the row has 2 cells, but column 'c' is number 3",
+        ),
+        (
+            "--by b",
+            "a,b\n1,2\n\n",
+            "file: line 3, byte 8: the row has 1 cells, but column 'b' is number 2",
+        ),
+        (
+            "--by d",
+            "a,\"b c\"\n1,2\n",
+            "file: --by d: there is no such column: the header has a, b c",
+        ),
+        (
+            "--by 3",
+            "a,b\n1,2\n",
+            "file: --by 3: there is no such column: the header has a, b",
+        ),
+        (
+            "--by a",
+            "a,b,a\n1,2,3\n",
+            "file: --by a: several columns have this name: give the column's number",
+        ),
+        (
+            "--by a --no-header",
+            "1,2\n",
+            "--by a: without a header, columns have numbers, from 1",
+        ),
+        (
+            "--by a",
+            "a,b\n1,2\n\"3,4\n5,6\n",
+            "file: line 3, byte 8: a quoted cell of this record has no end",
+        ),
+        ("", "a,b\n", "-f csv needs --by COLUMN"),
+        (
+            "--by a -t\"",
+            "a\n",
+            "-t '\\\"' is no separator of -f csv: give one byte, as in -t ';'",
+        ),
+        (
+            "--by a -tu32",
+            "a\n",
+            "-t 'u32' is no separator of -f csv: give one byte, as in -t ';'",
+        ),
+        (
+            "--by a --separator ; -t;",
+            "a\n",
+            "-t and --separator are the same: give one",
+        ),
+    ];
+    for (line, input, expected) in cases {
+        fails(Csv, line, input, expected);
+    }
+}
+
+#[test]
+fn structs_are_sorted_by_fields() {
+    /// Records of a field and their number, sorted by the field.
+    fn by<const N: usize>(key: &str, values: &[[u8; N]]) -> Vec<u8> {
+        let input: Vec<u8> = values
+            .iter()
+            .zip(0..)
+            .flat_map(|(value, index)| [&[index], &value[..]].concat())
+            .collect();
+        let line = format!("--record {} --key 1:{key}", N + 1);
+        let result = sorted(RecordKind::Fixed, &line, false, &input).expect(key);
+        result.chunks(N + 1).map(|record| record[0]).collect()
+    }
+    assert_eq!(by("u8", &[[200], [3], [200], [0]]), [3, 1, 0, 2]);
+    assert_eq!(by("i8", &[[200], [3], [200], [0]]), [0, 2, 3, 1]);
+    assert_eq!(by("u8:desc", &[[200], [3], [200], [0]]), [0, 2, 1, 3]);
+    assert_eq!(by("u16", &[[0, 1], [1, 0], [2, 0]]), [1, 2, 0]);
+    assert_eq!(by("u16:be", &[[0, 2], [1, 0], [0, 1]]), [2, 0, 1]);
+    assert_eq!(by("i16:be:desc", &[[0xff, 2], [1, 0], [0, 1]]), [1, 2, 0]);
+    let floats = [1.5_f32, -0.0, f32::NEG_INFINITY, 0.0, f32::NAN, -3.0];
+    assert_eq!(by("f32", &floats.map(f32::to_le_bytes)), [2, 5, 1, 3, 0, 4]);
+    assert_eq!(
+        by("f32:be", &floats.map(f32::to_be_bytes)),
+        [2, 5, 1, 3, 0, 4]
+    );
+    let integers = [5_i64, -1, i64::MAX, i64::MIN];
+    assert_eq!(by("i64", &integers.map(i64::to_le_bytes)), [3, 1, 0, 2]);
+    assert_eq!(by("u64", &integers.map(i64::to_le_bytes)), [0, 2, 3, 1]);
+    assert_eq!(
+        by("f64:desc", &[-1.0_f64, 2.0].map(f64::to_le_bytes)),
+        [1, 0]
+    );
+    let strings = [*b"abcdefghij", *b"abcdefghia", *b"abcdefgh\0z"];
+    assert_eq!(by("bytes10", &strings), [2, 1, 0]);
+    assert_eq!(by("bytes10:desc", &strings), [0, 1, 2]);
+    assert_eq!(by("bytes8,10:u8", &strings), [1, 0, 2]);
+}
+
+#[test]
+fn records_of_the_sort_benchmark_are_sorted_by_ten_bytes() {
+    let mut random = Random(6);
+    let mut records: Vec<Vec<u8>> = (0..500_u32)
+        .map(|index| {
+            let mut record: Vec<u8> = (0..10).map(|_| random.below(2) as u8).collect();
+            record.extend_from_slice(&index.to_be_bytes());
+            record.resize(100, b'x');
+            record
+        })
+        .collect();
+    let input = records.concat();
+    let result = sorted(RecordKind::Gensort, "", false, &input);
+    records.sort_by(|a, b| a[..10].cmp(&b[..10]));
+    assert_eq!(result, Ok(records.concat()));
+    let result = sorted(RecordKind::Gensort, "", true, &input);
+    records.sort_by(|a, b| b[..10].cmp(&a[..10]).then(a.cmp(b)));
+    assert_eq!(result, Ok(records.concat()));
+}
+
+#[test]
+fn wrong_options_are_errors() {
+    use RecordKind::{Fixed, Gensort, Lines};
+    let cases = [
+        (Lines, "-k0", "-k 0: fields are counted from 1"),
+        (Lines, "-k1.0", "-k 1.0: bytes are counted from 1"),
+        (Lines, "-k1,0", "-k 1,0: fields are counted from 1"),
+        (
+            Lines,
+            "-kx",
+            "-k x: '' is no number: F[.C][OPTIONS][,F[.C][OPTIONS]]",
+        ),
+        (
+            Lines,
+            "-k1g",
+            "-k 1g: there is no option 'g': n, r and b there are",
+        ),
+        (Lines, "--by a", "--by is for -f csv, tsv, not for -f lines"),
+        (
+            Lines,
+            "--record 4",
+            "--record is for -f fixed, not for -f lines",
+        ),
+        (
+            Gensort,
+            "-n",
+            "--numeric is for -f lines, not for -f gensort",
+        ),
+        (
+            Gensort,
+            "-k1",
+            "--key is for -f lines, fixed, not for -f gensort",
+        ),
+        (
+            Gensort,
+            " -t,",
+            "-t is for other formats: -f gensort has no separators, and types stand in --key",
+        ),
+        (Fixed, "", "-f fixed needs --record BYTES, at least 1"),
+        (
+            Fixed,
+            "--record 0",
+            "-f fixed needs --record BYTES, at least 1",
+        ),
+        (Fixed, "--record 4", "-f fixed needs --key OFFSET:TYPE"),
+        (
+            Fixed,
+            "--record 4 --key 1:u32",
+            "--key 1:u32: 4 bytes from byte 1 on are not all in the 4 bytes of a record",
+        ),
+        (
+            Fixed,
+            "--record 4 --key 0:u24",
+            "--key 0:u24: 'u24' is no type: u8, i8, u16, i16, f16, bf16, u32, i32, f32, u64, i64, \
+             f64 or bytesN",
+        ),
+        (
+            Fixed,
+            "--record 4 --key u32",
+            "--key u32: 'u32' is no number of bytes: OFFSET:TYPE[:desc][:be] is needed",
+        ),
+        (
+            Fixed,
+            "--record 4 --key 0:bytes4:be",
+            "--key 0:bytes4:be: 'be' is for numbers",
+        ),
+        (
+            Fixed,
+            "--record 4 --key 0:u32:asc",
+            "--key 0:u32:asc: there is no 'asc': desc and be there are",
+        ),
+    ];
+    for (kind, line, expected) in cases {
+        fails(kind, line, "", expected);
+    }
+    fails(
+        Fixed,
+        "--record 4 --key 0:u32",
+        "123456",
+        "file: byte 4: the last record has 2 of 4 bytes: the file was cut short, or its records \
+         have another size",
+    );
+}
+
+/// Sorts a file into another one with this memory.
+fn sort_file(
+    kind: RecordKind,
+    line: &str,
+    [input, output]: [&Path; 2],
+    memory: &str,
+    verify: bool,
+) -> Result<(), String> {
+    let plan = options::<RecordArgs>(line).plan(kind, None, false);
+    let sorted = sort(Job {
+        input,
+        output,
+        plan: plan.expect(line),
+        choose: &|_| Ok(Contender::cpu()),
+        memory: &options::<Memory>(&format!("--memory {memory}")),
+        verify,
+        quiet: true,
+    });
+    sorted.map_err(|fault| fault.message().unwrap_or_default().to_owned())
+}
+
+#[test]
+fn the_command_sorts_files_of_any_size() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let (input, output) = (directory.path().join("in"), directory.path().join("out"));
+    let files = [input.as_path(), output.as_path()];
+    // More than one thread reads and gathers at a time. The rows that equal in the column are equal
+    // at a border of chunks, too, and some span lines.
+    let rows: Vec<String> = (0..400_000_u64)
+        .map(|row| format!("{},\"{row}\n\"\n", row.wrapping_mul(0x9e37_79b9) % 1000))
+        .collect();
+    let mut sorted = rows.clone();
+    sorted.sort_by_key(|row| {
+        row.split(',')
+            .next()
+            .and_then(|number| number.parse::<u32>().ok())
+    });
+    let header = "number,row\n".to_owned();
+    fs::write(&input, header.clone() + rows.concat().trim_end()).expect("the input");
+    for (line, memory, verify) in [
+        ("--by number:u32", "1G", true),
+        ("--by 1:num", "1G", false),
+        ("--by 1:num", "6M", true),
+        ("--by number:u32", "3M", false),
+    ] {
+        sort_file(RecordKind::Csv, line, files, memory, verify).expect(line);
+        let result = fs::read_to_string(&output).expect("the output");
+        assert!(
+            result == header.clone() + &sorted.concat(),
+            "{line} {memory}"
+        );
+    }
+    // Strings without a number sort the same in one part and in many.
+    sort_file(RecordKind::Lines, "-k1.2 --separator ,", files, "1G", true).expect("lines");
+    let whole = fs::read(&output).expect("the output");
+    sort_file(RecordKind::Lines, "-k1.2 --separator ,", files, "12M", true).expect("lines");
+    assert!(fs::read(&output).expect("the output") == whole);
+}
+
+#[test]
+fn a_partial_record_is_seen_before_any_work() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let (input, output) = (directory.path().join("in"), directory.path().join("out"));
+    fs::write(&input, [0; 130]).expect("the input");
+    let fields = "--record 7 --key 0:u8";
+    let result = sort_file(RecordKind::Fixed, fields, [&input, &output], "1M", false);
+    assert_eq!(
+        result,
+        Err(format!(
+            "{}: byte 126: the last record has 4 of 7 bytes: the file was cut short, or its \
+             records have another size",
+            input.display()
+        ))
+    );
+    assert!(!output.exists());
+}
