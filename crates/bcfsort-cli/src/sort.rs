@@ -1,40 +1,33 @@
 //! `sort`: sorts a file.
 
-use crate::input::Input;
-use crate::verify::Verifier;
-use bcfsort_term::args::{Checks, Choice, Direction, Gpu, Keys, Seed};
+mod numbers;
+
+use crate::records::args::{RecordArgs, RecordKind};
+use crate::records::{self, Job};
+use bcfsort_term::args::{Checks, Choice, Direction, Gpu, Seed, one_of};
 use bcfsort_term::engine::Contender;
 use bcfsort_term::fault::Fault;
 use bcfsort_term::kernel_cache::Cache;
-use bcfsort_term::memory::{Memory, check_space};
-use bcfsort_term::notice::{self, Progress};
-use bcfsort_term::output::Output;
-use bcfsort_term::timings::{Timings, rate, time};
+use bcfsort_term::memory::Memory;
 use bcfsort_term::with_key_type;
-use bcfsort_testkit::data::{KeyReader, KeyWriter};
-use std::fmt::Write as _;
-use std::io::{self, Write as _};
-use std::marker::PhantomData;
-use std::panic::resume_unwind;
+use bcfsort_testkit::data::{Format, UnknownFormat};
 use std::path::PathBuf;
-use std::sync::mpsc::{SyncSender, sync_channel};
-use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
-use wgpu_bcfsort::internals::host::rank;
-use wgpu_bcfsort::{ExternalError, ExternalSorter, Order, RecordFormat, SortKey};
+use std::str::FromStr;
+use wgpu_bcfsort::{ExternalError, KeyType};
 
 const ENGINE: &str = "Engine";
 
 const AFTER_HELP: &str = "\
 The result is the same bytes whichever engine sorts. Floats are in total order: -NaN, -inf, ..., \
--0, +0, ..., inf, NaN. Text is written in canonical form: 007 becomes 7, 0.100 becomes 0.1, and \
-1e5 becomes 100000. An output file appears complete or not at all. For the column of a CSV file, \
-use the library: examples/csv_records.rs.
+-0, +0, ..., inf, NaN. Numbers in text are written in canonical form: 007 becomes 7, and 1e5 \
+becomes 100000. Records are moved whole, unchanged, and those with equal keys keep their order. An \
+output file appears complete or not at all.
 
 Examples:
   wgpu-bcfsort sort keys.bin -o sorted.bin         sort a binary file of u32 numbers
   wgpu-bcfsort sort -f text -t f64 data.txt        sort text, to stdout
-  seq 1000 | wgpu-bcfsort sort -f text -r | head   largest first, in a pipe";
+  wgpu-bcfsort sort -f csv --by price:f64 in.csv   rows of a table, by a column
+  wgpu-bcfsort sort -f lines -t: -k3n /etc/passwd  lines by a field, as GNU sort -s does";
 
 const DETAILS: &str = "\
 Inputs of any size are sorted. An input that needs more than --memory is sorted in parts, which are \
@@ -44,7 +37,7 @@ when the command ends, whatever ends it.
 Exit codes: 0 success, 2 bad usage, input or output, 3 GPU failure or failed --verify, \
 130 interrupted";
 
-/// Sort a file of numbers, binary or text. Uses the GPU, or the CPU if that is faster
+/// Sort a file of numbers or records. Uses the GPU, or the CPU if that is faster
 #[derive(clap::Args)]
 #[command(
     next_help_heading = "Input and output",
@@ -58,8 +51,24 @@ pub(crate) struct Args {
     /// File to write, which may be the input; - is stdout
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
-    #[command(flatten)]
-    keys: Keys,
+    /// raw: little-endian numbers; text: a number per line; or a format of records [default: raw]
+    ///
+    /// lines: text lines; csv, tsv: tables; fixed: structs of one size; gensort: the sort
+    /// benchmark's records of 100 bytes. Without -f, an input that looks like text is refused. Raw
+    /// numbers and structs are written to a terminal only with -o -.
+    #[arg(
+        short,
+        long,
+        value_name = "FORMAT",
+        hide_possible_values = true,
+        value_parser = one_of::<FileFormat>(FileFormat::names())
+    )]
+    format: Option<FileFormat>,
+    /// raw, text: number type [default: u32]; lines, csv, tsv: field separator
+    #[arg(short = 't', long = "type", value_name = "TYPE", value_parser = type_or_separator)]
+    of_t: Option<String>,
+    #[command(flatten, next_help_heading = "Records")]
+    records: RecordArgs,
     #[command(flatten, next_help_heading = "Order")]
     direction: Direction,
     /// Engine to sort with; auto: the fastest for this input
@@ -84,231 +93,91 @@ pub(crate) struct Args {
     quiet: bool,
 }
 
+/// The format of a file to sort.
+#[derive(Clone, Copy)]
+enum FileFormat {
+    Numbers(Format),
+    Records(RecordKind),
+}
+
+impl FileFormat {
+    fn names() -> impl Iterator<Item = &'static str> {
+        let records = RecordKind::ALL.map(RecordKind::name);
+        Format::ALL.map(Format::name).into_iter().chain(records)
+    }
+}
+
+impl FromStr for FileFormat {
+    type Err = UnknownFormat;
+
+    fn from_str(name: &str) -> Result<Self, UnknownFormat> {
+        let records = name.parse().map(Self::Records);
+        records.or_else(|_| name.parse().map(Self::Numbers))
+    }
+}
+
+/// Checks the value of -t, as far as all formats have it.
+fn type_or_separator(text: &str) -> Result<String, String> {
+    let is_separator = text.len() == 1 || matches!(text, "\\t" | "\\0");
+    if is_separator || whole_word_type(text).is_some() {
+        return Ok(text.to_owned());
+    }
+    let types = KeyType::WHOLE_WORDS.map(KeyType::name).join(", ");
+    Err(format!("a type is one of {types}; a separator is one byte"))
+}
+
+fn whole_word_type(name: &str) -> Option<KeyType> {
+    let mut types = KeyType::WHOLE_WORDS.into_iter();
+    types.find(|key| key.name() == name)
+}
+
 pub(crate) fn run(args: &Args) -> Result<(), Fault> {
-    with_key_type!(args.keys.key, T => sort::<T>(args))
+    let of_t = args.of_t.as_deref();
+    match args.format {
+        Some(FileFormat::Records(kind)) => records::sort(Job {
+            input: &args.input,
+            output: &args.output,
+            plan: args.records.plan(kind, of_t, args.direction.is_reverse())?,
+            choose: &|count| args.engine_for_records(count),
+            memory: &args.memory,
+            verify: args.checks.verify,
+            quiet: args.quiet,
+        }),
+        numbers => {
+            let format = match numbers {
+                Some(FileFormat::Numbers(format)) => format,
+                _ => Format::AssumedRaw,
+            };
+            (args.records).refuse_for_others(format.name(), None)?;
+            let key = whole_word_type(of_t.unwrap_or("u32")).ok_or_else(|| {
+                Fault::Usage(format!(
+                    "-t is the type of the numbers in -f {}: separators are for -f lines, csv and \
+                     tsv",
+                    format.name()
+                ))
+            })?;
+            with_key_type!(key, T => numbers::sort::<T>(args, format))
+        }
+    }
 }
 
-fn sort<T: SortKey>(args: &Args) -> Result<(), Fault> {
-    let started = Instant::now();
-    // Cheap checks first: a typing error is reported before a device is opened.
-    let input = Input::open(&args.input)?;
-    let output = Output::create(&args.output)?;
-    args.seed.refuse_for_others(args.engine)?;
-    let named = Contender::named(args.engine, &args.gpu, &args.seed, &args.cache, args.quiet)?;
-    let order = args.direction.order();
-    let memory = args.memory.bytes();
-    let directory = args.memory.directory(output.directory());
-    let encoding = args.keys.encoding.format;
-    let mut reading = Reading {
-        verifier: args.checks.verify.then(|| Verifier::new(order)),
-        input: input.name,
-        reader: KeyReader::<T, _>::new(input.stream, encoding).with_bytes(input.bytes),
-        chunk: usize::try_from(memory / 3 / T::KEY_TYPE.bytes()).unwrap_or(usize::MAX),
-    };
-    let mut progress = Progress::new(args.quiet);
-    let expected_count = reading.reader.expected();
-
-    let fastest = |count| Contender::fastest(count, T::KEY_TYPE, &args.cache, args.quiet);
-    let (first, contender) = match (named, expected_count) {
-        (Some(contender), _) => (reading.next()?, contender),
-        // A device opens while the file is read.
-        (None, Some(count)) => std::thread::scope(|scope| {
-            let opening = scope.spawn(|| fastest(count));
-            let first = reading.next();
-            let contender = opening.join().unwrap_or_else(|panic| resume_unwind(panic));
-            Ok::<_, Fault>((first?, contender))
-        })?,
-        (None, None) => {
-            let first = reading.next()?;
-            let contender = fastest(first.len() as u64);
-            (first, contender)
-        }
-    };
-    let format = ByContender {
-        contender: &contender,
-        order,
-        timed: args.checks.timings,
-        timings: Mutex::default(),
-        key: PhantomData,
-    };
-    let mut sorter = ExternalSorter::new(&format, memory, &directory);
-    let mut chunks = 1;
-    let bytes = |count: u64| count * T::KEY_TYPE.bytes();
-    let expected = expected_count.map(bytes);
-    if reading.at_end()? {
-        sorter.push(first).map_err(external)?;
-    } else {
-        check_space(&directory, expected.unwrap_or(0))?;
-        std::thread::scope(|scope| {
-            let (sender, receiver) = sync_channel(0);
-            scope.spawn(|| reading.send_all(sender));
-            let mut pushed = size_of_val(first.as_slice()) as u64;
-            sorter.push(first).map_err(external)?;
-            for keys in receiver {
-                let keys = keys?;
-                pushed += size_of_val(keys.as_slice()) as u64;
-                sorter.push(keys).map_err(external)?;
-                progress.bytes("sorting parts:", pushed, expected);
-                chunks += 1;
-            }
-            Ok::<_, Fault>(())
-        })?;
+impl Args {
+    /// The engine that the options name; `None` if the input decides.
+    fn named_engine(&self) -> Result<Option<Contender>, Fault> {
+        self.seed.refuse_for_others(self.engine)?;
+        Contender::named(self.engine, &self.gpu, &self.seed, &self.cache, self.quiet)
     }
 
-    let count = reading.reader.count();
-    let mut verifier = reading.verifier;
-    let output_name = output.name.clone();
-    let failed = |error| Fault::data(&output_name, &error);
-    let mut writer = KeyWriter::<T, _>::new(output, encoding);
-    let mut written = 0;
-    let mut write = |block: &[T]| {
-        if let Some(verifier) = &mut verifier {
-            verifier.write(block)?;
-        }
-        writer.write(block).map_err(failed)?;
-        written += size_of_val(block) as u64;
-        progress.bytes("writing", written, Some(bytes(count)));
-        Ok(())
-    };
-    sorter.finish(&mut write).map_err(external)?;
-    if let Some(verifier) = &verifier {
-        verifier.finish()?;
+    fn engine_for_records(&self, count: u64) -> Result<Contender, Fault> {
+        let fastest = || Contender::fastest(count, KeyType::U64, &self.cache, self.quiet);
+        Ok(self.named_engine()?.unwrap_or_else(fastest))
     }
-    writer.finish().map_err(failed)?.commit()?;
-    drop(progress);
-    if args.checks.verify && !args.quiet {
-        notice::say(&format!(
-            "verified: {count} keys, {}, the same as in the input",
-            order.name()
-        ));
-    }
-    if args.checks.timings {
-        let mut report = String::new();
-        let chunks = match chunks {
-            1 => String::new(),
-            chunks => format!(", {chunks} parts"),
-        };
-        let _ = write!(
-            report,
-            "engine   {}\nadapter  {}\nkeys     {count} {}, {}{chunks}\n{}",
-            contender.explain(count, T::KEY_TYPE),
-            contender.adapter,
-            T::KEY_TYPE,
-            order.name(),
-            format
-                .timings
-                .into_inner()
-                .unwrap_or_else(PoisonError::into_inner)
-                .table(count),
-        );
-        let total = started.elapsed();
-        let _ = writeln!(
-            report,
-            "{:<43} {:>12}  {}",
-            "total, file I/O included",
-            time(total),
-            rate(count, total)
-        );
-        let _ = io::stderr().write_all(report.as_bytes());
-    }
-    Ok(())
 }
 
-fn external(error: ExternalError<Fault>) -> Fault {
+/// The fault that ended an external sort.
+pub(crate) fn external(error: ExternalError<Fault>) -> Fault {
     match error {
         ExternalError::Records(fault) => fault,
         error => Fault::Usage(error.to_string()),
-    }
-}
-
-/// The input of a sort, read in chunks.
-struct Reading<T, R> {
-    verifier: Option<Verifier<T>>,
-    input: String,
-    reader: KeyReader<T, R>,
-    /// Keys in a chunk.
-    chunk: usize,
-}
-
-impl<T: SortKey, R: io::BufRead> Reading<T, R> {
-    fn at_end(&mut self) -> Result<bool, Fault> {
-        self.reader
-            .at_end()
-            .map_err(|error| Fault::data(&self.input, &error))
-    }
-
-    /// The keys of the next chunk; none at the end.
-    fn next(&mut self) -> Result<Vec<T>, Fault> {
-        let keys = self
-            .reader
-            .read_chunk(self.chunk)
-            .map_err(|error| Fault::data(&self.input, &error))?;
-        if let Some(verifier) = &mut self.verifier {
-            verifier.read(&keys);
-        }
-        Ok(keys)
-    }
-
-    /// Reads each chunk while the receiver works on the one before, until the receiver is gone.
-    fn send_all(&mut self, sender: SyncSender<Result<Vec<T>, Fault>>) {
-        loop {
-            let chunk = self.next();
-            let is_last = chunk.as_ref().map_or(true, Vec::is_empty);
-            if is_last && chunk.is_ok() || sender.send(chunk).is_err() || is_last {
-                break;
-            }
-        }
-    }
-}
-
-/// Keys alone, sorted by a contender.
-struct ByContender<'a, T> {
-    contender: &'a Contender,
-    order: Order,
-    timed: bool,
-    timings: Mutex<Timings>,
-    key: PhantomData<fn() -> T>,
-}
-
-impl<T: SortKey> ByContender<'_, T> {
-    fn rank(&self, key: T) -> u64 {
-        rank(key, self.order)
-    }
-}
-
-impl<T: SortKey> RecordFormat for &ByContender<'_, T> {
-    type Unit = T;
-    type Key = u64;
-    type Error = Fault;
-    const OVERHEAD: usize = 0;
-
-    fn sort(
-        &self,
-        keys: &mut [T],
-        take: &mut dyn FnMut(&[T]) -> Result<(), Fault>,
-    ) -> Result<(), Fault> {
-        let timings = self.contender.sort_to(keys, self.order, self.timed, take)?;
-        let mut sum = self.timings.lock().unwrap_or_else(PoisonError::into_inner);
-        sum.add(&timings);
-        Ok(())
-    }
-
-    fn key(&self, keys: &[T]) -> u64 {
-        self.rank(keys[0])
-    }
-
-    fn count(&self, keys: &[T]) -> usize {
-        keys.len()
-    }
-
-    fn cut(&self, keys: &[T], units: usize) -> usize {
-        units.clamp(1, keys.len())
-    }
-
-    fn split(&self, sorted: &[T], &key: &u64, or_equal: bool) -> usize {
-        sorted.partition_point(|&each| {
-            let rank = self.rank(each);
-            rank < key || (or_equal && rank == key)
-        })
     }
 }

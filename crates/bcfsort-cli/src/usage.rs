@@ -2,7 +2,6 @@
 
 use bcfsort_term::fault::Fault;
 use bcfsort_term::notice::{say, say_lines};
-use bcfsort_testkit::data::Format;
 use clap::ArgMatches;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -11,20 +10,15 @@ use std::path::Path;
 use std::process::ExitCode;
 
 /// Options of other sort commands, each with a tip.
-const FOREIGN_OPTIONS: [(&str, &str); 10] = [
-    ("-n", "numeric order is the default: leave '-n' out"),
-    ("-g", "numeric order is the default: leave '-g' out"),
-    ("-k", NO_FIELDS),
-    ("--key", NO_FIELDS),
+const FOREIGN_OPTIONS: [(&str, &str); 7] = [
+    ("-g", "'-f text -t f64' sorts numbers of any form"),
     ("-u", "duplicates are kept: pipe text output through 'uniq'"),
     ("-c", "'wgpu-bcfsort check' tells whether a file is sorted"),
-    ("-s", "equal numbers are identical, so every sort is stable"),
+    ("-s", "every sort is stable: leave '-s' out"),
     ("--descending", DESCENDING),
     ("--desc", DESCENDING),
     ("--reverse-order", DESCENDING),
 ];
-
-const NO_FIELDS: &str = "there are no fields: each line is one number";
 
 const DESCENDING: &str = "'-r' sorts in descending order";
 
@@ -56,7 +50,12 @@ pub(crate) fn refuse_raw_on_terminal(
     let Some(("sort" | "gen" | "prefix-sums", matches)) = matches.subcommand() else {
         return Ok(());
     };
-    let is_text = matches.get_one("format") == Some(&Format::Text);
+    let format = matches
+        .get_raw("format")
+        .and_then(|mut formats| formats.next());
+    let is_text = ["text", "lines", "csv", "tsv"]
+        .iter()
+        .any(|&text| format == Some(text.as_ref()));
     let is_given = matches.value_source("output") == Some(ValueSource::CommandLine);
     if is_text || is_given || !stdout_is_terminal {
         return Ok(());
@@ -94,15 +93,6 @@ fn improve(error: &mut clap::Error, args: impl Iterator<Item = String>) {
                 }
                 _ => return,
             }
-        }
-        // Other sort commands use `-t` for the field separator.
-        ErrorKind::InvalidValue
-            if in_sort
-                && argument.starts_with("--type")
-                && !value.is_empty()
-                && !value.contains(char::is_alphanumeric) =>
-        {
-            "'-t' is the type of the numbers; there are no fields to separate".to_owned()
         }
         ErrorKind::InvalidValue if argument.starts_with("--engine <") && value == "gpu" => {
             // Clap finds it similar to 'cpu'.

@@ -149,6 +149,10 @@ pub struct Direction {
 }
 
 impl Direction {
+    pub const fn is_reverse(&self) -> bool {
+        self.reverse
+    }
+
     pub const fn order(&self) -> Order {
         if self.reverse {
             Order::Descending

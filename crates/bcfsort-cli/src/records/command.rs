@@ -5,6 +5,7 @@ use super::layout::Layout;
 use super::reader::ChunkReader;
 use super::sorter::{Choose, Records};
 use super::verify::Verifier;
+use crate::sort::external;
 use bcfsort_term::fault::Fault;
 use bcfsort_term::memory::{Memory, check_space};
 use bcfsort_term::notice::{self, Progress};
@@ -12,7 +13,7 @@ use bcfsort_term::output::Output;
 use std::io::Write;
 use std::path::Path;
 use std::sync::mpsc::{SyncSender, sync_channel};
-use wgpu_bcfsort::{ExternalError, ExternalSorter};
+use wgpu_bcfsort::ExternalSorter;
 
 /// A sort of a file of records.
 pub(crate) struct Job<'a> {
@@ -20,7 +21,7 @@ pub(crate) struct Job<'a> {
     pub(crate) output: &'a Path,
     pub(crate) plan: Plan,
     /// Opens what sorts, for the number of records.
-    pub(crate) choose: &'a Choose,
+    pub(crate) choose: &'a Choose<'a>,
     pub(crate) memory: &'a Memory,
     /// Checks the result.
     pub(crate) verify: bool,
@@ -105,13 +106,6 @@ fn push_all(
         }
         Ok(())
     })
-}
-
-fn external(error: ExternalError<Fault>) -> Fault {
-    match error {
-        ExternalError::Records(fault) => fault,
-        error => Fault::Usage(error.to_string()),
-    }
 }
 
 /// The input of a sort, read in chunks.

@@ -4,9 +4,6 @@
 //! [`ChunkReader`](reader::ChunkReader) reads whole records, and [`Records`] sorts them by the
 //! first 64 bits of the keys, then those that are equal in these bits by the whole key.
 
-// Until 'sort' has these formats.
-#![cfg_attr(not(test), expect(dead_code, unused_imports))]
-
 pub(crate) mod args;
 mod command;
 mod fixed;

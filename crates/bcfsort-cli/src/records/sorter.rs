@@ -24,16 +24,16 @@ const MAX_DEPTH: u32 = 16;
 pub(crate) struct Records<'a> {
     layout: &'a dyn Layout,
     /// Opens what sorts, for the number of records.
-    choose: &'a Choose,
+    choose: &'a Choose<'a>,
     contender: OnceLock<Contender>,
 }
 
 /// Opens the sorter for a number of records.
-pub(crate) type Choose = dyn Fn(u64) -> Result<Contender, Fault> + Sync;
+pub(crate) type Choose<'a> = dyn Fn(u64) -> Result<Contender, Fault> + Sync + 'a;
 
 impl<'a> Records<'a> {
     /// The first sort decides by its number of records what sorts all.
-    pub(crate) fn new(layout: &'a dyn Layout, choose: &'a Choose) -> Self {
+    pub(crate) fn new(layout: &'a dyn Layout, choose: &'a Choose<'a>) -> Self {
         Self {
             layout,
             choose,

@@ -1,0 +1,238 @@
+//! The command `sort` for numbers.
+
+use super::{Args, external};
+use crate::input::Input;
+use crate::verify::Verifier;
+use bcfsort_term::engine::Contender;
+use bcfsort_term::fault::Fault;
+use bcfsort_term::memory::check_space;
+use bcfsort_term::notice::{self, Progress};
+use bcfsort_term::output::Output;
+use bcfsort_term::timings::{Timings, rate, time};
+use bcfsort_testkit::data::{Format, KeyReader, KeyWriter};
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::marker::PhantomData;
+use std::panic::resume_unwind;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+use wgpu_bcfsort::internals::host::rank;
+use wgpu_bcfsort::{ExternalSorter, Order, RecordFormat, SortKey};
+
+/// Sorts a file of keys of type `T`.
+pub(super) fn sort<T: SortKey>(args: &Args, encoding: Format) -> Result<(), Fault> {
+    let started = Instant::now();
+    // Cheap checks first: a typing error is reported before a device is opened.
+    let input = Input::open(&args.input)?;
+    let output = Output::create(&args.output)?;
+    let named = args.named_engine()?;
+    let order = args.direction.order();
+    let memory = args.memory.bytes();
+    let directory = args.memory.directory(output.directory());
+    let mut reading = Reading {
+        verifier: args.checks.verify.then(|| Verifier::new(order)),
+        input: input.name,
+        reader: KeyReader::<T, _>::new(input.stream, encoding).with_bytes(input.bytes),
+        chunk: usize::try_from(memory / 3 / T::KEY_TYPE.bytes()).unwrap_or(usize::MAX),
+    };
+    let mut progress = Progress::new(args.quiet);
+    let expected_count = reading.reader.expected();
+
+    let fastest = |count| Contender::fastest(count, T::KEY_TYPE, &args.cache, args.quiet);
+    let (first, contender) = match (named, expected_count) {
+        (Some(contender), _) => (reading.next()?, contender),
+        // A device opens while the file is read.
+        (None, Some(count)) => std::thread::scope(|scope| {
+            let opening = scope.spawn(|| fastest(count));
+            let first = reading.next();
+            let contender = opening.join().unwrap_or_else(|panic| resume_unwind(panic));
+            Ok::<_, Fault>((first?, contender))
+        })?,
+        (None, None) => {
+            let first = reading.next()?;
+            let contender = fastest(first.len() as u64);
+            (first, contender)
+        }
+    };
+    let format = ByContender {
+        contender: &contender,
+        order,
+        timed: args.checks.timings,
+        timings: Mutex::default(),
+        key: PhantomData,
+    };
+    let mut sorter = ExternalSorter::new(&format, memory, &directory);
+    let mut chunks = 1;
+    let bytes = |count: u64| count * T::KEY_TYPE.bytes();
+    let expected = expected_count.map(bytes);
+    if reading.at_end()? {
+        sorter.push(first).map_err(external)?;
+    } else {
+        check_space(&directory, expected.unwrap_or(0))?;
+        std::thread::scope(|scope| {
+            let (sender, receiver) = sync_channel(0);
+            scope.spawn(|| reading.send_all(sender));
+            let mut pushed = size_of_val(first.as_slice()) as u64;
+            sorter.push(first).map_err(external)?;
+            for keys in receiver {
+                let keys = keys?;
+                pushed += size_of_val(keys.as_slice()) as u64;
+                sorter.push(keys).map_err(external)?;
+                progress.bytes("sorting parts:", pushed, expected);
+                chunks += 1;
+            }
+            Ok::<_, Fault>(())
+        })?;
+    }
+
+    let count = reading.reader.count();
+    let mut verifier = reading.verifier;
+    let output_name = output.name.clone();
+    let failed = |error| Fault::data(&output_name, &error);
+    let mut writer = KeyWriter::<T, _>::new(output, encoding);
+    let mut written = 0;
+    let mut write = |block: &[T]| {
+        if let Some(verifier) = &mut verifier {
+            verifier.write(block)?;
+        }
+        writer.write(block).map_err(failed)?;
+        written += size_of_val(block) as u64;
+        progress.bytes("writing", written, Some(bytes(count)));
+        Ok(())
+    };
+    sorter.finish(&mut write).map_err(external)?;
+    if let Some(verifier) = &verifier {
+        verifier.finish()?;
+    }
+    writer.finish().map_err(failed)?.commit()?;
+    drop(progress);
+    if args.checks.verify && !args.quiet {
+        notice::say(&format!(
+            "verified: {count} keys, {}, the same as in the input",
+            order.name()
+        ));
+    }
+    if args.checks.timings {
+        let mut report = String::new();
+        let chunks = match chunks {
+            1 => String::new(),
+            chunks => format!(", {chunks} parts"),
+        };
+        let _ = write!(
+            report,
+            "engine   {}\nadapter  {}\nkeys     {count} {}, {}{chunks}\n{}",
+            contender.explain(count, T::KEY_TYPE),
+            contender.adapter,
+            T::KEY_TYPE,
+            order.name(),
+            format
+                .timings
+                .into_inner()
+                .unwrap_or_else(PoisonError::into_inner)
+                .table(count),
+        );
+        let total = started.elapsed();
+        let _ = writeln!(
+            report,
+            "{:<43} {:>12}  {}",
+            "total, file I/O included",
+            time(total),
+            rate(count, total)
+        );
+        let _ = io::stderr().write_all(report.as_bytes());
+    }
+    Ok(())
+}
+
+/// The input of a sort, read in chunks.
+struct Reading<T, R> {
+    verifier: Option<Verifier<T>>,
+    input: String,
+    reader: KeyReader<T, R>,
+    /// Keys in a chunk.
+    chunk: usize,
+}
+
+impl<T: SortKey, R: io::BufRead> Reading<T, R> {
+    fn at_end(&mut self) -> Result<bool, Fault> {
+        self.reader
+            .at_end()
+            .map_err(|error| Fault::data(&self.input, &error))
+    }
+
+    /// The keys of the next chunk; none at the end.
+    fn next(&mut self) -> Result<Vec<T>, Fault> {
+        let keys = self
+            .reader
+            .read_chunk(self.chunk)
+            .map_err(|error| Fault::data(&self.input, &error))?;
+        if let Some(verifier) = &mut self.verifier {
+            verifier.read(&keys);
+        }
+        Ok(keys)
+    }
+
+    /// Reads each chunk while the receiver works on the one before, until the receiver is gone.
+    fn send_all(&mut self, sender: SyncSender<Result<Vec<T>, Fault>>) {
+        loop {
+            let chunk = self.next();
+            let is_last = chunk.as_ref().map_or(true, Vec::is_empty);
+            if is_last && chunk.is_ok() || sender.send(chunk).is_err() || is_last {
+                break;
+            }
+        }
+    }
+}
+
+/// Keys alone, sorted by a contender.
+struct ByContender<'a, T> {
+    contender: &'a Contender,
+    order: Order,
+    timed: bool,
+    timings: Mutex<Timings>,
+    key: PhantomData<fn() -> T>,
+}
+
+impl<T: SortKey> ByContender<'_, T> {
+    fn rank(&self, key: T) -> u64 {
+        rank(key, self.order)
+    }
+}
+
+impl<T: SortKey> RecordFormat for &ByContender<'_, T> {
+    type Unit = T;
+    type Key = u64;
+    type Error = Fault;
+    const OVERHEAD: usize = 0;
+
+    fn sort(
+        &self,
+        keys: &mut [T],
+        take: &mut dyn FnMut(&[T]) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        let timings = self.contender.sort_to(keys, self.order, self.timed, take)?;
+        let mut sum = self.timings.lock().unwrap_or_else(PoisonError::into_inner);
+        sum.add(&timings);
+        Ok(())
+    }
+
+    fn key(&self, keys: &[T]) -> u64 {
+        self.rank(keys[0])
+    }
+
+    fn count(&self, keys: &[T]) -> usize {
+        keys.len()
+    }
+
+    fn cut(&self, keys: &[T], units: usize) -> usize {
+        units.clamp(1, keys.len())
+    }
+
+    fn split(&self, sorted: &[T], &key: &u64, or_equal: bool) -> usize {
+        sorted.partition_point(|&each| {
+            let rank = self.rank(each);
+            rank < key || (or_equal && rank == key)
+        })
+    }
+}
