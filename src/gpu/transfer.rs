@@ -10,13 +10,17 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bytes of a staging buffer of an upload.
-const PIECE: u64 = 16 << 20;
+const PIECE: u64 = 32 << 20;
 
-/// Pieces in flight at a time. With [`PIECE`], this bounds the staging memory of uploads.
+/// Bytes of a staging buffer of a download in blocks. Less memory is pinned than with [`PIECE`], and
+/// one thread takes a block, so there is nothing to share between threads.
+const BLOCK: u64 = 16 << 20;
+
+/// Pieces or blocks in flight at a time. With their sizes, this bounds the staging memory.
 const PIECES: usize = 4;
 
 /// Bytes that one thread copies at a time. A single thread copies at a tenth of the bus's speed.
-const PART: usize = 1 << 20;
+const PART: usize = 4 << 20;
 
 /// Staging buffers that are kept for later transfers: to allocate and pin host memory takes longer
 /// than to copy it.
@@ -26,7 +30,7 @@ pub(crate) struct Staging {
     uploads: Mutex<Vec<wgpu::Buffer>>,
     /// The largest one so far, not mapped.
     download: Mutex<Option<wgpu::Buffer>>,
-    /// At most [`PIECES`] buffers of [`PIECE`] bytes, not mapped.
+    /// At most [`PIECES`] buffers of [`BLOCK`] bytes, not mapped.
     blocks: Mutex<Vec<wgpu::Buffer>>,
 }
 
@@ -159,7 +163,7 @@ impl Transfers<'_> {
     }
 
     /// Passes `size` bytes of `buffer`, in order, to `take`, in blocks that end at multiples of
-    /// [`PIECE`] bytes. An error of `take` ends the download.
+    /// [`BLOCK`] bytes. An error of `take` ends the download.
     ///
     /// While one block is taken, the next ones are copied to staging buffers. So this is faster than
     /// [`download`](Self::download), which keeps all of the result in one.
@@ -169,21 +173,21 @@ impl Transfers<'_> {
         size: u64,
         take: &mut dyn FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let piece_bytes = PIECE.min(size.next_multiple_of(4));
+        let block_bytes = BLOCK.min(size.next_multiple_of(4));
         let mut free = std::mem::take(&mut *lock(&self.staging.blocks));
-        free.retain(|pooled| pooled.size() == piece_bytes);
-        let mut pieces = (0..size).step_by(PIECE as usize);
+        free.retain(|pooled| pooled.size() == block_bytes);
+        let mut pieces = (0..size).step_by(BLOCK as usize);
         let mut in_flight = VecDeque::new();
         loop {
             while in_flight.len() < PIECES {
                 let Some(from) = pieces.next() else { break };
                 let to = match free.pop() {
                     Some(to) => to,
-                    None => scoped(self.device, piece_bytes, || {
-                        staging_to_read(self.device, piece_bytes)
+                    None => scoped(self.device, block_bytes, || {
+                        staging_to_read(self.device, block_bytes)
                     })?,
                 };
-                let bytes = PIECE.min(size - from);
+                let bytes = BLOCK.min(size - from);
                 submit(self.device, self.queue, |encoder| {
                     let whole_words = bytes.next_multiple_of(4);
                     encoder.copy_buffer_to_buffer(buffer, from, &to, 0, whole_words);
@@ -197,7 +201,7 @@ impl Transfers<'_> {
             read.await??;
             free.push(piece);
         }
-        if piece_bytes == PIECE {
+        if block_bytes == BLOCK {
             *lock(&self.staging.blocks) = free;
         }
         Ok(())

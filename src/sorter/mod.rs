@@ -39,7 +39,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 ///
 /// Threads can share a sorter. Each sort has its own scratch memory. The sorter keeps the buffers
 /// of the last host slice for the next one, and frees them when it is dropped: GPU memory, and as
-/// much pinned host memory as the largest download, with 64 MiB for uploads and 64 MiB for blocks.
+/// much pinned host memory as the largest download, with 128 MiB for uploads and 64 MiB for blocks.
 ///
 /// The first sort that needs a kernel takes longer, because it compiles it, on several threads.
 /// [`warm_up`](Self::warm_up) compiles in advance, and

@@ -3,8 +3,11 @@
 use crate::device::gpu;
 use wgpu_bcfsort::Error;
 
-/// Staging buffers are pieces of 16 MiB, at most 4 in flight.
-const PIECE: usize = 16 << 20;
+/// Staging buffers are pieces of 32 MiB, at most 4 in flight.
+const PIECE: usize = 32 << 20;
+
+/// Sorted keys arrive in blocks of 16 MiB.
+const BLOCK: usize = 16 << 20;
 
 #[test]
 fn buffers_of_any_number_of_pieces_come_back_as_they_went() {
@@ -60,13 +63,13 @@ fn sorted_blocks_are_handed_over_in_order_until_an_error() {
     let Some(gpu) = gpu() else { return };
     let order = wgpu_bcfsort::Order::Ascending;
     // None, one, and more pieces than are in flight.
-    for len in [0, 1, 2, 1000, PIECE / 4, 5 * PIECE / 4 + 5] {
+    for len in [0, 1, 2, 1000, BLOCK / 4, 5 * BLOCK / 4 + 5] {
         let keys: Vec<u32> = (0..len as u32).rev().collect();
         let mut unsorted = keys.clone();
         let mut next = 0;
         gpu.first
             .sort_to(&mut unsorted, order, |block| {
-                assert!(!block.is_empty() && block.len() <= PIECE / 4);
+                assert!(!block.is_empty() && block.len() <= BLOCK / 4);
                 assert!((next..).zip(block).all(|(i, &key)| i == key));
                 next += block.len() as u32;
                 Ok::<_, Error>(())
@@ -77,7 +80,7 @@ fn sorted_blocks_are_handed_over_in_order_until_an_error() {
         unsorted.sort_unstable_by(|a, b| b.cmp(a));
         assert!(unsorted == keys, "keys were lost");
     }
-    let mut keys: Vec<u32> = (0..(2 * PIECE / 4) as u32).rev().collect();
+    let mut keys: Vec<u32> = (0..(2 * BLOCK / 4) as u32).rev().collect();
     let mut blocks = 0;
     let failed = gpu.first.sort_to(&mut keys, order, |_| {
         blocks += 1;
@@ -86,7 +89,7 @@ fn sorted_blocks_are_handed_over_in_order_until_an_error() {
     assert!(matches!(failed, Err(Error::DeviceLost(text)) if text == "by this test"));
     assert_eq!(blocks, 1);
     // The staging buffers of the failed call are not used again while they are mapped.
-    keys.truncate(PIECE / 2);
+    keys.truncate(BLOCK / 2);
     gpu.first.sort(&mut keys, order).unwrap();
     assert!(keys.is_sorted());
 }
