@@ -139,6 +139,41 @@ pub trait RecordFormat: Sync {
     fn split(&self, sorted: &[Self::Unit], key: &Self::Key, or_equal: bool) -> usize;
 }
 
+impl<F: RecordFormat> RecordFormat for &F {
+    type Unit = F::Unit;
+    type Key = F::Key;
+    type Error = F::Error;
+    const OVERHEAD: usize = F::OVERHEAD;
+
+    fn sort(
+        &self,
+        records: &mut [Self::Unit],
+        take: &mut dyn FnMut(&[Self::Unit]) -> Result<(), Self::Error>,
+    ) -> Result<(), Self::Error> {
+        F::sort(self, records, take)
+    }
+
+    fn key(&self, records: &[Self::Unit]) -> Self::Key {
+        F::key(self, records)
+    }
+
+    fn key_bytes(&self, key: &Self::Key) -> usize {
+        F::key_bytes(self, key)
+    }
+
+    fn count(&self, records: &[Self::Unit]) -> usize {
+        F::count(self, records)
+    }
+
+    fn cut(&self, records: &[Self::Unit], units: usize) -> usize {
+        F::cut(self, records, units)
+    }
+
+    fn split(&self, sorted: &[Self::Unit], key: &Self::Key, or_equal: bool) -> usize {
+        F::split(self, sorted, key, or_equal)
+    }
+}
+
 /// Sorts more records than fit in memory, through one temporary file.
 ///
 /// Records are pushed in vectors of whole records. Each vector is sorted and appended to the file as

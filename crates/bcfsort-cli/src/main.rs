@@ -4,6 +4,7 @@ mod audit;
 mod check;
 mod completions;
 mod devices;
+mod external;
 mod generate;
 mod input;
 mod man;

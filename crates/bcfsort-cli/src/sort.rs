@@ -13,7 +13,8 @@ use bcfsort_term::with_key_type;
 use bcfsort_testkit::data::{Format, UnknownFormat};
 use std::path::PathBuf;
 use std::str::FromStr;
-use wgpu_bcfsort::{ExternalError, KeyType};
+use std::sync::{Mutex, PoisonError};
+use wgpu_bcfsort::KeyType;
 
 const ENGINE: &str = "Engine";
 
@@ -134,15 +135,25 @@ fn whole_word_type(name: &str) -> Option<KeyType> {
 pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     let of_t = args.of_t.as_deref();
     match args.format {
-        Some(FileFormat::Records(kind)) => records::sort(Job {
-            input: &args.input,
-            output: &args.output,
-            plan: args.records.plan(kind, of_t, args.direction.is_reverse())?,
-            choose: &|count| args.engine_for_records(count),
-            memory: &args.memory,
-            verify: args.checks.verify,
-            quiet: args.quiet,
-        }),
+        Some(FileFormat::Records(kind)) => {
+            let plan = (args.records).plan(kind, of_t, args.direction.is_reverse())?;
+            let named = Mutex::new(args.named_engine()?);
+            let choose = |count| {
+                let named = named.lock().unwrap_or_else(PoisonError::into_inner).take();
+                let fastest = || Contender::fastest(count, KeyType::U64, &args.cache, args.quiet);
+                Ok(named.unwrap_or_else(fastest))
+            };
+            records::sort(Job {
+                input: &args.input,
+                output: &args.output,
+                plan,
+                choose: &choose,
+                memory: &args.memory,
+                verify: args.checks.verify,
+                timings: args.checks.timings,
+                quiet: args.quiet,
+            })
+        }
         numbers => {
             let format = match numbers {
                 Some(FileFormat::Numbers(format)) => format,
@@ -166,18 +177,5 @@ impl Args {
     fn named_engine(&self) -> Result<Option<Contender>, Fault> {
         self.seed.refuse_for_others(self.engine)?;
         Contender::named(self.engine, &self.gpu, &self.seed, &self.cache, self.quiet)
-    }
-
-    fn engine_for_records(&self, count: u64) -> Result<Contender, Fault> {
-        let fastest = || Contender::fastest(count, KeyType::U64, &self.cache, self.quiet);
-        Ok(self.named_engine()?.unwrap_or_else(fastest))
-    }
-}
-
-/// The fault that ended an external sort.
-pub(crate) fn external(error: ExternalError<Fault>) -> Fault {
-    match error {
-        ExternalError::Records(fault) => fault,
-        error => Fault::Usage(error.to_string()),
     }
 }

@@ -107,6 +107,12 @@ impl Timings {
     }
 }
 
+/// The last line of a report: the time from the start of a command to its end.
+pub fn total(keys: u64, taken: Duration) -> String {
+    let what = "total, file I/O included";
+    format!("{what:<43} {:>12}  {}\n", time(taken), rate(keys, taken))
+}
+
 /// Formats a time, in a suitable unit.
 pub fn time(time: Duration) -> String {
     match time.as_secs_f64() {

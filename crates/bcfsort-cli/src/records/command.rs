@@ -5,15 +5,16 @@ use super::layout::Layout;
 use super::reader::ChunkReader;
 use super::sorter::{Choose, Records};
 use super::verify::Verifier;
-use crate::sort::external;
+use crate::external::{self, Chunks, push_all};
 use bcfsort_term::fault::Fault;
-use bcfsort_term::memory::{Memory, check_space};
+use bcfsort_term::memory::Memory;
 use bcfsort_term::notice::{self, Progress};
 use bcfsort_term::output::Output;
+use bcfsort_term::timings;
 use std::io::Write;
 use std::path::Path;
-use std::sync::mpsc::{SyncSender, sync_channel};
-use wgpu_bcfsort::ExternalSorter;
+use std::time::Instant;
+use wgpu_bcfsort::{ExternalSorter, RecordFormat};
 
 /// A sort of a file of records.
 pub(crate) struct Job<'a> {
@@ -25,18 +26,21 @@ pub(crate) struct Job<'a> {
     pub(crate) memory: &'a Memory,
     /// Checks the result.
     pub(crate) verify: bool,
+    /// Prints times.
+    pub(crate) timings: bool,
     pub(crate) quiet: bool,
 }
 
 /// Sorts a file of records.
 pub(crate) fn sort(job: Job) -> Result<(), Fault> {
+    let started = Instant::now();
     let memory = job.memory.bytes();
     let mut reader = ChunkReader::open(job.input)?;
     let mut output = Output::create(job.output)?;
     let directory = job.memory.directory(output.directory());
     let (layout, header) = job.plan.open(&mut reader, memory)?;
     let records = Records::new(&*layout, job.choose);
-    let mut sorter = ExternalSorter::new(records, memory, &directory);
+    let mut sorter = ExternalSorter::new(&records, memory, &directory);
     let mut reading = Reading {
         reader,
         layout: &*layout,
@@ -44,7 +48,9 @@ pub(crate) fn sort(job: Job) -> Result<(), Fault> {
         budget: sorter.chunk_bytes(),
     };
     let mut progress = Progress::new(job.quiet);
-    push_all(&mut sorter, &mut reading, &directory, &mut progress)?;
+    if let Some(first) = reading.next()? {
+        push_all(&mut sorter, first, &mut reading, &directory, &mut progress)?;
+    }
 
     let (mut verifier, all) = (reading.verifier, reading.reader.position());
     let name = output.name.clone();
@@ -56,13 +62,17 @@ pub(crate) fn sort(job: Job) -> Result<(), Fault> {
         done.map_err(|error| Fault::io(&name, "cannot write", &error))
     };
     write(&header)?;
+    let mut count = 0;
     let mut take = |block: &[u8]| {
+        if job.timings {
+            count += records.count(block) as u64;
+        }
         if let Some(verifier) = &mut verifier {
             verifier.write(block)?;
         }
         write(block)
     };
-    sorter.finish(&mut take).map_err(external)?;
+    sorter.finish(&mut take).map_err(external::fault)?;
     if let Some(verifier) = &verifier {
         verifier.finish()?;
     }
@@ -74,38 +84,11 @@ pub(crate) fn sort(job: Job) -> Result<(), Fault> {
             "verified: {count} records, sorted, the same as in the input"
         ));
     }
+    if job.timings {
+        let report = records.report(count) + &timings::total(count, started.elapsed());
+        notice::say_lines(&report);
+    }
     Ok(())
-}
-
-/// Reads the file, and pushes its chunks. From the second one on, one is sorted while the next one
-/// is read.
-fn push_all(
-    sorter: &mut ExternalSorter<Records>,
-    reading: &mut Reading,
-    directory: &Path,
-    progress: &mut Progress,
-) -> Result<(), Fault> {
-    let Some(first) = reading.next()? else {
-        return Ok(());
-    };
-    let mut pushed = first.len() as u64;
-    sorter.push(first).map_err(external)?;
-    let Some(second) = reading.next()? else {
-        return Ok(());
-    };
-    let size = reading.reader.size();
-    check_space(directory, size.unwrap_or(0))?;
-    std::thread::scope(|scope| {
-        let (sender, receiver) = sync_channel(0);
-        scope.spawn(move || reading.send_all(&sender));
-        for chunk in std::iter::once(Ok(second)).chain(receiver) {
-            let chunk = chunk?;
-            pushed += chunk.len() as u64;
-            sorter.push(chunk).map_err(external)?;
-            progress.bytes("sorting parts:", pushed, size);
-        }
-        Ok(())
-    })
 }
 
 /// The input of a sort, read in chunks.
@@ -117,7 +100,7 @@ struct Reading<'a> {
     budget: u64,
 }
 
-impl Reading<'_> {
+impl Chunks<u8> for Reading<'_> {
     fn next(&mut self) -> Result<Option<Vec<u8>>, Fault> {
         let chunk = self.reader.next(self.layout, self.budget)?;
         if let (Some(verifier), Some(chunk)) = (&mut self.verifier, &chunk) {
@@ -126,13 +109,7 @@ impl Reading<'_> {
         Ok(chunk)
     }
 
-    /// Reads each chunk while the receiver works on the one before, until the receiver is gone.
-    fn send_all(&mut self, sender: &SyncSender<Result<Vec<u8>, Fault>>) {
-        while let Some(chunk) = self.next().transpose() {
-            let has_failed = chunk.is_err();
-            if sender.send(chunk).is_err() || has_failed {
-                break;
-            }
-        }
+    fn bytes(&self) -> Option<u64> {
+        self.reader.size()
     }
 }

@@ -3,9 +3,11 @@
 use super::{Bounds, Layout, Prefix};
 use bcfsort_term::engine::Contender;
 use bcfsort_term::fault::Fault;
+use bcfsort_term::timings::Timings;
 use rayon::prelude::*;
-use std::sync::OnceLock;
-use wgpu_bcfsort::RecordFormat;
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+use wgpu_bcfsort::{KeyType, RecordFormat};
 
 /// Bytes that one thread gathers at a time: fewer if there are few records.
 const PIECE: usize = 1 << 21;
@@ -26,6 +28,8 @@ pub(crate) struct Records<'a> {
     /// Opens what sorts, for the number of records.
     choose: &'a Choose<'a>,
     contender: OnceLock<Contender>,
+    /// The time of all sorts of keys.
+    sorting: Mutex<Duration>,
 }
 
 /// Opens the sorter for a number of records.
@@ -38,7 +42,22 @@ impl<'a> Records<'a> {
             layout,
             choose,
             contender: OnceLock::new(),
+            sorting: Mutex::default(),
         }
+    }
+
+    /// What sorted, and how long the keys of `count` records took. Nothing is chosen for none.
+    pub(crate) fn report(&self, count: u64) -> String {
+        let Some(contender) = self.contender.get() else {
+            return String::new();
+        };
+        let sorting = *self.sorting.lock().unwrap_or_else(PoisonError::into_inner);
+        format!(
+            "engine   {}\nadapter  {}\nrecords  {count}\n{}",
+            contender.explain(count, KeyType::U64),
+            contender.adapter,
+            Timings::of_cpu(sorting).table_of("sort by keys, transfers included", count),
+        )
     }
 
     fn contender(&self, count: usize) -> Result<&Contender, Fault> {
@@ -52,7 +71,9 @@ impl<'a> Records<'a> {
     /// The order of the records.
     fn order(&self, bytes: &[u8], bounds: &Bounds) -> Result<Vec<u32>, Fault> {
         let (prefixes, exact) = self.layout.prefixes(bytes, bounds);
-        let mut order = self.contender(bounds.len())?.argsort(&prefixes)?;
+        let contender = self.contender(bounds.len())?;
+        let started = Instant::now();
+        let mut order = contender.argsort(&prefixes)?;
         if !exact {
             let prefix = |index: u32| prefixes[index as usize];
             let runs = Runs {
@@ -65,6 +86,7 @@ impl<'a> Records<'a> {
                 .filter(|run| run.len() > 1)
                 .for_each_init(Keys::default, |keys, run| runs.sort(run, keys, 0));
         }
+        *self.sorting.lock().unwrap_or_else(PoisonError::into_inner) += started.elapsed();
         Ok(order)
     }
 }

@@ -662,6 +662,7 @@ fn sort_file(
         choose: &|_| Ok(Contender::cpu()),
         memory: &options::<Memory>(&format!("--memory {memory}")),
         verify,
+        timings: false,
         quiet: true,
     });
     sorted.map_err(|fault| fault.message().unwrap_or_default().to_owned())

@@ -1,20 +1,19 @@
 //! The command `sort` for numbers.
 
-use super::{Args, external};
+use super::Args;
+use crate::external::{self, Chunks, push_all};
 use crate::input::Input;
 use crate::verify::Verifier;
 use bcfsort_term::engine::Contender;
 use bcfsort_term::fault::Fault;
-use bcfsort_term::memory::check_space;
 use bcfsort_term::notice::{self, Progress};
 use bcfsort_term::output::Output;
-use bcfsort_term::timings::{Timings, rate, time};
+use bcfsort_term::timings::{self, Timings};
 use bcfsort_testkit::data::{Format, KeyReader, KeyWriter};
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
+use std::io;
 use std::marker::PhantomData;
 use std::panic::resume_unwind;
-use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 use wgpu_bcfsort::internals::host::rank;
@@ -41,16 +40,16 @@ pub(super) fn sort<T: SortKey>(args: &Args, encoding: Format) -> Result<(), Faul
 
     let fastest = |count| Contender::fastest(count, T::KEY_TYPE, &args.cache, args.quiet);
     let (first, contender) = match (named, expected_count) {
-        (Some(contender), _) => (reading.next()?, contender),
+        (Some(contender), _) => (reading.keys()?, contender),
         // A device opens while the file is read.
         (None, Some(count)) => std::thread::scope(|scope| {
             let opening = scope.spawn(|| fastest(count));
-            let first = reading.next();
+            let first = reading.keys();
             let contender = opening.join().unwrap_or_else(|panic| resume_unwind(panic));
             Ok::<_, Fault>((first?, contender))
         })?,
         (None, None) => {
-            let first = reading.next()?;
+            let first = reading.keys()?;
             let contender = fastest(first.len() as u64);
             (first, contender)
         }
@@ -63,28 +62,7 @@ pub(super) fn sort<T: SortKey>(args: &Args, encoding: Format) -> Result<(), Faul
         key: PhantomData,
     };
     let mut sorter = ExternalSorter::new(&format, memory, &directory);
-    let mut chunks = 1;
-    let bytes = |count: u64| count * T::KEY_TYPE.bytes();
-    let expected = expected_count.map(bytes);
-    if reading.at_end()? {
-        sorter.push(first).map_err(external)?;
-    } else {
-        check_space(&directory, expected.unwrap_or(0))?;
-        std::thread::scope(|scope| {
-            let (sender, receiver) = sync_channel(0);
-            scope.spawn(|| reading.send_all(sender));
-            let mut pushed = size_of_val(first.as_slice()) as u64;
-            sorter.push(first).map_err(external)?;
-            for keys in receiver {
-                let keys = keys?;
-                pushed += size_of_val(keys.as_slice()) as u64;
-                sorter.push(keys).map_err(external)?;
-                progress.bytes("sorting parts:", pushed, expected);
-                chunks += 1;
-            }
-            Ok::<_, Fault>(())
-        })?;
-    }
+    let chunks = push_all(&mut sorter, first, &mut reading, &directory, &mut progress)?;
 
     let count = reading.reader.count();
     let mut verifier = reading.verifier;
@@ -98,10 +76,10 @@ pub(super) fn sort<T: SortKey>(args: &Args, encoding: Format) -> Result<(), Faul
         }
         writer.write(block).map_err(failed)?;
         written += size_of_val(block) as u64;
-        progress.bytes("writing", written, Some(bytes(count)));
+        progress.bytes("writing", written, Some(count * T::KEY_TYPE.bytes()));
         Ok(())
     };
-    sorter.finish(&mut write).map_err(external)?;
+    sorter.finish(&mut write).map_err(external::fault)?;
     if let Some(verifier) = &verifier {
         verifier.finish()?;
     }
@@ -132,15 +110,8 @@ pub(super) fn sort<T: SortKey>(args: &Args, encoding: Format) -> Result<(), Faul
                 .unwrap_or_else(PoisonError::into_inner)
                 .table(count),
         );
-        let total = started.elapsed();
-        let _ = writeln!(
-            report,
-            "{:<43} {:>12}  {}",
-            "total, file I/O included",
-            time(total),
-            rate(count, total)
-        );
-        let _ = io::stderr().write_all(report.as_bytes());
+        report += &timings::total(count, started.elapsed());
+        notice::say_lines(&report);
     }
     Ok(())
 }
@@ -155,14 +126,8 @@ struct Reading<T, R> {
 }
 
 impl<T: SortKey, R: io::BufRead> Reading<T, R> {
-    fn at_end(&mut self) -> Result<bool, Fault> {
-        self.reader
-            .at_end()
-            .map_err(|error| Fault::data(&self.input, &error))
-    }
-
     /// The keys of the next chunk; none at the end.
-    fn next(&mut self) -> Result<Vec<T>, Fault> {
+    fn keys(&mut self) -> Result<Vec<T>, Fault> {
         let keys = self
             .reader
             .read_chunk(self.chunk)
@@ -172,16 +137,16 @@ impl<T: SortKey, R: io::BufRead> Reading<T, R> {
         }
         Ok(keys)
     }
+}
 
-    /// Reads each chunk while the receiver works on the one before, until the receiver is gone.
-    fn send_all(&mut self, sender: SyncSender<Result<Vec<T>, Fault>>) {
-        loop {
-            let chunk = self.next();
-            let is_last = chunk.as_ref().map_or(true, Vec::is_empty);
-            if is_last && chunk.is_ok() || sender.send(chunk).is_err() || is_last {
-                break;
-            }
-        }
+impl<T: SortKey, R: io::BufRead + Send> Chunks<T> for Reading<T, R> {
+    fn next(&mut self) -> Result<Option<Vec<T>>, Fault> {
+        Ok(Some(self.keys()?).filter(|keys| !keys.is_empty()))
+    }
+
+    fn bytes(&self) -> Option<u64> {
+        let keys = self.reader.expected();
+        keys.map(|keys| keys * T::KEY_TYPE.bytes())
     }
 }
 
@@ -200,7 +165,7 @@ impl<T: SortKey> ByContender<'_, T> {
     }
 }
 
-impl<T: SortKey> RecordFormat for &ByContender<'_, T> {
+impl<T: SortKey> RecordFormat for ByContender<'_, T> {
     type Unit = T;
     type Key = u64;
     type Error = Fault;
