@@ -48,8 +48,8 @@ pub enum ExternalError<E> {
     /// [`ExternalSorter`](super::ExternalSorter#memory) has the bound.
     #[non_exhaustive]
     #[error(
-        "{memory} bytes of memory are too few to merge {runs} sorted runs of {bytes} bytes: 4 times \
-         the memory sorts 8 times the records"
+        "{memory} bytes of memory are too few to merge {runs} sorted runs of {bytes} bytes: 4 \
+         times the memory sorts 8 times the records"
     )]
     TooManyRuns {
         /// The number of runs, including the one that is too many.

@@ -176,9 +176,9 @@ impl<F: RecordFormat> RecordFormat for &F {
 
 /// Sorts more records than fit in memory, through one temporary file.
 ///
-/// Records are pushed in vectors of whole records. Each vector is sorted and appended to the file as
-/// a *run*. [`finish`](Self::finish) merges the runs in *batches*, which the format sorts: no key is
-/// compared alone with another on one thread. A single vector is sorted without a file.
+/// Records are pushed in vectors of whole records. Each vector is sorted and appended to the file
+/// as a *run*. [`finish`](Self::finish) merges the runs in *batches*, which the format sorts: no key
+/// is compared alone with another on one thread. A single vector is sorted without a file.
 ///
 /// The result is sorted and stable: records with equal keys keep the order in which they were
 /// pushed. O(n log n) time. Each record is written to the file once and read once, whatever the

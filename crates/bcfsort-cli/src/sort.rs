@@ -31,9 +31,9 @@ Examples:
   wgpu-bcfsort sort -f lines -t: -k3n /etc/passwd  lines by a field, as GNU sort -s does";
 
 const DETAILS: &str = "\
-Inputs of any size are sorted. An input that needs more than --memory is sorted in parts, which are \
-merged by way of a temporary file without a name. It takes the space of the binary keys, and is gone \
-when the command ends, whatever ends it.
+Inputs of any size are sorted. An input that needs more than --memory is sorted in parts, which \
+are merged by way of a temporary file without a name. It takes the space of the records or binary \
+keys, and is gone when the command ends, whatever ends it.
 
 Exit codes: 0 success, 2 bad usage, input or output, 3 GPU failure or failed --verify, \
 130 interrupted";

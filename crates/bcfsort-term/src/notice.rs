@@ -86,8 +86,8 @@ impl Progress {
             self.step = step;
             let template = match all {
                 Some(_) => {
-                    "{spinner} {elapsed} {msg} [{bar:20}] {decimal_bytes} of {decimal_total_bytes}, \
-                     {decimal_bytes_per_sec}, {eta} left"
+                    "{spinner} {elapsed} {msg} [{bar:20}] {decimal_bytes} of \
+                     {decimal_total_bytes}, {decimal_bytes_per_sec}, {eta} left"
                 }
                 None => "{spinner} {elapsed} {msg} {decimal_bytes}, {decimal_bytes_per_sec}",
             };

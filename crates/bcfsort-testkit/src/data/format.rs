@@ -383,8 +383,8 @@ fn looks_like_text(start: &[u8], is_all: bool) -> bool {
     has_lines && start.iter().any(u8::is_ascii_digit) && start.iter().all(allowed)
 }
 
-/// The error of a line that is not a key. `rest` is the start of the input after it, as far as it is
-/// known.
+/// The error of a line that is not a key. `rest` is the start of the input after it, as far as it
+/// is known.
 fn bad_line<T: SortKey>(text: &[u8], number: u64, rest: &[u8]) -> DataError {
     if text.is_empty() {
         return DataError::EmptyLine {
