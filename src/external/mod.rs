@@ -177,8 +177,8 @@ impl<F: RecordFormat> RecordFormat for &F {
 /// Sorts more records than fit in memory, through one temporary file.
 ///
 /// Records are pushed in vectors of whole records. Each vector is sorted and appended to the file
-/// as a *run*. [`finish`](Self::finish) merges the runs in *batches*, which the format sorts: no key
-/// is compared alone with another on one thread. A single vector is sorted without a file.
+/// as a *run*. [`finish`](Self::finish) merges the runs in *batches*, which the format sorts: no
+/// key is compared alone with another on one thread. A single vector is sorted without a file.
 ///
 /// The result is sorted and stable: records with equal keys keep the order in which they were
 /// pushed. O(n log n) time. Each record is written to the file once and read once, whatever the
@@ -308,8 +308,8 @@ impl<F: RecordFormat> ExternalSorter<F> {
 
     /// Sorts the records, and passes them to `take` in order, in slices of whole records.
     ///
-    /// Blocks until all records are sorted. An additional thread reads the temporary file. `take` is
-    /// called on this thread, and not at all if there are no records. O(n log n) time.
+    /// Blocks until all records are sorted. An additional thread reads the temporary file. `take`
+    /// is called on this thread, and not at all if there are no records. O(n log n) time.
     ///
     /// # Errors
     ///

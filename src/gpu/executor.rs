@@ -105,8 +105,8 @@ impl Parameters {
         let make = |blocks: &[u8], usage| {
             let size = blocks.len() as u64;
             // wgpu allocates a staging buffer of the same size, and treats the device as lost if
-            // that fails (see `Transfers::upload`). So try the allocation first. Staging of our own would cost
-            // each sort one more submission.
+            // that fails (see `Transfers::upload`). So try the allocation first. Staging of our own
+            // would cost each sort one more submission.
             drop(scoped(device, size, || staging(device, size))?);
             let buffer = scoped(device, size, || {
                 device.create_buffer(&wgpu::BufferDescriptor {

@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Bytes of a staging buffer of an upload.
 const PIECE: u64 = 32 << 20;
 
-/// Bytes of a staging buffer of a download in blocks. Less memory is pinned than with [`PIECE`], and
-/// one thread takes a block, so there is nothing to share between threads.
+/// Bytes of a staging buffer of a download in blocks. Less memory is pinned than with [`PIECE`],
+/// and one thread takes a block, so there is nothing to share between threads.
 const BLOCK: u64 = 16 << 20;
 
 /// Pieces or blocks in flight at a time. With their sizes, this bounds the staging memory.
@@ -165,8 +165,8 @@ impl Transfers<'_> {
     /// Passes `size` bytes of `buffer`, in order, to `take`, in blocks that end at multiples of
     /// [`BLOCK`] bytes. An error of `take` ends the download.
     ///
-    /// While one block is taken, the next ones are copied to staging buffers. So this is faster than
-    /// [`download`](Self::download), which keeps all of the result in one.
+    /// While one block is taken, the next ones are copied to staging buffers. So this is faster
+    /// than [`download`](Self::download), which keeps all of the result in one.
     pub(crate) async fn download_blocks<E: From<Error>>(
         self,
         buffer: &wgpu::Buffer,

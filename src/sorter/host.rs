@@ -16,9 +16,9 @@ impl Sorter {
     /// Sorts a slice in host memory in place: uploads, sorts and downloads it. Blocks.
     ///
     /// Slices may have any length. Beyond [`max_len`](Self::max_len), or if the device runs out of
-    /// memory, chunks are sorted on the device and merged on all cores of the host, with a copy of the
-    /// keys in host memory. O(n log n) time. Keys alone need no stable sort: the result is the same on
-    /// every device.
+    /// memory, chunks are sorted on the device and merged on all cores of the host, with a copy of
+    /// the keys in host memory. O(n log n) time. Keys alone need no stable sort: the result is the
+    /// same on every device.
     ///
     /// Device memory: the keys and [`scratch_size`](Self::scratch_size) bytes, which the sorter
     /// keeps for the next sort, and a copy of the keys during the download. Most of the time is
@@ -661,8 +661,8 @@ impl Chunks {
     }
 }
 
-/// Bytes of a chunk of several: longer ones pin more staging memory, and shorter ones take longer to
-/// merge.
+/// Bytes of a chunk of several: longer ones pin more staging memory, and shorter ones take longer
+/// to merge.
 const LONGEST_RUN: u64 = 512 << 20;
 
 /// The length in keys at which to give up: without memory for that, a device has none at all.

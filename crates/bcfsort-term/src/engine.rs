@@ -228,8 +228,8 @@ impl Contender {
         Ok(argsort_in_parallel(keys))
     }
 
-    /// Sorts keys, and passes the result to `take`, in order, in blocks. Returns the times; those of
-    /// the phases only if `timed`. Afterwards the slice has the same keys in any order.
+    /// Sorts keys, and passes the result to `take`, in order, in blocks. Returns the times; those
+    /// of the phases only if `timed`. Afterwards the slice has the same keys in any order.
     ///
     /// If a GPU that `auto` chose fails, the CPU sorts instead, with a warning.
     pub fn sort_to<T: SortKey>(
