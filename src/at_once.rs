@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn a_panic_of_a_producer_is_passed_on() {
         let panic = std::panic::catch_unwind(|| {
-            let produce = |i, _: &mut ()| assert!(i != 5, "number {i}");
+            let produce = |i, (): &mut ()| assert!(i != 5, "number {i}");
             produce_in_order(100, produce, |()| Ok::<_, ()>(()))
         })
         .unwrap_err();

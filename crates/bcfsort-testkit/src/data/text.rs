@@ -152,36 +152,38 @@ pub(super) fn write<T: SortKey>(out: &mut Vec<u8>, key: T) -> io::Result<()> {
         KeyType::F32 => {
             let value = f32::from_bits64(bits);
             let magnitude = value.abs();
-            if value.is_nan() {
+            return if value.is_nan() {
                 write_nan(out, bits, T::KEY_TYPE)
             } else if magnitude == 0.0 || value.is_infinite() || (1e-5..1e16).contains(&magnitude) {
                 writeln!(out, "{value}")
             } else {
                 writeln!(out, "{value:e}")
-            }
+            };
         }
         KeyType::F64 => {
             let value = f64::from_bits64(bits);
             let magnitude = value.abs();
-            if value.is_nan() {
+            return if value.is_nan() {
                 write_nan(out, bits, T::KEY_TYPE)
             } else if magnitude == 0.0 || value.is_infinite() || (1e-5..1e16).contains(&magnitude) {
                 writeln!(out, "{value}")
             } else {
                 writeln!(out, "{value:e}")
-            }
+            };
         }
-        other => Err(io::Error::new(
-            io::ErrorKind::Unsupported,
-            format!("{other} keys have no text"),
-        )),
+        other => {
+            return Err(io::Error::new(
+                io::ErrorKind::Unsupported,
+                format!("{other} keys have no text"),
+            ));
+        }
     }
+    Ok(())
 }
 
-fn write_integer(out: &mut Vec<u8>, integer: impl itoa::Integer) -> io::Result<()> {
+fn write_integer(out: &mut Vec<u8>, integer: impl itoa::Integer) {
     out.extend_from_slice(itoa::Buffer::new().format(integer).as_bytes());
     out.push(b'\n');
-    Ok(())
 }
 
 fn write_nan(out: &mut Vec<u8>, bits: u64, key: KeyType) -> io::Result<()> {
