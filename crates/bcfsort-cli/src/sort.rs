@@ -16,13 +16,13 @@ use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 use wgpu_bcfsort::KeyType;
 
-const ENGINE: &str = "Engine";
+const ENGINE: &str = "Engine and memory";
 
 const AFTER_HELP: &str = "\
 The result is the same bytes whichever engine sorts. Floats are in total order: -NaN, -inf, ..., \
--0, +0, ..., inf, NaN. Numbers in text are written in canonical form: 007 becomes 7, and 1e5 \
-becomes 100000. Records are moved whole, unchanged, and those with equal keys keep their order. An \
-output file appears complete or not at all.
+-0, +0, ..., inf, NaN. Numbers in text become canonical: 007 becomes 7, 0.100 becomes 0.1. Records \
+move whole, unchanged; those with equal keys keep their order. An output file appears complete or \
+not at all.
 
 Examples:
   wgpu-bcfsort sort keys.bin -o sorted.bin         sort a binary file of u32 numbers
@@ -52,10 +52,10 @@ pub(crate) struct Args {
     /// File to write, which may be the input; - is stdout
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
-    /// raw: little-endian numbers; text: a number per line; or a format of records [default: raw]
+    /// raw (default), text; records: lines, csv, tsv, fixed, gensort
     ///
-    /// lines: text lines; csv, tsv: tables; fixed: structs of one size; gensort: the sort
-    /// benchmark's records of 100 bytes. Without -f, an input that looks like text is refused. Raw
+    /// raw: little-endian numbers; text: one number per line; lines: lines of text; csv, tsv:
+    /// tables; fixed: structs of one size; gensort: the sort benchmark's records of 100 bytes. Without -f, an input that looks like text is refused. Raw
     /// numbers and structs are written to a terminal only with -o -.
     #[arg(
         short,
@@ -68,10 +68,10 @@ pub(crate) struct Args {
     /// raw, text: number type [default: u32]; lines, csv, tsv: field separator
     #[arg(short = 't', long = "type", value_name = "TYPE", value_parser = type_or_separator)]
     of_t: Option<String>,
-    #[command(flatten, next_help_heading = "Records")]
-    records: RecordArgs,
     #[command(flatten, next_help_heading = "Order")]
     direction: Direction,
+    #[command(flatten, next_help_heading = "Order")]
+    records: RecordArgs,
     /// Engine to sort with; auto: the fastest for this input
     #[arg(
         long,
@@ -86,7 +86,7 @@ pub(crate) struct Args {
     seed: Seed,
     #[command(flatten, next_help_heading = ENGINE)]
     cache: Cache,
-    #[command(flatten, next_help_heading = "Memory")]
+    #[command(flatten, next_help_heading = ENGINE)]
     memory: Memory,
     #[command(flatten, next_help_heading = "Checks")]
     checks: Checks,

@@ -16,7 +16,9 @@ pub struct Memory {
     /// and its driver comes on top.
     #[arg(short = 'S', long, value_name = "BYTES", value_parser = at_least_1m)]
     memory: Option<u64>,
-    /// Directory for the temporary file of a large input [default: that of the output]
+    /// Directory for a temporary file [default: that of the output]
+    ///
+    /// An input that needs more than --memory goes through it.
     #[arg(short = 'T', long, value_name = "DIR")]
     temp_dir: Option<PathBuf>,
 }

@@ -51,33 +51,33 @@ impl FromStr for RecordKind {
 /// What records are sorted by.
 #[derive(clap::Args, Debug, Default)]
 pub(crate) struct RecordArgs {
-    /// csv, tsv: columns to sort by, each a name or a number from 1
+    /// csv, tsv: COLUMN[:TYPE][:desc],... by name or number from 1
     ///
     /// TYPE is str (the default: by bytes), num (any decimal number, as f64), u32, i32, f32, u64,
     /// i64 or f64; desc: largest first. Rows with equal cells keep their order. Columns whose names
     /// have a comma need their numbers.
-    #[arg(long, value_name = "COL[:TYPE][:desc],...")]
+    #[arg(long, value_name = "COLUMNS")]
     pub(crate) by: Option<String>,
     /// csv, tsv: the first row is no header
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) no_header: bool,
     /// fixed: the size of a record
     #[arg(long, value_name = "BYTES")]
     pub(crate) record: Option<usize>,
-    /// lines: F[.C][OPTIONS][,F[.C][OPTIONS]] as in GNU sort; fixed: OFFSET:TYPE[:desc][:be],...
+    /// lines: FIELDS as in GNU sort; fixed: OFFSET:TYPE[:desc][:be],...
     ///
-    /// lines: from byte C of field F to the end, or to the second position. OPTIONS are n (by
+    /// FIELDS are F[.C][OPTS][,F[.C][OPTS]]: from byte C of field F to the end, or to the second position. OPTS are n (by
     /// number), r (largest first) and b (leading blanks do not count). Several keys are compared
     /// one after the other, by bytes, and lines with equal keys keep their order, as with -s in GNU
     /// sort. fixed: TYPE is u8, i8, u16, i16, f16, bf16, u32, i32, f32, u64, i64, f64 or bytesN;
     /// numbers are little-endian, or big-endian with be.
     #[arg(short, long, value_name = "KEY")]
     pub(crate) key: Vec<String>,
-    /// lines: by the number at the beginning, where no key says otherwise
+    /// lines: by the number at the beginning, unless a key says otherwise
     #[arg(short, long)]
     pub(crate) numeric: bool,
     /// lines, csv, tsv: what separates fields; -t too
-    #[arg(long, value_name = "CHAR")]
+    #[arg(long, value_name = "CHAR", hide_short_help = true)]
     pub(crate) separator: Option<String>,
 }
 
