@@ -54,8 +54,11 @@ pub(crate) struct Args {
     /// raw: little-endian numbers; text: a number per line; or a format of records [default: raw]
     ///
     /// lines: text lines; csv, tsv: tables; fixed: structs of one size; gensort: the sort
-    /// benchmark's records of 100 bytes. Without -f, an input that looks like text is refused. Raw
-    /// numbers and structs are written to a terminal only with -o -.
+    /// benchmark's records of 100 bytes; npy: arrays of one dimension from numpy.save, of numbers,
+    /// bools or times, or of structs with such fields. Floats are in total order there, too: NaN is
+    /// last if its sign is positive, as it usually is, and first if it is negative; -0 is before 0.
+    /// The time 'not a time' is first. Without -f, an input that looks like text is refused. Raw
+    /// numbers, structs and arrays are written to a terminal only with -o -.
     #[arg(
         short,
         long,
