@@ -15,8 +15,6 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use wgpu_bcfsort::{ExternalError, KeyType};
 
-const ENGINE: &str = "Engine";
-
 const AFTER_HELP: &str = "\
 The result is the same bytes whichever engine sorts. Floats are in total order: -NaN, -inf, ..., \
 -0, +0, ..., inf, NaN. Numbers in text are written in canonical form: 007 becomes 7, and 1e5 \
@@ -74,26 +72,42 @@ pub(crate) struct Args {
     records: RecordArgs,
     #[command(flatten, next_help_heading = "Order")]
     direction: Direction,
-    /// Engine to sort with; auto: the fastest for this input
-    #[arg(
-        long,
-        default_value = "auto",
-        help_heading = ENGINE,
-        value_parser = Choice::parser(Choice::all())
-    )]
-    engine: Choice,
-    #[command(flatten, next_help_heading = ENGINE)]
-    gpu: Gpu,
-    #[command(flatten, next_help_heading = ENGINE)]
-    seed: Seed,
-    #[command(flatten, next_help_heading = ENGINE)]
-    cache: Cache,
+    #[command(flatten)]
+    engine: EngineArgs,
     #[command(flatten, next_help_heading = "Memory")]
     memory: Memory,
     #[command(flatten, next_help_heading = "Checks")]
     checks: Checks,
     #[arg(from_global)]
     quiet: bool,
+}
+
+/// The engine and its parameters.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Engine")]
+pub(crate) struct EngineArgs {
+    /// Engine to sort with; auto: the fastest for this input
+    #[arg(long, default_value = "auto", value_parser = Choice::parser(Choice::all()))]
+    engine: Choice,
+    #[command(flatten)]
+    gpu: Gpu,
+    #[command(flatten)]
+    seed: Seed,
+    #[command(flatten)]
+    cache: Cache,
+}
+
+impl EngineArgs {
+    /// The engine that the options name; `None` if the input decides.
+    pub(crate) fn named(&self, quiet: bool) -> Result<Option<Contender>, Fault> {
+        self.seed.refuse_for_others(self.engine)?;
+        Contender::named(self.engine, &self.gpu, &self.seed, &self.cache, quiet)
+    }
+
+    /// The fastest engine for this number of keys.
+    pub(crate) fn fastest(&self, count: u64, key: KeyType, quiet: bool) -> Contender {
+        Contender::fastest(count, key, &self.cache, quiet)
+    }
 }
 
 /// The format of a file to sort.
@@ -165,15 +179,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
 }
 
 impl Args {
-    /// The engine that the options name; `None` if the input decides.
-    fn named_engine(&self) -> Result<Option<Contender>, Fault> {
-        self.seed.refuse_for_others(self.engine)?;
-        Contender::named(self.engine, &self.gpu, &self.seed, &self.cache, self.quiet)
-    }
-
     fn engine_for_records(&self, count: u64) -> Result<Contender, Fault> {
-        let fastest = || Contender::fastest(count, KeyType::U64, &self.cache, self.quiet);
-        Ok(self.named_engine()?.unwrap_or_else(fastest))
+        let fastest = || self.engine.fastest(count, KeyType::U64, self.quiet);
+        Ok(self.engine.named(self.quiet)?.unwrap_or_else(fastest))
     }
 }
 

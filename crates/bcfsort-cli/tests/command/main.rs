@@ -1,5 +1,6 @@
 //! The command as a user runs it.
 
+mod argsort;
 mod audit;
 mod auto;
 mod cli;
