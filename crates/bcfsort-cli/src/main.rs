@@ -1,5 +1,6 @@
 //! The command line of wgpu-bcfsort: sorts files of numbers on the GPU.
 
+mod argsort;
 mod audit;
 mod check;
 mod completions;
@@ -37,14 +38,13 @@ Environment:
 Examples:
   wgpu-bcfsort gen random -n 10M -o keys.bin       make 10 million u32 numbers
   wgpu-bcfsort sort keys.bin -o sorted.bin         sort them
-  wgpu-bcfsort check sorted.bin && echo sorted
   seq 1000000 | shuf | wgpu-bcfsort sort -f text | head
 
 'wgpu-bcfsort COMMAND --help' has the options of a command, and examples.";
 
 const DETAILS: &str = "\
-Compiled kernels are cached by 'sort' and 'prefix-sums', on Vulkan only. The default directory is \
-wgpu-bcfsort in the user's cache directory: $XDG_CACHE_HOME or ~/.cache, ~/Library/Caches on \
+Compiled kernels are cached by 'sort', 'argsort' and 'prefix-sums', on Vulkan only. The default \
+directory is wgpu-bcfsort in the user's cache directory: $XDG_CACHE_HOME or ~/.cache, ~/Library/Caches on \
 macOS, %LOCALAPPDATA% on Windows. A directory that other users may write to is not used.";
 
 /// Heading of the options common to all commands.
@@ -76,8 +76,8 @@ fn with_negative_numbers(command: clap::Command) -> clap::Command {
 /// Sort numbers on the GPU, in binary files or text
 ///
 /// Numbers are u32, i32, f32, u64, i64 or f64, in little-endian binary files or as text with one
-/// number per line. Without a GPU adapter (a software one such as lavapipe will do), 'sort' and
-/// 'prefix-sums' run on the CPU.
+/// number per line. Without a GPU adapter (a software one such as lavapipe will do), 'sort',
+/// 'argsort' and 'prefix-sums' run on the CPU.
 #[derive(Parser)]
 #[command(
     name = "wgpu-bcfsort",
@@ -98,6 +98,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Sort(sort::Args),
+    Argsort(argsort::Args),
     Check(check::Args),
     Gen(generate::Args),
     Devices(devices::Args),
@@ -114,6 +115,7 @@ fn run(command: &Command) -> Result<(), Fault> {
     output::remove_temporary_when_interrupted()?;
     match command {
         Command::Sort(args) => sort::run(args),
+        Command::Argsort(args) => argsort::run(args),
         Command::Gen(args) => generate::run(args),
         Command::Check(args) => check::run(args),
         Command::Devices(args) => devices::run(args),
@@ -176,7 +178,7 @@ mod tests {
             let matches = Cli::command().get_matches_from(line.split(' '));
             usage::refuse_raw_on_terminal(&matches, is_terminal).is_err()
         };
-        for command in ["sort", "gen random -n 1", "prefix-sums a b"] {
+        for command in ["sort", "argsort", "gen random -n 1", "prefix-sums a b"] {
             for (options, refused) in [
                 ("-q", true),
                 ("-f raw", true),

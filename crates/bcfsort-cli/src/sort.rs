@@ -52,11 +52,15 @@ pub(crate) struct Args {
     /// File to write, which may be the input; - is stdout
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
-    /// raw (default), text; records: lines, csv, tsv, fixed, gensort
+    /// raw (default), text; records: lines, csv, tsv, npy, fixed, gensort
     ///
     /// raw: little-endian numbers; text: one number per line; lines: lines of text; csv, tsv:
-    /// tables; fixed: structs of one size; gensort: the sort benchmark's records of 100 bytes. Without -f, an input that looks like text is refused. Raw
-    /// numbers and structs are written to a terminal only with -o -.
+    /// tables; fixed: structs of one size; gensort: the sort benchmark's records of 100 bytes; npy:
+    /// arrays of one dimension from numpy.save, of numbers, bools or times, or of structs with such
+    /// fields. Floats are in total order there, too: NaN is last if its sign is positive, as it
+    /// usually is, and first if it is negative; -0 is before 0. The time 'not a time' is first.
+    /// Without -f, an input that looks like text is refused. Raw numbers, structs and arrays are
+    /// written to a terminal only with -o -.
     #[arg(
         short,
         long,
@@ -72,26 +76,42 @@ pub(crate) struct Args {
     direction: Direction,
     #[command(flatten, next_help_heading = "Order")]
     records: RecordArgs,
-    /// Engine to sort with; auto: the fastest for this input
-    #[arg(
-        long,
-        default_value = "auto",
-        help_heading = ENGINE,
-        value_parser = Choice::parser(Choice::all())
-    )]
-    engine: Choice,
-    #[command(flatten, next_help_heading = ENGINE)]
-    gpu: Gpu,
-    #[command(flatten, next_help_heading = ENGINE)]
-    seed: Seed,
-    #[command(flatten, next_help_heading = ENGINE)]
-    cache: Cache,
+    #[command(flatten)]
+    engine: EngineArgs,
     #[command(flatten, next_help_heading = ENGINE)]
     memory: Memory,
     #[command(flatten, next_help_heading = "Checks")]
     checks: Checks,
     #[arg(from_global)]
     quiet: bool,
+}
+
+/// The engine and its parameters.
+#[derive(clap::Args)]
+#[command(next_help_heading = ENGINE)]
+pub(crate) struct EngineArgs {
+    /// Engine to sort with; auto: the fastest for this input
+    #[arg(long, default_value = "auto", value_parser = Choice::parser(Choice::all()))]
+    engine: Choice,
+    #[command(flatten)]
+    gpu: Gpu,
+    #[command(flatten)]
+    seed: Seed,
+    #[command(flatten)]
+    cache: Cache,
+}
+
+impl EngineArgs {
+    /// The engine that the options name; `None` if the input decides.
+    pub(crate) fn named(&self, quiet: bool) -> Result<Option<Contender>, Fault> {
+        self.seed.refuse_for_others(self.engine)?;
+        Contender::named(self.engine, &self.gpu, &self.seed, &self.cache, quiet)
+    }
+
+    /// The fastest engine for this number of keys.
+    pub(crate) fn fastest(&self, count: u64, key: KeyType, quiet: bool) -> Contender {
+        Contender::fastest(count, key, &self.cache, quiet)
+    }
 }
 
 /// The format of a file to sort.
@@ -137,10 +157,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     match args.format {
         Some(FileFormat::Records(kind)) => {
             let plan = (args.records).plan(kind, of_t, args.direction.is_reverse())?;
-            let named = Mutex::new(args.named_engine()?);
+            let named = Mutex::new(args.engine.named(args.quiet)?);
             let choose = |count| {
                 let named = named.lock().unwrap_or_else(PoisonError::into_inner).take();
-                let fastest = || Contender::fastest(count, KeyType::U64, &args.cache, args.quiet);
+                let fastest = || args.engine.fastest(count, KeyType::U64, args.quiet);
                 Ok(named.unwrap_or_else(fastest))
             };
             records::sort(Job {
@@ -169,13 +189,5 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
             })?;
             with_key_type!(key, T => numbers::sort::<T>(args, format))
         }
-    }
-}
-
-impl Args {
-    /// The engine that the options name; `None` if the input decides.
-    fn named_engine(&self) -> Result<Option<Contender>, Fault> {
-        self.seed.refuse_for_others(self.engine)?;
-        Contender::named(self.engine, &self.gpu, &self.seed, &self.cache, self.quiet)
     }
 }

@@ -47,7 +47,7 @@ pub(crate) fn refuse_raw_on_terminal(
     matches: &ArgMatches,
     stdout_is_terminal: bool,
 ) -> Result<(), Fault> {
-    let Some(("sort" | "gen" | "prefix-sums", matches)) = matches.subcommand() else {
+    let Some(("sort" | "argsort" | "gen" | "prefix-sums", matches)) = matches.subcommand() else {
         return Ok(());
     };
     let format = matches

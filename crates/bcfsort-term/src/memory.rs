@@ -26,13 +26,18 @@ pub struct Memory {
 impl Memory {
     /// The number of bytes.
     pub fn bytes(&self) -> u64 {
-        self.memory.unwrap_or_else(|| (free() / 2).max(LEAST))
+        or_default(self.memory)
     }
 
     /// The directory for the temporary file.
     pub fn directory(&self, default: PathBuf) -> PathBuf {
         self.temp_dir.clone().unwrap_or(default)
     }
+}
+
+/// The bytes that an option gives, or half of the memory that is free.
+pub fn or_default(bytes: Option<u64>) -> u64 {
+    bytes.unwrap_or_else(|| (free() / 2).max(LEAST))
 }
 
 /// Bytes of memory that are free: of the machine or, if that is less, of the control group.
@@ -58,7 +63,12 @@ pub fn check_space(directory: &Path, bytes: u64) -> Result<(), Fault> {
     )))
 }
 
-fn at_least_1m(text: &str) -> Result<u64, String> {
+/// Parses a number of bytes for a sort.
+///
+/// # Errors
+///
+/// What is wrong with it.
+pub fn at_least_1m(text: &str) -> Result<u64, String> {
     match positive(text)? {
         bytes if bytes < 1_000_000 => Err("at least 1M is needed".to_owned()),
         bytes => Ok(bytes),

@@ -4,6 +4,7 @@ use super::Layout;
 use super::fixed::Fixed;
 use super::key::order;
 use super::lines::Lines;
+use super::npy;
 use super::reader::ChunkReader;
 use super::table::Table;
 use bcfsort_term::fault::Fault;
@@ -17,12 +18,13 @@ pub(crate) enum RecordKind {
     Tsv,
     Fixed,
     Gensort,
+    Npy,
 }
 
 use RecordKind::{Csv, Lines as OfLines, Tsv};
 
 impl RecordKind {
-    pub(crate) const ALL: [Self; 5] = [OfLines, Csv, Tsv, Self::Fixed, Self::Gensort];
+    pub(crate) const ALL: [Self; 6] = [OfLines, Csv, Tsv, Self::Fixed, Self::Gensort, Self::Npy];
 
     /// Its name on the command line.
     pub(crate) const fn name(self) -> &'static str {
@@ -32,6 +34,7 @@ impl RecordKind {
             Tsv => "tsv",
             Self::Fixed => "fixed",
             Self::Gensort => "gensort",
+            Self::Npy => "npy",
         }
     }
 }
@@ -51,11 +54,12 @@ impl FromStr for RecordKind {
 /// What records are sorted by.
 #[derive(clap::Args, Debug, Default)]
 pub(crate) struct RecordArgs {
-    /// csv, tsv: COLUMN[:TYPE][:desc],... by name or number from 1
+    /// csv, tsv: COLUMN[:TYPE][:desc],... by name or number from 1; npy: FIELD[:desc],...
     ///
-    /// TYPE is str (the default: by bytes), num (any decimal number, as f64), u32, i32, f32, u64,
-    /// i64 or f64; desc: largest first. Rows with equal cells keep their order. Columns whose names
-    /// have a comma need their numbers.
+    /// csv, tsv: TYPE is str (the default: by bytes), num (any decimal number, as f64), u32, i32,
+    /// f32, u64, i64 or f64; desc: largest first. Rows with equal cells keep their order. Columns
+    /// whose names have a comma need their numbers. npy: of a structured array, which needs this
+    /// option; the file has the types.
     #[arg(long, value_name = "COLUMNS")]
     pub(crate) by: Option<String>,
     /// csv, tsv: the first row is no header
@@ -91,15 +95,20 @@ pub(crate) enum Plan {
         has_header: bool,
         reverse: bool,
     },
+    Npy {
+        by: Option<String>,
+        reverse: bool,
+    },
 }
 
 impl RecordArgs {
     /// The options that are given, each with the formats that have it.
     fn given(&self) -> impl Iterator<Item = (&'static str, &'static [RecordKind])> {
         const TABLES: &[RecordKind] = &[Csv, Tsv];
+        const BY: &[RecordKind] = &[Csv, Tsv, RecordKind::Npy];
         const FIXED: &[RecordKind] = &[RecordKind::Fixed];
         [
-            ("--by", TABLES, self.by.is_some()),
+            ("--by", BY, self.by.is_some()),
             ("--no-header", TABLES, self.no_header),
             ("--record", FIXED, self.record.is_some()),
             ("--key", &[OfLines, RecordKind::Fixed], !self.key.is_empty()),
@@ -162,6 +171,10 @@ impl RecordArgs {
                 Plan::Fixed(Fixed::new(width, &fields, reverse).map_err(Fault::Usage)?)
             }
             RecordKind::Gensort => Plan::Fixed(Fixed::gensort(order)),
+            RecordKind::Npy => Plan::Npy {
+                by: self.by.clone(),
+                reverse,
+            },
         })
     }
 
@@ -176,9 +189,14 @@ impl RecordArgs {
                 ));
             }
         };
-        if matches!(kind, RecordKind::Fixed | RecordKind::Gensort) {
+        let place = match kind {
+            RecordKind::Fixed | RecordKind::Gensort => Some("--key"),
+            RecordKind::Npy => Some("the file"),
+            OfLines | Csv | Tsv => None,
+        };
+        if let Some(place) = place {
             return Err(Fault::Usage(format!(
-                "{option} is for other formats: -f {} has no separators, and types stand in --key",
+                "{option} is for other formats: -f {} has no separators, and {place} the types",
                 kind.name()
             )));
         }
@@ -215,6 +233,10 @@ impl Plan {
         let (separator, by, has_header, reverse) = match self {
             Self::Lines(lines) => return Ok((Box::new(lines), Vec::new())),
             Self::Fixed(fixed) => return Ok((Box::new(fixed), Vec::new())),
+            Self::Npy { by, reverse } => {
+                let (layout, header) = npy::open(reader, by.as_deref(), reverse)?;
+                return Ok((Box::new(layout), header));
+            }
             Self::Table {
                 separator,
                 by,

@@ -10,21 +10,23 @@ pub(crate) struct Fixed {
     fields: Vec<Field>,
 }
 
+/// A field of a record, and its order.
 #[derive(Debug, PartialEq, Eq)]
-struct Field {
-    offset: usize,
-    kind: Kind,
-    order: Order,
+pub(super) struct Field {
+    pub(super) offset: usize,
+    pub(super) kind: Kind,
+    pub(super) order: Order,
 }
 
+/// What a field holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     Bytes(usize),
     Number { number: KeyType, big_endian: bool },
 }
 
 impl Kind {
-    const fn width(self) -> usize {
+    pub(super) const fn width(self) -> usize {
         match self {
             Self::Bytes(width) => width,
             Self::Number { number, .. } => number.bytes() as usize,
@@ -41,10 +43,17 @@ impl Fixed {
             let of_record = Field::parse(field, width, reverse);
             parsed.push(of_record.map_err(|why| format!("--key {field}: {why}"))?);
         }
-        Ok(Self {
-            width,
-            fields: parsed,
-        })
+        Ok(Self::of_fields(width, parsed))
+    }
+
+    /// Records of `width` bytes, sorted by fields that are within them.
+    pub(super) const fn of_fields(width: usize, fields: Vec<Field>) -> Self {
+        Self { width, fields }
+    }
+
+    /// The bytes of a record.
+    pub(super) const fn width(&self) -> usize {
+        self.width
     }
 
     /// The records of the sort benchmark: 10 bytes of key, 90 of payload.

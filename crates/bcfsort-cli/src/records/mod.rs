@@ -11,6 +11,7 @@ pub(crate) mod gensort;
 mod key;
 mod layout;
 mod lines;
+mod npy;
 mod reader;
 mod sorter;
 mod table;

@@ -35,6 +35,14 @@ pub(crate) struct ChunkReader {
     lines: u64,
     /// True if the last record ended with `\r\n`.
     crlf: bool,
+    expected: Option<Expected>,
+}
+
+/// The size that a file must have.
+struct Expected {
+    bytes: u64,
+    /// What says so.
+    by: String,
 }
 
 enum Source {
@@ -74,6 +82,7 @@ impl ChunkReader {
             bytes: 0,
             lines: 0,
             crlf: false,
+            expected: None,
         }
     }
 
@@ -102,6 +111,48 @@ impl ChunkReader {
         self.bytes
     }
 
+    /// The next `count` bytes, or all that are left if these are fewer.
+    pub(crate) fn next_bytes(&mut self, count: usize) -> Result<Vec<u8>, Fault> {
+        while self.filled < count && !self.at_end {
+            self.read(SMALL_STEP, SMALL_STEP)?;
+        }
+        Ok(self.split(count.min(self.filled)))
+    }
+
+    /// From now on, a file that has not `bytes` bytes is an error. `by` is what says that it has as
+    /// many.
+    pub(crate) fn expect_end(&mut self, bytes: u64, by: String) -> Result<(), Fault> {
+        let expected = Expected { bytes, by };
+        if let Some(size) = self.size().filter(|size| *size != bytes) {
+            return Err(self.unexpected(&expected, size, ""));
+        }
+        self.expected = Some(expected);
+        self.check_end()
+    }
+
+    fn unexpected(&self, expected: &Expected, size: u64, or_more: &str) -> Fault {
+        let Self { name, .. } = self;
+        let Expected { bytes, by } = expected;
+        Fault::Usage(format!(
+            "{name}: the file has {size}{or_more} bytes, but should have {bytes} by {by}"
+        ))
+    }
+
+    /// Fails if the bytes read so far show that the file has not the size expected.
+    fn check_end(&self) -> Result<(), Fault> {
+        let Some(expected) = &self.expected else {
+            return Ok(());
+        };
+        let read = self.bytes + self.filled as u64;
+        if read > expected.bytes {
+            return Err(self.unexpected(expected, read, " or more"));
+        }
+        if self.at_end && read < expected.bytes {
+            return Err(self.unexpected(expected, read, ""));
+        }
+        Ok(())
+    }
+
     /// The next records that take at most `budget` bytes, the overhead of a sort included. `None`
     /// at the end.
     pub(crate) fn next(
@@ -125,7 +176,9 @@ impl ChunkReader {
     /// Fails before any work if the size of a file shows that its last record is cut short.
     fn refuse_partial(&self, layout: &dyn Layout) -> Result<(), Fault> {
         match (self.size(), layout.bounds(&[])) {
-            (Some(size), Bounds::Every { width, .. }) if size % width as u64 != 0 => {
+            (Some(size), Bounds::Every { width, .. })
+                if !(size - self.bytes).is_multiple_of(width as u64) =>
+            {
                 Err(self.partial(width, size))
             }
             _ => Ok(()),
@@ -133,7 +186,7 @@ impl ChunkReader {
     }
 
     fn partial(&self, width: usize, total: u64) -> Fault {
-        let rest = total % width as u64;
+        let rest = (total - self.bytes) % width as u64;
         Fault::Usage(format!(
             "{}: byte {}: the last record has {rest} of {width} bytes: the file was cut short, or \
              its records have another size",
@@ -190,19 +243,25 @@ impl ChunkReader {
 
     /// The first `end` bytes of the buffer as a chunk.
     fn split_off(&mut self, layout: &dyn Layout, end: usize) -> Option<Vec<u8>> {
-        let rest = self.buffer[end..self.filled].to_vec();
-        self.filled = rest.len();
-        let mut chunk = std::mem::replace(&mut self.buffer, rest);
-        chunk.truncate(end);
+        let chunk = self.split(end);
         if chunk.is_empty() {
             return None;
         }
-        self.bytes += chunk.len() as u64;
         if layout.is_text() {
             self.lines += memchr_iter(b'\n', &chunk).count() as u64;
             self.crlf = chunk.ends_with(b"\r\n");
         }
         Some(chunk)
+    }
+
+    /// The first `end` bytes of the buffer.
+    fn split(&mut self, end: usize) -> Vec<u8> {
+        let rest = self.buffer[end..self.filled].to_vec();
+        self.filled = rest.len();
+        let mut bytes = std::mem::replace(&mut self.buffer, rest);
+        bytes.truncate(end);
+        self.bytes += end as u64;
+        bytes
     }
 
     /// Appends the end that the last record of the file lacks.
@@ -260,7 +319,7 @@ impl ChunkReader {
         let (read, ended) = read.map_err(|error| Fault::io(&self.name, "cannot read", &error))?;
         *filled += read;
         *at_end = ended;
-        Ok(())
+        self.check_end()
     }
 
     /// Checks the records that fit.

@@ -579,7 +579,11 @@ fn wrong_options_are_errors() {
             "-k1g",
             "-k 1g: there is no option 'g': n, r and b there are",
         ),
-        (Lines, "--by a", "--by is for -f csv, tsv, not for -f lines"),
+        (
+            Lines,
+            "--by a",
+            "--by is for -f csv, tsv, npy, not for -f lines",
+        ),
         (
             Lines,
             "--record 4",
@@ -598,7 +602,7 @@ fn wrong_options_are_errors() {
         (
             Gensort,
             " -t,",
-            "-t is for other formats: -f gensort has no separators, and types stand in --key",
+            "-t is for other formats: -f gensort has no separators, and --key the types",
         ),
         (Fixed, "", "-f fixed needs --record BYTES, at least 1"),
         (
@@ -722,4 +726,308 @@ fn a_partial_record_is_seen_before_any_work() {
         ))
     );
     assert!(!output.exists());
+}
+
+/// A .npy file of version 1, as `numpy.save` writes it.
+fn npy(dtype: &str, shape: &str, data: &[u8]) -> Vec<u8> {
+    let dict = format!("{{'descr': {dtype}, 'fortran_order': False, 'shape': {shape}, }}");
+    npy_of([1, 0], &dict, data)
+}
+
+/// A .npy file of a version with this text in its header.
+fn npy_of(version: [u8; 2], dict: &str, data: &[u8]) -> Vec<u8> {
+    let start = if version[0] == 1 { 10 } else { 12 };
+    let end = (start + dict.len() + 1).next_multiple_of(64);
+    let text = format!("{dict}{}\n", " ".repeat(end - start - 1 - dict.len()));
+    let mut file = b"\x93NUMPY".to_vec();
+    file.extend(version);
+    file.extend(&(text.len() as u32).to_le_bytes()[..start - 8]);
+    file.extend(text.as_bytes());
+    assert_eq!(file.len(), end);
+    file.extend(data);
+    file
+}
+
+#[test]
+fn arrays_of_every_type_are_sorted() {
+    /// Checks that the values, which are in order, come out in order from every other one.
+    fn check<const N: usize>(code: &str, ordered: &[[u8; N]]) {
+        let count = ordered.len();
+        for big_endian in [false, true] {
+            let element = |value: &[u8; N]| {
+                let mut bytes = *value;
+                if big_endian {
+                    bytes.reverse();
+                }
+                bytes
+            };
+            let mark = match (N, big_endian) {
+                (1, _) => '|',
+                (_, true) => '>',
+                (_, false) => '<',
+            };
+            let file = |values: &[[u8; N]]| {
+                let data = values.iter().map(element).collect::<Vec<_>>().concat();
+                npy(&format!("'{mark}{code}'"), &format!("({count},)"), &data)
+            };
+            let mut shuffled = ordered.to_vec();
+            shuffled.reverse();
+            shuffled.rotate_left(count / 3);
+            let result = sorted(RecordKind::Npy, "", false, &file(&shuffled));
+            assert_eq!(result.as_ref(), Ok(&file(ordered)), "{mark}{code}");
+            let mut descending = ordered.to_vec();
+            descending.reverse();
+            let result = sorted(RecordKind::Npy, "", true, &file(&shuffled));
+            assert_eq!(result, Ok(file(&descending)), "{mark}{code}, descending");
+        }
+    }
+    check("u1", &[0_u8, 1, 127, 128, 255].map(u8::to_le_bytes));
+    check("i1", &[-128_i8, -1, 0, 1, 127].map(i8::to_le_bytes));
+    check("b1", &[[0], [0], [1], [1]]);
+    check("u2", &[0_u16, 255, 256, 0x8000].map(u16::to_le_bytes));
+    check("i2", &[i16::MIN, -256, -1, 0, 300].map(i16::to_le_bytes));
+    check("u4", &[0_u32, 255, 1 << 8, 1 << 31].map(u32::to_le_bytes));
+    check("i4", &[i32::MIN, -1, 0, 1 << 8].map(i32::to_le_bytes));
+    check("u8", &[0_u64, 255, 1 << 8, 1 << 63].map(u64::to_le_bytes));
+    check("i8", &[i64::MIN, -1, 0, 1 << 8].map(i64::to_le_bytes));
+    check("M8[ns]", &[i64::MIN, -1, 0, 1 << 8].map(i64::to_le_bytes));
+    check("m8[D]", &[i64::MIN, -1, 0, 1 << 8].map(i64::to_le_bytes));
+    // -NaN, -inf, -1.5, -0, 0, the least positive number, 1, inf, NaN.
+    let halves = [
+        0xfe00_u16, 0xfc00, 0xbe00, 0x8000, 0, 1, 0x3c00, 0x7c00, 0x7e00,
+    ];
+    check("f2", &halves.map(u16::to_le_bytes));
+    let (inf, nan) = (f32::INFINITY, f32::from_bits(0x7fc0_0000));
+    let floats = [-nan, -inf, -1.5, -0.0, 0.0, 1e-45, 1.0, inf, nan];
+    check("f4", &floats.map(f32::to_le_bytes));
+    check("f8", &floats.map(f64::from).map(f64::to_le_bytes));
+}
+
+#[test]
+fn structured_arrays_are_sorted_by_fields() {
+    let dtype = "[('id', '<u2'), ('', '|V1'), ('at', [('x', '<f4'), ('y', '<f4')]), \
+                 ('name', '|S3'), ('score', '>i4'), ('rgb', '|u1', (3,)), ('half', '<f2')]";
+    let record = |id: u16, score: i32, half: u16| {
+        [
+            &id.to_le_bytes()[..],
+            &[0xaa; 1 + 8 + 3],
+            &score.to_be_bytes(),
+            &[0xbb; 3],
+            &half.to_le_bytes(),
+        ]
+        .concat()
+    };
+    let records = [
+        record(300, -5, 0x3c00),
+        record(2, 7, 0xbc00),
+        record(1, -5, 0x3c00),
+        record(299, 70_000, 0),
+    ];
+    let file = |order: [usize; 4]| npy(dtype, "(4,)", &order.map(|i| &records[i][..]).concat());
+    for (by, order) in [
+        ("id", [2, 1, 3, 0]),
+        ("id:desc", [0, 3, 1, 2]),
+        ("score", [0, 2, 1, 3]),
+        ("score:desc,id", [3, 1, 2, 0]),
+        ("half", [1, 3, 0, 2]),
+        ("half:desc,score,id", [2, 0, 3, 1]),
+    ] {
+        let line = format!("--by {by}");
+        let result = sorted(RecordKind::Npy, &line, false, &file([0, 1, 2, 3]));
+        assert_eq!(result, Ok(file(order)), "{by}");
+    }
+    let result = sorted(
+        RecordKind::Npy,
+        "--by score,id:desc",
+        true,
+        &file([0, 1, 2, 3]),
+    );
+    assert_eq!(result, Ok(file([3, 1, 2, 0])));
+    let failures = [
+        (
+            "",
+            "a structured array needs --by FIELD: it has id, at, name, score, rgb, half",
+        ),
+        (
+            "--by x",
+            "--by x: there is no such field: the array has id, at, name, score, rgb, half",
+        ),
+        (
+            "--by id,",
+            "--by : there is no such field: the array has id, at, name, score, rgb, half",
+        ),
+        ("--by at", "--by at: the field is a struct, not a number"),
+        ("--by rgb", "--by rgb: the field is an array, not a number"),
+        (
+            "--by name",
+            "--by name: '|S3' cannot be sorted: these are strings",
+        ),
+    ];
+    for (line, expected) in failures {
+        let expected = format!("file: {expected}");
+        fails(RecordKind::Npy, line, file([0, 1, 2, 3]), &expected);
+    }
+}
+
+#[test]
+fn headers_of_every_version_pass_unchanged() {
+    let dict = "{'descr': '<u4', 'fortran_order': True, 'shape': (3,), }";
+    for version in [[1, 0], [2, 0], [3, 0]] {
+        let file = |values: [u32; 3]| npy_of(version, dict, &values.map(u32::to_le_bytes).concat());
+        let result = sorted(RecordKind::Npy, "", false, &file([3, 1 << 20, 2]));
+        assert_eq!(result, Ok(file([2, 3, 1 << 20])), "{version:?}");
+    }
+    let none = npy("'<f8'", "(0,)", &[]);
+    assert_eq!(sorted(RecordKind::Npy, "", false, &none), Ok(none));
+    let named = "{'descr': [('größe', '|u1')], 'fortran_order': False, 'shape': (2,), }";
+    let result = sorted(
+        RecordKind::Npy,
+        "--by größe",
+        false,
+        &npy_of([3, 0], named, &[2, 1]),
+    );
+    assert_eq!(result, Ok(npy_of([3, 0], named, &[1, 2])));
+}
+
+#[test]
+fn arrays_that_cannot_be_sorted_are_errors() {
+    let fails = |file: Vec<u8>, expected: &str| {
+        fails(RecordKind::Npy, "", file, &format!("file: {expected}"));
+    };
+    let not = "this is no .npy file: it does not begin with \\x93NUMPY";
+    fails(Vec::new(), not);
+    fails(b"1\n2\n3\n".to_vec(), not);
+    fails(b"PK\x03\x04 and the rest of an archive".to_vec(), not);
+    let good = npy("'<u4'", "(2,)", &[0; 8]);
+    for length in [6, 7, 11, 12, 127] {
+        fails(good[..length].to_vec(), "the file ends in its header");
+    }
+    fails(
+        npy_of([4, 0], "{}", &[]),
+        "version 4.0 of .npy files is not supported",
+    );
+    fails(
+        b"\x93NUMPY\x02\x00\xff\xff\xff\xff".to_vec(),
+        "the header is longer than 64 KiB",
+    );
+    let nested = "[('a', ".repeat(9);
+    fails(
+        npy(&nested, "(2,)", &[]),
+        "the header is nested more than 12 deep",
+    );
+    fails(
+        npy_of([1, 0], "{'descr': '<u4', 'shape': (2,), }", &[0; 8]),
+        "the header is wrong: dict is missing key 'fortran_order'",
+    );
+    for shape in ["()", "(3, 4)", "(1, 2, 0)"] {
+        let told = format!("the array has the shape {shape}: -f npy sorts arrays of one dimension");
+        fails(npy("'<u4'", shape, &[0; 48]), &told);
+    }
+    fails(
+        npy("'<u8'", "(4611686018427387904,)", &[]),
+        "no file has room for the shape (4611686018427387904,)",
+    );
+    for (dtype, what) in [
+        ("<c8", "complex numbers, which have no order"),
+        ("|O", "Python objects"),
+        ("|S5", "strings"),
+        ("<U5", "strings"),
+        ("|V5", "bytes without a meaning"),
+        ("<f16", "floats of more than 64 bits"),
+    ] {
+        let told = format!("'{dtype}' cannot be sorted: these are {what}");
+        fails(npy(&format!("'{dtype}'"), "(2,)", &[0; 80]), &told);
+    }
+    // 128 bytes of header.
+    fails(
+        npy("'<u4'", "(3,)", &[0; 11]),
+        "the file has 139 bytes, but should have 140 by the shape (3,) in its header",
+    );
+    fails(
+        npy("'<u4'", "(0,)", &[0; 1]),
+        "the file has 129 or more bytes, but should have 128 by the shape (0,) in its header",
+    );
+    let long = npy("'|u1'", "(300000,)", &vec![0; 300_001]);
+    fails(
+        long,
+        "the file has 300129 or more bytes, but should have 300128 by the shape (300000,) in its \
+         header",
+    );
+}
+
+#[test]
+fn options_of_arrays_are_checked() {
+    use RecordKind::{Fixed, Npy};
+    let plain = npy("'<u4'", "(2,)", &[0; 8]);
+    let cases = [
+        (
+            Npy,
+            "--by a",
+            "file: --by is for structured arrays: the elements of this one are '<u4'",
+        ),
+        (Npy, "-k1", "--key is for -f lines, fixed, not for -f npy"),
+        (
+            Npy,
+            " -tu32",
+            "-t is for other formats: -f npy has no separators, and the file the types",
+        ),
+        (
+            Fixed,
+            "--by a",
+            "--by is for -f csv, tsv, npy, not for -f fixed",
+        ),
+    ];
+    for (kind, line, expected) in cases {
+        fails(kind, line, &plain, expected);
+    }
+    let objects = npy("[('a', '<u4'), ('b', '|O')]", "(2,)", &[0; 8]);
+    let told = "file: field 'b' holds objects, which stand elsewhere";
+    fails(Npy, "--by a", objects, told);
+}
+
+#[test]
+fn arrays_of_any_size_are_sorted_from_files() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let (input, output) = (directory.path().join("in"), directory.path().join("out"));
+    let files = [input.as_path(), output.as_path()];
+    // 6 bytes are no divisor of the 128 bytes of the header.
+    let dtype = "[('key', '>u2'), ('row', '<u4')]";
+    let mut rows: Vec<(u16, u32)> = (0..100_000_u32)
+        .map(|row| ((row.wrapping_mul(0x9e37_79b9) >> 20) as u16, row))
+        .collect();
+    let file = |rows: &[(u16, u32)]| {
+        let data = rows.iter().flat_map(|(key, row)| {
+            let (key, row) = (key.to_be_bytes(), row.to_le_bytes());
+            [key[0], key[1], row[0], row[1], row[2], row[3]]
+        });
+        npy(dtype, "(100000,)", &data.collect::<Vec<u8>>())
+    };
+    let unsorted = file(&rows);
+    fs::write(&input, &unsorted).expect("the input");
+    rows.sort_unstable();
+    for memory in ["1G", "1M"] {
+        sort_file(RecordKind::Npy, "--by key", files, memory, true).expect(memory);
+        assert!(
+            fs::read(&output).expect("the output") == file(&rows),
+            "{memory}"
+        );
+    }
+    fs::remove_file(&output).expect("the output");
+    let end = unsorted.len();
+    for (bytes, size) in [
+        (&unsorted[..end - 6], end - 6),
+        (&[&unsorted[..], &[0; 6]].concat(), end + 6),
+    ] {
+        fs::write(&input, bytes).expect("the input");
+        let result = sort_file(RecordKind::Npy, "--by key", files, "1G", false);
+        assert_eq!(
+            result,
+            Err(format!(
+                "{}: the file has {size} bytes, but should have {end} by the shape (100000,) in \
+                 its header",
+                input.display()
+            ))
+        );
+        assert!(!output.exists());
+    }
 }

@@ -25,7 +25,7 @@ pub(super) fn sort<T: SortKey>(args: &Args, encoding: Format) -> Result<(), Faul
     // Cheap checks first: a typing error is reported before a device is opened.
     let input = Input::open(&args.input)?;
     let output = Output::create(&args.output)?;
-    let named = args.named_engine()?;
+    let named = args.engine.named(args.quiet)?;
     let order = args.direction.order();
     let memory = args.memory.bytes();
     let directory = args.memory.directory(output.directory());
@@ -38,7 +38,7 @@ pub(super) fn sort<T: SortKey>(args: &Args, encoding: Format) -> Result<(), Faul
     let mut progress = Progress::new(args.quiet);
     let expected_count = reading.reader.expected();
 
-    let fastest = |count| Contender::fastest(count, T::KEY_TYPE, &args.cache, args.quiet);
+    let fastest = |count| args.engine.fastest(count, T::KEY_TYPE, args.quiet);
     let (first, contender) = match (named, expected_count) {
         (Some(contender), _) => (reading.keys()?, contender),
         // A device opens while the file is read.

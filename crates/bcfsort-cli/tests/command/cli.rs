@@ -81,8 +81,9 @@ fn usage() -> impl Predicate<str> {
 mod general {
     use super::*;
 
-    const COMMANDS: [&str; 11] = [
+    const COMMANDS: [&str; 12] = [
         "sort",
+        "argsort",
         "check",
         "gen",
         "devices",
@@ -112,7 +113,7 @@ mod general {
             .code(0)
             .stdout(contains("organ-pipe").and(contains("1 up to n/2 and down again")));
         run(&["--help"]).stdout(contains("WGPU_BCFSORT_CACHE_DIR"));
-        for command in ["sort", "prefix-sums"] {
+        for command in ["sort", "argsort", "prefix-sums"] {
             run(&[command, "--help-all"]).stdout(contains("--no-cache"));
         }
     }

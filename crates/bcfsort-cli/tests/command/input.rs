@@ -113,7 +113,7 @@ fn raw_keys_go_to_a_terminal_only_on_request() {
         Some((output.status.code(), stdout))
     };
     let told = "raw keys would go to the terminal: -f text, -o FILE, or -o - to do it all the same";
-    for args in ["gen constant -n 1", "sort", "prefix-sums a b"] {
+    for args in ["gen constant -n 1", "sort", "argsort", "prefix-sums a b"] {
         let Some((code, shown)) = on_terminal(args) else {
             return;
         };

@@ -1,7 +1,9 @@
 //! The command as a user runs it.
 
+mod argsort;
 mod audit;
 mod auto;
 mod cli;
 mod experiment;
 mod input;
+mod npy;
