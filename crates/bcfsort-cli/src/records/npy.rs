@@ -18,9 +18,9 @@ const LONG_START: usize = 12;
 /// The longest text of a header. Those of thousands of fields are shorter.
 const MAX_TEXT: usize = 1 << 16;
 
-/// The deepest nesting of a header: structs in structs in structs. The time to parse a header may
+/// The deepest nesting of a header: structs in structs in structs. The time to parse one may
 /// double with each level.
-const MAX_DEPTH: usize = 12;
+const MAX_DEPTH: usize = 8;
 
 /// Reads the header. Returns the layout of the elements and the bytes of the header.
 pub(super) fn open(

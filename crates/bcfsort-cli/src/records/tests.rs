@@ -913,7 +913,7 @@ fn arrays_that_cannot_be_sorted_are_errors() {
     let nested = "[('a', ".repeat(9);
     fails(
         npy(&nested, "(2,)", &[]),
-        "the header is nested more than 12 deep",
+        "the header is nested more than 8 deep",
     );
     fails(
         npy_of([1, 0], "{'descr': '<u4', 'shape': (2,), }", &[0; 8]),
