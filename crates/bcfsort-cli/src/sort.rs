@@ -15,13 +15,12 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use wgpu_bcfsort::{ExternalError, KeyType};
 
-const ENGINE: &str = "Engine";
+const ENGINE: &str = "Engine and memory";
 
 const AFTER_HELP: &str = "\
-The result is the same bytes whichever engine sorts. Floats are in total order: -NaN, -inf, ..., \
--0, +0, ..., inf, NaN. Numbers in text are written in canonical form: 007 becomes 7, and 1e5 \
-becomes 100000. Records are moved whole, unchanged, and those with equal keys keep their order. An \
-output file appears complete or not at all.
+The result is the same bytes whichever engine sorts. Numbers in text are written in canonical \
+form: 007 becomes 7, and 1e5 becomes 100000. Records are moved whole, unchanged, and those with \
+equal keys keep their order. An output file appears complete or not at all.
 
 Examples:
   wgpu-bcfsort sort keys.bin -o sorted.bin         sort a binary file of u32 numbers
@@ -30,9 +29,12 @@ Examples:
   wgpu-bcfsort sort -f lines -t: -k3n /etc/passwd  lines by a field, as GNU sort -s does";
 
 const DETAILS: &str = "\
-Inputs of any size are sorted. An input that needs more than --memory is sorted in parts, which are \
-merged by way of a temporary file without a name. It takes the space of the binary keys, and is gone \
-when the command ends, whatever ends it.
+An input that needs more than --memory is sorted in parts, which are merged by way of a temporary \
+file without a name. It takes the space of the records or of the binary numbers, and is gone when \
+the command ends, whatever ends it. Memory that is too little for the input is an error, which says \
+so.
+
+Floats are in total order: -NaN, -inf, ..., -0, +0, ..., inf, NaN.
 
 Exit codes: 0 success, 2 bad usage, input or output, 3 GPU failure or failed --verify, \
 130 interrupted";
@@ -51,11 +53,12 @@ pub(crate) struct Args {
     /// File to write, which may be the input; - is stdout
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
-    /// raw: little-endian numbers; text: a number per line; or a format of records [default: raw]
+    /// raw, text: numbers; lines, csv, tsv, fixed, gensort: records [default: raw]
     ///
-    /// lines: text lines; csv, tsv: tables; fixed: structs of one size; gensort: the sort
-    /// benchmark's records of 100 bytes. Without -f, an input that looks like text is refused. Raw
-    /// numbers and structs are written to a terminal only with -o -.
+    /// raw: little-endian numbers; text: a number per line; lines: text lines; csv, tsv: tables;
+    /// fixed: structs of one size; gensort: the sort benchmark's records of 100 bytes. Without -f,
+    /// an input that looks like text is refused. Raw numbers and structs are written to a terminal
+    /// only with -o -.
     #[arg(
         short,
         long,
@@ -67,7 +70,7 @@ pub(crate) struct Args {
     /// raw, text: number type [default: u32]; lines, csv, tsv: field separator
     #[arg(short = 't', long = "type", value_name = "TYPE", value_parser = type_or_separator)]
     of_t: Option<String>,
-    #[command(flatten, next_help_heading = "Records")]
+    #[command(flatten, next_help_heading = "Order")]
     records: RecordArgs,
     #[command(flatten, next_help_heading = "Order")]
     direction: Direction,
@@ -85,7 +88,7 @@ pub(crate) struct Args {
     seed: Seed,
     #[command(flatten, next_help_heading = ENGINE)]
     cache: Cache,
-    #[command(flatten, next_help_heading = "Memory")]
+    #[command(flatten, next_help_heading = ENGINE)]
     memory: Memory,
     #[command(flatten, next_help_heading = "Checks")]
     checks: Checks,

@@ -369,7 +369,12 @@ pub struct Gpu {
     #[command(flatten)]
     pub adapter: Adapter,
     /// Parameters found by 'wgpu-bcfsort tune', for --engine sample-sort
-    #[arg(long = "tuning", value_name = "FILE", value_parser = TuningFile::parser())]
+    #[arg(
+        long = "tuning",
+        value_name = "FILE",
+        value_parser = TuningFile::parser(),
+        hide_short_help = true
+    )]
     file: Option<TuningFile>,
     #[command(flatten)]
     tuning: Tuning,

@@ -23,7 +23,7 @@ const HEADER: &str = concat!("wgpu-bcfsort ", env!("CARGO_PKG_VERSION"), " kerne
 #[derive(clap::Args)]
 pub struct Cache {
     /// Do not read or write the on-disk cache of compiled kernels
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     no_cache: bool,
 }
 

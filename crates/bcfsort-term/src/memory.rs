@@ -17,7 +17,7 @@ pub struct Memory {
     #[arg(short = 'S', long, value_name = "BYTES", value_parser = at_least_1m)]
     memory: Option<u64>,
     /// Directory for the temporary file of a large input [default: that of the output]
-    #[arg(short = 'T', long, value_name = "DIR")]
+    #[arg(short = 'T', long, value_name = "DIR", hide_short_help = true)]
     temp_dir: Option<PathBuf>,
 }
 

@@ -5,3 +5,4 @@ mod auto;
 mod cli;
 mod experiment;
 mod input;
+mod records;
