@@ -151,8 +151,8 @@ mod formats {
             let (name, number) = (random.below(4), random.below(2000));
             let name = random.letters(name);
             let blanks = " ".repeat(random.below(3));
-            let point = random.below(100);
-            lines += &format!("{name}{blanks} {}.{point} {name}\n", number as i64 - 1000);
+            let (sign, point) = (["", "-"][random.below(2)], random.below(100));
+            lines += &format!("{name}{blanks} {sign}{number}.{point} {name}\n");
         }
         let folder = Folder::new();
         let file = folder.write("lines", lines);
@@ -401,7 +401,11 @@ mod large {
     #[test]
     fn too_little_memory_for_an_input_is_told() {
         let folder = Folder::new();
-        let lines: String = (0..600_000).map(|line| format!("{line}\n")).collect();
+        let mut lines = String::new();
+        for line in 0..600_000 {
+            lines += &line.to_string();
+            lines.push('\n');
+        }
         let file = folder.write("records", &lines);
         let told = "wgpu-bcfsort: 1000000 bytes of memory are too few to merge ";
         sort("-f lines -S 1M")
@@ -770,8 +774,10 @@ mod memory {
         let mut random = Random(6);
         let block = random.bytes(60 << 10);
         // Other numbers in each block, from the same bytes.
-        let numbers: Vec<u8> = (0..1000)
-            .flat_map(|index| block.iter().map(move |byte| byte ^ (index % 251) as u8))
+        let numbers: Vec<u8> = (0..=u8::MAX)
+            .cycle()
+            .take(1000)
+            .flat_map(|mask| block.iter().map(move |byte| byte ^ mask))
             .collect();
         let numbers = folder.write("numbers", numbers);
         let mut lines = Vec::with_capacity(61_000_000);
