@@ -89,8 +89,8 @@
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-/// The examples of the library's guide, as tests.
-#[cfg(doctest)]
+/// The examples of the library's guide, as tests. One has an `ExternalSorter`.
+#[cfg(all(doctest, feature = "external"))]
 #[doc = include_str!("../docs/library.md")]
 struct Guide;
 

@@ -19,10 +19,9 @@ use wgpu_bcfsort::KeyType;
 const ENGINE: &str = "Engine and memory";
 
 const AFTER_HELP: &str = "\
-The result is the same bytes whichever engine sorts. Floats are in total order: -NaN, -inf, ..., \
--0, +0, ..., inf, NaN. Numbers in text become canonical: 007 becomes 7, 0.100 becomes 0.1. Records \
-move whole, unchanged; those with equal keys keep their order. An output file appears complete or \
-not at all.
+The result is the same bytes whichever engine sorts. Numbers in text are written in canonical \
+form: 007 becomes 7, and 1e5 becomes 100000. Records are moved whole, unchanged, and those with \
+equal keys keep their order. An output file appears complete or not at all.
 
 Examples:
   wgpu-bcfsort sort keys.bin -o sorted.bin         sort a binary file of u32 numbers
@@ -31,9 +30,12 @@ Examples:
   wgpu-bcfsort sort -f lines -t: -k3n /etc/passwd  lines by a field, as GNU sort -s does";
 
 const DETAILS: &str = "\
-Inputs of any size are sorted. An input that needs more than --memory is sorted in parts, which \
-are merged by way of a temporary file without a name. It takes the space of the records or binary \
-keys, and is gone when the command ends, whatever ends it.
+An input that needs more than --memory is sorted in parts, which are merged by way of a temporary \
+file without a name. It takes the space of the records or of the binary numbers, and is gone when \
+the command ends, whatever ends it. Memory that is too little for the input is an error, which says \
+so.
+
+Floats are in total order: -NaN, -inf, ..., -0, +0, ..., inf, NaN.
 
 Exit codes: 0 success, 2 bad usage, input or output, 3 GPU failure or failed --verify, \
 130 interrupted";

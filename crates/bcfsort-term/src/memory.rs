@@ -16,10 +16,8 @@ pub struct Memory {
     /// and its driver comes on top.
     #[arg(short = 'S', long, value_name = "BYTES", value_parser = at_least_1m)]
     memory: Option<u64>,
-    /// Directory for a temporary file [default: that of the output]
-    ///
-    /// An input that needs more than --memory goes through it.
-    #[arg(short = 'T', long, value_name = "DIR")]
+    /// Directory for the temporary file of a large input [default: that of the output]
+    #[arg(short = 'T', long, value_name = "DIR", hide_short_help = true)]
     temp_dir: Option<PathBuf>,
 }
 

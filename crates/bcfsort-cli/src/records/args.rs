@@ -68,16 +68,19 @@ pub(crate) struct RecordArgs {
     /// fixed: the size of a record
     #[arg(long, value_name = "BYTES")]
     pub(crate) record: Option<usize>,
-    /// lines: FIELDS as in GNU sort; fixed: OFFSET:TYPE[:desc][:be],...
+    /// lines: fields as in GNU sort; fixed: OFFSET:TYPE[:desc]
     ///
-    /// FIELDS are F[.C][OPTS][,F[.C][OPTS]]: from byte C of field F to the end, or to the second position. OPTS are n (by
-    /// number), r (largest first) and b (leading blanks do not count). Several keys are compared
-    /// one after the other, by bytes, and lines with equal keys keep their order, as with -s in GNU
-    /// sort. fixed: TYPE is u8, i8, u16, i16, f16, bf16, u32, i32, f32, u64, i64, f64 or bytesN;
-    /// numbers are little-endian, or big-endian with be.
+    /// lines: F[.C][OPTIONS][,F[.C][OPTIONS]], from byte C of field F to the end, or to the second
+    /// position. OPTIONS are n (by number), r (largest first) and b (leading blanks do not count).
+    /// Several keys are compared one after the other, by bytes, and lines with equal keys keep
+    /// their order, as with -s in GNU sort. fixed: OFFSET:TYPE[:desc][:be],..., where TYPE is u8,
+    /// i8, u16, i16, f16, bf16, u32, i32, f32, u64, i64, f64 or bytesN; numbers are little-endian,
+    /// or big-endian with be.
     #[arg(short, long, value_name = "KEY")]
     pub(crate) key: Vec<String>,
-    /// lines: by the number at the beginning, unless a key says otherwise
+    /// lines: by the number at the beginning
+    ///
+    /// Keys that have options of their own ignore it.
     #[arg(short, long)]
     pub(crate) numeric: bool,
     /// lines, csv, tsv: what separates fields; -t too

@@ -146,8 +146,17 @@ mod general {
             assert!((24..=45).contains(&lines), "{args:?}: {lines} lines");
         }
         let (short, all) = (help(&["sort", "--help"]), help(&["sort", "--help-all"]));
-        assert!(short.contains("0.100 becomes 0.1"));
-        for option in ["--base-case", "--warps", "--buckets", "--samples", "--seed"] {
+        assert!(short.contains("1e5 becomes 100000"));
+        for option in [
+            "--base-case",
+            "--warps",
+            "--buckets",
+            "--samples",
+            "--seed",
+            "--tuning",
+            "--separator",
+            "--temp-dir",
+        ] {
             assert!(!short.contains(option) && all.contains(option), "{option}");
         }
         for command in ["bench", "audit"] {
@@ -159,6 +168,9 @@ mod general {
     fn usage_errors_keep_their_lines_and_their_tips_help() {
         for (args, told) in [
             (&["sort", "-s"][..], "tip: every sort is stable"),
+            (&["sort", "-g"], "tip: '-f text -t f64' sorts numbers"),
+            (&["sort", "-u"], "tip: duplicates are kept"),
+            (&["sort", "-c"], "tip: 'wgpu-bcfsort check' tells"),
             (&["sort", "--descending"], "tip: '-r' sorts in descending"),
             (&["sort", "--desc"], "tip: '-r' sorts in descending"),
             (
@@ -166,7 +178,7 @@ mod general {
                 "tip: '-r' sorts in descending",
             ),
             (&["sort", "--engine", "gpu"], "tip: 'auto', the default"),
-            (&["sort", "-t", "u8"], "a type is one of u32, "),
+            (&["sort", "-t", "u8"], "a separator is one byte"),
             (&["sort", "-f", "json"], "possible values: raw, text, lines"),
             (&["sort", "a", "b"], "tip: to sort several files"),
             (&["sort", "--memory", "-5"], "'-5' is negative"),

@@ -7,3 +7,4 @@ mod cli;
 mod experiment;
 mod input;
 mod npy;
+mod records;

@@ -1,0 +1,796 @@
+//! Sorts of records: formats, engines, memory, files, and inputs that are wrong.
+
+use assert_cmd::Command;
+use predicates::prelude::*;
+use predicates::str::{contains, starts_with};
+use std::fs;
+use tempfile::TempDir;
+
+fn cli() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wgpu-bcfsort"));
+    command.env_remove("RUST_LOG");
+    command.env("WGPU_BCFSORT_CACHE_DIR", "");
+    command
+}
+
+/// `sort` on the CPU, with arguments as in a shell, but without quotes.
+fn sort(args: &str) -> Command {
+    let mut command = cli();
+    command.args(["sort", "--engine", "cpu"]);
+    command.args(args.split_whitespace());
+    command
+}
+
+/// The output of a sort that succeeds.
+fn sorted(command: &mut Command) -> Vec<u8> {
+    let output = command.output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{told}");
+    output.stdout
+}
+
+/// A directory of its own for each test.
+struct Folder(TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn name(&self, name: &str) -> String {
+        self.0.path().join(name).to_str().unwrap().to_owned()
+    }
+
+    fn write(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+        fs::write(self.name(name), content).unwrap();
+        self.name(name)
+    }
+
+    /// The names of all files, hidden ones too.
+    fn list(&self) -> Vec<String> {
+        let names = fs::read_dir(self.0.path()).unwrap();
+        let mut names: Vec<String> = names
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+/// Random numbers: a linear congruential generator, of which the upper bits are taken.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: usize) -> usize {
+        let next = self.0.wrapping_mul(6_364_136_223_846_793_005);
+        self.0 = next.wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % end
+    }
+
+    fn bytes(&mut self, count: usize) -> Vec<u8> {
+        (0..count).map(|_| self.below(256) as u8).collect()
+    }
+
+    fn letters(&mut self, count: usize) -> String {
+        (0..count)
+            .map(|_| char::from(b'a' + self.below(26) as u8))
+            .collect()
+    }
+}
+
+mod formats {
+    use super::*;
+
+    /// Sorts from stdin, from a file, and a file onto itself, each with `--verify`. `count` is the
+    /// number of records, without a header.
+    fn check(args: &str, input: impl AsRef<[u8]>, expected: impl AsRef<[u8]>, count: usize) {
+        let (input, expected) = (input.as_ref(), expected.as_ref());
+        let told =
+            format!("wgpu-bcfsort: verified: {count} records, sorted, the same as in the input\n");
+        let folder = Folder::new();
+        let file = folder.write("records", input);
+        let mut runs = [
+            sort(&format!("{args} --verify")),
+            sort(&format!("{args} --verify")),
+            sort(&format!("{args} --verify")),
+        ];
+        runs[0].write_stdin(input);
+        runs[1].arg(&file);
+        runs[2].args([&file, "-o", &file]);
+        for (index, run) in runs.iter_mut().enumerate() {
+            let done = run.assert().code(0).stderr(told.clone());
+            let stdout = &done.get_output().stdout;
+            let wanted = if index < 2 { expected } else { &[] };
+            let text = String::from_utf8_lossy(stdout);
+            assert_eq!(text, String::from_utf8_lossy(wanted), "{args}");
+        }
+        assert_eq!(fs::read(&file).unwrap(), expected, "{args}");
+        assert_eq!(folder.list(), ["records"]);
+    }
+
+    #[test]
+    fn lines_are_sorted_whole_or_by_fields() {
+        check("-f lines", "b\na\nB\n\na", "\nB\na\na\nb\n", 5);
+        check("-f lines -r", "b\na\nc\n", "c\nb\na\n", 3);
+        check(
+            "-f lines",
+            "b\0x\nb\n\u{e9}\na\n",
+            "a\nb\nb\0x\n\u{e9}\n",
+            4,
+        );
+        // A carriage return is a byte of the line, and a last line gets a newline alone.
+        check("-f lines", "b\r\na\r\nab\r\na", "a\na\r\nab\r\nb\r\n", 4);
+        let numbers = "10\n9\n-1\nx\n1.5\n09\n";
+        check("-f lines -n", numbers, "-1\nx\n1.5\n9\n09\n10\n", 6);
+        check("-f lines -nr", numbers, "10\n9\n09\n1.5\nx\n-1\n", 6);
+        let users = "sys:x:3\nbin:x:10\nroot:x:0\nmail:y:10\n";
+        for by in ["-t: -k3n", "--separator : --key 3n"] {
+            let by_number = "root:x:0\nsys:x:3\nbin:x:10\nmail:y:10\n";
+            check(&format!("-f lines {by}"), users, by_number, 4);
+        }
+        let by_two = "mail:y:10\nbin:x:10\nsys:x:3\nroot:x:0\n";
+        check("-f lines -t: -k2,2r -k3,3nr", users, by_two, 4);
+        check(
+            "-f lines -t: -k1.2,1.3",
+            "xb2\nyb1\nza3\n",
+            "za3\nyb1\nxb2\n",
+            3,
+        );
+        // Lines with equal keys keep their order, in both directions.
+        let equal = "1 b\n2 z\n1 a\n2 y\n";
+        check("-f lines -k1,1", equal, "1 b\n1 a\n2 z\n2 y\n", 4);
+        check("-f lines -k1,1 -r", equal, "2 z\n2 y\n1 b\n1 a\n", 4);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn lines_are_in_the_order_of_gnu_sort() {
+        let mut random = Random(1);
+        let mut lines = String::new();
+        for _ in 0..3000 {
+            let (name, number) = (random.below(4), random.below(2000));
+            let name = random.letters(name);
+            let blanks = " ".repeat(random.below(3));
+            let (sign, point) = (["", "-"][random.below(2)], random.below(100));
+            lines += &format!("{name}{blanks} {sign}{number}.{point} {name}\n");
+        }
+        let folder = Folder::new();
+        let file = folder.write("lines", lines);
+        for args in [
+            "",
+            "-r",
+            "-k2n",
+            "-k1,1 -k2nr",
+            "-k3b,3",
+            "-t. -k2n",
+            "-k2.2,2.3",
+        ] {
+            let mut gnu = std::process::Command::new("sort");
+            gnu.args(["-s", &file]).args(args.split_whitespace());
+            let gnu = gnu.env("LC_ALL", "C").output().unwrap();
+            assert!(gnu.status.success(), "{args}");
+            let ours = sorted(sort(&format!("-f lines {args}")).arg(&file));
+            assert!(ours == gnu.stdout, "{args}");
+        }
+    }
+
+    #[test]
+    fn rows_are_sorted_by_columns_and_the_header_stays() {
+        let table = "name,price\n\"b\nc\",2.50\na,10\n\"a\"\"q\",1e1\nd,-3";
+        let by_name = "name,price\na,10\n\"a\"\"q\",1e1\n\"b\nc\",2.50\nd,-3\n";
+        check("-f csv --by name", table, by_name, 4);
+        check("-f csv --by 1:str", table, by_name, 4);
+        let by_price = "name,price\nd,-3\n\"b\nc\",2.50\na,10\n\"a\"\"q\",1e1\n";
+        for kind in ["num", "f32", "f64"] {
+            check(&format!("-f csv --by price:{kind}"), table, by_price, 4);
+        }
+        let down = "name,price\n\"a\"\"q\",1e1\na,10\n\"b\nc\",2.50\nd,-3\n";
+        check("-f csv --by price:num:desc,name:desc", table, down, 4);
+        check("-f csv -r --by price:num,name", table, down, 4);
+        let up_in_down = "name,price\na,10\n\"a\"\"q\",1e1\n\"b\nc\",2.50\nd,-3\n";
+        check("-f csv -r --by price:num,name:desc", table, up_in_down, 4);
+        check(
+            "-f csv --no-header --by 2:u32",
+            "b,2\na,10\n",
+            "b,2\na,10\n",
+            2,
+        );
+        check("-f csv --no-header --by 2", "b,2\na,10\n", "a,10\nb,2\n", 2);
+        let semicolons = "a;n\nx,y;2\nz;1\n";
+        check("-f csv -t; --by n:i64", semicolons, "a;n\nz;1\nx,y;2\n", 2);
+        let tabs = "a\tn\nx y\t2\nz\t1\n";
+        check("-f tsv --by n:i32", tabs, "a\tn\nz\t1\nx y\t2\n", 2);
+        check("-f csv -t \\t --by n:u64", tabs, "a\tn\nz\t1\nx y\t2\n", 2);
+    }
+
+    #[test]
+    fn rows_keep_their_line_ends() {
+        // The end that the last row lacks is that of the row before.
+        let crlf = "n\r\n\"2\r\n\"\r\n10\r\n1";
+        check("-f csv --by n", crlf, "n\r\n1\r\n10\r\n\"2\r\n\"\r\n", 3);
+        let mixed = "n,m\r\n2,a\n1,b\r\n3,c";
+        check("-f csv --by n:u32", mixed, "n,m\r\n1,b\r\n2,a\n3,c\r\n", 3);
+        // A byte order mark belongs to the header, but not to the column's name.
+        let marked = "\u{feff}n\n2\n1\n";
+        check("-f csv --by n:u32", marked, "\u{feff}n\n1\n2\n", 2);
+    }
+
+    #[test]
+    fn structs_are_sorted_by_fields() {
+        let records = b"\x02\x01\xffab\x01\x02\x01ab\xff\xff\x00aa";
+        let of = |order: &[usize]| -> Vec<u8> {
+            let records = order
+                .iter()
+                .map(|&index| &records[5 * index..5 * index + 5]);
+            records.collect::<Vec<_>>().concat()
+        };
+        for (by, order) in [
+            ("--key 0:u8", [1, 0, 2]),
+            ("--key 0:i8", [2, 1, 0]),
+            ("--key 0:u8:desc", [2, 0, 1]),
+            ("-r --key 0:u8", [2, 0, 1]),
+            ("--key 0:u16", [0, 1, 2]),
+            ("--key 0:u16:be", [1, 0, 2]),
+            ("--key 0:i16:be:desc", [0, 1, 2]),
+            ("--key 2:u8", [2, 1, 0]),
+            ("--key 3:bytes2", [2, 0, 1]),
+            ("--key 3:bytes2:desc", [0, 1, 2]),
+            ("--key 3:bytes2,0:u8", [2, 1, 0]),
+            ("--key 3:bytes2:desc --key 0:u8", [1, 0, 2]),
+        ] {
+            check(&format!("-f fixed --record 5 {by}"), records, of(&order), 3);
+        }
+        let floats: Vec<u8> = [0.5_f64, f64::NAN, -0.0, 0.0, f64::NEG_INFINITY]
+            .into_iter()
+            .flat_map(f64::to_be_bytes)
+            .collect();
+        let order = [4, 2, 3, 0, 1].map(|index| &floats[8 * index..8 * index + 8]);
+        check(
+            "-f fixed --record 8 -k 0:f64:be",
+            &floats,
+            order.concat(),
+            5,
+        );
+    }
+
+    #[test]
+    fn records_of_the_sort_benchmark_are_sorted_by_ten_bytes() {
+        let record = |key: &[u8; 10], rest: u8| [&key[..], &[rest; 90]].concat();
+        let (a, b) = (record(b"aaaaaaaaaz", b'1'), record(b"aaaaaaaaab", b'3'));
+        let (c, d) = (
+            record(b"aaaaaaaaab", b'2'),
+            record(b"\xff\0\0\0\0\0\0\0\0\0", 0),
+        );
+        let input = [&*d, &a, &b, &c].concat();
+        check("-f gensort", &input, [&*b, &c, &a, &d].concat(), 4);
+        check("-f gensort -r", &input, [&*d, &a, &b, &c].concat(), 4);
+    }
+
+    #[test]
+    fn empty_inputs_are_empty_outputs() {
+        for args in [
+            "-f lines",
+            "-f lines -k2n",
+            "-f csv --by a",
+            "-f csv --no-header --by 3",
+            "-f tsv --by 1",
+            "-f fixed --record 3 --key 0:u8",
+            "-f gensort",
+        ] {
+            check(args, "", "", 0);
+        }
+        check("-f csv --by b:u32", "a,b\n", "a,b\n", 0);
+        check("-f csv --by b", "a,b", "a,b\n", 0);
+        check("-f lines", "\n", "\n", 1);
+    }
+}
+
+/// Inputs of some megabytes, and what they are sorted.
+mod large {
+    use super::*;
+
+    pub(super) struct Case {
+        pub(super) args: &'static str,
+        pub(super) input: Vec<u8>,
+        pub(super) expected: Vec<u8>,
+    }
+
+    /// Sorts with the standard library's stable sort. `key` is the key of a record.
+    fn case<K: Ord>(
+        args: &'static str,
+        header: &str,
+        mut records: Vec<Vec<u8>>,
+        key: impl Fn(&[u8]) -> K,
+    ) -> Case {
+        let all = |records: &[Vec<u8>]| [header.as_bytes(), &records.concat()].concat();
+        let input = all(&records);
+        records.sort_by_cached_key(|record| key(record));
+        Case {
+            args,
+            input,
+            expected: all(&records),
+        }
+    }
+
+    pub(super) fn lines() -> Case {
+        let mut random = Random(2);
+        let line = |_| {
+            // Many lines begin with the same bytes, some are equal, and few are long.
+            let start = "common/".repeat(random.below(4));
+            let more = if random.below(1000) == 0 { 5000 } else { 60 };
+            let length = random.below(more);
+            let rest = random.letters(length);
+            format!("{start}{rest}\n").into_bytes()
+        };
+        let lines = (0..50_000).map(line).collect();
+        case("-f lines", "", lines, <[u8]>::to_vec)
+    }
+
+    pub(super) fn rows() -> Case {
+        let mut random = Random(3);
+        let row = |_| {
+            let (number, length) = (random.below(20_000), random.below(50));
+            let text = random.letters(length);
+            let row = match random.below(3) {
+                0 => format!("{number},\"{text}\n\"\"{text}\"\n"),
+                1 => format!("\"{number}\",{text}\r\n"),
+                _ => format!("{number},{text}\n"),
+            };
+            row.into_bytes()
+        };
+        let rows = (0..50_000).map(row).collect();
+        let number = |row: &[u8]| {
+            let digits = row.iter().skip_while(|byte| **byte == b'"');
+            let digits = digits.take_while(|byte| byte.is_ascii_digit());
+            digits.fold(0, |number, digit| number * 10 + u32::from(digit - b'0'))
+        };
+        case("-f csv --by n:u32", "n,\"te\nxt\"\n", rows, number)
+    }
+
+    pub(super) fn structs() -> Case {
+        let mut random = Random(4);
+        // 13 bytes do not divide any block or part. The first field has many equal values.
+        let structs = (0..130_000).map(|_| random.bytes(13)).collect();
+        let key = |record: &[u8]| {
+            let number = i16::from_be_bytes([record[7], record[8]]);
+            (record[2], std::cmp::Reverse(number))
+        };
+        let args = "-f fixed --record 13 --key 2:u8 --key 7:i16:desc:be";
+        case(args, "", structs, key)
+    }
+
+    pub(super) fn gensort() -> Case {
+        let mut random = Random(5);
+        // Keys that differ only behind the first 8 bytes, and equal ones.
+        let record = |_| {
+            let mut record = random.bytes(100);
+            record[1..9].fill(7);
+            record
+        };
+        let records = (0..30_000).map(record).collect();
+        case("-f gensort", "", records, |record| record[..10].to_vec())
+    }
+
+    fn cases() -> [Case; 4] {
+        [lines(), rows(), structs(), gensort()]
+    }
+
+    #[test]
+    fn the_memory_changes_no_byte() {
+        for case in cases() {
+            assert!(case.input.len() > 1_500_000 && case.input != case.expected);
+            let folder = Folder::new();
+            let file = folder.write("records", &case.input);
+            // All in memory; many parts; a few.
+            for memory in ["1G", "2M", "5M"] {
+                let args = format!("{} --verify --memory {memory}", case.args);
+                let from_file = sorted(sort(&args).arg(&file));
+                assert!(from_file == case.expected, "{args}");
+                let from_stdin = sorted(sort(&args).write_stdin(case.input.clone()));
+                assert!(from_stdin == case.expected, "{args}, from stdin");
+            }
+            // Onto itself, by way of a temporary file in another directory.
+            let other = Folder::new();
+            let place = ["--temp-dir", &other.name(""), &file, "-o", &file];
+            sorted(sort(case.args).args(["-S", "2M"]).args(place));
+            assert!(fs::read(&file).unwrap() == case.expected, "{}", case.args);
+            assert_eq!((folder.list().len(), other.list().len()), (1, 0));
+        }
+    }
+
+    #[test]
+    fn too_little_memory_for_an_input_is_told() {
+        let folder = Folder::new();
+        let mut lines = String::new();
+        for line in 0..600_000 {
+            lines += &line.to_string();
+            lines.push('\n');
+        }
+        let file = folder.write("records", &lines);
+        let told = "wgpu-bcfsort: 1000000 bytes of memory are too few to merge ";
+        sort("-f lines -S 1M")
+            .args([&file, "-o", &file])
+            .assert()
+            .code(2)
+            .stderr(starts_with(told).and(contains(": 4 times the memory sorts ")));
+        assert!(fs::read_to_string(&file).unwrap() == lines);
+        assert_eq!(folder.list(), ["records"]);
+        let mut expected: Vec<&str> = lines.split_inclusive('\n').collect();
+        expected.sort_unstable();
+        let sorted = sorted(sort("-f lines -S 4M").arg(&file));
+        assert!(sorted == expected.concat().into_bytes());
+    }
+
+    #[test]
+    fn auto_sorts_as_the_cpu_does() {
+        let case = rows();
+        let mut auto = cli();
+        auto.env_remove("WGPU_BCFSORT_REQUIRE_ADAPTER").arg("sort");
+        auto.args(case.args.split(' ')).write_stdin(case.input);
+        assert!(sorted(&mut auto) == case.expected);
+    }
+
+    /// Needs an adapter; a software one will do.
+    #[test]
+    fn the_gpu_sorts_as_the_cpu_does() {
+        let devices = cli().args(["devices", "--json"]).output().unwrap();
+        if !devices.status.success() {
+            let required = std::env::var("WGPU_BCFSORT_REQUIRE_ADAPTER");
+            assert_ne!(required.as_deref(), Ok("1"), "no adapter");
+            return;
+        }
+        for (case, memory) in cases().into_iter().zip(["1G", "3M", "1M", "1G"]) {
+            let mut gpu = cli();
+            gpu.args(["sort", "--engine", "sample-sort", "--verify"]);
+            gpu.args(case.args.split(' ')).args(["--memory", memory]);
+            let sorted = sorted(gpu.write_stdin(case.input));
+            assert!(sorted == case.expected, "{} in {memory}", case.args);
+        }
+    }
+}
+
+#[test]
+fn the_results_of_the_sort_benchmark_are_those_of_the_records() {
+    let case = large::gensort();
+    let records = || case.expected.chunks_exact(100);
+    let checksum: u64 = records()
+        .map(|record| u64::from(crc32fast::hash(record)))
+        .sum();
+    let neighbours = records().zip(records().skip(1));
+    let duplicates = neighbours.filter(|(a, b)| a[..10] == b[..10]).count();
+    assert!(duplicates > 0);
+    let results = |duplicates: usize| {
+        format!(
+            "records         30000\nchecksum        {checksum:x}\nduplicate keys  {duplicates}\n"
+        )
+    };
+    let output = sorted(sort("-f gensort -S 1M").write_stdin(case.input.clone()));
+    let check = |records: Vec<u8>| {
+        cli()
+            .args(["check", "-f", "gensort"])
+            .write_stdin(records)
+            .assert()
+    };
+    check(output.clone()).code(0).stdout(results(duplicates));
+    let unordered = case
+        .input
+        .chunks_exact(100)
+        .zip(case.input[100..].chunks_exact(100));
+    let is_wrong: Vec<bool> = unordered.map(|(a, b)| a[..10] > b[..10]).collect();
+    let first = 1 + is_wrong.iter().position(|&is_wrong| is_wrong).unwrap();
+    let count = is_wrong.iter().filter(|&&is_wrong| is_wrong).count();
+    check(case.input.clone()).code(1).stdout(contains(format!(
+        "stdin: not sorted: record {first} is the first of {count} out of order\n"
+    )));
+    // Another bit in a payload changes the checksum alone.
+    let mut damaged = output;
+    damaged[99] ^= 1;
+    let told = check(damaged).code(0).get_output().stdout.clone();
+    let told = String::from_utf8(told).unwrap();
+    assert!(told.starts_with("records         30000\n"));
+    assert!(!told.contains(&format!("{checksum:x}\n")));
+}
+
+mod wrong {
+    use super::*;
+
+    /// The fault of an input: exit code 2, one line that names the file, and the old output.
+    fn refused(args: &str, input: impl AsRef<[u8]>, told: &str) {
+        let input = input.as_ref();
+        let folder = Folder::new();
+        let file = folder.write("records", input);
+        let old = folder.write("old", "precious");
+        let told = |name: &str| format!("wgpu-bcfsort: {}\n", told.replace("FILE", name));
+        let mut from_file = sort(args);
+        from_file.args([&file, "-o", &old]);
+        from_file.assert().code(2).stdout("").stderr(told(&file));
+        let mut from_stdin = sort(args);
+        from_stdin.args(["-o", &old]).write_stdin(input);
+        from_stdin.assert().code(2).stdout("").stderr(told("stdin"));
+        let mut onto_itself = sort(args);
+        onto_itself.args([&file, "-o", &file]);
+        onto_itself.assert().code(2).stderr(told(&file));
+        assert_eq!(fs::read_to_string(&old).unwrap(), "precious");
+        assert_eq!(fs::read(&file).unwrap(), input);
+        assert_eq!(folder.list(), ["old", "records"]);
+    }
+
+    #[test]
+    fn cells_are_named_by_line_and_byte() {
+        let csv = |by: &str| format!("-f csv --by {by}");
+        let told = "FILE: line 3, byte 10: 'x' in column 'n' is no u32";
+        refused(&csv("n:u32"), "a,n\nb,1\nc,x\n", told);
+        // A line is not a row: the cells before have line ends.
+        let told = "FILE: line 5, byte 20: '' in column 'n' is no num";
+        refused(&csv("n:num"), "a,n\n\"b\n\n\",1\nccccccc,\n", told);
+        let told = "FILE: line 2, byte 4: the row has 1 cells, but column 'n' is number 2";
+        refused(&csv("n"), "a,n\n\nb,1\n", told);
+        let told = "FILE: line 2, byte 4: a quoted cell of this record has no end";
+        refused(&csv("n"), "a,n\n\"b,1\nc,2\n", told);
+        let told = "FILE: line 1, byte 2: '-1' in column '2' is no u64";
+        refused("-f csv --no-header --by 2:u64", "a,-1\n", told);
+        let long = format!("n\n{}\n", "9".repeat(100));
+        let told = format!(
+            "FILE: line 2, byte 2: '{}...' in column 'n' is no u32",
+            "9".repeat(40)
+        );
+        refused(&csv("n:u32"), long, &told);
+        let told = "FILE: line 2, byte 2: '\\x1b[31m' in column 'n' is no i32";
+        refused(&csv("n:i32"), "n\n\u{1b}[31m\n", told);
+    }
+
+    #[test]
+    fn columns_are_those_of_the_header() {
+        let told = "FILE: --by m:u32: there is no such column: the header has a, n";
+        refused("-f csv --by m:u32", "a,n\n", told);
+        let told = "FILE: --by a: several columns have this name: give the column's number";
+        refused("-f csv --by a", "a,a\n", told);
+        let told = "--by a: without a header, columns have numbers, from 1";
+        refused("-f csv --no-header --by a", "a,a\n", told);
+    }
+
+    #[test]
+    fn a_fault_in_a_later_part_is_named_too() {
+        let mut table = "n,text\n".to_owned();
+        for row in 0..100_000 {
+            table += &format!("{row},\"of\n{row}\"\n");
+        }
+        let (lines, byte) = (table.lines().count(), table.len());
+        table += "ten,\n1,\n";
+        let told = format!(
+            "FILE: line {}, byte {byte}: 'ten' in column 'n' is no i32",
+            lines + 1
+        );
+        refused("-f csv --by n:i32 --memory 1M", table, &told);
+    }
+
+    #[test]
+    fn records_that_are_cut_short_or_too_long_are_named() {
+        let cut = "the file was cut short, or its records have another size";
+        let told = format!("FILE: byte 10: the last record has 3 of 5 bytes: {cut}");
+        refused("-f fixed --record 5 -k 0:u8", "ddddDccccCbbb", &told);
+        let told = format!("FILE: byte 1000000: the last record has 99 of 100 bytes: {cut}");
+        refused("-f gensort -S 1M", vec![b'x'; 1_000_099], &told);
+        cli()
+            .args(["check", "-f", "gensort"])
+            .write_stdin(vec![b'x'; 1_000_099])
+            .assert()
+            .code(2)
+            .stdout("")
+            .stderr(contains(
+                "stdin: byte 1000000: the last record has 99 of 100",
+            ));
+        let long = format!("a\nb\n{}\n", "c".repeat(400_000));
+        let told = "FILE: line 3, byte 4: a record takes more than the 333333 bytes of memory for \
+                    a chunk";
+        refused("-f lines --memory 1M", long, told);
+    }
+
+    #[test]
+    fn options_fit_the_format() {
+        for (args, told) in [
+            ("-f csv", "-f csv needs --by COLUMN"),
+            (
+                "-f fixed -k 0:u8",
+                "-f fixed needs --record BYTES, at least 1",
+            ),
+            (
+                "-f fixed --record 0 -k 0:u8",
+                "-f fixed needs --record BYTES",
+            ),
+            ("-f fixed --record 4", "-f fixed needs --key OFFSET:TYPE"),
+            (
+                "-f fixed --record 4 -k 1:u32",
+                "--key 1:u32: 4 bytes from byte 1 on",
+            ),
+            (
+                "-f fixed --record 4 -k 0:u24",
+                "--key 0:u24: 'u24' is no type: ",
+            ),
+            ("-f fixed --record 4 -k 0:bytes2:be", "'be' is for numbers"),
+            ("-f lines -k 0", "-k 0: fields are counted from 1"),
+            (
+                "-f lines -k 1M",
+                "-k 1M: there is no option 'M': n, r and b there are",
+            ),
+            (
+                "-f lines --by a",
+                "--by is for -f csv, tsv, not for -f lines",
+            ),
+            ("-f text -n", "--numeric is for -f lines, not for -f text"),
+            ("-k 2", "--key is for -f lines, fixed, not for -f raw"),
+            (
+                "-t ,",
+                "-t is the type of the numbers in -f raw: separators are for -f lines",
+            ),
+            (
+                "-f csv --by a -t, --separator ;",
+                "-t and --separator are the same: give one",
+            ),
+            ("-f csv --by a -t u32", "-t 'u32' is no separator of -f csv"),
+            (
+                "-f gensort -t ,",
+                "-t is for other formats: -f gensort has no separators",
+            ),
+        ] {
+            let mut run = sort(args);
+            let failed = run.write_stdin("").assert().code(2).stdout("");
+            let stderr = String::from_utf8_lossy(&failed.get_output().stderr).into_owned();
+            assert!(stderr.starts_with("wgpu-bcfsort: "), "{stderr}");
+            assert!(stderr.contains(told), "{args}: {stderr}");
+        }
+    }
+}
+
+#[cfg(unix)]
+mod files {
+    use super::*;
+    use std::os::unix::fs::MetadataExt;
+
+    fn shell(script: &str, folder: &Folder) -> std::process::Output {
+        std::process::Command::new("sh")
+            .args(["-c", script])
+            .current_dir(folder.0.path())
+            .env(
+                "SORT",
+                format!("{} sort --engine cpu", env!("CARGO_BIN_EXE_wgpu-bcfsort")),
+            )
+            .output()
+            .unwrap()
+    }
+
+    #[test]
+    fn named_pipes_are_inputs_and_outputs() {
+        for (case, memory) in [
+            (large::lines(), "1G"),
+            (large::rows(), "1M"),
+            (large::structs(), "1M"),
+            (large::gensort(), "1M"),
+        ] {
+            let folder = Folder::new();
+            folder.write("records", &case.input);
+            let script = format!(
+                "mkfifo in out && (cat records > in & cat out > sorted & \
+                 $SORT {} -S {memory} in -o out && wait)",
+                case.args
+            );
+            let done = shell(&script, &folder);
+            assert!(done.status.success() && done.stderr.is_empty(), "{done:?}");
+            assert!(fs::read(folder.name("sorted")).unwrap() == case.expected);
+            assert_eq!(folder.list(), ["in", "out", "records", "sorted"]);
+        }
+    }
+
+    #[test]
+    fn a_closed_pipe_is_success() {
+        let folder = Folder::new();
+        folder.write("records", large::lines().input);
+        for memory in ["1G", "2M"] {
+            let script =
+                format!("($SORT -f lines -S {memory} records; echo $? > code) | head -c 2 > start");
+            assert!(shell(&script, &folder).stderr.is_empty());
+            assert_eq!(fs::read_to_string(folder.name("code")).unwrap(), "0\n");
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_full_disk_is_reported() {
+        let folder = Folder::new();
+        let file = folder.write("records", large::gensort().input);
+        for memory in ["1G", "1M"] {
+            let told = "wgpu-bcfsort: /dev/full: cannot write: No space left";
+            sort("-f gensort -o /dev/full")
+                .args(["-S", memory, &file])
+                .assert()
+                .code(2)
+                .stderr(contains(told));
+            let script = format!("$SORT -f gensort -S {memory} records > /dev/full");
+            let done = shell(&script, &folder);
+            assert_eq!(done.status.code(), Some(2));
+            let told = String::from_utf8(done.stderr).unwrap();
+            assert!(told.starts_with("wgpu-bcfsort: stdout: cannot write: No space left"));
+        }
+    }
+
+    #[test]
+    fn a_hard_link_keeps_the_old_records() {
+        let folder = Folder::new();
+        let file = folder.write("records", "b\na\n");
+        fs::hard_link(&file, folder.name("link")).unwrap();
+        sort("-f lines").args([&file, "-o", &file]).assert().code(0);
+        assert_eq!(fs::read_to_string(&file).unwrap(), "a\nb\n");
+        assert_eq!(fs::read_to_string(folder.name("link")).unwrap(), "b\na\n");
+        assert_eq!(fs::metadata(&file).unwrap().nlink(), 1);
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod memory {
+    use super::*;
+    use std::io::Read;
+    use std::process::{Command, Stdio};
+
+    const MIB: u64 = 1 << 20;
+
+    /// Bytes that a pipe holds at most here, and more.
+    const REST: u64 = 2 * MIB;
+
+    /// Sorts a file in 20 MB, and returns the most memory that the command took.
+    fn peak(args: &str, file: &str) -> u64 {
+        let bytes = fs::metadata(file).unwrap().len();
+        let folder = Folder::new();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_wgpu-bcfsort"))
+            .args([
+                "sort",
+                "--engine",
+                "cpu",
+                "--memory",
+                "20M",
+                "-T",
+                &folder.name(""),
+            ])
+            .args(args.split_whitespace())
+            .arg(file)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // While the end of its output is not read, the command waits and can be examined.
+        let mut stdout = child.stdout.take().unwrap();
+        let mut first = (&mut stdout).take(bytes - REST);
+        let read = std::io::copy(&mut first, &mut std::io::sink()).unwrap();
+        let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+        let read = read + std::io::copy(&mut stdout, &mut std::io::sink()).unwrap();
+        assert!(child.wait().unwrap().success());
+        assert_eq!(read, bytes);
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kib = line.unwrap().trim().trim_end_matches(" kB");
+        kib.parse::<u64>().unwrap() * 1024
+    }
+
+    #[test]
+    fn no_more_is_taken_than_allowed() {
+        let folder = Folder::new();
+        let mut random = Random(6);
+        let block = random.bytes(60 << 10);
+        // Other numbers in each block, from the same bytes.
+        let numbers: Vec<u8> = (0..=u8::MAX)
+            .cycle()
+            .take(1000)
+            .flat_map(|mask| block.iter().map(move |byte| byte ^ mask))
+            .collect();
+        let numbers = folder.write("numbers", numbers);
+        let mut lines = Vec::with_capacity(61_000_000);
+        while lines.len() < 60_000_000 {
+            let start = random.below(block.len() - 100);
+            let line = &block[start..start + random.below(100)];
+            lines.extend(line.iter().map(|byte| byte % 64 + b' '));
+            lines.push(b'\n');
+        }
+        let lines = folder.write("lines", lines);
+        for (args, file) in [("-t u32", &numbers), ("-f lines", &lines)] {
+            let peak = peak(args, file);
+            assert!(peak <= 20_000_000 + 64 * MIB, "{args}: {} MiB", peak / MIB);
+        }
+    }
+}
