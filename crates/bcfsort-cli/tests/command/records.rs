@@ -752,6 +752,8 @@ mod memory {
             ])
             .args(args.split_whitespace())
             .arg(file)
+            // Each thread has small buffers of its own.
+            .env("RAYON_NUM_THREADS", "8")
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
