@@ -615,7 +615,7 @@ mod wrong {
             ),
             (
                 "-f lines --by a",
-                "--by is for -f csv, tsv, not for -f lines",
+                "--by is for -f csv, tsv, npy, not for -f lines",
             ),
             ("-f text -n", "--numeric is for -f lines, not for -f text"),
             ("-k 2", "--key is for -f lines, fixed, not for -f raw"),
