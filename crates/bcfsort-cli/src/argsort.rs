@@ -3,18 +3,15 @@
 use crate::input::Input;
 use crate::sort::EngineArgs;
 use bcfsort_term::args::{Checks, Direction, Keys};
-use bcfsort_term::engine::Contender;
 use bcfsort_term::fault::Fault;
 use bcfsort_term::memory::{at_least_1m, or_default};
 use bcfsort_term::notice::{self, Progress};
 use bcfsort_term::output::Output;
-use bcfsort_term::timings::{Timings, rate, time};
+use bcfsort_term::timings::{self, Timings};
 use bcfsort_term::with_key_type;
 use bcfsort_testkit::data::{Format, KeyReader, KeyWriter};
 use rayon::prelude::*;
-use std::fmt::Write as _;
-use std::io::{self, BufRead, Write as _};
-use std::panic::resume_unwind;
+use std::io::BufRead;
 use std::path::PathBuf;
 use std::time::Instant;
 use wgpu_bcfsort::internals::host::rank;
@@ -106,9 +103,16 @@ fn argsort<T: SortKey>(args: &Args) -> Result<(), Fault> {
         order,
         memory: or_default(args.memory),
     };
-    let (ranks, contender) = reading.with_contender(named, &|count| {
-        args.engine.fastest(count, KeyType::U64, args.quiet)
-    })?;
+    // Too many keys are an error, for which no device is opened.
+    let expected = reading
+        .reader
+        .expected()
+        .filter(|&count| count <= reading.most());
+    let (ranks, contender) =
+        args.engine
+            .open_beside(named, (expected, KeyType::U64), args.quiet, || {
+                reading.ranks()
+            })?;
 
     let count = ranks.len() as u64;
     progress.show(|| format!("sorting {count} keys"));
@@ -136,15 +140,8 @@ fn argsort<T: SortKey>(args: &Args) -> Result<(), Fault> {
             order.name(),
         );
         report += &Timings::of_cpu(taken).table_of("argsort, transfers included", count);
-        let total = started.elapsed();
-        let _ = writeln!(
-            report,
-            "{:<43} {:>12}  {}",
-            "total, file I/O included",
-            time(total),
-            rate(count, total)
-        );
-        let _ = io::stderr().write_all(report.as_bytes());
+        report += &timings::total(count, started.elapsed());
+        notice::say_lines(&report);
     }
     Ok(())
 }
@@ -159,30 +156,6 @@ struct Reading<T, R> {
 }
 
 impl<T: SortKey, R: BufRead> Reading<T, R> {
-    /// The ranks of all keys and the contender: `named`, or that which `fastest` opens for their
-    /// number.
-    fn with_contender(
-        &mut self,
-        named: Option<Contender>,
-        fastest: &(dyn Fn(u64) -> Contender + Sync),
-    ) -> Result<(Vec<u64>, Contender), Fault> {
-        match (named, self.reader.expected()) {
-            (Some(contender), _) => Ok((self.ranks()?, contender)),
-            // A device opens while the file is read.
-            (None, Some(count)) if count <= self.most() => std::thread::scope(|scope| {
-                let opening = scope.spawn(|| fastest(count));
-                let ranks = self.ranks();
-                let contender = opening.join().unwrap_or_else(|panic| resume_unwind(panic));
-                Ok((ranks?, contender))
-            }),
-            (None, _) => {
-                let ranks = self.ranks()?;
-                let contender = fastest(ranks.len() as u64);
-                Ok((ranks, contender))
-            }
-        }
-    }
-
     /// The most keys that are allowed.
     fn most(&self) -> u64 {
         MOST_KEYS.min(self.memory / BYTES_PER_KEY)

@@ -7,10 +7,9 @@ use bcfsort_term::fault::Fault;
 use bcfsort_term::kernel_cache::{Cache, KernelCache};
 use bcfsort_term::notice::{self, Progress};
 use bcfsort_term::output::Output;
-use bcfsort_term::timings::{Timings, rate, time};
+use bcfsort_term::timings::{self, Timings};
 use bcfsort_testkit::data::{Format, KeyReader, KeyWriter};
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use wgpu_bcfsort::internals::algorithm::MOST_COLORS;
@@ -196,15 +195,8 @@ fn add_up<T: Summand>(args: &Args) -> Result<(), Fault> {
             options.scan,
             timings.table_of("prefix sums", count),
         );
-        let total = started.elapsed();
-        let _ = writeln!(
-            report,
-            "{:<43} {:>12}  {}",
-            "total, file I/O included",
-            time(total),
-            rate(count, total)
-        );
-        let _ = io::stderr().write_all(report.as_bytes());
+        report += &timings::total(count, started.elapsed());
+        notice::say_lines(&report);
     }
     Ok(())
 }

@@ -11,6 +11,7 @@ use bcfsort_term::kernel_cache::Cache;
 use bcfsort_term::memory::Memory;
 use bcfsort_term::with_key_type;
 use bcfsort_testkit::data::{Format, UnknownFormat};
+use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
@@ -32,8 +33,8 @@ Examples:
 const DETAILS: &str = "\
 An input that needs more than --memory is sorted in parts, which are merged by way of a temporary \
 file without a name. It takes the space of the records or of the binary numbers, and is gone when \
-the command ends, whatever ends it. Memory that is too little for the input is an error, which says \
-so.
+the command ends, whatever ends it. Memory that is too little for the input is an error, which \
+says so.
 
 Floats are in total order: -NaN, -inf, ..., -0, +0, ..., inf, NaN.
 
@@ -111,8 +112,33 @@ impl EngineArgs {
     }
 
     /// The fastest engine for this number of keys.
-    pub(crate) fn fastest(&self, count: u64, key: KeyType, quiet: bool) -> Contender {
+    fn fastest(&self, count: u64, key: KeyType, quiet: bool) -> Contender {
         Contender::fastest(count, key, &self.cache, quiet)
+    }
+
+    /// Reads keys, and returns them with `named` or else the fastest engine. If the number of keys
+    /// is `expected`, the engine is opened while they are read.
+    pub(crate) fn open_beside<T>(
+        &self,
+        named: Option<Contender>,
+        (expected, key): (Option<u64>, KeyType),
+        quiet: bool,
+        read: impl FnOnce() -> Result<Vec<T>, Fault>,
+    ) -> Result<(Vec<T>, Contender), Fault> {
+        match (named, expected) {
+            (Some(contender), _) => Ok((read()?, contender)),
+            (None, Some(count)) => std::thread::scope(|scope| {
+                let opening = scope.spawn(|| self.fastest(count, key, quiet));
+                let keys = read();
+                let contender = opening.join().unwrap_or_else(|panic| resume_unwind(panic));
+                Ok((keys?, contender))
+            }),
+            (None, None) => {
+                let keys = read()?;
+                let contender = self.fastest(keys.len() as u64, key, quiet);
+                Ok((keys, contender))
+            }
+        }
     }
 }
 

@@ -199,13 +199,6 @@ impl Contender {
         self.sorter.as_ref()
     }
 
-    /// Maximum number of keys in one sort.
-    pub fn max_len(&self, key: KeyType) -> u64 {
-        self.sorter
-            .as_ref()
-            .map_or(u64::MAX, |sorter| sorter.max_len(key))
-    }
-
     pub fn sort<T: SortKey>(&self, keys: &mut [T], order: Order) -> Result<(), Fault> {
         match &self.sorter {
             Some(sorter) => sorter.sort(keys, order)?,

@@ -286,10 +286,3 @@ fn resolve(path: &Path) -> io::Result<Target> {
     }
     Err(io::Error::other("too many symbolic links"))
 }
-
-/// An unnamed file, gone when closed.
-pub fn unnamed_file(directory: &Path) -> io::Result<File> {
-    // On systems without unnamed files, the file briefly has a name.
-    let _no_exit_meanwhile = temporary();
-    tempfile::tempfile_in(directory)
-}

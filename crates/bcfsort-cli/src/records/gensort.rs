@@ -1,7 +1,7 @@
 //! Checks files of the sort benchmark: records of 100 bytes with a key of 10.
 
-use super::reader::read_full;
 use bcfsort_term::fault::Fault;
+use bcfsort_testkit::data::read_full;
 use rayon::prelude::*;
 use std::fmt::Write as _;
 use std::io::Read;
@@ -37,7 +37,7 @@ impl Summary {
         // Before the records of each chunk is the last one of the chunk before.
         let mut buffer = vec![0; RECORD * (1 + CHUNK)];
         loop {
-            let (read, _) = read_full(input, &mut buffer[RECORD..])
+            let read = read_full(input, &mut buffer[RECORD..])
                 .map_err(|error| Fault::io(name, "cannot read", &error))?;
             if read % RECORD != 0 {
                 let byte = summary.records * RECORD as u64 + (read - read % RECORD) as u64;

@@ -3,6 +3,7 @@
 use super::{Bounds, Layout, Records};
 use crate::input::Input;
 use bcfsort_term::fault::Fault;
+use bcfsort_testkit::data::read_full;
 use memchr::memchr_iter;
 use rayon::prelude::*;
 use std::io::{self, Read};
@@ -15,17 +16,17 @@ const STEP: usize = 64 << 20;
 /// Bytes read at a time if one record is wanted, and from a stream at first.
 const SMALL_STEP: usize = 1 << 16;
 
-/// Bytes of a file that one thread reads at a time.
-#[cfg(unix)]
-const PIECE: usize = 1 << 21;
-
 /// The most records in a chunk: their indices have 32 bits.
 const MAX_RECORDS: usize = u32::MAX as usize;
 
 /// Reads chunks of whole records.
 pub(crate) struct ChunkReader {
     name: String,
-    source: Source,
+    stream: Box<dyn Read + Send>,
+    /// The size of the file when it was opened, if it is known.
+    size: Option<u64>,
+    /// The number of bytes read so far.
+    read: u64,
     /// The first `filled` bytes were read, and belong to no chunk yet.
     buffer: Vec<u8>,
     filled: usize,
@@ -45,37 +46,19 @@ struct Expected {
     by: String,
 }
 
-enum Source {
-    Stream(Box<dyn Read + Send>),
-    /// A regular file, read on all cores, and the number of bytes that are left of it.
-    #[cfg(unix)]
-    File {
-        file: std::fs::File,
-        position: u64,
-        left: u64,
-    },
-}
-
 impl ChunkReader {
     /// Opens the file, or stdin for `-`.
     pub(crate) fn open(path: &Path) -> Result<Self, Fault> {
         let input = Input::open(path)?;
-        #[cfg(unix)]
-        if let Some(file) =
-            regular_file(path).map_err(|error| Fault::io(&input.name, "cannot read", &error))?
-        {
-            return Ok(Self::new(input.name, file));
-        }
-        Ok(Self::new(
-            input.name,
-            Source::Stream(Box::new(input.stream)),
-        ))
+        Ok(Self::new(input.name, Box::new(input.stream), input.bytes))
     }
 
-    fn new(name: String, source: Source) -> Self {
+    fn new(name: String, stream: Box<dyn Read + Send>, size: Option<u64>) -> Self {
         Self {
             name,
-            source,
+            stream,
+            size,
+            read: 0,
             buffer: Vec::new(),
             filled: 0,
             at_end: false,
@@ -89,7 +72,7 @@ impl ChunkReader {
     /// Reads from a stream.
     #[cfg(test)]
     pub(super) fn of_stream(name: &str, stream: impl Read + Send + 'static) -> Self {
-        Self::new(name.to_owned(), Source::Stream(Box::new(stream)))
+        Self::new(name.to_owned(), Box::new(stream), None)
     }
 
     /// The name of the file.
@@ -98,12 +81,8 @@ impl ChunkReader {
     }
 
     /// The size of the file, if it is known.
-    pub(crate) fn size(&self) -> Option<u64> {
-        match &self.source {
-            Source::Stream(_) => None,
-            #[cfg(unix)]
-            Source::File { position, left, .. } => Some(position + left),
-        }
+    pub(crate) const fn size(&self) -> Option<u64> {
+        self.size
     }
 
     /// The number of bytes before the next chunk.
@@ -281,44 +260,33 @@ impl ChunkReader {
 
     /// Reads at most `step` bytes. There will be room for `room` bytes in this chunk.
     fn read(&mut self, room: usize, step: usize) -> Result<(), Fault> {
+        let failed = |error: &io::Error| Fault::io(&self.name, "cannot read", error);
+        let left = self.size.map(|size| size - self.read);
+        let left = left.map(|left| usize::try_from(left).unwrap_or(usize::MAX));
         let step = step.min(room);
-        let Self {
-            source,
-            buffer,
-            filled,
-            at_end,
-            ..
-        } = self;
-        let read = match source {
-            Source::Stream(stream) => {
-                let step = step.min((*filled).max(SMALL_STEP));
-                buffer.resize(*filled + step, 0);
-                read_full(stream, &mut buffer[*filled..])
-            }
-            #[cfg(unix)]
-            Source::File {
-                file,
-                position,
-                left,
-            } => {
-                let left_now = usize::try_from(*left).unwrap_or(usize::MAX);
-                let (room, step) = (room.min(left_now), step.min(left_now));
-                if buffer.len() < *filled + step {
-                    // All of a chunk at once: the system provides zeroed pages when the threads
-                    // that read write to them.
-                    let mut larger = vec![0; *filled + room];
-                    larger[..*filled].copy_from_slice(&buffer[..*filled]);
-                    *buffer = larger;
-                }
-                let read = read_in_parallel(file, *position, &mut buffer[*filled..*filled + step]);
-                *position += step as u64;
-                *left -= step as u64;
-                read.map(|()| (step, *left == 0))
-            }
+        let step = match left {
+            Some(left) => step.min(left),
+            None => step.min(self.filled.max(SMALL_STEP)),
         };
-        let (read, ended) = read.map_err(|error| Fault::io(&self.name, "cannot read", &error))?;
-        *filled += read;
-        *at_end = ended;
+        let end = self.filled + step;
+        if self.buffer.len() < end {
+            // Of a file, all of a chunk at once: the system provides zeroed pages when the threads
+            // that read write to them.
+            let more = left.map_or(step, |left| room.min(left));
+            let mut larger = vec![0; self.filled + more];
+            larger[..self.filled].copy_from_slice(&self.buffer[..self.filled]);
+            self.buffer = larger;
+        }
+        let read = read_full(&mut self.stream, &mut self.buffer[self.filled..end])
+            .map_err(|error| failed(&error))?;
+        if left.is_some() && read < step {
+            let cut_short = io::ErrorKind::UnexpectedEof;
+            let error = io::Error::new(cut_short, "it was cut short meanwhile");
+            return Err(failed(&error));
+        }
+        self.filled += read;
+        self.read += read as u64;
+        self.at_end = left.map_or(read < step, |left| left == step);
         self.check_end()
     }
 
@@ -372,49 +340,33 @@ fn fitting(bounds: &Bounds, room: usize) -> usize {
     low
 }
 
-/// Fills the buffer, or reads up to the end of the stream. Returns the number of bytes, and true at
-/// the end.
-pub(super) fn read_full(stream: &mut dyn Read, buffer: &mut [u8]) -> io::Result<(usize, bool)> {
-    let mut filled = 0;
-    while filled < buffer.len() {
-        match stream.read(&mut buffer[filled..]) {
-            Ok(0) => return Ok((filled, true)),
-            Ok(read) => filled += read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+#[cfg(test)]
+mod tests {
+    use super::super::fixed::Fixed;
+    use super::*;
+    use std::io::Cursor;
+
+    fn chunks(bytes: usize, size: usize) -> Result<usize, Fault> {
+        let layout = Fixed::new(4, "0:u32", false).expect("a layout");
+        let stream = Box::new(Cursor::new(vec![7; bytes]));
+        let mut reader = ChunkReader::new("file".to_owned(), stream, Some(size as u64));
+        let mut read = 0;
+        while let Some(chunk) = reader.next(&layout, 4 << 20)? {
+            read += chunk.len();
+        }
+        Ok(read)
+    }
+
+    #[test]
+    fn a_file_that_shrinks_is_an_error_and_what_is_appended_is_ignored() {
+        for size in [4, 4000, 1 << 20] {
+            assert_eq!(chunks(size, size).expect("all of the file"), size);
+            assert_eq!(chunks(size + 8, size).expect("what the file had"), size);
+            let error = chunks(size - 4, size).expect_err("4 bytes are missing");
+            assert_eq!(
+                error.message(),
+                Some("file: cannot read: it was cut short meanwhile")
+            );
         }
     }
-    Ok((filled, false))
-}
-
-/// The file with this path, if it is a regular one that has a size. (The files of /proc have none.)
-#[cfg(unix)]
-fn regular_file(path: &Path) -> io::Result<Option<Source>> {
-    let is_file = |metadata: &std::fs::Metadata| metadata.is_file() && metadata.len() > 0;
-    // A second `open` of a pipe could wait for ever.
-    if path == Path::new("-") || !std::fs::metadata(path).is_ok_and(|found| is_file(&found)) {
-        return Ok(None);
-    }
-    let file = std::fs::File::open(path)?;
-    let left = file.metadata()?.len();
-    Ok(Some(Source::File {
-        file,
-        position: 0,
-        left,
-    }))
-}
-
-#[cfg(unix)]
-fn read_in_parallel(file: &std::fs::File, position: u64, buffer: &mut [u8]) -> io::Result<()> {
-    use std::os::unix::fs::FileExt;
-    let pieces = buffer.par_chunks_mut(PIECE).enumerate();
-    let read =
-        pieces.map(|(index, piece)| file.read_exact_at(piece, position + (index * PIECE) as u64));
-    read.collect::<io::Result<()>>()
-        .map_err(|error| match error.kind() {
-            io::ErrorKind::UnexpectedEof => {
-                io::Error::new(error.kind(), "it was cut short meanwhile")
-            }
-            _ => error,
-        })
 }

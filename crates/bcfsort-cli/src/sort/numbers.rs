@@ -13,7 +13,6 @@ use bcfsort_testkit::data::{Format, KeyReader, KeyWriter};
 use std::fmt::Write as _;
 use std::io;
 use std::marker::PhantomData;
-use std::panic::resume_unwind;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 use wgpu_bcfsort::internals::host::rank;
@@ -36,24 +35,10 @@ pub(super) fn sort<T: SortKey>(args: &Args, encoding: Format) -> Result<(), Faul
         chunk: usize::try_from(memory / 3 / T::KEY_TYPE.bytes()).unwrap_or(usize::MAX),
     };
     let mut progress = Progress::new(args.quiet);
-    let expected_count = reading.reader.expected();
-
-    let fastest = |count| args.engine.fastest(count, T::KEY_TYPE, args.quiet);
-    let (first, contender) = match (named, expected_count) {
-        (Some(contender), _) => (reading.keys()?, contender),
-        // A device opens while the file is read.
-        (None, Some(count)) => std::thread::scope(|scope| {
-            let opening = scope.spawn(|| fastest(count));
-            let first = reading.keys();
-            let contender = opening.join().unwrap_or_else(|panic| resume_unwind(panic));
-            Ok::<_, Fault>((first?, contender))
-        })?,
-        (None, None) => {
-            let first = reading.keys()?;
-            let contender = fastest(first.len() as u64);
-            (first, contender)
-        }
-    };
+    let expected = (reading.reader.expected(), T::KEY_TYPE);
+    let (first, contender) = args
+        .engine
+        .open_beside(named, expected, args.quiet, || reading.keys())?;
     let format = ByContender {
         contender: &contender,
         order,

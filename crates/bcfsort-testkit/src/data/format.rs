@@ -213,7 +213,7 @@ impl<T: SortKey, R: BufRead> KeyReader<T, R> {
     fn read_raw(&mut self, keys: &mut Vec<T>, start: usize) -> Result<(), DataError> {
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut keys[start..]);
         let width = T::KEY_TYPE.bytes();
-        let filled = read_full(&mut self.input, bytes)?;
+        let filled = read_full(&mut self.input, bytes).map_err(DataError::Read)?;
         if self.format == Format::AssumedRaw && self.count == 0 {
             let start = &bytes[..filled.min(PROBE)];
             if looks_like_text(start, filled < bytes.len() && filled <= PROBE) {
@@ -256,7 +256,7 @@ impl<T: SortKey, R: BufRead> KeyReader<T, R> {
         let rest = self.text.len();
         self.text
             .resize(rest + TEXT_PART * rayon::current_num_threads(), 0);
-        let read = read_full(&mut self.input, &mut self.text[rest..])?;
+        let read = read_full(&mut self.input, &mut self.text[rest..]).map_err(DataError::Read)?;
         let is_last = read < self.text.len() - rest;
         self.text.truncate(rest + read);
         if self.text.is_empty() {
@@ -317,14 +317,18 @@ fn out_of_memory<T: SortKey>(count: usize) -> DataError {
 }
 
 /// Fills `bytes`, unless the input ends. Returns the number of bytes read.
-fn read_full(input: &mut impl Read, bytes: &mut [u8]) -> Result<usize, DataError> {
+///
+/// # Errors
+///
+/// The first error of the input, interruptions excepted.
+pub fn read_full(input: &mut (impl Read + ?Sized), bytes: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < bytes.len() {
         match input.read(&mut bytes[filled..]) {
             Ok(0) => break,
             Ok(read) => filled += read,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(DataError::Read(error)),
+            Err(error) => return Err(error),
         }
     }
     Ok(filled)

@@ -36,7 +36,7 @@ mod values;
 
 pub use adversary::WARP;
 pub use error::DataError;
-pub use format::{Format, KeyReader, KeyWriter, UnknownFormat};
+pub use format::{Format, KeyReader, KeyWriter, UnknownFormat, read_full};
 pub use generate::{Spec, generate};
 pub use number::{Range, parse_count};
 pub use pattern::{Pattern, UnknownPattern};
