@@ -262,11 +262,14 @@ impl<T: SortKey, R: BufRead> KeyReader<T, R> {
         if self.text.is_empty() {
             return Ok(false);
         }
-        // The last line of the input may lack its newline. A line that is longer than all that is
-        // read at once is an error.
         let lines = match memchr::memrchr(b'\n', &self.text) {
-            Some(end) if !is_last => end + 1,
-            _ => self.text.len(),
+            // The last line of the input may lack its newline.
+            _ if is_last => self.text.len(),
+            Some(end) => end + 1,
+            None => {
+                let line = self.text.trim_ascii_start();
+                return Err(bad_line::<T>(line, self.lines + 1, &[]));
+            }
         };
         let parts = parts_of_lines(&self.text[..lines]);
         let parsed: Vec<_> = (parts.par_iter())
@@ -612,6 +615,27 @@ mod tests {
                 .to_string(),
             "line 1: '\\xff\\xfe' is not a valid u32 key"
         );
+    }
+
+    #[test]
+    fn a_line_longer_than_what_is_read_at_once_is_not_cut() {
+        let blanks = " ".repeat(2 * TEXT_PART * rayon::current_num_threads());
+        for (start, end, message) in [
+            ("1\n5", "6\n", "line 2: '5      "),
+            ("1\n5", "\n", "line 2: '5      "),
+            ("1\n", "6\n", "line 2 is empty"),
+            ("5", "6", "line 1: '5      "),
+        ] {
+            let text = format!("{start}{blanks}{end}");
+            let mut reader = KeyReader::<i32, _>::new(text.as_bytes(), Format::Text);
+            let error = loop {
+                match reader.read_chunk(100) {
+                    Ok(keys) => assert_eq!(keys, [1]),
+                    Err(error) => break error.to_string(),
+                }
+            };
+            assert!(error.starts_with(message), "{error}");
+        }
     }
 
     #[test]
