@@ -77,9 +77,10 @@ pub(crate) fn produce_in_order<T: Default + Send, E>(
 ) -> Result<(), E> {
     use std::sync::mpsc::{channel, sync_channel};
 
-    let threads = match () {
-        () if cfg!(target_arch = "wasm32") => 0,
-        () => std::thread::available_parallelism().map_or(1, usize::from),
+    let threads = if cfg!(target_arch = "wasm32") {
+        0
+    } else {
+        std::thread::available_parallelism().map_or(1, usize::from)
     };
     std::thread::scope(|scope| {
         // Each thread has every `threads`th number, so its own results are in order.
