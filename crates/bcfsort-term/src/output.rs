@@ -5,11 +5,13 @@
 //! itself. Pipes, devices and `/dev/stdout` cannot be replaced; they are written directly.
 
 use crate::fault::Fault;
+use fs4::FileExt as _;
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
 use tempfile::TempPath;
 
 /// The current temporary file. The interrupt handler removes it. Code that creates, renames or
@@ -120,6 +122,17 @@ impl Output {
         }
     }
 
+    /// Reserves space for the bytes to come, on another thread. The first write waits for it, and
+    /// fails if the file system is full. What is not written is given back.
+    ///
+    /// In a file system in memory, writing takes half the time where space is reserved. No error
+    /// where space cannot be reserved.
+    pub fn reserve(&mut self, bytes: u64) {
+        if let Sink::Whole(whole) = &mut self.sink {
+            whole.reserve(bytes);
+        }
+    }
+
     /// Finishes the output: renames the temporary file over the target. Without this call, the
     /// target is unchanged.
     pub fn commit(mut self) -> Result<(), Fault> {
@@ -136,7 +149,10 @@ impl Write for Output {
         match &mut self.sink {
             Sink::Stdout(stdout) => stdout.write(bytes),
             Sink::Direct(file) => file.write(bytes),
-            Sink::Whole(whole) => whole.file.write(bytes),
+            Sink::Whole(whole) => {
+                whole.wait_for_space()?;
+                whole.file.write(bytes)
+            }
         }
     }
 
@@ -163,6 +179,8 @@ struct Whole {
     file: File,
     path: Option<TempPath>,
     target: PathBuf,
+    reserving: Option<JoinHandle<io::Result<()>>>,
+    is_reserved: bool,
 }
 
 impl Whole {
@@ -209,6 +227,8 @@ impl Whole {
             file,
             path: Some(path),
             target,
+            reserving: None,
+            is_reserved: false,
         };
         if let Some(permissions) = permissions {
             whole
@@ -219,7 +239,33 @@ impl Whole {
         Ok(whole)
     }
 
+    fn reserve(&mut self, bytes: u64) {
+        let Ok(file) = self.file.try_clone() else {
+            return;
+        };
+        let reserving = thread::Builder::new().name("reserve".to_owned());
+        self.reserving = reserving.spawn(move || file.allocate(bytes)).ok();
+    }
+
+    fn wait_for_space(&mut self) -> io::Result<()> {
+        let Some(reserving) = self.reserving.take() else {
+            return Ok(());
+        };
+        self.is_reserved = true;
+        let reserved = reserving.join();
+        match reserved.unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
+            Err(error) if is_full(&error) => Err(error),
+            // Not all file systems can reserve space.
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
     fn commit(mut self) -> io::Result<()> {
+        self.wait_for_space()?;
+        if self.is_reserved {
+            let end = self.file.stream_position()?;
+            self.file.set_len(end)?;
+        }
         // Some file systems report a full disk only here.
         self.file.sync_all()?;
         let mut temporary = temporary();
@@ -239,6 +285,13 @@ impl Drop for Whole {
             *temporary = None;
         }
     }
+}
+
+fn is_full(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge
+    )
 }
 
 fn directory(path: &Path) -> &Path {

@@ -37,6 +37,9 @@ pub(crate) fn sort(job: Job) -> Result<(), Fault> {
     let memory = job.memory.bytes();
     let mut reader = ChunkReader::open(job.input)?;
     let mut output = Output::create(job.output)?;
+    if let Some(bytes) = reader.size() {
+        output.reserve(bytes);
+    }
     let directory = job.memory.directory(output.directory());
     let (layout, header) = job.plan.open(&mut reader, memory)?;
     let records = Records::new(&*layout, job.choose);

@@ -23,8 +23,11 @@ pub(super) fn sort<T: SortKey>(args: &Args, encoding: Format) -> Result<(), Faul
     let started = Instant::now();
     // Cheap checks first: a typing error is reported before a device is opened.
     let input = Input::open(&args.input)?;
-    let output = Output::create(&args.output)?;
+    let mut output = Output::create(&args.output)?;
     let named = args.engine.named(args.quiet)?;
+    if let (Format::Raw | Format::AssumedRaw, Some(bytes)) = (encoding, input.bytes) {
+        output.reserve(bytes);
+    }
     let order = args.direction.order();
     let memory = args.memory.bytes();
     let directory = args.memory.directory(output.directory());

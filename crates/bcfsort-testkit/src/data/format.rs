@@ -178,19 +178,16 @@ impl<T: SortKey, R: BufRead> KeyReader<T, R> {
             Format::Text => Vec::new(),
         };
         // More than was expected, or an input of unknown size.
-        while keys.len() < max {
+        while keys.len() < max && !self.at_end()? {
             let step = STEP.min(max - keys.len());
             reserve(&mut keys, step, max)?;
-            let before = keys.len();
             match self.format {
                 Format::Raw | Format::AssumedRaw => {
+                    let before = keys.len();
                     keys.resize(before + step, T::from_bits64(0));
                     self.read_raw(&mut keys, before)?;
                 }
                 Format::Text => self.read_text(&mut keys, step)?,
-            }
-            if keys.len() < before + step {
-                break;
             }
         }
         Ok(keys)
