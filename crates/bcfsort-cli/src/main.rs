@@ -73,11 +73,12 @@ fn with_negative_numbers(command: clap::Command) -> clap::Command {
     })
 }
 
-/// Sort numbers on the GPU, in binary files or text
+/// Sort files of numbers, lines, tables and records on the GPU
 ///
 /// Numbers are u32, i32, f32, u64, i64 or f64, in little-endian binary files or as text with one
-/// number per line. Without a GPU adapter (a software one such as lavapipe will do), 'sort',
-/// 'argsort' and 'prefix-sums' run on the CPU.
+/// number per line. Records are lines, rows of CSV and TSV files, structs, or elements of npy
+/// files. Files may be larger than the memory. Without a GPU adapter (a software one such as
+/// lavapipe will do), 'sort', 'argsort' and 'prefix-sums' run on the CPU.
 #[derive(Parser)]
 #[command(
     name = "wgpu-bcfsort",

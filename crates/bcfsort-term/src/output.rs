@@ -339,3 +339,36 @@ fn resolve(path: &Path) -> io::Result<Target> {
     }
     Err(io::Error::other("too many symbolic links"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reserved_space_that_is_not_written_is_given_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out");
+        for (reserved, text) in [(1 << 20, "sorted"), (3, "sorted"), (5, "")] {
+            let mut output = Output::create(&path).unwrap();
+            output.reserve(reserved);
+            output.write_all(text.as_bytes()).unwrap();
+            output.commit().unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), text);
+        }
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_full_file_system_is_an_error_of_the_first_write() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out");
+        fs::write(&path, "old").unwrap();
+        let mut output = Output::create(&path).unwrap();
+        output.reserve(1 << 62);
+        let error = output.write(b"new").unwrap_err();
+        assert!(is_full(&error), "{error}");
+        drop(output);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "old");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+}

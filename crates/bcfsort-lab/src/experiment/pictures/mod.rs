@@ -52,6 +52,14 @@ struct EndToEnd {
     seconds: f64,
 }
 
+/// The columns of `file-sorts.csv`, which `benches/file_sorts` writes.
+#[derive(Deserialize)]
+struct FileSort {
+    work: String,
+    contender: String,
+    seconds: f64,
+}
+
 /// Draws the pictures from the tables in `from`.
 pub(super) fn run(from: &Path, out: &Path, quiet: bool) -> Result<(), Fault> {
     let pictures = draw(from)?;
@@ -87,6 +95,11 @@ fn draw(from: &Path) -> Result<Vec<(&'static str, String)>, Fault> {
     if path.exists() {
         let chart = end_to_end(&rows(&path)?, device);
         pictures.push(("end-to-end.svg", chart.picture()?));
+    }
+    let path = from.join("file-sorts.csv");
+    if path.exists() {
+        let chart = file_sorts(&rows(&path)?, device);
+        pictures.push(("file-sorts.svg", chart.picture()?));
     }
     Ok(pictures)
 }
@@ -202,6 +215,38 @@ fn end_to_end(rows: &[EndToEnd], device: &str) -> Chart {
     }
 }
 
+fn file_sorts(rows: &[FileSort], device: &str) -> Chart {
+    /// Bars of shorter times beside those of several seconds would be invisible.
+    const SHOWN_SECONDS: f64 = 0.2;
+
+    let pair = |row: &FileSort| {
+        // One copy is compared with the sorts of the same file in different memory.
+        let mut copies = rows.iter().filter(|copy| copy.contender == "cat");
+        let copy = copies.find(|copy| row.work.starts_with(&copy.work))?;
+        let (copied, sorted) = (copy.seconds, row.seconds);
+        let (times, memory) = (sorted / copied, &row.work[copy.work.len()..]);
+        let bars = [
+            (copied, format!("{copied:.2} s cat (copies)")),
+            (
+                sorted,
+                format!("{sorted:.2} s sorted{memory} ({times:.2}x)"),
+            ),
+        ];
+        // (The name has to fit beside the bars.)
+        let name = copy.work.trim_end_matches(" records").to_owned();
+        (copied > SHOWN_SECONDS).then_some((name, bars))
+    };
+    let sorts = rows.iter().filter(|row| row.contender == "wgpu-bcfsort");
+    Chart::Pairs {
+        title: format!(
+            "Seconds to sort a file of 1 to 10 GB (lower is better)\n\
+             {device}, process start to output written, files in memory"
+        ),
+        x: Axis::new("seconds", Scale::Linear),
+        pairs: sorts.filter_map(pair).collect(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -240,16 +285,28 @@ mod tests {
         fs::write(folder.path().join("fast.csv"), fast).unwrap();
         let times = "contender,n,seconds\nwgpu-bcfsort,1024,0.1\ncat,1024,0.002\n";
         fs::write(folder.path().join("end-to-end.csv"), times).unwrap();
+        let times = "work,contender,seconds\n\
+                     2 KB,cat,0.001\n2 KB,wgpu-bcfsort,0.1\n\
+                     2 GB,cat,0.5\n2 GB within 1G,wgpu-bcfsort,1\n";
+        fs::write(folder.path().join("file-sorts.csv"), times).unwrap();
         let out = folder.path().join("out");
         run(folder.path(), &out, true)?;
         let shown = |name: &str| texts(&fs::read_to_string(out.join(name)).unwrap());
-        let expected: [(&str, &[&str]); 4] = [
+        let expected: [(&str, &[&str]); 5] = [
             ("throughput.svg", &["wgpu-bcfsort", "CUB merge sort"]),
             (
                 "adversary.svg",
                 &["1.00 ms random", "1.50 ms adversarial (+50 %)"],
             ),
             ("end-to-end.svg", &["wgpu-bcfsort", "cat (copies)"]),
+            (
+                "file-sorts.svg",
+                &[
+                    "2 GB",
+                    "0.50 s cat (copies)",
+                    "1.00 s sorted within 1G (2.00x)",
+                ],
+            ),
             ("bank-matrix.svg", &["bank 0", "63"]),
         ];
         for (name, words) in expected {
