@@ -225,6 +225,8 @@ fn file_sorts(rows: &[FileSort], device: &str) -> Chart {
         let copy = copies.find(|copy| row.work.starts_with(&copy.work))?;
         let (copied, sorted) = (copy.seconds, row.seconds);
         let (times, memory) = (sorted / copied, &row.work[copy.work.len()..]);
+        // (Names and texts have to fit beside the bars.)
+        let memory = memory.replace(" within ", " in ");
         let bars = [
             (copied, format!("{copied:.2} s cat (copies)")),
             (
@@ -232,7 +234,6 @@ fn file_sorts(rows: &[FileSort], device: &str) -> Chart {
                 format!("{sorted:.2} s sorted{memory} ({times:.2}x)"),
             ),
         ];
-        // (The name has to fit beside the bars.)
         let name = copy.work.trim_end_matches(" records").to_owned();
         (copied > SHOWN_SECONDS).then_some((name, bars))
     };
@@ -304,7 +305,7 @@ mod tests {
                 &[
                     "2 GB",
                     "0.50 s cat (copies)",
-                    "1.00 s sorted within 1G (2.00x)",
+                    "1.00 s sorted in 1G (2.00x)",
                 ],
             ),
             ("bank-matrix.svg", &["bank 0", "63"]),

@@ -1,0 +1,44 @@
+"""Sorts numpy arrays and Arrow tables on any vendor's GPU.
+
+>>> import bcfsort
+>>> import numpy as np
+>>> bcfsort.sort(np.array([2.5, -1.0, np.nan, 0.0], np.float32))
+array([-1. ,  0. ,  2.5,  nan], dtype=float32)
+
+Large arrays are sorted on the GPU, by way of Vulkan, Metal or DX12, and small ones by numpy. The
+result is the same. ``device="cpu"`` is always numpy. With ``BCFSORT_REQUIRE_ADAPTER=1`` in the
+environment every sort without a ``device`` takes the best adapter.
+"""
+
+from ._engines import Device, Sorter, devices
+from ._errors import Error, NoAdapterError, NoAdapterWarning, OutOfMemoryError
+from ._sort import (
+    TopK,
+    argpartition,
+    argsort,
+    is_sorted,
+    lexsort,
+    partition,
+    sort,
+    sort_by_key,
+    topk,
+)
+
+__all__ = [
+    "Device",
+    "Error",
+    "NoAdapterError",
+    "NoAdapterWarning",
+    "OutOfMemoryError",
+    "Sorter",
+    "TopK",
+    "argpartition",
+    "argsort",
+    "devices",
+    "is_sorted",
+    "lexsort",
+    "partition",
+    "sort",
+    "sort_by_key",
+    "topk",
+]

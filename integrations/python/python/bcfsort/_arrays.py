@@ -1,0 +1,101 @@
+"""Arrays as one-dimensional arrays of unsigned codes, whose ascending order is the wanted one."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import _native
+
+# numpy's kinds of dtypes that have an order of their own: bool, integers, floats, times.
+_KINDS = "buifmM"
+
+
+class Order(NamedTuple):
+    """The order of an array's values: what the native part needs to know of it."""
+
+    kind: str
+    bits: int
+    descending: bool
+    missing_last: bool
+
+
+def as_array(a: Any) -> np.ndarray:
+    """The numpy array of an array-like object, of DLPack's CPU tensors too."""
+    if isinstance(a, np.ndarray):
+        return a
+    device = getattr(a, "__dlpack_device__", None)
+    if device is None or hasattr(a, "__array_interface__"):
+        return np.asarray(a)
+    # Of DLPack's types of devices, 1 is the CPU, and 3 is memory of the CPU that a GPU can read.
+    if device()[0] not in (1, 3):
+        raise TypeError(
+            "the tensor is in the memory of a GPU, which cannot be shared with this sorter: "
+            "move it to the CPU first, e.g. by tensor.cpu()"
+        )
+    return np.from_dlpack(a)
+
+
+def order_of(dtype: np.dtype, *, descending: bool = False, nan: str = "last") -> Order:
+    """The order of the values of a dtype."""
+    if nan not in ("last", "total"):
+        raise ValueError(f"nan is 'last' or 'total', not {nan!r}")
+    # ml_dtypes registers its types with numpy as kind 'V', and has no common base class.
+    kind = "E" if dtype.name == "bfloat16" else dtype.kind
+    supported = kind in _KINDS + "E" and dtype.itemsize <= 8
+    if not supported:
+        raise TypeError(f"cannot sort arrays of {dtype}: {_advice(dtype)}")
+    return Order(kind, dtype.itemsize * 8, bool(descending), nan == "last")
+
+
+def _advice(dtype: np.dtype) -> str:
+    if dtype.names:
+        return "sort by its fields with lexsort, or give a table to sort_table"
+    if dtype.kind in "OSUT":
+        return "give a column of strings to sort_table, or use numpy"
+    return "bool, integers, floats of up to 64 bits, datetime64 and timedelta64 have an order here"
+
+
+def words(array: np.ndarray) -> np.ndarray:
+    """The bits of an array in C order and native byte order, as a one-dimensional array."""
+    dtype = array.dtype.newbyteorder("=")
+    array = np.ascontiguousarray(array, dtype=dtype)
+    return array.reshape(-1).view(_unsigned(array.itemsize))
+
+
+def encode(array: np.ndarray, order: Order, *, merge: bool) -> np.ndarray:
+    """The codes of all elements in C order, as a new array of uint32 or uint64.
+
+    With ``merge``, values that compare equal have one code. Otherwise `decode` is the way back.
+    """
+    bits = words(array)
+    codes = np.empty(bits.size, np.uint64 if bits.itemsize == 8 else np.uint32)
+    _native.encode(bits, codes, order, merge)
+    return codes
+
+
+def decode(codes: np.ndarray, order: Order, dtype: np.dtype) -> np.ndarray:
+    """The values of codes, in the memory of the codes if it has the right size."""
+    dtype = dtype.newbyteorder("=")
+    if dtype.itemsize == codes.itemsize:
+        _native.decode(codes, None, order)
+        return codes.view(dtype)
+    bits = np.empty(codes.size, _unsigned(dtype.itemsize))
+    _native.decode(codes, bits, order)
+    return bits.view(dtype)
+
+
+def take(values: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    """The rows of an array at these indices, on all cores where that is possible."""
+    if values.ndim != 1 or values.dtype.hasobject or values.itemsize not in (1, 2, 4, 8):
+        return np.take(values, indices, axis=0)
+    values = np.ascontiguousarray(values)
+    out = np.empty(indices.size, values.dtype)
+    unsigned = _unsigned(values.itemsize)
+    _native.take(values.view(unsigned), np.ascontiguousarray(indices, np.int64), out.view(unsigned))
+    return out
+
+
+def _unsigned(bytes_: int) -> np.dtype:
+    return np.dtype(f"u{bytes_}")

@@ -1,0 +1,184 @@
+"""What sorts codes: a GPU, or numpy."""
+
+from __future__ import annotations
+
+import os
+import threading
+import warnings
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from . import _native
+from ._errors import NoAdapterError, NoAdapterWarning
+
+#: Arrays of fewer elements are sorted by numpy if no device is named.
+#: docs: the break-even table of the README.
+FEW = 1 << 18
+
+_REQUIRE_ADAPTER = "BCFSORT_REQUIRE_ADAPTER"
+
+
+class Device(NamedTuple):
+    """An adapter that can sort."""
+
+    index: int
+    name: str
+    backend: str
+    driver: str
+    is_software: bool
+
+
+class Engine(Protocol):
+    """Sorts one-dimensional arrays of codes: of uint32 or uint64, contiguous."""
+
+    def sort(self, codes: np.ndarray) -> None: ...
+
+    def argsort(self, codes: np.ndarray, out: np.ndarray) -> None: ...
+
+    def sort_rows(
+        self, codes: np.ndarray, columns: int, indices: np.ndarray | None
+    ) -> None: ...
+
+    def select(
+        self, codes: np.ndarray, begin: int, end: int, indices: np.ndarray | None
+    ) -> None: ...
+
+
+class Numpy:
+    """The CPU. The result of every call is the same as that of a GPU, but for `select`: there it
+    is as well defined, and differs within the parts that are not sorted."""
+
+    def sort(self, codes: np.ndarray) -> None:
+        codes.sort()
+
+    def argsort(self, codes: np.ndarray, out: np.ndarray) -> None:
+        out[:] = np.argsort(codes, kind="stable")
+
+    def sort_rows(self, codes: np.ndarray, columns: int, indices: np.ndarray | None) -> None:
+        rows = codes.reshape(-1, columns)
+        if indices is None:
+            rows.sort(axis=1)
+        else:
+            indices.reshape(-1, columns)[:] = np.argsort(rows, axis=1, kind="stable")
+
+    def select(
+        self, codes: np.ndarray, begin: int, end: int, indices: np.ndarray | None
+    ) -> None:
+        if indices is None:
+            codes.sort()
+            return
+        # (Of equal codes, the first ones: as on a GPU.)
+        order = np.argsort(codes, kind="stable")
+        indices[:] = order if indices.size == codes.size else order[begin:end]
+
+
+def devices() -> list[Device]:
+    """Lists the adapters that can sort, best first.
+
+    A GPU appears once for each backend that supports it; software adapters come last. The first
+    call asks every driver, and takes longest.
+
+    >>> for device in bcfsort.devices():
+    ...     print(device.name, device.backend)  # doctest: +SKIP
+    NVIDIA H200 vulkan
+    """
+    return [Device(index, *about) for index, about in enumerate(_native.devices())]
+
+
+_lock = threading.Lock()
+_opened: dict[int, _native.Sorter] = {}
+_best: list[Device | None] = []
+
+
+def _open(index: int) -> _native.Sorter:
+    with _lock:
+        if index not in _opened:
+            _opened[index] = _native.Sorter(index)
+        return _opened[index]
+
+
+def _find_best() -> Device | None:
+    with _lock:
+        if not _best:
+            found = devices()
+            _best.append(found[0] if found else None)
+        return _best[0]
+
+
+class Sorter:
+    """A device that is kept open, to be given as ``device``.
+
+    Every call that names the same device shares what is open. So a `Sorter` is only needed to open
+    it ahead of time, and to learn its name.
+
+    Parameters
+    ----------
+    device
+        A number of `devices`, a part of a name, or None for the best adapter.
+
+    Raises
+    ------
+    NoAdapterError
+        There is no such device.
+    Error
+        The device could not be opened.
+
+    Examples
+    --------
+    >>> sorter = bcfsort.Sorter()
+    >>> bcfsort.sort([3, 1, 2], device=sorter)
+    array([1, 2, 3])
+    """
+
+    def __init__(self, device: int | str | None = None) -> None:
+        index = _index("gpu" if device is None else device)
+        self._native = _open(index)
+        #: The adapter.
+        self.device = devices()[index]
+
+    def __repr__(self) -> str:
+        return f"<bcfsort.Sorter on {self.device.name} ({self.device.backend})>"
+
+
+def engine(device: int | str | Sorter | None, size: int) -> Engine:
+    """The engine that a device names, or the faster one for an array of this size."""
+    if isinstance(device, Sorter):
+        return device._native
+    if device == "cpu":
+        return Numpy()
+    if device is not None:
+        return _open(_index(device))
+    required = os.environ.get(_REQUIRE_ADAPTER) == "1"
+    if size < FEW and not required:
+        return Numpy()
+    best = _find_best()
+    if best is None:
+        if required:
+            raise NoAdapterError(f"no GPU adapter found, and {_REQUIRE_ADAPTER} is 1")
+        warnings.warn(
+            "no GPU adapter found: numpy sorts; device='cpu' says that this is intended",
+            NoAdapterWarning,
+            stacklevel=4,
+        )
+        return Numpy()
+    if best.is_software and not required:
+        return Numpy()
+    return _open(best.index)
+
+
+def _index(device: int | str) -> int:
+    found = devices()
+    if isinstance(device, int):
+        if 0 <= device < len(found):
+            return device
+        raise NoAdapterError(f"there is no device {device}: bcfsort.devices() lists {len(found)}")
+    if device == "gpu":
+        if found:
+            return 0
+        raise NoAdapterError("no GPU adapter found")
+    for each in found:
+        if device.lower() in each.name.lower():
+            return each.index
+    names = ", ".join(each.name for each in found) or "none"
+    raise NoAdapterError(f"no device has {device!r} in its name: there are {names}")

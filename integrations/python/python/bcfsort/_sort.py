@@ -1,0 +1,371 @@
+"""Sorts of numpy arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numpy.lib.array_utils import normalize_axis_index
+
+from . import _engines
+from ._arrays import Order, as_array, decode, encode, order_of, take
+from ._engines import Engine, Sorter
+
+DeviceLike = int | str | Sorter | None
+
+
+class _Rows(NamedTuple):
+    """An array whose sorted axis is the last one, so that its rows are sorted."""
+
+    array: np.ndarray
+    axis: int
+    dtype: np.dtype
+
+    @property
+    def columns(self) -> int:
+        return int(self.array.shape[-1])
+
+    def back(self, flat: np.ndarray) -> np.ndarray:
+        """A result of all rows, with the axes of the input."""
+        result = np.moveaxis(flat.reshape(*self.array.shape[:-1], -1), -1, self.axis)
+        return np.ascontiguousarray(result)
+
+
+def _rows(a: Any, axis: int | None) -> _Rows:
+    array = as_array(a)
+    if isinstance(array, np.ma.MaskedArray):
+        raise TypeError("masked arrays have no order here: sort a.compressed(), or use numpy.ma")
+    if axis is None:
+        array, axis = array.reshape(-1), -1
+    axis = normalize_axis_index(axis, array.ndim)
+    return _Rows(np.moveaxis(array, axis, -1), axis, array.dtype)
+
+
+def _sort_codes(engine: Engine, codes: np.ndarray, columns: int) -> None:
+    if columns < 2:
+        return
+    if columns == codes.size:
+        engine.sort(codes)
+    else:
+        engine.sort_rows(codes, columns, None)
+
+
+def _argsort_codes(engine: Engine, codes: np.ndarray, columns: int) -> np.ndarray:
+    if columns < 2:
+        return np.zeros(codes.size, np.int64)
+    indices = np.empty(codes.size, np.int64)
+    if columns == codes.size:
+        engine.argsort(codes, indices)
+    else:
+        engine.sort_rows(codes, columns, indices)
+    return indices
+
+
+def sort(
+    a: npt.ArrayLike,
+    /,
+    *,
+    axis: int | None = -1,
+    descending: bool = False,
+    stable: bool = True,
+    nan: str = "last",
+    out: np.ndarray | None = None,
+    device: DeviceLike = None,
+) -> np.ndarray:
+    """Returns a sorted copy of an array.
+
+    Parameters
+    ----------
+    a
+        An array, or what numpy makes one of: of bools, integers, floats of 16 to 64 bits, bfloat16,
+        datetime64 or timedelta64. Tensors of torch on the CPU are read in place.
+    axis
+        The axis along which to sort; None sorts all elements as one array.
+    descending
+        The greatest elements first.
+    stable
+        Has no effect: equal elements cannot be told apart.
+    nan
+        ``"last"``: every NaN and NaT comes last in both directions, as in numpy. ``"total"``:
+        floats have IEEE's total order, -NaN < -inf < ... < -0 < 0 < ... < inf < NaN.
+    out
+        The array that gets the result: of the shape and dtype of the result. It may be ``a``.
+    device
+        None: a GPU for large arrays, and else numpy. ``"cpu"``: numpy. ``"gpu"``: the best adapter.
+        A number: that of `devices`. Any other text: a part of the adapter's name. Or a `Sorter`.
+
+    The result has the same bits as the input, NaNs and zeros included; -0 precedes 0. O(n log n)
+    time. Takes memory for one or two copies of the array, on the host and on the GPU.
+
+    Raises
+    ------
+    TypeError
+        The dtype has no order here.
+    OutOfMemoryError
+        The GPU or the host is out of memory.
+
+    Examples
+    --------
+    >>> bcfsort.sort([3, 1, 2])
+    array([1, 2, 3])
+    >>> bcfsort.sort([2.5, np.nan, 7.0], descending=True)
+    array([7. , 2.5, nan])
+    """
+    rows = _rows(a, axis)
+    order = order_of(rows.dtype, descending=descending, nan=nan)
+    engine = _engines.engine(device, rows.array.size)
+    codes = encode(rows.array, order, merge=False)
+    _sort_codes(engine, codes, rows.columns)
+    result = rows.back(decode(codes, order, rows.dtype))
+    if out is None:
+        return result.astype(rows.dtype, copy=False)
+    if out.shape != result.shape or out.dtype != rows.dtype:
+        raise ValueError(
+            f"out is {out.dtype}{out.shape}, and the result {rows.dtype}{result.shape}"
+        )
+    out[...] = result
+    return out
+
+
+def argsort(
+    a: npt.ArrayLike,
+    /,
+    *,
+    axis: int | None = -1,
+    descending: bool = False,
+    stable: bool = True,
+    nan: str = "last",
+    dtype: npt.DTypeLike = np.int64,
+    device: DeviceLike = None,
+) -> np.ndarray:
+    """Returns the indices that sort an array.
+
+    Parameters are those of `sort`. The sort is always stable: equal elements have ascending
+    indices, descending too. All NaNs are equal, and so are -0 and 0, unless ``nan="total"``.
+    ``dtype`` is the type of the indices; with numpy's default, int64, the result indexes arrays
+    without a conversion.
+
+    Examples
+    --------
+    >>> bcfsort.argsort([30, 10, 20])
+    array([1, 2, 0])
+    """
+    rows = _rows(a, axis)
+    order = order_of(rows.dtype, descending=descending, nan=nan)
+    engine = _engines.engine(device, rows.array.size)
+    codes = encode(rows.array, order, merge=True)
+    indices = _argsort_codes(engine, codes, rows.columns)
+    return rows.back(indices).astype(dtype, copy=False)
+
+
+def lexsort(
+    keys: Sequence[npt.ArrayLike] | np.ndarray,
+    *,
+    descending: bool | Sequence[bool] = False,
+    nan: str = "last",
+    device: DeviceLike = None,
+) -> np.ndarray:
+    """Returns the indices that sort by several keys. The last key is the primary one, as in numpy.
+
+    Parameters
+    ----------
+    keys
+        One-dimensional arrays of equal lengths, of any dtypes that `sort` takes.
+    descending
+        For all keys, or one for each.
+
+    Stable. Takes the time of an `argsort` for each key, and of gathering the keys.
+
+    Examples
+    --------
+    >>> price, city = [3, 1, 2], [1, 2, 1]
+    >>> bcfsort.lexsort([price, city])  # by city, then by price
+    array([2, 0, 1])
+    """
+    arrays = [as_array(key) for key in keys]
+    if not arrays:
+        raise ValueError("lexsort needs at least one key")
+    if any(array.ndim != 1 or array.size != arrays[0].size for array in arrays):
+        shapes = ", ".join(str(array.shape) for array in arrays)
+        raise ValueError(f"keys are arrays of one dimension and of equal lengths, not {shapes}")
+    flags = [descending] * len(arrays) if isinstance(descending, bool) else list(descending)
+    if len(flags) != len(arrays):
+        raise ValueError(f"{len(flags)} directions for {len(arrays)} keys")
+    engine = _engines.engine(device, arrays[0].size)
+    indices: np.ndarray | None = None
+    for array, flag in zip(arrays, flags, strict=True):
+        codes = encode(array, order_of(array.dtype, descending=flag, nan=nan), merge=True)
+        if indices is not None:
+            codes = take(codes, indices)
+        order = _argsort_codes(engine, codes, codes.size)
+        indices = order if indices is None else take(indices, order)
+    assert indices is not None
+    return indices
+
+
+def sort_by_key(
+    keys: npt.ArrayLike,
+    *values: npt.ArrayLike,
+    descending: bool = False,
+    nan: str = "last",
+    device: DeviceLike = None,
+) -> tuple[np.ndarray, ...]:
+    """Returns the sorted keys, and each array of values in the same order.
+
+    Keys are one-dimensional, and values have as many rows. Stable: values of equal keys keep their
+    order. Other parameters are those of `sort`.
+
+    Examples
+    --------
+    >>> bcfsort.sort_by_key([3, 1, 2], ["c", "a", "b"])
+    (array([1, 2, 3]), array(['a', 'b', 'c'], dtype='<U1'))
+    """
+    array = as_array(keys)
+    if array.ndim != 1:
+        raise ValueError(f"keys have one dimension, not {array.ndim}")
+    rows = [as_array(each) for each in values]
+    for each in rows:
+        if each.ndim == 0 or each.shape[0] != array.size:
+            raise ValueError(f"values of shape {each.shape} for {array.size} keys")
+    indices = argsort(array, descending=descending, nan=nan, device=device)
+    return tuple(take(each, indices) for each in [array, *rows])
+
+
+class TopK(NamedTuple):
+    """The greatest or smallest elements of an array, and their indices."""
+
+    values: np.ndarray
+    indices: np.ndarray
+
+
+def topk(
+    a: npt.ArrayLike,
+    k: int,
+    /,
+    *,
+    axis: int = -1,
+    largest: bool = True,
+    nan: str = "last",
+    device: DeviceLike = None,
+) -> TopK:
+    """Returns the ``k`` greatest elements, or the smallest ones, sorted, with their indices.
+
+    Of equal elements, those with the smallest indices. A NaN is neither great nor small: it is
+    chosen last, unless ``nan="total"``. Other parameters are those of `sort`. A GPU sorts only the
+    part of the array that matters.
+
+    Examples
+    --------
+    >>> bcfsort.topk([5, 9, 2, 7], 2)
+    TopK(values=array([9, 7]), indices=array([1, 3]))
+    """
+    rows = _rows(a, axis)
+    if not 0 <= k <= rows.columns:
+        raise ValueError(f"k is 0 to {rows.columns}, the length of the axis, not {k}")
+    order = order_of(rows.dtype, descending=largest, nan=nan)
+    engine = _engines.engine(device, rows.array.size)
+    codes = encode(rows.array, order, merge=True)
+    if rows.array.ndim == 1:
+        indices = np.empty(k, np.int64)
+        engine.select(codes, 0, k, indices)
+        return TopK(take(rows.array, indices), indices)
+    indices = _argsort_codes(engine, codes, rows.columns).reshape(rows.array.shape)[..., :k]
+    values = np.take_along_axis(rows.array, indices, axis=-1)
+    return TopK(rows.back(values), rows.back(indices))
+
+
+def partition(
+    a: npt.ArrayLike,
+    kth: int | Sequence[int],
+    /,
+    *,
+    axis: int | None = -1,
+    descending: bool = False,
+    nan: str = "last",
+    device: DeviceLike = None,
+) -> np.ndarray:
+    """Returns a copy whose ``kth`` element is where it would be in a sorted one.
+
+    All elements before it are smaller or equal, and all after it are greater or equal; their order
+    is unspecified. ``kth`` may be a sequence. Other parameters are those of `sort`.
+
+    Examples
+    --------
+    >>> bcfsort.partition([5, 9, 2, 7], 1)[1]
+    np.int64(5)
+    """
+    rows = _rows(a, axis)
+    order = order_of(rows.dtype, descending=descending, nan=nan)
+    ranks = _ranks(kth, rows.columns)
+    engine = _engines.engine(device, rows.array.size)
+    codes = encode(rows.array, order, merge=False)
+    if rows.columns == codes.size:
+        engine.select(codes, *ranks, None)
+    else:
+        _sort_codes(engine, codes, rows.columns)
+    return rows.back(decode(codes, order, rows.dtype)).astype(rows.dtype, copy=False)
+
+
+def argpartition(
+    a: npt.ArrayLike,
+    kth: int | Sequence[int],
+    /,
+    *,
+    axis: int | None = -1,
+    descending: bool = False,
+    nan: str = "last",
+    device: DeviceLike = None,
+) -> np.ndarray:
+    """Returns the indices of a `partition`. Parameters are those of `partition`.
+
+    Examples
+    --------
+    >>> bcfsort.argpartition([5, 9, 2, 7], 1)[1]
+    np.int64(0)
+    """
+    rows = _rows(a, axis)
+    order = order_of(rows.dtype, descending=descending, nan=nan)
+    ranks = _ranks(kth, rows.columns)
+    engine = _engines.engine(device, rows.array.size)
+    codes = encode(rows.array, order, merge=True)
+    if rows.columns == codes.size:
+        indices = np.empty(codes.size, np.int64)
+        engine.select(codes, *ranks, indices)
+    else:
+        indices = _argsort_codes(engine, codes, rows.columns)
+    return rows.back(indices)
+
+
+def _ranks(kth: int | Sequence[int], length: int) -> tuple[int, int]:
+    """The smallest range of ranks that has all of these."""
+    ranks = [kth] if isinstance(kth, (int, np.integer)) else list(kth)
+    for rank in ranks:
+        if not -length <= rank < length:
+            raise ValueError(f"kth is {rank}, and the axis has {length} elements")
+    positive = [int(rank) % length for rank in ranks]
+    return (min(positive), max(positive) + 1) if positive else (0, 0)
+
+
+def is_sorted(
+    a: npt.ArrayLike,
+    /,
+    *,
+    axis: int | None = -1,
+    descending: bool = False,
+    nan: str = "last",
+) -> bool:
+    """Whether an array is sorted: all of its rows along an axis.
+
+    Parameters are those of `sort`. Computed on the CPU, since the transfer would take longer.
+
+    Examples
+    --------
+    >>> bcfsort.is_sorted([1, 2, 2])
+    True
+    """
+    rows = _rows(a, axis)
+    order: Order = order_of(rows.dtype, descending=descending, nan=nan)
+    codes = encode(rows.array, order, merge=True).reshape(rows.array.shape)
+    return bool(np.all(codes[..., :-1] <= codes[..., 1:]))

@@ -1,0 +1,178 @@
+//! Passes over arrays, on all cores.
+
+use crate::codes::{Codes, Order, Word};
+use numpy::{PyReadonlyArray1, PyReadwriteArray1};
+use pyo3::exceptions::{PyIndexError, PyValueError};
+use pyo3::prelude::*;
+use rayon::prelude::*;
+
+/// Elements that a thread takes at a time.
+const PART: usize = 1 << 16;
+
+/// Calls a generic function for the unsigned type of an array's elements.
+macro_rules! with_word {
+    ($array:expr, $W:ident => $call:expr; $($word:ty),+) => {{
+        let array = $array;
+        $(if array.cast::<numpy::PyArray1<$word>>().is_ok() {
+            type $W = $word;
+            return $call;
+        })+
+        Err(pyo3::exceptions::PyTypeError::new_err("an array of unsigned integers, of one dimension, is needed"))
+    }};
+}
+pub(crate) use with_word;
+
+/// Maps each word of `values` to its code, in `out`. Values that compare equal have one code if
+/// `merges`: then there is no way back.
+#[pyfunction]
+pub(crate) fn encode(
+    values: &Bound<'_, PyAny>,
+    out: &Bound<'_, PyAny>,
+    order: Order,
+    merges: bool,
+) -> PyResult<()> {
+    fn run<W: Word, C: Code>(
+        py: Python<'_>,
+        values: &PyReadonlyArray1<'_, W>,
+        out: &mut PyReadwriteArray1<'_, C>,
+        codes: &Codes,
+    ) -> PyResult<()> {
+        let (values, out) = (values.as_slice()?, out.as_slice_mut()?);
+        same_length(values.len(), out.len())?;
+        py.detach(|| {
+            let parts = values.par_chunks(PART).zip(out.par_chunks_mut(PART));
+            parts.for_each(|(values, out)| {
+                for (value, out) in values.iter().zip(out) {
+                    *out = C::of(value.encode(codes));
+                }
+            });
+        });
+        Ok(())
+    }
+    let py = values.py();
+    with_word!(values, W => {
+        let (values, codes) = (values.extract()?, Codes::new::<W>(order, merges));
+        with_word!(out, C => run::<W, C>(py, &values, &mut out.extract()?, &codes); u32, u64)
+    }; u8, u16, u32, u64)
+}
+
+/// Maps each code to its word: in place if `out` is None.
+#[pyfunction]
+pub(crate) fn decode(
+    codes: &Bound<'_, PyAny>,
+    out: Option<&Bound<'_, PyAny>>,
+    order: Order,
+) -> PyResult<()> {
+    fn in_place<W: Word + Code>(
+        py: Python<'_>,
+        words: &mut PyReadwriteArray1<'_, W>,
+        codes: &Codes,
+    ) -> PyResult<()> {
+        let words = words.as_slice_mut()?;
+        py.detach(|| {
+            words.par_chunks_mut(PART).for_each(|words| {
+                for word in words {
+                    *word = W::decode(word.code(), codes);
+                }
+            });
+        });
+        Ok(())
+    }
+    fn run<W: Word>(
+        py: Python<'_>,
+        from: &PyReadonlyArray1<'_, u32>,
+        out: &mut PyReadwriteArray1<'_, W>,
+        codes: &Codes,
+    ) -> PyResult<()> {
+        let (from, out) = (from.as_slice()?, out.as_slice_mut()?);
+        same_length(from.len(), out.len())?;
+        py.detach(|| {
+            let parts = from.par_chunks(PART).zip(out.par_chunks_mut(PART));
+            parts.for_each(|(from, out)| {
+                for (&code, out) in from.iter().zip(out) {
+                    *out = W::decode(code.into(), codes);
+                }
+            });
+        });
+        Ok(())
+    }
+    let py = codes.py();
+    let Some(out) = out else {
+        return with_word!(codes, W => {
+            in_place::<W>(py, &mut codes.extract()?, &Codes::new::<W>(order, false))
+        }; u32, u64);
+    };
+    with_word!(out, W => {
+        run::<W>(py, &codes.extract()?, &mut out.extract()?, &Codes::new::<W>(order, false))
+    }; u8, u16)
+}
+
+/// Writes the elements of `source` at `indices` to `out`.
+#[pyfunction]
+pub(crate) fn take(
+    source: &Bound<'_, PyAny>,
+    indices: PyReadonlyArray1<'_, i64>,
+    out: &Bound<'_, PyAny>,
+) -> PyResult<()> {
+    fn run<W: numpy::Element + Copy + Sync>(
+        py: Python<'_>,
+        source: &PyReadonlyArray1<'_, W>,
+        indices: &PyReadonlyArray1<'_, i64>,
+        out: &mut PyReadwriteArray1<'_, W>,
+    ) -> PyResult<()> {
+        let (source, indices) = (source.as_slice()?, indices.as_slice()?);
+        let out = out.as_slice_mut()?;
+        same_length(indices.len(), out.len())?;
+        let found = py.detach(|| {
+            let parts = indices.par_chunks(PART).zip(out.par_chunks_mut(PART));
+            parts.try_for_each(|(indices, out)| {
+                for (&index, out) in indices.iter().zip(out) {
+                    *out = *usize::try_from(index)
+                        .ok()
+                        .and_then(|index| source.get(index))?;
+                }
+                Some(())
+            })
+        });
+        found.ok_or_else(|| PyIndexError::new_err("an index is out of bounds"))
+    }
+    let py = source.py();
+    with_word!(source, W => {
+        run::<W>(py, &source.extract()?, &indices, &mut out.extract()?)
+    }; u8, u16, u32, u64)
+}
+
+/// The type of codes: what the GPU sorts.
+pub(crate) trait Code: numpy::Element + Copy + Send + Sync {
+    fn of(code: u64) -> Self;
+
+    fn code(self) -> u64;
+}
+
+impl Code for u32 {
+    fn of(code: u64) -> Self {
+        code as Self
+    }
+
+    fn code(self) -> u64 {
+        self.into()
+    }
+}
+
+impl Code for u64 {
+    fn of(code: u64) -> Self {
+        code
+    }
+
+    fn code(self) -> u64 {
+        self
+    }
+}
+
+pub(crate) fn same_length(first: usize, second: usize) -> PyResult<()> {
+    if first == second {
+        return Ok(());
+    }
+    let message = format!("arrays of {first} and {second} elements");
+    Err(PyValueError::new_err(message))
+}

@@ -1,0 +1,261 @@
+//! Sorters on a device.
+
+use crate::arrays::{same_length, with_word};
+use crate::errors::{exception, named};
+use numpy::{PyReadonlyArray1, PyReadwriteArray1};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use rayon::prelude::*;
+use wgpu_bcfsort::{Error, Keys, Options, Order, SortJob, SortKey, Sorter};
+use wgpu_bcfsort::{adapters, wgpu};
+
+/// The adapters that can sort, best first: (name, backend, driver, whether it is software).
+#[pyfunction]
+pub(crate) fn devices(py: Python<'_>) -> Vec<(String, String, String, bool)> {
+    let describe = |adapter: &wgpu::Adapter| {
+        let info = adapter.get_info();
+        let driver = format!("{} {}", info.driver, info.driver_info);
+        let is_software = info.device_type == wgpu::DeviceType::Cpu;
+        let backend = info.backend.to_string();
+        (info.name, backend, driver.trim().to_owned(), is_software)
+    };
+    py.detach(|| adapters().iter().map(describe).collect())
+}
+
+/// A device that is open for sorts of codes.
+#[pyclass(name = "Sorter", module = "bcfsort._native", frozen)]
+pub(crate) struct PySorter {
+    sorter: Sorter,
+    /// Vulkan's and Metal's state does not survive a fork.
+    process: u32,
+}
+
+#[pymethods]
+impl PySorter {
+    /// Opens the adapter with this index in `devices()`.
+    #[new]
+    fn new(py: Python<'_>, index: usize) -> PyResult<Self> {
+        let sorter = py.detach(|| {
+            let adapters = adapters();
+            let adapter = adapters.get(index).ok_or(Error::NoAdapter)?;
+            Sorter::on_adapter(adapter, Options::default())
+        });
+        Ok(Self {
+            sorter: sorter.map_err(|error| exception(py, &error))?,
+            process: std::process::id(),
+        })
+    }
+
+    /// Sorts codes in place.
+    fn sort(&self, py: Python<'_>, codes: &Bound<'_, PyAny>) -> PyResult<()> {
+        with_word!(codes, C => {
+            let mut codes: PyReadwriteArray1<'_, C> = codes.extract()?;
+            let codes = codes.as_slice_mut()?;
+            self.work(py, |sorter| sorter.sort(codes, Order::Ascending))
+        }; u32, u64)
+    }
+
+    /// Writes the indices that sort the codes, stably.
+    fn argsort(
+        &self,
+        py: Python<'_>,
+        codes: &Bound<'_, PyAny>,
+        mut out: PyReadwriteArray1<'_, i64>,
+    ) -> PyResult<()> {
+        let out = out.as_slice_mut()?;
+        with_word!(codes, C => {
+            let codes: PyReadonlyArray1<'_, C> = codes.extract()?;
+            let codes = codes.as_slice()?;
+            same_length(codes.len(), out.len())?;
+            self.work(py, |sorter| {
+                widen(&sorter.argsort(codes, Order::Ascending)?, out);
+                Ok(())
+            })
+        }; u32, u64)
+    }
+
+    /// Sorts each row of `columns` codes, in place, or writes the indices within the rows that sort
+    /// them.
+    fn sort_rows(
+        &self,
+        py: Python<'_>,
+        codes: &Bound<'_, PyAny>,
+        columns: usize,
+        indices: Option<PyReadwriteArray1<'_, i64>>,
+    ) -> PyResult<()> {
+        let mut indices = indices;
+        let mut indices = indices.as_mut().map(|out| out.as_slice_mut()).transpose()?;
+        with_word!(codes, C => {
+            let mut codes: PyReadwriteArray1<'_, C> = codes.extract()?;
+            let codes = codes.as_slice_mut()?;
+            if let Some(indices) = &indices {
+                same_length(codes.len(), indices.len())?;
+            }
+            if columns == 0 || !codes.len().is_multiple_of(columns) {
+                return Err(PyValueError::new_err("the rows are of different lengths"));
+            }
+            let max = self.sorter.max_len(C::KEY_TYPE);
+            let rows = usize::try_from(max / columns as u64).unwrap_or(usize::MAX).max(1);
+            for (i, codes) in codes.chunks_mut(rows * columns).enumerate() {
+                let begin = i * rows * columns;
+                let end = begin + codes.len();
+                let indices = indices.as_deref_mut().map(|all| &mut all[begin..end]);
+                self.work(py, |sorter| sort_rows(sorter, codes, columns, indices))?;
+            }
+            Ok(())
+        }; u32, u64)
+    }
+
+    /// Reorders the codes so that those of the ranks `begin..end` are in their sorted positions,
+    /// smaller ones before and greater ones after them. With `indices`, which has the length of the
+    /// codes or of the range, it gets the indices of the codes in this order instead.
+    fn select(
+        &self,
+        py: Python<'_>,
+        codes: &Bound<'_, PyAny>,
+        begin: u64,
+        end: u64,
+        indices: Option<PyReadwriteArray1<'_, i64>>,
+    ) -> PyResult<()> {
+        let mut indices = indices;
+        let mut indices = indices.as_mut().map(|out| out.as_slice_mut()).transpose()?;
+        with_word!(codes, C => {
+            let mut codes: PyReadwriteArray1<'_, C> = codes.extract()?;
+            let codes = codes.as_slice_mut()?;
+            if begin > end || end > codes.len() as u64 {
+                return Err(PyValueError::new_err("the ranks are out of range"));
+            }
+            self.work(py, |sorter| select(sorter, codes, begin..end, indices.as_deref_mut()))
+        }; u32, u64)
+    }
+}
+
+impl PySorter {
+    /// Works without the GIL, and then sees whether Ctrl-C was pressed.
+    fn work(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&Sorter) -> Result<(), Error> + Send,
+    ) -> PyResult<()> {
+        if std::process::id() != self.process {
+            let message = "the GPU was opened before this process was forked: start processes by \
+                           the method 'spawn' or 'forkserver'";
+            return Err(named(py, "Error", message.to_owned()));
+        }
+        py.detach(|| work(&self.sorter))
+            .map_err(|error| exception(py, &error))?;
+        py.check_signals()
+    }
+}
+
+/// Rows of at least this many codes are sorted one after another: a sort of all rows at once also
+/// moves the numbers of the rows.
+const LONG_ROW: usize = 1 << 20;
+
+fn sort_rows<C: SortKey>(
+    sorter: &Sorter,
+    codes: &mut [C],
+    columns: usize,
+    indices: Option<&mut [i64]>,
+) -> Result<(), Error> {
+    if columns >= LONG_ROW || codes.len() == columns {
+        if let Some(indices) = indices {
+            for (codes, indices) in codes.chunks(columns).zip(indices.chunks_mut(columns)) {
+                widen(&sorter.argsort(codes, Order::Ascending)?, indices);
+            }
+            return Ok(());
+        }
+        let mut rows = codes.chunks_mut(columns);
+        return rows.try_for_each(|row| sorter.sort(row, Order::Ascending));
+    }
+    let len = codes.len() as u64;
+    let offsets: Vec<u32> = (0..codes.len())
+        .step_by(columns)
+        .map(|row| row as u32)
+        .collect();
+    let keys = sorter.upload(codes)?;
+    let offsets = (sorter.upload(&offsets)?, offsets.len() as u32);
+    let job = SortJob::segmented(Keys::new(&keys, C::KEY_TYPE), len, &offsets.0, offsets.1);
+    let Some(indices) = indices else {
+        sorter.prepare(&job)?.run()?;
+        codes.copy_from_slice(&sorter.download(&keys)?);
+        return Ok(());
+    };
+    let ranks = buffer(sorter, len * 4)?;
+    sorter.prepare(&job.indices(&ranks))?.run()?;
+    let ranks: Vec<u32> = sorter.download(&ranks)?;
+    let columns = columns as u32;
+    (indices.par_iter_mut().zip(&ranks)).for_each(|(out, &index)| *out = (index % columns).into());
+    Ok(())
+}
+
+fn select<C: SortKey>(
+    sorter: &Sorter,
+    codes: &mut [C],
+    ranks: std::ops::Range<u64>,
+    indices: Option<&mut [i64]>,
+) -> Result<(), Error> {
+    let len = codes.len() as u64;
+    if len > sorter.max_len(C::KEY_TYPE) {
+        // More than the device takes at once are all sorted, in chunks.
+        let Some(indices) = indices else {
+            return sorter.sort(codes, Order::Ascending);
+        };
+        let sorted = sorter.argsort(codes, Order::Ascending)?;
+        let begin = if indices.len() == codes.len() {
+            0
+        } else {
+            ranks.start as usize
+        };
+        widen(&sorted[begin..][..indices.len()], indices);
+        return Ok(());
+    }
+    if len == 0 || ranks.is_empty() {
+        return Ok(());
+    }
+    let keys = sorter.upload(codes)?;
+    let keys_of = Keys::new(&keys, C::KEY_TYPE);
+    let Some(indices) = indices else {
+        sorter
+            .prepare(&SortJob::new(keys_of, len).range(ranks))?
+            .run()?;
+        codes.copy_from_slice(&sorter.download(&keys)?);
+        return Ok(());
+    };
+    let order = buffer(sorter, len * 4)?;
+    let job = SortJob::argsort(keys_of, &order, len).range(ranks.clone());
+    sorter.prepare(&job)?.run()?;
+    let wanted = if indices.len() == codes.len() {
+        0..len
+    } else {
+        ranks
+    };
+    let order: Vec<u32> = sorter.download(order.slice(wanted.start * 4..wanted.end * 4))?;
+    widen(&order, indices);
+    Ok(())
+}
+
+fn buffer(sorter: &Sorter, bytes: u64) -> Result<wgpu::Buffer, Error> {
+    // (Not filled: an upload of zeros would take as long as that of the keys.)
+    let device = sorter.device();
+    let scope = device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
+    let buffer = device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some("bcfsort.indices"),
+        size: bytes,
+        usage: wgpu::BufferUsages::STORAGE
+            | wgpu::BufferUsages::COPY_SRC
+            | wgpu::BufferUsages::COPY_DST,
+        mapped_at_creation: false,
+    });
+    match pollster::block_on(scope.pop()) {
+        Some(error) => Err(Error::OutOfMemory {
+            bytes,
+            message: error.to_string(),
+        }),
+        None => Ok(buffer),
+    }
+}
+
+fn widen(from: &[u32], to: &mut [i64]) {
+    (to.par_iter_mut().with_min_len(1 << 14).zip(from)).for_each(|(to, &from)| *to = from.into());
+}
