@@ -20,7 +20,7 @@ OTHERS = $(filter-out gpu,$(basename $(notdir $(PROGRAMS:%/main.rs=%))))
 RELEASE = --release --locked -p bcfsort-cli -p wgpu-bcfsort --bin wgpu-bcfsort --examples
 
 .PHONY: help setup demo build-demo test test-gpu test-others test-all portability cross lint \
-	package deny api peers figures docs
+	package deny api peers figures docs python
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -78,6 +78,9 @@ deny: ## licences, duplicates and sources of all dependencies (needs cargo-deny)
 
 api: ## compare the public API with its list, docs/public-api.txt (needs cargo-public-api)
 	@bash .ci/api
+
+python: setup ## install the Python package in a virtual environment, and test it (needs python3)
+	@CARGO_TARGET_DIR="$(TARGET)" bash .ci/python
 
 figures: setup build-demo ## redraw the paper's figures from small data sets, into target/figures
 	"$(TARGET)/release/wgpu-bcfsort" experiment all --quick --restart --no-peers \
