@@ -472,8 +472,9 @@ impl Sorter {
                 len: keys.len() as u64,
             });
         }
-        let mut indices: Vec<u32> = reserved(keys.len())?;
-        indices.resize(keys.len(), 0);
+        // The operating system zeroes this memory when the threads that copy first touch it.
+        let mut indices: Vec<u32> = bytemuck::allocation::try_zeroed_vec(keys.len())
+            .map_err(|()| out_of_host_memory::<u32>(keys.len(), "not allocated"))?;
         let most = (self.max_len(T::KEY_TYPE)).min(self.max_len(KeyType::U32));
         let mut chunks = Chunks::new(keys.len(), most);
         while let Some(range) = chunks.next() {
@@ -611,11 +612,15 @@ fn rank_in<T: SortKey>(order: Order) -> impl Fn(&T) -> u64 + Sync {
 pub(super) fn reserved<T>(len: usize) -> Result<Vec<T>, Error> {
     let mut vec = Vec::new();
     vec.try_reserve_exact(len)
-        .map_err(|error| Error::OutOfHostMemory {
-            bytes: (len * size_of::<T>()) as u64,
-            message: error.to_string(),
-        })?;
+        .map_err(|error| out_of_host_memory::<T>(len, error))?;
     Ok(vec)
+}
+
+fn out_of_host_memory<T>(len: usize, why: impl ToString) -> Error {
+    Error::OutOfHostMemory {
+        bytes: (len as u64).saturating_mul(size_of::<T>() as u64),
+        message: why.to_string(),
+    }
 }
 
 /// Cuts a slice into chunks, as long as the device allows. Halves their length if its memory runs

@@ -1,0 +1,70 @@
+//! Turns Arrow columns into integer keys that have the same order, so that a GPU can sort tables.
+//!
+//! The columns to sort by are packed into one unsigned integer per row, the first column in its
+//! most significant bits. Values are stored in as few bits as their range needs: a date of one year
+//! takes 9 bits, a constant column none. Up to 128 bits are packed, in 32, 64 or 2 times 64 bits.
+//! What does not fit, such as the end of a long string, the CPU compares, for rows with equal keys
+//! only.
+//!
+//! [`sort_indices`] is the whole sort: give it an [`Argsort`] that sorts integers. [`encode`] returns
+//! the keys alone. All passes run on all cores.
+//!
+//! # Examples
+//!
+//! ```
+//! use arrow_array::{Date32Array, StringArray};
+//! use bcfsort_keys::{Cpu, Floats, SortColumn, sort_indices};
+//! use std::sync::Arc;
+//!
+//! let columns = [
+//!     SortColumn {
+//!         values: Arc::new(Date32Array::from(vec![Some(20_001), None, Some(20_000), Some(20_001)])),
+//!         descending: true,
+//!         nulls_first: false,
+//!     },
+//!     SortColumn {
+//!         values: Arc::new(StringArray::from(vec!["pear", "fig", "apple", "cherry"])),
+//!         descending: false,
+//!         nulls_first: false,
+//!     },
+//! ];
+//! let indices = sort_indices(&columns, Floats::Total, &Cpu)?;
+//! assert_eq!(indices, [3, 0, 2, 1]);
+//! # Ok::<(), bcfsort_keys::Error<std::convert::Infallible>>(())
+//! ```
+
+mod argsort;
+mod column;
+mod encode;
+mod error;
+mod sort;
+
+pub use argsort::{Argsort, Cpu};
+pub use column::is_supported;
+pub use encode::{Encoded, Keys, encode};
+pub use error::Error;
+pub use sort::sort_indices;
+
+use arrow_array::ArrayRef;
+
+/// A column to sort by.
+#[derive(Clone, Debug)]
+pub struct SortColumn {
+    /// The values: of a type that [`is_supported`].
+    pub values: ArrayRef,
+    /// The greatest value first.
+    pub descending: bool,
+    /// Nulls first, ascending or descending. Otherwise they come last.
+    pub nulls_first: bool,
+}
+
+/// The order of floats.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Floats {
+    /// IEEE's total order, which Arrow's own sorts have: -NaN, -∞, ..., -0, 0, ..., ∞, NaN. All
+    /// values of different bits differ.
+    #[default]
+    Total,
+    /// All NaNs are equal, and greater than all numbers; -0 equals 0. As in polars.
+    NanGreatest,
+}
