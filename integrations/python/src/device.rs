@@ -94,8 +94,9 @@ impl PySorter {
             if columns == 0 || !codes.len().is_multiple_of(columns) {
                 return Err(PyValueError::new_err("the rows are of different lengths"));
             }
-            let max = self.sorter.max_len(C::KEY_TYPE);
-            let rows = usize::try_from(max / columns as u64).unwrap_or(usize::MAX).max(1);
+            // (With the numbers of rows, and those of the columns, a code takes up to four words.)
+            let max = (self.sorter.max_len(C::KEY_TYPE) / 4).min(AT_ONCE);
+            let rows = (max as usize / columns).max(1);
             for (i, codes) in codes.chunks_mut(rows * columns).enumerate() {
                 let begin = i * rows * columns;
                 let end = begin + codes.len();
@@ -131,22 +132,34 @@ impl PySorter {
 }
 
 impl PySorter {
-    /// Works without the GIL, and then sees whether Ctrl-C was pressed.
     fn work(
         &self,
         py: Python<'_>,
         work: impl FnOnce(&Sorter) -> Result<(), Error> + Send,
     ) -> PyResult<()> {
+        let done = self.detached(py, work)?;
+        done.map_err(|error| exception(py, &error))
+    }
+
+    /// Works without the GIL, and then sees whether Ctrl-C was pressed.
+    pub(crate) fn detached<R: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&Sorter) -> R + Send,
+    ) -> PyResult<R> {
         if std::process::id() != self.process {
             let message = "the GPU was opened before this process was forked: start processes by \
                            the method 'spawn' or 'forkserver'";
             return Err(named(py, "Error", message.to_owned()));
         }
-        py.detach(|| work(&self.sorter))
-            .map_err(|error| exception(py, &error))?;
-        py.check_signals()
+        let done = py.detach(|| work(&self.sorter));
+        py.check_signals()?;
+        Ok(done)
     }
 }
+
+/// Codes of rows that are sorted at once, at most: between two sorts Ctrl-C is seen.
+const AT_ONCE: u64 = 1 << 27;
 
 /// Rows of at least this many codes are sorted one after another: a sort of all rows at once also
 /// moves the numbers of the rows.

@@ -8,6 +8,7 @@ mod arrays;
 mod codes;
 mod device;
 mod errors;
+mod table;
 
 use pyo3::prelude::*;
 
@@ -17,4 +18,6 @@ mod _native {
     use crate::arrays::{decode, encode, take};
     #[pymodule_export]
     use crate::device::{PySorter, devices};
+    #[pymodule_export]
+    use crate::table::{sort_indices, sort_table};
 }

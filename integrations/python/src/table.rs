@@ -1,18 +1,18 @@
 //! Sorts of Arrow tables.
 
 use crate::device::PySorter;
-use crate::errors::{named, work};
+use crate::errors::{exception, named};
 use arrow_array::{Array, ArrayRef, RecordBatch, UInt32Array};
 use arrow_schema::{ArrowError, SchemaRef};
 use arrow_select::{concat::concat, interleave::interleave, take::take};
-use bcfsort_keys::{Argsort, Floats, SortColumn};
+use bcfsort_keys::{Argsort, Cpu, Error, Floats, SortColumn};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::{PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3_arrow::PyTable;
 use pyo3_arrow::input::AnyRecordBatch;
 use rayon::prelude::*;
-use std::convert::Infallible;
+use wgpu_bcfsort::{Order, Sorter};
 
 /// Rows of a batch of the result: many enough to be fast, few enough for all cores to have work.
 const BATCH: usize = 1 << 18;
@@ -50,7 +50,7 @@ pub(crate) fn sort_table(
     PyTable::try_new(sorted.map_err(|error| failed(py, &error))?, schema)
 }
 
-/// Whether columns of this table can be sorted by, in the words of an error.
+/// The indices that sort a table.
 fn order(
     py: Python<'_>,
     batches: &[RecordBatch],
@@ -92,12 +92,37 @@ fn order(
     let columns = joined.map_err(|error| failed(py, &error))?;
     match sorter {
         None => {
-            let sorted = py.detach(|| bcfsort_keys::sort_indices(&columns, Floats::NanLast, &Cpu));
+            let sorted =
+                py.detach(|| bcfsort_keys::sort_indices(&columns, Floats::NanGreatest, &Cpu));
             sorted.map_err(|error| named(py, "Error", error.to_string()))
         }
-        Some(sorter) => work(py, sorter.get(), |sorter| {
-            bcfsort_keys::sort_indices(&columns, Floats::NanLast, sorter)
-        }),
+        Some(sorter) => {
+            let sort = |sorter: &Sorter| {
+                bcfsort_keys::sort_indices(&columns, Floats::NanGreatest, &Gpu(sorter))
+            };
+            sorter
+                .get()
+                .detached(py, sort)?
+                .map_err(|error| match error {
+                    Error::Argsort(error) => exception(py, &error),
+                    error => named(py, "Error", error.to_string()),
+                })
+        }
+    }
+}
+
+/// Sorts on a GPU.
+struct Gpu<'a>(&'a Sorter);
+
+impl Argsort for Gpu<'_> {
+    type Error = wgpu_bcfsort::Error;
+
+    fn argsort_u32(&self, keys: &[u32]) -> Result<Vec<u32>, Self::Error> {
+        self.0.argsort(keys, Order::Ascending)
+    }
+
+    fn argsort_u64(&self, keys: &[u64]) -> Result<Vec<u32>, Self::Error> {
+        self.0.argsort(keys, Order::Ascending)
     }
 }
 

@@ -23,6 +23,7 @@ from ._sort import (
     sort_by_key,
     topk,
 )
+from ._table import sort_indices, sort_table
 
 __all__ = [
     "Device",
@@ -40,5 +41,7 @@ __all__ = [
     "partition",
     "sort",
     "sort_by_key",
+    "sort_indices",
+    "sort_table",
     "topk",
 ]

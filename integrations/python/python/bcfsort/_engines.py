@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import threading
 import warnings
@@ -12,9 +13,10 @@ import numpy as np
 from . import _native
 from ._errors import NoAdapterError, NoAdapterWarning
 
-#: Arrays of fewer elements are sorted by numpy if no device is named.
-#: docs: the break-even table of the README.
-FEW = 1 << 18
+#: Arrays of fewer elements are sorted by numpy if no device is named. (Measured: see the table of
+#: the README.) Indices and rows are sorted by numpy without vector instructions.
+FEW_KEYS = 1 << 18
+FEW_INDICES = 1 << 15
 
 _REQUIRE_ADAPTER = "BCFSORT_REQUIRE_ADAPTER"
 
@@ -88,7 +90,6 @@ def devices() -> list[Device]:
 
 _lock = threading.Lock()
 _opened: dict[int, _native.Sorter] = {}
-_best: list[Device | None] = []
 
 
 def _open(index: int) -> _native.Sorter:
@@ -98,12 +99,10 @@ def _open(index: int) -> _native.Sorter:
         return _opened[index]
 
 
-def _find_best() -> Device | None:
-    with _lock:
-        if not _best:
-            found = devices()
-            _best.append(found[0] if found else None)
-        return _best[0]
+@functools.cache
+def _found() -> list[Device]:
+    """The adapters that the first call has found: asking all drivers takes a millisecond."""
+    return devices()
 
 
 class Sorter:
@@ -135,14 +134,18 @@ class Sorter:
         index = _index("gpu" if device is None else device)
         self._native = _open(index)
         #: The adapter.
-        self.device = devices()[index]
+        self.device = _found()[index]
 
     def __repr__(self) -> str:
         return f"<bcfsort.Sorter on {self.device.name} ({self.device.backend})>"
 
 
-def engine(device: int | str | Sorter | None, size: int) -> Engine:
-    """The engine that a device names, or the faster one for an array of this size."""
+#: What names a device.
+DeviceLike = int | str | Sorter | None
+
+
+def engine(device: DeviceLike, size: int, *, few: int) -> Engine:
+    """The engine that a device names, or the faster one for this number of elements."""
     if isinstance(device, Sorter):
         return device._native
     if device == "cpu":
@@ -150,10 +153,9 @@ def engine(device: int | str | Sorter | None, size: int) -> Engine:
     if device is not None:
         return _open(_index(device))
     required = os.environ.get(_REQUIRE_ADAPTER) == "1"
-    if size < FEW and not required:
+    if size < few and not required:
         return Numpy()
-    best = _find_best()
-    if best is None:
+    if not _found():
         if required:
             raise NoAdapterError(f"no GPU adapter found, and {_REQUIRE_ADAPTER} is 1")
         warnings.warn(
@@ -162,13 +164,14 @@ def engine(device: int | str | Sorter | None, size: int) -> Engine:
             stacklevel=4,
         )
         return Numpy()
+    best = _found()[0]
     if best.is_software and not required:
         return Numpy()
     return _open(best.index)
 
 
 def _index(device: int | str) -> int:
-    found = devices()
+    found = _found()
     if isinstance(device, int):
         if 0 <= device < len(found):
             return device

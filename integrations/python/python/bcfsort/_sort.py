@@ -11,9 +11,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from . import _engines
 from ._arrays import Order, as_array, decode, encode, order_of, take
-from ._engines import Engine, Sorter
-
-DeviceLike = int | str | Sorter | None
+from ._engines import FEW_INDICES, FEW_KEYS, DeviceLike, Engine
 
 
 class _Rows(NamedTuple):
@@ -115,7 +113,7 @@ def sort(
     """
     rows = _rows(a, axis)
     order = order_of(rows.dtype, descending=descending, nan=nan)
-    engine = _engines.engine(device, rows.array.size)
+    engine = _engines.engine(device, rows.array.size, few=FEW_KEYS)
     codes = encode(rows.array, order, merge=False)
     _sort_codes(engine, codes, rows.columns)
     result = rows.back(decode(codes, order, rows.dtype))
@@ -154,7 +152,7 @@ def argsort(
     """
     rows = _rows(a, axis)
     order = order_of(rows.dtype, descending=descending, nan=nan)
-    engine = _engines.engine(device, rows.array.size)
+    engine = _engines.engine(device, rows.array.size, few=FEW_INDICES)
     codes = encode(rows.array, order, merge=True)
     indices = _argsort_codes(engine, codes, rows.columns)
     return rows.back(indices).astype(dtype, copy=False)
@@ -193,7 +191,7 @@ def lexsort(
     flags = [descending] * len(arrays) if isinstance(descending, bool) else list(descending)
     if len(flags) != len(arrays):
         raise ValueError(f"{len(flags)} directions for {len(arrays)} keys")
-    engine = _engines.engine(device, arrays[0].size)
+    engine = _engines.engine(device, arrays[0].size, few=FEW_INDICES)
     indices: np.ndarray | None = None
     for array, flag in zip(arrays, flags, strict=True):
         codes = encode(array, order_of(array.dtype, descending=flag, nan=nan), merge=True)
@@ -265,7 +263,7 @@ def topk(
     if not 0 <= k <= rows.columns:
         raise ValueError(f"k is 0 to {rows.columns}, the length of the axis, not {k}")
     order = order_of(rows.dtype, descending=largest, nan=nan)
-    engine = _engines.engine(device, rows.array.size)
+    engine = _engines.engine(device, rows.array.size, few=FEW_INDICES)
     codes = encode(rows.array, order, merge=True)
     if rows.array.ndim == 1:
         indices = np.empty(k, np.int64)
@@ -299,7 +297,7 @@ def partition(
     rows = _rows(a, axis)
     order = order_of(rows.dtype, descending=descending, nan=nan)
     ranks = _ranks(kth, rows.columns)
-    engine = _engines.engine(device, rows.array.size)
+    engine = _engines.engine(device, rows.array.size, few=FEW_KEYS)
     codes = encode(rows.array, order, merge=False)
     if rows.columns == codes.size:
         engine.select(codes, *ranks, None)
@@ -328,7 +326,7 @@ def argpartition(
     rows = _rows(a, axis)
     order = order_of(rows.dtype, descending=descending, nan=nan)
     ranks = _ranks(kth, rows.columns)
-    engine = _engines.engine(device, rows.array.size)
+    engine = _engines.engine(device, rows.array.size, few=FEW_INDICES)
     codes = encode(rows.array, order, merge=True)
     if rows.columns == codes.size:
         indices = np.empty(codes.size, np.int64)

@@ -1,0 +1,156 @@
+"""Sorts of tables: of anything that exports an Arrow stream."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _engines, _native
+from ._engines import DeviceLike
+
+#: Tables of fewer rows are sorted on the CPU if no device is named.
+FEW_ROWS = 1 << 16
+
+
+def sort_indices(
+    table: Any,
+    by: str | Sequence[str],
+    *,
+    descending: bool | Sequence[bool] = False,
+    nulls_last: bool | Sequence[bool] = False,
+    device: DeviceLike = None,
+) -> np.ndarray:
+    """Returns the indices that sort a table by columns. Stable.
+
+    Parameters
+    ----------
+    table
+        Any object with ``__arrow_c_stream__`` or ``__arrow_c_array__``: a table of pyarrow, a
+        DataFrame of polars or pandas, a relation of DuckDB.
+    by
+        A column, or several, the primary one first: of any types but nested ones.
+    descending, nulls_last
+        For all columns, or one for each. Nulls come first in both directions, unless
+        ``nulls_last``. As in polars, NaN is greater than all numbers, and -0 equals 0.
+    device
+        As in `sort`. On the CPU, all cores sort.
+
+    The columns are packed into keys of up to 128 bits, which the GPU sorts. Rows with equal keys,
+    such as strings with a long common beginning, are compared on the CPU.
+
+    Raises
+    ------
+    KeyError
+        There is no such column.
+    TypeError
+        The object is no Arrow table, or a column has a type without an order.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> table = pa.table({"city": ["Oslo", "Bonn", "Oslo"], "price": [3, 1, 2]})
+    >>> bcfsort.sort_indices(table, ["city", "price"])
+    array([1, 2, 0])
+    """
+    _check(table)
+    columns = _by(by, descending, nulls_last)
+    return _native.sort_indices(table, columns, _sorter(table, device))
+
+
+def sort_table(
+    table: Any,
+    by: str | Sequence[str],
+    *,
+    descending: bool | Sequence[bool] = False,
+    nulls_last: bool | Sequence[bool] = False,
+    limit: int | None = None,
+    device: DeviceLike = None,
+) -> Any:
+    """Returns a table sorted by columns. Stable.
+
+    Parameters are those of `sort_indices`, and ``limit``, the number of rows to return. The result
+    is of the type of the input for pyarrow and polars. Else it is a table of pyarrow if that is
+    installed, or any object with ``__arrow_c_stream__``. For pandas see `bcfsort.pandas`, which
+    keeps the index.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> table = pa.table({"city": ["Oslo", "Bonn", "Oslo"], "price": [3, 1, 2]})
+    >>> bcfsort.sort_table(table, ["city", "price"], descending=[True, False]).to_pydict()
+    {'city': ['Oslo', 'Oslo', 'Bonn'], 'price': [2, 3, 1]}
+    """
+    _check(table)
+    if limit is not None and limit < 0:
+        raise ValueError(f"limit is a number of rows, not {limit}")
+    columns = _by(by, descending, nulls_last)
+    if _is_of(table, "polars", "LazyFrame"):
+        raise TypeError("a LazyFrame has no rows yet: collect() it first")
+    if _is_of(table, "pandas", "DataFrame"):
+        raise TypeError("use bcfsort.pandas.sort_values, which keeps the index")
+    result = _native.sort_table(table, columns, limit, _sorter(table, device))
+    if _is_of(table, "polars", "DataFrame"):
+        return sys.modules["polars"].DataFrame(result)
+    try:
+        import pyarrow as pa
+    except ImportError:
+        return result
+    if isinstance(table, pa.RecordBatch):
+        return pa.table(result).combine_chunks().to_batches()[0] if len(result) else table[:0]
+    return pa.table(result)
+
+
+def _check(table: Any) -> None:
+    if not (hasattr(table, "__arrow_c_stream__") or hasattr(table, "__arrow_c_array__")):
+        raise TypeError(
+            f"{type(table).__name__} is no Arrow table: it has no __arrow_c_stream__. For arrays "
+            "see lexsort"
+        )
+
+
+def _is_of(table: Any, module: str, name: str) -> bool:
+    """Whether it is an object of a class of a module, without importing the module."""
+    cls = getattr(sys.modules.get(module), name, None)
+    return cls is not None and isinstance(table, cls)
+
+
+def _by(
+    by: str | Sequence[str],
+    descending: bool | Sequence[bool],
+    nulls_last: bool | Sequence[bool],
+) -> list[tuple[str, bool, bool]]:
+    names = [by] if isinstance(by, str) else list(by)
+    if not names:
+        raise ValueError("by names at least one column")
+
+    def flags(what: str, value: bool | Sequence[bool]) -> list[bool]:
+        if isinstance(value, (bool, np.bool_)):
+            return [bool(value)] * len(names)
+        if len(value) != len(names):
+            raise ValueError(f"{what} has {len(value)} values for {len(names)} columns")
+        return [bool(each) for each in value]
+
+    return list(
+        zip(names, flags("descending", descending), flags("nulls_last", nulls_last), strict=True)
+    )
+
+
+def _sorter(table: Any, device: DeviceLike) -> _native.Sorter | None:
+    rows = _rows(table)
+    engine = _engines.engine(device, rows, few=FEW_ROWS)
+    return engine if isinstance(engine, _native.Sorter) else None
+
+
+def _rows(table: Any) -> int:
+    """The number of rows, or the largest number if it is not known."""
+    for attribute in ("num_rows", "height"):
+        rows = getattr(table, attribute, None)
+        if isinstance(rows, int):
+            return rows
+    try:
+        return len(table)
+    except TypeError:
+        return sys.maxsize
