@@ -14,10 +14,8 @@ pub enum Keys {
     U32(Vec<u32>),
     /// Keys of 33 to 64 bits.
     U64(Vec<u64>),
-    /// Keys of 65 to 96 bits: their high and their low words.
-    U96(Vec<u32>, Vec<u64>),
-    /// Keys of 97 to 128 bits: their high and their low words.
-    U128(Vec<u64>, Vec<u64>),
+    /// Keys of 65 to 128 bits: their first 64 bits, and the others.
+    Wide(Vec<u64>, Vec<u64>),
 }
 
 /// Keys whose order is that of the rows, as far as they go.
@@ -90,37 +88,26 @@ pub fn encode<E>(columns: &[SortColumn], floats: Floats) -> Result<Encoded, Erro
         keys
     };
     macro_rules! packed {
-        ($word:ty) => {{
-            let mut words = zeroed::<$word>(rows);
+        ($word:ty, $shift:expr) => {{
+            // (The operating system zeroes memory when the threads that write first touch it.)
+            let mut words: Vec<$word> = vec![0; rows];
             let outs = words.par_chunks_mut(BLOCK).zip(blocks(rows));
             outs.for_each(|(out, block)| {
                 for (out, key) in out.iter_mut().zip(pack(block)) {
-                    *out = key as $word;
+                    *out = (key >> $shift) as $word;
                 }
             });
             words
         }};
-        ($high:ty, $low:ty) => {{
-            let (mut highs, mut lows) = (zeroed::<$high>(rows), zeroed::<$low>(rows));
-            let outs = highs.par_chunks_mut(BLOCK).zip(lows.par_chunks_mut(BLOCK));
-            outs.zip(blocks(rows)).for_each(|((high, low), block)| {
-                for ((high, low), key) in high.iter_mut().zip(low).zip(pack(block)) {
-                    (*high, *low) = ((key >> 64) as $high, key as $low);
-                }
-            });
-            (highs, lows)
-        }};
     }
     let keys = match bits {
-        0..=32 => Keys::U32(packed!(u32)),
-        33..=64 => Keys::U64(packed!(u64)),
-        65..=96 => {
-            let (high, low) = packed!(u32, u64);
-            Keys::U96(high, low)
-        }
+        0..=32 => Keys::U32(packed!(u32, 0)),
+        33..=64 => Keys::U64(packed!(u64, 0)),
         _ => {
-            let (high, low) = packed!(u64, u64);
-            Keys::U128(high, low)
+            let mut others = packed!(u64, 0);
+            let mask = u64::MAX >> (128 - bits);
+            others.par_iter_mut().for_each(|key| *key &= mask);
+            Keys::Wide(packed!(u64, bits - 64), others)
         }
     };
     Ok(Encoded {
@@ -128,9 +115,4 @@ pub fn encode<E>(columns: &[SortColumn], floats: Floats) -> Result<Encoded, Erro
         bits,
         covered,
     })
-}
-
-/// Zeroed memory, which the operating system provides when the threads that write first touch it.
-fn zeroed<T: Default + Clone>(len: usize) -> Vec<T> {
-    vec![T::default(); len]
 }

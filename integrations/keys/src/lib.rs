@@ -2,7 +2,7 @@
 //!
 //! The columns to sort by are packed into one unsigned integer per row, the first column in its
 //! most significant bits. Values are stored in as few bits as their range needs: a date of one year
-//! takes 9 bits, a constant column none. Up to 128 bits are packed, in 32, 64 or 2 times 64 bits.
+//! takes 9 bits, a constant column none. Up to 128 bits are packed.
 //! What does not fit, such as the end of a long string, the CPU compares, for rows with equal keys
 //! only.
 //!

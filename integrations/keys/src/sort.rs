@@ -10,12 +10,16 @@ use std::cmp::Ordering;
 /// Rows with equal keys from which on they are sorted on more than one core.
 const MANY: usize = 1 << 14;
 
+/// Of wide keys, the part of the rows that may have equal first words for the CPU to compare the
+/// others. A second sort takes as long as comparing some more.
+const FEW_TIES: usize = 8;
+
 /// Returns the indices that sort rows by columns, the first column first. Stable.
 ///
-/// The keys are sorted by `argsort`: once if they have up to 64 bits, and else twice. Rows with
-/// equal keys that may differ are compared on the CPU. O(n log n) time. Takes 4 to 16 bytes of
-/// memory for the key of each row, and 8 for each value of a string column; and besides, 4 for the
-/// index.
+/// Keys of up to 64 bits are sorted by `argsort`. Of longer ones the first 64 bits are, and the
+/// others too if many rows are equal in the first. Rows with equal keys that may differ are compared
+/// on the CPU. O(n log n) time. Takes 4 to 16 bytes of memory for the key of each row, and 8 for
+/// each value of a string column; and besides, 4 for the index.
 ///
 /// # Errors
 ///
@@ -30,48 +34,51 @@ pub fn sort_indices<A: Argsort>(
     argsort: &A,
 ) -> Result<Vec<u32>, Error<A::Error>> {
     let Encoded { keys, covered, .. } = encode(columns, floats)?;
+    let others = &columns[covered..];
+    let compare = comparator(others, floats)?;
     let mut indices = match &keys {
         Keys::U32(keys) => argsort.argsort_u32(keys),
-        Keys::U64(keys) => argsort.argsort_u64(keys),
-        Keys::U96(high, low) => by_two(low, high, argsort, A::argsort_u32),
-        Keys::U128(high, low) => by_two(low, high, argsort, A::argsort_u64),
+        Keys::U64(keys) | Keys::Wide(keys, _) => argsort.argsort_u64(keys),
     }
     .map_err(Error::Argsort)?;
-    let others = &columns[covered..];
-    if !others.is_empty() {
-        let compare = comparator(others, floats)?;
-        let mut ties = match &keys {
-            Keys::U32(keys) => ties(&mut indices, |a, b| keys[a] == keys[b]),
-            Keys::U64(keys) => ties(&mut indices, |a, b| keys[a] == keys[b]),
-            Keys::U96(high, low) => {
-                ties(&mut indices, |a, b| (high[a], low[a]) == (high[b], low[b]))
+    match &keys {
+        _ if others.is_empty() && !matches!(keys, Keys::Wide(..)) => {}
+        Keys::U32(keys) => sort_all(ties(&mut indices, |a, b| keys[a] == keys[b]), compare),
+        Keys::U64(keys) => sort_all(ties(&mut indices, |a, b| keys[a] == keys[b]), compare),
+        Keys::Wide(high, low) => {
+            let tied = ties(&mut indices, |a, b| high[a] == high[b]);
+            let count: usize = tied.iter().map(|rows| rows.len()).sum();
+            if count <= high.len() / FEW_TIES {
+                sort_all(tied, |a, b| low[a].cmp(&low[b]).then_with(|| compare(a, b)));
+                return Ok(indices);
             }
-            Keys::U128(high, low) => {
-                ties(&mut indices, |a, b| (high[a], low[a]) == (high[b], low[b]))
+            indices = by_two(low, high, argsort).map_err(Error::Argsort)?;
+            let are_equal = |a, b| high[a] == high[b] && low[a] == low[b];
+            if !others.is_empty() {
+                sort_all(ties(&mut indices, are_equal), compare);
             }
-        };
-        ties.par_iter_mut().for_each(|rows| {
-            let by_values = |&a: &u32, &b: &u32| compare(a as usize, b as usize);
-            if rows.len() < MANY {
-                rows.sort_by(by_values);
-            } else {
-                rows.par_sort_by(by_values);
-            }
-        });
+        }
     }
     Ok(indices)
 }
 
+/// Sorts each of these ranges of rows, stably.
+fn sort_all(mut ranges: Vec<&mut [u32]>, compare: impl Fn(usize, usize) -> Ordering + Sync) {
+    let compare = |&a: &u32, &b: &u32| compare(a as usize, b as usize);
+    ranges.par_iter_mut().for_each(|rows| {
+        if rows.len() < MANY {
+            rows.sort_by(compare);
+        } else {
+            rows.par_sort_by(compare);
+        }
+    });
+}
+
 /// Sorts by the low words, and then, stably, by the high ones.
-fn by_two<A: Argsort, H: Copy + Send + Sync>(
-    low: &[u64],
-    high: &[H],
-    argsort: &A,
-    argsort_high: impl Fn(&A, &[H]) -> Result<Vec<u32>, A::Error>,
-) -> Result<Vec<u32>, A::Error> {
+fn by_two<A: Argsort>(low: &[u64], high: &[u64], argsort: &A) -> Result<Vec<u32>, A::Error> {
     let by_low = argsort.argsort_u64(low)?;
-    let high: Vec<H> = by_low.par_iter().map(|&row| high[row as usize]).collect();
-    let by_high = argsort_high(argsort, &high)?;
+    let high: Vec<u64> = by_low.par_iter().map(|&row| high[row as usize]).collect();
+    let by_high = argsort.argsort_u64(&high)?;
     Ok(by_high
         .into_par_iter()
         .map(|i| by_low[i as usize])

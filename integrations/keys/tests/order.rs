@@ -301,6 +301,22 @@ fn many_equal_keys_are_resolved_in_order() {
 }
 
 #[test]
+fn wide_keys_are_sorted_with_few_ties_and_with_many() {
+    for values in [5_u64, 100_000] {
+        // Two columns of 45 bits: the first words differ in the upper bits of the second column.
+        let column = |seed: u64| {
+            let value = |i: u64| (i.wrapping_mul(seed) >> 20) % values * ((1 << 45) / values);
+            ascending(UInt64Array::from_iter_values((0..50_000).map(value)))
+        };
+        let columns = [column(0x9e37_79b9_7f4a_7c15), column(0xc2b2_ae3d_27d4_eb4f)];
+        let encoded = encode::<()>(&columns, Floats::Total).unwrap();
+        assert!(matches!(encoded.keys, Keys::Wide(..)));
+        let sorted = sort_indices(&columns, Floats::Total, &Cpu).unwrap();
+        assert_eq!(sorted, expected(&columns));
+    }
+}
+
+#[test]
 fn what_cannot_be_sorted_is_an_error() {
     use arrow_schema::DataType;
     let error = |columns: &[SortColumn]| {

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Times sorts of numpy arrays and of tables, and prints the medians as CSV.
 
-    benches/sorts.py [CSV]       arrays: bcfsort, numpy, polars, torch on the CPU, torch on CUDA
-    benches/sorts.py --table     a table by (date, id, string): bcfsort, polars, DuckDB
+    benches/sorts.py [CSV]            arrays: bcfsort, numpy, polars, torch on the CPU and on CUDA
+    benches/sorts.py --table [CSV]    a table by (date, id, string): bcfsort, polars, DuckDB
 
 Contenders that are not installed are left out, and named. torch on CUDA is timed with both
-transfers, from a numpy array to a numpy array. Every result is compared with numpy's.
+transfers, from a numpy array to a numpy array. Every result is compared with another's.
 """
 
+import pathlib
 import statistics
 import sys
 import time
@@ -20,102 +21,108 @@ SIZES = [10, 12, 14, 16, 18, 20, 22, 24, 26, 28]
 
 
 def contenders():
-    """(name, sort, argsort) of those that are installed."""
+    """(name, {work: function of keys and values}) of those that are installed."""
+
+    def by_numpy(keys, values):
+        order = np.argsort(keys, kind="stable")
+        return keys[order], values[order]
+
+    def ours(device):
+        return {
+            "sort": lambda keys, _: bcfsort.sort(keys, device=device),
+            "argsort": lambda keys, _: bcfsort.argsort(keys, device=device),
+            "sort_by_key": lambda keys, values: bcfsort.sort_by_key(keys, values, device=device),
+        }
+
     found = [
         (
-            "bcfsort",
-            lambda a: bcfsort.sort(a, device="gpu"),
-            lambda a: bcfsort.argsort(a, device="gpu"),
+            "numpy",
+            {
+                "sort": lambda keys, _: np.sort(keys),
+                "argsort": lambda keys, _: np.argsort(keys, kind="stable"),
+                "sort_by_key": by_numpy,
+            },
         ),
-        ("bcfsort (auto)", bcfsort.sort, bcfsort.argsort),
-        ("numpy", np.sort, lambda a: np.argsort(a, kind="stable")),
+        ("bcfsort", ours(None)),
+        ("bcfsort (gpu)", ours("gpu")),
     ]
     try:
         import polars as pl
 
-        found.append(
-            (
-                "polars",
-                lambda a: pl.Series(a).sort().to_numpy(),
-                lambda a: pl.Series(a).arg_sort().to_numpy(),
-            )
-        )
+        sorts = {"sort": lambda keys, _: pl.Series(keys).sort().to_numpy()}
+        found.append(("polars", sorts))
     except ImportError:
         print("no polars", file=sys.stderr)
     try:
         import torch
-
-        def on_cpu(function):
-            return lambda a: function(torch.from_numpy(a)).numpy()
-
-        def on_cuda(function):
-            return lambda a: function(torch.from_numpy(a).cuda()).cpu().numpy()
-
-        def sort(t):
-            return t.sort().values
-
-        def argsort(t):
-            return t.argsort(stable=True)
-
-        found.append(("torch (CPU)", on_cpu(sort), on_cpu(argsort)))
-        if torch.cuda.is_available():
-            found.append(("torch (CUDA)", on_cuda(sort), on_cuda(argsort)))
-        else:
-            print("no CUDA in torch", file=sys.stderr)
     except ImportError:
         print("no torch", file=sys.stderr)
+        return found
+
+    def torch_on(device):
+        def run(function):
+            def call(keys, _):
+                return function(torch.from_numpy(keys).to(device)).cpu().numpy()
+
+            return call
+
+        return {
+            "sort": run(lambda keys: keys.sort().values),
+            "argsort": run(lambda keys: keys.argsort(stable=True)),
+        }
+
+    found.append(("torch (CPU)", torch_on("cpu")))
+    if torch.cuda.is_available():
+        found.append(("torch (CUDA)", torch_on("cuda")))
+    else:
+        print("no CUDA in torch", file=sys.stderr)
     return found
 
 
-def median(function):
-    """The median of the times of at least 3 and at most 25 calls: of about half a second."""
-    function()
+#: A contender that took longer, in seconds, is called once, and not for larger arrays.
+LONG = 1.0
+
+
+def timed(function, *arguments):
+    """The result and the time: the median of 3 to 25 calls after a first one."""
+    begin = time.perf_counter()
+    result = function(*arguments)
+    first = time.perf_counter() - begin
+    if first > LONG:
+        return result, first
     times = []
-    while len(times) < 3 or (sum(times) < 0.5 and len(times) < 25):
+    while len(times) < 3 or (sum(times) < 0.3 and len(times) < 25):
         begin = time.perf_counter()
-        function()
+        function(*arguments)
         times.append(time.perf_counter() - begin)
-        if sum(times) > 10:
-            break
-    return statistics.median(times)
+    return result, statistics.median(times)
 
 
 def arrays(rows):
     """Times sorts of arrays."""
     rng = np.random.default_rng(1)
     found = contenders()
+    too_slow = set()
     for log in SIZES:
         n = 1 << log
-        for dtype in (np.float32, np.int64):
-            if dtype is np.float32:
-                a = rng.standard_normal(n, dtype=np.float32)
-            else:
-                a = rng.integers(-(2**63), 2**63 - 1, n)
-            for work in (1, 2):
-                wanted = found[2][work](a)
-                for contender in found:
-                    call = contender[work]
-                    slow = contender[0] not in ("bcfsort", "torch (CUDA)") and log == 28
-                    if slow and work == 2 and dtype is np.int64:
+        values = np.arange(n)
+        for keys in (
+            rng.standard_normal(n, dtype=np.float32),
+            rng.integers(-(2**63), 2**63 - 1, n),
+        ):
+            for work in ("sort", "argsort", "sort_by_key"):
+                wanted = None
+                for name, functions in found:
+                    this = (work, keys.dtype, name)
+                    if work not in functions or this in too_slow:
                         continue
-                    result = call(a)
-                    if contender[0] == "polars" and work == 2:
-                        result = a[result] == a[wanted]
-                        assert result.all(), contender
-                    else:
-                        assert np.array_equal(result, wanted), (contender, n, dtype)
-                    name = ("sort", "argsort")[work - 1]
-                    rows(f"{name},{np.dtype(dtype)},{n},{contender[0]},{median(lambda: call(a)):.7f}")
-            if log <= 26:
-                values = np.arange(n)
-                call = lambda: bcfsort.sort_by_key(a, values, device="gpu")  # noqa: E731
-                rows(f"sort_by_key,{np.dtype(dtype)},{n},bcfsort,{median(call):.7f}")
-
-                def by_numpy():
-                    order = np.argsort(a, kind="stable")
-                    return a[order], values[order]
-
-                rows(f"sort_by_key,{np.dtype(dtype)},{n},numpy,{median(by_numpy):.7f}")
+                    result, seconds = timed(functions[work], keys, values)
+                    # The first one that can checks the others.
+                    wanted = result if wanted is None else wanted
+                    assert np.array_equal(result, wanted), this
+                    rows(f"{work},{keys.dtype},{n},{name},{seconds:.7f}")
+                    if seconds > LONG:
+                        too_slow.add(this)
 
 
 def table(rows, n=10**8):
@@ -139,7 +146,7 @@ def table(rows, n=10**8):
     by = ["date", "id", "name"]
     results = {}
 
-    def timed(name, call):
+    def measure(name, call):
         times = []
         for _ in range(3):
             begin = time.perf_counter()
@@ -147,15 +154,15 @@ def table(rows, n=10**8):
             times.append(time.perf_counter() - begin)
         rows(f"sort_table,date+id+string,{n},{name},{statistics.median(times):.4f}")
 
-    timed("bcfsort", lambda: bcfsort.sort_table(data, by, device="gpu"))
-    timed("bcfsort (cpu)", lambda: bcfsort.sort_table(data, by, device="cpu"))
+    measure("bcfsort", lambda: bcfsort.sort_table(data, by, device="gpu"))
+    measure("bcfsort (cpu)", lambda: bcfsort.sort_table(data, by, device="cpu"))
     try:
         import polars as pl
 
         frame = pl.from_arrow(data)
-        timed("polars", lambda: frame.sort(by, maintain_order=True))
+        measure("polars", lambda: frame.sort(by, maintain_order=True))
         assert pl.from_arrow(results["bcfsort"]).equals(results["polars"])
-        timed("bcfsort of polars", lambda: bcfsort.sort_table(frame, by, device="gpu"))
+        measure("bcfsort of polars", lambda: bcfsort.sort_table(frame, by, device="gpu"))
     except ImportError:
         print("no polars", file=sys.stderr)
     try:
@@ -165,7 +172,7 @@ def table(rows, n=10**8):
             relation = duckdb.sql("select * from data order by date, id, name")
             return relation.to_arrow_table()
 
-        timed("duckdb", by_duckdb)
+        measure("duckdb", by_duckdb)
         assert results["duckdb"]["id"].equals(results["bcfsort"]["id"])
     except ImportError:
         print("no duckdb", file=sys.stderr)
@@ -175,15 +182,16 @@ def main():
     arguments = sys.argv[1:]
     as_table = "--table" in arguments
     files = [each for each in arguments if not each.startswith("--")]
-    out = open(files[0], "w") if files else sys.stdout
+    lines = []
 
     def rows(line):
-        print(line, file=out, flush=True)
-        if files:
-            print(line, flush=True)
+        lines.append(line)
+        print(line, flush=True)
 
     rows("work,dtype,n,contender,seconds")
     (table if as_table else arrays)(rows)
+    for file in files:
+        pathlib.Path(file).write_text("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

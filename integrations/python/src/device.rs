@@ -119,14 +119,14 @@ impl PySorter {
         indices: Option<PyReadwriteArray1<'_, i64>>,
     ) -> PyResult<()> {
         let mut indices = indices;
-        let mut indices = indices.as_mut().map(|out| out.as_slice_mut()).transpose()?;
+        let indices = indices.as_mut().map(|out| out.as_slice_mut()).transpose()?;
         with_word!(codes, C => {
             let mut codes: PyReadwriteArray1<'_, C> = codes.extract()?;
             let codes = codes.as_slice_mut()?;
             if begin > end || end > codes.len() as u64 {
                 return Err(PyValueError::new_err("the ranks are out of range"));
             }
-            self.work(py, |sorter| select(sorter, codes, begin..end, indices.as_deref_mut()))
+            self.work(py, |sorter| select(sorter, codes, begin..end, indices))
         }; u32, u64)
     }
 }

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 import threading
 import warnings
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -21,7 +23,8 @@ FEW_INDICES = 1 << 15
 _REQUIRE_ADAPTER = "BCFSORT_REQUIRE_ADAPTER"
 
 
-class Device(NamedTuple):
+@dataclass(frozen=True)
+class Device:
     """An adapter that can sort."""
 
     index: int
@@ -38,9 +41,7 @@ class Engine(Protocol):
 
     def argsort(self, codes: np.ndarray, out: np.ndarray) -> None: ...
 
-    def sort_rows(
-        self, codes: np.ndarray, columns: int, indices: np.ndarray | None
-    ) -> None: ...
+    def sort_rows(self, codes: np.ndarray, columns: int, indices: np.ndarray | None) -> None: ...
 
     def select(
         self, codes: np.ndarray, begin: int, end: int, indices: np.ndarray | None
@@ -64,9 +65,7 @@ class Numpy:
         else:
             indices.reshape(-1, columns)[:] = np.argsort(rows, axis=1, kind="stable")
 
-    def select(
-        self, codes: np.ndarray, begin: int, end: int, indices: np.ndarray | None
-    ) -> None:
+    def select(self, codes: np.ndarray, begin: int, end: int, indices: np.ndarray | None) -> None:
         if indices is None:
             codes.sort()
             return
@@ -161,13 +160,21 @@ def engine(device: DeviceLike, size: int, *, few: int) -> Engine:
         warnings.warn(
             "no GPU adapter found: numpy sorts; device='cpu' says that this is intended",
             NoAdapterWarning,
-            stacklevel=4,
+            stacklevel=_callers_level(),
         )
         return Numpy()
     best = _found()[0]
     if best.is_software and not required:
         return Numpy()
     return _open(best.index)
+
+
+def _callers_level() -> int:
+    """The level of the stack, for a warning, of the code that called the package."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__package__") == __package__:
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def _index(device: int | str) -> int:

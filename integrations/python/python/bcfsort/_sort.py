@@ -25,10 +25,11 @@ class _Rows(NamedTuple):
     def columns(self) -> int:
         return int(self.array.shape[-1])
 
-    def back(self, flat: np.ndarray) -> np.ndarray:
-        """A result of all rows, with the axes of the input."""
-        result = np.moveaxis(flat.reshape(*self.array.shape[:-1], -1), -1, self.axis)
-        return np.ascontiguousarray(result)
+    def back(self, result: np.ndarray) -> np.ndarray:
+        """A result of all rows, one after another or each a row, with the axes of the input."""
+        if result.ndim == 1:
+            result = result.reshape(self.array.shape)
+        return np.ascontiguousarray(np.moveaxis(result, -1, self.axis))
 
 
 def _rows(a: Any, axis: int | None) -> _Rows:

@@ -84,13 +84,11 @@ def sort_table(
     {'city': ['Oslo', 'Oslo', 'Bonn'], 'price': [2, 3, 1]}
     """
     _check(table)
+    if _is_of(table, "pandas", "DataFrame"):
+        raise TypeError("use bcfsort.pandas.sort_values, which keeps the index")
     if limit is not None and limit < 0:
         raise ValueError(f"limit is a number of rows, not {limit}")
     columns = _by(by, descending, nulls_last)
-    if _is_of(table, "polars", "LazyFrame"):
-        raise TypeError("a LazyFrame has no rows yet: collect() it first")
-    if _is_of(table, "pandas", "DataFrame"):
-        raise TypeError("use bcfsort.pandas.sort_values, which keeps the index")
     result = _native.sort_table(table, columns, limit, _sorter(table, device))
     if _is_of(table, "polars", "DataFrame"):
         return sys.modules["polars"].DataFrame(result)
@@ -104,6 +102,8 @@ def sort_table(
 
 
 def _check(table: Any) -> None:
+    if _is_of(table, "polars", "LazyFrame"):
+        raise TypeError("a LazyFrame has no rows yet: collect() it first")
     if not (hasattr(table, "__arrow_c_stream__") or hasattr(table, "__arrow_c_array__")):
         raise TypeError(
             f"{type(table).__name__} is no Arrow table: it has no __arrow_c_stream__. For arrays "
