@@ -12,8 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Bytes of a staging buffer of an upload.
 const PIECE: u64 = 32 << 20;
 
-/// Bytes of a staging buffer of a download in blocks. Less memory is pinned than with [`PIECE`],
-/// and one thread takes a block, so there is nothing to share between threads.
+/// Bytes of a staging buffer of a download. Less memory is pinned than with [`PIECE`].
 const BLOCK: u64 = 16 << 20;
 
 /// Pieces or blocks in flight at a time. With their sizes, this bounds the staging memory.
@@ -28,10 +27,12 @@ const PART: usize = 4 << 20;
 pub(crate) struct Staging {
     /// At most [`PIECES`] buffers of [`PIECE`] bytes, not mapped.
     uploads: Mutex<Vec<wgpu::Buffer>>,
-    /// The largest one so far, not mapped.
+    /// The largest one of at most [`BLOCK`] bytes so far, not mapped.
     download: Mutex<Option<wgpu::Buffer>>,
     /// At most [`PIECES`] buffers of [`BLOCK`] bytes, not mapped.
     blocks: Mutex<Vec<wgpu::Buffer>>,
+    /// Host memory of the longest download of more than [`BLOCK`] bytes.
+    whole: Mutex<Vec<u8>>,
 }
 
 /// Transfers of one caller.
@@ -140,11 +141,55 @@ impl Transfers<'_> {
         (buffer, from): (&wgpu::Buffer, u64),
         bytes: &mut [u8],
     ) -> Result<(), Error> {
+        if bytes.len() as u64 <= BLOCK {
+            return self.download_at_once((buffer, from), bytes).await;
+        }
+        // If the device were lost between two blocks, the user's slice would be half overwritten.
+        // (To pin a staging buffer of this length takes a second for each GiB.)
+        let mut whole = std::mem::take(&mut *lock(&self.staging.whole));
+        if whole.len() < bytes.len() {
+            whole = zeroed(bytes.len())?;
+        }
+        let copy = &mut whole[..bytes.len()];
+        self.download_in_blocks((buffer, from), copy).await?;
+        copy_at_once(copy, bytes);
+        let mut pooled = lock(&self.staging.whole);
+        if pooled.len() < whole.len() {
+            *pooled = whole;
+        }
+        Ok(())
+    }
+
+    /// Reads `buffer` at a byte offset into `bytes`. On an error `bytes` is partly overwritten.
+    pub(crate) async fn download_in_blocks(
+        self,
+        (buffer, from): (&wgpu::Buffer, u64),
+        bytes: &mut [u8],
+    ) -> Result<(), Error> {
+        let size = bytes.len() as u64;
+        if size <= BLOCK {
+            return self.download_at_once((buffer, from), bytes).await;
+        }
+        let mut rest = bytes;
+        self.download_blocks((buffer, from), size, &mut |block| {
+            let (to, after) = std::mem::take(&mut rest).split_at_mut(block.len());
+            copy_at_once(block, to);
+            rest = after;
+            Ok(())
+        })
+        .await
+    }
+
+    /// Reads at most [`BLOCK`] bytes.
+    async fn download_at_once(
+        self,
+        (buffer, from): (&wgpu::Buffer, u64),
+        bytes: &mut [u8],
+    ) -> Result<(), Error> {
         if bytes.is_empty() {
             return Ok(());
         }
-        // One staging buffer for all of the result: if the device were lost between two pieces,
-        // the user's slice would be half overwritten. Copies are in whole words.
+        // Copies are in whole words.
         let size = (bytes.len() as u64).next_multiple_of(4);
         let pooled = lock(&self.staging.download).take();
         let staging = match pooled.filter(|pooled| pooled.size() >= size) {
@@ -162,14 +207,13 @@ impl Transfers<'_> {
         Ok(())
     }
 
-    /// Passes `size` bytes of `buffer`, in order, to `take`, in blocks that end at multiples of
+    /// Passes `size` bytes of `buffer`, from a byte offset on and in order, to `take`, in blocks of
     /// [`BLOCK`] bytes. An error of `take` ends the download.
     ///
-    /// While one block is taken, the next ones are copied to staging buffers. So this is faster
-    /// than [`download`](Self::download), which keeps all of the result in one.
+    /// While one block is taken, the next ones are copied to staging buffers.
     pub(crate) async fn download_blocks<E: From<Error>>(
         self,
-        buffer: &wgpu::Buffer,
+        (buffer, begin): (&wgpu::Buffer, u64),
         size: u64,
         take: &mut dyn FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
@@ -190,7 +234,7 @@ impl Transfers<'_> {
                 let bytes = BLOCK.min(size - from);
                 submit(self.device, self.queue, |encoder| {
                     let whole_words = bytes.next_multiple_of(4);
-                    encoder.copy_buffer_to_buffer(buffer, from, &to, 0, whole_words);
+                    encoder.copy_buffer_to_buffer(buffer, begin + from, &to, 0, whole_words);
                 })?;
                 in_flight.push_back((to, bytes));
             }
@@ -206,6 +250,14 @@ impl Transfers<'_> {
         }
         Ok(())
     }
+}
+
+/// Memory that the operating system zeroes when the threads that copy first touch it.
+pub(crate) fn zeroed<T: bytemuck::Zeroable>(len: usize) -> Result<Vec<T>, Error> {
+    bytemuck::allocation::try_zeroed_vec(len).map_err(|()| Error::OutOfHostMemory {
+        bytes: (len as u64).saturating_mul(size_of::<T>() as u64),
+        message: "not allocated".to_owned(),
+    })
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -4,6 +4,7 @@ use super::{Keys, PreparedSort, SortJob, Sorter};
 use crate::gpu::binding::check_bound;
 use crate::gpu::calls;
 use crate::gpu::executor::{Clock, Detail, Profile};
+use crate::gpu::transfer::zeroed;
 use crate::gpu::waiting::Waiting;
 use crate::host::{merge_runs, permute, rank};
 use crate::{BufferRole, Comparator, Error, KeyType, Order, SortKey};
@@ -434,7 +435,7 @@ impl Sorter {
                     };
                     let size = size_of_val(keys) as u64;
                     self.transfers(waiting)
-                        .download_blocks(&started.keys, size, &mut take_keys)
+                        .download_blocks((&started.keys, 0), size, &mut take_keys)
                         .await?;
                     let downloading = begin.elapsed().saturating_sub(taking.get());
                     self.end_chunk(started, profile, downloading);
@@ -472,9 +473,7 @@ impl Sorter {
                 len: keys.len() as u64,
             });
         }
-        // The operating system zeroes this memory when the threads that copy first touch it.
-        let mut indices: Vec<u32> = bytemuck::allocation::try_zeroed_vec(keys.len())
-            .map_err(|()| out_of_host_memory::<u32>(keys.len(), "not allocated"))?;
+        let mut indices: Vec<u32> = zeroed(keys.len())?;
         let most = (self.max_len(T::KEY_TYPE)).min(self.max_len(KeyType::U32));
         let mut chunks = Chunks::new(keys.len(), most);
         while let Some(range) = chunks.next() {
@@ -525,7 +524,9 @@ impl Sorter {
         transfers.upload(bytes, (&on_device, 0)).await?;
         sort.0.submit()?;
         let read = bytemuck::cast_slice_mut(indices);
-        transfers.download((&indices_there, 0), read).await?;
+        transfers
+            .download_in_blocks((&indices_there, 0), read)
+            .await?;
         self.give_back(sort);
         calls::keep_host_buffer(&self.host_keys, on_device);
         calls::keep_host_buffer(&self.host_indices, indices_there);
@@ -609,18 +610,14 @@ fn rank_in<T: SortKey>(order: Order) -> impl Fn(&T) -> u64 + Sync {
 }
 
 /// An empty vector with room for `len` items.
-pub(super) fn reserved<T>(len: usize) -> Result<Vec<T>, Error> {
+fn reserved<T>(len: usize) -> Result<Vec<T>, Error> {
     let mut vec = Vec::new();
     vec.try_reserve_exact(len)
-        .map_err(|error| out_of_host_memory::<T>(len, error))?;
+        .map_err(|error| Error::OutOfHostMemory {
+            bytes: (len * size_of::<T>()) as u64,
+            message: error.to_string(),
+        })?;
     Ok(vec)
-}
-
-fn out_of_host_memory<T>(len: usize, why: impl ToString) -> Error {
-    Error::OutOfHostMemory {
-        bytes: (len as u64).saturating_mul(size_of::<T>() as u64),
-        message: why.to_string(),
-    }
 }
 
 /// Cuts a slice into chunks, as long as the device allows. Halves their length if its memory runs

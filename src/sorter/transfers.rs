@@ -3,7 +3,7 @@
 use super::Sorter;
 use crate::gpu::binding::ToBinding;
 use crate::gpu::faults::scoped;
-use crate::gpu::transfer::Transfers;
+use crate::gpu::transfer::{Transfers, zeroed};
 use crate::gpu::waiting::Waiting;
 use crate::{BufferRole, Error};
 
@@ -92,11 +92,13 @@ impl Sorter {
             });
         }
         let len = range.size as usize / size_of::<T>().max(1);
-        let mut items = super::host::reserved::<T>(len)?;
-        items.resize(len, T::zeroed());
+        let mut items = zeroed::<T>(len)?;
         let read: &mut [u8] = bytemuck::cast_slice_mut(&mut items);
         let from = (buffer, offset);
-        pollster::block_on(self.transfers(Waiting::Block).download(from, read))?;
+        pollster::block_on(
+            self.transfers(Waiting::Block)
+                .download_in_blocks(from, read),
+        )?;
         Ok(items)
     }
 }

@@ -86,14 +86,7 @@ pub(crate) fn decode(
     ) -> PyResult<()> {
         let (from, out) = (from.as_slice()?, out.as_slice_mut()?);
         same_length(from.len(), out.len())?;
-        py.detach(|| {
-            let parts = from.par_chunks(PART).zip(out.par_chunks_mut(PART));
-            parts.for_each(|(from, out)| {
-                for (&code, out) in from.iter().zip(out) {
-                    *out = W::decode(code.into(), codes);
-                }
-            });
-        });
+        py.detach(|| decode_all(from, out, codes));
         Ok(())
     }
     let py = codes.py();
@@ -105,6 +98,16 @@ pub(crate) fn decode(
     with_word!(out, W => {
         run::<W>(py, &codes.extract()?, &mut out.extract()?, &Codes::new::<W>(order, false))
     }; u8, u16)
+}
+
+/// Decodes each code, on all cores.
+pub(crate) fn decode_all<W: Word, C: Code>(from: &[C], out: &mut [W], codes: &Codes) {
+    let parts = from.par_chunks(PART).zip(out.par_chunks_mut(PART));
+    parts.for_each(|(from, out)| {
+        for (code, out) in from.iter().zip(out) {
+            *out = W::decode(code.code(), codes);
+        }
+    });
 }
 
 /// Writes the elements of `source` at `indices` to `out`.

@@ -1,6 +1,7 @@
 //! Sorters on a device.
 
-use crate::arrays::{same_length, with_word};
+use crate::arrays::{Code, decode_all, same_length, with_word};
+use crate::codes::{self, Codes, Word};
 use crate::errors::{exception, named};
 use numpy::{PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::exceptions::PyValueError;
@@ -46,13 +47,36 @@ impl PySorter {
         })
     }
 
-    /// Sorts codes in place.
-    fn sort(&self, py: Python<'_>, codes: &Bound<'_, PyAny>) -> PyResult<()> {
-        with_word!(codes, C => {
-            let mut codes: PyReadwriteArray1<'_, C> = codes.extract()?;
-            let codes = codes.as_slice_mut()?;
-            self.work(py, |sorter| sorter.sort(codes, Order::Ascending))
-        }; u32, u64)
+    /// Sorts codes, and writes the words that they stand for to `out`. The codes are lost.
+    fn sort(
+        &self,
+        py: Python<'_>,
+        codes: &Bound<'_, PyAny>,
+        out: &Bound<'_, PyAny>,
+        order: codes::Order,
+    ) -> PyResult<()> {
+        fn run<W: Word, C: Code + SortKey>(
+            sorter: &PySorter,
+            py: Python<'_>,
+            codes: &mut PyReadwriteArray1<'_, C>,
+            out: &mut PyReadwriteArray1<'_, W>,
+            order: codes::Order,
+        ) -> PyResult<()> {
+            let (codes, mut rest) = (codes.as_slice_mut()?, out.as_slice_mut()?);
+            same_length(codes.len(), rest.len())?;
+            let mapping = Codes::new::<W>(order, false);
+            sorter.work(py, |sorter| {
+                sorter.sort_to(codes, Order::Ascending, |block: &[C]| {
+                    let (to, after) = std::mem::take(&mut rest).split_at_mut(block.len());
+                    decode_all(block, to, &mapping);
+                    rest = after;
+                    Ok::<_, Error>(())
+                })
+            })
+        }
+        with_word!(out, W => with_word!(codes, C => {
+            run::<W, C>(self, py, &mut codes.extract()?, &mut out.extract()?, order)
+        }; u32, u64); u8, u16, u32, u64)
     }
 
     /// Writes the indices that sort the codes, stably.

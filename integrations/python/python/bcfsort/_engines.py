@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from . import _native
+from ._arrays import Order
 from ._errors import NoAdapterError, NoAdapterWarning
 
 #: Arrays of fewer elements are sorted by numpy if no device is named. (Measured: see the table of
@@ -37,7 +38,7 @@ class Device:
 class Engine(Protocol):
     """Sorts one-dimensional arrays of codes: of uint32 or uint64, contiguous."""
 
-    def sort(self, codes: np.ndarray) -> None: ...
+    def sort(self, codes: np.ndarray, out: np.ndarray, order: Order) -> None: ...
 
     def argsort(self, codes: np.ndarray, out: np.ndarray) -> None: ...
 
@@ -52,8 +53,13 @@ class Numpy:
     """The CPU. The result of every call is the same as that of a GPU, but for `select`: there it
     is as well defined, and differs within the parts that are not sorted."""
 
-    def sort(self, codes: np.ndarray) -> None:
+    def sort(self, codes: np.ndarray, out: np.ndarray, order: Order) -> None:
         codes.sort()
+        if out.itemsize == codes.itemsize:
+            _native.decode(codes, None, order)
+            out[...] = codes
+        else:
+            _native.decode(codes, out, order)
 
     def argsort(self, codes: np.ndarray, out: np.ndarray) -> None:
         out[:] = np.argsort(codes, kind="stable")

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from numpy.lib.array_utils import normalize_axis_index
 
 from . import _engines
-from ._arrays import Order, as_array, decode, encode, order_of, take
+from ._arrays import Order, as_array, decode, encode, order_of, take, words
 from ._engines import FEW_INDICES, FEW_KEYS, DeviceLike, Engine
 
 
@@ -43,11 +43,7 @@ def _rows(a: Any, axis: int | None) -> _Rows:
 
 
 def _sort_codes(engine: Engine, codes: np.ndarray, columns: int) -> None:
-    if columns < 2:
-        return
-    if columns == codes.size:
-        engine.sort(codes)
-    else:
+    if columns > 1:
         engine.sort_rows(codes, columns, None)
 
 
@@ -96,7 +92,8 @@ def sort(
         A number: that of `devices`. Any other text: a part of the adapter's name. Or a `Sorter`.
 
     The result has the same bits as the input, NaNs and zeros included; -0 precedes 0. O(n log n)
-    time. Takes memory for one or two copies of the array, on the host and on the GPU.
+    time. Takes memory for one or two copies of the array, on the host and on the GPU. After an
+    error ``out`` is unspecified.
 
     Raises
     ------
@@ -115,15 +112,22 @@ def sort(
     rows = _rows(a, axis)
     order = order_of(rows.dtype, descending=descending, nan=nan)
     engine = _engines.engine(device, rows.array.size, few=FEW_KEYS)
+    shape = np.moveaxis(rows.array, -1, rows.axis).shape
+    if out is not None and (out.shape != shape or out.dtype != rows.dtype):
+        raise ValueError(f"out is {out.dtype}{out.shape}, and the result {rows.dtype}{shape}")
     codes = encode(rows.array, order, merge=False)
-    _sort_codes(engine, codes, rows.columns)
-    result = rows.back(decode(codes, order, rows.dtype))
+    if rows.columns != codes.size:
+        _sort_codes(engine, codes, rows.columns)
+        values = decode(codes, order, rows.dtype)
+    elif out is not None and out.flags.carray and out.dtype.isnative:
+        engine.sort(codes, words(out), order)
+        return out
+    else:
+        values = np.empty(codes.size, rows.dtype.newbyteorder("="))
+        engine.sort(codes, words(values), order)
+    result = rows.back(values).astype(rows.dtype, copy=False)
     if out is None:
-        return result.astype(rows.dtype, copy=False)
-    if out.shape != result.shape or out.dtype != rows.dtype:
-        raise ValueError(
-            f"out is {out.dtype}{out.shape}, and the result {rows.dtype}{result.shape}"
-        )
+        return result
     out[...] = result
     return out
 

@@ -302,11 +302,7 @@ mod tests {
             ("end-to-end.svg", &["wgpu-bcfsort", "cat (copies)"]),
             (
                 "file-sorts.svg",
-                &[
-                    "2 GB",
-                    "0.50 s cat (copies)",
-                    "1.00 s sorted in 1G (2.00x)",
-                ],
+                &["2 GB", "0.50 s cat (copies)", "1.00 s sorted in 1G (2.00x)"],
             ),
             ("bank-matrix.svg", &["bank 0", "63"]),
         ];
