@@ -4,7 +4,7 @@ use crate::{Error, Floats, SortColumn};
 use arrow_array::cast::AsArray;
 use arrow_array::types::ArrowDictionaryKeyType;
 use arrow_array::{Array, ArrayRef, UInt32Array, downcast_dictionary_array};
-use arrow_buffer::NullBuffer;
+use arrow_buffer::{ArrowNativeType, NullBuffer};
 use arrow_data::ArrayData;
 use arrow_ord::ord::make_comparator;
 use arrow_ord::sort::sort_to_indices;
@@ -198,7 +198,8 @@ impl Column {
             DataType::Null => Values::Constant,
             DataType::Boolean => {
                 let values = array.as_boolean();
-                Values::Words((0..values.len()).map(|i| values.value(i).into()).collect())
+                let word = |i| u64::from(values.value(i));
+                Values::Words((0..values.len()).into_par_iter().map(word).collect())
             }
             other => match Native::of(other) {
                 Some(native) => Values::Native(native, array.to_data()),
@@ -269,35 +270,25 @@ impl Column {
         let (low, high) = self.bounds;
         // (A shift by all bits would overflow: nothing is there before the first column.)
         let make_room = |key: u128| key.checked_shl(bits).unwrap_or(0);
-        if self.nulls.is_none() && !matches!(self.values, Values::Constant) {
-            self.for_each(rows, |i, value| {
-                let code = if self.descending {
-                    high - value
-                } else {
-                    value - low
-                };
-                keys[i] = make_room(keys[i]) | code >> dropped;
-            });
-            return;
-        }
-        // Values and nulls differ in the first bit, and nulls have no others.
-        let first = 1_u128.checked_shl(self.value_bits()).unwrap_or(0);
-        let (of_null, of_value) = if self.nulls_first {
-            (0, first)
-        } else {
-            (first, 0)
-        };
-        for key in &mut *keys {
-            *key = make_room(*key) | of_null >> dropped;
-        }
-        self.for_each(rows, |i, value| {
+        let code = |value: u128| {
             let code = if self.descending {
                 high - value
             } else {
                 value - low
             };
-            keys[i] = keys[i] & !(first >> dropped) | (of_value | code) >> dropped;
-        });
+            code.checked_shr(dropped).unwrap_or(0)
+        };
+        if self.nulls.is_none() && !matches!(self.values, Values::Constant) {
+            self.for_each(rows, |i, value| keys[i] = make_room(keys[i]) | code(value));
+            return;
+        }
+        // Values and nulls differ in the first bit, and nulls have no others.
+        let first = 1_u128 << (bits - 1);
+        let of_null = if self.nulls_first { 0 } else { first };
+        for key in &mut *keys {
+            *key = make_room(*key) | of_null;
+        }
+        self.for_each(rows, |i, value| keys[i] = keys[i] ^ first | code(value));
     }
 }
 
@@ -336,31 +327,39 @@ fn prefixes_of<A: Array>(
         return (vec![0; array.len()], true);
     };
     let first = value(array, first);
-    let common = |common: usize, i: usize| {
-        let bytes = value(array, i).iter().zip(&first[..common]);
-        bytes.take_while(|(a, b)| a == b).count()
+    // How far all strings are equal, and the lengths of the shortest and the longest one.
+    let look = |(common, least, most): (usize, usize, usize), i: usize| {
+        let bytes = value(array, i);
+        let equal = bytes
+            .iter()
+            .zip(&first[..common])
+            .take_while(|(a, b)| a == b)
+            .count();
+        (equal, least.min(bytes.len()), most.max(bytes.len()))
     };
-    let skipped = blocks(array.len())
-        .map(|block| block.filter(|&i| is_valid(i)).fold(first.len(), common))
-        .min()
-        .unwrap_or(0);
+    let none = (first.len(), first.len(), first.len());
+    let (skipped, least, most) = blocks(array.len())
+        .map(|block| block.filter(|&i| is_valid(i)).fold(none, look))
+        .reduce(|| none, |a, b| (a.0.min(b.0), a.1.min(b.1), a.2.max(b.2)));
+    let width = (most - skipped).min(PREFIX);
     let mut words = vec![0; array.len()];
     let is_exact = words
         .par_chunks_mut(BLOCK)
         .zip(blocks(array.len()))
         .map(|(words, block)| {
-            let mut is_exact = true;
+            let mut is_exact = most - skipped <= PREFIX;
             for (word, i) in words.iter_mut().zip(block) {
                 if !is_valid(i) {
                     continue;
                 }
                 let rest = &value(array, i)[skipped..];
+                let taken = rest.len().min(width);
                 let mut prefix = [0; PREFIX];
-                let taken = rest.len().min(PREFIX);
-                prefix[..taken].copy_from_slice(&rest[..taken]);
+                prefix[PREFIX - width..][..taken].copy_from_slice(&rest[..taken]);
                 *word = u64::from_be_bytes(prefix);
-                // (A zero at the end looks as if it were not there.)
-                is_exact &= rest.len() <= PREFIX && rest.last() != Some(&0);
+                // Of strings of different lengths, one that ends with a zero looks as if the zero
+                // were not there.
+                is_exact &= least == most || rest.last() != Some(&0);
             }
             is_exact
         })
@@ -390,8 +389,11 @@ fn ranks<K: ArrowDictionaryKeyType>(
         rank += u32::from(compare(before, after).is_ne());
         of_value[after] = rank;
     }
-    let rank = |key: Option<usize>| key.filter(|&key| values.is_valid(key)).map(|k| of_value[k]);
-    Ok(array.keys_iter().map(rank).collect())
+    let keys = array.keys();
+    // (A null may have any key.)
+    let rank = |i: usize| of_value.get(keys.value(i).as_usize()).copied().unwrap_or(0);
+    let ranks: Vec<u32> = (0..array.len()).into_par_iter().map(rank).collect();
+    Ok(UInt32Array::new(ranks.into(), array.logical_nulls()))
 }
 
 /// The values of a column in an array that Arrow's comparators order as this crate does.

@@ -272,7 +272,20 @@ fn keys_take_the_bits_that_the_ranges_need() {
     assert!(matches!(encoded.keys, Keys::U32(_)));
     let full = || ascending(Int64Array::from(vec![i64::MIN, i64::MAX]));
     let flags = ascending(BooleanArray::from(vec![Some(true), None]));
+    let extreme = || {
+        let values = [Some(i128::MIN), Some(0), None, Some(i128::MAX)];
+        ascending(Decimal128Array::from_iter(values).slice(0, 4))
+    };
+    let sorted = sort_indices(&[extreme()], Floats::Total, &Cpu).unwrap();
+    assert_eq!(sorted, [0, 1, 3, 2]);
+    let almost_full = || ascending(Decimal128Array::from(vec![0, 1, 2, i128::MAX]));
+    let sorted = sort_indices(&[almost_full(), extreme()], Floats::Total, &Cpu).unwrap();
+    assert_eq!(sorted, [0, 1, 2, 3]);
+    let codes = ascending(StringArray::from(vec!["DE", "NO", "SE", "FR"]));
+    assert_eq!(encode::<()>(&[codes], Floats::Total).unwrap().bits, 12);
     for (columns, bits, covered) in [
+        (vec![extreme()], 128, 0),
+        (vec![almost_full(), extreme()], 128, 1),
         (vec![full()], 64, 1),
         (vec![flags.clone(), full()], 65, 2),
         (vec![full(), full()], 128, 2),
