@@ -31,11 +31,11 @@ pub(crate) fn encode(
     order: Order,
     merges: bool,
 ) -> PyResult<()> {
-    fn run<W: Word, C: Code>(
+    fn run<W: Word, C: Integer>(
         py: Python<'_>,
         values: &PyReadonlyArray1<'_, W>,
         out: &mut PyReadwriteArray1<'_, C>,
-        codes: &Codes,
+        codes: &Codes<W>,
     ) -> PyResult<()> {
         let (values, out) = (values.as_slice()?, out.as_slice_mut()?);
         same_length(values.len(), out.len())?;
@@ -43,7 +43,7 @@ pub(crate) fn encode(
             let parts = values.par_chunks(PART).zip(out.par_chunks_mut(PART));
             parts.for_each(|(values, out)| {
                 for (value, out) in values.iter().zip(out) {
-                    *out = C::of(value.encode(codes));
+                    *out = C::of(value.encode(codes).code());
                 }
             });
         });
@@ -51,7 +51,7 @@ pub(crate) fn encode(
     }
     let py = values.py();
     with_word!(values, W => {
-        let (values, codes) = (values.extract()?, Codes::new::<W>(order, merges));
+        let (values, codes) = (values.extract()?, W::codes(order, merges));
         with_word!(out, C => run::<W, C>(py, &values, &mut out.extract()?, &codes); u32, u64)
     }; u8, u16, u32, u64)
 }
@@ -63,16 +63,16 @@ pub(crate) fn decode(
     out: Option<&Bound<'_, PyAny>>,
     order: Order,
 ) -> PyResult<()> {
-    fn in_place<W: Word + Code>(
+    fn in_place<W: Word>(
         py: Python<'_>,
         words: &mut PyReadwriteArray1<'_, W>,
-        codes: &Codes,
+        codes: &Codes<W>,
     ) -> PyResult<()> {
         let words = words.as_slice_mut()?;
         py.detach(|| {
             words.par_chunks_mut(PART).for_each(|words| {
                 for word in words {
-                    *word = W::decode(word.code(), codes);
+                    *word = word.decode(codes);
                 }
             });
         });
@@ -82,7 +82,7 @@ pub(crate) fn decode(
         py: Python<'_>,
         from: &PyReadonlyArray1<'_, u32>,
         out: &mut PyReadwriteArray1<'_, W>,
-        codes: &Codes,
+        codes: &Codes<W>,
     ) -> PyResult<()> {
         let (from, out) = (from.as_slice()?, out.as_slice_mut()?);
         same_length(from.len(), out.len())?;
@@ -92,20 +92,20 @@ pub(crate) fn decode(
     let py = codes.py();
     let Some(out) = out else {
         return with_word!(codes, W => {
-            in_place::<W>(py, &mut codes.extract()?, &Codes::new::<W>(order, false))
+            in_place::<W>(py, &mut codes.extract()?, &W::codes(order, false))
         }; u32, u64);
     };
     with_word!(out, W => {
-        run::<W>(py, &codes.extract()?, &mut out.extract()?, &Codes::new::<W>(order, false))
+        run::<W>(py, &codes.extract()?, &mut out.extract()?, &W::codes(order, false))
     }; u8, u16)
 }
 
 /// Decodes each code, on all cores.
-pub(crate) fn decode_all<W: Word, C: Code>(from: &[C], out: &mut [W], codes: &Codes) {
+pub(crate) fn decode_all<W: Word, C: Integer>(from: &[C], out: &mut [W], codes: &Codes<W>) {
     let parts = from.par_chunks(PART).zip(out.par_chunks_mut(PART));
     parts.for_each(|(from, out)| {
         for (code, out) in from.iter().zip(out) {
-            *out = W::decode(code.code(), codes);
+            *out = W::of(code.code()).decode(codes);
         }
     });
 }
@@ -145,32 +145,29 @@ pub(crate) fn take(
     }; u8, u16, u32, u64)
 }
 
-/// The type of codes: what the GPU sorts.
-pub(crate) trait Code: numpy::Element + Copy + Send + Sync {
+/// An integer of any size.
+pub(crate) trait Integer: numpy::Element + Copy + Send + Sync {
     fn of(code: u64) -> Self;
 
     fn code(self) -> u64;
 }
 
-impl Code for u32 {
-    fn of(code: u64) -> Self {
-        code as Self
-    }
+macro_rules! integer {
+    ($($word:ty),*) => {$(
+        impl Integer for $word {
+            #[inline(always)]
+            fn of(code: u64) -> Self {
+                code as Self
+            }
 
-    fn code(self) -> u64 {
-        self.into()
-    }
+            #[inline(always)]
+            fn code(self) -> u64 {
+                self.into()
+            }
+        }
+    )*};
 }
-
-impl Code for u64 {
-    fn of(code: u64) -> Self {
-        code
-    }
-
-    fn code(self) -> u64 {
-        self
-    }
-}
+integer!(u8, u16, u32, u64);
 
 pub(crate) fn same_length(first: usize, second: usize) -> PyResult<()> {
     if first == second {

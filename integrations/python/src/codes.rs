@@ -1,5 +1,6 @@
 //! Codes: unsigned integers whose ascending order is the wanted order of the values.
 
+use crate::arrays::Integer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -50,111 +51,85 @@ impl FromPyObject<'_, '_> for Order {
     }
 }
 
+/// The mapping for words of a size.
+///
+/// Values are first put in their total order: the sign bit of signed integers and of floats is
+/// flipped, and so are all other bits of negative floats. The complement reverses this order.
+/// Values that are missing, NaN or NaT, are at its ends. A rotation moves those at the lower end to
+/// the upper one, so that all come last. Each step is a bijection. There are no branches, so that a
+/// loop maps several words in one instruction.
+pub(crate) struct Codes<W> {
+    /// The sign bit, if it is flipped.
+    sign: W,
+    /// All bits, if negative values are flipped whole.
+    negative: W,
+    /// All bits, if the order is reversed.
+    reverse: W,
+    /// The number of missing values at the lower end of the order.
+    low: W,
+    /// -0, if it is to have the code of 0.
+    zero: W,
+    /// The code of all missing values, if they are to have one.
+    most: W,
+}
+
 /// An unsigned integer with the bits of a value.
-pub(crate) trait Word: numpy::Element + Copy + Ord + Send + Sync {
+pub(crate) trait Word: Integer + Ord {
+    /// The mapping of an order. Values that compare equal have one code if `merges`: then there is
+    /// no way back.
+    fn codes(order: Order, merges: bool) -> Codes<Self>;
+
     /// The code of the bits.
-    fn encode(self, codes: &Codes) -> u64;
+    fn encode(self, codes: &Codes<Self>) -> Self;
 
     /// The bits that have this code.
-    fn decode(code: u64, codes: &Codes) -> Self;
-
-    const BITS: u32;
-}
-
-/// The mapping for words of some size.
-///
-/// Values are first put in their total order: the sign bit of signed integers and floats is
-/// flipped, and so are all other bits of negative floats. The complement reverses this order. Values
-/// that are missing, NaN or NaT, are at its ends. A rotation moves those at the lower end to the
-/// upper one, so that all come last. Each step is a bijection.
-pub(crate) struct Codes {
-    kind: Kind,
-    descending: bool,
-    /// The number of missing values at the lower end of the order.
-    low: u64,
-    /// The number of all missing values.
-    missing: u64,
-    mask: u64,
-    sign: u64,
-    /// Equal values of different bits have one code: this is no bijection.
-    merges: bool,
-}
-
-impl Codes {
-    pub(crate) fn new<W: Word>(order: Order, merges: bool) -> Self {
-        let mask = u64::MAX >> (64 - W::BITS);
-        // Of floats (-NaNs, NaNs), of times (NaT, none).
-        let ends = match order.kind {
-            _ if !order.missing_last => (0, 0),
-            Kind::Float(mantissa) => ((1 << mantissa) - 1, (1 << mantissa) - 1),
-            Kind::Signed if order.is_time => (1, 0),
-            Kind::Signed | Kind::Unsigned => (0, 0),
-        };
-        Self {
-            kind: order.kind,
-            descending: order.descending,
-            low: if order.descending { ends.1 } else { ends.0 },
-            missing: ends.0 + ends.1,
-            mask,
-            sign: mask ^ (mask >> 1),
-            // In the total order, values of different bits differ.
-            merges: merges && order.missing_last,
-        }
-    }
-
-    /// A word is a bijection's own inverse's argument: all arithmetic is modulo its size.
-    #[inline(always)]
-    fn encode(&self, mut bits: u64) -> u64 {
-        bits = match self.kind {
-            Kind::Unsigned => bits,
-            Kind::Signed => bits ^ self.sign,
-            Kind::Float(_) if self.merges && bits == self.sign => self.sign,
-            Kind::Float(_) if bits & self.sign == 0 => bits | self.sign,
-            Kind::Float(_) => bits ^ self.mask,
-        };
-        if self.descending {
-            bits ^= self.mask;
-        }
-        bits = bits.wrapping_sub(self.low) & self.mask;
-        if self.merges && self.missing > 0 {
-            bits = bits.min(self.mask - self.missing + 1);
-        }
-        bits
-    }
-
-    #[inline(always)]
-    fn decode(&self, code: u64) -> u64 {
-        let mut bits = code.wrapping_add(self.low) & self.mask;
-        if self.descending {
-            bits ^= self.mask;
-        }
-        match self.kind {
-            Kind::Unsigned => bits,
-            Kind::Signed => bits ^ self.sign,
-            Kind::Float(_) if bits & self.sign != 0 => bits ^ self.sign,
-            Kind::Float(_) => bits ^ self.mask,
-        }
-    }
+    fn decode(self, codes: &Codes<Self>) -> Self;
 }
 
 macro_rules! word {
-    ($($word:ty),*) => {$(
+    ($($word:ty: $signed:ty),*) => {$(
         impl Word for $word {
-            const BITS: u32 = <$word>::BITS;
-
-            #[inline(always)]
-            fn encode(self, codes: &Codes) -> u64 {
-                codes.encode(u64::from(self))
+            fn codes(order: Order, merges: bool) -> Codes<Self> {
+                const SIGN: $word = 1 << (<$word>::BITS - 1);
+                // Missing values at the lower and at the upper end: -NaNs and NaNs; NaT.
+                let ends: (u64, u64) = match order.kind {
+                    _ if !order.missing_last => (0, 0),
+                    Kind::Float(mantissa) => ((1 << mantissa) - 1, (1 << mantissa) - 1),
+                    Kind::Signed if order.is_time => (1, 0),
+                    Kind::Signed | Kind::Unsigned => (0, 0),
+                };
+                let is_float = matches!(order.kind, Kind::Float(_));
+                let merges = merges && order.missing_last;
+                let missing = (ends.0 + ends.1) as Self;
+                let all_if = |flag| if flag { Self::MAX } else { 0 };
+                Codes {
+                    sign: if order.kind == Kind::Unsigned { 0 } else { SIGN },
+                    negative: all_if(is_float),
+                    reverse: all_if(order.descending),
+                    low: (if order.descending { ends.1 } else { ends.0 }) as Self,
+                    zero: if is_float && merges { SIGN } else { 0 },
+                    most: if merges && missing > 0 { Self::MAX - missing + 1 } else { Self::MAX },
+                }
             }
 
             #[inline(always)]
-            fn decode(code: u64, codes: &Codes) -> Self {
-                codes.decode(code) as Self
+            fn encode(self, codes: &Codes<Self>) -> Self {
+                let bits = if self == codes.zero { 0 } else { self };
+                let is_negative = (bits as $signed >> (Self::BITS - 1)) as Self;
+                let ordered = bits ^ (is_negative & codes.negative | codes.sign) ^ codes.reverse;
+                ordered.wrapping_sub(codes.low).min(codes.most)
+            }
+
+            #[inline(always)]
+            fn decode(self, codes: &Codes<Self>) -> Self {
+                let ordered = self.wrapping_add(codes.low) ^ codes.reverse;
+                let is_positive = (ordered as $signed >> (Self::BITS - 1)) as Self;
+                ordered ^ (!is_positive & codes.negative | codes.sign)
             }
         }
     )*};
 }
-word!(u8, u16, u32, u64);
+word!(u8: i8, u16: i16, u32: i32, u64: i64);
 
 #[cfg(test)]
 mod tests {
@@ -179,12 +154,12 @@ mod tests {
         ] {
             for flags in 0..8 {
                 let order = order(kind, flags & 1 > 0, flags & 2 > 0, flags & 4 > 0);
-                let codes = Codes::new::<u16>(order, false);
+                let codes = u16::codes(order, false);
                 let mut seen = vec![false; 1 << 16];
                 for bits in 0..=u16::MAX {
                     let code = bits.encode(&codes);
-                    assert_eq!(u16::decode(code, &codes), bits);
-                    assert!(!std::mem::replace(&mut seen[code as usize], true));
+                    assert_eq!(code.decode(&codes), bits);
+                    assert!(!std::mem::replace(&mut seen[usize::from(code)], true));
                 }
             }
         }
@@ -208,9 +183,9 @@ mod tests {
             f32::from_bits(u32::MAX),
         ];
         for descending in [false, true] {
-            let codes = Codes::new::<u32>(order(Kind::Float(23), descending, true, false), false);
+            let codes = u32::codes(order(Kind::Float(23), descending, true, false), false);
             let code = |value: &f32| value.to_bits().encode(&codes);
-            let of_values: Vec<u64> = values.iter().map(code).collect();
+            let of_values: Vec<u32> = values.iter().map(code).collect();
             let mut sorted = of_values.clone();
             sorted.sort_unstable();
             if descending {
@@ -218,7 +193,7 @@ mod tests {
             }
             assert_eq!(of_values, sorted);
             assert!(nans.iter().map(code).min() > of_values.into_iter().max());
-            let merged = Codes::new::<u32>(order(Kind::Float(23), descending, true, false), true);
+            let merged = u32::codes(order(Kind::Float(23), descending, true, false), true);
             let code = |value: &f32| value.to_bits().encode(&merged);
             assert!(nans.iter().all(|nan| code(nan) == code(&f32::NAN)));
             assert_eq!(code(&0.0), code(&-0.0));
@@ -229,7 +204,7 @@ mod tests {
     #[test]
     fn not_a_time_comes_last_in_both_directions() {
         for descending in [false, true] {
-            let codes = Codes::new::<u64>(order(Kind::Signed, descending, true, true), true);
+            let codes = u64::codes(order(Kind::Signed, descending, true, true), true);
             let code = |value: i64| (value as u64).encode(&codes);
             assert!(code(i64::MIN) > code(i64::MAX).max(code(i64::MIN + 1)).max(code(0)));
             assert_eq!(code(1) > code(0), !descending);

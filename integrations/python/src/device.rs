@@ -1,7 +1,7 @@
 //! Sorters on a device.
 
-use crate::arrays::{Code, decode_all, same_length, with_word};
-use crate::codes::{self, Codes, Word};
+use crate::arrays::{Integer, decode_all, same_length, with_word};
+use crate::codes::{self, Word};
 use crate::errors::{exception, named};
 use numpy::{PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::exceptions::PyValueError;
@@ -55,7 +55,7 @@ impl PySorter {
         out: &Bound<'_, PyAny>,
         order: codes::Order,
     ) -> PyResult<()> {
-        fn run<W: Word, C: Code + SortKey>(
+        fn run<W: Word, C: Integer + SortKey>(
             sorter: &PySorter,
             py: Python<'_>,
             codes: &mut PyReadwriteArray1<'_, C>,
@@ -64,7 +64,7 @@ impl PySorter {
         ) -> PyResult<()> {
             let (codes, mut rest) = (codes.as_slice_mut()?, out.as_slice_mut()?);
             same_length(codes.len(), rest.len())?;
-            let mapping = Codes::new::<W>(order, false);
+            let mapping = W::codes(order, false);
             sorter.work(py, |sorter| {
                 sorter.sort_to(codes, Order::Ascending, |block: &[C]| {
                     let (to, after) = std::mem::take(&mut rest).split_at_mut(block.len());
