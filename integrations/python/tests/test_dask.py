@@ -5,6 +5,9 @@ import pathlib
 import signal
 import time
 
+import dask
+import dask.dataframe as dd
+import distributed
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,16 +15,12 @@ import pytest
 import bcfsort.dask
 import bcfsort.pandas
 
-dd = pytest.importorskip("dask.dataframe")
-distributed = pytest.importorskip("distributed")
+# Every partition is sorted by the worker's best adapter, also if that is a software one.
+WORKER = {"BCFSORT_REQUIRE_ADAPTER": "1"}
 
 
 @pytest.fixture(scope="module")
 def client():
-    variables = {
-        # Each worker has a GPU: here, the software adapter.
-        "BCFSORT_REQUIRE_ADAPTER": "1",
-    }
     with (
         distributed.LocalCluster(
             n_workers=2,
@@ -29,7 +28,7 @@ def client():
             processes=True,
             host="127.0.0.1",
             dashboard_address=None,
-            env=variables,
+            env=WORKER,
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
@@ -43,28 +42,42 @@ def frame():
     return pd.DataFrame(
         {
             "k": rng.integers(0, 5000, rows),
-            "f": rng.standard_normal(rows),
+            "f": np.where(rng.random(rows) < 0.1, np.nan, rng.standard_normal(rows)),
             "s": rng.choice(["a", "bb", "a long text"], rows),
+            "same": 7,
             "row": np.arange(rows),
         }
     )
 
 
-def same_rows(got, wanted, by):
-    # Rows with equal keys are in no particular order.
-    assert np.array_equal(got[by].to_numpy(), wanted[by].to_numpy())
-    assert sorted(got["row"]) == sorted(wanted["row"])
-    pd.testing.assert_frame_equal(got.sort_index(), wanted.sort_index(), check_dtype=False)
+def sorted_parts(*arguments, **options):
+    """The partitions of a sorted frame. (`compute` would concatenate them on a worker.)"""
+    result = bcfsort.dask.sort_values(*arguments, **options)
+    assert not result.known_divisions
+    return dask.compute(*result.to_delayed())
+
+
+def check(parts, wanted):
+    pd.testing.assert_frame_equal(pd.concat(parts), wanted)
 
 
 @pytest.mark.parametrize(
-    ("by", "ascending"),
-    [("k", True), ("f", False), (["k", "f"], [True, False]), (["k", "s"], True)],
+    ("by", "order"),
+    [
+        ("k", {}),
+        ("f", {"ascending": False}),
+        ("f", {"na_position": "first"}),
+        (["s", "f"], {"ascending": [False, True], "na_position": "first"}),
+        ("same", {}),
+    ],
 )
-def test_workers_sort_their_ranges(client, frame, by, ascending):
-    parts = dd.from_pandas(frame, npartitions=8)
-    got = bcfsort.dask.sort_values(parts, by, ascending=ascending).compute()
-    same_rows(got, frame.sort_values(by, ascending=ascending), by)
+def test_workers_sort_their_ranges(client, frame, by, order):
+    parts = sorted_parts(dd.from_pandas(frame, npartitions=8), by, **order)
+    frame = frame.astype({"s": parts[0]["s"].dtype})
+    check(parts, frame.sort_values(by, kind="stable", **order))
+    # Also where all keys are equal.
+    assert len(parts) == 8
+    assert max(len(part) for part in parts) < 1.5 * len(frame) / 8
 
 
 def opened():
@@ -74,51 +87,140 @@ def opened():
     return len(_engines._opened)
 
 
-def rest_and_sort(frame, **arguments):
-    # Otherwise one worker may be done before the other one has begun.
-    time.sleep(0.2)
-    return bcfsort.pandas.sort_values(frame, **arguments)
-
-
 def test_each_worker_sorts_on_its_device(client, frame):
-    parts = dd.from_pandas(frame, npartitions=8)
-    parts.sort_values("k", sort_function=rest_and_sort).compute()
+    result = bcfsort.dask.sort_values(dd.from_pandas(frame, npartitions=8), "k").persist()
+    distributed.wait(result)
     assert list(client.run(opened).values()) == [1, 1]
+    owners = client.who_has(distributed.futures_of(result)).values()
+    assert len({worker for workers in owners for worker in workers}) == 2
 
 
-def test_missing_values_come_where_they_are_wanted(client, frame):
-    missing = frame.assign(f=frame["f"].where(frame["row"] % 5 > 0))
-    for position in ("first", "last"):
-        parts = dd.from_pandas(missing, npartitions=4)
-        got = bcfsort.dask.sort_values(parts, "f", na_position=position).compute()
-        nulls = got["f"].isna().to_numpy()
-        edge = nulls[: nulls.sum()] if position == "first" else nulls[-nulls.sum() :]
-        assert edge.all()
+ROWS = 300
+RANDOM = np.random.default_rng(2)
+LETTERS = list("abcdefghij")
+CATEGORIES = pd.CategoricalDtype(LETTERS[::-1])
 
 
-def wait_and_sort(frame, folder, **arguments):
-    """Sorts, after it has said so, and waited for a go."""
-    (pathlib.Path(folder) / f"started-{os.getpid()}").touch()
-    while not (pathlib.Path(folder) / "go").exists():
+def some_missing(values, dtype=None):
+    values = pd.Series(values, dtype=dtype)
+    return values.mask(RANDOM.random(ROWS) < 0.1)
+
+
+INTEGERS = RANDOM.integers(-50, 50, ROWS)
+NANOSECONDS = pd.Series(RANDOM.integers(0, 10**18, ROWS))
+TYPES = {
+    "i8": INTEGERS.astype(np.int8),
+    "large": 2**62 + RANDOM.integers(0, 3, ROWS),
+    "infinities": RANDOM.choice([-np.inf, np.inf, 1.0, 2.5, np.nan, -0.0, 0.0], ROWS),
+    "no values": np.full(ROWS, np.nan),
+    "Int64": some_missing(INTEGERS, "Int64"),
+    "boolean": some_missing(INTEGERS > 0, "boolean"),
+    "str": some_missing(RANDOM.choice(LETTERS, ROWS)),
+    "time": some_missing(NANOSECONDS.astype("datetime64[ns]")),
+    "zone": NANOSECONDS.astype("datetime64[ns]").dt.tz_localize("UTC"),
+    "duration": some_missing(NANOSECONDS.astype("timedelta64[ns]")),
+    "category": some_missing(RANDOM.choice(LETTERS, ROWS)).astype(CATEGORIES),
+    "arrow": some_missing(INTEGERS / 7, "double[pyarrow]"),
+}
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_all_types_are_sorted_as_by_pandas(client, name):
+    frame = pd.DataFrame({"k": TYPES[name], "row": np.arange(ROWS)})
+    for ascending in (True, False):
+        for na_position in ("first", "last"):
+            order = {"ascending": ascending, "na_position": na_position}
+            parts = dd.from_pandas(frame, npartitions=2)
+            parts = sorted_parts(parts, "k", npartitions=3, device="cpu", **order)
+            frame = frame.astype({"k": parts[0]["k"].dtype})
+            check(parts, frame.sort_values("k", kind="stable", **order))
+
+
+def test_the_index_is_moved_with_the_rows(client):
+    frame = pd.DataFrame({"k": [3, 1, 2, 0]}, index=pd.Index(list("abcd"), name="letter"))
+    parts = dd.from_pandas(frame, npartitions=2)
+    got = bcfsort.dask.sort_values(parts, "k").compute()
+    numbered = bcfsort.dask.sort_values(parts, "k", ignore_index=True, npartitions=1).compute()
+    assert got.index.name == "letter"
+    assert list(got.index) == ["d", "b", "c", "a"]
+    assert list(numbered.index) == [0, 1, 2, 3]
+    assert list(numbered["k"]) == [0, 1, 2, 3]
+
+
+def test_empty_frames(client):
+    frame = pd.DataFrame({"k": [3, 1, 2, 0]})
+    parts = dd.from_pandas(frame, npartitions=2)
+    got = bcfsort.dask.sort_values(parts[parts["k"] > 9], "k")
+    assert len(got.compute()) == 0
+    assert got.npartitions == 2
+
+
+def test_wrong_arguments_are_named():
+    frame = pd.DataFrame({"k": [3, 1], "c": ["a", "b"]})
+    parts = dd.from_pandas(frame, npartitions=2)
+    with pytest.raises(KeyError, match="x"):
+        bcfsort.dask.sort_values(parts, "x")
+    with pytest.raises(ValueError, match="at least one column"):
+        bcfsort.dask.sort_values(parts, [])
+    with pytest.raises(ValueError, match="2 values for 1 columns"):
+        bcfsort.dask.sort_values(parts, "k", ascending=[True, False])
+    with pytest.raises(ValueError, match="'first' or 'last', not 'middle'"):
+        bcfsort.dask.sort_values(parts, "k", na_position="middle")
+    with pytest.raises(TypeError, match="DataFrame is no DataFrame of Dask"):
+        bcfsort.dask.sort_values(frame, "k")
+    with pytest.raises(TypeError, match=r"categorize\(\['c'\]\)"):
+        bcfsort.dask.sort_values(parts.astype({"c": "category"}), "c")
+
+
+def wait_for_go(part, folder):
+    """Says that the task has started, and waits until it may go on."""
+    folder = pathlib.Path(folder)
+    (folder / f"started-{os.getpid()}").touch()
+    while not (folder / "go").exists():
         time.sleep(0.01)
-    return bcfsort.pandas.sort_values(frame, **arguments)
+    return part
 
 
-def test_a_worker_that_is_killed_in_the_middle_is_made_up_for(client, frame, tmp_path):
+def kill_first(folder):
+    """Kills the first process that waits, and lets the others go on."""
+    deadline = time.monotonic() + 60
+    while not (started := list(folder.glob("started-*"))):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    victim = int(started[0].name.split("-")[1])
+    os.kill(victim, signal.SIGKILL)
+    (folder / "go").touch()
+    return victim
+
+
+def sort_and_kill(frame, folder, when):
+    """Sorts while a worker is killed: before it has moved its rows, or when it has sorted some."""
     parts = dd.from_pandas(frame, npartitions=8)
-    future = client.compute(
-        parts.sort_values(
-            "k",
-            sort_function=wait_and_sort,
-            sort_function_kwargs={"folder": str(tmp_path)},
-        )
-    )
-    for _ in range(6000):
-        started = list(tmp_path.glob("started-*"))
-        if started:
-            break
-        time.sleep(0.01)
-    os.kill(int(started[0].name.split("-")[1]), signal.SIGKILL)
-    (tmp_path / "go").touch()
-    # Dask starts the worker again, and computes again what was lost with it.
-    same_rows(future.result(timeout=120), frame.sort_values("k"), "k")
+    go = folder / "go"
+    # (The sample is computed in the call.)
+    go.touch()
+    if when == "before rows are moved":
+        parts = parts.map_partitions(wait_for_go, str(folder), meta=parts)
+    result = bcfsort.dask.sort_values(parts, "k")
+    if when == "while partitions are sorted":
+        result = result.map_partitions(wait_for_go, str(folder), meta=result)
+    go.unlink()
+    for old in folder.glob("started-*"):
+        old.unlink()
+    result = result.persist()
+    victim = kill_first(folder)
+    check(dask.compute(*result.to_delayed()), frame.sort_values("k", kind="stable"))
+    return victim
+
+
+WHEN = ["before rows are moved", "while partitions are sorted"]
+
+
+@pytest.mark.parametrize("when", WHEN)
+def test_a_killed_worker_is_started_again(client, frame, tmp_path, when):
+    frame = frame[["k", "row"]]
+    victim = sort_and_kill(frame, tmp_path, when)
+    client.wait_for_workers(2, timeout=60)
+    processes = client.run(os.getpid).values()
+    assert len(processes) == 2
+    assert victim not in processes

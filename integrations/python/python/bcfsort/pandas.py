@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
@@ -70,18 +71,27 @@ def sort_values(
         if by is None:
             raise TypeError("by names the columns to sort by")
         columns = [frame[name] for name in ([by] if isinstance(by, str) else by)]
+    result = frame.take(sort_indices(columns, ascending, na_position, device))
+    return result.reset_index(drop=True) if ignore_index else result
+
+
+def sort_indices(
+    columns: Sequence[pd.Series],
+    ascending: bool | Sequence[bool],
+    na_position: str,
+    device: DeviceLike,
+) -> np.ndarray:
+    """The positions of rows in the order of columns, the primary one first."""
     names = [str(number) for number in range(len(columns))]
     arrays = [_arrow(column) for column in columns]
     flags = ascending if isinstance(ascending, bool) else [bool(each) for each in ascending]
-    indices = _table.sort_indices(
+    return _table.sort_indices(
         pa.table(dict(zip(names, arrays, strict=True))),
         names,
         descending=not flags if isinstance(flags, bool) else [not flag for flag in flags],
         nulls_last=na_position == "last",
         device=device,
     )
-    result = frame.take(indices)
-    return result.reset_index(drop=True) if ignore_index else result
 
 
 def _arrow(column: pd.Series) -> Any:
