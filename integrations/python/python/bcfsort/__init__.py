@@ -7,7 +7,8 @@ array([-1. ,  0. ,  2.5,  nan], dtype=float32)
 
 Large arrays are sorted on the GPU, by way of Vulkan, Metal or DX12, and small ones by numpy. The
 result is the same. ``device="cpu"`` is always numpy. With ``BCFSORT_REQUIRE_ADAPTER=1`` in the
-environment every sort without a ``device`` takes the best adapter.
+environment every sort without a ``device`` takes the best adapter. ``BCFSORT_DEVICE`` names another
+adapter than the best, by its number or a part of its name.
 """
 
 from ._engines import Device, Sorter, devices

@@ -23,6 +23,10 @@ FEW_INDICES = 1 << 15
 
 _REQUIRE_ADAPTER = "BCFSORT_REQUIRE_ADAPTER"
 
+# The device that is meant by "gpu", and that is taken where none is named: a number or a part of a
+# name. So each of several processes can have its own GPU.
+_DEVICE = "BCFSORT_DEVICE"
+
 
 @dataclass(frozen=True)
 class Device:
@@ -169,7 +173,7 @@ def engine(device: DeviceLike, size: int, *, few: int) -> Engine:
             stacklevel=_callers_level(),
         )
         return Numpy()
-    best = _found()[0]
+    best = _found()[_index("gpu")]
     if best.is_software and not required:
         return Numpy()
     return _open(best.index)
@@ -190,9 +194,12 @@ def _index(device: int | str) -> int:
             return device
         raise NoAdapterError(f"there is no device {device}: bcfsort.devices() lists {len(found)}")
     if device == "gpu":
-        if found:
+        if not found:
+            raise NoAdapterError("no GPU adapter found")
+        named = os.environ.get(_DEVICE, "gpu")
+        if named in ("", "gpu"):
             return 0
-        raise NoAdapterError("no GPU adapter found")
+        return _index(int(named) if named.isdecimal() else named)
     for each in found:
         if device.lower() in each.name.lower():
             return each.index
