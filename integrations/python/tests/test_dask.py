@@ -3,6 +3,8 @@
 import os
 import pathlib
 import signal
+import subprocess
+import sys
 import time
 
 import dask
@@ -224,3 +226,46 @@ def test_a_killed_worker_is_started_again(client, frame, tmp_path, when):
     processes = client.run(os.getpid).values()
     assert len(processes) == 2
     assert victim not in processes
+
+
+def die(part):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_partition_that_kills_its_workers_is_an_error(client, frame):
+    parts = dd.from_pandas(frame, npartitions=4)
+    result = bcfsort.dask.sort_values(parts, "k").map_partitions(die, meta=parts)
+    with pytest.raises(distributed.KilledWorker, match="4 different workers"):
+        result.compute()
+    client.wait_for_workers(2, timeout=60)
+
+
+@pytest.fixture
+def cluster_of_commands(tmp_path):
+    """A scheduler and two workers without nannies, from the command line as on several machines."""
+    dask_command = [sys.executable, "-m", "dask"]
+    file = str(tmp_path / "scheduler.json")
+    network = ["--host", "127.0.0.1", "--no-dashboard", "--scheduler-file", file]
+    # (Workers must be able to import the functions of this file.)
+    paths = [str(pathlib.Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, **WORKER, "PYTHONPATH": os.pathsep.join(paths)}
+    worker = ["worker", *network, "--nthreads", "1", "--no-nanny"]
+    commands = [["scheduler", *network, "--port", "0"], worker, worker]
+    processes = [
+        subprocess.Popen(dask_command + command, env=environment, cwd=tmp_path)
+        for command in commands
+    ]
+    try:
+        yield file, [process.pid for process in processes[1:]]
+    finally:
+        for process in reversed(processes):
+            process.terminate()
+            process.wait(timeout=30)
+
+
+def test_the_other_worker_takes_the_work_of_one_that_is_gone(cluster_of_commands, frame, tmp_path):
+    file, workers = cluster_of_commands
+    with distributed.Client(scheduler_file=file) as client:
+        client.wait_for_workers(2, timeout=60)
+        workers.remove(sort_and_kill(frame[["k", "row"]], tmp_path, WHEN[1]))
+        assert list(client.run(os.getpid).values()) == workers
