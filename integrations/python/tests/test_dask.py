@@ -170,6 +170,9 @@ def test_wrong_arguments_are_named():
         bcfsort.dask.sort_values(parts, "k", na_position="middle")
     with pytest.raises(TypeError, match="DataFrame is no DataFrame of Dask"):
         bcfsort.dask.sort_values(frame, "k")
+    numbered = parts.rename(columns={"k": 0})
+    with pytest.raises(TypeError, match=r"rename\(columns=str\)"):
+        bcfsort.dask.sort_values(numbered, "c")
     with pytest.raises(TypeError, match=r"categorize\(\['c'\]\)"):
         bcfsort.dask.sort_values(parts.astype({"c": "category"}), "c")
 
@@ -238,6 +241,12 @@ def test_a_partition_that_kills_its_workers_is_an_error(client, frame):
     with pytest.raises(distributed.KilledWorker, match="4 different workers"):
         result.compute()
     client.wait_for_workers(2, timeout=60)
+
+
+def test_an_error_of_a_worker_is_raised(client, frame):
+    parts = dd.from_pandas(frame, npartitions=4)
+    with pytest.raises(bcfsort.NoAdapterError, match="'no such' in its name"):
+        bcfsort.dask.sort_values(parts, "k", device="no such").compute()
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import dask.dataframe as dd
@@ -28,7 +28,7 @@ _SAMPLE = 256
 class _Order(NamedTuple):
     """The order of the rows. The number of the row is the last key, which makes it stable."""
 
-    by: list[Hashable]
+    by: list[str]
     ascending: list[bool]
     na_position: str
     device: int | str | None
@@ -80,7 +80,7 @@ def sort_values(
     KeyError
         There is no such column.
     TypeError
-        A column has no order here, or its categories are not known.
+        A column has no order here, its categories are not known, or a name is no string.
 
     Examples
     --------
@@ -126,7 +126,9 @@ def _order(
         raise TypeError(f"{type(frame).__name__} is no DataFrame of Dask: see bcfsort.pandas")
     if na_position not in ("first", "last"):
         raise ValueError(f"na_position is 'first' or 'last', not {na_position!r}")
-    names: list[Hashable] = [by] if isinstance(by, str) else list(by)
+    if not all(isinstance(name, str) for name in frame.columns):
+        raise TypeError("Dask moves columns whose names are strings: use frame.rename(columns=str)")
+    names = [by] if isinstance(by, str) else list(by)
     if not names:
         raise ValueError("by names at least one column")
     flags = [ascending] * len(names) if isinstance(ascending, bool) else list(ascending)
