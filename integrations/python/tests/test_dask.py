@@ -29,7 +29,7 @@ def client():
             threads_per_worker=1,
             processes=True,
             host="127.0.0.1",
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",
             env=WORKER,
         ) as cluster,
         distributed.Client(cluster) as client,
@@ -264,12 +264,13 @@ def cluster_of_commands(tmp_path):
     """A scheduler and two workers without nannies, from the command line as on several machines."""
     dask_command = [sys.executable, "-m", "dask"]
     file = str(tmp_path / "scheduler.json")
-    network = ["--host", "127.0.0.1", "--no-dashboard", "--scheduler-file", file]
+    shared = ["--scheduler-file", file]
+    network = ["--host", "127.0.0.1", "--dashboard-address", "127.0.0.1:0"]
     # (Workers must be able to import the functions of this file.)
     paths = [str(pathlib.Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, **WORKER, "PYTHONPATH": os.pathsep.join(paths)}
-    worker = ["worker", *network, "--nthreads", "1", "--no-nanny"]
-    commands = [["scheduler", *network, "--port", "0"], worker, worker]
+    worker = ["worker", *network, *shared, "--nthreads", "1", "--no-nanny"]
+    commands = [["scheduler", *network, *shared, "--port", "0"], worker, worker]
     processes = [
         subprocess.Popen(dask_command + command, env=environment, cwd=tmp_path)
         for command in commands
