@@ -3,6 +3,7 @@
 import datetime
 import decimal
 
+import duckdb
 import numpy as np
 import polars as pl
 import pyarrow as pa
@@ -100,7 +101,6 @@ def test_types_of_tables(gpu):
     assert got["k"].to_pylist() == [None, 1, 2]
     assert bcfsort.sort_table(batch, "k", limit=0).num_rows == 0
     assert bcfsort.sort_table(table, "k", limit=2)["k"].to_pylist() == [None, 1]
-    duckdb = pytest.importorskip("duckdb")
     relation = duckdb.from_arrow(table).order("v")
     assert bcfsort.sort_table(relation, "k", descending=True)["k"].to_pylist() == [None, 2, 1]
     nested = pa.table({"k": [2, 1], "l": [[1, 2], None], "s": [{"a": 1}, {"a": 2}]})
