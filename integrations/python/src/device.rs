@@ -248,6 +248,9 @@ fn select<C: SortKey>(
         return Ok(());
     }
     if len == 0 || ranks.is_empty() {
+        // Any order will do.
+        let identity = |indices: &mut [i64]| (0..).zip(indices).for_each(|(i, to)| *to = i);
+        indices.into_iter().for_each(identity);
         return Ok(());
     }
     let keys = sorter.upload(codes)?;

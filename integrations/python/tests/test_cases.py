@@ -197,6 +197,7 @@ def test_wrong_arguments_are_named():
 def test_partitions_without_ranks_and_with_many(device):
     a = np.random.default_rng(6).permutation(5000)
     assert sorted(bcfsort.partition(a, [], device=device)) == list(range(5000))
+    assert sorted(bcfsort.argpartition(a, [], device=device)) == list(range(5000))
     ranks = [0, 10, 2500, -1]
     got = bcfsort.partition(a, ranks, device=device)
     assert [got[rank] for rank in ranks] == [0, 10, 2500, 4999]
