@@ -38,8 +38,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// times.
 ///
 /// Threads can share a sorter. Each sort has its own scratch memory. The sorter keeps the buffers
-/// of the last host slice for the next one, and frees them when it is dropped: GPU memory, and as
-/// much pinned host memory as the largest download, with 128 MiB for uploads and 64 MiB for blocks.
+/// of the last host slice for the next one, and frees them when it is dropped: GPU memory, as much
+/// host memory as the longest slice that was sorted in place, and up to 208 MiB of pinned host
+/// memory for transfers.
 ///
 /// The first sort that needs a kernel takes longer, because it compiles it, on several threads.
 /// [`warm_up`](Self::warm_up) compiles in advance, and
