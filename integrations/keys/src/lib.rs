@@ -6,8 +6,8 @@
 //! What does not fit, such as the end of a long string, the CPU compares, for rows with equal keys
 //! only.
 //!
-//! [`sort_indices`] is the whole sort: give it an [`Argsort`] that sorts integers. [`encode`] returns
-//! the keys alone. All passes run on all cores.
+//! [`sort_indices`] is the whole sort: give it an [`Argsort`] that sorts integers. [`encode`]
+//! returns the keys alone. All passes run on all cores.
 //!
 //! # Examples
 //!
@@ -16,9 +16,10 @@
 //! use bcfsort_keys::{Cpu, Floats, SortColumn, sort_indices};
 //! use std::sync::Arc;
 //!
+//! let dates = vec![Some(20_001), None, Some(20_000), Some(20_001)];
 //! let columns = [
 //!     SortColumn {
-//!         values: Arc::new(Date32Array::from(vec![Some(20_001), None, Some(20_000), Some(20_001)])),
+//!         values: Arc::new(Date32Array::from(dates)),
 //!         descending: true,
 //!         nulls_first: false,
 //!     },

@@ -17,8 +17,8 @@ const FEW_TIES: usize = 8;
 /// Returns the indices that sort rows by columns, the first column first. Stable.
 ///
 /// Keys of up to 64 bits are sorted by `argsort`. Of longer ones the first 64 bits are, and the
-/// others too if many rows are equal in the first. Rows with equal keys that may differ are compared
-/// on the CPU. O(n log n) time. Takes 4 to 16 bytes of memory for the key of each row, and 8 for
+/// others too if many rows are equal in the first. Rows with equal keys that may differ are
+/// compared on the CPU. O(n log n) time. Takes 4 to 16 bytes of memory for the key of each row, and 8 for
 /// each value of a string column; and besides, 4 for the index.
 ///
 /// # Errors

@@ -17,7 +17,8 @@ macro_rules! with_word {
             type $W = $word;
             return $call;
         })+
-        Err(pyo3::exceptions::PyTypeError::new_err("an array of unsigned integers, of one dimension, is needed"))
+        let message = "an array of unsigned integers, of one dimension, is needed";
+        Err(pyo3::exceptions::PyTypeError::new_err(message))
     }};
 }
 pub(crate) use with_word;

@@ -4,7 +4,7 @@ import ml_dtypes
 import numpy as np
 import oracle
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bcfsort
@@ -137,12 +137,12 @@ def test_the_cpu_sorts_as_numpy(array, order, random, data):
 def test_the_gpu_sorts_as_numpy(gpu, dtype, descending, nan):
     order = {"descending": descending, "nan": nan}
 
+    # (Each call takes milliseconds on a software adapter.)
+    @settings(max_examples=4)
     @given(arrays(dimensions=2, dtypes=[dtype]), st.integers(0, 1000))
     def sorts(array, random):
         check_all(array, order, gpu, random % array.ndim, random)
 
-    # Each call takes milliseconds on a software adapter.
-    sorts = __import__("hypothesis").settings(max_examples=4)(sorts)
     sorts()
 
 

@@ -8,6 +8,7 @@ import threading
 import time
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import bcfsort
@@ -112,7 +113,7 @@ def resident():
 def test_calls_leak_no_memory(gpu, device, calls):
     rng = np.random.default_rng(1)
     a = rng.standard_normal(1000)
-    table = __import__("pyarrow").table({"k": a, "v": a})
+    table = pa.table({"k": a, "v": a})
 
     def call():
         bcfsort.sort(a, device=device)
