@@ -20,10 +20,10 @@ OTHERS = $(filter-out gpu,$(basename $(notdir $(PROGRAMS:%/main.rs=%))))
 RELEASE = --release --locked -p bcfsort-cli -p wgpu-bcfsort --bin wgpu-bcfsort --examples
 
 .PHONY: help setup demo build-demo test test-gpu test-others test-all portability cross lint \
-	package deny api peers figures docs python
+	package deny api peers figures docs python datafusion ballista
 
 help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
+	@sed -n 's/^\([a-z -]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 28
 
 setup: ## install lavapipe (Debian, Ubuntu) where there is no Vulkan device
 	@bash .ci/setup
@@ -81,6 +81,9 @@ api: ## compare the public API with its list, docs/public-api.txt (needs cargo-p
 
 python: setup ## install the Python package in a virtual environment, and test it (needs python3)
 	@CARGO_TARGET_DIR="$(TARGET)" bash .ci/python
+
+datafusion ballista: setup ## test the package for this engine of SQL (the first build takes long)
+	@CARGO_TARGET_DIR="$(TARGET)" bash .ci/sql $@
 
 figures: setup build-demo ## redraw the paper's figures from small data sets, into target/figures
 	"$(TARGET)/release/wgpu-bcfsort" experiment all --quick --restart --no-peers \

@@ -3,7 +3,10 @@
 use crate::{Error, Floats, SortColumn};
 use arrow_array::cast::AsArray;
 use arrow_array::types::ArrowDictionaryKeyType;
-use arrow_array::{Array, ArrayRef, UInt32Array, downcast_dictionary_array};
+use arrow_array::{
+    Array, ArrayRef, BinaryArray, BinaryViewArray, FixedSizeBinaryArray, LargeBinaryArray,
+    LargeStringArray, StringArray, StringViewArray, UInt32Array, downcast_dictionary_array,
+};
 use arrow_buffer::{ArrowNativeType, NullBuffer};
 use arrow_data::ArrayData;
 use arrow_ord::ord::make_comparator;
@@ -34,7 +37,26 @@ pub fn is_supported(data_type: &DataType) -> bool {
     }
 }
 
-fn has_bytes(data_type: &DataType) -> bool {
+/// The most bits that a value of a [supported](is_supported) type takes in a key; a nullable column
+/// takes one more. Of strings a key holds the first 8 bytes, and of a dictionary the rank.
+#[must_use]
+pub fn most_bits(data_type: &DataType) -> u32 {
+    match data_type {
+        DataType::Null => 0,
+        DataType::Boolean => 1,
+        DataType::Dictionary(..) => u32::BITS,
+        DataType::FixedSizeBinary(bytes) => bytes.unsigned_abs().min(PREFIX as u32) * 8,
+        other => match Native::of(other) {
+            Some(Native::I8 | Native::U8) => 8,
+            Some(Native::I16 | Native::U16 | Native::F16) => 16,
+            Some(Native::I32 | Native::U32 | Native::F32) => 32,
+            Some(Native::I128) => 128,
+            _ => 64,
+        },
+    }
+}
+
+pub(crate) fn has_bytes(data_type: &DataType) -> bool {
     use DataType::{Binary, BinaryView, FixedSizeBinary, LargeBinary, LargeUtf8, Utf8, Utf8View};
     matches!(
         data_type,
@@ -183,6 +205,9 @@ pub(crate) struct Column {
     bounds: (u128, u128),
     /// Whether values that are equal as integers are equal.
     pub(crate) is_exact: bool,
+    /// Of strings, the bytes that all begin with, and those that are part of the key.
+    pub(crate) skipped: usize,
+    pub(crate) held: usize,
 }
 
 impl Column {
@@ -194,6 +219,7 @@ impl Column {
         let array = &without_dictionary(&column.values)?;
         let nulls = array.logical_nulls().filter(|nulls| nulls.null_count() > 0);
         let mut is_exact = true;
+        let (mut skipped, mut held) = (0, 0);
         let values = match array.data_type() {
             DataType::Null => Values::Constant,
             DataType::Boolean => {
@@ -204,9 +230,11 @@ impl Column {
             other => match Native::of(other) {
                 Some(native) => Values::Native(native, array.to_data()),
                 None => {
-                    let words;
-                    (words, is_exact) = prefixes(array, nulls.as_ref());
-                    Values::Words(words)
+                    let prefixes =
+                        with_bytes!(array, strings => prefixes(&strings, nulls.as_ref()));
+                    (skipped, held) = (prefixes.skipped, prefixes.held);
+                    is_exact = prefixes.is_exact;
+                    Values::Words(prefixes.words)
                 }
             },
         };
@@ -218,6 +246,8 @@ impl Column {
             floats,
             bounds: (0, 0),
             is_exact,
+            skipped,
+            held,
         };
         column.bounds = column.bounds(array.len());
         Ok(column)
@@ -298,38 +328,81 @@ pub(crate) fn blocks(rows: usize) -> impl IndexedParallelIterator<Item = Range<u
     (0..rows.div_ceil(BLOCK)).into_par_iter().map(block)
 }
 
-/// The beginnings of strings as integers, and whether these tell all strings apart.
-///
-/// What all strings begin with is left out.
-fn prefixes(array: &ArrayRef, nulls: Option<&NullBuffer>) -> (Vec<u64>, bool) {
-    match array.data_type() {
-        DataType::Utf8 => prefixes_of(array.as_string::<i32>(), nulls, |a, i| a.value(i).as_ref()),
-        DataType::LargeUtf8 => {
-            prefixes_of(array.as_string::<i64>(), nulls, |a, i| a.value(i).as_ref())
-        }
-        DataType::Utf8View => {
-            prefixes_of(array.as_string_view(), nulls, |a, i| a.value(i).as_ref())
-        }
-        DataType::Binary => prefixes_of(array.as_binary::<i32>(), nulls, |a, i| a.value(i)),
-        DataType::LargeBinary => prefixes_of(array.as_binary::<i64>(), nulls, |a, i| a.value(i)),
-        DataType::BinaryView => prefixes_of(array.as_binary_view(), nulls, |a, i| a.value(i)),
-        _ => prefixes_of(array.as_fixed_size_binary(), nulls, |a, i| a.value(i)),
-    }
+/// Values of bytes, in any of Arrow's layouts.
+pub(crate) trait Strings: Sync {
+    fn len(&self) -> usize;
+    fn bytes(&self, i: usize) -> &[u8];
 }
 
-fn prefixes_of<A: Array>(
-    array: &A,
-    nulls: Option<&NullBuffer>,
-    value: impl Fn(&A, usize) -> &[u8] + Sync,
-) -> (Vec<u64>, bool) {
+macro_rules! strings {
+    ($($array:ty),*) => {$(
+        impl Strings for &$array {
+            fn len(&self) -> usize {
+                Array::len(*self)
+            }
+            #[inline(always)]
+            fn bytes(&self, i: usize) -> &[u8] {
+                self.value(i).as_ref()
+            }
+        }
+    )*};
+}
+strings!(
+    StringArray,
+    LargeStringArray,
+    StringViewArray,
+    BinaryArray,
+    LargeBinaryArray,
+    BinaryViewArray,
+    FixedSizeBinaryArray
+);
+
+/// Calls a generic expression with the [`Strings`] of an array that [`has_bytes`].
+macro_rules! with_bytes {
+    ($array:expr, $strings:ident => $call:expr) => {{
+        use arrow_array::cast::AsArray;
+        use arrow_schema::DataType;
+        match $array.data_type() {
+            DataType::Utf8 => with_bytes!(@ $array.as_string::<i32>(), $strings => $call),
+            DataType::LargeUtf8 => with_bytes!(@ $array.as_string::<i64>(), $strings => $call),
+            DataType::Utf8View => with_bytes!(@ $array.as_string_view(), $strings => $call),
+            DataType::Binary => with_bytes!(@ $array.as_binary::<i32>(), $strings => $call),
+            DataType::LargeBinary => with_bytes!(@ $array.as_binary::<i64>(), $strings => $call),
+            DataType::BinaryView => with_bytes!(@ $array.as_binary_view(), $strings => $call),
+            _ => with_bytes!(@ $array.as_fixed_size_binary(), $strings => $call),
+        }
+    }};
+    (@ $value:expr, $strings:ident => $call:expr) => {{
+        let $strings = $value;
+        $call
+    }};
+}
+pub(crate) use with_bytes;
+
+/// The beginnings of strings as integers, without what all strings begin with.
+struct Prefixes {
+    words: Vec<u64>,
+    /// Whether the words tell all strings apart.
+    is_exact: bool,
+    /// The bytes that all strings begin with, and the most bytes of a string in its word.
+    skipped: usize,
+    held: usize,
+}
+
+fn prefixes(array: &impl Strings, nulls: Option<&NullBuffer>) -> Prefixes {
     let is_valid = |i: usize| nulls.is_none_or(|nulls| nulls.is_valid(i));
     let Some(first) = (0..array.len()).find(|&i| is_valid(i)) else {
-        return (vec![0; array.len()], true);
+        return Prefixes {
+            words: vec![0; array.len()],
+            is_exact: true,
+            skipped: 0,
+            held: 0,
+        };
     };
-    let first = value(array, first);
+    let first = array.bytes(first);
     // How far all strings are equal, and the lengths of the shortest and the longest one.
     let look = |(common, least, most): (usize, usize, usize), i: usize| {
-        let bytes = value(array, i);
+        let bytes = array.bytes(i);
         let equal = bytes
             .iter()
             .zip(&first[..common])
@@ -352,7 +425,7 @@ fn prefixes_of<A: Array>(
                 if !is_valid(i) {
                     continue;
                 }
-                let rest = &value(array, i)[skipped..];
+                let rest = &array.bytes(i)[skipped..];
                 let taken = rest.len().min(width);
                 let mut prefix = [0; PREFIX];
                 prefix[PREFIX - width..][..taken].copy_from_slice(&rest[..taken]);
@@ -364,7 +437,12 @@ fn prefixes_of<A: Array>(
             is_exact
         })
         .reduce(|| true, |a, b| a && b);
-    (words, is_exact)
+    Prefixes {
+        words,
+        is_exact,
+        skipped,
+        held: width,
+    }
 }
 
 /// A dictionary column as the ranks of its values. Other columns are unchanged.

@@ -28,6 +28,9 @@ pub struct Encoded {
     /// The number of columns that keys hold whole. Rows with equal keys are equal in these. If it
     /// is not the number of all columns, such rows may differ in the others.
     pub covered: usize,
+    /// If the next column is one of strings, the number of first bytes that such rows have in
+    /// common there. (A string that ends before may have zeros there in another row.)
+    pub prefix: usize,
 }
 
 /// Encodes columns as keys. O(rows · columns) time.
@@ -66,17 +69,20 @@ pub fn encode<E>(columns: &[SortColumn], floats: Floats) -> Result<Encoded, Erro
         return Err(Error::TooManyRows(rows));
     }
     let mut parts: Vec<(Column, u32)> = Vec::new();
-    let (mut bits, mut covered) = (0, 0);
+    let (mut bits, mut covered, mut prefix) = (0, 0, 0);
     for column in columns {
         let column = Column::new(column, floats)?;
         let taken = column.bits().min(MOST - bits);
         bits += taken;
-        let is_whole = column.is_exact && taken == column.bits();
+        let is_cut = taken < column.bits();
+        let is_whole = column.is_exact && !is_cut;
+        prefix = column.skipped + if is_cut { 0 } else { column.held };
         parts.push((column, taken));
         // What comes after a part of a column would order rows before the rest of it does.
         if !is_whole {
             break;
         }
+        prefix = 0;
         covered += 1;
     }
     let pack = |block: std::ops::Range<usize>| {
@@ -114,5 +120,6 @@ pub fn encode<E>(columns: &[SortColumn], floats: Floats) -> Result<Encoded, Erro
         keys,
         bits,
         covered,
+        prefix,
     })
 }

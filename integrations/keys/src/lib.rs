@@ -41,7 +41,7 @@ mod error;
 mod sort;
 
 pub use argsort::{Argsort, Cpu};
-pub use column::is_supported;
+pub use column::{is_supported, most_bits};
 pub use encode::{Encoded, Keys, encode};
 pub use error::Error;
 pub use sort::sort_indices;

@@ -1,6 +1,6 @@
 //! Sorts of rows.
 
-use crate::column::{BLOCK, comparable};
+use crate::column::{BLOCK, Strings, comparable, has_bytes, with_bytes};
 use crate::{Argsort, Encoded, Error, Floats, Keys, SortColumn, encode};
 use arrow_ord::ord::{DynComparator, make_comparator};
 use arrow_schema::{ArrowError, SortOptions};
@@ -33,33 +33,184 @@ pub fn sort_indices<A: Argsort>(
     floats: Floats,
     argsort: &A,
 ) -> Result<Vec<u32>, Error<A::Error>> {
-    let Encoded { keys, covered, .. } = encode(columns, floats)?;
-    let others = &columns[covered..];
-    let compare = comparator(others, floats)?;
-    let mut indices = match &keys {
-        Keys::U32(keys) => argsort.argsort_u32(keys),
-        Keys::U64(keys) | Keys::Wide(keys, _) => argsort.argsort_u64(keys),
-    }
-    .map_err(Error::Argsort)?;
-    match &keys {
-        _ if others.is_empty() && !matches!(keys, Keys::Wide(..)) => {}
-        Keys::U32(keys) => sort_all(ties(&mut indices, |a, b| keys[a] == keys[b]), compare),
-        Keys::U64(keys) => sort_all(ties(&mut indices, |a, b| keys[a] == keys[b]), compare),
-        Keys::Wide(high, low) => {
+    encode(columns, floats)?.sort_indices(columns, floats, argsort)
+}
+
+impl Encoded {
+    /// What [`sort_indices`] does after [`encode`]: of the same columns, and with the same order of
+    /// floats. For those who measure the two.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argsort`], and [`Error::Arrow`] if values cannot be compared.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use arrow_array::Float64Array;
+    /// use bcfsort_keys::{Cpu, Floats, SortColumn, encode};
+    /// use std::sync::Arc;
+    ///
+    /// let prices = [SortColumn {
+    ///     values: Arc::new(Float64Array::from(vec![2.5, 0.5, f64::NAN])),
+    ///     descending: false,
+    ///     nulls_first: true,
+    /// }];
+    /// let encoded = encode(&prices, Floats::Total)?;
+    /// assert_eq!(encoded.sort_indices(&prices, Floats::Total, &Cpu)?, [1, 0, 2]);
+    /// # Ok::<(), bcfsort_keys::Error<std::convert::Infallible>>(())
+    /// ```
+    pub fn sort_indices<A: Argsort>(
+        &self,
+        columns: &[SortColumn],
+        floats: Floats,
+        argsort: &A,
+    ) -> Result<Vec<u32>, Error<A::Error>> {
+        let others = &columns[self.covered..];
+        let mut indices = match &self.keys {
+            Keys::U32(keys) => argsort.argsort_u32(keys),
+            Keys::U64(keys) | Keys::Wide(keys, _) => argsort.argsort_u64(keys),
+        }
+        .map_err(Error::Argsort)?;
+        if let Keys::Wide(high, low) = &self.keys {
             let tied = ties(&mut indices, |a, b| high[a] == high[b]);
             let count: usize = tied.iter().map(|rows| rows.len()).sum();
             if count <= high.len() / FEW_TIES {
+                let compare = comparator(others, floats)?;
                 sort_all(tied, |a, b| low[a].cmp(&low[b]).then_with(|| compare(a, b)));
                 return Ok(indices);
             }
             indices = by_two(low, high, argsort).map_err(Error::Argsort)?;
-            let are_equal = |a, b| high[a] == high[b] && low[a] == low[b];
-            if !others.is_empty() {
-                sort_all(ties(&mut indices, are_equal), compare);
+        }
+        if others.is_empty() {
+            return Ok(indices);
+        }
+        let tied = match &self.keys {
+            Keys::U32(keys) => ties(&mut indices, |a, b| keys[a] == keys[b]),
+            Keys::U64(keys) => ties(&mut indices, |a, b| keys[a] == keys[b]),
+            Keys::Wide(high, low) => {
+                ties(&mut indices, |a, b| high[a] == high[b] && low[a] == low[b])
+            }
+        };
+        let next = &others[0];
+        if has_bytes(next.values.data_type()) {
+            let rest = match &others[1..] {
+                [] => None,
+                rest => Some(comparator(rest, floats)?),
+            };
+            with_bytes!(next.values, strings => {
+                let column = Texts { strings, column: next, rest };
+                tied.into_par_iter().for_each(|rows| column.sort(rows, self.prefix));
+            });
+        } else {
+            sort_all(tied, comparator(others, floats)?);
+        }
+        Ok(indices)
+    }
+}
+
+/// A column of strings to sort rows by that are equal before it, and a comparison for rows that are
+/// equal in it.
+struct Texts<'a, S, C> {
+    strings: S,
+    column: &'a SortColumn,
+    /// None if nothing is left to compare.
+    rest: Option<C>,
+}
+
+/// Eight bytes of a string, its [`length`], and the row.
+type Word = (u64, u32, u32);
+
+impl<S: Strings, C: Fn(usize, usize) -> Ordering + Sync> Texts<'_, S, C> {
+    /// Sorts rows whose strings are equal up to a depth, stably.
+    ///
+    /// A comparison of two strings would read both from memory that is not in the cache. Here each
+    /// is read once for eight bytes, and these are compared.
+    fn sort(&self, rows: &mut [u32], depth: usize) {
+        if self.column.values.is_null(rows[0] as usize) {
+            // Then all are null.
+            return self.sort_rest(rows);
+        }
+        let mut stack = vec![(0..rows.len(), depth)];
+        while let Some((range, depth)) = stack.pop() {
+            let rows = &mut rows[range.clone()];
+            let words = self.words(rows, depth);
+            for (row, word) in rows.iter_mut().zip(&words) {
+                *row = word.2;
+            }
+            let is_equal = |a: &Word, b: &Word| (a.0, a.1) == (b.0, b.1);
+            let mut begin = 0;
+            for equal in words.chunk_by(is_equal) {
+                let end = begin + equal.len();
+                if equal[0].1 < length(usize::MAX, depth) {
+                    // These strings have ended.
+                    self.sort_rest(&mut rows[begin..end]);
+                } else if equal.len() > 1 {
+                    let depth = if equal.len() == words.len() {
+                        self.common(rows, depth)
+                    } else {
+                        depth + 8
+                    };
+                    stack.push((range.start + begin..range.start + end, depth));
+                }
+                begin = end;
             }
         }
     }
-    Ok(indices)
+
+    /// The next words of these rows, sorted.
+    fn words(&self, rows: &[u32], depth: usize) -> Vec<Word> {
+        let word = |&row: &u32| {
+            let bytes = self.strings.bytes(row as usize);
+            let next = bytes.get(depth..).unwrap_or_default();
+            let mut word = [0; 8];
+            let taken = next.len().min(8);
+            word[..taken].copy_from_slice(&next[..taken]);
+            (u64::from_be_bytes(word), length(bytes.len(), depth), row)
+        };
+        let descending = self.column.descending;
+        let compare = |a: &Word, b: &Word| {
+            let order = (a.0, a.1).cmp(&(b.0, b.1));
+            let order = if descending { order.reverse() } else { order };
+            order.then(a.2.cmp(&b.2))
+        };
+        if rows.len() < MANY {
+            let mut words: Vec<Word> = rows.iter().map(word).collect();
+            words.sort_unstable_by(compare);
+            words
+        } else {
+            let mut words: Vec<Word> = rows.par_iter().map(word).collect();
+            words.par_sort_unstable_by(compare);
+            words
+        }
+    }
+
+    /// How far strings are equal that are up to a depth, and longer.
+    fn common(&self, rows: &[u32], depth: usize) -> usize {
+        let first = &self.strings.bytes(rows[0] as usize)[depth..];
+        let equal = |row: u32, first: &[u8]| {
+            let bytes = &self.strings.bytes(row as usize)[depth..];
+            let pairs = bytes.iter().zip(first);
+            pairs.take_while(|(a, b)| a == b).count()
+        };
+        let shortest = rows[1..]
+            .iter()
+            .fold(first.len(), |least, &row| equal(row, &first[..least]));
+        depth + shortest
+    }
+
+    fn sort_rest(&self, rows: &mut [u32]) {
+        if let Some(compare) = &self.rest {
+            sort_all(vec![rows], compare);
+        }
+    }
+}
+
+/// The length of a string that is equal to others up to a depth, as far as it can matter: of two
+/// strings with the same word, the one that has ended is the smaller one, also if the other one goes
+/// on with zeros. The common depth may count eight of these.
+fn length(bytes: usize, depth: usize) -> u32 {
+    (bytes.min(depth + 9) - depth.saturating_sub(8)) as u32
 }
 
 /// Sorts each of these ranges of rows, stably.

@@ -313,6 +313,43 @@ fn many_equal_keys_are_resolved_in_order() {
     assert_eq!(sorted, expected(&columns));
 }
 
+/// Strings that differ late, end early, or go on with zeros, also after columns that leave them
+/// only a part of the key.
+#[test]
+fn long_strings_are_compared_to_their_ends() {
+    let long = "the same beginning ".repeat(40);
+    let text = |i: usize| match i % 7 {
+        0 => format!("{long}{:03}", (i * 31) % 50),
+        1 => long[..(i * 13) % long.len()].to_owned(),
+        2 => format!("abcdefgh{}", "\0".repeat((i * 7) % 30)),
+        3 => format!("abcdefgh{}x", "\0".repeat((i * 7) % 30)),
+        4 => "\0".repeat(i % 20),
+        5 => format!("abc{}", (i * 17) % 40),
+        _ => String::new(),
+    };
+    let texts: Vec<String> = (0..40_000).map(text).collect();
+    let beside = Int64Array::from_iter_values((0..40_000).map(|i| (i * 7919) % 5));
+    for descending in [false, true] {
+        for bits in [0_u32, 20, 62] {
+            let before = (0..40_000_i64).map(|i| i % 2 * ((1 << bits) - 1));
+            let wide = (0..40_000_i64).map(|i| i % 3 * (((1 << bits) - 1) / 2));
+            let texts = SortColumn {
+                values: Arc::new(StringArray::from_iter_values(&texts)),
+                descending,
+                nulls_first: true,
+            };
+            let columns = [
+                ascending(Int64Array::from_iter_values(before)),
+                ascending(Int64Array::from_iter_values(wide)),
+                texts,
+                ascending(beside.clone()),
+            ];
+            let sorted = sort_indices(&columns, Floats::Total, &Cpu).unwrap();
+            assert_eq!(sorted, expected(&columns));
+        }
+    }
+}
+
 #[test]
 fn wide_keys_are_sorted_with_few_ties_and_with_many() {
     for values in [5_u64, 100_000] {
