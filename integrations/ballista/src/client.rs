@@ -1,0 +1,77 @@
+//! What `sql` and `sort-table` share.
+
+use anyhow::{Context, Result, ensure};
+use ballista::prelude::{SessionConfigExt, SessionContextExt};
+use clap::Args;
+use datafusion::execution::SessionStateBuilder;
+use datafusion::execution::options::ArrowReadOptions;
+use datafusion::prelude::{
+    CsvReadOptions, DataFrame, ParquetReadOptions, SessionConfig, SessionContext,
+};
+use std::path::Path;
+
+/// The cluster to ask.
+#[derive(Args)]
+pub(crate) struct Cluster {
+    /// The scheduler's host and port
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:50050")]
+    scheduler: String,
+}
+
+impl Cluster {
+    pub(crate) async fn connect(&self, options: &[(&str, &str)]) -> Result<SessionContext> {
+        let mut config = SessionConfig::new_with_ballista();
+        for (name, value) in options {
+            config.options_mut().set(name, value)?;
+        }
+        let state = SessionStateBuilder::new()
+            .with_config(config)
+            .with_default_features()
+            .build();
+        let url = format!("df://{}", self.scheduler);
+        Ok(SessionContext::remote_with_state(&url, state).await?)
+    }
+}
+
+/// A table of files, or of a directory of files, in the format that the extension says.
+pub(crate) async fn read(session: &SessionContext, path: &str) -> Result<DataFrame> {
+    let absolute = std::path::absolute(path)?;
+    let path = absolute.to_string_lossy().into_owned();
+    ensure!(
+        absolute.exists(),
+        "{path}: no such file or directory (executors must see it under the same path)"
+    );
+    let read = match extension(&absolute)?.as_str() {
+        "parquet" => {
+            session
+                .read_parquet(path.clone(), ParquetReadOptions::default())
+                .await
+        }
+        "arrow" => {
+            session
+                .read_arrow(path.clone(), ArrowReadOptions::default())
+                .await
+        }
+        "csv" => session.read_csv(path.clone(), CsvReadOptions::new()).await,
+        other => anyhow::bail!("{path}: .{other} is none of .parquet, .arrow and .csv"),
+    };
+    read.with_context(|| format!("cannot read {path}"))
+}
+
+/// The extension of a file, or of the first file in a directory that has a known one.
+fn extension(path: &Path) -> Result<String> {
+    let of = |path: &Path| {
+        let extension = path.extension().unwrap_or_default();
+        extension.to_string_lossy().to_lowercase()
+    };
+    if !path.is_dir() {
+        return Ok(of(path));
+    }
+    for entry in std::fs::read_dir(path)? {
+        let extension = of(&entry?.path());
+        if ["parquet", "arrow", "csv"].contains(&extension.as_str()) {
+            return Ok(extension);
+        }
+    }
+    anyhow::bail!("{}: no .parquet, .arrow or .csv files", path.display())
+}

@@ -1,0 +1,44 @@
+//! `bcfsort-ballista scheduler`: Ballista's scheduler, as it is.
+
+use anyhow::{Context, Result};
+use ballista_scheduler::cluster::BallistaCluster;
+use ballista_scheduler::config::SchedulerConfig;
+use ballista_scheduler::scheduler_process::start_server;
+use clap::Args;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+/// Run the scheduler of a cluster
+///
+/// It plans queries, and hands their tasks to executors. It sorts nothing, and needs no GPU.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// Address and port to listen on
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:50050")]
+    bind: SocketAddr,
+
+    /// Seconds without a sign of life after which an executor counts as lost
+    #[arg(long, value_name = "SECONDS", default_value_t = 180)]
+    executor_timeout: u64,
+}
+
+impl Arguments {
+    pub(crate) async fn run(self) -> Result<()> {
+        let config = SchedulerConfig {
+            bind_host: self.bind.ip().to_string(),
+            external_host: self.bind.ip().to_string(),
+            bind_port: self.bind.port(),
+            executor_timeout_seconds: self.executor_timeout,
+            expire_dead_executor_interval_seconds: (self.executor_timeout / 4).max(1),
+            ..SchedulerConfig::default()
+        };
+        let cluster = BallistaCluster::new_from_config(&config).await?;
+        let stop = tokio::signal::ctrl_c();
+        tokio::select! {
+            served = start_server(cluster, self.bind, Arc::new(config)) => {
+                served.with_context(|| format!("cannot serve on {}", self.bind))
+            }
+            _ = stop => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! A scheduler and two executors on this machine, as their users start them.
+
+use datafusion::arrow::array::{AsArray, Int64Array, RecordBatch, StringArray};
+use datafusion::arrow::compute::concat_batches;
+use datafusion::arrow::datatypes::{DataType, Field, Int64Type, Schema};
+use datafusion::parquet::arrow::ArrowWriter;
+use datafusion::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use std::fs::{self, File};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+const FILES: usize = 8;
+
+/// A scheduler and executors, which end with it.
+struct Cluster {
+    directory: TempDir,
+    scheduler: String,
+    processes: Vec<Child>,
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        for process in &mut self.processes {
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+    }
+}
+
+/// Ports that nobody uses.
+fn ports<const N: usize>() -> [u16; N] {
+    let listeners: [TcpListener; N] =
+        std::array::from_fn(|_| TcpListener::bind("127.0.0.1:0").expect("a port"));
+    listeners.map(|listener| listener.local_addr().expect("an address").port())
+}
+
+fn wait(what: &str, mut is_done: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !is_done() {
+        assert!(begin.elapsed() < Duration::from_secs(120), "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+impl Cluster {
+    /// With two executors, which sort with the adapter, be it a software one.
+    fn start() -> Self {
+        let [scheduler, ports @ ..] = ports::<5>();
+        let mut cluster = Self {
+            directory: tempfile::tempdir().expect("a directory"),
+            scheduler: format!("127.0.0.1:{scheduler}"),
+            processes: Vec::new(),
+        };
+        let address = cluster.scheduler.clone();
+        cluster.spawn(
+            "scheduler",
+            &["scheduler", "--bind", &address, "--executor-timeout", "8"],
+        );
+        wait("the scheduler listens", || {
+            std::net::TcpStream::connect(&address).is_ok()
+        });
+        for (i, pair) in ports.chunks(2).enumerate() {
+            let (name, [port, grpc_port]) =
+                (format!("e{i}"), [pair[0], pair[1]].map(|p| p.to_string()));
+            let work = cluster.path(&format!("work-{name}"));
+            let arguments = [
+                "executor",
+                "--scheduler",
+                &address,
+                "--port",
+                &port,
+                "--grpc-port",
+                &grpc_port,
+                "--work-dir",
+                work.to_str().expect("text"),
+                "--vcores",
+                "2",
+                "--gpu",
+                "always",
+                "--min-rows",
+                "0",
+            ];
+            cluster.spawn(&name, &arguments);
+        }
+        for (i, _) in ports.chunks(2).enumerate() {
+            wait("an executor is ready", || {
+                cluster
+                    .log(&format!("e{i}"))
+                    .contains("Connected to scheduler")
+            });
+        }
+        cluster
+    }
+
+    fn spawn(&mut self, name: &str, arguments: &[&str]) {
+        let log = File::create(self.path(&format!("{name}.log"))).expect("a log");
+        let process = Command::new(env!("CARGO_BIN_EXE_bcfsort-ballista"))
+            .args(arguments)
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .expect("the command");
+        self.processes.push(process);
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    fn log(&self, name: &str) -> String {
+        fs::read_to_string(self.path(&format!("{name}.log"))).unwrap_or_default()
+    }
+
+    fn client(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bcfsort-ballista"));
+        command
+            .args(arguments)
+            .args(["--scheduler", &self.scheduler])
+            .current_dir(self.directory.path());
+        command
+    }
+
+    /// Whether an executor has sorted on the adapter.
+    fn has_sorted(&self, name: &str) -> bool {
+        let log = self.log(name);
+        let mut lines = log.lines();
+        lines.any(|line| line.contains("sorted ") && !line.contains("on the CPU"))
+    }
+
+    /// Writes a table of eight files, and returns its rows.
+    fn table(&self, rows: i64) -> RecordBatch {
+        let folder = self.path("t");
+        fs::create_dir(&folder).expect("a directory");
+        let schema = Arc::new(Schema::new(vec![
+            Field::new("k", DataType::Int64, true),
+            Field::new("v", DataType::Int64, false),
+            Field::new("w", DataType::Utf8, false),
+        ]));
+        let mut batches = Vec::new();
+        for file in 0..FILES as i64 {
+            let rows = file * rows..(file + 1) * rows;
+            let key = |v: i64| (v % 17 != 0).then_some((v * 7919) % 10_007);
+            let columns: Vec<Arc<dyn datafusion::arrow::array::Array>> = vec![
+                Arc::new(Int64Array::from_iter(rows.clone().map(key))),
+                Arc::new(Int64Array::from_iter_values(rows.clone())),
+                Arc::new(StringArray::from_iter_values(
+                    rows.map(|v| format!("text {v}")),
+                )),
+            ];
+            let batch = RecordBatch::try_new(schema.clone(), columns).expect("a batch");
+            let path = File::create(folder.join(format!("{file}.parquet"))).expect("a file");
+            let mut writer = ArrowWriter::try_new(path, schema.clone(), None).expect("a writer");
+            writer.write(&batch).expect("rows");
+            writer.close().expect("a footer");
+            batches.push(batch);
+        }
+        concat_batches(&schema, &batches).expect("one batch")
+    }
+}
+
+fn success(output: &Output) {
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+fn read(path: &Path) -> RecordBatch {
+    let file = ParquetRecordBatchReaderBuilder::try_new(File::open(path).expect("a file"));
+    let file = file.expect("a footer");
+    let schema = file.schema().clone();
+    let batches: Vec<RecordBatch> = file
+        .build()
+        .expect("a reader")
+        .collect::<Result<_, _>>()
+        .expect("rows");
+    concat_batches(&schema, &batches).expect("one batch")
+}
+
+/// (k, v) of all rows, and whether the third column belongs to the second.
+fn pairs(rows: &RecordBatch) -> (Vec<(Option<i64>, i64)>, bool) {
+    let keys = rows.column(0).as_primitive::<Int64Type>();
+    let values = rows.column(1).as_primitive::<Int64Type>();
+    let texts = datafusion::arrow::compute::cast(rows.column(2), &DataType::Utf8).expect("text");
+    let texts = texts.as_string::<i32>();
+    let is_whole =
+        (0..rows.num_rows()).all(|i| texts.value(i) == format!("text {}", values.value(i)));
+    (
+        keys.iter().zip(values.values().iter().copied()).collect(),
+        is_whole,
+    )
+}
+
+/// The order of `ORDER BY k DESC NULLS FIRST, v`.
+fn sorted(rows: &RecordBatch) -> Vec<(Option<i64>, i64)> {
+    let mut pairs = pairs(rows).0;
+    pairs.sort_by_key(|&(k, v)| (k.is_some(), std::cmp::Reverse(k), v));
+    pairs
+}
+
+const SQL: &str = "SELECT * FROM t ORDER BY k DESC NULLS FIRST, v";
+
+#[test]
+fn both_executors_sort() {
+    let cluster = Cluster::start();
+    let table = cluster.table(20_000);
+    success(
+        &cluster
+            .client(&["sql", "--table", "t=t", SQL, "-o", "out.parquet"])
+            .output()
+            .expect("sql"),
+    );
+    let (rows, is_whole) = pairs(&read(&cluster.path("out.parquet")));
+    assert!(is_whole);
+    assert!(rows == sorted(&table), "not the order of one process");
+    for executor in ["e0", "e1"] {
+        assert!(
+            cluster.has_sorted(executor),
+            "{executor}: {}",
+            cluster.log(executor)
+        );
+    }
+    let printed = cluster
+        .client(&[
+            "sql",
+            "--table",
+            "t=t/0.parquet",
+            "SELECT v FROM t ORDER BY v DESC LIMIT 1",
+        ])
+        .output()
+        .expect("sql");
+    success(&printed);
+    assert!(String::from_utf8_lossy(&printed.stdout).contains("| 19999 |"));
+    let wrong = cluster
+        .client(&["sql", "--table", "t=t", "SELECT nope FROM t"])
+        .output()
+        .expect("sql");
+    assert!(!wrong.status.success());
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("nope"));
+}
+
+#[test]
+fn an_executor_is_killed() {
+    let mut cluster = Cluster::start();
+    let table = cluster.table(100_000);
+    let query = cluster
+        .client(&["sql", "--table", "t=t", SQL, "-o", "out.parquet"])
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("sql");
+    // It has sorted a part, which the others have not fetched yet.
+    wait("an executor sorts", || cluster.has_sorted("e1"));
+    cluster.processes[2].kill().expect("the executor runs");
+    success(&query.wait_with_output().expect("the query ends"));
+    let (rows, is_whole) = pairs(&read(&cluster.path("out.parquet")));
+    assert!(is_whole);
+    assert!(
+        rows == sorted(&table),
+        "rows were lost, or are out of order"
+    );
+}
+
+#[test]
+fn sorts_a_table_into_parts() {
+    let cluster = Cluster::start();
+    let table = cluster.table(20_000);
+    for (by, out) in [("k:desc,v", "desc"), ("v", "asc")] {
+        let arguments = ["sort-table", "t", "--by", by, "--parts", "5", "-o", out];
+        success(&cluster.client(&arguments).output().expect("sort-table"));
+        let parts: Vec<RecordBatch> = (0..5)
+            .map(|i| read(&cluster.path(&format!("{out}/part-{i:05}.parquet"))))
+            .collect();
+        let all = concat_batches(&parts[0].schema(), &parts).expect("one batch");
+        let (rows, is_whole) = pairs(&all);
+        assert!(is_whole);
+        if by == "v" {
+            assert!(rows.is_sorted_by_key(|row| row.1) && rows.len() == table.num_rows());
+        } else {
+            assert!(rows == sorted(&table));
+        }
+        // Balanced, but for the keys that are equal.
+        let largest = parts.iter().map(RecordBatch::num_rows).max().unwrap_or(0);
+        assert!(
+            largest < table.num_rows() / 5 * 13 / 10,
+            "{largest} rows in one part"
+        );
+    }
+    for executor in ["e0", "e1"] {
+        assert!(
+            cluster.has_sorted(executor),
+            "{executor}: {}",
+            cluster.log(executor)
+        );
+    }
+    let again = ["sort-table", "t", "--by", "v", "--parts", "5", "-o", "asc"];
+    let again = cluster.client(&again).output().expect("sort-table");
+    assert!(String::from_utf8_lossy(&again.stderr).contains("is not empty"));
+}
+
+#[test]
+fn without_a_scheduler() {
+    let [port] = ports::<1>();
+    let output = Command::new(env!("CARGO_BIN_EXE_bcfsort-ballista"))
+        .args([
+            "sql",
+            "SELECT 1",
+            "--scheduler",
+            &format!("127.0.0.1:{port}"),
+        ])
+        .output()
+        .expect("the command");
+    assert!(!output.status.success());
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        error.starts_with("error: ") && !error.contains("panicked"),
+        "{error}"
+    );
+}

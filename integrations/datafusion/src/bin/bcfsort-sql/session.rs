@@ -1,0 +1,90 @@
+//! The session of both commands.
+
+use anyhow::{Context, Result};
+use bcfsort_datafusion::{BcfsortOptions, Switch, with_gpu_sort};
+use clap::Args;
+use datafusion::execution::SessionStateBuilder;
+use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
+use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
+use datafusion::execution::object_store::ObjectStoreRegistry;
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::prelude::{SessionConfig, SessionContext};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// How many of those who use the most memory an error lists.
+const CONSUMERS: NonZeroUsize = NonZeroUsize::new(3).unwrap();
+
+/// What queries may use.
+#[derive(Args)]
+pub(crate) struct Resources {
+    /// When to sort on the GPU: auto, always (on a software adapter, too), or never
+    #[arg(long, value_name = "WHEN", default_value_t = Switch::Auto)]
+    gpu: Switch,
+
+    /// The adapter to sort on: its number, from 0 on, or a part of its name
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "",
+        hide_default_value = true
+    )]
+    adapter: String,
+
+    /// Memory for queries, such as 4G: what does not fit is sorted in runs on disk. Default: no limit
+    #[arg(short, long, value_name = "SIZE", value_parser = size)]
+    memory_limit: Option<usize>,
+
+    /// Space for runs on disk, such as 200G [default: 100G]
+    #[arg(short, long, value_name = "SIZE", value_parser = size)]
+    disk_limit: Option<usize>,
+
+    /// Directory for runs [default: that of the system]
+    #[arg(long, value_name = "DIR")]
+    temp_dir: Option<PathBuf>,
+}
+
+fn size(text: &str) -> Result<usize, String> {
+    SessionContext::parse_capacity_limit("limit", &text.to_uppercase())
+        .map_err(|_| "a number with K, M or G, such as 4G".to_owned())
+}
+
+impl Resources {
+    /// A session whose sorts are done on the GPU.
+    pub(crate) fn session(
+        &self,
+        mut config: SessionConfig,
+        stores: Option<Arc<dyn ObjectStoreRegistry>>,
+    ) -> Result<SessionContext> {
+        let mut options = BcfsortOptions::default();
+        options.enabled = self.gpu;
+        options.adapter.clone_from(&self.adapter);
+        config.options_mut().extensions.insert(options);
+        let mut runtime = RuntimeEnvBuilder::new();
+        if let Some(bytes) = self.memory_limit {
+            let pool = TrackConsumersPool::new(FairSpillPool::new(bytes), CONSUMERS);
+            runtime = runtime.with_memory_pool(Arc::new(pool));
+        }
+        let mut disk = DiskManagerBuilder::default();
+        if let Some(directory) = &self.temp_dir {
+            std::fs::metadata(directory)
+                .with_context(|| format!("--temp-dir {}", directory.display()))?;
+            disk = disk.with_mode(DiskManagerMode::Directories(vec![directory.clone()]));
+        }
+        if let Some(bytes) = self.disk_limit {
+            disk = disk.with_max_temp_directory_size(bytes as u64);
+        }
+        runtime = runtime.with_disk_manager_builder(disk);
+        if let Some(stores) = stores {
+            runtime = runtime.with_object_store_registry(stores);
+        }
+        let builder = SessionStateBuilder::new()
+            .with_config(config)
+            .with_runtime_env(runtime.build_arc()?)
+            .with_default_features();
+        Ok(SessionContext::new_with_state(
+            with_gpu_sort(builder).build(),
+        ))
+    }
+}

@@ -1,0 +1,19 @@
+#![doc = include_str!("../README.md")]
+
+mod exec;
+mod gather;
+mod gpu;
+mod metrics;
+mod options;
+mod rule;
+mod sorting;
+
+pub use exec::GpuSortExec;
+pub use gpu::GpuPool;
+pub use options::{BcfsortOptions, OnError, Switch};
+pub use rule::GpuSortRule;
+
+#[cfg(feature = "session")]
+mod session;
+#[cfg(feature = "session")]
+pub use session::with_gpu_sort;

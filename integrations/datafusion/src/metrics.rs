@@ -1,0 +1,62 @@
+//! What `EXPLAIN ANALYZE` shows.
+
+use crate::gpu::Work;
+use datafusion_physical_plan::metrics::{
+    BaselineMetrics, Count, ExecutionPlanMetricsSet, Gauge, MetricBuilder, SpillMetrics, Time,
+};
+
+/// The metrics of one partition: those of a `SortExec`, and the GPU's.
+#[derive(Clone, Debug)]
+pub(crate) struct Metrics {
+    pub(crate) baseline: BaselineMetrics,
+    pub(crate) spill: SpillMetrics,
+    /// Keys that were sorted on the GPU. Wide ones are sorted twice, and count twice.
+    gpu_keys: Count,
+    cpu_keys: Count,
+    /// Times that the GPU failed, and the CPU sorted instead.
+    fallbacks: Count,
+    /// Sorts, of all rows or of a run.
+    pub(crate) runs: Count,
+    /// The bits of the widest keys.
+    pub(crate) key_bits: Gauge,
+    /// Making keys of the columns.
+    pub(crate) encode_time: Time,
+    /// Sorting them on the GPU, with the transfers, and with opening the device at the first sort.
+    gpu_time: Time,
+    cpu_time: Time,
+    /// Comparing rows with equal keys on the CPU.
+    tie_time: Time,
+    /// Collecting the rows of the output.
+    pub(crate) gather_time: Time,
+}
+
+impl Metrics {
+    pub(crate) fn new(set: &ExecutionPlanMetricsSet, partition: usize) -> Self {
+        let count = |name| MetricBuilder::new(set).counter(name, partition);
+        let time = |name| MetricBuilder::new(set).subset_time(name, partition);
+        Self {
+            baseline: BaselineMetrics::new(set, partition),
+            spill: SpillMetrics::new(set, partition),
+            gpu_keys: count("gpu_keys"),
+            cpu_keys: count("cpu_keys"),
+            fallbacks: count("fallbacks"),
+            runs: count("runs"),
+            key_bits: MetricBuilder::new(set).gauge("key_bits", partition),
+            encode_time: time("encode_time"),
+            gpu_time: time("gpu_time"),
+            cpu_time: time("cpu_time"),
+            tie_time: time("tie_time"),
+            gather_time: time("gather_time"),
+        }
+    }
+
+    /// Adds the sorts of keys, and the time that the whole sort took.
+    pub(crate) fn add(&self, work: &Work, sort: std::time::Duration) {
+        self.gpu_keys.add(work.gpu_keys);
+        self.cpu_keys.add(work.cpu_keys);
+        self.fallbacks.add(work.failures);
+        self.gpu_time.add_duration(work.on_gpu);
+        self.cpu_time.add_duration(work.time - work.on_gpu);
+        self.tie_time.add_duration(sort.saturating_sub(work.time));
+    }
+}

@@ -1,0 +1,129 @@
+//! The options that `SET bcfsort.… = …` sets.
+
+use datafusion_common::config::{ConfigExtension, ConfigOptions};
+use datafusion_common::{DataFusionError, config_field, extensions_options};
+use std::fmt;
+use std::str::FromStr;
+
+/// When something is done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Switch {
+    /// Where it is expected to be faster.
+    #[default]
+    Auto,
+    /// Wherever it is possible.
+    Always,
+    /// Nowhere.
+    Never,
+}
+
+impl FromStr for Switch {
+    type Err = DataFusionError;
+
+    fn from_str(word: &str) -> Result<Self, DataFusionError> {
+        match word.to_ascii_lowercase().as_str() {
+            "auto" => Ok(Self::Auto),
+            "always" | "true" => Ok(Self::Always),
+            "never" | "false" => Ok(Self::Never),
+            _ => Err(DataFusionError::Configuration(format!(
+                "{word:?} is none of auto, always and never"
+            ))),
+        }
+    }
+}
+
+impl fmt::Display for Switch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Auto => "auto",
+            Self::Always => "always",
+            Self::Never => "never",
+        })
+    }
+}
+
+config_field!(Switch, value => value.parse()?);
+
+/// What a sort does when the GPU fails.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnError {
+    /// It sorts on the CPU, and a warning is logged.
+    #[default]
+    Cpu,
+    /// The query fails.
+    Fail,
+}
+
+impl FromStr for OnError {
+    type Err = DataFusionError;
+
+    fn from_str(word: &str) -> Result<Self, DataFusionError> {
+        match word.to_ascii_lowercase().as_str() {
+            "cpu" => Ok(Self::Cpu),
+            "fail" => Ok(Self::Fail),
+            _ => Err(DataFusionError::Configuration(format!(
+                "{word:?} is none of cpu and fail"
+            ))),
+        }
+    }
+}
+
+impl fmt::Display for OnError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Cpu => "cpu",
+            Self::Fail => "fail",
+        })
+    }
+}
+
+config_field!(OnError, value => value.parse()?);
+
+extensions_options! {
+    /// The options of sorts on the GPU. In SQL each is set by `SET bcfsort.name = value`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bcfsort_datafusion::{BcfsortOptions, Switch};
+    /// use datafusion::prelude::SessionConfig;
+    ///
+    /// let mut options = BcfsortOptions::default();
+    /// options.single_run = Switch::Never;
+    /// let config = SessionConfig::new().with_option_extension(options);
+    /// # let _ = config;
+    /// ```
+    pub struct BcfsortOptions {
+        /// Sort on the GPU: auto does if there is one, always also if it is a software adapter, such as lavapipe, never does not.
+        pub enabled: Switch, default = Switch::Auto
+
+        /// Sorts of fewer rows are left to the CPU.
+        pub min_rows: usize, default = 131_072
+
+        /// The most rows that are sorted at once. More are sorted in runs, which are spilled and merged.
+        pub max_run_rows: usize, default = u32::MAX as usize
+
+        /// Sort all partitions at once instead of each for itself before a merge: auto does unless the rows are known to be more than max_run_rows, always and never do and do not.
+        pub single_run: Switch, default = Switch::Auto
+
+        /// ORDER BY with a LIMIT of fewer rows is left to the CPU, which keeps the first rows only.
+        pub topk_min_fetch: usize, default = 65_536
+
+        /// The adapter to sort on: its number, from 0 on, or a part of its name. Without it the first one is taken.
+        pub adapter: String, default = String::new()
+
+        /// What a sort does when the GPU fails: cpu sorts on the CPU and logs a warning, fail ends the query.
+        pub on_error: OnError, default = OnError::Cpu
+    }
+}
+
+impl ConfigExtension for BcfsortOptions {
+    const PREFIX: &'static str = "bcfsort";
+}
+
+impl BcfsortOptions {
+    /// Those of a session, or the defaults if the session has none.
+    pub(crate) fn of(config: &ConfigOptions) -> Self {
+        config.extensions.get::<Self>().cloned().unwrap_or_default()
+    }
+}

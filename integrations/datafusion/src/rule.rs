@@ -1,0 +1,174 @@
+//! The rule that puts sorts on the GPU.
+
+use crate::exec::{GpuSortExec, is_top_k};
+use crate::gpu::GpuPool;
+use crate::options::{BcfsortOptions, Switch};
+use datafusion_common::Result;
+use datafusion_common::config::ConfigOptions;
+use datafusion_common::stats::Precision;
+use datafusion_common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion_physical_optimizer::PhysicalOptimizerRule;
+use datafusion_physical_plan::coalesce_partitions::CoalescePartitionsExec;
+use datafusion_physical_plan::sorts::sort::SortExec;
+use datafusion_physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
+use datafusion_physical_plan::{
+    ExecutionPlan, ExecutionPlanProperties, StatisticsArgs, StatisticsContext,
+};
+use log::debug;
+use std::any::Any;
+use std::sync::Arc;
+
+/// Replaces each `SortExec` by a [`GpuSortExec`]. It must be the last rule, as
+/// `SessionStateBuilder::with_physical_optimizer_rule` makes it: other rules look for `SortExec`.
+///
+/// Where sorted partitions are merged into one, all partitions are sorted at once instead, unless
+/// `bcfsort.single_run` says otherwise: a sort of all rows on the GPU takes less time than the
+/// merge, which has one thread.
+///
+/// Left to the CPU are: nested types, unbounded inputs, sorts with a small limit or of few rows, and
+/// all sorts if there is no GPU.
+///
+/// # Examples
+///
+/// See [`with_gpu_sort`](crate::with_gpu_sort).
+#[derive(Debug, Default)]
+pub struct GpuSortRule {
+    /// None for the process's.
+    pool: Option<Arc<GpuPool>>,
+}
+
+impl GpuSortRule {
+    /// A rule whose sorts take this pool. `bcfsort.adapter` has no effect.
+    #[must_use]
+    pub fn with_pool(pool: Arc<GpuPool>) -> Self {
+        Self { pool: Some(pool) }
+    }
+
+    /// Replaces the sorts of a plan. Ballista's executors call it for the part of a plan that they
+    /// are given: with `single_run = never`, so that the plan keeps its shape.
+    ///
+    /// # Errors
+    ///
+    /// Those of DataFusion when a plan is rebuilt.
+    pub fn replace(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        options: &BcfsortOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        if options.enabled == Switch::Never {
+            return Ok(plan);
+        }
+        let pool = match &self.pool {
+            Some(pool) => pool.check(options).map(|()| pool.clone()),
+            None => GpuPool::shared(options),
+        };
+        let replace = |node: Arc<dyn ExecutionPlan>| {
+            let any: &dyn Any = node.as_ref();
+            Ok(
+                if let Some(merge) = any.downcast_ref::<SortPreservingMergeExec>() {
+                    match single_run(merge, options)? {
+                        Some(sort) => Transformed::yes(sort),
+                        None => Transformed::no(node),
+                    }
+                } else if let Some(sort) = any.downcast_ref::<SortExec>() {
+                    Transformed::yes(Arc::new(replaced(sort.clone(), &pool, options)?) as _)
+                } else {
+                    Transformed::no(node)
+                },
+            )
+        };
+        plan.transform_up(replace).data()
+    }
+}
+
+impl PhysicalOptimizerRule for GpuSortRule {
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        config: &ConfigOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        self.replace(plan, &BcfsortOptions::of(config))
+    }
+
+    fn name(&self) -> &'static str {
+        "gpu_sort"
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}
+
+/// A sort on the GPU, or one that says why not.
+fn replaced(
+    sort: SortExec,
+    pool: &Result<Arc<GpuPool>, String>,
+    options: &BcfsortOptions,
+) -> Result<GpuSortExec> {
+    let reason = match pool {
+        Err(reason) => Some(reason.clone()),
+        Ok(_) if is_top_k(&sort, options) => Some("the limit is small".to_owned()),
+        Ok(_) => match rows(&sort)? {
+            Precision::Exact(rows) if rows < options.min_rows => {
+                let least = options.min_rows;
+                Some(format!(
+                    "{rows} rows are fewer than bcfsort.min_rows = {least}"
+                ))
+            }
+            _ => None,
+        },
+    };
+    let sort = match (reason, pool) {
+        (None, Ok(pool)) => GpuSortExec::new(sort, pool.clone()),
+        (reason, _) => GpuSortExec::on_cpu(sort, reason.unwrap_or_default()),
+    };
+    if let Some(reason) = sort.reason() {
+        debug!("[{}] is sorted on the CPU: {reason}", sort.sort().expr());
+    }
+    Ok(sort)
+}
+
+/// A sort of all partitions in place of sorts of each and a merge.
+fn single_run(
+    merge: &SortPreservingMergeExec,
+    options: &BcfsortOptions,
+) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+    let below: &dyn Any = merge.input().as_ref();
+    let Some((sort, pool)) = below
+        .downcast_ref::<GpuSortExec>()
+        .and_then(|node| Some((node.sort(), node.pool()?)))
+    else {
+        return Ok(None);
+    };
+    let is_known_to_be_larger = match rows(sort)? {
+        Precision::Exact(rows) | Precision::Inexact(rows) => rows > options.max_run_rows,
+        Precision::Absent => false,
+    };
+    let is_wanted = match options.single_run {
+        Switch::Always => true,
+        Switch::Never => false,
+        Switch::Auto => !is_known_to_be_larger,
+    };
+    if !is_wanted || merge.expr() != sort.expr() || !sort.preserve_partitioning() {
+        return Ok(None);
+    }
+    let input = sort.input().clone();
+    let input = if input.output_partitioning().partition_count() > 1 {
+        Arc::new(CoalescePartitionsExec::new(input))
+    } else {
+        input
+    };
+    let fetch = match (merge.fetch(), sort.fetch()) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    };
+    let all = SortExec::new(sort.expr().clone(), input).with_fetch(fetch);
+    Ok(Some(Arc::new(GpuSortExec::new(all, pool.clone()))))
+}
+
+/// The number of rows to sort, as far as it is known.
+fn rows(sort: &SortExec) -> Result<Precision<usize>> {
+    let args = StatisticsArgs::new();
+    let statistics = StatisticsContext::new().compute(sort.input().as_ref(), &args)?;
+    Ok(statistics.num_rows)
+}

@@ -1,0 +1,409 @@
+//! The sort of one partition.
+
+use crate::gather::Rows;
+use crate::gpu::{GpuPool, OnGpu};
+use crate::metrics::Metrics;
+use crate::options::BcfsortOptions;
+use arrow::array::{Array, ArrayRef, RecordBatch, new_empty_array};
+use arrow::compute::{cast, concat};
+use arrow::datatypes::{DataType, SchemaRef};
+use arrow::error::ArrowError;
+use bcfsort_keys::{Floats, SortColumn, encode};
+use datafusion_common::utils::memory::RecordBatchMemoryCounter;
+use datafusion_common::{DataFusionError, Result, internal_datafusion_err};
+use datafusion_common_runtime::SpawnedTask;
+use datafusion_execution::memory_pool::{MemoryConsumer, MemoryReservation};
+use datafusion_execution::runtime_env::RuntimeEnv;
+use datafusion_execution::{SendableRecordBatchStream, TaskContext};
+use datafusion_physical_expr::LexOrdering;
+use datafusion_physical_plan::metrics::ExecutionPlanMetricsSet;
+use datafusion_physical_plan::sorts::sort::SortExec;
+use datafusion_physical_plan::sorts::streaming_merge::{SortedSpillFile, StreamingMergeBuilder};
+use datafusion_physical_plan::stream::RecordBatchReceiverStreamBuilder;
+use datafusion_physical_plan::{EmptyRecordBatchStream, SpillManager};
+use futures::StreamExt;
+use log::debug;
+use rayon::prelude::*;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+/// Bytes of the output that are collected at a time, where the memory pool has them.
+const WINDOW: usize = 64 << 20;
+
+/// Bytes that a row takes besides its batch and its key: its index twice, as the device returns it
+/// and in the order of the output.
+const PER_ROW: usize = 12;
+
+/// Sorts one partition.
+pub(crate) struct Sorting {
+    shared: Arc<Shared>,
+    runtime: Arc<RuntimeEnv>,
+    /// Bytes for the merge of spilled runs and for the output, which are kept free from the first
+    /// row on: when memory is short, it is too late to ask.
+    reserved: usize,
+    output: MemoryReservation,
+    buffer: Buffer,
+    spilled: Vec<SortedSpillFile>,
+}
+
+/// What the threads that sort and collect need.
+struct Shared {
+    pool: Arc<GpuPool>,
+    options: BcfsortOptions,
+    expr: LexOrdering,
+    schema: SchemaRef,
+    fetch: Option<usize>,
+    batch_size: usize,
+    spill: SpillManager,
+    metrics: Metrics,
+}
+
+/// Rows that wait for their sort, with the memory that is reserved for them and for the sort.
+struct Buffer {
+    batches: Vec<RecordBatch>,
+    rows: usize,
+    memory: RecordBatchMemoryCounter,
+    reservation: MemoryReservation,
+}
+
+impl Sorting {
+    pub(crate) fn new(
+        sort: &SortExec,
+        pool: Arc<GpuPool>,
+        partition: usize,
+        context: &TaskContext,
+        metrics: &ExecutionPlanMetricsSet,
+    ) -> Result<Self> {
+        let config = context.session_config();
+        let runtime = context.runtime_env();
+        let schema = sort.input().schema();
+        let metrics = Metrics::new(metrics, partition);
+        let spill = SpillManager::new(runtime.clone(), metrics.spill.clone(), schema.clone())
+            .with_compression_type(config.spill_compression());
+        let consumer = |name| MemoryConsumer::new(format!("{name}[{partition}]"));
+        let buffer = Buffer {
+            batches: Vec::new(),
+            rows: 0,
+            memory: RecordBatchMemoryCounter::new(),
+            reservation: consumer("GpuSort")
+                .with_can_spill(true)
+                .register(&runtime.memory_pool),
+        };
+        Ok(Self {
+            reserved: config.options().execution.sort_spill_reservation_bytes,
+            output: consumer("GpuSortOutput").register(&runtime.memory_pool),
+            buffer,
+            spilled: Vec::new(),
+            runtime,
+            shared: Arc::new(Shared {
+                pool,
+                options: BcfsortOptions::of(config.options()),
+                expr: sort.expr().clone(),
+                schema,
+                fetch: sort.fetch(),
+                batch_size: config.batch_size(),
+                spill,
+                metrics,
+            }),
+        })
+    }
+
+    /// Reads the whole input, and returns its rows in order.
+    pub(crate) async fn run(
+        mut self,
+        mut input: SendableRecordBatchStream,
+    ) -> Result<SendableRecordBatchStream> {
+        while let Some(batch) = input.next().await {
+            self.insert(batch?).await?;
+        }
+        // What it holds is free before the sort begins.
+        drop(input);
+        if !self.spilled.is_empty() {
+            return self.merge().await;
+        }
+        let shared = self.shared.clone();
+        if self.buffer.batches.is_empty() {
+            return Ok(Box::pin(EmptyRecordBatchStream::new(shared.schema.clone())));
+        }
+        let (buffer, indices) = self.sort().await?;
+        // More than that is not needed, but makes fewer and larger steps.
+        if self.output.size() < WINDOW {
+            let _ = self.output.try_resize(WINDOW);
+        }
+        let output = self.output;
+        let window = shared.window(&buffer, output.size());
+        let mut stream = RecordBatchReceiverStreamBuilder::new(
+            shared.schema.clone(),
+            window.div_ceil(shared.batch_size),
+        );
+        let to = stream.tx();
+        stream.spawn_blocking(move || {
+            let _until_the_end = output;
+            shared.gather(&buffer, &indices, window, |batch| {
+                shared.metrics.baseline.record_output(batch.num_rows());
+                // Nobody reads: the query has been cancelled, or has all that it needs.
+                Ok(to.blocking_send(Ok(batch)).is_ok())
+            })
+        });
+        Ok(stream.build())
+    }
+
+    async fn insert(&mut self, batch: RecordBatch) -> Result<()> {
+        if batch.num_rows() == 0 {
+            return Ok(());
+        }
+        let can_spill = self.runtime.disk_manager.tmp_files_enabled();
+        if can_spill && self.output.size() < self.reserved {
+            let reserved = self.output.try_resize(self.reserved);
+            reserved.map_err(out_of_memory)?;
+        }
+        let most = self.shared.options.max_run_rows.min(u32::MAX as usize);
+        let is_full = self.buffer.rows > 0 && self.buffer.rows + batch.num_rows() > most;
+        if !is_full {
+            let bytes = self.shared.bytes(&mut self.buffer, &batch);
+            match self.buffer.reservation.try_grow(bytes) {
+                Ok(()) => {
+                    self.buffer.push(batch);
+                    return Ok(());
+                }
+                Err(error) if self.buffer.batches.is_empty() => return Err(out_of_memory(error)),
+                Err(_) => {}
+            }
+        }
+        self.spill_run().await?;
+        let bytes = self.shared.bytes(&mut self.buffer, &batch);
+        self.buffer
+            .reservation
+            .try_grow(bytes)
+            .map_err(out_of_memory)?;
+        self.buffer.push(batch);
+        Ok(())
+    }
+
+    /// Sorts what is buffered.
+    async fn sort(&mut self) -> Result<(Buffer, Vec<u32>)> {
+        let buffer = self.buffer.take();
+        let shared = self.shared.clone();
+        let turn = shared.pool.turn().await;
+        // (The thread owns the memory and its reservation: if the query is cancelled meanwhile,
+        // both are there until it ends.)
+        let sorted = SpawnedTask::spawn_blocking(move || {
+            let _turn = turn;
+            let indices = shared.sort(&buffer)?;
+            Ok((buffer, indices))
+        });
+        joined(sorted).await
+    }
+
+    /// Sorts what is buffered, and writes it to a file.
+    async fn spill_run(&mut self) -> Result<()> {
+        let (buffer, indices) = self.sort().await?;
+        let shared = self.shared.clone();
+        let window = shared.window(&buffer, self.output.size());
+        let written = SpawnedTask::spawn_blocking(move || {
+            let mut file = shared.spill.create_in_progress_file("GpuSort")?;
+            let mut largest = 0;
+            shared.gather(&buffer, &indices, window, |batch| {
+                largest = largest.max(file.append_batch(&batch)?);
+                Ok(true)
+            })?;
+            Ok(file.finish()?.map(|file| SortedSpillFile {
+                file,
+                max_record_batch_memory: largest,
+            }))
+        });
+        self.spilled.extend(joined(written).await?);
+        Ok(())
+    }
+
+    /// Merges the spilled runs.
+    async fn merge(mut self) -> Result<SendableRecordBatchStream> {
+        if !self.buffer.batches.is_empty() {
+            self.spill_run().await?;
+        }
+        let shared = &self.shared;
+        StreamingMergeBuilder::new()
+            .with_sorted_spill_files(self.spilled)
+            .with_spill_manager(shared.spill.clone())
+            .with_schema(shared.schema.clone())
+            .with_expressions(&shared.expr)
+            .with_metrics(shared.metrics.baseline.clone())
+            .with_batch_size(shared.batch_size)
+            .with_fetch(shared.fetch)
+            .with_reservation(self.output)
+            .build()
+    }
+}
+
+impl Buffer {
+    fn push(&mut self, batch: RecordBatch) {
+        self.rows += batch.num_rows();
+        self.batches.push(batch);
+    }
+
+    fn take(&mut self) -> Self {
+        Self {
+            batches: std::mem::take(&mut self.batches),
+            rows: std::mem::take(&mut self.rows),
+            memory: std::mem::take(&mut self.memory),
+            reservation: self.reservation.take(),
+        }
+    }
+}
+
+impl Shared {
+    /// The bytes that a batch needs: its own, the copies of its key columns, the keys and indices.
+    fn bytes(&self, buffer: &mut Buffer, batch: &RecordBatch) -> usize {
+        let own = buffer.memory.count_batch(batch);
+        let mut per_row = PER_ROW;
+        let mut copies = 0;
+        for key in &self.expr {
+            let column = key
+                .expr
+                .downcast_ref::<datafusion_physical_expr::expressions::Column>();
+            let column = column.and_then(|column| batch.columns().get(column.index()));
+            copies += match column.map(|column| column.to_data().get_slice_memory_size()) {
+                Some(Ok(bytes)) => bytes,
+                // A computed key: as large as most are.
+                _ => 16 * batch.num_rows(),
+            };
+            per_row += 8;
+        }
+        own + copies + per_row.min(PER_ROW + 16) * batch.num_rows()
+    }
+
+    /// The rows to collect at a time, so that they take about these bytes.
+    fn window(&self, buffer: &Buffer, bytes: usize) -> usize {
+        let per_row = buffer.memory.memory_usage() / buffer.rows.max(1) + 16;
+        let batches =
+            (bytes / per_row / self.batch_size).clamp(1, 4 * rayon::current_num_threads());
+        batches * self.batch_size
+    }
+
+    /// The rows' indices in order: all, or the first ones up to the limit.
+    fn sort(&self, buffer: &Buffer) -> Result<Vec<u32>> {
+        let compute = self.metrics.baseline.elapsed_compute().clone();
+        let _timer = compute.timer();
+        let begin = Instant::now();
+        let columns = self.columns(&buffer.batches)?;
+        let on_gpu = OnGpu {
+            pool: &self.pool,
+            options: &self.options,
+            work: Mutex::default(),
+        };
+        let encoded = encode(&columns, Floats::Total).map_err(failed)?;
+        self.metrics.encode_time.add_elapsed(begin);
+        self.metrics.key_bits.set_max(encoded.bits as usize);
+        self.metrics.runs.add(1);
+        let begin = Instant::now();
+        let sorted = encoded.sort_indices(&columns, Floats::Total, &on_gpu);
+        let work = on_gpu.work();
+        self.metrics.add(&work, begin.elapsed());
+        let place = match work.gpu_keys {
+            0 => "the CPU",
+            _ => self.pool.name(),
+        };
+        debug!(
+            "sorted {} rows on {place} in {:?}",
+            buffer.rows,
+            begin.elapsed()
+        );
+        let mut indices = sorted.map_err(failed)?;
+        if let Some(fetch) = self.fetch {
+            indices.truncate(fetch);
+        }
+        Ok(indices)
+    }
+
+    /// The columns to sort by, each in one piece.
+    fn columns(&self, batches: &[RecordBatch]) -> Result<Vec<SortColumn>> {
+        let column = |key: &datafusion_physical_expr::PhysicalSortExpr| {
+            let parts: Vec<ArrayRef> = (batches.par_iter())
+                .map(|batch| key.expr.evaluate(batch)?.into_array(batch.num_rows()))
+                .collect::<Result<_>>()?;
+            Ok(SortColumn {
+                values: joined_arrays(&parts, &key.expr.data_type(&self.schema)?)?,
+                descending: key.options.descending,
+                nulls_first: key.options.nulls_first,
+            })
+        };
+        let keys: Vec<_> = self.expr.iter().collect();
+        keys.into_par_iter().map(column).collect()
+    }
+
+    /// Collects the rows of these indices, and hands batches out until `take` returns false.
+    fn gather(
+        &self,
+        buffer: &Buffer,
+        indices: &[u32],
+        window: usize,
+        mut take: impl FnMut(RecordBatch) -> Result<bool>,
+    ) -> Result<()> {
+        let compute = self.metrics.baseline.elapsed_compute();
+        let rows = Rows::new(&self.schema, &buffer.batches);
+        for window in indices.chunks(window) {
+            let begin = Instant::now();
+            let batches = rows.gather(window, self.batch_size)?;
+            self.metrics.gather_time.add_elapsed(begin);
+            compute.add_elapsed(begin);
+            for batch in batches {
+                if !take(batch)? {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One array of all values.
+fn joined_arrays(parts: &[ArrayRef], data_type: &DataType) -> Result<ArrayRef, ArrowError> {
+    let parts: Vec<&dyn Array> = parts.iter().map(AsRef::as_ref).collect();
+    let other = match concat_or_one(&parts, data_type) {
+        // Strings of more than 2 GiB, or more values of a dictionary than its keys can number.
+        Err(ArrowError::OffsetOverflowError(_) | ArrowError::DictionaryKeyOverflowError) => {
+            match data_type {
+                DataType::Utf8 => DataType::LargeUtf8,
+                DataType::Binary => DataType::LargeBinary,
+                DataType::Dictionary(_, values) => values.as_ref().clone(),
+                _ => return concat_or_one(&parts, data_type),
+            }
+        }
+        joined => return joined,
+    };
+    let parts: Vec<ArrayRef> = (parts.par_iter())
+        .map(|part| cast(*part, &other))
+        .collect::<Result<_, _>>()?;
+    joined_arrays(&parts, &other)
+}
+
+fn concat_or_one(parts: &[&dyn Array], data_type: &DataType) -> Result<ArrayRef, ArrowError> {
+    match parts {
+        [] => Ok(new_empty_array(data_type)),
+        [only] => Ok(only.slice(0, only.len())),
+        _ => concat(parts),
+    }
+}
+
+async fn joined<T: Send + 'static>(task: SpawnedTask<Result<T>>) -> Result<T> {
+    task.join_unwind()
+        .await
+        .map_err(|_| internal_datafusion_err!("the runtime was shut down during a sort"))?
+}
+
+fn failed(error: bcfsort_keys::Error<wgpu_bcfsort::Error>) -> DataFusionError {
+    match error {
+        bcfsort_keys::Error::Arrow(error) => error.into(),
+        error => DataFusionError::External(Box::new(error)),
+    }
+}
+
+fn out_of_memory(error: DataFusionError) -> DataFusionError {
+    match error {
+        DataFusionError::ResourcesExhausted(_) => error.context(
+            "not enough memory for a sort: raise datafusion.runtime.memory_limit, or lower \
+             datafusion.execution.sort_spill_reservation_bytes or datafusion.execution.batch_size",
+        ),
+        other => other,
+    }
+}

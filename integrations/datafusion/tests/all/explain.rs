@@ -1,0 +1,167 @@
+//! What `EXPLAIN` shows.
+
+use crate::{always, run, session};
+use bcfsort_datafusion::{BcfsortOptions, Switch};
+use datafusion::arrow::array::{Array, AsArray};
+use datafusion::prelude::{SessionConfig, SessionContext};
+
+fn config() -> SessionConfig {
+    SessionConfig::new().with_target_partitions(4)
+}
+
+async fn with_table(options: BcfsortOptions) -> SessionContext {
+    let session = session(config(), options);
+    let table = "CREATE TABLE t AS SELECT value AS id, value % 7 AS k, value % 2 = 0 AS even, \
+                 chr(65 + value % 26) AS word, [value] AS list FROM range(300000)";
+    run(&session, table).await.expect("a table");
+    session
+}
+
+/// The lines of a plan from the sort on, as far as it is of interest here.
+async fn plan(session: &SessionContext, sql: &str) -> Vec<String> {
+    let batches = run(session, &format!("EXPLAIN {sql}"))
+        .await
+        .expect("a plan")
+        .0;
+    let column = batches[0]
+        .column_by_name("plan")
+        .expect("plans")
+        .as_string::<i32>();
+    let text = column.value(column.len() - 1);
+    let is_sort = |line: &&str| line.contains("Sort") || line.contains("CoalescePartitions");
+    text.lines()
+        .filter(is_sort)
+        .map(|line| line.trim().to_owned())
+        .collect()
+}
+
+#[tokio::test]
+async fn all_partitions_at_once() {
+    let session = with_table(always()).await;
+    assert_eq!(
+        plan(&session, "SELECT * FROM t ORDER BY k DESC, id").await,
+        [
+            "GpuSortExec: expr=[k@1 DESC, id@0 ASC NULLS LAST], preserve_partitioning=[false], \
+             keys=[Int64 Int64], at most 128 bits, ties on the CPU",
+            "CoalescePartitionsExec",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn partitions_by_themselves() {
+    let session = with_table(always()).await;
+    run(&session, "SET bcfsort.single_run = never")
+        .await
+        .expect("an option");
+    assert_eq!(
+        plan(&session, "SELECT even, word FROM t ORDER BY even").await,
+        [
+            "SortPreservingMergeExec: [even@0 ASC NULLS LAST]",
+            "GpuSortExec: expr=[even@0 ASC NULLS LAST], preserve_partitioning=[true], \
+             keys=[Boolean], at most 2 bits",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn reasons() {
+    let session = with_table(always()).await;
+    let cases = [
+        (
+            "SELECT list FROM t ORDER BY list",
+            "cpu=[the GPU has no keys for List(Int64)]",
+        ),
+        (
+            "SELECT id FROM t ORDER BY k, id LIMIT 10",
+            "cpu=[the limit is small]",
+        ),
+    ];
+    for (sql, reason) in cases {
+        let plan = plan(&session, sql).await;
+        assert!(
+            plan.iter().any(|line| line.ends_with(reason)),
+            "{sql}: {plan:?}"
+        );
+    }
+    run(&session, "SET bcfsort.min_rows = 1000000")
+        .await
+        .expect("an option");
+    let few = plan(&session, "SELECT id FROM t ORDER BY k").await;
+    let reason = "cpu=[300000 rows are fewer than bcfsort.min_rows = 1000000]";
+    assert!(few.iter().any(|line| line.ends_with(reason)), "{few:?}");
+}
+
+#[tokio::test]
+async fn switched_off() {
+    let session = with_table(always()).await;
+    run(&session, "SET bcfsort.enabled = never")
+        .await
+        .expect("an option");
+    assert_eq!(
+        plan(&session, "SELECT id FROM t ORDER BY id").await,
+        [
+            "SortPreservingMergeExec: [id@0 ASC NULLS LAST]",
+            "SortExec: expr=[id@0 ASC NULLS LAST], preserve_partitioning=[true]",
+        ]
+    );
+}
+
+/// The tests' adapter is a software one, or there is none.
+#[tokio::test]
+async fn no_gpu() {
+    let mut options = always();
+    options.adapter = "no such adapter".to_owned();
+    let session = with_table(options).await;
+    let plan = plan(&session, "SELECT id FROM t ORDER BY id").await;
+    let is_told = plan
+        .iter()
+        .any(|line| line.contains("no adapter is \"no such adapter\""));
+    assert!(is_told, "{plan:?}");
+}
+
+#[tokio::test]
+async fn options() {
+    let session = session(config(), BcfsortOptions::default());
+    for sql in [
+        "SET bcfsort.enabled = perhaps",
+        "SET bcfsort.no_such_option = 1",
+    ] {
+        let error = run(&session, sql).await.expect_err(sql);
+        assert!(error.to_string().contains("bcfsort") || error.to_string().contains("perhaps"));
+    }
+    run(&session, "SET bcfsort.single_run = always")
+        .await
+        .expect("an option");
+    let config = session.copied_config();
+    let options = config.options().extensions.get::<BcfsortOptions>();
+    assert_eq!(options.expect("options").single_run, Switch::Always);
+}
+
+#[tokio::test]
+async fn analyzed() {
+    let session = with_table(always()).await;
+    let batches = run(&session, "EXPLAIN ANALYZE SELECT * FROM t ORDER BY k, word")
+        .await
+        .expect("a plan")
+        .0;
+    let text = batches[0].column(1).as_string::<i32>().value(0).to_owned();
+    let line = text
+        .lines()
+        .find(|line| line.contains("GpuSortExec"))
+        .expect("a sort");
+    for metric in [
+        "output_rows=300.00 K",
+        "gpu_keys=300.00 K",
+        "cpu_keys=0",
+        "fallbacks=0",
+        "runs=1",
+        "spill_count=0",
+        "encode_time=",
+        "gpu_time=",
+        "tie_time=",
+        "gather_time=",
+    ] {
+        assert!(line.contains(metric), "{metric} in {line}");
+    }
+}

@@ -1,0 +1,266 @@
+//! Sorts under limits of memory and disk, cancelled ones, and lost devices.
+
+use crate::{always, metric, run, session_in, stock};
+use bcfsort_datafusion::{BcfsortOptions, GpuPool, GpuSortRule, OnError};
+use datafusion::arrow::array::{AsArray, RecordBatch};
+use datafusion::arrow::compute::concat_batches;
+use datafusion::arrow::datatypes::{Int64Type, UInt64Type};
+use datafusion::error::{DataFusionError, Result};
+use datafusion::execution::SessionStateBuilder;
+use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
+use datafusion::execution::memory_pool::{FairSpillPool, GreedyMemoryPool};
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::physical_plan::execute_stream;
+use datafusion::prelude::{SessionConfig, SessionContext};
+use futures::{StreamExt, TryStreamExt};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use wgpu_bcfsort::{Options, Sorter};
+
+/// Rows of 128 bytes, which are made as they are read.
+fn wide(rows: usize) -> String {
+    format!(
+        "SELECT (value * 7919) % 1000003 AS k, value AS v, \
+         repeat(chr(65 + value % 26), 90) || value AS text \
+         FROM range({rows}) ORDER BY k DESC, text"
+    )
+}
+
+/// What a result is, without holding it: whether it is in order by `k`, its rows, and a sum over all
+/// that depends on the order of `k` and, within equal keys, not on that of the rows.
+async fn digest(session: &SessionContext, sql: &str) -> Result<(bool, u64, u64)> {
+    let hashed = format!("SELECT k, v, hash FROM (SELECT *, md5(text) AS hash FROM ({sql}))");
+    let plan = session.sql(&hashed).await?.create_physical_plan().await?;
+    let mut stream = execute_stream(plan, session.task_ctx())?;
+    let (mut last, mut in_order, mut count, mut sum) = (i64::MAX, true, 0_u64, 0_u64);
+    while let Some(batch) = stream.try_next().await? {
+        let keys = batch.column(0).as_primitive::<Int64Type>();
+        let values = batch.column(1).as_primitive::<Int64Type>();
+        for (row, &key) in keys.values().iter().enumerate() {
+            in_order &= key <= last;
+            last = key;
+            sum = sum.wrapping_add((values.value(row) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+            count += 1;
+        }
+    }
+    Ok((in_order, count, sum))
+}
+
+/// A sort of 1 GiB with 32 MiB of memory agrees with that of a `SortExec`.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn spills() {
+    let rows = 8 << 20;
+    let directory = tempfile::tempdir().expect("a directory");
+    let disk = DiskManagerBuilder::default().with_mode(DiskManagerMode::Directories(vec![
+        directory.path().to_owned(),
+    ]));
+    let pool = Arc::new(FairSpillPool::new(32 << 20));
+    let runtime = RuntimeEnvBuilder::new()
+        .with_memory_pool(pool)
+        .with_disk_manager_builder(disk);
+    let session = session_in(SessionConfig::new(), always(), runtime);
+    let sql = wide(rows);
+    let ours = digest(&session, &sql).await.expect("our result");
+    assert_eq!((ours.0, ours.1), (true, rows as u64));
+    let (_, plan) = run(
+        &session,
+        &format!("SELECT count(*) FROM ({sql} LIMIT 7000000)"),
+    )
+    .await
+    .expect("a result");
+    assert!(metric(&plan, "runs") > 10, "{} runs", metric(&plan, "runs"));
+    assert_eq!(metric(&plan, "fallbacks"), 0);
+    assert_eq!(session.runtime_env().memory_pool.reserved(), 0);
+    assert_eq!(
+        std::fs::read_dir(directory.path())
+            .expect("a directory")
+            .flatten()
+            .count(),
+        1
+    );
+    let theirs = digest(&stock(SessionConfig::new()), &sql)
+        .await
+        .expect("their result");
+    assert_eq!(ours, theirs);
+}
+
+/// A pool that is too small for one batch fails, and the error says what to do.
+#[tokio::test]
+async fn too_little_memory() {
+    let runtime =
+        RuntimeEnvBuilder::new().with_memory_pool(Arc::new(GreedyMemoryPool::new(1 << 20)));
+    let session = session_in(SessionConfig::new(), always(), runtime);
+    let error = run(&session, &wide(200_000)).await.expect_err("no memory");
+    assert!(
+        error
+            .to_string()
+            .contains("datafusion.runtime.memory_limit"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn full_disk() {
+    let runtime = RuntimeEnvBuilder::new()
+        .with_memory_pool(Arc::new(FairSpillPool::new(32 << 20)))
+        .with_disk_manager_builder(
+            DiskManagerBuilder::default().with_max_temp_directory_size(1 << 20),
+        );
+    let session = session_in(SessionConfig::new(), always(), runtime);
+    let error = run(&session, &wide(1 << 20)).await.expect_err("no space");
+    let is_exhausted = matches!(error.find_root(), DataFusionError::ResourcesExhausted(_));
+    assert!(is_exhausted, "{error}");
+    assert_eq!(session.runtime_env().memory_pool.reserved(), 0);
+}
+
+/// A query that is dropped frees its memory and its files.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn cancelled() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let files = || {
+        let all = std::fs::read_dir(directory.path()).expect("a directory");
+        let inner = all
+            .flatten()
+            .flat_map(|entry| std::fs::read_dir(entry.path()));
+        inner.map(Iterator::count).sum::<usize>()
+    };
+    let disk = DiskManagerBuilder::default().with_mode(DiskManagerMode::Directories(vec![
+        directory.path().to_owned(),
+    ]));
+    let runtime = RuntimeEnvBuilder::new()
+        .with_memory_pool(Arc::new(FairSpillPool::new(64 << 20)))
+        .with_disk_manager_builder(disk);
+    let session = session_in(SessionConfig::new(), always(), runtime);
+    let pool = session.runtime_env().memory_pool.clone();
+    let wait = async |what: &str, is_done: &dyn Fn() -> bool| {
+        let begin = Instant::now();
+        while !is_done() {
+            assert!(begin.elapsed() < Duration::from_secs(60), "{what}");
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    // While it reads, while it sorts and spills, and while its result is read.
+    for after in [1, 20, 200] {
+        let plan = session.sql(&wide(4 << 20)).await.expect("a query");
+        let plan = plan.create_physical_plan().await.expect("a plan");
+        let mut stream = execute_stream(plan, session.task_ctx()).expect("a stream");
+        let query = tokio::spawn(async move { stream.next().await.is_some() });
+        wait("nothing was reserved", &|| {
+            pool.reserved() > 0 || query.is_finished()
+        })
+        .await;
+        tokio::time::sleep(Duration::from_millis(after)).await;
+        query.abort();
+        wait("memory was kept", &|| pool.reserved() == 0).await;
+        wait("files were kept", &|| files() == 0).await;
+    }
+    // A stream that is dropped after its first batch.
+    let plan = session.sql(&wide(1 << 17)).await.expect("a query");
+    let plan = plan.create_physical_plan().await.expect("a plan");
+    let mut stream = execute_stream(plan, session.task_ctx()).expect("a stream");
+    assert!(stream.next().await.is_some());
+    assert!(pool.reserved() > 0);
+    drop(stream);
+    wait("memory was kept", &|| pool.reserved() == 0).await;
+}
+
+fn on_sorter(sorter: Sorter, options: BcfsortOptions) -> SessionContext {
+    let rule = GpuSortRule::with_pool(Arc::new(GpuPool::of_sorter(sorter)));
+    let state = SessionStateBuilder::new()
+        .with_config(SessionConfig::new().with_option_extension(options))
+        .with_default_features()
+        .with_physical_optimizer_rule(Arc::new(rule))
+        .build();
+    SessionContext::new_with_state(state)
+}
+
+const SQL: &str = "SELECT (value * 7919) % 100003 AS k FROM range(100003) ORDER BY k";
+
+fn keys(batches: &[RecordBatch]) -> Vec<i64> {
+    let all = concat_batches(&batches[0].schema(), batches).expect("one batch");
+    all.column(0).as_primitive::<Int64Type>().values().to_vec()
+}
+
+/// After its device was lost, a sort and all that follow give the right result.
+#[tokio::test]
+async fn lost_device() {
+    let sorter = Sorter::open(Options::default()).expect("an adapter");
+    let device = sorter.device().clone();
+    let session = on_sorter(sorter, always());
+    let sorted: Vec<i64> = (0..100_003).collect();
+    let (batches, plan) = run(&session, SQL).await.expect("a result");
+    assert_eq!(keys(&batches), sorted);
+    assert_eq!(metric(&plan, "gpu_keys"), 100_003);
+
+    device.destroy();
+    let (batches, plan) = run(&session, SQL)
+        .await
+        .expect("a result without the device");
+    assert_eq!(keys(&batches), sorted);
+    assert_eq!(metric(&plan, "fallbacks"), 1);
+    assert_eq!(metric(&plan, "cpu_keys"), 100_003);
+
+    // From now on, no plan counts on it.
+    let (batches, plan) = run(&session, SQL)
+        .await
+        .expect("a result without the device");
+    assert_eq!(keys(&batches), sorted);
+    assert_eq!(metric(&plan, "cpu_keys"), 0);
+    let explained = run(&session, &format!("EXPLAIN {SQL}"))
+        .await
+        .expect("a plan")
+        .0;
+    let text = datafusion::arrow::util::pretty::pretty_format_batches(&explained);
+    let text = text.expect("text").to_string();
+    assert!(text.contains("failed before"), "{text}");
+}
+
+#[tokio::test]
+async fn lost_device_fails_on_request() {
+    let sorter = Sorter::open(Options::default()).expect("an adapter");
+    sorter.device().destroy();
+    let mut options = always();
+    options.on_error = OnError::Fail;
+    let error = run(&on_sorter(sorter, options), SQL)
+        .await
+        .expect_err("a lost device");
+    assert!(error.to_string().contains("lost"), "{error}");
+}
+
+/// Several sorts at once take turns.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn concurrent() {
+    let session = session_in(SessionConfig::new(), always(), RuntimeEnvBuilder::new());
+    let query = |i: usize| {
+        let session = session.clone();
+        let sql = format!("SELECT (value * 7919) % 100003 AS k FROM range({i}, 100003) ORDER BY k");
+        tokio::spawn(async move { run(&session, &sql).await.expect("a result").0 })
+    };
+    let queries: Vec<_> = (0..8).map(|i| query(i * 1000)).collect();
+    for (i, query) in queries.into_iter().enumerate() {
+        let keys = keys(&query.await.expect("no panic"));
+        assert_eq!(keys.len(), 100_003 - i * 1000);
+        assert!(keys.is_sorted());
+    }
+}
+
+/// A window over sorted partitions, and two sorts in one plan.
+#[tokio::test]
+async fn several_sorts_in_a_plan() {
+    let session = session_in(SessionConfig::new(), always(), RuntimeEnvBuilder::new());
+    let sql = "SELECT g, v, row_number() OVER (PARTITION BY g ORDER BY v DESC) AS n FROM \
+               (SELECT value % 7 AS g, (value * 31) % 1009 AS v FROM range(50000)) \
+               ORDER BY g DESC, n";
+    let (ours, plan) = run(&session, sql).await.expect("our result");
+    assert_eq!(metric(&plan, "gpu_keys"), 100_000);
+    let (theirs, _) = run(&stock(SessionConfig::new()), sql)
+        .await
+        .expect("their result");
+    let schema = ours[0].schema();
+    let numbers = |batches: &[RecordBatch]| {
+        let all = concat_batches(&schema, batches).expect("one batch");
+        let number = all.column(2).as_primitive::<UInt64Type>().values().to_vec();
+        (all.column(0).clone(), all.column(1).clone(), number)
+    };
+    assert_eq!(numbers(&ours), numbers(&theirs));
+}
