@@ -145,7 +145,7 @@ fn details(plan: &Arc<dyn ExecutionPlan>) -> String {
                     .sum_by_name(name)
                     .map_or(0, |value| value.as_usize())
             };
-            details += &format!("; {} bits", value("key_bits"));
+            details += &format!("; {} sorts; {} bits", value("runs"), value("key_bits"));
             for name in [
                 "encode_time",
                 "gpu_time",

@@ -118,8 +118,9 @@ impl GpuSortExec {
         }
         is_exact &= bits <= 128;
         let ties = if is_exact { "" } else { ", ties on the CPU" };
+        let s = if bits == 1 { "" } else { "s" };
         format!(
-            "keys=[{}], at most {} bits{ties}",
+            "keys=[{}], at most {} bit{s}{ties}",
             types.join(" "),
             bits.min(128)
         )

@@ -111,6 +111,14 @@ fn is_overflow(error: &ArrowError) -> bool {
     )
 }
 
+/// Copies the strings of views, so that each column has them in memory of its own.
+pub(crate) fn compact_batch(batch: RecordBatch) -> RecordBatch {
+    let columns = batch.columns().iter().cloned().map(compact).collect();
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    let compacted = RecordBatch::try_new_with_options(batch.schema(), columns, &options);
+    compacted.unwrap_or(batch)
+}
+
 /// Copies the strings of views. The views of sorted rows would share the memory of nearly all
 /// batches of the input, and keep it from being freed.
 fn compact(array: ArrayRef) -> ArrayRef {

@@ -196,8 +196,8 @@ pub(crate) struct Work {
     pub(crate) gpu_keys: usize,
     pub(crate) cpu_keys: usize,
     pub(crate) failures: usize,
-    pub(crate) time: Duration,
     pub(crate) on_gpu: Duration,
+    pub(crate) on_cpu: Duration,
 }
 
 impl OnGpu<'_> {
@@ -240,17 +240,19 @@ impl OnGpu<'_> {
                 indices
             }
             None => {
+                work.on_gpu = begin.elapsed();
                 work.cpu_keys = keys.len();
-                cpu(keys)
+                let indices = cpu(keys);
+                work.on_cpu = begin.elapsed() - work.on_gpu;
+                indices
             }
         };
-        work.time = begin.elapsed();
         let mut sum = lock(&self.work);
         sum.gpu_keys += work.gpu_keys;
         sum.cpu_keys += work.cpu_keys;
         sum.failures += work.failures;
-        sum.time += work.time;
         sum.on_gpu += work.on_gpu;
+        sum.on_cpu += work.on_cpu;
         Ok(indices)
     }
 }

@@ -56,7 +56,8 @@ impl Metrics {
         self.cpu_keys.add(work.cpu_keys);
         self.fallbacks.add(work.failures);
         self.gpu_time.add_duration(work.on_gpu);
-        self.cpu_time.add_duration(work.time - work.on_gpu);
-        self.tie_time.add_duration(sort.saturating_sub(work.time));
+        self.cpu_time.add_duration(work.on_cpu);
+        let keys = work.on_gpu + work.on_cpu;
+        self.tie_time.add_duration(sort.saturating_sub(keys));
     }
 }

@@ -1,8 +1,11 @@
 //! The options that `SET bcfsort.… = …` sets.
 
-use datafusion_common::config::{ConfigExtension, ConfigOptions};
-use datafusion_common::{DataFusionError, config_field, extensions_options};
-use std::fmt;
+use datafusion_common::config::{
+    ConfigEntry, ConfigExtension, ConfigField, ConfigOptions, ExtensionOptions, Visit,
+};
+use datafusion_common::{DataFusionError, config_field, config_namespace};
+use std::any::Any;
+use std::fmt::{self, Display};
 use std::str::FromStr;
 
 /// When something is done.
@@ -79,7 +82,7 @@ impl fmt::Display for OnError {
 
 config_field!(OnError, value => value.parse()?);
 
-extensions_options! {
+config_namespace! {
     /// The options of sorts on the GPU. In SQL each is set by `SET bcfsort.name = value`.
     ///
     /// # Examples
@@ -121,9 +124,67 @@ impl ConfigExtension for BcfsortOptions {
     const PREFIX: &'static str = "bcfsort";
 }
 
+// (The macro for extensions leaves the prefix out of the entries, so that SHOW would not find them.)
+impl ExtensionOptions for BcfsortOptions {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+
+    fn cloned(&self) -> Box<dyn ExtensionOptions> {
+        Box::new(self.clone())
+    }
+
+    fn set(&mut self, key: &str, value: &str) -> Result<(), DataFusionError> {
+        ConfigField::set(self, key, value)
+    }
+
+    fn entries(&self) -> Vec<ConfigEntry> {
+        struct Entries(Vec<ConfigEntry>);
+
+        impl Entries {
+            fn push(&mut self, key: &str, value: Option<String>, description: &'static str) {
+                let key = key.to_owned();
+                self.0.push(ConfigEntry {
+                    key,
+                    value,
+                    description,
+                });
+            }
+        }
+
+        impl Visit for Entries {
+            fn some<V: Display>(&mut self, key: &str, value: V, description: &'static str) {
+                self.push(key, Some(value.to_string()), description);
+            }
+
+            fn none(&mut self, key: &str, description: &'static str) {
+                self.push(key, None, description);
+            }
+        }
+
+        let mut entries = Entries(Vec::new());
+        self.visit(&mut entries, Self::PREFIX, "");
+        entries.0
+    }
+}
+
 impl BcfsortOptions {
     /// Those of a session, or the defaults if the session has none.
-    pub(crate) fn of(config: &ConfigOptions) -> Self {
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bcfsort_datafusion::{BcfsortOptions, Switch};
+    /// use datafusion::config::ConfigOptions;
+    ///
+    /// assert_eq!(BcfsortOptions::of(&ConfigOptions::new()).enabled, Switch::Auto);
+    /// ```
+    #[must_use]
+    pub fn of(config: &ConfigOptions) -> Self {
         config.extensions.get::<Self>().cloned().unwrap_or_default()
     }
 }

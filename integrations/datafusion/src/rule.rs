@@ -7,8 +7,10 @@ use datafusion_common::Result;
 use datafusion_common::config::ConfigOptions;
 use datafusion_common::stats::Precision;
 use datafusion_common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion_physical_expr::expressions::Column;
 use datafusion_physical_optimizer::PhysicalOptimizerRule;
 use datafusion_physical_plan::coalesce_partitions::CoalescePartitionsExec;
+use datafusion_physical_plan::projection::ProjectionExec;
 use datafusion_physical_plan::sorts::sort::SortExec;
 use datafusion_physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
 use datafusion_physical_plan::{
@@ -133,11 +135,10 @@ fn single_run(
     merge: &SortPreservingMergeExec,
     options: &BcfsortOptions,
 ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
-    let below: &dyn Any = merge.input().as_ref();
-    let Some((sort, pool)) = below
-        .downcast_ref::<GpuSortExec>()
-        .and_then(|node| Some((node.sort(), node.pool()?)))
-    else {
+    let Some(node) = sort_below(merge.input()) else {
+        return Ok(None);
+    };
+    let (sort, Some(pool)) = (node.sort(), node.pool()) else {
         return Ok(None);
     };
     let is_known_to_be_larger = match rows(sort)? {
@@ -149,7 +150,7 @@ fn single_run(
         Switch::Never => false,
         Switch::Auto => !is_known_to_be_larger,
     };
-    if !is_wanted || merge.expr() != sort.expr() || !sort.preserve_partitioning() {
+    if !is_wanted || !sort.preserve_partitioning() {
         return Ok(None);
     }
     let input = sort.input().clone();
@@ -163,7 +164,43 @@ fn single_run(
         (a, b) => a.or(b),
     };
     let all = SortExec::new(sort.expr().clone(), input).with_fetch(fetch);
-    Ok(Some(Arc::new(GpuSortExec::new(all, pool.clone()))))
+    let all = Arc::new(GpuSortExec::new(all, pool.clone()));
+    let plan = above(merge.input(), all)?;
+    // Otherwise the partitions were in an order that the sort alone does not make.
+    let is_sorted = plan
+        .equivalence_properties()
+        .ordering_satisfy(merge.expr().clone())?;
+    Ok(is_sorted.then_some(plan))
+}
+
+/// The sort of a node that is one, or that selects columns of one.
+fn sort_below(plan: &Arc<dyn ExecutionPlan>) -> Option<&GpuSortExec> {
+    let node: &dyn Any = plan.as_ref();
+    match node.downcast_ref::<ProjectionExec>() {
+        Some(columns) if selects_columns(columns) => sort_below(columns.input()),
+        _ => node.downcast_ref(),
+    }
+}
+
+/// What is above the sort of a plan, above another one.
+fn above(plan: &Arc<dyn ExecutionPlan>, sort: Arc<GpuSortExec>) -> Result<Arc<dyn ExecutionPlan>> {
+    let node: &dyn Any = plan.as_ref();
+    match node.downcast_ref::<ProjectionExec>() {
+        Some(columns) => {
+            let below = above(columns.input(), sort)?;
+            let columns = columns.expr().to_vec();
+            Ok(Arc::new(ProjectionExec::try_new(columns, below)?))
+        }
+        None => Ok(sort),
+    }
+}
+
+/// Whether a projection computes nothing: otherwise its partitions are work for several cores.
+fn selects_columns(projection: &ProjectionExec) -> bool {
+    projection
+        .expr()
+        .iter()
+        .all(|column| column.expr.is::<Column>())
 }
 
 /// The number of rows to sort, as far as it is known.

@@ -1,11 +1,11 @@
 //! The sort of one partition.
 
-use crate::gather::Rows;
+use crate::gather::{Rows, compact_batch};
 use crate::gpu::{GpuPool, OnGpu};
 use crate::metrics::Metrics;
 use crate::options::BcfsortOptions;
 use arrow::array::{Array, ArrayRef, RecordBatch, new_empty_array};
-use arrow::compute::{cast, concat};
+use arrow::compute::{cast, concat, concat_batches};
 use arrow::datatypes::{DataType, SchemaRef};
 use arrow::error::ArrowError;
 use bcfsort_keys::{Floats, SortColumn, encode};
@@ -16,7 +16,7 @@ use datafusion_execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion_execution::runtime_env::RuntimeEnv;
 use datafusion_execution::{SendableRecordBatchStream, TaskContext};
 use datafusion_physical_expr::LexOrdering;
-use datafusion_physical_plan::metrics::ExecutionPlanMetricsSet;
+use datafusion_physical_plan::metrics::{ExecutionPlanMetricsSet, RecordOutput};
 use datafusion_physical_plan::sorts::sort::SortExec;
 use datafusion_physical_plan::sorts::streaming_merge::{SortedSpillFile, StreamingMergeBuilder};
 use datafusion_physical_plan::stream::RecordBatchReceiverStreamBuilder;
@@ -33,6 +33,9 @@ const WINDOW: usize = 64 << 20;
 /// Bytes that a row takes besides its batch and its key: its index twice, as the device returns it
 /// and in the order of the output.
 const PER_ROW: usize = 12;
+
+/// The most batches that rows are collected from.
+const MOST_BATCHES: usize = 256;
 
 /// Sorts one partition.
 pub(crate) struct Sorting {
@@ -139,11 +142,14 @@ impl Sorting {
         let to = stream.tx();
         stream.spawn_blocking(move || {
             let _until_the_end = output;
-            shared.gather(&buffer, &indices, window, |batch| {
-                shared.metrics.baseline.record_output(batch.num_rows());
+            let done = shared.gather(&buffer, &indices, window, |batch| {
+                let batch = batch.record_output(&shared.metrics.baseline);
                 // Nobody reads: the query has been cancelled, or has all that it needs.
                 Ok(to.blocking_send(Ok(batch)).is_ok())
-            })
+            });
+            // The query does not wait until all memory is given back.
+            std::thread::spawn(move || drop((buffer, indices)));
+            done
         });
         Ok(stream.build())
     }
@@ -189,6 +195,8 @@ impl Sorting {
         // both are there until it ends.)
         let sorted = SpawnedTask::spawn_blocking(move || {
             let _turn = turn;
+            let mut buffer = buffer;
+            buffer.coalesce(&shared.schema);
             let indices = shared.sort(&buffer)?;
             Ok((buffer, indices))
         });
@@ -239,6 +247,27 @@ impl Buffer {
     fn push(&mut self, batch: RecordBatch) {
         self.rows += batch.num_rows();
         self.batches.push(batch);
+    }
+
+    /// Makes many small batches few large ones: rows that are collected from thousands of arrays
+    /// take twice as long as from hundreds, since where these are is not in the cache.
+    fn coalesce(&mut self, schema: &SchemaRef) {
+        let together = self.batches.len().div_ceil(MOST_BATCHES);
+        if together == 1 {
+            return;
+        }
+        let batches = std::mem::take(&mut self.batches);
+        let mut groups = Vec::with_capacity(MOST_BATCHES);
+        let mut batches = batches.into_iter().peekable();
+        while batches.peek().is_some() {
+            groups.push(batches.by_ref().take(together).collect::<Vec<_>>());
+        }
+        // (Strings of more than 2 GiB do not fit in one batch: then there are more of them.)
+        let one = |group: Vec<RecordBatch>| match concat_batches(schema, &group) {
+            Ok(batch) => vec![compact_batch(batch)],
+            Err(_) => group,
+        };
+        self.batches = groups.into_par_iter().flat_map_iter(one).collect();
     }
 
     fn take(&mut self) -> Self {
