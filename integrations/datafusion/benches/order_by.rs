@@ -39,7 +39,7 @@ struct Arguments {
     #[arg(long, default_value = "target/lineitem")]
     dir: PathBuf,
 
-    /// Measurements of each query
+    /// Measurements of each query; 0 only makes the files
     #[arg(long, default_value_t = 3)]
     runs: usize,
 
@@ -77,6 +77,9 @@ async fn main() -> Result<()> {
     let arguments = Arguments::parse();
     env_logger::init();
     generate(&arguments)?;
+    if arguments.runs == 0 {
+        return Ok(());
+    }
     let sessions = [Switch::Never, Switch::Always].map(|gpu| session(&arguments, gpu));
     let names = ["DataFusion", "with bcfsort"];
     for session in &sessions {
