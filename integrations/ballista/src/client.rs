@@ -58,20 +58,26 @@ pub(crate) async fn read(session: &SessionContext, path: &str) -> Result<DataFra
     read.with_context(|| format!("cannot read {path}"))
 }
 
-/// The extension of a file, or of the first file in a directory that has a known one.
+/// The extension of a file, or that of all files in a directory which have a known one.
 fn extension(path: &Path) -> Result<String> {
     let of = |path: &Path| {
         let extension = path.extension().unwrap_or_default();
-        extension.to_string_lossy().to_lowercase()
+        extension.to_string_lossy().into_owned()
     };
     if !path.is_dir() {
         return Ok(of(path));
     }
+    let mut found: Option<String> = None;
     for entry in std::fs::read_dir(path)? {
         let extension = of(&entry?.path());
         if ["parquet", "arrow", "csv"].contains(&extension.as_str()) {
-            return Ok(extension);
+            let other = found.get_or_insert_with(|| extension.clone());
+            ensure!(
+                *other == extension,
+                "{}: there are .{other} and .{extension} files",
+                path.display()
+            );
         }
     }
-    anyhow::bail!("{}: no .parquet, .arrow or .csv files", path.display())
+    found.with_context(|| format!("{}: no .parquet, .arrow or .csv files", path.display()))
 }

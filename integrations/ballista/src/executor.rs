@@ -11,6 +11,9 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+/// Seconds between two signs of life: far below the least `--executor-timeout` of a scheduler.
+const HEARTBEAT: u64 = 2;
+
 /// Run an executor of a cluster
 ///
 /// It asks the scheduler for tasks, and sorts on its GPU. Start one for each GPU.
@@ -44,7 +47,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N")]
     vcores: Option<usize>,
 
-    /// Memory for all tasks, such as 32G [default: 70 % of the machine's]
+    /// Memory, such as 32G, of which a task has one part in --vcores [default: 70 % of the machine's]
     #[arg(short, long, value_name = "SIZE", value_parser = size)]
     memory_limit: Option<u64>,
 
@@ -97,6 +100,7 @@ impl Arguments {
             scheduler_host: self.scheduler.0,
             scheduler_port: self.scheduler.1,
             scheduler_connect_timeout_seconds: 60,
+            executor_heartbeat_interval_seconds: HEARTBEAT,
             work_dir: self.work_dir.map(|dir| dir.to_string_lossy().into_owned()),
             memory_pool_size: self.memory_limit,
             override_execution_engine: Some(Arc::new(GpuEngine::default())),

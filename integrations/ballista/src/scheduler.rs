@@ -18,7 +18,8 @@ pub(crate) struct Arguments {
     bind: SocketAddr,
 
     /// Seconds without a sign of life after which an executor counts as lost
-    #[arg(long, value_name = "SECONDS", default_value_t = 180)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 60,
+        value_parser = clap::value_parser!(u64).range(8..))]
     executor_timeout: u64,
 }
 

@@ -1,8 +1,8 @@
 //! A scheduler and two executors on this machine, as their users start them.
 
-use datafusion::arrow::array::{AsArray, Int64Array, RecordBatch, StringArray};
+use datafusion::arrow::array::{AsArray, Float64Array, Int64Array, RecordBatch, StringArray};
 use datafusion::arrow::compute::concat_batches;
-use datafusion::arrow::datatypes::{DataType, Field, Int64Type, Schema};
+use datafusion::arrow::datatypes::{DataType, Field, Float64Type, Int64Type, Schema};
 use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::fs::{self, File};
@@ -58,7 +58,7 @@ impl Cluster {
         let address = cluster.scheduler.clone();
         cluster.spawn(
             "scheduler",
-            &["scheduler", "--bind", &address, "--executor-timeout", "8"],
+            &["scheduler", "--bind", &address, "--executor-timeout", "10"],
         );
         wait("the scheduler listens", || {
             std::net::TcpStream::connect(&address).is_ok()
@@ -152,10 +152,7 @@ impl Cluster {
                 )),
             ];
             let batch = RecordBatch::try_new(schema.clone(), columns).expect("a batch");
-            let path = File::create(folder.join(format!("{file}.parquet"))).expect("a file");
-            let mut writer = ArrowWriter::try_new(path, schema.clone(), None).expect("a writer");
-            writer.write(&batch).expect("rows");
-            writer.close().expect("a footer");
+            write(&folder.join(format!("{file}.parquet")), &batch);
             batches.push(batch);
         }
         concat_batches(&schema, &batches).expect("one batch")
@@ -168,6 +165,13 @@ fn success(output: &Output) {
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
+}
+
+fn write(path: &Path, batch: &RecordBatch) {
+    let file = File::create(path).expect("a file");
+    let mut writer = ArrowWriter::try_new(file, batch.schema(), None).expect("a writer");
+    writer.write(batch).expect("rows");
+    writer.close().expect("a footer");
 }
 
 fn read(path: &Path) -> RecordBatch {
@@ -248,7 +252,7 @@ fn both_executors_sort() {
 fn an_executor_is_killed() {
     let mut cluster = Cluster::start();
     let table = cluster.table(100_000);
-    let query = cluster
+    let mut query = cluster
         .client(&["sql", "--table", "t=t", SQL, "-o", "out.parquet"])
         .stderr(Stdio::piped())
         .spawn()
@@ -256,6 +260,7 @@ fn an_executor_is_killed() {
     // It has sorted a part, which the others have not fetched yet.
     wait("an executor sorts", || cluster.has_sorted("e1"));
     cluster.processes[2].kill().expect("the executor runs");
+    assert!(query.try_wait().expect("a process").is_none(), "too late");
     success(&query.wait_with_output().expect("the query ends"));
     let (rows, is_whole) = pairs(&read(&cluster.path("out.parquet")));
     assert!(is_whole);
@@ -300,6 +305,47 @@ fn sorts_a_table_into_parts() {
     let again = ["sort-table", "t", "--by", "v", "--parts", "5", "-o", "asc"];
     let again = cluster.client(&again).output().expect("sort-table");
     assert!(String::from_utf8_lossy(&again.stderr).contains("is not empty"));
+}
+
+/// NaN and nulls have their places, whatever Parquet's statistics say.
+#[test]
+fn sorts_floats_into_parts() {
+    let cluster = Cluster::start();
+    fs::create_dir(cluster.path("f")).expect("a directory");
+    let schema = Arc::new(Schema::new(vec![Field::new("k", DataType::Float64, true)]));
+    for (i, special) in [f64::NAN, -f64::NAN, f64::INFINITY, -0.0]
+        .into_iter()
+        .enumerate()
+    {
+        let key = |j: u32| match j % 1000 {
+            0 => Some(special),
+            1 => None,
+            _ => Some(f64::from(j % 997) + i as f64 * 1000.0),
+        };
+        let keys = Arc::new(Float64Array::from_iter((0..10_000).map(key)));
+        let batch = RecordBatch::try_new(schema.clone(), vec![keys]).expect("a batch");
+        write(&cluster.path(&format!("f/{i}.parquet")), &batch);
+    }
+    for by in ["k", "k:desc"] {
+        let arguments = ["sort-table", "f", "--by", by, "--parts", "4", "-o", by];
+        success(&cluster.client(&arguments).output().expect("sort-table"));
+        let mut keys = Vec::new();
+        for i in 0..4 {
+            let part = read(&cluster.path(&format!("{by}/part-{i:05}.parquet")));
+            keys.extend(part.column(0).as_primitive::<Float64Type>().iter());
+        }
+        // Nulls are last in ascending order, and first in descending order.
+        assert_eq!(keys.len(), 40_000);
+        if by == "k:desc" {
+            keys.reverse();
+        }
+        let in_order = |a: &Option<f64>, b: &Option<f64>| match (a, b) {
+            (Some(a), Some(b)) => a.total_cmp(b).is_le(),
+            (None, Some(_)) => false,
+            _ => true,
+        };
+        assert!(keys.is_sorted_by(in_order), "{by}");
+    }
 }
 
 #[test]

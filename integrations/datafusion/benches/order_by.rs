@@ -43,6 +43,10 @@ struct Arguments {
     #[arg(long, default_value_t = 3)]
     runs: usize,
 
+    /// Measure only the queries whose names have this in them
+    #[arg(long, default_value = "")]
+    only: String,
+
     /// Part of the adapter's name
     #[arg(long, default_value = "")]
     adapter: String,
@@ -91,6 +95,9 @@ async fn main() -> Result<()> {
     }
     println!("query,engine,seconds,least,details");
     for (columns, order, name) in QUERIES {
+        if !name.contains(&arguments.only) {
+            continue;
+        }
         let order = if order.is_empty() {
             String::new()
         } else {

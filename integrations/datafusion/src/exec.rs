@@ -32,9 +32,9 @@ use std::sync::Arc;
 /// [`GpuSortRule`](crate::GpuSortRule) makes them. A sort that stays on the CPU is wrapped as well,
 /// so that `EXPLAIN` says why.
 ///
-/// The sort is stable. All rows of a partition are held in memory, and sorted at once; if the memory
+/// All rows of a partition are held in memory, and sorted at once, by a stable sort. If the memory
 /// pool does not have enough for them, they are sorted in runs, which are spilled to disk and
-/// merged, as [`SortExec`] does. O(n log n) time. Besides the rows, a row takes 4 to 16 bytes for
+/// merged, as [`SortExec`] does: then the sort is not stable. O(n log n) time. Besides the rows, a row takes 4 to 16 bytes for
 /// the key and 12 for the index. On the device: the keys and indices, 2.15 times.
 #[derive(Debug)]
 pub struct GpuSortExec {

@@ -121,13 +121,17 @@ impl GpuPool {
             ));
         }
         match *lock(&self.state) {
-            State::Failed => Err(format!("{} failed before", self.name)),
+            State::Failed if options.on_error == OnError::Cpu => Err(self.failed_before()),
             _ => Ok(()),
         }
     }
 
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    fn failed_before(&self) -> String {
+        format!("{} failed before", self.name)
     }
 
     /// Waits for this sort's turn.
@@ -217,8 +221,11 @@ impl OnGpu<'_> {
         } else {
             match self.pool.argsort(keys) {
                 Ok(indices) => Some(indices),
-                Err(Failure::New(error)) if self.options.on_error == OnError::Fail => {
-                    return Err(error);
+                Err(failure) if self.options.on_error == OnError::Fail => {
+                    return Err(match failure {
+                        Failure::New(error) => error,
+                        Failure::Known => Error::DeviceLost(self.pool.failed_before()),
+                    });
                 }
                 Err(failure) => {
                     work.failures = 1;

@@ -26,7 +26,7 @@ pub(crate) struct Metrics {
     cpu_time: Time,
     /// Comparing rows with equal keys on the CPU.
     tie_time: Time,
-    /// Collecting the rows of the output.
+    /// Collecting the rows of the output, and before that the copies of many small batches.
     pub(crate) gather_time: Time,
 }
 

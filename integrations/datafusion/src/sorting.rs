@@ -4,7 +4,7 @@ use crate::gather::{Rows, compact_batch};
 use crate::gpu::{GpuPool, OnGpu};
 use crate::metrics::Metrics;
 use crate::options::BcfsortOptions;
-use arrow::array::{Array, ArrayRef, RecordBatch, new_empty_array};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, new_empty_array};
 use arrow::compute::{cast, concat, concat_batches};
 use arrow::datatypes::{DataType, SchemaRef};
 use arrow::error::ArrowError;
@@ -19,9 +19,9 @@ use datafusion_physical_expr::LexOrdering;
 use datafusion_physical_plan::metrics::{ExecutionPlanMetricsSet, RecordOutput};
 use datafusion_physical_plan::sorts::sort::SortExec;
 use datafusion_physical_plan::sorts::streaming_merge::{SortedSpillFile, StreamingMergeBuilder};
-use datafusion_physical_plan::stream::RecordBatchReceiverStreamBuilder;
+use datafusion_physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion_physical_plan::{EmptyRecordBatchStream, SpillManager};
-use futures::StreamExt;
+use futures::{StreamExt, TryStreamExt, stream};
 use log::debug;
 use rayon::prelude::*;
 use std::sync::{Arc, Mutex};
@@ -66,8 +66,25 @@ struct Buffer {
     batches: Vec<RecordBatch>,
     rows: usize,
     memory: RecordBatchMemoryCounter,
+    /// The bytes of copies of all rows: more than `memory`, where strings share theirs.
+    copies: usize,
     reservation: MemoryReservation,
 }
+
+/// Sorted rows, of which a window is collected at a time.
+struct Output {
+    shared: Arc<Shared>,
+    rows: Sorted,
+    /// The next window, which is collected while the last one is read.
+    next: Option<SpawnedTask<Result<Vec<RecordBatch>>>>,
+    /// The rows that are collected, or are about to be.
+    collected: usize,
+    window: usize,
+}
+
+/// Rows, their order, and the memory for two windows.
+#[derive(Clone)]
+struct Sorted(Option<Arc<(Buffer, Vec<u32>, MemoryReservation)>>);
 
 impl Sorting {
     pub(crate) fn new(
@@ -88,6 +105,7 @@ impl Sorting {
             batches: Vec::new(),
             rows: 0,
             memory: RecordBatchMemoryCounter::new(),
+            copies: 0,
             reservation: consumer("GpuSort")
                 .with_can_spill(true)
                 .register(&runtime.memory_pool),
@@ -133,25 +151,14 @@ impl Sorting {
         if self.output.size() < WINDOW {
             let _ = self.output.try_resize(WINDOW);
         }
-        let output = self.output;
-        let window = shared.window(&buffer, output.size());
-        let mut stream = RecordBatchReceiverStreamBuilder::new(
-            shared.schema.clone(),
-            window.div_ceil(shared.batch_size),
-        );
-        let to = stream.tx();
-        stream.spawn_blocking(move || {
-            let _until_the_end = output;
-            let done = shared.gather(&buffer, &indices, window, |batch| {
-                let batch = batch.record_output(&shared.metrics.baseline);
-                // Nobody reads: the query has been cancelled, or has all that it needs.
-                Ok(to.blocking_send(Ok(batch)).is_ok())
-            });
-            // The query does not wait until all memory is given back.
-            std::thread::spawn(move || drop((buffer, indices)));
-            done
-        });
-        Ok(stream.build())
+        let output = Output {
+            window: shared.window(&buffer, self.output.size() / 2),
+            shared: shared.clone(),
+            rows: Sorted(Some(Arc::new((buffer, indices, self.output)))),
+            next: None,
+            collected: 0,
+        };
+        Ok(output.stream())
     }
 
     async fn insert(&mut self, batch: RecordBatch) -> Result<()> {
@@ -196,7 +203,9 @@ impl Sorting {
         let sorted = SpawnedTask::spawn_blocking(move || {
             let _turn = turn;
             let mut buffer = buffer;
+            let begin = Instant::now();
             buffer.coalesce(&shared.schema);
+            shared.metrics.gather_time.add_elapsed(begin);
             let indices = shared.sort(&buffer)?;
             Ok((buffer, indices))
         });
@@ -211,10 +220,11 @@ impl Sorting {
         let written = SpawnedTask::spawn_blocking(move || {
             let mut file = shared.spill.create_in_progress_file("GpuSort")?;
             let mut largest = 0;
-            shared.gather(&buffer, &indices, window, |batch| {
-                largest = largest.max(file.append_batch(&batch)?);
-                Ok(true)
-            })?;
+            for window in indices.chunks(window) {
+                for batch in shared.gather(&buffer, window)? {
+                    largest = largest.max(file.append_batch(&batch)?);
+                }
+            }
             Ok(file.finish()?.map(|file| SortedSpillFile {
                 file,
                 max_record_batch_memory: largest,
@@ -238,6 +248,8 @@ impl Sorting {
             .with_metrics(shared.metrics.baseline.clone())
             .with_batch_size(shared.batch_size)
             .with_fetch(shared.fetch)
+            // Of equal rows, those of the earlier run first.
+            .with_round_robin_tie_breaker(false)
             .with_reservation(self.output)
             .build()
     }
@@ -249,11 +261,13 @@ impl Buffer {
         self.batches.push(batch);
     }
 
-    /// Makes many small batches few large ones: rows that are collected from thousands of arrays
-    /// take twice as long as from hundreds, since where these are is not in the cache.
+    /// Makes many small batches few large ones, if there is memory for the copies: rows that are
+    /// collected from thousands of arrays take twice as long as from hundreds, since where these
+    /// are is not in the cache.
     fn coalesce(&mut self, schema: &SchemaRef) {
+        self.copies = self.batches.par_iter().map(size_of_copy).sum();
         let together = self.batches.len().div_ceil(MOST_BATCHES);
-        if together == 1 {
+        if together == 1 || self.reservation.try_grow(self.copies).is_err() {
             return;
         }
         let batches = std::mem::take(&mut self.batches);
@@ -268,6 +282,7 @@ impl Buffer {
             Err(_) => group,
         };
         self.batches = groups.into_par_iter().flat_map_iter(one).collect();
+        self.reservation.shrink(self.memory.memory_usage());
     }
 
     fn take(&mut self) -> Self {
@@ -275,6 +290,7 @@ impl Buffer {
             batches: std::mem::take(&mut self.batches),
             rows: std::mem::take(&mut self.rows),
             memory: std::mem::take(&mut self.memory),
+            copies: std::mem::take(&mut self.copies),
             reservation: self.reservation.take(),
         }
     }
@@ -303,7 +319,7 @@ impl Shared {
 
     /// The rows to collect at a time, so that they take about these bytes.
     fn window(&self, buffer: &Buffer, bytes: usize) -> usize {
-        let per_row = buffer.memory.memory_usage() / buffer.rows.max(1) + 16;
+        let per_row = buffer.copies / buffer.rows.max(1) + 16;
         let batches =
             (bytes / per_row / self.batch_size).clamp(1, 4 * rayon::current_num_threads());
         batches * self.batch_size
@@ -360,29 +376,75 @@ impl Shared {
         keys.into_par_iter().map(column).collect()
     }
 
-    /// Collects the rows of these indices, and hands batches out until `take` returns false.
-    fn gather(
-        &self,
-        buffer: &Buffer,
-        indices: &[u32],
-        window: usize,
-        mut take: impl FnMut(RecordBatch) -> Result<bool>,
-    ) -> Result<()> {
-        let compute = self.metrics.baseline.elapsed_compute();
-        let rows = Rows::new(&self.schema, &buffer.batches);
-        for window in indices.chunks(window) {
-            let begin = Instant::now();
-            let batches = rows.gather(window, self.batch_size)?;
-            self.metrics.gather_time.add_elapsed(begin);
-            compute.add_elapsed(begin);
-            for batch in batches {
-                if !take(batch)? {
-                    return Ok(());
-                }
-            }
-        }
-        Ok(())
+    /// Collects the rows of these indices.
+    fn gather(&self, buffer: &Buffer, indices: &[u32]) -> Result<Vec<RecordBatch>> {
+        let begin = Instant::now();
+        let batches = Rows::new(&self.schema, &buffer.batches).gather(indices, self.batch_size);
+        self.metrics.gather_time.add_elapsed(begin);
+        (self.metrics.baseline.elapsed_compute()).add_elapsed(begin);
+        batches
     }
+}
+
+impl Output {
+    fn stream(mut self) -> SendableRecordBatchStream {
+        let schema = self.shared.schema.clone();
+        self.begin();
+        let windows = stream::try_unfold(self, |mut output| async {
+            let Some(task) = output.next.take() else {
+                return Ok::<_, DataFusionError>(None);
+            };
+            let batches = joined(task).await?;
+            output.begin();
+            let metrics = output.shared.metrics.baseline.clone();
+            let counted = batches
+                .into_iter()
+                .map(move |batch| Ok(batch.record_output(&metrics)));
+            Ok(Some((stream::iter(counted), output)))
+        });
+        Box::pin(RecordBatchStreamAdapter::new(schema, windows.try_flatten()))
+    }
+
+    /// Begins to collect the next window, if rows are left. (On a thread that it gives back, be the
+    /// rows read or not: of tokio's, there is a limited number.)
+    fn begin(&mut self) {
+        let (rows, shared) = (self.rows.clone(), self.shared.clone());
+        let (begin, window) = (self.collected, self.window);
+        let all = rows.0.as_deref().map_or(0, |(_, indices, _)| indices.len());
+        if begin >= all {
+            return;
+        }
+        self.collected = all.min(begin + window);
+        let end = self.collected;
+        self.next = Some(SpawnedTask::spawn_blocking(move || {
+            match rows.0.as_deref() {
+                Some((buffer, indices, _)) => shared.gather(buffer, &indices[begin..end]),
+                None => Ok(Vec::new()),
+            }
+        }));
+    }
+}
+
+impl Drop for Sorted {
+    /// Frees them on another thread: a query does not wait until all memory is given back.
+    fn drop(&mut self) {
+        if let Some(all) = self.0.take().and_then(Arc::into_inner) {
+            std::thread::spawn(move || drop(all));
+        }
+    }
+}
+
+/// The bytes of a copy of a batch.
+fn size_of_copy(batch: &RecordBatch) -> usize {
+    let size = |column: &ArrayRef| match column.data_type() {
+        DataType::Utf8View => column.as_string_view().total_buffer_bytes_used() + 16 * column.len(),
+        DataType::BinaryView => {
+            column.as_binary_view().total_buffer_bytes_used() + 16 * column.len()
+        }
+        _ => (column.to_data().get_slice_memory_size())
+            .unwrap_or_else(|_| column.get_array_memory_size()),
+    };
+    batch.columns().iter().map(size).sum()
 }
 
 /// One array of all values.

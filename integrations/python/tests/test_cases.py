@@ -217,3 +217,74 @@ def test_subclasses_and_types_of_indices():
     matrix = np.array([[3, 1], [2, 4]]).view(np.matrix)
     assert bcfsort.sort(np.asarray(matrix)).tolist() == [[1, 3], [2, 4]]
     assert bcfsort.argsort([3, 1], dtype=np.uint32).dtype == np.uint32
+
+
+def test_matrices_are_arrays():
+    matrix = np.array([[3, 1], [2, 4]]).view(np.matrix)
+    assert bcfsort.sort(matrix, axis=None).tolist() == [1, 2, 3, 4]
+    assert type(bcfsort.sort(matrix)) is np.ndarray
+
+
+def test_masked_keys_and_values_are_refused():
+    masked = np.ma.array([2, 1], mask=[True, False])
+    for call in (
+        lambda: bcfsort.lexsort([masked]),
+        lambda: bcfsort.sort_by_key(masked, [1, 2]),
+        lambda: bcfsort.sort_by_key([1, 2], masked),
+    ):
+        with pytest.raises(TypeError, match="masked arrays"):
+            call()
+
+
+def test_indices_fit_in_their_type(device):
+    assert bcfsort.argsort(np.zeros(256), dtype=np.uint8, device=device).max() == 255
+    with pytest.raises(ValueError, match="uint8 cannot number 257 elements"):
+        bcfsort.argsort(np.zeros(257), dtype=np.uint8, device=device)
+    with pytest.raises(TypeError, match="indices are integers"):
+        bcfsort.argsort([3, 1], dtype=float)
+
+
+def test_unaligned_arrays_are_sorted(device):
+    data = b"\0" + np.array([3, 1, 2], np.int64).tobytes()
+    a = np.frombuffer(data, np.int64, offset=1)
+    assert not a.flags.aligned
+    assert bcfsort.sort(a, device=device).tolist() == [1, 2, 3]
+    keys, values = bcfsort.sort_by_key([2, 3, 1], a, device=device)
+    assert (keys.tolist(), values.tolist()) == ([1, 2, 3], [2, 3, 1])
+
+
+def test_numbers_that_are_none():
+    with pytest.raises(TypeError):
+        bcfsort.partition([3, 1, 2], 1.5)
+    with pytest.raises(TypeError):
+        bcfsort.partition([3, 1, 2], [1.0])
+    with pytest.raises(TypeError):
+        bcfsort.topk([3, 1, 2], 1.5)
+    with pytest.raises(TypeError):
+        bcfsort.sort([3, 1, 2], axis=0.0)
+    for device in (True, 1.5, [0]):
+        with pytest.raises(TypeError, match="device is None, a number"):
+            bcfsort.sort([3, 1, 2], device=device)
+    assert bcfsort.partition([3, 1, 2], np.array([0, 1])).tolist() == [1, 2, 3]
+    assert bcfsort.partition([3, 1, 2], np.int8(0))[0] == 1
+
+
+def test_numpy_bools_are_directions():
+    assert bcfsort.lexsort([[1, 2]], descending=np.True_).tolist() == [1, 0]
+    assert bcfsort.lexsort([[1, 2]], descending=np.array([True])).tolist() == [1, 0]
+
+
+def test_an_output_that_cannot_be_written_is_an_error():
+    out = np.zeros(2, np.int64)
+    out.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        bcfsort.sort([2, 1], out=out)
+    with pytest.raises(TypeError, match="out is a numpy array"):
+        bcfsort.sort([2, 1], out=[0, 0])
+
+
+def test_floats_of_8_bits_have_no_order():
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    for dtype in (ml_dtypes.float8_e5m2, ml_dtypes.float8_e4m3fn):
+        with pytest.raises(TypeError, match="bool, integers"):
+            bcfsort.sort(np.zeros(3, dtype))

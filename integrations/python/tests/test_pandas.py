@@ -109,3 +109,10 @@ def test_wrong_columns_are_named():
         bcfsort.pandas.sort_values(pd.concat([frame, frame], axis=1), "a")
     with pytest.raises(TypeError, match=r"bcfsort\.pandas"):
         bcfsort.sort_table(frame, "a")
+
+
+def test_labels_of_any_type():
+    frame = pd.DataFrame({0: [2, 1, 2], ("a", 1): [1, 2, 0]})
+    for by in (0, ("a", 1), [0, ("a", 1)]):
+        got = bcfsort.pandas.sort_values(frame, by, ascending=np.True_)
+        pd.testing.assert_frame_equal(got, frame.sort_values(by, kind="stable"))

@@ -182,6 +182,36 @@ fn converts_and_sorts_with_little_memory() {
 }
 
 #[test]
+fn reads_what_the_extension_says() {
+    let directory = directory();
+    let folder = directory.path().join("in");
+    std::fs::create_dir(&folder).expect("a directory");
+    std::fs::rename(
+        directory.path().join("rows.parquet"),
+        folder.join("rows.pq"),
+    )
+    .expect("a file");
+    let sort = |input, output| {
+        let arguments = ["sort", input, "--gpu", "never", "--by", "k", "-o", output];
+        command(&directory, &arguments)
+    };
+    for (input, output) in [("in", "a.ARROW"), ("a.ARROW", "b.tsv"), ("b.tsv", "c.pq")] {
+        let sorted = sort(input, output);
+        let text = stderr(&sorted);
+        assert!(text.contains("300000 rows sorted (on the CPU)"), "{text}");
+    }
+    assert_eq!(
+        read(&directory.path().join("c.pq")).num_rows(),
+        ROWS as usize
+    );
+    write(&folder.join("rows.parquet"));
+    let sorted = sort("in", "d.parquet");
+    assert!(!sorted.status.success());
+    let text = stderr(&sorted);
+    assert!(text.contains("several extensions"), "{text}");
+}
+
+#[test]
 fn wrong_usage_says_why() {
     let directory = directory();
     std::fs::write(directory.path().join("bad.parquet"), "no Parquet").expect("a file");

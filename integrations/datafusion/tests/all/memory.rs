@@ -1,7 +1,7 @@
 //! Sorts under limits of memory and disk, cancelled ones, and lost devices.
 
 use crate::{always, metric, run, session_in, stock};
-use bcfsort_datafusion::{BcfsortOptions, GpuPool, GpuSortRule, OnError};
+use bcfsort_datafusion::{BcfsortOptions, GpuPool, GpuSortRule, OnError, Switch};
 use datafusion::arrow::array::{AsArray, RecordBatch};
 use datafusion::arrow::compute::concat_batches;
 use datafusion::arrow::datatypes::{Int64Type, UInt64Type};
@@ -14,6 +14,7 @@ use datafusion::physical_plan::execute_stream;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use futures::{StreamExt, TryStreamExt};
 use std::hash::{Hash, Hasher};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use wgpu_bcfsort::{Options, Sorter};
@@ -61,6 +62,15 @@ async fn is_free(pool: &Arc<dyn MemoryPool>) -> bool {
     false
 }
 
+/// The files that runs are spilled to, in a directory of the disk manager's.
+fn files_in(directory: &Path) -> usize {
+    let all = std::fs::read_dir(directory).expect("a directory");
+    let inner = all
+        .flatten()
+        .flat_map(|entry| std::fs::read_dir(entry.path()));
+    inner.map(Iterator::count).sum()
+}
+
 /// A sort of 1 GiB with 32 MiB of memory agrees with that of a `SortExec`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn spills() {
@@ -82,13 +92,7 @@ async fn spills() {
     assert!(metric(&plan, "runs") > 10, "{} runs", metric(&plan, "runs"));
     assert_eq!(metric(&plan, "fallbacks"), 0);
     assert!(is_free(&session.runtime_env().memory_pool).await);
-    assert_eq!(
-        std::fs::read_dir(directory.path())
-            .expect("a directory")
-            .flatten()
-            .count(),
-        1
-    );
+    assert_eq!(files_in(directory.path()), 0);
     let theirs = digest(&stock(SessionConfig::new()), &sql)
         .await
         .expect("their result");
@@ -130,13 +134,7 @@ async fn full_disk() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn cancelled() {
     let directory = tempfile::tempdir().expect("a directory");
-    let files = || {
-        let all = std::fs::read_dir(directory.path()).expect("a directory");
-        let inner = all
-            .flatten()
-            .flat_map(|entry| std::fs::read_dir(entry.path()));
-        inner.map(Iterator::count).sum::<usize>()
-    };
+    let files = || files_in(directory.path());
     let disk = DiskManagerBuilder::default().with_mode(DiskManagerMode::Directories(vec![
         directory.path().to_owned(),
     ]));
@@ -234,10 +232,35 @@ async fn lost_device_fails_on_request() {
     sorter.device().destroy();
     let mut options = always();
     options.on_error = OnError::Fail;
-    let error = run(&on_sorter(sorter, options), SQL)
-        .await
-        .expect_err("a lost device");
-    assert!(error.to_string().contains("lost"), "{error}");
+    let session = on_sorter(sorter, options);
+    for _ in 0..2 {
+        let error = run(&session, SQL).await.expect_err("a lost device");
+        assert!(error.to_string().contains("lost"), "{error}");
+    }
+}
+
+/// Sorted rows that are not read yet take no thread from other sorts.
+#[test]
+fn one_thread_that_blocks() {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .max_blocking_threads(1)
+        .enable_time()
+        .build()
+        .expect("a runtime");
+    let mut options = always();
+    options.single_run = Switch::Never;
+    let config = SessionConfig::new()
+        .with_target_partitions(4)
+        .with_batch_size(128);
+    let session = session_in(config, options, RuntimeEnvBuilder::new());
+    let sql = "SELECT value % 1009 AS k, value AS v FROM range(400000) ORDER BY k DESC, v";
+    let (batches, plan) = runtime
+        .block_on(async { tokio::time::timeout(Duration::from_secs(60), run(&session, sql)).await })
+        .expect("an end")
+        .expect("a result");
+    assert!(metric(&plan, "runs") > 1);
+    assert!(keys(&batches).is_sorted_by(|a, b| a >= b));
 }
 
 /// Several sorts at once take turns.

@@ -12,6 +12,7 @@ use indicatif::ProgressBar;
 use sqllogictest::{Normalizer, Record, Runner, parse_file, strict_column_validator};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The files whose queries sort, and the fewest of their records that must pass.
 ///
@@ -63,6 +64,9 @@ pub(crate) fn package() -> PathBuf {
         .expect("the package")
 }
 
+/// The sorts on the GPU in the plans that the tests show.
+static SORTS: AtomicUsize = AtomicUsize::new(0);
+
 /// The text of a plan as it would be without the rule.
 fn without_rule(line: &str) -> String {
     let mut line = line.to_owned();
@@ -70,6 +74,7 @@ fn without_rule(line: &str) -> String {
         line.truncate(begin);
     }
     if let Some((before, after)) = line.split_once("GpuSortExec: ") {
+        SORTS.fetch_add(1, Ordering::Relaxed);
         let after = after.split(", keys=[").next().unwrap_or_default();
         let after = match after
             .strip_prefix("fetch=")
@@ -161,4 +166,6 @@ async fn datafusions_own_tests() {
             with.len()
         );
     }
+    let sorts = SORTS.load(Ordering::Relaxed);
+    assert!(sorts >= 40, "{sorts} sorts on the GPU");
 }

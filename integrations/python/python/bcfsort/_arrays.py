@@ -23,8 +23,10 @@ class Order(NamedTuple):
 
 def as_array(a: Any) -> np.ndarray:
     """The numpy array of an array-like object, of DLPack's CPU tensors too."""
+    if isinstance(a, np.ma.MaskedArray):
+        raise TypeError("masked arrays have no order here: sort a.compressed(), or use numpy.ma")
     if isinstance(a, np.ndarray):
-        return a
+        return np.asarray(a)
     device = getattr(a, "__dlpack_device__", None)
     if device is None or hasattr(a, "__array_interface__"):
         return np.asarray(a)
@@ -43,8 +45,9 @@ def order_of(dtype: np.dtype, *, descending: bool = False, nan: str = "last") ->
         raise ValueError(f"nan is 'last' or 'total', not {nan!r}")
     # ml_dtypes registers its types with numpy as kind 'V', and has no common base class.
     kind = "E" if dtype.name == "bfloat16" else dtype.kind
-    supported = kind in _KINDS + "E" and dtype.itemsize <= 8
-    if not supported:
+    # (Of its floats of 8 bits, some are of kind 'f'.)
+    smallest = 2 if kind == "f" else 1
+    if kind not in _KINDS + "E" or not smallest <= dtype.itemsize <= 8:
         raise TypeError(f"cannot sort arrays of {dtype}: {_advice(dtype)}")
     return Order(kind, dtype.itemsize * 8, bool(descending), nan == "last")
 
@@ -60,7 +63,7 @@ def _advice(dtype: np.dtype) -> str:
 def words(array: np.ndarray) -> np.ndarray:
     """The bits of an array in C order and native byte order, as a one-dimensional array."""
     dtype = array.dtype.newbyteorder("=")
-    array = np.ascontiguousarray(array, dtype=dtype)
+    array = np.require(array, dtype, ["C_CONTIGUOUS", "ALIGNED"])
     return array.reshape(-1).view(_unsigned(array.itemsize))
 
 
@@ -90,7 +93,7 @@ def take(values: np.ndarray, indices: np.ndarray) -> np.ndarray:
     """The rows of an array at these indices, on all cores where that is possible."""
     if values.ndim != 1 or values.dtype.hasobject or values.itemsize not in (1, 2, 4, 8):
         return np.take(values, indices, axis=0)
-    values = np.ascontiguousarray(values)
+    values = np.require(values, None, ["C_CONTIGUOUS", "ALIGNED"])
     out = np.empty(indices.size, values.dtype)
     unsigned = _unsigned(values.itemsize)
     _native.take(values.view(unsigned), np.ascontiguousarray(indices, np.int64), out.view(unsigned))

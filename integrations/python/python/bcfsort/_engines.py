@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 import os
 import sys
 import threading
@@ -189,7 +190,11 @@ def _callers_level() -> int:
 
 def _index(device: int | str) -> int:
     found = _found()
-    if isinstance(device, int):
+    if not isinstance(device, str):
+        if isinstance(device, bool) or not hasattr(device, "__index__"):
+            kind = type(device).__name__
+            raise TypeError(f"device is None, a number, a name or a Sorter, not {kind}")
+        device = operator.index(device)
         if 0 <= device < len(found):
             return device
         raise NoAdapterError(f"there is no device {device}: bcfsort.devices() lists {len(found)}")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numpy.lib.array_utils import normalize_axis_index
 
 from . import _engines
 from ._arrays import Order, as_array, decode, encode, order_of, take, words
@@ -34,11 +34,12 @@ class _Rows(NamedTuple):
 
 def _rows(a: Any, axis: int | None) -> _Rows:
     array = as_array(a)
-    if isinstance(array, np.ma.MaskedArray):
-        raise TypeError("masked arrays have no order here: sort a.compressed(), or use numpy.ma")
     if axis is None:
         array, axis = array.reshape(-1), -1
-    axis = normalize_axis_index(axis, array.ndim)
+    axis = operator.index(axis)
+    if not -array.ndim <= axis < array.ndim:
+        raise np.exceptions.AxisError(axis, array.ndim)
+    axis %= array.ndim
     return _Rows(np.moveaxis(array, axis, -1), axis, array.dtype)
 
 
@@ -113,8 +114,13 @@ def sort(
     order = order_of(rows.dtype, descending=descending, nan=nan)
     engine = _engines.engine(device, rows.array.size, few=FEW_KEYS)
     shape = np.moveaxis(rows.array, -1, rows.axis).shape
-    if out is not None and (out.shape != shape or out.dtype != rows.dtype):
-        raise ValueError(f"out is {out.dtype}{out.shape}, and the result {rows.dtype}{shape}")
+    if out is not None:
+        if not isinstance(out, np.ndarray):
+            raise TypeError(f"out is a numpy array, not {type(out).__name__}")
+        if out.shape != shape or out.dtype != rows.dtype:
+            raise ValueError(f"out is {out.dtype}{out.shape}, and the result {rows.dtype}{shape}")
+        if not out.flags.writeable:
+            raise ValueError("out is read-only")
     codes = encode(rows.array, order, merge=False)
     if rows.columns != codes.size:
         _sort_codes(engine, codes, rows.columns)
@@ -147,8 +153,8 @@ def argsort(
 
     Parameters are those of `sort`. The sort is always stable: equal elements have ascending
     indices, descending too. All NaNs are equal, and so are -0 and 0, unless ``nan="total"``.
-    ``dtype`` is the type of the indices; with numpy's default, int64, the result indexes arrays
-    without a conversion.
+    ``dtype`` is the type of the indices, an integer that can number the axis; with numpy's default,
+    int64, the result indexes arrays without a conversion.
 
     Examples
     --------
@@ -157,6 +163,11 @@ def argsort(
     """
     rows = _rows(a, axis)
     order = order_of(rows.dtype, descending=descending, nan=nan)
+    dtype = np.dtype(dtype)
+    if dtype.kind not in "iu":
+        raise TypeError(f"indices are integers, not {dtype}")
+    if rows.columns - 1 > np.iinfo(dtype).max:
+        raise ValueError(f"{dtype} cannot number {rows.columns} elements")
     engine = _engines.engine(device, rows.array.size, few=FEW_INDICES)
     codes = encode(rows.array, order, merge=True)
     indices = _argsort_codes(engine, codes, rows.columns)
@@ -193,7 +204,8 @@ def lexsort(
     if any(array.ndim != 1 or array.size != arrays[0].size for array in arrays):
         shapes = ", ".join(str(array.shape) for array in arrays)
         raise ValueError(f"keys are arrays of one dimension and of equal lengths, not {shapes}")
-    flags = [descending] * len(arrays) if isinstance(descending, bool) else list(descending)
+    one = np.ndim(descending) == 0
+    flags = [bool(each) for each in ([descending] * len(arrays) if one else descending)]
     if len(flags) != len(arrays):
         raise ValueError(f"{len(flags)} directions for {len(arrays)} keys")
     engine = _engines.engine(device, arrays[0].size, few=FEW_INDICES)
@@ -265,6 +277,7 @@ def topk(
     TopK(values=array([9, 7]), indices=array([1, 3]))
     """
     rows = _rows(a, axis)
+    k = operator.index(k)
     if not 0 <= k <= rows.columns:
         raise ValueError(f"k is 0 to {rows.columns}, the length of the axis, not {k}")
     order = order_of(rows.dtype, descending=largest, nan=nan)
@@ -343,11 +356,11 @@ def argpartition(
 
 def _ranks(kth: int | Sequence[int], length: int) -> tuple[int, int]:
     """The smallest range of ranks that has all of these."""
-    ranks = [kth] if isinstance(kth, (int, np.integer)) else list(kth)
+    ranks = [operator.index(rank) for rank in np.atleast_1d(np.asarray(kth, object))]
     for rank in ranks:
         if not -length <= rank < length:
             raise ValueError(f"kth is {rank}, and the axis has {length} elements")
-    positive = [int(rank) % length for rank in ranks]
+    positive = [rank % length for rank in ranks]
     return (min(positive), max(positive) + 1) if positive else (0, 0)
 
 

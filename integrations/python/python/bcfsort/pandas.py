@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,7 +17,7 @@ Frame = TypeVar("Frame", pd.DataFrame, pd.Series)
 
 def sort_values(
     frame: Frame,
-    by: str | Sequence[str] | None = None,
+    by: Hashable | list[Hashable] = None,
     *,
     ascending: bool | Sequence[bool] = True,
     na_position: str = "last",
@@ -31,7 +31,7 @@ def sort_values(
     frame
         A DataFrame, or a Series.
     by
-        A column, or several, the primary one first. A Series has none.
+        A label of a column, or a list of several, the primary one first. A Series has none.
     ascending
         For all columns, or one for each.
     na_position
@@ -70,7 +70,7 @@ def sort_values(
     else:
         if by is None:
             raise TypeError("by names the columns to sort by")
-        columns = [frame[name] for name in ([by] if isinstance(by, str) else by)]
+        columns = [frame[name] for name in (by if isinstance(by, list) else [by])]
     result = frame.take(sort_indices(columns, ascending, na_position, device))
     return result.reset_index(drop=True) if ignore_index else result
 
@@ -84,7 +84,7 @@ def sort_indices(
     """The positions of rows in the order of columns, the primary one first."""
     names = [str(number) for number in range(len(columns))]
     arrays = [_arrow(column) for column in columns]
-    flags = ascending if isinstance(ascending, bool) else [bool(each) for each in ascending]
+    flags = bool(ascending) if np.ndim(ascending) == 0 else [bool(each) for each in ascending]
     return _table.sort_indices(
         pa.table(dict(zip(names, arrays, strict=True))),
         names,

@@ -13,6 +13,7 @@ use datafusion::datasource::file_format::{FileFormatFactory, format_as_file_type
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::execution::options::ArrowReadOptions;
 use datafusion::logical_expr::{LogicalPlanBuilder, SortExpr, ident};
+use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::{ExecutionPlan, collect};
 use datafusion::prelude::{
     CsvReadOptions, DataFrame, ParquetReadOptions, SessionConfig, SessionContext,
@@ -27,8 +28,8 @@ use std::time::{Duration, Instant};
 /// Sort Parquet, Arrow and CSV files by columns
 ///
 /// The format is that of the file's extension: .parquet, .arrow (also .feather and .ipc), .csv or
-/// .tsv. All inputs must have one format and the same columns. The output appears whole or not at
-/// all. A Parquet file says by which columns it is sorted, for readers that can use it.
+/// .tsv. All inputs must have one extension and the same columns. The output appears whole or not
+/// at all. A Parquet file says by which columns it is sorted, for readers that can use it.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -111,12 +112,11 @@ enum Format {
 
 impl Format {
     fn of(path: &str) -> Result<Self> {
-        let extension = Path::new(path).extension().unwrap_or_default();
-        Ok(match extension.to_string_lossy().to_lowercase().as_str() {
-            "parquet" | "parq" | "pq" => Self::Parquet,
-            "arrow" | "ipc" | "feather" => Self::Arrow,
-            "csv" => Self::Csv { delimiter: b',' },
-            "tsv" => Self::Csv { delimiter: b'\t' },
+        Ok(match extension(Path::new(path)).to_lowercase().as_str() {
+            ".parquet" | ".parq" | ".pq" => Self::Parquet,
+            ".arrow" | ".ipc" | ".feather" => Self::Arrow,
+            ".csv" => Self::Csv { delimiter: b',' },
+            ".tsv" => Self::Csv { delimiter: b'\t' },
             _ => bail!("{path}: the extension is none of .parquet, .arrow, .csv and .tsv"),
         })
     }
@@ -173,11 +173,11 @@ impl Arguments {
     }
 
     async fn read(&self, session: &SessionContext) -> Result<DataFrame> {
-        let mut formats = Vec::new();
+        let mut extensions = Vec::new();
         for input in &self.inputs {
             let path = Path::new(input);
             if path.is_dir() {
-                formats.extend(format_in(path)?);
+                extensions.extend(extensions_in(path)?);
                 continue;
             }
             let is_pattern = input.contains(['*', '?', '[']);
@@ -185,31 +185,38 @@ impl Arguments {
                 path.exists() || is_pattern || input.contains("://"),
                 "{input}: no such file"
             );
-            formats.push(Format::of(input)?);
+            Format::of(input)?;
+            extensions.push(extension(path));
         }
-        let Some(&format) = formats.first() else {
+        let Some(extension) = extensions.first() else {
             bail!("there are no files in {}", self.inputs.join(", "));
         };
-        ensure!(
-            formats.iter().all(|other| *other == format),
-            "the inputs have several formats: convert them first, or sort each for itself"
-        );
+        if let Some(other) = extensions.iter().find(|other| *other != extension) {
+            bail!(
+                "the inputs have several extensions, {extension} and {other}: sort each for itself"
+            );
+        }
         let paths = self.inputs.clone();
-        let read = match format {
+        let read = match Format::of(extension)? {
             Format::Parquet => {
-                session
-                    .read_parquet(paths, ParquetReadOptions::default())
-                    .await
+                let options = ParquetReadOptions {
+                    file_extension: extension,
+                    ..Default::default()
+                };
+                session.read_parquet(paths, options).await
             }
-            Format::Arrow => session.read_arrow(paths, ArrowReadOptions::default()).await,
+            Format::Arrow => {
+                let options = ArrowReadOptions {
+                    file_extension: extension,
+                    ..Default::default()
+                };
+                session.read_arrow(paths, options).await
+            }
             Format::Csv { delimiter } => {
                 let options = CsvReadOptions::new().delimiter(delimiter);
-                let options = if delimiter == b'\t' {
-                    options.file_extension(".tsv")
-                } else {
-                    options
-                };
-                session.read_csv(paths, options).await
+                session
+                    .read_csv(paths, options.file_extension(extension))
+                    .await
             }
         };
         read.with_context(|| format!("cannot read {}", self.inputs.join(", ")))
@@ -241,13 +248,23 @@ impl Arguments {
     }
 }
 
-/// The formats of the files in a directory, without those of other kinds.
-fn format_in(directory: &Path) -> Result<Vec<Format>> {
-    let mut formats = Vec::new();
+/// The end of a file's name, from its last dot on.
+fn extension(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.rfind('.')
+        .map_or(String::new(), |dot| name[dot..].to_owned())
+}
+
+/// The extensions of the files in a directory that have a known format.
+fn extensions_in(directory: &Path) -> Result<Vec<String>> {
+    let mut extensions = Vec::new();
     for entry in std::fs::read_dir(directory)? {
-        formats.extend(Format::of(&entry?.path().to_string_lossy()));
+        let path = entry?.path();
+        if Format::of(&path.to_string_lossy()).is_ok() {
+            extensions.push(extension(&path));
+        }
     }
-    Ok(formats)
+    Ok(extensions)
 }
 
 /// The rows that went through nodes of a kind.
@@ -290,7 +307,7 @@ impl Progress {
         let updates = tokio::spawn(async move {
             loop {
                 let read = rows_of(&plan, |node| node.is::<DataSourceExec>());
-                let sorted = rows_of(&plan, |node| gpu_sort(node).is_some());
+                let sorted = rows_of(&plan, |node| node.is::<SortExec>());
                 shown.set_message(match sorted {
                     0 => format!("{read} rows read"),
                     _ => format!("{read} rows read, {sorted} sorted"),
@@ -313,6 +330,9 @@ fn summary(plan: &Arc<dyn ExecutionPlan>) -> String {
     let rows = rows_of(plan, |node| node.is::<DataSourceExec>());
     let mut place = "already in order".to_owned();
     let _ = plan.apply(|node| {
+        if node.is::<SortExec>() {
+            place = "on the CPU".to_owned();
+        }
         if let Some(sort) = gpu_sort(node.as_ref()) {
             let metrics = sort.metrics().unwrap_or_default();
             let value = |name| {
