@@ -79,16 +79,18 @@ impl Arguments {
             is_float,
         } = self.sample(&order).await?;
         // One partition in a task, so that it is sorted at once, and filters where files are read.
-        // (Parquet's statistics leave out NaN, which has its place in the order: with them, a file
-        // would be passed over that has one.)
+        // (Parquet's statistics leave out NaN, which has its place in the order: by them, files
+        // and pages that have one would be passed over.)
         let prune = if is_float { "false" } else { "true" };
-        let session = self.cluster.connect(&[
+        let options = [
             ("datafusion.execution.target_partitions", "1"),
             ("datafusion.execution.parquet.pushdown_filters", "true"),
+            ("datafusion.execution.collect_statistics", prune),
             ("datafusion.execution.parquet.pruning", prune),
             ("datafusion.execution.parquet.enable_page_index", prune),
-        ]);
-        let table = read(&session.await?, &self.input).await?;
+        ];
+        let session = self.cluster.connect(&options).await?;
+        let table = read(&session, &self.input).await?;
         let ranges = ranges(&order[0], &splitters);
         let bar = ProgressBar::new(ranges.len() as u64).with_style(
             ProgressStyle::with_template("{elapsed} {pos} of {len} parts")

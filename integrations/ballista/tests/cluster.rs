@@ -268,6 +268,13 @@ fn an_executor_is_killed() {
         rows == sorted(&table),
         "rows were lost, or are out of order"
     );
+    // The other one has sorted its part again.
+    let log = cluster.log("e0");
+    let counts = log.lines().filter_map(|line| {
+        let (_, rest) = line.split_once("sorted ")?;
+        rest.split(' ').next()?.parse::<usize>().ok()
+    });
+    assert!(counts.sum::<usize>() >= table.num_rows(), "{log}");
 }
 
 #[test]
