@@ -87,10 +87,12 @@ impl Arguments {
             std::fs::create_dir_all(directory)
                 .with_context(|| format!("--work-dir {}", directory.display()))?;
         }
-        let mut options = BcfsortOptions::default();
-        options.enabled = self.gpu;
-        options.adapter = self.adapter;
-        options.min_rows = self.min_rows;
+        let options = BcfsortOptions {
+            enabled: self.gpu,
+            adapter: self.adapter,
+            min_rows: self.min_rows,
+            ..BcfsortOptions::default()
+        };
         let with_options = move || default_config_producer().with_option_extension(options.clone());
         let mut config = ExecutorProcessConfig {
             bind_host: self.bind.to_string(),

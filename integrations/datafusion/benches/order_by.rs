@@ -120,9 +120,11 @@ async fn main() -> Result<()> {
 }
 
 fn session(arguments: &Arguments, gpu: Switch) -> SessionContext {
-    let mut options = BcfsortOptions::default();
-    options.enabled = gpu;
-    options.adapter.clone_from(&arguments.adapter);
+    let options = BcfsortOptions {
+        enabled: gpu,
+        adapter: arguments.adapter.clone(),
+        ..BcfsortOptions::default()
+    };
     let builder = SessionStateBuilder::new()
         .with_config(SessionConfig::new().with_option_extension(options))
         .with_default_features();

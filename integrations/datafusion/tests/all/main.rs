@@ -17,10 +17,11 @@ use std::sync::Arc;
 
 /// Options with which every sort is done on the adapter, be it a software one.
 fn always() -> BcfsortOptions {
-    let mut options = BcfsortOptions::default();
-    options.enabled = Switch::Always;
-    options.min_rows = 0;
-    options
+    BcfsortOptions {
+        enabled: Switch::Always,
+        min_rows: 0,
+        ..BcfsortOptions::default()
+    }
 }
 
 /// A session without the rule.

@@ -57,9 +57,11 @@ impl Resources {
         mut config: SessionConfig,
         stores: Option<Arc<dyn ObjectStoreRegistry>>,
     ) -> Result<SessionContext> {
-        let mut options = BcfsortOptions::default();
-        options.enabled = self.gpu;
-        options.adapter.clone_from(&self.adapter);
+        let options = BcfsortOptions {
+            enabled: self.gpu,
+            adapter: self.adapter.clone(),
+            ..BcfsortOptions::default()
+        };
         config.options_mut().extensions.insert(options);
         let mut runtime = RuntimeEnvBuilder::new();
         if let Some(bytes) = self.memory_limit {
