@@ -204,8 +204,10 @@ def lexsort(
     if any(array.ndim != 1 or array.size != arrays[0].size for array in arrays):
         shapes = ", ".join(str(array.shape) for array in arrays)
         raise ValueError(f"keys are arrays of one dimension and of equal lengths, not {shapes}")
-    one = np.ndim(descending) == 0
-    flags = [bool(each) for each in ([descending] * len(arrays) if one else descending)]
+    if isinstance(descending, (bool, np.bool_)):
+        flags = [bool(descending)] * len(arrays)
+    else:
+        flags = [bool(each) for each in descending]
     if len(flags) != len(arrays):
         raise ValueError(f"{len(flags)} directions for {len(arrays)} keys")
     engine = _engines.engine(device, arrays[0].size, few=FEW_INDICES)

@@ -84,7 +84,11 @@ def sort_indices(
     """The positions of rows in the order of columns, the primary one first."""
     names = [str(number) for number in range(len(columns))]
     arrays = [_arrow(column) for column in columns]
-    flags = bool(ascending) if np.ndim(ascending) == 0 else [bool(each) for each in ascending]
+    flags: bool | list[bool]
+    if isinstance(ascending, (bool, np.bool_)):
+        flags = bool(ascending)
+    else:
+        flags = [bool(each) for each in ascending]
     return _table.sort_indices(
         pa.table(dict(zip(names, arrays, strict=True))),
         names,
