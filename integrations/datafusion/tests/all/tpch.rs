@@ -17,14 +17,18 @@ use tpchgen_arrow::{
     SupplierArrow,
 };
 
-const SCALE: f64 = 0.1;
+/// The scale of TPC-H: at 1, lineitem has 6 million rows.
+fn scale() -> f64 {
+    let set = std::env::var("TPCH_SCALE").map(|scale| scale.parse().expect("a number"));
+    set.unwrap_or(0.1)
+}
 
 type Table = (&'static str, SchemaRef, Vec<Vec<RecordBatch>>);
 
 /// A table in four partitions.
 macro_rules! table {
     ($name:literal, $arrow:ident, $generator:ident) => {{
-        let rows = $arrow::new($generator::new(SCALE, 1, 1));
+        let rows = $arrow::new($generator::new(scale(), 1, 1));
         let schema = $arrow::schema_ref();
         let mut partitions = vec![Vec::new(); 4];
         for (i, batch) in rows.enumerate() {
