@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N")]
     vcores: Option<usize>,
 
-    /// Memory, such as 32G, of which a task has one part in --vcores [default: 70 % of the machine's]
+    /// Memory, such as 32G: a task has one part in --vcores [default: 70 % of the machine's]
     #[arg(short, long, value_name = "SIZE", value_parser = size)]
     memory_limit: Option<u64>,
 

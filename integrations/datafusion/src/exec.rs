@@ -34,8 +34,9 @@ use std::sync::Arc;
 ///
 /// All rows of a partition are held in memory, and sorted at once, by a stable sort. If the memory
 /// pool does not have enough for them, they are sorted in runs, which are spilled to disk and
-/// merged, as [`SortExec`] does: then the sort is not stable. O(n log n) time. Besides the rows, a row takes 4 to 16 bytes for
-/// the key and 12 for the index. On the device: the keys and indices, 2.15 times.
+/// merged, as [`SortExec`] does: then the sort is not stable. O(n log n) time. Besides the rows, a
+/// row takes 4 to 16 bytes for the key and 12 for the index. On the device: the keys and indices,
+/// 2.15 times.
 #[derive(Debug)]
 pub struct GpuSortExec {
     sort: Arc<SortExec>,

@@ -74,7 +74,7 @@ struct Buffer {
 /// Sorted rows, of which a window is collected at a time.
 struct Output {
     shared: Arc<Shared>,
-    rows: Sorted,
+    rows: Arc<Sorted>,
     /// The next window, which is collected while the last one is read.
     next: Option<SpawnedTask<Result<Vec<RecordBatch>>>>,
     /// The rows that are collected, or are about to be.
@@ -82,9 +82,13 @@ struct Output {
     window: usize,
 }
 
-/// Rows, their order, and the memory for two windows.
-#[derive(Clone)]
-struct Sorted(Option<Arc<(Buffer, Vec<u32>, MemoryReservation)>>);
+/// Rows and their order.
+struct Sorted {
+    buffer: Buffer,
+    indices: Vec<u32>,
+    /// For two windows.
+    _memory: MemoryReservation,
+}
 
 impl Sorting {
     pub(crate) fn new(
@@ -154,7 +158,11 @@ impl Sorting {
         let output = Output {
             window: shared.window(&buffer, self.output.size() / 2),
             shared: shared.clone(),
-            rows: Sorted(Some(Arc::new((buffer, indices, self.output)))),
+            rows: Arc::new(Sorted {
+                buffer,
+                indices,
+                _memory: self.output,
+            }),
             next: None,
             collected: 0,
         };
@@ -409,18 +417,14 @@ impl Output {
     /// rows read or not: of tokio's, there is a limited number.)
     fn begin(&mut self) {
         let (rows, shared) = (self.rows.clone(), self.shared.clone());
-        let (begin, window) = (self.collected, self.window);
-        let all = rows.0.as_deref().map_or(0, |(_, indices, _)| indices.len());
-        if begin >= all {
+        let begin = self.collected;
+        let end = rows.indices.len().min(begin + self.window);
+        if begin == end {
             return;
         }
-        self.collected = all.min(begin + window);
-        let end = self.collected;
+        self.collected = end;
         self.next = Some(SpawnedTask::spawn_blocking(move || {
-            match rows.0.as_deref() {
-                Some((buffer, indices, _)) => shared.gather(buffer, &indices[begin..end]),
-                None => Ok(Vec::new()),
-            }
+            shared.gather(&rows.buffer, &rows.indices[begin..end])
         }));
     }
 }
@@ -428,9 +432,8 @@ impl Output {
 impl Drop for Sorted {
     /// Frees them on another thread: a query does not wait until all memory is given back.
     fn drop(&mut self) {
-        if let Some(all) = self.0.take().and_then(Arc::into_inner) {
-            std::thread::spawn(move || drop(all));
-        }
+        let all = (self.buffer.take(), std::mem::take(&mut self.indices));
+        std::thread::spawn(move || drop(all));
     }
 }
 
