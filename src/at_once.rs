@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 /// Returns when all calls have returned. The error is that of the failed item with the smallest
 /// index. A panic in `act` is passed on. In browsers, where wgpu's handles belong to one thread,
 /// the calls run one after another.
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
 pub(crate) fn for_each_at_once<T: Sync, E: Send>(
     items: &[T],
     act: impl Fn(&T) -> Result<(), E> + Sync,
@@ -55,7 +55,7 @@ pub(crate) fn for_each_at_once<T: Sync, E: Send>(
     failure.map_or(Ok(()), |(_, error)| Err(error))
 }
 
-#[cfg(target_arch = "wasm32")]
+#[cfg(all(feature = "gpu", target_arch = "wasm32"))]
 pub(crate) fn for_each_at_once<T, E>(
     items: &[T],
     act: impl Fn(&T) -> Result<(), E>,

@@ -110,6 +110,7 @@ pub enum Error {
     },
     /// wgpu could not create the device, although the adapter supports the request: e.g. the driver
     /// has reached its maximum number of devices.
+    #[cfg(feature = "gpu")]
     #[error("the device could not be opened: {0}")]
     RequestDevice(#[from] wgpu::RequestDeviceError),
     /// Too many keys, or values of prefix sums, for one call on GPU buffers of this device. Host
@@ -174,6 +175,7 @@ pub enum Error {
         multiple_of: u64,
     },
     /// A buffer lacks a usage that the call needs.
+    #[cfg(feature = "gpu")]
     #[non_exhaustive]
     #[error("the {buffer} buffer has the usages {actual:?}, but also needs {needed:?}")]
     BufferUsage {

@@ -34,20 +34,30 @@ pub mod samplesort {
     pub use crate::samplesort::*;
 }
 
-use crate::prefix_sums::PreparedPrefixSums;
-use crate::{Comparator, Error, PreparedSort, wgpu};
+pub mod job {
+    pub use crate::job::*;
+}
+pub mod planner {
+    pub use crate::planner::*;
+}
+
+use crate::{Comparator, Error};
+#[cfg(feature = "gpu")]
+use crate::{PreparedSort, prefix_sums::PreparedPrefixSums, wgpu};
 
 /// The dispatches of a sort or of prefix sums.
 pub trait Recorded {
     fn recording(&self) -> &recording::Recording;
 }
 
+#[cfg(feature = "gpu")]
 impl Recorded for PreparedSort {
     fn recording(&self) -> &recording::Recording {
         self.recorded()
     }
 }
 
+#[cfg(feature = "gpu")]
 impl Recorded for PreparedPrefixSums {
     fn recording(&self) -> &recording::Recording {
         self.recorded()
@@ -55,12 +65,14 @@ impl Recorded for PreparedPrefixSums {
 }
 
 /// A scratch buffer of a sort by its role, to inspect after a run. `None` if the sort has none.
+#[cfg(feature = "gpu")]
 #[must_use]
 pub fn scratch(sort: &PreparedSort, buffer: recording::Buffer) -> Option<&wgpu::Buffer> {
     sort.scratch(buffer)
 }
 
 /// The layout of a kernel's bind group in the sorter's pipelines.
+#[cfg(feature = "gpu")]
 #[must_use]
 pub fn layout_entries(assembled: &kernel::Assembled) -> Vec<wgpu::BindGroupLayoutEntry> {
     crate::gpu::pipelines::layout_entries(assembled)

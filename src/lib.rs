@@ -83,6 +83,8 @@
 
 #![deny(missing_docs)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
+// (What serves the executor alone is not used without it.)
+#![cfg_attr(not(feature = "gpu"), allow(dead_code))]
 
 /// The examples of README.md, as tests.
 #[cfg(doctest)]
@@ -101,10 +103,12 @@ mod error;
 // (Browsers have no files.)
 #[cfg(all(feature = "external", any(unix, windows)))]
 mod external;
+#[cfg(feature = "gpu")]
 mod gpu;
 mod host;
 #[doc(hidden)]
 pub mod internals;
+mod job;
 mod kernel;
 mod key;
 mod layout;
@@ -113,9 +117,12 @@ mod options;
 mod order;
 mod phases;
 mod plan;
+mod planner;
+#[cfg(feature = "gpu")]
 mod prefix_sums;
 mod recording;
 mod samplesort;
+#[cfg(feature = "gpu")]
 mod sorter;
 
 pub use algorithm::{Engine, UnknownName};
@@ -125,18 +132,23 @@ pub use comparator::{Comparator, Members, WideKey};
 pub use error::{BufferRole, Error};
 #[cfg(all(feature = "external", any(unix, windows)))]
 pub use external::{ExternalError, ExternalSorter, Numbers, RecordFormat};
+#[cfg(feature = "gpu")]
 pub use gpu::adapter::{Requirements, adapters, requirements};
+#[cfg(feature = "gpu")]
 pub use gpu::binding::ToBinding;
+#[cfg(feature = "gpu")]
 pub use gpu::executor::{Clock, PhaseTime, Profile};
+pub use job::Field;
 pub use key::{KeyType, SortKey};
 pub use options::Options;
 pub use order::Order;
 pub use plan::Tuning;
 pub use recording::Phase;
+#[cfg(feature = "gpu")]
 pub use sorter::{
-    Field, Keys, Payload, PreparedSort, Scratch, Segmented, SegmentedSortJob, SortJob, Sorter,
-    Whole,
+    Keys, Payload, PreparedSort, Scratch, Segmented, SegmentedSortJob, SortJob, Sorter, Whole,
 };
+#[cfg(feature = "gpu")]
 pub use wgpu;
 
 /// The parameters of the paper's mergesorts, and its colored prefix sums. Most programs need
@@ -146,6 +158,7 @@ pub use wgpu;
 pub mod paper {
     pub use crate::algorithm::{BaseCase, PrefixSumsMethod, Scan};
     pub use crate::options::{MergesortOptions, PrefixSumsOptions};
+    #[cfg(feature = "gpu")]
     pub use crate::prefix_sums::{PrefixSums, PreparedPrefixSums, Summand, prefix_sums_on_cpu};
 }
 
@@ -169,6 +182,7 @@ pub mod paper {
 /// assert!(keys.is_sorted());
 /// # Ok(()) }
 /// ```
+#[cfg(feature = "gpu")]
 pub fn sort<T: SortKey>(keys: &mut [T]) -> Result<(), Error> {
     Sorter::open(Options::default())?.sort(keys, Order::Ascending)
 }
@@ -190,6 +204,7 @@ pub fn sort<T: SortKey>(keys: &mut [T]) -> Result<(), Error> {
 /// assert_eq!(keys, [-1.0, 0.5, 2.0]);
 /// # Ok(()) }) }
 /// ```
+#[cfg(feature = "gpu")]
 pub async fn sort_async<T: SortKey>(keys: &mut [T]) -> Result<(), Error> {
     Sorter::open_async(Options::default())
         .await?

@@ -1,11 +1,14 @@
 //! A sort, or prefix sums, as a list of dispatches. It is independent of graphics APIs: `gpu`
 //! encodes it into a command encoder; anything else that can run WGSL may run it, too.
 
-use crate::kernel::{Kernel, Parameters, Specialised};
-use crate::{BufferRole, Comparator, KeyType, Order};
+use crate::kernel::{Kernel, PARAMETER_BLOCK, Parameters, Specialised};
+use crate::{BufferRole, Comparator, Error, KeyType, Order};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
+
+/// The budget of one submission, in multiples of `keys_per_dispatch`.
+const DISPATCHES_PER_SUBMISSION: u64 = 4;
 
 /// A phase of the sort or of the prefix sums, as in the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -322,6 +325,17 @@ impl Step {
     }
 }
 
+/// The parameters of all steps: a block of 256 bytes for each, the alignment of dynamic offsets.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ParameterBlocks {
+    /// Blocks that are constant.
+    pub fixed: Vec<u8>,
+    /// Blocks of steps with an [indirect count](Step::is_counted): [`Buffer::Parameters`].
+    pub indirect: Vec<u8>,
+    /// The byte offset of each step's block in its buffer.
+    pub offsets: Vec<u32>,
+}
+
 /// A whole sort, or prefix sums: its dispatches in order, and the buffers they use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recording {
@@ -376,6 +390,59 @@ impl Recording {
     #[must_use]
     pub fn specialised(&self, step: &Step) -> Specialised {
         step.kernel.specialise(self.key)
+    }
+
+    /// The parameters of all steps, as buffers hold them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Kernel`] if a step has not the parameters of its kernel: a bug in this crate.
+    pub fn parameter_blocks(&self) -> Result<ParameterBlocks, Error> {
+        let mut blocks = ParameterBlocks::default();
+        for step in &self.steps {
+            let fail = |message: &str| Error::Kernel {
+                kernel: step.kernel.name(),
+                message: message.to_owned(),
+            };
+            let parameters = &step.parameters;
+            if !parameters.is_like(&step.kernel.parameters()) {
+                return Err(fail("the recording gives it the parameters of another"));
+            }
+            if step.is_counted() && parameters.names()[0] != "len" {
+                return Err(fail("its first parameter is not the number of records"));
+            }
+            let buffer = if step.is_counted() {
+                &mut blocks.indirect
+            } else {
+                &mut blocks.fixed
+            };
+            blocks.offsets.push(buffer.len() as u32);
+            let end = buffer.len() + PARAMETER_BLOCK as usize;
+            buffer.extend_from_slice(bytemuck::cast_slice(parameters.words()));
+            buffer.resize(end, 0);
+        }
+        Ok(blocks)
+    }
+
+    /// The steps of each submission, short enough for a driver's watchdog: together they move a few
+    /// times `keys_per_dispatch` keys. A step that moves more is a submission by itself.
+    #[must_use]
+    pub fn submissions(&self, keys_per_dispatch: u32) -> Vec<Range<usize>> {
+        if self.steps.is_empty() {
+            return Vec::new();
+        }
+        let budget = u64::from(keys_per_dispatch) * DISPATCHES_PER_SUBMISSION;
+        let mut submissions = Vec::new();
+        let (mut start, mut keys) = (0, 0);
+        for (i, step) in self.steps.iter().enumerate() {
+            if keys > 0 && keys + step.keys > budget {
+                submissions.push(start..i);
+                (start, keys) = (i, 0);
+            }
+            keys += step.keys;
+        }
+        submissions.push(start..self.steps.len());
+        submissions
     }
 
     /// Bytes of scratch memory: of every buffer except user buffers.

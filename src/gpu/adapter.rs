@@ -1,6 +1,6 @@
 //! Adapters: which of them can sort, and which features and limits to request.
 
-use crate::plan::{DeviceLimits, MOST_BUCKETS, MOST_BUCKETS_ON_CPU, Tuning};
+use crate::planner::{self, Allowed, DeviceKind, Planner};
 use crate::{Error, Options};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;
@@ -32,56 +32,16 @@ pub struct Requirements {
     pub limits: wgpu::Limits,
 }
 
-/// The limits that the kernels need: the name in [`wgpu::Limits`], the minimum, the actual value.
-fn needed(limits: &wgpu::Limits) -> [(&'static str, u64, u64); 6] {
-    [
-        // The partition of 64-bit keys with values binds four buffers of records and four tables.
-        (
-            "max_storage_buffers_per_shader_stage",
-            8,
-            limits.max_storage_buffers_per_shader_stage.into(),
-        ),
-        // The page merge of two-word keys needs two planes of 32 x 33 + 2 words. WebGPU rounds each
-        // up to a multiple of 16 bytes. Prefix sums need less.
-        (
-            "max_compute_workgroup_storage_size",
-            8480,
-            limits.max_compute_workgroup_storage_size.into(),
-        ),
-        (
-            "max_compute_invocations_per_workgroup",
-            256,
-            limits.max_compute_invocations_per_workgroup.into(),
-        ),
-        (
-            "max_compute_workgroup_size_x",
-            256,
-            limits.max_compute_workgroup_size_x.into(),
-        ),
-        (
-            "max_compute_workgroups_per_dimension",
-            65_535,
-            limits.max_compute_workgroups_per_dimension.into(),
-        ),
-        (
-            "max_storage_buffer_binding_size",
-            16 << 20,
-            limits.max_storage_buffer_binding_size,
-        ),
-    ]
-}
-
-pub(crate) fn check_limits(limits: &wgpu::Limits) -> Result<(), Error> {
-    for (limit, needed, actual) in needed(limits) {
-        if actual < needed {
-            return Err(Error::AdapterTooSmall {
-                limit,
-                needed,
-                actual,
-            });
-        }
-    }
-    Ok(())
+/// Fails if a limit of a device is below what the kernels need.
+fn check_limits(limits: &wgpu::Limits) -> Result<(), Error> {
+    planner::check_limits([
+        limits.max_storage_buffers_per_shader_stage.into(),
+        limits.max_compute_workgroup_storage_size.into(),
+        limits.max_compute_invocations_per_workgroup.into(),
+        limits.max_compute_workgroup_size_x.into(),
+        limits.max_compute_workgroups_per_dimension.into(),
+        limits.max_storage_buffer_binding_size,
+    ])
 }
 
 /// Returns the features and limits to request for your device, for
@@ -185,76 +145,27 @@ pub(crate) async fn adapters_async() -> Vec<wgpu::Adapter> {
     adapters
 }
 
-/// The properties of a device that the defaults depend on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct DeviceKind {
-    /// True for a CPU (a software adapter).
-    pub(crate) is_cpu: bool,
-    /// True for a GPU with its own memory.
-    pub(crate) is_discrete: bool,
-    /// True if FXC may compile the kernels: the DX12 shader compiler that comes with Windows.
-    pub(crate) has_fxc: bool,
-}
-
-impl DeviceKind {
-    pub(crate) fn of(device: &wgpu::Device) -> Self {
-        let info = device.adapter_info();
-        Self {
-            is_cpu: info.device_type == wgpu::DeviceType::Cpu,
-            is_discrete: info.device_type == wgpu::DeviceType::DiscreteGpu,
-            has_fxc: info.backend == wgpu::Backend::Dx12,
-        }
-    }
-
-    /// The maximum of the default number of buckets.
-    pub(crate) const fn most_default_buckets(self) -> u32 {
-        if self.is_cpu {
-            MOST_BUCKETS_ON_CPU
-        } else {
-            MOST_BUCKETS
-        }
-    }
-
-    /// The default tuning of the sample sort on this device.
-    pub(crate) fn default_tuning(self) -> Tuning {
-        if self.is_cpu {
-            Tuning::cpu()
-        } else if self.has_fxc {
-            Tuning::small_kernels()
-        } else {
-            Tuning::default()
-        }
-    }
-
-    /// The default of [`Options::keys_per_dispatch`].
-    const fn default_keys_per_dispatch(self) -> u32 {
-        if self.is_cpu {
-            1 << 22
-        } else if self.is_discrete {
-            // 2 ms on an H200, and less than 0.1 s on a GPU with a fortieth of its bandwidth.
-            1 << 28
-        } else {
-            1 << 25
-        }
-    }
-}
-
-/// The limits of a device that the plan depends on.
-pub(crate) fn device_limits(device: &wgpu::Device, options: &Options) -> DeviceLimits {
-    let limits = device.limits();
-    let default = || DeviceKind::of(device).default_keys_per_dispatch();
-    let keys = options.keys_per_dispatch.unwrap_or_else(default);
-    DeviceLimits {
-        // A binding's size must be a multiple of 4.
-        buffer_bytes: limits
-            .max_buffer_size
-            .min(limits.max_storage_buffer_binding_size)
-            / 8
-            * 8,
+/// Plans sorts for a device. Fails if it is too small for the kernels, or an option is not valid.
+pub(crate) fn planner(device: &wgpu::Device, options: Options) -> Result<Planner, Error> {
+    let (info, limits) = (device.adapter_info(), device.limits());
+    let kind = DeviceKind {
+        is_cpu: info.device_type == wgpu::DeviceType::Cpu,
+        is_discrete: info.device_type == wgpu::DeviceType::DiscreteGpu,
+        has_fxc: info.backend == wgpu::Backend::Dx12,
+    };
+    let allowed = Allowed {
+        buffer_size: limits.max_buffer_size,
+        binding_size: limits.max_storage_buffer_binding_size,
         workgroups: limits.max_compute_workgroups_per_dimension,
-        keys_per_dispatch: keys,
         workgroup_bytes: limits.max_compute_workgroup_storage_size,
         workgroup_lanes: limits.max_compute_invocations_per_workgroup,
-        sampling_seed: RandomState::new().hash_one(0) as u32,
-    }
+    };
+    let planner = Planner::new(
+        options,
+        kind,
+        allowed,
+        RandomState::new().hash_one(0) as u32,
+    )?;
+    check_limits(&limits)?;
+    Ok(planner)
 }

@@ -1,6 +1,9 @@
 //! Ranges of the user's buffers: the offset of the first record, and the range that is bound.
 
+use crate::job::{AsSpan, Bound, Job, Span};
+use crate::recording::Buffer;
 use crate::{BufferRole, Error};
+use std::collections::BTreeMap;
 
 /// A range of a GPU buffer, as an argument of [`Keys`](crate::Keys), [`Payload`](crate::Payload)
 /// and [`SortJob`](crate::SortJob).
@@ -44,24 +47,28 @@ mod sealed {
     impl Sealed for wgpu::BufferBinding<'_> {}
 }
 
-/// A range of a buffer in bytes. Unlike a [`wgpu::BufferBinding`], it can be empty.
+/// A range of a buffer. Unlike a [`wgpu::BufferBinding`], it can be empty.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct BufferRange<'a> {
     pub(crate) buffer: &'a wgpu::Buffer,
-    pub(crate) offset: u64,
-    /// Size in bytes, clamped to the end of the buffer.
-    pub(crate) size: u64,
+    pub(crate) span: Span,
 }
 
 impl<'a> BufferRange<'a> {
     fn new(buffer: &'a wgpu::Buffer, offset: u64, size: u64) -> Self {
-        let size = buffer.size().saturating_sub(offset).min(size);
-        Self {
-            buffer,
-            offset,
-            size,
-        }
+        let span = Span::new(offset, size, buffer.size());
+        Self { buffer, span }
+    }
+}
+
+impl AsSpan for BufferRange<'_> {
+    fn span(&self) -> Span {
+        self.span
+    }
+
+    fn is_same_buffer(a: &Self, b: &Self) -> bool {
+        a.buffer == b.buffer
     }
 }
 
@@ -84,67 +91,32 @@ impl<'a> ToBinding<'a> for wgpu::BufferBinding<'a> {
     }
 }
 
-/// The alignment in bytes of bindings, which every device supports.
-pub(crate) const ALIGNMENT: u64 = 256;
-
-/// Bytes from the aligned start of the binding to the first record of a range.
-pub(crate) const fn unaligned(range: &BufferRange<'_>) -> u64 {
-    range.offset % ALIGNMENT
-}
-
-/// The index of a range's first record within its binding, in units of `bytes`.
-pub(crate) fn first_unit(
-    role: BufferRole,
-    range: &BufferRange<'_>,
-    bytes: u64,
-) -> Result<u32, Error> {
-    if range.offset.is_multiple_of(bytes) {
-        return Ok((unaligned(range) / bytes) as u32);
-    }
-    Err(Error::Offset {
-        buffer: role,
-        offset: range.offset,
-        multiple_of: bytes,
-    })
-}
-
-/// Fails if a device cannot bind `needed` bytes at once.
-pub(crate) fn check_bound(role: BufferRole, needed: u128, limit: u64) -> Result<(), Error> {
-    // Kernels index words by 32-bit numbers.
-    let limit = limit.min(u64::from(u32::MAX) * 4);
-    if needed <= u128::from(limit) {
-        return Ok(());
-    }
-    Err(Error::BindingTooLarge {
-        buffer: role,
-        needed,
-        limit,
-    })
-}
-
-/// The binding for the first `bytes` bytes of a range: aligned, and in whole words. Fails if the
-/// range is shorter, or if the buffer lacks the usage `STORAGE`.
+/// The binding for the first `bytes` bytes of a range. Fails if the range is shorter, or if the
+/// buffer lacks the usage `STORAGE`.
 pub(crate) fn bind<'a>(
     role: BufferRole,
     range: &BufferRange<'a>,
     bytes: u64,
 ) -> Result<wgpu::BufferBinding<'a>, Error> {
-    let BufferRange {
-        buffer,
-        offset,
-        size,
-    } = *range;
-    let before = unaligned(range);
-    // Kernels read and write the last word of packed keys as a whole.
-    let bound = (before + bytes).next_multiple_of(4);
-    let room = buffer.size().saturating_sub(offset).saturating_add(before);
-    if size < bytes || room < bound && bytes > 0 {
-        return Err(Error::BufferTooSmall {
-            buffer: role,
-            needed: bytes,
-            actual: size,
-        });
-    }
+    usable(role, range, range.span.bound(role, bytes)?)
+}
+
+/// The bindings of all buffers of a job.
+pub(crate) fn bind_all<'a>(
+    job: &Job<BufferRange<'a>>,
+) -> Result<BTreeMap<Buffer, wgpu::BufferBinding<'a>>, Error> {
+    let bindings = job.bindings()?.into_iter();
+    bindings
+        .map(|(role, range, bound)| Ok((role.into(), usable(role, range, bound)?)))
+        .collect()
+}
+
+fn usable<'a>(
+    role: BufferRole,
+    range: &BufferRange<'a>,
+    bound: Bound,
+) -> Result<wgpu::BufferBinding<'a>, Error> {
+    let buffer = range.buffer;
     if !buffer.usage().contains(wgpu::BufferUsages::STORAGE) {
         return Err(Error::BufferUsage {
             buffer: role,
@@ -154,7 +126,7 @@ pub(crate) fn bind<'a>(
     }
     Ok(wgpu::BufferBinding {
         buffer,
-        offset: offset - before,
-        size: wgpu::BufferSize::new(bound),
+        offset: bound.offset,
+        size: wgpu::BufferSize::new(bound.size),
     })
 }

@@ -1,9 +1,8 @@
-//! Steps that sorts and prefix sums share: open a device, check a length, reuse buffers.
+//! Steps that sorts and prefix sums share: open a device, reuse buffers.
 
 use super::adapter::requirements;
 use super::faults::scoped;
-use crate::plan::DeviceLimits;
-use crate::{Error, KeyType};
+use crate::Error;
 use std::sync::{Mutex, PoisonError};
 
 /// Opens a device with the [`requirements`] of its adapter.
@@ -18,36 +17,6 @@ pub(crate) async fn open(adapter: &wgpu::Adapter) -> Result<(wgpu::Device, wgpu:
         })
         .await?;
     Ok(opened)
-}
-
-/// Returns `len` as `u32`, or [`Error::TooLarge`] if that exceeds one recording.
-pub(crate) fn check_len(
-    device: &wgpu::Device,
-    limits: &DeviceLimits,
-    len: u64,
-    key: KeyType,
-) -> Result<u32, Error> {
-    let max_len = limits.max_len(key);
-    if len <= max_len {
-        return Ok(len as u32);
-    }
-    let device = device.limits();
-    let (limit, limit_bytes) = if device.max_storage_buffer_binding_size <= device.max_buffer_size {
-        (
-            "max_storage_buffer_binding_size",
-            device.max_storage_buffer_binding_size,
-        )
-    } else {
-        ("max_buffer_size", device.max_buffer_size)
-    };
-    Err(Error::TooLarge {
-        len,
-        key,
-        bytes: len.saturating_mul(key.bytes()),
-        max_len,
-        limit,
-        limit_bytes,
-    })
 }
 
 /// A buffer for a host slice: the pooled one if it is large enough, or a new one. A pooled buffer

@@ -6,15 +6,12 @@ use super::transfer::{fill, staging};
 use super::waiting::Waiting;
 use crate::Error;
 use crate::kernel::{Access, Binding, PARAMETER_BLOCK};
-use crate::recording::{Buffer, Phase, Recording, Step};
+use crate::recording::{Buffer, ParameterBlocks, Phase, Recording, Step};
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// The budget of one submission, in multiples of `keys_per_dispatch`.
-const DISPATCHES_PER_SUBMISSION: u64 = 4;
 
 /// The buffers that a recording owns, by role. The user's buffers are not among them.
 pub(crate) type BufferSet = BTreeMap<Buffer, wgpu::Buffer>;
@@ -78,30 +75,11 @@ struct Parameters {
 
 impl Parameters {
     fn new(device: &wgpu::Device, recording: &Recording) -> Result<Self, Error> {
-        let (mut fixed, mut indirect) = (Vec::new(), Vec::new());
-        let mut offsets = Vec::with_capacity(recording.steps.len());
-        for step in &recording.steps {
-            let fail = |message: &str| Error::Kernel {
-                kernel: step.kernel.name(),
-                message: message.to_owned(),
-            };
-            let parameters = &step.parameters;
-            if !parameters.is_like(&step.kernel.parameters()) {
-                return Err(fail("the recording gives it the parameters of another"));
-            }
-            if step.is_counted() && parameters.names()[0] != "len" {
-                return Err(fail("its first parameter is not the number of records"));
-            }
-            let blocks: &mut Vec<u8> = if step.is_counted() {
-                &mut indirect
-            } else {
-                &mut fixed
-            };
-            offsets.push(blocks.len() as u32);
-            let end = blocks.len() + PARAMETER_BLOCK as usize;
-            blocks.extend_from_slice(bytemuck::cast_slice(parameters.words()));
-            blocks.resize(end, 0);
-        }
+        let ParameterBlocks {
+            fixed,
+            indirect,
+            offsets,
+        } = recording.parameter_blocks()?;
         let make = |blocks: &[u8], usage| {
             let size = blocks.len() as u64;
             // wgpu allocates a staging buffer of the same size, and treats the device as lost if
@@ -151,23 +129,6 @@ impl Parameters {
             }),
         }
     }
-}
-
-/// Cuts the steps into ranges that move at most [`DISPATCHES_PER_SUBMISSION`] x `keys_per_dispatch`
-/// keys each. A step that moves more is a range by itself.
-fn cut_into_submissions(recording: &Recording, keys_per_dispatch: u32) -> Vec<Range<usize>> {
-    let budget = u64::from(keys_per_dispatch) * DISPATCHES_PER_SUBMISSION;
-    let mut submissions = Vec::new();
-    let (mut start, mut keys) = (0, 0);
-    for (i, step) in recording.steps.iter().enumerate() {
-        if keys > 0 && keys + step.keys > budget {
-            submissions.push(start..i);
-            (start, keys) = (i, 0);
-        }
-        keys += step.keys;
-    }
-    submissions.push(start..recording.steps.len());
-    submissions
 }
 
 /// A recording with all its GPU objects. Encoding creates no object.
@@ -244,7 +205,7 @@ impl Prepared {
         }
         Ok(Self {
             dispatches,
-            submissions: cut_into_submissions(recording, keys_per_dispatch),
+            submissions: recording.submissions(keys_per_dispatch),
         })
     }
 

@@ -13,7 +13,7 @@ use crate::gpu::transfer::{Staging, Transfers};
 use crate::gpu::waiting::Waiting;
 use crate::kernel::Kernel;
 use crate::options::PrefixSumsOptions;
-use crate::plan::DeviceLimits;
+use crate::planner::Planner;
 use crate::recording::{Buffer, Recording};
 use crate::{BufferRole, Error, KeyType, Sorter, phases};
 use std::collections::BTreeMap;
@@ -69,7 +69,7 @@ use std::time::Instant;
 pub struct PrefixSums {
     device: wgpu::Device,
     queue: wgpu::Queue,
-    limits: DeviceLimits,
+    planner: Planner,
     pipelines: Arc<Pipelines>,
     /// Scratch buffers of an earlier host call, to be reused.
     pool: Mutex<BufferSet>,
@@ -139,9 +139,9 @@ impl PrefixSums {
     /// See [`PrefixSums`].
     #[must_use]
     pub fn new(sorter: &Sorter) -> Self {
-        let (limits, pipelines) = sorter.shared();
+        let (planner, pipelines) = sorter.shared();
         Self {
-            limits,
+            planner,
             device: sorter.device().clone(),
             queue: sorter.queue().clone(),
             pipelines,
@@ -184,8 +184,13 @@ impl PrefixSums {
         if !Kernel::TileOffsets.takes(key) {
             return Err(Error::NoSums(key));
         }
-        let len = calls::check_len(&self.device, &self.limits, len, key)?;
-        Ok(phases::record_prefix_sums(len, key, options, &self.limits))
+        let len = self.planner.check_len(len, key)?;
+        Ok(phases::record_prefix_sums(
+            len,
+            key,
+            options,
+            &self.planner.limits,
+        ))
     }
 
     /// Makes every GPU object for the prefix sums of the first `len` values of a buffer: pipelines,
@@ -256,7 +261,7 @@ impl PrefixSums {
             (Buffer::Colors, bind(BufferRole::Colors, colors)?),
         ]);
         let device = (&self.device, &self.queue);
-        let keys = self.limits.keys_per_dispatch;
+        let keys = self.planner.limits.keys_per_dispatch;
         let ready = Ready::new(device, &self.pipelines, recording, &callers, pool, keys)?;
         Ok(PreparedPrefixSums(ready))
     }

@@ -1,12 +1,12 @@
 //! Sorts of slices in host memory.
 
 use super::{Keys, PreparedSort, SortJob, Sorter};
-use crate::gpu::binding::check_bound;
 use crate::gpu::calls;
 use crate::gpu::executor::{Clock, Detail, Profile};
 use crate::gpu::transfer::zeroed;
 use crate::gpu::waiting::Waiting;
 use crate::host::{merge_runs, permute, rank};
+use crate::job::check_bound;
 use crate::{BufferRole, Comparator, Error, KeyType, Order, SortKey};
 use std::cell::Cell;
 use std::convert::Infallible;

@@ -1,10 +1,9 @@
 //! `is_sorted` for keys in GPU buffers.
 
-use super::{Job, Keys, PreparedSort, SortJob, Sorter};
+use super::{Keys, PreparedSort, SortJob, Sorter};
 use crate::gpu::binding::{self, BufferRange, ToBinding};
 use crate::gpu::executor::BufferSet;
 use crate::gpu::waiting::Waiting;
-use crate::layout;
 use crate::recording::Buffer;
 use crate::{BufferRole, Error, Order};
 
@@ -92,14 +91,12 @@ impl Sorter {
         order: Order,
         found: Option<BufferRange<'a>>,
     ) -> Result<PreparedSort, Error> {
-        let job: Job<'_> = SortJob::new(keys.clone(), len).order(order).job;
-        let (len, layout) = self.layout(&job)?;
+        let job = SortJob::new(keys.clone(), len).order(order).job;
         let role = BufferRole::Found;
-        let at = |range| binding::first_unit(role, range, 4);
+        let at = |range: &BufferRange<'_>| range.span.first_unit(role, 4);
         let word = found.as_ref().map_or(Ok(0), at)?;
-        let planned = self.plan(len, keys.key.widened(), order, &layout);
-        let mut recording = layout::record_is_sorted(&planned, word);
-        let mut user_buffers = job.bindings()?;
+        let mut recording = self.planner.record_is_sorted(&job, word)?;
+        let mut user_buffers = binding::bind_all(&job)?;
         if let Some(found) = found {
             if user_buffers
                 .values()

@@ -1,17 +1,12 @@
 //! What to sort in GPU buffers, and what comes out.
 
-use crate::gpu::binding::{self, BufferRange, ToBinding};
+use crate::gpu::binding::{BufferRange, ToBinding};
 use crate::gpu::executor::BufferSet;
-use crate::layout::{Column, Output, SortLayout, Structs};
-use crate::recording::Buffer;
-use crate::{BufferRole, Comparator, Error, KeyType, Order};
-use std::collections::BTreeMap;
+use crate::job::{self, Destination, Field, Job};
+use crate::{Comparator, KeyType, Order};
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
-
-/// Payload buffers that a sort may have.
-const MOST_PAYLOADS: usize = 64;
 
 /// Describes one sort of GPU buffers: where the keys are, what comes out, and what is limited.
 /// [`Sorter::prepare`](crate::Sorter::prepare) checks it and makes it ready to be recorded.
@@ -86,7 +81,8 @@ const MOST_PAYLOADS: usize = 64;
 #[derive(Clone, Debug)]
 #[must_use = "Sorter::prepare makes a sort of it"]
 pub struct SortJob<'a, Kind = Whole> {
-    pub(super) job: Job<'a>,
+    pub(super) job: Job<BufferRange<'a>>,
+    pub(super) scratch: Option<&'a Scratch>,
     kind: PhantomData<Kind>,
 }
 
@@ -102,30 +98,6 @@ pub struct Whole(());
 #[derive(Clone, Copy, Debug)]
 pub struct Segmented(());
 
-/// A job of either kind.
-#[derive(Clone, Debug)]
-pub(super) struct Job<'a> {
-    pub(super) keys: Keys<'a>,
-    pub(super) len: u64,
-    pub(super) order: Order,
-    pub(super) comparator: Option<Comparator>,
-    output: Destination<'a>,
-    indices: Option<BufferRange<'a>>,
-    payload: Vec<Payload<'a>>,
-    range: Option<Range<u64>>,
-    count: Option<BufferRange<'a>>,
-    segments: Option<(BufferRange<'a>, u32)>,
-    pub(super) scratch: Option<&'a Scratch>,
-}
-
-/// Where sorted keys or structs are written.
-#[derive(Clone, Debug)]
-enum Destination<'a> {
-    InPlace,
-    Buffer(BufferRange<'a>),
-    None,
-}
-
 /// Where the keys of a sort are, and of which type they are.
 ///
 /// # Examples
@@ -136,33 +108,6 @@ pub struct Keys<'a> {
     range: BufferRange<'a>,
     pub(super) key: KeyType,
     field: Option<Field>,
-}
-
-/// Where a field is in an array of structs, in bytes.
-///
-/// # Examples
-///
-/// ```
-/// use wgpu_bcfsort::Field;
-///
-/// #[repr(C)]
-/// struct Particle {
-///     position: [f32; 3],
-///     depth: f32,
-/// }
-/// let depth = Field {
-///     stride: size_of::<Particle>() as u32,
-///     offset: std::mem::offset_of!(Particle, depth) as u32,
-/// };
-/// assert_eq!((depth.stride, depth.offset), (16, 12));
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Field {
-    /// Bytes from one struct to the next: the size of a struct. A multiple of 4, and of the key's
-    /// size.
-    pub stride: u32,
-    /// Bytes from the beginning of a struct to the field. A multiple of the key's size.
-    pub offset: u32,
 }
 
 impl<'a> Keys<'a> {
@@ -229,12 +174,6 @@ impl<'a> Keys<'a> {
             field: Some(field),
         }
     }
-
-    /// Bytes from one record to the next.
-    fn record_bytes(&self) -> u64 {
-        let key = self.key.bytes();
-        self.field.map_or(key, |field| u64::from(field.stride))
-    }
 }
 
 /// Data that moves with the keys: a row of some bytes for each key, in a buffer of its own
@@ -260,22 +199,17 @@ impl<'a> Keys<'a> {
 /// # Ok(()) }
 /// ```
 #[derive(Clone, Debug)]
-pub struct Payload<'a> {
-    rows: BufferRange<'a>,
-    bytes: u32,
-    output: Option<BufferRange<'a>>,
-    unstable: bool,
-}
+pub struct Payload<'a>(job::Payload<BufferRange<'a>>);
 
 impl<'a> Payload<'a> {
     /// Rows of `bytes` bytes each, a multiple of 4. They move in place, by way of scratch memory.
     pub fn new(rows: impl ToBinding<'a>, bytes: u32) -> Self {
-        Self {
+        Self(job::Payload {
             rows: rows.to_range(),
             bytes,
             output: None,
             unstable: false,
-        }
+        })
     }
 
     /// Writes the sorted rows to another buffer, out of place: they move once, and take no scratch
@@ -300,7 +234,7 @@ impl<'a> Payload<'a> {
     /// ```
     #[must_use]
     pub fn output(mut self, rows: impl ToBinding<'a>) -> Self {
-        self.output = Some(rows.to_range());
+        self.0.output = Some(rows.to_range());
         self
     }
 }
@@ -319,21 +253,12 @@ impl<'a> SortJob<'a> {
     /// assert_eq!(sorter.download::<u32>(&keys)?, [0, 3, 5, 6, 6, 8, 9]);
     /// # Ok(()) }
     /// ```
+    #[expect(clippy::needless_pass_by_value, reason = "as every part of a job")]
     pub const fn new(keys: Keys<'a>, len: u64) -> Self {
+        let Keys { range, key, field } = keys;
         Self {
-            job: Job {
-                keys,
-                len,
-                order: Order::Ascending,
-                comparator: None,
-                output: Destination::InPlace,
-                indices: None,
-                payload: Vec::new(),
-                range: None,
-                count: None,
-                segments: None,
-                scratch: None,
-            },
+            job: Job::new(range, key, field, len),
+            scratch: None,
             kind: PhantomData,
         }
     }
@@ -483,6 +408,7 @@ impl<'a> SortJob<'a, Segmented> {
         job.segments = Some((offsets.to_range(), count));
         Self {
             job,
+            scratch: None,
             kind: PhantomData,
         }
     }
@@ -569,10 +495,9 @@ impl<'a, Kind> SortJob<'a, Kind> {
     /// # Ok(()) }
     /// ```
     pub fn values(self, values: impl ToBinding<'a>) -> Self {
-        self.payload(Payload {
-            unstable: true,
-            ..Payload::new(values, 4)
-        })
+        let mut values = Payload::new(values, 4);
+        values.0.unstable = true;
+        self.payload(values)
     }
 
     /// Moves a row of payload with each key. Stable: rows of equal keys stay in the order of the
@@ -585,7 +510,7 @@ impl<'a, Kind> SortJob<'a, Kind> {
     ///
     /// See [`Payload`].
     pub fn payload(mut self, payload: Payload<'a>) -> Self {
-        self.job.payload.push(payload);
+        self.job.payload.push(payload.0);
         self
     }
 
@@ -648,222 +573,9 @@ impl<'a, Kind> SortJob<'a, Kind> {
     ///
     /// See [`Scratch`].
     pub const fn scratch(mut self, scratch: &'a Scratch) -> Self {
-        self.job.scratch = Some(scratch);
+        self.scratch = Some(scratch);
         self
     }
-}
-
-impl<'a> Job<'a> {
-    /// The layout of the sort, for a device that binds at most `limit` bytes of a buffer.
-    pub(super) fn layout(&self, limit: u64) -> Result<SortLayout, Error> {
-        let word = |role, range| binding::first_unit(role, range, 4);
-        let (key, range) = (self.keys.key, &self.keys.range);
-        // Kernels number the keys of a buffer, a field's included: a field of one byte is the first
-        // of four keys in each word of a struct.
-        let countable = match self.keys.field {
-            Some(_) => limit.min(u64::from(u32::MAX) * key.bytes()),
-            None => limit,
-        };
-        self.check_records(BufferRole::Keys, range, self.keys.record_bytes(), countable)?;
-        let key_first = binding::first_unit(BufferRole::Keys, range, key.bytes())?;
-        let bits = key.bytes() as u32 * 8;
-        let mut layout = SortLayout {
-            first: key_first,
-            bits: (bits < 32).then_some(bits),
-            ..SortLayout::default()
-        };
-        if let Some(field) = self.keys.field {
-            self.check_field(field)?;
-            if self.comparator.is_some() {
-                binding::first_unit(BufferRole::Keys, range, binding::ALIGNMENT)?;
-            }
-            let key_bytes = key.bytes() as u32;
-            layout.first += field.offset / key_bytes;
-            layout.stride = field.stride / key_bytes;
-            layout.structs = Some(Structs {
-                words: field.stride / 4,
-                first: word(BufferRole::Keys, range)?,
-                compared: self.comparator.is_some(),
-            });
-        }
-        layout.output = match &self.output {
-            Destination::InPlace => Output::InPlace,
-            Destination::None => Output::None,
-            Destination::Buffer(range) => {
-                let role = BufferRole::Output;
-                self.check_records(role, range, self.keys.record_bytes(), limit)?;
-                let unit = if layout.structs.is_some() {
-                    4
-                } else {
-                    key.bytes()
-                };
-                let first = binding::first_unit(role, range, unit)?;
-                Output::OutOfPlace { first }
-            }
-        };
-        if let Some(range) = &self.indices {
-            self.check_records(BufferRole::Indices, range, 4, limit)?;
-            layout.indices = Some(word(BufferRole::Indices, range)?);
-        }
-        layout.columns = self.columns(limit)?;
-        if let Some(range) = &self.count {
-            layout.count_at = Some(word(BufferRole::Count, range)?);
-        }
-        if let Some((range, count)) = &self.segments {
-            let role = BufferRole::Offsets;
-            let bytes = u128::from(*count) * 4 + u128::from(binding::unaligned(range));
-            binding::check_bound(role, bytes, limit)?;
-            layout.segments = Some(*count);
-            layout.offsets_first = word(role, range)?;
-        }
-        Ok(layout)
-    }
-
-    /// The columns of the layout: one for each payload buffer.
-    fn columns(&self, limit: u64) -> Result<Vec<Column>, Error> {
-        if self.payload.len() > MOST_PAYLOADS {
-            return Err(Error::InvalidOption {
-                name: "number of payloads",
-                value: self.payload.len() as u64,
-                allowed: "at most 64",
-            });
-        }
-        let column = |(i, payload): (usize, &Payload<'_>)| {
-            let [role, to] = payload_roles(i);
-            if payload.bytes == 0 || !payload.bytes.is_multiple_of(4) {
-                return Err(Error::InvalidOption {
-                    name: "bytes of a payload row",
-                    value: payload.bytes.into(),
-                    allowed: "a multiple of 4, and at least 4",
-                });
-            }
-            let first = |role, range| {
-                self.check_records(role, range, payload.bytes.into(), limit)?;
-                binding::first_unit(role, range, 4)
-            };
-            Ok(Column {
-                words: payload.bytes / 4,
-                first: first(role, &payload.rows)?,
-                output: payload
-                    .output
-                    .as_ref()
-                    .map(|range| first(to, range))
-                    .transpose()?,
-                unstable: payload.unstable,
-            })
-        };
-        self.payload.iter().enumerate().map(column).collect()
-    }
-
-    /// Fails if a key cannot be this field of a struct.
-    fn check_field(&self, field: Field) -> Result<(), Error> {
-        let invalid = |name, value, allowed| Error::InvalidOption {
-            name,
-            value: u64::from(value),
-            allowed,
-        };
-        let key = self.keys.key.bytes() as u32;
-        if field.stride == 0 || !field.stride.is_multiple_of(key.max(4)) {
-            let allowed = "a multiple of 4 and of the key's bytes, and at least that";
-            return Err(invalid("stride of the structs", field.stride, allowed));
-        }
-        if !field.offset.is_multiple_of(key) {
-            let allowed = "a multiple of the key's bytes";
-            return Err(invalid("offset of the key", field.offset, allowed));
-        }
-        if u64::from(field.offset) + u64::from(key) > field.stride.into() {
-            let allowed = "such that the key ends within the struct";
-            return Err(invalid("offset of the key", field.offset, allowed));
-        }
-        Ok(())
-    }
-
-    /// Fails if all records, of `bytes` each, take more than `limit` bytes of a buffer.
-    fn check_records(
-        &self,
-        role: BufferRole,
-        range: &BufferRange<'_>,
-        bytes: u64,
-        limit: u64,
-    ) -> Result<(), Error> {
-        let before = u128::from(binding::unaligned(range));
-        let needed = before + u128::from(self.len) * u128::from(bytes);
-        binding::check_bound(role, needed, limit)
-    }
-
-    /// The ranks that must be in order; `None` for all.
-    pub(super) fn ranks(&self) -> Result<Option<Range<u32>>, Error> {
-        let Some(Range { start, end }) = self.range else {
-            return Ok(None);
-        };
-        let invalid = |name, value, allowed| Error::InvalidOption {
-            name,
-            value,
-            allowed,
-        };
-        if end > self.len {
-            return Err(invalid(
-                "end of the range",
-                end,
-                "at most the number of records",
-            ));
-        }
-        if start > end {
-            let allowed = "at most the end of the range";
-            return Err(invalid("start of the range", start, allowed));
-        }
-        // At most `len`, which is at most `u32::MAX`.
-        Ok(Some(start as u32..end as u32))
-    }
-
-    /// The bindings of the user's buffers.
-    pub(super) fn bindings(&self) -> Result<BTreeMap<Buffer, wgpu::BufferBinding<'a>>, Error> {
-        let mut given: Vec<(&wgpu::Buffer, BufferRole)> = Vec::new();
-        let mut bindings = BTreeMap::new();
-        let mut add = |role: BufferRole, range: &BufferRange<'a>, bytes: u64| {
-            if let Some(&(_, first)) = given.iter().find(|(buffer, _)| *buffer == range.buffer) {
-                let second = role;
-                return Err(Error::SameBuffer { first, second });
-            }
-            given.push((range.buffer, role));
-            bindings.insert(Buffer::from(role), binding::bind(role, range, bytes)?);
-            Ok(())
-        };
-        let keys = self.len * self.keys.record_bytes();
-        add(BufferRole::Keys, &self.keys.range, keys)?;
-        if let Destination::Buffer(range) = &self.output {
-            add(BufferRole::Output, range, keys)?;
-        }
-        if let Some(range) = &self.indices {
-            add(BufferRole::Indices, range, self.len * 4)?;
-        }
-        for (i, payload) in self.payload.iter().enumerate() {
-            let [role, to] = payload_roles(i);
-            let bytes = self.len * u64::from(payload.bytes);
-            add(role, &payload.rows, bytes)?;
-            if let Some(range) = &payload.output {
-                add(to, range, bytes)?;
-            }
-        }
-        if let Some(range) = &self.count {
-            add(BufferRole::Count, range, 4)?;
-        }
-        if let Some((range, count)) = &self.segments {
-            // A binding is never empty, even without segments.
-            add(BufferRole::Offsets, range, u64::from(*count).max(1) * 4)?;
-        }
-        Ok(bindings)
-    }
-}
-
-/// The roles of a payload and of its output.
-const fn payload_roles(number: usize) -> [BufferRole; 2] {
-    // `Job::columns` has checked that there are at most 64.
-    let number = number as u8;
-    [
-        BufferRole::Payload(number),
-        BufferRole::PayloadOutput(number),
-    ]
 }
 
 /// Scratch memory that several sorts share: of each kind of buffer as much as the sort that needs

@@ -1,7 +1,6 @@
 //! The public sorter: job -> plan -> recording -> executor. This file sorts GPU buffers, and `host`
 //! slices in host memory.
 
-mod engine;
 mod host;
 mod is_sorted;
 mod job;
@@ -9,23 +8,20 @@ mod prepared;
 mod transfers;
 mod warm_up;
 
-pub use job::{Field, Keys, Payload, Scratch, Segmented, SegmentedSortJob, SortJob, Whole};
+pub use job::{Keys, Payload, Scratch, Segmented, SegmentedSortJob, SortJob, Whole};
 pub use prepared::PreparedSort;
 
-use engine::{Records, choose};
-use job::Job;
-
-use crate::gpu::adapter::{DeviceKind, adapters_async, check_limits, device_limits};
-use crate::gpu::binding::check_bound;
+use crate::gpu::adapter::{adapters_async, planner};
+use crate::gpu::binding::{self, BufferRange};
 use crate::gpu::calls;
 use crate::gpu::executor::BufferSet;
 use crate::gpu::pipelines::Pipelines;
 use crate::gpu::ready::Ready;
 use crate::gpu::transfer::Staging;
-use crate::layout::{self, SortLayout, Strategy};
-use crate::plan::DeviceLimits;
+use crate::job::Job;
+use crate::planner::Planner;
 use crate::recording::{Buffer, Recording};
-use crate::{BufferRole, Engine, Error, KeyType, Options, Order, Tuning, phases, plan};
+use crate::{Engine, Error, KeyType, Options, Tuning};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -64,9 +60,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Sorter {
     device: wgpu::Device,
     queue: wgpu::Queue,
-    options: Options,
-    limits: DeviceLimits,
-    kind: DeviceKind,
+    planner: Planner,
     /// Shared by the sorters that [`with_options`](Self::with_options) makes.
     pipelines: Arc<Pipelines>,
     /// The scratch buffers of the last host slice, for the next one.
@@ -107,14 +101,10 @@ impl Sorter {
         queue: &wgpu::Queue,
         options: Options,
     ) -> Result<Self, Error> {
-        options.validate()?;
-        check_limits(&device.limits())?;
         Ok(Self {
-            limits: device_limits(device, &options),
-            kind: DeviceKind::of(device),
+            planner: planner(device, options)?,
             device: device.clone(),
             queue: queue.clone(),
-            options,
             pipelines: Arc::default(),
             pool: Mutex::default(),
             host_keys: Mutex::default(),
@@ -325,7 +315,7 @@ impl Sorter {
     /// ```
     #[must_use]
     pub const fn max_len(&self, key: KeyType) -> u64 {
-        self.limits.max_len(key)
+        self.planner.max_len(key)
     }
 
     /// Prepares a sort of GPU buffers: compiles its kernels, creates its bind groups and scratch
@@ -365,20 +355,23 @@ impl Sorter {
     /// # Ok(()) }
     /// ```
     pub fn prepare<Kind>(&self, job: &SortJob<'_, Kind>) -> Result<PreparedSort, Error> {
-        let job = &job.job;
         let Some(scratch) = job.scratch else {
-            return self.prepare_with(job, BufferSet::new());
+            return self.prepare_with(&job.job, BufferSet::new());
         };
         let mut shared = scratch.buffers();
-        let sort = self.prepare_with(job, shared.clone())?;
+        let sort = self.prepare_with(&job.job, shared.clone())?;
         shared.clone_from(&sort.0.buffers);
         Ok(sort)
     }
 
     /// Prepares a sort. Reuses the scratch buffers of `pool` that are large enough.
-    fn prepare_with(&self, job: &Job<'_>, pool: BufferSet) -> Result<PreparedSort, Error> {
-        let recording = self.record(job)?;
-        self.ready(recording, &job.bindings()?, pool)
+    fn prepare_with(
+        &self,
+        job: &Job<BufferRange<'_>>,
+        pool: BufferSet,
+    ) -> Result<PreparedSort, Error> {
+        let recording = self.planner.record(job)?;
+        self.ready(recording, &binding::bind_all(job)?, pool)
     }
 
     fn ready(
@@ -387,7 +380,7 @@ impl Sorter {
         user_buffers: &BTreeMap<Buffer, wgpu::BufferBinding<'_>>,
         pool: BufferSet,
     ) -> Result<PreparedSort, Error> {
-        let keys = self.limits.keys_per_dispatch;
+        let keys = self.planner.limits.keys_per_dispatch;
         let device = (&self.device, &self.queue);
         Ready::new(device, &self.pipelines, recording, user_buffers, pool, keys).map(PreparedSort)
     }
@@ -415,84 +408,7 @@ impl Sorter {
     /// # Ok(()) }
     /// ```
     pub fn scratch_size<Kind>(&self, job: &SortJob<'_, Kind>) -> Result<u64, Error> {
-        Ok(self.record(&job.job)?.scratch_bytes())
-    }
-
-    /// The length of a job and the layout of its records. Fails if they exceed the device's limits.
-    fn layout(&self, job: &Job<'_>) -> Result<(u32, SortLayout), Error> {
-        let len = calls::check_len(&self.device, &self.limits, job.len, job.keys.key)?;
-        let limits = self.device.limits();
-        let limit = limits
-            .max_storage_buffer_binding_size
-            .min(limits.max_buffer_size);
-        Ok((len, job.layout(limit)?))
-    }
-
-    fn record(&self, job: &Job<'_>) -> Result<Recording, Error> {
-        let (len, layout) = self.layout(job)?;
-        let key = job.keys.key.widened();
-        let planned = layout::Job {
-            ranks: job.ranks()?,
-            ..self.plan(len, key, job.order, &layout)
-        };
-        if let Some(comparator) = &job.comparator {
-            return self.fitting(layout::record_compared(
-                &planned,
-                comparator,
-                &self.tuning(),
-            ));
-        }
-        if planned.strategy() != Strategy::Direct {
-            // Composed records may be larger than the keys.
-            let words = layout.composed_words(key).max(key.words());
-            let bytes = u128::from(len) * u128::from(words) * 4;
-            check_bound(BufferRole::Scratch, bytes, self.limits.buffer_bytes)?;
-        }
-        self.record_planned(planned)
-    }
-
-    const fn plan<'a>(
-        &'a self,
-        len: u32,
-        key: KeyType,
-        order: Order,
-        layout: &'a SortLayout,
-    ) -> layout::Job<'a> {
-        layout::Job {
-            len,
-            key,
-            order,
-            layout,
-            ranks: None,
-            maps_keys: true,
-            counting: None,
-            limits: &self.limits,
-        }
-    }
-
-    /// Chooses the engine of a sort and records the sort.
-    fn record_planned(&self, job: layout::Job<'_>) -> Result<Recording, Error> {
-        let layout = job.layout;
-        let engine = self.choice(Records {
-            len: job.len,
-            payload: layout.payload(),
-            mapped: !job.key.map(job.order).is_identity(),
-            segmented: layout.segments.is_some(),
-            indirect: layout.count_at.is_some(),
-        });
-        let tuning = self.tuning();
-        let options = match engine {
-            Engine::SampleSort => self.options.clone().engine(engine).tuning(tuning),
-            _ => self.mergesort_options(job.len, job.key, engine)?,
-        };
-        let job = layout::Job {
-            counting: Some(&tuning),
-            maps_keys: phases::maps_keys(&options),
-            ..job
-        };
-        self.fitting(job.record(&|recording, sort| {
-            phases::record_sort_of_words(recording, sort, &options, &self.limits);
-        }))
+        Ok(self.planner.record(&job.job)?.scratch_bytes())
     }
 
     /// Returns the tile sizes of the sample sort: [`Options::tuning`], or the defaults for this
@@ -515,53 +431,12 @@ impl Sorter {
     /// ```
     #[must_use]
     pub fn tuning(&self) -> Tuning {
-        let default = || self.kind.default_tuning();
-        self.options.tuning.unwrap_or_else(default)
+        self.planner.tuning()
     }
 
     /// The state that prefix sums share with the sorter.
-    pub(crate) fn shared(&self) -> (DeviceLimits, Arc<Pipelines>) {
-        (self.limits, self.pipelines.clone())
-    }
-
-    /// The engine that sorts these records.
-    fn choice(&self, records: Records) -> Engine {
-        choose(self.kind, &self.options, records)
-    }
-
-    /// The options of a mergesort, with the default number of buckets if none is set.
-    fn mergesort_options(&self, len: u32, key: KeyType, engine: Engine) -> Result<Options, Error> {
-        let mut options = self.options.clone().engine(engine);
-        let base_case = phases::base_case_kernel(&options);
-        self.check_fits(base_case.name(), key, base_case.workgroup_bytes(key))?;
-        let most = self.kind.most_default_buckets();
-        options
-            .mergesort
-            .buckets
-            .get_or_insert_with(|| plan::default_buckets(len).min(most));
-        Ok(options)
-    }
-
-    /// Returns the recording. Fails if one of its kernels exceeds the device's workgroup memory.
-    fn fitting(&self, recording: Recording) -> Result<Recording, Error> {
-        for step in &recording.steps {
-            let needed = recording.specialised(step).workgroup_bytes();
-            self.check_fits(step.kernel.name(), recording.key, needed)?;
-        }
-        Ok(recording)
-    }
-
-    fn check_fits(&self, kernel: String, key: KeyType, needed: u32) -> Result<(), Error> {
-        let limit = self.limits.workgroup_bytes;
-        if needed <= limit {
-            return Ok(());
-        }
-        Err(Error::WorkgroupMemory {
-            kernel,
-            key,
-            needed,
-            limit,
-        })
+    pub(crate) fn shared(&self) -> (Planner, Arc<Pipelines>) {
+        (self.planner.clone(), self.pipelines.clone())
     }
 
     /// Returns the engine that sorts `len` keys alone in ascending order: [`Options::engine`], or
@@ -578,11 +453,7 @@ impl Sorter {
     /// ```
     #[must_use]
     pub fn engine(&self, len: u64, key: KeyType) -> Engine {
-        let len = len.min(self.max_len(key)) as u32;
-        self.choice(Records {
-            mapped: !key.map(Order::Ascending).is_identity(),
-            ..Records::keys(len)
-        })
+        self.planner.engine(len, key)
     }
 
     /// Prepares a sort with the scratch memory of the last host slice.

@@ -75,7 +75,7 @@ impl Sorter {
         range: impl ToBinding<'a>,
     ) -> Result<Vec<T>, Error> {
         let range = range.to_range();
-        let (buffer, offset) = (range.buffer, range.offset);
+        let (buffer, offset) = (range.buffer, range.span.offset);
         let needed = wgpu::BufferUsages::COPY_SRC;
         if !buffer.usage().contains(needed) {
             return Err(Error::BufferUsage {
@@ -91,7 +91,7 @@ impl Sorter {
                 multiple_of: 4,
             });
         }
-        let len = range.size as usize / size_of::<T>().max(1);
+        let len = range.span.size as usize / size_of::<T>().max(1);
         let mut items = zeroed::<T>(len)?;
         let read: &mut [u8] = bytemuck::cast_slice_mut(&mut items);
         let from = (buffer, offset);

@@ -1,8 +1,6 @@
 //! Compiles kernels in advance.
 
 use super::Sorter;
-use crate::gpu::calls;
-use crate::layout::SortLayout;
 use crate::{Error, KeyType, Order};
 
 impl Sorter {
@@ -45,9 +43,7 @@ impl Sorter {
     /// # Ok(()) }
     /// ```
     pub fn warm_up(&self, len: u64, key: KeyType, order: Order) -> Result<(), Error> {
-        let len = calls::check_len(&self.device, &self.limits, len, key)?;
-        let layout = SortLayout::default();
-        let recording = self.record_planned(self.plan(len, key.widened(), order, &layout))?;
+        let recording = self.planner.record_keys(len, key, order)?;
         self.pipelines.of_steps(&self.device, &recording).map(drop)
     }
 }

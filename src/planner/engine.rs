@@ -1,8 +1,8 @@
 //! Chooses the engine: resolves [`Engine::Auto`], and uses the sample sort for all records that the
 //! mergesorts do not support.
 
+use super::DeviceKind;
 use crate::algorithm::{Engine, MATRIX};
-use crate::gpu::adapter::DeviceKind;
 use crate::options::Options;
 use crate::recording::PayloadKind;
 

@@ -1,0 +1,422 @@
+//! One sort of buffers, in numbers: which ranges hold keys and payload, and what comes out. It is
+//! independent of graphics APIs: a range is of any type that knows its bytes.
+
+use crate::layout::{Column, Output, SortLayout, Structs};
+use crate::{BufferRole, Comparator, Error, KeyType, Order};
+use std::ops::Range;
+
+/// Payload buffers that a sort may have.
+const MOST_PAYLOADS: usize = 64;
+
+/// The alignment in bytes of bindings, which every device supports.
+const ALIGNMENT: u64 = 256;
+
+/// The bytes of a range of a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// The offset in the buffer.
+    pub offset: u64,
+    /// The size, within the buffer.
+    pub size: u64,
+    /// The bytes from the offset to the end of the buffer.
+    pub room: u64,
+}
+
+/// What is bound of a buffer: aligned, and in whole words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bound {
+    /// The offset in the buffer.
+    pub offset: u64,
+    /// The size.
+    pub size: u64,
+}
+
+impl Span {
+    /// The range of `size` bytes from `offset` on of a buffer, clamped to the buffer's end.
+    #[must_use]
+    pub const fn new(offset: u64, size: u64, buffer_size: u64) -> Self {
+        let room = buffer_size.saturating_sub(offset);
+        let size = if size < room { size } else { room };
+        Self { offset, size, room }
+    }
+
+    /// Bytes from the aligned start of the binding to the first record.
+    const fn unaligned(self) -> u64 {
+        self.offset % ALIGNMENT
+    }
+
+    /// The index of the first record within its binding, in units of `bytes`.
+    pub(crate) fn first_unit(self, role: BufferRole, bytes: u64) -> Result<u32, Error> {
+        if self.offset.is_multiple_of(bytes) {
+            return Ok((self.unaligned() / bytes) as u32);
+        }
+        Err(Error::Offset {
+            buffer: role,
+            offset: self.offset,
+            multiple_of: bytes,
+        })
+    }
+
+    /// The binding for the first `bytes` bytes. Fails if the range is shorter.
+    pub(crate) fn bound(self, role: BufferRole, bytes: u64) -> Result<Bound, Error> {
+        let before = self.unaligned();
+        // Kernels read and write the last word of packed keys as a whole.
+        let size = (before + bytes).next_multiple_of(4);
+        let room = self.room.saturating_add(before);
+        if self.size < bytes || room < size && bytes > 0 {
+            return Err(Error::BufferTooSmall {
+                buffer: role,
+                needed: bytes,
+                actual: self.size,
+            });
+        }
+        let offset = self.offset - before;
+        Ok(Bound { offset, size })
+    }
+}
+
+/// Fails if a device cannot bind `needed` bytes at once.
+pub(crate) fn check_bound(role: BufferRole, needed: u128, limit: u64) -> Result<(), Error> {
+    // Kernels index words by 32-bit numbers.
+    let limit = limit.min(u64::from(u32::MAX) * 4);
+    if needed <= u128::from(limit) {
+        return Ok(());
+    }
+    Err(Error::BindingTooLarge {
+        buffer: role,
+        needed,
+        limit,
+    })
+}
+
+/// A range of a buffer.
+pub trait AsSpan {
+    /// Its bytes.
+    fn span(&self) -> Span;
+
+    /// Whether two ranges are in one buffer.
+    fn is_same_buffer(a: &Self, b: &Self) -> bool;
+}
+
+/// A sort of buffers: [`SortJob`](crate::SortJob) describes the fields.
+#[derive(Clone, Debug)]
+pub struct Job<R> {
+    /// The keys, or the structs that they are fields of, or that a comparator compares.
+    pub keys: R,
+    /// The type of the keys.
+    pub key: KeyType,
+    /// Where a key is in its struct.
+    pub field: Option<Field>,
+    /// The number of records; with an indirect count, the capacity.
+    pub len: u64,
+    /// The direction.
+    pub order: Order,
+    /// What compares structs in place of a key.
+    pub comparator: Option<Comparator>,
+    /// Where sorted keys or structs are written.
+    pub output: Destination<R>,
+    /// Where indices are written.
+    pub indices: Option<R>,
+    /// What moves with the keys.
+    pub payload: Vec<Payload<R>>,
+    /// The ranks that must be in order; `None` for all.
+    pub range: Option<Range<u64>>,
+    /// The number of records.
+    pub count: Option<R>,
+    /// The offsets of segments, and their number.
+    pub segments: Option<(R, u32)>,
+}
+
+/// Where sorted keys or structs are written.
+#[derive(Clone, Debug)]
+pub enum Destination<R> {
+    /// Over the input.
+    InPlace,
+    /// To another buffer.
+    Buffer(R),
+    /// Nowhere.
+    None,
+}
+
+/// Rows that move with the keys.
+#[derive(Clone, Debug)]
+pub struct Payload<R> {
+    /// The rows.
+    pub rows: R,
+    /// Bytes of a row.
+    pub bytes: u32,
+    /// Where the sorted rows are written, if not over the input.
+    pub output: Option<R>,
+    /// Whether rows of equal keys may change their order.
+    pub unstable: bool,
+}
+
+/// Where a field is in an array of structs, in bytes.
+///
+/// # Examples
+///
+/// ```
+/// use wgpu_bcfsort::Field;
+///
+/// #[repr(C)]
+/// struct Particle {
+///     position: [f32; 3],
+///     depth: f32,
+/// }
+/// let depth = Field {
+///     stride: size_of::<Particle>() as u32,
+///     offset: std::mem::offset_of!(Particle, depth) as u32,
+/// };
+/// assert_eq!((depth.stride, depth.offset), (16, 12));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Field {
+    /// Bytes from one struct to the next: the size of a struct. A multiple of 4, and of the key's
+    /// size.
+    pub stride: u32,
+    /// Bytes from the beginning of a struct to the field. A multiple of the key's size.
+    pub offset: u32,
+}
+
+impl<R> Job<R> {
+    /// A sort in place of all keys alone, in ascending order.
+    pub const fn new(keys: R, key: KeyType, field: Option<Field>, len: u64) -> Self {
+        Self {
+            keys,
+            key,
+            field,
+            len,
+            order: Order::Ascending,
+            comparator: None,
+            output: Destination::InPlace,
+            indices: None,
+            payload: Vec::new(),
+            range: None,
+            count: None,
+            segments: None,
+        }
+    }
+
+    /// Bytes from one record to the next.
+    fn record_bytes(&self) -> u64 {
+        let key = self.key.bytes();
+        self.field.map_or(key, |field| u64::from(field.stride))
+    }
+}
+
+impl<R: AsSpan> Job<R> {
+    /// The layout of the sort, for a device that binds at most `limit` bytes of a buffer.
+    pub(crate) fn layout(&self, limit: u64) -> Result<SortLayout, Error> {
+        let word = |role, range: &R| range.span().first_unit(role, 4);
+        let (key, range) = (self.key, &self.keys);
+        // Kernels number the keys of a buffer, a field's included: a field of one byte is the first
+        // of four keys in each word of a struct.
+        let countable = match self.field {
+            Some(_) => limit.min(u64::from(u32::MAX) * key.bytes()),
+            None => limit,
+        };
+        self.check_records(BufferRole::Keys, range, self.record_bytes(), countable)?;
+        let key_first = range.span().first_unit(BufferRole::Keys, key.bytes())?;
+        let bits = key.bytes() as u32 * 8;
+        let mut layout = SortLayout {
+            first: key_first,
+            bits: (bits < 32).then_some(bits),
+            ..SortLayout::default()
+        };
+        if let Some(field) = self.field {
+            self.check_field(field)?;
+            if self.comparator.is_some() {
+                range.span().first_unit(BufferRole::Keys, ALIGNMENT)?;
+            }
+            let key_bytes = key.bytes() as u32;
+            layout.first += field.offset / key_bytes;
+            layout.stride = field.stride / key_bytes;
+            layout.structs = Some(Structs {
+                words: field.stride / 4,
+                first: word(BufferRole::Keys, range)?,
+                compared: self.comparator.is_some(),
+            });
+        }
+        layout.output = match &self.output {
+            Destination::InPlace => Output::InPlace,
+            Destination::None => Output::None,
+            Destination::Buffer(range) => {
+                let role = BufferRole::Output;
+                self.check_records(role, range, self.record_bytes(), limit)?;
+                let unit = if layout.structs.is_some() {
+                    4
+                } else {
+                    key.bytes()
+                };
+                let first = range.span().first_unit(role, unit)?;
+                Output::OutOfPlace { first }
+            }
+        };
+        if let Some(range) = &self.indices {
+            self.check_records(BufferRole::Indices, range, 4, limit)?;
+            layout.indices = Some(word(BufferRole::Indices, range)?);
+        }
+        layout.columns = self.columns(limit)?;
+        if let Some(range) = &self.count {
+            layout.count_at = Some(word(BufferRole::Count, range)?);
+        }
+        if let Some((range, count)) = &self.segments {
+            let role = BufferRole::Offsets;
+            let bytes = u128::from(*count) * 4 + u128::from(range.span().unaligned());
+            check_bound(role, bytes, limit)?;
+            layout.segments = Some(*count);
+            layout.offsets_first = word(role, range)?;
+        }
+        Ok(layout)
+    }
+
+    /// The columns of the layout: one for each payload buffer.
+    fn columns(&self, limit: u64) -> Result<Vec<Column>, Error> {
+        if self.payload.len() > MOST_PAYLOADS {
+            return Err(Error::InvalidOption {
+                name: "number of payloads",
+                value: self.payload.len() as u64,
+                allowed: "at most 64",
+            });
+        }
+        let column = |(i, payload): (usize, &Payload<R>)| {
+            let [role, to] = payload_roles(i);
+            if payload.bytes == 0 || !payload.bytes.is_multiple_of(4) {
+                return Err(Error::InvalidOption {
+                    name: "bytes of a payload row",
+                    value: payload.bytes.into(),
+                    allowed: "a multiple of 4, and at least 4",
+                });
+            }
+            let first = |role, range: &R| {
+                self.check_records(role, range, payload.bytes.into(), limit)?;
+                range.span().first_unit(role, 4)
+            };
+            Ok(Column {
+                words: payload.bytes / 4,
+                first: first(role, &payload.rows)?,
+                output: payload
+                    .output
+                    .as_ref()
+                    .map(|range| first(to, range))
+                    .transpose()?,
+                unstable: payload.unstable,
+            })
+        };
+        self.payload.iter().enumerate().map(column).collect()
+    }
+
+    /// Fails if a key cannot be this field of a struct.
+    fn check_field(&self, field: Field) -> Result<(), Error> {
+        let invalid = |name, value, allowed| Error::InvalidOption {
+            name,
+            value: u64::from(value),
+            allowed,
+        };
+        let key = self.key.bytes() as u32;
+        if field.stride == 0 || !field.stride.is_multiple_of(key.max(4)) {
+            let allowed = "a multiple of 4 and of the key's bytes, and at least that";
+            return Err(invalid("stride of the structs", field.stride, allowed));
+        }
+        if !field.offset.is_multiple_of(key) {
+            let allowed = "a multiple of the key's bytes";
+            return Err(invalid("offset of the key", field.offset, allowed));
+        }
+        if u64::from(field.offset) + u64::from(key) > field.stride.into() {
+            let allowed = "such that the key ends within the struct";
+            return Err(invalid("offset of the key", field.offset, allowed));
+        }
+        Ok(())
+    }
+
+    /// Fails if all records, of `bytes` each, take more than `limit` bytes of a buffer.
+    fn check_records(
+        &self,
+        role: BufferRole,
+        range: &R,
+        bytes: u64,
+        limit: u64,
+    ) -> Result<(), Error> {
+        let before = u128::from(range.span().unaligned());
+        let needed = before + u128::from(self.len) * u128::from(bytes);
+        check_bound(role, needed, limit)
+    }
+
+    /// The ranks that must be in order; `None` for all.
+    pub(crate) fn ranks(&self) -> Result<Option<Range<u32>>, Error> {
+        let Some(Range { start, end }) = self.range else {
+            return Ok(None);
+        };
+        let invalid = |name, value, allowed| Error::InvalidOption {
+            name,
+            value,
+            allowed,
+        };
+        if end > self.len {
+            return Err(invalid(
+                "end of the range",
+                end,
+                "at most the number of records",
+            ));
+        }
+        if start > end {
+            let allowed = "at most the end of the range";
+            return Err(invalid("start of the range", start, allowed));
+        }
+        // At most `len`, which is at most `u32::MAX`.
+        Ok(Some(start as u32..end as u32))
+    }
+
+    /// The range of each buffer that the sort binds.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::SameBuffer`], [`Error::BufferTooSmall`].
+    pub fn bindings(&self) -> Result<Vec<(BufferRole, &R, Bound)>, Error> {
+        let mut bindings: Vec<(BufferRole, &R, Bound)> = Vec::new();
+        let mut add = |role: BufferRole, range, bytes: u64| {
+            let mut given = bindings.iter();
+            if let Some(&(first, ..)) = given.find(|(_, other, _)| R::is_same_buffer(other, range))
+            {
+                let second = role;
+                return Err(Error::SameBuffer { first, second });
+            }
+            bindings.push((role, range, range.span().bound(role, bytes)?));
+            Ok(())
+        };
+        let keys = self.len * self.record_bytes();
+        add(BufferRole::Keys, &self.keys, keys)?;
+        if let Destination::Buffer(range) = &self.output {
+            add(BufferRole::Output, range, keys)?;
+        }
+        if let Some(range) = &self.indices {
+            add(BufferRole::Indices, range, self.len * 4)?;
+        }
+        for (i, payload) in self.payload.iter().enumerate() {
+            let [role, to] = payload_roles(i);
+            let bytes = self.len * u64::from(payload.bytes);
+            add(role, &payload.rows, bytes)?;
+            if let Some(range) = &payload.output {
+                add(to, range, bytes)?;
+            }
+        }
+        if let Some(range) = &self.count {
+            add(BufferRole::Count, range, 4)?;
+        }
+        if let Some((range, count)) = &self.segments {
+            // A binding is never empty, even without segments.
+            add(BufferRole::Offsets, range, u64::from(*count).max(1) * 4)?;
+        }
+        Ok(bindings)
+    }
+}
+
+/// The roles of a payload and of its output.
+const fn payload_roles(number: usize) -> [BufferRole; 2] {
+    // `Job::columns` has checked that there are at most 64.
+    let number = number as u8;
+    [
+        BufferRole::Payload(number),
+        BufferRole::PayloadOutput(number),
+    ]
+}
