@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Builds the package and the auditor into dist/: the crates as WebAssembly, and the executor.
+#
+#   CARGO_TARGET_DIR=DIR bash build.sh      builds the crates in DIR/web
+#
+# Needs the target wasm32-unknown-unknown (rustup brings it) and the packages of 'npm ci'. The
+# command wasm-bindgen, of the version that the lock file names, is installed where it is missing.
+set -euo pipefail
+cd "$(dirname "$0")"
+
+target=${CARGO_TARGET_DIR:-$PWD/../../target}
+tools=$target/ci-tools
+export CARGO_TARGET_DIR=$target/web
+wasm=wasm32-unknown-unknown
+
+if ! [ -d "$(rustc --print target-libdir --target $wasm)" ]; then
+    rustup --quiet target add $wasm
+fi
+version=$(sed -n '/^name = "wasm-bindgen"$/{n;s/version = "\(.*\)"/\1/p}' Cargo.lock)
+if [ "$("$tools/bin/wasm-bindgen" --version 2>/dev/null)" != "wasm-bindgen $version" ]; then
+    CARGO_TARGET_DIR=$tools/build cargo install --quiet --debug --locked --force --root "$tools" \
+        wasm-bindgen-cli@"$version" --bin wasm-bindgen
+fi
+
+cargo build --locked --release --target $wasm
+for crate in planner auditor; do
+    module=$CARGO_TARGET_DIR/$wasm/release/bcfsort_web_$crate.wasm
+    "$tools/bin/wasm-bindgen" --target web --out-dir dist/$crate --out-name $crate "$module"
+    npx wasm-opt -Oz --enable-bulk-memory --enable-nontrapping-float-to-int --enable-sign-ext \
+        --enable-mutable-globals --enable-reference-types --enable-multivalue --enable-simd \
+        -o dist/$crate/${crate}_bg.wasm dist/$crate/${crate}_bg.wasm
+done
+npx tsc

@@ -1,0 +1,154 @@
+//! What the executor gets.
+
+use serde::Serialize;
+use std::collections::BTreeMap;
+use wgpu_bcfsort::internals::job::Bound;
+use wgpu_bcfsort::internals::kernel::Access;
+use wgpu_bcfsort::internals::planner::NEEDED_LIMITS;
+use wgpu_bcfsort::internals::recording::{Buffer, ParameterBlocks, Recording};
+use wgpu_bcfsort::{BufferRole, Error};
+
+#[derive(Serialize)]
+struct Failure<'a> {
+    code: &'a str,
+    message: String,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Plan {
+    /// The user's buffers: what is bound of each.
+    bindings: BTreeMap<String, Binding>,
+    /// Bytes of each scratch buffer.
+    buffers: BTreeMap<String, u64>,
+    scratch_bytes: u64,
+    steps: Vec<Step>,
+    /// The first step of each submission, and the number of all.
+    submissions: Vec<usize>,
+}
+
+#[derive(Serialize)]
+struct Binding {
+    offset: u64,
+    size: u64,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Step {
+    phase: &'static str,
+    /// What names the kernel's text.
+    kernel: String,
+    workgroups: [u32; 2],
+    /// The buffers of the kernel's bindings, by name.
+    bindings: BTreeMap<&'static str, String>,
+    /// Whether its parameters are those of an indirect count.
+    is_counted: bool,
+    /// The byte offset of its parameters.
+    parameters: u32,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Kernel {
+    label: String,
+    wgsl: String,
+    bindings: Vec<KernelBinding>,
+}
+
+#[derive(Serialize)]
+struct KernelBinding {
+    binding: u32,
+    name: String,
+    /// The type of the buffer in a bind group's layout.
+    r#type: &'static str,
+}
+
+/// A text that the types of this module cannot fail to be written as.
+fn text(of: &impl Serialize) -> String {
+    serde_json::to_string(of).unwrap_or_default()
+}
+
+/// A failure. Limits have WebGPU's names in its text.
+pub(crate) fn failure(code: &str, message: &str) -> String {
+    let names = NEEDED_LIMITS.map(|(name, _)| name);
+    let names = names.into_iter().chain(["max_buffer_size"]);
+    let message = names.fold(message.to_owned(), |message, name| {
+        message.replace(name, &camel_case(name))
+    });
+    text(&Failure { code, message })
+}
+
+pub(crate) fn needed_limits() -> String {
+    let limits = NEEDED_LIMITS.map(|(name, least)| (camel_case(name), least));
+    text(&BTreeMap::from(limits))
+}
+
+fn camel_case(name: &str) -> String {
+    let mut words = name.split('_');
+    let first = words.next().unwrap_or_default().to_owned();
+    words.fold(first, |name, word| {
+        let (first, rest) = word.split_at(word.len().min(1));
+        name + &first.to_uppercase() + rest
+    })
+}
+
+/// What names a kernel's text: that of a kernel with a comparator is the comparator's own.
+fn kernel_name(recording: &Recording, step: usize) -> String {
+    let kernel = recording.specialised(&recording.steps[step]);
+    let comparator = recording.comparator.as_ref();
+    let comparator = comparator.filter(|_| kernel.compares_rows());
+    let text = comparator.map(wgpu_bcfsort::internals::comparator_text);
+    format!("{kernel:?}{}", text.unwrap_or_default())
+}
+
+pub(crate) fn plan<R>(
+    recording: &Recording,
+    blocks: &ParameterBlocks,
+    bindings: &[(BufferRole, &R, Bound)],
+    keys_per_dispatch: u32,
+) -> String {
+    let bindings = bindings.iter().map(|&(role, _, Bound { offset, size })| {
+        (Buffer::from(role).to_string(), Binding { offset, size })
+    });
+    let buffers = recording.buffers.iter();
+    let steps = recording.steps.iter().zip(&blocks.offsets).enumerate();
+    let steps = steps.map(|(i, (step, &parameters))| Step {
+        phase: step.phase.name(),
+        kernel: kernel_name(recording, i),
+        workgroups: step.workgroups,
+        bindings: (step.bindings.iter())
+            .map(|(name, buffer)| (*name, buffer.to_string()))
+            .collect(),
+        is_counted: step.is_counted(),
+        parameters,
+    });
+    let submissions = recording.submissions(keys_per_dispatch);
+    let firsts = submissions.iter().map(|range| range.start);
+    text(&Plan {
+        bindings: bindings.collect(),
+        buffers: buffers.map(|(buffer, &bytes)| (buffer.to_string(), bytes)).collect(),
+        scratch_bytes: recording.scratch_bytes(),
+        steps: steps.collect(),
+        submissions: firsts.chain([recording.steps.len()]).collect(),
+    })
+}
+
+pub(crate) fn kernel(recording: &Recording, step: usize) -> Result<String, Error> {
+    let kernel = recording.specialised(&recording.steps[step]);
+    let assembled = kernel.assemble_comparing(recording.comparator.as_ref())?;
+    let bindings = assembled.bindings.into_iter().map(|of| KernelBinding {
+        binding: of.binding,
+        name: of.name,
+        r#type: match of.access {
+            Access::Uniform => "uniform",
+            Access::Read => "read-only-storage",
+            Access::ReadWrite => "storage",
+        },
+    });
+    Ok(text(&Kernel {
+        label: kernel.label(),
+        wgsl: assembled.wgsl,
+        bindings: bindings.collect(),
+    }))
+}

@@ -1,0 +1,202 @@
+//! Plans sorts for the browser package: from the description of a sort to the kernels, buffers and
+//! dispatches that the page's own device runs. It has no graphics API.
+//!
+//! Descriptions and plans are JSON, so that the executor in TypeScript has one text for both
+//! directions, and nothing of it depends on this crate's types.
+
+mod answer;
+mod request;
+
+use wasm_bindgen::prelude::wasm_bindgen;
+use wgpu_bcfsort::Error;
+use wgpu_bcfsort::internals::planner;
+use wgpu_bcfsort::internals::recording::{ParameterBlocks, Recording};
+
+/// Plans sorts for one device.
+#[wasm_bindgen]
+#[derive(Debug)]
+pub struct Planner(planner::Planner);
+
+/// One planned sort.
+#[wasm_bindgen]
+#[derive(Debug)]
+pub struct Plan {
+    recording: Recording,
+    blocks: ParameterBlocks,
+    text: String,
+}
+
+/// The limits that a device needs, as JSON: an object of names in WebGPU and least values.
+#[wasm_bindgen(js_name = neededLimits)]
+#[must_use]
+pub fn needed_limits() -> String {
+    answer::needed_limits()
+}
+
+#[wasm_bindgen]
+impl Planner {
+    /// A planner for a device, which JSON describes.
+    ///
+    /// # Errors
+    ///
+    /// A failure, as JSON: its code and its message.
+    #[wasm_bindgen(constructor)]
+    pub fn new(device: &str) -> Result<Self, String> {
+        let device: request::Device = request::read(device)?;
+        device.planner().map(Self).map_err(failure)
+    }
+
+    /// The largest number of keys of a type in one sort.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    #[wasm_bindgen(js_name = maxLength)]
+    pub fn max_length(&self, key: &str) -> Result<f64, String> {
+        let key = request::key_type(key)?;
+        #[expect(clippy::cast_precision_loss, reason = "below 2^32")]
+        Ok(self.0.max_len(key) as f64)
+    }
+
+    /// Plans a sort, which JSON describes.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    pub fn plan(&self, job: &str) -> Result<Plan, String> {
+        let job = request::read::<request::Job>(job)?.job()?;
+        let recording = self.0.record(&job).map_err(failure)?;
+        let blocks = recording.parameter_blocks().map_err(failure)?;
+        let bindings = job.bindings().map_err(failure)?;
+        let keys = self.0.limits.keys_per_dispatch;
+        let text = answer::plan(&recording, &blocks, &bindings, keys);
+        Ok(Plan {
+            recording,
+            blocks,
+            text,
+        })
+    }
+}
+
+#[wasm_bindgen]
+impl Plan {
+    /// The buffers, kernels and steps, as JSON.
+    #[must_use]
+    pub fn json(&self) -> String {
+        self.text.clone()
+    }
+
+    /// The parameters of steps, constant.
+    #[must_use]
+    pub fn fixed(&self) -> Vec<u8> {
+        self.blocks.fixed.clone()
+    }
+
+    /// The parameters of steps with an indirect count, which a kernel writes.
+    #[must_use]
+    pub fn indirect(&self) -> Vec<u8> {
+        self.blocks.indirect.clone()
+    }
+
+    /// The kernel of a step as JSON: its WGSL, and what it binds.
+    ///
+    /// # Errors
+    ///
+    /// As [`Planner::new`].
+    pub fn kernel(&self, step: usize) -> Result<String, String> {
+        answer::kernel(&self.recording, step).map_err(failure)
+    }
+}
+
+/// A failure as JSON. The code is the name of the error's variant.
+fn failure(error: Error) -> String {
+    let debug = format!("{error:?}");
+    let end = debug.find(|c: char| !c.is_alphanumeric());
+    let code = &debug[..end.unwrap_or(debug.len())];
+    answer::failure(code, &error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn device() -> Value {
+        json!({
+            "isFallback": false,
+            "seed": 7,
+            "limits": {
+                "maxBufferSize": 1 << 28,
+                "maxStorageBufferBindingSize": 1 << 27,
+                "maxComputeWorkgroupsPerDimension": 65_535,
+                "maxComputeWorkgroupStorageSize": 16 << 10,
+                "maxComputeInvocationsPerWorkgroup": 256,
+                "maxComputeWorkgroupSizeX": 256,
+                "maxStorageBuffersPerShaderStage": 8,
+            },
+        })
+    }
+
+    fn range(buffer: u32, bytes: u64) -> Value {
+        json!({"buffer": buffer, "offset": 0, "size": bytes, "bufferSize": bytes})
+    }
+
+    fn code(failure: &str) -> String {
+        let failure: Value = serde_json::from_str(failure).unwrap();
+        failure["code"].as_str().unwrap().to_owned()
+    }
+
+    #[test]
+    fn a_plan_names_every_buffer_and_kernel_of_its_steps() {
+        let planner = Planner::new(&device().to_string()).unwrap();
+        let bytes = 4_000_000;
+        let job = json!({
+            "type": "f32", "length": 1_000_000, "descending": true, "keys": range(0, bytes),
+            "payload": [{"rows": range(1, bytes), "bytes": 4, "unstable": true}],
+            "count": range(2, 4),
+        });
+        let plan = planner.plan(&job.to_string()).unwrap();
+        let text: Value = serde_json::from_str(&plan.json()).unwrap();
+        let steps = text["steps"].as_array().unwrap();
+        assert!(steps.len() > 4);
+        for (i, step) in steps.iter().enumerate() {
+            let kernel: Value = serde_json::from_str(&plan.kernel(i).unwrap()).unwrap();
+            assert!(kernel["wgsl"].as_str().unwrap().contains("@compute"));
+            // (Some Safari versions fail silently on an override that is an array's size.)
+            assert!(!kernel["wgsl"].as_str().unwrap().contains("override"));
+            for binding in kernel["bindings"].as_array().unwrap() {
+                let name = binding["name"].as_str().unwrap();
+                let Some(buffer) = step["bindings"].get(name) else {
+                    assert_eq!(name, "params");
+                    continue;
+                };
+                let buffer = buffer.as_str().unwrap();
+                let known = text["bindings"].get(buffer).or(text["buffers"].get(buffer));
+                assert!(known.is_some() || buffer == "parameters", "{buffer}");
+            }
+        }
+        assert!(text["bindings"]["count"].is_object());
+        assert_eq!(plan.indirect().len() % 256, 0);
+        assert!(!plan.indirect().is_empty());
+    }
+
+    #[test]
+    fn failures_have_the_code_of_their_error() {
+        let planner = Planner::new(&device().to_string()).unwrap();
+        let of = |job: Value| code(&planner.plan(&job.to_string()).unwrap_err());
+        let job = |length, keys| json!({"type": "u32", "length": length, "keys": keys});
+        assert_eq!(of(job(2, range(0, 4))), "BufferTooSmall");
+        assert_eq!(of(job(1 << 28, range(0, 4))), "TooLarge");
+        let mut same = job(1, range(0, 4));
+        same["indices"] = range(0, 4);
+        assert_eq!(of(same), "SameBuffer");
+        let mut unknown = job(1, range(0, 4));
+        unknown["orders"] = json!(1);
+        assert_eq!(of(unknown), "InvalidArgument");
+        let mut small = device();
+        small["limits"]["maxComputeInvocationsPerWorkgroup"] = json!(128);
+        let failure = Planner::new(&small.to_string()).unwrap_err();
+        assert_eq!(code(&failure), "AdapterTooSmall");
+        assert!(failure.contains("maxComputeInvocationsPerWorkgroup"), "{failure}");
+    }
+}

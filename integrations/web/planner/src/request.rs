@@ -1,0 +1,203 @@
+//! What the executor asks for.
+
+use crate::{answer, failure};
+use serde::Deserialize;
+use std::ops::Range;
+use wgpu_bcfsort::internals::job::{self, AsSpan, Destination, Span};
+use wgpu_bcfsort::internals::planner::{Allowed, DeviceKind, Planner, check_limits};
+use wgpu_bcfsort::{Comparator, Error, Field, KeyType, Options, Order, Tuning};
+
+/// Reads JSON. A failure says what is wrong.
+pub(crate) fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, String> {
+    serde_json::from_str(text).map_err(|e| answer::failure("InvalidArgument", &e.to_string()))
+}
+
+pub(crate) fn key_type(name: &str) -> Result<KeyType, String> {
+    let unknown = |e: <KeyType as std::str::FromStr>::Err| {
+        answer::failure("InvalidArgument", &e.to_string())
+    };
+    name.parse().map_err(unknown)
+}
+
+/// A device.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Device {
+    /// Whether it is a software adapter.
+    is_fallback: bool,
+    /// Where samples are taken: random, so that no input is bad on every page.
+    seed: u32,
+    limits: Limits,
+    tile: Option<u32>,
+    keys_per_dispatch: Option<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Limits {
+    max_buffer_size: u64,
+    max_storage_buffer_binding_size: u64,
+    max_compute_workgroups_per_dimension: u32,
+    max_compute_workgroup_storage_size: u32,
+    max_compute_invocations_per_workgroup: u32,
+    max_compute_workgroup_size_x: u32,
+    max_storage_buffers_per_shader_stage: u32,
+}
+
+impl Device {
+    pub(crate) fn planner(&self) -> Result<Planner, Error> {
+        let limits = &self.limits;
+        check_limits([
+            limits.max_storage_buffers_per_shader_stage.into(),
+            limits.max_compute_workgroup_storage_size.into(),
+            limits.max_compute_invocations_per_workgroup.into(),
+            limits.max_compute_workgroup_size_x.into(),
+            limits.max_compute_workgroups_per_dimension.into(),
+            limits.max_storage_buffer_binding_size,
+        ])?;
+        let kind = DeviceKind {
+            is_cpu: self.is_fallback,
+            // A page cannot know: submissions are as short as an integrated GPU needs.
+            is_discrete: false,
+            has_fxc: false,
+        };
+        let allowed = Allowed {
+            buffer_size: limits.max_buffer_size,
+            binding_size: limits.max_storage_buffer_binding_size,
+            workgroups: limits.max_compute_workgroups_per_dimension,
+            workgroup_bytes: limits.max_compute_workgroup_storage_size,
+            workgroup_lanes: limits.max_compute_invocations_per_workgroup,
+        };
+        let mut options = Options::default();
+        if let Some(tile) = self.tile {
+            options = options.tuning(Tuning {
+                tile,
+                ..Tuning::default()
+            });
+        }
+        if let Some(keys) = self.keys_per_dispatch {
+            options = options.keys_per_dispatch(keys);
+        }
+        Planner::new(options, kind, allowed, self.seed)
+    }
+}
+
+/// A range of a buffer, which a number stands for.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct BufferRange {
+    buffer: u32,
+    offset: u64,
+    size: u64,
+    buffer_size: u64,
+}
+
+impl AsSpan for BufferRange {
+    fn span(&self) -> Span {
+        Span::new(self.offset, self.size, self.buffer_size)
+    }
+
+    fn is_same_buffer(a: &Self, b: &Self) -> bool {
+        a.buffer == b.buffer
+    }
+}
+
+/// A sort.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Job {
+    keys: BufferRange,
+    #[serde(rename = "type")]
+    key: Option<String>,
+    length: u64,
+    #[serde(default)]
+    descending: bool,
+    field: Option<FieldAt>,
+    /// WGSL of a comparator, in place of the key.
+    comparator: Option<String>,
+    output: Option<BufferRange>,
+    #[serde(default)]
+    keep_keys: bool,
+    indices: Option<BufferRange>,
+    #[serde(default)]
+    payload: Vec<Payload>,
+    range: Option<[u64; 2]>,
+    count: Option<BufferRange>,
+    segments: Option<Segments>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FieldAt {
+    stride: u32,
+    offset: u32,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Payload {
+    rows: BufferRange,
+    bytes: u32,
+    output: Option<BufferRange>,
+    #[serde(default)]
+    unstable: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Segments {
+    offsets: BufferRange,
+    count: u32,
+}
+
+impl Job {
+    /// The job of the planner.
+    pub(crate) fn job(self) -> Result<job::Job<BufferRange>, String> {
+        let invalid = |message| Err(answer::failure("InvalidArgument", message));
+        let comparator = self.comparator.as_deref().map(Comparator::new);
+        let comparator = comparator.transpose().map_err(failure)?;
+        let (key, field) = match (&comparator, &self.key, self.field) {
+            (Some(comparator), None, None) => {
+                let stride = comparator.row_words() * 4;
+                (KeyType::U32, Some(Field { stride, offset: 0 }))
+            }
+            (Some(_), ..) => return invalid("a comparator has neither a type nor a field"),
+            (None, None, _) => return invalid("the type of the keys is missing"),
+            (None, Some(key), field) => {
+                let field = field.map(|FieldAt { stride, offset }| Field { stride, offset });
+                (key_type(key)?, field)
+            }
+        };
+        // A comparator or a range of each segment would need another sort.
+        if self.segments.is_some() && (comparator.is_some() || self.range.is_some()) {
+            return invalid("segments combine with neither a comparator nor a range");
+        }
+        let output = match (self.output, self.keep_keys) {
+            (Some(_), true) => return invalid("keys are either kept or written to an output"),
+            (Some(output), false) => Destination::Buffer(output),
+            (None, true) => Destination::None,
+            (None, false) => Destination::InPlace,
+        };
+        let payload = self.payload.into_iter().map(|payload| job::Payload {
+            rows: payload.rows,
+            bytes: payload.bytes,
+            output: payload.output,
+            unstable: payload.unstable,
+        });
+        Ok(job::Job {
+            order: if self.descending {
+                Order::Descending
+            } else {
+                Order::Ascending
+            },
+            comparator,
+            output,
+            indices: self.indices,
+            payload: payload.collect(),
+            range: self.range.map(|[start, end]| Range { start, end }),
+            count: self.count,
+            segments: self.segments.map(|of| (of.offsets, of.count)),
+            ..job::Job::new(self.keys, key, field, self.length)
+        })
+    }
+}

@@ -1,0 +1,315 @@
+/** Runs plans on a device: compiles kernels, makes buffers and bind groups, and records steps. */
+
+import { DeviceLostError, DisposedError, OutOfMemoryError, SortError } from './errors.js';
+import type { Plan as NativePlan } from './planner/planner.js';
+
+/** Bytes of the parameters of a step. */
+const PARAMETER_BLOCK = 256;
+
+/** A plan, as the planner writes it. */
+interface Plan {
+  /** What is bound of each buffer of the user. */
+  bindings: Record<string, { offset: number; size: number }>;
+  /** Bytes of each scratch buffer. */
+  buffers: Record<string, number>;
+  scratchBytes: number;
+  steps: Step[];
+  /** The first step of each submission, and the number of all. */
+  submissions: number[];
+}
+
+interface Step {
+  phase: string;
+  kernel: string;
+  workgroups: [number, number];
+  bindings: Record<string, string>;
+  isCounted: boolean;
+  parameters: number;
+}
+
+interface Kernel {
+  label: string;
+  wgsl: string;
+  bindings: { binding: number; name: string; type: GPUBufferBindingType }[];
+}
+
+interface Compiled {
+  kernel: Kernel;
+  layout: GPUBindGroupLayout;
+  pipeline: GPUComputePipeline;
+}
+
+/** What a step sets and dispatches. */
+interface Dispatch {
+  phase: string;
+  pipeline: GPUComputePipeline;
+  group: GPUBindGroup;
+  workgroups: [number, number];
+}
+
+/** A device, with the kernels that were compiled on it, and whether it was lost. */
+export class Executor {
+  readonly device: GPUDevice;
+  #lost: GPUDeviceLostInfo | undefined;
+  #kernels = new Map<string, Promise<Compiled>>();
+
+  constructor(device: GPUDevice) {
+    this.device = device;
+    void device.lost.then((info) => (this.#lost = info));
+  }
+
+  /** Fails if the device is lost. */
+  check(): void {
+    if (this.#lost) {
+      const { message, reason } = this.#lost;
+      throw new DeviceLostError('DeviceLost', `the device was lost: ${message || reason}`);
+    }
+  }
+
+  /** The result of work on the device. Its failure is that of a lost device, if there is one. */
+  async ended<T>(work: Promise<T>): Promise<T> {
+    try {
+      return await work;
+    } catch (error) {
+      // A loss may be announced only after the calls that it makes fail.
+      await Promise.race([this.device.lost, new Promise((after) => setTimeout(after, 100))]);
+      this.check();
+      throw error;
+    }
+  }
+
+  /** Calls WebGPU, and throws what it finds wrong, instead of passing it to the page's handler. */
+  async scoped<T>(call: () => T, bytes = 0): Promise<T> {
+    this.check();
+    const { device } = this;
+    const filters = ['validation', 'out-of-memory', 'internal'] as const;
+    filters.forEach((filter) => device.pushErrorScope(filter));
+    let made: T;
+    let errors: Promise<GPUError | null>[];
+    try {
+      made = call();
+    } finally {
+      // At once: what the page does until they are answered is not in the scopes.
+      errors = filters.map(() => device.popErrorScope());
+    }
+    const [error] = (await this.ended(Promise.all(errors))).filter((error) => error !== null);
+    this.check();
+    if (!error) {
+      return made;
+    }
+    if (error instanceof GPUOutOfMemoryError) {
+      const message = `the device is out of memory: ${bytes} bytes could not be had`;
+      throw new OutOfMemoryError('OutOfMemory', message, { cause: error });
+    }
+    throw new SortError('Device', `the device refused a call: ${error.message}`, { cause: error });
+  }
+
+  /** Makes the objects of a plan. `buffers` are the user's, by their names in the plan. */
+  async prepare(
+    native: NativePlan,
+    buffers: Map<string, GPUBuffer>,
+    scratch: Scratch | undefined,
+  ): Promise<Prepared> {
+    const plan = JSON.parse(native.json()) as Plan;
+    const compiled = await this.#compile(native, plan);
+    const own = scratch ?? new Scratch();
+    const parameters: GPUBuffer[] = [];
+    const release = () => {
+      parameters.forEach((buffer) => buffer.destroy());
+      if (!scratch) {
+        own.dispose();
+      }
+    };
+    const make = () => {
+      const parameterBuffer = (bytes: Uint8Array, usage: GPUBufferUsageFlags) => {
+        // (WebGPU has no empty buffers.)
+        const buffer = this.device.createBuffer({
+          label: 'bcfsort.parameters',
+          size: Math.max(bytes.length, PARAMETER_BLOCK),
+          usage,
+          mappedAtCreation: true,
+        });
+        parameters.push(buffer);
+        new Uint8Array(buffer.getMappedRange()).set(bytes);
+        buffer.unmap();
+        return buffer;
+      };
+      const { UNIFORM, STORAGE } = GPUBufferUsage;
+      const fixed = parameterBuffer(native.fixed(), UNIFORM);
+      const indirect = parameterBuffer(native.indirect(), UNIFORM | STORAGE);
+      const made = own.grow(this.device, plan.buffers);
+      const resource = (step: Step, { name, type }: Kernel['bindings'][number]) => {
+        const role = step.bindings[name];
+        if (role === undefined || role === 'parameters') {
+          return type === 'uniform'
+            ? { buffer: step.isCounted ? indirect : fixed, size: PARAMETER_BLOCK }
+            : { buffer: indirect };
+        }
+        const binding = plan.bindings[role];
+        const buffer = binding ? buffers.get(role) : made.get(role);
+        return { buffer: buffer!, ...(binding ?? { size: plan.buffers[role]! }) };
+      };
+      // Steps that use one kernel on the same buffers share a bind group.
+      const groups = new Map<string, GPUBindGroup>();
+      const dispatch = (step: Step): Dispatch => {
+        const { kernel, layout, pipeline } = compiled.get(step.kernel)!;
+        const key = JSON.stringify([step.kernel, step.bindings, step.isCounted]);
+        let group = groups.get(key);
+        if (!group) {
+          group = this.device.createBindGroup({
+            label: kernel.label,
+            layout,
+            entries: kernel.bindings.map((of) => ({
+              binding: of.binding,
+              resource: resource(step, of),
+            })),
+          });
+          groups.set(key, group);
+        }
+        return { phase: step.phase, pipeline, group, workgroups: step.workgroups };
+      };
+      return plan.steps.map(dispatch);
+    };
+    try {
+      const dispatches = plan.steps.length > 0
+        ? await this.scoped(make, plan.scratchBytes)
+        : [];
+      return new Prepared(plan, dispatches, release);
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
+
+  /** The kernels of all steps, by their names. Those that are missing are compiled at once. */
+  async #compile(native: NativePlan, plan: Plan): Promise<Map<string, Compiled>> {
+    const first = new Map<string, number>();
+    plan.steps.forEach(({ kernel }, step) => {
+      if (!first.has(kernel)) {
+        first.set(kernel, step);
+      }
+    });
+    const compiled = [...first].map(async ([name, step]) => {
+      let kernel = this.#kernels.get(name);
+      if (!kernel) {
+        kernel = this.#compileKernel(JSON.parse(native.kernel(step)) as Kernel);
+        this.#kernels.set(name, kernel);
+        // The next sort tries again.
+        kernel.catch(() => this.#kernels.delete(name));
+      }
+      return [name, await kernel] as const;
+    });
+    // (Every outcome is awaited, so that no failure is left without a handler.)
+    const outcomes = await Promise.allSettled(compiled);
+    return new Map(
+      outcomes.map((outcome) => {
+        if (outcome.status === 'rejected') {
+          throw outcome.reason;
+        }
+        return outcome.value;
+      }),
+    );
+  }
+
+  async #compileKernel(kernel: Kernel): Promise<Compiled> {
+    const { label } = kernel;
+    const { device } = this;
+    const [layout, descriptor] = await this.scoped(() => {
+      const layout = device.createBindGroupLayout({
+        label,
+        entries: kernel.bindings.map(({ binding, type }) => ({
+          binding,
+          visibility: GPUShaderStage.COMPUTE,
+          buffer: { type, hasDynamicOffset: type === 'uniform' },
+        })),
+      });
+      const module = device.createShaderModule({ label, code: kernel.wgsl });
+      const pipelineLayout = device.createPipelineLayout({ label, bindGroupLayouts: [layout] });
+      return [layout, { label, layout: pipelineLayout, compute: { module } }] as const;
+    });
+    const pipeline = this.ended(device.createComputePipelineAsync(descriptor));
+    return { kernel, layout, pipeline: await pipeline };
+  }
+}
+
+/** The objects of a plan. */
+export class Prepared {
+  readonly scratchBytes: number;
+  readonly #dispatches: Dispatch[];
+  readonly #offsets: Uint32Array;
+  readonly #submissions: number[];
+  #release: (() => void) | undefined;
+
+  constructor(plan: Plan, dispatches: Dispatch[], release: () => void) {
+    this.scratchBytes = plan.scratchBytes;
+    this.#dispatches = dispatches;
+    this.#offsets = Uint32Array.from(plan.steps, (step) => step.parameters);
+    this.#submissions = plan.submissions;
+    this.#release = release;
+  }
+
+  get chunks(): number {
+    return this.#dispatches.length > 0 ? this.#submissions.length - 1 : 0;
+  }
+
+  /** Records the steps of a chunk, or all, into a pass. Makes no object. */
+  encode(pass: GPUComputePassEncoder, chunk?: number): void {
+    if (!this.#release) {
+      throw new DisposedError('Disposed', 'the prepared sort was disposed of');
+    }
+    const first = chunk === undefined ? 0 : this.#submissions[chunk]!;
+    const end = chunk === undefined ? this.#dispatches.length : this.#submissions[chunk + 1]!;
+    for (let i = first; i < end; i += 1) {
+      const { pipeline, group, workgroups } = this.#dispatches[i]!;
+      pass.setPipeline(pipeline);
+      pass.setBindGroup(0, group, this.#offsets, i, 1);
+      pass.dispatchWorkgroups(workgroups[0], workgroups[1]);
+    }
+  }
+
+  dispose(): void {
+    this.#release?.();
+    this.#release = undefined;
+  }
+}
+
+/**
+ * Scratch memory that several sorts share: of each kind of buffer as much as the sort that needs
+ * most of it. The sorts must not run at the same time; sorts that are submitted one after the
+ * other do not. Prepare the largest one first.
+ */
+export class Scratch {
+  #buffers = new Map<string, GPUBuffer>();
+  /** Those that were too small for a later sort. Earlier sorts still use them. */
+  #outgrown: GPUBuffer[] = [];
+
+  /** Bytes of device memory. */
+  get bytes(): number {
+    const buffers = [...this.#buffers.values(), ...this.#outgrown];
+    return buffers.reduce((bytes, buffer) => bytes + buffer.size, 0);
+  }
+
+  /** The buffers, of at least these sizes. */
+  grow(device: GPUDevice, sizes: Record<string, number>): Map<string, GPUBuffer> {
+    for (const [role, size] of Object.entries(sizes)) {
+      const buffer = this.#buffers.get(role);
+      if (buffer && buffer.size >= size) {
+        continue;
+      }
+      if (buffer) {
+        this.#outgrown.push(buffer);
+      }
+      const usage = GPUBufferUsage.STORAGE;
+      const grown = device.createBuffer({ label: `bcfsort.${role}`, size, usage });
+      this.#buffers.set(role, grown);
+    }
+    return this.#buffers;
+  }
+
+  /** Frees the memory. The sorts that were prepared with it can no longer run. */
+  dispose(): void {
+    [...this.#buffers.values(), ...this.#outgrown].forEach((buffer) => buffer.destroy());
+    this.#buffers.clear();
+    this.#outgrown = [];
+  }
+}

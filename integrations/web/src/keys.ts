@@ -1,0 +1,37 @@
+/** Types of keys, and the typed arrays that hold them. */
+
+import { InvalidArgumentError } from './errors.js';
+
+/** A type of keys. `f16`, `f32` and `f64` are in the total order of IEEE 754. */
+export type KeyType =
+  | 'u8' | 'i8' | 'u16' | 'i16' | 'f16' | 'u32' | 'i32' | 'f32' | 'u64' | 'i64' | 'f64';
+
+/** An array of keys. `Uint8ClampedArray` has the order of `u8`. */
+export type TypedArray =
+  | Uint8Array | Uint8ClampedArray | Int8Array | Uint16Array | Int16Array | Float16Array
+  | Uint32Array | Int32Array | Float32Array | BigUint64Array | BigInt64Array | Float64Array;
+
+const TYPES: Record<string, KeyType> = {
+  Uint8Array: 'u8',
+  Uint8ClampedArray: 'u8',
+  Int8Array: 'i8',
+  Uint16Array: 'u16',
+  Int16Array: 'i16',
+  Float16Array: 'f16',
+  Uint32Array: 'u32',
+  Int32Array: 'i32',
+  Float32Array: 'f32',
+  BigUint64Array: 'u64',
+  BigInt64Array: 'i64',
+  Float64Array: 'f64',
+};
+
+/** The key type of an array: of its own class, whatever it is derived from. */
+export function keyType(array: TypedArray): KeyType {
+  // (By name: an array of another frame is of another class.)
+  const type = ArrayBuffer.isView(array) && TYPES[array[Symbol.toStringTag]];
+  if (!type) {
+    throw new InvalidArgumentError('InvalidArgument', 'keys must be in a typed array of numbers');
+  }
+  return type;
+}
