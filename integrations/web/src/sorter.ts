@@ -350,7 +350,7 @@ function write(queue: GPUQueue, buffer: GPUBuffer, array: TypedArray): void {
   queue.writeBuffer(buffer, 0, memory as ArrayBuffer, byteOffset, whole);
   if (whole < byteLength) {
     const last = new Uint8Array(4);
-    last.set(new Uint8Array(memory, byteOffset + whole));
+    last.set(new Uint8Array(memory, byteOffset + whole, byteLength - whole));
     queue.writeBuffer(buffer, whole, last);
   }
 }

@@ -1,0 +1,388 @@
+/** What tests run in a page: each export is a case, which throws where the sorter is wrong. */
+
+import { Scratch, Sorter, SortError, requestDevice } from '../dist/index.js';
+
+const ARRAYS = [
+  Uint8Array, Uint8ClampedArray, Int8Array, Uint16Array, Int16Array, Uint32Array, Int32Array,
+  Float32Array, BigUint64Array, BigInt64Array, Float64Array,
+  ...('Float16Array' in globalThis ? [Float16Array] : []),
+];
+
+function check(condition, message) {
+  if (!condition) {
+    throw new Error(message);
+  }
+}
+
+/** Whether two arrays have the same numbers, NaN and the sign of zero included. */
+function same(a, b, message) {
+  check(a.length === b.length, `${message}: ${a.length} and ${b.length} items`);
+  for (let i = 0; i < a.length; i += 1) {
+    check(Object.is(a[i], b[i]), `${message}: item ${i} is ${a[i]} and not ${b[i]}`);
+  }
+}
+
+async function fails(code, call) {
+  let error;
+  try {
+    await call();
+  } catch (thrown) {
+    error = thrown;
+  }
+  check(error instanceof SortError, `${code}: ${error ?? 'no error'}`);
+  check(error.code === code, `${error.code} (${error.message}) and not ${code}`);
+  check(error.message.length > 10 && error.name !== 'SortError' || code === 'Device', error.name);
+  return error;
+}
+
+/** Numbers that are the same in each run. */
+function random(seed) {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+const PATTERNS = {
+  random: (next) => (next() - 0.5) * 2 ** 40,
+  ascending: (_, i) => i - 1000,
+  equal: () => 7,
+  few: (next) => Math.floor(next() * 3),
+};
+
+/** An array with a pattern; of floats some are NaN, infinite or -0. */
+function keysOf(Array, length, pattern, seed = 1) {
+  const next = random(seed);
+  const isBig = Array === BigInt64Array || Array === BigUint64Array;
+  const isFloat = Array.name.startsWith('Float');
+  const special = [NaN, Infinity, -Infinity, -0, 0];
+  return Array.from({ length }, (_, i) => {
+    const number = PATTERNS[pattern](next, i);
+    if (isFloat && pattern === 'random' && next() < 0.1) {
+      return special[Math.floor(next() * special.length)];
+    }
+    return isBig ? BigInt(Math.floor(number)) : number;
+  });
+}
+
+/** The order of typed arrays' own sort. */
+function compare(a, b) {
+  if (Number.isNaN(a) || Number.isNaN(b)) {
+    return Number(Number.isNaN(a)) - Number(Number.isNaN(b));
+  }
+  if (a === b) {
+    return Number(Object.is(b, -0)) - Number(Object.is(a, -0));
+  }
+  return a < b ? -1 : 1;
+}
+
+function argsorted(keys, descending) {
+  const sign = descending ? -1 : 1;
+  return Uint32Array.from(keys.keys()).sort((i, j) => sign * compare(keys[i], keys[j]) || i - j);
+}
+
+async function everyCall(sorter, lengths) {
+  for (const Array of ARRAYS) {
+    for (const length of lengths) {
+      for (const pattern of Object.keys(PATTERNS)) {
+        const keys = keysOf(Array, length, pattern, length + 1);
+        const descending = pattern !== 'random' && length % 2 === 1;
+        const indices = argsorted(keys, descending);
+        const sorted = Array.from(indices, (i) => keys[i]);
+        const what = `${length} ${pattern} keys in ${Array.name}, descending ${descending}`;
+        same(await sorter.sort(keys.slice(), { descending }), sorted, `sort ${what}`);
+        const argsort = await sorter.argsort(keys, { descending });
+        same(argsort, indices, `argsort ${what}`);
+        const values = globalThis.Array.from(keys.keys(), String);
+        const pairs = keys.slice();
+        await sorter.sortPairs(pairs, values, { descending });
+        same(pairs, sorted, `sortPairs ${what}`);
+        same(values, globalThis.Array.from(indices, String), `values of ${what}`);
+        const k = Math.min(length, 10);
+        const top = await sorter.topk(keys, 10, { largest: descending });
+        same(top.values, sorted.slice(0, k), `topk ${what}`);
+        same(top.indices, indices.slice(0, k), `indices of topk ${what}`);
+      }
+    }
+  }
+}
+
+/** As a software adapter sorts: keys alone by the paper's mergesort. */
+export async function everyTypeOnAFallbackAdapter() {
+  const sorter = await Sorter.create(await requestDevice(), { isFallbackAdapter: true });
+  await everyCall(sorter, [0, 1, 2, 33, 1025, 5001]);
+  sorter.dispose();
+}
+
+/** As a GPU sorts: by the sample sort. */
+export async function everyTypeOnAGpu() {
+  const sorter = await Sorter.create(await requestDevice(), { isFallbackAdapter: false });
+  await everyCall(sorter, [0, 1, 2, 33, 1025, 5001]);
+  const many = keysOf(Float32Array, 300_001, 'random');
+  same(await sorter.sort(many.slice()), many.slice().sort(), 'many floats');
+  sorter.dispose();
+}
+
+/** A view into the middle of a buffer: nothing around it may change. */
+export async function views() {
+  const sorter = await Sorter.create(await requestDevice());
+  const memory = new Uint8Array(100).fill(9);
+  const view = memory.subarray(3, 90);
+  view.set(Uint8Array.from({ length: 87 }, (_, i) => (i * 37) % 87));
+  await sorter.sort(view);
+  same(view, Uint8Array.from(view.keys()), 'the view');
+  check(memory.subarray(0, 3).every((x) => x === 9), 'before the view');
+  check(memory.subarray(90).every((x) => x === 9), 'after the view');
+  const shared = new Int16Array(new ArrayBuffer(10), 2, 3);
+  shared.set([3, -1, 2]);
+  same(await sorter.sort(shared), Int16Array.of(-1, 2, 3), 'three shorts');
+  sorter.dispose();
+}
+
+/** The buffers of a device, with what is in them. */
+class Buffers {
+  constructor(device) {
+    this.device = device;
+  }
+
+  upload(array, usage = GPUBufferUsage.STORAGE) {
+    const size = Math.ceil(array.byteLength / 4) * 4;
+    const { COPY_SRC } = GPUBufferUsage;
+    const descriptor = { size, usage: usage | COPY_SRC, mappedAtCreation: true };
+    const buffer = this.device.createBuffer(descriptor);
+    new Uint8Array(buffer.getMappedRange()).set(new Uint8Array(array.buffer));
+    buffer.unmap();
+    return buffer;
+  }
+
+  async download(buffer, Array) {
+    const { MAP_READ, COPY_DST } = GPUBufferUsage;
+    const { size } = buffer;
+    const staging = this.device.createBuffer({ size, usage: MAP_READ | COPY_DST });
+    const encoder = this.device.createCommandEncoder();
+    encoder.copyBufferToBuffer(buffer, 0, staging, 0, size);
+    this.device.queue.submit([encoder.finish()]);
+    await staging.mapAsync(GPUMapMode.READ);
+    const array = new Array(staging.getMappedRange().slice(0));
+    staging.destroy();
+    return array;
+  }
+}
+
+async function opened(options) {
+  const device = await requestDevice();
+  return [await Sorter.create(device, options), new Buffers(device)];
+}
+
+/** What a job describes, each by itself and together. */
+export async function jobs() {
+  const [sorter, buffers] = await opened();
+  const numbers = Uint32Array.of(5, 3, 9, 1, 7, 3);
+  const run = async (job) => {
+    const sort = await sorter.prepare({ type: 'u32', length: 6, ...job });
+    sort.run();
+    sort.dispose();
+  };
+  const expect = async (buffer, items, message, Array = Uint32Array) =>
+    same(await buffers.download(buffer, Array), Array.from(items), message);
+
+  let keys = buffers.upload(numbers);
+  const values = buffers.upload(Uint32Array.of(50, 30, 90, 10, 70, 31));
+  await run({ keys, values, descending: true });
+  await expect(keys, [9, 7, 5, 3, 3, 1], 'descending keys');
+  const moved = await buffers.download(values, Uint32Array);
+  same(moved.slice(0, 3), Uint32Array.of(90, 70, 50), 'values');
+
+  keys = buffers.upload(numbers);
+  const output = buffers.upload(new Uint32Array(6));
+  const indices = buffers.upload(new Uint32Array(6));
+  const rows = buffers.upload(Float32Array.from({ length: 12 }, (_, i) => i));
+  const sortedRows = buffers.upload(new Float32Array(12));
+  const payload = [{ rows, bytes: 8, output: sortedRows }];
+  await run({ keys, output, indices, payload });
+  await expect(keys, numbers, 'the input');
+  await expect(output, [1, 3, 3, 5, 7, 9], 'the output');
+  await expect(indices, [3, 1, 5, 0, 4, 2], 'indices');
+  await expect(sortedRows, [6, 7, 2, 3, 10, 11, 0, 1, 8, 9, 4, 5], 'rows', Float32Array);
+
+  await run({ keys, keepKeys: true, indices });
+  await expect(keys, numbers, 'kept keys');
+
+  const range = { buffer: keys, offset: 4, size: 16 };
+  await run({ keys: range, length: 4 });
+  await expect(keys, [5, 1, 3, 7, 9, 3], 'a range of the buffer');
+
+  keys = buffers.upload(numbers);
+  const count = buffers.upload(Uint32Array.of(0, 3));
+  await run({ keys, count: { buffer: count, offset: 4 } });
+  await expect(keys, [3, 5, 9, 1, 7, 3], 'a count on the GPU');
+
+  keys = buffers.upload(numbers);
+  const offsets = buffers.upload(Uint32Array.of(0, 2, 2));
+  await run({ keys, segments: { offsets, count: 3 } });
+  await expect(keys, [3, 5, 1, 3, 7, 9], 'segments');
+
+  const structs = buffers.upload(Float32Array.of(0, 9, 1, -9, 2, 0.5));
+  await run({ keys: structs, type: 'f32', length: 3, field: { stride: 8, offset: 4 } });
+  await expect(structs, [1, -9, 2, 0.5, 0, 9], 'a field of structs', Float32Array);
+
+  const comparator = `struct Point { x: f32, y: f32 }
+    fn precedes(a: Point, b: Point) -> bool { return a.x > b.x; }`;
+  const sort = await sorter.prepare({ keys: structs, length: 3, comparator });
+  sort.run();
+  await expect(structs, [2, 0.5, 1, -9, 0, 9], 'a comparator', Float32Array);
+
+  const many = Uint32Array.from({ length: 50_000 }, (_, i) => (i * 7919) % 50_000);
+  keys = buffers.upload(many);
+  await run({ keys, length: 50_000, top: 100 });
+  const first = await buffers.download(keys, Uint32Array);
+  same(first.slice(0, 100), Uint32Array.from({ length: 100 }, (_, i) => i), 'the first 100');
+  same(first.sort(), many.sort(), 'all of them');
+  sorter.dispose();
+}
+
+/** Several sorts share scratch memory, in one encoder and one pass. */
+export async function sharedScratch() {
+  const [sorter, buffers] = await opened();
+  const scratch = new Scratch();
+  const length = 20_000;
+  const keys = [1, 2].map((seed) => keysOf(Float64Array, length, 'random', seed));
+  const there = keys.map((array) => buffers.upload(array));
+  const prepare = (keys) => sorter.prepare({ keys, type: 'f64', length, scratch });
+  const first = await prepare(there[0]);
+  const { bytes } = scratch;
+  check(bytes > 0 && bytes >= first.scratchBytes, `${bytes} bytes`);
+  const second = await prepare(there[1]);
+  check(scratch.bytes === bytes, 'the second sort takes no more');
+  const encoder = sorter.device.createCommandEncoder();
+  const pass = encoder.beginComputePass();
+  first.recordInPass(pass);
+  second.recordInPass(pass);
+  pass.end();
+  sorter.device.queue.submit([encoder.finish()]);
+  for (const [i, array] of keys.entries()) {
+    same(await buffers.download(there[i], Float64Array), array.sort(), `sort ${i}`);
+  }
+  scratch.dispose();
+  sorter.dispose();
+}
+
+/** Chunks: every submission is short. */
+export async function chunks() {
+  const [sorter, buffers] = await opened({ isFallbackAdapter: false, keysPerDispatch: 1024 });
+  const numbers = keysOf(Int32Array, 30_000, 'random');
+  const keys = buffers.upload(numbers);
+  const sort = await sorter.prepare({ keys, type: 'i32', length: numbers.length });
+  check(sort.chunks > 10, `${sort.chunks} chunks`);
+  sort.run();
+  same(await buffers.download(keys, Int32Array), numbers.sort(), 'in chunks');
+  sorter.dispose();
+}
+
+/** Two sorters at the same time, on one device and on two. */
+export async function twoSorters() {
+  const device = await requestDevice();
+  const devices = [device, device, await requestDevice()];
+  const sorters = await Promise.all(devices.map((device) => Sorter.create(device)));
+  const work = sorters.flatMap((sorter, seed) =>
+    [3000, 2000].map(async (length) => {
+      const keys = keysOf(Float32Array, length, 'random', seed + 1);
+      same(await sorter.sort(keys.slice()), keys.sort(), `sorter ${seed}`);
+    }),
+  );
+  await Promise.all(work);
+  sorters[0].dispose();
+  await fails('Disposed', () => sorters[0].sort(Uint32Array.of(2, 1)));
+  same(await sorters[1].sort(Uint32Array.of(2, 1)), Uint32Array.of(1, 2), 'the other sorter');
+}
+
+/** Mistakes are errors with a code, and leave the arrays and the page's handlers alone. */
+export async function errors() {
+  const [sorter, buffers] = await opened();
+  sorter.device.onuncapturederror = ({ error }) => {
+    throw new Error(`an error that no scope caught: ${error.message}`);
+  };
+  await fails('InvalidArgument', () => sorter.sort([3, 1, 2]));
+  await fails('InvalidArgument', () => sorter.sort(new DataView(new ArrayBuffer(8))));
+  await fails('LengthsDiffer', () => sorter.sortPairs(Uint32Array.of(1, 2), [1]));
+  await fails('InvalidArgument', () => sorter.topk(Uint32Array.of(1, 2), -1));
+  const keys = buffers.upload(Uint32Array.of(3, 1, 2));
+  const of = (job) => () => sorter.prepare({ keys, type: 'u32', length: 3, ...job });
+  await fails('BufferTooSmall', of({ length: 4 }));
+  await fails('TooLarge', of({ length: 2 ** 31 }));
+  await fails('SameBuffer', of({ indices: keys }));
+  await fails('Offset', of({ keys: { buffer: keys, offset: 2 }, length: 1 }));
+  await fails('InvalidArgument', of({ type: 'u128' }));
+  await fails('InvalidArgument', of({ length: 1.5 }));
+  await fails('InvalidArgument', of({ sorted: true }));
+  await fails('InvalidOption', of({ range: [2, 1] }));
+  await fails('Comparator', of({ type: undefined, comparator: 'fn precedes() {}' }));
+  const copied = buffers.upload(Uint32Array.of(1), GPUBufferUsage.COPY_DST);
+  await fails('BufferUsage', of({ indices: copied }));
+  const other = await requestDevice();
+  await fails('Device', of({ keys: new Buffers(other).upload(Uint32Array.of(3, 1, 2)) }));
+  const sort = await of({})();
+  sort.dispose();
+  await fails('Disposed', () => sort.run());
+  await fails('InvalidOption', () => Sorter.create(sorter.device, { tile: 1000 }));
+  const error = await fails('TooLarge', of({ length: 2 ** 31 }));
+  check(error.message.includes('maxStorageBufferBindingSize'), error.message);
+  // (Events come after the calls that cause them.)
+  await sorter.device.queue.onSubmittedWorkDone();
+  await new Promise((after) => setTimeout(after, 50));
+}
+
+/** A device that is lost before, during and after a sort. */
+export async function lostDevice() {
+  const [sorter] = await opened();
+  const keys = Uint32Array.from({ length: 5000 }, (_, i) => 5000 - i);
+  await sorter.sort(keys.slice());
+  const sorting = sorter.sort(keys);
+  sorter.device.destroy();
+  const error = await fails('DeviceLost', () => sorting);
+  check(error.message.includes('lost'), error.message);
+  check(keys[0] === 5000 && keys[4999] === 1, 'the keys are unchanged');
+  await fails('DeviceLost', () => sorter.sort(keys));
+  await fails('DeviceLost', () => sorter.argsort(keys));
+  sorter.dispose();
+}
+
+/** Frames of a page: nothing is made in them, and every one is right. */
+export async function frameLoop() {
+  const [sorter, buffers] = await opened({ isFallbackAdapter: false });
+  const { device } = sorter;
+  const length = 2000;
+  const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST;
+  const keys = buffers.upload(new Float32Array(length), usage);
+  const indices = buffers.upload(new Uint32Array(length));
+  const sort = await sorter.prepare({ keys, type: 'f32', length, keepKeys: true, indices });
+  let made = 0;
+  for (const name of ['createBuffer', 'createBindGroup', 'createComputePipeline']) {
+    const original = device[name].bind(device);
+    device[name] = (...descriptor) => {
+      made += 1;
+      return original(...descriptor);
+    };
+  }
+  let last;
+  for (let frame = 0; frame < 300; frame += 1) {
+    last = keysOf(Float32Array, length, 'random', frame);
+    device.queue.writeBuffer(keys, 0, last);
+    const encoder = device.createCommandEncoder();
+    sort.record(encoder);
+    device.queue.submit([encoder.finish()]);
+    await new Promise(requestAnimationFrame);
+  }
+  check(made === 0, `${made} objects were made in frames`);
+  const sorted = await buffers.download(indices, Uint32Array);
+  same(sorted, argsorted(last, false), 'the last frame');
+  sorter.dispose();
+}
+
+/** No adapter, and no WebGPU. The page has none. */
+export async function noAdapter() {
+  await fails('NoAdapter', () => requestDevice());
+  Object.defineProperty(navigator, 'gpu', { value: undefined, configurable: true });
+  await fails('NoWebGpu', () => requestDevice());
+}
