@@ -71,8 +71,6 @@
 //!   its first k.
 //! - A comparator with segments: add a field for the segment, and compare that first.
 //! - 8- and 16-bit keys in host slices. GPU buffers may have them.
-//! - Async versions of [`Sorter::sort_pairs`], [`Sorter::sort_by_key`] and [`Sorter::sort_by`]. For
-//!   the first two use [`Sorter::argsort_async`] and permute.
 //!
 //! # Current implementation
 //!
@@ -133,7 +131,7 @@ pub use error::{BufferRole, Error};
 #[cfg(all(feature = "external", any(unix, windows)))]
 pub use external::{ExternalError, ExternalSorter, Numbers, RecordFormat};
 #[cfg(feature = "gpu")]
-pub use gpu::adapter::{Requirements, adapters, requirements};
+pub use gpu::adapter::{Requirements, adapters, adapters_async, requirements};
 #[cfg(feature = "gpu")]
 pub use gpu::binding::ToBinding;
 #[cfg(feature = "gpu")]

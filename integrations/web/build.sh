@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Builds the package and the auditor into dist/: the crates as WebAssembly, and the executor.
 #
-#   CARGO_TARGET_DIR=DIR bash build.sh      builds the crates in DIR/web
+#   bash build.sh [--tests]      with --tests also the library on wgpu, which tests call
 #
 # Needs the target wasm32-unknown-unknown (rustup brings it) and the packages of 'npm ci'. The
 # command wasm-bindgen, of the version that the lock file names, is installed where it is missing.
+# Crates are built in CARGO_TARGET_DIR/web.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -18,16 +19,26 @@ if ! [ -d "$(rustc --print target-libdir --target $wasm)" ]; then
 fi
 version=$(sed -n '/^name = "wasm-bindgen"$/{n;s/version = "\(.*\)"/\1/p}' Cargo.lock)
 if [ "$("$tools/bin/wasm-bindgen" --version 2>/dev/null)" != "wasm-bindgen $version" ]; then
-    CARGO_TARGET_DIR=$tools/build cargo install --quiet --debug --locked --force --root "$tools" \
-        wasm-bindgen-cli@"$version" --bin wasm-bindgen
+    CARGO_TARGET_DIR=$target/wasm-bindgen cargo install --quiet --debug --locked --force \
+        --root "$tools" wasm-bindgen-cli@"$version" --bin wasm-bindgen
 fi
 
-cargo build --locked --release --target $wasm
+# Builds a crate, by itself: one of the tests has wgpu, which the planner is free of.
+build() {
+    local crate=$1 out=$2
+    cargo build --locked --release --target $wasm -p bcfsort-web-"$crate"
+    "$tools/bin/wasm-bindgen" --target web --out-dir "$out" --out-name "$crate" \
+        "$CARGO_TARGET_DIR/$wasm/release/bcfsort_web_$crate.wasm"
+}
+
 for crate in planner auditor; do
-    module=$CARGO_TARGET_DIR/$wasm/release/bcfsort_web_$crate.wasm
-    "$tools/bin/wasm-bindgen" --target web --out-dir dist/$crate --out-name $crate "$module"
+    build $crate dist/$crate
+    # (Every browser that has WebGPU has these.)
     npx wasm-opt -Oz --enable-bulk-memory --enable-nontrapping-float-to-int --enable-sign-ext \
         --enable-mutable-globals --enable-reference-types --enable-multivalue --enable-simd \
         -o dist/$crate/${crate}_bg.wasm dist/$crate/${crate}_bg.wasm
 done
 npx tsc
+if [ "${1:-}" = --tests ]; then
+    build library dist/tests
+fi

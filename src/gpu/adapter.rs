@@ -126,7 +126,8 @@ fn instance() -> &'static wgpu::Instance {
     &INSTANCE
 }
 
-pub(crate) async fn adapters_async() -> Vec<wgpu::Adapter> {
+/// The async version of [`adapters`]. In browsers it asks for the one adapter that the page may use.
+pub async fn adapters_async() -> Vec<wgpu::Adapter> {
     let mut adapters = instance().enumerate_adapters(wgpu::Backends::all()).await;
     adapters.retain(|adapter| match requirements(adapter) {
         Ok(_) => true,

@@ -1,5 +1,6 @@
 //! Runs a recording: first creates all its GPU objects, then encodes the dispatches.
 
+use super::Instant;
 use super::faults::{check_not_lost, scoped};
 use super::pipelines::{Compiled, Pipelines};
 use super::transfer::{fill, staging};
@@ -394,7 +395,7 @@ pub(crate) async fn run_profiled(
     detail: Detail,
     waiting: Waiting,
 ) -> Result<Profile, Error> {
-    let started = std::time::Instant::now();
+    let started = Instant::now();
     let passes = match detail {
         Detail::Phases => prepared.phase_passes(),
         Detail::Whole => prepared.submissions.iter().cloned().enumerate().collect(),
@@ -463,7 +464,7 @@ async fn run_with_wall_clock(
     passes: &[(usize, Range<usize>)],
     waiting: Waiting,
 ) -> Result<Vec<Span>, Error> {
-    let begin = std::time::Instant::now();
+    let begin = Instant::now();
     let mut spans = Vec::new();
     for (_, range) in passes {
         let start = begin.elapsed();

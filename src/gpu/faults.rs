@@ -4,8 +4,9 @@ use crate::Error;
 
 /// Runs `create`, which calls wgpu, in error scopes, and returns the first error of wgpu.
 ///
-/// `bytes` is the size of the requested memory, for the message. On the web a scope is resolved
-/// only after the call returns to the browser, so errors go to the device's own handler there.
+/// `bytes` is the size of the requested memory, for the message. A browser answers a scope only
+/// after the call returns to it: [`settled`] waits for that, and a later call returns an error that
+/// has arrived until then.
 ///
 /// wgpu keeps a stack of scopes for each thread. So concurrent calls get their own errors, provided
 /// that `create` does all its work on the calling thread.
@@ -38,8 +39,116 @@ pub(crate) fn scoped<T>(
     }
     #[cfg(target_arch = "wasm32")]
     {
-        let _ = (device, bytes);
-        Ok(create())
+        browser::check(device)?;
+        let made = browser::scoped(device, bytes, create);
+        Ok(made)
+    }
+}
+
+/// Waits until it is known whether all calls so far were valid, and returns the first error. That
+/// takes time in browsers only.
+pub(crate) async fn settled(device: &wgpu::Device) -> Result<(), Error> {
+    #[cfg(target_arch = "wasm32")]
+    {
+        browser::answered(device).await;
+        browser::check(device)
+    }
+    #[cfg(not(target_arch = "wasm32"))]
+    {
+        let _ = device;
+        Ok(())
+    }
+}
+
+/// The error scopes that the browser has not answered.
+#[cfg(target_arch = "wasm32")]
+mod browser {
+    use super::typed;
+    use crate::Error;
+    use std::cell::RefCell;
+    use std::pin::Pin;
+    use std::task::{Context, Poll, Waker};
+
+    type Answer = Pin<Box<dyn Future<Output = Option<wgpu::Error>>>>;
+
+    struct Pending {
+        device: wgpu::Device,
+        bytes: u64,
+        answer: Answer,
+    }
+
+    thread_local! {
+        static PENDING: RefCell<Vec<Pending>> = const { RefCell::new(Vec::new()) };
+        static FAILED: RefCell<Vec<(wgpu::Device, Error)>> = const { RefCell::new(Vec::new()) };
+    }
+
+    /// Calls `create` in error scopes, whose answers become pending.
+    pub(super) fn scoped<T>(device: &wgpu::Device, bytes: u64, create: impl FnOnce() -> T) -> T {
+        let validation = device.push_error_scope(wgpu::ErrorFilter::Validation);
+        let memory = device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
+        let internal = device.push_error_scope(wgpu::ErrorFilter::Internal);
+        let made = create();
+        // Popped now, so that the program's own calls are in no scope.
+        let answers: [Answer; 3] = [
+            Box::pin(internal.pop()),
+            Box::pin(memory.pop()),
+            Box::pin(validation.pop()),
+        ];
+        PENDING.with_borrow_mut(|pending| {
+            pending.extend(answers.map(|answer| Pending {
+                device: device.clone(),
+                bytes,
+                answer,
+            }));
+        });
+        made
+    }
+
+    /// Returns the first error of a device that has arrived and was not returned before.
+    pub(super) fn check(device: &wgpu::Device) -> Result<(), Error> {
+        PENDING.with_borrow_mut(|all| {
+            all.retain_mut(|pending| {
+                let mut context = Context::from_waker(Waker::noop());
+                match pending.answer.as_mut().poll(&mut context) {
+                    Poll::Pending => true,
+                    Poll::Ready(error) => {
+                        pending.failed(error);
+                        false
+                    }
+                }
+            });
+        });
+        FAILED.with_borrow_mut(|failed| {
+            let found = failed.iter().position(|(of, _)| of == device);
+            found.map_or(Ok(()), |i| {
+                let (_, first) = failed.remove(i);
+                // What follows from it is no news.
+                failed.retain(|(of, _)| of != device);
+                Err(first)
+            })
+        })
+    }
+
+    /// Waits for the answers to all scopes of a device so far.
+    pub(super) async fn answered(device: &wgpu::Device) {
+        let (own, others): (Vec<_>, Vec<_>) = PENDING
+            .take()
+            .into_iter()
+            .partition(|pending| pending.device == *device);
+        PENDING.set(others);
+        for mut pending in own {
+            let error = pending.answer.as_mut().await;
+            pending.failed(error);
+        }
+    }
+
+    impl Pending {
+        fn failed(&self, error: Option<wgpu::Error>) {
+            if let Some(error) = error {
+                let error = typed(&error, self.bytes);
+                FAILED.with_borrow_mut(|failed| failed.push((self.device.clone(), error)));
+            }
+        }
     }
 }
 
@@ -92,7 +201,6 @@ fn is_lost(device: &wgpu::Device) -> bool {
     }
 }
 
-#[cfg(not(target_arch = "wasm32"))]
 fn typed(error: &wgpu::Error, bytes: u64) -> Error {
     use std::error::Error as _;
     let mut message = error.to_string();

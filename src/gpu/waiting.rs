@@ -1,6 +1,6 @@
 //! Waits for the device, by blocking or as a future.
 
-use super::faults::one_line;
+use super::faults::{one_line, settled};
 use crate::Error;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::task::{Poll, Waker};
@@ -52,6 +52,10 @@ impl Waiting {
             notify.notify_one();
         }));
         if self == Self::Block {
+            if cfg!(target_arch = "wasm32") {
+                let message = "a browser's thread cannot block: call the async version";
+                return Err(Error::Device(message.to_owned()));
+            }
             poll(device)?;
             // Another thread's poll may have completed the work and be about to call back.
             let slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
@@ -74,7 +78,7 @@ impl Waiting {
                 })
                 .map_err(|e| Error::Device(format!("no thread to wait with: {e}")))?;
         }
-        std::future::poll_fn(|context| {
+        let answer = std::future::poll_fn(|context| {
             let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(answer) = slot.answer.take() {
                 return Poll::Ready(answer);
@@ -82,7 +86,10 @@ impl Waiting {
             slot.waker = Some(context.waker().clone());
             Poll::Pending
         })
-        .await
+        .await;
+        // An invalid call explains a missing answer.
+        settled(device).await?;
+        answer
     }
 
     /// Waits until everything submitted so far is done.

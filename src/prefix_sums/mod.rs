@@ -4,6 +4,7 @@ mod host;
 
 pub use host::{Summand, prefix_sums_on_cpu};
 
+use crate::gpu::Instant;
 use crate::gpu::binding::{self, ToBinding};
 use crate::gpu::calls;
 use crate::gpu::executor::{BufferSet, Clock, Detail, Profile};
@@ -18,7 +19,6 @@ use crate::recording::{Buffer, Recording};
 use crate::{BufferRole, Error, KeyType, Sorter, phases};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
 
 /// Colored prefix sums on one device: each value has one of d colors, and each color has its own
 /// prefix sums. Create it once and keep it: it holds scratch memory and the pipelines, which are
@@ -300,7 +300,23 @@ impl PrefixSums {
         colors: &[u32],
         options: &PrefixSumsOptions,
     ) -> Result<(), Error> {
-        self.run_host(values, colors, options, false).map(|_| ())
+        pollster::block_on(self.run_host(values, colors, options, false, Waiting::Block)).map(drop)
+    }
+
+    /// The async version of [`run`](Self::run). It does not block while the device works.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`run`](Self::run).
+    pub async fn run_async<T: Summand>(
+        &self,
+        values: &mut [T],
+        colors: &[u32],
+        options: &PrefixSumsOptions,
+    ) -> Result<(), Error> {
+        self.run_host(values, colors, options, false, Waiting::Yield)
+            .await
+            .map(drop)
     }
 
     /// Like [`run`](Self::run), and returns the GPU time of each phase (`tile sums`, `tile
@@ -315,16 +331,17 @@ impl PrefixSums {
         colors: &[u32],
         options: &PrefixSumsOptions,
     ) -> Result<Profile, Error> {
-        self.run_host(values, colors, options, true)
+        pollster::block_on(self.run_host(values, colors, options, true, Waiting::Block))
             .map(|profile| profile.unwrap_or_else(|| Profile::new(Clock::WallClock)))
     }
 
-    fn run_host<T: Summand>(
+    async fn run_host<T: Summand>(
         &self,
         values: &mut [T],
         colors: &[u32],
         options: &PrefixSumsOptions,
         profiled: bool,
+        waiting: Waiting,
     ) -> Result<Option<Profile>, Error> {
         host::check(values.len(), colors, options)?;
         let len = values.len() as u64;
@@ -342,38 +359,35 @@ impl PrefixSums {
         let prepared = self
             .prepare_with(&value_buffer, &color_buffer, of, options, pool)?
             .0;
-        let profile = pollster::block_on(async {
-            let waiting = Waiting::Block;
-            let transfers = Transfers {
-                device,
-                queue,
-                staging: &self.staging,
-                waiting,
-            };
-            let begin = Instant::now();
-            let bytes = bytemuck::cast_slice(values);
-            transfers.upload(bytes, (&value_buffer, 0)).await?;
-            let bytes = bytemuck::cast_slice(colors);
-            transfers.upload(bytes, (&color_buffer, 0)).await?;
-            if profiled {
-                waiting.done(device, queue).await?;
-            }
-            let uploaded = begin.elapsed();
-            let ran = if profiled {
-                Some(prepared.measure(Detail::Phases, waiting).await?)
-            } else {
-                prepared.submit()?;
-                None
-            };
-            let begin = Instant::now();
-            let bytes = bytemuck::cast_slice_mut(values);
-            transfers.download((&value_buffer, 0), bytes).await?;
-            Ok::<_, Error>(ran.map(|mut profile| {
-                profile.upload = uploaded;
-                profile.download = begin.elapsed();
-                profile
-            }))
-        })?;
+        let transfers = Transfers {
+            device,
+            queue,
+            staging: &self.staging,
+            waiting,
+        };
+        let begin = Instant::now();
+        let bytes = bytemuck::cast_slice(values);
+        transfers.upload(bytes, (&value_buffer, 0)).await?;
+        let bytes = bytemuck::cast_slice(colors);
+        transfers.upload(bytes, (&color_buffer, 0)).await?;
+        if profiled {
+            waiting.done(device, queue).await?;
+        }
+        let uploaded = begin.elapsed();
+        let ran = if profiled {
+            Some(prepared.measure(Detail::Phases, waiting).await?)
+        } else {
+            prepared.submit()?;
+            None
+        };
+        let begin = Instant::now();
+        let bytes = bytemuck::cast_slice_mut(values);
+        transfers.download((&value_buffer, 0), bytes).await?;
+        let profile = ran.map(|mut profile| {
+            profile.upload = uploaded;
+            profile.download = begin.elapsed();
+            profile
+        });
         *self.pool.lock().unwrap_or_else(PoisonError::into_inner) = prepared.buffers;
         calls::keep_host_buffer(&self.host_values, value_buffer);
         calls::keep_host_buffer(&self.host_colors, color_buffer);

@@ -1,6 +1,7 @@
 //! Sorts of slices in host memory.
 
 use super::{Keys, PreparedSort, SortJob, Sorter};
+use crate::gpu::Instant;
 use crate::gpu::calls;
 use crate::gpu::executor::{Clock, Detail, Profile};
 use crate::gpu::transfer::zeroed;
@@ -11,7 +12,7 @@ use crate::{BufferRole, Comparator, Error, KeyType, Order, SortKey};
 use std::cell::Cell;
 use std::convert::Infallible;
 use std::ops::Range;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 impl Sorter {
     /// Sorts a slice in host memory in place: uploads, sorts and downloads it. Blocks.
@@ -93,6 +94,23 @@ impl Sorter {
         Ok(profile)
     }
 
+    /// The async version of [`sort_profiled`](Self::sort_profiled). It does not block while the
+    /// device works.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`sort`](Self::sort).
+    pub async fn sort_profiled_async<T: SortKey>(
+        &self,
+        keys: &mut [T],
+        order: Order,
+    ) -> Result<Profile, Error> {
+        let mut profile = Profile::new(Clock::Timestamps);
+        let sorting = self.sort_host(keys, order, Waiting::Yield, Some(&mut profile));
+        sorting.await?;
+        Ok(profile)
+    }
+
     /// Sorts keys in host memory, and passes the result to a closure, in order, in blocks. Blocks.
     ///
     /// Faster than [`sort`](Self::sort) if the result is to be written or sent: blocks arrive while
@@ -133,6 +151,22 @@ impl Sorter {
         mut take: impl FnMut(&[T]) -> Result<(), E>,
     ) -> Result<(), E> {
         pollster::block_on(self.sort_to_host(keys, order, Waiting::Block, None, &mut take))
+    }
+
+    /// The async version of [`sort_to`](Self::sort_to). It does not block while the device works.
+    /// The future is not [`Send`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`sort_to`](Self::sort_to).
+    pub async fn sort_to_async<T: SortKey, E: From<Error>>(
+        &self,
+        keys: &mut [T],
+        order: Order,
+        mut take: impl FnMut(&[T]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let sorting = self.sort_to_host(keys, order, Waiting::Yield, None, &mut take);
+        sorting.await
     }
 
     /// Sorts as [`sort_to`](Self::sort_to) does, and returns the times as
@@ -181,9 +215,6 @@ impl Sorter {
 
     /// The async version of [`argsort`](Self::argsort). It does not block while the device works.
     ///
-    /// [`sort_pairs`](Self::sort_pairs) and [`sort_by_key`](Self::sort_by_key) have no async
-    /// version: they are this argsort and a permutation on the host.
-    ///
     /// # Errors
     ///
     /// Those of [`argsort`](Self::argsort).
@@ -230,6 +261,36 @@ impl Sorter {
         values: &mut [V],
         order: Order,
     ) -> Result<(), Error> {
+        pollster::block_on(self.sort_pairs_host(keys, values, order, Waiting::Block))
+    }
+
+    /// The async version of [`sort_pairs`](Self::sort_pairs). It does not block while the device
+    /// works.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`sort_pairs`](Self::sort_pairs).
+    ///
+    /// # Examples
+    ///
+    /// See [`sort_pairs`](Self::sort_pairs) and [`sort_async`](Self::sort_async).
+    pub async fn sort_pairs_async<T: SortKey, V>(
+        &self,
+        keys: &mut [T],
+        values: &mut [V],
+        order: Order,
+    ) -> Result<(), Error> {
+        self.sort_pairs_host(keys, values, order, Waiting::Yield)
+            .await
+    }
+
+    async fn sort_pairs_host<T: SortKey, V>(
+        &self,
+        keys: &mut [T],
+        values: &mut [V],
+        order: Order,
+        waiting: Waiting,
+    ) -> Result<(), Error> {
         if keys.len() != values.len() {
             return Err(Error::LengthsDiffer {
                 of: "keys",
@@ -238,7 +299,7 @@ impl Sorter {
                 second: values.len() as u64,
             });
         }
-        let indices = self.argsort(keys, order)?;
+        let indices = self.argsort_host(keys, order, waiting).await?;
         permute(indices, |i, j| {
             keys.swap(i, j);
             values.swap(i, j);
@@ -283,9 +344,39 @@ impl Sorter {
         order: Order,
         key: impl FnMut(&V) -> T,
     ) -> Result<(), Error> {
+        pollster::block_on(self.sort_by_key_host(items, order, key, Waiting::Block))
+    }
+
+    /// The async version of [`sort_by_key`](Self::sort_by_key). It does not block while the device
+    /// works.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`argsort`](Self::argsort).
+    ///
+    /// # Examples
+    ///
+    /// See [`sort_by_key`](Self::sort_by_key) and [`sort_async`](Self::sort_async).
+    pub async fn sort_by_key_async<V, T: SortKey>(
+        &self,
+        items: &mut [V],
+        order: Order,
+        key: impl FnMut(&V) -> T,
+    ) -> Result<(), Error> {
+        self.sort_by_key_host(items, order, key, Waiting::Yield)
+            .await
+    }
+
+    async fn sort_by_key_host<V, T: SortKey>(
+        &self,
+        items: &mut [V],
+        order: Order,
+        key: impl FnMut(&V) -> T,
+        waiting: Waiting,
+    ) -> Result<(), Error> {
         let mut keys = reserved(items.len())?;
         keys.extend(items.iter().map(key));
-        let indices = self.argsort(&keys, order)?;
+        let indices = self.argsort_host(&keys, order, waiting).await?;
         permute(indices, |i, j| items.swap(i, j));
         Ok(())
     }
@@ -332,26 +423,52 @@ impl Sorter {
         comparator: &Comparator,
         order: Order,
     ) -> Result<(), Error> {
+        pollster::block_on(self.sort_by_host(rows, comparator, order, Waiting::Block))
+    }
+
+    /// The async version of [`sort_by`](Self::sort_by). It does not block while the device works.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`sort_by`](Self::sort_by).
+    ///
+    /// # Examples
+    ///
+    /// See [`sort_by`](Self::sort_by) and [`sort_async`](Self::sort_async).
+    pub async fn sort_by_async<T: bytemuck::Pod>(
+        &self,
+        rows: &mut [T],
+        comparator: &Comparator,
+        order: Order,
+    ) -> Result<(), Error> {
+        self.sort_by_host(rows, comparator, order, Waiting::Yield)
+            .await
+    }
+
+    async fn sort_by_host<T: bytemuck::Pod>(
+        &self,
+        rows: &mut [T],
+        comparator: &Comparator,
+        order: Order,
+        waiting: Waiting,
+    ) -> Result<(), Error> {
         comparator.check_rows::<T>()?;
         if rows.is_empty() {
             return Ok(());
         }
         let device = &self.device;
-        let transfers = self.transfers(Waiting::Block);
+        let transfers = self.transfers(waiting);
         let (len, bytes) = (rows.len() as u64, size_of_val(rows) as u64);
         let limit = device.limits().max_storage_buffer_binding_size;
         check_bound(BufferRole::Keys, bytes.into(), limit)?;
         let buffer = calls::host_buffer(device, "bcfsort.keys", bytes, &self.host_keys)?;
         let job = SortJob::by(&buffer, comparator, len).order(order);
         let sort = self.prepare_pooled(&job)?;
-        pollster::block_on(async {
-            transfers
-                .upload(bytemuck::cast_slice(rows), (&buffer, 0))
-                .await?;
-            sort.0.submit()?;
-            let sorted = bytemuck::cast_slice_mut(rows);
-            transfers.download((&buffer, 0), sorted).await
-        })?;
+        let unsorted = bytemuck::cast_slice(rows);
+        transfers.upload(unsorted, (&buffer, 0)).await?;
+        sort.0.submit()?;
+        let sorted = bytemuck::cast_slice_mut(rows);
+        transfers.download((&buffer, 0), sorted).await?;
         self.give_back(sort);
         calls::keep_host_buffer(&self.host_keys, buffer);
         Ok(())

@@ -31,13 +31,39 @@ impl Sorter {
     /// # Ok(()) }
     /// ```
     pub fn is_sorted_until(&self, keys: &Keys<'_>, len: u64, order: Order) -> Result<u64, Error> {
+        pollster::block_on(self.is_sorted_until_waiting(keys, len, order, Waiting::Block))
+    }
+
+    /// The async version of [`is_sorted_until`](Self::is_sorted_until). It does not block while the
+    /// device works.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`prepare`](Self::prepare).
+    pub async fn is_sorted_until_async(
+        &self,
+        keys: &Keys<'_>,
+        len: u64,
+        order: Order,
+    ) -> Result<u64, Error> {
+        let checked = self.is_sorted_until_waiting(keys, len, order, Waiting::Yield);
+        checked.await
+    }
+
+    async fn is_sorted_until_waiting(
+        &self,
+        keys: &Keys<'_>,
+        len: u64,
+        order: Order,
+        waiting: Waiting,
+    ) -> Result<u64, Error> {
         let check = self.prepare_check(keys, len, order, None)?;
         check.0.submit()?;
         let mut unsorted = 0_u32;
         let read = bytemuck::bytes_of_mut(&mut unsorted);
         let found = &check.0.buffers[&Buffer::OutOfOrder];
-        let downloaded = self.transfers(Waiting::Block).download((found, 0), read);
-        pollster::block_on(downloaded)?;
+        let transfers = self.transfers(waiting);
+        transfers.download((found, 0), read).await?;
         Ok(len - u64::from(unsorted))
     }
 

@@ -15,6 +15,7 @@ use crate::gpu::adapter::{adapters_async, planner};
 use crate::gpu::binding::{self, BufferRange};
 use crate::gpu::calls;
 use crate::gpu::executor::BufferSet;
+use crate::gpu::faults::settled;
 use crate::gpu::pipelines::Pipelines;
 use crate::gpu::ready::Ready;
 use crate::gpu::transfer::Staging;
@@ -361,6 +362,22 @@ impl Sorter {
         let mut shared = scratch.buffers();
         let sort = self.prepare_with(&job.job, shared.clone())?;
         shared.clone_from(&sort.0.buffers);
+        Ok(sort)
+    }
+
+    /// The async version of [`prepare`](Self::prepare). In browsers it waits until it is known
+    /// whether all GPU objects are valid. There [`prepare`](Self::prepare) returns at once, and a
+    /// later call on this device returns the error.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`prepare`](Self::prepare).
+    pub async fn prepare_async<Kind>(
+        &self,
+        job: &SortJob<'_, Kind>,
+    ) -> Result<PreparedSort, Error> {
+        let sort = self.prepare(job)?;
+        settled(&self.device).await?;
         Ok(sort)
     }
 

@@ -214,6 +214,16 @@ impl PreparedSort {
         pollster::block_on(self.0.measure(Detail::Whole, Waiting::Block))
     }
 
+    /// The async version of [`run_timed`](Self::run_timed). It does not block while the device
+    /// works.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`run_timed`](Self::run_timed).
+    pub async fn run_timed_async(&self) -> Result<Profile, Error> {
+        self.0.measure(Detail::Whole, Waiting::Yield).await
+    }
+
     /// Runs the sort, waits, and returns the GPU time of each phase. Each phase has its own compute
     /// pass, which makes small sorts slower.
     ///
@@ -236,6 +246,16 @@ impl PreparedSort {
     /// ```
     pub fn run_profiled(&self) -> Result<Profile, Error> {
         pollster::block_on(self.0.measure(Detail::Phases, Waiting::Block))
+    }
+
+    /// The async version of [`run_profiled`](Self::run_profiled). It does not block while the
+    /// device works.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`run_timed`](Self::run_timed).
+    pub async fn run_profiled_async(&self) -> Result<Profile, Error> {
+        self.0.measure(Detail::Phases, Waiting::Yield).await
     }
 
     /// A scratch buffer of the sort by its role, to inspect after a run. `None` if the sort has

@@ -1,8 +1,8 @@
 //! Copies between host memory and GPU buffers.
 
 use super::Sorter;
-use crate::gpu::binding::ToBinding;
-use crate::gpu::faults::scoped;
+use crate::gpu::binding::{BufferRange, ToBinding};
+use crate::gpu::faults::{scoped, settled};
 use crate::gpu::transfer::{Transfers, zeroed};
 use crate::gpu::waiting::Waiting;
 use crate::{BufferRole, Error};
@@ -32,6 +32,25 @@ impl Sorter {
     ///
     /// See [`prepare`](Self::prepare).
     pub fn upload<T: bytemuck::Pod>(&self, data: &[T]) -> Result<wgpu::Buffer, Error> {
+        pollster::block_on(self.upload_waiting(data, Waiting::Block))
+    }
+
+    /// The async version of [`upload`](Self::upload).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`upload`](Self::upload).
+    pub async fn upload_async<T: bytemuck::Pod>(&self, data: &[T]) -> Result<wgpu::Buffer, Error> {
+        let buffer = self.upload_waiting(data, Waiting::Yield).await?;
+        settled(&self.device).await?;
+        Ok(buffer)
+    }
+
+    async fn upload_waiting<T: bytemuck::Pod>(
+        &self,
+        data: &[T],
+        waiting: Waiting,
+    ) -> Result<wgpu::Buffer, Error> {
         let bytes: &[u8] = bytemuck::cast_slice(data);
         let (whole, rest) = bytes.split_at(bytes.len() / 4 * 4);
         let size = (bytes.len() as u64).next_multiple_of(4);
@@ -44,15 +63,13 @@ impl Sorter {
                 mapped_at_creation: false,
             })
         })?;
-        let write = |bytes, from| {
-            let to = (&buffer, from);
-            pollster::block_on(self.transfers(Waiting::Block).upload(bytes, to))
-        };
-        write(whole, 0)?;
+        let transfers = self.transfers(waiting);
+        transfers.upload(whole, (&buffer, 0)).await?;
         if !rest.is_empty() {
             let mut last = [0; 4];
             last[..rest.len()].copy_from_slice(rest);
-            write(&last, whole.len() as u64)?;
+            let to = (&buffer, whole.len() as u64);
+            transfers.upload(&last, to).await?;
         }
         Ok(buffer)
     }
@@ -74,7 +91,27 @@ impl Sorter {
         &self,
         range: impl ToBinding<'a>,
     ) -> Result<Vec<T>, Error> {
-        let range = range.to_range();
+        pollster::block_on(self.download_waiting(range.to_range(), Waiting::Block))
+    }
+
+    /// The async version of [`download`](Self::download). It does not block while the device works.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`download`](Self::download).
+    pub async fn download_async<'a, T: bytemuck::Pod>(
+        &self,
+        range: impl ToBinding<'a>,
+    ) -> Result<Vec<T>, Error> {
+        self.download_waiting(range.to_range(), Waiting::Yield)
+            .await
+    }
+
+    async fn download_waiting<T: bytemuck::Pod>(
+        &self,
+        range: BufferRange<'_>,
+        waiting: Waiting,
+    ) -> Result<Vec<T>, Error> {
         let (buffer, offset) = (range.buffer, range.span.offset);
         let needed = wgpu::BufferUsages::COPY_SRC;
         if !buffer.usage().contains(needed) {
@@ -95,10 +132,8 @@ impl Sorter {
         let mut items = zeroed::<T>(len)?;
         let read: &mut [u8] = bytemuck::cast_slice_mut(&mut items);
         let from = (buffer, offset);
-        pollster::block_on(
-            self.transfers(Waiting::Block)
-                .download_in_blocks(from, read),
-        )?;
+        let transfers = self.transfers(waiting);
+        transfers.download_in_blocks(from, read).await?;
         Ok(items)
     }
 }
