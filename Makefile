@@ -20,7 +20,7 @@ OTHERS = $(filter-out gpu,$(basename $(notdir $(PROGRAMS:%/main.rs=%))))
 RELEASE = --release --locked -p bcfsort-cli -p wgpu-bcfsort --bin wgpu-bcfsort --examples
 
 .PHONY: help setup demo build-demo test test-gpu test-others test-all portability cross lint \
-	package deny api peers figures docs python datafusion ballista
+	package deny api peers figures docs python datafusion ballista web test-web
 
 help: ## list the targets
 	@sed -n 's/^\([a-z -]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 28
@@ -84,6 +84,12 @@ python: setup ## install the Python package in a virtual environment, and test i
 
 datafusion ballista: setup ## test the package for this engine of SQL (the first build takes long)
 	@CARGO_TARGET_DIR="$(TARGET)" bash .ci/sql $@
+
+web: ## build the browser package, and serve its demo (needs npm and rustup)
+	@CARGO_TARGET_DIR="$(TARGET)" bash .ci/web --serve
+
+test-web: ## test the browser package in headless Chromium
+	@CARGO_TARGET_DIR="$(TARGET)" bash .ci/web
 
 figures: setup build-demo ## redraw the paper's figures from small data sets, into target/figures
 	"$(TARGET)/release/wgpu-bcfsort" experiment all --quick --restart --no-peers \

@@ -25,14 +25,14 @@ fi
 
 # Builds a crate, by itself: one of the tests has wgpu, which the planner is free of.
 build() {
-    local crate=$1 out=$2
-    cargo build --locked --release --target $wasm -p bcfsort-web-"$crate"
+    local crate=$1 profile=$2 out=$3
+    cargo build --locked --profile $profile --target $wasm -p bcfsort-web-"$crate"
     "$tools/bin/wasm-bindgen" --target web --out-dir "$out" --out-name "$crate" \
-        "$CARGO_TARGET_DIR/$wasm/release/bcfsort_web_$crate.wasm"
+        "$CARGO_TARGET_DIR/$wasm/${profile/dev/debug}/bcfsort_web_$crate.wasm"
 }
 
 for crate in planner auditor; do
-    build $crate dist/$crate
+    build $crate release dist/$crate
     # (Every browser that has WebGPU has these.)
     npx wasm-opt -Oz --enable-bulk-memory --enable-nontrapping-float-to-int --enable-sign-ext \
         --enable-mutable-globals --enable-reference-types --enable-multivalue --enable-simd \
@@ -40,5 +40,5 @@ for crate in planner auditor; do
 done
 npx tsc
 if [ "${1:-}" = --tests ]; then
-    build library dist/tests
+    build library dev dist/tests
 fi
