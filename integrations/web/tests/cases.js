@@ -124,6 +124,25 @@ export async function everyTypeOnAGpu() {
   sorter.dispose();
 }
 
+/** A device of a page that asked for nothing: with the least limits that WebGPU allows. */
+export async function defaultDevice() {
+  const adapter = await navigator.gpu.requestAdapter();
+  const device = await adapter.requestDevice();
+  check(device.limits.maxComputeWorkgroupStorageSize === 16_384, 'the least limits');
+  for (const isFallbackAdapter of [false, true]) {
+    const sorter = await Sorter.create(device, { isFallbackAdapter });
+    for (const Array of [Float32Array, BigUint64Array]) {
+      const keys = Array.from(keysOf(Uint32Array, 20_000, 'random'), (key) =>
+        Array === BigUint64Array ? BigInt(key) : key);
+      const indices = argsorted(keys, false);
+      same(await sorter.argsort(keys), indices, 'argsort');
+      const sorted = keys.slice().sort();
+      same(await sorter.sort(keys), sorted, 'sort');
+    }
+    sorter.dispose();
+  }
+}
+
 /** A view into the middle of a buffer: nothing around it may change. */
 export async function views() {
   const sorter = await Sorter.create(await requestDevice());

@@ -18,8 +18,8 @@ async function run(page, name) {
 }
 
 const CASES = [
-  'everyTypeOnAFallbackAdapter', 'everyTypeOnAGpu', 'views', 'jobs', 'sharedScratch', 'chunks',
-  'twoSorters', 'errors', 'lostDevice',
+  'everyTypeOnAFallbackAdapter', 'everyTypeOnAGpu', 'defaultDevice', 'views', 'jobs',
+  'sharedScratch', 'chunks', 'twoSorters', 'errors', 'lostDevice',
 ];
 for (const name of CASES) {
   test(name, () => withPage((page) => run(page, name), { url: '/tests/blank.html' }));
