@@ -1,14 +1,19 @@
 //! The errors of preparing and running a shader.
 
 use crate::report::Location;
+use naga::front::wgsl::ParseError;
+use naga::valid::ValidationError;
+use naga::{SourceLocation, WithSpan};
+use std::error::Error;
+use std::fmt;
 
 /// The reason why a shader was not run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ShaderError {
-    /// The text is not valid WGSL. naga's message shows the location.
+    /// The text is not valid WGSL.
     #[error("{0}")]
-    Invalid(String),
+    Invalid(Diagnostic),
     /// The compute entry point does not exist.
     #[error(
         "no compute entry point{}; the shader has: {}",
@@ -88,6 +93,85 @@ pub enum ShaderError {
     },
 }
 
+impl ShaderError {
+    /// The location in the source of text that is invalid or not supported, if it is known.
+    #[must_use]
+    pub fn location(&self) -> Option<Location> {
+        let location = match self {
+            Self::Invalid(diagnostic) => diagnostic.location,
+            Self::Unsupported { location, .. } => *location,
+            _ => return None,
+        };
+        (location.line > 0).then_some(location)
+    }
+}
+
+/// naga's description of invalid WGSL.
+///
+/// # Examples
+///
+/// ```
+/// use wgsl_lockstep::{Shader, ShaderError};
+///
+/// let wgsl = "@compute @workgroup_size(1)\nfn main() { let x = 1 }";
+/// let Err(ShaderError::Invalid(diagnostic)) = Shader::new(wgsl, None, &[]) else {
+///     panic!("there is no semicolon");
+/// };
+/// assert_eq!((diagnostic.location.line, diagnostic.location.column), (2, 23));
+/// assert!(diagnostic.message.contains("expected"));
+/// assert!(diagnostic.rendered.contains("let x = 1 }"));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Diagnostic {
+    /// The message in one line, with its causes.
+    pub message: String,
+    /// Its first location; line 0 if it has none.
+    pub location: Location,
+    /// The message with lines of the source and notes, for terminals.
+    pub rendered: String,
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.rendered)
+    }
+}
+
+impl Diagnostic {
+    pub(crate) fn of_text(error: &ParseError, source: &str) -> Self {
+        Self {
+            message: error.message().to_owned(),
+            location: location(error.location(source)),
+            rendered: error.emit_to_string(source),
+        }
+    }
+
+    pub(crate) fn of_module(error: &WithSpan<ValidationError>, source: &str) -> Self {
+        let mut message = error.as_inner().to_string();
+        let mut cause = error.as_inner().source();
+        while let Some(error) = cause {
+            message += &format!(": {error}");
+            cause = error.source();
+        }
+        // The spans go from the function to the expression.
+        let span = error.spans().last().filter(|_| !source.is_empty());
+        Self {
+            message,
+            location: location(span.map(|(span, _)| span.location(source))),
+            rendered: error.emit_to_string(source),
+        }
+    }
+}
+
+fn location(found: Option<SourceLocation>) -> Location {
+    found.map_or_else(Location::default, |found| Location {
+        line: found.line_number,
+        column: found.line_position,
+        length: found.length,
+    })
+}
+
 fn list(names: &[String]) -> String {
     if names.is_empty() {
         "none".to_owned()
@@ -112,5 +196,32 @@ fn below(excerpt: &str) -> String {
     match excerpt {
         "" => String::new(),
         lines => format!("\n{lines}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::shader::Shader;
+
+    #[test]
+    fn invalid_text_has_a_location() {
+        let found = |wgsl: &str| {
+            let error = Shader::new(wgsl, None, &[]).unwrap_err();
+            let location = error.location().unwrap();
+            (location.line, location.column)
+        };
+        // The text, the module, and a construct that cannot be run.
+        assert_eq!(found("fn f() {\n  let x = ;\n}"), (2, 11));
+        let module = "fn f(x: u32) -> u32 {
+                if x == 0u {
+                    return 1i;
+                }
+                return x;
+            }";
+        assert_eq!(found(module), (3, 28));
+        let texture = "@group(0) @binding(0) var image: texture_2d<f32>;
+            @compute @workgroup_size(1) fn main() { _ = textureDimensions(image); }";
+        assert_eq!(found(texture), (1, 23));
+        assert_eq!(Shader::new("", None, &[]).unwrap_err().location(), None);
     }
 }

@@ -85,7 +85,8 @@ mod report;
 mod shader;
 
 pub use config::Config;
-pub use error::ShaderError;
+pub use error::{Diagnostic, ShaderError};
+pub use overrides::OverrideDeclaration;
 pub use program::WorkgroupVariable;
 pub use report::{AccessKind, Banks, Fault, Finding, Location, Report, Site, Space};
 pub use shader::{Buffers, MEMORY_A_WORD, Resource, Shader};

@@ -3,7 +3,45 @@
 use crate::error::ShaderError;
 use naga::back::PipelineConstants;
 use naga::back::pipeline_constants::PipelineConstantError;
-use naga::{Module, Override};
+use naga::{Module, Override, ScalarKind, TypeInner};
+
+/// An `override` declaration of a shader.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OverrideDeclaration {
+    /// Its name.
+    pub name: String,
+    /// The number of `@id`.
+    pub id: Option<u16>,
+    /// Its type: `bool`, `i32`, `u32`, `f16` or `f32`.
+    pub kind: &'static str,
+    /// False if a value must be given.
+    pub has_default: bool,
+}
+
+/// The declarations of a module, in order.
+pub(crate) fn declared(module: &Module) -> Vec<OverrideDeclaration> {
+    let kind = |declared: &Override| match module.types[declared.ty].inner {
+        TypeInner::Scalar(scalar) => match (scalar.kind, scalar.width) {
+            (ScalarKind::Bool, _) => "bool",
+            (ScalarKind::Sint, _) => "i32",
+            (ScalarKind::Uint, _) => "u32",
+            (_, 2) => "f16",
+            _ => "f32",
+        },
+        // (Validation admits scalars only.)
+        _ => "u32",
+    };
+    let overrides = module.overrides.iter();
+    overrides
+        .map(|(_, declared)| OverrideDeclaration {
+            name: declared.name.clone().unwrap_or_default(),
+            id: declared.id,
+            kind: kind(declared),
+            has_default: declared.init.is_some(),
+        })
+        .collect()
+}
 
 /// The values, by the key that naga uses: `@id`, or the name without one.
 pub(crate) fn constants(

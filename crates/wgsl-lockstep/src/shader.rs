@@ -1,7 +1,8 @@
 //! A compute shader: parsing and running.
 
 use crate::config::Config;
-use crate::error::ShaderError;
+use crate::error::{Diagnostic, ShaderError};
+use crate::overrides::OverrideDeclaration;
 use crate::program::WorkgroupVariable;
 use crate::report::{Location, Report, Space};
 use crate::{lower, machine, mask, memory, overrides, program};
@@ -40,11 +41,11 @@ pub struct Resource {
 
 fn parse(wgsl: &str) -> Result<(naga::Module, naga::valid::ModuleInfo), ShaderError> {
     let module = naga::front::wgsl::parse_str(wgsl)
-        .map_err(|e| ShaderError::Invalid(e.emit_to_string(wgsl)))?;
+        .map_err(|e| ShaderError::Invalid(Diagnostic::of_text(&e, wgsl)))?;
     let flags = naga::valid::ValidationFlags::all();
     let info = naga::valid::Validator::new(flags, naga::valid::Capabilities::all())
         .validate(&module)
-        .map_err(|e| ShaderError::Invalid(e.emit_to_string(wgsl)))?;
+        .map_err(|e| ShaderError::Invalid(Diagnostic::of_module(&e, wgsl)))?;
     Ok((module, info))
 }
 
@@ -189,6 +190,27 @@ impl Shader {
     /// [`ShaderError::Invalid`].
     pub fn entry_points(wgsl: &str) -> Result<Vec<String>, ShaderError> {
         Ok(compute_entry_points(&parse(wgsl)?.0))
+    }
+
+    /// The `override` declarations of a WGSL text, in order.
+    ///
+    /// # Errors
+    ///
+    /// [`ShaderError::Invalid`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use wgsl_lockstep::Shader;
+    ///
+    /// let declared = Shader::overrides("@id(7) override LANES: u32; override SCALE = 1.5;")?;
+    /// assert_eq!((declared[0].name.as_str(), declared[0].id), ("LANES", Some(7)));
+    /// assert!(!declared[0].has_default && declared[1].has_default);
+    /// assert_eq!([declared[0].kind, declared[1].kind], ["u32", "f32"]);
+    /// # Ok::<(), wgsl_lockstep::ShaderError>(())
+    /// ```
+    pub fn overrides(wgsl: &str) -> Result<Vec<OverrideDeclaration>, ShaderError> {
+        Ok(overrides::declared(&parse(wgsl)?.0))
     }
 
     /// The WGSL text. Each [`Location`] refers to it.

@@ -1,15 +1,16 @@
 //! The contents of a shader's buffers.
 
-use crate::fault::Fault;
-use crate::values::{count, word};
+use super::memory::{MOST_MEMORY, check_memory_below};
+use super::subject::DefaultBuffer;
+use super::values::{count, word};
+use crate::report::Space;
+use crate::shader::{Buffers, Resource};
 use serde::{Serialize, Serializer};
 use std::fmt;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use wgsl_lockstep::audit::{DefaultBuffer, MOST_MEMORY, check_memory};
-use wgsl_lockstep::{Buffers, Resource, Space};
 
 /// Default size in words of a buffer that ends in a runtime-sized array.
 const WORDS: u64 = 4096;
@@ -68,18 +69,39 @@ impl fmt::Display for Name {
     }
 }
 
-/// `--buffer`: a buffer, and its contents.
-#[derive(Clone, Debug)]
-pub(crate) struct Contents {
+/// A buffer of a shader, and its contents.
+///
+/// It is parsed from the text of the command's option `--buffer`.
+///
+/// # Examples
+///
+/// ```
+/// use wgsl_lockstep::audit::BufferContents;
+///
+/// for text in ["0=random:4096", "1.2=iota:2^12", "size=words:64,-1,0x10,1.5", "0=zero:100"] {
+///     assert!(text.parse::<BufferContents>().is_ok());
+/// }
+/// assert!("0=ones:4".parse::<BufferContents>().is_err());
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct BufferContents {
     name: Name,
     fill: Fill,
+}
+
+impl BufferContents {
+    /// True if the words are read from a file.
+    #[must_use]
+    pub const fn is_file(&self) -> bool {
+        matches!(self.fill, Fill::File(_))
+    }
 }
 
 const FORM: &str = "write it as BUFFER=random:N, zero:N, iota:N, words:A,B,C or file:PATH, with \
                     BUFFER such as 0 (of group 0), 1.2 (binding 2 of group 1) or the variable's \
                     name";
 
-impl FromStr for Contents {
+impl FromStr for BufferContents {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -108,7 +130,7 @@ impl FromStr for Contents {
 }
 
 impl Fill {
-    fn words(&self, seed: u64) -> Result<Vec<u32>, Fault> {
+    fn words(&self, seed: u64) -> Result<Vec<u32>, String> {
         Ok(match self {
             Self::Random(count) => random(seed).take(*count as usize).collect(),
             Self::Zero(count) => vec![0; *count as usize],
@@ -143,26 +165,26 @@ fn random(seed: u64) -> impl Iterator<Item = u32> {
 }
 
 /// Reads a file of words.
-fn words_of(path: &Path) -> Result<Vec<u32>, Fault> {
+fn words_of(path: &Path) -> Result<Vec<u32>, String> {
     // Reading a device may never end.
     const MOST: u64 = MOST_MEMORY / 4;
     let name = path.display().to_string();
-    let failed = |error| Fault::io(&name, "cannot read", &error);
+    let failed = |error| format!("{name}: cannot read: {error}");
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(failed)?;
     file.take(MOST + 1)
         .read_to_end(&mut bytes)
         .map_err(failed)?;
     if bytes.len() as u64 > MOST {
-        return Err(Fault::usage(format!(
+        return Err(format!(
             "{name} has more than {MOST} bytes: take a smaller file"
-        )));
+        ));
     }
     if bytes.len() % 4 != 0 {
-        return Err(Fault::usage(format!(
+        return Err(format!(
             "{name}: {} bytes are not a whole number of 4-byte words: give a file of words",
             bytes.len()
-        )));
+        ));
     }
     Ok(bytes
         .chunks_exact(4)
@@ -186,18 +208,32 @@ fn default_fill(resource: &Resource) -> Fill {
     }
 }
 
-/// A buffer in the JSON report.
-#[derive(Serialize)]
-pub(crate) struct Made {
-    group: u32,
-    binding: u32,
-    name: String,
+/// The default contents of a buffer, as text such as `random:4096`: zeros in a uniform, random words
+/// in storage.
+#[must_use]
+pub fn default_contents(resource: &Resource) -> String {
+    default_fill(resource).to_string()
+}
+
+/// A buffer of a dispatch, as in the JSON report. It is displayed as in the text report.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct MadeBuffer {
+    /// `@group`.
+    pub group: u32,
+    /// `@binding`.
+    pub binding: u32,
+    /// The variable's name.
+    pub name: String,
+    /// Storage or uniform.
     #[serde(serialize_with = "space")]
-    space: Space,
-    words: usize,
-    contents: String,
-    /// True if the user specified the contents.
-    given: bool,
+    pub space: Space,
+    /// Its size in words.
+    pub words: usize,
+    /// Its contents, such as `random:4096`.
+    pub contents: String,
+    /// False for default contents.
+    pub given: bool,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // As serde requires.
@@ -205,7 +241,7 @@ fn space<S: Serializer>(space: &Space, serializer: S) -> Result<S::Ok, S::Error>
     serializer.serialize_str(space.name())
 }
 
-impl fmt::Display for Made {
+impl fmt::Display for MadeBuffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { group, binding, .. } = self;
         write!(
@@ -222,7 +258,7 @@ impl fmt::Display for Made {
 }
 
 /// The buffers with default contents.
-pub(crate) fn defaults(made: &[Made]) -> Vec<DefaultBuffer> {
+pub(super) fn defaults(made: &[MadeBuffer]) -> Vec<DefaultBuffer> {
     made.iter()
         .filter(|buffer| !buffer.given)
         .map(|buffer| DefaultBuffer {
@@ -235,27 +271,28 @@ pub(crate) fn defaults(made: &[Made]) -> Vec<DefaultBuffer> {
 }
 
 /// Makes the buffers of a shader. `file` is the name of the shader.
-pub(crate) fn make(
+pub(super) fn make(
     file: &str,
     resources: &[Resource],
-    wanted: &[Contents],
+    wanted: &[BufferContents],
     seed: u64,
-) -> Result<(Buffers, Vec<Made>), Fault> {
-    for (i, Contents { name, .. }) in wanted.iter().enumerate() {
+    most_memory: u64,
+) -> Result<(Buffers, Vec<MadeBuffer>), String> {
+    for (i, BufferContents { name, .. }) in wanted.iter().enumerate() {
         let Some(resource) = resources.iter().find(|resource| name.is(resource)) else {
             let what = match name {
                 Name::Binding(..) => "binding",
                 Name::Variable(_) => "buffer",
             };
-            return Err(Fault::usage(format!(
+            return Err(format!(
                 "--buffer {name}: {file} uses no such {what}: {}",
                 list(resources)
-            )));
+            ));
         };
         if wanted[..i].iter().any(|other| other.name.is(resource)) {
-            return Err(Fault::usage(format!(
+            return Err(format!(
                 "--buffer {name} is given twice: leave out one of them",
-            )));
+            ));
         }
     }
     let given = |resource: &Resource| wanted.iter().find(|contents| contents.name.is(resource));
@@ -267,8 +304,8 @@ pub(crate) fn make(
         words.saturating_mul(resource.memory_a_word.into())
     };
     let needed = resources.iter().map(memory).fold(0, u64::saturating_add);
-    check_memory(needed)
-        .map_err(|message| Fault::usage(format!("{message}: take smaller buffers")))?;
+    check_memory_below(needed, most_memory)
+        .map_err(|message| format!("{message}: take smaller buffers"))?;
     let mut buffers = Buffers::new();
     let mut made = Vec::new();
     for resource in resources {
@@ -277,7 +314,7 @@ pub(crate) fn make(
         // Each buffer has different contents.
         let own_seed = seed ^ u64::from(group) << 48 ^ u64::from(binding) << 32;
         let words = fill.words(own_seed)?;
-        made.push(Made {
+        made.push(MadeBuffer {
             group,
             binding,
             name: resource.name.clone(),
@@ -303,12 +340,12 @@ fn list(resources: &[Resource]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wgsl_lockstep::Shader;
+    use crate::shader::Shader;
 
     #[test]
     fn contents_are_parsed() {
         let words = |text: &str| {
-            let contents: Contents = text.parse().unwrap();
+            let contents: BufferContents = text.parse().unwrap();
             contents.fill.words(1).unwrap()
         };
         assert_eq!(
@@ -337,7 +374,7 @@ mod tests {
             "0=words:1.x",
             "0=words:-2147483649",
         ] {
-            assert!(text.parse::<Contents>().is_err(), "{text}");
+            assert!(text.parse::<BufferContents>().is_err(), "{text}");
         }
     }
 

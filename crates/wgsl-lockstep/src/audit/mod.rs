@@ -3,8 +3,8 @@
 //!
 //! It makes all output of the command `wgsl-audit`. An [`Audit`] holds one [`Subject`] for each
 //! kernel. Build it from the reports of your own dispatches to get the same output for a whole
-//! program. The advice in notes names options of that command, such as `--buffer` and
-//! `--max-degree`.
+//! program. A [`Dispatch`] is the command's input. The advice in notes names options of that
+//! command, such as `--buffer` and `--max-degree`.
 //!
 //! # Examples
 //!
@@ -32,6 +32,8 @@
 //! # Ok::<(), wgsl_lockstep::ShaderError>(())
 //! ```
 
+mod buffers;
+mod dispatch;
 mod figures;
 mod heatmap;
 mod json;
@@ -43,7 +45,10 @@ mod sarif;
 mod subject;
 mod table;
 mod text;
+mod values;
 
+pub use buffers::{BufferContents, MadeBuffer, default_contents};
+pub use dispatch::{Dispatch, DispatchError, Prepared};
 pub use figures::Figures;
 pub use memory::{MOST_MEMORY, check_memory};
 pub use notes::Note;
@@ -51,3 +56,4 @@ pub use outcome::Audit;
 pub use rules::{Rule, Severity};
 pub use subject::{DefaultBuffer, Subject};
 pub use table::{plural, ratio, share, short};
+pub use values::{override_value, positive};

@@ -2,6 +2,7 @@
 
 use std::io;
 use wgsl_lockstep::ShaderError;
+use wgsl_lockstep::audit::DispatchError;
 
 /// A failure.
 #[derive(Debug)]
@@ -28,13 +29,23 @@ impl Fault {
         }
     }
 
+    /// A dispatch of the shader `name` that cannot be run.
+    pub(crate) fn dispatch(name: &str, error: DispatchError) -> Self {
+        match error {
+            DispatchError::Shader(error) => Self::shader(name, error),
+            error => Self::usage(error.to_string()),
+        }
+    }
+
     /// An error of the executor for the shader `name`, with the option that helps.
     pub(crate) fn shader(name: &str, error: ShaderError) -> Self {
         match error {
-            ShaderError::Invalid(rendered) => Self::Usage(
+            ShaderError::Invalid(diagnostic) => Self::Usage(
                 format!("{name} is not valid WGSL:"),
                 // naga does not know the name of the file.
-                rendered.replace("─ wgsl:", &format!("─ {name}:")),
+                diagnostic
+                    .rendered
+                    .replace("─ wgsl:", &format!("─ {name}:")),
             ),
             ShaderError::Unsupported {
                 what,

@@ -1,26 +1,23 @@
 //! The command `wgsl-audit`: runs a WGSL compute shader on the CPU, in lock-step, and reports bank
 //! conflicts, races and other faults.
 
-mod buffers;
 mod fault;
 mod help;
 mod values;
 
-use buffers::{Contents, Made};
 use clap::Parser;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use fault::Fault;
-use serde::Serialize;
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
-use values::{Workgroups, override_value, positive};
-use wgsl_lockstep::audit::{Audit, Subject, plural};
-use wgsl_lockstep::{Config, Shader};
+use values::Workgroups;
+use wgsl_lockstep::Config;
+use wgsl_lockstep::audit::{BufferContents, Dispatch, Prepared, override_value, plural, positive};
 
 /// Maximum size of a shader. It rejects a data file given by mistake early.
 const LONGEST: u64 = 16 << 20;
@@ -48,7 +45,7 @@ struct Args {
     workgroups: Workgroups,
     /// Contents of a buffer, such as 0=random:4096 or size=words:64,64; may be given for each
     #[arg(long = "buffer", value_name = "BUFFER=CONTENTS")]
-    buffers: Vec<Contents>,
+    buffers: Vec<BufferContents>,
     /// Value of an 'override' declaration; may be given for each
     #[arg(long = "override", value_name = "NAME=VALUE", value_parser = override_value)]
     overrides: Vec<(String, f64)>,
@@ -111,46 +108,32 @@ fn warp() -> impl TypedValueParser<Value = u32> {
     PossibleValuesParser::new(["4", "8", "16", "32", "64"]).try_map(|text| text.parse::<u32>())
 }
 
-/// The JSON beside the audit.
-#[derive(Serialize)]
-struct Dispatch<'a> {
-    entry: &'a str,
-    workgroup_size: [u32; 3],
-    workgroup_bytes: u32,
-    dispatched: [u32; 3],
-    buffers: &'a [Made],
-}
-
-fn run(args: &Args) -> Result<(), Fault> {
+fn run(args: Args) -> Result<(), Fault> {
     let (name, source) = read(&args.file)?;
-    let shader = Shader::new(&source, args.entry.as_deref(), &args.overrides)
-        .map_err(|error| Fault::shader(&name, error))?;
     let Workgroups(workgroups) = args.workgroups;
-    let counts = workgroups.into_iter().chain(shader.workgroup_size());
-    // The executor numbers lanes with 32 bits.
-    if counts.map(u128::from).product::<u128>() > u128::from(u32::MAX) {
-        return Err(Fault::usage(
-            "that many workgroups have more than 2^32 lanes: take fewer --workgroups",
-        ));
-    }
-    let config = Config::default()
+    let mut dispatch = Dispatch::new(&name);
+    dispatch.entry = args.entry;
+    dispatch.overrides = args.overrides;
+    dispatch.workgroups = workgroups;
+    dispatch.buffers = args.buffers;
+    dispatch.seed = args.seed;
+    dispatch.config = Config::default()
         .warp(args.warp)
         .banks(args.banks)
         .max_iterations(args.max_iterations)
         .max_lane_instructions(args.max_lane_instructions.unwrap_or(u64::MAX));
-    let (mut buffers, made) = buffers::make(&name, shader.resources(), &args.buffers, args.seed)?;
+    dispatch.max_degree = args.max_degree;
+    let mut prepared = dispatch
+        .prepare(&source)
+        .map_err(|error| Fault::dispatch(&name, error))?;
 
     let started = Instant::now();
-    let report = shader
-        .run(&mut buffers, workgroups, &config)
+    let report = prepared
+        .run()
         .map_err(|error| Fault::shader(&name, error))?;
     let time = started.elapsed();
 
-    let mut subject = Subject::new(&name, &shader, report);
-    subject.default_buffers = buffers::defaults(&made);
-    let audit = Audit::new(vec![subject], config)
-        .max_degree(args.max_degree)
-        .time(time);
+    let audit = prepared.audit(report).time(time);
     if let Some(path) = &args.sarif {
         write(path, &audit.sarif())?;
     }
@@ -163,19 +146,12 @@ fn run(args: &Args) -> Result<(), Fault> {
         for failure in &failures {
             let _ = writeln!(io::stderr(), "{failure}");
         }
-        let dispatch = Dispatch {
-            entry: shader.entry(),
-            workgroup_size: shader.workgroup_size(),
-            workgroup_bytes: shader.workgroup_bytes(),
-            dispatched: workgroups,
-            buffers: &made,
-        };
-        let json = audit.json(env!("CARGO_PKG_VERSION"), &dispatch);
+        let json = prepared.json(&audit, env!("CARGO_PKG_VERSION"));
         print(&json.map_err(|error| Fault::usage(error.to_string()))?)
     } else if args.quiet {
         print(&audit.brief())
     } else {
-        print(&audit.text(&header(&name, &shader, workgroups, args.warp, &made), true))
+        print(&audit.text(&header(&name, &prepared, workgroups, args.warp), true))
     };
     // A closed pipe does not change the result of the audit.
     match printed {
@@ -226,13 +202,8 @@ fn read(file: &Path) -> Result<(String, String), Fault> {
 }
 
 /// Describes the dispatch.
-fn header(
-    name: &str,
-    shader: &Shader,
-    workgroups: [u32; 3],
-    warp: u32,
-    buffers: &[Made],
-) -> String {
+fn header(name: &str, prepared: &Prepared, workgroups: [u32; 3], warp: u32) -> String {
+    let shader = prepared.shader();
     let lanes: u32 = shader.workgroup_size().iter().product();
     let mut text = format!(
         "{name}: entry point {}: {} of {} ({}), {} bytes of workgroup memory\n",
@@ -242,7 +213,7 @@ fn header(
         plural(lanes.div_ceil(warp).into(), "warp"),
         shader.workgroup_bytes(),
     );
-    for buffer in buffers {
+    for buffer in prepared.buffers() {
         let _ = writeln!(text, "{buffer}");
     }
     text
@@ -308,7 +279,7 @@ fn main() -> ExitCode {
         Ok(args) => args,
         Err(error) => return usage(&error),
     };
-    match run(&args) {
+    match run(args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(fault) => {
             if let Fault::Usage(message, excerpt) = &fault {
