@@ -244,7 +244,7 @@ test('a shader that is wrong shows its line', () => withAuditor(async (page) => 
   const deep = `@compute @workgroup_size(1) fn main() {\nlet x = ${'!'.repeat(9999)}true; }`;
   assert.match(await run(page, deep), /^error: line 2:/);
   const sums = Array.from({ length: 9999 }, (_, i) => `const A${9999 - i} = A${9998 - i} + 1;`);
-  const chain = `${sums.join('\n')}const A0 = 1;
+  const chain = `${sums.join(' ')} const A0 = 1;
     @compute @workgroup_size(1) fn main() { var x = A9999; }`;
   assert.match(await run(page, chain), /^error: the auditor broke off: the shader is nested/);
   const huge = '@group(0) @binding(0) var<storage, read_write> data: array<u32, 0x10000000>;\n'
@@ -285,9 +285,13 @@ test('a loop without end is stopped', () => withAuditor(async (page) => {
 
 test('a link has the shader and its inputs', () => withAuditor(async (page) => {
   const wgsl = `// Ein Schlüssel: 鍵
+    override LANES: u32;
     @group(0) @binding(0) var<storage, read_write> data: array<u32>;
-    @compute @workgroup_size(8) fn main(@builtin(local_invocation_index) i: u32) { data[i] = i; }`;
-  await write(page, wgsl, 'audit-fill-0.0');
+    @compute @workgroup_size(LANES)
+    fn main(@builtin(local_invocation_index) i: u32) { data[i] = i; }`;
+  await by(page, 'audit-source').fill(wgsl);
+  await page.locator('[data-override="LANES"]').fill('8');
+  await page.locator('[data-override="LANES"]').blur();
   await by(page, 'audit-fill-0.0').selectOption('zero');
   await by(page, 'audit-size-0.0').fill('5');
   await by(page, 'audit-share').click();
@@ -298,7 +302,8 @@ test('a link has the shader and its inputs', () => withAuditor(async (page) => {
   await page.getByText('came with the link').waitFor();
   assert.equal(await by(page, 'audit-source').inputValue(), wgsl);
   assert.match(await click(page, 'audit-run'), /^done: 1 failure/);
-  assert.equal((await report(page)).buffers[0].contents, 'zero:5');
+  const { buffers: [{ contents }], workgroup_size: [lanes] } = await report(page);
+  assert.deepEqual([contents, lanes], ['zero:5', 8]);
 
   await page.goto('about:blank');
   await page.goto(`${link.slice(0, -9)}x`);
