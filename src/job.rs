@@ -64,9 +64,10 @@ impl Span {
         let size = (before + bytes).next_multiple_of(4);
         let room = self.room.saturating_add(before);
         if self.size < bytes || room < size && bytes > 0 {
+            let is_short = self.size < bytes;
             return Err(Error::BufferTooSmall {
                 buffer: role,
-                needed: bytes,
+                needed: if is_short { bytes } else { size - before },
                 actual: self.size,
             });
         }

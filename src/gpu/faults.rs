@@ -45,8 +45,8 @@ pub(crate) fn scoped<T>(
     }
 }
 
-/// Waits until it is known whether all calls so far were valid, and returns the first error. That
-/// takes time in browsers only.
+/// Waits until it is known whether all calls to wgpu in this [`call`] so far were valid, and returns
+/// the first error. That takes time in browsers only.
 pub(crate) async fn settled(device: &wgpu::Device) -> Result<(), Error> {
     #[cfg(target_arch = "wasm32")]
     {
@@ -60,26 +60,81 @@ pub(crate) async fn settled(device: &wgpu::Device) -> Result<(), Error> {
     }
 }
 
+/// Runs a future as one call of the user: in browsers, errors of calls at the same time are kept
+/// apart.
+pub(crate) async fn call<T>(future: impl Future<Output = T>) -> T {
+    #[cfg(target_arch = "wasm32")]
+    {
+        browser::call(future).await
+    }
+    #[cfg(not(target_arch = "wasm32"))]
+    {
+        future.await
+    }
+}
+
 /// The error scopes that the browser has not answered.
 #[cfg(target_arch = "wasm32")]
 mod browser {
     use super::typed;
     use crate::Error;
-    use std::cell::RefCell;
-    use std::pin::Pin;
+    use std::cell::{Cell, RefCell};
+    use std::pin::{Pin, pin};
     use std::task::{Context, Poll, Waker};
 
     type Answer = Pin<Box<dyn Future<Output = Option<wgpu::Error>>>>;
 
-    struct Pending {
+    /// Whose errors they are: those of a device, and of a call on it, or of all that do not wait.
+    #[derive(Clone, PartialEq)]
+    struct Of {
         device: wgpu::Device,
+        call: u64,
+    }
+
+    impl Of {
+        fn now(device: &wgpu::Device) -> Self {
+            Self {
+                device: device.clone(),
+                call: CALL.get(),
+            }
+        }
+    }
+
+    struct Pending {
+        of: Of,
         bytes: u64,
         answer: Answer,
     }
 
     thread_local! {
         static PENDING: RefCell<Vec<Pending>> = const { RefCell::new(Vec::new()) };
-        static FAILED: RefCell<Vec<(wgpu::Device, Error)>> = const { RefCell::new(Vec::new()) };
+        static FAILED: RefCell<Vec<(Of, Error)>> = const { RefCell::new(Vec::new()) };
+        /// The call that is polled, or 0.
+        static CALL: Cell<u64> = const { Cell::new(0) };
+        static CALLS: Cell<u64> = const { Cell::new(0) };
+    }
+
+    /// A call. When it ends, or is dropped before, nobody asks for its errors any more.
+    struct Call(u64);
+
+    impl Drop for Call {
+        fn drop(&mut self) {
+            PENDING.with_borrow_mut(|pending| pending.retain(|one| one.of.call != self.0));
+            FAILED.with_borrow_mut(|failed| failed.retain(|(of, _)| of.call != self.0));
+        }
+    }
+
+    pub(super) async fn call<T>(future: impl Future<Output = T>) -> T {
+        let call = Call(CALLS.get() + 1);
+        CALLS.set(call.0);
+        let mut future = pin!(future);
+        std::future::poll_fn(|context| {
+            let outer = CALL.replace(call.0);
+            let polled = future.as_mut().poll(context);
+            CALL.set(outer);
+            polled
+        })
+        .await
     }
 
     /// Calls `create` in error scopes, whose answers become pending.
@@ -96,7 +151,7 @@ mod browser {
         ];
         PENDING.with_borrow_mut(|pending| {
             pending.extend(answers.map(|answer| Pending {
-                device: device.clone(),
+                of: Of::now(device),
                 bytes,
                 answer,
             }));
@@ -104,7 +159,7 @@ mod browser {
         made
     }
 
-    /// Returns the first error of a device that has arrived and was not returned before.
+    /// Returns the first error that has arrived and was not returned before.
     pub(super) fn check(device: &wgpu::Device) -> Result<(), Error> {
         PENDING.with_borrow_mut(|all| {
             all.retain_mut(|pending| {
@@ -118,23 +173,23 @@ mod browser {
                 }
             });
         });
+        let now = Of::now(device);
         FAILED.with_borrow_mut(|failed| {
-            let found = failed.iter().position(|(of, _)| of == device);
+            let found = failed.iter().position(|(of, _)| *of == now);
             found.map_or(Ok(()), |i| {
                 let (_, first) = failed.remove(i);
                 // What follows from it is no news.
-                failed.retain(|(of, _)| of != device);
+                failed.retain(|(of, _)| *of != now);
                 Err(first)
             })
         })
     }
 
-    /// Waits for the answers to all scopes of a device so far.
+    /// Waits for the answers to all scopes so far.
     pub(super) async fn answered(device: &wgpu::Device) {
-        let (own, others): (Vec<_>, Vec<_>) = PENDING
-            .take()
-            .into_iter()
-            .partition(|pending| pending.device == *device);
+        let now = Of::now(device);
+        let (own, others): (Vec<_>, Vec<_>) =
+            PENDING.take().into_iter().partition(|one| one.of == now);
         PENDING.set(others);
         for mut pending in own {
             let error = pending.answer.as_mut().await;
@@ -146,7 +201,7 @@ mod browser {
         fn failed(&self, error: Option<wgpu::Error>) {
             if let Some(error) = error {
                 let error = typed(&error, self.bytes);
-                FAILED.with_borrow_mut(|failed| failed.push((self.device.clone(), error)));
+                FAILED.with_borrow_mut(|failed| failed.push((self.of.clone(), error)));
             }
         }
     }

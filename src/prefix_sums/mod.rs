@@ -8,6 +8,7 @@ use crate::gpu::Instant;
 use crate::gpu::binding::{self, ToBinding};
 use crate::gpu::calls;
 use crate::gpu::executor::{BufferSet, Clock, Detail, Profile};
+use crate::gpu::faults::call;
 use crate::gpu::pipelines::Pipelines;
 use crate::gpu::ready::Ready;
 use crate::gpu::transfer::{Staging, Transfers};
@@ -122,6 +123,16 @@ impl PreparedPrefixSums {
     /// Those of [`run`](Self::run), and [`Error::OutOfMemory`].
     pub fn run_profiled(&self) -> Result<Profile, Error> {
         pollster::block_on(self.0.measure(Detail::Phases, Waiting::Block))
+    }
+
+    /// The async version of [`run_profiled`](Self::run_profiled). It does not block while the
+    /// device works.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`run_profiled`](Self::run_profiled).
+    pub async fn run_profiled_async(&self) -> Result<Profile, Error> {
+        call(self.0.measure(Detail::Phases, Waiting::Yield)).await
     }
 
     /// The dispatches.
@@ -314,9 +325,8 @@ impl PrefixSums {
         colors: &[u32],
         options: &PrefixSumsOptions,
     ) -> Result<(), Error> {
-        self.run_host(values, colors, options, false, Waiting::Yield)
-            .await
-            .map(drop)
+        let run = self.run_host(values, colors, options, false, Waiting::Yield);
+        call(run).await.map(drop)
     }
 
     /// Like [`run`](Self::run), and returns the GPU time of each phase (`tile sums`, `tile
@@ -333,6 +343,23 @@ impl PrefixSums {
     ) -> Result<Profile, Error> {
         pollster::block_on(self.run_host(values, colors, options, true, Waiting::Block))
             .map(|profile| profile.unwrap_or_else(|| Profile::new(Clock::WallClock)))
+    }
+
+    /// The async version of [`run_profiled`](Self::run_profiled). It does not block while the
+    /// device works.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`run`](Self::run).
+    pub async fn run_profiled_async<T: Summand>(
+        &self,
+        values: &mut [T],
+        colors: &[u32],
+        options: &PrefixSumsOptions,
+    ) -> Result<Profile, Error> {
+        let run = self.run_host(values, colors, options, true, Waiting::Yield);
+        let profile = call(run).await?;
+        Ok(profile.unwrap_or_else(|| Profile::new(Clock::WallClock)))
     }
 
     async fn run_host<T: Summand>(

@@ -4,6 +4,7 @@ use super::{Keys, PreparedSort, SortJob, Sorter};
 use crate::gpu::Instant;
 use crate::gpu::calls;
 use crate::gpu::executor::{Clock, Detail, Profile};
+use crate::gpu::faults::call;
 use crate::gpu::transfer::zeroed;
 use crate::gpu::waiting::Waiting;
 use crate::host::{merge_runs, permute, rank};
@@ -71,7 +72,7 @@ impl Sorter {
     /// # Ok(()) }) }
     /// ```
     pub async fn sort_async<T: SortKey>(&self, keys: &mut [T], order: Order) -> Result<(), Error> {
-        self.sort_host(keys, order, Waiting::Yield, None).await
+        call(self.sort_host(keys, order, Waiting::Yield, None)).await
     }
 
     /// Sorts as [`sort`](Self::sort) does, and returns the times of all phases and transfers. It
@@ -106,8 +107,7 @@ impl Sorter {
         order: Order,
     ) -> Result<Profile, Error> {
         let mut profile = Profile::new(Clock::Timestamps);
-        let sorting = self.sort_host(keys, order, Waiting::Yield, Some(&mut profile));
-        sorting.await?;
+        call(self.sort_host(keys, order, Waiting::Yield, Some(&mut profile))).await?;
         Ok(profile)
     }
 
@@ -165,8 +165,7 @@ impl Sorter {
         order: Order,
         mut take: impl FnMut(&[T]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let sorting = self.sort_to_host(keys, order, Waiting::Yield, None, &mut take);
-        sorting.await
+        call(self.sort_to_host(keys, order, Waiting::Yield, None, &mut take)).await
     }
 
     /// Sorts as [`sort_to`](Self::sort_to) does, and returns the times as
@@ -227,7 +226,7 @@ impl Sorter {
         keys: &[T],
         order: Order,
     ) -> Result<Vec<u32>, Error> {
-        self.argsort_host(keys, order, Waiting::Yield).await
+        call(self.argsort_host(keys, order, Waiting::Yield)).await
     }
 
     /// Sorts a slice of keys, and moves the values of any type in a second slice along with them.
@@ -280,8 +279,7 @@ impl Sorter {
         values: &mut [V],
         order: Order,
     ) -> Result<(), Error> {
-        self.sort_pairs_host(keys, values, order, Waiting::Yield)
-            .await
+        call(self.sort_pairs_host(keys, values, order, Waiting::Yield)).await
     }
 
     async fn sort_pairs_host<T: SortKey, V>(
@@ -363,8 +361,7 @@ impl Sorter {
         order: Order,
         key: impl FnMut(&V) -> T,
     ) -> Result<(), Error> {
-        self.sort_by_key_host(items, order, key, Waiting::Yield)
-            .await
+        call(self.sort_by_key_host(items, order, key, Waiting::Yield)).await
     }
 
     async fn sort_by_key_host<V, T: SortKey>(
@@ -441,8 +438,7 @@ impl Sorter {
         comparator: &Comparator,
         order: Order,
     ) -> Result<(), Error> {
-        self.sort_by_host(rows, comparator, order, Waiting::Yield)
-            .await
+        call(self.sort_by_host(rows, comparator, order, Waiting::Yield)).await
     }
 
     async fn sort_by_host<T: bytemuck::Pod>(

@@ -3,6 +3,7 @@
 use super::{Keys, PreparedSort, SortJob, Sorter};
 use crate::gpu::binding::{self, BufferRange, ToBinding};
 use crate::gpu::executor::BufferSet;
+use crate::gpu::faults::call;
 use crate::gpu::waiting::Waiting;
 use crate::recording::Buffer;
 use crate::{BufferRole, Error, Order};
@@ -46,8 +47,7 @@ impl Sorter {
         len: u64,
         order: Order,
     ) -> Result<u64, Error> {
-        let checked = self.is_sorted_until_waiting(keys, len, order, Waiting::Yield);
-        checked.await
+        call(self.is_sorted_until_waiting(keys, len, order, Waiting::Yield)).await
     }
 
     async fn is_sorted_until_waiting(

@@ -352,8 +352,9 @@ impl<'a> SortJob<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidOption`] from [`Sorter::prepare`](crate::Sorter::prepare) if the range ends
-    /// beyond `len` or before it begins.
+    /// [`InvalidOption`](crate::Error::InvalidOption) from
+    /// [`Sorter::prepare`](crate::Sorter::prepare) if the range ends beyond `len` or before it
+    /// begins.
     ///
     /// # Examples
     ///

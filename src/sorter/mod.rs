@@ -15,7 +15,7 @@ use crate::gpu::adapter::{adapters_async, planner};
 use crate::gpu::binding::{self, BufferRange};
 use crate::gpu::calls;
 use crate::gpu::executor::BufferSet;
-use crate::gpu::faults::settled;
+use crate::gpu::faults::{call, settled};
 use crate::gpu::pipelines::Pipelines;
 use crate::gpu::ready::Ready;
 use crate::gpu::transfer::Staging;
@@ -376,9 +376,12 @@ impl Sorter {
         &self,
         job: &SortJob<'_, Kind>,
     ) -> Result<PreparedSort, Error> {
-        let sort = self.prepare(job)?;
-        settled(&self.device).await?;
-        Ok(sort)
+        call(async {
+            let sort = self.prepare(job)?;
+            settled(&self.device).await?;
+            Ok(sort)
+        })
+        .await
     }
 
     /// Prepares a sort. Reuses the scratch buffers of `pool` that are large enough.

@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::gpu::executor::{Detail, Profile};
+use crate::gpu::faults::call;
 use crate::gpu::ready::Ready;
 use crate::gpu::waiting::Waiting;
 use crate::recording::{Buffer, Phase, Recording};
@@ -221,7 +222,7 @@ impl PreparedSort {
     ///
     /// Those of [`run_timed`](Self::run_timed).
     pub async fn run_timed_async(&self) -> Result<Profile, Error> {
-        self.0.measure(Detail::Whole, Waiting::Yield).await
+        call(self.0.measure(Detail::Whole, Waiting::Yield)).await
     }
 
     /// Runs the sort, waits, and returns the GPU time of each phase. Each phase has its own compute
@@ -255,7 +256,7 @@ impl PreparedSort {
     ///
     /// Those of [`run_timed`](Self::run_timed).
     pub async fn run_profiled_async(&self) -> Result<Profile, Error> {
-        self.0.measure(Detail::Phases, Waiting::Yield).await
+        call(self.0.measure(Detail::Phases, Waiting::Yield)).await
     }
 
     /// A scratch buffer of the sort by its role, to inspect after a run. `None` if the sort has

@@ -2,7 +2,7 @@
 
 use super::Sorter;
 use crate::gpu::binding::{BufferRange, ToBinding};
-use crate::gpu::faults::{scoped, settled};
+use crate::gpu::faults::{call, scoped, settled};
 use crate::gpu::transfer::{Transfers, zeroed};
 use crate::gpu::waiting::Waiting;
 use crate::{BufferRole, Error};
@@ -41,9 +41,12 @@ impl Sorter {
     ///
     /// Those of [`upload`](Self::upload).
     pub async fn upload_async<T: bytemuck::Pod>(&self, data: &[T]) -> Result<wgpu::Buffer, Error> {
-        let buffer = self.upload_waiting(data, Waiting::Yield).await?;
-        settled(&self.device).await?;
-        Ok(buffer)
+        call(async {
+            let buffer = self.upload_waiting(data, Waiting::Yield).await?;
+            settled(&self.device).await?;
+            Ok(buffer)
+        })
+        .await
     }
 
     async fn upload_waiting<T: bytemuck::Pod>(
@@ -103,8 +106,7 @@ impl Sorter {
         &self,
         range: impl ToBinding<'a>,
     ) -> Result<Vec<T>, Error> {
-        self.download_waiting(range.to_range(), Waiting::Yield)
-            .await
+        call(self.download_waiting(range.to_range(), Waiting::Yield)).await
     }
 
     async fn download_waiting<T: bytemuck::Pod>(

@@ -1,6 +1,7 @@
 //! Compiles kernels in advance.
 
 use super::Sorter;
+use crate::gpu::faults::{call, settled};
 use crate::{Error, KeyType, Order};
 
 impl Sorter {
@@ -45,5 +46,20 @@ impl Sorter {
     pub fn warm_up(&self, len: u64, key: KeyType, order: Order) -> Result<(), Error> {
         let recording = self.planner.record_keys(len, key, order)?;
         self.pipelines.of_steps(&self.device, &recording).map(drop)
+    }
+
+    /// The async version of [`warm_up`](Self::warm_up). It blocks as that does, but in browsers: the
+    /// browser compiles in the background there, and this waits until it is known whether all
+    /// kernels are valid.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`warm_up`](Self::warm_up).
+    pub async fn warm_up_async(&self, len: u64, key: KeyType, order: Order) -> Result<(), Error> {
+        call(async {
+            self.warm_up(len, key, order)?;
+            settled(&self.device).await
+        })
+        .await
     }
 }
