@@ -39,6 +39,7 @@ for crate in planner auditor; do
         -o dist/$crate/${crate}_bg.wasm dist/$crate/${crate}_bg.wasm
 done
 npx tsc
+cp ../../LICENSE-* dist/
 if [ "${1:-}" = --tests ]; then
     build library dev dist/tests
 fi

@@ -20,7 +20,7 @@ const TYPES = {
 
 /** Starts the server on a port of 127.0.0.1, 0 for any free one, and returns its address. */
 export async function serve(port = 0) {
-  const server = createServer(async (request, response) => {
+  const answer = async (request, response) => {
     const path = decodeURIComponent(new URL(request.url, 'http://localhost').pathname);
     const file = normalize(join(ROOT, path === '/' ? 'demo/index.html' : path));
     const type = TYPES[extname(file)];
@@ -34,6 +34,9 @@ export async function serve(port = 0) {
       response.writeHead(200, { 'content-type': type, 'cache-control': 'no-store' });
       createReadStream(file).pipe(response);
     }
+  };
+  const server = createServer((request, response) => {
+    answer(request, response).catch((error) => response.writeHead(400).end(error.message));
   });
   await new Promise((resolve, reject) => {
     server.on('error', reject).listen(port, '127.0.0.1', resolve);

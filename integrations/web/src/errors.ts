@@ -1,6 +1,9 @@
 /** Errors, each of a class of its own, and with a code that does not change between versions. */
 
-/** Any error of this package. */
+/**
+ * Any error of this package. By itself it is a defect of this package or of a driver: of the codes
+ * `Device`, `Kernel` and `Internal`; or `NotLoaded`, where the planner could not be loaded.
+ */
 export class SortError extends Error {
   /** A name that a program can compare, e.g. `'TooLarge'`. */
   readonly code: string;
@@ -18,13 +21,22 @@ export class NoWebGpuError extends SortError {}
 /** WebGPU has no adapter: no GPU, or a driver that the browser does not trust. */
 export class NoAdapterError extends SortError {}
 
-/** A limit of the device is below what the kernels need. */
+/**
+ * A limit of the device is below what the kernels need: `AdapterTooSmall`, `WorkgroupMemory`,
+ * `WorkgroupLanes`.
+ */
 export class DeviceTooSmallError extends SortError {}
 
-/** The keys, or a buffer of the sort, exceed what the device can bind at once. */
+/**
+ * The keys, or a buffer of the sort, exceed what the device can bind at once: `TooLarge`,
+ * `BindingTooLarge`.
+ */
 export class TooLargeError extends SortError {}
 
-/** An argument is not valid: the message says which one, and what is allowed. */
+/**
+ * An argument is not valid, and the message says which one: `InvalidArgument`, `InvalidOption`,
+ * `LengthsDiffer`, `Comparator`, `BufferTooSmall`, `BufferUsage`, `SameBuffer`, `Offset`.
+ */
 export class InvalidArgumentError extends SortError {}
 
 /** The device is out of memory. */
@@ -46,12 +58,16 @@ const CLASSES: Record<string, typeof SortError> = {
   Device: SortError,
 };
 
-/** The error of a failure of the planner, which is JSON. Another failure is returned as it is. */
-export function plannerError(failure: unknown): unknown {
-  if (typeof failure !== 'string') {
-    return failure;
+/** Calls the planner. Its failures, which are JSON, become errors. */
+export function planned<T>(call: () => T): T {
+  try {
+    return call();
+  } catch (failure) {
+    if (typeof failure !== 'string') {
+      throw new SortError('Internal', `the planner failed: ${failure}`, { cause: failure });
+    }
+    const { code, message } = JSON.parse(failure) as { code: string; message: string };
+    // (All that is not listed is a mistake in a job.)
+    throw new (CLASSES[code] ?? InvalidArgumentError)(code, message);
   }
-  const { code, message } = JSON.parse(failure) as { code: string; message: string };
-  // (All that is not listed is a mistake in a job.)
-  return new (CLASSES[code] ?? InvalidArgumentError)(code, message);
 }

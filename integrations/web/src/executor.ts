@@ -1,7 +1,10 @@
 /** Runs plans on a device: compiles kernels, makes buffers and bind groups, and records steps. */
 
-import { DeviceLostError, DisposedError, OutOfMemoryError, SortError } from './errors.js';
+import {
+  DeviceLostError, DisposedError, InvalidArgumentError, OutOfMemoryError, SortError, planned,
+} from './errors.js';
 import type { Plan as NativePlan } from './planner/planner.js';
+import { Scratch } from './scratch.js';
 
 /** Bytes of the parameters of a step. */
 const PARAMETER_BLOCK = 256;
@@ -19,7 +22,6 @@ interface Plan {
 }
 
 interface Step {
-  phase: string;
   kernel: string;
   workgroups: [number, number];
   bindings: Record<string, string>;
@@ -41,7 +43,6 @@ interface Compiled {
 
 /** What a step sets and dispatches. */
 interface Dispatch {
-  phase: string;
   pipeline: GPUComputePipeline;
   group: GPUBindGroup;
   workgroups: [number, number];
@@ -112,17 +113,12 @@ export class Executor {
   ): Promise<Prepared> {
     const plan = JSON.parse(native.json()) as Plan;
     const compiled = await this.#compile(native, plan);
-    const own = scratch ?? new Scratch();
+    const memory = scratch ?? new Scratch();
     const parameters: GPUBuffer[] = [];
-    const release = () => {
-      parameters.forEach((buffer) => buffer.destroy());
-      if (!scratch) {
-        own.dispose();
-      }
-    };
+    let missing = new Map<string, GPUBuffer>();
     const make = () => {
       const parameterBuffer = (bytes: Uint8Array, usage: GPUBufferUsageFlags) => {
-        // (WebGPU has no empty buffers.)
+        // (WebGPU has no empty bindings.)
         const buffer = this.device.createBuffer({
           label: 'bcfsort.parameters',
           size: Math.max(bytes.length, PARAMETER_BLOCK),
@@ -137,7 +133,7 @@ export class Executor {
       const { UNIFORM, STORAGE } = GPUBufferUsage;
       const fixed = parameterBuffer(native.fixed(), UNIFORM);
       const indirect = parameterBuffer(native.indirect(), UNIFORM | STORAGE);
-      const made = own.grow(this.device, plan.buffers);
+      missing = memory.missing(this.device, plan.buffers);
       const resource = (step: Step, { name, type }: Kernel['bindings'][number]) => {
         const role = step.bindings[name];
         if (role === undefined || role === 'parameters') {
@@ -146,7 +142,7 @@ export class Executor {
             : { buffer: indirect };
         }
         const binding = plan.bindings[role];
-        const buffer = binding ? buffers.get(role) : made.get(role);
+        const buffer = binding ? buffers.get(role) : missing.get(role) ?? memory.get(role);
         return { buffer: buffer!, ...(binding ?? { size: plan.buffers[role]! }) };
       };
       // Steps that use one kernel on the same buffers share a bind group.
@@ -166,7 +162,7 @@ export class Executor {
           });
           groups.set(key, group);
         }
-        return { phase: step.phase, pipeline, group, workgroups: step.workgroups };
+        return { pipeline, group, workgroups: step.workgroups };
       };
       return plan.steps.map(dispatch);
     };
@@ -174,9 +170,15 @@ export class Executor {
       const dispatches = plan.steps.length > 0
         ? await this.scoped(make, plan.scratchBytes)
         : [];
-      return new Prepared(plan, dispatches, release);
+      memory.keep(missing);
+      return new Prepared(plan, dispatches, () => {
+        parameters.forEach((buffer) => buffer.destroy());
+        if (!scratch) {
+          memory.dispose();
+        }
+      });
     } catch (error) {
-      release();
+      [...parameters, ...missing.values()].forEach((buffer) => buffer.destroy());
       throw error;
     }
   }
@@ -192,7 +194,7 @@ export class Executor {
     const compiled = [...first].map(async ([name, step]) => {
       let kernel = this.#kernels.get(name);
       if (!kernel) {
-        kernel = this.#compileKernel(JSON.parse(native.kernel(step)) as Kernel);
+        kernel = this.#compileKernel(JSON.parse(planned(() => native.kernel(step))) as Kernel);
         this.#kernels.set(name, kernel);
         // The next sort tries again.
         kernel.catch(() => this.#kernels.delete(name));
@@ -227,8 +229,16 @@ export class Executor {
       const pipelineLayout = device.createPipelineLayout({ label, bindGroupLayouts: [layout] });
       return [layout, { label, layout: pipelineLayout, compute: { module } }] as const;
     });
-    const pipeline = this.ended(device.createComputePipelineAsync(descriptor));
-    return { kernel, layout, pipeline: await pipeline };
+    try {
+      const pipeline = this.ended(device.createComputePipelineAsync(descriptor));
+      return { kernel, layout, pipeline: await pipeline };
+    } catch (cause) {
+      if (cause instanceof SortError) {
+        throw cause;
+      }
+      const { message } = cause as Error;
+      throw new SortError('Device', `the device refused kernel ${label}: ${message}`, { cause });
+    }
   }
 }
 
@@ -252,10 +262,22 @@ export class Prepared {
     return this.#dispatches.length > 0 ? this.#submissions.length - 1 : 0;
   }
 
-  /** Records the steps of a chunk, or all, into a pass. Makes no object. */
-  encode(pass: GPUComputePassEncoder, chunk?: number): void {
+  /** Fails if it was disposed of, or has no such chunk. */
+  check(chunk = 0): void {
     if (!this.#release) {
       throw new DisposedError('Disposed', 'the prepared sort was disposed of');
+    }
+    if (chunk !== 0 && !(Number.isInteger(chunk) && chunk > 0 && chunk < this.chunks)) {
+      const message = `chunk ${chunk} of a sort that has ${this.chunks}`;
+      throw new InvalidArgumentError('InvalidArgument', message);
+    }
+  }
+
+  /** Records the steps of a chunk, or all, into a pass. Makes no object. */
+  encode(pass: GPUComputePassEncoder, chunk?: number): void {
+    this.check(chunk);
+    if (this.#dispatches.length === 0) {
+      return;
     }
     const first = chunk === undefined ? 0 : this.#submissions[chunk]!;
     const end = chunk === undefined ? this.#dispatches.length : this.#submissions[chunk + 1]!;
@@ -270,46 +292,5 @@ export class Prepared {
   dispose(): void {
     this.#release?.();
     this.#release = undefined;
-  }
-}
-
-/**
- * Scratch memory that several sorts share: of each kind of buffer as much as the sort that needs
- * most of it. The sorts must not run at the same time; sorts that are submitted one after the
- * other do not. Prepare the largest one first.
- */
-export class Scratch {
-  #buffers = new Map<string, GPUBuffer>();
-  /** Those that were too small for a later sort. Earlier sorts still use them. */
-  #outgrown: GPUBuffer[] = [];
-
-  /** Bytes of device memory. */
-  get bytes(): number {
-    const buffers = [...this.#buffers.values(), ...this.#outgrown];
-    return buffers.reduce((bytes, buffer) => bytes + buffer.size, 0);
-  }
-
-  /** The buffers, of at least these sizes. */
-  grow(device: GPUDevice, sizes: Record<string, number>): Map<string, GPUBuffer> {
-    for (const [role, size] of Object.entries(sizes)) {
-      const buffer = this.#buffers.get(role);
-      if (buffer && buffer.size >= size) {
-        continue;
-      }
-      if (buffer) {
-        this.#outgrown.push(buffer);
-      }
-      const usage = GPUBufferUsage.STORAGE;
-      const grown = device.createBuffer({ label: `bcfsort.${role}`, size, usage });
-      this.#buffers.set(role, grown);
-    }
-    return this.#buffers;
-  }
-
-  /** Frees the memory. The sorts that were prepared with it can no longer run. */
-  dispose(): void {
-    [...this.#buffers.values(), ...this.#outgrown].forEach((buffer) => buffer.destroy());
-    this.#buffers.clear();
-    this.#outgrown = [];
   }
 }

@@ -8,8 +8,8 @@ export {
   DeviceLostError, DeviceTooSmallError, DisposedError, InvalidArgumentError, NoAdapterError,
   NoWebGpuError, OutOfMemoryError, SortError, TooLargeError,
 } from './errors.js';
-export { Scratch } from './executor.js';
-export type { KeyType, TypedArray } from './keys.js';
+export type { HalfArray, KeyType, TypedArray } from './keys.js';
+export { Scratch } from './scratch.js';
 export {
   PreparedSort, Sorter, requestDevice,
   type BufferRange, type OrderOptions, type SortJob, type SorterOptions,

@@ -1,11 +1,12 @@
 /** The sorter: typed arrays and GPU buffers, on the device of the page. */
 
 import {
-  DisposedError, InvalidArgumentError, NoAdapterError, NoWebGpuError, plannerError,
+  DisposedError, InvalidArgumentError, NoAdapterError, NoWebGpuError, SortError, planned,
 } from './errors.js';
-import { Executor, Prepared, Scratch } from './executor.js';
-import { keyType, type KeyType, type TypedArray } from './keys.js';
+import { Executor, Prepared } from './executor.js';
+import { bytesOf, copyOf, keyType, type KeyType, type TypedArray } from './keys.js';
 import init, { Planner, neededLimits } from './planner/planner.js';
+import type { Scratch } from './scratch.js';
 
 /** A buffer, or a range of it in bytes. A range begins at a multiple of the size of its items. */
 export type BufferRange = GPUBuffer | { buffer: GPUBuffer; offset?: number; size?: number };
@@ -53,7 +54,10 @@ export interface SortJob {
 export interface SorterOptions {
   /** Whether the device is a software adapter. By default the device is asked. */
   isFallbackAdapter?: boolean;
-  /** The planner's module, where it is not beside this file: an address, bytes or a module. */
+  /**
+   * The planner's module, where it is not beside this file: an address, bytes or a module. It is
+   * loaded once, for the first sorter.
+   */
   wasm?: string | URL | Request | BufferSource | WebAssembly.Module;
   /** Keys of a tile of the sample sort: a power of two from 1024 to 8192. */
   tile?: number;
@@ -71,12 +75,12 @@ let loading: Promise<unknown> | undefined;
 
 /** Loads the planner, once. */
 async function load(wasm: SorterOptions['wasm']): Promise<void> {
-  loading ??= (async () => {
+  const ours = loading ??= (async () => {
     const source = wasm ?? new URL('./planner/planner_bg.wasm', import.meta.url);
     if (source instanceof URL && source.protocol === 'file:') {
       // Node fetches no files.
       const files = 'node:fs/promises';
-      const { readFile } = (await import(files)) as {
+      const { readFile } = (await import(/* webpackIgnore: true */ /* @vite-ignore */ files)) as {
         readFile: (url: URL) => Promise<Uint8Array<ArrayBuffer>>;
       };
       return init({ module_or_path: await readFile(source) });
@@ -84,19 +88,13 @@ async function load(wasm: SorterOptions['wasm']): Promise<void> {
     return init({ module_or_path: source });
   })();
   try {
-    await loading;
-  } catch (error) {
-    loading = undefined;
-    throw error;
-  }
-}
-
-/** Calls the planner. Its failures become errors. */
-function planned<T>(call: () => T): T {
-  try {
-    return call();
-  } catch (failure) {
-    throw plannerError(failure);
+    await ours;
+  } catch (cause) {
+    if (loading === ours) {
+      loading = undefined;
+    }
+    const { message } = cause as Error;
+    throw new SortError('NotLoaded', `the planner could not be loaded: ${message}`, { cause });
   }
 }
 
@@ -192,6 +190,10 @@ export class Sorter {
     const native = planned(() => this.#planner.plan(description));
     try {
       const prepared = await this.#executor.prepare(native, buffers, job.scratch);
+      if (this.#isDisposed) {
+        prepared.dispose();
+        this.#check();
+      }
       const sort = new PreparedSort(this.device, prepared, () => this.#sorts.delete(sort));
       this.#sorts.add(sort);
       return sort;
@@ -200,7 +202,10 @@ export class Sorter {
     }
   }
 
-  /** Sorts an array in place, and returns it. It is unchanged after an error. */
+  /**
+   * Sorts an array in place, and returns it. Until then the array must not be changed. It is
+   * unchanged after an error. O(n log n) time for all inputs.
+   */
   async sort<T extends TypedArray>(keys: T, options: OrderOptions = {}): Promise<T> {
     await this.#run(keys, options, {}, [{ from: 'keys', to: keys }]);
     return keys;
@@ -208,6 +213,7 @@ export class Sorter {
 
   /** Returns the indices that sort an array: `keys[indices[i]]` is the i-th in order. Stable. */
   async argsort(keys: TypedArray, options: OrderOptions = {}): Promise<Uint32Array<ArrayBuffer>> {
+    keyType(keys);
     const indices = new Uint32Array(keys.length);
     await this.#run(keys, options, { keepKeys: true }, [{ from: 'indices', to: indices }]);
     return indices;
@@ -222,16 +228,24 @@ export class Sorter {
     values: V[] | (TypedArray & ArrayLike<V>),
     options: OrderOptions = {},
   ): Promise<void> {
+    keyType(keys);
+    if (Object.isFrozen(values)) {
+      throw new InvalidArgumentError('InvalidArgument', 'the values are frozen');
+    }
     if (keys.length !== values.length) {
       const message = `${keys.length} keys and ${values.length} values: each needs one of the other`;
       throw new InvalidArgumentError('LengthsDiffer', message);
     }
     const indices = new Uint32Array(keys.length);
-    await this.#run(keys, options, {}, [
-      { from: 'keys', to: keys },
+    const [sorted, before] = [copyOf(keys), copyOf<ArrayLike<V>>(values)];
+    await this.#run(sorted, options, {}, [
+      { from: 'keys', to: sorted },
       { from: 'indices', to: indices },
     ]);
-    const before = values.slice() as V[];
+    if (keys.length !== indices.length || values.length !== indices.length) {
+      throw changed();
+    }
+    bytesOf(keys).set(bytesOf(sorted));
     const after = values as V[];
     indices.forEach((from, to) => (after[to] = before[from]!));
   }
@@ -248,9 +262,10 @@ export class Sorter {
     if (!Number.isInteger(k) || k < 0) {
       throw new InvalidArgumentError('InvalidArgument', `k is ${k}, but must be a whole number`);
     }
+    keyType(keys);
     const top = Math.min(k, keys.length);
     // (A copy, so that the array has the keys' own class.)
-    const values = keys.slice(0, top) as T;
+    const values = copyOf(keys, top);
     const indices = new Uint32Array(top);
     await this.#run(keys, { descending: largest }, { top }, [
       { from: 'keys', to: values },
@@ -288,6 +303,7 @@ export class Sorter {
     if (length === 0 || results.every(({ to }) => to.length === 0)) {
       return;
     }
+    const sizes = results.map(({ to }) => to.byteLength);
     const most = this.maxLength(type);
     if (length > most) {
       // The planner says which limit it is, before a buffer is made that exceeds it.
@@ -308,17 +324,21 @@ export class Sorter {
     let sort: PreparedSort | undefined;
     try {
       const bytes = keys.byteLength;
-      const there = await this.#executor.scoped(() => ({
-        keys: buffer(bytes, STORAGE | COPY_SRC | COPY_DST),
-        ...(needsIndices && { indices: buffer(length * 4, STORAGE | COPY_SRC) }),
-      }), bytes);
+      // Before anything is awaited: what becomes of the array later does not matter.
+      const there = await this.#executor.scoped(() => {
+        const there = {
+          keys: buffer(bytes, STORAGE | COPY_SRC | COPY_DST),
+          ...(needsIndices && { indices: buffer(length * 4, STORAGE | COPY_SRC) }),
+        };
+        write(device.queue, there.keys, keys);
+        return there;
+      }, bytes);
       sort = await this.prepare({ ...job, ...there, type, length, descending });
       const staging = await this.#executor.scoped(() => {
-        write(device.queue, there.keys, keys);
         sort!.run();
         const encoder = device.createCommandEncoder({ label: 'bcfsort.download' });
-        const staging = results.map(({ from, to }) => {
-          const size = Math.ceil(to.byteLength / 4) * 4;
+        const staging = results.map(({ from }, i) => {
+          const size = Math.ceil(sizes[i]! / 4) * 4;
           const staging = buffer(size, MAP_READ | COPY_DST);
           encoder.copyBufferToBuffer(there[from]!, 0, staging, 0, size);
           return staging;
@@ -330,11 +350,11 @@ export class Sorter {
       await this.#executor.ended(Promise.all(mapped));
       // A lost device maps zeros in some browsers.
       this.#executor.check();
-      const bytesOf = (array: TypedArray) =>
-        new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
-      // All of them together: nothing can fail any more.
+      if (results.some(({ to }, i) => to.byteLength !== sizes[i])) {
+        throw changed();
+      }
       results.forEach(({ to }, i) => {
-        bytesOf(to).set(new Uint8Array(staging[i]!.getMappedRange(), 0, to.byteLength));
+        bytesOf(to).set(new Uint8Array(staging[i]!.getMappedRange(), 0, sizes[i]));
       });
     } finally {
       sort?.dispose();
@@ -343,19 +363,30 @@ export class Sorter {
   }
 }
 
+/** The error for an array that was detached, or resized, before its result was there. */
+function changed(): InvalidArgumentError {
+  const message = 'an array was detached or resized while it was sorted';
+  return new InvalidArgumentError('InvalidArgument', message);
+}
+
 /** Writes an array to a buffer. WebGPU copies whole words. */
 function write(queue: GPUQueue, buffer: GPUBuffer, array: TypedArray): void {
-  const { buffer: memory, byteOffset, byteLength } = array;
-  const whole = byteLength - (byteLength % 4);
-  queue.writeBuffer(buffer, 0, memory as ArrayBuffer, byteOffset, whole);
-  if (whole < byteLength) {
+  const all = bytesOf(array);
+  // (Not every WebGPU reads shared memory.)
+  const bytes = (all.buffer instanceof ArrayBuffer ? all : copyOf(all)) as Uint8Array<ArrayBuffer>;
+  const whole = bytes.length - (bytes.length % 4);
+  queue.writeBuffer(buffer, 0, bytes, 0, whole);
+  if (whole < bytes.length) {
     const last = new Uint8Array(4);
-    last.set(new Uint8Array(memory, byteOffset + whole, byteLength - whole));
+    last.set(bytes.subarray(whole));
     queue.writeBuffer(buffer, whole, last);
   }
 }
 
-/** A prepared sort. Recording it makes no object, submits nothing and cannot fail. */
+/**
+ * A prepared sort. Recording it makes no object, submits nothing, and fails only after it was
+ * disposed of. It keeps the page's buffers, and its scratch memory.
+ */
 export class PreparedSort {
   readonly #device: GPUDevice;
   readonly #prepared: Prepared;
@@ -374,20 +405,42 @@ export class PreparedSort {
   }
 
   /**
-   * Into how many chunks the sort is cut, so that each submission is short. A sort of up to 16
-   * million keys of 32 bits has one.
+   * Into how many chunks the sort is cut, so that each submission is short. On a GPU a sort of up
+   * to 16 million keys of 32 bits has one.
    */
   get chunks(): number {
     return this.#prepared.chunks;
   }
 
-  /** Records the sort into an encoder of the page, as a compute pass. */
+  /**
+   * Records the sort into an encoder of the page, as a compute pass.
+   *
+   * The whole sort runs in one submission. A driver's watchdog may stop one that takes seconds: a
+   * sort with many {@link chunks} is better {@link run}, or recorded chunk by chunk.
+   *
+   * @throws {DisposedError} The sort was disposed of.
+   */
   record(
     encoder: GPUCommandEncoder,
     descriptor: Omit<GPUComputePassDescriptor, 'label'> = {},
   ): void {
+    // (An error must not leave the page's encoder with an open pass.)
+    this.#prepared.check();
     const pass = encoder.beginComputePass({ label: 'bcfsort', ...descriptor });
     this.#prepared.encode(pass);
+    pass.end();
+  }
+
+  /**
+   * Records one of the {@link chunks}, from 0, as a compute pass. Submit them in order; between
+   * two of them nothing else may use the sort's buffers or its scratch memory.
+   *
+   * @throws {DisposedError} @throws {InvalidArgumentError} There is no such chunk.
+   */
+  recordChunk(encoder: GPUCommandEncoder, chunk: number): void {
+    this.#prepared.check(chunk);
+    const pass = encoder.beginComputePass({ label: 'bcfsort' });
+    this.#prepared.encode(pass, chunk);
     pass.end();
   }
 
@@ -396,13 +449,18 @@ export class PreparedSort {
     this.#prepared.encode(pass);
   }
 
-  /** Submits the sort, a chunk at a time, and does not wait. Later submissions see the result. */
+  /**
+   * Submits the sort, a chunk at a time, and does not wait. Later submissions see the result. What
+   * WebGPU finds wrong, such as a buffer that was destroyed, goes to the page's error scope or
+   * handler.
+   *
+   * @throws {DisposedError} The sort was disposed of.
+   */
   run(): void {
+    this.#prepared.check();
     for (let chunk = 0; chunk < this.chunks; chunk += 1) {
       const encoder = this.#device.createCommandEncoder({ label: 'bcfsort' });
-      const pass = encoder.beginComputePass({ label: 'bcfsort' });
-      this.#prepared.encode(pass, chunk);
-      pass.end();
+      this.recordChunk(encoder, chunk);
       this.#device.queue.submit([encoder.finish()]);
     }
   }
@@ -416,16 +474,28 @@ export class PreparedSort {
 
 /** The description of a job for the planner, and its buffers by their names in plans. */
 function describe(job: SortJob): [string, Map<string, GPUBuffer>] {
+  try {
+    return described(job);
+  } catch (cause) {
+    if (cause instanceof SortError) {
+      throw cause;
+    }
+    const message = `the job is not valid: ${(cause as Error).message}`;
+    throw new InvalidArgumentError('InvalidArgument', message, { cause });
+  }
+}
+
+function described(job: SortJob): [string, Map<string, GPUBuffer>] {
   const { scratch: _, values, payload = [], top, range, segments, ...rest } = job;
   const buffers = new Map<string, GPUBuffer>();
   const numbers = new Map<GPUBuffer, number>();
-  const place = (role: string, of: BufferRange) => {
+  const place = (role: string, of: BufferRange, field = role) => {
     const { buffer, offset = 0, size } = 'buffer' in of ? of : { buffer: of };
     buffers.set(role, buffer);
     const number = numbers.get(buffer) ?? numbers.size;
     numbers.set(buffer, number);
     if ((buffer.usage & GPUBufferUsage.STORAGE) === 0) {
-      const message = `the ${role} buffer needs the usage STORAGE`;
+      const message = `the ${field} buffer needs the usage STORAGE`;
       throw new InvalidArgumentError('BufferUsage', message);
     }
     const bufferSize = buffer.size;
@@ -435,17 +505,21 @@ function describe(job: SortJob): [string, Map<string, GPUBuffer>] {
   if (values) {
     rows.push({ rows: values, bytes: 4, unstable: true });
   }
-  const named = (role: string, of: BufferRange | undefined) => of && place(role, of);
+  const named = (role: string, of: BufferRange | undefined, field?: string) =>
+    of && place(role, of, field);
+  if (top !== undefined && range) {
+    throw new InvalidArgumentError('InvalidArgument', 'a job has either top or range');
+  }
   const description = {
     ...rest,
     keys: place('keys', job.keys),
     output: named('output', job.output),
-    indices: named('values', job.indices),
+    indices: named('values', job.indices, 'indices'),
     count: named('count', job.count),
     payload: rows.map((of, i) => ({
       bytes: of.bytes,
       unstable: of.unstable,
-      rows: place(`payload.${i}`, of.rows),
+      rows: place(`payload.${i}`, of.rows, of.unstable ? 'values' : undefined),
       output: named(`payload_output.${i}`, of.output),
     })),
     range: range ?? (top === undefined ? undefined : [0, Math.min(top, job.length)]),

@@ -159,6 +159,33 @@ export async function views() {
   sorter.dispose();
 }
 
+/** Arrays that are used twice, change or go while they are sorted. */
+export async function changingArrays() {
+  const sorter = await Sorter.create(await requestDevice());
+  const twice = Uint32Array.of(5, 3, 9, 1, 7);
+  await sorter.sortPairs(twice, twice);
+  same(twice, Uint32Array.of(1, 3, 5, 7, 9), 'the same array twice');
+  const keys = Uint32Array.of(2, 1);
+  await fails('InvalidArgument', () => sorter.sortPairs(keys, Object.freeze(['b', 'a'])));
+  same(keys, Uint32Array.of(2, 1), 'keys of frozen values');
+
+  // What the array holds at the call counts.
+  const changed = Float32Array.of(4, 3, 2, 1);
+  const indices = sorter.argsort(changed);
+  changed.fill(0);
+  same(await indices, Uint32Array.of(3, 2, 1, 0), 'argsort of an array that changes');
+  const moved = Float32Array.of(4, 3, 2, 1);
+  const sorting = sorter.sort(moved);
+  structuredClone(moved.buffer, { transfer: [moved.buffer] });
+  await fails('InvalidArgument', () => sorting);
+
+  const memory = new WebAssembly.Memory({ initial: 1, maximum: 2, shared: true });
+  const shared = new Int16Array(memory.buffer, 2, 3);
+  shared.set([3, -1, 2]);
+  same(await sorter.sort(shared), Int16Array.of(-1, 2, 3), 'shared memory');
+  sorter.dispose();
+}
+
 /** The buffers of a device, with what is in them. */
 class Buffers {
   constructor(device) {
@@ -283,6 +310,22 @@ export async function sharedScratch() {
   for (const [i, array] of keys.entries()) {
     same(await buffers.download(there[i], Float64Array), array.sort(), `sort ${i}`);
   }
+  // What is larger grows the memory, and the sorts before it still run.
+  const large = keysOf(Float64Array, 3 * length, 'random', 3);
+  const largest = buffers.upload(large);
+  const third = await sorter.prepare({ keys: largest, type: 'f64', length: 3 * length, scratch });
+  check(scratch.bytes > bytes, 'the third sort takes more');
+  third.run();
+  first.run();
+  same(await buffers.download(largest, Float64Array), large.sort(), 'the third sort');
+  same(await buffers.download(there[0], Float64Array), keys[0], 'sorted again');
+  // A sort that cannot be prepared leaves the memory as it was.
+  const other = new Buffers(await requestDevice()).upload(new Float64Array(4 * length));
+  const grown = scratch.bytes;
+  const refused = { keys: other, type: 'f64', length: 4 * length, scratch };
+  await fails('Device', () => sorter.prepare(refused));
+  check(scratch.bytes === grown, 'a failure takes none');
+  await prepare(there[0]);
   scratch.dispose();
   sorter.dispose();
 }
@@ -294,6 +337,15 @@ export async function chunks() {
   const keys = buffers.upload(numbers);
   const sort = await sorter.prepare({ keys, type: 'i32', length: numbers.length });
   check(sort.chunks > 10, `${sort.chunks} chunks`);
+  for (let chunk = 0; chunk < sort.chunks; chunk += 1) {
+    const encoder = sorter.device.createCommandEncoder();
+    sort.recordChunk(encoder, chunk);
+    sorter.device.queue.submit([encoder.finish()]);
+  }
+  same(await buffers.download(keys, Int32Array), numbers.slice().sort(), 'chunk by chunk');
+  const encoder = sorter.device.createCommandEncoder();
+  await fails('InvalidArgument', () => sort.recordChunk(encoder, sort.chunks));
+  sorter.device.queue.writeBuffer(keys, 0, Int32Array.from(numbers));
   sort.run();
   same(await buffers.download(keys, Int32Array), numbers.sort(), 'in chunks');
   sorter.dispose();
@@ -341,9 +393,28 @@ export async function errors() {
   await fails('BufferUsage', of({ indices: copied }));
   const other = await requestDevice();
   await fails('Device', of({ keys: new Buffers(other).upload(Uint32Array.of(3, 1, 2)) }));
+  for (const job of [undefined, null, {}, { keys: null }, { keys, type: 'u32', length: 1n }]) {
+    await fails('InvalidArgument', () => sorter.prepare(job));
+  }
+  await fails('InvalidArgument', of({ payload: null }));
+  await fails('InvalidArgument', of({ top: 1, range: [0, 1] }));
+  await fails('InvalidArgument', () => sorter.argsort(null));
+  await fails('InvalidArgument', () => sorter.topk(new DataView(new ArrayBuffer(8)), 1));
+  // A text that would overflow the planner's stack, and end it.
+  const deep = `fn precedes(a: P, b: P) -> bool { return ${'!'.repeat(9001)}true; }`;
+  const comparator = `struct P { x: u32 } ${deep}`;
+  await fails('Comparator', of({ type: undefined, comparator }));
+
   const sort = await of({})();
   sort.dispose();
   await fails('Disposed', () => sort.run());
+  const encoder = sorter.device.createCommandEncoder();
+  await fails('Disposed', () => sort.record(encoder));
+  sorter.device.queue.submit([encoder.finish()]);
+  const short = await Sorter.create(sorter.device);
+  const pending = short.prepare({ keys, type: 'u32', length: 3 });
+  short.dispose();
+  await fails('Disposed', () => pending);
   await fails('InvalidOption', () => Sorter.create(sorter.device, { tile: 1000 }));
   const error = await fails('TooLarge', of({ length: 2 ** 31 }));
   check(error.message.includes('maxStorageBufferBindingSize'), error.message);

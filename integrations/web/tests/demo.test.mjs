@@ -128,7 +128,7 @@ test('300 frames draw what is in order, and leave nothing behind', (t) =>
         globalThis.liveBuffers -= 1;
         destroy.call(this);
       };
-    }, `${DEMO}?n=20000&sorter=gpu`);
+    }, `${DEMO}?n=4000&sorter=gpu`);
     const session = await page.context().newCDPSession(page);
     const held = async () => {
       await session.send('HeapProfiler.collectGarbage');
@@ -145,7 +145,7 @@ test('300 frames draw what is in order, and leave nothing behind', (t) =>
     assert.ok(grown < 1 << 19, `${grown} bytes more after 300 frames`);
     assert.match(await text(page, 'splat-ms'), /^\d/);
 
-    for (const count of [30000, 25000, 20000]) {
+    for (const count of [6000, 5000, 4000]) {
       await slide(page, 'splat-count', count);
       await page.waitForTimeout(300);
     }

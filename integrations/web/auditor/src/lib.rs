@@ -12,7 +12,6 @@ mod answer;
 mod clock;
 pub mod limits;
 mod listing;
-mod nesting;
 mod request;
 
 pub use answer::{Answer, Place, Problem, ToldNote};

@@ -1,7 +1,7 @@
 //! The input of a run.
 
 use crate::answer::Problem;
-use crate::{limits, nesting};
+use crate::limits;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use wgsl_lockstep::Config;
@@ -90,7 +90,7 @@ impl Request {
                 limits::MOST_TEXT >> 10
             )));
         }
-        nesting::check(&request.wgsl)?;
+        bcfsort_web_nesting::check(&request.wgsl)?;
         let limited = [
             (
                 "the limit of iterations",

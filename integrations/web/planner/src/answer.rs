@@ -36,7 +36,6 @@ struct Binding {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Step {
-    phase: &'static str,
     /// What names the kernel's text.
     kernel: String,
     workgroups: [u32; 2],
@@ -114,7 +113,6 @@ pub(crate) fn plan<R>(
     let buffers = recording.buffers.iter();
     let steps = recording.steps.iter().zip(&blocks.offsets).enumerate();
     let steps = steps.map(|(i, (step, &parameters))| Step {
-        phase: step.phase.name(),
         kernel: kernel_name(recording, i),
         workgroups: step.workgroups,
         bindings: (step.bindings.iter())
@@ -127,7 +125,9 @@ pub(crate) fn plan<R>(
     let firsts = submissions.iter().map(|range| range.start);
     text(&Plan {
         bindings: bindings.collect(),
-        buffers: buffers.map(|(buffer, &bytes)| (buffer.to_string(), bytes)).collect(),
+        buffers: buffers
+            .map(|(buffer, &bytes)| (buffer.to_string(), bytes))
+            .collect(),
         scratch_bytes: recording.scratch_bytes(),
         steps: steps.collect(),
         submissions: firsts.chain([recording.steps.len()]).collect(),

@@ -109,6 +109,7 @@ impl Plan {
 }
 
 /// A failure as JSON. The code is the name of the error's variant.
+#[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
 fn failure(error: Error) -> String {
     let debug = format!("{error:?}");
     let end = debug.find(|c: char| !c.is_alphanumeric());
@@ -164,6 +165,7 @@ mod tests {
             assert!(kernel["wgsl"].as_str().unwrap().contains("@compute"));
             // (Some Safari versions fail silently on an override that is an array's size.)
             assert!(!kernel["wgsl"].as_str().unwrap().contains("override"));
+            assert!(!kernel["wgsl"].as_str().unwrap().contains("ptr<workgroup"));
             for binding in kernel["bindings"].as_array().unwrap() {
                 let name = binding["name"].as_str().unwrap();
                 let Some(buffer) = step["bindings"].get(name) else {
@@ -178,6 +180,19 @@ mod tests {
         assert!(text["bindings"]["count"].is_object());
         assert_eq!(plan.indirect().len() % 256, 0);
         assert!(!plan.indirect().is_empty());
+    }
+
+    #[test]
+    fn a_comparator_that_would_overflow_the_stack_is_refused() {
+        let planner = Planner::new(&device().to_string()).unwrap();
+        let comparator = format!(
+            "struct P {{ x: u32 }} fn precedes(a: P, b: P) -> bool {{ return {}true; }}",
+            "!".repeat(9001)
+        );
+        let job = json!({"length": 1, "keys": range(0, 4), "comparator": comparator});
+        let failure = planner.plan(&job.to_string()).unwrap_err();
+        assert_eq!(code(&failure), "Comparator");
+        assert!(failure.contains("line 1, column 562"), "{failure}");
     }
 
     #[test]
@@ -197,6 +212,9 @@ mod tests {
         small["limits"]["maxComputeInvocationsPerWorkgroup"] = json!(128);
         let failure = Planner::new(&small.to_string()).unwrap_err();
         assert_eq!(code(&failure), "AdapterTooSmall");
-        assert!(failure.contains("maxComputeInvocationsPerWorkgroup"), "{failure}");
+        assert!(
+            failure.contains("maxComputeInvocationsPerWorkgroup"),
+            "{failure}"
+        );
     }
 }

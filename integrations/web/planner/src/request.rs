@@ -1,6 +1,7 @@
 //! What the executor asks for.
 
 use crate::{answer, failure};
+use bcfsort_web_nesting::TooDeep;
 use serde::Deserialize;
 use std::ops::Range;
 use wgpu_bcfsort::internals::job::{self, AsSpan, Destination, Span};
@@ -13,10 +14,23 @@ pub(crate) fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, String> {
 }
 
 pub(crate) fn key_type(name: &str) -> Result<KeyType, String> {
-    let unknown = |e: <KeyType as std::str::FromStr>::Err| {
-        answer::failure("InvalidArgument", &e.to_string())
-    };
+    let unknown =
+        |e: <KeyType as std::str::FromStr>::Err| answer::failure("InvalidArgument", &e.to_string());
     name.parse().map_err(unknown)
+}
+
+/// A comparator. A text that would overflow the stack is refused: that ends the module.
+fn comparator(wgsl: &str) -> Result<Comparator, String> {
+    bcfsort_web_nesting::check(wgsl).map_err(|too_deep| {
+        let TooDeep {
+            line,
+            column,
+            message,
+        } = too_deep;
+        let message = format!("comparator: line {line}, column {column}: {message}");
+        answer::failure("Comparator", &message)
+    })?;
+    Comparator::new(wgsl).map_err(failure)
 }
 
 /// A device.
@@ -34,6 +48,7 @@ pub(crate) struct Device {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[expect(clippy::struct_field_names, reason = "WebGPU's names")]
 struct Limits {
     max_buffer_size: u64,
     max_storage_buffer_binding_size: u64,
@@ -154,8 +169,7 @@ impl Job {
     /// The job of the planner.
     pub(crate) fn job(self) -> Result<job::Job<BufferRange>, String> {
         let invalid = |message| Err(answer::failure("InvalidArgument", message));
-        let comparator = self.comparator.as_deref().map(Comparator::new);
-        let comparator = comparator.transpose().map_err(failure)?;
+        let comparator = self.comparator.as_deref().map(comparator).transpose()?;
         let (key, field) = match (&comparator, &self.key, self.field) {
             (Some(comparator), None, None) => {
                 let stride = comparator.row_words() * 4;

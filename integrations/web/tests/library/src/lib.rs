@@ -1,8 +1,11 @@
 //! The library itself in a browser, on wgpu's WebGPU backend: a test calls these functions.
 #![cfg(target_arch = "wasm32")]
 
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::task::Poll;
 use wasm_bindgen::prelude::wasm_bindgen;
 use wgpu_bcfsort::paper::{PrefixSums, PrefixSumsOptions};
 use wgpu_bcfsort::{
@@ -33,7 +36,9 @@ async fn sorted<T: SortKey + PartialEq>(
     compare: impl Fn(&T, &T) -> std::cmp::Ordering,
 ) -> Result<(), String> {
     for len in [0_u32, 1, 2, 1000, 5000] {
-        let keys: Vec<T> = (0..len).map(|i| key(i.wrapping_mul(2_654_435_761))).collect();
+        let keys: Vec<T> = (0..len)
+            .map(|i| key(i.wrapping_mul(2_654_435_761)))
+            .collect();
         let mut expected = keys.clone();
         expected.sort_by(&compare);
         let mut sorted = keys.clone();
@@ -117,7 +122,14 @@ pub async fn every_call() -> Result<(), String> {
     let options = PrefixSumsOptions::default().colors(2);
     let run = sums.run_async(&mut values, &[0, 1, 0, 1], &options);
     run.await.map_err(text)?;
-    same(&values, &[1, 10, 3, 30], "run_async")
+    same(&values, &[1, 10, 3, 30], "run_async")?;
+    let run = sums.run_profiled_async(&mut values, &[0, 1, 0, 1], &options);
+    let profile = run.await.map_err(text)?;
+    same(&profile.phases.len(), &3, "run_profiled_async")?;
+    sorter
+        .warm_up_async(3000, KeyType::I64, order)
+        .await
+        .map_err(text)
 }
 
 /// Errors are returned to the caller, and not passed to the device's handler.
@@ -146,6 +158,18 @@ pub async fn errors() -> Result<(), String> {
     if !matches!(refused, Err(Error::Device(_))) {
         return Err(format!("{refused:?}"));
     }
+    // At the same time as a call that succeeds.
+    let mut many: Vec<u32> = (0..2000).rev().collect();
+    let refused = both(
+        sorter.prepare_async(&job),
+        sorter.sort_async(&mut many, Order::Ascending),
+    );
+    let (refused, sorted) = refused.await;
+    if !matches!(refused, Err(Error::Device(_))) {
+        return Err(format!("{refused:?}"));
+    }
+    sorted.map_err(text)?;
+    same(&many.is_sorted(), &true, "the sort beside an error")?;
     let mut keys = [2_u32, 1];
     let again = sorter.sort_async(&mut keys, Order::Ascending).await;
     again.map_err(text)?;
@@ -154,5 +178,33 @@ pub async fn errors() -> Result<(), String> {
     if !matches!(&blocked, Err(Error::Device(message)) if message.contains("async")) {
         return Err(format!("{blocked:?}"));
     }
-    same(&uncaptured.load(Ordering::Relaxed), &0, "errors in the handler")
+    same(
+        &uncaptured.load(Ordering::Relaxed),
+        &0,
+        "errors in the handler",
+    )
+}
+
+/// Runs two futures at the same time.
+async fn both<A, B>(a: impl Future<Output = A>, b: impl Future<Output = B>) -> (A, B) {
+    let (mut a, mut b) = (pin!(a), pin!(b));
+    let (mut of_a, mut of_b) = (None, None);
+    poll_fn(|context| {
+        if of_a.is_none()
+            && let Poll::Ready(output) = a.as_mut().poll(context)
+        {
+            of_a = Some(output);
+        }
+        if of_b.is_none()
+            && let Poll::Ready(output) = b.as_mut().poll(context)
+        {
+            of_b = Some(output);
+        }
+        if of_a.is_none() || of_b.is_none() {
+            return Poll::Pending;
+        }
+        Poll::Ready(of_a.take().zip(of_b.take()))
+    })
+    .await
+    .expect("both are there")
 }

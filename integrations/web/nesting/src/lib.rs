@@ -4,8 +4,6 @@
 //! operator is a level. A stack that overflows is an error in a thread, but ends a WebAssembly
 //! module.
 
-use crate::answer::Problem;
-
 /// Maximum number of nested brackets. naga gives up at some more, without a location.
 const MOST_BRACKETS: usize = 120;
 
@@ -19,6 +17,17 @@ const MOST_ELSE: u32 = 200;
 const LONG: [&[u8]; 9] = [
     b"&&", b"||", b"<<", b">>", b"==", b"!=", b"<=", b">=", b"->",
 ];
+
+/// A text that is nested too deeply, from a place on. Lines and columns begin at 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TooDeep {
+    /// The line.
+    pub line: u32,
+    /// The column, in bytes.
+    pub column: u32,
+    /// What is nested, and how deeply it may be.
+    pub message: String,
+}
 
 /// Counts that are nested: one for each level.
 struct Levels {
@@ -61,8 +70,12 @@ impl Levels {
     }
 }
 
-/// Checks that a text is not nested too deeply.
-pub(crate) fn check(wgsl: &str) -> Result<(), Problem> {
+/// Checks that a text is not nested too deeply for the stack of a page.
+///
+/// # Errors
+///
+/// The first place that is.
+pub fn check(wgsl: &str) -> Result<(), TooDeep> {
     let bytes = wgsl.as_bytes();
     let mut operators = Levels::new();
     let mut chains = Levels::new();
@@ -119,14 +132,13 @@ pub(crate) fn check(wgsl: &str) -> Result<(), Problem> {
     Ok(())
 }
 
-fn problem(wgsl: &str, at: usize, message: &str) -> Problem {
+fn problem(wgsl: &str, at: usize, message: &str) -> TooDeep {
     let before = &wgsl[..at];
     let start = before.rfind('\n').map_or(0, |newline| newline + 1);
-    Problem {
+    TooDeep {
         line: before.matches('\n').count() as u32 + 1,
         column: (at - start) as u32 + 1,
-        length: 1,
-        ..Problem::new(format!("{message}: a page's stack is too small for that"))
+        message: format!("{message}: a page's stack is too small for that"),
     }
 }
 
