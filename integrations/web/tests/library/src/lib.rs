@@ -152,9 +152,13 @@ pub async fn errors() -> Result<(), String> {
     if !matches!(refused, Err(Error::Device(_))) {
         return Err(format!("{refused:?}"));
     }
-    // (This one cannot wait: a later call returns its error.)
+    // This one cannot wait: the next one that does not returns its error.
     sorter.prepare(&job).map_err(text)?;
-    let refused = sorter.sort_async(&mut [2_u32, 1], Order::Ascending).await;
+    let sorted = sorter.sort_async(&mut [2_u32, 1], Order::Ascending).await;
+    sorted.map_err(text)?;
+    let own = sorter.upload_async(&[2_u32, 1]).await.map_err(text)?;
+    let job_of_own = SortJob::new(Keys::new(&own, KeyType::U32), 2);
+    let refused = sorter.prepare(&job_of_own);
     if !matches!(refused, Err(Error::Device(_))) {
         return Err(format!("{refused:?}"));
     }
