@@ -17,7 +17,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// `SET bcfsort.enabled = never` and `EXPLAIN` show the difference. `sort` sorts files.
 #[derive(Parser)]
 #[command(version, args_conflicts_with_subcommands = true, after_help = EXAMPLES)]
-struct Arguments {
+struct CommandLine {
     #[command(subcommand)]
     command: Option<Command>,
 
@@ -45,7 +45,7 @@ Environment:
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = CommandLine::parse();
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("warn"))
         .format_timestamp(None)
         .init();
