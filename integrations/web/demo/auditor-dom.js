@@ -2,6 +2,10 @@
  * What the parts of the auditor share: elements, and places in a text.
  */
 
+import { counted } from './dom.js';
+
+export { counted };
+
 /**
  * An attribute that is false or undefined is left out; a function listens to the event of its name.
  * @typedef {string | number | boolean | undefined | ((event: any) => void)} Attribute
@@ -48,13 +52,6 @@ export function indexOfColumn(line, column) {
     index += character.length;
   }
   return index;
-}
-
-const COUNT = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
-
-/** With separators between thousands. @param {number} value */
-export function counted(value) {
-  return COUNT.format(value);
 }
 
 /**

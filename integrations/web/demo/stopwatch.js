@@ -3,6 +3,52 @@
 /** For promises that reject when the device is lost, which is said elsewhere. */
 const ignore = () => {};
 
+/** Two timestamps on the GPU: of the beginning and the end of a pass. */
+class Timestamps {
+  #device;
+  #queries;
+  #resolved;
+  /** What to record the pass with. @type {GPUComputePassTimestampWrites} */
+  writes;
+
+  /** @param {GPUDevice} device */
+  constructor(device) {
+    this.#device = device;
+    this.#queries = device.createQuerySet({ type: 'timestamp', count: 2 });
+    this.#resolved = device.createBuffer({
+      size: 16,
+      usage: GPUBufferUsage.QUERY_RESOLVE | GPUBufferUsage.COPY_SRC,
+    });
+    this.writes = {
+      querySet: this.#queries,
+      beginningOfPassWriteIndex: 0,
+      endOfPassWriteIndex: 1,
+    };
+  }
+
+  /** A buffer to read them from. */
+  reader() {
+    return this.#device.createBuffer({
+      size: 16,
+      usage: GPUBufferUsage.COPY_DST | GPUBufferUsage.MAP_READ,
+    });
+  }
+
+  /**
+   * @param {GPUCommandEncoder} encoder which the pass was recorded to
+   * @param {GPUBuffer} reader
+   */
+  resolve(encoder, reader) {
+    encoder.resolveQuerySet(this.#queries, 0, 2, this.#resolved, 0);
+    encoder.copyBufferToBuffer(this.#resolved, 0, reader, 0, 16);
+  }
+
+  destroy() {
+    this.#queries.destroy();
+    this.#resolved.destroy();
+  }
+}
+
 /**
  * A buffer to read timestamps from.
  * @typedef {object} Slot
@@ -18,12 +64,8 @@ export class Stopwatch {
   /** Whether the GPU itself takes the time. */
   precise;
   #queue;
-  /** @type {GPUComputePassTimestampWrites | undefined} */
-  #writes;
-  /** @type {GPUQuerySet | undefined} */
-  #queries;
-  /** @type {GPUBuffer | undefined} */
-  #resolved;
+  /** @type {Timestamps | undefined} */
+  #timestamps;
   // As many as frames that may be on their way; a frame that finds none free is not measured.
   /** @type {Slot[]} */
   #slots = [];
@@ -42,22 +84,10 @@ export class Stopwatch {
     if (!this.precise) {
       return;
     }
-    const queries = device.createQuerySet({ type: 'timestamp', count: 2 });
-    this.#queries = queries;
-    this.#writes = {
-      querySet: queries,
-      beginningOfPassWriteIndex: 0,
-      endOfPassWriteIndex: 1,
-    };
-    this.#resolved = device.createBuffer({
-      size: 16,
-      usage: GPUBufferUsage.QUERY_RESOLVE | GPUBufferUsage.COPY_SRC,
-    });
+    const timestamps = new Timestamps(device);
+    this.#timestamps = timestamps;
     this.#slots = Array.from({ length: 4 }, () => {
-      const buffer = device.createBuffer({
-        size: 16,
-        usage: GPUBufferUsage.COPY_DST | GPUBufferUsage.MAP_READ,
-      });
+      const buffer = timestamps.reader();
       /** @type {Slot} */
       const slot = {
         buffer,
@@ -79,14 +109,13 @@ export class Stopwatch {
   /** What to record the sort with, in a frame that is measured by timestamps. */
   begin() {
     this.#slot = this.#slots.find(({ busy }) => !busy);
-    return this.#slot && this.#writes;
+    return this.#slot && this.#timestamps?.writes;
   }
 
   /** @param {GPUCommandEncoder} encoder which the sort was recorded to */
   end(encoder) {
-    if (this.#slot && this.#queries && this.#resolved) {
-      encoder.resolveQuerySet(this.#queries, 0, 2, this.#resolved, 0);
-      encoder.copyBufferToBuffer(this.#resolved, 0, this.#slot.buffer, 0, 16);
+    if (this.#slot) {
+      this.#timestamps?.resolve(encoder, this.#slot.buffer);
     }
   }
 
@@ -113,29 +142,18 @@ export async function timeOnce(device, sort) {
   if (!device.features.has('timestamp-query')) {
     return NaN;
   }
-  const querySet = device.createQuerySet({ type: 'timestamp', count: 2 });
-  const resolved = device.createBuffer({
-    size: 16,
-    usage: GPUBufferUsage.QUERY_RESOLVE | GPUBufferUsage.COPY_SRC,
-  });
-  const read = device.createBuffer({
-    size: 16,
-    usage: GPUBufferUsage.COPY_DST | GPUBufferUsage.MAP_READ,
-  });
+  const timestamps = new Timestamps(device);
+  const read = timestamps.reader();
   try {
     const encoder = device.createCommandEncoder();
-    sort.record(encoder, {
-      timestampWrites: { querySet, beginningOfPassWriteIndex: 0, endOfPassWriteIndex: 1 },
-    });
-    encoder.resolveQuerySet(querySet, 0, 2, resolved, 0);
-    encoder.copyBufferToBuffer(resolved, 0, read, 0, 16);
+    sort.record(encoder, { timestampWrites: timestamps.writes });
+    timestamps.resolve(encoder, read);
     device.queue.submit([encoder.finish()]);
     await read.mapAsync(GPUMapMode.READ);
     const [begin, end] = new BigUint64Array(read.getMappedRange());
     return end > begin ? Number(end - begin) / 1e6 : NaN;
   } finally {
-    querySet.destroy();
-    resolved.destroy();
+    timestamps.destroy();
     read.destroy();
   }
 }

@@ -16,13 +16,16 @@ interface Plan {
   /** Bytes of each scratch buffer. */
   buffers: Record<string, number>;
   scratchBytes: number;
+  /** What names the texts of kernels, once each. */
+  kernels: string[];
   steps: Step[];
   /** The first step of each submission, and the number of all. */
   submissions: number[];
 }
 
 interface Step {
-  kernel: string;
+  /** The number of its kernel. */
+  kernel: number;
   workgroups: [number, number];
   bindings: Record<string, string>;
   isCounted: boolean;
@@ -148,7 +151,7 @@ export class Executor {
       // Steps that use one kernel on the same buffers share a bind group.
       const groups = new Map<string, GPUBindGroup>();
       const dispatch = (step: Step): Dispatch => {
-        const { kernel, layout, pipeline } = compiled.get(step.kernel)!;
+        const { kernel, layout, pipeline } = compiled[step.kernel]!;
         const key = JSON.stringify([step.kernel, step.bindings, step.isCounted]);
         let group = groups.get(key);
         if (!group) {
@@ -183,34 +186,21 @@ export class Executor {
     }
   }
 
-  /** The kernels of all steps, by their names. Those that are missing are compiled at once. */
-  async #compile(native: NativePlan, plan: Plan): Promise<Map<string, Compiled>> {
-    const first = new Map<string, number>();
-    plan.steps.forEach(({ kernel }, step) => {
-      if (!first.has(kernel)) {
-        first.set(kernel, step);
-      }
-    });
-    const compiled = [...first].map(async ([name, step]) => {
+  /** The kernels of a plan, by their numbers. Those that are missing are compiled at once. */
+  async #compile(native: NativePlan, plan: Plan): Promise<Compiled[]> {
+    const compiled = plan.kernels.map(async (name, number) => {
       let kernel = this.#kernels.get(name);
       if (!kernel) {
-        kernel = this.#compileKernel(JSON.parse(planned(() => native.kernel(step))) as Kernel);
+        kernel = this.#compileKernel(JSON.parse(planned(() => native.kernel(number))) as Kernel);
         this.#kernels.set(name, kernel);
         // The next sort tries again.
         kernel.catch(() => this.#kernels.delete(name));
       }
-      return [name, await kernel] as const;
+      return kernel;
     });
     // (Every outcome is awaited, so that no failure is left without a handler.)
-    const outcomes = await Promise.allSettled(compiled);
-    return new Map(
-      outcomes.map((outcome) => {
-        if (outcome.status === 'rejected') {
-          throw outcome.reason;
-        }
-        return outcome.value;
-      }),
-    );
+    await Promise.allSettled(compiled);
+    return Promise.all(compiled);
   }
 
   async #compileKernel(kernel: Kernel): Promise<Compiled> {

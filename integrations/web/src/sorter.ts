@@ -424,11 +424,7 @@ export class PreparedSort {
     encoder: GPUCommandEncoder,
     descriptor: Omit<GPUComputePassDescriptor, 'label'> = {},
   ): void {
-    // (An error must not leave the page's encoder with an open pass.)
-    this.#prepared.check();
-    const pass = encoder.beginComputePass({ label: 'bcfsort', ...descriptor });
-    this.#prepared.encode(pass);
-    pass.end();
+    this.#record(encoder, descriptor);
   }
 
   /**
@@ -438,8 +434,17 @@ export class PreparedSort {
    * @throws {DisposedError} @throws {InvalidArgumentError} There is no such chunk.
    */
   recordChunk(encoder: GPUCommandEncoder, chunk: number): void {
+    this.#record(encoder, {}, chunk);
+  }
+
+  #record(
+    encoder: GPUCommandEncoder,
+    descriptor: GPUComputePassDescriptor,
+    chunk?: number,
+  ): void {
+    // (An error must not leave the page's encoder with an open pass.)
     this.#prepared.check(chunk);
-    const pass = encoder.beginComputePass({ label: 'bcfsort' });
+    const pass = encoder.beginComputePass({ label: 'bcfsort', ...descriptor });
     this.#prepared.encode(pass, chunk);
     pass.end();
   }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use std::collections::BTreeMap;
 use wgpu_bcfsort::internals::job::Bound;
-use wgpu_bcfsort::internals::kernel::Access;
+use wgpu_bcfsort::internals::kernel::{Access, Specialised};
 use wgpu_bcfsort::internals::planner::NEEDED_LIMITS;
 use wgpu_bcfsort::internals::recording::{Buffer, ParameterBlocks, Recording};
 use wgpu_bcfsort::{BufferRole, Error};
@@ -22,6 +22,8 @@ struct Plan {
     /// Bytes of each scratch buffer.
     buffers: BTreeMap<String, u64>,
     scratch_bytes: u64,
+    /// What names the texts of kernels, once each.
+    kernels: Vec<String>,
     steps: Vec<Step>,
     /// The first step of each submission, and the number of all.
     submissions: Vec<usize>,
@@ -36,8 +38,8 @@ struct Binding {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Step {
-    /// What names the kernel's text.
-    kernel: String,
+    /// The number of its kernel.
+    kernel: usize,
     workgroups: [u32; 2],
     /// The buffers of the kernel's bindings, by name.
     bindings: BTreeMap<&'static str, String>,
@@ -92,9 +94,20 @@ fn camel_case(name: &str) -> String {
     })
 }
 
+/// The kernels of a recording, once each, in the order of their first steps.
+pub(crate) fn kernels(recording: &Recording) -> Vec<Specialised> {
+    let mut kernels = Vec::new();
+    for step in &recording.steps {
+        let kernel = recording.specialised(step);
+        if !kernels.contains(&kernel) {
+            kernels.push(kernel);
+        }
+    }
+    kernels
+}
+
 /// What names a kernel's text: that of a kernel with a comparator is the comparator's own.
-fn kernel_name(recording: &Recording, step: usize) -> String {
-    let kernel = recording.specialised(&recording.steps[step]);
+fn kernel_name(recording: &Recording, kernel: Specialised) -> String {
     let comparator = recording.comparator.as_ref();
     let comparator = comparator.filter(|_| kernel.compares_rows());
     let text = comparator.map(wgpu_bcfsort::internals::comparator_text);
@@ -103,6 +116,7 @@ fn kernel_name(recording: &Recording, step: usize) -> String {
 
 pub(crate) fn plan<R>(
     recording: &Recording,
+    kernels: &[Specialised],
     blocks: &ParameterBlocks,
     bindings: &[(BufferRole, &R, Bound)],
     keys_per_dispatch: u32,
@@ -111,9 +125,13 @@ pub(crate) fn plan<R>(
         (Buffer::from(role).to_string(), Binding { offset, size })
     });
     let buffers = recording.buffers.iter();
-    let steps = recording.steps.iter().zip(&blocks.offsets).enumerate();
-    let steps = steps.map(|(i, (step, &parameters))| Step {
-        kernel: kernel_name(recording, i),
+    let number = |step| {
+        let kernel = recording.specialised(step);
+        kernels.iter().position(|&other| other == kernel)
+    };
+    let steps = recording.steps.iter().zip(&blocks.offsets);
+    let steps = steps.map(|(step, &parameters)| Step {
+        kernel: number(step).unwrap_or_default(),
         workgroups: step.workgroups,
         bindings: (step.bindings.iter())
             .map(|(name, buffer)| (*name, buffer.to_string()))
@@ -129,13 +147,15 @@ pub(crate) fn plan<R>(
             .map(|(buffer, &bytes)| (buffer.to_string(), bytes))
             .collect(),
         scratch_bytes: recording.scratch_bytes(),
+        kernels: (kernels.iter())
+            .map(|&kernel| kernel_name(recording, kernel))
+            .collect(),
         steps: steps.collect(),
         submissions: firsts.chain([recording.steps.len()]).collect(),
     })
 }
 
-pub(crate) fn kernel(recording: &Recording, step: usize) -> Result<String, Error> {
-    let kernel = recording.specialised(&recording.steps[step]);
+pub(crate) fn kernel(recording: &Recording, kernel: Specialised) -> Result<String, Error> {
     let assembled = kernel.assemble_comparing(recording.comparator.as_ref())?;
     let bindings = assembled.bindings.into_iter().map(|of| KernelBinding {
         binding: of.binding,

@@ -9,6 +9,7 @@ mod request;
 
 use wasm_bindgen::prelude::wasm_bindgen;
 use wgpu_bcfsort::Error;
+use wgpu_bcfsort::internals::kernel::Specialised;
 use wgpu_bcfsort::internals::planner;
 use wgpu_bcfsort::internals::recording::{ParameterBlocks, Recording};
 
@@ -22,6 +23,7 @@ pub struct Planner(planner::Planner);
 #[derive(Debug)]
 pub struct Plan {
     recording: Recording,
+    kernels: Vec<Specialised>,
     blocks: ParameterBlocks,
     text: String,
 }
@@ -69,9 +71,11 @@ impl Planner {
         let blocks = recording.parameter_blocks().map_err(failure)?;
         let bindings = job.bindings().map_err(failure)?;
         let keys = self.0.limits.keys_per_dispatch;
-        let text = answer::plan(&recording, &blocks, &bindings, keys);
+        let kernels = answer::kernels(&recording);
+        let text = answer::plan(&recording, &kernels, &blocks, &bindings, keys);
         Ok(Plan {
             recording,
+            kernels,
             blocks,
             text,
         })
@@ -98,13 +102,13 @@ impl Plan {
         self.blocks.indirect.clone()
     }
 
-    /// The kernel of a step as JSON: its WGSL, and what it binds.
+    /// A kernel by its number, as JSON: its WGSL, and what it binds.
     ///
     /// # Errors
     ///
     /// As [`Planner::new`].
-    pub fn kernel(&self, step: usize) -> Result<String, String> {
-        answer::kernel(&self.recording, step).map_err(failure)
+    pub fn kernel(&self, number: usize) -> Result<String, String> {
+        answer::kernel(&self.recording, self.kernels[number]).map_err(failure)
     }
 }
 
@@ -160,8 +164,9 @@ mod tests {
         let text: Value = serde_json::from_str(&plan.json()).unwrap();
         let steps = text["steps"].as_array().unwrap();
         assert!(steps.len() > 4);
-        for (i, step) in steps.iter().enumerate() {
-            let kernel: Value = serde_json::from_str(&plan.kernel(i).unwrap()).unwrap();
+        for step in steps {
+            let number = usize::try_from(step["kernel"].as_u64().unwrap()).unwrap();
+            let kernel: Value = serde_json::from_str(&plan.kernel(number).unwrap()).unwrap();
             assert!(kernel["wgsl"].as_str().unwrap().contains("@compute"));
             // (Some Safari versions fail silently on an override that is an array's size.)
             assert!(!kernel["wgsl"].as_str().unwrap().contains("override"));
