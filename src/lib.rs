@@ -68,8 +68,9 @@
 //! With the feature `webgpu`, on wasm32. A browser's thread cannot block: call the async versions.
 //! Calls that wait for the device return an error there, and [`Sorter::open`] and [`adapters`]
 //! cannot work. A call that does not wait, such as [`Sorter::prepare`], succeeds at once, and its
-//! error is returned by the next one that does not wait on the same device; [`Sorter::prepare_async`]
-//! returns it itself. wgpu cannot use a page's own device: `integrations/web` can.
+//! error is returned by the next one that does not wait on the same device;
+//! [`Sorter::prepare_async`] returns it itself. wgpu cannot use a page's own device:
+//! `integrations/web` can.
 //!
 //! # Not supported
 //!

@@ -1,6 +1,6 @@
 //! Adapters: which of them can sort, and which features and limits to request.
 
-use crate::planner::{self, Allowed, DeviceKind, Planner};
+use crate::planner::{Allowed, DeviceKind, Planner};
 use crate::{Error, Options};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;
@@ -32,16 +32,17 @@ pub struct Requirements {
     pub limits: wgpu::Limits,
 }
 
-/// Fails if a limit of a device is below what the kernels need.
-fn check_limits(limits: &wgpu::Limits) -> Result<(), Error> {
-    planner::check_limits([
-        limits.max_storage_buffers_per_shader_stage.into(),
-        limits.max_compute_workgroup_storage_size.into(),
-        limits.max_compute_invocations_per_workgroup.into(),
-        limits.max_compute_workgroup_size_x.into(),
-        limits.max_compute_workgroups_per_dimension.into(),
-        limits.max_storage_buffer_binding_size,
-    ])
+/// What limits of wgpu allow.
+const fn allowed(limits: &wgpu::Limits) -> Allowed {
+    Allowed {
+        buffer_size: limits.max_buffer_size,
+        binding_size: limits.max_storage_buffer_binding_size,
+        workgroups: limits.max_compute_workgroups_per_dimension,
+        workgroup_bytes: limits.max_compute_workgroup_storage_size,
+        workgroup_lanes: limits.max_compute_invocations_per_workgroup,
+        workgroup_size_x: limits.max_compute_workgroup_size_x,
+        storage_buffers: limits.max_storage_buffers_per_shader_stage,
+    }
 }
 
 /// Returns the features and limits to request for your device, for
@@ -69,7 +70,7 @@ fn check_limits(limits: &wgpu::Limits) -> Result<(), Error> {
 /// ```
 pub fn requirements(adapter: &wgpu::Adapter) -> Result<Requirements, Error> {
     let offered = adapter.limits();
-    check_limits(&offered)?;
+    allowed(&offered).check()?;
     let mut limits = wgpu::Limits::default().or_worse_values_from(&offered);
     limits.max_buffer_size = offered.max_buffer_size;
     limits.max_storage_buffer_binding_size = offered.max_storage_buffer_binding_size;
@@ -126,7 +127,8 @@ fn instance() -> &'static wgpu::Instance {
     &INSTANCE
 }
 
-/// The async version of [`adapters`]. In browsers it asks for the one adapter that the page may use.
+/// The async version of [`adapters`]. In browsers it asks for the one adapter that the page may
+/// use.
 pub async fn adapters_async() -> Vec<wgpu::Adapter> {
     let mut adapters = instance().enumerate_adapters(wgpu::Backends::all()).await;
     adapters.retain(|adapter| match requirements(adapter) {
@@ -148,25 +150,12 @@ pub async fn adapters_async() -> Vec<wgpu::Adapter> {
 
 /// Plans sorts for a device. Fails if it is too small for the kernels, or an option is not valid.
 pub(crate) fn planner(device: &wgpu::Device, options: Options) -> Result<Planner, Error> {
-    let (info, limits) = (device.adapter_info(), device.limits());
+    let info = device.adapter_info();
     let kind = DeviceKind {
         is_cpu: info.device_type == wgpu::DeviceType::Cpu,
         is_discrete: info.device_type == wgpu::DeviceType::DiscreteGpu,
         has_fxc: info.backend == wgpu::Backend::Dx12,
     };
-    let allowed = Allowed {
-        buffer_size: limits.max_buffer_size,
-        binding_size: limits.max_storage_buffer_binding_size,
-        workgroups: limits.max_compute_workgroups_per_dimension,
-        workgroup_bytes: limits.max_compute_workgroup_storage_size,
-        workgroup_lanes: limits.max_compute_invocations_per_workgroup,
-    };
-    let planner = Planner::new(
-        options,
-        kind,
-        allowed,
-        RandomState::new().hash_one(0) as u32,
-    )?;
-    check_limits(&limits)?;
-    Ok(planner)
+    let seed = RandomState::new().hash_one(0) as u32;
+    Planner::new(options, kind, allowed(&device.limits()), seed)
 }

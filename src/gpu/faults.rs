@@ -40,13 +40,12 @@ pub(crate) fn scoped<T>(
     #[cfg(target_arch = "wasm32")]
     {
         browser::check(device)?;
-        let made = browser::scoped(device, bytes, create);
-        Ok(made)
+        Ok(browser::scoped(device, bytes, create))
     }
 }
 
-/// Waits until it is known whether all calls to wgpu in this [`call`] so far were valid, and returns
-/// the first error. That takes time in browsers only.
+/// Waits until it is known whether all calls to wgpu in this [`call`] so far were valid, and
+/// returns the first error. That takes time in browsers only.
 pub(crate) async fn settled(device: &wgpu::Device) -> Result<(), Error> {
     #[cfg(target_arch = "wasm32")]
     {

@@ -24,24 +24,6 @@ pub const NEEDED_LIMITS: [(&str, u64); 6] = [
     ("max_storage_buffer_binding_size", 16 << 20),
 ];
 
-/// Fails if a limit is below what the kernels need. `actual` has the values of [`NEEDED_LIMITS`].
-///
-/// # Errors
-///
-/// [`Error::AdapterTooSmall`].
-pub fn check_limits(actual: [u64; NEEDED_LIMITS.len()]) -> Result<(), Error> {
-    for ((limit, needed), actual) in NEEDED_LIMITS.into_iter().zip(actual) {
-        if actual < needed {
-            return Err(Error::AdapterTooSmall {
-                limit,
-                needed,
-                actual,
-            });
-        }
-    }
-    Ok(())
-}
-
 /// The properties of a device that the defaults depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceKind {
@@ -100,9 +82,40 @@ pub struct Allowed {
     pub workgroup_bytes: u32,
     /// The largest number of lanes of a workgroup.
     pub workgroup_lanes: u32,
+    /// The largest size of a workgroup in x.
+    pub workgroup_size_x: u32,
+    /// Storage buffers of a kernel.
+    pub storage_buffers: u32,
 }
 
 impl Allowed {
+    /// Fails if a limit is below what the kernels need.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::AdapterTooSmall`].
+    pub fn check(&self) -> Result<(), Error> {
+        // In the order of the names.
+        let actual = [
+            self.storage_buffers.into(),
+            self.workgroup_bytes.into(),
+            self.workgroup_lanes.into(),
+            self.workgroup_size_x.into(),
+            self.workgroups.into(),
+            self.binding_size,
+        ];
+        for ((limit, needed), actual) in NEEDED_LIMITS.into_iter().zip(actual) {
+            if actual < needed {
+                return Err(Error::AdapterTooSmall {
+                    limit,
+                    needed,
+                    actual,
+                });
+            }
+        }
+        Ok(())
+    }
+
     /// The bytes of a buffer that can be bound at once, and the limit's name.
     const fn bound(&self) -> (&'static str, u64) {
         if self.binding_size <= self.buffer_size {
@@ -128,7 +141,7 @@ impl Planner {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidOption`].
+    /// [`Error::InvalidOption`], [`Error::AdapterTooSmall`].
     pub fn new(
         options: Options,
         kind: DeviceKind,
@@ -136,6 +149,7 @@ impl Planner {
         sampling_seed: u32,
     ) -> Result<Self, Error> {
         options.validate()?;
+        allowed.check()?;
         let keys = options.keys_per_dispatch;
         let limits = DeviceLimits {
             // A binding's size must be a multiple of 4.

@@ -48,8 +48,8 @@ impl Sorter {
         self.pipelines.of_steps(&self.device, &recording).map(drop)
     }
 
-    /// The async version of [`warm_up`](Self::warm_up). It blocks as that does, but in browsers: the
-    /// browser compiles in the background there, and this waits until it is known whether all
+    /// The async version of [`warm_up`](Self::warm_up). It blocks as that does, but in browsers:
+    /// the browser compiles in the background there, and this waits until it is known whether all
     /// kernels are valid.
     ///
     /// # Errors

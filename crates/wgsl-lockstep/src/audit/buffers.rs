@@ -208,8 +208,8 @@ fn default_fill(resource: &Resource) -> Fill {
     }
 }
 
-/// The default contents of a buffer, as text such as `random:4096`: zeros in a uniform, random words
-/// in storage.
+/// The default contents of a buffer, as text such as `random:4096`: zeros in a uniform, random
+/// words in storage.
 #[must_use]
 pub fn default_contents(resource: &Resource) -> String {
     default_fill(resource).to_string()

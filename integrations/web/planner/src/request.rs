@@ -5,7 +5,7 @@ use bcfsort_web_nesting::TooDeep;
 use serde::Deserialize;
 use std::ops::Range;
 use wgpu_bcfsort::internals::job::{self, AsSpan, Destination, Span};
-use wgpu_bcfsort::internals::planner::{Allowed, DeviceKind, Planner, check_limits};
+use wgpu_bcfsort::internals::planner::{Allowed, DeviceKind, Planner};
 use wgpu_bcfsort::{Comparator, Error, Field, KeyType, Options, Order, Tuning};
 
 /// Reads JSON. A failure says what is wrong.
@@ -62,14 +62,6 @@ struct Limits {
 impl Device {
     pub(crate) fn planner(&self) -> Result<Planner, Error> {
         let limits = &self.limits;
-        check_limits([
-            limits.max_storage_buffers_per_shader_stage.into(),
-            limits.max_compute_workgroup_storage_size.into(),
-            limits.max_compute_invocations_per_workgroup.into(),
-            limits.max_compute_workgroup_size_x.into(),
-            limits.max_compute_workgroups_per_dimension.into(),
-            limits.max_storage_buffer_binding_size,
-        ])?;
         let kind = DeviceKind {
             is_cpu: self.is_fallback,
             // A page cannot know: submissions are as short as an integrated GPU needs.
@@ -82,6 +74,8 @@ impl Device {
             workgroups: limits.max_compute_workgroups_per_dimension,
             workgroup_bytes: limits.max_compute_workgroup_storage_size,
             workgroup_lanes: limits.max_compute_invocations_per_workgroup,
+            workgroup_size_x: limits.max_compute_workgroup_size_x,
+            storage_buffers: limits.max_storage_buffers_per_shader_stage,
         };
         let mut options = Options::default();
         if let Some(tile) = self.tile {
