@@ -227,14 +227,15 @@ fn needs(kind: RecordKind, option: &str) -> Fault {
 }
 
 impl Plan {
-    /// Reads the header, if there is one, and returns the layout and the header.
+    /// Reads what stays in front, a byte order mark or a header, and returns the layout and these
+    /// bytes.
     pub(crate) fn open(
         self,
         reader: &mut ChunkReader,
         memory: u64,
     ) -> Result<(Box<dyn Layout>, Vec<u8>), Fault> {
         let (separator, by, has_header, reverse) = match self {
-            Self::Lines(lines) => return Ok((Box::new(lines), Vec::new())),
+            Self::Lines(lines) => return Ok((Box::new(lines), reader.take_mark()?)),
             Self::Fixed(fixed) => return Ok((Box::new(fixed), Vec::new())),
             Self::Npy { by, reverse } => {
                 let (layout, header) = npy::open(reader, by.as_deref(), reverse)?;
@@ -247,6 +248,7 @@ impl Plan {
                 reverse,
             } => (separator, by, has_header, reverse),
         };
+        let mut front = reader.take_mark()?;
         let header = if has_header {
             reader.next_record(&Table::rows(separator), memory)?
         } else {
@@ -254,7 +256,7 @@ impl Plan {
         };
         let Some(row) = header.as_deref().or((!has_header).then_some(&[][..])) else {
             // An empty file has no columns that could be looked for.
-            return Ok((Box::new(Table::rows(separator)), Vec::new()));
+            return Ok((Box::new(Table::rows(separator)), front));
         };
         let table = Table::new(separator, &by, has_header.then_some(row), reverse);
         let table = table.map_err(|why| {
@@ -264,6 +266,7 @@ impl Plan {
                 Fault::Usage(why)
             }
         })?;
-        Ok((Box::new(table), header.unwrap_or_default()))
+        front.extend(header.unwrap_or_default());
+        Ok((Box::new(table), front))
     }
 }

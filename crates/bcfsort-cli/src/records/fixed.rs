@@ -162,7 +162,7 @@ impl Layout for Fixed {
         true
     }
 
-    fn is_text(&self) -> bool {
-        false
+    fn line_end(&self) -> Option<u8> {
+        None
     }
 }

@@ -76,8 +76,9 @@ pub(crate) trait Layout: Sync {
         (prefixes, exact)
     }
 
-    /// True if the records are lines or rows of text, whose errors name a line.
-    fn is_text(&self) -> bool;
+    /// The byte that ends a line of text, and `None` if the records are no text. Errors in text
+    /// name a line.
+    fn line_end(&self) -> Option<u8>;
 
     /// What is appended to the last record of a file if it lacks an end. `crlf` is true if the
     /// record before it ends with `\r\n`.

@@ -201,19 +201,19 @@ impl Position {
 
 impl Layout for Lines {
     fn bounds(&self, bytes: &[u8]) -> Bounds {
-        line_bounds(bytes)
+        line_bounds(bytes, b'\n')
     }
 
     fn count(&self, bytes: &[u8]) -> usize {
-        count_lines(bytes)
+        count_lines(bytes, b'\n')
     }
 
     fn cut(&self, bytes: &[u8], limit: usize) -> usize {
-        cut_lines(bytes, limit)
+        cut_lines(bytes, limit, b'\n')
     }
 
     fn partition(&self, sorted: &[u8], precedes: &dyn Fn(&[u8]) -> bool) -> usize {
-        partition_lines(sorted, precedes)
+        partition_lines(sorted, b'\n', precedes)
     }
 
     fn parts(&self) -> usize {
@@ -255,16 +255,16 @@ impl Layout for Lines {
         Prefix { exact, ..prefix }
     }
 
-    fn is_text(&self) -> bool {
-        true
+    fn line_end(&self) -> Option<u8> {
+        Some(b'\n')
     }
 }
 
-/// The bounds of lines, found on all cores.
-pub(super) fn line_bounds(bytes: &[u8]) -> Bounds {
+/// The bounds of lines, which end with the byte `line_end`. Found on all cores.
+pub(super) fn line_bounds(bytes: &[u8], line_end: u8) -> Bounds {
     let counts: Vec<usize> = bytes
         .par_chunks(BLOCK)
-        .map(|block| memchr_iter(b'\n', block).count())
+        .map(|block| memchr_iter(line_end, block).count())
         .collect();
     let mut ends = vec![0; counts.iter().sum()];
     let mut rest = ends.as_mut_slice();
@@ -275,37 +275,43 @@ pub(super) fn line_bounds(bytes: &[u8]) -> Bounds {
         blocks.push((block * BLOCK, bytes, ends));
     }
     blocks.into_par_iter().for_each(|(start, bytes, ends)| {
-        for (end, found) in ends.iter_mut().zip(memchr_iter(b'\n', bytes)) {
+        for (end, found) in ends.iter_mut().zip(memchr_iter(line_end, bytes)) {
             *end = start + found + 1;
         }
     });
     Bounds::Ends(ends)
 }
 
-pub(super) fn count_lines(bytes: &[u8]) -> usize {
+pub(super) fn count_lines(bytes: &[u8], line_end: u8) -> usize {
     let blocks = bytes.par_chunks(BLOCK);
-    blocks.map(|block| memchr_iter(b'\n', block).count()).sum()
+    blocks
+        .map(|block| memchr_iter(line_end, block).count())
+        .sum()
 }
 
 /// As [`Layout::cut`].
-pub(super) fn cut_lines(bytes: &[u8], limit: usize) -> usize {
+pub(super) fn cut_lines(bytes: &[u8], limit: usize, line_end: u8) -> usize {
     if limit >= bytes.len() {
         return bytes.len();
     }
-    match memrchr(b'\n', &bytes[..limit]) {
+    match memrchr(line_end, &bytes[..limit]) {
         Some(last) => last + 1,
-        None => memchr(b'\n', bytes).map_or(bytes.len(), |first| first + 1),
+        None => memchr(line_end, bytes).map_or(bytes.len(), |first| first + 1),
     }
 }
 
 /// As [`Layout::partition`], by looking at a logarithmic number of lines.
-pub(super) fn partition_lines(sorted: &[u8], precedes: &dyn Fn(&[u8]) -> bool) -> usize {
+pub(super) fn partition_lines(
+    sorted: &[u8],
+    line_end: u8,
+    precedes: &dyn Fn(&[u8]) -> bool,
+) -> usize {
     // Both are where lines begin: all before `low` precede, and none from `high` on does.
     let (mut low, mut high) = (0, sorted.len());
     while low < high {
         let middle = usize::midpoint(low, high);
-        let start = memrchr(b'\n', &sorted[low..middle]).map_or(low, |end| low + end + 1);
-        let end = memchr(b'\n', &sorted[middle..high]).map_or(high, |end| middle + end + 1);
+        let start = memrchr(line_end, &sorted[low..middle]).map_or(low, |end| low + end + 1);
+        let end = memchr(line_end, &sorted[middle..high]).map_or(high, |end| middle + end + 1);
         if precedes(&sorted[start..end]) {
             low = end;
         } else {

@@ -90,6 +90,38 @@ impl ChunkReader {
         self.bytes
     }
 
+    /// Removes the byte order mark of UTF-8 that a text may begin with, and returns it. No record
+    /// has it, so it stays in front.
+    pub(crate) fn take_mark(&mut self) -> Result<Vec<u8>, Fault> {
+        const MARK: &[u8] = "\u{feff}".as_bytes();
+        let is_marked = |start: &[u8], at_end| {
+            (at_end || start.len() >= MARK.len()).then(|| start.starts_with(MARK))
+        };
+        let is_marked = self.look(is_marked, MARK.len() as u64)?;
+        Ok(match is_marked {
+            Some(true) => self.split(MARK.len()),
+            _ => Vec::new(),
+        })
+    }
+
+    /// Reads until `find` returns a result for the bytes that come next, or there are `budget`
+    /// bytes. These stay unread. `find` is told whether they are all that is left.
+    pub(crate) fn look<T>(
+        &mut self,
+        find: impl Fn(&[u8], bool) -> Option<T>,
+        budget: u64,
+    ) -> Result<Option<T>, Fault> {
+        loop {
+            let found = find(&self.buffer[..self.filled], self.at_end);
+            if found.is_some() || self.at_end || self.filled as u64 >= budget {
+                return Ok(found);
+            }
+            // Twice as many each time, so that the bytes searched stay in proportion.
+            let step = self.filled.max(SMALL_STEP);
+            self.read(step, step)?;
+        }
+    }
+
     /// The next `count` bytes, or all that are left if these are fewer.
     pub(crate) fn next_bytes(&mut self, count: usize) -> Result<Vec<u8>, Fault> {
         while self.filled < count && !self.at_end {
@@ -181,11 +213,6 @@ impl ChunkReader {
         max: usize,
     ) -> Result<Option<Vec<u8>>, Fault> {
         let budget = usize::try_from(budget).unwrap_or(usize::MAX);
-        let step = if max == 1 {
-            SMALL_STEP
-        } else {
-            STEP.min(budget / 8 + SMALL_STEP)
-        };
         let (mut end, mut count) = (0, 0);
         let mut completed = false;
         loop {
@@ -211,6 +238,11 @@ impl ChunkReader {
             if room == 0 {
                 break;
             }
+            // For one record, twice as many each time: those before are searched again.
+            let step = match max {
+                1 => self.filled.max(SMALL_STEP),
+                _ => STEP.min(budget / 8 + SMALL_STEP),
+            };
             self.read(room, step)?;
         }
         if end == 0 && self.filled > 0 {
@@ -226,8 +258,8 @@ impl ChunkReader {
         if chunk.is_empty() {
             return None;
         }
-        if layout.is_text() {
-            self.lines += memchr_iter(b'\n', &chunk).count() as u64;
+        if let Some(line_end) = layout.line_end() {
+            self.lines += memchr_iter(line_end, &chunk).count() as u64;
             self.crlf = chunk.ends_with(b"\r\n");
         }
         Some(chunk)
@@ -317,11 +349,13 @@ impl ChunkReader {
     fn fault(&self, layout: &dyn Layout, at: usize, what: &str) -> Fault {
         let name = &self.name;
         let byte = self.bytes + at as u64;
-        Fault::Usage(if layout.is_text() {
-            let line = 1 + self.lines + memchr_iter(b'\n', &self.buffer[..at]).count() as u64;
-            format!("{name}: line {line}, byte {byte}: {what}")
-        } else {
-            format!("{name}: byte {byte}: {what}")
+        let lines = |line_end| memchr_iter(line_end, &self.buffer[..at]).count() as u64;
+        Fault::Usage(match layout.line_end().map(lines) {
+            Some(lines) => {
+                let line = 1 + self.lines + lines;
+                format!("{name}: line {line}, byte {byte}: {what}")
+            }
+            None => format!("{name}: byte {byte}: {what}"),
         })
     }
 }

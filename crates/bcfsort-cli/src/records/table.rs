@@ -88,7 +88,6 @@ impl Table {
 
     /// The cells of a header.
     fn names(&self, header: &[u8]) -> Vec<String> {
-        let header = header.strip_prefix("\u{feff}".as_bytes()).unwrap_or(header);
         let mut names = Vec::new();
         while let Some((_, cell)) = self.cell(header, names.len()) {
             names.push(String::from_utf8_lossy(&unquoted(cell)).into_owned());
@@ -273,14 +272,14 @@ fn find(name: &str, names: Option<&[String]>) -> Result<usize, String> {
 impl Layout for Table {
     fn bounds(&self, bytes: &[u8]) -> Bounds {
         match memchr(b'"', bytes) {
-            None => line_bounds(bytes),
+            None => line_bounds(bytes, b'\n'),
             Some(_) => Bounds::Ends(self.row_ends(bytes).collect()),
         }
     }
 
     fn count(&self, bytes: &[u8]) -> usize {
         match memchr(b'"', bytes) {
-            None => count_lines(bytes),
+            None => count_lines(bytes, b'\n'),
             Some(_) => self.row_ends(bytes).count(),
         }
     }
@@ -301,7 +300,7 @@ impl Layout for Table {
 
     fn partition(&self, sorted: &[u8], precedes: &dyn Fn(&[u8]) -> bool) -> usize {
         if memchr(b'"', sorted).is_none() {
-            return partition_lines(sorted, precedes);
+            return partition_lines(sorted, b'\n', precedes);
         }
         self.bounds(sorted).partition(sorted, precedes)
     }
@@ -335,8 +334,8 @@ impl Layout for Table {
         last.is_some_and(|last| last.kind != Kind::Str || last.order == Order::Descending)
     }
 
-    fn is_text(&self) -> bool {
-        true
+    fn line_end(&self) -> Option<u8> {
+        Some(b'\n')
     }
 
     fn terminator(&self, crlf: bool) -> &'static [u8] {

@@ -1,0 +1,34 @@
+//! The byte order mark of UTF-8 is in front of the first record, and no part of it.
+
+use super::*;
+use RecordKind::{Csv, Lines, Tsv};
+
+#[test]
+fn a_mark_stays_in_front_of_every_text() {
+    sorts(Lines, "", "\u{feff}b\na\n", "\u{feff}a\nb\n");
+    sorts(Lines, "-n", "\u{feff}10\n9", "\u{feff}9\n10\n");
+    sorts(
+        Csv,
+        "--by 1",
+        "\u{feff}\"na\nme\",b\nz,1\na,2\n",
+        "\u{feff}\"na\nme\",b\na,2\nz,1\n",
+    );
+    sorts(
+        Csv,
+        "--no-header --by 1",
+        "\u{feff}\"b\n\",1\na,2\n",
+        "\u{feff}a,2\n\"b\n\",1\n",
+    );
+    sorts(
+        Tsv,
+        "--no-header --by 1:num",
+        "\u{feff}3\tx\n1\ty",
+        "\u{feff}1\ty\n3\tx\n",
+    );
+    // Nothing but the mark, and a mark that is cut short.
+    for (kind, line) in [(Lines, ""), (Csv, "--by 1"), (Csv, "--no-header --by 1")] {
+        sorts(kind, line, "\u{feff}", "\u{feff}");
+    }
+    let cut = sorted(Lines, "", false, b"\xef\xbb\na\n");
+    assert_eq!(cut.as_deref(), Ok(&b"a\n\xef\xbb\n"[..]));
+}
