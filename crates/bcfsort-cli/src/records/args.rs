@@ -56,7 +56,7 @@ impl FromStr for RecordKind {
 pub(crate) struct RecordArgs {
     /// csv, tsv: COLUMN[:TYPE][:desc],... by name or number from 1; npy: FIELD[:desc],...
     ///
-    /// csv, tsv: TYPE is str (the default: by bytes), num (any decimal number, as f64), u32, i32,
+    /// csv, tsv: TYPE is str (the default: by bytes), num (any decimal number, exactly), u32, i32,
     /// f32, u64, i64 or f64; desc: largest first. Rows with equal cells keep their order. Columns
     /// whose names have a comma need their numbers. npy: of a structured array, which needs this
     /// option; the file has the types.

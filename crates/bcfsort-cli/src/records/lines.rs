@@ -1,6 +1,7 @@
 //! Lines of text, with the keys and fields of GNU sort in the C locale.
 
-use super::key::{Decimal, is_blank, leading, order, push_last_string, push_string};
+use super::decimal::Decimal;
+use super::key::{is_blank, leading, order, push_last_string, push_string};
 use super::{Bounds, Layout, Prefix};
 use memchr::{memchr, memchr_iter, memrchr};
 use rayon::prelude::*;

@@ -6,6 +6,7 @@
 
 pub(crate) mod args;
 mod command;
+mod decimal;
 mod fixed;
 pub(crate) mod gensort;
 mod key;

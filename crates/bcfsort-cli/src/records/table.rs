@@ -1,5 +1,6 @@
 //! Rows of CSV and TSV files.
 
+use super::decimal::Decimal;
 use super::key::{order, push_last_string, push_number, push_string};
 use super::lines::{count_lines, line_bounds, partition_lines};
 use super::{Bounds, Layout, Wrong};
@@ -31,7 +32,7 @@ struct Column {
 enum Kind {
     /// By bytes.
     Str,
-    /// Any decimal number, by its value as `f64`.
+    /// Any decimal number, by its exact value.
     Num,
     Number(KeyType),
 }
@@ -224,25 +225,30 @@ impl Column {
         }
         let text = std::str::from_utf8(cell.trim_ascii()).ok()?;
         match kind {
-            Kind::Num => {
-                let is_decimal =
-                    |byte: u8| matches!(byte, b'0'..=b'9' | b'.' | b'+' | b'-' | b'e' | b'E');
-                if !text.bytes().all(is_decimal) {
-                    return None;
-                }
-                // 0 and -0 have one value.
-                let number = text.parse::<f64>().ok()? + 0.0;
-                Some((number.to_bits(), KeyType::F64))
-            }
             Kind::Number(KeyType::U32) => bits::<u32>(text),
             Kind::Number(KeyType::I32) => bits::<i32>(text),
             Kind::Number(KeyType::F32) => bits::<f32>(text),
             Kind::Number(KeyType::U64) => bits::<u64>(text),
             Kind::Number(KeyType::I64) => bits::<i64>(text),
             Kind::Number(KeyType::F64) => bits::<f64>(text),
-            Kind::Number(_) | Kind::Str => None,
+            Kind::Number(_) | Kind::Num | Kind::Str => None,
         }
     }
+
+    /// True if a cell has a key.
+    fn is_key(&self, cell: &[u8]) -> bool {
+        match self.kind {
+            Kind::Str => true,
+            Kind::Num => decimal(cell).is_some(),
+            kind @ Kind::Number(_) => Self::number(kind, cell).is_some(),
+        }
+    }
+}
+
+/// The decimal number that a cell holds.
+fn decimal(cell: &[u8]) -> Option<Decimal<'_>> {
+    let (number, rest) = Decimal::scientific(cell.trim_ascii())?;
+    rest.is_empty().then_some(number)
 }
 
 /// The index of a column by its name or its number.
@@ -321,7 +327,12 @@ impl Layout for Table {
                 push_last_string(&content, column.order, key);
             }
             Kind::Str => push_string(&content, column.order, key),
-            kind => {
+            Kind::Num => {
+                if let Some(number) = decimal(&content) {
+                    number.push(column.order, key);
+                }
+            }
+            kind @ Kind::Number(_) => {
                 let number = Column::number(kind, &content);
                 let (bits, number) = number.unwrap_or((0, KeyType::U64));
                 push_number(bits, number, column.order, key);
@@ -359,7 +370,7 @@ impl Layout for Table {
                 return Err(Wrong { at: 0, what });
             };
             let content = unquoted(cell);
-            if column.kind != Kind::Str && Column::number(column.kind, &content).is_none() {
+            if !column.is_key(&content) {
                 let what = format!(
                     "'{}' in column '{}' is no {}",
                     clipped(&content),

@@ -1,6 +1,7 @@
 //! Sorts of small files of every format, from the options to the output.
 
 mod marks;
+mod numbers;
 
 use super::args::{RecordArgs, RecordKind};
 use super::reader::ChunkReader;
