@@ -20,7 +20,7 @@ OTHERS = $(filter-out gpu,$(basename $(notdir $(PROGRAMS:%/main.rs=%))))
 RELEASE = --release --locked -p bcfsort-cli -p wgpu-bcfsort --bin wgpu-bcfsort --examples
 
 .PHONY: help setup demo build-demo test test-gpu test-others test-all portability cross lint \
-	package deny api peers figures docs python datafusion ballista web test-web
+	package deny advisories api peers figures docs python datafusion ballista web test-web
 
 help: ## list the targets
 	@sed -n 's/^\([a-z -]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 28
@@ -73,8 +73,21 @@ lint: ## formatting, clippy and the documentation, warnings denied
 package: ## build the crates as they would be published
 	CARGO_TARGET_DIR="$(TARGET)" cargo package --locked --allow-dirty -p wgpu-bcfsort -p wgsl-lockstep
 
+# The packages with a lock file of their own, whose dependencies are not those of the workspace.
+LOCKED = $(wildcard integrations/*/Cargo.toml)
+
 deny: ## licences, duplicates and sources of all dependencies (needs cargo-deny)
 	cargo deny --locked --workspace check bans licenses sources
+	for manifest in $(LOCKED); do \
+		cargo deny --locked --manifest-path $$manifest --config integrations/deny.toml \
+			check bans licenses sources || exit 1; \
+	done
+
+advisories: ## known vulnerabilities and withdrawn versions in all lock files (needs cargo-deny)
+	for manifest in Cargo.toml $(LOCKED); do \
+		cargo deny --locked --manifest-path $$manifest --config deny.toml \
+			check advisories || exit 1; \
+	done
 
 api: ## compare the public API with its list, docs/public-api.txt (needs cargo-public-api)
 	@bash .ci/api
