@@ -6,7 +6,7 @@ use super::key::order;
 use super::lines::Lines;
 use super::npy;
 use super::reader::ChunkReader;
-use super::table::Table;
+use super::table::{TableArgs, TablePlan};
 use bcfsort_term::fault::Fault;
 use std::str::FromStr;
 
@@ -54,17 +54,8 @@ impl FromStr for RecordKind {
 /// What records are sorted by.
 #[derive(clap::Args, Debug, Default)]
 pub(crate) struct RecordArgs {
-    /// csv, tsv: COLUMN[:TYPE][:desc],... by name or number from 1; npy: FIELD[:desc],...
-    ///
-    /// csv, tsv: TYPE is str (the default: by bytes), num (any decimal number, exactly), u32, i32,
-    /// f32, u64, i64 or f64; desc: largest first. Rows with equal cells keep their order. Columns
-    /// whose names have a comma need their numbers. npy: of a structured array, which needs this
-    /// option; the file has the types.
-    #[arg(long, value_name = "COLUMNS")]
-    pub(crate) by: Option<String>,
-    /// csv, tsv: the first row is no header
-    #[arg(long, hide_short_help = true)]
-    pub(crate) no_header: bool,
+    #[command(flatten)]
+    pub(crate) table: TableArgs,
     /// fixed: the size of a record
     #[arg(long, value_name = "BYTES")]
     pub(crate) record: Option<usize>,
@@ -92,38 +83,30 @@ pub(crate) struct RecordArgs {
 pub(crate) enum Plan {
     Lines(Lines),
     Fixed(Fixed),
-    Table {
-        separator: u8,
-        by: String,
-        has_header: bool,
-        reverse: bool,
-    },
-    Npy {
-        by: Option<String>,
-        reverse: bool,
-    },
+    Table(TablePlan),
+    Npy { by: Option<String>, reverse: bool },
 }
 
 impl RecordArgs {
     /// The options that are given, each with the formats that have it.
     fn given(&self) -> impl Iterator<Item = (&'static str, &'static [RecordKind])> {
-        const TABLES: &[RecordKind] = &[Csv, Tsv];
-        const BY: &[RecordKind] = &[Csv, Tsv, RecordKind::Npy];
         const FIXED: &[RecordKind] = &[RecordKind::Fixed];
-        [
-            ("--by", BY, self.by.is_some()),
-            ("--no-header", TABLES, self.no_header),
+        let others = [
             ("--record", FIXED, self.record.is_some()),
-            ("--key", &[OfLines, RecordKind::Fixed], !self.key.is_empty()),
-            ("--numeric", &[OfLines], self.numeric),
+            (
+                "--key",
+                &[OfLines, RecordKind::Fixed][..],
+                !self.key.is_empty(),
+            ),
+            ("--numeric", &[OfLines][..], self.numeric),
             (
                 "--separator",
-                &[OfLines, Csv, Tsv],
+                &[OfLines, Csv, Tsv][..],
                 self.separator.is_some(),
             ),
-        ]
-        .into_iter()
-        .filter_map(|(option, kinds, given)| given.then_some((option, kinds)))
+        ];
+        let all = self.table.given().into_iter().chain(others);
+        all.filter_map(|(option, kinds, given)| given.then_some((option, kinds)))
     }
 
     /// Fails if an option is given that `format` does not have. `kind` is `None` if it has none.
@@ -158,12 +141,7 @@ impl RecordArgs {
             OfLines => Plan::Lines(
                 Lines::new(&self.key, separator, self.numeric, order).map_err(Fault::Usage)?,
             ),
-            Csv | Tsv => Plan::Table {
-                separator: separator.unwrap_or(if kind == Tsv { b'\t' } else { b',' }),
-                by: self.by.clone().ok_or_else(|| needs(kind, "--by COLUMN"))?,
-                has_header: !self.no_header,
-                reverse,
-            },
+            Csv | Tsv => Plan::Table(self.table.plan(kind, separator, reverse)?),
             RecordKind::Fixed => {
                 let width = self.record.filter(|&width| width > 0);
                 let width = width.ok_or_else(|| needs(kind, "--record BYTES, at least 1"))?;
@@ -175,7 +153,7 @@ impl RecordArgs {
             }
             RecordKind::Gensort => Plan::Fixed(Fixed::gensort(order)),
             RecordKind::Npy => Plan::Npy {
-                by: self.by.clone(),
+                by: self.table.by.clone(),
                 reverse,
             },
         })
@@ -210,7 +188,7 @@ impl RecordArgs {
         };
         let is_table = kind != OfLines;
         match separator {
-            Some(b'"' | b'\r') if is_table => {}
+            Some(b'\r') if is_table => {}
             Some(b'\n') | None => {}
             separator => return Ok(separator),
         }
@@ -234,39 +212,17 @@ impl Plan {
         reader: &mut ChunkReader,
         memory: u64,
     ) -> Result<(Box<dyn Layout>, Vec<u8>), Fault> {
-        let (separator, by, has_header, reverse) = match self {
-            Self::Lines(lines) => return Ok((Box::new(lines), reader.take_mark()?)),
-            Self::Fixed(fixed) => return Ok((Box::new(fixed), Vec::new())),
+        match self {
+            Self::Lines(lines) => Ok((Box::new(lines), reader.take_mark()?)),
+            Self::Fixed(fixed) => Ok((Box::new(fixed), Vec::new())),
             Self::Npy { by, reverse } => {
                 let (layout, header) = npy::open(reader, by.as_deref(), reverse)?;
-                return Ok((Box::new(layout), header));
+                Ok((Box::new(layout), header))
             }
-            Self::Table {
-                separator,
-                by,
-                has_header,
-                reverse,
-            } => (separator, by, has_header, reverse),
-        };
-        let mut front = reader.take_mark()?;
-        let header = if has_header {
-            reader.next_record(&Table::rows(separator), memory)?
-        } else {
-            None
-        };
-        let Some(row) = header.as_deref().or((!has_header).then_some(&[][..])) else {
-            // An empty file has no columns that could be looked for.
-            return Ok((Box::new(Table::rows(separator)), front));
-        };
-        let table = Table::new(separator, &by, has_header.then_some(row), reverse);
-        let table = table.map_err(|why| {
-            if has_header {
-                Fault::Usage(format!("{}: {why}", reader.name()))
-            } else {
-                Fault::Usage(why)
+            Self::Table(table) => {
+                let (layout, front) = table.open(reader, memory)?;
+                Ok((Box::new(layout), front))
             }
-        })?;
-        front.extend(header.unwrap_or_default());
-        Ok((Box::new(table), front))
+        }
     }
 }

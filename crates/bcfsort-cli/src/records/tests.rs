@@ -2,6 +2,7 @@
 
 mod marks;
 mod numbers;
+mod tables;
 
 use super::args::{RecordArgs, RecordKind};
 use super::reader::ChunkReader;
@@ -446,19 +447,19 @@ fn rows_that_cannot_be_sorted_are_errors() {
             "file: line 2, byte 6: 'inf' in column 'b' is no num",
         ),
         (
-            "--by 2:i64",
+            "--by 2:i64:missing=error",
             "a,b\nx,1\ny,\"\"\n",
             "file: line 3, byte 10: '' in column '2' is no i64",
         ),
         (
-            "--by c",
+            "--by c:missing=error",
             "a,b,c\n1,2,3\n1,2\n",
             "file: line 3, byte 12: the row has 2 cells, but column 'c' is number 3",
         ),
         (
-            "--by b",
-            "a,b\n1,2\n\n",
-            "file: line 3, byte 8: the row has 1 cells, but column 'b' is number 2",
+            "--by b:missing=error",
+            "a,b\n1,2\n3\n",
+            "file: line 3, byte 8: the row has 1 cell, but column 'b' is number 2",
         ),
         (
             "--by d",
@@ -489,7 +490,8 @@ fn rows_that_cannot_be_sorted_are_errors() {
         (
             "--by a -t\"",
             "a\n",
-            "-t '\\\"' is no separator of -f csv: give one byte, as in -t ';'",
+            "cells are quoted with '\\\"', so it cannot separate them: --quote none, or another \
+             separator",
         ),
         (
             "--by a -tu32",

@@ -522,9 +522,13 @@ mod wrong {
         refused(&csv("n:u32"), "a,n\nb,1\nc,x\n", told);
         // A line is not a row: the cells before have line ends.
         let told = "FILE: line 5, byte 20: '' in column 'n' is no num";
-        refused(&csv("n:num"), "a,n\n\"b\n\n\",1\nccccccc,\n", told);
-        let told = "FILE: line 2, byte 4: the row has 1 cells, but column 'n' is number 2";
-        refused(&csv("n"), "a,n\n\nb,1\n", told);
+        refused(
+            &csv("n:num:missing=error"),
+            "a,n\n\"b\n\n\",1\nccccccc,\n",
+            told,
+        );
+        let told = "FILE: line 2, byte 4: the row has 0 cells, but column 'n' is number 2";
+        refused(&csv("n:missing=error"), "a,n\n\nb,1\n", told);
         let told = "FILE: line 2, byte 4: a quoted cell of this record has no end";
         refused(&csv("n"), "a,n\n\"b,1\nc,2\n", told);
         let told = "FILE: line 1, byte 2: '-1' in column '2' is no u64";
@@ -535,7 +539,7 @@ mod wrong {
             "9".repeat(40)
         );
         refused(&csv("n:u32"), long, &told);
-        let told = "FILE: line 2, byte 2: '\\x1b[31m' in column 'n' is no i32";
+        let told = "FILE: line 2, byte 2: '\\u{1b}[31m' in column 'n' is no i32";
         refused(&csv("n:i32"), "n\n\u{1b}[31m\n", told);
     }
 

@@ -1,6 +1,6 @@
 //! Streams of keys: reading and writing.
 
-use super::{DataError, text};
+use super::{DataError, clipped, text};
 use rayon::prelude::*;
 use std::fmt;
 use std::io::{self, BufRead, Read, Write};
@@ -66,9 +66,6 @@ impl FromStr for Format {
 /// Longer lines are refused: the longest number, a float written in full, has about 1100
 /// characters, and a file without newlines must not be read into memory as one line.
 const LONGEST_LINE: usize = 4096;
-
-/// The number of bytes of a bad line that its error shows.
-const SHOWN: usize = 40;
 
 /// The number of bytes, at the start of an input, that tell text from raw keys.
 const PROBE: usize = 4096;
@@ -398,7 +395,7 @@ fn bad_line<T: SortKey>(text: &[u8], number: u64, rest: &[u8]) -> DataError {
     }
     DataError::BadLine {
         line: number,
-        content: printable(text),
+        content: clipped(text),
         key: T::KEY_TYPE,
         hint: if number == 1 && text::is_header(text, rest) {
             ": is it a header? skip it with tail -n +2".to_owned()
@@ -406,29 +403,6 @@ fn bad_line<T: SortKey>(text: &[u8], number: u64, rest: &[u8]) -> DataError {
             text::hint(text, T::KEY_TYPE)
         },
     }
-}
-
-/// The start of a line, safe to show on a terminal.
-fn printable(text: &[u8]) -> String {
-    use fmt::Write as _;
-    let shown = &text[..text.len().min(SHOWN)];
-    let mut printable = String::new();
-    for chunk in shown.utf8_chunks() {
-        for c in chunk.valid().chars() {
-            if c.is_ascii_graphic() || c == ' ' || c.is_alphanumeric() {
-                printable.push(c);
-            } else {
-                printable.extend(c.escape_default());
-            }
-        }
-        for byte in chunk.invalid() {
-            let _ = write!(printable, "\\x{byte:02x}");
-        }
-    }
-    if shown.len() < text.len() {
-        printable += "...";
-    }
-    printable
 }
 
 /// Keys that a thread formats at a time.

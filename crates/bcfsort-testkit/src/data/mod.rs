@@ -25,6 +25,7 @@
 //! ```
 
 mod adversary;
+mod display;
 mod error;
 mod format;
 mod generate;
@@ -35,6 +36,7 @@ mod text;
 mod values;
 
 pub use adversary::WARP;
+pub use display::{clipped, escaped};
 pub use error::DataError;
 pub use format::{Format, KeyReader, KeyWriter, UnknownFormat, read_full};
 pub use generate::{Spec, generate};

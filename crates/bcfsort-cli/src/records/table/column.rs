@@ -1,0 +1,413 @@
+//! The columns that a table is sorted by, and the keys of their cells.
+
+use super::date::Instant;
+use super::header::Header;
+use crate::records::decimal::Decimal;
+use crate::records::key::{complement, order, push_last_string, push_number, push_string};
+use memchr::{memchr, memchr2};
+use std::borrow::Cow;
+use std::str::FromStr;
+use wgpu_bcfsort::{KeyType, Order, SortKey};
+
+/// What cells without a value are, besides those that are empty.
+const NONE: [&str; 4] = ["NA", "N/A", "null", "None"];
+
+/// A column, and how its cells compare.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Column {
+    /// From 0.
+    pub(super) index: usize,
+    pub(super) name: String,
+    kind: Kind,
+    order: Order,
+    missing: Missing,
+    /// True if numbers have a comma before their fraction.
+    decimal_comma: bool,
+}
+
+/// How cells compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// By bytes.
+    Str,
+    /// Any decimal number, by its exact value.
+    Num,
+    /// Decimal numbers in the range of this type.
+    Integer(KeyType),
+    /// In total order.
+    Float(KeyType),
+    /// By the instant.
+    Date,
+}
+
+impl Kind {
+    const NAMES: &str = "str, num, date, u32, i32, f32, u64, i64, f64";
+
+    fn parse(name: &str) -> Option<Self> {
+        match name {
+            "str" => Some(Self::Str),
+            "num" => Some(Self::Num),
+            "date" => Some(Self::Date),
+            _ => {
+                let mut numbers = KeyType::WHOLE_WORDS.into_iter();
+                let number = numbers.find(|number| number.name() == name)?;
+                Some(match number {
+                    KeyType::F32 | KeyType::F64 => Self::Float(number),
+                    _ => Self::Integer(number),
+                })
+            }
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Str => "str",
+            Self::Num => "num",
+            Self::Date => "date",
+            Self::Integer(number) | Self::Float(number) => number.name(),
+        }
+    }
+}
+
+/// Where rows go that have no value in a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Missing {
+    /// In front, in both orders.
+    First,
+    /// At the end, in both orders.
+    Last,
+    Error,
+}
+
+impl FromStr for Missing {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        match name {
+            "first" => Ok(Self::First),
+            "last" => Ok(Self::Last),
+            "error" => Ok(Self::Error),
+            _ => Err(format!("'missing={name}' is not first, last or error")),
+        }
+    }
+}
+
+/// What a cell holds.
+#[derive(Debug)]
+pub(super) enum Value<'a> {
+    Missing,
+    Str(&'a [u8]),
+    Decimal(Decimal<'a>),
+    /// A float, by its bits.
+    Float(u64, KeyType),
+    Date(Instant<'a>),
+}
+
+impl Column {
+    /// Parses `COL[:TYPE][:desc][:missing=WHERE]`. The name may have colons itself.
+    pub(super) fn parse(
+        text: &str,
+        header: Option<&Header>,
+        reverse: bool,
+        decimal_comma: bool,
+    ) -> Result<Self, String> {
+        let (mut kind, mut descending, mut missing) = (None, false, None);
+        let mut name = text;
+        while let Some((rest, option)) = name.rsplit_once(':') {
+            if option == "desc" && !descending {
+                descending = true;
+            } else if let (None, Some(given)) = (kind, Kind::parse(option)) {
+                kind = Some(given);
+            } else if let (None, Some(place)) = (missing, option.strip_prefix("missing=")) {
+                missing = Some(place.parse()?);
+            } else {
+                break;
+            }
+            name = rest;
+        }
+        Ok(Self {
+            index: Self::find(name, header)?,
+            name: name.to_owned(),
+            kind: kind.unwrap_or(Kind::Str),
+            order: order(descending != reverse),
+            missing: missing.unwrap_or(Missing::Last),
+            decimal_comma,
+        })
+    }
+
+    /// The index of a column by its name or its number.
+    fn find(name: &str, header: Option<&Header>) -> Result<usize, String> {
+        if let Some(index) = header.and_then(|header| header.find(name)) {
+            return index;
+        }
+        let index = match name.parse::<usize>() {
+            Ok(0) => return Err("columns are counted from 1".to_owned()),
+            number => number.ok().map(|number| number - 1),
+        };
+        let Some(header) = header else {
+            let is_number = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
+            let why = if is_number {
+                "no row has so many columns"
+            } else {
+                "without a header, columns have numbers, from 1"
+            };
+            return index.ok_or_else(|| why.to_owned());
+        };
+        if let Some(index) = index.filter(|&index| index < header.count()) {
+            return Ok(index);
+        }
+        if let Some((column, option)) = name.rsplit_once(':')
+            && Self::find(column, Some(header)).is_ok()
+        {
+            let names = Kind::NAMES;
+            return Err(format!(
+                "'{option}' is no type or option of a column: {names}, desc, missing=first, \
+                 missing=last, missing=error"
+            ));
+        }
+        Err(format!("there is no such column: {}", header.list()))
+    }
+
+    /// True if no key of this column is the beginning of another, though it is the last.
+    pub(super) fn is_prefix_free(&self) -> bool {
+        self.kind != Kind::Str || self.order == Order::Descending
+    }
+
+    /// True if every row has a key.
+    pub(super) fn takes_all(&self) -> bool {
+        self.kind == Kind::Str && self.missing != Missing::Error
+    }
+
+    pub(super) const fn order(&self) -> Order {
+        self.order
+    }
+
+    /// The content of a cell as [`value`](Self::value) takes it. `None` if there is none.
+    #[inline]
+    pub(super) fn normal<'a>(&self, content: Cow<'a, [u8]>) -> Option<Cow<'a, [u8]>> {
+        match self.kind {
+            Kind::Num | Kind::Integer(_) | Kind::Float(_) if self.decimal_comma => {
+                with_point(content)
+            }
+            _ => Some(content),
+        }
+    }
+
+    /// What a cell with this text holds. `None` if it is nothing of the column's type.
+    pub(super) fn value<'a>(&self, content: &'a [u8]) -> Option<Value<'a>> {
+        if self.kind == Kind::Str {
+            return Some(Value::Str(content));
+        }
+        let text = content.trim_ascii();
+        let value = match self.kind {
+            Kind::Str => None,
+            Kind::Num | Kind::Integer(_) => decimal(text).map(Value::Decimal),
+            Kind::Float(number) => float(text, number),
+            Kind::Date => Instant::parse(text).map(Value::Date),
+        };
+        value.or_else(|| self.is_missing(text).then_some(Value::Missing))
+    }
+
+    /// True if a cell of another type than str has no value.
+    fn is_missing(&self, text: &[u8]) -> bool {
+        let names = |names: &[&str]| {
+            let mut names = names.iter();
+            names.any(|name| text.eq_ignore_ascii_case(name.as_bytes()))
+        };
+        text.is_empty()
+            || names(&NONE)
+            || match self.kind {
+                Kind::Num | Kind::Integer(_) => names(&["NaN"]),
+                Kind::Date => names(&["NaN", "NaT"]),
+                Kind::Float(_) | Kind::Str => false,
+            }
+    }
+
+    /// True if a cell with this content has a key. `None`: the row has no such cell.
+    pub(super) fn accepts(&self, content: Option<Cow<[u8]>>) -> bool {
+        let Some(content) = content else {
+            return self.missing != Missing::Error;
+        };
+        let Some(content) = self.normal(content) else {
+            return false;
+        };
+        match (self.value(&content), self.kind) {
+            (Some(Value::Missing), _) => self.missing != Missing::Error,
+            (Some(Value::Decimal(_)), Kind::Integer(number)) => {
+                is_in_range(content.trim_ascii(), number)
+            }
+            (value, _) => value.is_some(),
+        }
+    }
+
+    /// Appends the key of a value.
+    ///
+    /// No value has the key 00 or ff, and the keys of strings that begin with ff are changed.
+    pub(super) fn push(&self, value: &Value, is_last: bool, key: &mut Vec<u8>) {
+        let order = self.order;
+        match value {
+            Value::Missing => self.push_missing(key),
+            Value::Str(bytes) => {
+                let mut bytes = *bytes;
+                if self.missing == Missing::First {
+                    // Nothing precedes the empty string, so all others have a byte in front.
+                    key.push(1);
+                } else if order == Order::Ascending && bytes.first() == Some(&0xff) {
+                    key.extend_from_slice(&[0xff, 0]);
+                    bytes = &bytes[1..];
+                }
+                if is_last {
+                    push_last_string(bytes, order, key);
+                } else {
+                    push_string(bytes, order, key);
+                }
+            }
+            Value::Decimal(number) => number.push(order, key),
+            Value::Float(bits, number) => push_number(*bits, *number, order, key),
+            Value::Date(instant) => {
+                let start = key.len();
+                instant.push(key);
+                complement(&mut key[start..], order);
+            }
+        }
+    }
+
+    fn push_missing(&self, key: &mut Vec<u8>) {
+        let byte = match self.missing {
+            Missing::First => 0,
+            Missing::Last | Missing::Error => 0xff,
+        };
+        let length = match self.kind {
+            Kind::Str if self.missing != Missing::First => 2,
+            Kind::Float(number) => number.bytes() as usize,
+            _ => 1,
+        };
+        key.resize(key.len() + length, byte);
+    }
+
+    /// Why a cell is wrong, for a message that begins with the cell.
+    pub(super) fn hint(&self, content: &[u8]) -> &'static str {
+        let is_number = !matches!(self.kind, Kind::Str | Kind::Date);
+        if self.kind == Kind::Date {
+            ": write it as 2024-12-31 or 2024-12-31T23:59:59Z"
+        } else if is_number
+            && !self.decimal_comma
+            && content.contains(&b',')
+            && with_point(Cow::Borrowed(content))
+                .is_some_and(|text| decimal(text.trim_ascii()).is_some())
+        {
+            ": --decimal-comma reads 1.234,5"
+        } else {
+            ""
+        }
+    }
+
+    pub(super) const fn type_name(&self) -> &'static str {
+        self.kind.name()
+    }
+}
+
+/// The decimal number that a text is.
+#[inline]
+fn decimal(text: &[u8]) -> Option<Decimal<'_>> {
+    let (number, rest) = Decimal::scientific(text)?;
+    rest.is_empty().then_some(number)
+}
+
+fn float(text: &[u8], number: KeyType) -> Option<Value<'static>> {
+    let text = std::str::from_utf8(text).ok()?;
+    let bits = match number {
+        KeyType::F32 => text.parse::<f32>().ok()?.to_bits64(),
+        _ => text.parse::<f64>().ok()?.to_bits64(),
+    };
+    Some(Value::Float(bits, number))
+}
+
+fn is_in_range(text: &[u8], number: KeyType) -> bool {
+    fn is<T: FromStr>(text: &str) -> bool {
+        text.parse::<T>().is_ok()
+    }
+    std::str::from_utf8(text).is_ok_and(|text| match number {
+        KeyType::U32 => is::<u32>(text),
+        KeyType::I32 => is::<i32>(text),
+        KeyType::U64 => is::<u64>(text),
+        _ => is::<i64>(text),
+    })
+}
+
+/// A number such as `-1.234,5` with a point in place of the comma, and without those of thousands.
+/// `None` if the points are not in front of every third digit.
+fn with_point(text: Cow<'_, [u8]>) -> Option<Cow<'_, [u8]>> {
+    let end = memchr2(b'e', b'E', &text).unwrap_or(text.len());
+    let comma = memchr(b',', &text[..end]);
+    if comma.is_none() && memchr(b'.', &text).is_none() {
+        return Some(text);
+    }
+    let (whole, rest) = text.split_at(comma.unwrap_or(end));
+    let digits = whole.trim_ascii_start();
+    let digits = match digits {
+        [b'-' | b'+', digits @ ..] => digits,
+        _ => digits,
+    };
+    let is_group = |group: &[u8]| group.iter().all(u8::is_ascii_digit);
+    let mut groups = digits.split(|&byte| byte == b'.');
+    let first = groups.next().unwrap_or_default();
+    let mut groups = groups.peekable();
+    let is_grouped = groups.peek().is_some();
+    let well_formed = !is_grouped
+        || (1..=3).contains(&first.len())
+            && is_group(first)
+            && groups.all(|group| group.len() == 3 && is_group(group));
+    if !well_formed || memchr(b'.', rest).is_some() {
+        return None;
+    }
+    let mut with_point: Vec<u8> = whole.iter().copied().filter(|&byte| byte != b'.').collect();
+    match rest {
+        [b',', fraction @ ..] => {
+            with_point.push(b'.');
+            with_point.extend_from_slice(fraction);
+        }
+        exponent => with_point.extend_from_slice(exponent),
+    }
+    Some(Cow::Owned(with_point))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_of_thousands_are_in_front_of_every_third_digit() {
+        let with = |text: &'static str| {
+            let number = with_point(Cow::Borrowed(text.as_bytes()))?;
+            Some(String::from_utf8(number.into_owned()).expect("text"))
+        };
+        for (text, number) in [
+            ("1", "1"),
+            ("-1,5", "-1.5"),
+            ("1.234,5", "1234.5"),
+            ("+12.345.678", "+12345678"),
+            (",5", ".5"),
+            ("5,", "5."),
+            ("1.234e5", "1234e5"),
+            ("1,5e-3", "1.5e-3"),
+            ("inf", "inf"),
+            ("", ""),
+            ("1,2,3", "1.2,3"),
+        ] {
+            assert_eq!(with(text).as_deref(), Some(number), "{text}");
+        }
+        for text in [
+            "1.5",
+            "1234.567",
+            "1.23.456",
+            ".123",
+            "1.234,5.6",
+            "1..234",
+            "1,234.5",
+            "-.1",
+        ] {
+            assert_eq!(with(text), None, "{text}");
+        }
+    }
+}
