@@ -2,7 +2,7 @@
 
 use crate::Cli;
 use bcfsort_term::fault::Fault;
-use bcfsort_term::output::print;
+use bcfsort_term::output::print_data;
 use clap::CommandFactory;
 use clap_complete::Shell;
 
@@ -24,5 +24,5 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     // Buffered, because the generator panics on a write error.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "wgpu-bcfsort", &mut script);
-    print(&String::from_utf8_lossy(&script))
+    print_data(&String::from_utf8_lossy(&script))
 }

@@ -2,7 +2,7 @@
 
 use bcfsort_term::engine::describe;
 use bcfsort_term::fault::Fault;
-use bcfsort_term::output::print;
+use bcfsort_term::output::{print, print_data};
 use serde::Serialize;
 use std::fmt::Write;
 use wgpu_bcfsort::{Error, adapters, wgpu};
@@ -85,7 +85,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     if args.json {
         let json = serde_json::to_string_pretty(&devices)
             .map_err(|error| Fault::Usage(error.to_string()))?;
-        print(&(json + "\n"))?;
+        print_data(&(json + "\n"))?;
     } else {
         let mut list = String::new();
         for device in &devices {

@@ -32,7 +32,8 @@ impl Input {
                 stream: Box::new(BufReader::with_capacity(BUFFER, io::stdin())),
             });
         }
-        let name = path.display().to_string();
+        // (Every message that has the name is one line.)
+        let name = path.display().to_string().replace('\n', "\\n");
         let failed = |error: &io::Error| Fault::io(&name, "cannot read", error);
         let file = File::open(path).map_err(|error| failed(&error))?;
         let metadata = file.metadata().map_err(|error| failed(&error))?;

@@ -2,7 +2,7 @@
 
 use crate::Cli;
 use bcfsort_term::fault::Fault;
-use bcfsort_term::output::{Output, print};
+use bcfsort_term::output::{Output, print_data};
 use clap::CommandFactory;
 use clap_mangen::Man;
 use std::io::Write;
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     let mut command = Cli::command().disable_help_subcommand(true);
     command.build();
     let Some(directory) = &args.dir else {
-        return print(&String::from_utf8_lossy(&page("wgpu-bcfsort", command)?));
+        return print_data(&String::from_utf8_lossy(&page("wgpu-bcfsort", command)?));
     };
     for subcommand in command.get_subcommands() {
         let name = format!("wgpu-bcfsort-{}", subcommand.get_name());

@@ -6,6 +6,7 @@ use clap::ArgMatches;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
+use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -34,7 +35,7 @@ pub(crate) fn exit(mut error: clap::Error) -> ExitCode {
             return ExitCode::from(fault.exit_code());
         }
     } else {
-        improve(&mut error, std::env::args().skip(1));
+        improve(&mut error, std::env::args_os().skip(1));
         let text = error.to_string();
         let text = text.strip_prefix("error: ").unwrap_or(&text);
         say_lines(&format!("wgpu-bcfsort: {text}"));
@@ -67,13 +68,13 @@ pub(crate) fn refuse_raw_on_terminal(
 }
 
 /// Replaces misleading tips.
-fn improve(error: &mut clap::Error, args: impl Iterator<Item = String>) {
+fn improve(error: &mut clap::Error, args: impl Iterator<Item = OsString>) {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => text.clone(),
         _ => String::new(),
     };
-    let mut words = args.filter(|arg| !arg.starts_with('-'));
-    let in_sort = words.next().as_deref() == Some("sort");
+    let mut words = args.filter(|arg| !arg.as_encoded_bytes().starts_with(b"-"));
+    let in_sort = words.next().is_some_and(|word| word == "sort");
     let argument = text(ContextKind::InvalidArg);
     let value = text(ContextKind::InvalidValue);
     let tip = match error.kind() {

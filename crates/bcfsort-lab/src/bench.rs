@@ -6,7 +6,7 @@ use bcfsort_term::args::{Choice, Gpu, count, key_type, shown};
 use bcfsort_term::engine::{Contender, adapter, adapter_or_cpu};
 use bcfsort_term::fault::Fault;
 use bcfsort_term::notice::Progress;
-use bcfsort_term::output::print;
+use bcfsort_term::output::{print, print_data};
 use bcfsort_term::timings::{Timings, keys_per_second, rate, time};
 use bcfsort_term::with_key_type;
 use bcfsort_testkit::data::{Pattern, Spec, generate};
@@ -186,7 +186,7 @@ pub fn run(args: &Args) -> Result<(), Fault> {
         };
         let json = serde_json::to_string_pretty(&report)
             .map_err(|error| Fault::Usage(error.to_string()))?;
-        print(&(json + "\n"))?;
+        print_data(&(json + "\n"))?;
     }
     Ok(())
 }

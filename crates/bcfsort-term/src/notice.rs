@@ -1,5 +1,8 @@
 //! Messages and progress on stderr.
+//!
+//! Messages may quote names and contents of files. A terminal shows them, and obeys none.
 
+use bcfsort_testkit::data::escaped;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{self, IsTerminal, Write};
 use std::sync::mpsc;
@@ -8,12 +11,12 @@ use std::time::Duration;
 /// Writes a message as one line. A closed stderr is not an error.
 pub fn say(message: &str) {
     let message = message.replace('\n', " ");
-    let _ = writeln!(io::stderr(), "wgpu-bcfsort: {message}");
+    let _ = writeln!(io::stderr(), "wgpu-bcfsort: {}", escaped(&message));
 }
 
-/// Writes lines unchanged: excerpts of a source, or text for other programs.
+/// Writes lines: excerpts of a source, or tables.
 pub fn say_lines(lines: &str) {
-    let _ = writeln!(io::stderr(), "{}", lines.trim_end());
+    let _ = writeln!(io::stderr(), "{}", escaped(lines.trim_end()));
 }
 
 /// Minimum duration of work that shows its progress.
@@ -106,7 +109,7 @@ impl Progress {
     /// Shows the current step.
     pub fn show(&mut self, state: impl FnOnce() -> String) {
         if let Some(bar) = &self.bar {
-            bar.set_message(state());
+            bar.set_message(escaped(&state()).into_owned());
         }
     }
 }

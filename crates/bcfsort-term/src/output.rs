@@ -5,6 +5,7 @@
 //! itself. Pipes, devices and `/dev/stdout` cannot be replaced; they are written directly.
 
 use crate::fault::Fault;
+use bcfsort_testkit::data::escaped;
 use fs4::FileExt as _;
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
@@ -165,8 +166,13 @@ impl Write for Output {
     }
 }
 
-/// Writes a short text to stdout.
+/// Writes a short text to stdout, for people: control characters are escaped, as in messages.
 pub fn print(text: &str) -> Result<(), Fault> {
+    print_data(&escaped(text))
+}
+
+/// Writes a short text to stdout, unchanged, for other programs.
+pub fn print_data(text: &str) -> Result<(), Fault> {
     let mut stdout = io::stdout();
     stdout
         .write_all(text.as_bytes())

@@ -7,7 +7,7 @@ mod sort;
 use bcfsort_term::args::{Choice, Direction, Tuning, count, key_type, pattern, positive, shown};
 use bcfsort_term::fault::Fault;
 use bcfsort_term::notice;
-use bcfsort_term::output::{Output, print};
+use bcfsort_term::output::{Output, print, print_data};
 use bcfsort_testkit::data::Pattern;
 use clap::ValueHint;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -289,9 +289,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
         }
         if args.json {
             let json = audit.json(env!("CARGO_PKG_VERSION"), &job.document());
-            print(&json.map_err(|error| Fault::Usage(error.to_string()))?)
+            print_data(&json.map_err(|error| Fault::Usage(error.to_string()))?)
         } else {
-            print(&audit.markdown())
+            print_data(&audit.markdown())
         }
     } else {
         print(&text(&audit, &job, args.lines))

@@ -8,3 +8,4 @@ mod experiment;
 mod input;
 mod npy;
 mod records;
+mod terminal;

@@ -22,7 +22,8 @@ fn is_hidden(c: char) -> bool {
         )
 }
 
-/// The text with control characters as escapes, which a terminal does not obey. Tabs stay.
+/// The text with control characters as escapes, which a terminal does not obey. Line feeds and tabs
+/// stay.
 ///
 /// # Examples
 ///
@@ -32,7 +33,7 @@ fn is_hidden(c: char) -> bool {
 /// ```
 #[must_use]
 pub fn escaped(text: &str) -> Cow<'_, str> {
-    let is_escaped = |c| is_hidden(c) && c != '\t';
+    let is_escaped = |c| is_hidden(c) && !matches!(c, '\n' | '\t');
     if !text.contains(is_escaped) {
         return Cow::Borrowed(text);
     }
@@ -96,7 +97,7 @@ mod tests {
             let text = format!("<{c}>");
             let is_left = escaped(&text) == text;
             let is_text = (' '..='~').contains(&c);
-            assert_eq!(is_left, is_text || c == '\t', "{c:?}");
+            assert_eq!(is_left, is_text || matches!(c, '\n' | '\t'), "{c:?}");
             assert_eq!(clipped(text.as_bytes()) == text, is_text, "{c:?}");
         }
         for text in ["größe", "日本語", "🙂", "\u{65}\u{301}"] {

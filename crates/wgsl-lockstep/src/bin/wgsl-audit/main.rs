@@ -144,14 +144,15 @@ fn run(args: Args) -> Result<(), Fault> {
     let printed = if args.json {
         // Stdout is for another program; failures are shown on stderr.
         for failure in &failures {
-            let _ = writeln!(io::stderr(), "{failure}");
+            let _ = writeln!(io::stderr(), "{}", escaped(failure));
         }
         let json = prepared.json(&audit, env!("CARGO_PKG_VERSION"));
         print(&json.map_err(|error| Fault::usage(error.to_string()))?)
     } else if args.quiet {
-        print(&audit.brief())
+        print(&escaped(&audit.brief()))
     } else {
-        print(&audit.text(&header(&name, &prepared, workgroups, args.warp), true))
+        let header = header(&name, &prepared, workgroups, args.warp);
+        print(&escaped(&audit.text(&header, true)))
     };
     // A closed pipe does not change the result of the audit.
     match printed {
@@ -271,7 +272,25 @@ fn usage(error: &clap::Error) -> ExitCode {
 /// Writes a message on one line. A closed stderr is not an error.
 fn say(message: &str) {
     let message = message.replace('\n', " ");
-    let _ = writeln!(io::stderr(), "wgsl-audit: {message}");
+    let _ = writeln!(io::stderr(), "wgsl-audit: {}", escaped(&message));
+}
+
+/// The text with control characters, and those that change the direction of text, as escapes: a
+/// terminal would obey those that are in the names of files or in shaders.
+fn escaped(text: &str) -> String {
+    let is_hidden = |c: char| {
+        c.is_control() && !matches!(c, '\n' | '\t')
+            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_hidden(c) {
+            escaped.extend(c.escape_default());
+        } else {
+            escaped.push(c);
+        }
+    }
+    escaped
 }
 
 fn main() -> ExitCode {
