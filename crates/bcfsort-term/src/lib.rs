@@ -9,6 +9,7 @@
 )]
 
 pub mod args;
+pub mod codec;
 pub mod engine;
 pub mod fault;
 pub mod kernel_cache;

@@ -4,6 +4,7 @@
 //! failed or interrupted command leaves the old file unchanged, and a file can be sorted onto
 //! itself. Pipes, devices and `/dev/stdout` cannot be replaced; they are written directly.
 
+use crate::codec::{Codec, Encoder};
 use crate::fault::Fault;
 use bcfsort_testkit::data::escaped;
 use fs4::FileExt as _;
@@ -61,6 +62,7 @@ fn exit_on_signal(signal: i32) {
 pub struct Output {
     pub name: String,
     sink: Sink,
+    encoder: Option<Encoder>,
 }
 
 enum Sink {
@@ -70,13 +72,20 @@ enum Sink {
 }
 
 impl Output {
-    /// Opens the file, or stdout for `-`.
+    /// Opens the file, or stdout for `-`. It is compressed if its extension says so.
     pub fn create(path: &Path) -> Result<Self, Fault> {
+        Self::create_as(path, Codec::of_name(path))
+    }
+
+    /// Opens the file, or stdout for `-`, to be compressed with `codec`.
+    pub fn create_as(path: &Path, codec: Option<Codec>) -> Result<Self, Fault> {
+        let encoder = codec.map(Encoder::new);
         let name = path.display().to_string();
         if path == Path::new("-") {
             return Ok(Self {
                 name: "stdout".to_owned(),
                 sink: Sink::Stdout(io::stdout()),
+                encoder,
             });
         }
         let failed = |error: &io::Error| Fault::io(&name, "cannot write", error);
@@ -112,7 +121,11 @@ impl Output {
                 Err(error) => return Err(failed(&error)),
             },
         };
-        Ok(Self { name, sink })
+        Ok(Self {
+            name,
+            sink,
+            encoder,
+        })
     }
 
     /// Directory for large temporary files of this output: its own, if it is a file.
@@ -127,9 +140,9 @@ impl Output {
     /// fails if the file system is full. What is not written is given back.
     ///
     /// In a file system in memory, writing takes half the time where space is reserved. No error
-    /// where space cannot be reserved.
+    /// where space cannot be reserved, and nothing is done for a compressed output.
     pub fn reserve(&mut self, bytes: u64) {
-        if let Sink::Whole(whole) = &mut self.sink {
+        if let (Sink::Whole(whole), None) = (&mut self.sink, &self.encoder) {
             whole.reserve(bytes);
         }
     }
@@ -137,7 +150,12 @@ impl Output {
     /// Finishes the output: renames the temporary file over the target. Without this call, the
     /// target is unchanged.
     pub fn commit(mut self) -> Result<(), Fault> {
-        let done = self.flush().and_then(|()| match self.sink {
+        let encoded = match &mut self.encoder {
+            Some(encoder) => encoder.finish(&mut self.sink),
+            None => Ok(()),
+        };
+        let flushed = encoded.and_then(|()| self.sink.flush());
+        let done = flushed.and_then(|()| match self.sink {
             Sink::Whole(whole) => whole.commit(),
             Sink::Stdout(_) | Sink::Direct(_) => Ok(()),
         });
@@ -147,10 +165,23 @@ impl Output {
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match &mut self.sink {
-            Sink::Stdout(stdout) => stdout.write(bytes),
-            Sink::Direct(file) => file.write(bytes),
-            Sink::Whole(whole) => {
+        match &mut self.encoder {
+            Some(encoder) => encoder.write(bytes, &mut self.sink),
+            None => self.sink.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.sink.flush()
+    }
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Stdout(stdout) => stdout.write(bytes),
+            Self::Direct(file) => file.write(bytes),
+            Self::Whole(whole) => {
                 whole.wait_for_space()?;
                 whole.file.write(bytes)
             }
@@ -158,10 +189,10 @@ impl Write for Output {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        match &mut self.sink {
-            Sink::Stdout(stdout) => stdout.flush(),
-            Sink::Direct(file) => file.flush(),
-            Sink::Whole(whole) => whole.file.flush(),
+        match self {
+            Self::Stdout(stdout) => stdout.flush(),
+            Self::Direct(file) => file.flush(),
+            Self::Whole(whole) => whole.file.flush(),
         }
     }
 }

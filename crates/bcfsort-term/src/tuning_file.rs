@@ -2,10 +2,14 @@
 
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use serde::{Deserialize, Serialize};
-use std::fs;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 use wgpu_bcfsort::internals::plan::Tuning;
 use wgpu_bcfsort::wgpu;
+
+/// The most bytes of a tuning file. Those that `tune` writes have some hundreds.
+const MOST_BYTES: u64 = 1 << 20;
 
 /// Times of one sort with the default and the tuned parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -58,7 +62,13 @@ impl TuningFile {
     }
 
     fn load(path: &Path) -> Result<Self, String> {
-        let text = fs::read_to_string(path).map_err(|error| format!("cannot read: {error}"))?;
+        let mut text = String::new();
+        File::open(path)
+            .and_then(|file| file.take(MOST_BYTES + 1).read_to_string(&mut text))
+            .map_err(|error| format!("cannot read: {error}"))?;
+        if text.len() as u64 > MOST_BYTES {
+            return Err("not a file of 'wgpu-bcfsort tune -o': it has more than 1 MiB".to_owned());
+        }
         Self::parse(&text)
     }
 
@@ -118,6 +128,13 @@ mod tests {
         // Written by hand or by a later version.
         let by_hand = TuningFile::parse(r#"{"tuning": {"tile": 2048}, "comment": 1}"#).unwrap();
         assert_eq!(by_hand.tuning.tile, 2048);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_file_without_an_end_is_refused() {
+        let error = TuningFile::load(Path::new("/dev/zero")).unwrap_err();
+        assert!(error.contains("more than 1 MiB"), "{error}");
     }
 
     #[test]

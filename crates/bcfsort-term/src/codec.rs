@@ -1,0 +1,366 @@
+//! Compressed files: gzip, also of several members, and zstd, also of several frames.
+//!
+//! Both decoders run in bounded memory, whatever the file says: gzip needs 32 KiB, zstd the window
+//! that the file asks for, which is refused above 128 MiB.
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use flate2::bufread::MultiGzDecoder;
+use flate2::write::GzEncoder;
+use rayon::prelude::*;
+use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
+use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+use std::error::Error;
+use std::io::{self, BufRead, Read, Write};
+use std::path::Path;
+
+/// Bytes of content in each gzip member or zstd frame that is written. They do not depend on the
+/// number of threads, so the output does not, either.
+const PART: usize = 1 << 20;
+
+/// How a file is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Codec {
+    Gzip,
+    Zstd,
+}
+
+/// What an option says about compression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compression {
+    None,
+    Some(Codec),
+}
+
+impl Compression {
+    /// Parses `none`, `gzip` or `zstd`.
+    pub fn parser() -> impl TypedValueParser<Value = Self> {
+        PossibleValuesParser::new(["none", "gzip", "zstd"]).map(|name| match &*name {
+            "gzip" => Self::Some(Codec::Gzip),
+            "zstd" => Self::Some(Codec::Zstd),
+            // The parser accepts only these names.
+            _ => Self::None,
+        })
+    }
+
+    /// The codec that an option names, or else the extension of a file.
+    pub fn of(option: Option<Self>, path: &Path) -> Option<Codec> {
+        match option {
+            Some(Self::Some(codec)) => Some(codec),
+            Some(Self::None) => None,
+            None => Codec::of_name(path),
+        }
+    }
+}
+
+impl Codec {
+    /// The codec that the extension of a file name says: `.gz` or `.zst`.
+    pub fn of_name(path: &Path) -> Option<Self> {
+        let extension = path.extension()?;
+        if extension.eq_ignore_ascii_case("gz") {
+            Some(Self::Gzip)
+        } else if extension.eq_ignore_ascii_case("zst") {
+            Some(Self::Zstd)
+        } else {
+            None
+        }
+    }
+
+    /// The codec whose files begin with these bytes. No UTF-8 text does.
+    pub fn of_start(bytes: &[u8]) -> Option<Self> {
+        if bytes.starts_with(b"\x1f\x8b\x08") {
+            Some(Self::Gzip)
+        } else if bytes.starts_with(b"\x28\xb5\x2f\xfd") {
+            Some(Self::Zstd)
+        } else {
+            None
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Gzip => "gzip",
+            Self::Zstd => "zstd",
+        }
+    }
+
+    /// The content of a compressed stream. Corrupt data and a stream that ends early are errors.
+    pub fn decode(self, stream: impl BufRead + Send + 'static) -> Box<dyn Read + Send> {
+        Box::new(Decoded {
+            codec: self,
+            content: match self {
+                Self::Gzip => Box::new(MultiGzDecoder::new(stream)),
+                Self::Zstd => Box::new(Frames::new(stream)),
+            },
+        })
+    }
+
+    /// One gzip member or zstd frame.
+    fn encode(self, content: &[u8]) -> io::Result<Vec<u8>> {
+        match self {
+            Self::Gzip => {
+                let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::default());
+                encoder.write_all(content)?;
+                encoder.finish()
+            }
+            Self::Zstd => Ok(compress_to_vec(content, CompressionLevel::Fastest)),
+        }
+    }
+}
+
+/// A decoder whose errors say which data is wrong.
+struct Decoded {
+    codec: Codec,
+    content: Box<dyn Read + Send>,
+}
+
+impl Read for Decoded {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.content.read(bytes).map_err(|error| {
+            if error.raw_os_error().is_some() || error.kind() == io::ErrorKind::Interrupted {
+                return error;
+            }
+            let name = self.codec.name();
+            let what = match error.kind() {
+                io::ErrorKind::UnexpectedEof => format!("the {name} data is cut short"),
+                _ => format!("the {name} data is corrupt or cut short ({error})"),
+            };
+            io::Error::new(io::ErrorKind::InvalidData, what)
+        })
+    }
+}
+
+/// The content of zstd frames, one after the other.
+struct Frames<R> {
+    source: R,
+    decoder: FrameDecoder,
+    in_frame: bool,
+    /// True before the first frame: a file has at least one.
+    is_empty: bool,
+}
+
+impl<R: BufRead> Frames<R> {
+    fn new(source: R) -> Self {
+        Self {
+            source,
+            decoder: FrameDecoder::new(),
+            in_frame: false,
+            is_empty: true,
+        }
+    }
+
+    /// Reads the header of the next frame with content. Returns false at the end.
+    fn next_frame(&mut self) -> io::Result<bool> {
+        loop {
+            if self.source.fill_buf()?.is_empty() {
+                return if self.is_empty {
+                    Err(io::ErrorKind::UnexpectedEof.into())
+                } else {
+                    Ok(false)
+                };
+            }
+            self.is_empty = false;
+            match self.decoder.init(&mut self.source) {
+                Ok(()) => return Ok(true),
+                Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
+                    length,
+                    ..
+                })) => {
+                    let mut skipped = (&mut self.source).take(u64::from(length));
+                    if io::copy(&mut skipped, &mut io::sink())? < u64::from(length) {
+                        return Err(io::ErrorKind::UnexpectedEof.into());
+                    }
+                }
+                Err(error) => return Err(innermost(&error)),
+            }
+        }
+    }
+}
+
+/// The error that caused another one: it says what is wrong, in one line.
+fn innermost(error: &FrameDecoderError) -> io::Error {
+    let mut cause: &dyn Error = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    io::Error::other(cause.to_string())
+}
+
+impl<R: BufRead> Read for Frames<R> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        if bytes.is_empty() {
+            return Ok(0);
+        }
+        loop {
+            if !self.in_frame && !self.next_frame()? {
+                return Ok(0);
+            }
+            self.in_frame = true;
+            while self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
+                let one = BlockDecodingStrategy::UptoBlocks(1);
+                let decoded = self.decoder.decode_blocks(&mut self.source, one);
+                decoded.map_err(|error| innermost(&error))?;
+            }
+            let read = self.decoder.read(bytes)?;
+            if read > 0 {
+                return Ok(read);
+            }
+            self.in_frame = false;
+            let stored = self.decoder.get_checksum_from_data();
+            if stored.is_some() && stored != self.decoder.get_calculated_checksum() {
+                return Err(io::Error::other("its checksum is another one"));
+            }
+        }
+    }
+}
+
+/// Compresses what is written, on all cores.
+#[derive(Debug)]
+pub(crate) struct Encoder {
+    codec: Codec,
+    content: Vec<u8>,
+    has_parts: bool,
+}
+
+impl Encoder {
+    pub(crate) fn new(codec: Codec) -> Self {
+        Self {
+            codec,
+            content: Vec::new(),
+            has_parts: false,
+        }
+    }
+
+    /// Takes some of the bytes. Writes whole parts, one for each thread at a time.
+    pub(crate) fn write(&mut self, bytes: &[u8], output: &mut impl Write) -> io::Result<usize> {
+        let most = PART * rayon::current_num_threads();
+        if self.content.len() == most {
+            self.write_parts(output)?;
+        }
+        let taken = bytes.len().min(most - self.content.len());
+        self.content.extend_from_slice(&bytes[..taken]);
+        Ok(taken)
+    }
+
+    /// Writes what is left. An empty content is one empty part.
+    pub(crate) fn finish(&mut self, output: &mut impl Write) -> io::Result<()> {
+        if self.content.is_empty() && !self.has_parts {
+            return output.write_all(&self.codec.encode(&[])?);
+        }
+        self.write_parts(output)
+    }
+
+    fn write_parts(&mut self, output: &mut impl Write) -> io::Result<()> {
+        let parts = self.content.par_chunks(PART);
+        let parts = parts.map(|part| self.codec.encode(part));
+        for part in parts.collect::<io::Result<Vec<_>>>()? {
+            output.write_all(&part)?;
+            self.has_parts = true;
+        }
+        self.content.clear();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Cursor;
+
+    const BOTH: [Codec; 2] = [Codec::Gzip, Codec::Zstd];
+
+    fn encoded(codec: Codec, content: &[u8]) -> Vec<u8> {
+        let mut encoder = Encoder::new(codec);
+        let mut output = Vec::new();
+        let mut rest = content;
+        while !rest.is_empty() {
+            let taken = encoder.write(rest, &mut output).unwrap();
+            rest = &rest[taken..];
+        }
+        encoder.finish(&mut output).unwrap();
+        output
+    }
+
+    fn decoded(codec: Codec, bytes: &[u8]) -> io::Result<Vec<u8>> {
+        let mut content = Vec::new();
+        let mut stream = codec.decode(Cursor::new(bytes.to_vec()));
+        stream.read_to_end(&mut content).map(|_| content)
+    }
+
+    fn text(bytes: usize) -> Vec<u8> {
+        let numbers = (0..bytes as u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40);
+        let text = numbers.flat_map(|number| format!("{number}\n").into_bytes());
+        text.take(bytes).collect()
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        for codec in BOTH {
+            for bytes in [0, 1, 100, PART, PART + 1, 20 * PART + 7] {
+                let content = text(bytes);
+                let file = encoded(codec, &content);
+                assert_eq!(Codec::of_start(&file), Some(codec));
+                assert!(
+                    decoded(codec, &file).unwrap() == content,
+                    "{codec:?} {bytes}"
+                );
+                assert!(bytes < PART || file.len() < bytes * 3 / 4, "{}", file.len());
+            }
+        }
+    }
+
+    #[test]
+    fn members_and_frames_follow_one_another() {
+        // "a\n" and "b\n", as `gzip -n` and `zstd` write them.
+        let gzip: [&[u8]; 2] = [
+            b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\x4b\xe4\x02\x00\x07\xa1\xea\xdd\x02\x00\x00\x00",
+            b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\x4b\xe2\x02\x00\xc4\xf2\xc7\xf6\x02\x00\x00\x00",
+        ];
+        assert_eq!(decoded(Codec::Gzip, &gzip.concat()).unwrap(), b"a\nb\n");
+        let frame = |content| Codec::Zstd.encode(content).unwrap();
+        // The one in the middle is to be skipped.
+        let skipped = b"\x50\x2a\x4d\x18\x03\x00\x00\x00xyz".to_vec();
+        let zstd = [frame(b"a\n"), skipped, frame(b""), frame(b"b\n")].concat();
+        assert_eq!(decoded(Codec::Zstd, &zstd).unwrap(), b"a\nb\n");
+        // A raw block of 2 bytes, without a checksum.
+        let raw = b"\x28\xb5\x2f\xfd\x20\x02\x11\x00\x00c\n";
+        assert_eq!(decoded(Codec::Zstd, raw).unwrap(), b"c\n");
+    }
+
+    #[test]
+    fn data_that_is_corrupt_or_cut_short_is_an_error() {
+        for codec in BOTH {
+            let file = encoded(codec, &text(3000));
+            for end in 0..file.len() {
+                let error = decoded(codec, &file[..end]).unwrap_err().to_string();
+                assert!(error.contains("cut short"), "{codec:?} {end}: {error}");
+            }
+            let mut changed = 0;
+            for at in 0..file.len() {
+                let mut file = file.clone();
+                file[at] ^= 0x10;
+                changed += usize::from(decoded(codec, &file).is_ok_and(|all| all != text(3000)));
+            }
+            assert_eq!(changed, 0, "{codec:?}: a checksum tells");
+            let garbage = [file, b"garbage".to_vec()].concat();
+            assert!(decoded(codec, &garbage).is_err(), "{codec:?}");
+        }
+        // A window of 3.75 TiB.
+        let bomb = b"\x28\xb5\x2f\xfd\x00\xff\x01\x00\x00";
+        let error = decoded(Codec::Zstd, bomb).unwrap_err().to_string();
+        assert!(error.contains("window"), "{error}");
+    }
+
+    #[test]
+    fn an_option_overrides_the_extension() {
+        let of = |option, name| Compression::of(option, Path::new(name));
+        assert_eq!(of(None, "a.csv"), None);
+        assert_eq!(of(None, "a.csv.gz"), Some(Codec::Gzip));
+        assert_eq!(of(None, "A.ZST"), Some(Codec::Zstd));
+        assert_eq!(of(Some(Compression::None), "a.zst"), None);
+        assert_eq!(
+            of(Some(Compression::Some(Codec::Zstd)), "-"),
+            Some(Codec::Zstd)
+        );
+    }
+}
