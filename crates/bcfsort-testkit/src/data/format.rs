@@ -20,8 +20,8 @@ pub enum Format {
     AssumedRaw,
     /// One number a line.
     ///
-    /// Reading accepts blanks around the number, CRLF line ends and a missing last newline. Floats
-    /// are written with the fewest digits that read back exactly. `NaN`s keep their sign and
+    /// Reading accepts blanks around the number, a byte order mark of UTF-8 at the beginning, CRLF
+    /// line ends, a missing last newline, and CR as the only line end of a file. Floats are written with the fewest digits that read back exactly. `NaN`s keep their sign and
     /// payload (`NaN`, `-NaN`, `NaN(0x1)`).
     Text,
 }
@@ -67,6 +67,9 @@ impl FromStr for Format {
 /// characters, and a file without newlines must not be read into memory as one line.
 const LONGEST_LINE: usize = 4096;
 
+/// The byte order mark of UTF-8, which a text may begin with.
+const MARK: &[u8] = "\u{feff}".as_bytes();
+
 /// The number of bytes, at the start of an input, that tell text from raw keys.
 const PROBE: usize = 4096;
 
@@ -102,6 +105,8 @@ pub struct KeyReader<T, R> {
     parsed: std::vec::IntoIter<T>,
     /// The number of keys parsed so far.
     lines: u64,
+    /// The byte that ends a line, once text is read.
+    line_end: Option<u8>,
 }
 
 impl<T: SortKey, R: BufRead> KeyReader<T, R> {
@@ -115,6 +120,7 @@ impl<T: SortKey, R: BufRead> KeyReader<T, R> {
             text: Vec::new(),
             parsed: Vec::new().into_iter(),
             lines: 0,
+            line_end: None,
         }
     }
 
@@ -253,10 +259,16 @@ impl<T: SortKey, R: BufRead> KeyReader<T, R> {
         let read = read_full(&mut self.input, &mut self.text[rest..]).map_err(DataError::Read)?;
         let is_last = read < self.text.len() - rest;
         self.text.truncate(rest + read);
+        let line_end = *self.line_end.get_or_insert_with(|| {
+            if self.text.starts_with(MARK) {
+                self.text.drain(..MARK.len());
+            }
+            line_end(&self.text)
+        });
         if self.text.is_empty() {
             return Ok(false);
         }
-        let lines = match memchr::memrchr(b'\n', &self.text) {
+        let lines = match memchr::memrchr(line_end, &self.text) {
             // The last line of the input may lack its newline.
             _ if is_last => self.text.len(),
             Some(end) => end + 1,
@@ -265,20 +277,17 @@ impl<T: SortKey, R: BufRead> KeyReader<T, R> {
                 return Err(bad_line::<T>(line, self.lines + 1, &[]));
             }
         };
-        let parts = parts_of_lines(&self.text[..lines]);
+        let parts = parts_of_lines(&self.text[..lines], line_end);
         let parsed: Vec<_> = (parts.par_iter())
-            .map(|part| parse_lines::<T>(part))
+            .map(|part| parse_lines::<T>(part, line_end))
             .collect();
         let mut keys = Vec::new();
         let mut start = 0;
         for (part, (of_part, is_good)) in parts.into_iter().zip(parsed) {
             if !is_good {
                 let number = self.lines + (keys.len() + of_part.len()) as u64 + 1;
-                return Err(first_bad_line::<T>(
-                    &self.text[start..],
-                    of_part.len(),
-                    number,
-                ));
+                let text = &self.text[start..];
+                return Err(first_bad_line::<T>(text, line_end, of_part.len(), number));
             }
             start += part.len();
             if keys.is_empty() {
@@ -331,14 +340,22 @@ pub fn read_full(input: &mut (impl Read + ?Sized), bytes: &mut [u8]) -> io::Resu
     Ok(filled)
 }
 
+/// The byte that ends the lines of a text: a line feed, or a carriage return in a text without one.
+fn line_end(text: &[u8]) -> u8 {
+    match memchr::memchr(b'\n', text) {
+        None if text.contains(&b'\r') => b'\r',
+        _ => b'\n',
+    }
+}
+
 /// Cuts text into parts of whole lines, about as long as [`TEXT_PART`] or, for short texts, enough
 /// for all threads.
-fn parts_of_lines(mut text: &[u8]) -> Vec<&[u8]> {
+fn parts_of_lines(mut text: &[u8], line_end: u8) -> Vec<&[u8]> {
     let part = (text.len() / rayon::current_num_threads()).clamp(1 << 14, TEXT_PART);
     let mut parts = Vec::new();
     while !text.is_empty() {
         let rest = text.get(part..).unwrap_or_default();
-        let end = memchr::memchr(b'\n', rest).map_or(text.len(), |end| part + end + 1);
+        let end = memchr::memchr(line_end, rest).map_or(text.len(), |end| part + end + 1);
         let (lines, after) = text.split_at(end);
         parts.push(lines);
         text = after;
@@ -347,10 +364,10 @@ fn parts_of_lines(mut text: &[u8]) -> Vec<&[u8]> {
 }
 
 /// Parses lines up to the first bad one. Returns false if there is a bad one.
-fn parse_lines<T: SortKey>(text: &[u8]) -> (Vec<T>, bool) {
+fn parse_lines<T: SortKey>(text: &[u8], line_end: u8) -> (Vec<T>, bool) {
     let mut keys = Vec::with_capacity(text.len() / 8);
     let mut start = 0;
-    for end in memchr::memchr_iter(b'\n', text).chain(Some(text.len())) {
+    for end in memchr::memchr_iter(line_end, text).chain(Some(text.len())) {
         if start == text.len() {
             break;
         }
@@ -365,8 +382,8 @@ fn parse_lines<T: SortKey>(text: &[u8]) -> (Vec<T>, bool) {
 }
 
 /// The error of the line after `good` lines of `text`, which is line `number` of the input.
-fn first_bad_line<T: SortKey>(text: &[u8], good: usize, number: u64) -> DataError {
-    let mut lines = text.splitn(good + 2, |&byte| byte == b'\n').skip(good);
+fn first_bad_line<T: SortKey>(text: &[u8], line_end: u8, good: usize, number: u64) -> DataError {
+    let mut lines = text.splitn(good + 2, |&byte| byte == line_end).skip(good);
     let line = lines.next().unwrap_or_default();
     bad_line::<T>(line.trim_ascii(), number, lines.next().unwrap_or_default())
 }
@@ -380,7 +397,9 @@ fn looks_like_text(start: &[u8], is_all: bool) -> bool {
     let allowed = |byte: &u8| {
         byte.is_ascii_digit() || b"+-.eE \t\r\n".contains(byte) || b"NnAaIiFfTtYy".contains(byte)
     };
-    let has_lines = start.contains(&b'\n') || is_all && start.len() >= 8;
+    let start = start.strip_prefix(MARK).unwrap_or(start);
+    let has_returns = || start.contains(&b'\r');
+    let has_lines = start.contains(&b'\n') || start.len() >= 8 && (is_all || has_returns());
     has_lines && start.iter().any(u8::is_ascii_digit) && start.iter().all(allowed)
 }
 
@@ -586,6 +605,32 @@ mod tests {
                 .to_string(),
             "line 1: '\\xff\\xfe' is not a valid u32 key"
         );
+    }
+
+    #[test]
+    fn text_may_have_a_mark_and_carriage_returns() {
+        let keys = |text: &str| read::<i32>(text.as_bytes(), Format::Text, 2);
+        assert_eq!(keys("\u{feff}3\n1\n").unwrap(), [3, 1]);
+        assert_eq!(keys("\u{feff}3").unwrap(), [3]);
+        assert!(keys("\u{feff}").unwrap().is_empty());
+        assert_eq!(keys("3\r1\r2\r").unwrap(), [3, 1, 2]);
+        assert_eq!(keys("\u{feff}3\r1\r 2").unwrap(), [3, 1, 2]);
+        let message = |text: &str| keys(text).unwrap_err().to_string();
+        assert_eq!(message("1\rx\r"), "line 2: 'x' is not a valid i32 key");
+        assert_eq!(
+            message("1\r\r2"),
+            "line 2 is empty: every line must hold one i32 key"
+        );
+        assert_eq!(
+            message("1\n2\r3\n"),
+            "line 2: '2\\r3' is not a valid i32 key"
+        );
+        assert!(message("\u{feff}n\r3\r").contains("is it a header?"));
+        // Nor are they raw keys.
+        for text in ["\u{feff}1\n2\n", "1\r22\r333\r"] {
+            let raw = read::<u32>(text.as_bytes(), Format::AssumedRaw, 100);
+            assert!(matches!(raw, Err(DataError::LooksLikeText)), "{text:?}");
+        }
     }
 
     #[test]

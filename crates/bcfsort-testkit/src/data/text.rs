@@ -134,7 +134,8 @@ fn form_hint(text: &[u8]) -> &'static str {
 /// letters, and the line after it is a number.
 pub(super) fn is_header(text: &[u8], rest: &[u8]) -> bool {
     let is_number = |text: &[u8]| parse::<f64>(text.trim_ascii()).is_some();
-    let next = rest.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    let mut lines = rest.split(|byte| b"\r\n".contains(byte));
+    let next = lines.next().unwrap_or_default();
     let is_name = text.iter().any(u8::is_ascii_alphabetic)
         && !text.starts_with(b"-")
         && !text.first().is_some_and(u8::is_ascii_digit)
