@@ -1,5 +1,6 @@
 //! The errors of preparing and running a shader.
 
+use crate::nesting::TooDeep;
 use crate::report::Location;
 use naga::front::wgsl::ParseError;
 use naga::valid::ValidationError;
@@ -94,6 +95,19 @@ pub enum ShaderError {
 }
 
 impl ShaderError {
+    pub(crate) fn too_deep(too_deep: TooDeep, source: &str) -> Self {
+        let location = Location {
+            line: too_deep.line,
+            column: too_deep.column,
+            length: u32::from(too_deep.line > 0),
+        };
+        Self::Unsupported {
+            what: format!("a text in which {}", too_deep.message),
+            location,
+            excerpt: location.excerpt(source),
+        }
+    }
+
     /// The location in the source of text that is invalid or not supported, if it is known.
     #[must_use]
     pub fn location(&self) -> Option<Location> {
@@ -223,5 +237,20 @@ mod tests {
             @compute @workgroup_size(1) fn main() { _ = textureDimensions(image); }";
         assert_eq!(found(texture), (1, 23));
         assert_eq!(Shader::new("", None, &[]).unwrap_err().location(), None);
+    }
+
+    #[test]
+    fn long_chains_are_read_or_refused() {
+        let main = "@compute @workgroup_size(1) fn main()";
+        let sum = |terms| format!("{main} {{ var x = 1u; x = x{}; }}", " + x".repeat(terms));
+        // (An unoptimised parser needs some 60 MB of stack for that.)
+        assert!(Shader::new(&sum(9_000), None, &[]).is_ok());
+        let ifs = format!("{main} {{ if true {{}} {} }}", "else if true {}".repeat(10_000));
+        for text in [sum(100_000), ifs, "fn f() {}".repeat(100_000)] {
+            let error = Shader::new(&text, None, &[]).unwrap_err();
+            assert_eq!(error.location().map(|location| location.line), Some(1), "{error}");
+            assert_eq!(Shader::overrides(&text).unwrap_err(), error);
+            assert_eq!(Shader::entry_points(&text).unwrap_err(), error);
+        }
     }
 }

@@ -79,6 +79,9 @@ mod lower;
 mod machine;
 mod mask;
 mod memory;
+// (For the browser package, which has the same text to check without the executor.)
+#[doc(hidden)]
+pub mod nesting;
 mod overrides;
 mod program;
 mod report;

@@ -5,7 +5,7 @@ use crate::error::{Diagnostic, ShaderError};
 use crate::overrides::OverrideDeclaration;
 use crate::program::WorkgroupVariable;
 use crate::report::{Location, Report, Space};
-use crate::{lower, machine, mask, memory, overrides, program};
+use crate::{lower, machine, mask, memory, nesting, overrides, program};
 use std::collections::BTreeMap;
 
 /// The contents of buffers in 32-bit words, by group and binding.
@@ -37,6 +37,15 @@ pub struct Resource {
     pub stride: Option<u32>,
     /// Bytes that a run needs for each word of it.
     pub memory_a_word: u32,
+}
+
+/// Calls `read` on a stack that is deep enough for a text.
+fn reading<T: Send>(
+    wgsl: &str,
+    read: impl FnOnce() -> Result<T, ShaderError> + Send,
+) -> Result<T, ShaderError> {
+    nesting::on_a_deep_stack(wgsl, read)
+        .unwrap_or_else(|too_deep| Err(ShaderError::too_deep(too_deep, wgsl)))
 }
 
 fn parse(wgsl: &str) -> Result<(naga::Module, naga::valid::ModuleInfo), ShaderError> {
@@ -106,8 +115,18 @@ impl Shader {
     /// [`ShaderError::UnknownOverride`], [`ShaderError::MissingOverride`],
     /// [`ShaderError::Override`], [`ShaderError::Config`] for a workgroup of more than 1024 lanes,
     /// and [`ShaderError::Unsupported`] for constructs that the executor cannot run, such as
-    /// textures.
+    /// textures, and for texts that are nested too deeply: expressions of more than 10,000 operators
+    /// (in a browser, 500), more than 120 nested brackets, 200 `else if` in a chain, or 10,000
+    /// functions.
     pub fn new(
+        wgsl: &str,
+        entry: Option<&str>,
+        overrides: &[(String, f64)],
+    ) -> Result<Self, ShaderError> {
+        reading(wgsl, || Self::read(wgsl, entry, overrides))
+    }
+
+    fn read(
         wgsl: &str,
         entry: Option<&str>,
         overrides: &[(String, f64)],
@@ -189,7 +208,7 @@ impl Shader {
     ///
     /// [`ShaderError::Invalid`].
     pub fn entry_points(wgsl: &str) -> Result<Vec<String>, ShaderError> {
-        Ok(compute_entry_points(&parse(wgsl)?.0))
+        reading(wgsl, || Ok(compute_entry_points(&parse(wgsl)?.0)))
     }
 
     /// The `override` declarations of a WGSL text, in order.
@@ -210,7 +229,7 @@ impl Shader {
     /// # Ok::<(), wgsl_lockstep::ShaderError>(())
     /// ```
     pub fn overrides(wgsl: &str) -> Result<Vec<OverrideDeclaration>, ShaderError> {
-        Ok(overrides::declared(&parse(wgsl)?.0))
+        reading(wgsl, || Ok(overrides::declared(&parse(wgsl)?.0)))
     }
 
     /// The WGSL text. Each [`Location`] refers to it.

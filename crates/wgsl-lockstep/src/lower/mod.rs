@@ -80,6 +80,9 @@ pub(crate) fn lower(
         module,
         info,
         source,
+        lines: std::iter::once(0)
+            .chain(source.match_indices('\n').map(|(at, _)| at + 1))
+            .collect(),
         program: Program {
             workgroup_size: entry_point.workgroup_size,
             ..Program::default()
@@ -151,6 +154,8 @@ struct Lowering<'a> {
     module: &'a Module,
     info: &'a ModuleInfo,
     source: &'a str,
+    /// Where the lines of the source begin.
+    lines: Vec<usize>,
     program: Program,
     literals: HashMap<u32, Slot>,
     globals: HashMap<Handle<GlobalVariable>, Root>,
@@ -158,7 +163,7 @@ struct Lowering<'a> {
     sites: HashMap<SiteInfo, u32>,
     /// Indexed by type.
     shapes: Vec<TypeShape>,
-    /// The locations of spans, cached: counting lines is slow, and inlining repeats the lookups.
+    /// The locations of spans, cached: inlining repeats the lookups.
     spans: HashMap<(usize, usize), u32>,
     /// The next free slot. A block's slots are freed at its end.
     next: Slot,
@@ -280,11 +285,13 @@ impl<'a> Lowering<'a> {
         if !span.is_defined() || self.source.is_empty() {
             return Location::default();
         }
-        let found = span.location(self.source);
+        let range = span.to_range().unwrap_or_default();
+        let line = self.lines.partition_point(|&start| start <= range.start);
+        let before = line.checked_sub(1).map_or(0, |index| self.lines[index]);
         Location {
-            line: found.line_number,
-            column: found.line_position,
-            length: found.length,
+            line: line as u32,
+            column: (range.start - before) as u32 + 1,
+            length: range.len() as u32,
         }
     }
 

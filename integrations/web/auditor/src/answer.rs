@@ -175,14 +175,3 @@ impl Answer {
         })
     }
 }
-
-impl From<bcfsort_web_nesting::TooDeep> for Problem {
-    fn from(too_deep: bcfsort_web_nesting::TooDeep) -> Self {
-        Self {
-            line: too_deep.line,
-            column: too_deep.column,
-            length: 1,
-            ..Self::new(too_deep.message)
-        }
-    }
-}

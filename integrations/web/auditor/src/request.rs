@@ -90,7 +90,6 @@ impl Request {
                 limits::MOST_TEXT >> 10
             )));
         }
-        bcfsort_web_nesting::check(&request.wgsl)?;
         let limited = [
             (
                 "the limit of iterations",

@@ -1,12 +1,12 @@
 //! What the executor asks for.
 
 use crate::{answer, failure};
-use bcfsort_web_nesting::TooDeep;
 use serde::Deserialize;
 use std::ops::Range;
 use wgpu_bcfsort::internals::job::{self, AsSpan, Destination, Span};
 use wgpu_bcfsort::internals::planner::{Allowed, DeviceKind, Planner};
 use wgpu_bcfsort::{Comparator, Error, Field, KeyType, Options, Order, Tuning};
+use wgsl_lockstep::nesting::{self, TooDeep};
 
 /// Reads JSON. A failure says what is wrong.
 pub(crate) fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, String> {
@@ -21,7 +21,7 @@ pub(crate) fn key_type(name: &str) -> Result<KeyType, String> {
 
 /// A comparator. A text that would overflow the stack is refused: that ends the module.
 fn comparator(wgsl: &str) -> Result<Comparator, String> {
-    bcfsort_web_nesting::check(wgsl).map_err(|too_deep| {
+    nesting::check(wgsl).map_err(|too_deep| {
         let TooDeep {
             line,
             column,

@@ -1,24 +1,38 @@
 //! A check of how deeply a text is nested, before naga follows it by recursion.
 //!
 //! naga has limits for brackets and blocks, but none for chains such as `a + a + a`, of which each
-//! operator is a level. A stack that overflows is an error in a thread, but ends a WebAssembly
-//! module.
+//! operator is a level. A stack that overflows ends the process, or a WebAssembly module.
 
 /// Maximum number of nested brackets. naga gives up at some more, without a location.
 const MOST_BRACKETS: usize = 120;
 
-/// Maximum number of operators in one expression, brackets around it included.
-const MOST_OPERATORS: u32 = 500;
+/// Maximum number of operators in one expression, brackets around it included. The stack of a page
+/// is small; elsewhere texts are read on [a stack of their own](on_a_deep_stack).
+const MOST_OPERATORS: u32 = if cfg!(target_family = "wasm") {
+    500
+} else {
+    10_000
+};
 
 /// Maximum number of `else if` in one chain, blocks around it included.
 const MOST_ELSE: u32 = 200;
+
+/// Maximum number of functions. naga's time grows by their square: 0.4 s for as many, and half a
+/// minute for ten times as many.
+const MOST_FUNCTIONS: u32 = 10_000;
+
+/// The stack to read a text on, in bytes: for the nested blocks, and for each operator of the
+/// longest expression. An unoptimised naga needs 10 MiB for the 127 nested blocks that it allows,
+/// and 6 KiB for an operator.
+const STACK: usize = 64 << 20;
+const STACK_AN_OPERATOR: usize = 16 << 10;
 
 /// Operators of two characters.
 const LONG: [&[u8]; 9] = [
     b"&&", b"||", b"<<", b">>", b"==", b"!=", b"<=", b">=", b"->",
 ];
 
-/// A text that is nested too deeply, from a place on. Lines and columns begin at 1.
+/// A text that is nested too deeply, or has too many functions, from a place on. Lines and columns begin at 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TooDeep {
     /// The line.
@@ -70,13 +84,42 @@ impl Levels {
     }
 }
 
-/// Checks that a text is not nested too deeply for the stack of a page.
+/// Calls `read` on a stack that is deep enough for a text, if it is not nested too deeply. In
+/// browsers, where no call may wait for a thread, that is the page's.
 ///
 /// # Errors
 ///
-/// The first place that is.
-pub fn check(wgsl: &str) -> Result<(), TooDeep> {
+/// The first place that is nested too deeply; line 0 if no thread could be started.
+pub(crate) fn on_a_deep_stack<T: Send>(
+    wgsl: &str,
+    read: impl FnOnce() -> T + Send,
+) -> Result<T, TooDeep> {
+    let operators = check(wgsl)?;
+    if cfg!(target_family = "wasm") {
+        return Ok(read());
+    }
+    let stack = STACK + operators as usize * STACK_AN_OPERATOR;
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(stack);
+        let reader = thread.spawn_scoped(scope, read).map_err(|error| TooDeep {
+            line: 0,
+            column: 0,
+            message: format!("expressions need {stack} bytes of stack: no thread starts: {error}"),
+        })?;
+        let done = reader.join();
+        Ok(done.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    })
+}
+
+/// Checks that a text is not nested too deeply. Returns the number of operators of the longest
+/// expression. O(n) time, no recursion.
+///
+/// # Errors
+///
+/// The first place that is nested too deeply.
+pub fn check(wgsl: &str) -> Result<u32, TooDeep> {
     let bytes = wgsl.as_bytes();
+    let (mut longest, mut functions) = (0, 0);
     let mut operators = Levels::new();
     let mut chains = Levels::new();
     let mut at = 0;
@@ -103,7 +146,10 @@ pub fn check(wgsl: &str) -> Result<(), TooDeep> {
                     chains.restart();
                 }
             }
-            b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'_' => length = word(rest),
+            b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'_' => {
+                length = word(rest);
+                functions += u32::from(&rest[..length] == b"fn");
+            }
             b'+' | b'-' | b'*' | b'/' | b'%' | b'&' | b'|' | b'^' | b'!' | b'~' | b'<' | b'>'
             | b'=' | b'.' => {
                 operators.count();
@@ -121,15 +167,18 @@ pub fn check(wgsl: &str) -> Result<(), TooDeep> {
             ))
         } else if chains.sum > MOST_ELSE {
             Some(format!("more than {MOST_ELSE} 'else if' are in one chain"))
+        } else if functions > MOST_FUNCTIONS {
+            Some(format!("there are more than {MOST_FUNCTIONS} functions"))
         } else {
             None
         };
+        longest = longest.max(operators.sum);
         if let Some(message) = too_deep {
             return Err(problem(wgsl, at, &message));
         }
         at += length;
     }
-    Ok(())
+    Ok(longest)
 }
 
 fn problem(wgsl: &str, at: usize, message: &str) -> TooDeep {
@@ -138,7 +187,7 @@ fn problem(wgsl: &str, at: usize, message: &str) -> TooDeep {
     TooDeep {
         line: before.matches('\n').count() as u32 + 1,
         column: (at - start) as u32 + 1,
-        message: format!("{message}: a page's stack is too small for that"),
+        message: message.to_owned(),
     }
 }
 
@@ -197,15 +246,27 @@ mod tests {
 
     #[test]
     fn chains_are_limited() {
+        // (The first operator of each is `=`.)
+        let most = MOST_OPERATORS as usize;
         let operators = |count| format!("fn f() {{\n let x = 1{};\n}}", " + 1".repeat(count));
-        assert_eq!(message(&operators(499)), None);
-        let (line, column, text) = message(&operators(600)).unwrap();
-        assert_eq!((line, column), (2, 2 + 9 + 4 * 499 + 1));
-        assert!(text.contains("500 operators"), "{text}");
-        let negations = format!("const A = {}true;", "!".repeat(501));
-        assert!(message(&negations).is_some());
-        let shifts = format!("const A = 1{};", " << 1u".repeat(490));
+        assert_eq!(check(&operators(most - 1)), Ok(MOST_OPERATORS));
+        let (line, column, text) = message(&operators(most + 100)).unwrap();
+        assert_eq!((line, column as usize), (2, 2 + 9 + 4 * (most - 1) + 1));
+        assert!(text.contains(&format!("{most} operators")), "{text}");
+        for chain in ["!", "- ", "~", "*&"] {
+            let negations = format!("const A = {}true;", chain.repeat(most));
+            assert!(message(&negations).is_some(), "{chain}");
+        }
+        let members = format!("const A = a{};", ".xyzw".repeat(most));
+        assert!(message(&members).is_some());
+        let shifts = format!("const A = 1{};", " << 1u".repeat(most - 10));
         assert_eq!(message(&shifts), None);
+
+        let functions = |count| "fn f() {}\n".repeat(count);
+        assert_eq!(message(&functions(MOST_FUNCTIONS as usize)), None);
+        let (line, _, text) = message(&functions(MOST_FUNCTIONS as usize + 5)).unwrap();
+        assert_eq!(line, MOST_FUNCTIONS + 1);
+        assert!(text.contains("functions"), "{text}");
 
         let brackets = |count| format!("const A = {}1{};", "(".repeat(count), ")".repeat(count));
         assert_eq!(message(&brackets(119)), None);
