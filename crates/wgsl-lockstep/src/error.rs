@@ -95,7 +95,7 @@ pub enum ShaderError {
 }
 
 impl ShaderError {
-    pub(crate) fn too_deep(too_deep: TooDeep, source: &str) -> Self {
+    pub(crate) fn too_deep(too_deep: &TooDeep, source: &str) -> Self {
         let location = Location {
             line: too_deep.line,
             column: too_deep.column,
@@ -245,10 +245,17 @@ mod tests {
         let sum = |terms| format!("{main} {{ var x = 1u; x = x{}; }}", " + x".repeat(terms));
         // (An unoptimised parser needs some 60 MB of stack for that.)
         assert!(Shader::new(&sum(9_000), None, &[]).is_ok());
-        let ifs = format!("{main} {{ if true {{}} {} }}", "else if true {}".repeat(10_000));
+        let ifs = format!(
+            "{main} {{ if true {{}} {} }}",
+            "else if true {}".repeat(10_000)
+        );
         for text in [sum(100_000), ifs, "fn f() {}".repeat(100_000)] {
             let error = Shader::new(&text, None, &[]).unwrap_err();
-            assert_eq!(error.location().map(|location| location.line), Some(1), "{error}");
+            assert_eq!(
+                error.location().map(|location| location.line),
+                Some(1),
+                "{error}"
+            );
             assert_eq!(Shader::overrides(&text).unwrap_err(), error);
             assert_eq!(Shader::entry_points(&text).unwrap_err(), error);
         }

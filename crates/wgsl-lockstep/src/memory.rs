@@ -2,6 +2,7 @@
 
 use crate::program::MemoryInfo;
 use crate::report::{Banks, Space};
+use std::collections::HashMap;
 
 /// The last access to a granule: its lane, its time by [`Clock`], and its location in the source.
 #[derive(Clone, Copy, Debug, Default)]
@@ -65,14 +66,78 @@ pub(crate) enum Access {
     Write,
     /// A write to another component of the vector. It may read this component and write it back.
     WriteBeside,
-    Atomic,
-    /// An atomic operation that does not depend on the old value.
-    AtomicStore,
+    Atomic(Effect),
 }
 
 impl Access {
     fn is_atomic(self) -> bool {
-        matches!(self, Self::Atomic | Self::AtomicStore)
+        matches!(self, Self::Atomic(_))
+    }
+}
+
+/// What an atomic operation does to its word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effect {
+    Load,
+    Store,
+    /// A store of the value that the word has already.
+    StoreSame,
+    Add,
+    And,
+    Or,
+    Xor,
+    Min,
+    Max,
+    /// An exchange, also one that compares.
+    Exchange,
+}
+
+impl Effect {
+    const fn bit(self) -> u16 {
+        match self {
+            Self::Load => 0,
+            Self::StoreSame => Self::Store.bit(),
+            other => 1 << other as u16,
+        }
+    }
+
+    /// The effects that do not commute with this one. Not counted are those among exchanges and
+    /// stores, by which lanes pass a lock or the head of a list on, in any order.
+    const fn opposed(self) -> u16 {
+        let passing = Self::Store.bit() | Self::Exchange.bit();
+        match self {
+            Self::Load => 0,
+            Self::Store => !Self::Exchange.bit(),
+            Self::StoreSame | Self::Exchange => !passing,
+            other => !other.bit(),
+        }
+    }
+}
+
+/// The atomic operations on a word since the last barrier that orders them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Changes {
+    last: Touch,
+    /// The bits of their effects.
+    effects: u16,
+}
+
+impl Changes {
+    /// Adds one. `others` is true if other lanes made earlier ones that nothing orders before it;
+    /// the location of the last is returned if the two do not commute.
+    fn add(&mut self, effect: Effect, others: bool, me: Touch, barrier: u32) -> Option<u32> {
+        let opposed = others && self.effects & effect.opposed() != 0;
+        let other = opposed.then_some(self.last.location);
+        let mine = self.last.who == me.who && self.last.when >= barrier;
+        if !others && !mine {
+            self.effects = 0;
+        }
+        self.effects |= effect.bit();
+        self.last = Touch {
+            who: if others { MANY } else { me.who },
+            ..me
+        };
+        other
     }
 }
 
@@ -86,6 +151,9 @@ pub(crate) struct Verdict {
     /// True if that access was a write to another component of the vector.
     pub(crate) beside: bool,
     pub(crate) uninitialised: bool,
+    /// The location of an atomic operation by another lane that this one does not commute with, and
+    /// that no barrier orders.
+    pub(crate) order: Option<u32>,
 }
 
 impl Verdict {
@@ -105,6 +173,8 @@ pub(crate) struct Memory {
     granule_shift: u32,
     /// Empty if races are impossible.
     shadow: Vec<Shadow>,
+    /// The changes by atomic operations, by granule.
+    changes: HashMap<u32, Changes>,
 }
 
 impl MemoryInfo {
@@ -129,6 +199,7 @@ impl Memory {
             space,
             granule_shift,
             shadow: vec![Shadow::default(); granules as usize],
+            changes: HashMap::new(),
         }
     }
 
@@ -176,22 +247,39 @@ impl Memory {
             _ => clock.storage_barrier,
         };
         let beside = |who| (actor.subgroup.0..actor.subgroup.1).contains(&who);
-        for shadow in &mut self.shadow[first..=last] {
-            // True for an access by another lane that is not ordered before this one.
-            let races = |touch: &Touch| {
-                touch.when > 0
-                    && touch.who != actor.who
-                    && if touch.when < clock.workgroup {
-                        self.space != Space::Workgroup
-                    } else {
-                        touch.when >= barrier
-                            && !(touch.when < actor.subgroup_barrier && beside(touch.who))
-                    }
+        let in_workgroup = self.space == Space::Workgroup;
+        // True for an access by another lane that is not ordered before this one.
+        let races = |touch: &Touch| {
+            touch.when > 0
+                && touch.who != actor.who
+                && if touch.when < clock.workgroup {
+                    !in_workgroup
+                } else {
+                    touch.when >= barrier
+                        && !(touch.when < actor.subgroup_barrier && beside(touch.who))
+                }
+        };
+        if let Access::Atomic(effect) = access
+            && effect != Effect::Load
+        {
+            let changes = self.changes.entry(first as u32).or_default();
+            let others = races(&changes.last);
+            let me = Touch {
+                who: actor.who,
+                when: clock.now,
+                location: actor.location,
             };
+            verdict.order = changes.add(effect, others, me, barrier);
+        }
+        for shadow in &mut self.shadow[first..=last] {
             // Workgroup memory is new in each workgroup: writes by earlier ones do not count.
             let written = shadow.written && shadow.write.when >= clock.workgroup;
-            let looks = matches!(access, Access::Read | Access::Atomic);
-            if !written && looks && self.space == Space::Workgroup {
+            let looks = match access {
+                Access::Read => true,
+                Access::Atomic(effect) => !matches!(effect, Effect::Store | Effect::StoreSame),
+                Access::Write | Access::WriteBeside => false,
+            };
+            if !written && looks && in_workgroup {
                 verdict.uninitialised = true;
             }
             if races(&shadow.write) && !(access.is_atomic() && shadow.atomic) {
@@ -228,7 +316,7 @@ impl Memory {
             } else if races(&shadow.second_read) {
                 verdict.met(&shadow.second_read, clock);
             } else if shadow.foreign_read != 0
-                && self.space != Space::Workgroup
+                && !in_workgroup
                 && shadow.read.when >= clock.workgroup
             {
                 verdict.race = Some(shadow.foreign_read - 1);

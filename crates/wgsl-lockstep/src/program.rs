@@ -7,6 +7,7 @@
 //! this is known before the program runs.
 
 use crate::arithmetic::LaneFn;
+use crate::memory::Effect;
 use crate::report::{AccessKind, Location, Space};
 
 /// Index of a scalar in the registers.
@@ -92,8 +93,8 @@ pub(crate) enum Bound {
 /// An atomic read-modify-write operation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum AtomicOp {
-    /// A function of the old value and the operand.
-    Update(LaneFn),
+    /// A function of the old value and the operand, and its effect.
+    Update(LaneFn, Effect),
     Exchange,
     /// The slots of the comparison operand.
     CompareExchange(Range),

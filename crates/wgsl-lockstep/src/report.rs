@@ -220,6 +220,11 @@ pub enum Fault {
     Uninitialised,
     /// A loop or the run exceeded its limit.
     Runaway,
+    /// Two lanes change a word by atomic operations that do not commute, such as a store and an
+    /// addition, and no barrier orders them: the result depends on which comes first. WGSL allows
+    /// that. Exchanges and stores among each other are not counted but for stores of different
+    /// values.
+    AtomicOrder,
 }
 
 impl Fault {
@@ -232,13 +237,15 @@ impl Fault {
             Self::DivergentBarrier => "divergent barrier",
             Self::Uninitialised => "uninitialised read",
             Self::Runaway => "runaway loop",
+            Self::AtomicOrder => "order of atomics",
         }
     }
 
-    /// True if the shader is wrong. That excludes [`Fault::Uninitialised`], which WGSL allows.
+    /// True if the shader is wrong. That excludes [`Fault::Uninitialised`] and
+    /// [`Fault::AtomicOrder`], which WGSL allows.
     #[must_use]
     pub const fn is_error(self) -> bool {
-        !matches!(self, Self::Uninitialised)
+        !matches!(self, Self::Uninitialised | Self::AtomicOrder)
     }
 }
 

@@ -45,7 +45,7 @@ fn reading<T: Send>(
     read: impl FnOnce() -> Result<T, ShaderError> + Send,
 ) -> Result<T, ShaderError> {
     nesting::on_a_deep_stack(wgsl, read)
-        .unwrap_or_else(|too_deep| Err(ShaderError::too_deep(too_deep, wgsl)))
+        .unwrap_or_else(|too_deep| Err(ShaderError::too_deep(&too_deep, wgsl)))
 }
 
 fn parse(wgsl: &str) -> Result<(naga::Module, naga::valid::ModuleInfo), ShaderError> {

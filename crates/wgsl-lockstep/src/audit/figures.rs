@@ -45,6 +45,8 @@ pub struct Figures {
     pub runaway_loops: u64,
     /// Reads of uninitialised workgroup memory.
     pub uninitialised: u64,
+    /// Atomic operations whose order no barrier decides, and that do not commute.
+    pub atomic_orders: u64,
 }
 
 impl Figures {
@@ -60,6 +62,7 @@ impl Figures {
             divergent_barriers: report.count(Fault::DivergentBarrier),
             runaway_loops: report.count(Fault::Runaway),
             uninitialised: report.count(Fault::Uninitialised),
+            atomic_orders: report.count(Fault::AtomicOrder),
             oblivious: report.is_oblivious(Space::Workgroup),
             ..Self::default()
         };
@@ -101,6 +104,7 @@ impl Figures {
         self.divergent_barriers += other.divergent_barriers;
         self.runaway_loops += other.runaway_loops;
         self.uninitialised += other.uninitialised;
+        self.atomic_orders += other.atomic_orders;
     }
 
     fn degree(&self) -> String {

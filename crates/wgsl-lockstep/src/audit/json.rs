@@ -70,6 +70,7 @@ struct Faults {
     barrier: u64,
     r#loop: u64,
     uninitialised: u64,
+    order: u64,
 }
 
 #[derive(Serialize)]
@@ -215,6 +216,7 @@ fn kernel(subject: &Subject) -> Kernel<'_> {
             barrier: f.divergent_barriers,
             r#loop: f.runaway_loops,
             uninitialised: f.uninitialised,
+            order: f.atomic_orders,
         },
         sites: sites
             .filter(|site| matches!(site.space, Space::Workgroup | Space::Storage))
@@ -252,6 +254,7 @@ fn told(finding: &Finding) -> Told<'_> {
             Found::DivergentBarrier => "barrier",
             Found::Runaway => "loop",
             Found::Uninitialised => "uninitialised",
+            Found::AtomicOrder => "order",
         },
         at: finding.location.into(),
         space: finding.space.map(Space::name),

@@ -159,6 +159,21 @@ fn fault(subject: &Subject, finding: &Finding) -> Note {
              without that it is garbage"
                 .to_owned(),
         ),
+        Fault::AtomicOrder => {
+            let location = match other {
+                None => "here, too,".to_owned(),
+                Some(other) => format!("at {}:{}", other.line, other.column),
+            };
+            (
+                format!(
+                    "order of atomics: the result depends on the order of lanes: another lane \
+                     changes the same word of '{name}' {location} with no barrier between ({often})"
+                ),
+                "put a barrier between the two operations; it is no race, and if any order will \
+                 do, leave it so"
+                    .to_owned(),
+            )
+        }
     };
     Note {
         rule,

@@ -27,6 +27,8 @@ pub enum Rule {
     RunawayLoop,
     /// A read of workgroup memory before any write.
     UninitialisedRead,
+    /// Two lanes change a word by atomic operations whose order decides the result.
+    AtomicOrder,
     /// Accesses that no lane has executed, so that nothing is known about them.
     UnreachedAccess,
     /// Lanes of a warp access different words of one bank.
@@ -39,12 +41,13 @@ pub enum Rule {
 
 impl Rule {
     /// All rules.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Race,
         Self::OutOfBounds,
         Self::DivergentBarrier,
         Self::RunawayLoop,
         Self::UninitialisedRead,
+        Self::AtomicOrder,
         Self::UnreachedAccess,
         Self::BankConflict,
         Self::UncoalescedAccess,
@@ -58,6 +61,7 @@ impl Rule {
             Fault::DivergentBarrier => Self::DivergentBarrier,
             Fault::Uninitialised => Self::UninitialisedRead,
             Fault::Runaway => Self::RunawayLoop,
+            Fault::AtomicOrder => Self::AtomicOrder,
         }
     }
 
@@ -70,6 +74,7 @@ impl Rule {
             Self::DivergentBarrier => "divergent-barrier",
             Self::RunawayLoop => "runaway-loop",
             Self::UninitialisedRead => "uninitialised-read",
+            Self::AtomicOrder => "atomic-order",
             Self::UnreachedAccess => "unreached-access",
             Self::BankConflict => "bank-conflict",
             Self::UncoalescedAccess => "uncoalesced-access",
@@ -85,6 +90,7 @@ impl Rule {
             Self::DivergentBarrier => "DivergentBarrier",
             Self::RunawayLoop => "RunawayLoop",
             Self::UninitialisedRead => "UninitialisedRead",
+            Self::AtomicOrder => "AtomicOrder",
             Self::UnreachedAccess => "UnreachedAccess",
             Self::BankConflict => "BankConflict",
             Self::UncoalescedAccess => "UncoalescedAccess",
@@ -108,6 +114,10 @@ impl Rule {
             }
             Self::RunawayLoop => "A loop does not end within the allowed number of iterations.",
             Self::UninitialisedRead => "Workgroup memory is read before any lane has written it.",
+            Self::AtomicOrder => {
+                "Two invocations change a word by atomic operations that do not commute, and no \
+                 barrier orders them, so the result depends on which comes first."
+            }
             Self::UnreachedAccess => {
                 "An access to workgroup memory or storage was never executed, so this run says \
                  nothing about it."
@@ -152,6 +162,10 @@ impl Rule {
                 "WGSL guarantees zeros there, at the cost of a pass over the memory before each \
                  workgroup. Write the memory first, and runtimes can be told to skip that pass."
             }
+            Self::AtomicOrder => {
+                "Put a barrier between the two operations, for instance between the stores that \
+                 clear a table and the first operation that counts in it."
+            }
             Self::UnreachedAccess => {
                 "Set the buffers that the condition depends on by --buffer: uniforms are zero by \
                  default. Set overrides by --override, or run another audit for the other branch."
@@ -181,7 +195,10 @@ impl Rule {
                 Severity::Failure
             }
             Self::UninitialisedRead | Self::UnreachedAccess => Severity::Warning,
-            Self::BankConflict | Self::UncoalescedAccess | Self::WorkgroupMemory => Severity::Note,
+            Self::AtomicOrder
+            | Self::BankConflict
+            | Self::UncoalescedAccess
+            | Self::WorkgroupMemory => Severity::Note,
         }
     }
 }

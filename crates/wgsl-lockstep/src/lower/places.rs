@@ -2,6 +2,7 @@
 
 use super::{Frame, Lowering, Place, Result, Root, Value, length, math_of_two, width};
 use crate::arithmetic;
+use crate::memory::Effect;
 use crate::program::{
     Address, AtomicOp, Bound, Instruction, Leaf, Range, SiteInfo, Slot, VectorInfo,
 };
@@ -451,16 +452,22 @@ impl<'a> Lowering<'a> {
             return Err(self.unsupported("an atomic operation here", span));
         };
         let scalar = *scalar;
-        let update = |op| arithmetic::binary(op, scalar).map(AtomicOp::Update);
-        let extremum = |fun| math_of_two(fun, scalar).map(AtomicOp::Update);
+        let update = |op, effect| {
+            let function = arithmetic::binary(op, scalar);
+            function.map(|function| AtomicOp::Update(function, effect))
+        };
+        let extremum = |fun, effect| {
+            let function = math_of_two(fun, scalar);
+            function.map(|function| AtomicOp::Update(function, effect))
+        };
         let op = match fun {
-            AtomicFunction::Add => update(Op::Add),
-            AtomicFunction::Subtract => update(Op::Subtract),
-            AtomicFunction::And => update(Op::And),
-            AtomicFunction::ExclusiveOr => update(Op::ExclusiveOr),
-            AtomicFunction::InclusiveOr => update(Op::InclusiveOr),
-            AtomicFunction::Min => extremum(naga::MathFunction::Min),
-            AtomicFunction::Max => extremum(naga::MathFunction::Max),
+            AtomicFunction::Add => update(Op::Add, Effect::Add),
+            AtomicFunction::Subtract => update(Op::Subtract, Effect::Add),
+            AtomicFunction::And => update(Op::And, Effect::And),
+            AtomicFunction::ExclusiveOr => update(Op::ExclusiveOr, Effect::Xor),
+            AtomicFunction::InclusiveOr => update(Op::InclusiveOr, Effect::Or),
+            AtomicFunction::Min => extremum(naga::MathFunction::Min, Effect::Min),
+            AtomicFunction::Max => extremum(naga::MathFunction::Max, Effect::Max),
             AtomicFunction::Exchange { compare: None } => Some(AtomicOp::Exchange),
             AtomicFunction::Exchange {
                 compare: Some(compare),

@@ -3,18 +3,19 @@
 use super::{CHUNK, Machine};
 use crate::arithmetic::Lanes;
 use crate::mask::bits;
-use crate::memory::{Access, Actor, MOST, bank_cost, sectors};
+use crate::memory::{Access, Actor, Effect, MOST, bank_cost, sectors};
 use crate::program::{Address, AtomicOp, Leaf, POISON, Range, Slot};
 use crate::report::{AccessKind, Fault, Space};
 
 impl Machine<'_> {
-    /// Executes an access of the active lanes, warp by warp: detects faults, counts, and calls
-    /// `transfer` for each lane whose address is in bounds and `missing` for each other lane.
+    /// Executes an access of the active lanes, warp by warp: detects faults and counts. For each
+    /// lane whose address is in bounds it calls `access` for the kind of the access, and then
+    /// `transfer`; for each other lane `missing`.
     pub(super) fn access(
         &mut self,
         address: &Address,
         leaf: &Leaf,
-        access: Access,
+        access: impl Fn(&Self, usize, u32) -> Access,
         mut transfer: impl FnMut(&mut Self, usize, u32),
         mut missing: impl FnMut(&mut Self, usize),
     ) {
@@ -42,6 +43,7 @@ impl Machine<'_> {
                 let at = at as u32;
                 addresses[count] = (bit as u32, at);
                 count += 1;
+                let access = access(self, lane, at);
                 self.watch(lane, address, leaf, access, (at, at + bytes));
                 transfer(self, lane, at);
             }
@@ -72,7 +74,7 @@ impl Machine<'_> {
         let clock = self.clock;
         let verdict =
             self.memories[address.memory as usize].touch(&clock, actor, access, start, end);
-        if verdict.race.is_none() && !verdict.uninitialised {
+        if verdict.race.is_none() && !verdict.uninitialised && verdict.order.is_none() {
             return;
         }
         let program = self.program;
@@ -100,6 +102,16 @@ impl Machine<'_> {
                 };
                 let (who, kind, location) = (this.at(lane), site.kind, location(start));
                 format!("{who}: {kind} {at} {location}, which {other} had {touched}")
+            });
+        }
+        if let Some(other) = verdict.order {
+            let order = Fault::AtomicOrder;
+            self.find(order, address.location, Some(other), about, |this| {
+                format!(
+                    "{}: {}, which another lane had changed",
+                    this.at(lane),
+                    location(start)
+                )
             });
         }
         if verdict.uninitialised {
@@ -170,13 +182,13 @@ impl Machine<'_> {
         let (step, slots) = (width.min(4), components * width.div_ceil(4));
         let memory = address.memory as usize;
         let access = match self.program.sites[leaf.site as usize].kind {
-            AccessKind::Atomic => Access::Atomic,
+            AccessKind::Atomic => Access::Atomic(Effect::Load),
             _ => Access::Read,
         };
         self.access(
             address,
             leaf,
-            access,
+            |_, _, _| access,
             |this, lane, at| {
                 for i in 0..slots {
                     let value = this.memories[memory].read(at + i * step, step);
@@ -194,14 +206,24 @@ impl Machine<'_> {
     pub(super) fn store(&mut self, address: &Address, leaf: &Leaf, values: &[Slot]) {
         let step = leaf.width.min(4);
         let memory = address.memory as usize;
-        let access = match self.program.sites[leaf.site as usize].kind {
-            AccessKind::Atomic => Access::AtomicStore,
-            _ => Access::Write,
-        };
+        let atomic = self.program.sites[leaf.site as usize].kind == AccessKind::Atomic;
         self.access(
             address,
             leaf,
-            access,
+            |this, lane, at| {
+                if !atomic {
+                    return Access::Write;
+                }
+                let mut words = (0..).zip(values);
+                let same = words.all(|(i, &slot)| {
+                    this.memories[memory].read(at + i * step, step) == this.get(slot, lane)
+                });
+                Access::Atomic(if same {
+                    Effect::StoreSame
+                } else {
+                    Effect::Store
+                })
+            },
             |this, lane, at| {
                 for (i, &slot) in (0..).zip(values) {
                     let value = this.get(slot, lane);
@@ -227,17 +249,21 @@ impl Machine<'_> {
         let slots = leaf.width.div_ceil(4);
         let program = self.program;
         let value = value.of(&program.operands);
+        let access = Access::Atomic(match op {
+            AtomicOp::Update(_, effect) => effect,
+            AtomicOp::Exchange | AtomicOp::CompareExchange(_) => Effect::Exchange,
+        });
         self.access(
             address,
             leaf,
-            Access::Atomic,
+            |_, _, _| access,
             |this, lane, at| {
                 let read = |this: &Self, i: u32| this.memories[memory].read(at + i * 4, 4);
                 let old: Vec<u32> = (0..slots).map(|i| read(this, i)).collect();
                 let operand: Vec<u32> = value.iter().map(|&slot| this.get(slot, lane)).collect();
                 let mut exchanged = true;
                 let new = match op {
-                    AtomicOp::Update(function) => {
+                    AtomicOp::Update(function, _) => {
                         let wide: Vec<Lanes> =
                             old.iter().chain(&operand).map(|&w| [w; CHUNK]).collect();
                         let inputs: Vec<&Lanes> = wide.iter().collect();

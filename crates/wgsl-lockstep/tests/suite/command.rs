@@ -850,3 +850,30 @@ mod documents {
         }
     }
 }
+
+#[test]
+fn control_characters_do_not_reach_the_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("a\u{1b}]0;x\u{7}.wgsl");
+    let good = "@group(0) @binding(0) var<storage, read_write> s: array<u32>;
+                @compute @workgroup_size(2) fn main() { /* \u{1b}[31m\u{202e} */ s[9] = 1u; }";
+    for text in [
+        good,
+        "fn \u{1b}[31m",
+        "const a = \u{9b}31m;",
+        "const a = 1;\r\n\r\nlet",
+    ] {
+        std::fs::write(&file, text).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_wgsl-audit"));
+        let output = command
+            .arg(&file)
+            .arg("--buffer=s=words:1")
+            .output()
+            .unwrap();
+        for printed in [output.stdout, output.stderr] {
+            let printed = String::from_utf8(printed).unwrap();
+            let raw = |c: char| c.is_control() && c != '\n' || c == '\u{202e}';
+            assert!(!printed.contains(raw), "{printed:?}");
+        }
+    }
+}

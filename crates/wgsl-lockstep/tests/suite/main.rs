@@ -1,6 +1,7 @@
 //! Tests of the command `wgsl-audit`, the examples in README.md, shaders of other crates, and
-//! stores to components of vectors.
+//! stores to components of vectors, and the order of atomics.
 
+mod atomics;
 mod command;
 mod corpus;
 mod packages;

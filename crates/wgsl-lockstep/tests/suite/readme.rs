@@ -93,7 +93,14 @@ fn its_options_exist() {
     let words = README.split(|c| !is_part(c));
     let options = words.filter(|word| word.starts_with("--") && word.len() > 3);
     // Options of cargo, and one that need not be listed.
-    let others = ["--features", "--path", "--git", "--dev", "--help"];
+    let others = [
+        "--features",
+        "--path",
+        "--git",
+        "--dev",
+        "--locked",
+        "--help",
+    ];
     let own = options.filter(|option| !others.contains(option));
     let mut count = 0;
     for option in own {

@@ -63,7 +63,7 @@ JSON (--json) is one object:
     workgroup      accesses, conflict_free, max_degree, max_degree_by_word, oblivious, cycles,
                    min_cycles
     storage        accesses, sectors, min_sectors
-    faults         race, bounds, barrier, loop, uninitialised: how often, lane by lane
+    faults         race, bounds, barrier, loop, uninitialised, order: how often, lane by lane
     sites          each location that accesses workgroup memory or storage: line, column (in bytes,
                    from 1), length, space, variable, kind, bytes (a lane), oblivious, accesses
                    (0: never executed, or out of bounds in all lanes), lanes (of all together); of

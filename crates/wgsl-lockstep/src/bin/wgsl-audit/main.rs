@@ -304,7 +304,7 @@ fn main() -> ExitCode {
             if let Fault::Usage(message, excerpt) = &fault {
                 say(message);
                 if !excerpt.is_empty() {
-                    let _ = writeln!(io::stderr(), "{}", excerpt.trim_end());
+                    let _ = writeln!(io::stderr(), "{}", escaped(excerpt.trim_end()));
                 }
             }
             ExitCode::from(fault.exit_code())
