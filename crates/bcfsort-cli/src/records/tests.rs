@@ -3,6 +3,7 @@
 mod marks;
 mod numbers;
 mod tables;
+mod tables_model;
 
 use super::args::{RecordArgs, RecordKind};
 use super::reader::ChunkReader;

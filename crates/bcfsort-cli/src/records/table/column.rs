@@ -194,6 +194,7 @@ impl Column {
     }
 
     /// What a cell with this text holds. `None` if it is nothing of the column's type.
+    #[inline]
     pub(super) fn value<'a>(&self, content: &'a [u8]) -> Option<Value<'a>> {
         if self.kind == Kind::Str {
             return Some(Value::Str(content));
@@ -224,6 +225,7 @@ impl Column {
     }
 
     /// True if a cell with this content has a key. `None`: the row has no such cell.
+    #[inline]
     pub(super) fn accepts(&self, content: Option<Cow<[u8]>>) -> bool {
         let Some(content) = content else {
             return self.missing != Missing::Error;
@@ -231,13 +233,15 @@ impl Column {
         let Some(content) = self.normal(content) else {
             return false;
         };
-        match (self.value(&content), self.kind) {
-            (Some(Value::Missing), _) => self.missing != Missing::Error,
-            (Some(Value::Decimal(_)), Kind::Integer(number)) => {
-                is_in_range(content.trim_ascii(), number)
-            }
-            (value, _) => value.is_some(),
-        }
+        let text = content.trim_ascii();
+        let is_value = match self.kind {
+            Kind::Str => true,
+            Kind::Num => decimal(text).is_some(),
+            Kind::Integer(number) => is_in_range(text, number),
+            Kind::Float(number) => float(text, number).is_some(),
+            Kind::Date => Instant::parse(text).is_some(),
+        };
+        is_value || self.missing != Missing::Error && self.is_missing(text)
     }
 
     /// Appends the key of a value.
@@ -314,6 +318,7 @@ fn decimal(text: &[u8]) -> Option<Decimal<'_>> {
     rest.is_empty().then_some(number)
 }
 
+#[inline]
 fn float(text: &[u8], number: KeyType) -> Option<Value<'static>> {
     let text = std::str::from_utf8(text).ok()?;
     let bits = match number {

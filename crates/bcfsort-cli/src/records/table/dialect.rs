@@ -201,12 +201,17 @@ impl Iterator for Cells<'_> {
             for _ in 0..count {
                 self.next()?;
             }
-        } else if let Some(before) = count.checked_sub(1) {
-            let start = self.next.take()?;
-            let mut ends = memchr_iter(self.dialect.separator, &self.row[start..]);
-            self.next = Some(start + ends.nth(before)? + 1);
+            return self.next();
         }
-        self.next()
+        let from = self.next.take()?;
+        let mut ends = memchr_iter(self.dialect.separator, &self.row[from..]);
+        let start = match count.checked_sub(1) {
+            None => from,
+            Some(before) => from + ends.nth(before)? + 1,
+        };
+        let end = ends.next().map_or(self.row.len(), |end| from + end);
+        self.next = (end < self.row.len()).then_some(end + 1);
+        Some(start..end)
     }
 }
 
