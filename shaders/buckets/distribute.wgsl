@@ -6,9 +6,13 @@
 // destination may be misaligned by any number of keys, so the keys pass through workgroup memory,
 // and both sides access aligned groups of 32.
 //
+// Clamped: the tables may hold anything, if other work that shares the memory ran meanwhile.
+//
 // No bank conflict: consecutive lanes, consecutive cells.
 
 struct Params {
+    // Keys in the buffers.
+    len: u32,
     // The number of runs, the first run of this dispatch, and the workgroups in x per run.
     runs: u32,
     first: u32,
@@ -30,13 +34,14 @@ fn main(
 ) {
     let run = params.first + group.x / params.pieces;
     let bucket = group.y;
-    let start = ranks[bucket * params.runs + run];
-    let end = ranks[(bucket + 1u) * params.runs + run];
-    let position = separators[bucket * (params.runs + 1u) + run];
+    let start = min(ranks[bucket * params.runs + run], params.len);
+    let end = clamp(ranks[(bucket + 1u) * params.runs + run], start, params.len);
+    let position = min(separators[bucket * (params.runs + 1u) + run], params.len);
+    let keys = min(end - start, params.len - position);
 
     let first_chunk = (group.x % params.pieces) * TILE_CELLS;
-    for (var done = first_chunk; done < end - start; done += params.pieces * TILE_CELLS) {
-        let count = min(TILE_CELLS, end - start - done);
+    for (var done = first_chunk; done < keys; done += params.pieces * TILE_CELLS) {
+        let count = min(TILE_CELLS, keys - done);
         let origin = start + done;
         let to = position + done;
         for (var i = lane; i < count + origin % W; i += LANES) {

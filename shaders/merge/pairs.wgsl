@@ -55,9 +55,10 @@ fn find_pair(number: u32) -> Pair {
     } else {
         let row = (number / params.pairs) * params.bucket_step * (params.substreams + 1u);
         let first = 2u * (number % params.pairs) * params.span;
-        start = separators[row + first];
-        middle = separators[row + min(first + params.span, params.substreams)];
-        end = separators[row + min(first + 2u * params.span, params.substreams)];
+        // Clamped: the table may hold anything, if other work that shares the memory ran meanwhile.
+        end = min(separators[row + min(first + 2u * params.span, params.substreams)], params.len);
+        middle = min(separators[row + min(first + params.span, params.substreams)], end);
+        start = min(separators[row + first], middle);
     }
     return Pair(make_run(start, middle), make_run(middle, end));
 }

@@ -29,6 +29,9 @@ struct Params {
     group_tiles: u32,
     // The largest number of records of an item that fits a tile.
     capacity: u32,
+    // Entries of `tile_segments`, and of the list of items.
+    tiles: u32,
+    items: u32,
     // Words of a splitter; 0 with a custom comparator.
     splitter_words: u32,
     // 1 if there is a list of items to sort.

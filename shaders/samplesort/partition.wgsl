@@ -35,6 +35,9 @@ fn main(
         return;
     }
     let tile = tile_at(number);
+    if tile.start >= tile.end {
+        return;
+    }
     build_tree(tile.segment, lane);
     for (var i = lane; i < MARKS; i += LANES) {
         atomicStore(&marks[i], 0u);
@@ -89,7 +92,8 @@ fn main(
         let position = j * LANES + lane;
         let word = atomicLoad(&marks[position / 16u]);
         let child = (word >> 16u) + countOneBits(word & (0xffffu >> (15u - position % 16u))) - 1u;
-        // Clamped: if keys are overwritten meanwhile, a child has more records than `count` found.
+        // Clamped: if keys or counts are overwritten meanwhile, a child has other records than
+        // `count` found.
         to[j] = min(offsets[child] + position, tile.last);
     }
     for (var word = 0u; word < WORDS; word++) {

@@ -9,6 +9,8 @@
 // that fits a tile is one such comparator. A large item is sorted in its source, so that all
 // comparators read from there, and is moved to the target at the end.
 //
+// Clamped as in `segments.wgsl`: an item is within the records.
+//
 // No bank conflict: see `src/kernel/tile_sort.rs`. Lanes access consecutive records of a line, or
 // of two lines, in different banks.
 
@@ -27,7 +29,7 @@ struct Item {
 fn items_of_all() -> u32 {
     var all = (params.len + SORT_TILE - 1u) / SORT_TILE;
     if params.is_listed == 1u {
-        all = items[0];
+        all = min(items[0], params.items);
     }
     return all;
 }
@@ -37,7 +39,9 @@ fn item_at(number: u32) -> Item {
     var item = Item(start, min(SORT_TILE, params.len - start), false);
     if params.is_listed == 1u {
         let at = 1u + 3u * number;
-        item = Item(items[at], items[at + 1u], items[at + 2u] == 1u);
+        let begin = min(items[at], params.len);
+        let count = min(items[at + 1u], params.len - begin);
+        item = Item(begin, count, items[at + 2u] == 1u || count == 0u);
     }
     return item;
 }

@@ -97,7 +97,8 @@ fn main(
         return;
     }
     if params.whole == 0u {
-        let own = tiles_between(segment.start, segment.count);
+        let room = params.tiles - min(segment.first_tile, params.tiles);
+        let own = min(tiles_between(segment.start, segment.count), room);
         for (var i = lane; i < own; i += LANES) {
             tile_segments[segment.first_tile + i] = number;
         }

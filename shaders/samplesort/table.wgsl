@@ -12,6 +12,9 @@
 //
 // Workgroups allocate items, or tiles of the next level, in any order.
 //
+// Clamped: the counter in `children` may hold anything, as `segments.wgsl` says, and so may the
+// counts. No item is stored beyond the list.
+//
 // Bank conflicts in the search for an item's child.
 
 @group(0) @binding(6) var<storage, read> splitters: array<u32>;
@@ -104,7 +107,8 @@ fn items_of_segment(number: u32, segment: Segment, lane: u32, begin: u32) {
         first_item = atomicAdd(&children[0], before + own);
     }
     workgroupBarrier();
-    for (var item = lane; item < items[NODES]; item += LANES) {
+    let room = params.items - min(first_item, params.items);
+    for (var item = lane; item < min(items[NODES], room); item += LANES) {
         var child = 0u;
         for (var step = NODES / 2u; step > 0u; step /= 2u) {
             child = select(child, child + step, items[child + step] <= item);

@@ -1,4 +1,6 @@
 // A tile of a segment to split, processed by one workgroup: a lane has every LANES-th record.
+//
+// Clamped as in `segments.wgsl`: a tile is within its segment, and may then be empty.
 
 @group(0) @binding(6) var<storage, read> splitters: array<u32>;
 @group(0) @binding(8) var<storage, read> tile_segments: array<u32>;
@@ -14,20 +16,21 @@ struct Tile {
     first: u32,
     start: u32,
     end: u32,
-    // The last record of the segment.
+    // The last record of the segment; 0 if the segment has no record.
     last: u32,
 }
 
 fn tile_at(number: u32) -> Tile {
     var owner = 0u;
     if params.whole == 0u {
-        owner = tile_segments[number];
+        owner = min(tile_segments[number], params.segments - 1u);
     }
     let segment = segment_at(owner);
-    let first = segment.start / 32u * 32u + (number - segment.first_tile) * TILE;
     let end = segment.start + segment.count;
+    let row = segment.start / 32u * 32u;
+    let first = min(row + (number - segment.first_tile) * TILE, end);
     let tile_end = first + min(TILE, end - first);
-    return Tile(owner, first, max(first, segment.start), tile_end, end - 1u);
+    return Tile(owner, first, max(first, segment.start), tile_end, max(end, 1u) - 1u);
 }
 
 // True if all positions of the tile hold records of its segment.
@@ -38,7 +41,7 @@ fn is_full(tile: Tile) -> bool {
 fn tiles() -> u32 {
     var all = (params.len + TILE - 1u) / TILE;
     if params.whole == 0u {
-        all = segments[0];
+        all = min(segments[0], params.tiles);
     }
     return all;
 }
@@ -96,7 +99,7 @@ fn below(node: u32, r: Record) -> u32 {
 var<private> r: array<Record, EACH>;
 var<private> node: array<u32, EACH>;
 
-// Loads a lane's records. At positions outside of the segment, loads some record of the tile.
+// Loads a lane's records. At positions outside of the segment, loads some record of the segment.
 fn load_records(tile: Tile, lane: u32) {
     if is_full(tile) {
         for (var j = 0u; j < EACH; j++) {
@@ -104,7 +107,7 @@ fn load_records(tile: Tile, lane: u32) {
         }
     } else {
         for (var j = 0u; j < EACH; j++) {
-            r[j] = load_source(clamp(tile.first + j * LANES + lane, tile.start, tile.end - 1u));
+            r[j] = load_source(clamp(tile.first + j * LANES + lane, tile.start, tile.last));
         }
     }
     if maps_source() {

@@ -235,7 +235,7 @@ impl Prepared {
         queries: &wgpu::QuerySet,
         first: u32,
     ) {
-        for (number, (_, range)) in self.phase_passes().iter().enumerate() {
+        for (number, range) in self.phases(0..self.dispatches.len()).enumerate() {
             // Saturates: wgpu rejects an index beyond the query set.
             let at = first.saturating_add(2 * number as u32);
             let writes = wgpu::ComputePassTimestampWrites {
@@ -243,14 +243,14 @@ impl Prepared {
                 beginning_of_pass_write_index: Some(at),
                 end_of_pass_write_index: Some(at.saturating_add(1)),
             };
-            self.encode_phase(encoder, range, Some(writes));
+            self.encode_phase(encoder, &range, Some(writes));
         }
     }
 
     /// The phase of each pass of [`encode_timed`](Self::encode_timed).
     pub(crate) fn timed_phases(&self) -> impl Iterator<Item = Phase> {
-        let passes = self.phase_passes().into_iter();
-        passes.map(|(_, range)| self.dispatches[range.start].phase)
+        let passes = self.phases(0..self.dispatches.len());
+        passes.map(|range| self.dispatches[range.start].phase)
     }
 
     /// Encodes dispatches of one phase as one compute pass.
@@ -265,22 +265,25 @@ impl Prepared {
         encode_pass(encoder, &label, dispatches, timestamp_writes);
     }
 
-    /// The submission and the dispatches of each timed compute pass: consecutive dispatches of one
-    /// phase in one submission.
+    /// The submission and the dispatches of each phase of each submission.
     fn phase_passes(&self) -> Vec<(usize, Range<usize>)> {
-        let mut passes = Vec::new();
-        for (submission, range) in self.submissions.iter().enumerate() {
-            let mut start = range.start;
-            for i in range.clone() {
-                if i + 1 == range.end
-                    || self.dispatches[i + 1].phase != self.dispatches[start].phase
-                {
-                    passes.push((submission, start..i + 1));
-                    start = i + 1;
-                }
-            }
-        }
-        passes
+        let submissions = self.submissions.iter().enumerate();
+        let passes = submissions.flat_map(|(submission, range)| {
+            let phases = self.phases(range.clone());
+            phases.map(move |range| (submission, range))
+        });
+        passes.collect()
+    }
+
+    /// Splits dispatches into consecutive ones of one phase.
+    fn phases(&self, range: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+        let mut end = range.start;
+        let phases = self.dispatches[range].chunk_by(|a, b| a.phase == b.phase);
+        phases.map(move |phase| {
+            let start = end;
+            end += phase.len();
+            start..end
+        })
     }
 }
 

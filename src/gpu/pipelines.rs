@@ -212,41 +212,39 @@ fn compile(
         // check if the comparator has no loop, or only that of `Comparator::wide`. Its comparisons
         // then end, since WGSL has no recursion. The loops around them are this crate's, and end
         // whatever the comparator returns. Otherwise all of the text is this crate's. No index in
-        // it leaves its array or buffer, and every loop ends, whatever the buffers hold, even if
-        // another submission overwrites keys during the sort. The lock-step executor runs every
-        // kernel and detects violations.
+        // it leaves its array or buffer, and every loop ends, whatever the storage buffers hold at
+        // the beginning of a dispatch and during it. So it does not matter what ran since the last
+        // dispatch: a submission that overwrites keys, another sort in the same scratch memory, or
+        // a chunk of this sort that is out of order. The lock-step executor runs every kernel,
+        // also on buffers of garbage, and detects violations.
+        //
+        // Parameters are all that is trusted. Their buffers belong to one prepared sort, and only
+        // this crate writes them. A kernel writes one of them, the number of records: `set_count`
+        // limits it to the capacity.
         //
         // Keys are compared and moved, and never used as an index. The counting sort is the
-        // exception: its packed keys have no more bits than its table has words for.
+        // exception: its packed keys have no more bits than its table has words for. Its sums are
+        // only compared with ranks.
         //
-        // Mergesorts: indices into key buffers are compared with the ends of runs, which the plan
-        // computes from the buffer's length. The final merge compares them with separators, which
-        // `bucket_offsets` sums from ranks. A binary search confines each rank to its run. Ranks
-        // within a run ascend whatever it holds: the splitters ascend, and a larger splitter takes
-        // the same branches of a search or later ones. So no part has a negative length. `progress`
-        // has an entry for every pair.
+        // Mergesorts: indices into key buffers are compared with the ends of runs. These are
+        // parameters, or they are read from a table and clamped, to the length and to one another.
+        // Binary searches are confined to a run. `progress` has an entry for every pair. It only
+        // chooses pages, and the keys of a page outside of its run are not loaded.
         //
-        // Sample sort: its tables hold counts of records, never keys. The counts of a segment add
-        // up to its length, since each record of a tile is counted once, in the child at which its
-        // search ends, and a search has exactly one end per child. So children, and the items that
-        // they are packed into, are within the segment. If a partition finds another child for a
-        // record than the count did, the record still moves within the segment. A record's position
-        // in its tile depends on counts of that tile alone. The sort of a tile is oblivious: its
-        // indices are those of lanes and registers. Where few tiles are merged, a search ends with
-        // at most the records of its tile, so a position is below the length.
+        // Sample sort: segments, tiles and items are read from tables, and clamped to the records.
+        // The numbers of tiles and of items are clamped to the entries of their tables, where these
+        // are read and where they are written. A record's position in its tile depends on counts of
+        // that tile alone. Its position in the target is clamped to the segment. The sort of a tile
+        // is oblivious: its indices are those of lanes and registers. Where few tiles are merged, a
+        // search ends with at most the records of its tile, so a position is below the length.
         //
-        // Before and after a sort: a record count in a buffer is clamped to the capacity before it
-        // is used. Rows are gathered by the values of sorted records. This sort wrote them and only
-        // moved them since, and `row_by_index` clamps them again. Offsets of segments only
-        // determine the segment of a record.
+        // After a sort: rows are gathered by the values of sorted records, which `row_by_index`
+        // clamps. Offsets of segments only determine the segment of a record.
         //
         // Prefix sums: indices into the user's buffers are compared with the end of a tile, which
         // is at most the length. A color is an index only if it is below `colors`, which is at most
         // 16. The sums of lanes have room for 16 colors in either layout, and the sums of tiles for
         // every tile and color.
-        //
-        // Tables belong to one run: its submissions are in order, and no other run that shares its
-        // memory comes between them, as `PreparedSort::record_chunk` and `Scratch` require.
         let module = unsafe { device.create_shader_module_trusted(descriptor, checks) };
         let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
             label: Some(&label),

@@ -87,7 +87,7 @@ parameters! {
     BucketOffsets(BucketOffsetsParams) { runs, run, buckets }
 
     /// `buckets/distribute.wgsl`.
-    Distribute(DistributeParams) { runs, first, pieces }
+    Distribute(DistributeParams) { len, runs, first, pieces }
 
     /// `prefix_sums/params.wgsl`.
     PrefixSums(PrefixSumsParams) { len, tile, tiles, first, end, colors, rounds, exclusive }
@@ -111,7 +111,7 @@ parameters! {
         len, first, end,
         segments, whole, child, slots, nodes, samples, seed,
         rank_begin, rank_end, skips_done,
-        tile, group_tiles, capacity, splitter_words, is_listed,
+        tile, group_tiles, capacity, tiles, items, splitter_words, is_listed,
         source_sign_low, source_sign_high, source_flip_low, source_flip_high,
         target_sign_low, target_sign_high, target_flip_low, target_flip_high,
     }

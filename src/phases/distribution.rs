@@ -54,6 +54,7 @@ pub(super) fn record(
                 ("separators", separators),
             ],
             parameters: DistributeParams {
+                len: job.plan.len,
                 runs,
                 first,
                 pieces,

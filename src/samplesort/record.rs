@@ -129,7 +129,7 @@ impl Job<'_> {
             // The first level does not read its segments, but binds them.
             recording.reserve(Buffer::Segments(segments), 16);
             let entries = if is_last {
-                self.most_items(level)
+                self.most_items(level).into()
             } else {
                 u64::from(level.segments) * u64::from(level.slots)
             };
@@ -144,6 +144,7 @@ impl Job<'_> {
         let sort_tile = last.sort_tile;
         let in_place = from.0 == self.sort.target;
         let capacity = sort_tile - 31;
+        let items = self.most_items(last);
         let likely = (u64::from(len) * 5 / 4 / u64::from(capacity)) as u32 + last.segments + 1;
         // Many tiles: throughput matters, not the latency of one tile.
         let many = self.sort.shape == Shape::Word && sort_tile == self.sizes.sort_tile;
@@ -168,6 +169,7 @@ impl Job<'_> {
             let parameters = SortParams {
                 first,
                 end,
+                items,
                 is_listed: 1,
                 ..self.parameters(AS_THEY_ARE, self.sort.map)
             };
@@ -185,9 +187,9 @@ impl Job<'_> {
 
     /// The largest number of items in a level's table: packed items, of which any two neighbours
     /// exceed a tile; parts of children that are in order; and the remainder of each segment.
-    fn most_items(&self, level: &Level) -> u64 {
+    fn most_items(&self, level: &Level) -> u32 {
         let capacity = u64::from(level.sort_tile - 31);
-        3 * u64::from(self.sort.len) / capacity + 3 * u64::from(level.segments) + 3
+        (3 * u64::from(self.sort.len) / capacity) as u32 + 3 * level.segments + 3
     }
 
     /// Records one level: partitions its segments.
@@ -220,6 +222,8 @@ impl Job<'_> {
             skips_done: skips_done.into(),
             group_tiles,
             capacity: level.sort_tile - 31,
+            tiles: level.tiles,
+            items: self.most_items(level),
             ..self.parameters(map, AS_THEY_ARE)
         };
         let mut step =

@@ -584,8 +584,10 @@ impl<'a, Kind> SortJob<'a, Kind> {
 ///
 /// The sorts must not run at the same time. Sorts that are recorded one after the other, into one
 /// encoder or several, do not; but between two [chunks](crate::PreparedSort::record_chunk) of a
-/// sort no other that shares its memory may run. A sort keeps the memory that it was prepared with,
-/// also where this has grown since: prepare the largest sort first. It belongs to one device.
+/// sort no other that shares its memory may run: otherwise the outputs of both are unspecified, as
+/// [`record_chunk`](crate::PreparedSort::record_chunk) says. A sort keeps the memory that it was
+/// prepared with, also where this has grown since: prepare the largest sort first. It belongs to
+/// one device.
 ///
 /// # Examples
 ///

@@ -89,7 +89,9 @@ impl PreparedSort {
     /// Unlike [`run_profiled`](Self::run_profiled) it does not wait: resolve the queries at any
     /// time later. Small sorts take longer in several passes. The device needs
     /// [`wgpu::Features::TIMESTAMP_QUERY`], and the query set needs two queries per phase. wgpu
-    /// checks both when the encoder is finished.
+    /// checks both when the encoder is finished. As [`record`](Self::record) does, it records the
+    /// whole sort for one submission. So the number of phases does not depend on that of
+    /// [`chunks`](Self::chunks), and their queries fit a query set, of 4096 queries in wgpu.
     ///
     /// # Examples
     ///
@@ -151,8 +153,9 @@ impl PreparedSort {
     /// Records one of the [`chunks`](Self::chunks) of the sort, numbered from 0.
     ///
     /// Submit all chunks in order. Between two chunks nothing else may use the sort's buffers or
-    /// its scratch memory. Other work can be submitted between chunks: a frame then waits for one
-    /// chunk and not for the whole sort.
+    /// its scratch memory: otherwise the order and the contents of the output are unspecified, and
+    /// the sort may take long. It still accesses its own buffers only. Other work can be submitted
+    /// between chunks: a frame then waits for one chunk and not for the whole sort.
     ///
     /// # Panics
     ///

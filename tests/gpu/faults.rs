@@ -1087,6 +1087,36 @@ fn sorter_with_timestamps(options: Options) -> Option<Sorter> {
     None
 }
 
+/// A query set has 4096 queries at most, so phases are not cut into chunks.
+#[test]
+fn the_phases_of_many_chunks_fit_a_query_set() {
+    for engine in [Engine::SampleSort, Engine::BcfMergesort] {
+        let options = Options::default().engine(engine).keys_per_dispatch(1024);
+        let Some(sorter) = sorter_with_timestamps(options) else {
+            return;
+        };
+        let (device, queue) = (sorter.device(), sorter.queue());
+        let keys = random::<u32>(70_000, 12);
+        let on_gpu = sorter.upload(&keys).unwrap();
+        let sort = sorter.prepare(&ascending(&on_gpu, 70_000)).unwrap();
+        let phases = sort.timed_phases().len() as u32;
+        assert!(
+            sort.chunks() > 30 && phases < 30,
+            "{} chunks, {phases} phases",
+            sort.chunks()
+        );
+        let queries = device.create_query_set(&wgpu::QuerySetDescriptor {
+            label: None,
+            ty: wgpu::QueryType::Timestamp,
+            count: 2 * phases,
+        });
+        let mut encoder = device.create_command_encoder(&Default::default());
+        sort.record_timed(&mut encoder, &queries, 0);
+        queue.submit([encoder.finish()]);
+        assert!(sorter.download::<u32>(&on_gpu).unwrap() == sorted(&keys));
+    }
+}
+
 /// With the user's queries, and with the sorter's own.
 #[test]
 fn each_phase_is_timed_on_the_gpu() {

@@ -275,6 +275,7 @@ fn distribution_stores_and_loads_every_key_once() {
     for key in [KeyType::U32, KeyType::U64] {
         for (start, end, target) in [(0, 1024, 0), (5, 4000, 77), (31, 32, 1), (9, 9, 9)] {
             let parameters = DistributeParams {
+                len: 8192,
                 runs: 1,
                 first: 0,
                 pieces: 1,
@@ -302,6 +303,7 @@ fn no_alignment_of_runs_and_buckets_causes_a_conflict() {
     for from in 0..W {
         for to in 0..W {
             let parameters = DistributeParams {
+                len: 8192,
                 runs: 1,
                 first: 0,
                 pieces: 1,

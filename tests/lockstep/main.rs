@@ -1,6 +1,7 @@
 //! The lock-step executor: properties of the shipped shaders, and detection of faults.
 
 mod counts;
+mod garbage;
 mod layouts;
 mod oddities;
 mod prefix_sums;
