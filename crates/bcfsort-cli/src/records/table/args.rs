@@ -124,6 +124,11 @@ impl TablePlan {
         )?;
         let (dialect, first_row) = found.unwrap_or((self.dialect, Vec::new()));
         let failed = |reader: &ChunkReader, why| Fault::Usage(format!("{}: {why}", reader.name()));
+        if first_row.starts_with(b"\xff\xfe") || first_row.starts_with(b"\xfe\xff") {
+            // Its line ends have two bytes, and rows would be torn between them.
+            let why = "the file is in UTF-16: iconv -f UTF-16 -t UTF-8 makes UTF-8 of it";
+            return Err(failed(reader, why.to_owned()));
+        }
         if !self.has_header {
             let columns = self.columns(None).map_err(Fault::Usage)?;
             // A blank line, or an empty file, does not tell how many columns there are.

@@ -318,14 +318,19 @@ fn decimal(text: &[u8]) -> Option<Decimal<'_>> {
     rest.is_empty().then_some(number)
 }
 
+/// A float. A number too large for its type is none, though Rust reads it as an infinity.
 #[inline]
 fn float(text: &[u8], number: KeyType) -> Option<Value<'static>> {
     let text = std::str::from_utf8(text).ok()?;
-    let bits = match number {
-        KeyType::F32 => text.parse::<f32>().ok()?.to_bits64(),
-        _ => text.parse::<f64>().ok()?.to_bits64(),
+    let (bits, is_finite) = if number == KeyType::F32 {
+        let float = text.parse::<f32>().ok()?;
+        (float.to_bits64(), float.is_finite())
+    } else {
+        let float = text.parse::<f64>().ok()?;
+        (float.to_bits64(), float.is_finite())
     };
-    Some(Value::Float(bits, number))
+    let is_float = is_finite || !text.bytes().any(|byte| byte.is_ascii_digit());
+    is_float.then_some(Value::Float(bits, number))
 }
 
 fn is_in_range(text: &[u8], number: KeyType) -> bool {

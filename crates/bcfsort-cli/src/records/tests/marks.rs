@@ -32,3 +32,15 @@ fn a_mark_stays_in_front_of_every_text() {
     let cut = sorted(Lines, "", false, b"\xef\xbb\na\n");
     assert_eq!(cut.as_deref(), Ok(&b"a\n\xef\xbb\n"[..]));
 }
+
+#[test]
+fn tables_in_utf_16_are_refused() {
+    let told = "file: the file is in UTF-16: iconv -f UTF-16 -t UTF-8 makes UTF-8 of it";
+    let table: Vec<u16> = "\u{feff}a\r\nb\r\na\r\n".encode_utf16().collect();
+    let little: Vec<u8> = table.iter().flat_map(|unit| unit.to_le_bytes()).collect();
+    let big: Vec<u8> = table.iter().flat_map(|unit| unit.to_be_bytes()).collect();
+    for file in [little, big] {
+        fails(Csv, "--by 1", &file, told);
+        fails(Tsv, "--no-header --by 1", &file, told);
+    }
+}
