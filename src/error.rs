@@ -117,9 +117,9 @@ pub enum Error {
     /// slices may be longer.
     #[non_exhaustive]
     #[error(
-        "{len} {key} keys are {} bytes; this device takes at most {max_len} in one buffer \
-         ({limit} is {limit_bytes} bytes)",
-        u128::from(*len) * u128::from(key.bytes())
+        "{len} {key} keys are too many: this device sorts at most {max_len} at once, each of which \
+         takes {} bytes while it is sorted ({limit} is {limit_bytes} bytes)",
+        key.widened().bytes()
     )]
     TooLarge {
         /// The number of keys requested.

@@ -9,6 +9,9 @@ import { Scratch } from './scratch.js';
 /** Bytes of the parameters of a step. */
 const PARAMETER_BLOCK = 256;
 
+/** Milliseconds in which browsers announce that a device was lost. Firefox takes up to 100. */
+const LOSS = 250;
+
 /** A plan, as the planner writes it. */
 interface Plan {
   /** What is bound of each buffer of the user. */
@@ -70,16 +73,30 @@ export class Executor {
     }
   }
 
-  /** The result of work on the device. Its failure is that of a lost device, if there is one. */
-  async ended<T>(work: Promise<T>): Promise<T> {
+  /**
+   * Does work on the device. Whatever fails, fails as a {@link SortError}: as that of a lost
+   * device, if it is lost.
+   */
+  async attempt<T>(work: () => Promise<T>): Promise<T> {
     try {
-      return await work;
-    } catch (error) {
-      // A loss may be announced only after the calls that it makes fail.
-      await Promise.race([this.device.lost, new Promise((after) => setTimeout(after, 100))]);
-      this.check();
-      throw error;
+      return await work();
+    } catch (cause) {
+      if (cause instanceof SortError && cause.code !== 'Device') {
+        throw cause;
+      }
+      await this.#checkSoon();
+      if (cause instanceof SortError) {
+        throw cause;
+      }
+      const message = `the device refused a call: ${(cause as Error).message}`;
+      throw new SortError('Device', message, { cause });
     }
+  }
+
+  /** Fails if the device is lost: a loss may be announced only after the calls that it fails. */
+  async #checkSoon(): Promise<void> {
+    await Promise.race([this.device.lost, new Promise((after) => setTimeout(after, LOSS))]);
+    this.check();
   }
 
   /** Calls WebGPU, and throws what it finds wrong, instead of passing it to the page's handler. */
@@ -89,14 +106,16 @@ export class Executor {
     const filters = ['validation', 'out-of-memory', 'internal'] as const;
     filters.forEach((filter) => device.pushErrorScope(filter));
     let made: T;
-    let errors: Promise<GPUError | null>[];
+    let errors: Promise<GPUError | null>[] = [];
     try {
       made = call();
     } finally {
       // At once: what the page does until they are answered is not in the scopes.
       errors = filters.map(() => device.popErrorScope());
+      // (After an exception nobody waits for them.)
+      errors.forEach((error) => error.catch(() => {}));
     }
-    const [error] = (await this.ended(Promise.all(errors))).filter((error) => error !== null);
+    const [error] = (await Promise.all(errors)).filter((error) => error !== null);
     this.check();
     if (!error) {
       return made;
@@ -108,10 +127,37 @@ export class Executor {
     throw new SortError('Device', `the device refused a call: ${error.message}`, { cause: error });
   }
 
-  /** Makes the objects of a plan. `buffers` are the user's, by their names in the plan. */
+  /** Fails if one of the user's buffers cannot be bound: the message names the first of them. */
+  async #checkBuffers(buffers: Map<string, GPUBuffer>, names: Map<string, string>): Promise<void> {
+    for (const [role, buffer] of buffers) {
+      try {
+        await this.scoped(() => {
+          const layout = this.device.createBindGroupLayout({
+            entries: [{
+              binding: 0,
+              visibility: GPUShaderStage.COMPUTE,
+              buffer: { type: 'read-only-storage' },
+            }],
+          });
+          const resource = { buffer, size: 4 };
+          this.device.createBindGroup({ layout, entries: [{ binding: 0, resource }] });
+        });
+      } catch (cause) {
+        const message = `${names.get(role)} is not a valid buffer of the sorter's device: it belongs to `
+          + 'another device, or could not be made';
+        throw new InvalidArgumentError('InvalidArgument', message, { cause });
+      }
+    }
+  }
+
+  /**
+   * Makes the objects of a plan. `buffers` are the user's, by their names in the plan, and `names`
+   * what the job calls those.
+   */
   async prepare(
     native: NativePlan,
     buffers: Map<string, GPUBuffer>,
+    names: Map<string, string>,
     scratch: Scratch | undefined,
   ): Promise<Prepared> {
     const plan = JSON.parse(native.json()) as Plan;
@@ -182,6 +228,10 @@ export class Executor {
       });
     } catch (error) {
       [...parameters, ...missing.values()].forEach((buffer) => buffer.destroy());
+      if (error instanceof SortError && error.code === 'Device') {
+        await this.#checkSoon();
+        await this.#checkBuffers(buffers, names);
+      }
       throw error;
     }
   }
@@ -220,12 +270,9 @@ export class Executor {
       return [layout, { label, layout: pipelineLayout, compute: { module } }] as const;
     });
     try {
-      const pipeline = this.ended(device.createComputePipelineAsync(descriptor));
-      return { kernel, layout, pipeline: await pipeline };
+      const pipeline = await device.createComputePipelineAsync(descriptor);
+      return { kernel, layout, pipeline };
     } catch (cause) {
-      if (cause instanceof SortError) {
-        throw cause;
-      }
       const { message } = cause as Error;
       throw new SortError('Device', `the device refused kernel ${label}: ${message}`, { cause });
     }
@@ -257,8 +304,8 @@ export class Prepared {
     if (!this.#release) {
       throw new DisposedError('Disposed', 'the prepared sort was disposed of');
     }
-    if (chunk !== 0 && !(Number.isInteger(chunk) && chunk > 0 && chunk < this.chunks)) {
-      const message = `chunk ${chunk} of a sort that has ${this.chunks}`;
+    if (chunk !== 0 && chunk >= this.chunks) {
+      const message = `chunk is ${chunk}, but the sort has ${this.chunks} of them, from 0 on`;
       throw new InvalidArgumentError('InvalidArgument', message);
     }
   }

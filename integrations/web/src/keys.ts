@@ -2,9 +2,15 @@
 
 import { InvalidArgumentError } from './errors.js';
 
-/** A type of keys. `f16`, `f32` and `f64` are in the total order of IEEE 754. */
-export type KeyType =
-  | 'u8' | 'i8' | 'u16' | 'i16' | 'f16' | 'u32' | 'i32' | 'f32' | 'u64' | 'i64' | 'f64';
+export const KEY_TYPES = [
+  'u8', 'i8', 'u16', 'i16', 'f16', 'bf16', 'u32', 'i32', 'f32', 'u64', 'i64', 'f64',
+] as const;
+
+/**
+ * A type of keys. Floats are in the total order of IEEE 754. There is no typed array of `bf16`, the
+ * upper half of an `f32`: it is for buffers.
+ */
+export type KeyType = (typeof KEY_TYPES)[number];
 
 /** `Float16Array`, also where the compiler does not know it. */
 export interface HalfArray {
@@ -36,13 +42,27 @@ const TYPES: Record<string, KeyType> = {
   Float64Array: 'f64',
 };
 
+const PROTOTYPE = Object.getPrototypeOf(Uint8Array.prototype) as Uint8Array;
+
+/** Fails if a typed array is detached, or lies outside of a buffer that was resized. */
+export function checkAttached(array: ArrayBufferView, name: string): void {
+  try {
+    // (Any method asks this first. That the array is empty would not tell.)
+    PROTOTYPE.values.call(array as Uint8Array);
+  } catch (cause) {
+    const message = `${name} is an array that was detached, or that its buffer no longer holds`;
+    throw new InvalidArgumentError('InvalidArgument', message, { cause });
+  }
+}
+
 /** The key type of an array: of its own class, whatever it is derived from. */
 export function keyType(array: TypedArray): KeyType {
   // (By name: an array of another frame is of another class.)
   const type = ArrayBuffer.isView(array) && TYPES[array[Symbol.toStringTag]];
   if (!type) {
-    throw new InvalidArgumentError('InvalidArgument', 'keys must be in a typed array of numbers');
+    throw new InvalidArgumentError('InvalidArgument', 'keys must be a typed array of numbers');
   }
+  checkAttached(array, 'keys');
   return type;
 }
 
@@ -54,8 +74,6 @@ export function bytesOf({ buffer, byteOffset, byteLength }: TypedArray): Uint8Ar
 /** A copy of the first items of an array. */
 export function copyOf<T extends ArrayLike<unknown>>(array: T, length = array.length): T {
   // (Node's Buffer is a typed array whose own method does not copy.)
-  const { slice } = ArrayBuffer.isView(array)
-    ? Object.getPrototypeOf(Uint8Array.prototype) as Uint8Array
-    : Array.prototype;
+  const { slice } = ArrayBuffer.isView(array) ? PROTOTYPE : Array.prototype;
   return (slice as Function).call(array, 0, length) as T;
 }

@@ -1,5 +1,7 @@
 /** Scratch memory. */
 
+import { InvalidArgumentError } from './errors.js';
+
 /**
  * Scratch memory that several sorts share: of each kind of buffer as much as the sort that needs
  * most of it. The sorts must not run at the same time; sorts that are submitted one after the
@@ -9,6 +11,8 @@ export class Scratch {
   #buffers = new Map<string, GPUBuffer>();
   /** Those that were too small for a later sort. Earlier sorts still use them. */
   #outgrown: GPUBuffer[] = [];
+  /** Of the buffers. */
+  #device: GPUDevice | undefined;
 
   /** Bytes of device memory. */
   get bytes(): number {
@@ -23,6 +27,11 @@ export class Scratch {
    * @internal
    */
   missing(device: GPUDevice, sizes: Record<string, number>): Map<string, GPUBuffer> {
+    if (this.#buffers.size > 0 && this.#device !== device) {
+      const message = 'scratch belongs to another device: its memory was made for a sort there';
+      throw new InvalidArgumentError('InvalidArgument', message);
+    }
+    this.#device = device;
     const made = new Map<string, GPUBuffer>();
     for (const [role, size] of Object.entries(sizes)) {
       const buffer = this.#buffers.get(role);

@@ -1,54 +1,100 @@
 /** The sorter: typed arrays and GPU buffers, on the device of the page. */
 
 import {
+  isAdapterOptions, isDevice, isEncoder, isJob, isOrderOptions, isPass, isPassDescriptor,
+  isSorterOptions, isTopOptions, keyTypeNamed, refuse, whole,
+} from './arguments.js';
+import {
   DisposedError, InvalidArgumentError, NoAdapterError, NoWebGpuError, SortError, planned,
 } from './errors.js';
 import { Executor, Prepared } from './executor.js';
-import { bytesOf, copyOf, keyType, type KeyType, type TypedArray } from './keys.js';
+import {
+  bytesOf, checkAttached, copyOf, keyType, type KeyType, type TypedArray,
+} from './keys.js';
 import init, { Planner, neededLimits } from './planner/planner.js';
 import type { Scratch } from './scratch.js';
 
 /** A buffer, or a range of it in bytes. A range begins at a multiple of the size of its items. */
 export type BufferRange = GPUBuffer | { buffer: GPUBuffer; offset?: number; size?: number };
 
-/** One sort of GPU buffers: where keys are, what comes out, and what is limited. */
-export interface SortJob {
+/** The parts of a job that combine freely with all others. */
+interface JobParts {
   /** The keys, or the structs that they are fields of. The buffer's usage has `STORAGE`. */
   keys: BufferRange;
-  /** The type of the keys. Without, there is a {@link comparator}. */
-  type?: KeyType;
   /** The number of keys; with a {@link count}, the most that there can be. */
   length: number;
   /** From the greatest key to the smallest. */
   descending?: boolean;
-  /** Where a key is in its struct, in bytes. The structs are what moves. */
-  field?: { stride: number; offset: number };
-  /**
-   * A custom order of structs in WGSL: a struct of any name, and a function
-   * `fn precedes(a: Row, b: Row) -> bool`.
-   */
-  comparator?: string;
-  /** Where sorted keys are written, in place of {@link keys}. */
-  output?: BufferRange;
-  /** Leaves the keys as they are: only indices and payload are written. */
-  keepKeys?: boolean;
   /** Where the index of each key is written, a u32, in sorted order. Stable. */
   indices?: BufferRange;
   /** A u32 that moves with each key. Values of equal keys are in no particular order. */
   values?: BufferRange;
   /** Rows of bytes that move with the keys, each kind in a buffer of its own. Stable. */
   payload?: { rows: BufferRange; bytes: number; output?: BufferRange }[];
-  /** Only the first so many ranks must be in order (top-k). */
-  top?: number;
-  /** Only these ranks must be in order, from the first to before the second. */
-  range?: [number, number];
   /** A u32 on the GPU with the number of keys (indirect count). */
   count?: BufferRange;
-  /** Sorts each segment by itself: u32 offsets of their first keys. */
-  segments?: { offsets: BufferRange; count: number };
   /** Scratch memory that other sorts share. */
   scratch?: Scratch;
 }
+
+/** What is compared. */
+interface Keyed {
+  /** The type of the keys. */
+  type: KeyType;
+  /** Where a key is in its struct, in bytes. The structs are what moves. */
+  field?: { stride: number; offset: number };
+  comparator?: undefined;
+}
+
+interface Compared {
+  /**
+   * A custom order of structs in WGSL: a struct of any name, and a function
+   * `fn precedes(a: Row, b: Row) -> bool`.
+   */
+  comparator: string;
+  type?: undefined;
+  field?: undefined;
+  segments?: undefined;
+}
+
+/** Where sorted keys are written: without either part, in place. */
+interface Written {
+  /** Where sorted keys are written, in place of `keys`. */
+  output?: BufferRange;
+  keepKeys?: false;
+}
+
+interface Kept {
+  /** Leaves the keys as they are: only indices, values and payload are written. */
+  keepKeys: boolean;
+  output?: undefined;
+}
+
+/** What is limited. */
+interface Ranked {
+  /** Only the first so many ranks must be in order (top-k). */
+  top?: number;
+  range?: undefined;
+  segments?: undefined;
+}
+
+interface InRange {
+  /** Only these ranks must be in order, from the first to before the second. */
+  range: [number, number];
+  top?: undefined;
+  segments?: undefined;
+}
+
+interface Segmented {
+  /** Sorts each segment by itself: u32 offsets of their first keys. */
+  segments: { offsets: BufferRange; count: number };
+  top?: undefined;
+  range?: undefined;
+}
+
+/** One sort of GPU buffers: where keys are, what comes out, and what is limited. */
+export type SortJob =
+  JobParts & (Keyed | Compared) & (Written | Kept) & (Ranked | InRange | Segmented);
 
 /** Settings of a sorter. Each has a default that suits the device. */
 export interface SorterOptions {
@@ -61,7 +107,7 @@ export interface SorterOptions {
   wasm?: string | URL | Request | BufferSource | WebAssembly.Module;
   /** Keys of a tile of the sample sort: a power of two from 1024 to 8192. */
   tile?: number;
-  /** Keys that one dispatch may move. Chunks are a few times as long. */
+  /** Keys that one dispatch may move, at least 1024. Chunks are a few times as long. */
   keysPerDispatch?: number;
 }
 
@@ -113,6 +159,7 @@ const WORKGROUP_LIMITS = [
  * @throws {NoAdapterError} There is no adapter.
  */
 export async function requestDevice(options: GPURequestAdapterOptions = {}): Promise<GPUDevice> {
+  isAdapterOptions(options, 'options');
   const gpu = globalThis.navigator?.gpu;
   if (!gpu) {
     const message = globalThis.isSecureContext === false
@@ -120,7 +167,8 @@ export async function requestDevice(options: GPURequestAdapterOptions = {}): Pro
       : 'this browser has no WebGPU';
     throw new NoWebGpuError('NoWebGpu', message);
   }
-  const adapter = await gpu.requestAdapter({ powerPreference: 'high-performance', ...options });
+  const preferences = { powerPreference: 'high-performance' as const, ...options };
+  const adapter = await gpu.requestAdapter(preferences);
   if (!adapter) {
     throw new NoAdapterError('NoAdapter', 'WebGPU found no adapter: no GPU that it may use');
   }
@@ -140,6 +188,9 @@ export class Sorter {
   #isDisposed = false;
 
   private constructor(executor: Executor, planner: Planner) {
+    if (!(executor instanceof Executor)) {
+      refuse('a sorter is made by Sorter.create(device), not by new');
+    }
     this.#executor = executor;
     this.#planner = planner;
   }
@@ -150,6 +201,12 @@ export class Sorter {
    * @throws {DeviceTooSmallError} A limit of the device is below what the kernels need.
    */
   static async create(device: GPUDevice, options: SorterOptions = {}): Promise<Sorter> {
+    isDevice(device, 'device');
+    isSorterOptions(options, 'options');
+    if (!('GPUBufferUsage' in globalThis)) {
+      const message = "WebGPU's constants are missing: GPUBufferUsage and others must be global";
+      throw new NoWebGpuError('NoWebGpu', message);
+    }
     await load(options.wasm);
     const names = [...Object.keys(JSON.parse(neededLimits()) as object), 'maxBufferSize'];
     const limits = device.limits as unknown as Record<string, number>;
@@ -173,6 +230,7 @@ export class Sorter {
   /** The largest number of keys of a type in one sort. */
   maxLength(type: KeyType): number {
     this.#check();
+    keyTypeNamed(type, 'type');
     return planned(() => this.#planner.maxLength(type));
   }
 
@@ -186,10 +244,16 @@ export class Sorter {
    */
   async prepare(job: SortJob): Promise<PreparedSort> {
     this.#check();
-    const [description, buffers] = describe(job);
+    isJob(job, 'job');
+    return this.#executor.attempt(() => this.#prepare(job));
+  }
+
+  async #prepare(job: SortJob): Promise<PreparedSort> {
+    this.#check();
+    const [description, buffers, names] = described(job);
     const native = planned(() => this.#planner.plan(description));
     try {
-      const prepared = await this.#executor.prepare(native, buffers, job.scratch);
+      const prepared = await this.#executor.prepare(native, buffers, names, job.scratch);
       if (this.#isDisposed) {
         prepared.dispose();
         this.#check();
@@ -207,15 +271,16 @@ export class Sorter {
    * unchanged after an error. O(n log n) time for all inputs.
    */
   async sort<T extends TypedArray>(keys: T, options: OrderOptions = {}): Promise<T> {
-    await this.#run(keys, options, {}, [{ from: 'keys', to: keys }]);
+    const { descending } = ordered(keys, options);
+    await this.#run(keys, { descending }, [{ from: 'keys', to: keys }]);
     return keys;
   }
 
   /** Returns the indices that sort an array: `keys[indices[i]]` is the i-th in order. Stable. */
   async argsort(keys: TypedArray, options: OrderOptions = {}): Promise<Uint32Array<ArrayBuffer>> {
-    keyType(keys);
+    const { descending } = ordered(keys, options);
     const indices = new Uint32Array(keys.length);
-    await this.#run(keys, options, { keepKeys: true }, [{ from: 'indices', to: indices }]);
+    await this.#run(keys, { descending, keepKeys: true }, [{ from: 'indices', to: indices }]);
     return indices;
   }
 
@@ -228,17 +293,15 @@ export class Sorter {
     values: V[] | (TypedArray & ArrayLike<V>),
     options: OrderOptions = {},
   ): Promise<void> {
-    keyType(keys);
-    if (Object.isFrozen(values)) {
-      throw new InvalidArgumentError('InvalidArgument', 'the values are frozen');
-    }
+    const { descending } = ordered(keys, options);
+    checkValues(values);
     if (keys.length !== values.length) {
       const message = `${keys.length} keys and ${values.length} values: each needs one of the other`;
-      throw new InvalidArgumentError('LengthsDiffer', message);
+      refuse(message, 'LengthsDiffer');
     }
     const indices = new Uint32Array(keys.length);
     const [sorted, before] = [copyOf(keys), copyOf<ArrayLike<V>>(values)];
-    await this.#run(sorted, options, {}, [
+    await this.#run(sorted, { descending }, [
       { from: 'keys', to: sorted },
       { from: 'indices', to: indices },
     ]);
@@ -257,17 +320,17 @@ export class Sorter {
   async topk<T extends TypedArray>(
     keys: T,
     k: number,
-    { largest = true }: { largest?: boolean } = {},
+    options: { largest?: boolean } = {},
   ): Promise<{ values: T; indices: Uint32Array<ArrayBuffer> }> {
-    if (!Number.isInteger(k) || k < 0) {
-      throw new InvalidArgumentError('InvalidArgument', `k is ${k}, but must be a whole number`);
-    }
     keyType(keys);
+    whole(0, Infinity)(k, 'k');
+    isTopOptions(options, 'options');
+    const { largest = true } = options;
     const top = Math.min(k, keys.length);
     // (A copy, so that the array has the keys' own class.)
     const values = copyOf(keys, top);
     const indices = new Uint32Array(top);
-    await this.#run(keys, { descending: largest }, { top }, [
+    await this.#run(keys, { descending: largest, top }, [
       { from: 'keys', to: values },
       { from: 'indices', to: indices },
     ]);
@@ -293,9 +356,8 @@ export class Sorter {
   /** Sorts a copy of an array on the device, and reads results into arrays. */
   async #run(
     keys: TypedArray,
-    { descending = false }: OrderOptions,
-    job: Partial<SortJob>,
-    results: { from: 'keys' | 'indices'; to: TypedArray }[],
+    job: { descending: boolean; keepKeys?: boolean; top?: number },
+    results: Result[],
   ): Promise<void> {
     this.#check();
     const type = keyType(keys);
@@ -303,7 +365,6 @@ export class Sorter {
     if (length === 0 || results.every(({ to }) => to.length === 0)) {
       return;
     }
-    const sizes = results.map(({ to }) => to.byteLength);
     const most = this.maxLength(type);
     if (length > most) {
       // The planner says which limit it is, before a buffer is made that exceeds it.
@@ -311,7 +372,18 @@ export class Sorter {
         type, length, keys: { buffer: 0, offset: 0, size: 0, bufferSize: 0 },
       })));
     }
+    await this.#executor.attempt(() => this.#sortCopy(keys, type, job, results));
+  }
+
+  async #sortCopy(
+    keys: TypedArray,
+    type: KeyType,
+    job: { descending: boolean; keepKeys?: boolean; top?: number },
+    results: Result[],
+  ): Promise<void> {
     const { device } = this;
+    const { length } = keys;
+    const sizes = results.map(({ to }) => to.byteLength);
     const { STORAGE, COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;
     const made: GPUBuffer[] = [];
     const buffer = (size: number, usage: GPUBufferUsageFlags) => {
@@ -333,7 +405,7 @@ export class Sorter {
         write(device.queue, there.keys, keys);
         return there;
       }, bytes);
-      sort = await this.prepare({ ...job, ...there, type, length, descending });
+      sort = await this.#prepare({ ...job, ...there, type, length } as SortJob);
       const staging = await this.#executor.scoped(() => {
         sort!.run();
         const encoder = device.createCommandEncoder({ label: 'bcfsort.download' });
@@ -346,8 +418,7 @@ export class Sorter {
         device.queue.submit([encoder.finish()]);
         return staging;
       }, bytes);
-      const mapped = staging.map((buffer) => buffer.mapAsync(GPUMapMode.READ));
-      await this.#executor.ended(Promise.all(mapped));
+      await Promise.all(staging.map((buffer) => buffer.mapAsync(GPUMapMode.READ)));
       // A lost device maps zeros in some browsers.
       this.#executor.check();
       if (results.some(({ to }, i) => to.byteLength !== sizes[i])) {
@@ -363,6 +434,30 @@ export class Sorter {
   }
 }
 
+/** An array, and where its bytes are on the device. */
+interface Result {
+  from: 'keys' | 'indices';
+  to: TypedArray;
+}
+
+/** The direction of a sort, of which the arguments are checked. */
+function ordered(keys: TypedArray, options: OrderOptions): { descending: boolean } {
+  keyType(keys);
+  isOrderOptions(options, 'options');
+  return { descending: options.descending ?? false };
+}
+
+function checkValues(values: unknown): void {
+  if (!Array.isArray(values) && (!ArrayBuffer.isView(values) || values instanceof DataView)) {
+    refuse('values must be an array or a typed array');
+  }
+  if (ArrayBuffer.isView(values)) {
+    checkAttached(values, 'values');
+  } else if (Object.isFrozen(values)) {
+    refuse('values is a frozen array, which cannot be sorted in place');
+  }
+}
+
 /** The error for an array that was detached, or resized, before its result was there. */
 function changed(): InvalidArgumentError {
   const message = 'an array was detached or resized while it was sorted';
@@ -372,8 +467,10 @@ function changed(): InvalidArgumentError {
 /** Writes an array to a buffer. WebGPU copies whole words. */
 function write(queue: GPUQueue, buffer: GPUBuffer, array: TypedArray): void {
   const all = bytesOf(array);
-  // (Not every WebGPU reads shared memory.)
-  const bytes = (all.buffer instanceof ArrayBuffer ? all : copyOf(all)) as Uint8Array<ArrayBuffer>;
+  // (Browsers read neither shared memory nor buffers that can be resized.)
+  const { buffer: memory } = all as { buffer: ArrayBufferLike & { resizable?: boolean } };
+  const isFixed = memory instanceof ArrayBuffer && memory.resizable !== true;
+  const bytes = (isFixed ? all : copyOf(all)) as Uint8Array<ArrayBuffer>;
   const whole = bytes.length - (bytes.length % 4);
   queue.writeBuffer(buffer, 0, bytes, 0, whole);
   if (whole < bytes.length) {
@@ -394,6 +491,9 @@ export class PreparedSort {
 
   /** @internal */
   constructor(device: GPUDevice, prepared: Prepared, disposed: () => void) {
+    if (!(prepared instanceof Prepared)) {
+      refuse('a prepared sort is made by sorter.prepare(job), not by new');
+    }
     this.#device = device;
     this.#prepared = prepared;
     this.#disposed = disposed;
@@ -424,6 +524,7 @@ export class PreparedSort {
     encoder: GPUCommandEncoder,
     descriptor: Omit<GPUComputePassDescriptor, 'label'> = {},
   ): void {
+    isPassDescriptor(descriptor, 'descriptor');
     this.#record(encoder, descriptor);
   }
 
@@ -434,6 +535,7 @@ export class PreparedSort {
    * @throws {DisposedError} @throws {InvalidArgumentError} There is no such chunk.
    */
   recordChunk(encoder: GPUCommandEncoder, chunk: number): void {
+    whole()(chunk, 'chunk');
     this.#record(encoder, {}, chunk);
   }
 
@@ -442,6 +544,7 @@ export class PreparedSort {
     descriptor: GPUComputePassDescriptor,
     chunk?: number,
   ): void {
+    isEncoder(encoder, 'encoder');
     // (An error must not leave the page's encoder with an open pass.)
     this.#prepared.check(chunk);
     const pass = encoder.beginComputePass({ label: 'bcfsort', ...descriptor });
@@ -451,6 +554,7 @@ export class PreparedSort {
 
   /** Records the sort into a compute pass of the page. Sets its pipeline and bind group 0. */
   recordInPass(pass: GPUComputePassEncoder): void {
+    isPass(pass, 'pass');
     this.#prepared.encode(pass);
   }
 
@@ -477,43 +581,32 @@ export class PreparedSort {
   }
 }
 
-/** The description of a job for the planner, and its buffers by their names in plans. */
-function describe(job: SortJob): [string, Map<string, GPUBuffer>] {
-  try {
-    return described(job);
-  } catch (cause) {
-    if (cause instanceof SortError) {
-      throw cause;
-    }
-    const message = `the job is not valid: ${(cause as Error).message}`;
-    throw new InvalidArgumentError('InvalidArgument', message, { cause });
-  }
-}
-
-function described(job: SortJob): [string, Map<string, GPUBuffer>] {
+/**
+ * The description of a job for the planner, its buffers by their names in plans, and what the job
+ * calls those.
+ */
+function described(job: SortJob): [string, Map<string, GPUBuffer>, Map<string, string>] {
   const { scratch: _, values, payload = [], top, range, segments, ...rest } = job;
   const buffers = new Map<string, GPUBuffer>();
+  const names = new Map<string, string>();
   const numbers = new Map<GPUBuffer, number>();
-  const place = (role: string, of: BufferRange, field = role) => {
+  const place = (role: string, of: BufferRange, name = role) => {
     const { buffer, offset = 0, size } = 'buffer' in of ? of : { buffer: of };
     buffers.set(role, buffer);
+    names.set(role, name);
     const number = numbers.get(buffer) ?? numbers.size;
     numbers.set(buffer, number);
-    if ((buffer.usage & GPUBufferUsage.STORAGE) === 0) {
-      const message = `the ${field} buffer needs the usage STORAGE`;
-      throw new InvalidArgumentError('BufferUsage', message);
-    }
     const bufferSize = buffer.size;
     return { buffer: number, offset, size: size ?? Math.max(bufferSize - offset, 0), bufferSize };
   };
-  const rows = payload.map((of) => ({ ...of, unstable: false }));
+  const rows = payload.map((of, i) => ({ ...of, name: `payload[${i}].rows`, unstable: false }));
   if (values) {
-    rows.push({ rows: values, bytes: 4, unstable: true });
+    rows.push({ rows: values, bytes: 4, name: 'values', unstable: true });
   }
-  const named = (role: string, of: BufferRange | undefined, field?: string) =>
-    of && place(role, of, field);
+  const named = (role: string, of: BufferRange | undefined, name?: string) =>
+    of && place(role, of, name);
   if (top !== undefined && range) {
-    throw new InvalidArgumentError('InvalidArgument', 'a job has either top or range');
+    refuse('a job has either top or range');
   }
   const description = {
     ...rest,
@@ -524,11 +617,14 @@ function described(job: SortJob): [string, Map<string, GPUBuffer>] {
     payload: rows.map((of, i) => ({
       bytes: of.bytes,
       unstable: of.unstable,
-      rows: place(`payload.${i}`, of.rows, of.unstable ? 'values' : undefined),
-      output: named(`payload_output.${i}`, of.output),
+      rows: place(`payload.${i}`, of.rows, of.name),
+      output: named(`payload_output.${i}`, of.output, `payload[${i}].output`),
     })),
     range: range ?? (top === undefined ? undefined : [0, Math.min(top, job.length)]),
-    segments: segments && { ...segments, offsets: place('offsets', segments.offsets) },
+    segments: segments && {
+      ...segments,
+      offsets: place('offsets', segments.offsets, 'segments.offsets'),
+    },
   };
-  return [JSON.stringify(description), buffers];
+  return [JSON.stringify(description), buffers, names];
 }

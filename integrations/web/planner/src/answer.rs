@@ -80,6 +80,73 @@ pub(crate) fn failure(code: &str, message: &str) -> String {
     text(&Failure { code, message })
 }
 
+/// The message of an error, with the names that the parts of a job and the options have in
+/// JavaScript. `values` is the number of the payload that is a job's `values`.
+pub(crate) fn message(error: &Error, values: Option<usize>) -> String {
+    let part = |role: &BufferRole| match *role {
+        BufferRole::Payload(i) if values == Some(i.into()) => "values".to_owned(),
+        BufferRole::Payload(i) => format!("payload[{i}].rows"),
+        BufferRole::PayloadOutput(i) => format!("payload[{i}].output"),
+        BufferRole::Count => "count".to_owned(),
+        BufferRole::Offsets => "segments.offsets".to_owned(),
+        BufferRole::Scratch => "the scratch memory".to_owned(),
+        other => other.to_string(),
+    };
+    match error {
+        Error::BufferTooSmall {
+            buffer,
+            needed,
+            actual,
+            ..
+        } => format!("{} has {actual} bytes, but needs {needed}", part(buffer)),
+        Error::BindingTooLarge {
+            buffer,
+            needed,
+            limit,
+            ..
+        } => format!(
+            "{} would need {needed} bytes, but this device binds at most {limit} at once \
+             (max_storage_buffer_binding_size): sort fewer records, or smaller ones",
+            part(buffer)
+        ),
+        Error::Offset {
+            buffer,
+            offset,
+            multiple_of,
+            ..
+        } => format!(
+            "the offset of {} is {offset}, but must be a multiple of {multiple_of}",
+            part(buffer)
+        ),
+        Error::SameBuffer { first, second, .. } => format!(
+            "{} and {} are in one buffer, which a dispatch cannot bind twice: copy one of them to \
+             another buffer",
+            part(first),
+            part(second)
+        ),
+        Error::InvalidOption {
+            name,
+            value,
+            allowed,
+            ..
+        } => {
+            let name = match *name {
+                "tuning.tile" => "tile",
+                "keys_per_dispatch" => "keysPerDispatch",
+                "number of payloads" => "payload.length",
+                "bytes of a payload row" => "payload[].bytes",
+                "stride of the structs" => "field.stride",
+                "offset of the key" => "field.offset",
+                "start of the range" => "range[0]",
+                "end of the range" => "range[1]",
+                other => other,
+            };
+            format!("{name} is {value}, but must be {allowed}")
+        }
+        other => other.to_string(),
+    }
+}
+
 pub(crate) fn needed_limits() -> String {
     let limits = NEEDED_LIMITS.map(|(name, least)| (camel_case(name), least));
     text(&BTreeMap::from(limits))

@@ -67,6 +67,8 @@ impl Planner {
     /// As [`new`](Self::new).
     pub fn plan(&self, job: &str) -> Result<Plan, String> {
         let job = request::read::<request::Job>(job)?.job()?;
+        let values = job.payload.iter().position(|payload| payload.unstable);
+        let failure = |error| failed(&error, values);
         let recording = self.0.record(&job).map_err(failure)?;
         let blocks = recording.parameter_blocks().map_err(failure)?;
         let bindings = job.bindings().map_err(failure)?;
@@ -112,13 +114,19 @@ impl Plan {
     }
 }
 
-/// A failure as JSON. The code is the name of the error's variant.
+/// A failure of what is no job, as JSON.
 #[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
 fn failure(error: Error) -> String {
+    failed(&error, None)
+}
+
+/// A failure as JSON. The code is the name of the error's variant. `values` is the number of the
+/// payload that is a job's `values`.
+fn failed(error: &Error, values: Option<usize>) -> String {
     let debug = format!("{error:?}");
     let end = debug.find(|c: char| !c.is_alphanumeric());
     let code = &debug[..end.unwrap_or(debug.len())];
-    answer::failure(code, &error.to_string())
+    answer::failure(code, &answer::message(error, values))
 }
 
 #[cfg(test)]
@@ -198,6 +206,54 @@ mod tests {
         let failure = planner.plan(&job.to_string()).unwrap_err();
         assert_eq!(code(&failure), "Comparator");
         assert!(failure.contains("line 1, column 562"), "{failure}");
+    }
+
+    #[test]
+    fn failures_name_parts_of_the_job_as_javascript_does() {
+        let planner = Planner::new(&device().to_string()).unwrap();
+        let of = |parts: Value| {
+            let mut job = json!({"type": "u32", "length": 8, "keys": range(0, 32)});
+            job.as_object_mut()
+                .unwrap()
+                .extend(parts.as_object().unwrap().clone());
+            let failure = planner.plan(&job.to_string()).unwrap_err();
+            let failure: Value = serde_json::from_str(&failure).unwrap();
+            failure["message"].as_str().unwrap().to_owned()
+        };
+        let rows = |buffer, bytes| json!({"rows": range(buffer, bytes), "bytes": 8});
+        let values =
+            |buffer, bytes| json!({"rows": range(buffer, bytes), "bytes": 4, "unstable": true});
+        for (parts, expected) in [
+            (
+                json!({"payload": [rows(1, 64), rows(2, 60)]}),
+                "payload[1].rows has 60 bytes, but needs 64",
+            ),
+            (
+                json!({"payload": [rows(1, 64), values(2, 28)]}),
+                "values has 28 bytes, but needs 32",
+            ),
+            (
+                json!({"segments": {"offsets": range(1, 4), "count": 2}}),
+                "segments.offsets has 4 bytes, but needs 8",
+            ),
+            (
+                json!({"range": [0, 9]}),
+                "range[1] is 9, but must be at most the number of records",
+            ),
+            (
+                json!({"field": {"stride": 6, "offset": 0}}),
+                "field.stride is 6, but must be a multiple of 4 and of the key's bytes, and at \
+                 least that",
+            ),
+            (
+                json!({"type": "u8", "length": (1 << 25) + 1}),
+                "33554433 u8 keys are too many: this device sorts at most 33554432 at once, each \
+                 of which takes 4 bytes while it is sorted (maxStorageBufferBindingSize is \
+                 134217728 bytes)",
+            ),
+        ] {
+            assert_eq!(of(parts), expected);
+        }
     }
 
     #[test]

@@ -169,8 +169,8 @@ impl Job {
                 let stride = comparator.row_words() * 4;
                 (KeyType::U32, Some(Field { stride, offset: 0 }))
             }
-            (Some(_), ..) => return invalid("a comparator has neither a type nor a field"),
-            (None, None, _) => return invalid("the type of the keys is missing"),
+            (Some(_), ..) => return invalid("a job with a comparator has neither type nor field"),
+            (None, None, _) => return invalid("type is missing: a job has a type or a comparator"),
             (None, Some(key), field) => {
                 let field = field.map(|FieldAt { stride, offset }| Field { stride, offset });
                 (key_type(key)?, field)
@@ -178,10 +178,13 @@ impl Job {
         };
         // A comparator or a range of each segment would need another sort.
         if self.segments.is_some() && (comparator.is_some() || self.range.is_some()) {
-            return invalid("segments combine with neither a comparator nor a range");
+            return invalid("segments combine with none of comparator, range and top");
+        }
+        if self.keep_keys && self.indices.is_none() && self.payload.is_empty() {
+            return invalid("keepKeys leaves nothing to write: name indices, values or payload");
         }
         let output = match (self.output, self.keep_keys) {
-            (Some(_), true) => return invalid("keys are either kept or written to an output"),
+            (Some(_), true) => return invalid("a job has either keepKeys or output"),
             (Some(output), false) => Destination::Buffer(output),
             (None, true) => Destination::None,
             (None, false) => Destination::InPlace,
