@@ -115,7 +115,8 @@ function array(item: Check, length?: number): Check {
 export function object(parts: Record<string, Check>, prefix?: string): Check {
   const all = Object.keys(parts);
   return (value, name) => {
-    if (!isObject(value) || Array.isArray(value) || ArrayBuffer.isView(value)) {
+    // (A Map, say, has none of these parts, and whoever passes one meant something by it.)
+    if (!isObject(value) || classOf(value) !== 'Object') {
       must('an object', value, name);
     }
     const unknown = Object.keys(value as object).find((part) => !all.includes(part));

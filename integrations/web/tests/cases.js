@@ -35,6 +35,12 @@ async function fails(code, call) {
   return error;
 }
 
+/** A mistake in an argument, which the message names. */
+async function names(argument, call) {
+  const error = await fails('InvalidArgument', call);
+  check(error.message.includes(argument), `${error.message} does not name ${argument}`);
+}
+
 /** Numbers that are the same in each run. */
 function random(seed) {
   let state = seed;
@@ -183,6 +189,27 @@ export async function changingArrays() {
   const shared = new Int16Array(memory.buffer, 2, 3);
   shared.set([3, -1, 2]);
   same(await sorter.sort(shared), Int16Array.of(-1, 2, 3), 'shared memory');
+
+  const resizable = new ArrayBuffer(10, { maxByteLength: 16 });
+  const tracking = new Int16Array(resizable);
+  tracking.set([3, -1, 2, 0, -2]);
+  same(await sorter.sort(tracking), Int16Array.of(-2, -1, 0, 2, 3), 'a resizable buffer');
+  same(await sorter.argsort(tracking), Uint32Array.of(0, 1, 2, 3, 4), 'argsort of it');
+  const letters = [...'abcde'];
+  await sorter.sortPairs(tracking, letters, { descending: true });
+  check(letters.join('') === 'edcba', 'sortPairs of it');
+  const outside = new Int16Array(resizable, 6, 2);
+  resizable.resize(8);
+  for (const call of [
+    () => sorter.sort(outside),
+    () => sorter.argsort(moved),
+    () => sorter.topk(moved, 1),
+    () => sorter.sortPairs(moved, []),
+    () => sorter.sortPairs(new Uint8Array(0), moved),
+  ]) {
+    const { message } = await fails('InvalidArgument', call);
+    check(message.includes('detached'), message);
+  }
   sorter.dispose();
 }
 
@@ -279,6 +306,12 @@ export async function jobs() {
   sort.run();
   await expect(structs, [2, 0.5, 1, -9, 0, 9], 'a comparator', Float32Array);
 
+  // The upper halves of 1, -2 and 0.5 as f32.
+  keys = buffers.upload(Uint16Array.of(0x3f80, 0xc000, 0x3f00));
+  await run({ keys, type: 'bf16', length: 3 });
+  const halves = await buffers.download(keys, Uint16Array);
+  same(halves.slice(0, 3), Uint16Array.of(0xc000, 0x3f00, 0x3f80), 'bf16');
+
   const many = Uint32Array.from({ length: 50_000 }, (_, i) => (i * 7919) % 50_000);
   keys = buffers.upload(many);
   await run({ keys, length: 50_000, top: 100 });
@@ -323,9 +356,15 @@ export async function sharedScratch() {
   const other = new Buffers(await requestDevice()).upload(new Float64Array(4 * length));
   const grown = scratch.bytes;
   const refused = { keys: other, type: 'f64', length: 4 * length, scratch };
-  await fails('Device', () => sorter.prepare(refused));
+  const { message } = await fails('InvalidArgument', () => sorter.prepare(refused));
+  check(message.startsWith('keys is not a valid buffer of the sorter'), message);
   check(scratch.bytes === grown, 'a failure takes none');
   await prepare(there[0]);
+  const [elsewhere, its] = await opened();
+  const foreign = { keys: its.upload(keys[0]), type: 'f64', length, scratch };
+  const error = await fails('InvalidArgument', () => elsewhere.prepare(foreign));
+  check(error.message.startsWith('scratch belongs to another device'), error.message);
+  elsewhere.dispose();
   scratch.dispose();
   sorter.dispose();
 }
@@ -392,7 +431,15 @@ export async function errors() {
   const copied = buffers.upload(Uint32Array.of(1), GPUBufferUsage.COPY_DST);
   await fails('BufferUsage', of({ indices: copied }));
   const other = await requestDevice();
-  await fails('Device', of({ keys: new Buffers(other).upload(Uint32Array.of(3, 1, 2)) }));
+  const foreign = new Buffers(other).upload(Uint32Array.of(3, 1, 2));
+  await names('payload[0].rows', of({ payload: [{ rows: foreign, bytes: 4 }] }));
+  await names('values', of({ values: foreign }));
+  await names('keepKeys', of({ keepKeys: true }));
+  await names('type', of({ type: undefined }));
+  await names('await it', () => Sorter.create(requestDevice()));
+  await names('requestDevice()', async () => Sorter.create(await navigator.gpu.requestAdapter()));
+  await names('{ descending: true }', () => sorter.sort(Uint32Array.of(1, 2), (a, b) => b - a));
+  await names('Sorter.create', () => new Sorter());
   for (const job of [undefined, null, {}, { keys: null }, { keys, type: 'u32', length: 1n }]) {
     await fails('InvalidArgument', () => sorter.prepare(job));
   }
@@ -402,8 +449,11 @@ export async function errors() {
   await fails('InvalidArgument', () => sorter.topk(new DataView(new ArrayBuffer(8)), 1));
   // A text that would overflow the planner's stack, and end it.
   const deep = `fn precedes(a: P, b: P) -> bool { return ${'!'.repeat(9001)}true; }`;
-  const comparator = `struct P { x: u32 } ${deep}`;
+  const struct = 'struct P { x: u32 } ';
+  const comparator = `${struct}${deep}`;
   await fails('Comparator', of({ type: undefined, comparator }));
+  const right = `${struct} fn precedes(a: P, b: P) -> bool { return a.x < b.x; }`;
+  await names('neither type nor field', of({ comparator: right }));
 
   const sort = await of({})();
   sort.dispose();
@@ -436,6 +486,22 @@ export async function lostDevice() {
   await fails('DeviceLost', () => sorter.sort(keys));
   await fails('DeviceLost', () => sorter.argsort(keys));
   sorter.dispose();
+}
+
+/** A device that was destroyed, of which the browser may not have told yet. */
+export async function destroyedDevice() {
+  for (const wait of [undefined, 0, 20, 100]) {
+    const [sorter, buffers] = await opened();
+    const keys = buffers.upload(Uint32Array.of(3, 1, 2));
+    await sorter.sort(Uint32Array.of(2, 1));
+    sorter.device.destroy();
+    if (wait !== undefined) {
+      await new Promise((after) => setTimeout(after, wait));
+    }
+    await fails('DeviceLost', () => sorter.sort(Uint32Array.of(2, 1)));
+    await fails('DeviceLost', () => sorter.prepare({ keys, type: 'u32', length: 3 }));
+    sorter.dispose();
+  }
 }
 
 /** Frames of a page: nothing is made in them, and every one is right. */

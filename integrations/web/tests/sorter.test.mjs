@@ -21,10 +21,21 @@ const CASES = [
   'everyTypeOnAFallbackAdapter', 'everyTypeOnAGpu', 'defaultDevice', 'views',
   'changingArrays', 'jobs',
   'sharedScratch', 'chunks', 'twoSorters', 'errors', 'lostDevice',
+  'destroyedDevice',
 ];
 for (const name of CASES) {
   test(name, () => withPage((page) => run(page, name), { url: '/tests/blank.html' }));
 }
+
+test('what is wrong is refused, and the message names it', () =>
+  withPage(async (page) => {
+    const { wrong, faults } = await page.evaluate(async () => {
+      const { wrongCalls } = await import('/tests/wrong-calls.js');
+      return wrongCalls(await import('/dist/index.js'));
+    });
+    assert.deepEqual(faults, []);
+    assert.ok(wrong > 1500, `${wrong} calls`);
+  }, { url: '/tests/blank.html' }));
 
 test('frames leave no memory behind', () =>
   withPage(async (page) => {
@@ -45,7 +56,7 @@ test('no adapter', () =>
 
 test('what a page downloads is within its budget', async () => {
   const files = [
-    'index.js', 'errors.js', 'executor.js', 'keys.js', 'scratch.js', 'sorter.js',
+    'index.js', 'arguments.js', 'errors.js', 'executor.js', 'keys.js', 'scratch.js', 'sorter.js',
     'planner/planner.js', 'planner/planner_bg.wasm',
   ];
   const read = files.map((file) => readFile(new URL(`../dist/${file}`, import.meta.url)));

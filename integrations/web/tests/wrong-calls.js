@@ -1,0 +1,190 @@
+/**
+ * Calls the package with every kind of value in the place of every argument and of every part of
+ * one: what is wrong must be a `SortError` whose message names the argument. For a page and Node.
+ */
+
+/** A value of each kind, by its name in a report. */
+function values() {
+  const detached = Uint32Array.of(2, 1);
+  structuredClone(detached.buffer, { transfer: [detached.buffer] });
+  return {
+    undefined: undefined,
+    null: null,
+    true: true,
+    '0': 0,
+    '1': 1,
+    '-1': -1,
+    '1.5': 1.5,
+    '2 ** 53': 2 ** 53,
+    NaN: NaN,
+    Infinity: Infinity,
+    bigint: 1n,
+    'empty text': '',
+    text: 'no',
+    symbol: Symbol('no'),
+    function: (a, b) => b - a,
+    'empty array': [],
+    array: [1, 2],
+    'array with a hole': [, 1],
+    object: {},
+    'object with another part': { desc: true },
+    map: new Map([['descending', true]]),
+    date: new Date(0),
+    promise: Promise.resolve(),
+    'array buffer': new ArrayBuffer(8),
+    'data view': new DataView(new ArrayBuffer(8)),
+    'typed array': Uint32Array.of(2, 1),
+    'detached array': detached,
+  };
+}
+
+const never = () => false;
+const unset = (value) => value === undefined;
+const isBoolean = (value) => unset(value) || typeof value === 'boolean';
+const isWhole = (value) => Number.isSafeInteger(value) && value >= 0;
+const isEmpty = (value) => unset(value)
+  || Object.prototype.toString.call(value) === '[object Object]' && Object.keys(value).length === 0;
+const isArray = (value) => Object.prototype.toString.call(value) === '[object Uint32Array]'
+  && value.length > 0;
+
+/**
+ * The arguments and parts of arguments: what a message calls it, a call with a value in its place,
+ * and which values are right there.
+ */
+function places({ Sorter, requestDevice }, sorter, buffers, sort) {
+  const { device } = sorter;
+  const keys = () => Uint32Array.of(3, 1, 2);
+  const good = { keys: buffers.keys, type: 'u32', length: 3 };
+  const prepare = async (job) => (await sorter.prepare({ ...good, ...job })).dispose();
+  const encoder = () => device.createCommandEncoder();
+  const all = [];
+  const place = (name, call, isRight = never) => all.push({ name, call, isRight });
+  const part = (name, job, isRight) => place(name, (value) => prepare(job(value)), isRight);
+
+  place('keys', (value) => sorter.sort(value), isArray);
+  place('keys', (value) => sorter.argsort(value), isArray);
+  place('keys', (value) => sorter.sortPairs(value, ['a', 'b']), isArray);
+  place('keys', (value) => sorter.topk(value, 1), isArray);
+  place('values', (value) => sorter.sortPairs(Uint32Array.of(2, 1), value),
+    (value) => isArray(value) || Array.isArray(value) && value.length === 2);
+  place('k', (value) => sorter.topk(keys(), value), isWhole);
+  for (const [name, call] of Object.entries({
+    sort: (options) => sorter.sort(keys(), options),
+    argsort: (options) => sorter.argsort(keys(), options),
+    sortPairs: (options) => sorter.sortPairs(keys(), [1, 2, 3], options),
+    topk: (options) => sorter.topk(keys(), 1, options),
+  })) {
+    const option = name === 'topk' ? 'largest' : 'descending';
+    place('options', call, isEmpty);
+    place(option, (value) => call({ [option]: value }), isBoolean);
+    place('"desc"', (value) => call({ [option]: true, desc: value }));
+  }
+
+  place('device', (value) => Sorter.create(value));
+  const create = async (options) => (await Sorter.create(device, options)).dispose();
+  place('options', create, isEmpty);
+  for (const option of ['tile', 'keysPerDispatch']) {
+    place(option, (value) => create({ [option]: value }), unset);
+  }
+  place('isFallbackAdapter', (value) => create({ isFallbackAdapter: value }), isBoolean);
+  place('wasm', (value) => create({ wasm: value }),
+    (value) => unset(value) || typeof value === 'string' || typeof value === 'object' && value);
+  place('"tiles"', (value) => create({ tiles: value }));
+  place('options', (value) => requestDevice(value), isEmpty);
+  place('powerPreference', (value) => requestDevice({ powerPreference: value }), unset);
+  place('forceFallbackAdapter', (value) => requestDevice({ forceFallbackAdapter: value }),
+    isBoolean);
+  place('type', async (value) => sorter.maxLength(value));
+
+  place('job', async (value) => (await sorter.prepare(value)).dispose(),
+    (value) => value !== undefined && isEmpty(value));
+  part('keys', (value) => ({ keys: value }));
+  part('keys.buffer', (value) => ({ keys: { buffer: value } }));
+  part('offset', (offset) => ({ keys: { buffer: buffers.keys, offset }, length: 0 }),
+    (value) => unset(value) || value === 0);
+  part('keys', (size) => ({ keys: { buffer: buffers.keys, size } }),
+    (value) => unset(value) || value === 2 ** 53);
+  part('"begin"', (begin) => ({ keys: { buffer: buffers.keys, begin } }));
+  part('type', (type) => ({ type }));
+  part('length', (length) => ({ length }), (value) => value === 0 || value === 1);
+  for (const name of ['descending', 'keepKeys']) {
+    part(name, (value) => ({ [name]: value, indices: buffers.indices }), isBoolean);
+  }
+  for (const name of ['output', 'indices', 'values', 'count']) {
+    part(name, (value) => ({ [name]: value }), unset);
+  }
+  part('comparator', (comparator) => ({ type: undefined, comparator }),
+    (value) => unset(value) || typeof value === 'string');
+  part('field', (field) => ({ field }), unset);
+  part('field.stride', (stride) => ({ field: { stride, offset: 0 } }));
+  part('field.offset', (offset) => ({ length: 1, field: { stride: 8, offset } }),
+    (value) => value === 0);
+  part('payload', (payload) => ({ payload }),
+    (value) => unset(value) || Array.isArray(value) && value.length === 0);
+  part('payload[0]', (value) => ({ payload: [value] }));
+  part('payload[0].rows', (rows) => ({ payload: [{ rows, bytes: 4 }] }));
+  part('payload[0].bytes', (bytes) => ({ payload: [{ rows: buffers.rows, bytes }] }));
+  part('payload[0].output', (output) => ({
+    payload: [{ rows: buffers.rows, bytes: 4, output }],
+  }), unset);
+  part('top', (top) => ({ top }), (value) => unset(value) || isWhole(value));
+  part('range', (range) => ({ range }),
+    (value) => unset(value) || Array.isArray(value) && 0 in value && value.length === 2);
+  part('range[0]', (start) => ({ range: [start, 3] }), (value) => value === 0 || value === 1);
+  part('range[1]', (end) => ({ range: [0, end] }), (value) => value === 0 || value === 1);
+  part('segments', (segments) => ({ segments }), unset);
+  part('segments.offsets', (offsets) => ({ segments: { offsets, count: 1 } }));
+  part('segments.count', (count) => ({ segments: { offsets: buffers.indices, count } }),
+    (value) => value === 0 || value === 1);
+  part('scratch', (scratch) => ({ scratch }), unset);
+  part('"desc"', (desc) => ({ desc }));
+  part('has no part "constructor"', (value) => ({ constructor: value }));
+
+  place('encoder', async (value) => sort.record(value));
+  place('descriptor', async (value) => sort.record(encoder(), value), isEmpty);
+  place('descriptor.timestampWrites',
+    async (timestampWrites) => sort.record(encoder(), { timestampWrites }), unset);
+  place('encoder', async (value) => sort.recordChunk(value, 0));
+  place('chunk', async (value) => sort.recordChunk(encoder(), value), (value) => value === 0);
+  place('pass', async (value) => sort.recordInPass(value));
+  return all;
+}
+
+/** Makes all calls, and returns how many were wrong, and what was not as it must be. */
+export async function wrongCalls(bcfsort) {
+  const { Sorter, SortError, requestDevice } = bcfsort;
+  const sorter = await Sorter.create(await requestDevice());
+  const buffer = () => sorter.device.createBuffer({ size: 64, usage: GPUBufferUsage.STORAGE });
+  const buffers = { keys: buffer(), rows: buffer(), indices: buffer() };
+  const sort = await sorter.prepare({ keys: buffers.keys, type: 'u32', length: 3 });
+  const faults = [];
+  let wrong = 0;
+  for (const [number, { name, call, isRight }] of
+    places(bcfsort, sorter, buffers, sort).entries()) {
+    for (const [kind, value] of Object.entries(values())) {
+      let error;
+      try {
+        await call(value);
+      } catch (thrown) {
+        error = thrown;
+      }
+      const what = `place ${number}, ${name}: ${kind}`;
+      if (isRight(value)) {
+        if (error && !(error instanceof SortError)) {
+          faults.push(`${what}: ${error}`);
+        }
+        continue;
+      }
+      wrong += 1;
+      if (!error) {
+        faults.push(`${what}: no error`);
+      } else if (!(error instanceof SortError) || error.constructor === SortError) {
+        faults.push(`${what}: ${error}`);
+      } else if (!error.message.includes(name) || /line 1 column|\n/.test(error.message)) {
+        faults.push(`${what}: "${error.message}"`);
+      }
+    }
+  }
+  sorter.dispose();
+  return { wrong, faults };
+}
