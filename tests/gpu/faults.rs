@@ -1110,7 +1110,8 @@ fn the_phases_of_many_chunks_fit_a_query_set() {
             ty: wgpu::QueryType::Timestamp,
             count: 2 * phases,
         });
-        let mut encoder = device.create_command_encoder(&Default::default());
+        let descriptor = wgpu::CommandEncoderDescriptor::default();
+        let mut encoder = device.create_command_encoder(&descriptor);
         sort.record_timed(&mut encoder, &queries, 0);
         queue.submit([encoder.finish()]);
         assert!(sorter.download::<u32>(&on_gpu).unwrap() == sorted(&keys));

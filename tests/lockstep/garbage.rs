@@ -58,10 +58,9 @@ fn garbage(
     let len = recording.len;
     let mut made = words.to_vec();
     match kind {
-        Garbage::Words => made.iter_mut().for_each(|word| *word = random.word()),
+        Garbage::Words => made.fill_with(|| random.word()),
         Garbage::Positions => {
-            made.iter_mut()
-                .for_each(|word| *word = random.word() % (2 * len + 2));
+            made.fill_with(|| random.word() % (2 * len + 2));
         }
         Garbage::Mutated => {
             for _ in 0..=made.len() / 8 {
@@ -82,7 +81,9 @@ fn garbage(
         made.fill(random.word() % (len + 1));
     } else if recording.comparator.is_some() && role.holds_keys() {
         // Kernels that compare rows keep wgpu's checks of bounds. So here a record is always a row.
-        made.iter_mut().for_each(|word| *word %= len);
+        for word in &mut made {
+            *word %= len;
+        }
     }
     if role == Buffer::Items {
         // A large item takes long: few of them are as good as many.
