@@ -2,10 +2,11 @@
 
 # No device is a failure, not a reason to sort on the CPU or to pass over a test.
 export WGPU_BCFSORT_REQUIRE_ADAPTER = 1
-# Mesa complains of each device that it lists, where no login session has set this.
-export XDG_RUNTIME_DIR ?= $(CURDIR)
 
 TARGET = $(abspath $(or $(CARGO_TARGET_DIR),target))
+# Mesa complains of each device that it lists, where no login session has set this.
+RUNTIME = $(TARGET)/runtime
+export XDG_RUNTIME_DIR ?= $(RUNTIME)
 # What lavapipe has compiled once is not compiled again: most of the time of the tests on adapters.
 export MESA_SHADER_CACHE_DIR ?= $(TARGET)/mesa-shaders
 
@@ -28,6 +29,7 @@ help: ## list the targets
 setup: ## install lavapipe (Debian, Ubuntu) where there is no Vulkan device
 	@bash .ci/setup
 	@mkdir -p "$(MESA_SHADER_CACHE_DIR)"
+	@mkdir -p -m 700 "$(RUNTIME)"
 
 build-demo:
 	cargo build $(RELEASE)
@@ -101,7 +103,8 @@ datafusion ballista: setup ## test the package for this engine of SQL (the first
 web: ## build the browser package, and serve its demo (needs npm and rustup)
 	@CARGO_TARGET_DIR="$(TARGET)" bash .ci/web --serve
 
-test-web: ## test the browser package in headless Chromium
+test-web: ## test the browser package in headless Chromium, which it installs (Debian, Ubuntu)
+	@mkdir -p -m 700 "$(RUNTIME)"
 	@CARGO_TARGET_DIR="$(TARGET)" bash .ci/web
 
 figures: setup build-demo ## redraw the paper's figures from small data sets, into target/figures

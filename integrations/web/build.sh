@@ -15,10 +15,12 @@ export CARGO_TARGET_DIR=$target/web
 wasm=wasm32-unknown-unknown
 
 if ! [ -d "$(rustc --print target-libdir --target $wasm)" ]; then
+    printf 'web: adds the target %s\n' $wasm
     rustup --quiet target add $wasm
 fi
 version=$(sed -n '/^name = "wasm-bindgen"$/{n;s/version = "\(.*\)"/\1/p}' Cargo.lock)
 if [ "$("$tools/bin/wasm-bindgen" --version 2>/dev/null)" != "wasm-bindgen $version" ]; then
+    printf 'web: builds wasm-bindgen %s, once (some minutes)\n' "$version"
     CARGO_TARGET_DIR=$target/wasm-bindgen cargo install --quiet --debug --locked --force \
         --root "$tools" wasm-bindgen-cli@"$version" --bin wasm-bindgen
 fi
@@ -26,6 +28,7 @@ fi
 # Builds a crate, by itself: one of the tests has wgpu, which the planner is free of.
 build() {
     local crate=$1 profile=$2 out=$3
+    printf 'web: builds the %s as WebAssembly\n' "$crate"
     cargo build --locked --profile $profile --target $wasm -p bcfsort-web-"$crate"
     "$tools/bin/wasm-bindgen" --target web --out-dir "$out" --out-name "$crate" \
         "$CARGO_TARGET_DIR/$wasm/${profile/dev/debug}/bcfsort_web_$crate.wasm"
@@ -39,7 +42,7 @@ for crate in planner auditor; do
         -o dist/$crate/${crate}_bg.wasm dist/$crate/${crate}_bg.wasm
 done
 npx tsc
-cp ../../LICENSE-* dist/
+cp src/constants.d.ts ../../LICENSE-* dist/
 if [ "${1:-}" = --tests ]; then
     build library dev dist/tests
 fi
