@@ -12,7 +12,7 @@ mod execution;
 mod library;
 mod sums;
 
-pub use audited::audit_subject;
+pub use audited::{audit_subject, unexpected};
 pub use corpus::{Corpus, CorpusReport, Inputs};
 pub use execution::{Execution, KernelReport, is_same};
 pub use library::{
