@@ -439,6 +439,10 @@ mod shaders {
         audit(&["no/such.wgsl"])
             .code(2)
             .stderr(one_line().and(contains("no/such.wgsl: cannot read")));
+        // A terminal does not obey a name.
+        audit(&["no/\u{1b}[31m\u{202e}.wgsl"])
+            .code(2)
+            .stderr(one_line().and(contains("no/\\u{1b}[31m\\u{202e}.wgsl: cannot read")));
         let directory = tempfile::tempdir().unwrap();
         audit(&[directory.path().to_str().unwrap()])
             .code(2)
