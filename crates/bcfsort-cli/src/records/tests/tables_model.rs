@@ -191,3 +191,62 @@ fn random_tables_are_sorted_as_the_model_says() {
         assert_eq!(result, Ok(expected), "case {case}: {line} of {input:?}");
     }
 }
+
+#[test]
+fn garbage_is_an_error_or_keeps_its_bytes() {
+    let mut random = Random(8);
+    let pieces = [
+        "\"",
+        "\"\"",
+        ",",
+        "\n",
+        "\r",
+        "\r\n",
+        "a",
+        "1",
+        "-",
+        ".",
+        "e9",
+        "\u{feff}",
+        "\t",
+        "2024-02-29",
+        "T12",
+        ":30",
+        "\0",
+        "é",
+    ];
+    let bytes_of = |text: &[u8]| {
+        let mut bytes = text.to_vec();
+        bytes.sort_unstable();
+        bytes
+    };
+    let mut sorted_inputs = 0;
+    for case in 0..3000 {
+        let input = random.text(30, &pieces);
+        let kind = random.pick(&["str", "num", "date", "f32", "i64", "num:missing=error"]);
+        let header = random.pick(&["", "--no-header "]);
+        let quote = random.pick(&["", "--quote none ", "--quote \" "]);
+        let decimal = random.pick(&["", "--decimal-comma "]);
+        let column = 1 + random.below(3);
+        let line = format!("{header}{quote}{decimal}--by {column}:{kind}:desc,1");
+        let of = [RecordKind::Csv, RecordKind::Tsv][random.below(2) as usize];
+        match sorted(of, &line, false, input.as_bytes()) {
+            Err(told) => assert!(!told.contains(char::is_control), "case {case}: {told:?}"),
+            Ok(result) => {
+                sorted_inputs += 1;
+                let ends =
+                    ["", "\n", "\r", "\r\n"].map(|end| bytes_of((input.clone() + end).as_bytes()));
+                assert!(
+                    ends.contains(&bytes_of(&result)),
+                    "case {case}: {line} of {input:?}"
+                );
+                // (Without a header, another row may be the first one now.)
+                if header.is_empty() {
+                    let again = sorted(of, &line, false, &result);
+                    assert_eq!(again, Ok(result), "case {case}: {line} of {input:?}");
+                }
+            }
+        }
+    }
+    assert!(sorted_inputs > 500, "{sorted_inputs}");
+}
