@@ -19,5 +19,5 @@ mod _native {
     #[pymodule_export]
     use crate::device::{PySorter, devices};
     #[pymodule_export]
-    use crate::table::{sort_indices, sort_table};
+    use crate::table::{has_order, sort_indices, sort_table};
 }

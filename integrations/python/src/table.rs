@@ -2,33 +2,41 @@
 
 use crate::device::PySorter;
 use crate::errors::{exception, named};
-use arrow_array::{Array, ArrayRef, RecordBatch, UInt32Array};
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, RecordBatch, UInt32Array, make_array, new_empty_array};
+use arrow_schema::{ArrowError, DataType, SchemaRef};
 use arrow_select::{concat::concat, interleave::interleave, take::take};
 use bcfsort_keys::{Argsort, Cpu, Error, Floats, SortColumn};
 use numpy::{IntoPyArray, PyArray1};
-use pyo3::exceptions::{PyKeyError, PyTypeError};
+use pyo3::exceptions::{PyException, PyKeyError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3_arrow::PyTable;
 use pyo3_arrow::input::AnyRecordBatch;
+use pyo3_arrow::{PyField, PyTable};
 use rayon::prelude::*;
 use wgpu_bcfsort::{Order, Sorter};
 
 /// Rows of a batch of the result: many enough to be fast, few enough for all cores to have work.
 const BATCH: usize = 1 << 18;
 
-/// A column to sort by: its name, whether it descends, and whether its nulls come last.
-type By = (String, bool, bool);
+/// A column to sort by: its name, whether it descends, whether its nulls come last, and whether its
+/// dictionary has the order of its values, although the schema does not say so.
+type By = (String, bool, bool, bool);
+
+/// Whether tables can be sorted by columns of a type of Arrow.
+#[pyfunction]
+pub(crate) fn has_order(data_type: PyField) -> bool {
+    bcfsort_keys::is_supported(data_type.into_inner().data_type())
+}
 
 /// Returns the indices that sort a table, stably. Without a sorter the CPU computes them.
 #[pyfunction]
 pub(crate) fn sort_indices<'py>(
     py: Python<'py>,
-    table: AnyRecordBatch,
+    table: &Bound<'py, PyAny>,
     by: Vec<By>,
     sorter: Option<&Bound<'_, PySorter>>,
 ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-    let (batches, schema) = table.into_table()?.into_inner();
+    let (batches, schema) = read(table)?;
     let indices = order(py, &batches, &schema, &by, sorter)?;
     let wide: Vec<i64> = py.detach(|| indices.into_par_iter().map(i64::from).collect());
     Ok(wide.into_pyarray(py))
@@ -38,16 +46,33 @@ pub(crate) fn sort_indices<'py>(
 #[pyfunction]
 pub(crate) fn sort_table(
     py: Python<'_>,
-    table: AnyRecordBatch,
+    table: &Bound<'_, PyAny>,
     by: Vec<By>,
     limit: Option<usize>,
     sorter: Option<&Bound<'_, PySorter>>,
 ) -> PyResult<PyTable> {
-    let (batches, schema) = table.into_table()?.into_inner();
+    let (batches, schema) = read(table)?;
     let mut indices = order(py, &batches, &schema, &by, sorter)?;
     indices.truncate(limit.unwrap_or(usize::MAX));
     let sorted = py.detach(|| gather(&batches, &schema, &indices));
     PyTable::try_new(sorted.map_err(|error| failed(py, &error))?, schema)
+}
+
+/// The batches of a table.
+fn read(table: &Bound<'_, PyAny>) -> PyResult<(Vec<RecordBatch>, SchemaRef)> {
+    let batches =
+        (table.extract()).and_then(|table: AnyRecordBatch| Ok(table.into_table()?.into_inner()));
+    batches.map_err(|error| {
+        // (What Arrow cannot import is an `Exception`, which callers could not tell from others.)
+        if error
+            .get_type(table.py())
+            .is(table.py().get_type::<PyException>())
+        {
+            let message = format!("the table cannot be read: {}", error.value(table.py()));
+            return PyTypeError::new_err(message);
+        }
+        error
+    })
 }
 
 /// The indices that sort a table.
@@ -59,27 +84,54 @@ fn order(
     sorter: Option<&Bound<'_, PySorter>>,
 ) -> PyResult<Vec<u32>> {
     let mut columns = Vec::new();
-    for (name, descending, nulls_last) in by {
-        let Some((index, field)) = schema.column_with_name(name) else {
-            let names: Vec<&str> = schema.fields().iter().map(|f| f.name().as_str()).collect();
-            let message = format!("no column {name:?}: there are {}", names.join(", "));
-            return Err(PyKeyError::new_err(message));
+    for (name, descending, nulls_last, is_declared) in by {
+        let has_name = |&index: &usize| schema.field(index).name() == name;
+        let found: Vec<usize> = (0..schema.fields().len()).filter(has_name).collect();
+        let index = match *found {
+            [index] => index,
+            [] => {
+                let names: Vec<&str> = schema.fields().iter().map(|f| f.name().as_str()).collect();
+                let message = format!("no column {name:?}: there are {}", names.join(", "));
+                return Err(PyKeyError::new_err(message));
+            }
+            [..] => {
+                let message = format!("{} columns have the name {name:?}", found.len());
+                return Err(PyValueError::new_err(message));
+            }
         };
-        if !bcfsort_keys::is_supported(field.data_type()) {
+        let field = schema.field(index);
+        let is_dictionary = matches!(field.data_type(), DataType::Dictionary(..));
+        let is_ordered = is_dictionary && (*is_declared || field.dict_is_ordered() == Some(true));
+        if !is_ordered && !bcfsort_keys::is_supported(field.data_type()) {
             let message = format!("column {name:?}: {} has no order here", field.data_type());
             return Err(PyTypeError::new_err(message));
         }
-        columns.push((index, *descending, !*nulls_last));
+        let chunks = chunks(batches, index);
+        if is_ordered && !chunks.is_empty() && common_dictionary(&chunks).is_none() {
+            let message = format!(
+                "column {name:?}: its chunks have ordered dictionaries of different values: give \
+                 all chunks one dictionary"
+            );
+            return Err(PyValueError::new_err(message));
+        }
+        columns.push((index, *descending, !*nulls_last, is_ordered));
     }
     let joined: Result<Vec<SortColumn>, ArrowError> = py.detach(|| {
-        let join = |&(index, descending, nulls_first): &(usize, bool, bool)| {
-            let chunks: Vec<&dyn Array> = (batches.iter())
-                .map(|batch| batch.column(index).as_ref())
+        let join = |&(index, descending, nulls_first, is_ordered)| {
+            let mut chunks: Vec<ArrayRef> = (batches.iter())
+                .map(|batch| batch.column(index).clone())
                 .collect();
-            let values = match *chunks {
-                [] => arrow_array::new_empty_array(schema.field(index).data_type()),
-                [_] => batches[0].column(index).clone(),
-                _ => concat(&chunks)?,
+            if is_ordered {
+                // The keys of an ordered dictionary are ranks.
+                chunks = chunks
+                    .iter()
+                    .map(|chunk| valid_keys(chunk))
+                    .collect::<Result<_, _>>()?;
+            }
+            let values = match &*chunks {
+                [] => new_empty_array(&DataType::Null),
+                [only] => only.clone(),
+                all => concat(&all.iter().map(AsRef::as_ref).collect::<Vec<_>>())?,
             };
             Ok(SortColumn {
                 values,
@@ -126,6 +178,33 @@ impl Argsort for Gpu<'_> {
     }
 }
 
+/// The arrays of a column.
+fn chunks(batches: &[RecordBatch], column: usize) -> Vec<&dyn Array> {
+    (batches.iter())
+        .map(|batch| batch.column(column).as_ref())
+        .collect()
+}
+
+/// The longest dictionary of chunks, if they have dictionaries, and all others begin it.
+fn common_dictionary<'a>(chunks: &[&'a dyn Array]) -> Option<&'a ArrayRef> {
+    let all: Vec<&ArrayRef> = (chunks.iter())
+        .map(|chunk| Some(chunk.as_any_dictionary_opt()?.values()))
+        .collect::<Option<_>>()?;
+    let longest = *all.iter().max_by_key(|values| values.len())?;
+    let data = longest.to_data();
+    let begins = |values: &&ArrayRef| {
+        values.to_data().ptr_eq(&data) || ***values == *longest.slice(0, values.len())
+    };
+    all.iter().all(begins).then_some(longest)
+}
+
+/// The keys of a dictionary array, null where the value is.
+fn valid_keys(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
+    let keys = array.as_any_dictionary().keys().to_data();
+    let keys = keys.into_builder().nulls(array.logical_nulls());
+    Ok(make_array(keys.build()?))
+}
+
 /// Gathers rows, in batches, on all cores.
 fn gather(
     batches: &[RecordBatch],
@@ -138,13 +217,14 @@ fn gather(
         starts.push(starts[starts.len() - 1] + batch.num_rows());
     }
     let columns = schema.fields().len();
+    let dictionaries: Vec<Option<&ArrayRef>> = (0..columns)
+        .map(|column| common_dictionary(&chunks(batches, column)))
+        .collect();
     let tasks = indices.len().div_ceil(BATCH) * columns;
     let task = |task: usize| {
         let (part, column) = (task / columns, task % columns);
         let rows = &indices[part * BATCH..indices.len().min((part + 1) * BATCH)];
-        let chunks: Vec<&dyn Array> = (batches.iter())
-            .map(|batch| batch.column(column).as_ref())
-            .collect();
+        let chunks = chunks(batches, column);
         if let [only] = *chunks {
             return take(only, &UInt32Array::from(rows.to_vec()), None);
         }
@@ -155,7 +235,17 @@ fn gather(
                 (chunk, row - starts[chunk])
             })
             .collect();
-        interleave(&chunks, &places)
+        let Some(values) = dictionaries[column] else {
+            return interleave(&chunks, &places);
+        };
+        // (Arrow's own gather would merge the dictionaries, in another order.)
+        let keys: Vec<&dyn Array> = (chunks.iter())
+            .map(|chunk| chunk.as_any_dictionary().keys())
+            .collect();
+        let keys = interleave(&keys, &places)?.to_data().into_builder();
+        let data_type = chunks[0].data_type().clone();
+        let gathered = keys.data_type(data_type).add_child_data(values.to_data());
+        Ok(make_array(gathered.build()?))
     };
     let gathered: Vec<ArrayRef> = (0..tasks)
         .into_par_iter()

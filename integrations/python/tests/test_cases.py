@@ -178,6 +178,8 @@ def test_wrong_arguments_are_named():
         bcfsort.sort(a, nan="first")
     with pytest.raises(TypeError, match="kind"):
         bcfsort.sort(a, kind="stable")
+    with pytest.raises(ValueError, match="descending is True or False"):
+        bcfsort.sort(a, descending="no")
     for k in (-1, 4):
         with pytest.raises(ValueError, match=f"k is 0 to 3, the length of the axis, not {k}"):
             bcfsort.topk(a, k)
@@ -188,7 +190,7 @@ def test_wrong_arguments_are_named():
         bcfsort.lexsort([])
     with pytest.raises(ValueError, match="equal lengths"):
         bcfsort.lexsort([[1, 2], [1]])
-    with pytest.raises(ValueError, match="2 directions for 1 keys"):
+    with pytest.raises(ValueError, match="descending has 2 values for 1 keys"):
         bcfsort.lexsort([[1, 2]], descending=[True, False])
     with pytest.raises(ValueError, match=r"shape \(1,\) for 2 keys"):
         bcfsort.sort_by_key([1, 2], [1])

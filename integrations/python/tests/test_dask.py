@@ -142,9 +142,11 @@ def test_the_index_is_moved_with_the_rows(client):
     frame = pd.DataFrame({"k": [3, 1, 2, 0]}, index=pd.Index(list("abcd"), name="letter"))
     parts = dd.from_pandas(frame, npartitions=2)
     got = bcfsort.dask.sort_values(parts, "k").compute()
+    falling = bcfsort.dask.sort_values(parts, "k", ascending=0).compute()
     numbered = bcfsort.dask.sort_values(parts, "k", ignore_index=True, npartitions=1).compute()
     assert got.index.name == "letter"
     assert list(got.index) == ["d", "b", "c", "a"]
+    assert list(falling.index) == ["a", "c", "b", "d"]
     assert list(numbered.index) == [0, 1, 2, 3]
     assert list(numbered["k"]) == [0, 1, 2, 3]
 
@@ -160,8 +162,13 @@ def test_empty_frames(client):
 def test_wrong_arguments_are_named():
     frame = pd.DataFrame({"k": [3, 1], "c": ["a", "b"]})
     parts = dd.from_pandas(frame, npartitions=2)
-    with pytest.raises(KeyError, match="x"):
+    with pytest.raises(KeyError, match="no column 'x': there are 'k', 'c'"):
         bcfsort.dask.sort_values(parts, "x")
+    twice = dd.from_pandas(frame.set_axis(["k", "k"], axis=1), npartitions=1)
+    with pytest.raises(ValueError, match="more than one column 'k'"):
+        bcfsort.dask.sort_values(twice, "k")
+    with pytest.raises(ValueError, match="ascending is True or False"):
+        bcfsort.dask.sort_values(parts, "k", ascending="no")
     with pytest.raises(ValueError, match="at least one column"):
         bcfsort.dask.sort_values(parts, [])
     with pytest.raises(ValueError, match="2 values for 1 columns"):

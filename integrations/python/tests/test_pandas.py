@@ -4,6 +4,7 @@ import decimal
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,6 +28,11 @@ COLUMNS = {
     "double[pyarrow]": st.none() | st.floats(),
     "string[pyarrow]": st.none() | st.text(max_size=3),
     "category": st.none() | st.sampled_from(["b", "c", "a"]),
+    "Sparse[float64]": st.floats(),
+    "interval": st.none() | st.tuples(st.integers(0, 3), st.integers(3, 6)),
+    "ints": st.none() | st.integers(-(2**70), 2**70) | st.integers(0, 3),
+    "surrogates": st.none() | st.text(st.characters(), max_size=3),
+    "tuples": st.tuples(st.integers(0, 2), st.integers(0, 2)),
 }
 
 
@@ -48,15 +54,31 @@ def frames(draw, rows=30):
         elif name.startswith(("datetime64", "timedelta64")):
             columns[f"c{number}"] = pd.Series(values, dtype="Int64").astype(dtype)
             continue
+        elif name == "interval":
+            values = [None if value is None else pd.Interval(*value) for value in values]
+            dtype = "interval[int64]" if None not in values else "interval[float64]"
+        elif name in ("ints", "surrogates", "tuples"):
+            dtype = object
         columns[f"c{number}"] = pd.Series(values, dtype=dtype)
     return pd.DataFrame(columns)
+
+
+def pandas_sorts(frame, by, ascending, na_position, ignore_index=False):
+    """Sorts by one column after the other, the primary one last.
+
+    The sort of pandas 3.1 by several columns at once mixes +inf and NaN in descending order with
+    missing values first, and refuses 0 and -0 in one column of Arrow.
+    """
+    for name, flag in reversed(list(zip(by, ascending, strict=True))):
+        frame = frame.sort_values(name, kind="stable", ascending=flag, na_position=na_position)
+    return frame.reset_index(drop=True) if ignore_index else frame
 
 
 def check(frame, ascending, order, device):
     by = list(frame.columns)
     order = {"ascending": ascending[: len(by)], **order}
     frame = frame.assign(row=np.arange(len(frame)), text="x")
-    wanted = frame.sort_values(by, kind="stable", **order)
+    wanted = pandas_sorts(frame, by, **order)
     got = bcfsort.pandas.sort_values(frame, by, device=device, **order)
     pd.testing.assert_frame_equal(got, wanted)
 
@@ -90,13 +112,46 @@ def test_the_index_and_decimals_are_kept():
     assert list(got["d"]) == [decimal.Decimal(-1), decimal.Decimal("2.5")]
 
 
+def test_levels_of_the_index():
+    index = pd.MultiIndex.from_tuples([(5, "x"), (3, "y"), (5, "w"), (None, "x")], names=["i", "j"])
+    frame = pd.DataFrame({"a": [2, 1, 1, 1]}, index=index)
+    for by in ("i", ["j", "i"], ["a", "i"], ["i", "a"]):
+        for position in ("first", "last"):
+            order = {"ascending": False, "na_position": position}
+            got = bcfsort.pandas.sort_values(frame, by, **order)
+            pd.testing.assert_frame_equal(got, frame.sort_values(by, kind="stable", **order))
+    with pytest.raises(ValueError, match="'i' is both a column and a level"):
+        bcfsort.pandas.sort_values(frame.assign(i=1), "i")
+    with pytest.raises(ValueError, match="more than one level 'i'"):
+        bcfsort.pandas.sort_values(frame.rename_axis(["i", "i"]), "i")
+
+
+def test_flags_are_as_in_pandas():
+    frame = pd.DataFrame({"a": [1, 2, 1], "b": [1, 2, 3]})
+    for ascending in (0, 1, np.False_, np.int8(1), [0, 1], (False, True), np.array([False, True])):
+        got = bcfsort.pandas.sort_values(frame, ["a", "b"], ascending=ascending)
+        # (pandas takes no single number for several columns.)
+        flags = [bool(each) for each in np.broadcast_to(ascending, 2)]
+        wanted = frame.sort_values(["a", "b"], ascending=flags, kind="stable")
+        pd.testing.assert_frame_equal(got, wanted)
+    for ascending in (None, "no", 0.5, ["no", "no"], [None, None], [True], []):
+        with pytest.raises(ValueError, match="ascending"):
+            bcfsort.pandas.sort_values(frame, ["a", "b"], ascending=ascending)
+    pd.testing.assert_frame_equal(bcfsort.pandas.sort_values(frame, []), frame)
+
+
 def test_wrong_columns_are_named():
-    frame = pd.DataFrame({"a": [1, 2], "o": [object(), {}], "c": [1j, 2]})
-    with pytest.raises(KeyError, match="x"):
+    frame = pd.DataFrame({"a": [1, 2], "o": [object(), {}], "l": [[1], [2]], 7: [{}, 1]})
+    with pytest.raises(KeyError, match="'x': there are 'a', 'o'"):
         bcfsort.pandas.sort_values(frame, "x")
-    for name in ("o", "c"):
+    frame["arrow"] = pd.Series([[1], [2]], dtype=pd.ArrowDtype(pa.list_(pa.int64())))
+    frame["decimals"] = pd.Series([decimal.Decimal("1e40"), decimal.Decimal(1)], dtype=object)
+    assert bcfsort.pandas.sort_values(frame, "decimals").index.tolist() == [1, 0]
+    for name in ("o", "l", "arrow"):
         with pytest.raises(TypeError, match=f"column '{name}'"):
             bcfsort.pandas.sort_values(frame, name)
+    with pytest.raises(TypeError, match="column 7: object"):
+        bcfsort.pandas.sort_values(frame, 7)
     with pytest.raises(TypeError, match="by names"):
         bcfsort.pandas.sort_values(frame)
     with pytest.raises(TypeError, match="a Series has no columns"):

@@ -5,6 +5,7 @@ import decimal
 
 import duckdb
 import numpy as np
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -29,6 +30,8 @@ VALUES = {
     pl.Time: st.times(),
     pl.Decimal(20, 3): st.decimals(-(10**9), 10**9, places=3),
     pl.Categorical: st.sampled_from(["b", "a", "c"]),
+    pl.Enum(["c", "a", "d", "b"]): st.sampled_from(["b", "a", "c"]),
+    pl.Null: st.none(),
 }
 
 
@@ -118,6 +121,76 @@ def test_decimals_and_dictionaries():
     assert bcfsort.sort_indices(table, ["c", "d"]).tolist() == [1, 2, 0]
 
 
+def test_declared_orders():
+    sizes = ["lo", "mid", "hi"]
+    table = pa.table(
+        {
+            "ordered": pa.DictionaryArray.from_arrays([2, None, 0, 1], sizes, ordered=True),
+            "unordered": pa.DictionaryArray.from_arrays([2, None, 0, 1], sizes),
+        }
+    )
+    assert bcfsort.sort_indices(table, "ordered").tolist() == [1, 2, 3, 0]
+    assert bcfsort.sort_indices(table, "unordered").tolist() == [1, 0, 2, 3]
+    frame = pd.DataFrame({"k": pd.Categorical(["hi", "lo", "mid"], sizes, ordered=True)})
+    assert bcfsort.sort_indices(frame, "k", descending=True).tolist() == [0, 2, 1]
+    assert bcfsort.sort_indices(frame.astype("category"), "k").tolist() == [1, 2, 0]
+    with duckdb.connect() as connection:
+        connection.sql("CREATE TYPE size AS ENUM ('lo', 'mid', 'hi')")
+        connection.sql("CREATE TABLE t (k size)")
+        connection.sql("INSERT INTO t VALUES ('lo'), ('hi'), (NULL), ('mid')")
+        got = bcfsort.sort_table(connection.sql("FROM t"), "k", nulls_last=True)
+    assert got["k"].to_pylist() == [*sizes, None]
+
+
+def test_the_declared_order_of_several_chunks_is_kept():
+    def chunk(keys, values, ordered=True):
+        array = pa.DictionaryArray.from_arrays(pa.array(keys, pa.int8()), values, ordered=ordered)
+        return pa.table({"k": array})
+
+    # (A dictionary may grow from chunk to chunk.)
+    grown = pa.concat_tables([chunk([1, 0], ["z", "y"]), chunk([2, None, 0], ["z", "y", "x"])])
+    got = bcfsort.sort_table(grown, "k", nulls_last=True)
+    assert got["k"].to_pylist() == ["z", "z", "y", "x", None]
+    assert got.schema == grown.schema
+    again = bcfsort.sort_table(got, "k", descending=True)
+    assert again["k"].to_pylist() == [None, "x", "y", "z", "z"]
+    with pytest.raises(ValueError, match='column "k": its chunks have ordered dictionaries'):
+        bcfsort.sort_table(pa.concat_tables([chunk([0], ["z"]), chunk([0], ["y"])]), "k")
+    other = pa.concat_tables([chunk([0], ["z"], False), chunk([0], ["y"], False)])
+    assert bcfsort.sort_table(other, "k")["k"].to_pylist() == ["y", "z"]
+    assert bcfsort.sort_table(grown[:0], "k").num_rows == 0
+
+
+def test_types_that_only_polars_has_are_moved():
+    frame = pl.DataFrame(
+        {
+            "k": [2, 1, 3],
+            "null": [None] * 3,
+            "i128": pl.Series([2**100, -1, None], dtype=pl.Int128),
+            "u128": pl.Series([2**127, 1, None], dtype=pl.UInt128),
+            "object": pl.Series([{1}, {2}, {3}], dtype=pl.Object),
+            "nested": [{"a": [None]}, {"a": []}, None],
+        }
+    )
+    got = bcfsort.sort_table(frame, "k", limit=2)
+    assert got.rows() == frame[[1, 0]].rows()
+    assert got.schema == frame.schema
+    assert bcfsort.sort_indices(frame, ["null", "k"], descending=True).tolist() == [2, 0, 1]
+    for name in ("i128", "u128", "object", "nested"):
+        with pytest.raises(TypeError, match=f"column .{name}.: .* has no order here"):
+            bcfsort.sort_table(frame, ["k", name])
+    with pytest.raises(KeyError, match="no column 'x': there are k, null, i128"):
+        bcfsort.sort_table(frame, "x")
+
+
+def test_columns_of_one_name():
+    twice = pa.table([pa.array([1, 2]), pa.array([2, 1]), pa.array([2, 1])], names=["a", "a", "b"])
+    for sort in (bcfsort.sort_indices, bcfsort.sort_table):
+        with pytest.raises(ValueError, match='2 columns have the name "a"'):
+            sort(twice, "a")
+    assert bcfsort.sort_table(twice, "b").columns == [column[::-1] for column in twice.columns]
+
+
 def test_wrong_tables_and_columns_are_named():
     table = pa.table({"k": [1], "l": [[1]]})
     with pytest.raises(KeyError, match="there are k, l"):
@@ -128,6 +201,9 @@ def test_wrong_tables_and_columns_are_named():
         bcfsort.sort_table(table, [])
     with pytest.raises(ValueError, match="descending has 2 values for 1 columns"):
         bcfsort.sort_table(table, "k", descending=[True, False])
+    for wrong in ("no", None, [None], 0.5):
+        with pytest.raises(ValueError, match="nulls_last is True or False, or a list of these"):
+            bcfsort.sort_table(table, "k", nulls_last=wrong)
     with pytest.raises(ValueError, match="limit is a number of rows, not -1"):
         bcfsort.sort_table(table, "k", limit=-1)
     with pytest.raises(TypeError, match="list is no Arrow table"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,6 +40,19 @@ def as_array(a: Any) -> np.ndarray:
     return np.from_dlpack(a)
 
 
+def flags(what: str, value: Any, count: int, of: str = "columns") -> list[bool]:
+    """An argument that is a bool for all columns, or a list of one for each."""
+    if isinstance(value, (bool, int, np.bool_, np.integer)):
+        return [bool(value)] * count
+    each = list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value]
+    for one in each:
+        if not isinstance(one, (bool, int, np.bool_, np.integer)):
+            raise ValueError(f"{what} is True or False, or a list of these, not {value!r}")
+    if len(each) != count:
+        raise ValueError(f"{what} has {len(each)} values for {count} {of}")
+    return [bool(one) for one in each]
+
+
 def order_of(dtype: np.dtype, *, descending: bool = False, nan: str = "last") -> Order:
     """The order of the values of a dtype."""
     if nan not in ("last", "total"):
@@ -49,7 +63,8 @@ def order_of(dtype: np.dtype, *, descending: bool = False, nan: str = "last") ->
     smallest = 2 if kind == "f" else 1
     if kind not in _KINDS + "E" or not smallest <= dtype.itemsize <= 8:
         raise TypeError(f"cannot sort arrays of {dtype}: {_advice(dtype)}")
-    return Order(kind, dtype.itemsize * 8, bool(descending), nan == "last")
+    is_descending = flags("descending", descending, 1)[0]
+    return Order(kind, dtype.itemsize * 8, is_descending, nan == "last")
 
 
 def _advice(dtype: np.dtype) -> str:

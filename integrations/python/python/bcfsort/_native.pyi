@@ -4,17 +4,27 @@ import numpy as np
 
 from ._arrays import Order
 
-__all__ = ["Sorter", "decode", "devices", "encode", "sort_indices", "sort_table", "take"]
+__all__ = [
+    "Sorter",
+    "decode",
+    "devices",
+    "encode",
+    "has_order",
+    "sort_indices",
+    "sort_table",
+    "take",
+]
 
 def devices() -> list[tuple[str, str, str, bool]]: ...
 def encode(values: np.ndarray, out: np.ndarray, order: Order, merges: bool) -> None: ...
 def decode(codes: np.ndarray, out: np.ndarray | None, order: Order) -> None: ...
 def take(source: np.ndarray, indices: np.ndarray, out: np.ndarray) -> None: ...
+def has_order(data_type: object) -> bool: ...
 def sort_indices(
-    table: object, by: list[tuple[str, bool, bool]], sorter: Sorter | None
+    table: object, by: list[tuple[str, bool, bool, bool]], sorter: Sorter | None
 ) -> np.ndarray: ...
 def sort_table(
-    table: object, by: list[tuple[str, bool, bool]], limit: int | None, sorter: Sorter | None
+    table: object, by: list[tuple[str, bool, bool, bool]], limit: int | None, sorter: Sorter | None
 ) -> Any: ...
 
 @final

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _engines
-from ._arrays import Order, as_array, decode, encode, order_of, take, words
+from ._arrays import Order, as_array, decode, encode, flags, order_of, take, words
 from ._engines import FEW_INDICES, FEW_KEYS, DeviceLike, Engine
 
 
@@ -204,15 +204,10 @@ def lexsort(
     if any(array.ndim != 1 or array.size != arrays[0].size for array in arrays):
         shapes = ", ".join(str(array.shape) for array in arrays)
         raise ValueError(f"keys are arrays of one dimension and of equal lengths, not {shapes}")
-    if isinstance(descending, (bool, np.bool_)):
-        flags = [bool(descending)] * len(arrays)
-    else:
-        flags = [bool(each) for each in descending]
-    if len(flags) != len(arrays):
-        raise ValueError(f"{len(flags)} directions for {len(arrays)} keys")
+    directions = flags("descending", descending, len(arrays), "keys")
     engine = _engines.engine(device, arrays[0].size, few=FEW_INDICES)
     indices: np.ndarray | None = None
-    for array, flag in zip(arrays, flags, strict=True):
+    for array, flag in zip(arrays, directions, strict=True):
         codes = encode(array, order_of(array.dtype, descending=flag, nan=nan), merge=True)
         if indices is not None:
             codes = take(codes, indices)

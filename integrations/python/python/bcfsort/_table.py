@@ -9,7 +9,11 @@ from typing import Any
 import numpy as np
 
 from . import _engines, _native
+from ._arrays import flags
 from ._engines import DeviceLike
+
+# Types of polars' columns that Arrow does not have.
+_ONLY_POLARS = ("Int128", "UInt128", "Object")
 
 #: Tables of fewer rows are sorted on the CPU if no device is named.
 FEW_ROWS = 1 << 16
@@ -38,6 +42,10 @@ def sort_indices(
     device
         As in `sort`. On the CPU, all cores sort.
 
+    Enums of polars, ENUMs of a relation of DuckDB, and ordered dictionaries of Arrow, such as an
+    ordered Categorical of pandas, have their declared order; other dictionaries that of their
+    values.
+
     The columns are packed into keys of up to 128 bits, which the GPU sorts. Rows with equal keys,
     such as strings with a long common beginning, are compared on the CPU.
 
@@ -45,6 +53,8 @@ def sort_indices(
     ------
     KeyError
         There is no such column.
+    ValueError
+        There are several columns of this name.
     TypeError
         The object is no Arrow table, or a column has a type without an order.
 
@@ -56,7 +66,9 @@ def sort_indices(
     array([1, 2, 0])
     """
     _check(table)
-    columns = _by(by, descending, nulls_last)
+    columns = _by(table, by, descending, nulls_last)
+    if _is_of(table, "polars", "DataFrame"):
+        table = _polars_keys(table, [name for name, *_ in columns])
     return _native.sort_indices(table, columns, _sorter(table, device))
 
 
@@ -88,10 +100,14 @@ def sort_table(
         raise TypeError("use bcfsort.pandas.sort_values, which keeps the index")
     if limit is not None and limit < 0:
         raise ValueError(f"limit is a number of rows, not {limit}")
-    columns = _by(by, descending, nulls_last)
-    result = _native.sort_table(table, columns, limit, _sorter(table, device))
     if _is_of(table, "polars", "DataFrame"):
-        return sys.modules["polars"].DataFrame(result)
+        # polars has types of its own, which Arrow cannot name: it gathers its rows itself.
+        indices = sort_indices(
+            table, by, descending=descending, nulls_last=nulls_last, device=device
+        )
+        return table[indices[:limit]]
+    columns = _by(table, by, descending, nulls_last)
+    result = _native.sort_table(table, columns, limit, _sorter(table, device))
     try:
         import pyarrow as pa
     except ImportError:
@@ -118,24 +134,42 @@ def _is_of(table: Any, module: str, name: str) -> bool:
 
 
 def _by(
+    table: Any,
     by: str | Sequence[str],
     descending: bool | Sequence[bool],
     nulls_last: bool | Sequence[bool],
-) -> list[tuple[str, bool, bool]]:
+) -> list[tuple[str, bool, bool, bool]]:
+    """The name of each column, the two flags, and whether it is an ENUM of DuckDB."""
     names = [by] if isinstance(by, str) else list(by)
     if not names:
         raise ValueError("by names at least one column")
-
-    def flags(what: str, value: bool | Sequence[bool]) -> list[bool]:
-        if isinstance(value, (bool, np.bool_)):
-            return [bool(value)] * len(names)
-        if len(value) != len(names):
-            raise ValueError(f"{what} has {len(value)} values for {len(names)} columns")
-        return [bool(each) for each in value]
-
+    # (DuckDB exports an ENUM as a dictionary in the order of its declaration, but does not say so.)
+    enums = set()
+    if _is_of(table, "duckdb", "DuckDBPyRelation"):
+        types = zip(table.columns, table.types, strict=True)
+        enums = {name for name, type_ in types if type_.id == "enum"}
     return list(
-        zip(names, flags("descending", descending), flags("nulls_last", nulls_last), strict=True)
+        zip(
+            names,
+            flags("descending", descending, len(names)),
+            flags("nulls_last", nulls_last, len(names)),
+            [name in enums for name in names],
+            strict=True,
+        )
     )
+
+
+def _polars_keys(frame: Any, names: list[str]) -> Any:
+    """The columns to sort by, of types that Arrow has."""
+    pl = sys.modules["polars"]
+    for name in names:
+        if name not in frame.schema:
+            raise KeyError(f"no column {name!r}: there are {', '.join(frame.columns)}")
+        type_ = frame.schema[name]
+        if type_.is_nested() or str(type_) in _ONLY_POLARS:
+            raise TypeError(f"column {name!r}: {type_} has no order here")
+    keys = frame.select(pl.col(list(dict.fromkeys(names))))
+    return keys.with_columns(pl.col(pl.Null).cast(pl.Boolean))
 
 
 def _sorter(table: Any, device: DeviceLike) -> _native.Sorter | None:

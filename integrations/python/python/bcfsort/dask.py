@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from . import pandas
+from ._arrays import flags
 
 # The columns that are added to the rows while they are moved.
 _PARTITION = "__bcfsort_partition__"
@@ -131,17 +132,21 @@ def _order(
     names = [by] if isinstance(by, str) else list(by)
     if not names:
         raise ValueError("by names at least one column")
-    flags = [ascending] * len(names) if isinstance(ascending, bool) else list(ascending)
-    if len(flags) != len(names):
-        raise ValueError(f"ascending has {len(flags)} values for {len(names)} columns")
+    directions = flags("ascending", ascending, len(names))
+    columns = list(frame.columns)
     for name in names:
+        if name not in columns:
+            labels = ", ".join(map(repr, columns))
+            raise KeyError(f"no column {name!r}: there are {labels}; reset_index() makes one of it")
+        if columns.count(name) > 1:
+            raise ValueError(f"there is more than one column {name!r}")
         column = frame[name]
         if isinstance(column.dtype, pd.CategoricalDtype) and not column.cat.known:
             raise TypeError(
                 f"column {name!r}: its categories may differ between partitions: call "
                 f"frame.categorize([{name!r}]) first"
             )
-    return _Order(names, flags, na_position, device)
+    return _Order(names, directions, na_position, device)
 
 
 def _rows(frame: pd.DataFrame, partition_info: dict[str, Any]) -> np.ndarray:
