@@ -17,6 +17,9 @@ const TOKEN = new RegExp([
   String.raw`(?<word>[A-Za-z_]\w*)(?<call>(?=\s*\())?`,
 ].join('|'), 'g');
 
+/** What Tab writes. */
+const INDENT = '    ';
+
 /** Longer texts have no colours: each keystroke would take too long. */
 const MOST_COLOURED = 1 << 16;
 
@@ -113,6 +116,9 @@ export class Editor {
   /** @type {Mark | undefined} */
   #selected;
   #frame = 0;
+  #isReplacing = false;
+  /** Whether Tab leaves the text, which the key before it decides. */
+  #isLeaving = false;
   /** What is drawn: of the text, and of the gutter. */
   #drawn = [/** @type {string[]} */ ([]), /** @type {string[]} */ ([])];
 
@@ -126,7 +132,12 @@ export class Editor {
       autocomplete: 'off',
       autocorrect: 'off',
       wrap: 'off',
+      'aria-description': 'Tab indents. To leave with Tab, press Escape first.',
+      keydown: (/** @type {KeyboardEvent} */ event) => this.#indent(event),
       input: () => {
+        if (this.#isReplacing) {
+          return;
+        }
         // Their places may have moved.
         this.#marks = [];
         this.#selected = undefined;
@@ -148,12 +159,46 @@ export class Editor {
     return this.#area.value;
   }
 
+  /** Replaces the text. The visitor can undo it. */
   set value(text) {
-    this.#area.value = text;
+    this.#replace(text);
     this.#marks = [];
     this.#selected = undefined;
     this.#draw();
     this.element.scrollTo(0, 0);
+  }
+
+  /**
+   * Types a text in place of the old one: unlike `value`, this keeps what can be undone.
+   * @param {string} text
+   */
+  #replace(text) {
+    const before = /** @type {HTMLElement | null} */ (document.activeElement);
+    this.#isReplacing = true;
+    this.#area.focus({ preventScroll: true });
+    this.#area.select();
+    // (Deprecated, and the only way that browsers have.)
+    document.execCommand(text === '' ? 'delete' : 'insertText', false, text);
+    // Where the text area has no focus, as in a hidden section, there is nothing to be undone yet.
+    if (this.#area.value !== text) {
+      this.#area.value = text;
+    }
+    this.#isReplacing = false;
+    this.#area.setSelectionRange(0, 0);
+    if (before !== this.#area) {
+      this.#area.blur();
+      before?.focus({ preventScroll: true });
+    }
+  }
+
+  /** @param {KeyboardEvent} event */
+  #indent(event) {
+    const { key, shiftKey, ctrlKey, altKey, metaKey } = event;
+    if (key === 'Tab' && !this.#isLeaving && !(shiftKey || ctrlKey || altKey || metaKey)) {
+      event.preventDefault();
+      document.execCommand('insertText', false, INDENT);
+    }
+    this.#isLeaving = key === 'Escape';
   }
 
   /** Shows what a run found. @param {Mark[]} marks */

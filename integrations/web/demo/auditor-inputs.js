@@ -382,6 +382,20 @@ export class Inputs {
       .filter(([, value]) => value !== ''));
   }
 
+  /**
+   * What {@link set} takes: also the inputs that wait for their fields to be listed.
+   * @returns {Run}
+   */
+  get all() {
+    const { run } = this;
+    return {
+      ...run,
+      entry: this.#wantedEntry ?? run.entry,
+      buffers: { ...Object.fromEntries(this.#wantedContents), ...run.buffers },
+      overrides: this.overrides,
+    };
+  }
+
   /** @returns {Run} */
   get run() {
     const entries = this.#listing?.entries ?? [];

@@ -4,6 +4,7 @@
 
 import { Auditor, Refused, Stopped } from './auditor-client.js';
 import { counted, make, plural } from './auditor-dom.js';
+import { Drafts, titleOf } from './auditor-drafts.js';
 import { Editor } from './auditor-editor.js';
 import { Inputs } from './auditor-inputs.js';
 import { Results } from './auditor-results.js';
@@ -11,11 +12,17 @@ import { pack, unpack } from './auditor-link.js';
 import { LESSONS } from './lessons.js';
 
 /** @typedef {import('./auditor-editor.js').Mark} Mark */
+/** @typedef {import('./auditor-drafts.js').Draft} Draft */
 /** @typedef {import('./auditor-results.js').Answer} Answer */
 /** @typedef {import('./auditor-results.js').Report} Report */
 
 /** The name of the shader in messages. */
 const FILE = 'shader.wgsl';
+
+/** What stands in place of a lesson over other shaders. */
+const OWN = 'Your own shader. This browser keeps it, under “Your shaders”, when you open a lesson or '
+  + 'leave the page.';
+const LINKED = 'The shader of the link. What you change is kept as a shader of your own.';
 
 /** Milliseconds after the last keystroke until the shader is listed. */
 const PAUSE = 250;
@@ -92,9 +99,12 @@ function placeOf({ line, column, length }) {
 
 class Playground {
   #auditor = new Auditor();
-  #editor = new Editor({ onInput: () => this.#changed() });
+  #editor = new Editor({ onInput: () => this.#edited() });
   #inputs = new Inputs({
-    onChange: () => this.#outdate(),
+    onChange: () => {
+      this.#outdate();
+      this.#keep();
+    },
     onOverride: () => this.#list(),
     onRun: () => this.#run(),
   });
@@ -139,10 +149,21 @@ class Playground {
     click: () => this.#open(lesson),
   }, lesson.title));
   #lessonBox = make('div', { class: 'au-lesson' }, this.#about, this.#fixButton);
+  #drafts = new Drafts();
+  #draftSelect = make('select', {
+    'aria-label': 'Your shaders',
+    'data-testid': 'draft-select',
+    hidden: true,
+    change: () => this.#openDraft(),
+  });
 
   /** @type {import('./lessons.js').Lesson | undefined} */
   #lesson;
   #isFixed = false;
+  /** The visitor's own shader, if it is not that of a lesson. @type {Draft | undefined} */
+  #draft;
+  /** The packed shader in the address. @type {string | undefined} */
+  #link;
   /** Of the same lesson, to compare the next one with. @type {Report | undefined} */
   #last;
   /** Of the next listing, while the text is being written. */
@@ -175,6 +196,7 @@ class Playground {
           'div',
           { class: 'au-lessons', role: 'group', 'aria-label': 'Lessons' },
           ...this.#lessonButtons,
+          this.#draftSelect,
         ),
       ),
       make(
@@ -211,9 +233,11 @@ class Playground {
     });
     section.append(root);
     this.#showLesson();
+    this.#showDrafts();
     this.#limited = this.#askLimits();
     this.#openLink(LESSONS[0]);
     addEventListener('hashchange', () => this.#openLink());
+    addEventListener('pagehide', () => this.#keep());
   }
 
   async #askLimits() {
@@ -238,16 +262,27 @@ class Playground {
     const parameters = new URLSearchParams(state);
     const shader = parameters.get('shader');
     const lesson = LESSONS.find(({ id }) => id === parameters.get('lesson')) ?? otherwise;
+    // What was edited before the page was reloaded. (Of another link's shader it is not.)
+    const draft = otherwise && this.#drafts.current;
+    if (draft && (shader ? draft.link === shader : !parameters.has('lesson'))) {
+      this.#link = shader ?? undefined;
+      this.#show(draft);
+      return;
+    }
     if (!shader) {
       if (lesson) {
         this.#open(lesson);
       }
       return;
     }
+    if (shader === this.#link) {
+      return;
+    }
     try {
       const { wgsl, ...run } = await unpack(shader);
-      this.#leaveLesson();
       this.#load(wgsl, run);
+      this.#link = shader;
+      this.#leaveLesson();
       this.#say('This shader came with the link. Run it to see what is found.');
     } catch {
       this.#say('The link is damaged: its shader cannot be read.', 'bad');
@@ -256,38 +291,110 @@ class Playground {
 
   /** @param {import('./lessons.js').Lesson} lesson */
   #open(lesson) {
-    this.#lesson = lesson;
-    this.#isFixed = false;
-    this.#last = undefined;
-    this.#showLesson();
     this.#load(lesson.faulty, lesson.inputs);
+    this.#enterLesson(lesson);
     this.#run();
   }
 
   #toggleFix() {
     const lesson = /** @type {import('./lessons.js').Lesson} */ (this.#lesson);
     this.#isFixed = !this.#isFixed;
-    this.#showLesson();
     this.#load(this.#isFixed ? lesson.fixed : lesson.faulty, lesson.inputs);
+    this.#showLesson();
     this.#run();
+  }
+
+  /** Opens one of the visitor's own shaders. @param {Draft} draft */
+  #show(draft) {
+    this.#load(draft.wgsl, draft.run);
+    this.#draft = draft;
+    this.#leaveLesson();
+    this.#drafts.current = draft;
+    this.#showDrafts();
+    this.#say('This is your shader, as you left it. Run it to see what is found.');
+  }
+
+  #openDraft() {
+    const draft = this.#drafts.list.find(({ id }) => id === this.#draftSelect.value);
+    if (draft) {
+      this.#show(draft);
+    }
+  }
+
+  /** Stores the text, if it is the visitor's own. */
+  #keep() {
+    if (this.#draft) {
+      this.#draft.wgsl = this.#editor.value;
+      this.#draft.run = this.#inputs.all;
+      this.#drafts.keep(this.#draft);
+      this.#drafts.current = this.#draft;
+      this.#showDrafts();
+    }
+  }
+
+  /** Lists the visitor's own shaders. */
+  #showDrafts() {
+    const { list } = this.#drafts;
+    const none = make('option', { value: '' }, 'Your shaders …');
+    this.#draftSelect.replaceChildren(none, ...list.map((draft) => (
+      make('option', { value: draft.id }, titleOf(draft)))));
+    this.#draftSelect.value = this.#draft?.id ?? '';
+    this.#draftSelect.hidden = list.length === 0;
+  }
+
+  /** The visitor edited the text, or undid something. */
+  #edited() {
+    const wgsl = this.#editor.value;
+    const lesson = LESSONS.find(({ faulty, fixed }) => wgsl === faulty || wgsl === fixed);
+    if (lesson) {
+      this.#enterLesson(lesson, wgsl === lesson.fixed);
+      this.#inputs.set(lesson.inputs);
+    } else if (!this.#draft) {
+      const known = this.#drafts.list.find((draft) => draft.wgsl === wgsl);
+      this.#draft = known ?? this.#drafts.begin(this.#link);
+      // (The text below does not move while it is being written.)
+      this.#leaveLesson(this.#lessonBox.offsetHeight);
+      if (known) {
+        this.#inputs.set(known.run);
+      }
+    }
+    this.#changed();
   }
 
   #showLesson() {
     for (const [i, button] of this.#lessonButtons.entries()) {
       button.setAttribute('aria-pressed', String(LESSONS[i] === this.#lesson));
     }
-    this.#lessonBox.hidden = !this.#lesson;
+    this.#fixButton.hidden = !this.#lesson;
+    this.#lessonBox.classList.toggle('fixed', this.#isFixed);
+    this.#lessonBox.style.minHeight = '';
+    this.#about.textContent = this.#draft ? OWN : LINKED;
     if (this.#lesson) {
       this.#about.textContent = this.#isFixed ? this.#lesson.change : this.#lesson.about;
       this.#fixButton.textContent = this.#isFixed ? 'Show the fault' : 'Show the fix';
-      this.#lessonBox.classList.toggle('fixed', this.#isFixed);
     }
   }
 
-  #leaveLesson() {
+  /** @param {import('./lessons.js').Lesson} lesson @param {boolean} [isFixed] */
+  #enterLesson(lesson, isFixed = false) {
+    this.#lesson = lesson;
+    this.#isFixed = isFixed;
+    this.#last = undefined;
+    this.#draft = undefined;
+    this.#drafts.current = undefined;
+    this.#showLesson();
+    this.#showDrafts();
+  }
+
+  /** @param {number} [height] of the lesson, which its box keeps */
+  #leaveLesson(height) {
     this.#lesson = undefined;
+    this.#isFixed = false;
     this.#last = undefined;
     this.#showLesson();
+    if (height) {
+      this.#lessonBox.style.minHeight = `${height}px`;
+    }
   }
 
   /**
@@ -296,6 +403,8 @@ class Playground {
    * @param {Partial<import('./auditor-inputs.js').Run>} run
    */
   #load(wgsl, run) {
+    this.#keep();
+    this.#draft = undefined;
     this.#cancel();
     this.#editor.value = wgsl;
     this.#inputs.set(run);
@@ -307,7 +416,10 @@ class Playground {
   #changed() {
     this.#outdate();
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#list(), PAUSE);
+    this.#timer = setTimeout(() => {
+      this.#keep();
+      this.#list();
+    }, PAUSE);
   }
 
   /** The report is that of an earlier text, or of earlier inputs. */
@@ -414,7 +526,8 @@ class Playground {
     const { report, notes } = answer;
     const [{ workgroup }] = report.kernels;
     this.#results.show(answer, command, this.#last);
-    this.#last = report;
+    // Own shaders are not compared: the text may be another one altogether.
+    this.#last = this.#lesson && report;
     if (this.#editor.value === wgsl) {
       this.#editor.mark(marksOf(answer));
     } else {
@@ -465,6 +578,11 @@ class Playground {
 
   async #copyLink() {
     const packed = await pack({ wgsl: this.#editor.value, ...this.#inputs.run });
+    this.#link = packed;
+    if (this.#draft) {
+      this.#draft.link = packed;
+      this.#keep();
+    }
     history.replaceState(null, '', `#auditor?shader=${packed}`);
     try {
       await navigator.clipboard.writeText(location.href);

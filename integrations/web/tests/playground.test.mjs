@@ -48,6 +48,11 @@ async function run(page, wgsl) {
   return click(page, 'audit-run');
 }
 
+/** Makes this tab one that had no shader open, from its next page on. */
+function forget(page) {
+  return page.evaluate(() => addEventListener('pagehide', () => sessionStorage.clear()));
+}
+
 /** Waits for the fields of a shader that was written, but not run. */
 async function write(page, wgsl, field) {
   await by(page, 'audit-source').fill(wgsl);
@@ -297,6 +302,8 @@ test('a link has the shader and its inputs', () => withAuditor(async (page) => {
   await by(page, 'audit-share').click();
   await page.waitForURL(/#auditor\?shader=/);
   const link = page.url();
+  // Another visitor opens it.
+  await forget(page);
   await page.goto('about:blank');
   await page.goto(link);
   await page.getByText('came with the link').waitFor();
@@ -311,6 +318,80 @@ test('a link has the shader and its inputs', () => withAuditor(async (page) => {
   await page.goto('about:blank');
   await page.goto(link.replace(/\?.*/, '?lesson=scan'));
   await page.getByText('degree 16').first().waitFor();
+}));
+
+const OWN = `// Mine.
+  @group(0) @binding(0) var<storage, read_write> data: array<u32>;
+  @compute @workgroup_size(8)
+  fn main(@builtin(local_invocation_index) i: u32) { data[i] = i; }`;
+
+test('what a visitor typed is not lost, and is no lesson', () => withAuditor(async (page) => {
+  const source = by(page, 'audit-source');
+  const isLesson = async () => [
+    await by(page, 'lesson-fix').isVisible(),
+    await page.locator('[data-testid^=lesson-][aria-pressed=true]').count() > 0,
+  ];
+  const type = async (wgsl) => {
+    await source.press('ControlOrMeta+a');
+    await page.keyboard.insertText(wgsl);
+  };
+  await type(OWN);
+  assert.deepEqual(await isLesson(), [false, false]);
+  assert.match(await text(page, 'lesson-about'), /^Your own shader/);
+  // The fields of the lesson go when the text is listed.
+  await page.getByText('of 8 lanes').waitFor();
+  await by(page, 'audit-fill-0.0').selectOption('zero');
+  await by(page, 'audit-size-0.0').fill('5');
+  assert.match(await click(page, 'audit-run'), /^done: 1 failure/);
+  assert.equal(await page.locator('.au-before').count(), 0, 'figures of the lesson');
+
+  // A lesson, and what undoes it.
+  await click(page, 'lesson-scan');
+  assert.deepEqual(await isLesson(), [true, true]);
+  await source.press('ControlOrMeta+z');
+  assert.equal(await source.inputValue(), OWN);
+  assert.deepEqual(await isLesson(), [false, false]);
+  await by(page, 'audit-fill-0.0').waitFor();
+  await click(page, 'audit-run');
+  assert.equal((await report(page)).buffers[0].contents, 'zero:5');
+  await source.press('ControlOrMeta+Shift+z');
+  assert.deepEqual(await isLesson(), [true, true]);
+
+  // A lesson that was edited, and undone.
+  await source.press('ControlOrMeta+a');
+  await source.press('x');
+  assert.deepEqual(await isLesson(), [false, false]);
+  await source.press('ControlOrMeta+z');
+  assert.deepEqual(await isLesson(), [true, true]);
+
+  await by(page, 'draft-select').selectOption({ label: '// Mine.' });
+  assert.equal(await source.inputValue(), OWN);
+  await page.keyboard.insertText('// More.\n');
+  await page.reload();
+  await page.getByText('as you left it').waitFor();
+  const more = await source.inputValue();
+  assert.ok(more.includes('// More.') && more.includes('data[i] = i'), more);
+  await click(page, 'audit-run');
+  assert.equal((await report(page)).buffers[0].contents, 'zero:5');
+  // Another tab begins with a lesson, and has the draft, too.
+  await forget(page);
+  const url = page.url();
+  await page.goto('about:blank');
+  await page.goto(url);
+  await by(page, 'audit-status').waitFor();
+  await finished(page);
+  assert.match(await status(page), /^done: degree 32/);
+  assert.ok((await by(page, 'draft-select').innerText()).includes('// M'));
+}));
+
+test('Tab indents, and leaves the text after Escape', () => withAuditor(async (page) => {
+  const source = by(page, 'audit-source');
+  await source.fill('');
+  await source.press('Tab');
+  assert.equal(await source.inputValue(), '    ');
+  await source.press('Escape');
+  await source.press('Tab');
+  assert.equal(await source.evaluate((area) => document.activeElement === area), false);
 }));
 
 for (const colorScheme of ['light', 'dark']) {
