@@ -19,7 +19,7 @@ pub enum ShaderError {
     #[error(
         "no compute entry point{}; the shader has: {}",
         quoted(name.as_deref()),
-        list(available)
+        if available.is_empty() { "none that computes".to_owned() } else { list(available) }
     )]
     NoEntryPoint {
         /// The requested name. Without one, a shader needs exactly one entry point.

@@ -45,6 +45,7 @@ import { cyclesOf } from './auditor-cycles.js';
  * @property {{ warp: number, banks: number }} config
  * @property {number} seconds
  * @property {number} lane_instructions
+ * @property {[number, number, number]} workgroup_size
  * @property {Kernel[]} kernels
  */
 
@@ -71,6 +72,32 @@ const MOST_ROWS = 200;
 const IN_FULL = 2;
 
 const SEVERITIES = { failure: 'Failure', warning: 'Warning', note: 'Note' };
+
+/** The fields of the page that are options of the command, by these. */
+const FIELDS = /** @type {Record<string, string>} */ ({
+  '--buffer': 'the field of the buffer',
+  '--override': 'the field of the override',
+  '--workgroups': 'the field “Workgroups”',
+  '--entry': 'the field “Entry point”',
+  '--max-degree': '“Degree at most”',
+  '--max-iterations': '“Iterations of a loop”',
+  '--max-lane-instructions': '“Lane-instructions”',
+  '--seed': '“Seed of random words”',
+  '--warp': '“Lanes of a warp”',
+  '--banks': '“Banks”',
+});
+
+/**
+ * A text that was written for the command, with the names of the page's fields.
+ * @param {string} text
+ */
+function inFields(text) {
+  return text.replace(/\bby (--[a-z-]+)/g, (all, option) => `in ${FIELDS[option] ?? option}`)
+    .replace(/--[a-z-]+/g, (option) => FIELDS[option] ?? option);
+}
+
+/** What a workgroup has at most on a device with WebGPU's default limits. */
+const MOST_LANES = 256;
 
 /** @param {Site} site */
 const nameOf = (site) => `${site.line}:${site.column}`;
@@ -140,7 +167,10 @@ export class Results {
     this.#report = report;
     const [kernel] = report.kernels;
     this.#figures.replaceChildren(...figures(report, notes, before));
-    this.#findings.replaceChildren(...this.#findingItems(notes));
+    this.#findings.replaceChildren(
+      ...this.#findingItems(notes),
+      ...tooLarge(report.workgroup_size),
+    );
     this.#sites.replaceChildren(...this.#tables(kernel.sites));
     this.#json.textContent = JSON.stringify(report, null, 2);
     this.#command.textContent = command;
@@ -161,8 +191,8 @@ export class Results {
     }
     const items = notes.map((note, i) => {
       const more = [
-        ...(note.detail ? [make('p', { class: 'au-detail' }, note.detail)] : []),
-        make('p', { class: 'au-help' }, make('strong', {}, 'Advice: '), note.help),
+        ...(note.detail ? [make('p', { class: 'au-detail' }, inFields(note.detail))] : []),
+        make('p', { class: 'au-help' }, make('strong', {}, 'Advice: '), inFields(note.help)),
       ];
       return make(
         'li',
@@ -173,21 +203,13 @@ export class Results {
           make('span', { class: `au-severity ${note.severity}` }, SEVERITIES[note.severity]),
           ' ',
           ...(note.line > 0 ? [this.#link(note), ' '] : []),
-          note.message,
+          inFields(note.message),
         ),
         ...(i < IN_FULL
           ? more
           : [make('details', {}, make('summary', {}, 'Evidence and advice'), ...more)]),
       );
     });
-    if (notes.some(({ message, help }) => /(^|\s)--\w/.test(`${message} ${help}`))) {
-      items.push(make(
-        'li',
-        { class: 'au-none au-hint' },
-        'Options such as --buffer are those of the command wgsl-audit. Here they are the fields '
-          + 'of the inputs.',
-      ));
-    }
     return items;
   }
 
@@ -374,6 +396,20 @@ export class Results {
       ? tables
       : [make('p', { class: 'au-none' }, 'No access to workgroup memory or storage.')];
   }
+}
+
+/**
+ * What devices with the default limits refuse.
+ * @param {[number, number, number]} size
+ */
+function tooLarge(size) {
+  const lanes = size.reduce((a, b) => a * b);
+  return lanes <= MOST_LANES && size[2] <= 64 ? [] : [make(
+    'li',
+    { class: 'au-none au-hint', 'data-testid': 'audit-too-large' },
+    `A workgroup of ${size.join(' × ')} lanes needs higher limits than WebGPU’s defaults, which `
+      + `are ${MOST_LANES} lanes in all, and 64 in the last dimension.`,
+  )];
 }
 
 /** @param {Site} site */

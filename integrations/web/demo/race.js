@@ -363,10 +363,12 @@ class View {
   /** Asks for the GPU, so that the first race need not wait for it. */
   async prepare() {
     const engine = await this.#acquire();
-    if (engine?.device.adapterInfo?.isFallbackAdapter) {
-      element('race-device').textContent = 'The adapter computes in software: what bcfsort takes '
-        + 'here says nothing of a GPU.';
-    }
+    element('race-device').textContent = [
+      engine?.device.adapterInfo?.isFallbackAdapter
+        && 'The adapter computes in software: what bcfsort takes here says nothing of a GPU.',
+      engine && navigator.userAgent.includes('Firefox/')
+        && 'Firefox takes some 100 ms to map a buffer, which each “sorter.sort” waits for.',
+    ].filter(Boolean).join(' ');
   }
 
   async #acquire() {

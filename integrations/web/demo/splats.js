@@ -93,7 +93,7 @@ class View {
     const name = description || [vendor, architecture].filter(Boolean).join(' ');
     element('splat-device').textContent = [
       name && `Adapter: ${name}`,
-      isFallbackAdapter && 'It computes in software: do not judge the speed by it.',
+      isFallbackAdapter && 'The adapter computes in software: do not judge the speed by it.',
     ].filter(Boolean).join('. ');
     this.#resize();
     this.#showCount();
@@ -134,6 +134,7 @@ class View {
     this.#plot.add(renderer.sortMs, ms);
     this.#plot.draw();
     element('splat-frames').textContent = renderer.frames;
+    element('splat-wait').hidden = renderer.frames > 0;
     if (now - this.#lastText > 250) {
       this.#lastText = now;
       this.#showTimes(renderer);
@@ -239,6 +240,7 @@ class View {
 
   /** @param {string} reason */
   #stop(reason) {
+    element('splat-wait').hidden = true;
     this.#renderer?.dispose();
     this.#renderer = undefined;
     this.#run();
@@ -248,6 +250,7 @@ class View {
 
   async #restart() {
     element('splat-message').hidden = true;
+    element('splat-wait').hidden = false;
     try {
       await this.start(await this.#gpu.acquire());
       this.#run();

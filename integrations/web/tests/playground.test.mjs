@@ -229,6 +229,8 @@ test('all inputs reach the report', () => withAuditor(async (page) => {
   });
   await assertSameAsCommand(page);
   assert.ok((await findings(page)).some((finding) => finding.startsWith('race:')));
+  // The advice names fields of the page, and no options of the command.
+  assert.doesNotMatch(await text(page, 'audit-findings'), /--\w/);
 
   // A buffer that is not given has the command's contents, and edits are of no effect until then.
   await by(page, 'audit-fill-1.2').selectOption('');
@@ -246,6 +248,8 @@ test('a shader that is wrong shows its line', () => withAuditor(async (page) => 
   assert.ok(await by(page, 'audit-json').isHidden());
 
   assert.match(await run(page, ''), /^error: no compute entry point/);
+  const graphics = '@vertex fn vs() -> @builtin(position) vec4f { return vec4f(); }';
+  assert.match(await run(page, graphics), /the shader has: none that computes$/);
   const deep = `@compute @workgroup_size(1) fn main() {\nlet x = ${'!'.repeat(9999)}true; }`;
   assert.match(await run(page, deep), /^error: line 2:/);
   const sums = Array.from({ length: 9999 }, (_, i) => `const A${9999 - i} = A${9998 - i} + 1;`);
@@ -382,6 +386,13 @@ test('what a visitor typed is not lost, and is no lesson', () => withAuditor(asy
   await finished(page);
   assert.match(await status(page), /^done: degree 32/);
   assert.ok((await by(page, 'draft-select').innerText()).includes('// M'));
+}));
+
+test('a workgroup beyond the default limits is told', () => withAuditor(async (page) => {
+  await run(page, '@compute @workgroup_size(32, 32) fn main() { }');
+  assert.match(await text(page, 'audit-too-large'), /^A workgroup of 32 × 32 × 1 lanes/);
+  await run(page, '@compute @workgroup_size(16, 16) fn main() { }');
+  assert.equal(await by(page, 'audit-too-large').count(), 0);
 }));
 
 test('Tab indents, and leaves the text after Escape', () => withAuditor(async (page) => {

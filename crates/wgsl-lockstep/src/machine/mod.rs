@@ -253,9 +253,10 @@ impl<'a> Machine<'a> {
         if self.instructions > self.config.max_lane_instructions && !self.exhausted {
             self.exhausted = true;
             self.find(Fault::Runaway, NOWHERE, None, None, |this| {
+                let [x, y, z] = this.workgroup;
                 format!(
-                    "stopped after {} lane-instructions, in workgroup {:?}",
-                    this.instructions, this.workgroup
+                    "stopped after {} lane-instructions, in workgroup ({x}, {y}, {z})",
+                    this.instructions
                 )
             });
         }
