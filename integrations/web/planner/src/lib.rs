@@ -200,12 +200,13 @@ mod tests {
         let planner = Planner::new(&device().to_string()).unwrap();
         let comparator = format!(
             "struct P {{ x: u32 }} fn precedes(a: P, b: P) -> bool {{ return {}true; }}",
-            "!".repeat(9001)
+            "!".repeat(10_100)
         );
         let job = json!({"length": 1, "keys": range(0, 4), "comparator": comparator});
         let failure = planner.plan(&job.to_string()).unwrap_err();
         assert_eq!(code(&failure), "Comparator");
-        assert!(failure.contains("line 1, column 562"), "{failure}");
+        // (A page's stack allows less: the tests in Chromium have that.)
+        assert!(failure.contains("line 1, column 10062"), "{failure}");
     }
 
     #[test]
