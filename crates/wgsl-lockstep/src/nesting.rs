@@ -1,7 +1,8 @@
 //! A check of how deeply a text is nested, before naga follows it by recursion.
 //!
 //! naga has limits for brackets and blocks, but none for chains such as `a + a + a`, of which each
-//! operator is a level. A stack that overflows ends the process, or a WebAssembly module.
+//! operator is a level. A stack that overflows ends the process, or a WebAssembly module. And its
+//! time grows with the square of the length of a function.
 
 /// Maximum number of nested brackets. naga gives up at some more, without a location.
 const MOST_BRACKETS: usize = 120;
@@ -21,6 +22,10 @@ const MOST_ELSE: u32 = 200;
 /// minute for ten times as many.
 const MOST_FUNCTIONS: u32 = 10_000;
 
+/// Maximum product of the [two counts](Length) of a function, or of all that is outside of functions.
+/// naga's time grows by it: 1 ns for each, and minutes for a `switch` of 100,000 cases.
+const MOST_TIME: u64 = 1 << 32;
+
 /// The stack to read a text on, in bytes: for the nested blocks, and for each operator of the
 /// longest expression. An unoptimised naga needs 10 MiB for the 127 nested blocks that it allows,
 /// and 6 KiB for an operator.
@@ -32,7 +37,7 @@ const LONG: [&[u8]; 9] = [
     b"&&", b"||", b"<<", b">>", b"==", b"!=", b"<=", b">=", b"->",
 ];
 
-/// A text that is nested too deeply, or has too many functions, from a place on. Lines and columns begin at 1.
+/// A text that is nested too deeply, or is too long, from a place on. Lines and columns begin at 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TooDeep {
     /// The line.
@@ -84,6 +89,21 @@ impl Levels {
     }
 }
 
+/// How long a function is. For each step naga walks over all expressions before it.
+#[derive(Clone, Copy, Default)]
+struct Length {
+    /// Names and numbers.
+    words: u64,
+    /// Operators, statements and blocks.
+    steps: u64,
+}
+
+impl Length {
+    fn is_too_long(self) -> bool {
+        self.words.saturating_mul(self.steps) > MOST_TIME
+    }
+}
+
 /// Calls `read` on a stack that is deep enough for a text, if it is not nested too deeply. In
 /// browsers, where no call may wait for a thread, that is the page's.
 ///
@@ -122,24 +142,35 @@ pub fn check(wgsl: &str) -> Result<u32, TooDeep> {
     let (mut longest, mut functions) = (0, 0);
     let mut operators = Levels::new();
     let mut chains = Levels::new();
+    // Of what is outside of functions, and of the function.
+    let mut lengths = [Length::default(); 2];
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
         let rest = &bytes[at..];
         let mut length = 1;
+        let is_inside = chains.counts.len() > 1;
+        let counts = &mut lengths[usize::from(is_inside)];
         match byte {
             b'/' if rest.starts_with(b"//") => length = line_comment(rest),
             b'/' if rest.starts_with(b"/*") => length = block_comment(rest),
             b'(' | b'[' => operators.enter(),
             b')' | b']' => operators.leave(),
             b',' => operators.restart(),
-            b';' => operators = Levels::new(),
+            b';' => {
+                operators = Levels::new();
+                counts.steps += 1;
+            }
             b'{' => {
                 operators = Levels::new();
+                counts.steps += 1;
                 chains.enter();
             }
             b'}' => {
                 operators = Levels::new();
                 chains.leave();
+                if chains.counts.len() == 1 {
+                    lengths[1] = Length::default();
+                }
                 if follows_else_if(&rest[1..]) {
                     chains.count();
                 } else {
@@ -148,11 +179,13 @@ pub fn check(wgsl: &str) -> Result<u32, TooDeep> {
             }
             b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'_' => {
                 length = word(rest);
+                counts.words += 1;
                 functions += u32::from(&rest[..length] == b"fn");
             }
             b'+' | b'-' | b'*' | b'/' | b'%' | b'&' | b'|' | b'^' | b'!' | b'~' | b'<' | b'>'
             | b'=' | b'.' => {
                 operators.count();
+                counts.steps += 1;
                 length = 1 + usize::from(LONG.iter().any(|long| rest.starts_with(long)));
             }
             _ => {}
@@ -169,6 +202,13 @@ pub fn check(wgsl: &str) -> Result<u32, TooDeep> {
             Some(format!("more than {MOST_ELSE} 'else if' are in one chain"))
         } else if functions > MOST_FUNCTIONS {
             Some(format!("there are more than {MOST_FUNCTIONS} functions"))
+        } else if lengths[1].is_too_long() {
+            let steps = lengths[1].steps;
+            Some(format!(
+                "a function is too long: {steps} operators, statements and blocks are up to here"
+            ))
+        } else if lengths[0].is_too_long() {
+            Some("there are too many declarations".to_owned())
         } else {
             None
         };
@@ -275,6 +315,29 @@ mod tests {
         let chain = |count| format!("fn f() {{ if a {{}} {} }}", "else if a { }\n".repeat(count));
         assert_eq!(message(&chain(200)), None);
         assert!(message(&chain(201)).unwrap().2.contains("else if"));
+    }
+
+    #[test]
+    fn long_functions_are_refused() {
+        let cases = |count| {
+            let case = "case 1u: { out[lane] = 5u; }\n".repeat(count);
+            format!("fn f() {{ switch x {{\n{case} default: {{}} }} }}")
+        };
+        assert_eq!(message(&cases(10_000)), None);
+        assert!(message(&cases(100_000)).unwrap().2.contains("too long"));
+        // Each function has its own length.
+        assert_eq!(message(&cases(10_000).repeat(10)), None);
+        let constants = |count| "const a = 1u;\n".repeat(count);
+        assert_eq!(message(&constants(25_000)), None);
+        assert!(
+            message(&constants(100_000))
+                .unwrap()
+                .2
+                .contains("declarations")
+        );
+        // Tables may be long.
+        let table = format!("const A = array({});", "1u, ".repeat(1_000_000));
+        assert_eq!(message(&table), None);
     }
 
     #[test]

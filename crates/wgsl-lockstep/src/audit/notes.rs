@@ -4,6 +4,7 @@ use super::rules::{Rule, Severity};
 use super::subject::Subject;
 use super::table::{plural, ratio};
 use crate::report::{Fault, Finding, Location, Report, Site, Space};
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
 /// A note is made if accesses to storage touch more than this multiple of the minimum number.
@@ -213,14 +214,10 @@ fn bounds_help(subject: &Subject, storage: bool) -> String {
 
 /// Accesses as a reader of the source counts them: a struct's members are one.
 fn distinct<'a>(sites: impl Iterator<Item = &'a Site>) -> Vec<&'a Site> {
-    let mut distinct: Vec<&Site> = Vec::new();
-    for site in sites {
-        let key = |s: &Site| (s.location, s.kind);
-        if !distinct.iter().any(|known| key(known) == key(site)) {
-            distinct.push(site);
-        }
-    }
-    distinct
+    let mut known = HashSet::new();
+    sites
+        .filter(|site| known.insert((site.location, site.kind)))
+        .collect()
 }
 
 /// A note on all accesses to one kind of memory that were never executed: another branch of a
