@@ -1,6 +1,7 @@
 //! The command `bcfsort-sql`: the shell of DataFusion with sorts on the GPU, and one-line sorts of
 //! Parquet, Arrow and CSV files.
 
+mod script;
 mod session;
 mod shell;
 mod sort;
@@ -56,8 +57,29 @@ async fn main() -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            eprintln!("error: {}", escaped(&format!("{error:#}")));
             ExitCode::FAILURE
         }
     }
+}
+
+/// Text with control characters escaped, as they could come from a file to the terminal.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\n' | '\t' => escaped.push(character),
+            _ if character.is_control() => escaped.extend(character.escape_default()),
+            _ => escaped.push(character),
+        }
+    }
+    escaped
+}
+
+/// The first bytes of a cell, for a message.
+fn printable(cell: &[u8]) -> String {
+    const MOST: usize = 40;
+    let text = String::from_utf8_lossy(&cell[..cell.len().min(MOST)]).replace('\n', "\\n");
+    let more = if cell.len() > MOST { "..." } else { "" };
+    escaped(&text) + more
 }

@@ -1,5 +1,6 @@
 //! The shell: DataFusion's, in a session of ours.
 
+use crate::script;
 use crate::session::Resources;
 use anyhow::{Result, ensure};
 use clap::Args;
@@ -15,7 +16,7 @@ use datafusion_cli::print_format::PrintFormat;
 use datafusion_cli::print_options::{MaxRows, PrintOptions};
 use std::env;
 use std::io::IsTerminal;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 #[derive(Args)]
@@ -25,12 +26,15 @@ pub(crate) struct Arguments {
     command: Vec<String>,
 
     /// Run the statements of these files, and exit
-    #[arg(short, long, value_name = "FILE", num_args = 1.., value_parser = file)]
-    file: Vec<String>,
+    ///
+    /// The first statement that fails ends the run with exit code 1. So it does with -c, and where
+    /// statements come from a pipe; a terminal goes on.
+    #[arg(short, long, value_name = "FILE", num_args = 1..)]
+    file: Vec<PathBuf>,
 
     /// Run these files at the start of the shell, instead of ~/.datafusionrc
-    #[arg(short, long, value_name = "FILE", num_args = 1.., value_parser = file)]
-    rc: Option<Vec<String>>,
+    #[arg(short, long, value_name = "FILE", num_args = 1..)]
+    rc: Option<Vec<PathBuf>>,
 
     /// Format of results
     #[arg(long, value_enum, default_value_t = PrintFormat::Automatic)]
@@ -46,14 +50,6 @@ pub(crate) struct Arguments {
 
     #[command(flatten)]
     resources: Resources,
-}
-
-fn file(path: &str) -> Result<String, String> {
-    if Path::new(path).is_file() {
-        Ok(path.to_owned())
-    } else {
-        Err("there is no such file".to_owned())
-    }
 }
 
 impl Arguments {
@@ -83,15 +79,18 @@ impl Arguments {
         if is_shell {
             let home = dirs::home_dir().map(|home| home.join(".datafusionrc"));
             let home = home.filter(|rc| rc.is_file());
-            let rc = match (self.rc, home) {
-                (Some(files), _) => files,
-                (None, Some(file)) => vec![file.to_string_lossy().into_owned()],
-                (None, None) => Vec::new(),
-            };
-            exec::exec_from_files(&session, rc, &options).await?;
-            return Ok(exec::exec_from_repl(&session, &mut options).await?);
+            let rc = self.rc.unwrap_or_else(|| home.into_iter().collect());
+            for file in &rc {
+                script::run_file(&session, file, &mut options).await?;
+            }
+            if std::io::stdin().is_terminal() {
+                return Ok(exec::exec_from_repl(&session, &mut options).await?);
+            }
+            return script::run(&session, std::io::stdin().lock(), &mut options).await;
         }
-        exec::exec_from_files(&session, self.file, &options).await?;
+        for file in &self.file {
+            script::run_file(&session, file, &mut options).await?;
+        }
         ensure!(
             self.command.iter().all(|sql| !sql.trim().is_empty()),
             "an empty statement"
@@ -109,7 +108,7 @@ impl Arguments {
             options.format.null = "NULL".to_owned();
         }
         let config = SessionConfig::from(options).with_information_schema(true);
-        let reads_stdin = is_shell || self.file.iter().any(|file| file == "/dev/stdin");
+        let reads_stdin = is_shell || self.file.iter().any(|file| file == Path::new("/dev/stdin"));
         Ok(if reads_stdin {
             // What is read from there cannot be a table, too.
             config.with_extension(Arc::new(StdinCarriesCommands))

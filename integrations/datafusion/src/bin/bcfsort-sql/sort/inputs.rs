@@ -1,0 +1,206 @@
+//! The files to sort, and whether they have the same columns.
+
+use super::Format;
+use super::table::places;
+use anyhow::{Context, Result, bail, ensure};
+use datafusion::arrow::datatypes::{Field, Schema};
+use datafusion::arrow::ipc::reader::{FileReader, StreamReader};
+use datafusion::datasource::listing::ListingTableUrl;
+use datafusion::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use datafusion::parquet::file::metadata::ParquetMetaData;
+use datafusion::prelude::SessionContext;
+use futures::TryStreamExt;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use url::Url;
+
+/// Files of one format.
+pub(super) struct Inputs {
+    pub(super) format: Format,
+    /// With its dot, as in the files' names.
+    pub(super) extension: String,
+    pub(super) files: Vec<PathBuf>,
+}
+
+impl Inputs {
+    /// Finds the files of `inputs`: files, directories, patterns.
+    pub(super) async fn find(session: &SessionContext, inputs: &[OsString]) -> Result<Self> {
+        let mut files = Vec::new();
+        for input in inputs {
+            let path = Path::new(input);
+            // (A file may have the name of a pattern.)
+            if path.exists() && !path.is_dir() {
+                Format::of(path)?;
+                files.push(path.to_owned());
+                continue;
+            }
+            let text = input.to_str();
+            let is_pattern = text.is_some_and(|text| text.contains(['*', '?', '[']));
+            let is_url = text.is_some_and(|text| text.contains("://"));
+            ensure!(
+                path.is_dir() || is_pattern || is_url,
+                "{}: no such file",
+                path.display()
+            );
+            let url = match text {
+                Some(text) if !path.is_dir() => ListingTableUrl::parse(text)?,
+                _ => ListingTableUrl::try_new(directory_url(path)?, None)?,
+            };
+            let before = files.len();
+            files.extend(list(session, &url).await?);
+            ensure!(
+                files.len() > before,
+                "{}: there are no files of a known format",
+                path.display()
+            );
+        }
+        let extension = extension(&files[0]);
+        if let Some(other) = files
+            .iter()
+            .map(|file| self::extension(file))
+            .find(|other| *other != extension)
+        {
+            bail!(
+                "the inputs have several extensions, {extension} and {other}: sort each for itself"
+            );
+        }
+        Ok(Self {
+            format: Format::of(&files[0])?,
+            extension,
+            files,
+        })
+    }
+
+    /// The URLs of the files: no character in them is a pattern.
+    pub(super) fn urls(&self) -> Result<Vec<String>> {
+        let url = |file: &PathBuf| {
+            ensure!(
+                file.to_str().is_some(),
+                "{}: the name is not UTF-8: rename the file, or sort CSV or TSV to CSV or TSV",
+                file.display()
+            );
+            Ok(file_url(file)?.to_string())
+        };
+        self.files.iter().map(url).collect()
+    }
+
+    /// What to say if reading fails, where it is not known which file it was.
+    pub(super) fn cannot_read(&self) -> String {
+        const FEW: usize = 3;
+        let few: Vec<String> = (self.files.iter().take(FEW))
+            .map(|file| file.display().to_string())
+            .collect();
+        let more = if self.files.len() > FEW { ", ..." } else { "" };
+        format!("cannot read {}{more}", few.join(", "))
+    }
+
+    /// The columns of all files, with the metadata of the first one.
+    ///
+    /// Fails if they differ in their names or types. The order may be another.
+    pub(super) fn schema(&self) -> Result<Schema> {
+        let first = schema_of(&self.files[0], self.format)?;
+        let mut fields: Vec<Arc<Field>> = first.fields().to_vec();
+        let names = |schema: &Schema| -> Vec<String> {
+            let fields = schema.fields().iter();
+            fields.map(|field| field.name().clone()).collect()
+        };
+        let ours = names(&first);
+        for file in &self.files[1..] {
+            let schema = schema_of(file, self.format)?;
+            let theirs = names(&schema);
+            let places = places((&self.files[0], &ours), (file, &theirs))?;
+            for (column, field) in fields.iter_mut().enumerate() {
+                let place = places.as_ref().map_or(column, |places| places[column]);
+                let other = schema.field(place);
+                ensure!(
+                    other.data_type() == field.data_type(),
+                    "the inputs have different columns: {:?} is {} in {}, and {} in {}",
+                    field.name(),
+                    other.data_type(),
+                    file.display(),
+                    field.data_type(),
+                    self.files[0].display()
+                );
+                if other.is_nullable() && !field.is_nullable() {
+                    *field = Arc::new(field.as_ref().clone().with_nullable(true));
+                }
+            }
+        }
+        Ok(Schema::new_with_metadata(fields, first.metadata().clone()))
+    }
+}
+
+async fn list(session: &SessionContext, url: &ListingTableUrl) -> Result<Vec<PathBuf>> {
+    let state = session.state();
+    let store = session.runtime_env().object_store(url)?;
+    let found: Vec<_> = (url.list_all_files(&state, &store, "").await?)
+        .try_collect()
+        .await?;
+    let mut files: Vec<PathBuf> = found
+        .iter()
+        .map(|file| PathBuf::from(format!("/{}", file.location)))
+        .filter(|file| Format::of(file).is_ok())
+        .collect();
+    files.sort();
+    Ok(files)
+}
+
+/// The end of a file's name, from its last dot on.
+fn extension(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.rfind('.')
+        .map_or(String::new(), |dot| name[dot..].to_owned())
+}
+
+pub(super) fn file_url(path: &Path) -> Result<Url> {
+    let absolute = std::path::absolute(path)?;
+    let url = Url::from_file_path(absolute).ok();
+    url.with_context(|| format!("{}: no path of a file", path.display()))
+}
+
+fn directory_url(path: &Path) -> Result<Url> {
+    let absolute = std::path::absolute(path)?;
+    let url = Url::from_directory_path(absolute).ok();
+    url.with_context(|| format!("{}: no path of a directory", path.display()))
+}
+
+fn cannot_read(path: &Path) -> String {
+    format!("cannot read {}", path.display())
+}
+
+fn schema_of(path: &Path, format: Format) -> Result<Schema> {
+    let file = File::open(path).with_context(|| cannot_read(path))?;
+    Ok(match format {
+        Format::Arrow => {
+            let schema = match FileReader::try_new(BufReader::new(file), None) {
+                Ok(reader) => reader.schema(),
+                // The other form of the format, a stream.
+                Err(error) => File::open(path)
+                    .ok()
+                    .and_then(|file| StreamReader::try_new(file, None).ok())
+                    .map(|reader| reader.schema())
+                    .ok_or(error)
+                    .with_context(|| cannot_read(path))?,
+            };
+            schema.as_ref().clone()
+        }
+        _ => {
+            let reader = ParquetRecordBatchReaderBuilder::try_new(file);
+            let reader = reader.with_context(|| cannot_read(path))?;
+            reader.schema().as_ref().clone()
+        }
+    })
+}
+
+/// What a Parquet file says of its columns.
+pub(super) fn parquet_metadata(path: &Path) -> Result<Arc<ParquetMetaData>> {
+    let file = File::open(path).with_context(|| cannot_read(path))?;
+    let reader = ParquetRecordBatchReaderBuilder::try_new(file);
+    Ok(reader
+        .with_context(|| cannot_read(path))?
+        .metadata()
+        .clone())
+}

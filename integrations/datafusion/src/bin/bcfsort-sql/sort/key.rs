@@ -1,0 +1,110 @@
+//! The columns to sort by, as the command line has them.
+
+use anyhow::{Result, bail};
+
+/// How the cells of a column compare, whatever they look like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// By bytes.
+    Str,
+    /// Any decimal number, by its exact value.
+    Num,
+    /// By the instant.
+    Date,
+}
+
+impl Kind {
+    fn parse(word: &str) -> Option<Self> {
+        match word {
+            "str" => Some(Self::Str),
+            "num" => Some(Self::Num),
+            "date" => Some(Self::Date),
+            _ => None,
+        }
+    }
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Str => "str",
+            Self::Num => "num",
+            Self::Date => "date",
+        }
+    }
+}
+
+/// A column to sort by.
+#[derive(Clone, Debug)]
+pub(super) struct Key {
+    name: String,
+    kind: Option<Kind>,
+    pub(super) descending: bool,
+    pub(super) nulls_first: bool,
+}
+
+impl Key {
+    /// The column and its type, in a table that has columns of these names.
+    ///
+    /// A column may be called `a:num`: then that is its name, and no type.
+    pub(super) fn find(&self, names: &[impl AsRef<str>]) -> Result<(usize, Option<Kind>)> {
+        let places = |name: &str| {
+            let all = names.iter().enumerate();
+            let mut all = all.filter(|(_, other)| other.as_ref() == name);
+            (all.next().map(|(index, _)| index), all.next().is_some())
+        };
+        if let Some(kind) = self.kind
+            && let (Some(index), false) = places(&format!("{}:{}", self.name, kind.name()))
+        {
+            return Ok((index, None));
+        }
+        match places(&self.name) {
+            (Some(index), false) => Ok((index, self.kind)),
+            (Some(_), true) => bail!("there are several columns {:?}", self.name),
+            (None, _) => {
+                const FEW: usize = 20;
+                let few: Vec<&str> = names.iter().take(FEW).map(AsRef::as_ref).collect();
+                let more = if names.len() > FEW { ", ..." } else { "" };
+                bail!(
+                    "no column {:?}: there are {}{more}",
+                    self.name,
+                    few.join(", ")
+                )
+            }
+        }
+    }
+}
+
+impl std::str::FromStr for Key {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut name = text;
+        let (mut descending, mut nulls_first, mut kind) = (None, None, None);
+        // (From the end: names may have colons.)
+        while let Some((rest, word)) = name.rsplit_once(':') {
+            let is_new = match word {
+                "asc" | "desc" => descending.replace(word == "desc").is_none(),
+                "nulls-first" | "nulls-last" => {
+                    nulls_first.replace(word == "nulls-first").is_none()
+                }
+                _ => match Kind::parse(word) {
+                    Some(given) => kind.replace(given).is_none(),
+                    None => break,
+                },
+            };
+            if !is_new {
+                return Err(format!("{word} contradicts or repeats another word"));
+            }
+            name = rest;
+        }
+        if name.is_empty() {
+            return Err("a column has no name".to_owned());
+        }
+        let descending = descending.unwrap_or(false);
+        Ok(Self {
+            name: name.to_owned(),
+            kind,
+            descending,
+            nulls_first: nulls_first.unwrap_or(descending),
+        })
+    }
+}
