@@ -154,7 +154,7 @@ fn check(execution: &mut Execution<'_>, recording: &Recording, step: &Step, what
 
 #[test]
 fn no_kernel_trusts_what_its_buffers_hold() {
-    let (times, most) = if all_cases() { (20, 20) } else { (2, 4) };
+    let (times, most) = if all_cases() { (20, 20) } else { (1, 3) };
     let mut random = Random(1);
     let mut left = Left::new();
     let mut tried: BTreeMap<Kernel, u32> = BTreeMap::new();

@@ -1412,6 +1412,77 @@ mod kernel_cache {
         assert!(folder.path(name).exists());
     }
 
+    /// A whole file with this data, as the command writes it.
+    fn file_of(data: &[u8]) -> Vec<u8> {
+        let length = (data.len() as u64).to_le_bytes();
+        let sum = (length.iter().chain(data)).fold(0xcbf2_9ce4_8422_2325, |sum: u64, &byte| {
+            (sum ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+        });
+        [HEADER.as_bytes(), &sum.to_le_bytes(), data].concat()
+    }
+
+    #[test]
+    fn kernels_of_another_device_are_written_anew() {
+        if !has_caches() {
+            return;
+        }
+        let folder = Folder::new();
+        let variables = [
+            ("WGPU_BCFSORT_CACHE_DIR", folder.0.path().as_os_str()),
+            ("RUST_LOG", "warn".as_ref()),
+        ];
+        sort(&variables[..1], &[]);
+        let file = folder.path(&folder.list()[0]);
+        let whole = fs::read(&file).unwrap();
+        let data = &whole[HEADER.len() + 8..];
+        assert!(file_of(data) == whole);
+        // wgpu's header: 8 bytes, two words, the backend, the device.
+        let mut of_another = data.to_vec();
+        of_another[20] ^= 1;
+        fs::write(&file, file_of(&of_another)).unwrap();
+        let told = sort(&variables, &[]);
+        assert!(told.contains("refused"), "{told}");
+        let again = fs::read(&file).unwrap();
+        assert!(again[HEADER.len() + 8 + 20] == data[20]);
+        assert!(!sort(&variables, &[]).contains("refused"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_others_may_have_written_is_not_used() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        if !has_caches() {
+            return;
+        }
+        let folder = Folder::new();
+        let directory = folder.path("kernels");
+        let variables = [
+            ("WGPU_BCFSORT_CACHE_DIR", directory.as_os_str()),
+            ("RUST_LOG", "warn".as_ref()),
+        ];
+        assert!(!sort(&variables, &[]).contains("no kernel cache"));
+        let file = (fs::read_dir(&directory).unwrap().next().unwrap().unwrap()).path();
+        let refused = |why: &str| {
+            let told = sort(&variables, &[]);
+            assert!(
+                told.contains("no kernel cache") && told.contains(why),
+                "{told}"
+            );
+        };
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
+        refused("666");
+        let elsewhere = folder.path("elsewhere");
+        fs::rename(&file, &elsewhere).unwrap();
+        symlink(&elsewhere, &file).unwrap();
+        refused("link");
+        fs::remove_file(&file).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(&file).status();
+        assert!(made.unwrap().success());
+        refused("regular");
+        fs::set_permissions(&directory, fs::Permissions::from_mode(0o777)).unwrap();
+        refused("777");
+    }
+
     #[test]
     fn the_directory_is_the_users_or_is_named_or_there_is_none() {
         if !has_caches() || !cfg!(target_os = "linux") {
