@@ -232,7 +232,7 @@ fn write(
         written += size_of_val(block) as u64;
         progress.bytes("writing", written, Some(all));
     }
-    writer.finish().map_err(failed)?.commit()
+    writer.finish().map_err(failed)?.commit_last()
 }
 
 #[cfg(test)]

@@ -47,7 +47,12 @@ pub(crate) fn push_all<F: RecordFormat<Error = Fault>>(
         for chunk in std::iter::once(Ok(second)).chain(receiver) {
             let chunk = chunk?;
             pushed += size_of_val(chunk.as_slice()) as u64;
-            sorter.push(chunk).map_err(fault)?;
+            if let Err(error) = sorter.push(chunk) {
+                // Not returned: the reader may wait for ever for the writer of a pipe, and the
+                // scope would wait for the reader.
+                progress.clear();
+                fault(error).exit();
+            }
             progress.bytes("sorting parts:", pushed, bytes);
             count += 1;
         }

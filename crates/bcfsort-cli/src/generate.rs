@@ -84,5 +84,5 @@ fn write<T: SortKey>(args: &Args) -> Result<(), Fault> {
     let failed = |error| Fault::data(&name, &error);
     let mut writer = KeyWriter::new(output, args.keys.encoding.format);
     writer.write(&keys).map_err(failed)?;
-    writer.finish().map_err(failed)?.commit()
+    writer.finish().map_err(failed)?.commit_last()
 }

@@ -17,10 +17,14 @@ mod verify;
 
 use bcfsort_lab::{bench, experiment, tune};
 use bcfsort_term::fault::Fault;
-use bcfsort_term::{notice, output};
+use bcfsort_term::out_of_memory::OrExit;
+use bcfsort_term::{memory, notice, output};
 use clap::{Arg, ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
+
+#[global_allocator]
+static ALLOCATOR: OrExit = OrExit;
 
 const AFTER_HELP: &str = "\
 Exit codes:
@@ -114,6 +118,7 @@ enum Command {
 
 fn run(command: &Command) -> Result<(), Fault> {
     output::remove_temporary_when_interrupted()?;
+    memory::fit_threads();
     match command {
         Command::Sort(args) => sort::run(args),
         Command::Argsort(args) => argsort::run(args),

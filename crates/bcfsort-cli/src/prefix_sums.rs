@@ -171,7 +171,7 @@ fn add_up<T: Summand>(args: &Args) -> Result<(), Fault> {
     let failed = |error| Fault::data(&name, &error);
     let mut writer = KeyWriter::<T, _>::new(output, args.encoding.format);
     writer.write(&values).map_err(failed)?;
-    writer.finish().map_err(failed)?.commit()?;
+    writer.finish().map_err(failed)?.commit_last()?;
     drop(progress);
     if args.checks.verify && !args.quiet {
         let count = values.len();

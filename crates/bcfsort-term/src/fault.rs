@@ -1,5 +1,6 @@
 //! Failures of a command, with their messages and exit codes.
 
+use crate::{notice, output};
 use bcfsort_testkit::data::DataError;
 use std::fmt;
 use std::io;
@@ -53,6 +54,14 @@ impl Fault {
             Self::Usage(_) => 2,
             Self::Device(_) => 3,
         }
+    }
+
+    /// Prints the message, and ends the process at once, whatever other threads do.
+    pub fn exit(&self) -> ! {
+        if let Some(message) = self.message() {
+            notice::say(message);
+        }
+        output::exit(self.exit_code())
     }
 
     pub fn message(&self) -> Option<&str> {

@@ -15,6 +15,7 @@ pub mod fault;
 pub mod kernel_cache;
 pub mod memory;
 pub mod notice;
+pub mod out_of_memory;
 pub mod output;
 pub mod timings;
 pub mod tuning_file;

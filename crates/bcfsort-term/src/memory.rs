@@ -1,10 +1,14 @@
 //! How much memory a sort may use, and where it stores what exceeds it.
 
+mod limits;
+
 use crate::args::positive;
 use crate::fault::Fault;
 use std::path::{Path, PathBuf};
+use std::thread;
 
-/// Memory that is used even if less is free: a sort in less takes many small steps.
+/// Memory that is used even if it is more than half of what is free: a sort in less takes many small
+/// steps.
 const LEAST: u64 = 64 << 20;
 
 /// The memory of a sort.
@@ -33,18 +37,45 @@ impl Memory {
     }
 }
 
-/// The bytes that an option gives, or half of the memory that is free.
+/// The bytes that an option gives, or half of the memory that is free; of little memory, up to three
+/// quarters.
 pub fn or_default(bytes: Option<u64>) -> u64 {
-    bytes.unwrap_or_else(|| (free() / 2).max(LEAST))
+    bytes.unwrap_or_else(|| {
+        let free = free();
+        (free / 2).max(LEAST.min(free / 4 * 3))
+    })
 }
 
-/// Bytes of memory that are free: of the machine or, if that is less, of the control group.
+/// Bytes of memory that are free: of the machine or, if that is less, of a control group or of the
+/// address space.
 fn free() -> u64 {
     let mut system = sysinfo::System::new();
     system.refresh_memory();
     let free = system.available_memory();
-    let limits = system.cgroup_limits();
-    limits.map_or(free, |limits| free.min(limits.free_memory))
+    let limits = [limits::of_groups(Path::new("/")), limits::of_process()];
+    limits.into_iter().flatten().fold(free, u64::min)
+}
+
+/// Address space of a thread: its stack, and what the allocator reserves for it.
+const THREAD: u64 = 256 << 20;
+
+/// Bytes of its stack that the main thread is to have, if the address space is limited.
+const STACK: usize = 1 << 19;
+
+/// Starts fewer threads if the address space is limited (`ulimit -v`) to less than all would need,
+/// and takes the main thread's stack: one that cannot grow ends the process without an error.
+pub fn fit_threads() {
+    if let Some(free) = limits::of_process() {
+        std::hint::black_box([0_u8; STACK]);
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        let threads = usize::try_from(free / THREAD)
+            .unwrap_or(cores)
+            .clamp(1, cores);
+        // Fails if there are threads already.
+        let _ = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build_global();
+    }
 }
 
 /// Fails if a directory has less space than a temporary file of `bytes` bytes needs.

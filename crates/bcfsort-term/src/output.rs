@@ -12,34 +12,71 @@ use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
+#[cfg(unix)]
+use std::sync::Arc;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use tempfile::TempPath;
 
-/// The current temporary file. The interrupt handler removes it. Code that creates, renames or
-/// removes the file holds the lock, so the handler never sees an intermediate state.
-static TEMPORARY: Mutex<Option<PathBuf>> = Mutex::new(None);
+/// How far the output is.
+enum Progress {
+    /// Nothing is to be removed.
+    Idle,
+    /// The temporary file is written.
+    Writing(PathBuf),
+    /// The command's last output is complete: signals come too late.
+    Done,
+}
 
-fn temporary() -> MutexGuard<'static, Option<PathBuf>> {
-    TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner)
+/// How far the current output is. The interrupt handler removes the temporary file. Code that
+/// creates, renames or removes the file holds the lock, so the handler never sees an intermediate
+/// state.
+static PROGRESS: Mutex<Progress> = Mutex::new(Progress::Idle);
+
+fn progress() -> MutexGuard<'static, Progress> {
+    PROGRESS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn remove_temporary(progress: &mut Progress) {
+    if let Progress::Writing(path) = std::mem::replace(progress, Progress::Idle) {
+        let _ = fs::remove_file(path);
+    }
+}
+
+/// Ends the process at once, whatever other threads do, without a temporary file.
+pub fn exit(code: u8) -> ! {
+    let mut progress = progress();
+    remove_temporary(&mut progress);
+    std::process::exit(code.into());
+}
+
+/// As [`exit`], for a thread that may hold any lock and cannot allocate memory.
+pub(crate) fn exit_without_memory(code: u8) -> ! {
+    if let Ok(mut progress) = PROGRESS.try_lock() {
+        remove_temporary(&mut progress);
+    }
+    #[cfg(unix)]
+    signal_hook::low_level::exit(code.into());
+    #[cfg(not(unix))]
+    std::process::exit(code.into());
 }
 
 /// On SIGINT, SIGTERM and SIGHUP, removes the temporary file and exits with 128 + the signal's
-/// number, as shells report it. Elsewhere than on Unix, Ctrl-C counts as SIGINT.
+/// number, as shells report it. Elsewhere than on Unix, Ctrl-C counts as SIGINT. A file that exceeds
+/// the limit of `ulimit -f` becomes an error of the write, instead of a signal that ends the process.
 pub fn remove_temporary_when_interrupted() -> Result<(), Fault> {
     wait_for_signals().map_err(|error| Fault::Usage(format!("cannot handle interrupts: {error}")))
 }
 
 #[cfg(unix)]
 fn wait_for_signals() -> io::Result<()> {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+    signal_hook::flag::register(SIGXFSZ, Arc::default())?;
     let mut signals = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM])?;
     std::thread::Builder::new()
         .name("signals".to_owned())
         .spawn(move || {
-            if let Some(signal) = signals.forever().next() {
-                exit_on_signal(signal);
-            }
+            signals.forever().for_each(exit_on_signal);
         })
         .map(drop)
 }
@@ -51,10 +88,11 @@ fn wait_for_signals() -> Result<(), ctrlc::Error> {
 
 fn exit_on_signal(signal: i32) {
     // Held until the process ends, so that no new temporary file is created.
-    let mut temporary = temporary();
-    if let Some(path) = temporary.take() {
-        let _ = fs::remove_file(path);
+    let mut progress = progress();
+    if matches!(*progress, Progress::Done) {
+        return;
     }
+    remove_temporary(&mut progress);
     std::process::exit(128 + signal);
 }
 
@@ -68,7 +106,7 @@ pub struct Output {
 enum Sink {
     Stdout(io::Stdout),
     Direct(File),
-    Whole(Whole),
+    Whole(Box<Whole>),
 }
 
 impl Output {
@@ -110,7 +148,7 @@ impl Output {
                         .open(&path)
                         .map_err(|error| failed(&error))?;
                     if metadata.is_file() {
-                        Sink::Whole(Whole::create(path, Some(metadata.permissions()), &name)?)
+                        Sink::Whole(Whole::create(path, Some(metadata), &name)?)
                     } else {
                         Sink::Direct(file)
                     }
@@ -149,15 +187,28 @@ impl Output {
 
     /// Finishes the output: renames the temporary file over the target. Without this call, the
     /// target is unchanged.
-    pub fn commit(mut self) -> Result<(), Fault> {
+    pub fn commit(self) -> Result<(), Fault> {
+        self.finish(Progress::Idle)
+    }
+
+    /// As [`commit`](Self::commit), for the last output of a command, which is then a success: no
+    /// signal ends it.
+    pub fn commit_last(self) -> Result<(), Fault> {
+        self.finish(Progress::Done)
+    }
+
+    fn finish(mut self, then: Progress) -> Result<(), Fault> {
         let encoded = match &mut self.encoder {
             Some(encoder) => encoder.finish(&mut self.sink),
             None => Ok(()),
         };
         let flushed = encoded.and_then(|()| self.sink.flush());
         let done = flushed.and_then(|()| match self.sink {
-            Sink::Whole(whole) => whole.commit(),
-            Sink::Stdout(_) | Sink::Direct(_) => Ok(()),
+            Sink::Whole(whole) => whole.commit(then),
+            Sink::Stdout(_) | Sink::Direct(_) => {
+                *progress() = then;
+                Ok(())
+            }
         });
         done.map_err(|error| Fault::io(&self.name, "cannot write", &error))
     }
@@ -216,16 +267,14 @@ struct Whole {
     file: File,
     path: Option<TempPath>,
     target: PathBuf,
+    /// The metadata of the file that it replaces.
+    old: Option<fs::Metadata>,
     reserving: Option<JoinHandle<io::Result<()>>>,
     is_reserved: bool,
 }
 
 impl Whole {
-    fn create(
-        target: PathBuf,
-        permissions: Option<fs::Permissions>,
-        name: &str,
-    ) -> Result<Self, Fault> {
+    fn create(target: PathBuf, old: Option<fs::Metadata>, name: &str) -> Result<Self, Fault> {
         let directory = directory(&target);
         let failed = |error: &io::Error| {
             let error = error.to_string();
@@ -249,31 +298,25 @@ impl Whole {
             use std::os::unix::fs::PermissionsExt;
             // A new file gets the permissions that the umask leaves (temporary files are private by
             // default). The copy of a private file must stay private while it is written.
-            let mode = if permissions.is_some() { 0o600 } else { 0o666 };
+            let mode = if old.is_some() { 0o600 } else { 0o666 };
             builder.permissions(fs::Permissions::from_mode(mode));
         }
         let (file, path) = {
-            let mut temporary = temporary();
+            let mut progress = progress();
             let (file, path) = (builder.tempfile_in(directory))
                 .map_err(|error| failed(&error))?
                 .into_parts();
-            *temporary = Some(path.to_path_buf());
+            *progress = Progress::Writing(path.to_path_buf());
             (file, path)
         };
-        let whole = Self {
+        Ok(Box::new(Self {
             file,
             path: Some(path),
             target,
+            old,
             reserving: None,
             is_reserved: false,
-        };
-        if let Some(permissions) = permissions {
-            whole
-                .file
-                .set_permissions(permissions)
-                .map_err(|error| Fault::io(name, "cannot set the permissions", &error))?;
-        }
-        Ok(whole)
+        }))
     }
 
     fn reserve(&mut self, bytes: u64) {
@@ -297,19 +340,26 @@ impl Whole {
         }
     }
 
-    fn commit(mut self) -> io::Result<()> {
+    fn commit(mut self, then: Progress) -> io::Result<()> {
         self.wait_for_space()?;
         if self.is_reserved {
             let end = self.file.stream_position()?;
             self.file.set_len(end)?;
         }
+        if let Some(old) = &self.old {
+            keep_access(&self.file, old)?;
+        }
         // Some file systems report a full disk only here.
         self.file.sync_all()?;
-        let mut temporary = temporary();
-        if let Some(path) = self.path.take() {
-            path.persist(&self.target).map_err(|error| error.error)?;
+        let mut progress = progress();
+        if let Some(path) = self.path.take()
+            && let Err(error) = path.persist(&self.target)
+        {
+            // The error removes the temporary file.
+            *progress = Progress::Idle;
+            return Err(error.error);
         }
-        *temporary = None;
+        *progress = then;
         Ok(())
     }
 }
@@ -317,11 +367,40 @@ impl Whole {
 impl Drop for Whole {
     fn drop(&mut self) {
         if let Some(path) = self.path.take() {
-            let mut temporary = temporary();
+            let mut progress = progress();
             drop(path);
-            *temporary = None;
+            *progress = Progress::Idle;
         }
     }
+}
+
+/// Gives a file the owner, the group and the mode of the one that it replaces, as far as the user
+/// may. Nobody gets more rights than the old file gave: setuid, setgid and sticky stay only with
+/// owner and group, and another group than the old one gets what all others have, at most.
+#[cfg(unix)]
+fn keep_access(file: &File, old: &fs::Metadata) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+    let ids = |metadata: &fs::Metadata| (metadata.uid(), metadata.gid());
+    if ids(&file.metadata()?) != ids(old) && fchown(file, Some(old.uid()), Some(old.gid())).is_err()
+    {
+        // Only root may give a file away, but its owner may choose among his groups.
+        let _ = fchown(file, None, Some(old.gid()));
+    }
+    let new = file.metadata()?;
+    let mut mode = old.mode() & 0o7777;
+    if ids(&new) != ids(old) {
+        mode &= 0o777;
+    }
+    if new.gid() != old.gid() {
+        mode &= 0o707 | (mode & 0o007) << 3;
+    }
+    // Last: a change of the owner clears some of these bits.
+    file.set_permissions(fs::Permissions::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+fn keep_access(file: &File, old: &fs::Metadata) -> io::Result<()> {
+    file.set_permissions(old.permissions())
 }
 
 fn is_full(error: &io::Error) -> bool {

@@ -79,7 +79,7 @@ pub(crate) fn sort(job: Job) -> Result<(), Fault> {
     if let Some(verifier) = &verifier {
         verifier.finish()?;
     }
-    output.commit()?;
+    output.commit_last()?;
     drop(progress);
     if let Some(verifier) = verifier.filter(|_| !job.quiet) {
         let count = verifier.count();

@@ -71,7 +71,7 @@ pub(super) fn sort<T: SortKey>(args: &Args, encoding: Format) -> Result<(), Faul
     if let Some(verifier) = &verifier {
         verifier.finish()?;
     }
-    writer.finish().map_err(failed)?.commit()?;
+    writer.finish().map_err(failed)?.commit_last()?;
     drop(progress);
     if args.checks.verify && !args.quiet {
         notice::say(&format!(
