@@ -66,6 +66,10 @@ const STACK: usize = 1 << 19;
 /// and takes the main thread's stack: one that cannot grow ends the process without an error.
 pub fn fit_threads() {
     if let Some(free) = limits::of_process() {
+        #[expect(
+            clippy::large_stack_arrays,
+            reason = "so that the stack has these pages"
+        )]
         std::hint::black_box([0_u8; STACK]);
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let threads = usize::try_from(free / THREAD)

@@ -274,7 +274,7 @@ struct Whole {
 }
 
 impl Whole {
-    fn create(target: PathBuf, old: Option<fs::Metadata>, name: &str) -> Result<Self, Fault> {
+    fn create(target: PathBuf, old: Option<fs::Metadata>, name: &str) -> Result<Box<Self>, Fault> {
         let directory = directory(&target);
         let failed = |error: &io::Error| {
             let error = error.to_string();

@@ -10,6 +10,9 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
+/// The user and the group without rights.
+const NOBODY: u32 = 65_534;
+
 /// Runs a line of the shell in a folder. `$B` is the command.
 fn shell(folder: &TempDir, line: &str) -> Output {
     let mut command = Command::new("sh");
@@ -162,7 +165,6 @@ fn an_output_gives_nobody_more_rights() {
     if fs::metadata(&file).unwrap().uid() != 0 || !Path::new("/usr/bin/setpriv").exists() {
         return;
     }
-    const NOBODY: u32 = 65_534;
     let owners = || {
         let metadata = fs::metadata(&file).unwrap();
         (metadata.uid(), metadata.gid())
