@@ -11,8 +11,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 /// Options of other sort commands, each with a tip.
-const FOREIGN_OPTIONS: [(&str, &str); 7] = [
-    ("-g", "'-f text -t f64' sorts numbers of any form"),
+const FOREIGN_OPTIONS: [(&str, &str); 6] = [
     ("-u", "duplicates are kept: pipe text output through 'uniq'"),
     ("-c", "'wgpu-bcfsort check' tells whether a file is sorted"),
     ("-s", "every sort is stable: leave '-s' out"),

@@ -4,6 +4,7 @@ use super::Layout;
 use super::fixed::Fixed;
 use super::key::order;
 use super::lines::Lines;
+use super::lines::args::LineArgs;
 use super::npy;
 use super::reader::ChunkReader;
 use super::table::{TableArgs, TablePlan};
@@ -62,18 +63,15 @@ pub(crate) struct RecordArgs {
     /// lines: fields as in GNU sort; fixed: OFFSET:TYPE[:desc]
     ///
     /// lines: F[.C][OPTIONS][,F[.C][OPTIONS]], from byte C of field F to the end, or to the second
-    /// position. OPTIONS are n (by number), r (largest first) and b (leading blanks do not count).
-    /// Several keys are compared one after the other, by bytes, and lines with equal keys keep
-    /// their order, as with -s in GNU sort. fixed: OFFSET:TYPE[:desc][:be],..., where TYPE is u8,
+    /// position. OPTIONS are the letters of GNU sort: b, d, f, g, h, i, M, n, r and V, and N for
+    /// natural order; a key without any has those of the command. Several keys are compared one
+    /// after the other, and lines with equal keys keep their order, as with -s in GNU sort. fixed: OFFSET:TYPE[:desc][:be],..., where TYPE is u8,
     /// i8, u16, i16, f16, bf16, u32, i32, f32, u64, i64, f64 or bytesN; numbers are little-endian,
     /// or big-endian with be.
     #[arg(short, long, value_name = "KEY")]
     pub(crate) key: Vec<String>,
-    /// lines: by the number at the beginning
-    ///
-    /// Keys that have options of their own ignore it.
-    #[arg(short, long)]
-    pub(crate) numeric: bool,
+    #[command(flatten)]
+    pub(crate) lines: LineArgs,
     /// lines, csv, tsv: what separates fields; -t too
     #[arg(long, value_name = "CHAR", hide_short_help = true)]
     pub(crate) separator: Option<String>,
@@ -98,14 +96,14 @@ impl RecordArgs {
                 &[OfLines, RecordKind::Fixed][..],
                 !self.key.is_empty(),
             ),
-            ("--numeric", &[OfLines][..], self.numeric),
             (
                 "--separator",
                 &[OfLines, Csv, Tsv][..],
                 self.separator.is_some(),
             ),
         ];
-        let all = self.table.given().into_iter().chain(others);
+        let all = self.table.given().into_iter().chain(self.lines.given());
+        let all = all.chain(others);
         all.filter_map(|(option, kinds, given)| given.then_some((option, kinds)))
     }
 
@@ -138,9 +136,7 @@ impl RecordArgs {
         let order = order(reverse);
         let separator = self.separator(kind, of_t)?;
         Ok(match kind {
-            OfLines => Plan::Lines(
-                Lines::new(&self.key, separator, self.numeric, order).map_err(Fault::Usage)?,
-            ),
+            OfLines => Plan::Lines(self.lines.plan(&self.key, separator, reverse)?),
             Csv | Tsv => Plan::Table(self.table.plan(kind, separator, reverse)?),
             RecordKind::Fixed => {
                 let width = self.record.filter(|&width| width > 0);

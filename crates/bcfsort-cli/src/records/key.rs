@@ -67,8 +67,8 @@ pub(super) fn leading(bytes: &[u8], of: impl Fn(u8) -> bool) -> usize {
     end.unwrap_or(bytes.len())
 }
 
-/// True for the blanks between fields.
+/// True for the blanks between fields. A newline is one in lines that end with a zero.
 #[inline]
 pub(super) const fn is_blank(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t')
+    matches!(byte, b' ' | b'\t' | b'\n')
 }

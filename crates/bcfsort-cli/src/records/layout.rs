@@ -44,6 +44,11 @@ pub(crate) trait Layout: Sync {
     /// The first 64 bits of a record's key, or other bits in the same order. `scratch` is empty, or
     /// has the contents that an earlier call left.
     fn prefix(&self, record: &[u8], scratch: &mut Vec<u8>) -> Prefix {
+        self.prefix_of_parts(record, scratch)
+    }
+
+    /// As [`prefix`](Self::prefix), from the parts of the key.
+    fn prefix_of_parts(&self, record: &[u8], scratch: &mut Vec<u8>) -> Prefix {
         scratch.clear();
         let mut part = 0;
         while part < self.parts() && scratch.len() <= 8 {

@@ -1,5 +1,6 @@
 //! Sorts of small files of every format, from the options to the output.
 
+mod keys;
 mod marks;
 mod numbers;
 mod tables;
@@ -572,19 +573,6 @@ fn records_of_the_sort_benchmark_are_sorted_by_ten_bytes() {
 fn wrong_options_are_errors() {
     use RecordKind::{Fixed, Gensort, Lines};
     let cases = [
-        (Lines, "-k0", "-k 0: fields are counted from 1"),
-        (Lines, "-k1.0", "-k 1.0: bytes are counted from 1"),
-        (Lines, "-k1,0", "-k 1,0: fields are counted from 1"),
-        (
-            Lines,
-            "-kx",
-            "-k x: '' is no number: F[.C][OPTIONS][,F[.C][OPTIONS]]",
-        ),
-        (
-            Lines,
-            "-k1g",
-            "-k 1g: there is no option 'g': n, r and b there are",
-        ),
         (
             Lines,
             "--by a",

@@ -123,12 +123,11 @@ impl<'a> Verifier<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::lines::Lines;
+    use super::super::lines::args::LineArgs;
     use super::*;
-    use wgpu_bcfsort::Order;
 
     fn verify(read: &[u8], written: &[u8]) -> Result<(), Fault> {
-        let lines = Lines::new(&[], None, false, Order::Ascending).expect("lines");
+        let lines = LineArgs::default().plan(&[], None, false).expect("lines");
         let mut verifier = Verifier::new(&lines);
         verifier.read(read);
         for record in written.split_inclusive(|&byte| byte == b'\n') {
