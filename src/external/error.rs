@@ -30,7 +30,7 @@ pub enum ExternalError<E> {
     /// error.
     #[error(transparent)]
     Records(E),
-    /// The temporary file could not be created, written or read.
+    /// A temporary file could not be created, written or read.
     #[error(
         "cannot {doing} the temporary file in {}: {source}{}",
         directory.display(),
@@ -44,15 +44,15 @@ pub enum ExternalError<E> {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// The memory is too small to merge the sorted runs.
-    /// [`ExternalSorter`](super::ExternalSorter#memory) has the bound.
+    /// The memory is too small to merge the sorted runs, in any number of passes.
+    /// [`ExternalSorter`](super::ExternalSorter#passes) has the bound.
     #[non_exhaustive]
     #[error(
         "{memory} bytes of memory are too few to merge {runs} sorted runs of {bytes} bytes: 4 \
-         times the memory sorts 8 times the records"
+         times the memory sorts 16 times the records"
     )]
     TooManyRuns {
-        /// The number of runs, including the one that is too many.
+        /// The number of runs before any were merged, including the one that is too many.
         runs: usize,
         /// The size of these runs in bytes.
         bytes: u64,

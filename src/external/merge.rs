@@ -33,6 +33,7 @@ const PIECE: usize = 4 << 20;
 /// A run, and how far it is merged.
 struct Source<'a, F: RecordFormat> {
     run: &'a Run<F::Key>,
+    file: &'a TemporaryFile,
     /// The number of blocks that are loaded.
     next: usize,
     /// The byte offset of the next block.
@@ -60,7 +61,6 @@ impl<F: RecordFormat> Source<'_, F> {
 /// A merge of runs, batch by batch.
 pub(super) struct Merge<'a, F: RecordFormat> {
     format: &'a F,
-    file: &'a TemporaryFile,
     sources: Vec<Source<'a, F>>,
     /// The next block of each run: its key, and the run.
     blocks: BinaryHeap<Reverse<(&'a F::Key, usize)>>,
@@ -71,12 +71,13 @@ pub(super) struct Merge<'a, F: RecordFormat> {
 impl<'a, F: RecordFormat> Merge<'a, F> {
     pub(super) fn new(
         format: &'a F,
-        file: &'a TemporaryFile,
+        files: &'a [TemporaryFile],
         runs: &'a [Run<F::Key>],
         budget: u64,
     ) -> Self {
         let sources = runs.iter().map(|run| Source {
             run,
+            file: &files[run.file],
             next: 0,
             offset: run.offset,
             loading: 0,
@@ -86,10 +87,10 @@ impl<'a, F: RecordFormat> Merge<'a, F> {
             .filter_map(|(number, run)| Some(Reverse((&run.blocks.first()?.key, number))));
         Self {
             format,
-            file,
             sources: sources.collect(),
             blocks: firsts.collect(),
-            budget,
+            // A vector has at most this many bytes, also where memory may have more.
+            budget: budget.min(isize::MAX as u64),
         }
     }
 
@@ -147,14 +148,13 @@ impl<'a, F: RecordFormat> Merge<'a, F> {
             for piece in bytemuck::cast_slice_mut(loading).chunks_mut(PIECE) {
                 let offset = source.offset;
                 source.offset += piece.len() as u64;
-                pieces.push(Mutex::new((piece, offset)));
+                pieces.push(Mutex::new((source.file, piece, offset)));
             }
         }
         for_each_at_once(&pieces, |piece| {
-            let (bytes, offset) = &mut *piece.lock().unwrap_or_else(PoisonError::into_inner);
-            self.file.read_at(bytes, *offset)
+            let (file, bytes, offset) = &mut *piece.lock().unwrap_or_else(PoisonError::into_inner);
+            (file.read_at(bytes, *offset)).map_err(|error| file.error("read", error))
         })
-        .map_err(|error| self.file.error("read", error))
     }
 
     /// Moves the records above the bound from the buffer to their sources.
@@ -188,13 +188,12 @@ impl<'a, F: RecordFormat> Merge<'a, F> {
         (units * size_of::<F::Unit>()) as u64
     }
 
-    /// Sorts all batches, and passes them to `take` in order. A thread loads the next batch
-    /// meanwhile: two batches are in memory.
+    /// Passes all batches to `sort` in order. A thread loads the next batch meanwhile: two batches
+    /// are in memory.
     pub(super) fn run(
         mut self,
-        take: &mut dyn FnMut(&[F::Unit]) -> Result<(), F::Error>,
+        mut sort: impl FnMut(&mut [F::Unit]) -> Result<(), ExternalError<F::Error>>,
     ) -> Result<(), ExternalError<F::Error>> {
-        let format = self.format;
         let (batches, loaded) = mpsc::sync_channel(0);
         let (used, free) = mpsc::channel();
         let load = move || {
@@ -215,9 +214,7 @@ impl<'a, F: RecordFormat> Merge<'a, F> {
             for batch in loaded {
                 let mut batch = batch?;
                 if !batch.is_empty() {
-                    format
-                        .sort(&mut batch, take)
-                        .map_err(ExternalError::Records)?;
+                    sort(&mut batch)?;
                     // The loader may have ended.
                     let _ = used.send(batch);
                 }
@@ -233,7 +230,7 @@ fn resize<T: bytemuck::Pod, E>(buffer: &mut Vec<T>, len: usize) -> Result<(), Ex
         // First freed, so that both are never in memory.
         *buffer = Vec::new();
         (buffer.try_reserve_exact(len)).map_err(|_| ExternalError::OutOfHostMemory {
-            bytes: (len * size_of::<T>()) as u64,
+            bytes: (len as u64).saturating_mul(size_of::<T>() as u64),
         })?;
     }
     buffer.resize(len, T::zeroed());

@@ -1,4 +1,4 @@
-//! A sort of more records than fit in memory, through one temporary file.
+//! A sort of more records than fit in memory, through temporary files.
 
 // An alias would not be shorter: it needs the units, the error and a lifetime.
 #![allow(clippy::type_complexity)]
@@ -15,7 +15,7 @@ pub use error::ExternalError;
 use file::TemporaryFile;
 use merge::Merge;
 pub use numbers::Numbers;
-use runs::{Run, block_bytes, needed, write_run};
+use runs::{Needs, Run, RunWriter, Size, block_bytes, cost, entry_bytes, least_memory};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -174,16 +174,38 @@ impl<F: RecordFormat> RecordFormat for &F {
     }
 }
 
-/// Sorts more records than fit in memory, through one temporary file.
+/// Sorts more records than fit in memory, through temporary files.
 ///
-/// Records are pushed in vectors of whole records. Each vector is sorted and appended to the file
+/// Records are pushed in vectors of whole records. Each vector is sorted and appended to a file
 /// as a *run*. [`finish`](Self::finish) merges the runs in *batches*, which the format sorts: no
 /// key is compared alone with another on one thread. A single vector is sorted without a file.
 ///
 /// The result is sorted and stable: records with equal keys keep the order in which they were
-/// pushed. O(n log n) time. Each record is written to the file once and read once, whatever the
-/// keys. The file takes the bytes of all records; it has no name, and the operating system frees it
-/// when the sorter is dropped or the program ends.
+/// pushed. O(n log n) time.
+///
+/// # Passes
+///
+/// The memory limits how many runs can be merged at once. With keys of 8 bytes and full vectors,
+/// [`OVERHEAD`](RecordFormat::OVERHEAD) included, √memory / 70 times the memory is sorted in *one
+/// pass*: each record is written to a file once and read once, whatever the keys. Where there are
+/// more runs, or keys are long, [`push`](Self::push) merges some of them to one long run, in
+/// another file. Each such pass writes and reads these records once more.
+///
+/// | memory | one pass |
+/// |---|---|
+/// | 64 MiB | 7 GiB |
+/// | 1 GiB | 450 GiB |
+/// | 16 GiB | 29 TiB |
+///
+/// In the end, one run must be possible to merge: [`ExternalError::TooManyRuns`]. That is so up to
+/// about memory² / (60 · e) bytes of records, where e is the size of a key plus 16 bytes: of 8-byte keys, 180 GiB in 16 MiB of memory. Up to a fifth of this bound, a record is
+/// written about 5 times in the mean, and up to a half about 10 times; near it far more often.
+///
+/// # Temporary space
+///
+/// The files take the bytes of all records, and while runs are merged, those of the merged records
+/// twice: with one pass the size of the records, with more at most double that. They have no names,
+/// and the operating system frees them when the sorter is dropped or the program ends.
 ///
 /// # Memory
 ///
@@ -194,19 +216,13 @@ impl<F: RecordFormat> RecordFormat for &F {
 ///
 /// - While vectors are pushed: the first vector is kept until the second is pushed. Then one is
 ///   sorted while the caller fills another. Each is a third of `memory`. From the second vector on,
-///   the index of the runs takes the last third at most.
+///   the index of the runs takes the last third at most. Runs are merged in the two thirds that the
+///   caller does not use.
 /// - In [`finish`](Self::finish): the index; a part of one block of each run; and two batches, of
 ///   which one is sorted while the other is loaded. The batches take half of the rest each.
 ///
-/// Blocks are of 2 √memory bytes. The index has one key for each block. This limits the number of
-/// runs: [`ExternalError::TooManyRuns`]. With keys of 8 bytes, [`OVERHEAD`](RecordFormat::OVERHEAD)
-/// included, at least √memory / 70 times the memory can be sorted:
-///
-/// | memory | records |
-/// |---|---|
-/// | 64 MiB | 7 GiB |
-/// | 1 GiB | 450 GiB |
-/// | 16 GiB | 29 TiB |
+/// The index has one key for each block of a run. The blocks of a long run are larger, so that its
+/// index and the part that is kept both grow with the square root of its size.
 ///
 /// # Errors
 ///
@@ -242,16 +258,19 @@ pub struct ExternalSorter<F: RecordFormat> {
     directory: PathBuf,
     /// The first vector, until there is a second.
     first: Option<Vec<F::Unit>>,
-    file: Option<TemporaryFile>,
+    /// In the order of their runs: a suffix of the runs is in a suffix of the files.
+    files: Vec<TemporaryFile>,
+    /// In the order of their records. A merged run has a file of its own.
     runs: Vec<Run<F::Key>>,
-    /// The sums over all runs.
-    index: u64,
-    kept: u64,
+    /// The number of vectors in all runs.
+    vectors: usize,
+    /// The bytes that merges in passes have written.
+    rewritten: u64,
     has_failed: bool,
 }
 
 impl<F: RecordFormat> ExternalSorter<F> {
-    /// Makes a sorter that takes at most `memory` bytes. A second vector creates the temporary file
+    /// Makes a sorter that takes at most `memory` bytes. A second vector creates a temporary file
     /// in `directory`.
     #[must_use]
     pub fn new(format: F, memory: u64, directory: &Path) -> Self {
@@ -260,10 +279,10 @@ impl<F: RecordFormat> ExternalSorter<F> {
             memory,
             directory: directory.to_owned(),
             first: None,
-            file: None,
+            files: Vec::new(),
             runs: Vec::new(),
-            index: 0,
-            kept: 0,
+            vectors: 0,
+            rewritten: 0,
             has_failed: false,
         }
     }
@@ -277,14 +296,15 @@ impl<F: RecordFormat> ExternalSorter<F> {
 
     /// Adds whole records. The order of calls is the order of records with equal keys.
     ///
-    /// From the second vector on, blocks until the records are sorted and in the temporary file.
-    /// O(n log n) time. Each vector becomes a run, so vectors of
-    /// [`chunk_bytes`](Self::chunk_bytes) are best.
+    /// From the second vector on, blocks until the records are sorted and in a temporary file, and
+    /// from time to time until runs are merged. O(n log n) time. Each vector becomes a run, so
+    /// vectors of [`chunk_bytes`](Self::chunk_bytes) are best.
     ///
     /// # Errors
     ///
     /// [`ExternalError::Records`], [`ExternalError::TemporaryFile`],
-    /// [`ExternalError::TooManyRuns`], [`ExternalError::AfterError`].
+    /// [`ExternalError::TooManyRuns`], [`ExternalError::AfterError`]; if runs are merged,
+    /// [`ExternalError::OutOfHostMemory`] and [`ExternalError::Thread`], too.
     pub fn push(&mut self, records: Vec<F::Unit>) -> Result<(), ExternalError<F::Error>> {
         if self.has_failed {
             return Err(ExternalError::AfterError);
@@ -308,7 +328,7 @@ impl<F: RecordFormat> ExternalSorter<F> {
 
     /// Sorts the records, and passes them to `take` in order, in slices of whole records.
     ///
-    /// Blocks until all records are sorted. An additional thread reads the temporary file. `take`
+    /// Blocks until all records are sorted. An additional thread reads the temporary files. `take`
     /// is called on this thread, and not at all if there are no records. O(n log n) time.
     ///
     /// # Errors
@@ -329,49 +349,118 @@ impl<F: RecordFormat> ExternalSorter<F> {
             free_beside(only);
             return sorted.map_err(ExternalError::Records);
         }
-        let Some(merge) = self.merge() else {
+        if self.runs.is_empty() {
             return Ok(());
+        }
+        let format = &self.format;
+        (self.last_merge())
+            .run(|batch| format.sort(batch, take).map_err(ExternalError::Records))?;
+        let (runs, vectors, rewritten) = (self.runs.len(), self.vectors, self.rewritten);
+        let read: u64 = self.files.iter().map(TemporaryFile::read).sum();
+        log::debug!(
+            "merged {runs} runs of {vectors} vectors: read {read} bytes, after passes that wrote \
+             {rewritten}"
+        );
+        Ok(())
+    }
+
+    fn add_run(&mut self, mut records: Vec<F::Unit>) -> Result<(), ExternalError<F::Error>> {
+        if self.runs.last().is_none_or(|last| last.is_merged) {
+            self.files.push(TemporaryFile::create(&self.directory)?);
+        }
+        let entry = (self.mean_entry()).unwrap_or_else(|| entry_bytes(&self.format, &records));
+        let size = Size {
+            units: records.len() as u64,
+            cost: cost::<F>(records.len(), self.format.count(&records)),
         };
-        merge.run(take)?;
-        if let Some(file) = &self.file {
-            let (runs, written, read) = (self.runs.len(), file.written(), file.read());
-            log::debug!("merged {runs} runs: {written} bytes written, {read} bytes read");
+        let newest = self.files.len() - 1;
+        let mut run = RunWriter::new(&self.format, &mut self.files[newest], size, entry);
+        run.sort(&mut records)?;
+        drop(records);
+        self.runs.push(run.finish(newest, false));
+        self.vectors += 1;
+        while self.needs().memory() > self.memory {
+            self.merge_some()?;
         }
         Ok(())
     }
 
-    fn add_run(&mut self, records: Vec<F::Unit>) -> Result<(), ExternalError<F::Error>> {
-        let file = match &mut self.file {
-            Some(file) => file,
-            none => none.insert(TemporaryFile::create(&self.directory)?),
-        };
-        let run = write_run(&self.format, records, block_bytes(self.memory), file)?;
-        self.index += run.index;
-        self.kept += run.kept;
-        self.runs.push(run);
-        if needed(self.index, self.kept) > self.memory {
+    fn needs(&self) -> Needs {
+        self.runs.iter().map(|run| run.needs).sum()
+    }
+
+    /// The bytes of the index for each block.
+    fn mean_entry(&self) -> Option<u64> {
+        let blocks: usize = self.runs.iter().map(|run| run.blocks.len()).sum();
+        self.needs().index.checked_div(blocks as u64)
+    }
+
+    /// Merges at least two runs, the last ones, to one.
+    fn merge_some(&mut self) -> Result<(), ExternalError<F::Error>> {
+        let Some(from) = self.last_to_merge() else {
             return Err(ExternalError::TooManyRuns {
-                runs: self.runs.len(),
-                bytes: file.written(),
+                runs: self.vectors,
+                bytes: (self.files.iter().map(TemporaryFile::written)).fold(0, u64::saturating_add),
                 memory: self.memory,
             });
-        }
+        };
+        let entry = self.mean_entry().unwrap_or(1);
+        let runs = &self.runs[from..];
+        let size: Size = runs.iter().map(|run| run.size).sum();
+        let first_file = runs[0].file;
+        // The caller may fill a vector meanwhile. Besides the old index there is a new one.
+        let index = size.cost / block_bytes(size.cost, entry) * entry;
+        let taken = self.memory / 3 + self.needs().index + index;
+        let kept: Needs = runs.iter().map(|run| run.needs).sum();
+        let batch = self.memory.saturating_sub(taken + kept.kept) / 2;
+
+        let mut file = TemporaryFile::create(&self.directory)?;
+        let mut merged = RunWriter::new(&self.format, &mut file, size, entry);
+        Merge::new(&self.format, &self.files, runs, batch).run(|batch| merged.sort(batch))?;
+        let merged = merged.finish(first_file, true);
+        log::debug!("merged {} runs of {} bytes", runs.len(), file.written());
+        self.rewritten += file.written();
+        self.runs.truncate(from);
+        self.files.truncate(first_file);
+        self.runs.push(merged);
+        self.files.push(file);
         Ok(())
     }
 
-    fn merge(&self) -> Option<Merge<'_, F>> {
-        let file = self.file.as_ref()?;
-        Some(Merge::new(
-            &self.format,
-            file,
-            &self.runs,
-            self.batch_bytes(),
-        ))
+    /// The first of the runs that are merged next, at least two. They end with the last run.
+    ///
+    /// Of all suffixes of the runs, the one that frees most memory for each byte that is merged:
+    /// many short runs rather than a long run with few short ones, so that long runs are merged
+    /// seldom. Files are merged whole.
+    fn last_to_merge(&self) -> Option<usize> {
+        let entry = self.mean_entry()?;
+        let (mut needs, mut size) = (Needs::default(), Size::default());
+        let mut best = None;
+        for (from, run) in self.runs.iter().enumerate().rev() {
+            needs = [needs, run.needs].into_iter().sum();
+            size = [size, run.size].into_iter().sum();
+            let before = from.checked_sub(1).map(|before| self.runs[before].file);
+            if before == Some(run.file) || from + 1 == self.runs.len() {
+                continue;
+            }
+            let freed = needs.memory() as f64 - least_memory(size.cost, entry) as f64;
+            let rate = freed / size.cost as f64;
+            if best.is_none_or(|(most, _)| rate > most) {
+                best = Some((rate, from));
+            }
+        }
+        best.map(|(_, from)| from)
     }
 
-    /// The cost of a batch. Two are in memory, with the index and the records that are kept.
+    fn last_merge(&self) -> Merge<'_, F> {
+        Merge::new(&self.format, &self.files, &self.runs, self.batch_bytes())
+    }
+
+    /// The cost of a batch in the last merge. Two are in memory, with the index and the records
+    /// that are kept.
     fn batch_bytes(&self) -> u64 {
-        self.memory.saturating_sub(self.index + self.kept) / 2
+        let needs = self.needs();
+        self.memory.saturating_sub(needs.index + needs.kept) / 2
     }
 }
 
@@ -387,7 +476,7 @@ impl<F: RecordFormat> fmt::Debug for ExternalSorter<F> {
             .field("memory", &self.memory)
             .field("directory", &self.directory)
             .field("runs", &self.runs.len())
-            .field("file", &self.file)
+            .field("files", &self.files)
             .finish_non_exhaustive()
     }
 }

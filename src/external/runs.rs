@@ -1,8 +1,9 @@
-//! Sorted runs in the temporary file, and the blocks that index them.
+//! Sorted runs in temporary files, and the blocks that index them.
 
 use super::file::TemporaryFile;
 use super::{ExternalError, RecordFormat};
 use std::io;
+use std::iter::Sum;
 
 /// Whole records of a run, contiguous in the file: about [`block_bytes`], or one longer record.
 pub(super) struct Block<K> {
@@ -19,16 +20,64 @@ impl<K> Block<K> {
     }
 }
 
-/// A sorted run: a contiguous range of the file, cut into blocks.
+/// A sorted run: a contiguous range of a temporary file, cut into blocks.
 pub(super) struct Run<K> {
+    /// The index of its file.
+    pub(super) file: usize,
     /// The byte offset of its first block. The others follow it.
     pub(super) offset: u64,
+    /// Whether it was merged from others.
+    pub(super) is_merged: bool,
     pub(super) blocks: Vec<Block<K>>,
-    /// Bytes of memory that this index takes.
+    pub(super) size: Size,
+    pub(super) needs: Needs,
+}
+
+/// The size of the records of a run.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Size {
+    pub(super) units: u64,
+    /// The bytes of memory that a sort of all of them would take.
+    pub(super) cost: u64,
+}
+
+/// What runs take of the memory while they are merged.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Needs {
+    /// The bytes of the index: the keys of the blocks.
     pub(super) index: u64,
-    /// The cost of the records that the merge may have to keep: of the costliest block that has
-    /// more than one record. (The merge never keeps the first record of a block.)
+    /// The cost of the records that the merge may have to keep: for each run, of the costliest
+    /// block that has more than one record. (The merge never keeps the first record of a block.)
     pub(super) kept: u64,
+}
+
+impl Needs {
+    /// The bytes of memory with which a merge is possible.
+    ///
+    /// In a merge: the index, what is kept, and two batches of at least twice what is kept, so that
+    /// at least half of each batch is new. While runs are written: the index, and two vectors of a
+    /// third of the memory each.
+    pub(super) fn memory(self) -> u64 {
+        (self.index.saturating_mul(3)).saturating_add(self.kept.saturating_mul(5))
+    }
+}
+
+impl Sum for Size {
+    fn sum<I: Iterator<Item = Self>>(sizes: I) -> Self {
+        sizes.fold(Self::default(), |sum, size| Self {
+            units: sum.units.saturating_add(size.units),
+            cost: sum.cost.saturating_add(size.cost),
+        })
+    }
+}
+
+impl Sum for Needs {
+    fn sum<I: Iterator<Item = Self>>(needs: I) -> Self {
+        needs.fold(Self::default(), |sum, needs| Self {
+            index: sum.index.saturating_add(needs.index),
+            kept: sum.kept.saturating_add(needs.kept),
+        })
+    }
 }
 
 /// The bytes of memory that a sort of `records` records with `units` units takes.
@@ -37,64 +86,90 @@ pub(super) fn cost<F: RecordFormat>(units: usize, records: usize) -> u64 {
         .saturating_add((records as u64).saturating_mul(F::OVERHEAD as u64))
 }
 
-/// The cost of a block if `memory` bytes may be used.
+/// The cost of the blocks of a run of the cost `run`, if the index takes `entry` bytes for each.
 ///
-/// With runs of a third of the memory M, D bytes of records have 3 D / M runs. The bytes kept by
-/// the merge grow with the blocks' size B as 3 D / M * B, and the index with e bytes for each block
-/// shrinks as D / B * e. The sum that [`needed`] limits, 3 D B^-1 e + 15 D B / M, is least for
-/// B = sqrt(M e / 5). Here e is about 24 bytes for a key of 8 bytes.
-pub(super) fn block_bytes(memory: u64) -> u64 {
-    2 * memory.isqrt()
+/// A run of the cost C in blocks of the cost B needs C / B * e bytes for the index, and keeps B.
+/// The sum that [`Needs::memory`] limits, 3 C e / B + 5 B, is least for B = sqrt(3 C e / 5). It is
+/// then 10 B, so it grows with the root of C: one long run needs less than the short runs that were
+/// merged to it.
+pub(super) fn block_bytes(run: u64, entry: u64) -> u64 {
+    let square = u128::from(run) * u128::from(entry) * 3 / 5;
+    // (Above 2^64, blocks are limited by other things.)
+    u64::try_from(square).unwrap_or(u64::MAX).isqrt().max(1)
 }
 
-/// The bytes of memory with which a merge of these runs is possible, from the sizes of the index
-/// and of what is kept of all runs.
-///
-/// In a merge: the index, what is kept, and two batches of at least twice what is kept, so that at
-/// least half of each batch is new. While runs are written: the index, and two vectors of a third
-/// of the memory each.
-pub(super) fn needed(index: u64, kept: u64) -> u64 {
-    index
-        .saturating_mul(3)
-        .saturating_add(kept.saturating_mul(5))
+/// What [`Needs::memory`] is for a run of the cost `run` in such blocks.
+pub(super) fn least_memory(run: u64, entry: u64) -> u64 {
+    block_bytes(run, entry).saturating_mul(10)
 }
 
-/// Sorts `records`, and appends them to the file as one run.
-pub(super) fn write_run<F: RecordFormat>(
-    format: &F,
-    mut records: Vec<F::Unit>,
-    block_bytes: u64,
-    file: &mut TemporaryFile,
-) -> Result<Run<F::Key>, ExternalError<F::Error>> {
-    // Blocks of equal cost, if records are of about the same length.
-    let units = records.len() as u128;
-    let cost = cost::<F>(records.len(), format.count(&records)).max(1);
-    let block_units = (units * u128::from(block_bytes) / u128::from(cost)).max(1);
-    let mut run = Run {
-        offset: file.written(),
-        blocks: Vec::new(),
-        index: 0,
-        kept: 0,
-    };
-    // A format has no way to pass on an error of the file: the rest of the run is dropped.
-    let mut written: io::Result<()> = Ok(());
-    let sorted = format.sort(&mut records, &mut |part| {
-        if written.is_ok() {
-            written = file.append(bytemuck::cast_slice(part));
-            extend_blocks(format, &mut run.blocks, part, block_units as usize);
+/// The bytes of the index that the block of a record takes.
+pub(super) fn entry_bytes<F: RecordFormat>(format: &F, record: &[F::Unit]) -> u64 {
+    let key = format.key(record);
+    (size_of::<Block<F::Key>>() + format.key_bytes(&key)) as u64
+}
+
+/// Writes one run to the end of a file.
+pub(super) struct RunWriter<'a, F: RecordFormat> {
+    format: &'a F,
+    file: &'a mut TemporaryFile,
+    block_units: usize,
+    offset: u64,
+    blocks: Vec<Block<F::Key>>,
+}
+
+impl<'a, F: RecordFormat> RunWriter<'a, F> {
+    /// `size` is that of all records of the run, and `entry` the bytes of the index for a block.
+    pub(super) fn new(format: &'a F, file: &'a mut TemporaryFile, size: Size, entry: u64) -> Self {
+        // Blocks of equal cost, if records are of about the same length.
+        let block_bytes = block_bytes(size.cost, entry);
+        let units = u128::from(size.units) * u128::from(block_bytes) / u128::from(size.cost.max(1));
+        Self {
+            format,
+            block_units: usize::try_from(units).unwrap_or(usize::MAX).max(1),
+            offset: file.written(),
+            file,
+            blocks: Vec::new(),
         }
-        Ok(())
-    });
-    written.map_err(|error| file.error("write", error))?;
-    sorted.map_err(ExternalError::Records)?;
+    }
 
-    run.blocks.shrink_to_fit();
-    let keys = (run.blocks.iter()).map(|block| format.key_bytes(&block.key) as u64);
-    run.index =
-        keys.sum::<u64>() + (size_of::<Run<F::Key>>() + size_of_val(run.blocks.as_slice())) as u64;
-    let several = run.blocks.iter().filter(|block| block.records > 1);
-    run.kept = several.map(Block::cost::<F>).max().unwrap_or(0);
-    Ok(run)
+    /// Sorts records that follow those of earlier calls, and appends them to the file.
+    pub(super) fn sort(&mut self, records: &mut [F::Unit]) -> Result<(), ExternalError<F::Error>> {
+        // A format has no way to pass on an error of the file: the rest is dropped.
+        let mut written: io::Result<()> = Ok(());
+        let sorted = self.format.sort(records, &mut |part| {
+            if written.is_ok() {
+                written = self.file.append(bytemuck::cast_slice(part));
+                extend_blocks(self.format, &mut self.blocks, part, self.block_units);
+            }
+            Ok(())
+        });
+        written.map_err(|error| self.file.error("write", error))?;
+        sorted.map_err(ExternalError::Records)
+    }
+
+    /// The run. Its file will have the index `file`.
+    pub(super) fn finish(mut self, file: usize, is_merged: bool) -> Run<F::Key> {
+        self.blocks.shrink_to_fit();
+        let blocks = self.blocks;
+        let keys = (blocks.iter()).map(|block| self.format.key_bytes(&block.key) as u64);
+        let index =
+            keys.sum::<u64>() + (size_of::<Run<F::Key>>() + size_of_val(blocks.as_slice())) as u64;
+        let several = blocks.iter().filter(|block| block.records > 1);
+        let kept = several.map(Block::cost::<F>).max().unwrap_or(0);
+        let sizes = blocks.iter().map(|block| Size {
+            units: block.units as u64,
+            cost: block.cost::<F>(),
+        });
+        Run {
+            file,
+            offset: self.offset,
+            is_merged,
+            size: sizes.sum(),
+            blocks,
+            needs: Needs { index, kept },
+        }
+    }
 }
 
 /// Appends sorted records to the blocks of a run. The last block is filled first: formats may pass

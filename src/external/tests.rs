@@ -111,16 +111,15 @@ fn scattered(serial: usize) -> usize {
     serial.wrapping_mul(0x9e37_79b9) >> 4
 }
 
+fn eight_digits(serial: usize) -> String {
+    format!("{:08}", scattered(serial) % 100_000_000)
+}
+
 /// Texts that merges treat differently.
 fn texts(count: usize) -> Vec<(&'static str, Vec<u8>)> {
     let ascending = |serial| (format!("{serial:08}"), 0);
     let descending = |serial| (format!("{:08}", count - serial), 0);
-    let random = |serial| {
-        (
-            format!("{:08}", scattered(serial) % 100_000_000),
-            serial % 50,
-        )
-    };
+    let random = |serial| (eight_digits(serial), serial % 50);
     // Nine tenths of the records have one key.
     let skewed = |serial| match serial % 10 {
         3 => (format!("{:08}", scattered(serial) % 1000), 5),
@@ -158,10 +157,13 @@ fn batches_are_disjoint_and_within_memory_and_each_byte_is_read_once() {
     for (name, text) in texts(20_000) {
         let sorter = pushed(Lines::default(), MEMORY, &text, 1000);
         assert_eq!(sorter.runs.len(), 20);
-        let file = sorter.file.as_ref().unwrap();
+        let [file] = &sorter.files[..] else {
+            panic!("{name}: {} files", sorter.files.len());
+        };
         assert_eq!(file.written(), text.len() as u64, "{name}");
 
-        let mut merge = sorter.merge().unwrap();
+        let needs = sorter.needs();
+        let mut merge = sorter.last_merge();
         let (mut result, mut batches) = (Vec::new(), 0);
         let mut buffer = Vec::new();
         while !merge.is_complete() {
@@ -173,8 +175,8 @@ fn batches_are_disjoint_and_within_memory_and_each_byte_is_read_once() {
                 merge.is_complete() || 2 * cost >= sorter.batch_bytes(),
                 "{name}: {cost}"
             );
-            assert!(merge.kept_bytes() <= sorter.kept, "{name}");
-            let held = sorter.index + sorter.kept + cost + buffer.capacity() as u64;
+            assert!(merge.kept_bytes() <= needs.kept, "{name}");
+            let held = needs.index + needs.kept + cost + buffer.capacity() as u64;
             assert!(held <= MEMORY, "{name}: {held}");
             result.extend_from_slice(&batch);
             batches += 1;
@@ -193,11 +195,16 @@ fn sorts_take_at_most_a_batch() {
         let batch_bytes = sorter.batch_bytes();
         *sorter.format.largest.get_mut() = 0;
         let mut result = Vec::new();
-        let merge = sorter.merge().unwrap();
-        merge
-            .run(&mut |part| {
-                result.extend_from_slice(part);
-                Ok(())
+        let mut take = |part: &[u8]| {
+            result.extend_from_slice(part);
+            Ok(())
+        };
+        let format = &sorter.format;
+        (sorter.last_merge())
+            .run(|batch| {
+                format
+                    .sort(batch, &mut take)
+                    .map_err(ExternalError::Records)
             })
             .unwrap();
         assert!(result == sorted(&text), "{name}");
@@ -207,54 +214,123 @@ fn sorts_take_at_most_a_batch() {
 
 #[test]
 fn blocks_are_filled_from_parts_of_any_size() {
-    let text = text(10_000, |serial| {
-        (format!("{:08}", scattered(serial)), serial % 20)
-    });
+    let text = text(10_000, |serial| (eight_digits(serial), serial % 20));
     let sorter = pushed(Lines::default(), 1 << 20, &text, 5000);
-    let cost: u64 = runs::cost::<Lines>(text.len(), 10_000);
-    let blocks: usize = sorter.runs.iter().map(|run| run.blocks.len()).sum();
-    let full = cost.div_ceil(block_bytes(1 << 20)) as usize;
-    assert!(
-        (full..=full * 11 / 10 + 2).contains(&blocks),
-        "{blocks} blocks, {full} full"
-    );
-    assert!(sorter.kept <= 2 * block_bytes(1 << 20) * 3 / 2);
+    for run in &sorter.runs {
+        let block = block_bytes(run.size.cost, 40 + 8);
+        let full = run.size.cost.div_ceil(block) as usize;
+        let blocks = run.blocks.len();
+        // (The second run also counts the share of the first run's entry, so it has fewer.)
+        assert!(
+            (full * 9 / 10..=full * 11 / 10 + 2).contains(&blocks),
+            "{blocks} blocks, {full} full"
+        );
+        assert!(run.needs.kept <= block * 3 / 2);
+        // The least sum of both parts of what is needed has equal parts.
+        let ratio = (3 * run.needs.index) as f64 / (5 * run.needs.kept) as f64;
+        assert!((0.6..1.6).contains(&ratio), "{ratio}");
+    }
+}
+
+/// Pushes `chunks` full vectors of records of at most 20 bytes, until there is an error.
+///
+/// An entry of the index takes 48 bytes, so memory / 960 vectors are the most.
+fn push_full(sorter: &mut ExternalSorter<Lines>, chunks: usize) -> Result<Vec<u8>, String> {
+    let records = (sorter.chunk_bytes() / (20 + Lines::OVERHEAD as u64)) as usize;
+    let mut all = Vec::new();
+    for chunk in 0..chunks {
+        let line = |serial| (eight_digits(chunk * records + serial), 4);
+        let chunk = text(records, line);
+        all.extend_from_slice(&chunk);
+        sorter.push(chunk).map_err(|error| error.to_string())?;
+        assert!(sorter.needs().memory() <= sorter.memory);
+    }
+    Ok(all)
 }
 
 #[test]
-fn memory_limits_the_number_of_runs() {
-    let memory = 1 << 20;
+fn more_runs_than_fit_in_memory_are_merged_in_passes() {
+    // One pass, several, and one run of all records from time to time.
+    for (memory, chunks, passes) in [(1 << 20, 20, 0), (200_000, 150, 1), (50_000, 40, 2)] {
+        let directory = tempfile::tempdir().unwrap();
+        let mut sorter = ExternalSorter::new(Lines::default(), memory, directory.path());
+        let all = push_full(&mut sorter, chunks).unwrap();
+        assert_eq!(sorter.vectors, chunks);
+        let merged = sorter.rewritten / all.len() as u64;
+        assert!(
+            merged >= passes && (passes > 0 || sorter.rewritten == 0),
+            "{memory}: {merged}"
+        );
+        // Files of merged runs are gone.
+        let written: u64 = sorter.files.iter().map(TemporaryFile::written).sum();
+        assert_eq!(written, all.len() as u64);
+        let mut result = Vec::new();
+        sorter
+            .finish(&mut |part| {
+                result.extend_from_slice(part);
+                Ok(())
+            })
+            .unwrap();
+        assert!(result == sorted(&all), "{memory}");
+    }
+}
+
+#[test]
+fn vectors_of_unequal_sizes_are_merged_in_passes() {
+    // Long vectors between short ones: some merges are of the newest file alone.
+    let mut sorter = ExternalSorter::new(Lines::default(), 50_000, &std::env::temp_dir());
+    let (mut all, mut merges) = (Vec::new(), 0);
+    for number in 0..120 {
+        let count = [1, 350, 20, 3, 90][number % 5];
+        let vector = text(count, |serial| {
+            (eight_digits(serial * 131 % 50), number % 9)
+        });
+        all.extend_from_slice(&vector);
+        let before = sorter.runs.len();
+        sorter.push(vector).unwrap();
+        merges += usize::from(sorter.runs.len() < before);
+    }
+    assert!(merges > 3, "{merges}");
+    let mut result = Vec::new();
+    sorter
+        .finish(&mut |part| {
+            result.extend_from_slice(part);
+            Ok(())
+        })
+        .unwrap();
+    assert!(result == sorted(&all));
+}
+
+#[test]
+fn merges_in_passes_stay_within_memory() {
+    let mut sorter = ExternalSorter::new(Lines::default(), 200_000, &std::env::temp_dir());
+    push_full(&mut sorter, 150).unwrap();
+    // A vector of the caller, two batches (of which one is sorted), and the index.
+    let largest = *sorter.format.largest.get_mut();
+    assert!(largest <= sorter.chunk_bytes(), "{largest}");
+}
+
+#[test]
+fn the_number_of_passes_grows_slowly() {
+    // How often a record is written to a file again.
+    let mean = |chunks| {
+        let mut sorter = ExternalSorter::new(Lines::default(), 500_000, &std::env::temp_dir());
+        let all = push_full(&mut sorter, chunks).unwrap();
+        sorter.rewritten as f64 / all.len() as f64
+    };
+    let (few, many) = (mean(60), mean(240));
+    assert!((0.5..=1.0).contains(&few) && many <= 6.0, "{few} {many}");
+}
+
+#[test]
+fn memory_limits_the_index_of_one_run() {
+    let memory = 10_000;
     let mut sorter = ExternalSorter::new(Lines::default(), memory, &std::env::temp_dir());
-    let mut serial = 0;
-    let chunk = sorter.chunk_bytes();
-    let error = loop {
-        // 20 bytes and the overhead of 24 each.
-        let line = |_| (format!("{:08}", scattered(serial)), 9);
-        let chunk = text((chunk / 44) as usize, line);
-        if let Err(error) = sorter.push(chunk) {
-            break error;
-        }
-        serial += 1;
-        assert!(serial < 1000);
-    };
-    let ExternalError::TooManyRuns {
-        runs,
-        bytes,
-        memory: given,
-    } = error
-    else {
-        panic!("{error}");
-    };
-    assert_eq!((runs, given), (sorter.runs.len(), memory));
-    assert_eq!(bytes, sorter.file.as_ref().unwrap().written());
-    // Keys take 32 bytes here. With 8 it is at least 1024 / 70, the square root of the memory / 70.
-    let ratio = runs as f64 / 3.0;
-    assert!((1024.0 / 120.0..1024.0 / 70.0).contains(&ratio), "{ratio}");
-    assert!(
-        error
-            .to_string()
-            .starts_with("1048576 bytes of memory are too few to merge")
-    );
+    let error = push_full(&mut sorter, 1000).unwrap_err();
+    let told = "10000 bytes of memory are too few to merge ";
+    assert!(error.starts_with(told), "{error}");
+    assert_eq!(sorter.runs.len(), 1);
+    assert!(sorter.vectors > 1);
     assert!(matches!(
         sorter.push(vec![b'\n']),
         Err(ExternalError::AfterError)
@@ -342,15 +418,12 @@ fn a_missing_directory_is_an_error_of_the_second_push() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_an_error_that_says_what_to_do() {
-    let mut sorter = ExternalSorter::new(Lines::default(), 1 << 20, Path::new("/dev"));
-    let mut file = TemporaryFile::create::<()>(&std::env::temp_dir()).unwrap();
-    file.file = std::fs::File::options()
+    let mut sorter = pushed(Lines::default(), 1 << 20, b"b 0\na 1\n", 1);
+    sorter.files[0].file = std::fs::File::options()
         .write(true)
         .open("/dev/full")
         .unwrap();
-    sorter.file = Some(file);
-    sorter.push(b"b 0\n".to_vec()).unwrap();
-    let error = sorter.push(b"a 1\n".to_vec()).unwrap_err();
+    let error = sorter.push(b"c 2\n".to_vec()).unwrap_err();
     let ExternalError::TemporaryFile { doing, source, .. } = &error else {
         panic!("{error}");
     };
@@ -375,7 +448,7 @@ fn a_file_that_became_shorter_is_an_error() {
     let (_, text) = texts(20_000).swap_remove(2);
     for left in [0, text.len() as u64 - 1] {
         let sorter = pushed(Lines::default(), 600_000, &text, 1000);
-        sorter.file.as_ref().unwrap().file.set_len(left).unwrap();
+        sorter.files[0].file.set_len(left).unwrap();
         let error = sorter.finish(&mut |_| Ok(())).unwrap_err();
         let ExternalError::TemporaryFile { doing, source, .. } = &error else {
             panic!("{error}");

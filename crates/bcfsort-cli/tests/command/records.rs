@@ -1,8 +1,7 @@
 //! Sorts of records: formats, engines, memory, files, and inputs that are wrong.
 
 use assert_cmd::Command;
-use predicates::prelude::*;
-use predicates::str::{contains, starts_with};
+use predicates::str::contains;
 use std::fs;
 use tempfile::TempDir;
 
@@ -399,7 +398,7 @@ mod large {
     }
 
     #[test]
-    fn too_little_memory_for_an_input_is_told() {
+    fn more_parts_than_the_memory_can_merge_at_once_are_merged_in_passes() {
         let folder = Folder::new();
         let mut lines = String::new();
         for line in 0..600_000 {
@@ -407,18 +406,15 @@ mod large {
             lines.push('\n');
         }
         let file = folder.write("records", &lines);
-        let told = "wgpu-bcfsort: 1000000 bytes of memory are too few to merge ";
+        // Lines of seven bytes take 43 of memory each: 26 MB, in about 80 parts.
         sort("-f lines -S 1M")
             .args([&file, "-o", &file])
             .assert()
-            .code(2)
-            .stderr(starts_with(told).and(contains(": 4 times the memory sorts ")));
-        assert!(fs::read_to_string(&file).unwrap() == lines);
-        assert_eq!(folder.list(), ["records"]);
+            .success();
         let mut expected: Vec<&str> = lines.split_inclusive('\n').collect();
         expected.sort_unstable();
-        let sorted = sorted(sort("-f lines -S 4M").arg(&file));
-        assert!(sorted == expected.concat().into_bytes());
+        assert!(fs::read_to_string(&file).unwrap() == expected.concat());
+        assert_eq!(folder.list(), ["records"]);
     }
 
     #[test]
