@@ -1,6 +1,7 @@
 //! `argsort`: computes the indices that sort a file of numbers.
 
-use crate::input::Input;
+use crate::input::FileArgs;
+use crate::keys::Keys as KeyFiles;
 use crate::sort::EngineArgs;
 use bcfsort_term::args::{Checks, Direction, Keys};
 use bcfsort_term::fault::Fault;
@@ -9,9 +10,8 @@ use bcfsort_term::notice::{self, Progress};
 use bcfsort_term::output::Output;
 use bcfsort_term::timings::{self, Timings};
 use bcfsort_term::with_key_type;
-use bcfsort_testkit::data::{Format, KeyReader, KeyWriter};
+use bcfsort_testkit::data::{Format, KeyWriter};
 use rayon::prelude::*;
-use std::io::BufRead;
 use std::path::PathBuf;
 use std::time::Instant;
 use wgpu_bcfsort::internals::host::rank;
@@ -41,7 +41,8 @@ In Python, keys[numpy.fromfile('indices.bin', '<u4')] are the sorted keys.";
 
 const DETAILS: &str = "\
 An argsort works in memory alone: it takes 28 bytes for a key, and at most 4294967295 keys. With \
--f text, the index of a number is that of its line.
+-f text, the index of a number is that of its line. Several files count as one: the indices go on \
+from one file to the next.
 
 Exit codes: 0 success, 2 bad usage, input or output, 3 GPU failure or failed --verify, \
 130 interrupted";
@@ -54,9 +55,8 @@ Exit codes: 0 success, 2 bad usage, input or output, 3 GPU failure or failed --v
     after_long_help = format!("{DETAILS}\n\n{AFTER_HELP}")
 )]
 pub(crate) struct Args {
-    /// File of numbers; - is stdin
-    #[arg(default_value = "-", help_heading = None::<&str>)]
-    input: PathBuf,
+    #[command(flatten)]
+    files: FileArgs,
     /// File of indices to write; - is stdout
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
@@ -90,24 +90,22 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
 fn argsort<T: SortKey>(args: &Args) -> Result<(), Fault> {
     let started = Instant::now();
     // Cheap checks first: a typing error is reported before a device is opened.
-    let input = Input::open(&args.input)?;
-    let output = Output::create(&args.output)?;
+    let encoding = args.keys.encoding.format;
+    let inputs = args.files.inputs(encoding == Format::Text)?;
+    let keys = KeyFiles::<T>::open(inputs, encoding)?;
+    let output = args.files.output(&args.output)?;
     let named = args.engine.named(args.quiet)?;
     let order = args.direction.order();
-    let encoding = args.keys.encoding.format;
     let mut progress = Progress::new(args.quiet);
     let mut reading = Reading {
-        name: input.name,
-        reader: KeyReader::<T, _>::new(input.stream, encoding).with_bytes(input.bytes),
+        keys,
         is_text: encoding == Format::Text,
         order,
         memory: or_default(args.memory),
     };
     // Too many keys are an error, for which no device is opened.
-    let expected = reading
-        .reader
-        .expected()
-        .filter(|&count| count <= reading.most());
+    let most = most_keys(reading.memory);
+    let expected = reading.keys.expected().filter(|&count| count <= most);
     let (ranks, contender) =
         args.engine
             .open_beside(named, (expected, KeyType::U64), args.quiet, || {
@@ -147,52 +145,46 @@ fn argsort<T: SortKey>(args: &Args) -> Result<(), Fault> {
 }
 
 /// The input, which is read whole.
-struct Reading<T, R> {
-    name: String,
-    reader: KeyReader<T, R>,
+struct Reading<T> {
+    keys: KeyFiles<T>,
     is_text: bool,
     order: Order,
     memory: u64,
 }
 
-impl<T: SortKey, R: BufRead> Reading<T, R> {
-    /// The most keys that are allowed.
-    fn most(&self) -> u64 {
-        MOST_KEYS.min(self.memory / BYTES_PER_KEY)
-    }
-
+impl<T: SortKey> Reading<T> {
     /// The ranks of all keys among those of their type.
     fn ranks(&mut self) -> Result<Vec<u64>, Fault> {
-        let most = self.most();
+        let most = most_keys(self.memory);
         // The number of lines is not known before they are read.
-        let expected = self.reader.expected().filter(|_| !self.is_text);
+        let expected = self.keys.expected().filter(|_| !self.is_text);
         if expected.is_some_and(|count| count > most) {
-            return Err(self.too_many());
+            return Err(too_many(self.keys.name(), self.memory));
         }
-        let failed = |error| Fault::data(&self.name, &error);
-        let keys = self
-            .reader
-            .read_chunk(usize::try_from(most).unwrap_or(usize::MAX))
-            .map_err(failed)?;
-        if !self.reader.at_end().map_err(failed)? {
-            return Err(self.too_many());
+        let keys = (self.keys).read_chunk(usize::try_from(most).unwrap_or(usize::MAX))?;
+        if !self.keys.at_end()? {
+            return Err(too_many(self.keys.name(), self.memory));
         }
         let order = self.order;
         Ok(keys.into_par_iter().map(|key| rank(key, order)).collect())
     }
+}
 
-    fn too_many(&self) -> Fault {
-        let Self { name, memory, .. } = self;
-        Fault::Usage(match self.most() {
-            MOST_KEYS => format!(
-                "{name} has more than {MOST_KEYS} keys, and an index has 32 bits: split the file"
-            ),
-            most => format!(
-                "{name} has more than the {most} keys that fit in {memory} bytes of memory, at \
-                 {BYTES_PER_KEY} bytes each: allow more with --memory, or split the file"
-            ),
-        })
-    }
+/// The most keys that are allowed.
+fn most_keys(memory: u64) -> u64 {
+    MOST_KEYS.min(memory / BYTES_PER_KEY)
+}
+
+fn too_many(name: &str, memory: u64) -> Fault {
+    Fault::Usage(match most_keys(memory) {
+        MOST_KEYS => format!(
+            "{name} has more than {MOST_KEYS} keys, and an index has 32 bits: split the file"
+        ),
+        most => format!(
+            "{name} has more than the {most} keys that fit in {memory} bytes of memory, at \
+             {BYTES_PER_KEY} bytes each: allow more with --memory, or split the file"
+        ),
+    })
 }
 
 /// Fails unless these are the indices that sort the ranks, stably.
@@ -260,14 +252,8 @@ mod tests {
     #[test]
     fn too_many_keys_are_an_error_that_says_what_to_do() {
         let told = |memory| {
-            let reading = Reading {
-                name: "keys".to_owned(),
-                reader: KeyReader::<u32, _>::new(&[][..], Format::Raw),
-                is_text: false,
-                order: Order::Ascending,
-                memory,
-            };
-            reading.too_many().message().unwrap_or_default().to_owned()
+            let fault = too_many("keys", memory);
+            fault.message().unwrap_or_default().to_owned()
         };
         assert_eq!(
             told(u64::MAX),

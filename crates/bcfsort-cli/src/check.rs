@@ -101,7 +101,10 @@ fn print_all(text: &str) -> Result<(), Fault> {
 }
 
 fn check<T: SortKey>(args: &Args, format: Format) -> Result<(), Fault> {
-    let input = Input::open(&args.input)?;
+    let input = match format {
+        Format::Text => Input::open_text(&args.input)?,
+        _ => Input::open(&args.input)?,
+    };
     let mut reader = KeyReader::<T, _>::new(input.stream, format);
     let mut check = OrderCheck::new(args.direction.order());
     let mut progress = Progress::new(args.quiet);

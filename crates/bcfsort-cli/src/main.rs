@@ -8,6 +8,7 @@ mod devices;
 mod external;
 mod generate;
 mod input;
+mod keys;
 mod man;
 mod prefix_sums;
 mod records;

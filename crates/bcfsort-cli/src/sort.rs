@@ -2,6 +2,7 @@
 
 mod numbers;
 
+use crate::input::FileArgs;
 use crate::records::args::{RecordArgs, RecordKind};
 use crate::records::{self, Job};
 use bcfsort_term::args::{Checks, Choice, Direction, Gpu, Seed, one_of};
@@ -49,9 +50,8 @@ Exit codes: 0 success, 2 bad usage, input or output, 3 GPU failure or failed --v
     after_long_help = format!("{DETAILS}\n\n{AFTER_HELP}")
 )]
 pub(crate) struct Args {
-    /// File to sort; - is stdin
-    #[arg(default_value = "-", help_heading = None::<&str>)]
-    input: PathBuf,
+    #[command(flatten)]
+    files: FileArgs,
     /// File to write, which may be the input; - is stdout
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
@@ -61,9 +61,9 @@ pub(crate) struct Args {
     /// tables; fixed: structs of one size; gensort: the sort benchmark's records of 100 bytes; npy:
     /// arrays of one dimension from numpy.save, of numbers, bools or times, or of structs with such
     /// fields. Floats are in total order there, too: NaN is last if its sign is positive, as it
-    /// usually is, and first if it is negative; -0 is before 0. The time 'not a time' is first.
-    /// Without -f, an input that looks like text is refused. Raw numbers, structs and arrays are
-    /// written to a terminal only with -o -.
+    /// usually is, and first if it is negative; -0 is before 0. The time 'not a time' is last in
+    /// both orders. Without -f, an input that looks like text is refused. Raw numbers, structs and
+    /// arrays are written to a terminal only with -o -.
     #[arg(
         short,
         long,
@@ -192,7 +192,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
                 Ok(named.unwrap_or_else(fastest))
             };
             records::sort(Job {
-                input: &args.input,
+                inputs: args.files.inputs(kind.tells_codec())?,
+                files: &args.files,
                 output: &args.output,
                 plan,
                 choose: &choose,

@@ -56,8 +56,10 @@ pub(crate) fn refuse_raw_on_terminal(
     let is_text = ["text", "lines", "csv", "tsv"]
         .iter()
         .any(|&text| format == Some(text.as_ref()));
+    let codec = matches.try_get_raw("compress").ok().flatten();
+    let is_compressed = codec.is_some_and(|mut codec| codec.next().is_some_and(|it| it != "none"));
     let is_given = matches.value_source("output") == Some(ValueSource::CommandLine);
-    if is_text || is_given || !stdout_is_terminal {
+    if is_text && !is_compressed || is_given || !stdout_is_terminal {
         return Ok(());
     }
     Err(Fault::Usage(
@@ -88,9 +90,6 @@ fn improve(error: &mut clap::Error, args: impl Iterator<Item = OsString>) {
             }
             match foreign {
                 Some((_, tip)) if in_sort => tip.to_owned(),
-                None if in_sort && !is_option => {
-                    "to sort several files, 'cat FILE... | wgpu-bcfsort sort'".to_owned()
-                }
                 _ => return,
             }
         }

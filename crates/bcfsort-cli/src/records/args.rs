@@ -6,7 +6,7 @@ use super::key::order;
 use super::lines::Lines;
 use super::lines::args::LineArgs;
 use super::npy;
-use super::reader::ChunkReader;
+use super::reader::{ChunkReader, Front, Rearrange};
 use super::table::{TableArgs, TablePlan};
 use bcfsort_term::fault::Fault;
 use std::str::FromStr;
@@ -37,6 +37,11 @@ impl RecordKind {
             Self::Gensort => "gensort",
             Self::Npy => "npy",
         }
+    }
+
+    /// True if the first bytes of a file in this format tell whether it is compressed.
+    pub(crate) const fn tells_codec(self) -> bool {
+        !matches!(self, Self::Fixed | Self::Gensort)
     }
 }
 
@@ -209,7 +214,10 @@ impl Plan {
         memory: u64,
     ) -> Result<(Box<dyn Layout>, Vec<u8>), Fault> {
         match self {
-            Self::Lines(lines) => Ok((Box::new(lines), reader.take_mark()?)),
+            Self::Lines(lines) => {
+                reader.set_front(Mark);
+                Ok((Box::new(lines), reader.take_mark()?))
+            }
             Self::Fixed(fixed) => Ok((Box::new(fixed), Vec::new())),
             Self::Npy { by, reverse } => {
                 let (layout, header) = npy::open(reader, by.as_deref(), reverse)?;
@@ -220,5 +228,15 @@ impl Plan {
                 Ok((Box::new(layout), front))
             }
         }
+    }
+}
+
+/// The byte order marks of lines: that of the first file stays.
+struct Mark;
+
+impl Front for Mark {
+    fn open(&mut self, file: &mut ChunkReader) -> Result<Option<Rearrange>, Fault> {
+        file.take_mark()?;
+        Ok(None)
     }
 }

@@ -6,10 +6,10 @@ use super::reader::ChunkReader;
 use super::sorter::{Choose, Records};
 use super::verify::Verifier;
 use crate::external::{self, Chunks, push_all};
+use crate::input::{FileArgs, Inputs};
 use bcfsort_term::fault::Fault;
 use bcfsort_term::memory::Memory;
 use bcfsort_term::notice::{self, Progress};
-use bcfsort_term::output::Output;
 use bcfsort_term::timings;
 use std::io::Write;
 use std::path::Path;
@@ -18,7 +18,9 @@ use wgpu_bcfsort::{ExternalSorter, RecordFormat};
 
 /// A sort of a file of records.
 pub(crate) struct Job<'a> {
-    pub(crate) input: &'a Path,
+    pub(crate) inputs: Inputs,
+    /// How the output is compressed.
+    pub(crate) files: &'a FileArgs,
     pub(crate) output: &'a Path,
     pub(crate) plan: Plan,
     /// Opens what sorts, for the number of records.
@@ -35,9 +37,9 @@ pub(crate) struct Job<'a> {
 pub(crate) fn sort(job: Job) -> Result<(), Fault> {
     let started = Instant::now();
     let memory = job.memory.bytes();
-    let mut reader = ChunkReader::open(job.input)?;
-    let mut output = Output::create(job.output)?;
-    if let Some(bytes) = reader.size() {
+    let mut reader = ChunkReader::open(job.inputs)?;
+    let mut output = job.files.output(job.output)?;
+    if let Some(bytes) = reader.size_of_all() {
         output.reserve(bytes);
     }
     let directory = job.memory.directory(output.directory());
@@ -55,6 +57,7 @@ pub(crate) fn sort(job: Job) -> Result<(), Fault> {
         push_all(&mut sorter, first, &mut reading, &directory, &mut progress)?;
     }
 
+    let header = reading.reader.front_of_all(header);
     let (mut verifier, all) = (reading.verifier, reading.reader.position());
     let name = output.name.clone();
     let mut written = 0;
@@ -113,6 +116,6 @@ impl Chunks<u8> for Reading<'_> {
     }
 
     fn bytes(&self) -> Option<u64> {
-        self.reader.size()
+        self.reader.size_of_all()
     }
 }

@@ -1,13 +1,12 @@
 //! Reads files in chunks of whole records.
 
 use super::{Bounds, Layout, Records};
-use crate::input::Input;
+use crate::input::{Input, Inputs};
 use bcfsort_term::fault::Fault;
 use bcfsort_testkit::data::read_full;
 use memchr::memchr_iter;
 use rayon::prelude::*;
 use std::io::{self, Read};
-use std::path::Path;
 use wgpu_bcfsort::RecordFormat;
 
 /// Most bytes read at a time.
@@ -19,17 +18,50 @@ const SMALL_STEP: usize = 1 << 16;
 /// The most records in a chunk: their indices have 32 bits.
 const MAX_RECORDS: usize = u32::MAX as usize;
 
-/// Reads chunks of whole records.
+/// What stands in front of the records of each file.
+pub(crate) trait Front: Send {
+    /// Reads it from a further file. `None` if its records are like those of the first file.
+    fn open(&mut self, file: &mut ChunkReader) -> Result<Option<Rearrange>, Fault>;
+
+    /// What stands in front of the result. `first` is what the first file has there.
+    fn of_all(&self, first: Vec<u8>) -> Vec<u8> {
+        first
+    }
+}
+
+/// Appends a record of another file as one of the first file, of the same size, or says why it
+/// cannot be one.
+pub(crate) type Rearrange = Box<dyn Fn(&[u8], &mut Vec<u8>) -> Result<(), String> + Send + Sync>;
+
+/// Records of files that have nothing in front.
+struct Nothing;
+
+impl Front for Nothing {
+    fn open(&mut self, _: &mut ChunkReader) -> Result<Option<Rearrange>, Fault> {
+        Ok(None)
+    }
+}
+
+/// Records that one thread rearranges at a time.
+const REARRANGED: usize = 1 << 12;
+
+/// Reads chunks of whole records, of one file after the other.
 pub(crate) struct ChunkReader {
+    /// The files that follow.
+    inputs: Option<Inputs>,
+    front: Box<dyn Front>,
+    rearrange: Option<Rearrange>,
+    /// The bytes of all chunks so far.
+    passed: u64,
+    /// Where in the buffer the file begins, or what is left of it. The fields below, up to the
+    /// buffer, are of this file.
+    base: usize,
     name: String,
     stream: Box<dyn Read + Send>,
     /// The size of the file when it was opened, if it is known.
     size: Option<u64>,
     /// The number of bytes read so far.
     read: u64,
-    /// The first `filled` bytes were read, and belong to no chunk yet.
-    buffer: Vec<u8>,
-    filled: usize,
     at_end: bool,
     /// The number of bytes and lines before the buffer.
     bytes: u64,
@@ -37,6 +69,9 @@ pub(crate) struct ChunkReader {
     /// True if the last record ended with `\r\n`.
     crlf: bool,
     expected: Option<Expected>,
+    /// The first `filled` bytes were read, and belong to no chunk yet.
+    buffer: Vec<u8>,
+    filled: usize,
 }
 
 /// The size that a file must have.
@@ -47,25 +82,37 @@ struct Expected {
 }
 
 impl ChunkReader {
-    /// Opens the file, or stdin for `-`.
-    pub(crate) fn open(path: &Path) -> Result<Self, Fault> {
-        let input = Input::open(path)?;
-        Ok(Self::new(input.name, Box::new(input.stream), input.bytes))
+    /// Opens the first of the files.
+    pub(crate) fn open(mut inputs: Inputs) -> Result<Self, Fault> {
+        let first = Self::of_file(inputs.first()?);
+        Ok(Self {
+            inputs: Some(inputs),
+            ..first
+        })
+    }
+
+    fn of_file(input: Input) -> Self {
+        Self::new(input.name, Box::new(input.stream), input.bytes)
     }
 
     fn new(name: String, stream: Box<dyn Read + Send>, size: Option<u64>) -> Self {
         Self {
+            inputs: None,
+            front: Box::new(Nothing),
+            rearrange: None,
+            passed: 0,
+            base: 0,
             name,
             stream,
             size,
             read: 0,
-            buffer: Vec::new(),
-            filled: 0,
             at_end: false,
             bytes: 0,
             lines: 0,
             crlf: false,
             expected: None,
+            buffer: Vec::new(),
+            filled: 0,
         }
     }
 
@@ -75,19 +122,76 @@ impl ChunkReader {
         Self::new(name.to_owned(), Box::new(stream), None)
     }
 
+    /// From now on, `front` reads what stands in front of the records of further files.
+    pub(crate) fn set_front(&mut self, front: impl Front + 'static) {
+        self.front = Box::new(front);
+    }
+
+    /// What stands in front of the records of all files. `first` is what the first one has there.
+    pub(crate) fn front_of_all(&self, first: Vec<u8>) -> Vec<u8> {
+        self.front.of_all(first)
+    }
+
+    /// Leaves a file that has ended for the next one. Returns false if it has not, or is the last.
+    pub(crate) fn skip_ended(&mut self) -> Result<bool, Fault> {
+        if !self.at_end || self.filled > 0 {
+            return Ok(false);
+        }
+        let Some(next) = self.next_input()? else {
+            return Ok(false);
+        };
+        self.go_on(next);
+        Ok(true)
+    }
+
+    fn next_input(&mut self) -> Result<Option<Self>, Fault> {
+        let Some(inputs) = &mut self.inputs else {
+            return Ok(None);
+        };
+        Ok(inputs.next()?.map(Self::of_file))
+    }
+
+    /// Opens the next file, whose first records follow those in the buffer. Returns false if there
+    /// is none.
+    fn follow(&mut self, layout: &dyn Layout) -> Result<bool, Fault> {
+        let Some(mut next) = self.next_input()? else {
+            return Ok(false);
+        };
+        self.rearrange = self.front.open(&mut next)?;
+        next.refuse_partial(layout)?;
+        self.go_on(next);
+        Ok(true)
+    }
+
+    fn go_on(&mut self, next: Self) {
+        self.base = self.filled;
+        self.buffer.truncate(self.filled);
+        self.buffer.extend_from_slice(&next.buffer[..next.filled]);
+        self.filled = self.buffer.len();
+        self.name = next.name;
+        self.stream = next.stream;
+        self.size = next.size;
+        self.read = next.read;
+        self.at_end = next.at_end;
+        self.bytes = next.bytes;
+        self.lines = next.lines;
+        self.crlf = next.crlf;
+        self.expected = next.expected;
+    }
+
     /// The name of the file.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// The size of the file, if it is known.
-    pub(crate) const fn size(&self) -> Option<u64> {
-        self.size
+    /// The size of all files, if it is known.
+    pub(crate) fn size_of_all(&self) -> Option<u64> {
+        self.inputs.as_ref()?.bytes
     }
 
     /// The number of bytes before the next chunk.
     pub(crate) const fn position(&self) -> u64 {
-        self.bytes
+        self.passed
     }
 
     /// Removes the byte order mark of UTF-8 that a text may begin with, and returns it. No record
@@ -134,7 +238,7 @@ impl ChunkReader {
     /// many.
     pub(crate) fn expect_end(&mut self, bytes: u64, by: String) -> Result<(), Fault> {
         let expected = Expected { bytes, by };
-        if let Some(size) = self.size().filter(|size| *size != bytes) {
+        if let Some(size) = self.size.filter(|size| *size != bytes) {
             return Err(self.unexpected(&expected, size, ""));
         }
         self.expected = Some(expected);
@@ -154,7 +258,7 @@ impl ChunkReader {
         let Some(expected) = &self.expected else {
             return Ok(());
         };
-        let read = self.bytes + self.filled as u64;
+        let read = self.bytes + (self.filled - self.base) as u64;
         if read > expected.bytes {
             return Err(self.unexpected(expected, read, " or more"));
         }
@@ -186,7 +290,7 @@ impl ChunkReader {
 
     /// Fails before any work if the size of a file shows that its last record is cut short.
     fn refuse_partial(&self, layout: &dyn Layout) -> Result<(), Fault> {
-        match (self.size(), layout.bounds(&[])) {
+        match (self.size, layout.bounds(&[])) {
             (Some(size), Bounds::Every { width, .. })
                 if !(size - self.bytes).is_multiple_of(width as u64) =>
             {
@@ -219,11 +323,20 @@ impl ChunkReader {
             let bounds = layout.bounds(&self.buffer[end..self.filled]);
             let room = budget.saturating_sub(end + count * Records::OVERHEAD);
             let fitting = fitting(&bounds, room).min(max - count);
+            self.rearrange(layout, end, &bounds, fitting)?;
             self.check(layout, end, &bounds, fitting)?;
             end += bounds.end(fitting);
             count += fitting;
-            if fitting < bounds.len() || count == max || self.at_end && end == self.filled {
+            if fitting < bounds.len() || count == max {
                 break;
+            }
+            if self.at_end && end == self.filled {
+                // One record alone is a header of this file.
+                if max == 1 || !self.follow(layout)? {
+                    break;
+                }
+                completed = false;
+                continue;
             }
             if self.at_end {
                 if completed {
@@ -254,13 +367,14 @@ impl ChunkReader {
 
     /// The first `end` bytes of the buffer as a chunk.
     fn split_off(&mut self, layout: &dyn Layout, end: usize) -> Option<Vec<u8>> {
+        let base = self.base;
         let chunk = self.split(end);
         if chunk.is_empty() {
             return None;
         }
-        if let Some(line_end) = layout.line_end() {
-            self.lines += memchr_iter(line_end, &chunk).count() as u64;
-            self.crlf = chunk.ends_with(b"\r\n");
+        if let (Some(line_end), of_file @ [_, ..]) = (layout.line_end(), &chunk[base..]) {
+            self.lines += memchr_iter(line_end, of_file).count() as u64;
+            self.crlf = of_file.ends_with(b"\r\n");
         }
         Some(chunk)
     }
@@ -271,18 +385,22 @@ impl ChunkReader {
         self.filled = rest.len();
         let mut bytes = std::mem::replace(&mut self.buffer, rest);
         bytes.truncate(end);
-        self.bytes += end as u64;
+        self.bytes += (end - self.base) as u64;
+        self.passed += end as u64;
+        self.base = 0;
         bytes
     }
 
     /// Appends the end that the last record of the file lacks.
     fn complete(&mut self, layout: &dyn Layout, end: usize, bounds: &Bounds) -> Result<(), Fault> {
         if let Bounds::Every { width, .. } = bounds {
-            return Err(self.partial(*width, self.bytes + self.filled as u64));
+            let total = self.bytes + (self.filled - self.base) as u64;
+            return Err(self.partial(*width, total));
         }
-        let crlf = match end {
-            0 => self.crlf,
-            _ => self.buffer[..end].ends_with(b"\r\n"),
+        let crlf = if end == self.base {
+            self.crlf
+        } else {
+            self.buffer[..end].ends_with(b"\r\n")
         };
         self.buffer.truncate(self.filled);
         self.buffer.extend_from_slice(layout.terminator(crlf));
@@ -304,7 +422,8 @@ impl ChunkReader {
         if self.buffer.len() < end {
             // Of a file, all of a chunk at once: the system provides zeroed pages when the threads
             // that read write to them.
-            let more = left.map_or(step, |left| room.min(left));
+            // Behind other files twice as many each time: the next one may follow soon.
+            let more = left.map_or(step, |left| room.min(left.max(self.base)));
             let mut larger = vec![0; self.filled + more];
             larger[..self.filled].copy_from_slice(&self.buffer[..self.filled]);
             self.buffer = larger;
@@ -322,6 +441,43 @@ impl ChunkReader {
         self.check_end()
     }
 
+    /// Makes those records that fit records of the first file.
+    fn rearrange(
+        &mut self,
+        layout: &dyn Layout,
+        start: usize,
+        bounds: &Bounds,
+        fitting: usize,
+    ) -> Result<(), Fault> {
+        let Some(rearrange) = &self.rearrange else {
+            return Ok(());
+        };
+        let records = &self.buffer[start..];
+        let blocks = (0..fitting).into_par_iter().step_by(REARRANGED);
+        let rearranged = blocks.map(|first| {
+            let last = fitting.min(first + REARRANGED);
+            let mut block = Vec::with_capacity(bounds.end(last) - bounds.end(first));
+            for index in first..last {
+                let record = bounds.range(index);
+                rearrange(&records[record.clone()], &mut block)
+                    .map_err(|what| (record.start, what))?;
+            }
+            Ok(block)
+        });
+        let rearranged: Result<Vec<_>, (usize, String)> = rearranged.collect();
+        match rearranged {
+            Ok(blocks) => {
+                let mut at = start;
+                for block in blocks {
+                    self.buffer[at..at + block.len()].copy_from_slice(&block);
+                    at += block.len();
+                }
+                Ok(())
+            }
+            Err((at, what)) => Err(self.fault(layout, start + at, &what)),
+        }
+    }
+
     /// Checks the records that fit.
     fn check(
         &self,
@@ -334,10 +490,13 @@ impl ChunkReader {
             return Ok(());
         }
         let records = &self.buffer[start..];
+        let is_rearranged = self.rearrange.is_some();
         let wrong = (0..fitting).into_par_iter().find_map_first(|index| {
             let range = bounds.range(index);
             let wrong = layout.check(&records[range.clone()]).err()?;
-            Some((range.start + wrong.at, wrong.what))
+            // In a record that is rearranged, the byte was at another place.
+            let at = if is_rearranged { 0 } else { wrong.at };
+            Some((range.start + at, wrong.what))
         });
         match wrong {
             Some((at, what)) => Err(self.fault(layout, start + at, &what)),
@@ -348,8 +507,9 @@ impl ChunkReader {
     /// What is wrong at a byte of the buffer.
     fn fault(&self, layout: &dyn Layout, at: usize, what: &str) -> Fault {
         let name = &self.name;
-        let byte = self.bytes + at as u64;
-        let lines = |line_end| memchr_iter(line_end, &self.buffer[..at]).count() as u64;
+        let byte = self.bytes + (at - self.base) as u64;
+        let before = &self.buffer[self.base..at];
+        let lines = |line_end| memchr_iter(line_end, before).count() as u64;
         Fault::Usage(match layout.line_end().map(lines) {
             Some(lines) => {
                 let line = 1 + self.lines + lines;

@@ -10,6 +10,7 @@ use super::args::{RecordArgs, RecordKind};
 use super::reader::ChunkReader;
 use super::sorter::Records;
 use super::{Job, sort};
+use crate::input::FileArgs;
 use bcfsort_term::engine::Contender;
 use bcfsort_term::fault::Fault;
 use bcfsort_term::memory::Memory;
@@ -652,9 +653,22 @@ fn sort_file(
     memory: &str,
     verify: bool,
 ) -> Result<(), String> {
+    sort_files(kind, line, (&[input], output), memory, verify)
+}
+
+/// Sorts files into another one with this memory.
+fn sort_files(
+    kind: RecordKind,
+    line: &str,
+    (inputs, output): (&[&Path], &Path),
+    memory: &str,
+    verify: bool,
+) -> Result<(), String> {
     let plan = options::<RecordArgs>(line).plan(kind, None, false);
+    let files = FileArgs::of(inputs);
     let sorted = sort(Job {
-        input,
+        inputs: files.inputs(kind.tells_codec()).expect("files"),
+        files: &files,
         output,
         plan: plan.expect(line),
         choose: &|_| Ok(Contender::cpu()),
@@ -784,8 +798,14 @@ fn arrays_of_every_type_are_sorted() {
     check("i4", &[i32::MIN, -1, 0, 1 << 8].map(i32::to_le_bytes));
     check("u8", &[0_u64, 255, 1 << 8, 1 << 63].map(u64::to_le_bytes));
     check("i8", &[i64::MIN, -1, 0, 1 << 8].map(i64::to_le_bytes));
-    check("M8[ns]", &[i64::MIN, -1, 0, 1 << 8].map(i64::to_le_bytes));
-    check("m8[D]", &[i64::MIN, -1, 0, 1 << 8].map(i64::to_le_bytes));
+    check(
+        "M8[ns]",
+        &[i64::MIN, -1, 0, 1 << 8].map(i64::to_le_bytes),
+    );
+    check(
+        "m8[D]",
+        &[i64::MIN, -1, 0, 1 << 8].map(i64::to_le_bytes),
+    );
     // -NaN, -inf, -1.5, -0, 0, the least positive number, 1, inf, NaN.
     let halves = [
         0xfe00_u16, 0xfc00, 0xbe00, 0x8000, 0, 1, 0x3c00, 0x7c00, 0x7e00,

@@ -2,16 +2,14 @@
 
 use super::Args;
 use crate::external::{self, Chunks, push_all};
-use crate::input::Input;
+use crate::keys::Keys;
 use crate::verify::Verifier;
 use bcfsort_term::engine::Contender;
 use bcfsort_term::fault::Fault;
 use bcfsort_term::notice::{self, Progress};
-use bcfsort_term::output::Output;
 use bcfsort_term::timings::{self, Timings};
-use bcfsort_testkit::data::{Format, KeyReader, KeyWriter};
+use bcfsort_testkit::data::{Format, KeyWriter};
 use std::fmt::Write as _;
-use std::io;
 use std::marker::PhantomData;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -22,10 +20,12 @@ use wgpu_bcfsort::{ExternalSorter, Order, RecordFormat, SortKey};
 pub(super) fn sort<T: SortKey>(args: &Args, encoding: Format) -> Result<(), Fault> {
     let started = Instant::now();
     // Cheap checks first: a typing error is reported before a device is opened.
-    let input = Input::open(&args.input)?;
-    let mut output = Output::create(&args.output)?;
+    let inputs = args.files.inputs(encoding == Format::Text)?;
+    let bytes = inputs.bytes;
+    let keys = Keys::<T>::open(inputs, encoding)?;
+    let mut output = args.files.output(&args.output)?;
     let named = args.engine.named(args.quiet)?;
-    if let (Format::Raw | Format::AssumedRaw, Some(bytes)) = (encoding, input.bytes) {
+    if let (Format::Raw | Format::AssumedRaw, Some(bytes)) = (encoding, bytes) {
         output.reserve(bytes);
     }
     let order = args.direction.order();
@@ -33,15 +33,14 @@ pub(super) fn sort<T: SortKey>(args: &Args, encoding: Format) -> Result<(), Faul
     let directory = args.memory.directory(output.directory());
     let mut reading = Reading {
         verifier: args.checks.verify.then(|| Verifier::new(order)),
-        input: input.name,
-        reader: KeyReader::<T, _>::new(input.stream, encoding).with_bytes(input.bytes),
+        keys,
         chunk: usize::try_from(memory / 3 / T::KEY_TYPE.bytes()).unwrap_or(usize::MAX),
     };
     let mut progress = Progress::new(args.quiet);
-    let expected = (reading.reader.expected(), T::KEY_TYPE);
+    let expected = (reading.keys.expected(), T::KEY_TYPE);
     let (first, contender) = args
         .engine
-        .open_beside(named, expected, args.quiet, || reading.keys())?;
+        .open_beside(named, expected, args.quiet, || reading.next_keys())?;
     let format = ByContender {
         contender: &contender,
         order,
@@ -52,7 +51,7 @@ pub(super) fn sort<T: SortKey>(args: &Args, encoding: Format) -> Result<(), Faul
     let mut sorter = ExternalSorter::new(&format, memory, &directory);
     let chunks = push_all(&mut sorter, first, &mut reading, &directory, &mut progress)?;
 
-    let count = reading.reader.count();
+    let count = reading.keys.count();
     let mut verifier = reading.verifier;
     let output_name = output.name.clone();
     let failed = |error| Fault::data(&output_name, &error);
@@ -105,21 +104,17 @@ pub(super) fn sort<T: SortKey>(args: &Args, encoding: Format) -> Result<(), Faul
 }
 
 /// The input of a sort, read in chunks.
-struct Reading<T, R> {
+struct Reading<T> {
     verifier: Option<Verifier<T>>,
-    input: String,
-    reader: KeyReader<T, R>,
+    keys: Keys<T>,
     /// Keys in a chunk.
     chunk: usize,
 }
 
-impl<T: SortKey, R: io::BufRead> Reading<T, R> {
+impl<T: SortKey> Reading<T> {
     /// The keys of the next chunk; none at the end.
-    fn keys(&mut self) -> Result<Vec<T>, Fault> {
-        let keys = self
-            .reader
-            .read_chunk(self.chunk)
-            .map_err(|error| Fault::data(&self.input, &error))?;
+    fn next_keys(&mut self) -> Result<Vec<T>, Fault> {
+        let keys = self.keys.read_chunk(self.chunk)?;
         if let Some(verifier) = &mut self.verifier {
             verifier.read(&keys);
         }
@@ -127,13 +122,13 @@ impl<T: SortKey, R: io::BufRead> Reading<T, R> {
     }
 }
 
-impl<T: SortKey, R: io::BufRead + Send> Chunks<T> for Reading<T, R> {
+impl<T: SortKey> Chunks<T> for Reading<T> {
     fn next(&mut self) -> Result<Option<Vec<T>>, Fault> {
-        Ok(Some(self.keys()?).filter(|keys| !keys.is_empty()))
+        Ok(Some(self.next_keys()?).filter(|keys| !keys.is_empty()))
     }
 
     fn bytes(&self) -> Option<u64> {
-        let keys = self.reader.expected();
+        let keys = self.keys.expected();
         keys.map(|keys| keys * T::KEY_TYPE.bytes())
     }
 }

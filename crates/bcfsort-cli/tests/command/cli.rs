@@ -179,7 +179,6 @@ mod general {
             (&["sort", "--engine", "gpu"], "tip: 'auto', the default"),
             (&["sort", "-t", "u8"], "a separator is one byte"),
             (&["sort", "-f", "json"], "possible values: raw, text, lines"),
-            (&["sort", "a", "b"], "tip: to sort several files"),
             (&["sort", "--memory", "-5"], "'-5' is negative"),
             (&["sort", "--memory", "10^21"], "'10^21' is too large"),
             (&["sort", "--memory", "ten"], "'ten' is not a count"),

@@ -6,6 +6,7 @@ mod auto;
 mod cli;
 mod experiment;
 mod input;
+mod inputs;
 mod limits;
 mod npy;
 mod records;

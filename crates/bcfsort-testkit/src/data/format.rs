@@ -134,12 +134,18 @@ impl<T: SortKey, R: BufRead> KeyReader<T, R> {
 
     /// The expected number of keys, if the size of the input is known. An estimate for text.
     pub fn expected(&self) -> Option<u64> {
+        self.bytes
+            .map(|bytes| Self::expected_in(bytes, self.format))
+    }
+
+    /// The number of keys in an input of this many bytes. An estimate for text.
+    pub fn expected_in(bytes: u64, format: Format) -> u64 {
         /// Bytes of a line: of random `u32` keys some 11, of small ones 2.
         const LINE: u64 = 10;
-        self.bytes.map(|bytes| match self.format {
+        match format {
             Format::Raw | Format::AssumedRaw => bytes / T::KEY_TYPE.bytes(),
             Format::Text => bytes / LINE,
-        })
+        }
     }
 
     /// The number of keys returned so far.

@@ -3,6 +3,7 @@
 use super::column::Column;
 use super::dialect::Dialect;
 use super::header::Header;
+use super::union::{First, Union};
 use super::{Table, count_of_cells};
 use crate::records::args::RecordKind;
 use crate::records::reader::ChunkReader;
@@ -117,12 +118,27 @@ impl TablePlan {
         reader: &mut ChunkReader,
         memory: u64,
     ) -> Result<(Table, Vec<u8>), Fault> {
-        let mut front = reader.take_mark()?;
-        let found = reader.look(
-            |bytes, are_all| self.dialect.of_file(bytes, are_all),
-            memory,
-        )?;
-        let (dialect, first_row) = found.unwrap_or((self.dialect, Vec::new()));
+        let (mut front, (dialect, first_row)) = loop {
+            let front = reader.take_mark()?;
+            let found = reader.look(
+                |bytes, are_all| self.dialect.of_file(bytes, are_all),
+                memory,
+            )?;
+            let found = found.unwrap_or((self.dialect, Vec::new()));
+            // The first file is the first one that is not empty.
+            if !found.1.is_empty() || !reader.skip_ended()? {
+                break (front, found);
+            }
+        };
+        let name = reader.name().to_owned();
+        let set_front = |reader: &mut ChunkReader, first| {
+            reader.set_front(Union {
+                dialect,
+                first,
+                name,
+                memory,
+            });
+        };
         let failed = |reader: &ChunkReader, why| Fault::Usage(format!("{}: {why}", reader.name()));
         if first_row.starts_with(b"\xff\xfe") || first_row.starts_with(b"\xfe\xff") {
             // Its line ends have two bytes, and rows would be torn between them.
@@ -143,6 +159,7 @@ impl TablePlan {
                 );
                 return Err(failed(reader, why));
             }
+            set_front(reader, First::Cells(cells));
             return Ok((Table::new(dialect, columns), front));
         }
         let rows = Table::rows(dialect);
@@ -151,7 +168,8 @@ impl TablePlan {
         };
         let columns = self.columns(Some(&Header::new(dialect, &header)));
         let columns = columns.map_err(|why| failed(reader, why))?;
-        front.extend(header);
+        front.extend_from_slice(&header);
+        set_front(reader, First::Header(header));
         Ok((Table::new(dialect, columns), front))
     }
 

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// The most names that a message lists.
-const LISTED: usize = 20;
+pub(super) const LISTED: usize = 20;
 
 /// The first row of a table, whose cells are the names of the columns.
 pub(super) struct Header<'a> {
@@ -34,6 +34,11 @@ impl<'a> Header<'a> {
     /// The number of columns.
     pub(super) const fn count(&self) -> usize {
         self.names.len()
+    }
+
+    /// The names of all columns.
+    pub(super) fn names(&self) -> &[Cow<'a, [u8]>] {
+        &self.names
     }
 
     /// The column of this name, if there is one. Several are an error.

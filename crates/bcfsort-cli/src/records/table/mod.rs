@@ -5,6 +5,7 @@ mod column;
 mod date;
 mod dialect;
 mod header;
+mod union;
 
 use super::{Bounds, Layout, Prefix, Wrong};
 use bcfsort_testkit::data::clipped;
