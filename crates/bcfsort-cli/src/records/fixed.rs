@@ -22,7 +22,14 @@ pub(super) struct Field {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Bytes(usize),
-    Number { number: KeyType, big_endian: bool },
+    Number {
+        number: KeyType,
+        big_endian: bool,
+    },
+    /// A signed number of 64 bits, of which the least one is no time. It is last in both orders.
+    Time {
+        big_endian: bool,
+    },
 }
 
 impl Kind {
@@ -30,6 +37,7 @@ impl Kind {
         match self {
             Self::Bytes(width) => width,
             Self::Number { number, .. } => number.bytes() as usize,
+            Self::Time { .. } => 8,
         }
     }
 }
@@ -82,7 +90,9 @@ impl Field {
             match (word, &mut kind) {
                 ("desc", _) => descending = true,
                 ("be", Kind::Number { big_endian, .. }) => *big_endian = true,
-                ("be", Kind::Bytes(_)) => return Err("'be' is for numbers".to_owned()),
+                ("be", Kind::Bytes(_) | Kind::Time { .. }) => {
+                    return Err("'be' is for numbers".to_owned());
+                }
                 _ => return Err(format!("there is no '{word}': desc and be there are")),
             }
         }
@@ -103,6 +113,16 @@ impl Field {
     fn bytes<'a>(&self, record: &'a [u8]) -> &'a [u8] {
         &record[self.offset..self.offset + self.kind.width()]
     }
+}
+
+/// The bits of a number of at most 8 bytes.
+fn word(bytes: &[u8], big_endian: bool) -> u64 {
+    let mut word = [0; 8];
+    word[..bytes.len()].copy_from_slice(bytes);
+    if big_endian {
+        word[..bytes.len()].reverse();
+    }
+    u64::from_le_bytes(word)
 }
 
 fn parse_kind(text: &str) -> Result<Kind, String> {
@@ -148,12 +168,16 @@ impl Layout for Fixed {
         match field.kind {
             Kind::Bytes(_) => push_bytes(bytes, field.order, key),
             Kind::Number { number, big_endian } => {
-                let mut word = [0; 8];
-                word[..bytes.len()].copy_from_slice(bytes);
-                if big_endian {
-                    word[..bytes.len()].reverse();
-                }
-                push_number(u64::from_le_bytes(word), number, field.order, key);
+                push_number(word(bytes, big_endian), number, field.order, key);
+            }
+            Kind::Time { big_endian } => {
+                let time = word(bytes, big_endian);
+                // The least number becomes the largest one, and the others keep their order.
+                let time = match field.order {
+                    Order::Ascending => time.wrapping_sub(1),
+                    Order::Descending => time,
+                };
+                push_number(time, KeyType::I64, field.order, key);
             }
         }
     }

@@ -42,7 +42,7 @@ fn what_is_wrong_with_an_array_is_told_in_a_line() {
     let text = "stdin: this is no .npy file: it does not begin with \\x93NUMPY";
     let short =
         "stdin: the file has 131 bytes, but should have 132 by the shape (4,) in its header";
-    let wrong = "stdin: the header is wrong: could not parse Python expression";
+    let wrong = "stdin: the header is wrong: ',' is missing before ':'";
     for (input, told) in [
         (b"5\n3\n2\n1\n".to_vec(), text),
         (npy("'|u1'", 4, &[1; 3]), short),
