@@ -44,8 +44,7 @@ Examples:
   wgpu-bcfsort gen random -n 10M -o keys.bin       make 10 million u32 numbers
   wgpu-bcfsort sort keys.bin -o sorted.bin         sort them
   seq 1000000 | shuf | wgpu-bcfsort sort -f text | head
-
-'wgpu-bcfsort COMMAND --help' has the options of a command, and examples.";
+  wgpu-bcfsort COMMAND --help                      the options of a command, and examples";
 
 const DETAILS: &str = "\
 Compiled kernels are cached by 'sort', 'argsort' and 'prefix-sums', on Vulkan only. The default \

@@ -610,8 +610,8 @@ mod wrong {
             ("-f fixed --record 4 -k 0:bytes2:be", "'be' is for numbers"),
             ("-f lines -k 0", "-k 0: fields are counted from 1"),
             (
-                "-f lines -k 1M",
-                "-k 1M: there is no option 'M': n, r and b there are",
+                "-f lines -k 1x",
+                "-k 1x: there is no option 'x': b, d, f, g, h, i, M, n, N, r, V there are",
             ),
             (
                 "-f lines --by a",
