@@ -2,7 +2,7 @@
 //!
 //! The file holds the data of a [`wgpu::PipelineCache`], which only Vulkan has. Drivers trust such
 //! data, and wgpu checks only its header. So the file starts with a checksum, against damage. It is
-//! used only if nobody but this user and root can have written it: see [`private`] and [`read`]. A
+//! used only if nobody but this user and root can have written it: see `private` and `read`. A
 //! damaged file, and one that wgpu refuses, is ignored and rewritten. Faults of the cache do not
 //! fail the command: they are logged as warnings.
 

@@ -1,6 +1,6 @@
 //! Memories shared by lanes: contents, race detection, and the cost of accesses.
 
-use crate::program::MemoryInfo;
+use crate::program::{Effect, MemoryInfo};
 use crate::report::{Banks, Space};
 use std::collections::HashMap;
 
@@ -72,45 +72,6 @@ pub(crate) enum Access {
 impl Access {
     fn is_atomic(self) -> bool {
         matches!(self, Self::Atomic(_))
-    }
-}
-
-/// What an atomic operation does to its word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Effect {
-    Load,
-    Store,
-    /// A store of the value that the word has already.
-    StoreSame,
-    Add,
-    And,
-    Or,
-    Xor,
-    Min,
-    Max,
-    /// An exchange, also one that compares.
-    Exchange,
-}
-
-impl Effect {
-    const fn bit(self) -> u16 {
-        match self {
-            Self::Load => 0,
-            Self::StoreSame => Self::Store.bit(),
-            other => 1 << other as u16,
-        }
-    }
-
-    /// The effects that do not commute with this one. Not counted are those among exchanges and
-    /// stores, by which lanes pass a lock or the head of a list on, in any order.
-    const fn opposed(self) -> u16 {
-        let passing = Self::Store.bit() | Self::Exchange.bit();
-        match self {
-            Self::Load => 0,
-            Self::Store => !Self::Exchange.bit(),
-            Self::StoreSame | Self::Exchange => !passing,
-            other => !other.bit(),
-        }
     }
 }
 

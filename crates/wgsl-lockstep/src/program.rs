@@ -7,7 +7,6 @@
 //! this is known before the program runs.
 
 use crate::arithmetic::LaneFn;
-use crate::memory::Effect;
 use crate::report::{AccessKind, Location, Space};
 
 /// Index of a scalar in the registers.
@@ -88,6 +87,45 @@ pub(crate) enum Bound {
         before: u32,
         stride: u32,
     },
+}
+
+/// What an atomic operation does to its word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effect {
+    Load,
+    Store,
+    /// A store of the value that the word has already.
+    StoreSame,
+    Add,
+    And,
+    Or,
+    Xor,
+    Min,
+    Max,
+    /// An exchange, also one that compares.
+    Exchange,
+}
+
+impl Effect {
+    pub(crate) const fn bit(self) -> u16 {
+        match self {
+            Self::Load => 0,
+            Self::StoreSame => Self::Store.bit(),
+            other => 1 << other as u16,
+        }
+    }
+
+    /// The effects that do not commute with this one. Not counted are those among exchanges and
+    /// stores, by which lanes pass a lock or the head of a list on, in any order.
+    pub(crate) const fn opposed(self) -> u16 {
+        let passing = Self::Store.bit() | Self::Exchange.bit();
+        match self {
+            Self::Load => 0,
+            Self::Store => !Self::Exchange.bit(),
+            Self::StoreSame | Self::Exchange => !passing,
+            other => !other.bit(),
+        }
+    }
 }
 
 /// An atomic read-modify-write operation.

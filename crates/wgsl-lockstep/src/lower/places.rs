@@ -2,9 +2,8 @@
 
 use super::{Frame, Lowering, Place, Result, Root, Value, length, math_of_two, width};
 use crate::arithmetic;
-use crate::memory::Effect;
 use crate::program::{
-    Address, AtomicOp, Bound, Instruction, Leaf, Range, SiteInfo, Slot, VectorInfo,
+    Address, AtomicOp, Bound, Effect, Instruction, Leaf, Range, SiteInfo, Slot, VectorInfo,
 };
 use crate::report::AccessKind;
 use naga::{AtomicFunction, Expression, Handle, Scalar, Span, StructMember, TypeInner};

@@ -3,8 +3,8 @@
 use super::{CHUNK, Machine};
 use crate::arithmetic::Lanes;
 use crate::mask::bits;
-use crate::memory::{Access, Actor, Effect, MOST, bank_cost, sectors};
-use crate::program::{Address, AtomicOp, Leaf, POISON, Range, Slot};
+use crate::memory::{Access, Actor, MOST, bank_cost, sectors};
+use crate::program::{Address, AtomicOp, Effect, Leaf, POISON, Range, Slot};
 use crate::report::{AccessKind, Fault, Space};
 
 impl Machine<'_> {
