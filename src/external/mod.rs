@@ -198,8 +198,9 @@ impl<F: RecordFormat> RecordFormat for &F {
 /// | 16 GiB | 29 TiB |
 ///
 /// In the end, one run must be possible to merge: [`ExternalError::TooManyRuns`]. That is so up to
-/// about memory² / (60 · e) bytes of records, where e is the size of a key plus 16 bytes: of 8-byte keys, 180 GiB in 16 MiB of memory. Up to a fifth of this bound, a record is
-/// written about 5 times in the mean, and up to a half about 10 times; near it far more often.
+/// about memory² / (60 · e) bytes of records, where e is the size of a key plus 16 bytes: of 8-byte
+/// keys, 180 GiB in 16 MiB of memory. Up to a fifth of this bound, a record is written about 5
+/// times in the mean, and up to a half about 10 times; near it far more often.
 ///
 /// # Temporary space
 ///

@@ -7,8 +7,8 @@ use crate::fault::Fault;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-/// Memory that is used even if it is more than half of what is free: a sort in less takes many small
-/// steps.
+/// Memory that is used even if it is more than half of what is free: a sort in less takes many
+/// small steps.
 const LEAST: u64 = 64 << 20;
 
 /// The memory of a sort.
@@ -37,8 +37,8 @@ impl Memory {
     }
 }
 
-/// The bytes that an option gives, or half of the memory that is free; of little memory, up to three
-/// quarters.
+/// The bytes that an option gives, or half of the memory that is free; of little memory, up to
+/// three quarters.
 pub fn or_default(bytes: Option<u64>) -> u64 {
     bytes.unwrap_or_else(|| {
         let free = free();

@@ -62,8 +62,9 @@ pub(crate) fn exit_without_memory(code: u8) -> ! {
 }
 
 /// On SIGINT, SIGTERM and SIGHUP, removes the temporary file and exits with 128 + the signal's
-/// number, as shells report it. Elsewhere than on Unix, Ctrl-C counts as SIGINT. A file that exceeds
-/// the limit of `ulimit -f` becomes an error of the write, instead of a signal that ends the process.
+/// number, as shells report it. Elsewhere than on Unix, Ctrl-C counts as SIGINT. A file that
+/// exceeds the limit of `ulimit -f` becomes an error of the write, instead of a signal that ends
+/// the process.
 pub fn remove_temporary_when_interrupted() -> Result<(), Fault> {
     wait_for_signals().map_err(|error| Fault::Usage(format!("cannot handle interrupts: {error}")))
 }

@@ -22,8 +22,8 @@ const MOST_ELSE: u32 = 200;
 /// minute for ten times as many.
 const MOST_FUNCTIONS: u32 = 10_000;
 
-/// Maximum product of the [two counts](Length) of a function, or of all that is outside of functions.
-/// naga's time grows by it: 1 ns for each, and minutes for a `switch` of 100,000 cases.
+/// Maximum product of the [two counts](Length) of a function, or of all that is outside of
+/// functions. naga's time grows by it: 1 ns for each, and minutes for a `switch` of 100,000 cases.
 const MOST_TIME: u64 = 1 << 32;
 
 /// The stack to read a text on, in bytes: for the nested blocks, and for each operator of the

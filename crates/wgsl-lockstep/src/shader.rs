@@ -111,13 +111,12 @@ impl Shader {
     ///
     /// # Errors
     ///
-    /// [`ShaderError::Invalid`], [`ShaderError::NoEntryPoint`],
-    /// [`ShaderError::UnknownOverride`], [`ShaderError::MissingOverride`],
-    /// [`ShaderError::Override`], [`ShaderError::Config`] for a workgroup of more than 1024 lanes,
-    /// and [`ShaderError::Unsupported`] for constructs that the executor cannot run, such as
-    /// textures, and for texts that are nested too deeply: expressions of more than 10,000 operators
-    /// (in a browser, 500), more than 120 nested brackets, 200 `else if` in a chain, or 10,000
-    /// functions.
+    /// [`ShaderError::Invalid`], [`ShaderError::NoEntryPoint`], [`ShaderError::UnknownOverride`],
+    /// [`ShaderError::MissingOverride`], [`ShaderError::Override`], [`ShaderError::Config`] for a
+    /// workgroup of more than 1024 lanes, and [`ShaderError::Unsupported`] for constructs that the
+    /// executor cannot run, such as textures, and for texts that are nested too deeply: expressions
+    /// of more than 10,000 operators (in a browser, 500), more than 120 nested brackets, 10,000
+    /// functions, or 200 `else if` in a chain.
     pub fn new(
         wgsl: &str,
         entry: Option<&str>,

@@ -70,9 +70,9 @@ pub(crate) struct RecordArgs {
     /// lines: F[.C][OPTIONS][,F[.C][OPTIONS]], from byte C of field F to the end, or to the second
     /// position. OPTIONS are the letters of GNU sort: b, d, f, g, h, i, M, n, r and V, and N for
     /// natural order; a key without any has those of the command. Several keys are compared one
-    /// after the other, and lines with equal keys keep their order, as with -s in GNU sort. fixed: OFFSET:TYPE[:desc][:be],..., where TYPE is u8,
-    /// i8, u16, i16, f16, bf16, u32, i32, f32, u64, i64, f64 or bytesN; numbers are little-endian,
-    /// or big-endian with be.
+    /// after the other, and lines with equal keys keep their order, as with -s in GNU sort. fixed:
+    /// OFFSET:TYPE[:desc][:be],..., where TYPE is u8, i8, u16, i16, f16, bf16, u32, i32, f32, u64,
+    /// i64, f64 or bytesN; numbers are little-endian, or big-endian with be.
     #[arg(short, long, value_name = "KEY")]
     pub(crate) key: Vec<String>,
     #[command(flatten)]

@@ -29,9 +29,9 @@ const EXPONENT_DIGITS: usize = 18;
 
 /// A decimal number: 0.DIGITS times a power of 10.
 ///
-/// The key is a byte for the sign and the exponent, which has 8 more bytes if it is far from 0, then
-/// blocks of 16 digits in 7 bytes, each followed by a byte that says whether there is another one.
-/// Zero is its first byte alone. All bytes of a negative number are complemented.
+/// The key is a byte for the sign and the exponent, which has 8 more bytes if it is far from 0,
+/// then blocks of 16 digits in 7 bytes, each followed by a byte that says whether there is another
+/// one. Zero is its first byte alone. All bytes of a negative number are complemented.
 ///
 /// The length of a key is that of the text at most, whatever the exponent is.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Bytes that the control groups of this process leave free: the least of its own group's and of all
-/// above it, of both versions. `root` is `/`. `None` without a limit.
+/// Bytes that the control groups of this process leave free: the least of its own group's and of
+/// all above it, of both versions. `root` is `/`. `None` without a limit.
 ///
 /// The files of the page cache that were not used lately count as free: the kernel gives them up.
 pub(super) fn of_groups(root: &Path) -> Option<u64> {

@@ -21,8 +21,9 @@ pub enum Format {
     /// One number a line.
     ///
     /// Reading accepts blanks around the number, a byte order mark of UTF-8 at the beginning, CRLF
-    /// line ends, a missing last newline, and CR as the only line end of a file. Floats are written with the fewest digits that read back exactly. `NaN`s keep their sign and
-    /// payload (`NaN`, `-NaN`, `NaN(0x1)`).
+    /// line ends, a missing last newline, and CR as the only line end of a file. Floats are written
+    /// with the fewest digits that read back exactly. `NaN`s keep their sign and payload (`NaN`,
+    /// `-NaN`, `NaN(0x1)`).
     Text,
 }
 

@@ -27,8 +27,8 @@ pub(crate) struct TableArgs {
     pub(crate) no_header: bool,
     /// csv, tsv: what cells may be quoted with, or none [default: csv '"', tsv none]
     ///
-    /// Separators and line ends in a quoted cell belong to it, and two quotes in it are one. A quote
-    /// that does not begin a cell has no meaning.
+    /// Separators and line ends in a quoted cell belong to it, and two quotes in it are one. A
+    /// quote that does not begin a cell has no meaning.
     #[arg(long, value_name = "CHAR", hide_short_help = true)]
     pub(crate) quote: Option<String>,
     /// csv, tsv: numbers are written as 1.234,5

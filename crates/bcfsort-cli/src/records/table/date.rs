@@ -1,7 +1,7 @@
 //! Dates and times of ISO 8601.
 //!
-//! The parsers of crates keep 6 or 9 digits of a second and fold leap seconds into their neighbours;
-//! here, times that differ in any digit differ.
+//! The parsers of crates keep 6 or 9 digits of a second and fold leap seconds into their
+//! neighbours; here, times that differ in any digit differ.
 
 /// Minutes that make every instant positive. The sum has 33 bits.
 const BIAS: i64 = 1 << 32;
@@ -21,12 +21,12 @@ pub(super) struct Instant<'a> {
 }
 
 impl<'a> Instant<'a> {
-    /// Parses a date, or a date and a time with or without an offset; without one it is in universal
-    /// time.
+    /// Parses a date, or a date and a time with or without an offset; without one it is in
+    /// universal time.
     ///
     /// - Dates: `2024-12-31`, `20241231`, `2024-366`, `2024366`, `2025-W01-2`, `2025W012`.
-    /// - `T` or a blank, and the time: `23:59`, `23:59:60`, `23:59:59.123`, also without colons; `24:00`
-    ///   is the end of the day.
+    /// - `T` or a blank, and the time: `23:59`, `23:59:60`, `23:59:59.123`, also without colons;
+    ///   `24:00` is the end of the day.
     /// - An offset, also after a blank: `Z`, `+01:00`, `+0100`, `+01`.
     pub(super) fn parse(text: &'a [u8]) -> Option<Self> {
         let mut text = Scanner(text);

@@ -18,7 +18,8 @@ pub(crate) struct Dialect {
     pub(crate) separator: u8,
     /// `None`: no cell is quoted.
     pub(crate) quote: Option<u8>,
-    /// The last byte of a row: a line feed, which may follow a carriage return, or a carriage return.
+    /// The last byte of a row: a line feed, which may follow a carriage return, or a carriage
+    /// return.
     pub(crate) line_end: u8,
 }
 
@@ -100,7 +101,8 @@ impl Dialect {
         }
     }
 
-    /// The dialect with the line ends of a file that begins with `bytes`, and its first row. `None` if it takes more bytes to say so, which there are unless these are all.
+    /// The dialect with the line ends of a file that begins with `bytes`, and its first row. `None`
+    /// if it takes more bytes to say so, which there are unless these are all.
     ///
     /// Carriage returns end rows if one ends the first row, and there is no line feed in the first
     /// MiB of the file. Line ends in quotes do not count.
