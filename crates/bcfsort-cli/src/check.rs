@@ -1,89 +1,113 @@
 //! `check`: says whether a file is sorted.
 
-use crate::input::Input;
+use crate::format::{FileFormat, type_of_numbers, type_or_separator};
+use crate::input::{Decompress, Input, Inputs};
+use crate::records;
+use crate::records::args::{RecordArgs, RecordKind};
+use crate::records::check::{Disorder, Place};
 use crate::records::gensort::Summary;
 use crate::verify::OrderCheck;
-use bcfsort_term::args::{Direction, key_type};
+use bcfsort_term::args::{Direction, one_of};
 use bcfsort_term::fault::Fault;
-use bcfsort_term::notice::Progress;
+use bcfsort_term::notice::{Progress, say};
 use bcfsort_term::output::print;
 use bcfsort_term::with_key_type;
 use bcfsort_testkit::data::{Format, KeyReader, KeyWriter};
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::cmp::Ordering;
 use std::path::PathBuf;
-use wgpu_bcfsort::{KeyType, Order, SortKey};
+use wgpu_bcfsort::{Order, SortKey};
 
 /// Number of keys read at a time.
 const CHUNK: usize = 1 << 18;
 
 const AFTER_HELP: &str = "\
-Prints nothing if the numbers are sorted. If not, prints the first one that is out of order: its \
-index (from 0) in binary files, its line (from 1) in text. With -q, only the exit code tells. The \
-file does not say its type: give -t if it is not u32. Of records of the sort benchmark \
-(-f gensort), prints their number, the sum of their CRC-32 and the number of equal neighbours.
+Prints nothing if the file is sorted. If not, prints the first number or record that is out of \
+order: its line (from 1) in text, its index (from 0) in other files. With -q, only the exit code \
+tells. The file does not say its format, type and keys: give them as to 'sort'. Of records of the \
+sort benchmark (-f gensort), prints their number, the sum of their CRC-32 and the number of equal \
+neighbours.
 
 Exit codes: 0 sorted, 1 not sorted, 2 bad usage or input, 130 interrupted
 
 Examples:
   wgpu-bcfsort check sorted.bin
+  wgpu-bcfsort check -f csv --by price:num sorted.csv
   wgpu-bcfsort sort keys.bin | wgpu-bcfsort check && echo sorted";
 
-/// Check whether a file of numbers is sorted
+/// Check whether a file of numbers or records is sorted
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Args {
     /// File to check; - is stdin
     #[arg(default_value = "-")]
     input: PathBuf,
-    /// Number type [default: u32]
-    #[arg(short = 't', long = "type", value_name = "TYPE", value_parser = key_type())]
-    key: Option<KeyType>,
-    /// raw: little-endian binary; text: one number per line; gensort: records of 100 bytes, sorted
-    /// by the first 10 [default: raw]
-    #[arg(short, long, hide_possible_values = true, value_parser = CheckFormat::parser())]
-    format: Option<CheckFormat>,
+    #[command(flatten)]
+    decompress: Decompress,
+    /// raw, text: number type [default: u32]; lines, csv, tsv: field separator
+    #[arg(short = 't', long = "type", value_name = "TYPE", value_parser = type_or_separator)]
+    of_t: Option<String>,
+    /// raw (default), text; records: lines, csv, tsv, npy, fixed, gensort
+    #[arg(
+        short,
+        long,
+        value_name = "FORMAT",
+        hide_possible_values = true,
+        value_parser = one_of::<FileFormat>(FileFormat::names())
+    )]
+    format: Option<FileFormat>,
     #[command(flatten)]
     direction: Direction,
+    #[command(flatten)]
+    records: RecordArgs,
     #[arg(from_global)]
     quiet: bool,
 }
 
-/// A format that can be checked.
-#[derive(Clone, Copy)]
-enum CheckFormat {
-    Keys(Format),
-    Gensort,
+/// What to check.
+pub(crate) struct Job<'a> {
+    pub(crate) format: Option<FileFormat>,
+    pub(crate) of_t: Option<&'a str>,
+    pub(crate) records: &'a RecordArgs,
+    pub(crate) direction: &'a Direction,
+    pub(crate) report: Report,
 }
 
-impl CheckFormat {
-    fn parser() -> impl TypedValueParser<Value = Self> {
-        let names = Format::ALL.map(Format::name);
-        PossibleValuesParser::new(names.into_iter().chain(["gensort"])).map(|name| {
-            // The parser accepts only these names.
-            name.parse().map_or(Self::Gensort, Self::Keys)
-        })
-    }
+/// Where to print what is out of order.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Report {
+    Nowhere,
+    Stdout,
+    /// As GNU sort does.
+    Stderr,
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Fault> {
-    let format = match args.format {
-        Some(CheckFormat::Gensort) => return check_gensort(args),
-        Some(CheckFormat::Keys(format)) => format,
-        None => Format::AssumedRaw,
+    let job = Job {
+        format: args.format,
+        of_t: args.of_t.as_deref(),
+        records: &args.records,
+        direction: &args.direction,
+        report: if args.quiet {
+            Report::Nowhere
+        } else {
+            Report::Stdout
+        },
     };
-    with_key_type!(args.key.unwrap_or(KeyType::U32), T => check::<T>(args, format))
+    let open = |tells_codec| args.decompress.input(&args.input, tells_codec);
+    match args.format {
+        Some(FileFormat::Records(RecordKind::Gensort)) if !args.records.unique => {
+            check_gensort(&job, open(false)?)
+        }
+        _ => job.run(open),
+    }
 }
 
-fn check_gensort(args: &Args) -> Result<(), Fault> {
-    if args.key.is_some() {
-        return Err(Fault::Usage(
-            "-t is for numbers: -f gensort has keys of 10 bytes".to_owned(),
-        ));
-    }
-    let mut input = Input::open(&args.input)?;
-    let summary = Summary::read(&input.name, &mut input.stream, args.direction.order())?;
-    if !args.quiet {
+fn check_gensort(job: &Job, mut inputs: Inputs) -> Result<(), Fault> {
+    // Refuses the options of other formats.
+    job.plan(RecordKind::Gensort)?;
+    let mut input = inputs.first()?;
+    let summary = Summary::read(&input.name, &mut input.stream, job.direction.order())?;
+    if job.report != Report::Nowhere {
         print_all(&summary.report(&input.name))?;
     }
     match summary.first_unordered {
@@ -100,47 +124,107 @@ fn print_all(text: &str) -> Result<(), Fault> {
     }
 }
 
-fn check<T: SortKey>(args: &Args, format: Format) -> Result<(), Fault> {
-    let input = match format {
-        Format::Text => Input::open_text(&args.input)?,
-        _ => Input::open(&args.input)?,
-    };
-    let mut reader = KeyReader::<T, _>::new(input.stream, format);
-    let mut check = OrderCheck::new(args.direction.order());
-    let mut progress = Progress::new(args.quiet);
-    loop {
-        let read = reader.count();
-        progress.show(|| format!("checking, {read} keys so far"));
-        let keys = reader
-            .read_chunk(CHUNK)
-            .map_err(|error| Fault::data(&input.name, &error))?;
-        if keys.is_empty() {
-            return Ok(());
-        }
-        if let Some(found) = check.add(&keys) {
-            if args.quiet {
-                return Err(Fault::NotSorted);
+impl Job<'_> {
+    /// Checks the one file that `open` opens, which is told whether its first bytes can say that it
+    /// is compressed. Fails if it is not sorted.
+    pub(crate) fn run(
+        &self,
+        open: impl FnOnce(bool) -> Result<Inputs, Fault>,
+    ) -> Result<(), Fault> {
+        let format = self
+            .format
+            .unwrap_or(FileFormat::Numbers(Format::AssumedRaw));
+        let open = || open(format.tells_codec())?.only();
+        let quiet = self.report == Report::Nowhere;
+        let found = match format {
+            FileFormat::Records(kind) => {
+                let plan = self.plan(kind)?;
+                records::check::check(open()?, plan, self.records.unique, quiet)?
             }
-            let location = match format {
-                Format::Text => format!("line {}", found.index + 1),
-                _ => format!("index {}", found.index),
+            FileFormat::Numbers(format) => {
+                self.records.refuse_for_others(format.name(), None)?;
+                let key = type_of_numbers(self.of_t, format)?;
+                let input = open()?.first()?;
+                with_key_type!(key, T => self.check_numbers::<T>(input, format))?
+            }
+        };
+        found.map_or(Ok(()), |found| self.not_sorted(&found))
+    }
+
+    fn plan(&self, kind: RecordKind) -> Result<records::args::Plan, Fault> {
+        let is_reverse = self.direction.is_reverse();
+        self.records.plan(kind, self.of_t, is_reverse)
+    }
+
+    /// Finds the first number that is out of order.
+    fn check_numbers<T: SortKey>(
+        &self,
+        input: Input,
+        format: Format,
+    ) -> Result<Option<Disorder>, Fault> {
+        let mut reader = KeyReader::<T, _>::new(input.stream, format);
+        let mut check = OrderCheck::new(self.direction.order());
+        let mut progress = Progress::new(self.report == Report::Nowhere);
+        loop {
+            let read = reader.count();
+            progress.show(|| format!("checking, {read} keys so far"));
+            let keys = reader
+                .read_chunk(CHUNK)
+                .map_err(|error| Fault::data(&input.name, &error))?;
+            if keys.is_empty() {
+                return Ok(None);
+            }
+            let Some(found) = check.add(&keys) else {
+                continue;
             };
             // The hint is given if all keys of the first chunk descend.
             let descends = |a: &T, b: &T| a.total_order(b) != Ordering::Less;
             let is_first = found.index < keys.len() as u64;
-            let hint = match args.direction.order() {
-                Order::Ascending if is_first && keys.is_sorted_by(descends) => " (descending? -r)",
-                _ => "",
-            };
-            drop(progress);
-            print_all(&format!(
-                "{}: not sorted: {location}: {} after {}{hint}\n",
-                input.name,
-                text(found.key),
-                text(found.before)
-            ))?;
-            return Err(Fault::NotSorted);
+            return Ok(Some(Disorder {
+                name: input.name,
+                place: match format {
+                    Format::Text => Place::Line(found.index + 1),
+                    _ => Place::Index(found.index),
+                },
+                texts: Some([text(found.key), text(found.before)]),
+                hint: match self.direction.order() {
+                    Order::Ascending if is_first && keys.is_sorted_by(descends) => {
+                        " (descending? -r)"
+                    }
+                    _ => "",
+                },
+            }));
         }
+    }
+
+    /// Reports what is out of order.
+    fn not_sorted(&self, found: &Disorder) -> Result<(), Fault> {
+        let Disorder {
+            name,
+            place,
+            texts,
+            hint,
+        } = found;
+        match self.report {
+            Report::Nowhere => {}
+            Report::Stdout => {
+                let place = match place {
+                    Place::Line(line) => format!("line {line}"),
+                    Place::Index(index) => format!("index {index}"),
+                };
+                let texts = match texts {
+                    Some([text, before]) => format!(": {text} after {before}"),
+                    None => String::new(),
+                };
+                print_all(&format!("{name}: not sorted: {place}{texts}{hint}\n"))?;
+            }
+            Report::Stderr => {
+                let (Place::Line(place) | Place::Index(place)) = place;
+                let text = texts.as_ref().map_or("", |[text, _]| text);
+                say(format!("{name}:{place}: disorder: {text}").trim_end());
+            }
+        }
+        Err(Fault::NotSorted)
     }
 }
 

@@ -30,6 +30,22 @@ pub(crate) struct FileArgs {
     /// Read the names of the files from F, each ended by a NUL byte; - is stdin
     #[arg(long, value_name = "F", hide_short_help = true)]
     files0_from: Option<PathBuf>,
+    #[command(flatten)]
+    decompress: Decompress,
+    /// How to compress the output: gzip, zstd or none [default: by the extension .gz or .zst]
+    #[arg(
+        long,
+        value_name = "CODEC",
+        hide_short_help = true,
+        hide_possible_values = true,
+        value_parser = Compression::parser()
+    )]
+    compress: Option<Compression>,
+}
+
+/// How the files to read are compressed.
+#[derive(clap::Args, Clone, Copy, Debug, Default)]
+pub(crate) struct Decompress {
     /// How the input is compressed: gzip, zstd or none
     ///
     /// By default, the extensions .gz and .zst say so, and in text and npy the first bytes. Binary
@@ -42,15 +58,18 @@ pub(crate) struct FileArgs {
         value_parser = Compression::parser()
     )]
     decompress: Option<Compression>,
-    /// How to compress the output: gzip, zstd or none [default: by the extension .gz or .zst]
-    #[arg(
-        long,
-        value_name = "CODEC",
-        hide_short_help = true,
-        hide_possible_values = true,
-        value_parser = Compression::parser()
-    )]
-    compress: Option<Compression>,
+}
+
+impl Decompress {
+    /// Checks that there is this one file, as [`FileArgs::inputs`] does.
+    pub(crate) fn input(self, file: &Path, tells_codec: bool) -> Result<Inputs, Fault> {
+        let files = FileArgs {
+            files: vec![file.to_owned()],
+            decompress: self,
+            ..FileArgs::default()
+        };
+        files.inputs(tells_codec)
+    }
 }
 
 impl FileArgs {
@@ -79,7 +98,7 @@ impl FileArgs {
             count: files.len(),
             bytes: self.bytes(&files)?,
             files: files.into_iter(),
-            decompress: self.decompress,
+            decompress: self.decompress.decompress,
             tells_codec,
         };
         Ok(inputs)
@@ -121,7 +140,7 @@ impl FileArgs {
             }
             let size = metadata.is_file().then_some(metadata.len());
             sum = sum.zip(size).map(|(sum, size)| sum + size);
-            if Compression::of(self.decompress, file).is_some() {
+            if Compression::of(self.decompress.decompress, file).is_some() {
                 sum = None;
             }
         }
@@ -212,6 +231,17 @@ impl Inputs {
         Ok(Some(input))
     }
 
+    /// Refuses more than one file.
+    pub(crate) fn only(self) -> Result<Self, Fault> {
+        match self.files.as_slice() {
+            [_, extra, ..] => Err(Fault::Usage(format!(
+                "{}: one file at a time can be checked",
+                name_of(extra)
+            ))),
+            _ => Ok(self),
+        }
+    }
+
     /// Opens the first file. There is one.
     pub(crate) fn first(&mut self) -> Result<Input, Fault> {
         let none = || Fault::Usage("there is no file to read".to_owned());
@@ -235,11 +265,6 @@ impl Input {
     /// Opens the file, or stdin for `-`. The extension says how it is compressed.
     pub(crate) fn open(path: &Path) -> Result<Self, Fault> {
         Self::open_as(path, Codec::of_name(path), false)
-    }
-
-    /// The same, for a format whose first bytes can tell how the file is compressed.
-    pub(crate) fn open_text(path: &Path) -> Result<Self, Fault> {
-        Self::open_as(path, Codec::of_name(path), true)
     }
 
     fn open_as(path: &Path, codec: Option<Codec>, tells_codec: bool) -> Result<Self, Fault> {

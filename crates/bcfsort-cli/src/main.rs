@@ -6,6 +6,7 @@ mod check;
 mod completions;
 mod devices;
 mod external;
+mod format;
 mod generate;
 mod input;
 mod keys;

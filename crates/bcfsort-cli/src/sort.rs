@@ -2,8 +2,10 @@
 
 mod numbers;
 
+use crate::check::{self, Report};
+use crate::format::{FileFormat, type_of_numbers, type_or_separator};
 use crate::input::FileArgs;
-use crate::records::args::{RecordArgs, RecordKind};
+use crate::records::args::RecordArgs;
 use crate::records::{self, Job};
 use bcfsort_term::args::{Checks, Choice, Direction, Gpu, Seed, one_of};
 use bcfsort_term::engine::Contender;
@@ -11,10 +13,10 @@ use bcfsort_term::fault::Fault;
 use bcfsort_term::kernel_cache::Cache;
 use bcfsort_term::memory::Memory;
 use bcfsort_term::with_key_type;
-use bcfsort_testkit::data::{Format, UnknownFormat};
+use bcfsort_testkit::data::Format;
+use clap::ValueEnum;
 use std::panic::resume_unwind;
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 use wgpu_bcfsort::KeyType;
 
@@ -30,6 +32,28 @@ Examples:
   wgpu-bcfsort sort -f text -t f64 data.txt        sort text, to stdout
   wgpu-bcfsort sort -f csv --by price:f64 in.csv   rows of a table, by a column
   wgpu-bcfsort sort -f lines -t: -k3n /etc/passwd  lines by a field, as GNU sort -s does";
+
+/// Where options have the same names, or none is needed, they are on one line.
+const OTHER_COMMANDS: &str = "\
+Options of GNU sort, and here with -f lines:
+  -b -d -g -i -k -M -n -r -s -V -z      the same, and --sort=ORDER, --stable
+  -c -C --check[=HOW] -u -o -t -S -T    the same, in other formats too
+  -f, --ignore-case                     --ignore-case, or f in -k
+  -h, --human-numeric-sort              --human-numeric-sort, or h in -k
+  -m, --batch-size, --compress-program  not needed: files of any size are sorted in --memory
+  --parallel=N                          RAYON_NUM_THREADS=N in the environment
+  -R, --random-sort, --debug            none
+Options of 'xsv sort' and 'qsv sort', and here with -f csv:
+  -s, --select COLUMNS                  --by COLUMN,...
+  -N, --numeric                         --by COLUMN:num
+  -R, --reverse                         -r, or --by COLUMN:desc
+  -n, --no-headers                      --no-header
+  -d, --delimiter CHAR                  -t CHAR
+  -u, --unique                          -u, --unique
+  -i, --ignore-case; --natural          with -f lines: --ignore-case; --natural-sort
+  -j, --jobs N                          RAYON_NUM_THREADS=N in the environment
+  --faster, --memcheck                  not needed
+  --random, --seed, --rng               none";
 
 const DETAILS: &str = "\
 An input that needs more than --memory is sorted in parts, which are merged by way of a temporary \
@@ -47,7 +71,7 @@ Exit codes: 0 success, 2 bad usage, input or output, 3 GPU failure or failed --v
 #[command(
     next_help_heading = "Input and output",
     after_help = AFTER_HELP,
-    after_long_help = format!("{DETAILS}\n\n{AFTER_HELP}")
+    after_long_help = format!("{DETAILS}\n\n{OTHER_COMMANDS}\n\n{AFTER_HELP}")
 )]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -85,8 +109,54 @@ pub(crate) struct Args {
     memory: Memory,
     #[command(flatten, next_help_heading = "Checks")]
     checks: Checks,
+    #[command(flatten, next_help_heading = "Checks")]
+    sorted: SortedArgs,
+    /// Accepted: every sort is stable, as -s has it in GNU sort
+    #[arg(short, long, hide_short_help = true, help_heading = "Order")]
+    stable: bool,
     #[arg(from_global)]
     quiet: bool,
+}
+
+/// The check of the input that GNU sort has in place of a sort.
+#[derive(clap::Args)]
+struct SortedArgs {
+    /// Sort nothing: check whether the input is sorted, and exit with 1 if not, like 'check'
+    #[arg(
+        short,
+        long,
+        value_name = "HOW",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "diagnose-first",
+        hide_short_help = true,
+        conflicts_with = "output"
+    )]
+    check: Option<How>,
+    /// As --check, and print nothing
+    #[arg(short = 'C', hide_short_help = true, conflicts_with_all = ["check", "output"])]
+    check_silently: bool,
+}
+
+/// What to print about the first record that is out of order.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum How {
+    DiagnoseFirst,
+    #[value(alias = "silent")]
+    Quiet,
+}
+
+impl SortedArgs {
+    /// Where to report what is out of order; `None` if there is something to sort.
+    fn report(&self, quiet: bool) -> Option<Report> {
+        if self.check_silently {
+            return Some(Report::Nowhere);
+        }
+        self.check.map(|how| match how {
+            How::DiagnoseFirst if !quiet => Report::Stderr,
+            How::DiagnoseFirst | How::Quiet => Report::Nowhere,
+        })
+    }
 }
 
 /// The engine and its parameters.
@@ -142,46 +212,18 @@ impl EngineArgs {
     }
 }
 
-/// The format of a file to sort.
-#[derive(Clone, Copy)]
-enum FileFormat {
-    Numbers(Format),
-    Records(RecordKind),
-}
-
-impl FileFormat {
-    fn names() -> impl Iterator<Item = &'static str> {
-        let records = RecordKind::ALL.map(RecordKind::name);
-        Format::ALL.map(Format::name).into_iter().chain(records)
-    }
-}
-
-impl FromStr for FileFormat {
-    type Err = UnknownFormat;
-
-    fn from_str(name: &str) -> Result<Self, UnknownFormat> {
-        let records = name.parse().map(Self::Records);
-        records.or_else(|_| name.parse().map(Self::Numbers))
-    }
-}
-
-/// Checks the value of -t, as far as all formats have it.
-fn type_or_separator(text: &str) -> Result<String, String> {
-    let is_separator = text.len() == 1 || matches!(text, "\\t" | "\\0");
-    if is_separator || whole_word_type(text).is_some() {
-        return Ok(text.to_owned());
-    }
-    let types = KeyType::WHOLE_WORDS.map(KeyType::name).join(", ");
-    Err(format!("a type is one of {types}; a separator is one byte"))
-}
-
-fn whole_word_type(name: &str) -> Option<KeyType> {
-    let mut types = KeyType::WHOLE_WORDS.into_iter();
-    types.find(|key| key.name() == name)
-}
-
 pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     let of_t = args.of_t.as_deref();
+    if let Some(report) = args.sorted.report(args.quiet) {
+        return check::Job {
+            format: args.format,
+            of_t,
+            records: &args.records,
+            direction: &args.direction,
+            report,
+        }
+        .run(|tells_codec| args.files.inputs(tells_codec));
+    }
     match args.format {
         Some(FileFormat::Records(kind)) => {
             let plan = (args.records).plan(kind, of_t, args.direction.is_reverse())?;
@@ -196,10 +238,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
                 files: &args.files,
                 output: &args.output,
                 plan,
+                unique: args.records.unique,
                 choose: &choose,
                 memory: &args.memory,
-                verify: args.checks.verify,
-                timings: args.checks.timings,
+                checks: &args.checks,
                 quiet: args.quiet,
             })
         }
@@ -209,13 +251,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
                 _ => Format::AssumedRaw,
             };
             (args.records).refuse_for_others(format.name(), None)?;
-            let key = whole_word_type(of_t.unwrap_or("u32")).ok_or_else(|| {
-                Fault::Usage(format!(
-                    "-t is the type of the numbers in -f {}: separators are for -f lines, csv and \
-                     tsv",
-                    format.name()
-                ))
-            })?;
+            let key = type_of_numbers(of_t, format)?;
             with_key_type!(key, T => numbers::sort::<T>(args, format))
         }
     }

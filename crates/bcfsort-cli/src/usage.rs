@@ -11,15 +11,36 @@ use std::path::Path;
 use std::process::ExitCode;
 
 /// Options of other sort commands, each with a tip.
-const FOREIGN_OPTIONS: [(&str, &str); 6] = [
-    ("-u", "duplicates are kept: pipe text output through 'uniq'"),
-    ("-c", "'wgpu-bcfsort check' tells whether a file is sorted"),
-    ("-s", "every sort is stable: leave '-s' out"),
+const FOREIGN_OPTIONS: [(&str, &str); 15] = [
+    ("-m", MERGE),
+    ("--merge", MERGE),
+    ("-R", SHUFFLE),
+    ("--random-sort", SHUFFLE),
+    ("--random", SHUFFLE),
+    (
+        "--debug",
+        "'--timings' shows what sorts, and how long it takes",
+    ),
+    ("--parallel", THREADS),
+    ("--jobs", THREADS),
+    ("--batch-size", "'--memory' bounds what is merged at once"),
+    (
+        "--compress-program",
+        "leave it out: the temporary file is not compressed",
+    ),
+    ("--select", "'--by' names the columns"),
+    (
+        "--natural",
+        "'--natural-sort' is natural order, with '-f lines'",
+    ),
     ("--descending", DESCENDING),
     ("--desc", DESCENDING),
     ("--reverse-order", DESCENDING),
 ];
 
+const MERGE: &str = "leave it out: sorted files are sorted like others";
+const SHUFFLE: &str = "'shuf' shuffles lines";
+const THREADS: &str = "all cores sort; RAYON_NUM_THREADS=N in the environment takes N";
 const DESCENDING: &str = "'-r' sorts in descending order";
 
 /// Prints help, the version or an error as clap formats it, without misleading tips.

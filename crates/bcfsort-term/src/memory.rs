@@ -18,10 +18,22 @@ pub struct Memory {
     ///
     /// Inputs that need more are sorted in parts, by way of a temporary file. The memory of the GPU
     /// and its driver comes on top.
-    #[arg(short = 'S', long, value_name = "BYTES", value_parser = at_least_1m)]
+    #[arg(
+        short = 'S',
+        long,
+        alias = "buffer-size",
+        value_name = "BYTES",
+        value_parser = at_least_1m
+    )]
     memory: Option<u64>,
     /// Directory for the temporary file of a large input [default: that of the output]
-    #[arg(short = 'T', long, value_name = "DIR", hide_short_help = true)]
+    #[arg(
+        short = 'T',
+        long,
+        alias = "temporary-directory",
+        value_name = "DIR",
+        hide_short_help = true
+    )]
     temp_dir: Option<PathBuf>,
 }
 

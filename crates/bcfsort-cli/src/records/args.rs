@@ -78,8 +78,18 @@ pub(crate) struct RecordArgs {
     #[command(flatten)]
     pub(crate) lines: LineArgs,
     /// lines, csv, tsv: what separates fields; -t too
-    #[arg(long, value_name = "CHAR", hide_short_help = true)]
+    #[arg(
+        long,
+        value_name = "CHAR",
+        aliases = ["field-separator", "delimiter"],
+        hide_short_help = true
+    )]
     pub(crate) separator: Option<String>,
+    /// Of records with equal keys, keep the first one
+    ///
+    /// With 'check', or -c: records with equal keys are out of order.
+    #[arg(short, long, hide_short_help = true)]
+    pub(crate) unique: bool,
 }
 
 /// A format whose layout may need the header of the file.
@@ -106,6 +116,7 @@ impl RecordArgs {
                 &[OfLines, Csv, Tsv][..],
                 self.separator.is_some(),
             ),
+            ("--unique", &RecordKind::ALL[..], self.unique),
         ];
         let all = self.table.given().into_iter().chain(self.lines.given());
         let all = all.chain(others);
@@ -171,14 +182,15 @@ impl RecordArgs {
                 ));
             }
         };
-        let place = match kind {
-            RecordKind::Fixed | RecordKind::Gensort => Some("--key"),
-            RecordKind::Npy => Some("the file"),
+        let types = match kind {
+            RecordKind::Fixed => Some("--key has the types"),
+            RecordKind::Gensort => Some("keys of 10 bytes"),
+            RecordKind::Npy => Some("the file has the types"),
             OfLines | Csv | Tsv => None,
         };
-        if let Some(place) = place {
+        if let Some(types) = types {
             return Err(Fault::Usage(format!(
-                "{option} is for other formats: -f {} has no separators, and {place} the types",
+                "{option} is for other formats: -f {} has no separators, and {types}",
                 kind.name()
             )));
         }

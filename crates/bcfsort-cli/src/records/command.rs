@@ -2,11 +2,13 @@
 
 use super::args::Plan;
 use super::layout::Layout;
+use super::neighbours::Neighbours;
 use super::reader::ChunkReader;
 use super::sorter::{Choose, Records};
 use super::verify::Verifier;
 use crate::external::{self, Chunks, push_all};
 use crate::input::{FileArgs, Inputs};
+use bcfsort_term::args::Checks;
 use bcfsort_term::fault::Fault;
 use bcfsort_term::memory::Memory;
 use bcfsort_term::notice::{self, Progress};
@@ -23,13 +25,12 @@ pub(crate) struct Job<'a> {
     pub(crate) files: &'a FileArgs,
     pub(crate) output: &'a Path,
     pub(crate) plan: Plan,
+    /// Writes only the first of the records with the same key.
+    pub(crate) unique: bool,
     /// Opens what sorts, for the number of records.
     pub(crate) choose: &'a Choose<'a>,
     pub(crate) memory: &'a Memory,
-    /// Checks the result.
-    pub(crate) verify: bool,
-    /// Prints times.
-    pub(crate) timings: bool,
+    pub(crate) checks: &'a Checks,
     pub(crate) quiet: bool,
 }
 
@@ -49,7 +50,7 @@ pub(crate) fn sort(job: Job) -> Result<(), Fault> {
     let mut reading = Reading {
         reader,
         layout: &*layout,
-        verifier: job.verify.then(|| Verifier::new(&*layout)),
+        verifier: job.checks.verify.then(|| Verifier::new(&*layout)),
         budget: sorter.chunk_bytes(),
     };
     let mut progress = Progress::new(job.quiet);
@@ -69,14 +70,18 @@ pub(crate) fn sort(job: Job) -> Result<(), Fault> {
     };
     write(&header)?;
     let mut count = 0;
+    let mut unique = job.unique.then(|| Neighbours::new(&*layout));
     let mut take = |block: &[u8]| {
-        if job.timings {
+        if job.checks.timings {
             count += records.count(block) as u64;
         }
         if let Some(verifier) = &mut verifier {
             verifier.write(block)?;
         }
-        write(block)
+        match &mut unique {
+            Some(unique) => write(&unique.unique(block)),
+            None => write(block),
+        }
     };
     sorter.finish(&mut take).map_err(external::fault)?;
     if let Some(verifier) = &verifier {
@@ -90,7 +95,7 @@ pub(crate) fn sort(job: Job) -> Result<(), Fault> {
             "verified: {count} records, sorted, the same as in the input"
         ));
     }
-    if job.timings {
+    if job.checks.timings {
         let report = records.report(count) + &timings::total(count, started.elapsed());
         notice::say_lines(&report);
     }

@@ -5,6 +5,7 @@
 //! first 64 bits of the keys, then those that are equal in these bits by the whole key.
 
 pub(crate) mod args;
+pub(crate) mod check;
 mod command;
 mod decimal;
 mod fixed;
@@ -12,6 +13,7 @@ pub(crate) mod gensort;
 mod key;
 mod layout;
 mod lines;
+mod neighbours;
 mod npy;
 mod reader;
 mod sorter;

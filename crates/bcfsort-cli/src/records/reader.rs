@@ -189,6 +189,14 @@ impl ChunkReader {
         self.inputs.as_ref()?.bytes
     }
 
+    /// The line of text in which a record of the last chunk begins, of which there is `rest` from
+    /// this record on. `None` if the records are no text.
+    pub(crate) fn line_of(&self, layout: &dyn Layout, rest: &[u8]) -> Option<u64> {
+        let line_end = layout.line_end()?;
+        let lines = memchr_iter(line_end, rest).count() as u64;
+        Some(self.lines + 1 - lines)
+    }
+
     /// The number of bytes before the next chunk.
     pub(crate) const fn position(&self) -> u64 {
         self.passed

@@ -12,6 +12,7 @@ use super::reader::ChunkReader;
 use super::sorter::Records;
 use super::{Job, sort};
 use crate::input::FileArgs;
+use bcfsort_term::args::Checks;
 use bcfsort_term::engine::Contender;
 use bcfsort_term::fault::Fault;
 use bcfsort_term::memory::Memory;
@@ -598,7 +599,7 @@ fn wrong_options_are_errors() {
         (
             Gensort,
             " -t,",
-            "-t is for other formats: -f gensort has no separators, and --key the types",
+            "-t is for other formats: -f gensort has no separators, and keys of 10 bytes",
         ),
         (Fixed, "", "-f fixed needs --record BYTES, at least 1"),
         (
@@ -672,10 +673,10 @@ fn sort_files(
         files: &files,
         output,
         plan: plan.expect(line),
+        unique: false,
         choose: &|_| Ok(Contender::cpu()),
         memory: &options::<Memory>(&format!("--memory {memory}")),
-        verify,
-        timings: false,
+        checks: &options::<Checks>(if verify { "--verify" } else { "" }),
         quiet: true,
     });
     sorted.map_err(|fault| fault.message().unwrap_or_default().to_owned())
@@ -984,7 +985,7 @@ fn options_of_arrays_are_checked() {
         (
             Npy,
             " -tu32",
-            "-t is for other formats: -f npy has no separators, and the file the types",
+            "-t is for other formats: -f npy has no separators, and the file has the types",
         ),
         (
             Fixed,

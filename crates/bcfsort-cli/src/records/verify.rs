@@ -1,20 +1,18 @@
 //! Checks that the output is the input, sorted.
 
-use super::Layout;
+use super::neighbours::Neighbours;
+use super::{Bounds, Layout};
 use bcfsort_term::fault::Fault;
 use rayon::prelude::*;
+use std::cmp::Ordering;
 use std::hash::{DefaultHasher, Hasher};
-
-/// The least number of records that one thread checks at a time.
-const BLOCK: usize = 1 << 12;
 
 /// Checks that the records written are the records read, sorted.
 pub(super) struct Verifier<'a> {
     layout: &'a dyn Layout,
     read: Fingerprint,
     written: Fingerprint,
-    /// The key of the last record written.
-    last: Option<Vec<u8>>,
+    neighbours: Neighbours<'a>,
 }
 
 /// A sum over a multiset of records, whatever their order. Two different multisets have the same
@@ -35,6 +33,12 @@ impl Fingerprint {
         }
     }
 
+    fn of_all(records: &[u8], bounds: &Bounds) -> Self {
+        let indices = (0..bounds.len()).into_par_iter();
+        let each = indices.map(|index| Self::of(&records[bounds.range(index)]));
+        each.reduce(Self::default, Self::and)
+    }
+
     const fn and(self, other: Self) -> Self {
         Self {
             count: self.count + other.count,
@@ -49,7 +53,7 @@ impl<'a> Verifier<'a> {
             layout,
             read: Fingerprint::default(),
             written: Fingerprint::default(),
-            last: None,
+            neighbours: Neighbours::new(layout),
         }
     }
 
@@ -59,53 +63,20 @@ impl<'a> Verifier<'a> {
 
     pub(super) fn read(&mut self, records: &[u8]) {
         let bounds = self.layout.bounds(records);
-        let sum = (0..bounds.len())
-            .into_par_iter()
-            .map(|index| Fingerprint::of(&records[bounds.range(index)]))
-            .reduce(Fingerprint::default, Fingerprint::and);
-        self.read = self.read.and(sum);
+        self.read = self.read.and(Fingerprint::of_all(records, &bounds));
     }
 
     pub(super) fn write(&mut self, records: &[u8]) -> Result<(), Fault> {
         let bounds = self.layout.bounds(records);
-        let Some(last) = bounds.len().checked_sub(1) else {
-            return Ok(());
-        };
-        let key = |index: usize| {
-            let mut key = Vec::new();
-            self.layout
-                .push_key(&records[bounds.range(index)], &mut key);
-            key
-        };
-        let blocks = (0..bounds.len())
-            .into_par_iter()
-            .step_by(BLOCK)
-            .map(|start| {
-                let mut sum = Fingerprint::default();
-                let mut before = match start {
-                    0 => self.last.clone(),
-                    _ => Some(key(start - 1)),
-                };
-                for index in start..bounds.len().min(start + BLOCK) {
-                    sum = sum.and(Fingerprint::of(&records[bounds.range(index)]));
-                    let this = key(index);
-                    if before.is_some_and(|before| before > this) {
-                        return Err(index);
-                    }
-                    before = Some(this);
-                }
-                Ok(sum)
-            });
-        let sum = blocks.try_reduce(Fingerprint::default, |a, b| Ok(a.and(b)));
-        let sum = sum.map_err(|index| {
-            Fault::Device(format!(
+        let orders = self.neighbours.compare(records, &bounds);
+        if let Some(index) = orders.iter().position(|&order| order == Ordering::Greater) {
+            return Err(Fault::Device(format!(
                 "--verify: record {} of the result is out of order. Please report this with the \
                  device's name",
                 self.written.count + index as u64 + 1
-            ))
-        })?;
-        self.written = self.written.and(sum);
-        self.last = Some(key(last));
+            )));
+        }
+        self.written = self.written.and(Fingerprint::of_all(records, &bounds));
         Ok(())
     }
 

@@ -167,9 +167,14 @@ mod general {
     #[test]
     fn usage_errors_keep_their_lines_and_their_tips_help() {
         for (args, told) in [
-            (&["sort", "-s"][..], "tip: every sort is stable"),
-            (&["sort", "-u"], "tip: duplicates are kept"),
-            (&["sort", "-c"], "tip: 'wgpu-bcfsort check' tells"),
+            (&["sort", "-m"][..], "tip: leave it out: sorted files"),
+            (&["sort", "--random-sort"], "tip: 'shuf' shuffles"),
+            (&["sort", "--parallel=4"], "tip: all cores sort"),
+            (&["sort", "--select", "a"], "tip: '--by' names"),
+            (
+                &["sort", "--check=loud"],
+                "possible values: diagnose-first, quiet",
+            ),
             (&["sort", "--descending"], "tip: '-r' sorts in descending"),
             (&["sort", "--desc"], "tip: '-r' sorts in descending"),
             (

@@ -3,6 +3,7 @@
 mod argsort;
 mod audit;
 mod auto;
+mod check;
 mod cli;
 mod experiment;
 mod input;

@@ -5,6 +5,8 @@ print_ver_() { :; }
 very_expensive_() { skip_ expensive; }
 expensive_() { skip_ expensive; }
 skip_() { printf 'skipped: %s\n' "$1"; exit 77; }
+skip_if_root_() { test "$(id -u)" -ne 0 || skip_ root; }
+require_valgrind_() { command -v valgrind >/dev/null || skip_ "no valgrind"; }
 framework_failure_() { exit 99; }
 fatal_() { exit 99; }
 compare() { diff -u "$1" "$2"; }

@@ -1,0 +1,63 @@
+//! The formats of files, and the option -t, whose meaning depends on them.
+
+use crate::records::args::RecordKind;
+use bcfsort_term::fault::Fault;
+use bcfsort_testkit::data::{Format, UnknownFormat};
+use std::str::FromStr;
+use wgpu_bcfsort::KeyType;
+
+/// The format of a file to sort or to check.
+#[derive(Clone, Copy)]
+pub(crate) enum FileFormat {
+    Numbers(Format),
+    Records(RecordKind),
+}
+
+impl FileFormat {
+    pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+        let records = RecordKind::ALL.map(RecordKind::name);
+        Format::ALL.map(Format::name).into_iter().chain(records)
+    }
+
+    /// True if the first bytes of a file can tell that it is compressed.
+    pub(crate) const fn tells_codec(self) -> bool {
+        match self {
+            Self::Numbers(format) => matches!(format, Format::Text),
+            Self::Records(kind) => kind.tells_codec(),
+        }
+    }
+}
+
+impl FromStr for FileFormat {
+    type Err = UnknownFormat;
+
+    fn from_str(name: &str) -> Result<Self, UnknownFormat> {
+        let records = name.parse().map(Self::Records);
+        records.or_else(|_| name.parse().map(Self::Numbers))
+    }
+}
+
+/// Checks the value of -t, as far as all formats have it.
+pub(crate) fn type_or_separator(text: &str) -> Result<String, String> {
+    let is_separator = text.len() == 1 || matches!(text, "\\t" | "\\0");
+    if is_separator || whole_word_type(text).is_some() {
+        return Ok(text.to_owned());
+    }
+    let types = KeyType::WHOLE_WORDS.map(KeyType::name).join(", ");
+    Err(format!("a type is one of {types}; a separator is one byte"))
+}
+
+/// The type of numbers that -t names; u32 without it.
+pub(crate) fn type_of_numbers(of_t: Option<&str>, format: Format) -> Result<KeyType, Fault> {
+    whole_word_type(of_t.unwrap_or("u32")).ok_or_else(|| {
+        Fault::Usage(format!(
+            "-t is the type of the numbers in -f {}: separators are for -f lines, csv and tsv",
+            format.name()
+        ))
+    })
+}
+
+fn whole_word_type(name: &str) -> Option<KeyType> {
+    let mut types = KeyType::WHOLE_WORDS.into_iter();
+    types.find(|key| key.name() == name)
+}

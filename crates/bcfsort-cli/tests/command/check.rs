@@ -1,0 +1,143 @@
+//! `check` of records, `sort -c`, and `sort -u`.
+
+use assert_cmd::Command;
+
+/// Runs the command on this input. Returns the exit code, stdout and stderr.
+#[track_caller]
+fn run(args: &str, input: &str) -> (i32, String, String) {
+    let output = Command::cargo_bin("wgpu-bcfsort")
+        .expect("the command")
+        .args(args.split(' '))
+        .write_stdin(input)
+        .output()
+        .expect("an output");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
+    let code = output.status.code().expect("an exit code");
+    (code, text(output.stdout), text(output.stderr))
+}
+
+#[track_caller]
+fn check(args: &str, input: &str, code: i32, stdout: &str) {
+    let expected = (code, stdout.to_owned(), String::new());
+    assert_eq!(run(&format!("check {args}"), input), expected, "{args}");
+    let silent = (code, String::new(), String::new());
+    assert_eq!(run(&format!("check {args} -q"), input), silent, "{args}");
+    assert_eq!(run(&format!("sort {args} -C"), input), silent, "{args}");
+    let (of_sort, stdout, stderr) = run(&format!("sort {args} -c"), input);
+    assert_eq!((of_sort, stdout.is_empty()), (code, true), "{args}");
+    assert_eq!(
+        stderr.contains(": disorder:"),
+        code == 1,
+        "{args}: {stderr}"
+    );
+}
+
+#[test]
+fn records_of_every_format_are_checked() {
+    let lines = "stdin: not sorted: line 3: a after b\n";
+    check("-f lines", "a\nb\na\n", 1, lines);
+    check("-f lines", "a\nb\nb", 0, "");
+    check("-f lines -r", "b\na\na\n", 0, "");
+    check(
+        "-f lines -u",
+        "a\na\n",
+        1,
+        "stdin: not sorted: line 2: a after a\n",
+    );
+    check("-f lines -n", "9\n10\n", 0, "");
+    check("-f lines -k2V -t,", "b,a9\na,a10\n", 0, "");
+    check(
+        "-f lines -z",
+        "b\0a\0",
+        1,
+        "stdin: not sorted: line 2: a after b\n",
+    );
+    let rows = "n,m\n2,\"x\ny\"\n10,x\n9,z\n";
+    let text = "stdin: not sorted: line 5: 9,z after 10,x\n";
+    check("-f csv --by n:num", rows, 1, text);
+    check(
+        "-f csv --by m",
+        rows,
+        1,
+        "stdin: not sorted: line 4: 10,x after 2,\"x\\ny\"\n",
+    );
+    check("-f tsv --by 1 --no-header", "a\tb\nb\ta\n", 0, "");
+    check("-f fixed --record 2 --key 0:u8", "a1b1b2", 0, "");
+    let index = "stdin: not sorted: index 2\n";
+    check("-f fixed --record 2 --key 0:u8", "a1b1a2", 1, index);
+    check(
+        "-f text",
+        "1\n3\n2\n",
+        1,
+        "stdin: not sorted: line 3: 2 after 3\n",
+    );
+}
+
+#[test]
+fn the_message_of_sort_is_that_of_gnu_sort() {
+    let message = |args: &str| run(args, "a\nC\n").2;
+    assert_eq!(
+        message("sort -f lines -c"),
+        "wgpu-bcfsort: stdin:2: disorder: C\n"
+    );
+    assert_eq!(
+        message("sort -f lines --check=diagnose-first"),
+        message("sort -f lines -c")
+    );
+    assert_eq!(message("sort -f lines --check=silent"), "");
+    assert_eq!(message("sort -f lines -c -q"), "");
+}
+
+#[test]
+fn wrong_options_of_a_check_are_errors() {
+    for args in [
+        "check -f lines --by a",
+        "check --numeric",
+        "check -u",
+        "check -f csv",
+        "sort -c -C",
+        "sort -c -o sorted",
+        "sort -C -o sorted",
+        "sort -c a b",
+        "sort -f lines -c -k0",
+    ] {
+        let (code, stdout, stderr) = run(args, "");
+        assert_eq!((code, &*stdout), (2, ""), "{args}: {stderr}");
+        assert!(stderr.starts_with("wgpu-bcfsort: "), "{args}: {stderr}");
+    }
+}
+
+#[test]
+fn only_the_first_of_equal_keys_is_kept() {
+    for (args, input, expected) in [
+        ("-f lines -u", "b\na\nb\na", "a\nb\n"),
+        ("-f lines -u -k1,1", "b 2\na 1\nb 1\na 2\n", "a 1\nb 2\n"),
+        ("-f lines -u -n -r", "1\n01\n2\n1.0\n", "2\n1\n"),
+        ("-f lines -u --ignore-case", "b\nA\na\nB\n", "A\nb\n"),
+        ("-f lines -s --unique --verify -q", "a\na\na\n", "a\n"),
+        (
+            "-f csv --by k -u",
+            "k,v\nb,1\na,2\nb,3\n",
+            "k,v\na,2\nb,1\n",
+        ),
+        ("-f fixed --record 2 --key 0:u8 -u", "b1a1b2", "a1b1"),
+        ("-f lines -u", "", ""),
+    ] {
+        let (code, stdout, stderr) = run(&format!("sort {args} -o -"), input);
+        assert_eq!((code, &*stdout), (0, expected), "{args}: {stderr}");
+    }
+}
+
+/// In parts that are merged, and written in many blocks.
+#[test]
+fn equal_keys_are_found_across_parts() {
+    let input: String = (0..120_000_u64)
+        .map(|n| format!("{}\n", n * 7919 % 5000))
+        .collect();
+    let (code, stdout, stderr) = run("sort -f lines -n -u -S 2M", &input);
+    let expected: String = (0..5000).map(|n| format!("{n}\n")).collect();
+    assert_eq!(code, 0, "{stderr}");
+    assert!(stdout == expected);
+    let sorted: String = (0..120_000).map(|n| format!("{n:06}\n")).collect();
+    check("-f lines", &sorted, 0, "");
+}
