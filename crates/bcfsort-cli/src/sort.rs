@@ -50,7 +50,8 @@ Options of 'xsv sort' and 'qsv sort', and here with -f csv:
   -n, --no-headers                      --no-header
   -d, --delimiter CHAR                  -t CHAR
   -u, --unique                          -u, --unique
-  -i, --ignore-case; --natural          with -f lines: --ignore-case; --natural-sort
+  -i, --ignore-case                     --by COLUMN:nocase
+  --natural                             --by COLUMN:natural
   -j, --jobs N                          RAYON_NUM_THREADS=N in the environment
   --faster, --memcheck                  not needed
   --random, --seed, --rng               none";

@@ -31,7 +31,7 @@ const FOREIGN_OPTIONS: [(&str, &str); 15] = [
     ("--select", "'--by' names the columns"),
     (
         "--natural",
-        "'--natural-sort' is natural order, with '-f lines'",
+        "natural order is '--natural-sort' of lines, and '--by COLUMN:natural' of tables",
     ),
     ("--descending", DESCENDING),
     ("--desc", DESCENDING),

@@ -107,6 +107,9 @@ MANIFEST = """\
 [package]
 name = "tests-of-uutils"
 edition = "2024"
+autotests = false
+[[test]]
+name = "sort"
 [dev-dependencies]
 uutests = "{version}"
 bytecount = "0.6"
@@ -126,7 +129,9 @@ def uutils_tests(checkout, environment, target):
     (project / "Cargo.toml").write_text(MANIFEST.format(version=version))
     (project / "src/lib.rs").write_text("")
     program = (checkout / "tests/by-util/test_sort.rs").read_text()
-    (project / "tests/sort.rs").write_text(program)
+    # (The name of the module is that of the program in them.)
+    (project / "tests/test_sort.rs").write_text(program)
+    (project / "tests/sort.rs").write_text("mod test_sort;\n")
     fixtures = project / "tests/fixtures/sort"
     shutil.rmtree(fixtures, ignore_errors=True)
     shutil.copytree(checkout / "tests/fixtures/sort", fixtures)
@@ -142,7 +147,7 @@ def uutils_tests(checkout, environment, target):
         cwd=project, env=environment | {"UUTESTS_BINARY_PATH": str(wrapper)},
         capture_output=True, text=True, check=False,
     )
-    found = re.findall(r"^test (\S+) \.\.\. (ok|FAILED)", done.stdout, re.M)
+    found = re.findall(r"^test test_sort::(\S+) \.\.\. (ok|FAILED)", done.stdout, re.M)
     if not found:
         sys.exit(f"uutils: no test ran\n{done.stderr}")
     for name, result in found:

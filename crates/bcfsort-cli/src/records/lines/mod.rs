@@ -3,7 +3,7 @@
 pub(super) mod args;
 mod general;
 mod key;
-mod version;
+pub(super) mod version;
 
 use super::decimal::Decimal;
 use super::key::{is_blank, leading, push_last_string, push_string};

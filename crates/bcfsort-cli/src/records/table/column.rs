@@ -4,6 +4,7 @@ use super::date::Instant;
 use super::header::Header;
 use crate::records::decimal::Decimal;
 use crate::records::key::{complement, order, push_last_string, push_number, push_string};
+use crate::records::lines::version::{push_natural, push_version};
 use memchr::{memchr, memchr2};
 use std::borrow::Cow;
 use std::str::FromStr;
@@ -21,6 +22,8 @@ pub(super) struct Column {
     kind: Kind,
     order: Order,
     missing: Missing,
+    /// True if lowercase letters of ASCII count as uppercase.
+    ignores_case: bool,
     /// True if numbers have a comma before their fraction.
     decimal_comma: bool,
 }
@@ -30,6 +33,10 @@ pub(super) struct Column {
 enum Kind {
     /// By bytes.
     Str,
+    /// By bytes, and digits as whole numbers.
+    Natural,
+    /// As GNU sort -V.
+    Version,
     /// Any decimal number, by its exact value.
     Num,
     /// Decimal numbers in the range of this type.
@@ -41,11 +48,13 @@ enum Kind {
 }
 
 impl Kind {
-    const NAMES: &str = "str, num, date, u32, i32, f32, u64, i64, f64";
+    const NAMES: &str = "str, natural, version, num, date, u32, i32, f32, u64, i64, f64";
 
     fn parse(name: &str) -> Option<Self> {
         match name {
             "str" => Some(Self::Str),
+            "natural" => Some(Self::Natural),
+            "version" => Some(Self::Version),
             "num" => Some(Self::Num),
             "date" => Some(Self::Date),
             _ => {
@@ -59,9 +68,16 @@ impl Kind {
         }
     }
 
+    /// True if every cell is a value, also an empty one.
+    const fn is_text(self) -> bool {
+        matches!(self, Self::Str | Self::Natural | Self::Version)
+    }
+
     const fn name(self) -> &'static str {
         match self {
             Self::Str => "str",
+            Self::Natural => "natural",
+            Self::Version => "version",
             Self::Num => "num",
             Self::Date => "date",
             Self::Integer(number) | Self::Float(number) => number.name(),
@@ -96,7 +112,7 @@ impl FromStr for Missing {
 #[derive(Debug)]
 pub(super) enum Value<'a> {
     Missing,
-    Str(&'a [u8]),
+    Text(&'a [u8]),
     Decimal(Decimal<'a>),
     /// A float, by its bits.
     Float(u64, KeyType),
@@ -104,18 +120,21 @@ pub(super) enum Value<'a> {
 }
 
 impl Column {
-    /// Parses `COL[:TYPE][:desc][:missing=WHERE]`. The name may have colons itself.
+    /// Parses `COL[:TYPE][:desc][:nocase][:missing=WHERE]`. The name may have colons itself.
     pub(super) fn parse(
         text: &str,
         header: Option<&Header>,
         reverse: bool,
         decimal_comma: bool,
     ) -> Result<Self, String> {
-        let (mut kind, mut descending, mut missing) = (None, false, None);
+        let (mut kind, mut missing) = (None, None);
+        let (mut descending, mut ignores_case) = (false, false);
         let mut name = text;
         while let Some((rest, option)) = name.rsplit_once(':') {
             if option == "desc" && !descending {
                 descending = true;
+            } else if option == "nocase" && !ignores_case {
+                ignores_case = true;
             } else if let (None, Some(given)) = (kind, Kind::parse(option)) {
                 kind = Some(given);
             } else if let (None, Some(place)) = (missing, option.strip_prefix("missing=")) {
@@ -125,12 +144,17 @@ impl Column {
             }
             name = rest;
         }
+        let kind = kind.unwrap_or(Kind::Str);
+        if ignores_case && !kind.is_text() {
+            return Err("nocase is for the types str, natural and version".to_owned());
+        }
         Ok(Self {
             index: Self::find(name, header)?,
             name: name.to_owned(),
-            kind: kind.unwrap_or(Kind::Str),
+            kind,
             order: order(descending != reverse),
             missing: missing.unwrap_or(Missing::Last),
+            ignores_case,
             decimal_comma,
         })
     }
@@ -161,8 +185,8 @@ impl Column {
         {
             let names = Kind::NAMES;
             return Err(format!(
-                "'{option}' is no type or option of a column: {names}, desc, missing=first, \
-                 missing=last, missing=error"
+                "'{option}' is no type or option of a column: {names}, desc, nocase, \
+                 missing=first, missing=last, missing=error"
             ));
         }
         Err(format!("there is no such column: {}", header.list()))
@@ -175,7 +199,7 @@ impl Column {
 
     /// True if every row has a key.
     pub(super) fn takes_all(&self) -> bool {
-        self.kind == Kind::Str && self.missing != Missing::Error
+        self.kind.is_text() && self.missing != Missing::Error
     }
 
     pub(super) const fn order(&self) -> Order {
@@ -189,6 +213,7 @@ impl Column {
             Kind::Num | Kind::Integer(_) | Kind::Float(_) if self.decimal_comma => {
                 with_point(content)
             }
+            _ if self.ignores_case => Some(Cow::Owned(content.to_ascii_uppercase())),
             _ => Some(content),
         }
     }
@@ -196,12 +221,9 @@ impl Column {
     /// What a cell with this text holds. `None` if it is nothing of the column's type.
     #[inline]
     pub(super) fn value<'a>(&self, content: &'a [u8]) -> Option<Value<'a>> {
-        if self.kind == Kind::Str {
-            return Some(Value::Str(content));
-        }
         let text = content.trim_ascii();
         let value = match self.kind {
-            Kind::Str => None,
+            Kind::Str | Kind::Natural | Kind::Version => return Some(Value::Text(content)),
             Kind::Num | Kind::Integer(_) => decimal(text).map(Value::Decimal),
             Kind::Float(number) => float(text, number),
             Kind::Date => Instant::parse(text).map(Value::Date),
@@ -220,7 +242,7 @@ impl Column {
             || match self.kind {
                 Kind::Num | Kind::Integer(_) => names(&["NaN"]),
                 Kind::Date => names(&["NaN", "NaT"]),
-                Kind::Float(_) | Kind::Str => false,
+                _ => false,
             }
     }
 
@@ -235,7 +257,7 @@ impl Column {
         };
         let text = content.trim_ascii();
         let is_value = match self.kind {
-            Kind::Str => true,
+            Kind::Str | Kind::Natural | Kind::Version => true,
             Kind::Num => decimal(text).is_some(),
             Kind::Integer(number) => is_in_range(text, number),
             Kind::Float(number) => float(text, number).is_some(),
@@ -251,21 +273,7 @@ impl Column {
         let order = self.order;
         match value {
             Value::Missing => self.push_missing(key),
-            Value::Str(bytes) => {
-                let mut bytes = *bytes;
-                if self.missing == Missing::First {
-                    // Nothing precedes the empty string, so all others have a byte in front.
-                    key.push(1);
-                } else if order == Order::Ascending && bytes.first() == Some(&0xff) {
-                    key.extend_from_slice(&[0xff, 0]);
-                    bytes = &bytes[1..];
-                }
-                if is_last {
-                    push_last_string(bytes, order, key);
-                } else {
-                    push_string(bytes, order, key);
-                }
-            }
+            Value::Text(text) => self.push_text(text, is_last, key),
             Value::Decimal(number) => number.push(order, key),
             Value::Float(bits, number) => push_number(*bits, *number, order, key),
             Value::Date(instant) => {
@@ -273,6 +281,23 @@ impl Column {
                 instant.push(key);
                 complement(&mut key[start..], order);
             }
+        }
+    }
+
+    fn push_text(&self, mut text: &[u8], is_last: bool, key: &mut Vec<u8>) {
+        let order = self.order;
+        if self.kind != Kind::Str || self.missing == Missing::First {
+            // Other keys may begin with any byte.
+            key.push(1);
+        } else if order == Order::Ascending && text.first() == Some(&0xff) {
+            key.extend_from_slice(&[0xff, 0]);
+            text = &text[1..];
+        }
+        match self.kind {
+            Kind::Natural => push_natural(text, order, key),
+            Kind::Version => push_version(text, order, key),
+            _ if is_last => push_last_string(text, order, key),
+            _ => push_string(text, order, key),
         }
     }
 
@@ -291,11 +316,9 @@ impl Column {
 
     /// Why a cell is wrong, for a message that begins with the cell.
     pub(super) fn hint(&self, content: &[u8]) -> &'static str {
-        let is_number = !matches!(self.kind, Kind::Str | Kind::Date);
         if self.kind == Kind::Date {
             ": write it as 2024-12-31 or 2024-12-31T23:59:59Z"
-        } else if is_number
-            && !self.decimal_comma
+        } else if !self.decimal_comma
             && content.contains(&b',')
             && with_point(Cow::Borrowed(content))
                 .is_some_and(|text| decimal(text.trim_ascii()).is_some())

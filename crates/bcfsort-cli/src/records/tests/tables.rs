@@ -170,8 +170,9 @@ fn columns_that_do_not_exist_are_errors() {
         ("--by 0", "columns are counted from 1"),
         (
             "--by a:int",
-            "'int' is no type or option of a column: str, num, date, u32, i32, f32, \
-          u64, i64, f64, desc, missing=first, missing=last, missing=error",
+            "'int' is no type or option of a column: str, natural, version, num, \
+             date, u32, i32, f32, u64, i64, f64, desc, nocase, missing=first, missing=last, \
+             missing=error",
         ),
         (
             "--by a:missing=up",
@@ -179,8 +180,13 @@ fn columns_that_do_not_exist_are_errors() {
         ),
         (
             "--by a:num:num",
-            "'num' is no type or option of a column: str, num, date, u32, i32, \
-          f32, u64, i64, f64, desc, missing=first, missing=last, missing=error",
+            "'num' is no type or option of a column: str, natural, version, num, \
+             date, u32, i32, f32, u64, i64, f64, desc, nocase, missing=first, missing=last, \
+             missing=error",
+        ),
+        (
+            "--by a:nocase:u32",
+            "nocase is for the types str, natural and version",
         ),
         (
             "--by 18446744073709551616",
@@ -269,4 +275,42 @@ fn many_columns_take_linear_time() {
         format!("{header}1\n{second}\n"),
         &format!("file: line 2, byte {at}: {told}"),
     );
+}
+
+#[test]
+fn text_is_sorted_by_its_numbers_and_whatever_the_case_is() {
+    let files = "f,k\nx10.txt,a\n,b\nX9.txt,c\nx9.txt,d\n\nx010.txt,e\n";
+    let natural = "f,k\n,b\nX9.txt,c\nx9.txt,d\nx10.txt,a\nx010.txt,e\n\n";
+    sorts(Csv, "--by f:natural", files, natural);
+    sorts(Csv, "--by f:natural,k", files, natural);
+    sorts(Csv, "--by f:nocase:natural:missing=last", files, natural);
+    sorts(
+        Csv,
+        "--by f:natural:nocase:desc",
+        files,
+        "f,k\nx10.txt,a\nx010.txt,e\nX9.txt,c\nx9.txt,d\n,b\n\n",
+    );
+    sorts(
+        Csv,
+        "--by f:natural:missing=first",
+        files,
+        "f,k\n\n,b\nX9.txt,c\nx9.txt,d\nx10.txt,a\nx010.txt,e\n",
+    );
+    let versions = "v\n1.10\n1.9\n1.10~rc1\n\"\"\n";
+    sorts(
+        Csv,
+        "--by v:version",
+        versions,
+        "v\n\"\"\n1.9\n1.10~rc1\n1.10\n",
+    );
+    sorts(
+        Csv,
+        "--by v:version:desc",
+        versions,
+        "v\n1.10\n1.10~rc1\n1.9\n\"\"\n",
+    );
+    let letters = "l\nb\nA\na\nB\n\n_\n";
+    sorts(Csv, "--by l:nocase", letters, "l\nA\na\nb\nB\n_\n\n");
+    sorts(Csv, "--by l:desc:nocase", letters, "l\n_\nb\nB\nA\na\n\n");
+    sorts(Csv, "--by l", letters, "l\nA\nB\n_\na\nb\n\n");
 }
