@@ -219,6 +219,7 @@ impl Job<'_> {
                 print_all(&format!("{name}: not sorted: {place}{texts}{hint}\n"))?;
             }
             Report::Stderr => {
+                let name = if name == "stdin" { "-" } else { name };
                 let (Place::Line(place) | Place::Index(place)) = place;
                 let text = texts.as_ref().map_or("", |[text, _]| text);
                 say(format!("{name}:{place}: disorder: {text}").trim_end());

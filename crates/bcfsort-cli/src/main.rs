@@ -61,6 +61,7 @@ fn common() -> [Arg; 3] {
     [
         flag("quiet", ArgAction::SetTrue)
             .short('q')
+            .overrides_with("quiet")
             .help("Print no warnings, progress or summaries"),
         flag("help", ArgAction::HelpShort)
             .short('h')
@@ -70,11 +71,15 @@ fn common() -> [Arg; 3] {
     .map(|arg| arg.global(true).help_heading(COMMON))
 }
 
-/// Makes `--memory -5` an invalid count, not an unknown option.
-fn with_negative_numbers(command: clap::Command) -> clap::Command {
+/// Makes `--memory -5` an invalid count, not an unknown option, and lets flags be repeated, as
+/// after an alias that has them.
+fn as_usual(command: clap::Command) -> clap::Command {
     command.mut_args(|arg| {
         let takes_value = arg.get_action().takes_values() && !arg.is_positional();
-        arg.allow_negative_numbers(takes_value)
+        let is_flag = matches!(arg.get_action(), ArgAction::SetTrue);
+        let id = arg.get_id().clone();
+        let arg = arg.allow_negative_numbers(takes_value);
+        if is_flag { arg.overrides_with(id) } else { arg }
     })
 }
 
@@ -93,7 +98,7 @@ fn with_negative_numbers(command: clap::Command) -> clap::Command {
     max_term_width = 100,
     disable_help_flag = true,
     args = common(),
-    mut_subcommands(with_negative_numbers)
+    mut_subcommands(as_usual)
 )]
 struct Cli {
     #[command(subcommand)]

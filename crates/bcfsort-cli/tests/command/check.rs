@@ -78,7 +78,7 @@ fn the_message_of_sort_is_that_of_gnu_sort() {
     let message = |args: &str| run(args, "a\nC\n").2;
     assert_eq!(
         message("sort -f lines -c"),
-        "wgpu-bcfsort: stdin:2: disorder: C\n"
+        "wgpu-bcfsort: -:2: disorder: C\n"
     );
     assert_eq!(
         message("sort -f lines --check=diagnose-first"),
@@ -112,7 +112,7 @@ fn only_the_first_of_equal_keys_is_kept() {
     for (args, input, expected) in [
         ("-f lines -u", "b\na\nb\na", "a\nb\n"),
         ("-f lines -u -k1,1", "b 2\na 1\nb 1\na 2\n", "a 1\nb 2\n"),
-        ("-f lines -u -n -r", "1\n01\n2\n1.0\n", "2\n1\n"),
+        ("-f lines -u -n -n -r -u -r", "1\n01\n2\n1.0\n", "2\n1\n"),
         ("-f lines -u --ignore-case", "b\nA\na\nB\n", "A\nb\n"),
         ("-f lines -s --unique --verify -q", "a\na\na\n", "a\n"),
         (

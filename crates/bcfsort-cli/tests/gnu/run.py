@@ -129,6 +129,10 @@ def uutils_tests(checkout, environment, target):
     (project / "Cargo.toml").write_text(MANIFEST.format(version=version))
     (project / "src/lib.rs").write_text("")
     program = (checkout / "tests/by-util/test_sort.rs").read_text()
+    # (What most tests do with --debug, after the same without it, would hide their results.)
+    program, removed = re.subn(r"new_ucmd!\(\)[^;]*--debug[^;]*\.expected\.debug[^;]*;", "", program)
+    if not removed:
+        sys.exit("uutils: the function of most tests is not found in test_sort.rs")
     # (The name of the module is that of the program in them.)
     (project / "tests/test_sort.rs").write_text(program)
     (project / "tests/sort.rs").write_text("mod test_sort;\n")
