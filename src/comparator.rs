@@ -9,7 +9,7 @@ mod tests;
 
 pub use rows::{FieldOf, Members};
 
-use crate::Error;
+use crate::error::Error;
 use naga::valid::Capabilities;
 use naga::{Expression, Function, Handle, Module, Span};
 use rows::Member;

@@ -1,6 +1,6 @@
 //! The errors of the library, with the numbers that explain them.
 
-use crate::KeyType;
+use crate::key::KeyType;
 use std::fmt;
 
 /// The role of a GPU buffer in an [`Error`].

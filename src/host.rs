@@ -2,7 +2,8 @@
 //! that did not fit the device at once.
 
 use crate::at_once::produce_in_order;
-use crate::{KeyType, Order, SortKey};
+use crate::key::{KeyType, SortKey};
+use crate::order::Order;
 use std::cmp::Ordering;
 use std::ops::Range;
 

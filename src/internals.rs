@@ -2,48 +2,58 @@
 //! experiments and audits. It is not a part of the public API and changes without notice.
 #![allow(missing_docs)]
 
-pub mod algorithm {
-    pub use crate::algorithm::*;
+pub mod device {
+    pub use crate::device::*;
 }
 pub mod host {
     pub use crate::host::*;
 }
+pub mod job {
+    pub use crate::job::*;
+}
 pub mod key {
     pub use crate::key::*;
-}
-pub mod kernel {
-    pub use crate::kernel::*;
 }
 pub mod layout {
     pub use crate::layout::*;
 }
-pub mod network {
-    pub use crate::network::*;
-}
-pub mod phases {
-    pub use crate::phases::*;
-}
-pub mod plan {
-    pub use crate::plan::*;
-}
-pub mod recording {
-    pub use crate::recording::*;
-}
-
-pub mod samplesort {
-    pub use crate::samplesort::*;
-}
-
-pub mod job {
-    pub use crate::job::*;
+pub mod mergesort {
+    pub use crate::mergesort::*;
 }
 pub mod planner {
     pub use crate::planner::*;
 }
+pub mod prefix_sums {
+    pub use crate::prefix_sums::*;
+}
+pub mod recording {
+    pub use crate::recording::*;
+}
+pub mod samplesort {
+    pub use crate::samplesort::*;
+}
+pub mod shader {
+    pub use crate::shader::*;
+}
 
-use crate::{Comparator, Error};
+use crate::comparator::Comparator;
+use crate::error::Error;
 #[cfg(feature = "gpu")]
-use crate::{PreparedSort, prefix_sums::PreparedPrefixSums, wgpu};
+use crate::prefix_sums::PreparedPrefixSums;
+use crate::shader::Kernel;
+#[cfg(feature = "gpu")]
+use crate::sorter::PreparedSort;
+
+/// Every kernel that the sorts or prefix sums can dispatch, by algorithm. Sizes and warps other
+/// than the default ones make more.
+#[must_use]
+pub fn kernels() -> Vec<Kernel> {
+    let mut all = mergesort::kernels::all();
+    all.extend(layout::kernels::all());
+    all.extend(samplesort::kernels::all());
+    all.extend(prefix_sums::kernels::all());
+    all
+}
 
 /// The dispatches of a sort or of prefix sums.
 pub trait Recorded {
@@ -74,7 +84,7 @@ pub fn scratch(sort: &PreparedSort, buffer: recording::Buffer) -> Option<&wgpu::
 /// The layout of a kernel's bind group in the sorter's pipelines.
 #[cfg(feature = "gpu")]
 #[must_use]
-pub fn layout_entries(assembled: &kernel::Assembled) -> Vec<wgpu::BindGroupLayoutEntry> {
+pub fn layout_entries(assembled: &shader::Assembled) -> Vec<wgpu::BindGroupLayoutEntry> {
     crate::gpu::pipelines::layout_entries(assembled)
 }
 

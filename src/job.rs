@@ -1,8 +1,11 @@
 //! One sort of buffers, in numbers: which ranges hold keys and payload, and what comes out. It is
 //! independent of graphics APIs: a range is of any type that knows its bytes.
 
+use crate::comparator::Comparator;
+use crate::error::{BufferRole, Error};
+use crate::key::KeyType;
 use crate::layout::{Column, Output, SortLayout, Structs};
-use crate::{BufferRole, Comparator, Error, KeyType, Order};
+use crate::order::Order;
 use std::ops::Range;
 
 /// Payload buffers that a sort may have.

@@ -5,7 +5,8 @@
 //! so kernels do not depend on key types. The map is a bijection: `NaN` payloads and subnormals are
 //! preserved.
 
-use crate::{Order, UnknownName};
+use crate::names::UnknownName;
+use crate::order::Order;
 use std::fmt;
 use std::str::FromStr;
 

@@ -103,11 +103,12 @@ struct Readme;
 #[doc = include_str!("../docs/library.md")]
 struct Guide;
 
-mod algorithm;
 mod at_once;
 mod comparator;
+mod device;
+mod engine;
 mod error;
-// (Browsers have no files.)
+// Browsers have no files.
 #[cfg(all(feature = "external", any(unix, windows)))]
 mod external;
 #[cfg(feature = "gpu")]
@@ -116,26 +117,24 @@ mod host;
 #[doc(hidden)]
 pub mod internals;
 mod job;
-mod kernel;
 mod key;
 mod layout;
-mod network;
+mod mergesort;
+mod names;
 mod options;
 mod order;
-mod phases;
-mod plan;
 mod planner;
-#[cfg(feature = "gpu")]
 mod prefix_sums;
 mod recording;
 mod samplesort;
+mod shader;
 #[cfg(feature = "gpu")]
 mod sorter;
 
-pub use algorithm::{Engine, UnknownName};
 #[doc(hidden)]
 pub use comparator::FieldOf;
 pub use comparator::{Comparator, Members, WideKey};
+pub use engine::Engine;
 pub use error::{BufferRole, Error};
 #[cfg(all(feature = "external", any(unix, windows)))]
 pub use external::{ExternalError, ExternalSorter, Numbers, RecordFormat};
@@ -147,10 +146,11 @@ pub use gpu::binding::ToBinding;
 pub use gpu::executor::{Clock, PhaseTime, Profile};
 pub use job::Field;
 pub use key::{KeyType, SortKey};
+pub use names::UnknownName;
 pub use options::Options;
 pub use order::Order;
-pub use plan::Tuning;
 pub use recording::Phase;
+pub use samplesort::Tuning;
 #[cfg(feature = "gpu")]
 pub use sorter::{
     Keys, Payload, PreparedSort, Scratch, Segmented, SegmentedSortJob, SortJob, Sorter, Whole,
@@ -163,10 +163,12 @@ pub use wgpu;
 ///
 /// The paper is Sitchinava and Weichert, "Bank Conflict Free Comparison-based Sorting On GPUs".
 pub mod paper {
-    pub use crate::algorithm::{BaseCase, PrefixSumsMethod, Scan};
-    pub use crate::options::{MergesortOptions, PrefixSumsOptions};
+    pub use crate::mergesort::{BaseCase, MergesortOptions};
     #[cfg(feature = "gpu")]
-    pub use crate::prefix_sums::{PrefixSums, PreparedPrefixSums, Summand, prefix_sums_on_cpu};
+    pub use crate::prefix_sums::{PrefixSums, PreparedPrefixSums};
+    pub use crate::prefix_sums::{
+        PrefixSumsMethod, PrefixSumsOptions, Scan, Summand, prefix_sums_on_cpu,
+    };
 }
 
 /// Sorts a slice in ascending order on the best GPU of this machine.

@@ -1,8 +1,11 @@
 //! A sort, or prefix sums, as a list of dispatches. It is independent of graphics APIs: `gpu`
 //! encodes it into a command encoder; anything else that can run WGSL may run it, too.
 
-use crate::kernel::{Kernel, PARAMETER_BLOCK, Parameters, Specialised};
-use crate::{BufferRole, Comparator, Error, KeyType, Order};
+use crate::comparator::Comparator;
+use crate::error::{BufferRole, Error};
+use crate::key::KeyType;
+use crate::order::Order;
+use crate::shader::{Kernel, PARAMETER_BLOCK, Parameters};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
@@ -386,12 +389,6 @@ impl Recording {
         buffer
     }
 
-    /// A step's kernel for this recording's keys.
-    #[must_use]
-    pub fn specialised(&self, step: &Step) -> Specialised {
-        step.kernel.specialise(self.key)
-    }
-
     /// The parameters of all steps, as buffers hold them.
     ///
     /// # Errors
@@ -401,12 +398,12 @@ impl Recording {
         let mut blocks = ParameterBlocks::default();
         for step in &self.steps {
             let fail = |message: &str| Error::Kernel {
-                kernel: step.kernel.name(),
+                kernel: step.kernel.name().to_owned(),
                 message: message.to_owned(),
             };
             let parameters = &step.parameters;
             if !parameters.is_like(&step.kernel.parameters()) {
-                return Err(fail("the recording gives it the parameters of another"));
+                return Err(fail("the step has another kernel's parameters"));
             }
             if step.is_counted() && parameters.names()[0] != "len" {
                 return Err(fail("its first parameter is not the number of records"));

@@ -22,7 +22,7 @@ fn position(t: u32, line: u32, descending: bool) -> u32 {
     return cell(t, select(line, W - 1u - line, descending));
 }
 
-// Batcher's odd-even mergesort of row t, as loops: the comparators that src/network.rs unrolls.
+// Batcher's odd-even mergesort of row t, as loops: the comparators that src/shader/network.rs unrolls.
 fn sort_row(matrix: u32, t: u32, descending: bool) {
     for (var block = 1u; block < W; block *= 2u) {
         for (var distance = block; distance >= 1u; distance /= 2u) {

@@ -11,7 +11,7 @@
 //
 // Clamped as in `segments.wgsl`: an item is within the records.
 //
-// No bank conflict: see `src/kernel/tile_sort.rs`. Lanes access consecutive records of a line, or
+// No bank conflict: see `src/samplesort/tile_sort.rs`. Lanes access consecutive records of a line, or
 // of two lines, in different banks.
 
 @group(0) @binding(5) var<storage, read> items: array<u32>;

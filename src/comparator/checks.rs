@@ -9,7 +9,7 @@
 //! nested blocks and types are refused.
 
 use super::Source;
-use crate::Error;
+use crate::error::Error;
 use naga::valid::{ModuleInfo, ShaderStages};
 use naga::{Block, Expression, Handle, Module, Statement, TypeInner};
 

@@ -2,7 +2,7 @@
 //! missing flag, and gives no location for types.
 
 use super::{Source, validate_with};
-use crate::Error;
+use crate::error::Error;
 use naga::valid::Capabilities;
 use naga::{Module, Span};
 

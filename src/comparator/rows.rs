@@ -1,6 +1,6 @@
 //! The memory layout of rows: in Rust, in WGSL, and as words.
 
-use crate::Error;
+use crate::error::Error;
 use naga::{Handle, Module};
 use std::marker::PhantomData;
 

@@ -243,8 +243,7 @@ fn names_do_not_clash() {
         assert_eq!(comparator.row_words(), words);
         // Rows in their buffer, and words of rows beside their indices.
         for words in [0, words] {
-            for kernel in crate::kernel::SortKernel::of_rows(words) {
-                let kernel = crate::kernel::Kernel::Sort(kernel).specialise(crate::KeyType::U32);
+            for kernel in crate::samplesort::kernels::of_rows(words) {
                 let assembled = kernel.assemble_comparing(Some(&comparator));
                 let assembled = assembled.unwrap_or_else(|e| panic!("{e}"));
                 assert!(assembled.bindings.len() <= 9, "{}", kernel.label());

@@ -1,8 +1,11 @@
 //! The format of keys alone.
 
 use super::RecordFormat;
+use crate::error::Error;
 use crate::host::rank;
-use crate::{Error, Order, SortKey, Sorter};
+use crate::key::SortKey;
+use crate::order::Order;
+use crate::sorter::Sorter;
 use std::marker::PhantomData;
 
 /// Keys alone as records of an [`ExternalSorter`](super::ExternalSorter): each unit is a key, and

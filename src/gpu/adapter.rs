@@ -1,7 +1,9 @@
 //! Adapters: which of them can sort, and which features and limits to request.
 
-use crate::planner::{Allowed, DeviceKind, Planner};
-use crate::{Error, Options};
+use crate::device::{Allowed, DeviceKind};
+use crate::error::Error;
+use crate::options::Options;
+use crate::planner::Planner;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;
 

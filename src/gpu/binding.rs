@@ -1,8 +1,8 @@
 //! Ranges of the user's buffers: the offset of the first record, and the range that is bound.
 
+use crate::error::{BufferRole, Error};
 use crate::job::{AsSpan, Bound, Job, Span};
 use crate::recording::Buffer;
-use crate::{BufferRole, Error};
 use std::collections::BTreeMap;
 
 /// A range of a GPU buffer, as an argument of [`Keys`](crate::Keys), [`Payload`](crate::Payload)

@@ -2,7 +2,7 @@
 
 use super::adapter::requirements;
 use super::faults::scoped;
-use crate::Error;
+use crate::error::Error;
 use std::sync::{Mutex, PoisonError};
 
 /// Opens a device with the [`requirements`] of its adapter.

@@ -5,9 +5,9 @@ use super::faults::{check_not_lost, scoped};
 use super::pipelines::{Compiled, Pipelines};
 use super::transfer::{fill, staging};
 use super::waiting::Waiting;
-use crate::Error;
-use crate::kernel::{Access, Binding, PARAMETER_BLOCK};
+use crate::error::Error;
 use crate::recording::{Buffer, ParameterBlocks, Phase, Recording, Step};
+use crate::shader::{Access, Binding, PARAMETER_BLOCK};
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -163,8 +163,7 @@ impl Prepared {
         let mut dispatches = Vec::with_capacity(recording.steps.len());
         let steps = recording.steps.iter().zip(kernels).zip(&parameters.offsets);
         for ((step, compiled), &offset) in steps {
-            let specialised = recording.specialised(step);
-            let bind_group = match bind_groups.entry((specialised, &step.bindings)) {
+            let bind_group = match bind_groups.entry((&step.kernel, &step.bindings)) {
                 Entry::Occupied(found) => found.get().clone(),
                 Entry::Vacant(vacant) => {
                     let resource = |binding: &Binding| match step.buffer(&binding.name) {
@@ -187,7 +186,7 @@ impl Prepared {
                         .collect();
                     let made = scoped(device, 0, || {
                         device.create_bind_group(&wgpu::BindGroupDescriptor {
-                            label: Some(&format!("bcfsort.{}", step.kernel.name())),
+                            label: Some(step.kernel.label()),
                             layout: &compiled.layout,
                             entries: &entries,
                         })

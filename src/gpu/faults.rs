@@ -1,6 +1,6 @@
 //! Converts wgpu's errors into [`Error`], by error scopes, and detects lost devices.
 
-use crate::Error;
+use crate::error::Error;
 
 /// Runs `create`, which calls wgpu, in error scopes, and returns the first error of wgpu.
 ///
@@ -76,7 +76,7 @@ pub(crate) async fn call<T>(future: impl Future<Output = T>) -> T {
 #[cfg(target_arch = "wasm32")]
 mod browser {
     use super::typed;
-    use crate::Error;
+    use crate::error::Error;
     use std::cell::{Cell, RefCell};
     use std::pin::{Pin, pin};
     use std::task::{Context, Poll, Waker};

@@ -6,9 +6,11 @@
 
 use super::faults::{check_not_lost, scoped};
 use crate::at_once::for_each_at_once;
-use crate::kernel::{Access, Assembled, Binding, Specialised};
+use crate::comparator::Comparator;
+use crate::error::Error;
 use crate::recording::Recording;
-use crate::{Comparator, Error};
+use crate::shader::Kernel;
+use crate::shader::{Access, Assembled, Binding};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -21,7 +23,7 @@ pub(crate) struct Compiled {
 }
 
 /// A kernel and its custom comparator, if it has one.
-type PipelineKey = (Specialised, Option<Comparator>);
+type PipelineKey = (Kernel, Option<Comparator>);
 
 /// The pipeline of one kernel, `None` until it is compiled.
 type Cell = Arc<Mutex<Option<Arc<Compiled>>>>;
@@ -53,33 +55,32 @@ impl Pipelines {
         device: &wgpu::Device,
         recording: &Recording,
     ) -> Result<Vec<Arc<Compiled>>, Error> {
-        let steps = recording.steps.iter();
-        let kernels: Vec<_> = steps.map(|step| recording.specialised(step)).collect();
+        let kernels: Vec<_> = recording.steps.iter().map(|step| &step.kernel).collect();
         self.get_all(device, &kernels, recording.comparator.as_ref())
     }
 
     fn get_all(
         &self,
         device: &wgpu::Device,
-        kernels: &[Specialised],
+        kernels: &[&Kernel],
         comparator: Option<&Comparator>,
     ) -> Result<Vec<Arc<Compiled>>, Error> {
         // Many steps share few kernels.
-        let mut distinct: Vec<Specialised> = Vec::new();
-        let mut number = |kernel: &Specialised| {
-            let found = distinct.iter().position(|other| other == kernel);
+        let mut distinct: Vec<&Kernel> = Vec::new();
+        let mut number = |kernel| {
+            let found = distinct.iter().position(|&other| other == kernel);
             found.unwrap_or_else(|| {
-                distinct.push(*kernel);
+                distinct.push(kernel);
                 distinct.len() - 1
             })
         };
-        let numbers: Vec<usize> = kernels.iter().map(&mut number).collect();
+        let numbers: Vec<usize> = kernels.iter().copied().map(&mut number).collect();
         let wanted: Vec<_> = {
             let mut cells = lock(&self.cells);
             let keys = distinct.iter().map(|&kernel| {
                 // All other kernels are independent of the comparator.
                 let comparator = comparator.filter(|_| kernel.compares_rows());
-                (kernel, comparator.cloned())
+                (kernel.clone(), comparator.cloned())
             });
             keys.map(|key| {
                 let cell = cells.entry(key.clone()).or_default();
@@ -112,7 +113,7 @@ impl Pipelines {
         if let Some(found) = &*cell {
             return Ok(found.clone());
         }
-        let made = compile(device, *kernel, comparator.as_ref(), self.cache.as_ref())?;
+        let made = compile(device, kernel, comparator.as_ref(), self.cache.as_ref())?;
         Ok(cell.insert(Arc::new(made)).clone())
     }
 }
@@ -129,18 +130,14 @@ fn is_compiled(cell: &Cell) -> bool {
 
 /// Fails if a kernel needs more workgroup memory or lanes than the device has. wgpu 30 does not
 /// check the memory, and a driver may hang if a kernel exceeds it.
-fn check_fits(
-    kernel: Specialised,
-    assembled: &Assembled,
-    limits: &wgpu::Limits,
-) -> Result<(), Error> {
+fn check_fits(kernel: &Kernel, assembled: &Assembled, limits: &wgpu::Limits) -> Result<(), Error> {
     let (needed, limit) = (
         assembled.workgroup_bytes,
         limits.max_compute_workgroup_storage_size,
     );
     if needed > limit {
         return Err(Error::WorkgroupMemory {
-            kernel: kernel.label(),
+            kernel: kernel.label().to_owned(),
             key: kernel.key(),
             needed,
             limit,
@@ -152,7 +149,7 @@ fn check_fits(
     );
     if needed > limit {
         return Err(Error::WorkgroupLanes {
-            kernel: kernel.label(),
+            kernel: kernel.label().to_owned(),
             needed,
             limit,
         });
@@ -181,7 +178,7 @@ pub(crate) fn layout_entries(assembled: &Assembled) -> Vec<wgpu::BindGroupLayout
 
 fn compile(
     device: &wgpu::Device,
-    kernel: Specialised,
+    kernel: &Kernel,
     comparator: Option<&Comparator>,
     cache: Option<&wgpu::PipelineCache>,
 ) -> Result<Compiled, Error> {
@@ -198,7 +195,7 @@ fn compile(
     };
     let (pipeline, layout) = scoped(device, 0, || {
         let descriptor = wgpu::ShaderModuleDescriptor {
-            label: Some(&label),
+            label: Some(label),
             source,
         };
         let mut checks = wgpu::ShaderRuntimeChecks::unchecked();
@@ -247,16 +244,16 @@ fn compile(
         // every tile and color.
         let module = unsafe { device.create_shader_module_trusted(descriptor, checks) };
         let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
-            label: Some(&label),
+            label: Some(label),
             entries: &entries,
         });
         let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
-            label: Some(&label),
+            label: Some(label),
             bind_group_layouts: &[Some(&layout)],
             immediate_size: 0,
         });
         let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-            label: Some(&label),
+            label: Some(label),
             layout: Some(&pipeline_layout),
             module: &module,
             entry_point: Some("main"),
@@ -281,17 +278,12 @@ fn compile(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::KeyType;
-    use crate::algorithm::BaseCase;
-    use crate::kernel::Kernel;
+    use crate::key::KeyType;
+    use crate::mergesort::BaseCase;
 
     #[test]
     fn kernels_beyond_the_device_limits_are_refused_with_the_numbers() {
-        let kernel = Kernel::BaseCase {
-            form: BaseCase::Bitonic,
-            warps: 8,
-        };
-        let kernel = kernel.specialise(KeyType::U64);
+        let kernel = &crate::mergesort::kernels::base_case(BaseCase::Bitonic, 8, KeyType::U64);
         let (assembled, _) = kernel.parse(None).unwrap();
         // Eight tiles of 1024 keys, each row of 32 padded by one cell, and 32 lanes per tile.
         let (bytes, lanes) = (8 * 33 * 32 * 8, 8 * 32);

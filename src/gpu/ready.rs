@@ -4,7 +4,7 @@ use super::executor::{BufferSet, Detail, Prepared, Profile, make_buffers, run_pr
 use super::faults::check_not_lost;
 use super::pipelines::Pipelines;
 use super::waiting::Waiting;
-use crate::Error;
+use crate::error::Error;
 use crate::recording::{Buffer, Recording};
 use std::collections::BTreeMap;
 

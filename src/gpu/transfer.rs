@@ -3,8 +3,8 @@
 use super::executor::submit;
 use super::faults::{not_mapped, scoped};
 use super::waiting::{Waiting, poll_once};
-use crate::Error;
 use crate::at_once::for_each_at_once;
+use crate::error::Error;
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

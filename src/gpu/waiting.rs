@@ -1,7 +1,7 @@
 //! Waits for the device, by blocking or as a future.
 
 use super::faults::{one_line, settled};
-use crate::Error;
+use crate::error::Error;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::task::{Poll, Waker};
 

@@ -3,10 +3,11 @@
 
 use super::Job;
 use super::encode::Composer;
-use crate::plan::Tuning;
+use crate::comparator::Comparator;
+use crate::order::Order;
 use crate::recording::{Buffer, Recording};
+use crate::samplesort::Tuning;
 use crate::samplesort::{AS_THEY_ARE, Records, Shape, WordSort, record};
-use crate::{Comparator, Order};
 
 /// Records a sort of rows by a comparator.
 #[must_use]

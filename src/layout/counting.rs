@@ -9,9 +9,10 @@
 //! ```
 
 use super::encode::Composer;
-use crate::kernel::{BINS, COUNTED, Kernel, LayoutKernel, LayoutParams};
-use crate::plan::{Tuning, grid, parts};
+use super::kernels::{self, BINS, COUNTED, LayoutParams};
+use crate::device::{grid, parts};
 use crate::recording::{Buffer, Phase, Step};
+use crate::samplesort::Tuning;
 
 /// Bins of all tables. With few distinct keys, workgroups would wait for each other's additions to
 /// a single table.
@@ -47,18 +48,12 @@ impl Composer<'_> {
             .reserve(Buffer::GroupSums, u64::from(bins) * 4);
         let phase = Phase::CountingSort;
         let cleared = [("destination", counts)];
-        self.step(
-            phase,
-            LayoutKernel::Clear,
-            &cleared,
-            parameters,
-            words.into(),
-        );
+        self.step(phase, &kernels::clear(), &cleared, parameters, words.into());
         for (first, end) in parts(len.div_ceil(COUNTED), COUNTED, limits) {
             self.recording.steps.push(Step {
                 phase,
                 round: 1,
-                kernel: Kernel::Layout(LayoutKernel::CountKeys),
+                kernel: kernels::count_keys(),
                 workgroups: grid(end - first, limits),
                 bindings: vec![("source", Buffer::Keys), ("counts", counts)],
                 parameters: LayoutParams {
@@ -74,7 +69,7 @@ impl Composer<'_> {
             self.recording.steps.push(Step {
                 phase,
                 round,
-                kernel: Kernel::Layout(kernel),
+                kernel,
                 workgroups: grid(bins.div_ceil(BINS), limits),
                 bindings: bindings.to_vec(),
                 parameters: parameters.into(),
@@ -82,15 +77,15 @@ impl Composer<'_> {
             });
         };
         let buffers = [("counts", counts), ("sums", sums)];
-        scan(2, LayoutKernel::ScanCounts, buffers);
+        scan(2, kernels::scan_counts(), buffers);
         let mut ends = sums;
         if bins > BINS {
             // The histogram is no longer needed.
             ends = counts;
             let buffers = [("sums", sums), ("ends", ends)];
-            scan(3, LayoutKernel::AddGroupSums, buffers);
+            scan(3, kernels::add_group_sums(), buffers);
         }
         let source = ("ends", ends);
-        self.decode_words(LayoutKernel::DecodeCounts, source, 1, to);
+        self.decode_words(&kernels::decode_counts(), source, 1, to);
     }
 }

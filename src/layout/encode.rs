@@ -1,11 +1,12 @@
 //! The steps before and after a sort of words.
 
+use super::kernels::{self, LayoutParams, MOVED};
 use super::{Job, Rows, SortLayout};
-use crate::kernel::{Kernel, LayoutKernel, LayoutParams, MOVED};
+use crate::device::{DeviceLimits, grid, parts};
 use crate::key::KeyMap;
-use crate::plan::{DeviceLimits, grid, parts};
 use crate::recording::{Buffer, Phase, Recording, Step};
 use crate::samplesort::{AS_THEY_ARE, Records, Shape, WordSort};
+use crate::shader::Kernel;
 
 /// A function that records a sort of words.
 type Sort<'a> = &'a dyn Fn(&mut Recording, &WordSort);
@@ -94,12 +95,7 @@ impl<'a> Composer<'a> {
     pub(super) fn two_pass_argsort(&mut self, sort: Sort<'_>) {
         let keys = self.reserve(Buffer::EncodedKeys, 2);
         let by_keys = self.reserve(Buffer::EncodedValues, 1);
-        let encode = LayoutKernel::EncodeKeys {
-            words: 2,
-            segmented: false,
-            valued: true,
-        };
-        self.encode_with(encode, keys, Some(by_keys));
+        self.encode_with((2, false), keys, Some(by_keys));
         let records = |values| Records {
             keys,
             values: Some(values),
@@ -113,7 +109,7 @@ impl<'a> Composer<'a> {
             ("values", ranks),
             ("offsets", Buffer::Offsets),
         ];
-        self.each(Phase::Encode, LayoutKernel::EncodeSegments, &bindings);
+        self.each(Phase::Encode, &kernels::encode_segments(), &bindings);
         self.sort_encoded(sort, 1, records(ranks));
 
         // The scratch memory of the sort is free again.
@@ -165,16 +161,14 @@ impl<'a> Composer<'a> {
     /// Checks whether keys are in order (`is_sorted`).
     pub(super) fn is_sorted(&mut self, word: u32) {
         let found = self.recording.reserve(Buffer::OutOfOrder, 4);
-        let kernel = LayoutKernel::IsSorted {
-            words: self.job.key.words(),
-        };
+        let kernel = kernels::is_sorted(self.job.key.words());
         let bindings = [("source", Buffer::Keys), ("found", found)];
         let parameters = LayoutParams {
             destination_first: word,
             ..self.parameters()
         };
         let len = self.job.len.into();
-        self.step(Phase::IsSorted, kernel, &bindings, parameters, len);
+        self.step(Phase::IsSorted, &kernel, &bindings, parameters, len);
     }
 
     /// The buffer of the indices that payload is gathered by: the user's index buffer if the
@@ -247,24 +241,23 @@ impl<'a> Composer<'a> {
 
     /// Composes the records of the sort: keys, and values if there is a buffer for them.
     fn encode(&mut self, keys: Buffer, values: Option<Buffer>) {
-        let kernel = LayoutKernel::EncodeKeys {
-            words: self.job.key.words(),
-            segmented: self.is_segmented(),
-            valued: values.is_some(),
-        };
-        self.encode_with(kernel, keys, values);
+        let of = (self.job.key.words(), self.is_segmented());
+        self.encode_with(of, keys, values);
     }
 
-    fn encode_with(&mut self, kernel: LayoutKernel, keys: Buffer, values: Option<Buffer>) {
+    fn encode_with(
+        &mut self,
+        (words, segmented): (u32, bool),
+        keys: Buffer,
+        values: Option<Buffer>,
+    ) {
+        let kernel = kernels::encode_keys(words, segmented, values.is_some());
         let mut bindings = vec![("source", Buffer::Keys), ("destination", keys)];
         bindings.extend(values.map(|values| ("values", values)));
-        if let LayoutKernel::EncodeKeys {
-            segmented: true, ..
-        } = kernel
-        {
+        if segmented {
             bindings.push(("offsets", Buffer::Offsets));
         }
-        self.each(Phase::Encode, kernel, &bindings);
+        self.each(Phase::Encode, &kernel, &bindings);
     }
 
     /// Writes the sorted keys to the output, if there is one.
@@ -275,26 +268,24 @@ impl<'a> Composer<'a> {
         if self.job.key.words() == 1 {
             let stride = self.layout().composed_words(self.job.key);
             let source = ("source", keys);
-            self.decode_words(LayoutKernel::DecodeKeys, source, stride, to);
+            self.decode_words(&kernels::decode_keys(), source, stride, to);
             return;
         }
         let mut bindings = vec![("source", keys), ("destination", to.buffer)];
         bindings.extend(low_words.map(|words| ("values", words)));
-        let kernel = LayoutKernel::DecodeWideKeys {
-            segmented: low_words.is_some(),
-        };
+        let kernel = kernels::decode_wide_keys(low_words.is_some());
         let parameters = LayoutParams {
             key_first: to.first,
             ..self.parameters()
         };
         let len = self.job.len.into();
-        self.step(Phase::Decode, kernel, &bindings, parameters, len);
+        self.step(Phase::Decode, &kernel, &bindings, parameters, len);
     }
 
     /// Writes keys of 8, 16 or 32 bits. Each lane writes whole words of the user's buffer.
     pub(super) fn decode_words(
         &mut self,
-        kernel: LayoutKernel,
+        kernel: &Kernel,
         from: (&'static str, Buffer),
         source_stride: u32,
         to: Rows,
@@ -315,14 +306,14 @@ impl<'a> Composer<'a> {
     /// Writes the indices 0, 1, 2, ...
     pub(super) fn iota(&mut self, to: Buffer) {
         let bindings = [("destination", to)];
-        self.each(Phase::Encode, LayoutKernel::Iota, &bindings);
+        self.each(Phase::Encode, &kernels::iota(), &bindings);
     }
 
     /// Gathers rows by index if there is an `order`, or copies them.
     fn move_rows(&mut self, from: Rows, to: Rows, words: u32, order: Option<Buffer>) {
         let kernel = match order {
-            Some(_) => LayoutKernel::Gather,
-            None => LayoutKernel::Copy,
+            Some(_) => kernels::gather(),
+            None => kernels::copy(),
         };
         let mut bindings = vec![("source", from.buffer), ("destination", to.buffer)];
         bindings.extend(order.map(|order| ("order", order)));
@@ -333,11 +324,11 @@ impl<'a> Composer<'a> {
             ..self.parameters()
         };
         let all_words = u64::from(self.job.len) * u64::from(words);
-        self.step(Phase::Gather, kernel, &bindings, parameters, all_words);
+        self.step(Phase::Gather, &kernel, &bindings, parameters, all_words);
     }
 
     /// Records a kernel with one item per record.
-    fn each(&mut self, phase: Phase, kernel: LayoutKernel, bindings: &[(&'static str, Buffer)]) {
+    fn each(&mut self, phase: Phase, kernel: &Kernel, bindings: &[(&'static str, Buffer)]) {
         let len = self.job.len.into();
         self.step(phase, kernel, bindings, self.parameters(), len);
     }
@@ -346,7 +337,7 @@ impl<'a> Composer<'a> {
     pub(super) fn step(
         &mut self,
         phase: Phase,
-        kernel: LayoutKernel,
+        kernel: &Kernel,
         bindings: &[(&'static str, Buffer)],
         parameters: LayoutParams,
         items: u64,
@@ -375,7 +366,7 @@ pub fn record_copy(
     };
     let bindings = [("source", from), ("destination", to)];
     let items = u64::from(len) * u64::from(words);
-    let kernel = LayoutKernel::Copy;
+    let kernel = &kernels::copy();
     record_items(
         recording, phase, kernel, &bindings, parameters, items, limits,
     );
@@ -385,7 +376,7 @@ pub fn record_copy(
 fn record_items(
     recording: &mut Recording,
     phase: Phase,
-    kernel: LayoutKernel,
+    kernel: &Kernel,
     bindings: &[(&'static str, Buffer)],
     parameters: LayoutParams,
     items: u64,
@@ -396,7 +387,7 @@ fn record_items(
         recording.steps.push(Step {
             phase,
             round: 0,
-            kernel: Kernel::Layout(kernel),
+            kernel: kernel.clone(),
             workgroups: grid(end - first, limits),
             bindings: bindings.to_vec(),
             parameters: LayoutParams {

@@ -25,18 +25,21 @@
 mod compared;
 mod counting;
 mod encode;
+pub mod kernels;
 mod strategy;
 
 pub use compared::record_compared;
 pub use encode::record_copy;
 pub use strategy::Strategy;
 
-use crate::kernel::{Kernel, LayoutKernel, SetCountParams};
-use crate::plan::{DeviceLimits, Tuning};
+use crate::device::DeviceLimits;
+use crate::key::KeyType;
+use crate::order::Order;
 use crate::recording::{Buffer, PayloadKind, Phase, Recording, Step};
+use crate::samplesort::Tuning;
 use crate::samplesort::WordSort;
-use crate::{KeyType, Order};
 use encode::Composer;
+use kernels::SetCountParams;
 use std::ops::Range;
 
 /// Where the records of a sort are, and what the sort writes.
@@ -338,7 +341,7 @@ fn with_count(mut recording: Recording, count_at: u32) -> Recording {
     let count = Step {
         phase: Phase::Count,
         round: 0,
-        kernel: Kernel::Layout(LayoutKernel::SetCount),
+        kernel: kernels::set_count(),
         workgroups: [1, 1],
         bindings: vec![
             ("counts", Buffer::Count),

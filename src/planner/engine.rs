@@ -1,10 +1,11 @@
 //! Chooses the engine: resolves [`Engine::Auto`], and uses the sample sort for all records that the
 //! mergesorts do not support.
 
-use super::DeviceKind;
-use crate::algorithm::{Engine, MATRIX};
+use crate::device::DeviceKind;
+use crate::engine::Engine;
 use crate::options::Options;
 use crate::recording::PayloadKind;
+use crate::shader::MATRIX;
 
 /// The properties of records that the choice depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +42,7 @@ impl Records {
 /// The engine that sorts these records on this device. Never [`Engine::Auto`].
 pub(super) fn choose(device: DeviceKind, options: &Options, records: Records) -> Engine {
     let may_sample_sort = match options.engine {
-        Engine::Auto => !device.is_cpu && !options.are_of_mergesorts(),
+        Engine::Auto => !device.is_cpu && !options.mergesort.are_set(),
         engine => engine == Engine::SampleSort,
     };
     match options.engine {
@@ -62,7 +63,7 @@ pub(super) fn choose(device: DeviceKind, options: &Options, records: Records) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::MergesortOptions;
+    use crate::mergesort::MergesortOptions;
 
     const GPU: DeviceKind = DeviceKind {
         is_cpu: false,
@@ -133,7 +134,7 @@ mod tests {
             (with(plain().samples(64)), BcfMergesortPb, BcfMergesortPb),
             (with(plain().warps(4)), BcfMergesortPb, BcfMergesortPb),
             (
-                with(plain().base_case(crate::algorithm::BaseCase::Diagonal)),
+                with(plain().base_case(crate::mergesort::BaseCase::Diagonal)),
                 BcfMergesortPb,
                 BcfMergesortPb,
             ),

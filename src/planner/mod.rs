@@ -2,127 +2,54 @@
 //! independent of graphics APIs.
 
 mod engine;
+mod words;
+
+pub use words::{maps_keys, record_sort, record_sort_of_words};
 
 use engine::{Records, choose};
 
+use crate::device::{Allowed, DeviceKind, DeviceLimits};
+use crate::engine::Engine;
+use crate::error::{BufferRole, Error};
 use crate::job::{AsSpan, Job, check_bound};
+use crate::key::KeyType;
 use crate::layout::{self, SortLayout, Strategy};
-use crate::plan::{self, DeviceLimits, MOST_BUCKETS, MOST_BUCKETS_ON_CPU};
+use crate::mergesort::{MOST_BUCKETS, MOST_BUCKETS_ON_CPU, default_buckets};
+use crate::options::Options;
+use crate::order::Order;
 use crate::recording::Recording;
-use crate::{BufferRole, Engine, Error, KeyType, Options, Order, Tuning, phases};
+use crate::samplesort::Tuning;
+use crate::shader::Kernel;
 
-/// The limits that the kernels need: names in wgpu, and the least values.
-pub const NEEDED_LIMITS: [(&str, u64); 6] = [
-    // The partition of 64-bit keys with values binds four buffers of records and four tables.
-    ("max_storage_buffers_per_shader_stage", 8),
-    // The page merge of two-word keys needs two planes of 32 x 33 + 2 words. WebGPU rounds each up
-    // to a multiple of 16 bytes. Prefix sums need less.
-    ("max_compute_workgroup_storage_size", 8480),
-    ("max_compute_invocations_per_workgroup", 256),
-    ("max_compute_workgroup_size_x", 256),
-    ("max_compute_workgroups_per_dimension", 65_535),
-    ("max_storage_buffer_binding_size", 16 << 20),
-];
-
-/// The properties of a device that the defaults depend on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DeviceKind {
-    /// True for a CPU (a software adapter).
-    pub is_cpu: bool,
-    /// True for a GPU with its own memory.
-    pub is_discrete: bool,
-    /// True if FXC may compile the kernels: the DX12 shader compiler that comes with Windows.
-    pub has_fxc: bool,
-}
-
-impl DeviceKind {
-    /// The maximum of the default number of buckets.
-    const fn most_default_buckets(self) -> u32 {
-        if self.is_cpu {
-            MOST_BUCKETS_ON_CPU
-        } else {
-            MOST_BUCKETS
-        }
-    }
-
-    /// The default tuning of the sample sort on this device.
-    fn default_tuning(self) -> Tuning {
-        if self.is_cpu {
-            Tuning::cpu()
-        } else if self.has_fxc {
-            Tuning::small_kernels()
-        } else {
-            Tuning::default()
-        }
-    }
-
-    /// The default of [`Options::keys_per_dispatch`].
-    const fn default_keys_per_dispatch(self) -> u32 {
-        if self.is_cpu {
-            1 << 22
-        } else if self.is_discrete {
-            // 2 ms on an H200, and less than 0.1 s on a GPU with a fortieth of its bandwidth.
-            1 << 28
-        } else {
-            1 << 25
-        }
+/// The maximum of the default number of buckets.
+const fn most_default_buckets(kind: DeviceKind) -> u32 {
+    if kind.is_cpu {
+        MOST_BUCKETS_ON_CPU
+    } else {
+        MOST_BUCKETS
     }
 }
 
-/// What a device allows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Allowed {
-    /// The largest buffer, in bytes.
-    pub buffer_size: u64,
-    /// The largest binding of a storage buffer, in bytes.
-    pub binding_size: u64,
-    /// Workgroups per dimension of a dispatch.
-    pub workgroups: u32,
-    /// Bytes of workgroup memory.
-    pub workgroup_bytes: u32,
-    /// The largest number of lanes of a workgroup.
-    pub workgroup_lanes: u32,
-    /// The largest size of a workgroup in x.
-    pub workgroup_size_x: u32,
-    /// Storage buffers of a kernel.
-    pub storage_buffers: u32,
+/// The default tuning of the sample sort on this device.
+fn default_tuning(kind: DeviceKind) -> Tuning {
+    if kind.is_cpu {
+        Tuning::cpu()
+    } else if kind.has_fxc {
+        Tuning::small_kernels()
+    } else {
+        Tuning::default()
+    }
 }
 
-impl Allowed {
-    /// Fails if a limit is below what the kernels need.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::AdapterTooSmall`].
-    pub fn check(&self) -> Result<(), Error> {
-        // In the order of the names.
-        let actual = [
-            self.storage_buffers.into(),
-            self.workgroup_bytes.into(),
-            self.workgroup_lanes.into(),
-            self.workgroup_size_x.into(),
-            self.workgroups.into(),
-            self.binding_size,
-        ];
-        for ((limit, needed), actual) in NEEDED_LIMITS.into_iter().zip(actual) {
-            if actual < needed {
-                return Err(Error::AdapterTooSmall {
-                    limit,
-                    needed,
-                    actual,
-                });
-            }
-        }
-        Ok(())
-    }
-
-    /// The bytes of a buffer that can be bound at once, and the limit's name.
-    const fn bound(&self) -> (&'static str, u64) {
-        if self.binding_size <= self.buffer_size {
-            ("max_storage_buffer_binding_size", self.binding_size)
-        } else {
-            ("max_buffer_size", self.buffer_size)
-        }
+/// The default of [`Options::keys_per_dispatch`].
+const fn default_keys_per_dispatch(kind: DeviceKind) -> u32 {
+    if kind.is_cpu {
+        1 << 22
+    } else if kind.is_discrete {
+        // 2 ms on an H200, and less than 0.1 s on a GPU with a fortieth of its bandwidth.
+        1 << 28
+    } else {
+        1 << 25
     }
 }
 
@@ -155,7 +82,7 @@ impl Planner {
             // A binding's size must be a multiple of 4.
             buffer_bytes: allowed.bound().1 / 8 * 8,
             workgroups: allowed.workgroups,
-            keys_per_dispatch: keys.unwrap_or_else(|| kind.default_keys_per_dispatch()),
+            keys_per_dispatch: keys.unwrap_or_else(|| default_keys_per_dispatch(kind)),
             workgroup_bytes: allowed.workgroup_bytes,
             workgroup_lanes: allowed.workgroup_lanes,
             sampling_seed,
@@ -285,17 +212,17 @@ impl Planner {
         };
         let job = layout::Job {
             counting: Some(&tuning),
-            maps_keys: phases::maps_keys(&options),
+            maps_keys: maps_keys(&options),
             ..job
         };
         self.fitting(job.record(&|recording, sort| {
-            phases::record_sort_of_words(recording, sort, &options, &self.limits);
+            record_sort_of_words(recording, sort, &options, &self.limits);
         }))
     }
 
     /// The tile sizes of the sample sort: [`Options::tuning`], or the defaults for this device.
     pub(crate) fn tuning(&self) -> Tuning {
-        let default = || self.kind.default_tuning();
+        let default = || default_tuning(self.kind);
         self.options.tuning.unwrap_or_else(default)
     }
 
@@ -316,32 +243,32 @@ impl Planner {
     /// The options of a mergesort, with the default number of buckets if none is set.
     fn mergesort_options(&self, len: u32, key: KeyType, engine: Engine) -> Result<Options, Error> {
         let mut options = self.options.clone().engine(engine);
-        let base_case = phases::base_case_kernel(&options);
-        self.check_fits(base_case.name(), key, base_case.workgroup_bytes(key))?;
-        let most = self.kind.most_default_buckets();
+        let base_case = options.mergesort.base_case_kernel(engine, key);
+        self.check_fits(&base_case, key)?;
+        let most = most_default_buckets(self.kind);
         options
             .mergesort
             .buckets
-            .get_or_insert_with(|| plan::default_buckets(len).min(most));
+            .get_or_insert_with(|| default_buckets(len).min(most));
         Ok(options)
     }
 
     /// Returns the recording. Fails if one of its kernels exceeds the device's workgroup memory.
     fn fitting(&self, recording: Recording) -> Result<Recording, Error> {
         for step in &recording.steps {
-            let needed = recording.specialised(step).workgroup_bytes();
-            self.check_fits(step.kernel.name(), recording.key, needed)?;
+            self.check_fits(&step.kernel, recording.key)?;
         }
         Ok(recording)
     }
 
-    fn check_fits(&self, kernel: String, key: KeyType, needed: u32) -> Result<(), Error> {
+    fn check_fits(&self, kernel: &Kernel, key: KeyType) -> Result<(), Error> {
+        let needed = kernel.workgroup_bytes();
         let limit = self.limits.workgroup_bytes;
         if needed <= limit {
             return Ok(());
         }
         Err(Error::WorkgroupMemory {
-            kernel,
+            kernel: kernel.name().to_owned(),
             key,
             needed,
             limit,

@@ -1,9 +1,11 @@
 //! Prefix sums on the CPU: the reference for the GPU's results.
 
-use crate::algorithm::{MATRIX, Scan, W};
-use crate::options::PrefixSumsOptions;
-use crate::plan::Tiling;
-use crate::{Error, KeyType, SortKey};
+use super::method::Scan;
+use super::options::PrefixSumsOptions;
+use super::tiling::Tiling;
+use crate::error::Error;
+use crate::key::{KeyType, SortKey};
+use crate::shader::{MATRIX, W};
 
 /// A type that prefix sums support: `u32`, `i32`, `f32`. The trait is sealed, as [`SortKey`] is.
 pub trait Summand: SortKey {
@@ -98,7 +100,7 @@ pub fn prefix_sums_on_cpu<T: Summand>(
         run_through(values, colors, &mut vec![T::ZERO; d], exclusive);
         return Ok(());
     }
-    let most = u64::from(u32::MAX) - 2 * u64::from(crate::plan::LARGEST_TILE);
+    let most = u64::from(u32::MAX) - 2 * u64::from(crate::shader::LARGEST_TILE);
     let len = u32::try_from(values.len())
         .ok()
         .filter(|&len| u64::from(len) <= most);

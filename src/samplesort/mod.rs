@@ -33,9 +33,14 @@
 // "McKellar" is a name, not code.
 #![allow(clippy::doc_markdown)]
 
+pub mod kernels;
 mod plan;
 mod record;
+mod shape;
+mod tile_sort;
+mod tuning;
 
-pub use crate::kernel::Shape;
 pub use plan::{Level, Sizes, SortPlan};
 pub use record::{AS_THEY_ARE, Records, WordSort, record, record_with};
+pub use shape::Shape;
+pub use tuning::Tuning;

@@ -1,7 +1,9 @@
 //! Arithmetic of the sample sort: its levels, segments, tiles and items.
 
-use crate::kernel::{MERGED_TILES, Partition, Shape, SortKernel, Stage};
-use crate::plan::{DeviceLimits, Tuning};
+use super::kernels::{MERGED_TILES, Partition, partition_bytes};
+use super::shape::Shape;
+use super::tuning::{MOST_SAMPLES, Tuning};
+use crate::device::DeviceLimits;
 
 /// The sizes that determine the sort's speed, and not its result, for one device and one shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +32,10 @@ pub struct Sizes {
     pub is_compact: bool,
 }
 
+/// The largest number of records of a tile that is sorted: 256 lines of 16, of two passes over
+/// columns.
+const MOST_TILE_RECORDS: u32 = 4096;
+
 /// The largest size of a kernel's tables in workgroup memory besides its tile, in bytes.
 const TABLES: u32 = 8 << 10;
 
@@ -38,15 +44,12 @@ impl Sizes {
     #[must_use]
     pub fn new(shape: Shape, tuning: &Tuning, limits: &DeviceLimits) -> Self {
         let sizes = if tuning.gpu {
-            Self::gpu(shape, limits)
+            Self::gpu(shape, tuning, limits)
         } else {
-            Self::cpu(shape, limits)
+            Self::cpu(shape, tuning, limits)
         };
-        let tile = (tuning.tile / shape.stored_words()).max(1024);
         Self {
-            sort_tile: sizes.sort_tile.min(1 << tile.ilog2()),
             is_compact: sizes.is_compact || tuning.tile <= 1024,
-            samples: sizes.samples.min(1 << tuning.samples.max(1024).ilog2()),
             merged: match shape {
                 Shape::Row { .. } => 0,
                 _ => tuning.merged,
@@ -55,19 +58,21 @@ impl Sizes {
         }
     }
 
-    /// The sizes that suit GPUs, within the device's limits.
-    #[must_use]
-    pub fn gpu(shape: Shape, limits: &DeviceLimits) -> Self {
+    /// The sizes that suit GPUs.
+    fn gpu(shape: Shape, tuning: &Tuning, limits: &DeviceLimits) -> Self {
         let words = shape.words();
         let lanes = limits.workgroup_lanes.min(1024);
         let lanes = 1 << lanes.max(1).ilog2();
         let fits = |bytes: u32| 1 << (bytes / (4 * words)).max(32).ilog2();
-        // Three workgroups that sort a tile share the 48 KiB of an NVIDIA multiprocessor.
-        let sort_tile: u32 = match shape {
+        let tile = (tuning.tile / shape.stored_words()).max(1024);
+        let most: u32 = match shape {
             // The larger a tile, the more comparisons per row.
-            Shape::Row { .. } => fits(limits.workgroup_bytes).min(1024),
-            _ => fits(limits.workgroup_bytes.min(16 << 10)),
+            Shape::Row { .. } => 1024,
+            _ => MOST_TILE_RECORDS,
         };
+        let sort_tile = fits(limits.workgroup_bytes)
+            .min(most)
+            .min(1 << tile.ilog2());
         let partition_tile = 1 << ((limits.workgroup_bytes - TABLES).min(16 << 10) / 4).ilog2();
         let is_wide = limits.workgroup_bytes >= (32 << 10) + 2 * TABLES && lanes == 1024;
         let lanes_of_partition = lanes.min(512).min(partition_tile);
@@ -77,10 +82,7 @@ impl Sizes {
             tile: partition_tile,
             lanes: lanes_of_partition,
         };
-        let bytes = |nodes| {
-            let stage = Stage::Partition(partition(nodes));
-            SortKernel { stage, shape }.workgroup_bytes()
-        };
+        let bytes = |nodes| partition_bytes(partition(nodes), shape);
         let most_nodes = if bytes(lanes_of_partition) <= limits.workgroup_bytes {
             lanes_of_partition
         } else {
@@ -94,7 +96,8 @@ impl Sizes {
             most_nodes,
             wide_tile: if is_wide { 8192 } else { partition_tile },
             wide_lanes: if is_wide { 1024 } else { lanes_of_partition },
-            samples: fits(limits.workgroup_bytes.min(32 << 10)).min(4096),
+            samples: fits(limits.workgroup_bytes.min(32 << 10))
+                .min(1 << tuning.samples.clamp(1024, MOST_SAMPLES).ilog2()),
             merged: match shape {
                 // A merge would lose rows if the comparator contradicts itself.
                 Shape::Row { .. } => 0,
@@ -106,9 +109,8 @@ impl Sizes {
     }
 
     /// The sizes that suit CPUs, whose kernels should be small rather than fast.
-    #[must_use]
-    pub fn cpu(shape: Shape, limits: &DeviceLimits) -> Self {
-        let gpu = Self::gpu(shape, limits);
+    fn cpu(shape: Shape, tuning: &Tuning, limits: &DeviceLimits) -> Self {
+        let gpu = Self::gpu(shape, tuning, limits);
         Self {
             sort_tile: gpu.sort_tile.min(1024),
             most_nodes: gpu.nodes,

@@ -1,10 +1,13 @@
 //! Records the dispatches of a sample sort.
 
+use super::kernels::{self, EACH_OF_ITEMS, MERGE_LANES, SortParams, TileSizes};
 use super::plan::{Level, Sizes, SortPlan};
-use crate::kernel::{EACH_OF_ITEMS, Kernel, MERGE_LANES, Shape, SortKernel, SortParams, Stage};
+use super::shape::Shape;
+use super::tuning::Tuning;
+use crate::device::{DeviceLimits, grid, parts};
 use crate::key::KeyMap;
-use crate::plan::{DeviceLimits, Tuning, grid, parts};
 use crate::recording::{Buffer, Phase, Recording, Step};
+use crate::shader::Kernel;
 use std::ops::Range;
 
 /// The buffers of records: keys, and values if there are any.
@@ -61,7 +64,7 @@ pub fn record_with(
     if sort.len == 0 || (sort.len == 1 && sort.source == sort.target) {
         return;
     }
-    let job = Job {
+    let recorder = Recorder {
         sort,
         sizes,
         limits,
@@ -77,22 +80,22 @@ pub fn record_with(
         SortPlan::Tile(tile) => {
             let in_place = sort.source == sort.target;
             let maps = (sort.map, sort.map);
-            job.sort_tiles(recording, tile, in_place, sort.target, maps);
+            recorder.sort_tiles(recording, tile, in_place, sort.target, maps);
         }
         SortPlan::Tiles(tile) => {
             reserve(sort.scratch);
             let maps = (sort.map, AS_THEY_ARE);
-            job.sort_tiles(recording, tile, false, sort.scratch, maps);
-            job.merge_tiles(recording, tile);
+            recorder.sort_tiles(recording, tile, false, sort.scratch, maps);
+            recorder.merge_tiles(recording, tile);
         }
         SortPlan::Levels(levels) => {
             reserve(sort.scratch);
-            job.levels(recording, &levels);
+            recorder.levels(recording, &levels);
         }
     }
 }
 
-struct Job<'a> {
+struct Recorder<'a> {
     sort: &'a WordSort,
     sizes: &'a Sizes,
     limits: &'a DeviceLimits,
@@ -104,7 +107,7 @@ const SPLITTERS: Table = ("splitters", Buffer::Splitters);
 const COUNTS: Table = ("counts", Buffer::Counts);
 const TILE_SEGMENTS: Table = ("tile_segments", Buffer::TileTable);
 
-impl Job<'_> {
+impl Recorder<'_> {
     fn levels(&self, recording: &mut Recording, levels: &[Level]) {
         let len = self.sort.len;
         let words = u64::from(self.sort.shape.stored_words());
@@ -148,7 +151,7 @@ impl Job<'_> {
         let likely = (u64::from(len) * 5 / 4 / u64::from(capacity)) as u32 + last.segments + 1;
         // Many tiles: throughput matters, not the latency of one tile.
         let many = self.sort.shape == Shape::Word && sort_tile == self.sizes.sort_tile;
-        let kernel = Stage::Sort {
+        let sizes = TileSizes {
             tile: sort_tile,
             each: if many && sort_tile > 1024 {
                 EACH_OF_ITEMS
@@ -158,6 +161,7 @@ impl Job<'_> {
             is_compact: self.sizes.is_compact,
             in_place,
         };
+        let kernel = kernels::sort(sizes, self.sort.shape);
         let bindings = self.sorted(from.0, in_place, self.sort.target);
         let mut dispatches: Vec<_> = parts(likely, sort_tile, self.limits).collect();
         let workgroups: Vec<_> = dispatches.iter().map(|(first, end)| end - first).collect();
@@ -176,7 +180,7 @@ impl Job<'_> {
             recording.steps.push(Step {
                 phase: Phase::BucketSort,
                 round: 0,
-                kernel: self.kernel(kernel),
+                kernel: kernel.clone(),
                 workgroups: grid(workgroups, self.limits),
                 bindings: bindings.clone(),
                 parameters: parameters.into(),
@@ -226,18 +230,21 @@ impl Job<'_> {
             items: self.most_items(level),
             ..self.parameters(map, AS_THEY_ARE)
         };
+        let shape = self.sort.shape;
+        let table_of_children = kernels::table(partition.nodes);
         let mut step =
-            |phase, stage: Stage, workgroups: u32, each: u32, bindings: Vec<Table>, keys: u64| {
-                // The table stage gets the tile size of the next level.
-                let tile = match stage {
-                    Stage::Table { .. } => next_level.map_or(1, |next| next.partition.tile),
-                    _ => partition.tile,
+            |phase, kernel: Kernel, workgroups: u32, each: u32, bindings: Vec<Table>, keys: u64| {
+                // The table gets the tile size of the next level.
+                let tile = if kernel == table_of_children {
+                    next_level.map_or(1, |next| next.partition.tile)
+                } else {
+                    partition.tile
                 };
                 for (first, end) in parts(workgroups, each, self.limits) {
                     recording.steps.push(Step {
                         phase,
                         round: number,
-                        kernel: self.kernel(stage),
+                        kernel: kernel.clone(),
                         workgroups: grid(end - first, self.limits),
                         bindings: bindings.clone(),
                         parameters: SortParams {
@@ -254,14 +261,12 @@ impl Job<'_> {
         // The smallest tile that holds the samples, since its time depends on its size. A tile has
         // at least 16 lines of 16 records.
         let few = self.sizes.samples.clamp(256, 1024);
-        let splitters = Stage::Splitters {
-            samples: if level.samples <= few {
-                few
-            } else {
-                self.sizes.samples
-            },
-            is_compact: self.sizes.is_compact,
+        let most_samples = if level.samples <= few {
+            few
+        } else {
+            self.sizes.samples
         };
+        let splitters = kernels::splitters(most_samples, self.sizes.is_compact, shape);
         let mut bindings = self.source(from);
         bindings.extend([table, SPLITTERS, COUNTS, TILE_SEGMENTS, ("children", next)]);
         let samples = u64::from(segments) * u64::from(level.samples);
@@ -269,7 +274,7 @@ impl Job<'_> {
 
         let mut bindings = self.source(from);
         bindings.extend([table, SPLITTERS, COUNTS, TILE_SEGMENTS]);
-        let count = Stage::Count(partition);
+        let count = kernels::count(partition, shape);
         step(
             Phase::Ranks,
             count,
@@ -279,15 +284,13 @@ impl Job<'_> {
             len.into(),
         );
 
-        let children = Stage::Table {
-            nodes: partition.nodes,
-        };
+        let children = table_of_children.clone();
         let tables = vec![table, SPLITTERS, COUNTS, ("children", next)];
         let nodes = u64::from(segments) * u64::from(partition.nodes);
         step(Phase::Ranks, children, segments, 1, tables, nodes);
 
         bindings.extend(Self::target(to));
-        let moves = Stage::Partition(partition);
+        let moves = kernels::partition(partition, shape);
         step(
             Phase::Distribution,
             moves,
@@ -307,12 +310,13 @@ impl Job<'_> {
         to: Records,
         (source, target): (KeyMap, KeyMap),
     ) {
-        let stage = Stage::Sort {
+        let sizes = TileSizes {
             tile,
             each: 16,
             is_compact: self.sizes.is_compact,
             in_place,
         };
+        let kernel = kernels::sort(sizes, self.sort.shape);
         // Without a list, the binding still needs a buffer.
         recording.reserve(Buffer::Items, 16);
         let bindings = self.sorted(self.sort.source, in_place, to);
@@ -320,7 +324,7 @@ impl Job<'_> {
             recording.steps.push(Step {
                 phase: Phase::BaseCase,
                 round: 0,
-                kernel: self.kernel(stage),
+                kernel: kernel.clone(),
                 workgroups: grid(end - first, self.limits),
                 bindings: bindings.clone(),
                 parameters: SortParams {
@@ -339,11 +343,12 @@ impl Job<'_> {
         let mut bindings = self.source(self.sort.scratch);
         bindings.extend(Self::target(self.sort.target));
         let workgroups = self.sort.len.div_ceil(MERGE_LANES);
+        let kernel = kernels::merge(self.sort.shape);
         for (first, end) in parts(workgroups, MERGE_LANES, self.limits) {
             recording.steps.push(Step {
                 phase: Phase::Merge,
                 round: 0,
-                kernel: self.kernel(Stage::Merge),
+                kernel: kernel.clone(),
                 workgroups: grid(end - first, self.limits),
                 bindings: bindings.clone(),
                 parameters: SortParams {
@@ -356,10 +361,6 @@ impl Job<'_> {
                 keys: u64::from(end - first) * u64::from(MERGE_LANES),
             });
         }
-    }
-
-    const fn kernel(&self, stage: Stage) -> Kernel {
-        Kernel::Sort(SortKernel::new(stage, self.sort.shape))
     }
 
     /// The bindings of source records, and of the rows that a comparator compares.

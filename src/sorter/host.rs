@@ -1,6 +1,8 @@
 //! Sorts of slices in host memory.
 
 use super::{Keys, PreparedSort, SortJob, Sorter};
+use crate::comparator::Comparator;
+use crate::error::{BufferRole, Error};
 use crate::gpu::Instant;
 use crate::gpu::calls;
 use crate::gpu::executor::{Clock, Detail, Profile};
@@ -9,7 +11,8 @@ use crate::gpu::transfer::zeroed;
 use crate::gpu::waiting::Waiting;
 use crate::host::{merge_runs, permute, rank};
 use crate::job::check_bound;
-use crate::{BufferRole, Comparator, Error, KeyType, Order, SortKey};
+use crate::key::{KeyType, SortKey};
+use crate::order::Order;
 use std::cell::Cell;
 use std::convert::Infallible;
 use std::ops::Range;

@@ -1,12 +1,13 @@
 //! `is_sorted` for keys in GPU buffers.
 
 use super::{Keys, PreparedSort, SortJob, Sorter};
+use crate::error::{BufferRole, Error};
 use crate::gpu::binding::{self, BufferRange, ToBinding};
 use crate::gpu::executor::BufferSet;
 use crate::gpu::faults::call;
 use crate::gpu::waiting::Waiting;
+use crate::order::Order;
 use crate::recording::Buffer;
-use crate::{BufferRole, Error, Order};
 
 impl Sorter {
     /// Returns the length of the longest sorted prefix of the first `len` keys in a GPU buffer:

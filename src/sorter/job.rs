@@ -1,9 +1,11 @@
 //! What to sort in GPU buffers, and what comes out.
 
+use crate::comparator::Comparator;
 use crate::gpu::binding::{BufferRange, ToBinding};
 use crate::gpu::executor::BufferSet;
 use crate::job::{self, Destination, Field, Job};
-use crate::{Comparator, KeyType, Order};
+use crate::key::KeyType;
+use crate::order::Order;
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};

@@ -11,6 +11,8 @@ mod warm_up;
 pub use job::{Keys, Payload, Scratch, Segmented, SegmentedSortJob, SortJob, Whole};
 pub use prepared::PreparedSort;
 
+use crate::engine::Engine;
+use crate::error::Error;
 use crate::gpu::adapter::{adapters_async, planner};
 use crate::gpu::binding::{self, BufferRange};
 use crate::gpu::calls;
@@ -20,9 +22,11 @@ use crate::gpu::pipelines::Pipelines;
 use crate::gpu::ready::Ready;
 use crate::gpu::transfer::Staging;
 use crate::job::Job;
+use crate::key::KeyType;
+use crate::options::Options;
 use crate::planner::Planner;
 use crate::recording::{Buffer, Recording};
-use crate::{Engine, Error, KeyType, Options, Tuning};
+use crate::samplesort::Tuning;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -1,6 +1,6 @@
 //! Prepared sorts: recording, running and timing.
 
-use crate::Error;
+use crate::error::Error;
 use crate::gpu::executor::{Detail, Profile};
 use crate::gpu::faults::call;
 use crate::gpu::ready::Ready;

@@ -1,11 +1,11 @@
 //! Copies between host memory and GPU buffers.
 
 use super::Sorter;
+use crate::error::{BufferRole, Error};
 use crate::gpu::binding::{BufferRange, ToBinding};
 use crate::gpu::faults::{call, scoped, settled};
 use crate::gpu::transfer::{Transfers, zeroed};
 use crate::gpu::waiting::Waiting;
-use crate::{BufferRole, Error};
 
 impl Sorter {
     pub(super) fn transfers(&self, waiting: Waiting) -> Transfers<'_> {

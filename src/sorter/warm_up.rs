@@ -1,8 +1,10 @@
 //! Compiles kernels in advance.
 
 use super::Sorter;
+use crate::error::Error;
 use crate::gpu::faults::{call, settled};
-use crate::{Error, KeyType, Order};
+use crate::key::KeyType;
+use crate::order::Order;
 
 impl Sorter {
     /// Compiles the kernels for a sort of `len` keys alone, in a slice or in a buffer, so that the

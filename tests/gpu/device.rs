@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 use wgpu_bcfsort::internals::host::sort_on_cpu;
-use wgpu_bcfsort::internals::kernel::Specialised;
+use wgpu_bcfsort::internals::shader::Kernel;
 use wgpu_bcfsort::paper::PrefixSums;
 use wgpu_bcfsort::{Options, Order, SortKey, Sorter, adapters, requirements};
 
@@ -20,7 +20,7 @@ pub(crate) struct Gpu {
     pub(crate) first: Sorter,
     sorters: Mutex<HashMap<Options, Arc<Sorter>>>,
     /// Pipelines of recordings that run step by step.
-    pub(crate) pipelines: Mutex<HashMap<Specialised, Arc<Pipeline>>>,
+    pub(crate) pipelines: Mutex<HashMap<Kernel, Arc<Pipeline>>>,
     pub(crate) sums: OnceLock<PrefixSums>,
 }
 

@@ -3,8 +3,8 @@
 use crate::device::Gpu;
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
-use wgpu_bcfsort::internals::kernel::{Access, Assembled, Specialised};
 use wgpu_bcfsort::internals::recording::{Buffer, Recording, Step};
+use wgpu_bcfsort::internals::shader::{Access, Assembled, Kernel};
 
 /// A compiled kernel.
 pub(crate) struct Pipeline {
@@ -14,13 +14,13 @@ pub(crate) struct Pipeline {
 
 impl Pipeline {
     /// The pipeline of a kernel on a shared device.
-    fn get(gpu: &Gpu, kernel: Specialised) -> Arc<Self> {
+    fn get(gpu: &Gpu, kernel: &Kernel) -> Arc<Self> {
         let mut pipelines = gpu.pipelines.lock().unwrap_or_else(PoisonError::into_inner);
         let make = || {
             let assembled = kernel.assemble().unwrap();
             // Compiled as the sorter does, so that lavapipe finds the program in Mesa's cache.
             let descriptor = wgpu::ShaderModuleDescriptor {
-                label: Some(&kernel.label()),
+                label: Some(kernel.label()),
                 source: wgpu::ShaderSource::Wgsl(assembled.wgsl.as_str().into()),
             };
             let checks = wgpu::ShaderRuntimeChecks::unchecked();
@@ -65,7 +65,7 @@ impl Pipeline {
             let pipeline = gpu
                 .device
                 .create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-                    label: Some(&kernel.label()),
+                    label: Some(kernel.label()),
                     layout: Some(&layout),
                     module: &module,
                     entry_point: Some("main"),
@@ -80,37 +80,32 @@ impl Pipeline {
                 assembled,
             })
         };
-        pipelines.entry(kernel).or_insert_with(make).clone()
+        pipelines.entry(kernel.clone()).or_insert_with(make).clone()
     }
 }
 
 /// A recording being executed, step by step.
 pub(crate) struct Execution<'a> {
     gpu: &'a Gpu,
-    recording: &'a Recording,
     buffers: BTreeMap<Buffer, wgpu::Buffer>,
 }
 
 impl<'a> Execution<'a> {
     /// Makes the recording's buffers. `keys` are the words of the keys.
-    pub(crate) fn new(gpu: &'a Gpu, recording: &'a Recording, keys: &[u32]) -> Self {
+    pub(crate) fn new(gpu: &'a Gpu, recording: &Recording, keys: &[u32]) -> Self {
         let mut buffers: BTreeMap<_, _> = recording
             .buffers
             .iter()
             .map(|(&role, &bytes)| (role, gpu.empty_buffer(bytes)))
             .collect();
         buffers.insert(Buffer::Keys, gpu.buffer(keys));
-        Self {
-            gpu,
-            recording,
-            buffers,
-        }
+        Self { gpu, buffers }
     }
 
     /// Runs one dispatch.
     pub(crate) fn step(&self, step: &Step) {
         let Gpu { device, queue, .. } = self.gpu;
-        let pipeline = Pipeline::get(self.gpu, self.recording.specialised(step));
+        let pipeline = Pipeline::get(self.gpu, &step.kernel);
         let mut parameters = step.parameters.words().to_vec();
         if step.is_counted() {
             // All blocks hold the same count.

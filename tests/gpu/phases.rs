@@ -4,10 +4,11 @@ use crate::device::{Gpu, gpu};
 use crate::execution::Execution;
 use bcfsort_testkit::PaperOptions;
 use bcfsort_testkit::data::{Pattern, Spec, generate};
-use wgpu_bcfsort::internals::algorithm::{PAGE, WARP_PAGE};
-use wgpu_bcfsort::internals::kernel::{Kernel, PairsParams};
-use wgpu_bcfsort::internals::phases::record_sort;
-use wgpu_bcfsort::internals::plan::{DeviceLimits, Distribution, Plan, sample_position};
+use wgpu_bcfsort::internals::device::DeviceLimits;
+use wgpu_bcfsort::internals::mergesort::kernels::{PairsParams, merge};
+use wgpu_bcfsort::internals::mergesort::{Distribution, Plan, sample_position};
+use wgpu_bcfsort::internals::mergesort::{PAGE, WARP_PAGE};
+use wgpu_bcfsort::internals::planner::record_sort;
 use wgpu_bcfsort::internals::recording::{Buffer, Phase, Recording, Step};
 use wgpu_bcfsort::paper::BaseCase;
 use wgpu_bcfsort::{Engine, KeyType, Options, Order};
@@ -61,12 +62,16 @@ impl Inspection<'_> {
             // Runs of one key: unchanged.
             Phase::Copy => self.check_runs(buffer.unwrap(), 1),
             Phase::BaseCase => {
-                let tile = self.options.resolved_base_case().keys();
+                let tile = self
+                    .options
+                    .mergesort
+                    .base_case_of(self.options.engine)
+                    .keys();
                 self.check_runs(buffer.unwrap(), tile as usize);
             }
             Phase::Merge => self.check_runs(buffer.unwrap(), 2 * run),
             Phase::Splitters => self.check_samples(),
-            Phase::Ranks if step.kernel == Kernel::RankSplitters => self.check_ranks(),
+            Phase::Ranks if step.kernel.is("buckets.rank_splitters") => self.check_ranks(),
             Phase::Ranks => self.check_separators(),
             Phase::Distribution => self.check_parts(buffer.unwrap(), 1),
             Phase::FinalMerge => self.check_parts(buffer.unwrap(), 2 << step.round),
@@ -248,7 +253,12 @@ fn inspect_with(gpu: &Gpu, input: &[u32], options: &Options, limits: &DeviceLimi
     let recording = record_sort(len, KeyType::U32, Order::Ascending, options, limits);
     let inspection = Inspection {
         execution: Execution::new(gpu, &recording, input),
-        distribution: Plan::new(len, KeyType::U32, options.into()).distribution,
+        distribution: Plan::new(
+            len,
+            KeyType::U32,
+            options.mergesort.parameters(options.engine),
+        )
+        .distribution,
         options: options.clone(),
         input: input.to_vec(),
     };
@@ -358,7 +368,11 @@ fn buckets_are_within_the_bound_of_lemma_1() {
         for engine in [Engine::BcfMergesort, Engine::BcfMergesortPb] {
             println!("{name} {engine}");
             let options = options(engine, 16, 16);
-            let plan = Plan::new(n, KeyType::U32, (&options).into());
+            let plan = Plan::new(
+                n,
+                KeyType::U32,
+                options.mergesort.parameters(options.engine),
+            );
             let d = plan.distribution.unwrap();
             assert_eq!((d.runs, d.run), (runs, run));
             let bound =
@@ -417,9 +431,13 @@ fn on_zeros_and_ones_nothing_is_merged_after_the_distribution() {
             "after the distribution"
         );
 
-        let d = Plan::new(len, KeyType::U32, (&options).into())
-            .distribution
-            .unwrap();
+        let d = Plan::new(
+            len,
+            KeyType::U32,
+            options.mergesort.parameters(options.engine),
+        )
+        .distribution
+        .unwrap();
         let separators = execution.read(Buffer::Separators(0));
         for (bucket, row) in separators.chunks(d.runs as usize + 1).enumerate() {
             let size = row[d.runs as usize] - row[0];
@@ -453,13 +471,13 @@ fn page_merge_recording(len: u32, pairs: u32) -> Recording {
 }
 
 /// The engines' merge kernels, with the keys of their pages.
-const MERGES: [(Kernel, u32); 2] = [(Kernel::PageMerge, PAGE), (Kernel::WarpMerge, WARP_PAGE)];
+const MERGES: [(Engine, u32); 2] = [(Engine::BcfMergesort, PAGE), (Engine::Warpsort, WARP_PAGE)];
 
-fn page_merge_step(kernel: Kernel, pairs: u32, shape: PairsParams, done: u32, steps: u32) -> Step {
+fn page_merge_step(engine: Engine, pairs: u32, shape: PairsParams, done: u32, steps: u32) -> Step {
     Step {
         phase: Phase::Merge,
         round: 0,
-        kernel,
+        kernel: merge(engine, KeyType::U32),
         workgroups: [pairs.min(65_535), pairs.div_ceil(65_535)],
         bindings: vec![
             ("source", Buffer::Keys),
@@ -490,12 +508,12 @@ fn pages(start: u32, end: u32, page: u32) -> u32 {
 #[test]
 fn a_pair_is_merged_by_exactly_one_page_merge_less_than_it_has_pages() {
     let Some(gpu) = gpu() else { return };
-    for (kernel, page) in MERGES {
-        merge_page_by_page(gpu, kernel, page);
+    for (engine, page) in MERGES {
+        merge_page_by_page(gpu, engine, page);
     }
 }
 
-fn merge_page_by_page(gpu: &Gpu, kernel: Kernel, page: u32) {
+fn merge_page_by_page(gpu: &Gpu, engine: Engine, page: u32) {
     // The ends of A and B: aligned, ragged, no multiples of 32, of very different lengths.
     for [start, middle, end] in [
         [0u32, 4096, 8192],
@@ -549,7 +567,7 @@ fn merge_page_by_page(gpu: &Gpu, kernel: Kernel, page: u32) {
                 let before = execution.read(Buffer::Scratch);
                 let sorted = before[start as usize..end as usize] == expected;
                 assert!(!sorted, "{what}: sorted after {done}");
-                execution.step(&page_merge_step(kernel, 1, shape, done, 1));
+                execution.step(&page_merge_step(engine, 1, shape, done, 1));
                 // The pages before the one held are final.
                 let page_end = start / 32 * 32 + (done + 1) * page - middle % 32;
                 let now = execution.read(Buffer::Scratch);
@@ -564,7 +582,7 @@ fn merge_page_by_page(gpu: &Gpu, kernel: Kernel, page: u32) {
             whole[start as usize..end as usize].copy_from_slice(&expected);
             assert!(execution.read(Buffer::Scratch) == whole, "{what}");
             // More steps do nothing.
-            execution.step(&page_merge_step(kernel, 1, shape, merges, 3));
+            execution.step(&page_merge_step(engine, 1, shape, merges, 3));
             assert!(execution.read(Buffer::Scratch) == whole, "{what}: one more");
         }
     }
@@ -577,12 +595,12 @@ const PAIRS: u32 = 1 << 14;
 #[test]
 fn all_pairs_of_sorted_pages_of_zeros_and_ones_are_merged() {
     let Some(gpu) = gpu() else { return };
-    for (kernel, page) in MERGES {
-        merge_all_pages(gpu, kernel, page);
+    for (engine, page) in MERGES {
+        merge_all_pages(gpu, engine, page);
     }
 }
 
-fn merge_all_pages(gpu: &Gpu, kernel: Kernel, page_keys: u32) {
+fn merge_all_pages(gpu: &Gpu, engine: Engine, page_keys: u32) {
     let page = page_keys as usize;
     // All pairs, or every seventh. 7 does not divide the 513 or 65 pairs of a row, so each number
     // of zeros occurs in A and in B.
@@ -609,7 +627,7 @@ fn merge_all_pages(gpu: &Gpu, kernel: Kernel, page_keys: u32) {
             keys[page..page + zeros_b].fill(0);
         }
         execution.write(Buffer::Keys, &keys);
-        execution.step(&page_merge_step(kernel, PAIRS, shape, 0, 1));
+        execution.step(&page_merge_step(engine, PAIRS, shape, 0, 1));
         let merged = execution.read(Buffer::Scratch);
         for (i, merged) in merged.chunks_exact(2 * page).enumerate() {
             let (zeros_a, zeros_b) = pair(i);

@@ -60,7 +60,7 @@ fn check<T: Summand>(gpu: &Gpu, len: usize, coloring: Coloring, options: &Prefix
 fn the_longest_tile_of_the_most_colors_equals_the_cpu() {
     let Some(gpu) = gpu() else { return };
     let options = PrefixSumsOptions::default().colors(16).tiles(1);
-    let len = wgpu_bcfsort::internals::plan::LONGEST_TILE as usize + 1;
+    let len = wgpu_bcfsort::internals::prefix_sums::LONGEST_TILE as usize + 1;
     for method in PrefixSumsMethod::ALL {
         check::<u32>(gpu, len, Coloring::Random, &options.clone().method(method));
     }

@@ -5,8 +5,8 @@ use crate::pairs::stable;
 use bcfsort_testkit::data::{Pattern, Spec, generate};
 use std::collections::BTreeSet;
 use wgpu_bcfsort::internals::Recorded as _;
-use wgpu_bcfsort::internals::plan::Tuning;
 use wgpu_bcfsort::internals::recording::Phase;
+use wgpu_bcfsort::internals::samplesort::Tuning;
 use wgpu_bcfsort::{Engine, KeyType, Keys, Options, Order, SortJob, SortKey, Sorter};
 
 /// The library's kernel sizes for this adapter, but without the merge of few tiles: more records

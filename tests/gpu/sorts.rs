@@ -5,8 +5,8 @@ use bcfsort_testkit::data::{Pattern, Spec, generate};
 use bcfsort_testkit::{PaperOptions, covering};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use wgpu_bcfsort::internals::algorithm::{MATRIX, PAGE};
-use wgpu_bcfsort::internals::phases::base_case_kernel;
+use wgpu_bcfsort::internals::mergesort::PAGE;
+use wgpu_bcfsort::internals::shader::MATRIX;
 use wgpu_bcfsort::paper::BaseCase;
 use wgpu_bcfsort::{Engine, KeyType, Options, Order, SortKey, Sorter};
 
@@ -108,7 +108,8 @@ fn fits(options: &Options, key: KeyType) -> bool {
     let limit = gpu().map_or(0, |gpu| {
         gpu.device.limits().max_compute_workgroup_storage_size
     });
-    base_case_kernel(options).workgroup_bytes(key) <= limit
+    let kernel = options.mergesort.base_case_kernel(options.engine, key);
+    kernel.workgroup_bytes() <= limit
 }
 
 /// Every pair of engine, base case, type and order, size, pattern, P, t and cut occurs in some
@@ -146,14 +147,14 @@ fn a_covering_set_of_sorts_equals_the_cpu() {
         // Large sorts with many buckets or many dispatches take long and test nothing new.
         let most = if size > 1 << 17 { 128 } else { 1024 };
         let is_of_paper = [BaseCase::Bitonic, BaseCase::Diagonal, BaseCase::Transpose]
-            .contains(&options.resolved_base_case());
+            .contains(&options.mergesort.base_case_of(options.engine));
         if !is_of_paper && key.words() == 2 {
             key = KeyType::U32;
         }
         if !fits(&options, key) {
             println!(
                 "{key} {}: too large for this device",
-                options.resolved_base_case()
+                options.mergesort.base_case_of(options.engine)
             );
             options.mergesort.base_case = None;
         }
@@ -173,7 +174,7 @@ fn a_covering_set_of_sorts_equals_the_cpu() {
              keys_per_dispatch={:?}",
             order.name(),
             options.engine,
-            options.resolved_base_case(),
+            options.mergesort.base_case_of(options.engine),
             options.mergesort.buckets,
             options.mergesort.samples,
             options.keys_per_dispatch,

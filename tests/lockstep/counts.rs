@@ -2,13 +2,15 @@
 //!
 //! The counts are the same for all keys: the tests also assert [`Site::oblivious`].
 
-use wgpu_bcfsort::KeyType;
-use wgpu_bcfsort::internals::algorithm::{MATRIX, PAGE, W, WARP_PAGE, WARP_TILE};
-use wgpu_bcfsort::internals::kernel::{
-    Access, BaseCaseParams, BucketOffsetsParams, DistributeParams, Kernel, PairsParams, Parameters,
+use wgpu_bcfsort::internals::mergesort::kernels::{
+    self, BaseCaseParams, BucketOffsetsParams, DistributeParams, PairsParams,
 };
-use wgpu_bcfsort::internals::network::Network;
+use wgpu_bcfsort::internals::mergesort::{PAGE, WARP_PAGE, WARP_TILE};
+use wgpu_bcfsort::internals::shader::Network;
+use wgpu_bcfsort::internals::shader::{Access, Kernel, Parameters};
+use wgpu_bcfsort::internals::shader::{MATRIX, W};
 use wgpu_bcfsort::paper::BaseCase;
+use wgpu_bcfsort::{Engine, KeyType};
 use wgsl_lockstep::{Buffers, Config, Report, Shader, Space};
 
 const LANES: u64 = W as u64;
@@ -23,7 +25,7 @@ fn keys(count: u32) -> Vec<u32> {
 
 /// Runs one workgroup of a conflict-free kernel. `tables` are the contents of buffers without keys.
 fn run(
-    kernel: Kernel,
+    kernel: &Kernel,
     key: KeyType,
     parameters: impl Into<Parameters>,
     tables: &[(&str, Vec<u32>)],
@@ -36,14 +38,14 @@ fn run(
 
 /// Runs one workgroup of any kernel.
 fn run_baseline(
-    kernel: Kernel,
+    kernel: &Kernel,
     key: KeyType,
     parameters: impl Into<Parameters>,
     tables: &[(&str, Vec<u32>)],
 ) -> Report {
     let parameters = parameters.into();
     assert!(parameters.is_like(&kernel.parameters()));
-    let assembled = kernel.specialise(key).assemble().unwrap();
+    let assembled = kernel.assemble().unwrap();
     let shader = Shader::new(&assembled.wgsl, None, &[]).unwrap();
     let mut buffers = Buffers::new();
     for binding in &assembled.bindings {
@@ -77,30 +79,27 @@ fn accesses(report: &Report, key: KeyType) -> u64 {
     }
 }
 
-fn base_case(kernel: Kernel, key: KeyType, len: u32) -> u64 {
+fn base_case(form: BaseCase, key: KeyType, len: u32) -> u64 {
     let parameters = BaseCaseParams {
         len,
         first: 0,
         end: 1,
     };
-    let report = run(kernel, key, parameters, &[]);
+    let report = run(&of(form, key), key, parameters, &[]);
     assert!(report.is_oblivious(Space::Workgroup));
     accesses(&report, key)
 }
 
 /// A base case with the warps of one tile.
-fn of(form: BaseCase) -> Kernel {
-    Kernel::BaseCase {
-        form,
-        warps: form.warps(),
-    }
+fn of(form: BaseCase, key: KeyType) -> Kernel {
+    kernels::base_case(form, form.warps(), key)
 }
 
 #[test]
 fn shearsort_diagonal_takes_768_accesses_a_lane() {
     for key in WIDTHS {
         // 32 to fill, 64 in each of 11 sweeps, 32 to read out.
-        let all = base_case(of(BaseCase::Diagonal), key, 5 * MATRIX);
+        let all = base_case(BaseCase::Diagonal, key, 5 * MATRIX);
         assert_eq!(all, LANES * 768);
     }
     assert_eq!(32 + 11 * 64 + 32, 768);
@@ -112,7 +111,7 @@ fn shearsort_with_transpositions_takes_1472_accesses_a_lane() {
         // An exchange is two loads and two stores. Only half of the lanes do the last of the 16
         // exchanges of a transposition.
         let with = |exchanges: u64| 32 + 11 * (64 + 4 * exchanges) + 32;
-        let all = base_case(of(BaseCase::Transpose), key, 5 * MATRIX);
+        let all = base_case(BaseCase::Transpose, key, 5 * MATRIX);
         assert_eq!(all, LANES / 2 * (with(16) + with(15)));
         assert_eq!(with(16), 1472);
     }
@@ -122,7 +121,7 @@ fn shearsort_with_transpositions_takes_1472_accesses_a_lane() {
 fn the_bitonic_base_case_takes_704_accesses_a_lane() {
     for key in WIDTHS {
         // 32 to store the sorted lines, 64 in each of 10 passes, 32 to read out.
-        let all = base_case(of(BaseCase::Bitonic), key, 5 * MATRIX);
+        let all = base_case(BaseCase::Bitonic, key, 5 * MATRIX);
         assert_eq!(all, LANES * 704);
     }
     assert_eq!(32 + 10 * 64 + 32, 704);
@@ -143,12 +142,12 @@ fn long_shearsort_takes_1472_accesses_a_lane_and_more_for_each_doubling_of_h() {
         // Changes of order, and sorts of the lines, across the lines, and of the columns.
         let (changes, sorts) = (6 + 5, 6 * (2 * log_h + 1) + 5);
         let moves = 32 + 64 * (changes + sorts) + 32;
-        let all = base_case(of(diagonal), KeyType::U32, 5 * diagonal.keys());
+        let all = base_case(diagonal, KeyType::U32, 5 * diagonal.keys());
         assert_eq!(all, lanes * moves, "h = {h}");
         assert_eq!(moves, 1472 + 768 * log_h);
 
         let transpositions = 6 * (2 * log_h + 2);
-        let all = base_case(of(transposing), KeyType::U32, 5 * transposing.keys());
+        let all = base_case(transposing, KeyType::U32, 5 * transposing.keys());
         let exchanges = lanes / 2 * (16 + 15) * transpositions;
         assert_eq!(all, lanes * moves + 4 * exchanges, "h = {h}");
         assert_eq!(moves + 4 * 16 * transpositions, 2240 + 1536 * log_h);
@@ -159,7 +158,7 @@ fn long_shearsort_takes_1472_accesses_a_lane_and_more_for_each_doubling_of_h() {
 fn shearsort_without_registers_takes_9172_accesses_a_lane() {
     for key in WIDTHS {
         let with = |exchanges: u64| 32 + 11 * 4 * (191 + exchanges) + 32;
-        let all = base_case(of(BaseCase::NoRegisters), key, 5 * MATRIX);
+        let all = base_case(BaseCase::NoRegisters, key, 5 * MATRIX);
         assert_eq!(all, LANES / 2 * (with(16) + with(15)));
         assert_eq!(with(16), 9172);
     }
@@ -168,7 +167,7 @@ fn shearsort_without_registers_takes_9172_accesses_a_lane() {
 /// Lanes without keys make the same accesses, except for the last reads.
 #[test]
 fn a_ragged_base_case_has_the_same_accesses_except_the_last_reads() {
-    let all = base_case(of(BaseCase::Diagonal), KeyType::U32, 1);
+    let all = base_case(BaseCase::Diagonal, KeyType::U32, 1);
     assert_eq!(all, LANES * 768 - 1023);
 }
 
@@ -176,11 +175,12 @@ fn a_ragged_base_case_has_the_same_accesses_except_the_last_reads() {
 /// 5 for a page merge, which is two passes of a merger of 80.
 #[test]
 fn comparators_per_key_are_those_of_the_paper() {
-    let comparators = |kernel: Kernel| kernel.networks()[0].1.comparators().len() as f64;
+    let comparators = |kernel: &Kernel| kernel.networks()[0].1.comparators().len() as f64;
     let all = |form: BaseCase| -> Vec<(&str, usize)> {
-        let networks = of(form).networks();
+        let kernel = of(form, KeyType::U32);
+        let networks = kernel.networks();
         let count =
-            |(name, network): &(&'static str, Network)| (*name, network.comparators().len());
+            |(name, network): &(&'static str, &Network)| (*name, network.comparators().len());
         networks.iter().map(count).collect()
     };
     // The merger is applied in each of the five rounds, the other networks once.
@@ -198,25 +198,21 @@ fn comparators_per_key_are_those_of_the_paper() {
         }
     }
     for form in [BaseCase::Diagonal, BaseCase::Transpose] {
-        let a_key = f64::from(W) * 11.0 * comparators(of(form)) / f64::from(MATRIX);
+        let a_key = f64::from(W) * 11.0 * comparators(&of(form, KeyType::U32)) / f64::from(MATRIX);
         assert!((a_key - 65.7).abs() < 0.05, "{a_key}");
     }
-    let a_key = f64::from(W) * 2.0 * comparators(Kernel::PageMerge) / f64::from(MATRIX);
+    let a_key =
+        f64::from(W) * 2.0 * comparators(&kernels::page_merge(KeyType::U32)) / f64::from(MATRIX);
     assert!((a_key - 5.0).abs() < f64::EPSILON);
 }
 
 fn merge(key: KeyType, done: u32, steps: u32, run_len: u32, len: u32) -> Report {
-    let report = merge_of(Kernel::PageMerge, PAGE, key, [done, steps, run_len, len]);
+    let report = merge_of(Engine::BcfMergesort, key, [done, steps, run_len, len]);
     assert!(report.banks().max_degree <= 1);
     report
 }
 
-fn merge_of(
-    kernel: Kernel,
-    page: u32,
-    key: KeyType,
-    [done, steps, run_len, len]: [u32; 4],
-) -> Report {
+fn merge_of(engine: Engine, key: KeyType, [done, steps, run_len, len]: [u32; 4]) -> Report {
     let parameters = PairsParams {
         end: 1,
         done,
@@ -226,13 +222,13 @@ fn merge_of(
         ..PairsParams::default()
     };
     // The progress of the dispatch before this one: half of the pages of each run.
-    let pages = |keys: u32| keys.div_ceil(page);
+    let pages = |keys: u32| keys.div_ceil(engine.page());
     let loaded_a = (done + 2)
         .saturating_sub(pages(len - run_len.min(len)))
         .max(1);
     let progress = vec![loaded_a, done + 2 - loaded_a];
     let tables = [("separators", vec![0]), ("progress", progress)];
-    run_baseline(kernel, key, parameters, &tables)
+    run_baseline(&kernels::merge(engine, key), key, parameters, &tables)
 }
 
 #[test]
@@ -284,7 +280,7 @@ fn distribution_stores_and_loads_every_key_once() {
                 ("ranks", vec![start, end]),
                 ("separators", vec![target, target + end - start]),
             ];
-            let report = run(Kernel::Distribute, key, parameters, &tables);
+            let report = run(&kernels::distribute(key), key, parameters, &tables);
             assert_eq!(accesses(&report, key), u64::from(2 * (end - start)));
         }
     }
@@ -312,7 +308,12 @@ fn no_alignment_of_runs_and_buckets_causes_a_conflict() {
                 ("ranks", vec![from, from + 1500]),
                 ("separators", vec![to, to + 1500]),
             ];
-            run(Kernel::Distribute, KeyType::U32, parameters, &tables);
+            run(
+                &kernels::distribute(KeyType::U32),
+                KeyType::U32,
+                parameters,
+                &tables,
+            );
         }
     }
 }
@@ -325,7 +326,7 @@ fn the_scan_of_bucket_sizes_has_no_conflict_at_any_number_of_runs() {
             run: 1024,
             buckets: 3,
         };
-        let report = run(Kernel::BucketOffsets, KeyType::U32, parameters, &[]);
+        let report = run(&kernels::bucket_offsets(), KeyType::U32, parameters, &[]);
         assert!(report.is_oblivious(Space::Workgroup));
         assert_eq!(report.banks().conflict_free, report.banks().cycles);
     }
@@ -348,7 +349,7 @@ fn warpsorts_tile_takes_232_accesses_a_lane_and_the_conflicts_of_its_stages() {
             first: 0,
             end: 1,
         };
-        let report = run_baseline(of(BaseCase::WarpBitonic), key, parameters, &[]);
+        let report = run_baseline(&of(BaseCase::WarpBitonic, key), key, parameters, &[]);
         assert!(report.is_oblivious(Space::Workgroup));
         let stages = 28;
         assert_eq!(stages, (1..=WARP_TILE.ilog2()).sum::<u32>());
@@ -379,7 +380,7 @@ fn warpsorts_merge_takes_60_accesses_a_lane_besides_the_last_keys() {
             (4 * WARP_PAGE - 5, 6 * WARP_PAGE, 0, 100, 6),
         ] {
             let what = [done, steps, run_len, len];
-            let report = merge_of(Kernel::WarpMerge, WARP_PAGE, key, what);
+            let report = merge_of(Engine::Warpsort, key, what);
             assert!(report.is_oblivious(Space::Workgroup));
             // In each merge: 7 stages of two comparators of 4 accesses, 2 accesses to read a page
             // out, 2 to fill the next one in, and for the last keys two loads and one lane's store.
@@ -400,7 +401,7 @@ fn warpsorts_merge_takes_60_accesses_a_lane_besides_the_last_keys() {
 fn warpsorts_merge_has_the_same_conflicts_at_every_alignment_of_runs() {
     for shift in 0..W {
         let what = [0, 100, 4 * WARP_PAGE - shift, 6 * WARP_PAGE];
-        let report = merge_of(Kernel::WarpMerge, WARP_PAGE, KeyType::U32, what);
+        let report = merge_of(Engine::Warpsort, KeyType::U32, what);
         // 4 pages and 2, or 3 if B begins in or before the last group of 32 of a page.
         let merges = 4 + (6 * WARP_PAGE - (4 * WARP_PAGE - shift) / W * W).div_ceil(WARP_PAGE) - 1;
         let merges = u64::from(merges);
@@ -416,7 +417,7 @@ fn warpsorts_merge_has_the_same_conflicts_at_every_alignment_of_runs() {
 #[test]
 fn a_tile_past_the_end_reads_nothing() {
     for form in BaseCase::ALL {
-        let kernel = of(form);
+        let kernel = of(form, KeyType::U32);
         if !kernel.has_bank_conflicts() {
             let last = u32::MAX / form.keys();
             let parameters = BaseCaseParams {
@@ -424,7 +425,7 @@ fn a_tile_past_the_end_reads_nothing() {
                 first: last,
                 end: last,
             };
-            run(kernel, KeyType::U32, parameters, &[]);
+            run(&kernel, KeyType::U32, parameters, &[]);
         }
     }
 }

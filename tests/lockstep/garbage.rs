@@ -6,8 +6,9 @@ use bcfsort_testkit::all_cases;
 use bcfsort_testkit::recordings::{Execution, REPRESENTATIVES, library, prefix_sums_library};
 use std::collections::{BTreeMap, BTreeSet};
 use wgpu_bcfsort::KeyType;
-use wgpu_bcfsort::internals::kernel::Kernel;
+use wgpu_bcfsort::internals::kernels as all_kernels;
 use wgpu_bcfsort::internals::recording::{Buffer, Recording, Step};
+use wgpu_bcfsort::internals::shader::Kernel;
 use wgsl_lockstep::{Config, Fault, Report};
 
 /// A generator of reproducible contents.
@@ -129,12 +130,17 @@ fn roles(step: &Step) -> BTreeSet<Buffer> {
 /// Recordings that together run each kernel `times` times or more, if there are as many.
 fn recordings(times: u32) -> Vec<Recording> {
     let mut all = prefix_sums_library(KeyType::U32);
+    all.extend(prefix_sums_library(KeyType::F32));
     for (key, order) in REPRESENTATIVES {
         all.extend(library(key, order));
     }
     let mut runs: BTreeMap<Kernel, u32> = BTreeMap::new();
     all.retain(|recording| {
-        let kernels: BTreeSet<Kernel> = recording.steps.iter().map(|step| step.kernel).collect();
+        let kernels: BTreeSet<Kernel> = recording
+            .steps
+            .iter()
+            .map(|step| step.kernel.clone())
+            .collect();
         let is_needed =
             (kernels.iter()).any(|kernel| runs.get(kernel).is_none_or(|&count| count < times));
         for kernel in kernels.into_iter().filter(|_| is_needed) {
@@ -145,8 +151,8 @@ fn recordings(times: u32) -> Vec<Recording> {
     all
 }
 
-fn check(execution: &mut Execution<'_>, recording: &Recording, step: &Step, what: &str) {
-    let label = recording.specialised(step).label();
+fn check(execution: &mut Execution<'_>, step: &Step, what: &str) {
+    let label = step.kernel.label();
     let report = execution.step(step).unwrap();
     let found = unsound(&report);
     assert!(found.is_empty(), "{label}, {what}: {found:#?}");
@@ -161,7 +167,7 @@ fn no_kernel_trusts_what_its_buffers_hold() {
     for recording in recordings(times) {
         let mut execution = new(&recording);
         for step in &recording.steps {
-            let times = tried.entry(step.kernel).or_default();
+            let times = tried.entry(step.kernel.clone()).or_default();
             *times += 1;
             if *times <= most {
                 let right: Vec<(Buffer, Vec<u32>)> = roles(step)
@@ -173,21 +179,21 @@ fn no_kernel_trusts_what_its_buffers_hold() {
                         let made = garbage(kind, (*role, words), &recording, &left, &mut random);
                         execution.set_buffer(*role, made);
                     }
-                    check(&mut execution, &recording, step, &format!("{kind:?}"));
+                    check(&mut execution, step, &format!("{kind:?}"));
                 }
                 for (role, words) in right {
                     execution.set_buffer(role, words);
                 }
             }
-            check(&mut execution, &recording, step, "in order");
+            check(&mut execution, step, "in order");
         }
         for &role in recording.buffers.keys() {
             left.insert(role, execution.buffer(role).to_vec());
         }
     }
-    let untried: Vec<_> = Kernel::all()
-        .filter(|kernel| !tried.contains_key(kernel))
-        .collect();
+    let mut untried = all_kernels();
+    // The library leaves out kernels that need too much workgroup memory.
+    untried.retain(|kernel| kernel.workgroup_bytes() <= 32 << 10 && !tried.contains_key(kernel));
     assert!(untried.is_empty(), "{untried:?}");
 }
 
@@ -200,7 +206,7 @@ fn dispatches_in_any_order_are_in_bounds() {
         let mut execution = new(&recording);
         for _ in 0..recording.steps.len().min(most) {
             let step = &recording.steps[random.below(recording.steps.len())];
-            check(&mut execution, &recording, step, "out of order");
+            check(&mut execution, step, "out of order");
         }
     }
 }

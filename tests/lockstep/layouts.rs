@@ -5,12 +5,12 @@ use bcfsort_testkit::all_cases;
 use bcfsort_testkit::covering::{covering, pairs, subsets};
 use bcfsort_testkit::recordings::{Execution, unexpected};
 use std::collections::BTreeSet;
-use wgpu_bcfsort::internals::kernel::Access;
+use wgpu_bcfsort::internals::device::DeviceLimits;
 use wgpu_bcfsort::internals::layout::{Column, Job, Output, SortLayout, Strategy, Structs};
-use wgpu_bcfsort::internals::phases::record_sort_of_words;
-use wgpu_bcfsort::internals::plan::DeviceLimits;
+use wgpu_bcfsort::internals::planner::record_sort_of_words;
 use wgpu_bcfsort::internals::recording::{Buffer, Recording};
 use wgpu_bcfsort::internals::samplesort;
+use wgpu_bcfsort::internals::shader::Access;
 use wgpu_bcfsort::{KeyType, Options, Order, Tuning};
 use wgsl_lockstep::Config;
 
@@ -77,7 +77,7 @@ fn tuning() -> Tuning {
 /// No step binds a buffer twice.
 fn check_bindings(recording: &Recording) {
     for step in &recording.steps {
-        let assembled = recording.specialised(step).assemble().unwrap();
+        let assembled = step.kernel.assemble().unwrap();
         let bound = assembled.bindings.iter().filter_map(|binding| {
             let buffer = step.buffer(&binding.name)?;
             (binding.access != Access::Uniform).then_some(buffer)

@@ -54,7 +54,7 @@ static TEXTS: LazyLock<Vec<Vec<String>>> = LazyLock::new(|| {
     for key in [KeyType::U32, KeyType::F64] {
         for recording in library(key, Order::Ascending) {
             for step in &recording.steps {
-                kernels.insert((key.name(), step.kernel), recording.specialised(step));
+                kernels.insert(step.kernel.label().to_owned(), step.kernel.clone());
             }
         }
     }

@@ -2,10 +2,11 @@
 
 use bcfsort_testkit::recordings::{Coloring, Execution, prefix_sums_of};
 use wgpu_bcfsort::KeyType;
-use wgpu_bcfsort::internals::algorithm::{MATRIX, MOST_COLORS};
-use wgpu_bcfsort::internals::phases::record_prefix_sums;
-use wgpu_bcfsort::internals::plan::DeviceLimits;
+use wgpu_bcfsort::internals::device::DeviceLimits;
+use wgpu_bcfsort::internals::prefix_sums::MOST_COLORS;
+use wgpu_bcfsort::internals::prefix_sums::record_prefix_sums;
 use wgpu_bcfsort::internals::recording::{Buffer, Phase};
+use wgpu_bcfsort::internals::shader::MATRIX;
 use wgpu_bcfsort::paper::{PrefixSumsMethod, PrefixSumsOptions};
 use wgsl_lockstep::{Config, Report};
 

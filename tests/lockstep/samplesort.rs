@@ -3,12 +3,12 @@
 
 use bcfsort_testkit::data::{Pattern, Spec, generate};
 use bcfsort_testkit::recordings::{Execution, KernelReport};
-use wgpu_bcfsort::internals::kernel::{Kernel, Shape};
-use wgpu_bcfsort::internals::plan::DeviceLimits;
+use wgpu_bcfsort::internals::device::DeviceLimits;
 use wgpu_bcfsort::internals::recording::{Buffer, Recording};
 use wgpu_bcfsort::internals::samplesort::{
     AS_THEY_ARE, Records, Sizes, SortPlan, WordSort, record_with,
 };
+use wgpu_bcfsort::internals::samplesort::{Shape, Tuning};
 use wgpu_bcfsort::{Comparator, KeyType, Order};
 use wgsl_lockstep::Config;
 
@@ -152,10 +152,8 @@ fn check(reports: &[KernelReport]) {
         let label = kernel.kernel.label();
         let findings = &kernel.report.findings;
         assert!(findings.is_empty(), "{label}: {findings:?}");
-        let Kernel::Sort(sort) = kernel.kernel.kernel() else {
-            panic!("{label} is another engine's");
-        };
-        if !sort.searches() {
+        assert!(kernel.kernel.is("samplesort"), "{label}");
+        if !kernel.kernel.searches() {
             let degree = kernel.report.banks().max_degree;
             assert!(degree <= 1, "{label}: {degree} lanes meet in a bank");
         }
@@ -197,6 +195,28 @@ fn records_of_every_shape_are_sorted() {
                 let (_, reports) = sort(&input, order, out_of_place, &sizes, &LIMITS);
                 check(&reports);
             }
+        }
+    }
+}
+
+/// Tiles of 32 KiB, by a tuning: 4096 records of two words, or 2048 of three.
+#[test]
+fn the_largest_tiles_are_sorted() {
+    for shape in [Shape::TwoWords, Shape::Pair, Shape::WidePair] {
+        let tuning = Tuning {
+            tile: 8192,
+            ..Tuning::default()
+        };
+        let sizes = Sizes::new(shape, &tuning, &LIMITS);
+        let tile = if shape == Shape::WidePair { 2048 } else { 4096 };
+        assert_eq!(sizes.sort_tile, tile);
+        for (len, out_of_place) in [(tile - 5, false), (17_000, true)] {
+            let input = Input::new(shape, &Spec::new(Pattern::Full, len.into()));
+            let (_, reports) = sort(&input, Order::Descending, out_of_place, &sizes, &LIMITS);
+            check(&reports);
+            let labels = reports.iter().map(|report| report.kernel.label());
+            let of_tile = format!("bcfsort.samplesort.sort.{tile}x16.");
+            assert!(labels.into_iter().any(|label| label.starts_with(&of_tile)));
         }
     }
 }
@@ -321,10 +341,8 @@ fn sort_rows(words: u32, body: &str, order: Order, samples: u32, rows: &[u32]) -
         let label = kernel.kernel.label();
         let findings = &kernel.report.findings;
         assert!(findings.is_empty(), "{label}: {findings:?}");
-        let Kernel::Sort(sort) = kernel.kernel.kernel() else {
-            panic!("{label} is another engine's");
-        };
-        if !sort.searches() {
+        assert!(kernel.kernel.is("samplesort"), "{label}");
+        if !kernel.kernel.searches() {
             let degree = kernel.report.banks().max_degree;
             assert!(degree <= 1, "{label}: {degree} lanes meet in a bank");
         }

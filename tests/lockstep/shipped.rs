@@ -5,44 +5,42 @@ use bcfsort_testkit::all_cases;
 use bcfsort_testkit::recordings::{Corpus, CorpusReport, Inputs, audit_subject, unexpected};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
-use wgpu_bcfsort::internals::kernel::{Kernel, Shape, SortKernel, Specialised, Stage};
-use wgpu_bcfsort::internals::plan::{DeviceLimits, Tuning};
+use wgpu_bcfsort::internals::device::DeviceLimits;
+use wgpu_bcfsort::internals::kernels;
 use wgpu_bcfsort::internals::recording::{Buffer, Recording};
+use wgpu_bcfsort::internals::samplesort::Shape;
+use wgpu_bcfsort::internals::samplesort::Tuning;
 use wgpu_bcfsort::internals::samplesort::{Records, WordSort, record};
-use wgpu_bcfsort::paper::{BaseCase, PrefixSumsMethod};
+use wgpu_bcfsort::internals::shader::Kernel;
 use wgpu_bcfsort::{KeyType, Order};
 use wgsl_lockstep::audit::Audit;
 use wgsl_lockstep::{AccessKind, Config, Fault, Finding, Report, Shader, Site, Space};
 
 /// Baseline kernels with bank conflicts, the largest degree measured, and the reason. All other
 /// kernels are free of conflicts, except for [searches](SEARCHED).
-const EXCEPTIONS: [(Kernel, u32, &str); 5] = [
+const EXCEPTIONS: [(&str, u32, &str); 5] = [
     (
-        base_case(BaseCase::OddEvenTransposition),
+        "baseline.odd_even_transposition",
         2,
         "lane t loads and stores cells 2t + c and 2t + c + 1",
     ),
     (
-        base_case(BaseCase::WarpBitonic),
+        "baseline.warp_bitonic",
         4,
         "comparators of a network in linear memory",
     ),
     (
-        Kernel::WarpMerge,
+        "baseline.warp_merge",
         2,
         "comparators of a network in linear memory",
     ),
     (
-        Kernel::TileSums {
-            method: PrefixSumsMethod::Naive,
-        },
+        "prefix_sums.tile_sums.naive",
         16,
         "the scan's lanes, one a color, all stand in one bank",
     ),
     (
-        Kernel::PrefixSums {
-            method: PrefixSumsMethod::Naive,
-        },
+        "prefix_sums.prefix_sums.naive",
         16,
         "the scan's lanes, one a color, all stand in one bank",
     ),
@@ -91,10 +89,6 @@ fn function(text: &str, line: u32) -> &str {
     name.last().unwrap_or_default()
 }
 
-const fn base_case(form: BaseCase) -> Kernel {
-    Kernel::BaseCase { form, warps: 1 }
-}
-
 /// The reports and results of all kernels. The corpus runs once for all tests.
 fn corpus() -> &'static CorpusReport {
     static REPORT: OnceLock<CorpusReport> = OnceLock::new();
@@ -109,14 +103,12 @@ fn corpus() -> &'static CorpusReport {
 }
 
 /// One report per kernel for all runs, by label.
-fn reports() -> &'static BTreeMap<String, (Specialised, Report)> {
-    static REPORTS: OnceLock<BTreeMap<String, (Specialised, Report)>> = OnceLock::new();
+fn reports() -> &'static BTreeMap<Kernel, Report> {
+    static REPORTS: OnceLock<BTreeMap<Kernel, Report>> = OnceLock::new();
     REPORTS.get_or_init(|| {
-        let mut reports: BTreeMap<_, (Specialised, Report)> = BTreeMap::new();
+        let mut reports: BTreeMap<Kernel, Report> = BTreeMap::new();
         for (kernel, report) in corpus().kernels.iter().chain(&corpus().more) {
-            let known = reports.entry(kernel.label());
-            let known = known.or_insert_with(|| (*kernel, Report::default()));
-            known.1.merge(report);
+            reports.entry(kernel.clone()).or_default().merge(report);
         }
         reports
     })
@@ -130,15 +122,18 @@ fn every_sort_and_every_prefix_sum_equals_the_cpu() {
 /// `audit --all --markdown` prints the same, and the documentation of the recordings shows it.
 #[test]
 fn the_documented_table_of_kernels_is_current() {
-    let kernels = corpus().kernels.iter();
-    let subjects = kernels.map(|(kernel, report)| audit_subject(*kernel, None, report.clone()));
+    let subjects = corpus().kernels.iter();
+    let subjects = subjects.map(|(kernel, report)| audit_subject(kernel, None, report.clone()));
     let table = Audit::new(subjects.collect(), Config::default()).markdown();
     let rows: Vec<Vec<&str>> = (table.lines().skip(2))
         .map(|line| line.split('|').map(str::trim).collect())
         .collect();
+    let mut listed = kernels();
+    listed.sort_unstable_by(|a, b| a.name().cmp(b.name()));
+    listed.dedup_by(|a, b| a.name() == b.name());
     let names: Vec<String> = rows.iter().map(|row| row[1].replace('`', "")).collect();
-    assert_eq!(names, Kernel::all().map(Kernel::name).collect::<Vec<_>>());
-    for (row, kernel) in rows.iter().zip(Kernel::all()) {
+    assert_eq!(names, listed.iter().map(Kernel::name).collect::<Vec<_>>());
+    for (row, kernel) in rows.iter().zip(listed) {
         // Only baselines and searches have conflicts. Pairs of words of a tile are read whole, not
         // word by word.
         let free = ["1", "-", "1 (by word 2)"].contains(&row[4]);
@@ -154,22 +149,15 @@ fn the_documented_table_of_kernels_is_current() {
 #[test]
 fn every_kernel_is_run_over_two_tiles_for_both_widths_of_keys() {
     let reports = reports();
-    for kernel in Kernel::all() {
-        for key in KeyType::WHOLE_WORDS
-            .into_iter()
-            .filter(|&key| kernel.takes(key))
-        {
-            let specialised = kernel.specialise(key);
-            let label = specialised.label();
-            let Some((_, report)) = reports.get(&label) else {
-                // The library leaves out kernels that need too much workgroup memory.
-                assert!(key.words() == 2, "{label}");
-                assert!(specialised.workgroup_bytes() > 32 << 10, "{label}");
-                continue;
-            };
-            assert!(report.workgroups >= 2, "{label}");
-            assert!(report.lane_instructions > 0, "{label}");
-        }
+    for kernel in kernels() {
+        let Some(report) = reports.get(&kernel) else {
+            // The library leaves out kernels that need too much workgroup memory.
+            assert_eq!(kernel.key().words(), 2, "{kernel:?}");
+            assert!(kernel.workgroup_bytes() > 32 << 10, "{kernel:?}");
+            continue;
+        };
+        assert!(report.workgroups >= 2, "{kernel:?}");
+        assert!(report.lane_instructions > 0, "{kernel:?}");
     }
 }
 
@@ -182,7 +170,10 @@ fn every_text_of_the_sample_sort_is_run() {
         let names = parts.filter(|part| part.parse::<u32>().is_err());
         names.collect::<Vec<_>>().join(".")
     };
-    let run: BTreeSet<String> = reports().keys().map(|label| text(label)).collect();
+    let run: BTreeSet<String> = reports()
+        .keys()
+        .map(|kernel| text(kernel.label()))
+        .collect();
     for shape in Shape::ALL {
         for tuning in [Tuning::default(), Tuning::cpu()] {
             for len in [2, 3000, 100_000, 1 << 20, 1 << 26] {
@@ -198,14 +189,13 @@ fn every_text_of_the_sample_sort_is_run() {
                     let recording = default_sort(len, shape, &tuning, &limits);
                     assert!(!recording.steps.is_empty());
                     for step in &recording.steps {
-                        let specialised = recording.specialised(step);
-                        let label = specialised.label();
-                        assert!(run.contains(&text(&label)), "{label}");
-                        let bytes = specialised.workgroup_bytes();
+                        let label = step.kernel.label();
+                        assert!(run.contains(&text(label)), "{label}");
+                        let bytes = step.kernel.workgroup_bytes();
                         assert!(bytes <= workgroup_bytes, "{label}: {bytes} bytes");
                         // Most devices have this much workgroup memory.
                         if workgroup_bytes == 32 << 10 {
-                            let is_known = Kernel::all().any(|kernel| kernel == step.kernel);
+                            let is_known = kernels().contains(&step.kernel);
                             assert!(is_known, "{label} is none of all kernels");
                         }
                     }
@@ -242,8 +232,8 @@ fn default_sort(len: u32, shape: Shape, tuning: &Tuning, limits: &DeviceLimits) 
 #[test]
 fn only_baselines_and_searches_have_bank_conflicts() {
     let mut conflicts = BTreeMap::new();
-    for (label, (kernel, report)) in reports() {
-        let (kernel, text) = (kernel.kernel(), kernel.wgsl());
+    for (kernel, report) in reports() {
+        let (label, text) = (kernel.label(), kernel.wgsl());
         for site in report.in_space(Space::Workgroup) {
             let function = function(&text, site.location.line);
             let searched = |exception: &(&str, &str, &str)| {
@@ -254,7 +244,7 @@ fn only_baselines_and_searches_have_bank_conflicts() {
             }
             let allowed = EXCEPTIONS
                 .iter()
-                .find(|exception| exception.0 == kernel)
+                .find(|exception| exception.0 == kernel.name())
                 .map_or(1, |exception| exception.1);
             // Pairs of words in a tile are read and written whole, by half a warp at a time.
             let by_word = if site.variable == "tile_pairs" {
@@ -272,10 +262,10 @@ fn only_baselines_and_searches_have_bank_conflicts() {
             if allowed == 1 {
                 // Obliviousness extends the result to all other keys. The color decides which of
                 // its sums a lane accesses, but all of them are in one bank.
-                let by_color = !kernel.takes(KeyType::U64) && site.variable == "lane_sums";
+                let by_color = kernel.is("prefix_sums") && site.variable == "lane_sums";
                 // In searching kernels, data-dependent sizes decide which warps sort.
                 assert!(
-                    site.oblivious || by_color || kernel.searches() || compares_rows(kernel),
+                    site.oblivious || by_color || kernel.searches() || kernel.compares_rows(),
                     "{label}: {site:?}"
                 );
                 assert_eq!(site.banks.conflict_free, site.accesses, "{label}: {site:?}");
@@ -288,9 +278,9 @@ fn only_baselines_and_searches_have_bank_conflicts() {
 /// Otherwise they would not serve as baselines.
 #[test]
 fn baselines_and_searches_do_have_bank_conflicts() {
-    for (label, (kernel, report)) in reports() {
-        let kernel = kernel.kernel();
-        let exception = EXCEPTIONS.iter().find(|e| e.0 == kernel);
+    for (kernel, report) in reports() {
+        let label = kernel.label();
+        let exception = EXCEPTIONS.iter().find(|e| e.0 == kernel.name());
         assert_eq!(
             exception.is_some() || kernel.searches(),
             kernel.has_bank_conflicts(),
@@ -299,22 +289,15 @@ fn baselines_and_searches_do_have_bank_conflicts() {
         if let Some((_, degree, why)) = exception {
             assert_eq!(report.banks().max_degree, *degree, "{label}: {why}");
             // The comparators of a sort are fixed. In prefix sums, colors select the sums.
-            let sorts = kernel.takes(KeyType::U64);
+            let sorts = !kernel.is("prefix_sums");
             assert_eq!(report.is_oblivious(Space::Workgroup), sorts, "{label}");
         }
     }
     // The number of lanes that meet in a search depends on the data: in some run, some do. With few
     // children hardly any do, and a merge searches no workgroup memory.
-    for kernel in Kernel::all().filter(|kernel| kernel.searches()) {
-        let of = reports().values().filter(|run| run.0.kernel() == kernel);
-        let degree = of.map(|run| run.1.banks().max_degree).max();
-        let may = matches!(
-            kernel,
-            Kernel::Sort(SortKernel {
-                stage: Stage::Table { .. } | Stage::Merge,
-                ..
-            })
-        );
+    for kernel in kernels().into_iter().filter(Kernel::searches) {
+        let degree = reports().get(&kernel).map(|run| run.banks().max_degree);
+        let may = kernel.is("samplesort.table") || kernel.is("samplesort.merge");
         let least = if may { 0 } else { 2 };
         assert!(
             degree.is_some_and(|d| (least..=32).contains(&d)),
@@ -323,18 +306,10 @@ fn baselines_and_searches_do_have_bank_conflicts() {
     }
 }
 
-/// True if a custom comparator decides which rows the kernel exchanges.
-fn compares_rows(kernel: Kernel) -> bool {
-    matches!(kernel, Kernel::Sort(sort) if sort.compares_rows())
-}
-
 /// True if an access is unreachable in this kernel of the sample sort, and only reached in other
 /// kernels with the same text.
-fn is_unreachable(specialised: Specialised, site: &Site) -> bool {
-    let Kernel::Sort(kernel) = specialised.kernel() else {
-        return false;
-    };
-    let text = specialised.wgsl();
+fn is_unreachable(kernel: &Kernel, site: &Site) -> bool {
+    let text = kernel.wgsl();
     let function = function(&text, site.location.line);
     // Rows have one word here, and no item is larger than a tile.
     let missed = ["cells_load", "cells_store", "main", "store_source"];
@@ -346,9 +321,10 @@ fn is_unreachable(specialised: Specialised, site: &Site) -> bool {
 #[test]
 fn every_access_of_every_kernel_is_reached() {
     let mut missed = Vec::new();
-    for (label, (kernel, report)) in reports() {
+    for (kernel, report) in reports() {
+        let label = kernel.label();
         for site in &report.sites {
-            if site.accesses == 0 && !is_unreachable(*kernel, site) {
+            if site.accesses == 0 && !is_unreachable(kernel, site) {
                 let line = site.location.line;
                 missed.push(format!(
                     "{label}: {:?} of {} in line {line}, in {}",
@@ -367,7 +343,8 @@ fn every_access_of_every_kernel_is_reached() {
 
 #[test]
 fn no_kernel_has_a_race_or_an_invalid_access() {
-    for (label, (_, report)) in reports() {
+    for (kernel, report) in reports() {
+        let label = kernel.label();
         assert_eq!(unexpected(report), Vec::<&Finding>::new(), "{label}");
         for fault in [
             Fault::Race,
@@ -400,40 +377,43 @@ fn holds_keys(site: &Site) -> bool {
 #[test]
 fn pages_are_loaded_and_stored_with_the_fewest_sectors() {
     let mut seen = BTreeSet::new();
-    for (label, (kernel, report)) in reports() {
-        let kernel = kernel.kernel();
+    for (kernel, report) in reports() {
+        let label = kernel.label();
         // Samples, splitters, segments of a gathered tile, and gathered rows are read from
         // scattered addresses.
-        let picks = match kernel {
-            Kernel::SampleRuns
-            | Kernel::RandomSamples
-            | Kernel::RankSplitters
-            | Kernel::Layout(_) => true,
-            Kernel::Sort(sort) => !matches!(sort.stage, Stage::Sort { .. } | Stage::Count(_)),
-            _ => false,
-        };
-        if picks {
+        let of_samplesort = ["samplesort.sort", "samplesort.count"];
+        let sorts = of_samplesort.iter().any(|name| kernel.is(name));
+        let picks = [
+            "buckets.sample_runs",
+            "baseline.random_samples",
+            "buckets.rank_splitters",
+            "layout",
+            "samplesort",
+        ];
+        if !sorts && picks.iter().any(|name| kernel.is(name)) {
             continue;
         }
         let pages = report.in_space(Space::Storage).filter(|s| holds_keys(s));
         // Values of no color are not written, which leaves gaps.
         for site in pages.filter(|s| (s.kind, &*s.variable) != (AccessKind::Store, "values")) {
-            seen.insert((kernel, site.kind));
+            seen.insert((kernel.name(), site.kind));
             // Ragged ends: a part of few keys may cross the border of two sectors. Unaligned pages
             // would touch five sectors instead of four.
             let more = site.sectors - site.min_sectors;
             // Each item of the sample sort has ragged ends, and the items here are very short.
-            let ragged = match kernel {
-                Kernel::Sort(SortKernel {
-                    stage: Stage::Sort { .. },
-                    ..
-                }) => 10,
-                _ => 1000,
+            let ragged = if kernel.is("samplesort.sort") {
+                10
+            } else {
+                1000
             };
             assert!(more * ragged <= site.min_sectors, "{label}: {site:?}");
         }
     }
-    for kernel in [Kernel::PageMerge, Kernel::WarpMerge, Kernel::Distribute] {
+    for kernel in [
+        "merge.page_merge",
+        "baseline.warp_merge",
+        "buckets.distribute",
+    ] {
         assert!(seen.contains(&(kernel, AccessKind::Load)), "{kernel:?}");
         assert!(seen.contains(&(kernel, AccessKind::Store)), "{kernel:?}");
     }

@@ -3,10 +3,10 @@
 use bcfsort_testkit::PaperOptions;
 use bcfsort_testkit::data::{Pattern, Spec, generate};
 use bcfsort_testkit::recordings::Execution;
+use wgpu_bcfsort::internals::device::DeviceLimits;
 use wgpu_bcfsort::internals::host::sort_on_cpu;
-use wgpu_bcfsort::internals::kernel::{Kernel, Parameters};
-use wgpu_bcfsort::internals::phases::record_sort;
-use wgpu_bcfsort::internals::plan::{DeviceLimits, Plan, sample_position};
+use wgpu_bcfsort::internals::mergesort::{Plan, sample_position};
+use wgpu_bcfsort::internals::planner::record_sort;
 use wgpu_bcfsort::internals::recording::{Buffer, Recording};
 use wgpu_bcfsort::{Engine, KeyType, Options, Order, SortKey};
 use wgsl_lockstep::Config;
@@ -43,7 +43,11 @@ fn sort<T: SortKey>(keys: &[T], options: &Options, what: &str) -> Vec<u32> {
         execution.buffer(Buffer::Keys) == expected,
         "{what}: not sorted"
     );
-    let plan = Plan::new(keys.len() as u32, T::KEY_TYPE, options.into());
+    let plan = Plan::new(
+        keys.len() as u32,
+        T::KEY_TYPE,
+        options.mergesort.parameters(options.engine),
+    );
     plan.distribution.map_or_else(Vec::new, |d| {
         let row = d.runs as usize + 1;
         let separators = execution.buffer(Buffer::Separators(0));
@@ -109,14 +113,12 @@ fn samples_are_taken_at_the_positions_of_their_seed() {
             let mut step = recording
                 .steps
                 .iter()
-                .find(|step| step.kernel == Kernel::RandomSamples)
+                .find(|step| step.kernel.is("baseline.random_samples"))
                 .unwrap()
                 .clone();
-            let Parameters::RandomSamples(parameters) = &mut step.parameters else {
-                panic!("{:?}", step.parameters);
-            };
-            (parameters.len, parameters.total) = (len, count);
-            parameters.level = level.into();
+            for (name, value) in [("len", len), ("total", count), ("level", level.into())] {
+                *step.parameters.get_mut(name).unwrap() = value;
+            }
             step.workgroups = [count.div_ceil(64), 1];
             step.bindings = vec![("source", Buffer::Keys), ("sampled", Buffer::Samples(0))];
             recording.len = len;

@@ -1,10 +1,10 @@
 //! The steps of composed sorts, and their scratch memory.
 
-use wgpu_bcfsort::internals::kernel::{Kernel, Shape, SortKernel, SortParams, Stage};
+use wgpu_bcfsort::internals::device::DeviceLimits;
 use wgpu_bcfsort::internals::layout::{Column, Job, Output, SortLayout, Structs};
-use wgpu_bcfsort::internals::plan::DeviceLimits;
 use wgpu_bcfsort::internals::recording::{Buffer, Phase, Recording, Step};
 use wgpu_bcfsort::internals::samplesort;
+use wgpu_bcfsort::internals::samplesort::kernels::{self, SortParams};
 use wgpu_bcfsort::{KeyType, Order, Tuning};
 
 const LIMITS: DeviceLimits = DeviceLimits {
@@ -33,12 +33,11 @@ fn job(layout: &SortLayout, key: KeyType, len: u32) -> Job<'_> {
 /// its keys.
 fn outline(layout: &SortLayout, key: KeyType) -> Vec<String> {
     let recording = job(layout, key, 1000).record(&|recording, sort| {
-        let stage = Stage::Merge;
         // Any kernel of this shape: the outline shows only the shape.
         recording.steps.push(Step {
             phase: Phase::BucketSort,
             round: 0,
-            kernel: Kernel::Sort(SortKernel::new(stage, sort.shape)),
+            kernel: kernels::merge(sort.shape),
             workgroups: [1, 1],
             bindings: vec![
                 ("source", sort.source.keys),
@@ -49,15 +48,12 @@ fn outline(layout: &SortLayout, key: KeyType) -> Vec<String> {
         });
     });
     let steps = recording.steps.iter().map(|step| {
-        let name = match step.kernel {
-            Kernel::Sort(kernel) => match kernel.shape {
-                Shape::Word => "sort word".to_owned(),
-                Shape::TwoWords => "sort two words".to_owned(),
-                Shape::Pair => "sort pair".to_owned(),
-                Shape::WidePair => "sort wide pair".to_owned(),
-                Shape::Row { .. } => "sort row".to_owned(),
-            },
-            kernel => kernel.name().replace("layout.", ""),
+        let name = match step.kernel.name() {
+            "samplesort.merge.u32" => "sort word",
+            "samplesort.merge.u64" => "sort two words",
+            "samplesort.merge.u32_pair" => "sort pair",
+            "samplesort.merge.u64_pair" => "sort wide pair",
+            name => name.trim_start_matches("layout."),
         };
         let buffer = |name| step.buffer(name).map(|buffer: Buffer| buffer.to_string());
         let buffers = [buffer("source"), buffer("destination")];

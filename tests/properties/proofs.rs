@@ -9,7 +9,7 @@
 //! 5.3.4).
 
 use std::ops::Range;
-use wgpu_bcfsort::internals::network::Network;
+use wgpu_bcfsort::internals::shader::Network;
 
 /// Workgroup memory of `banks` banks, which panics on conflicts.
 struct Memory<T> {
@@ -523,7 +523,7 @@ fn bitonic_of_2_and_4_sorts_every_zero_one_input() {
 }
 
 /// Pass k merges blocks of 2^(k-1) sorted lines into blocks of 2^k: tested for every pair of sorted
-/// halves in every block. `src/network.rs` proves the sort of single lines, so this covers all
+/// halves in every block. `src/shader/network.rs` proves the sort of single lines, so this covers all
 /// inputs.
 #[test]
 fn bitonic_of_8_and_32_merges_all_halves_of_all_blocks() {

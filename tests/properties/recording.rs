@@ -4,11 +4,15 @@
 
 use bcfsort_testkit::PaperOptions;
 use proptest::prelude::*;
-use wgpu_bcfsort::internals::algorithm::{MATRIX, PAGE, WARP_PAGE};
-use wgpu_bcfsort::internals::kernel::{Kernel, RandomSamplesParams};
-use wgpu_bcfsort::internals::phases::{merge_kernel, record_sort};
-use wgpu_bcfsort::internals::plan::{self, DeviceLimits, Plan};
+use wgpu_bcfsort::internals::device::DeviceLimits;
+use wgpu_bcfsort::internals::mergesort::kernels;
+use wgpu_bcfsort::internals::mergesort::kernels::RandomSamplesParams;
+use wgpu_bcfsort::internals::mergesort::{self, Plan};
+use wgpu_bcfsort::internals::mergesort::{PAGE, WARP_PAGE};
+use wgpu_bcfsort::internals::planner::record_sort;
 use wgpu_bcfsort::internals::recording::{Buffer, Phase, Recording, Step};
+use wgpu_bcfsort::internals::shader::MATRIX;
+use wgpu_bcfsort::internals::shader::{LARGEST_TILE, W};
 use wgpu_bcfsort::paper::BaseCase;
 use wgpu_bcfsort::{Engine, KeyType, Options, Order};
 
@@ -49,7 +53,7 @@ fn buffers(step: &Step) -> Option<(Buffer, Buffer)> {
 fn passes(recording: &Recording) -> Vec<Vec<&Step>> {
     let mut passes: Vec<Vec<&Step>> = Vec::new();
     for step in &recording.steps {
-        let pass = |s: &Step| (s.phase, s.round, s.kernel, buffers(s));
+        let pass = |s: &Step| (s.phase, s.round, s.kernel.clone(), buffers(s));
         match passes.last_mut() {
             Some(last) if pass(last[0]) == pass(step) => last.push(step),
             _ => passes.push(vec![step]),
@@ -121,8 +125,8 @@ fn warpsort_is_recorded_as_in_the_papers() {
             "final merge 1 warp_merge scratch > keys",
         ]
     );
-    let step = |kernel| recording.steps.iter().find(|s| s.kernel == kernel).unwrap();
-    let samples = step(Kernel::RandomSamples);
+    let step = |name| recording.steps.iter().find(|s| s.kernel.is(name)).unwrap();
+    let samples = step("baseline.random_samples");
     assert_eq!(
         samples.parameters,
         RandomSamplesParams {
@@ -135,7 +139,7 @@ fn warpsort_is_recorded_as_in_the_papers() {
         }
         .into()
     );
-    let ranks = step(Kernel::RankSplitters);
+    let ranks = step("buckets.rank_splitters");
     assert_eq!(parameter(ranks, "samples"), 160);
     assert_eq!(
         (parameter(ranks, "buckets"), parameter(ranks, "pivots")),
@@ -148,7 +152,7 @@ fn warpsort_is_recorded_as_in_the_papers() {
     let levels: Vec<_> = recording
         .steps
         .iter()
-        .filter(|s| s.kernel == Kernel::RandomSamples)
+        .filter(|s| s.kernel.is("baseline.random_samples"))
         .map(|s| (parameter(s, "level"), parameter(s, "total")))
         .collect();
     assert_eq!(levels[0], (0, 1 << 17));
@@ -167,12 +171,12 @@ fn a_seed_changes_only_the_positions_of_samples() {
             .into_iter()
             .zip(of(8).steps)
             .filter(|(a, b)| a != b)
-            .map(|(step, _)| step.kernel)
+            .map(|(step, _)| step.kernel.name().to_owned())
             .collect();
         if engine == Engine::Warpsort {
-            assert_eq!(differing, [Kernel::RandomSamples]);
+            assert_eq!(differing, ["baseline.random_samples"]);
         } else {
-            assert_eq!(differing, []);
+            assert_eq!(differing, [""; 0]);
         }
     }
 }
@@ -271,7 +275,7 @@ fn the_first_merge_phase_halves_the_runs_until_at_most_p_are_left() {
         let ranks = recording
             .steps
             .iter()
-            .find(|s| s.kernel == Kernel::RankSplitters);
+            .find(|s| s.kernel.is("buckets.rank_splitters"));
         assert_eq!(ranks.map_or(1, |step| parameter(step, "runs")), runs);
     }
 }
@@ -280,22 +284,22 @@ fn the_first_merge_phase_halves_the_runs_until_at_most_p_are_left() {
 fn the_distribution_has_p_buckets_or_2p_minus_1() {
     for (engine, all) in [(Engine::BcfMergesort, 16), (Engine::BcfMergesortPb, 31)] {
         let recording = record(1 << 20, &options(engine, 16, 8));
-        let step = |kernel| recording.steps.iter().find(|s| s.kernel == kernel).unwrap();
-        let samples = step(Kernel::SampleRuns);
+        let step = |name| recording.steps.iter().find(|s| s.kernel.is(name)).unwrap();
+        let samples = step("buckets.sample_runs");
         assert_eq!(parameter(samples, "run"), 1 << 16);
         assert_eq!(parameter(samples, "samples"), 8);
         assert_eq!(parameter(samples, "total"), 16 * 8);
-        let ranks = step(Kernel::RankSplitters);
+        let ranks = step("buckets.rank_splitters");
         assert_eq!(parameter(ranks, "buckets"), 16);
         assert_eq!(parameter(ranks, "samples"), 128);
         assert_eq!(parameter(ranks, "pivots"), u32::from(all == 31));
         assert_eq!(recording.buffers[&Buffer::Ranks(0)], (all + 1) * 16 * 4);
         assert_eq!(
-            parameter(step(Kernel::BucketOffsets), "buckets"),
+            parameter(step("buckets.bucket_offsets"), "buckets"),
             all as u32
         );
         assert_eq!(recording.buffers[&Buffer::Separators(0)], all * 17 * 4);
-        assert_eq!(u64::from(step(Kernel::Distribute).workgroups[1]), all);
+        assert_eq!(u64::from(step("buckets.distribute").workgroups[1]), all);
 
         // log2(16) rounds. In a round all buckets have equally many pairs, and pivot buckets none.
         let rounds: Vec<_> = passes(&recording)
@@ -322,17 +326,22 @@ fn the_samples_are_sorted_by_the_same_sort() {
     let recording = record(1 << 20, &options(Engine::BcfMergesortPb, 256, 512));
     let samples = 256 * 512;
     let inner = record(samples, &Options::default().engine(Engine::BcfMergesortPb));
-    assert!(inner.steps.iter().any(|s| s.kernel == Kernel::Distribute));
+    assert!(
+        inner
+            .steps
+            .iter()
+            .any(|s| s.kernel.is("buckets.distribute"))
+    );
     let kernels = |steps: &[Step]| {
         steps
             .iter()
-            .map(|s| (s.kernel, s.parameters))
+            .map(|s| (s.kernel.clone(), s.parameters))
             .collect::<Vec<_>>()
     };
     let begin = recording
         .steps
         .iter()
-        .position(|s| s.kernel == Kernel::SampleRuns)
+        .position(|s| s.kernel.is("buckets.sample_runs"))
         .unwrap();
     let end = recording
         .steps
@@ -364,9 +373,17 @@ fn the_passes_over_the_keys_are_those_of_lemma_2() {
     for engine in Engine::MERGESORTS {
         for (log_n, log_p) in [(20, 4), (20, 6), (22, 8), (26, 2), (26, 8)] {
             let options = options(engine, 1 << log_p, 16);
-            let log_m = options.resolved_base_case().keys().ilog2();
+            let log_m = options
+                .mergesort
+                .base_case_of(options.engine)
+                .keys()
+                .ilog2();
             let expected = 1 + (log_n - log_m - log_p) + 1 + log_p;
-            let plan = Plan::new(1 << log_n, KeyType::U32, (&options).into());
+            let plan = Plan::new(
+                1 << log_n,
+                KeyType::U32,
+                options.mergesort.parameters(options.engine),
+            );
             assert_eq!(plan.passes(), expected);
             let recording = record(1 << log_n, &options);
             let of_keys = |pass: &&Vec<&Step>| {
@@ -386,7 +403,7 @@ fn the_passes_over_the_keys_are_those_of_lemma_2() {
 fn a_pair_takes_one_page_merge_less_than_it_has_pages() {
     for engine in Engine::MERGESORTS {
         let page = engine.page();
-        let of = |a, b| plan::page_merges(a, b, page);
+        let of = |a, b| mergesort::page_merges(a, b, page);
         for (a, b) in [(1, 1), (2, 2), (8, 1), (7, 9)] {
             assert_eq!(of(a * page, b * page), a + b - 1);
         }
@@ -452,7 +469,7 @@ fn check_steps_of_pairs(page: u32) {
         .chain(1020..1070)
         .chain([2047, 2048, 2049, 5000])
     {
-        let most = plan::most_page_merges(len.into(), page);
+        let most = mergesort::most_page_merges(len.into(), page);
         let mut worst = 0;
         for start in 0..32 {
             for middle in start..=start + len {
@@ -511,9 +528,12 @@ fn check_items(
     for step in pass {
         assert!(step.workgroups[0] <= limits.workgroups);
     }
-    match first.kernel {
-        Kernel::BaseCase { form, warps, .. } => {
-            assert_eq!(form, options.resolved_base_case());
+    let form = options.mergesort.base_case_of(options.engine);
+    match &first.kernel {
+        kernel if kernel.constant("TILES").is_some() => {
+            let base_case = options.mergesort.base_case_kernel(options.engine, key);
+            assert_eq!(*kernel, base_case);
+            let warps = kernel.constant("LANES").unwrap() / W;
             let tiles_a_workgroup = u64::from(warps / form.warps());
             let tile = u64::from(form.keys());
             let most = u64::from(limits.keys_per_dispatch).max(tile * tiles_a_workgroup);
@@ -529,8 +549,7 @@ fn check_items(
             }
             assert_eq!(next, parameter(first, "len").div_ceil(form.keys()));
         }
-        Kernel::PageMerge | Kernel::WarpMerge => {
-            assert_eq!(first.kernel, merge_kernel(options.engine));
+        kernel if *kernel == kernels::merge(options.engine, key) => {
             let most = (limits.keys_per_dispatch / page).min(1 << 14);
             let (mut pairs, mut done, mut chain) = ((0, 0), 0, None);
             for step in pass {
@@ -556,7 +575,8 @@ fn check_items(
                 let len = parameter(first, "len");
                 assert_eq!(pairs.1, len.div_ceil(run).div_ceil(2));
                 // The first pair is the longest. A run without a partner is copied.
-                let merges = plan::page_merges(run.min(len), run.min(len - run.min(len)), page);
+                let merges =
+                    mergesort::page_merges(run.min(len), run.min(len - run.min(len)), page);
                 assert_eq!(done, merges.max(1));
             } else {
                 let span = parameter(first, "span");
@@ -564,7 +584,7 @@ fn check_items(
                 assert_eq!(pairs.1 % parameter(first, "pairs"), 0);
             }
         }
-        Kernel::Distribute => {
+        kernel if kernel.is("buckets.distribute") => {
             let runs = parameter(first, "runs");
             let mut next = 0;
             for step in pass {
@@ -572,9 +592,9 @@ fn check_items(
                 next += step.workgroups[0] / step.parameter("pieces").unwrap_or(1);
             }
             assert_eq!(next, runs);
-            assert!(runs <= len.div_ceil(options.resolved_base_case().keys()));
+            assert!(runs <= len.div_ceil(form.keys()));
         }
-        Kernel::Layout(_) => {
+        kernel if kernel.is("layout") => {
             let mut next = 0;
             for step in pass {
                 assert_eq!(parameter(step, "first"), next);
@@ -600,7 +620,7 @@ const MOVED: u32 = 2048;
 fn check(len: u32, key: KeyType, options: &Options, limits: &DeviceLimits) {
     let len = len.min(limits.max_len(key) as u32);
     let recording = record_sort(len, key, Order::Ascending, options, limits);
-    let plan = Plan::new(len, key, options.into());
+    let plan = Plan::new(len, key, options.mergesort.parameters(options.engine));
     let bytes = u64::from(len) * key.bytes();
     let bound = bytes + bytes / 10 + (16 << 20);
     let scratch = recording.scratch_bytes();
@@ -636,13 +656,17 @@ fn check(len: u32, key: KeyType, options: &Options, limits: &DeviceLimits) {
             buffer = to;
             moves += 1;
         }
-        if matches!(
-            pass[0].kernel,
-            Kernel::SampleRuns | Kernel::RandomSamples | Kernel::RankSplitters
-        ) && !matches!(
-            pass[0].buffer("source"),
-            Some(Buffer::Samples(_) | Buffer::SamplesScratch(_))
-        ) {
+        let samples = [
+            "buckets.sample_runs",
+            "baseline.random_samples",
+            "buckets.rank_splitters",
+        ];
+        if samples.iter().any(|name| pass[0].kernel.is(name))
+            && !matches!(
+                pass[0].buffer("source"),
+                Some(Buffer::Samples(_) | Buffer::SamplesScratch(_))
+            )
+        {
             assert_eq!(pass[0].buffer("source"), Some(buffer));
         }
     }
@@ -655,7 +679,11 @@ fn check(len: u32, key: KeyType, options: &Options, limits: &DeviceLimits) {
     assert_eq!(moves, if len < 2 { 0 } else { expected });
     assert_eq!(encoded, len > 1 && key.map(Order::Ascending).flip != 0);
     let rounds = plan.merge_rounds.len() as u32;
-    let left = rounds_left(len, rounds, options.resolved_base_case().keys());
+    let left = rounds_left(
+        len,
+        rounds,
+        options.mergesort.base_case_of(options.engine).keys(),
+    );
     match &plan.distribution {
         None => assert!(left <= 1),
         Some(d) => {
@@ -692,7 +720,7 @@ fn any_options() -> impl Strategy<Value = Options> {
         |(engine, base_case, tiles, buckets, samples)| {
             let mut options = Options::default().engine(engine);
             options.mergesort.base_case = base_case;
-            let fewest = options.resolved_base_case().warps();
+            let fewest = options.mergesort.base_case_of(options.engine).warps();
             options.mergesort.warps = (tiles > 0).then(|| (fewest << tiles).min(8));
             options.mergesort.buckets = buckets;
             options.mergesort.samples = samples;
@@ -704,7 +732,7 @@ fn any_options() -> impl Strategy<Value = Options> {
 
 /// Lengths of every magnitude up to the largest.
 fn any_len() -> impl Strategy<Value = u32> {
-    let most = u32::MAX - 2 * plan::LARGEST_TILE + 1;
+    let most = u32::MAX - 2 * LARGEST_TILE + 1;
     prop_oneof![
         (0u32..32, any::<u32>()).prop_map(move |(shift, len)| (len >> shift).min(most)),
         (0..MATRIX * 4).prop_map(move |below| most - below),
@@ -773,17 +801,24 @@ fn scratch_memory_is_within_bounds_in_extreme_cases() {
 #[test]
 fn default_p_and_t_depend_on_the_number_of_keys() {
     let lens: Vec<u32> = (0..32).map(|log_n| 1 << log_n).chain([u32::MAX]).collect();
-    let buckets: Vec<u32> = lens.iter().map(|&len| plan::default_buckets(len)).collect();
+    let buckets: Vec<u32> = lens
+        .iter()
+        .map(|&len| mergesort::default_buckets(len))
+        .collect();
     assert!(buckets.is_sorted());
     assert!(buckets.iter().all(|p| p.is_power_of_two() && *p <= 1024));
     for (&len, &buckets) in lens[..26].iter().zip(&buckets) {
-        let plan = Plan::new(len, KeyType::U32, (&Options::default()).into());
+        let plan = Plan::new(
+            len,
+            KeyType::U32,
+            Options::default().mergesort.parameters(Engine::Auto),
+        );
         let Some(distribution) = plan.distribution else {
             assert!(buckets == 1 || len <= MATRIX * 2, "{len} keys");
             continue;
         };
         assert_eq!(distribution.buckets, buckets);
-        assert_eq!(distribution.samples, plan::default_samples(buckets));
+        assert_eq!(distribution.samples, mergesort::default_samples(buckets));
         assert!(distribution.pivots);
     }
 }

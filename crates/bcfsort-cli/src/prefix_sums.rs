@@ -12,7 +12,7 @@ use bcfsort_testkit::data::{Format, KeyReader, KeyWriter};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use wgpu_bcfsort::internals::algorithm::MOST_COLORS;
+use wgpu_bcfsort::internals::prefix_sums::MOST_COLORS;
 use wgpu_bcfsort::paper::{
     PrefixSums, PrefixSumsMethod, PrefixSumsOptions, Scan, Summand, prefix_sums_on_cpu,
 };

@@ -15,8 +15,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 use wgpu_bcfsort::internals::Recorded as _;
 use wgpu_bcfsort::internals::host::sort_on_cpu;
-use wgpu_bcfsort::internals::plan::{Tuning, scratch_promise};
+use wgpu_bcfsort::internals::mergesort::scratch_promise;
 use wgpu_bcfsort::internals::recording::PayloadKind;
+use wgpu_bcfsort::internals::samplesort::Tuning;
 use wgpu_bcfsort::{
     Engine, Error, KeyType, Options, Order, PreparedSort, Profile, SortKey, Sorter, wgpu,
 };
@@ -108,7 +109,7 @@ const PARAMETERS: [Parameter; 4] = [
         values: &[0, 1],
         few: &[],
     },
-    parameter!(samples, [1024, 2048, 4096, 8192], [4096]),
+    parameter!(samples, [1024, 2048, 4096], [2048]),
     parameter!(merged, [0, 1 << 13, 1 << 15, 1 << 16, 1 << 17, 1 << 18], []),
 ];
 

@@ -11,8 +11,9 @@ use bcfsort_testkit::recordings::{
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use wgpu_bcfsort::internals::kernel::{Kernel, LayoutKernel, SortKernel, Specialised, Stage};
+use wgpu_bcfsort::internals::mergesort::kernels::page_merge;
 use wgpu_bcfsort::internals::recording::{Buffer, Recording, Step};
+use wgpu_bcfsort::internals::shader::Kernel;
 use wgpu_bcfsort::{KeyType, Order};
 use wgsl_lockstep::Config;
 
@@ -37,15 +38,15 @@ pub(crate) struct Case {
 impl Case {
     /// The cases of a kernel, recorded now if necessary. Some of them must do the kernel's work:
     /// otherwise a kernel that does nothing would pass.
-    pub(crate) fn of(kernel: Specialised) -> Result<Vec<&'static Self>, String> {
+    pub(crate) fn of(kernel: &Kernel) -> Result<Vec<&'static Self>, String> {
         let corpus = Corpus::get();
-        let of = corpus.of.get(&kernel);
+        let of = corpus.of.get(kernel);
         let cases = of
             .ok_or("no sort dispatches this kernel")?
             .iter()
             .map(|&(source, number)| Ok(&corpus.sources[source].cases(&corpus.cache)?[number]))
             .collect::<Result<Vec<_>, String>>()?;
-        match Self::lacking(kernel.kernel(), &cases) {
+        match Self::lacking(kernel, &cases) {
             Some(what) => Err(format!("no dispatch of this kernel {what}")),
             None => Ok(cases),
         }
@@ -53,7 +54,7 @@ impl Case {
 
     /// Work that no case of a kernel does, but one should. Single dispatches may have none: the
     /// grid covers the maximum of work, and some records are in order already.
-    fn lacking(kernel: Kernel, cases: &[&Self]) -> Option<&'static str> {
+    fn lacking(kernel: &Kernel, cases: &[&Self]) -> Option<&'static str> {
         if cases.iter().all(|case| case.changed.is_empty()) {
             return Some("changes a word");
         }
@@ -129,7 +130,7 @@ pub(crate) fn backwards() -> Result<Subject, String> {
         "Ordered(min(a, b), max(a, b))",
         "Ordered(max(a, b), min(a, b))",
     );
-    Subject::altered(Kernel::PageMerge, ascending, descending)
+    Subject::altered(&page_merge(KeyType::U32), ascending, descending)
 }
 
 /// A distribution of keys.
@@ -197,7 +198,7 @@ const MOST_CASES: usize = 16;
 pub(crate) struct Corpus {
     sources: Vec<Source>,
     /// The cases of each kernel: the index of the source, and the index in its cases.
-    of: HashMap<Specialised, Vec<(usize, usize)>>,
+    of: HashMap<Kernel, Vec<(usize, usize)>>,
     cache: Cache,
 }
 
@@ -206,7 +207,7 @@ static CORPUS: OnceLock<Corpus> = OnceLock::new();
 impl Corpus {
     /// Chooses the cases of these kernels, without executing anything. Must be called once, before
     /// [`Case::of`].
-    pub(crate) fn choose(kernels: &HashSet<Specialised>) -> &'static Self {
+    pub(crate) fn choose(kernels: &HashSet<Kernel>) -> &'static Self {
         CORPUS.get_or_init(|| {
             let mut sources = Vec::new();
             for key in KeyType::WHOLE_WORDS {
@@ -222,12 +223,13 @@ impl Corpus {
                 let sums = prefix_sums_library(key).into_iter().zip(colorings);
                 sources.extend(sums.map(|(sums, colors)| Source::new(sums, Input::Values(colors))));
             }
-            let mut of: HashMap<Specialised, Vec<_>> = HashMap::new();
+            let mut of: HashMap<Kernel, Vec<_>> = HashMap::new();
             for (number, source) in sources.iter_mut().enumerate() {
                 let recording = &source.recording;
                 for (kernel, step) in kinds_of_steps(recording) {
+                    let is_wanted = kernels.contains(&kernel);
                     let known = of.entry(kernel).or_default();
-                    if kernels.contains(&kernel) && known.len() < MOST_CASES {
+                    if is_wanted && known.len() < MOST_CASES {
                         known.push((number, source.wanted.len()));
                         source.wanted.push(step);
                     }
@@ -248,9 +250,9 @@ impl Corpus {
     }
 
     /// The recordings with cases of these kernels, the longest first.
-    pub(crate) fn sources(&self, kernels: impl Iterator<Item = Specialised>) -> Vec<usize> {
+    pub(crate) fn sources<'a>(&self, kernels: impl Iterator<Item = &'a Kernel>) -> Vec<usize> {
         let all: BTreeSet<usize> = kernels
-            .filter_map(|kernel| self.of.get(&kernel))
+            .filter_map(|kernel| self.of.get(kernel))
             .flatten()
             .map(|&(source, _)| source)
             .collect();
@@ -260,8 +262,8 @@ impl Corpus {
     }
 
     /// True if all cases of a kernel are available.
-    pub(crate) fn has(&self, kernel: Specialised) -> bool {
-        let of = self.of.get(&kernel).into_iter().flatten();
+    pub(crate) fn has(&self, kernel: &Kernel) -> bool {
+        let of = self.of.get(kernel).into_iter().flatten();
         of.map(|&(source, _)| &self.sources[source])
             .all(|source| source.cases.get().is_some())
     }
@@ -287,8 +289,8 @@ impl Corpus {
     }
 
     /// The digests of all cases of a kernel.
-    pub(crate) fn digests(&self, kernel: Specialised) -> Vec<&str> {
-        let of = self.of.get(&kernel).into_iter().flatten();
+    pub(crate) fn digests(&self, kernel: &Kernel) -> Vec<&str> {
+        let of = self.of.get(kernel).into_iter().flatten();
         of.map(|&(source, _)| self.sources[source].digest())
             .collect()
     }
@@ -387,7 +389,7 @@ impl Source {
             execution.set_buffer(Buffer::Colors, colors.clone());
         }
         // Buffers to be cleared must not be zero from the start.
-        let clears = |step: &&Step| step.kernel == Kernel::Layout(LayoutKernel::Clear);
+        let clears = |step: &&Step| step.kernel.is("layout.clear");
         for step in recording.steps.iter().filter(clears) {
             if let Some(cleared) = step.buffer("destination") {
                 let words = execution.buffer(cleared).len();
@@ -408,7 +410,7 @@ impl Source {
             let mut roles = BTreeMap::new();
             for binding in &execution.assembled(step).map_err(fail)?.bindings {
                 if !before.contains_key(&binding.binding) {
-                    let kernel = recording.specialised(step).label();
+                    let kernel = step.kernel.label();
                     return Err(format!("a step of {kernel} leaves out {}", binding.name));
                 }
                 let role = step.buffer(&binding.name);
@@ -463,8 +465,8 @@ impl Source {
             let (words, colors) = self.input();
             let what = format!("{:?} {:?}", self.recording, self.wanted);
             let steps = self.recording.steps.iter();
-            let kernels: HashSet<_> = steps.map(|step| self.recording.specialised(step)).collect();
-            let mut texts: Vec<_> = kernels.into_iter().map(Specialised::wgsl).collect();
+            let kernels: HashSet<_> = steps.map(|step| &step.kernel).collect();
+            let mut texts: Vec<_> = kernels.into_iter().map(Kernel::wgsl).collect();
             texts.sort_unstable();
             let parts = [
                 env!("PORTABILITY_CASES").as_bytes(),
@@ -539,7 +541,7 @@ impl Source {
 fn with_large_item(recording: &Recording) -> Option<Recording> {
     let steps = &mut recording.steps.iter();
     let listed = steps.find(|step| step.parameter("is_listed") == Some(1))?;
-    let tile = sorts_items(listed.kernel)?;
+    let tile = sorts_items(&listed.kernel)?;
     let len = 2 * tile + 77;
     if recording.comparator.is_none() || recording.len < len {
         return None;
@@ -553,33 +555,29 @@ fn with_large_item(recording: &Recording) -> Option<Recording> {
 
 /// A recording's steps with their kernels, one step of each kind. The first instalment and later
 /// ones are two kinds.
-fn kinds_of_steps(recording: &Recording) -> Vec<(Specialised, usize)> {
+fn kinds_of_steps(recording: &Recording) -> Vec<(Kernel, usize)> {
     let mut seen = HashSet::new();
     let mut kinds = Vec::new();
     for (number, step) in recording.steps.iter().enumerate() {
         let later = ["done", "first"].map(|name| step.parameter(name).is_some_and(|n| n > 0));
         // The rounds of a merge are alike. Sample sort has other buffers in each round.
-        let round = match step.kernel {
-            Kernel::Sort(_) => step.round,
-            _ => 0,
+        let round = if step.kernel.is("samplesort") {
+            step.round
+        } else {
+            0
         };
-        let kernel = recording.specialised(step);
+        let kernel = &step.kernel;
         if seen.insert((kernel, step.phase, round, later != [false; 2])) {
-            kinds.push((kernel, number));
+            kinds.push((kernel.clone(), number));
         }
     }
     kinds
 }
 
 /// The records per tile of a kernel that sorts tiles or listed items; `None` for other kernels.
-const fn sorts_items(kernel: Kernel) -> Option<u32> {
-    match kernel {
-        Kernel::Sort(SortKernel {
-            stage: Stage::Sort { tile, .. },
-            ..
-        }) => Some(tile),
-        _ => None,
-    }
+fn sorts_items(kernel: &Kernel) -> Option<u32> {
+    let tile = kernel.constant("SORT_TILE");
+    tile.filter(|_| kernel.is("samplesort.sort"))
 }
 
 #[cfg(test)]

@@ -12,7 +12,9 @@ use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
-use wgpu_bcfsort::internals::kernel::Kernel;
+use wgpu_bcfsort::KeyType;
+use wgpu_bcfsort::internals::mergesort::kernels::distribute;
+use wgpu_bcfsort::internals::shader::W;
 
 /// The only shader model that wgpu uses FXC for.
 const MODEL: ShaderModel = ShaderModel::V5_1;
@@ -62,11 +64,9 @@ impl Gate for FxcGate {
                  take the compact ones",
             );
         }
-        let has_several_warps = match subject.specialised.kernel() {
-            Kernel::BaseCase { warps, .. } => warps > 1,
-            _ => false,
-        };
-        if has_several_warps && subject.specialised.key().words() == 2 {
+        let warps = subject.kernel.constant("LANES").map(|lanes| lanes / W);
+        let has_several_warps = subject.kernel.constant("TILES").is_some() && warps > Some(1);
+        if has_several_warps && subject.kernel.key().words() == 2 {
             return Some(
                 "sort 64-bit keys with several warps: FXC is slow with them; they differ from \
                  kernels that are taken by these alone",
@@ -88,7 +88,7 @@ impl Gate for FxcGate {
             "uint origin = (params + ",
         )?;
         let divergent = Subject::altered(
-            Kernel::Distribute,
+            &distribute(KeyType::U32),
             "var done = first_chunk;",
             "var done = first_chunk + lane;",
         )?;

@@ -1,13 +1,12 @@
 //! Portability gates. Each finds one kind of kernel failure on hardware that is not available here.
 
-use bcfsort_testkit::recordings::kernels;
+use bcfsort_testkit::recordings::dispatched;
 use std::collections::{BTreeMap, BTreeSet};
-use wgpu_bcfsort::KeyType;
-use wgpu_bcfsort::internals::kernel::{Kernel, Specialised, Stage as SortStage};
+use wgpu_bcfsort::internals::shader::Kernel;
 
 /// A kernel for one key type, as the device receives it.
 pub(crate) struct Subject {
-    pub(crate) specialised: Specialised,
+    pub(crate) kernel: Kernel,
     pub(crate) label: String,
     pub(crate) wgsl: String,
     pub(crate) module: naga::Module,
@@ -29,7 +28,7 @@ pub(crate) enum Stage {
 }
 
 /// The kernel's label without tile sizes, and whether it has code for each pass.
-fn form(kernel: Specialised) -> (Vec<String>, bool) {
+fn form(kernel: &Kernel) -> (Vec<String>, bool) {
     let label = kernel.label();
     let names = label.split('.').filter(|part| part.parse::<u32>().is_err());
     let names = names.map(str::to_owned).collect();
@@ -40,77 +39,67 @@ fn form(kernel: Specialised) -> (Vec<String>, bool) {
 struct Tiles(BTreeMap<(Vec<String>, bool), BTreeSet<u32>>);
 
 impl Tiles {
-    fn of(all: &[Specialised]) -> Self {
+    fn of(all: &[Kernel]) -> Self {
         let mut tiles: BTreeMap<_, BTreeSet<u32>> = BTreeMap::new();
         for kernel in all {
-            let known = tiles.entry(form(*kernel)).or_default();
+            let known = tiles.entry(form(kernel)).or_default();
             known.insert(kernel.workgroup_bytes());
         }
         Self(tiles)
     }
 
-    fn like(&self, kernel: Specialised) -> impl DoubleEndedIterator<Item = u32> {
+    fn like(&self, kernel: &Kernel) -> impl DoubleEndedIterator<Item = u32> {
         let tiles = self.0.get(&form(kernel));
         tiles.into_iter().flatten().copied()
     }
 
     /// True if it has the largest tile that fits FXC and the workgroup memory of most devices.
-    fn is_largest(&self, kernel: Specialised) -> bool {
+    fn is_largest(&self, kernel: &Kernel) -> bool {
         const WORKGROUP_BYTES: u32 = 32 << 10;
         let largest = self.like(kernel).rfind(|&bytes| bytes <= WORKGROUP_BYTES);
-        !matches!(kernel.kernel(), Kernel::Sort(_)) || largest == Some(kernel.workgroup_bytes())
+        !kernel.is("samplesort") || largest == Some(kernel.workgroup_bytes())
     }
 
-    fn is_smallest(&self, kernel: Specialised) -> bool {
+    fn is_smallest(&self, kernel: &Kernel) -> bool {
         self.like(kernel).next() == Some(kernel.workgroup_bytes())
     }
 }
 
 /// True if it sorts tiles in registers, with code for each pass.
-fn sorts_by_large_text(specialised: Specialised) -> bool {
-    let Kernel::Sort(kernel) = specialised.kernel() else {
-        return false;
-    };
-    let (SortStage::Sort { is_compact, .. } | SortStage::Splitters { is_compact, .. }) =
-        kernel.stage
-    else {
-        return false;
-    };
-    !is_compact && !kernel.compares_rows()
+fn sorts_by_large_text(kernel: &Kernel) -> bool {
+    let sorts = kernel.is("samplesort.sort") || kernel.is("samplesort.splitters");
+    sorts && !kernel.name().contains(".compact") && !kernel.compares_rows()
 }
 
 /// True if it sorts tiles in registers, by an unrolled network, which CPU drivers compile slowly.
-fn sorts_in_registers(specialised: Specialised) -> bool {
-    let Kernel::Sort(kernel) = specialised.kernel() else {
-        return false;
-    };
-    matches!(kernel.stage, SortStage::Sort { .. }) && !kernel.compares_rows()
+fn sorts_in_registers(kernel: &Kernel) -> bool {
+    kernel.is("samplesort.sort") && !kernel.compares_rows()
 }
 
 impl Subject {
     /// True if it sorts tiles in registers, with code for each pass.
     pub(crate) fn sorts_by_large_text(&self) -> bool {
-        sorts_by_large_text(self.specialised)
+        sorts_by_large_text(&self.kernel)
     }
 
     /// True if it sorts tiles in registers, which CPU drivers compile slowly.
     pub(crate) fn sorts_in_registers(&self) -> bool {
-        sorts_in_registers(self.specialised)
+        sorts_in_registers(&self.kernel)
     }
 
     /// All kernels that a recording dispatches, each text once. For a text that is not valid: the
     /// kernel and the error.
-    pub(crate) fn all() -> Vec<Result<Self, (Specialised, String)>> {
-        let subject = |specialised: Specialised| {
-            Self::new(specialised, specialised.wgsl()).map_err(|message| (specialised, message))
+    pub(crate) fn all() -> Vec<Result<Self, (Kernel, String)>> {
+        let subject = |kernel: &Kernel| {
+            Self::new(kernel, kernel.wgsl()).map_err(|message| (kernel.clone(), message))
         };
-        let all = kernels();
+        let all = dispatched();
         let tiles = Tiles::of(&all);
-        let stage = |specialised: &Specialised| {
-            let compiled = tiles.is_largest(*specialised);
-            let has_sizes = matches!(specialised.kernel(), Kernel::Sort(_));
+        let stage = |kernel: &Kernel| {
+            let compiled = tiles.is_largest(kernel);
+            let has_sizes = kernel.is("samplesort");
             let run = if has_sizes {
-                tiles.is_smallest(*specialised)
+                tiles.is_smallest(kernel)
             } else {
                 compiled
             };
@@ -122,30 +111,28 @@ impl Subject {
             }
         };
         (all.iter())
-            .filter_map(|&specialised| Some((specialised, stage(&specialised)?)))
-            .map(|(specialised, stage)| {
-                let mut subject = subject(specialised)?;
+            .filter_map(|kernel| Some((kernel, stage(kernel)?)))
+            .map(|(kernel, stage)| {
+                let mut subject = subject(kernel)?;
                 subject.stage = stage;
                 Ok(subject)
             })
             .collect()
     }
 
-    /// A kernel for `u32` keys, unchanged.
-    pub(crate) fn specimen(kernel: Kernel) -> Result<Self, String> {
-        let specialised = kernel.specialise(KeyType::U32);
-        Self::new(specialised, specialised.wgsl())
+    /// A kernel, unchanged.
+    pub(crate) fn specimen(kernel: &Kernel) -> Result<Self, String> {
+        Self::new(kernel, kernel.wgsl())
     }
 
     /// The same kernel with a piece of its text replaced: a fault that naga does not detect.
-    pub(crate) fn altered(kernel: Kernel, piece: &str, by: &str) -> Result<Self, String> {
-        let specialised = kernel.specialise(KeyType::U32);
-        Self::new(specialised, altered(&specialised.wgsl(), piece, by)?)
+    pub(crate) fn altered(kernel: &Kernel, piece: &str, by: &str) -> Result<Self, String> {
+        Self::new(kernel, altered(&kernel.wgsl(), piece, by)?)
     }
 
     /// A kernel with an altered text, for a gate to catch.
     pub(crate) fn tampered(
-        kernel: Specialised,
+        kernel: &Kernel,
         tamper: impl FnOnce(&str) -> String,
     ) -> Result<Self, String> {
         let text = kernel.wgsl();
@@ -163,11 +150,11 @@ impl Subject {
         })
     }
 
-    fn new(specialised: Specialised, wgsl: String) -> Result<Self, String> {
+    fn new(kernel: &Kernel, wgsl: String) -> Result<Self, String> {
         let (module, info) = validated(&wgsl)?;
         Ok(Self {
-            specialised,
-            label: specialised.label(),
+            kernel: kernel.clone(),
+            label: kernel.label().to_owned(),
             wgsl,
             module,
             info,

@@ -2,7 +2,9 @@
 
 use crate::gate::Subject;
 use naga::back::hlsl;
-use wgpu_bcfsort::internals::kernel::{Access, Kernel};
+use wgpu_bcfsort::KeyType;
+use wgpu_bcfsort::internals::mergesort::kernels::distribute;
+use wgpu_bcfsort::internals::shader::Access;
 
 /// The entry point. naga renames it only if HLSL reserves the name.
 pub(crate) const ENTRY: &str = "main";
@@ -36,7 +38,7 @@ pub(crate) fn write(
 /// The registers of wgpu's pipeline layout: read-only buffers, written buffers, and parameters with
 /// a dynamic offset are numbered from 0 each, and the size of the grid follows the parameters.
 fn layout(subject: &Subject) -> Result<hlsl::Options, String> {
-    let assembled = subject.specialised.assemble().map_err(|e| e.to_string())?;
+    let assembled = subject.kernel.assemble().map_err(|e| e.to_string())?;
     let [mut read, mut written, mut uniform] = [hlsl::BindTarget::default(); 3];
     let mut options = hlsl::Options::default();
     for binding in &assembled.bindings {
@@ -63,5 +65,9 @@ fn layout(subject: &Subject) -> Result<hlsl::Options, String> {
 
 /// The text of a kernel without faults, to plant faults in.
 pub(crate) fn sound(shader_model: hlsl::ShaderModel) -> Result<String, String> {
-    write(&Subject::specimen(Kernel::Distribute)?, shader_model, false)
+    write(
+        &Subject::specimen(&distribute(KeyType::U32))?,
+        shader_model,
+        false,
+    )
 }

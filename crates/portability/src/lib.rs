@@ -72,19 +72,19 @@ pub fn run(arguments: impl Iterator<Item = String>) -> ExitCode {
             Ok(subject) => subjects.push(subject),
             // No gate examines it, so it is missing from all columns.
             Err((kernel, why)) => {
-                table.expect(kernel.kernel());
-                failures.add("naga", &kernel.label(), why);
+                table.expect(kernel.name());
+                failures.add("naga", kernel.label(), why);
             }
         }
     }
     // Includes kernels that filters leave out, since faults are planted in them.
-    let corpus = Corpus::choose(&subjects.iter().map(|s| s.specialised).collect());
+    let corpus = Corpus::choose(&subjects.iter().map(|s| s.kernel.clone()).collect());
     let (subjects, gates) = chosen(subjects, &filters);
     if gates.is_empty() {
         return ExitCode::SUCCESS;
     }
     for subject in &subjects {
-        table.expect(subject.specialised.kernel());
+        table.expect(subject.kernel.name());
     }
 
     println!("\nportability: {} kernels\n", subjects.len());
@@ -106,7 +106,7 @@ pub fn run(arguments: impl Iterator<Item = String>) -> ExitCode {
                     };
                     verdicts.insert(verdict.clone());
                     if passed.read(verdict).is_some() {
-                        table.pass_again(column, subject.specialised.kernel());
+                        table.pass_again(column, subject.kernel.name());
                     } else {
                         jobs.push(job);
                     }
@@ -162,7 +162,7 @@ fn examinations<'a>(
         };
         if let Some(reason) = other_size.or_else(|| gate.leaves_out(subject)) {
             *left_out.entry(reason).or_insert(0) += 1;
-            table.leave_out(column, subject.specialised.kernel());
+            table.leave_out(column, subject.kernel.name());
         } else {
             let verdict = verdict(gate, tool, subject);
             jobs.push(Job::Examination(gate, column, subject, verdict));
@@ -177,7 +177,7 @@ fn examinations<'a>(
 /// The recordings with cases that these jobs need.
 fn recordings<'a>(jobs: &[Job]) -> Vec<Job<'a>> {
     let run = jobs.iter().filter_map(|job| match job {
-        Job::Examination(gate, _, subject, _) if gate.runs_kernels() => Some(subject.specialised),
+        Job::Examination(gate, _, subject, _) if gate.runs_kernels() => Some(&subject.kernel),
         _ => None,
     });
     let sources = Corpus::get().sources(run).into_iter();
@@ -196,7 +196,7 @@ fn do_all(jobs: &[Job], passed: &Cache, table: &mut Table, failures: &mut Failur
             (Job::Faults(gate, _), Ok(caught)) => println!("    {}: {caught}", gate.name()),
             (Job::Faults(gate, _), Err(why)) => failures.add(gate.name(), "a fault planted", why),
             (Job::Examination(_, column, subject, _), Ok(_)) => {
-                table.pass(*column, subject.specialised.kernel());
+                table.pass(*column, subject.kernel.name());
             }
             (Job::Examination(gate, _, subject, _), Err(why)) => {
                 failures.add(gate.name(), &subject.label, why);
@@ -259,7 +259,7 @@ fn filters(arguments: impl Iterator<Item = String>) -> Option<Vec<String>> {
 /// cases, and the sources of this crate.
 fn verdict(gate: &dyn Gate, tool: &str, subject: &Subject) -> String {
     let cases = if gate.runs_kernels() {
-        Corpus::get().digests(subject.specialised)
+        Corpus::get().digests(&subject.kernel)
     } else {
         Vec::new()
     };
@@ -315,7 +315,7 @@ impl queue::Job for Job<'_> {
     fn is_ready(&self) -> bool {
         match self {
             Self::Examination(gate, _, subject, _) if gate.runs_kernels() => {
-                Corpus::get().has(subject.specialised)
+                Corpus::get().has(&subject.kernel)
             }
             _ => true,
         }

@@ -6,14 +6,15 @@
 use crate::cases::{Case, Contents, backwards};
 use crate::gate::{Gate, Subject};
 use crate::tools;
-use bcfsort_testkit::recordings::kernels;
+use bcfsort_testkit::recordings::dispatched;
 use naga::back::msl;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 use wgpu_bcfsort::KeyType;
-use wgpu_bcfsort::internals::kernel::{Kernel, Specialised, Stage};
+use wgpu_bcfsort::internals::mergesort::kernels;
+use wgpu_bcfsort::internals::shader::Kernel;
 use wgpu_bcfsort::paper::BaseCase;
 
 const RUNTIME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tools/metal");
@@ -170,7 +171,7 @@ impl Watch {
         let mut compiler = self.compiler()?;
         compiler.arg(&source).arg(self.driver()?);
         run(compiler.arg("-o").arg(&program)).map_err(|e| format!("does not compile: {e}"))?;
-        let cases = Case::of(subject.specialised)?;
+        let cases = Case::of(&subject.kernel)?;
         // Evenly distributed, from the first on.
         let every = cases.len().div_ceil(self.cases);
         for case in cases.iter().step_by(every) {
@@ -235,7 +236,6 @@ impl Gate for Metal {
     }
 
     fn planted(&self) -> Result<String, String> {
-        let of = |kernel: Kernel| kernel.specialise(KeyType::U32);
         let mut planted = Vec::new();
         let mut plant = |fault, reason, subject: &Subject, text: &str| {
             planted.push(fault);
@@ -255,11 +255,8 @@ impl Gate for Metal {
         let invalid = text.replace(first, &[first, number].concat());
         plant("a pair for a number", "does not compile", &wrong, &invalid)?;
 
-        let base_case = of(Kernel::BaseCase {
-            form: BaseCase::Transpose,
-            warps: 1,
-        });
-        let beyond = Subject::tampered(base_case, |text| {
+        let base_case = kernels::base_case(BaseCase::Transpose, 1, KeyType::U32);
+        let beyond = Subject::tampered(&base_case, |text| {
             text.replace("if base + cell(t, j) < keys_end", "if true")
         })?;
         plant(
@@ -268,7 +265,7 @@ impl Gate for Metal {
             &beyond,
             &translate(&beyond)?,
         )?;
-        let divergent = Subject::tampered(of(Kernel::BucketOffsets), |text| {
+        let divergent = Subject::tampered(&kernels::bucket_offsets(), |text| {
             text.replace("if bucket >= params.buckets", "if lane == 7u")
         })?;
         plant(
@@ -308,24 +305,16 @@ impl Gate for Races {
 
     fn planted(&self) -> Result<String, String> {
         let [workgroup, buffers] = &RACES;
-        let of = |kernel: Kernel| kernel.specialise(KeyType::U32);
-        let base_case = of(Kernel::BaseCase {
-            form: BaseCase::Diagonal,
-            warps: 1,
-        });
-        let distribute = of(Kernel::Distribute);
+        let base_case = kernels::base_case(BaseCase::Diagonal, 1, KeyType::U32);
+        let distribute = kernels::distribute(KeyType::U32);
 
         // A kernel with many lanes: more than the sanitizer has slots for.
-        let is_wide = |kernel: &Specialised| match kernel.kernel() {
-            Kernel::Sort(sort) => match sort.stage {
-                Stage::Partition(partition) => partition.lanes > 256,
-                _ => false,
-            },
-            _ => false,
+        let is_wide = |kernel: &Kernel| {
+            kernel.is("samplesort.partition") && kernel.constant("LANES") > Some(256)
         };
         // Of kernels that differ in tile sizes, one is run.
-        let is_run = |kernel: &Specialised| Case::of(*kernel).is_ok_and(|cases| !cases.is_empty());
-        let wide = (kernels().into_iter())
+        let is_run = |kernel: &Kernel| Case::of(kernel).is_ok_and(|cases| !cases.is_empty());
+        let wide = (dispatched().into_iter())
             .filter(|kernel| kernel.key() == KeyType::U32)
             .find(|kernel| is_wide(kernel) && is_run(kernel))
             .ok_or("no kernel has many lanes")?;
@@ -334,10 +323,11 @@ impl Gate for Races {
         // with many lanes, removes one in its sum.
         let barrier = "workgroupBarrier();";
         let mut barriers = 0;
-        for kernel in [base_case, of(Kernel::PageMerge), distribute, wide] {
+        let page_merge = kernels::page_merge(KeyType::U32);
+        for kernel in [&base_case, &page_merge, &distribute, &wide] {
             let text = kernel.wgsl();
             let all = text.match_indices(barrier).map(|(at, _)| at);
-            let sum = text.find("fn exclusive_sum").filter(|_| kernel == wide);
+            let sum = text.find("fn exclusive_sum").filter(|_| *kernel == wide);
             let chosen: Vec<usize> = match sum {
                 Some(sum) => all.filter(|&at| at > sum).skip(1).take(1).collect(),
                 None => all.collect(),
@@ -352,7 +342,7 @@ impl Gate for Races {
             }
         }
 
-        let twice = Subject::tampered(distribute, |text| {
+        let twice = Subject::tampered(&distribute, |text| {
             text.replace("group.x / params.pieces", "(group.x & 0u)")
         })?;
         let fault = "two workgroups at one word";
@@ -360,7 +350,7 @@ impl Gate for Races {
 
         // Reads a neighbor's key back after a barrier for either kind of memory.
         let read_back = |barrier: &str| {
-            Subject::tampered(base_case, |text| {
+            Subject::tampered(&base_case, |text| {
                 let body = text.trim_end().trim_end_matches('}');
                 format!(
                     "{body}\n{barrier}();\nif base + t + 1u < keys_end {{\n\

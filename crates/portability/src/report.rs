@@ -3,12 +3,11 @@
 
 use std::fmt;
 use std::time::Duration;
-use wgpu_bcfsort::internals::kernel::Kernel;
 
 #[derive(Default)]
 pub(crate) struct Table {
-    /// Each kernel, with its number of variants.
-    rows: Vec<(Kernel, usize)>,
+    /// The name of each kernel, with its number of variants.
+    rows: Vec<(String, usize)>,
     columns: Vec<Column>,
 }
 
@@ -17,20 +16,20 @@ struct Column {
     title: &'static str,
     skipped: bool,
     /// One entry for each variant that passed.
-    passed: Vec<Kernel>,
+    passed: Vec<String>,
     /// The number of variants that passed in an earlier run.
     again: usize,
     /// One entry for each variant that the gate leaves out.
-    left_out: Vec<Kernel>,
+    left_out: Vec<String>,
     time: Duration,
 }
 
 impl Table {
     /// Adds a variant that must pass every gate.
-    pub(crate) fn expect(&mut self, kernel: Kernel) {
+    pub(crate) fn expect(&mut self, kernel: &str) {
         match self.rows.iter_mut().find(|(row, _)| *row == kernel) {
             Some((_, variants)) => *variants += 1,
-            None => self.rows.push((kernel, 1)),
+            None => self.rows.push((kernel.to_owned(), 1)),
         }
     }
 
@@ -52,12 +51,12 @@ impl Table {
         !self.columns.iter().any(|column| column.skipped)
     }
 
-    pub(crate) fn pass(&mut self, column: usize, kernel: Kernel) {
-        self.columns[column].passed.push(kernel);
+    pub(crate) fn pass(&mut self, column: usize, kernel: &str) {
+        self.columns[column].passed.push(kernel.to_owned());
     }
 
     /// Adds a variant that passed in an earlier run with the same sources.
-    pub(crate) fn pass_again(&mut self, column: usize, kernel: Kernel) {
+    pub(crate) fn pass_again(&mut self, column: usize, kernel: &str) {
         self.columns[column].again += 1;
         self.pass(column, kernel);
     }
@@ -66,8 +65,8 @@ impl Table {
         self.columns[column].again
     }
 
-    pub(crate) fn leave_out(&mut self, column: usize, kernel: Kernel) {
-        self.columns[column].left_out.push(kernel);
+    pub(crate) fn leave_out(&mut self, column: usize, kernel: &str) {
+        self.columns[column].left_out.push(kernel.to_owned());
     }
 
     /// Adds to the time of a gate.
@@ -81,10 +80,10 @@ impl fmt::Display for Table {
         let head = std::iter::once("kernel".to_owned())
             .chain(self.columns.iter().map(|column| column.title.to_owned()));
         let mut lines: Vec<Vec<String>> = vec![head.collect()];
-        for &(kernel, variants) in &self.rows {
+        for (kernel, variants) in &self.rows {
             let cells = self.columns.iter().map(|column| {
                 let count =
-                    |kernels: &[Kernel]| kernels.iter().filter(|&&row| row == kernel).count();
+                    |kernels: &[String]| kernels.iter().filter(|&row| row == kernel).count();
                 let passed = count(&column.passed);
                 let variants = variants - count(&column.left_out);
                 if column.skipped || variants == 0 {
@@ -95,7 +94,7 @@ impl fmt::Display for Table {
                     format!("{passed}/{variants}")
                 }
             });
-            lines.push(std::iter::once(kernel.name()).chain(cells).collect());
+            lines.push(std::iter::once(kernel.clone()).chain(cells).collect());
         }
         let seconds = self
             .columns

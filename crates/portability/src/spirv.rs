@@ -5,7 +5,7 @@ use crate::tools;
 use naga::back::spv;
 use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};
 use std::process::Command;
-use wgpu_bcfsort::internals::kernel::Kernel;
+use wgpu_bcfsort::internals::mergesort::kernels::bucket_offsets;
 
 /// The versions of SPIR-V that wgpu writes, each for a version of Vulkan.
 const VERSIONS: [((u8, u8), &str); 4] = [
@@ -47,7 +47,7 @@ impl Gate for SpirV {
 
     fn planted(&self) -> Result<String, String> {
         let module = || {
-            let subject = Subject::specimen(Kernel::BucketOffsets)?;
+            let subject = Subject::specimen(&bucket_offsets())?;
             write(&subject, (1, 3), false)
         };
         let plant = |fault, reason, change: &dyn Fn(&mut [u32])| {
@@ -103,7 +103,7 @@ fn write(subject: &Subject, lang_version: (u8, u8), checked: bool) -> Result<Vec
     } else {
         BoundsCheckPolicy::Unchecked
     };
-    let assembled = subject.specialised.assemble().map_err(|e| e.to_string())?;
+    let assembled = subject.kernel.assemble().map_err(|e| e.to_string())?;
     let options = spv::Options {
         lang_version,
         flags: spv::WriterFlags::LABEL_VARYINGS | spv::WriterFlags::FORCE_POINT_SIZE,

@@ -10,7 +10,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::process::Command;
 use std::sync::OnceLock;
-use wgpu_bcfsort::internals::kernel::Kernel;
+use wgpu_bcfsort::KeyType;
+use wgpu_bcfsort::internals::mergesort::kernels::{bucket_offsets, page_merge};
 
 /// A text in the input of tint.mjs.
 #[derive(Clone, Serialize)]
@@ -46,7 +47,7 @@ const LANES: u32 = 256;
 /// The error for a kernel that exceeds either limit; `None` for others.
 fn refusal(subject: &Subject) -> Option<String> {
     let lanes = subject.module.entry_points[0].workgroup_size[0];
-    let bytes = subject.specialised.workgroup_bytes();
+    let bytes = subject.kernel.workgroup_bytes();
     if lanes > LANES {
         Some(format!(
             "workgroup_size({lanes}, 1, 1) that exceeds the maximum"
@@ -75,8 +76,8 @@ impl Tint {
             texts: subjects.iter().map(Text::from).collect(),
             too_large: too_large
                 .map(|subject| {
-                    let words = subject.specialised.key().words();
-                    format!("{} ({words}w)", subject.specialised.kernel().name())
+                    let words = subject.kernel.key().words();
+                    format!("{} ({words}w)", subject.kernel.name())
                 })
                 .collect(),
             verdicts: OnceLock::new(),
@@ -138,7 +139,7 @@ impl Gate for Tint {
             (
                 "a barrier in divergent control flow",
                 Subject::altered(
-                    Kernel::BucketOffsets,
+                    &bucket_offsets(),
                     "        workgroupBarrier();\n        if lane >= distance {\n",
                     "        if lane >= distance {\n            workgroupBarrier();\n",
                 )?,
@@ -147,7 +148,7 @@ impl Gate for Tint {
             (
                 "two pointers to one array",
                 Subject::altered(
-                    Kernel::PageMerge,
+                    &page_merge(KeyType::U32),
                     "fn run_of(",
                     "fn copy(a: ptr<function, array<Key, 32>>, b: ptr<function, array<Key, 32>>) {
                         (*a)[0] = (*b)[1];
@@ -160,7 +161,7 @@ impl Gate for Tint {
             (
                 "32 KiB of workgroup memory",
                 Subject::altered(
-                    Kernel::BucketOffsets,
+                    &bucket_offsets(),
                     "array<u32, 2u * LANES>",
                     "array<u32, 32u * LANES>",
                 )?,

@@ -1,8 +1,7 @@
 //! The gate of naga, wgpu's WGSL front end, without optional capabilities.
 
 use crate::gate::{Gate, Subject, altered, caught, validated};
-use wgpu_bcfsort::KeyType;
-use wgpu_bcfsort::internals::kernel::Kernel;
+use wgpu_bcfsort::internals::mergesort::kernels::bucket_offsets;
 
 pub(crate) struct Validation;
 
@@ -24,7 +23,7 @@ impl Gate for Validation {
     }
 
     fn planted(&self) -> Result<String, String> {
-        let wgsl = Kernel::BucketOffsets.specialise(KeyType::U32).wgsl();
+        let wgsl = bucket_offsets().wgsl();
         let plant = |fault, piece, by, reason| {
             caught(
                 fault,

@@ -105,7 +105,7 @@ export interface SorterOptions {
    * loaded once, for the first sorter.
    */
   wasm?: string | URL | Request | BufferSource | WebAssembly.Module;
-  /** Keys of a tile of the sample sort: a power of two from 1024 to 8192. */
+  /** Words of a tile of the sample sort: a power of two from 1024 to 8192. */
   tile?: number;
   /** Keys that one dispatch may move, at least 1024. Chunks are a few times as long. */
   keysPerDispatch?: number;

@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Args) -> Result<(Any, Audit), Fault> {
     drop(progress);
 
     let kernels = report.kernels.into_iter();
-    let subjects = kernels.map(|(kernel, report)| audit_subject(kernel, None, report));
+    let subjects = kernels.map(|(kernel, report)| audit_subject(&kernel, None, report));
     let audit = Audit::new(subjects.collect(), args.config()).time(time);
     let job = Job {
         sorts,

@@ -7,8 +7,8 @@ use bcfsort_term::with_key_type;
 use bcfsort_testkit::data::{Spec, generate};
 use bcfsort_testkit::recordings::{Execution, audit_subject, was_sorted};
 use std::time::Instant;
-use wgpu_bcfsort::internals::phases::record_sort;
-use wgpu_bcfsort::internals::plan::DeviceLimits;
+use wgpu_bcfsort::internals::device::DeviceLimits;
+use wgpu_bcfsort::internals::planner::record_sort;
 use wgpu_bcfsort::internals::recording::Buffer;
 use wgpu_bcfsort::{Engine, KeyType, Order, SortKey};
 use wgsl_lockstep::MEMORY_A_WORD;
@@ -104,7 +104,7 @@ fn sort<T: SortKey>(args: &Args) -> Result<(Any, Audit), Fault> {
         sorted: was_sorted(&recording, words, execution.buffer(Buffer::Keys), &[]),
     };
     let kernels = kernels.into_iter();
-    let subjects = kernels.map(|one| audit_subject(one.kernel, Some(one.phase), one.report));
+    let subjects = kernels.map(|one| audit_subject(&one.kernel, Some(one.phase), one.report));
     let audit = Audit::new(subjects.collect(), args.config()).time(time);
     Ok((Any::Sort(job), audit))
 }

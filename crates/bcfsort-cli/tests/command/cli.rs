@@ -512,7 +512,7 @@ mod bad_input {
             (r#"{"tuning": {"tiles": 2048}}"#, "unknown field `tiles`"),
             (
                 r#"{"tuning": {"samples": 3000}}"#,
-                "option tuning.samples is 3000, but must be a power of two from 1024 to 8192",
+                "option tuning.samples is 3000, but must be a power of two from 1024 to 4096",
             ),
         ] {
             let file = folder.write("tuning.json", text);

@@ -35,7 +35,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use wgpu_bcfsort::internals::plan::{MOST_BUCKETS_ON_CPU, default_buckets};
+use wgpu_bcfsort::internals::mergesort::{MOST_BUCKETS_ON_CPU, default_buckets};
 use wgpu_bcfsort::{Options, Sorter, wgpu};
 
 const EXAMPLES: &str = "\

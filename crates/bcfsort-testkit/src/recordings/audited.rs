@@ -1,7 +1,7 @@
 //! Kernels as subjects of an audit.
 
-use wgpu_bcfsort::internals::kernel::Specialised;
 use wgpu_bcfsort::internals::recording::Phase;
+use wgpu_bcfsort::internals::shader::Kernel;
 use wgsl_lockstep::audit::Subject;
 use wgsl_lockstep::{Fault, Finding, Report};
 
@@ -17,11 +17,10 @@ pub fn unexpected(report: &Report) -> Vec<&Finding> {
 
 /// The audit subject of a sorter's kernel: the kernel, its report, and its phase if tables list
 /// phases separately.
-pub fn audit_subject(kernel: Specialised, phase: Option<Phase>, report: Report) -> Subject {
+pub fn audit_subject(kernel: &Kernel, phase: Option<Phase>, report: Report) -> Subject {
     let file = format!("{}.wgsl", kernel.label());
-    let name = kernel.kernel().name();
-    let mut subject = Subject::of_kernel(&file, &name, &kernel.wgsl(), report);
+    let mut subject = Subject::of_kernel(&file, kernel.name(), &kernel.wgsl(), report);
     subject.phase = phase.map(|phase| phase.name().to_owned());
-    subject.may_conflict = kernel.kernel().has_bank_conflicts();
+    subject.may_conflict = kernel.has_bank_conflicts();
     subject
 }

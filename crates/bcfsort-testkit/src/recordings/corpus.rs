@@ -10,8 +10,9 @@ use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
-use wgpu_bcfsort::internals::kernel::{Kernel, Specialised};
+use wgpu_bcfsort::internals::mergesort;
 use wgpu_bcfsort::internals::recording::{Buffer, Phase, Recording};
+use wgpu_bcfsort::internals::shader::Kernel;
 use wgpu_bcfsort::paper::BaseCase;
 use wgpu_bcfsort::{Error, KeyType, Order, SortKey};
 use wgsl_lockstep::{Config, Report};
@@ -65,23 +66,21 @@ struct Job {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct CorpusReport {
-    /// One report per kernel for all its runs on [`Inputs::Some`], in the order of [`Kernel`], then
-    /// by label.
-    pub kernels: Vec<(Specialised, Report)>,
+    /// One report per kernel for all its runs on [`Inputs::Some`], in the order of the labels.
+    pub kernels: Vec<(Kernel, Report)>,
     /// The same for the other inputs. Empty if there are none.
-    pub more: Vec<(Specialised, Report)>,
+    pub more: Vec<(Kernel, Report)>,
     /// The sorts and prefix sums whose result differs from the CPU's, one line each.
     pub wrong: Vec<String>,
 }
 
 /// True if a sort with default options may dispatch all kernels of the recording.
 fn is_default(recording: &Recording) -> bool {
-    recording.steps.iter().all(|step| match step.kernel {
-        Kernel::BaseCase { form, warps, .. } => {
-            form == BaseCase::default() && warps == form.warps()
-        }
-        Kernel::Sort(_) => false,
-        _ => true,
+    let default = BaseCase::default();
+    let base_case = mergesort::kernels::base_case(default, default.warps(), recording.key);
+    recording.steps.iter().all(|step| {
+        let is_other = step.phase == Phase::BaseCase && step.kernel != base_case;
+        !is_other && !step.kernel.is("samplesort")
     })
 }
 
@@ -115,10 +114,10 @@ impl Corpus {
                 let inputs = [[all, more.to_vec()].concat(), Vec::new()];
                 return Job { recording, inputs };
             }
-            let labels = recording.steps.iter().map(|step| {
-                let kernel = recording.specialised(step);
-                kernel.label()
-            });
+            let labels = recording
+                .steps
+                .iter()
+                .map(|step| step.kernel.label().to_owned());
             let labels: Vec<String> = labels.collect();
             let times = |input: usize| -> u32 {
                 let times = |label: &String| uses.get(&(label.clone(), input)).copied();
@@ -193,21 +192,19 @@ impl Corpus {
             work();
         });
         // Merged in the order of the recordings, so that reports show the same examples each time.
-        let mut all: [BTreeMap<(Kernel, String), (Specialised, Report)>; 2] = Default::default();
+        let mut all: [BTreeMap<Kernel, Report>; 2] = Default::default();
         let mut report = CorpusReport::default();
         for outcome in outcomes {
             let outcome = outcome.into_inner().unwrap_or_else(PoisonError::into_inner);
             let one = outcome.expect("every job is done")?;
             for (all, kernels) in all.iter_mut().zip([one.kernels, one.more]) {
                 for (kernel, report) in kernels {
-                    let known = all.entry((kernel.kernel(), kernel.label()));
-                    let known = known.or_insert_with(|| (kernel, Report::default()));
-                    known.1.merge(&report);
+                    all.entry(kernel).or_default().merge(&report);
                 }
             }
             report.wrong.extend(one.wrong);
         }
-        [report.kernels, report.more] = all.map(|all| all.into_values().collect());
+        [report.kernels, report.more] = all.map(|all| all.into_iter().collect());
         Ok(report)
     }
 }
@@ -241,7 +238,7 @@ fn run(
     recording: &Recording,
     input: Input,
     seed: u64,
-    kernels: &mut Vec<(Specialised, Report)>,
+    kernels: &mut Vec<(Kernel, Report)>,
 ) -> Result<Option<String>, Error> {
     let words = |key, pattern| words(key, pattern, recording.len, seed);
     Ok(match input {
@@ -286,7 +283,7 @@ fn run(
     })
 }
 
-fn add(kernels: &mut Vec<(Specialised, Report)>, reports: Vec<KernelReport>) {
+fn add(kernels: &mut Vec<(Kernel, Report)>, reports: Vec<KernelReport>) {
     for one in reports {
         match kernels.iter_mut().find(|known| known.0 == one.kernel) {
             Some(known) => known.1.merge(&one.report),

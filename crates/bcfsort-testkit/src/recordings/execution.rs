@@ -4,12 +4,10 @@
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use wgpu_bcfsort::Error;
-use wgpu_bcfsort::internals::kernel::{
-    Access, Assembled, Binding, Kernel, PARAMETER_BLOCK, Specialised, Stage,
-};
 use wgpu_bcfsort::internals::kernel_error;
 use wgpu_bcfsort::internals::recording::PayloadKind;
 use wgpu_bcfsort::internals::recording::{Buffer, Phase, Recording, Step};
+use wgpu_bcfsort::internals::shader::{Access, Assembled, Binding, Kernel, PARAMETER_BLOCK};
 use wgsl_lockstep::{Buffers, Config, Report, Shader, ShaderError};
 
 /// The report of all dispatches of one kernel in one phase.
@@ -17,7 +15,7 @@ use wgsl_lockstep::{Buffers, Config, Report, Shader, ShaderError};
 #[non_exhaustive]
 pub struct KernelReport {
     /// The kernel.
-    pub kernel: Specialised,
+    pub kernel: Kernel,
     /// The phase.
     pub phase: Phase,
     /// The merged report of these dispatches.
@@ -36,8 +34,8 @@ struct Prepared {
 /// ```
 /// use bcfsort_testkit::recordings::{Execution};
 /// use wgsl_lockstep::{Config};
-/// use wgpu_bcfsort::internals::phases::record_sort;
-/// use wgpu_bcfsort::internals::plan::DeviceLimits;
+/// use wgpu_bcfsort::internals::planner::record_sort;
+/// use wgpu_bcfsort::internals::device::DeviceLimits;
 /// use wgpu_bcfsort::{KeyType, Options, Order};
 ///
 /// let limits = DeviceLimits {
@@ -65,7 +63,7 @@ pub struct Execution<'a> {
     recording: &'a Recording,
     config: Config,
     buffers: BTreeMap<Buffer, Vec<u32>>,
-    prepared: HashMap<Specialised, Prepared>,
+    prepared: HashMap<Kernel, Prepared>,
 }
 
 impl<'a> Execution<'a> {
@@ -153,7 +151,7 @@ impl<'a> Execution<'a> {
     /// [`Error::Kernel`] if the kernel does not assemble.
     pub fn contents(&mut self, step: &Step) -> Result<BTreeMap<u32, Vec<u32>>, Error> {
         self.prepared(step)?;
-        let assembled = &self.prepared[&self.recording.specialised(step)].assembled;
+        let assembled = &self.prepared[&step.kernel].assembled;
         let words = |binding: &Binding| match step.buffer(&binding.name) {
             _ if binding.access == Access::Uniform => Some(parameters(step, &self.buffers)),
             Some(role) => self.buffers.get(&role).cloned(),
@@ -166,9 +164,9 @@ impl<'a> Execution<'a> {
     }
 
     fn prepared(&mut self, step: &Step) -> Result<&Prepared, Error> {
-        let kernel = self.recording.specialised(step);
-        let fail = |e: ShaderError| kernel_error(kernel.label(), e.to_string());
-        Ok(match self.prepared.entry(kernel) {
+        let kernel = &step.kernel;
+        let fail = |e: ShaderError| kernel_error(kernel.label().to_owned(), e.to_string());
+        Ok(match self.prepared.entry(kernel.clone()) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {
                 let comparator = self.recording.comparator.as_ref();
@@ -186,14 +184,14 @@ impl<'a> Execution<'a> {
     /// [`Error::Kernel`] if the kernel cannot be run: it does not assemble, or its bindings differ
     /// from the step's.
     pub fn step(&mut self, step: &Step) -> Result<Report, Error> {
-        let kernel = self.recording.specialised(step);
-        let fail = |e: ShaderError| kernel_error(kernel.label(), e.to_string());
+        let kernel = &step.kernel;
+        let fail = |e: ShaderError| kernel_error(kernel.label().to_owned(), e.to_string());
         // A missing buffer is reported by the run.
         let contents = self.contents(step)?.into_iter();
         let mut buffers: Buffers = contents
             .map(|(binding, words)| ((0, binding), words))
             .collect();
-        let Prepared { assembled, shader } = &self.prepared[&kernel];
+        let Prepared { assembled, shader } = &self.prepared[kernel];
         let [x, y] = step.workgroups;
         // Tables are not data: they give the starts of runs and buckets, and the positions of pages
         // within these do not depend on the keys.
@@ -239,12 +237,12 @@ impl<'a> Execution<'a> {
         for (number, step) in self.recording.steps.iter().enumerate() {
             begin(number);
             let report = self.step(step)?;
-            let kernel = self.recording.specialised(step);
-            let same = |r: &&mut KernelReport| (r.kernel, r.phase) == (kernel, step.phase);
+            let kernel = &step.kernel;
+            let same = |r: &&mut KernelReport| (&r.kernel, r.phase) == (kernel, step.phase);
             match reports.iter_mut().find(same) {
                 Some(known) => known.report.merge(&report),
                 None => reports.push(KernelReport {
-                    kernel,
+                    kernel: kernel.clone(),
                     phase: step.phase,
                     report,
                 }),
@@ -275,17 +273,16 @@ fn parameters(step: &Step, buffers: &BTreeMap<Buffer, Vec<u32>>) -> Vec<u32> {
 #[must_use]
 pub fn is_same(step: &Step, buffer: Buffer, a: &[u32], b: &[u32]) -> bool {
     let is = |name| step.buffer(name) == Some(buffer);
-    if let Kernel::Sort(sort) = step.kernel {
-        match sort.stage {
-            Stage::Partition(_) if is("target_keys") => {
-                return same_entries(a, b, sort.shape.key_words());
-            }
-            Stage::Partition(_) if is("target_values") => return same_entries(a, b, 1),
-            Stage::Table { .. } if is("children") && buffer != Buffer::Items => {
-                return same_segments(a, b, step.parameter("tile").unwrap_or(1));
-            }
-            _ => {}
-        }
+    if step.kernel.is("samplesort.partition") && is("target_keys") {
+        let has_value = step.buffer("target_values").is_some();
+        let words = step.kernel.constant("WORDS").unwrap_or(1) - u32::from(has_value);
+        return same_entries(a, b, words);
+    }
+    if step.kernel.is("samplesort.partition") && is("target_values") {
+        return same_entries(a, b, 1);
+    }
+    if step.kernel.is("samplesort.table") && is("children") && buffer != Buffer::Items {
+        return same_segments(a, b, step.parameter("tile").unwrap_or(1));
     }
     buffer.is_same(a, b)
 }

@@ -2,17 +2,22 @@
 
 use crate::PaperOptions;
 use std::ops::Range;
-use wgpu_bcfsort::internals::algorithm::MATRIX;
 use wgpu_bcfsort::internals::comparator_stand_in;
-use wgpu_bcfsort::internals::kernel::{Kernel, Shape, SortKernel, Specialised, Stage};
+use wgpu_bcfsort::internals::device::DeviceLimits;
 use wgpu_bcfsort::internals::layout::{
     Column, Job, Output, SortLayout, Structs, record_compared, record_is_sorted,
 };
-use wgpu_bcfsort::internals::phases::{record_prefix_sums, record_sort};
-use wgpu_bcfsort::internals::plan::{DeviceLimits, Tuning};
+use wgpu_bcfsort::internals::planner::record_sort;
+use wgpu_bcfsort::internals::prefix_sums::record_prefix_sums;
 use wgpu_bcfsort::internals::recording::PayloadKind;
 use wgpu_bcfsort::internals::recording::{Buffer, Recording, Step};
+use wgpu_bcfsort::internals::samplesort::Shape;
+use wgpu_bcfsort::internals::samplesort::Tuning;
+use wgpu_bcfsort::internals::samplesort::kernels::{self, Partition, TileSizes};
 use wgpu_bcfsort::internals::samplesort::{self, AS_THEY_ARE, Records, Sizes, SortPlan, WordSort};
+use wgpu_bcfsort::internals::shader::Kernel;
+use wgpu_bcfsort::internals::shader::MATRIX;
+use wgpu_bcfsort::internals::{mergesort, prefix_sums};
 use wgpu_bcfsort::paper::{PrefixSumsMethod, PrefixSumsOptions, Scan};
 use wgpu_bcfsort::{Engine, KeyType, Options, Order};
 
@@ -34,7 +39,7 @@ use wgpu_bcfsort::{Engine, KeyType, Options, Order};
 ///
 /// ```
 /// use std::collections::BTreeSet;
-/// use wgpu_bcfsort::internals::kernel::Kernel;
+/// use wgpu_bcfsort::internals::kernels;
 /// use bcfsort_testkit::recordings;
 /// use wgpu_bcfsort::KeyType;
 ///
@@ -42,11 +47,11 @@ use wgpu_bcfsort::{Engine, KeyType, Options, Order};
 /// for (key, order) in recordings::REPRESENTATIVES {
 ///     used.extend(recordings::library(key, order));
 /// }
-/// let used: BTreeSet<Kernel> = used
+/// let used: BTreeSet<_> = used
 ///     .iter()
-///     .flat_map(|recording| recording.steps.iter().map(|step| step.kernel))
+///     .flat_map(|recording| recording.steps.iter().map(|step| step.kernel.clone()))
 ///     .collect();
-/// assert!(Kernel::all().all(|kernel| used.contains(&kernel)));
+/// assert!(kernels().iter().all(|kernel| used.contains(kernel)));
 /// ```
 #[must_use]
 pub fn library(key: KeyType, order: Order) -> Vec<Recording> {
@@ -84,17 +89,16 @@ pub fn library(key: KeyType, order: Order) -> Vec<Recording> {
         limits.keys_per_dispatch = 512;
     }));
     // Each base case, with few merges or none.
-    for kernel in Kernel::all() {
-        if kernel.workgroup_bytes(key) > WORKGROUP_MEMORY {
+    for (form, warps) in mergesort::kernels::base_cases() {
+        let kernel = mergesort::kernels::base_case(form, warps, key);
+        if kernel.workgroup_bytes() > WORKGROUP_MEMORY {
             continue;
         }
-        if let Kernel::BaseCase { form, warps } = kernel {
-            let options = engine(BcfMergesort, 1, 1).base_case(form).warps(warps);
-            // Two workgroups: the second one has a ragged tile.
-            let tiles = warps / form.warps();
-            let len = tiles * form.keys() + form.keys() / 2 + 1;
-            recordings.push(whole(&options, len));
-        }
+        let options = engine(BcfMergesort, 1, 1).base_case(form).warps(warps);
+        // Two workgroups: the second one has a ragged tile.
+        let tiles = warps / form.warps();
+        let len = tiles * form.keys() + form.keys() / 2 + 1;
+        recordings.push(whole(&options, len));
     }
     recordings.extend(sample_sorts(key));
     recordings.extend(composed(key, order));
@@ -102,7 +106,7 @@ pub fn library(key: KeyType, order: Order) -> Vec<Recording> {
 }
 
 /// Sample sorts for one of the [`REPRESENTATIVES`], of keys and of keys with their indices. They
-/// use every kernel of [`Kernel::all`] for these two shapes, and every access in it.
+/// use every kernel of [`kernels::all`] for these two shapes, and every access in it.
 ///
 /// The levels are planned for the smallest tiles, so that few records need two levels. Then the
 /// kernels get the given sizes.
@@ -221,7 +225,7 @@ fn record_sample_sort(
         // Large tiles of one-word records have 16 records per lane only in sorts without levels.
         // One of the sizes has them in a sort with levels, too.
         let few = sizes.nodes == 512 && sizes.lanes == 512;
-        with_sort_tile(&mut recording, sizes, if few { 16 } else { 32 });
+        with_sort_tile(&mut recording, sort.shape, sizes, if few { 16 } else { 32 });
     }
     recording
 }
@@ -528,10 +532,9 @@ fn comparisons(order: Order) -> Vec<Recording> {
     // The same sorts, with comparisons that read the rows from their buffer.
     let mut others = recordings.clone();
     for step in others.iter_mut().flat_map(|recording| &mut recording.steps) {
-        if let Kernel::Sort(SortKernel { shape, .. }) = &mut step.kernel
-            && let Shape::Row { words, .. } = shape
-        {
-            *words = 0;
+        let backwards = order == Order::Descending;
+        if step.kernel.compares_rows() {
+            step.kernel = rebuilt(&step.kernel, Shape::row(0, backwards), None);
         }
     }
     recordings.extend(others);
@@ -565,9 +568,7 @@ fn two_levels_of_rows(order: Order, tuning: &Tuning) -> Recording {
         limits: &LIMITS,
     };
     let mut recording = record_compared(&job, &comparator_stand_in(), tuning);
-    recording
-        .steps
-        .retain(|step| !matches!(step.kernel, Kernel::Sort(_)));
+    recording.steps.retain(|step| !step.kernel.is("samplesort"));
     let records = |keys| Records { keys, values: None };
     let sort = WordSort {
         len,
@@ -579,37 +580,65 @@ fn two_levels_of_rows(order: Order, tuning: &Tuning) -> Recording {
         ranks: 0..len,
     };
     samplesort::record_with(&mut recording, &sort, &planned, &LIMITS);
-    with_sort_tile(&mut recording, &sizes, 16);
+    with_sort_tile(&mut recording, shape, &sizes, 16);
     recording
 }
 
 /// Sets the sizes of the kernels that sort tiles and that choose splitters. `of_words` is the
 /// number of records per lane in large tiles of one-word records.
-fn with_sort_tile(recording: &mut Recording, sizes: &Sizes, of_words: u32) {
+fn with_sort_tile(recording: &mut Recording, shape: Shape, sizes: &Sizes, of_words: u32) {
     for step in &mut recording.steps {
-        let Kernel::Sort(SortKernel { stage, shape }) = &mut step.kernel else {
-            continue;
-        };
-        match stage {
-            Stage::Sort { tile, each, .. } => {
-                *tile = sizes.sort_tile;
-                let many = *shape == Shape::Word && sizes.sort_tile > 1024;
-                *each = if many { of_words } else { 16 };
+        step.kernel = rebuilt(&step.kernel, shape, Some((sizes, of_words)));
+    }
+}
+
+/// A kernel of the sample sort for records of another shape, or with other sizes of tiles and of
+/// samples; other kernels as they are.
+fn rebuilt(kernel: &Kernel, shape: Shape, sizes: Option<(&Sizes, u32)>) -> Kernel {
+    let constant = |name| kernel.constant(name).unwrap_or_default();
+    let is_compact = kernel.name().contains(".compact");
+    let tile = constant("SORT_TILE");
+    let partition = Partition {
+        nodes: constant("NODES"),
+        tile: constant("TILE"),
+        lanes: constant("LANES"),
+    };
+    if kernel.is("samplesort.sort") {
+        let in_place = kernel.name().contains(".in_place");
+        let (tile, each) = match sizes {
+            Some((sizes, of_words)) if shape == Shape::Word && sizes.sort_tile > 1024 => {
+                (sizes.sort_tile, of_words)
             }
-            Stage::Splitters { samples, .. } => *samples = sizes.samples,
-            _ => {}
-        }
+            Some((sizes, _)) => (sizes.sort_tile, 16),
+            None => (tile, 16),
+        };
+        let sizes = TileSizes {
+            tile,
+            each,
+            is_compact,
+            in_place,
+        };
+        kernels::sort(sizes, shape)
+    } else if kernel.is("samplesort.splitters") {
+        let samples = sizes.map_or(tile, |(sizes, _)| sizes.samples);
+        kernels::splitters(samples, is_compact, shape)
+    } else if kernel.is("samplesort.count") {
+        kernels::count(partition, shape)
+    } else if kernel.is("samplesort.partition") {
+        kernels::partition(partition, shape)
+    } else {
+        kernel.clone()
     }
 }
 
 /// Recordings of prefix sums that together use all of their kernels: one tile, and several tiles of
 /// several pages, the last ones ragged; one color, some, and the largest number; inclusive and
 /// exclusive; in one dispatch, in several, and in grids of two rows. Empty for types that have
-/// [no sums](Kernel::takes). Each has up to some ten thousand values, [`Recording::len`]. Set their
+/// [no sums](prefix_sums::kernels::adds). Each has up to some ten thousand values, [`Recording::len`]. Set their
 /// colors with [`set_buffer`](super::Execution::set_buffer).
 #[must_use]
 pub fn prefix_sums_library(key: KeyType) -> Vec<Recording> {
-    if !Kernel::TileOffsets.takes(key) {
+    if !prefix_sums::kernels::adds(key) {
         return Vec::new();
     }
     let cut = DeviceLimits {
@@ -642,7 +671,7 @@ pub fn prefix_sums_library(key: KeyType) -> Vec<Recording> {
 
 /// Every kernel that the recordings of [`library`] and [`prefix_sums_library`] dispatch.
 #[must_use]
-pub fn kernels() -> Vec<Specialised> {
+pub fn dispatched() -> Vec<Kernel> {
     let sorts = REPRESENTATIVES
         .into_iter()
         .flat_map(|of| library(of.0, of.1));
@@ -654,10 +683,10 @@ pub fn kernels() -> Vec<Specialised> {
     let mut kernels = Vec::new();
     for recording in recordings {
         let steps = recording.steps.iter();
-        kernels.extend(steps.map(|step| recording.specialised(step)));
+        kernels.extend(steps.map(|step| step.kernel.clone()));
     }
     // In a fixed order, each once.
-    kernels.sort_by_cached_key(|kernel| (kernel.kernel(), kernel.label()));
+    kernels.sort_unstable();
     kernels.dedup();
     kernels
 }

@@ -16,7 +16,7 @@ pub use audited::{audit_subject, unexpected};
 pub use corpus::{Corpus, CorpusReport, Inputs};
 pub use execution::{Execution, KernelReport, is_same};
 pub use library::{
-    REPRESENTATIVES, kernels, library, payload_buffer, prefix_sums_library, select_ranks,
+    REPRESENTATIVES, dispatched, library, payload_buffer, prefix_sums_library, select_ranks,
     set_parameters, was_sorted,
 };
 pub use sums::{Coloring, prefix_sums_of};

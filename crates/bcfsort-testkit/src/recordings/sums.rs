@@ -1,8 +1,8 @@
 //! Inputs of prefix sums, and the expected results.
 
 use wgpu_bcfsort::KeyType;
-use wgpu_bcfsort::internals::algorithm::{MATRIX, W};
 use wgpu_bcfsort::internals::recording::Recording;
+use wgpu_bcfsort::internals::shader::{MATRIX, W};
 use wgpu_bcfsort::paper::{PrefixSumsOptions, Scan, Summand, prefix_sums_on_cpu};
 
 /// A way to color values. The ways differ most in which lanes of prefix sums meet in one bank.

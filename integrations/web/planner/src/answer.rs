@@ -2,10 +2,11 @@
 
 use serde::Serialize;
 use std::collections::BTreeMap;
+use wgpu_bcfsort::internals::device::NEEDED_LIMITS;
 use wgpu_bcfsort::internals::job::Bound;
-use wgpu_bcfsort::internals::kernel::{Access, Specialised};
-use wgpu_bcfsort::internals::planner::NEEDED_LIMITS;
+use wgpu_bcfsort::internals::recording::Step as RecordedStep;
 use wgpu_bcfsort::internals::recording::{Buffer, ParameterBlocks, Recording};
+use wgpu_bcfsort::internals::shader::{Access, Kernel};
 use wgpu_bcfsort::{BufferRole, Error};
 
 #[derive(Serialize)]
@@ -51,8 +52,8 @@ struct Step {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Kernel {
-    label: String,
+struct KernelText<'a> {
+    label: &'a str,
     wgsl: String,
     bindings: Vec<KernelBinding>,
 }
@@ -162,19 +163,19 @@ fn camel_case(name: &str) -> String {
 }
 
 /// The kernels of a recording, once each, in the order of their first steps.
-pub(crate) fn kernels(recording: &Recording) -> Vec<Specialised> {
+pub(crate) fn kernels(recording: &Recording) -> Vec<Kernel> {
     let mut kernels = Vec::new();
     for step in &recording.steps {
-        let kernel = recording.specialised(step);
-        if !kernels.contains(&kernel) {
-            kernels.push(kernel);
+        let kernel = &step.kernel;
+        if !kernels.contains(kernel) {
+            kernels.push(kernel.clone());
         }
     }
     kernels
 }
 
 /// What names a kernel's text: that of a kernel with a comparator is the comparator's own.
-fn kernel_name(recording: &Recording, kernel: Specialised) -> String {
+fn kernel_name(recording: &Recording, kernel: &Kernel) -> String {
     let comparator = recording.comparator.as_ref();
     let comparator = comparator.filter(|_| kernel.compares_rows());
     let text = comparator.map(wgpu_bcfsort::internals::comparator_text);
@@ -183,7 +184,7 @@ fn kernel_name(recording: &Recording, kernel: Specialised) -> String {
 
 pub(crate) fn plan<R>(
     recording: &Recording,
-    kernels: &[Specialised],
+    kernels: &[Kernel],
     blocks: &ParameterBlocks,
     bindings: &[(BufferRole, &R, Bound)],
     keys_per_dispatch: u32,
@@ -192,10 +193,7 @@ pub(crate) fn plan<R>(
         (Buffer::from(role).to_string(), Binding { offset, size })
     });
     let buffers = recording.buffers.iter();
-    let number = |step| {
-        let kernel = recording.specialised(step);
-        kernels.iter().position(|&other| other == kernel)
-    };
+    let number = |step: &RecordedStep| kernels.iter().position(|other| *other == step.kernel);
     let steps = recording.steps.iter().zip(&blocks.offsets);
     let steps = steps.map(|(step, &parameters)| Step {
         kernel: number(step).unwrap_or_default(),
@@ -215,14 +213,14 @@ pub(crate) fn plan<R>(
             .collect(),
         scratch_bytes: recording.scratch_bytes(),
         kernels: (kernels.iter())
-            .map(|&kernel| kernel_name(recording, kernel))
+            .map(|kernel| kernel_name(recording, kernel))
             .collect(),
         steps: steps.collect(),
         submissions: firsts.chain([recording.steps.len()]).collect(),
     })
 }
 
-pub(crate) fn kernel(recording: &Recording, kernel: Specialised) -> Result<String, Error> {
+pub(crate) fn kernel(recording: &Recording, kernel: &Kernel) -> Result<String, Error> {
     let assembled = kernel.assemble_comparing(recording.comparator.as_ref())?;
     let bindings = assembled.bindings.into_iter().map(|of| KernelBinding {
         binding: of.binding,
@@ -233,7 +231,7 @@ pub(crate) fn kernel(recording: &Recording, kernel: Specialised) -> Result<Strin
             Access::ReadWrite => "storage",
         },
     });
-    Ok(text(&Kernel {
+    Ok(text(&KernelText {
         label: kernel.label(),
         wgsl: assembled.wgsl,
         bindings: bindings.collect(),

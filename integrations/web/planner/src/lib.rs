@@ -9,9 +9,9 @@ mod request;
 
 use wasm_bindgen::prelude::wasm_bindgen;
 use wgpu_bcfsort::Error;
-use wgpu_bcfsort::internals::kernel::Specialised;
 use wgpu_bcfsort::internals::planner;
 use wgpu_bcfsort::internals::recording::{ParameterBlocks, Recording};
+use wgpu_bcfsort::internals::shader::Kernel;
 
 /// Plans sorts for one device.
 #[wasm_bindgen]
@@ -23,7 +23,7 @@ pub struct Planner(planner::Planner);
 #[derive(Debug)]
 pub struct Plan {
     recording: Recording,
-    kernels: Vec<Specialised>,
+    kernels: Vec<Kernel>,
     blocks: ParameterBlocks,
     text: String,
 }
@@ -110,7 +110,7 @@ impl Plan {
     ///
     /// As [`Planner::new`].
     pub fn kernel(&self, number: usize) -> Result<String, String> {
-        answer::kernel(&self.recording, self.kernels[number]).map_err(failure)
+        answer::kernel(&self.recording, &self.kernels[number]).map_err(failure)
     }
 }
 

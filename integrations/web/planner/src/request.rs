@@ -3,8 +3,9 @@
 use crate::{answer, failure};
 use serde::Deserialize;
 use std::ops::Range;
+use wgpu_bcfsort::internals::device::{Allowed, DeviceKind};
 use wgpu_bcfsort::internals::job::{self, AsSpan, Destination, Span};
-use wgpu_bcfsort::internals::planner::{Allowed, DeviceKind, Planner};
+use wgpu_bcfsort::internals::planner::Planner;
 use wgpu_bcfsort::{Comparator, Error, Field, KeyType, Options, Order, Tuning};
 use wgsl_lockstep::nesting::{self, TooDeep};
 

@@ -12,7 +12,7 @@ use bcfsort_term::fault::Fault;
 use bcfsort_testkit::PaperOptions;
 use bcfsort_testkit::data::{Pattern, Spec, generate};
 use std::collections::BTreeMap;
-use wgpu_bcfsort::internals::plan::{Distribution, Plan};
+use wgpu_bcfsort::internals::mergesort::{Distribution, Plan};
 use wgpu_bcfsort::internals::recording::Buffer;
 use wgpu_bcfsort::internals::scratch;
 use wgpu_bcfsort::{Engine, Error, Options, SortKey, Sorter};
@@ -54,7 +54,11 @@ fn options(engine: Engine, buckets: u32, samples: u32) -> Options {
 
 /// The plan of the distribution, or `None` if it would not use tables of this size.
 fn planned(n: u64, options: &Options) -> Option<Distribution> {
-    let plan = Plan::new(n as u32, <Key as SortKey>::KEY_TYPE, options.into());
+    let plan = Plan::new(
+        n as u32,
+        <Key as SortKey>::KEY_TYPE,
+        options.mergesort.parameters(options.engine),
+    );
     let wanted = |d: &Distribution| {
         Some(d.buckets) == options.mergesort.buckets
             && Some(d.samples) == options.mergesort.samples

@@ -8,7 +8,7 @@ use crate::experiment::stats::{Spread, count, digits};
 use crate::experiment::{Drawing, Figure, Scope, Task};
 use bcfsort_testkit::PaperOptions;
 use bcfsort_testkit::data::{Pattern, Spec};
-use wgpu_bcfsort::internals::plan::Plan;
+use wgpu_bcfsort::internals::mergesort::Plan;
 use wgpu_bcfsort::internals::recording::Phase;
 use wgpu_bcfsort::paper::BaseCase;
 use wgpu_bcfsort::{Engine, Options, SortKey};
@@ -68,7 +68,11 @@ fn sweeps(scope: &Scope) -> Vec<Swept> {
     let n = size(scope);
     // A setting that the plan would lower, or cannot use, is left out.
     let planned = |options: &Options| {
-        let plan = Plan::new(n as u32, <Key as SortKey>::KEY_TYPE, options.into());
+        let plan = Plan::new(
+            n as u32,
+            <Key as SortKey>::KEY_TYPE,
+            options.mergesort.parameters(options.engine),
+        );
         let distribution = plan.distribution.as_ref();
         distribution.is_some_and(|d| {
             options

@@ -10,8 +10,8 @@ use crate::experiment::{Drawing, Figure, Scope, Task};
 use bcfsort_testkit::PaperOptions;
 use bcfsort_testkit::data::Pattern;
 use std::collections::BTreeSet;
-use wgpu_bcfsort::internals::algorithm::{MATRIX, W};
-use wgpu_bcfsort::internals::plan::Plan;
+use wgpu_bcfsort::internals::mergesort::Plan;
+use wgpu_bcfsort::internals::shader::{MATRIX, W};
 use wgpu_bcfsort::{Engine, Options, SortKey};
 
 pub(crate) struct Passes;
@@ -67,8 +67,12 @@ impl Fitted {
                 let outcome = series.outcome(results, engine.name())?;
                 Some(Size {
                     n,
-                    passes: Plan::new(n as u32, <Key as SortKey>::KEY_TYPE, (&options).into())
-                        .passes(),
+                    passes: Plan::new(
+                        n as u32,
+                        <Key as SortKey>::KEY_TYPE,
+                        options.mergesort.parameters(options.engine),
+                    )
+                    .passes(),
                     time: Spread::of(&outcome.times_s)?,
                 })
             })

@@ -11,10 +11,11 @@ use crate::measure::{Timed, filled, interleave, restore, submit};
 use bcfsort_term::fault::Fault;
 use bcfsort_testkit::data::{Pattern, Range, Spec, generate};
 use bcfsort_testkit::recordings::{Coloring, Execution};
-use wgpu_bcfsort::internals::algorithm::{MATRIX, MOST_COLORS};
-use wgpu_bcfsort::internals::phases::record_prefix_sums;
-use wgpu_bcfsort::internals::plan::DeviceLimits;
+use wgpu_bcfsort::internals::device::DeviceLimits;
+use wgpu_bcfsort::internals::prefix_sums::MOST_COLORS;
+use wgpu_bcfsort::internals::prefix_sums::record_prefix_sums;
 use wgpu_bcfsort::internals::recording::{Buffer, Phase};
+use wgpu_bcfsort::internals::shader::MATRIX;
 use wgpu_bcfsort::paper::{
     PrefixSums, PrefixSumsMethod, PrefixSumsOptions, PreparedPrefixSums, prefix_sums_on_cpu,
 };

@@ -1,13 +1,13 @@
 //! Base case: each tile of keys is sorted in workgroup memory (paper, section 3.1).
 
-use super::{Job, base_case_kernel};
-use crate::kernel::BaseCaseParams;
+use super::kernels::BaseCaseParams;
+use super::record::Recorder;
 use crate::recording::{Buffer, Phase, Recording, Step};
 
 /// Sorts each tile of the keys in `buffer`.
-pub(super) fn record(job: &Job<'_>, recording: &mut Recording, buffer: Buffer) {
-    let form = job.options.resolved_base_case();
-    let tiles_a_workgroup = job.options.mergesort.warps.unwrap_or(form.warps()) / form.warps();
+pub(super) fn record(job: &Recorder<'_>, recording: &mut Recording, buffer: Buffer) {
+    let form = job.options.base_case_of(job.engine);
+    let tiles_a_workgroup = job.options.warps_of(job.engine) / form.warps();
     let len = job.plan.len;
     let tiles = len.div_ceil(form.keys());
     let per_dispatch = (job.limits.keys_per_dispatch / form.keys())
@@ -18,7 +18,7 @@ pub(super) fn record(job: &Job<'_>, recording: &mut Recording, buffer: Buffer) {
         recording.steps.push(Step {
             phase: job.phase(Phase::BaseCase),
             round: 0,
-            kernel: base_case_kernel(job.options),
+            kernel: job.options.base_case_kernel(job.engine, recording.key),
             workgroups: job.grid((end - first).div_ceil(tiles_a_workgroup)),
             bindings: vec![("keys", buffer)],
             parameters: BaseCaseParams { len, first, end }.into(),

@@ -1,16 +1,22 @@
 //! First merge phase: page-wise binary merges of pairs of runs (paper, section 3.2).
 
-use super::{Job, merge_kernel};
-use crate::kernel::PairsParams;
-use crate::plan::page_merges;
+use super::kernels::{self, PairsParams};
+use super::plan::page_merges;
+use super::record::Recorder;
 use crate::recording::{Buffer, Phase, Recording, Step};
 
 /// One round: merges pairs of runs of `run` keys from `from` into the other buffer.
-pub(super) fn record(job: &Job<'_>, recording: &mut Recording, round: u32, run: u32, from: Buffer) {
+pub(super) fn record(
+    job: &Recorder<'_>,
+    recording: &mut Recording,
+    round: u32,
+    run: u32,
+    from: Buffer,
+) {
     let len = job.plan.len;
     let first_run = run.min(len);
     // No pair is longer than the first one.
-    let page = job.options.engine.page();
+    let page = job.engine.page();
     let steps = page_merges(first_run, run.min(len - first_run), page).max(1);
     let pairs = Pairs {
         phase: Phase::Merge,
@@ -50,9 +56,9 @@ impl Pairs {
     ///
     /// Many short pairs are divided into groups of pairs. Few long pairs are not, since smaller
     /// groups would leave the device idle: each dispatch advances all of them by some steps.
-    pub(super) fn record(&self, job: &Job<'_>, recording: &mut Recording, from: Buffer) {
+    pub(super) fn record(&self, job: &Recorder<'_>, recording: &mut Recording, from: Buffer) {
         let limits = job.limits;
-        let page = job.options.engine.page();
+        let page = job.engine.page();
         let pair_keys = self.keys.div_ceil(self.count).max(1);
         let of_this_length = limits.merged_keys_per_dispatch() / pair_keys;
         let pairs = of_this_length.max(limits.fewest_pairs()).min(self.count);
@@ -83,7 +89,7 @@ impl Pairs {
                 recording.steps.push(Step {
                     phase: job.phase(self.phase),
                     round: self.round,
-                    kernel: merge_kernel(job.options.engine),
+                    kernel: kernels::merge(job.engine, recording.key),
                     workgroups: job.grid(end - first),
                     bindings: vec![
                         ("source", from),

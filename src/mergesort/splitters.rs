@@ -1,17 +1,17 @@
 //! Splitters: regular samples of each run or random samples of all keys, sorted, and their ranks
 //! (paper, section 3.2).
 
-use super::Job;
-use crate::kernel::{
-    ITEM_LANES, Kernel, RandomSamplesParams, RankSplittersParams, SampleRunsParams,
+use super::kernels::{
+    self, ITEM_LANES, RandomSamplesParams, RankSplittersParams, SampleRunsParams,
 };
-use crate::plan::Distribution;
+use super::plan::Distribution;
+use super::record::Recorder;
 use crate::recording::{Buffer, Phase, Recording, Step};
 
 /// Samples the keys in `from`, sorts the samples by this same sort, and finds the ranks of the
 /// splitters in every run.
 pub(super) fn record(
-    job: &Job<'_>,
+    job: &Recorder<'_>,
     recording: &mut Recording,
     distribution: &Distribution,
     from: Buffer,
@@ -30,7 +30,7 @@ pub(super) fn record(
     let bytes = u64::from(total) * recording.key.bytes();
     let sorted = recording.reserve(Buffer::Samples(job.level), bytes);
 
-    let samples_job = Job {
+    let samples_job = Recorder {
         plan: &distribution.sample_plan,
         home: sorted,
         other: Buffer::SamplesScratch(job.level),
@@ -42,7 +42,7 @@ pub(super) fn record(
     let sampled = samples_job.first_buffer();
     recording.reserve(sampled, bytes);
     let (kernel, parameters) = if random {
-        let seed = job.options.mergesort.seed;
+        let seed = job.options.seed;
         let parameters = RandomSamplesParams {
             len,
             total,
@@ -50,7 +50,7 @@ pub(super) fn record(
             seed_high: (seed >> 32) as u32,
             level: job.level.into(),
         };
-        (Kernel::RandomSamples, parameters.into())
+        (kernels::random_samples(recording.key), parameters.into())
     } else {
         let parameters = SampleRunsParams {
             len,
@@ -58,7 +58,7 @@ pub(super) fn record(
             samples,
             total,
         };
-        (Kernel::SampleRuns, parameters.into())
+        (kernels::sample_runs(recording.key), parameters.into())
     };
     recording.steps.push(Step {
         phase: job.phase(Phase::Splitters),
@@ -75,7 +75,7 @@ pub(super) fn record(
     recording.steps.push(Step {
         phase: job.phase(Phase::Ranks),
         round: 0,
-        kernel: Kernel::RankSplitters,
+        kernel: kernels::rank_splitters(recording.key),
         workgroups: job.grid(((buckets + 1) * runs).div_ceil(ITEM_LANES)),
         bindings: vec![("source", from), ("sampled", sorted), ("ranks", ranks)],
         parameters: RankSplittersParams {

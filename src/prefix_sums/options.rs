@@ -1,8 +1,8 @@
 //! Options of prefix sums.
 
-use crate::Error;
-use crate::algorithm::{MOST_COLORS, PrefixSumsMethod, Scan};
-use crate::plan::MOST_TILES;
+use super::method::{MOST_COLORS, PrefixSumsMethod, Scan};
+use super::tiling::MOST_TILES;
+use crate::error::Error;
 
 /// Options of [`PrefixSums`](crate::paper::PrefixSums). The default is inclusive prefix sums of one
 /// color.

@@ -6,19 +6,21 @@
 //! prefix sums     P workgroups    prefix sums of each tile, plus its offsets, in place
 //! ```
 
-use super::{grid, parts};
-use crate::algorithm::Scan;
-use crate::kernel::{Kernel, PrefixSumsParams};
-use crate::options::PrefixSumsOptions;
-use crate::plan::{DeviceLimits, Tiling};
+use super::kernels::{self, PrefixSumsParams};
+use super::method::Scan;
+use super::options::PrefixSumsOptions;
+use super::tiling::Tiling;
+use crate::device::{DeviceLimits, grid, parts};
+use crate::key::KeyType;
+use crate::order::Order;
 use crate::recording::{Buffer, Phase, Recording, Step};
-use crate::{KeyType, Order};
+use crate::shader::Kernel;
 
 /// Records the prefix sums of `len` values in [`Buffer::Keys`], with their colors in
 /// [`Buffer::Colors`].
 ///
 /// `len` must be at most [`DeviceLimits::max_len`], and `key` a type that [prefix sums
-/// support](Kernel::takes).
+/// support](kernels::adds).
 #[must_use]
 pub fn record_prefix_sums(
     len: u32,
@@ -45,7 +47,7 @@ pub fn record_prefix_sums(
         exclusive: u32::from(options.scan == Scan::Exclusive),
     };
 
-    let all_tiles = |recording: &mut Recording, phase, kernel| {
+    let all_tiles = |recording: &mut Recording, phase, kernel: &Kernel| {
         for (first, end) in parts(tiling.tiles, tiling.tile, limits) {
             let parameters = PrefixSumsParams {
                 first,
@@ -55,7 +57,7 @@ pub fn record_prefix_sums(
             recording.steps.push(Step {
                 phase,
                 round: 0,
-                kernel,
+                kernel: kernel.clone(),
                 workgroups: grid(end - first, limits),
                 bindings: vec![
                     ("values", Buffer::Keys),
@@ -67,20 +69,18 @@ pub fn record_prefix_sums(
             });
         }
     };
-    all_tiles(&mut recording, Phase::TileSums, Kernel::TileSums { method });
+    let kernel = kernels::tile_sums(method, key);
+    all_tiles(&mut recording, Phase::TileSums, &kernel);
     recording.steps.push(Step {
         phase: Phase::TileOffsets,
         round: 0,
-        kernel: Kernel::TileOffsets,
+        kernel: kernels::tile_offsets(key),
         workgroups: [1, 1],
         bindings: vec![("tile_sums", sums)],
         parameters: parameters.into(),
         keys: tiling.sum_words(colors),
     });
-    all_tiles(
-        &mut recording,
-        Phase::PrefixSums,
-        Kernel::PrefixSums { method },
-    );
+    let kernel = kernels::prefix_sums(method, key);
+    all_tiles(&mut recording, Phase::PrefixSums, &kernel);
     recording
 }

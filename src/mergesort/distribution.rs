@@ -1,17 +1,17 @@
 //! Distribution of the runs into buckets (paper, section 3.2).
 
-use super::Job;
-use crate::algorithm::MATRIX;
-use crate::kernel::{BucketOffsetsParams, DistributeParams, Kernel};
-use crate::plan::Distribution;
+use super::kernels::{self, BucketOffsetsParams, DistributeParams};
+use super::plan::Distribution;
+use super::record::Recorder;
 use crate::recording::{Buffer, Phase, Recording, Step};
+use crate::shader::MATRIX;
 
 /// The largest number of workgroups per part, one run's share of one bucket; also for empty parts.
 const MOST_PIECES: u32 = 16;
 
 /// Scans the sizes of all parts, and moves each part from `from` to its bucket in the other buffer.
 pub(super) fn record(
-    job: &Job<'_>,
+    job: &Recorder<'_>,
     recording: &mut Recording,
     distribution: &Distribution,
     from: Buffer,
@@ -26,7 +26,7 @@ pub(super) fn record(
     recording.steps.push(Step {
         phase: job.phase(Phase::Ranks),
         round: 1,
-        kernel: Kernel::BucketOffsets,
+        kernel: kernels::bucket_offsets(),
         workgroups: job.grid(buckets),
         bindings: vec![("ranks", ranks), ("separators", separators)],
         parameters: BucketOffsetsParams { runs, run, buckets }.into(),
@@ -45,7 +45,7 @@ pub(super) fn record(
         recording.steps.push(Step {
             phase: job.phase(Phase::Distribution),
             round: 0,
-            kernel: Kernel::Distribute,
+            kernel: kernels::distribute(recording.key),
             workgroups: [count * pieces, buckets],
             bindings: vec![
                 ("source", from),

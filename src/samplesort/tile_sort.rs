@@ -3,7 +3,7 @@
 //! A network over an array of registers compiles ten times slower on NVIDIA's driver than one over
 //! named variables. In a loop, the array falls out of the registers.
 
-use crate::network::Network;
+use crate::shader::Network;
 use std::fmt::Write;
 
 /// Cells of a line, a row of the tile.

@@ -11,71 +11,29 @@
 //! final merge      log2(P) rounds             keys <-> scratch, within each bucket
 //! ```
 
-mod base_case;
-mod distribution;
-mod final_merge;
-mod merge;
-mod prefix_sums;
-mod splitters;
-
-pub use prefix_sums::record_prefix_sums;
-
-use crate::kernel::Kernel;
-use crate::layout::{self, SortLayout};
-use crate::plan::{DeviceLimits, Plan, grid, parts};
+use super::options::MergesortOptions;
+use super::plan::Plan;
+use super::{base_case, distribution, final_merge, merge, splitters};
+use crate::device::{DeviceLimits, grid};
+use crate::engine::Engine;
+use crate::layout;
 use crate::recording::{Buffer, Phase, Recording};
-use crate::samplesort::{self, Shape, WordSort};
-use crate::{Engine, KeyType, Options, Order};
+use crate::samplesort::{Shape, WordSort};
 
-/// Records a sort of `len` keys in [`Buffer::Keys`].
-///
-/// `len` must be at most [`DeviceLimits::max_len`].
-#[must_use]
-pub fn record_sort(
-    len: u32,
-    key: KeyType,
-    order: Order,
-    options: &Options,
-    limits: &DeviceLimits,
-) -> Recording {
-    let job = layout::Job {
-        len,
-        key,
-        order,
-        layout: &SortLayout::default(),
-        ranks: None,
-        maps_keys: maps_keys(options),
-        counting: None,
-        limits,
-    };
-    job.record(&|recording, sort| record_sort_of_words(recording, sort, options, limits))
-}
-
-/// Returns true if the engine of the options maps keys when it loads and stores them. The
-/// mergesorts compare unmapped words.
-#[must_use]
-pub fn maps_keys(options: &Options) -> bool {
-    options.engine == Engine::SampleSort
-}
-
-/// Records a sort of words by the engine of the options. [`Engine::Auto`] stands for a mergesort.
-pub fn record_sort_of_words(
+/// Records a sort of words, keys alone and unmapped, by one of the mergesorts. [`Engine::Auto`]
+/// stands for [`Engine::BcfMergesortPb`].
+pub(crate) fn record(
     recording: &mut Recording,
     sort: &WordSort,
-    options: &Options,
+    (engine, options): (Engine, &MergesortOptions),
     limits: &DeviceLimits,
 ) {
-    if options.engine == Engine::SampleSort {
-        let tuning = options.tuning.unwrap_or_default();
-        samplesort::record(recording, sort, &tuning, limits);
-        return;
-    }
     // A single key is never mapped.
     debug_assert!(sort.map.is_identity() || sort.len == 1);
     debug_assert_eq!(sort.shape, Shape::new(recording.key.words(), false));
-    let plan = Plan::new(sort.len, recording.key, options.into());
-    let job = Job {
-        plan: &plan,
+    let recorder = Recorder {
+        plan: &Plan::new(sort.len, recording.key, options.parameters(engine)),
+        engine,
         options,
         limits,
         home: sort.target.keys,
@@ -83,47 +41,27 @@ pub fn record_sort_of_words(
         level: 0,
         within: None,
     };
-    job.record(recording, sort.source.keys);
-}
-
-/// The base case kernel that the options select.
-#[must_use]
-pub fn base_case_kernel(options: &Options) -> Kernel {
-    let form = options.resolved_base_case();
-    Kernel::BaseCase {
-        form,
-        warps: options.mergesort.warps.unwrap_or(form.warps()),
-    }
-}
-
-/// The merge kernel of an engine. Its pages have [`Engine::page`] keys.
-#[must_use]
-pub const fn merge_kernel(engine: Engine) -> Kernel {
-    match engine {
-        Engine::Auto | Engine::BcfMergesort | Engine::BcfMergesortPb | Engine::SampleSort => {
-            Kernel::PageMerge
-        }
-        Engine::Warpsort => Kernel::WarpMerge,
-    }
+    recorder.record(recording, sort.source.keys);
 }
 
 /// One sort being recorded: the user's, or that of the samples of another sort.
 #[derive(Clone, Copy)]
-struct Job<'a> {
-    plan: &'a Plan,
-    options: &'a Options,
-    limits: &'a DeviceLimits,
+pub(super) struct Recorder<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) engine: Engine,
+    pub(super) options: &'a MergesortOptions,
+    pub(super) limits: &'a DeviceLimits,
     /// The buffer of the result, and the buffer that keys alternate with.
-    home: Buffer,
-    other: Buffer,
-    level: u8,
+    pub(super) home: Buffer,
+    pub(super) other: Buffer,
+    pub(super) level: u8,
     /// The enclosing sort's phase that this sort belongs to.
-    within: Option<Phase>,
+    pub(super) within: Option<Phase>,
 }
 
-impl Job<'_> {
+impl Recorder<'_> {
     /// Records the whole sort of the keys in `input`.
-    fn record(&self, recording: &mut Recording, input: Buffer) {
+    pub(super) fn record(&self, recording: &mut Recording, input: Buffer) {
         let plan = self.plan;
         // A single key needs no sort, but may need a copy.
         if plan.len < u32::from(input == self.home) + 1 {
@@ -168,7 +106,7 @@ impl Job<'_> {
     /// Keys that start at home are copied first if the number of moves is odd. No other number of
     /// rounds avoids this copy: a round more in the first merge phase is a round less in the final
     /// one.
-    fn first_buffer(&self) -> Buffer {
+    pub(super) fn first_buffer(&self) -> Buffer {
         if self.plan.moves().is_multiple_of(2) {
             self.home
         } else {
@@ -176,7 +114,7 @@ impl Job<'_> {
         }
     }
 
-    fn opposite(&self, buffer: Buffer) -> Buffer {
+    pub(super) fn opposite(&self, buffer: Buffer) -> Buffer {
         if buffer == self.home {
             self.other
         } else {
@@ -184,12 +122,12 @@ impl Job<'_> {
         }
     }
 
-    fn phase(&self, phase: Phase) -> Phase {
+    pub(super) fn phase(&self, phase: Phase) -> Phase {
         self.within.unwrap_or(phase)
     }
 
     /// Workgroups in x and y for `count` of them in total. The last row may exceed `count`.
-    fn grid(&self, count: u32) -> [u32; 2] {
+    pub(super) fn grid(&self, count: u32) -> [u32; 2] {
         grid(count, self.limits)
     }
 }

@@ -1,5 +1,11 @@
 //! The tunable sizes of the sample sort.
 
+use crate::error::Error;
+use crate::shader::{LARGEST_TILE, MATRIX};
+
+/// The largest number of samples that one workgroup sorts.
+pub(super) const MOST_SAMPLES: u32 = 4096;
+
 /// The sizes that determine the sample sort's speed, and not its result.
 ///
 /// `wgpu-bcfsort tune` finds the sizes that are fastest on a device, and writes them to a file.
@@ -33,14 +39,14 @@
 pub struct Tuning {
     /// Words of a tile that is sorted in workgroup memory: a power of two from 1024 to 8192.
     ///
-    /// A tile has at least 1024 records of any size, and at most as many as fit the device's
-    /// workgroup memory and 16 KiB.
+    /// A tile has at least 1024 records of any size, and at most 4096, and as many as fit the
+    /// device's workgroup memory. The default is 4096 words, 16 KiB: three workgroups share the 48
+    /// KiB of an NVIDIA multiprocessor.
     pub tile: u32,
     /// The largest number of samples from which a segment's splitters are chosen: a power of two
-    /// from 1024 to 8192.
+    /// from 1024 to 4096.
     ///
-    /// The sort uses at most 4096, and at most as many as fit the device's workgroup memory and 32
-    /// KiB.
+    /// The sort uses at most as many as fit the device's workgroup memory and 32 KiB.
     pub samples: u32,
     /// The largest number of records that are sorted in tiles and then merged at once. More records
     /// are partitioned.
@@ -80,7 +86,7 @@ impl Tuning {
     const fn gpu() -> Self {
         Self {
             tile: 4096,
-            samples: 8192,
+            samples: MOST_SAMPLES,
             merged: 1 << 16,
             gpu: true,
         }
@@ -90,5 +96,38 @@ impl Tuning {
 impl Default for Tuning {
     fn default() -> Self {
         Self::gpu()
+    }
+}
+
+impl Tuning {
+    /// Checks that every tile size is in its range.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidOption`] with the name, the value and the range.
+    pub fn validate(&self) -> Result<(), Error> {
+        let is_size = |size: u32, most| size.is_power_of_two() && (MATRIX..=most).contains(&size);
+        let numbers = [
+            (
+                "tuning.tile",
+                self.tile,
+                is_size(self.tile, LARGEST_TILE),
+                "a power of two from 1024 to 8192",
+            ),
+            (
+                "tuning.samples",
+                self.samples,
+                is_size(self.samples, MOST_SAMPLES),
+                "a power of two from 1024 to 4096",
+            ),
+        ];
+        match numbers.into_iter().find(|&(_, _, right, _)| !right) {
+            Some((name, value, _, allowed)) => Err(Error::InvalidOption {
+                name,
+                value: value.into(),
+                allowed,
+            }),
+            None => Ok(()),
+        }
     }
 }

@@ -9,7 +9,7 @@
 /// # Examples
 ///
 /// ```
-/// use wgpu_bcfsort::internals::network::Network;
+/// use wgpu_bcfsort::internals::shader::Network;
 /// let network = Network::odd_even_merge_sort(32);
 /// assert_eq!(network.comparators().len(), 191);
 /// ```
@@ -170,7 +170,7 @@ impl Network {
     #[must_use]
     pub fn to_wgsl(&self, function: &str) -> String {
         let mut text = format!(
-            "// {} comparators, written by src/network.rs.\nfn {function}(r: ptr<function, \
+            "// {} comparators, written by src/shader/network.rs.\nfn {function}(r: ptr<function, \
              array<Key, {}>>) {{\n    var x: Ordered;\n",
             self.comparators.len(),
             self.lines

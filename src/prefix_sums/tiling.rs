@@ -1,6 +1,6 @@
 //! The division of prefix sums into tiles.
 
-use crate::algorithm::{MATRIX, W};
+use crate::shader::{MATRIX, W};
 
 /// The largest number of tiles that an option may ask for.
 pub const MOST_TILES: u32 = 1 << 14;
@@ -27,7 +27,7 @@ pub const fn default_tiles(len: u32) -> u32 {
 /// # Examples
 ///
 /// ```
-/// use wgpu_bcfsort::internals::plan::Tiling;
+/// use wgpu_bcfsort::internals::prefix_sums::Tiling;
 /// let tiling = Tiling::new(10_000, Some(4));
 /// assert_eq!((tiling.tiles, tiling.tile), (4, 3072));
 /// ```
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn tiles_are_whole_pages_none_is_empty_and_all_elements_are_in_one() {
-        let most = u32::MAX - 2 * super::super::LARGEST_TILE;
+        let most = u32::MAX - 2 * crate::shader::LARGEST_TILE;
         for len in [
             0,
             1,

@@ -1,0 +1,486 @@
+//! The kernels of the sample sort: `shaders/samplesort`.
+//!
+//! Key types and directions are parameters; the shape of a record and the sizes are constants.
+
+use super::shape::Shape;
+use super::tile_sort::{Fill, put_tile, rank_in_others, sort_tile, tile_load};
+use crate::key::KeyType;
+use crate::shader::{Conflicts, Definition, Kernel, Piece, parameters, wgsl};
+
+parameters! {
+    /// `samplesort/params.wgsl`.
+    SortParams {
+        len, first, end,
+        segments, whole, child, slots, nodes, samples, seed,
+        rank_begin, rank_end, skips_done,
+        tile, group_tiles, capacity, tiles, items, splitter_words, is_listed,
+        source_sign_low, source_sign_high, source_flip_low, source_flip_high,
+        target_sign_low, target_sign_high, target_flip_low, target_flip_high,
+    }
+}
+
+/// The sizes with which a tile is partitioned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Partition {
+    /// Nodes of a segment's tree: the largest number of its children.
+    pub nodes: u32,
+    /// Records of a tile.
+    pub tile: u32,
+    /// Lanes of a workgroup: at least `nodes`, and at least a sixteenth of the tile's records.
+    pub lanes: u32,
+}
+
+/// The largest number of tiles that are merged at once.
+pub(crate) const MERGED_TILES: u32 = 16;
+
+/// Records per lane in a sort of many large tiles of one-word records. These are items of a list,
+/// and not mapped when they are read. A test for a map costs 0.5 % of a sort of 2^26 on an H200.
+pub(crate) const EACH_OF_ITEMS: u32 = 32;
+
+/// Lanes of a workgroup that merges tiles.
+pub(crate) const MERGE_LANES: u32 = 64;
+
+/// The sizes with which tiles are sorted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TileSizes {
+    /// Records of a tile.
+    pub tile: u32,
+    /// Records per lane: 16, or 32 if a record has one word.
+    pub each: u32,
+    /// True if one piece of code serves all column passes over a tile.
+    pub is_compact: bool,
+    /// True if source and target are the same buffer.
+    pub in_place: bool,
+}
+
+/// The largest number of lanes of a workgroup that sorts a tile of rows.
+const LANES_FOR_ROWS: u32 = 256;
+
+/// Samples per lane.
+const SAMPLES_PER_LANE: u32 = 16;
+
+const PARAMS: &str = wgsl!("samplesort/params.wgsl");
+const SEGMENTS: &str = wgsl!("samplesort/segments.wgsl");
+const TREE: &str = wgsl!("samplesort/tree.wgsl");
+const SCAN: &str = wgsl!("samplesort/scan.wgsl");
+const TILE: &str = wgsl!("samplesort/tile.wgsl");
+
+/// Values of one scan in a partition: the counts of children, or the marks of positions.
+const fn scan_values(nodes: u32, tile: u32) -> u32 {
+    if nodes > tile / 16 { nodes } else { tile / 16 }
+}
+
+/// Words of an array with one more element, rounded up to a multiple of 16 bytes.
+const fn with_one_more(words: u32) -> u32 {
+    (words + 1).next_multiple_of(4)
+}
+
+/// Every kernel with the sizes that the default tunings give on a device with 32 KiB of workgroup
+/// memory and workgroups of 1024 lanes. Those of other sizes are not listed.
+#[must_use]
+pub fn all() -> Vec<Kernel> {
+    let mut all: Vec<Kernel> = Shape::ALL.into_iter().flat_map(of_shape).collect();
+    all.extend([0, 1].into_iter().flat_map(of_rows));
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+fn of_shape(shape: Shape) -> Vec<Kernel> {
+    let words = shape.words();
+    let largest = 4096 >> words.next_power_of_two().ilog2();
+    let most_samples = if words == 3 { 2048 } else { 4096 };
+    let mut kernels = vec![merge(shape)];
+    for (nodes, tile, lanes) in [(256, 4096, 512), (512, 4096, 512), (512, 8192, 1024)] {
+        let of = Partition { nodes, tile, lanes };
+        kernels.extend([count(of, shape), table(nodes), partition(of, shape)]);
+    }
+    for (samples, is_compact) in [(1024, true), (1024, false), (most_samples, false)] {
+        kernels.push(splitters(samples, is_compact, shape));
+    }
+    let many = if words == 1 { EACH_OF_ITEMS } else { 16 };
+    for (tile, each, is_compact) in [
+        (1024, 16, true),
+        (1024, 16, false),
+        (largest, 16, false),
+        (largest, many, false),
+    ] {
+        kernels.extend([false, true].map(|in_place| {
+            let sizes = TileSizes {
+                tile,
+                each,
+                is_compact,
+                in_place,
+            };
+            sort(sizes, shape)
+        }));
+    }
+    kernels
+}
+
+/// The kernels of a sort by a comparator, for rows of `words` words.
+pub(crate) fn of_rows(words: u32) -> Vec<Kernel> {
+    let shape = Shape::row(words, false);
+    let most_samples = 4096.min(1 << ((8 << 10) / shape.words()).ilog2());
+    let of = Partition {
+        nodes: 256,
+        tile: 4096,
+        lanes: 512,
+    };
+    let mut kernels = vec![count(of, shape), table(256), partition(of, shape)];
+    kernels.extend([1024, most_samples].map(|samples| splitters(samples, false, shape)));
+    kernels.extend([false, true].map(|in_place| {
+        let sizes = TileSizes {
+            tile: 1024,
+            each: 16,
+            is_compact: false,
+            in_place,
+        };
+        sort(sizes, shape)
+    }));
+    kernels
+}
+
+/// Chooses splitters from at most this many samples, a power of two. In a compact kernel one piece
+/// of code serves all column passes over the tile of samples.
+#[must_use]
+pub fn splitters(samples: u32, is_compact: bool, shape: Shape) -> Kernel {
+    let (words, is_row) = (shape.words(), shape.is_row());
+    // Tiles of rows have one loop for all passes in any case.
+    let is_compact = is_compact && !is_row;
+    let lanes = if is_row {
+        lanes_for_rows(samples)
+    } else {
+        samples / SAMPLES_PER_LANE
+    };
+    let of = shape.pieces();
+    let mut parts = Parts::new(shape, lanes, &[("SORT_TILE", samples)]);
+    parts.files(&[of.source, SEGMENTS, TREE]);
+    if is_row {
+        parts.constants.push(("CELLS", samples * words));
+        parts.files(&[of.cells, wgsl!("samplesort/rows/sort_tile.wgsl")]);
+    } else {
+        parts.generated(move || {
+            let each = SAMPLES_PER_LANE;
+            sort_tile(words, samples, each, is_compact, Fill::Samples)
+                + &tile_load(words, samples, each)
+        });
+    }
+    parts.files(&[wgsl!("samplesort/splitters.wgsl")]);
+    let compact = if is_compact { ".compact" } else { "" };
+    let name = format!("splitters.{samples}{compact}.{}", shape.name());
+    parts.kernel(&name, samples * words, Conflicts::WhereItSearches)
+}
+
+/// Counts the records of each child.
+#[must_use]
+pub fn count(of: Partition, shape: Shape) -> Kernel {
+    let cells = of.nodes * shape.words();
+    let pieces = shape.pieces();
+    let constants = [("NODES", of.nodes), ("TILE", of.tile), ("CELLS", cells)];
+    let mut parts = Parts::new(shape, of.lanes, &constants);
+    parts.files(&[pieces.source, pieces.cells, SEGMENTS, TILE, pieces.splitter]);
+    parts.files(&[wgsl!("samplesort/count.wgsl")]);
+    let name = format!("count.{}.{}.{}", of.nodes, of.tile, shape.name());
+    let memory = cells + with_one_more(of.nodes);
+    parts.kernel(&name, memory, Conflicts::WhereItSearches)
+}
+
+/// Moves records to their children.
+#[must_use]
+pub fn partition(of: Partition, shape: Shape) -> Kernel {
+    let pieces = shape.pieces();
+    let constants = [
+        ("NODES", of.nodes),
+        ("TILE", of.tile),
+        ("CELLS", partition_cells(of, shape)),
+        ("VALUES", scan_values(of.nodes, of.tile)),
+    ];
+    let mut parts = Parts::new(shape, of.lanes, &constants);
+    parts.files(&[pieces.source, pieces.target, pieces.word, pieces.cells]);
+    parts.files(&[SEGMENTS, TILE, pieces.splitter, SCAN]);
+    parts.files(&[wgsl!("samplesort/partition.wgsl")]);
+    let name = format!("partition.{}.{}.{}", of.nodes, of.tile, shape.name());
+    let memory = partition_bytes(of, shape) / 4;
+    parts.kernel(&name, memory, Conflicts::WhereItSearches)
+}
+
+const fn partition_cells(of: Partition, shape: Shape) -> u32 {
+    let splitters = of.nodes * shape.words();
+    if of.tile > splitters {
+        of.tile
+    } else {
+        splitters
+    }
+}
+
+/// Bytes of workgroup memory of a partition.
+pub(super) const fn partition_bytes(of: Partition, shape: Shape) -> u32 {
+    let Partition { nodes, tile, .. } = of;
+    let tables = 2 * with_one_more(nodes) + (scan_values(nodes, tile) + 64) + tile / 16 + nodes;
+    4 * (partition_cells(of, shape) + tables)
+}
+
+/// Makes the table of children, or the list of items to be sorted, of trees of `nodes` nodes. It
+/// gets the number of words of a splitter as a parameter.
+#[must_use]
+pub fn table(nodes: u32) -> Kernel {
+    let constants = [("NODES", nodes), ("VALUES", nodes)];
+    let mut parts = Parts::new(Shape::Word, nodes, &constants);
+    parts.pieces = Vec::new();
+    parts.files(&[PARAMS, SEGMENTS, TREE, SCAN]);
+    parts.files(&[wgsl!("samplesort/table.wgsl")]);
+    let memory = 4 * with_one_more(nodes) + (nodes + 64) + with_one_more(0);
+    let name = format!("table.{nodes}");
+    parts.kernel(&name, memory, Conflicts::WhereItSearches)
+}
+
+/// Sorts tiles of the input, or the items of a list.
+#[must_use]
+pub fn sort(sizes: TileSizes, shape: Shape) -> Kernel {
+    let (words, is_row) = (shape.words(), shape.is_row());
+    let TileSizes {
+        tile,
+        each,
+        in_place,
+        ..
+    } = sizes;
+    // Tiles of rows have one loop for all passes in any case.
+    let is_compact = sizes.is_compact && !is_row;
+    let lanes = if is_row {
+        lanes_for_rows(tile)
+    } else {
+        tile / each
+    };
+    let of = shape.pieces();
+    let mut parts = Parts::new(shape, lanes, &[("SORT_TILE", tile)]);
+    let source = match (in_place, shape.has_value()) {
+        (true, false) => wgsl!("samplesort/io/in_place_keys.wgsl"),
+        (true, true) => wgsl!("samplesort/io/in_place_pairs.wgsl"),
+        (false, false) => wgsl!("samplesort/io/scratch_keys.wgsl"),
+        (false, true) => wgsl!("samplesort/io/scratch_pairs.wgsl"),
+    };
+    parts.files(&[source, of.target]);
+    if is_row {
+        parts.constants.push(("CELLS", tile * words));
+        let sort_tile = wgsl!("samplesort/rows/sort_tile.wgsl");
+        parts.files(&[of.cells, sort_tile, wgsl!("samplesort/rows/put_tile.wgsl")]);
+    } else {
+        let fill = if each == EACH_OF_ITEMS {
+            Fill::Rows
+        } else {
+            Fill::MappedRows
+        };
+        parts.generated(move || {
+            sort_tile(words, tile, each, is_compact, fill) + &put_tile(words, tile, each)
+        });
+    }
+    parts.files(&[wgsl!("samplesort/sort.wgsl")]);
+    let compact = if is_compact { ".compact" } else { "" };
+    let place = if in_place { ".in_place" } else { "" };
+    let name = format!("sort.{tile}x{each}{compact}{place}.{}", shape.name());
+    parts.kernel(&name, tile * words, Conflicts::None)
+}
+
+/// Merges up to 16 sorted tiles.
+#[must_use]
+pub fn merge(shape: Shape) -> Kernel {
+    let of = shape.pieces();
+    let mut parts = Parts::new(shape, MERGE_LANES, &[]);
+    parts.files(&[of.source, of.target]);
+    parts.generated(|| rank_in_others(MERGED_TILES - 1));
+    parts.files(&[wgsl!("samplesort/merge.wgsl")]);
+    parts.kernel(
+        &format!("merge.{}", shape.name()),
+        0,
+        Conflicts::WhereItSearches,
+    )
+}
+
+const fn lanes_for_rows(tile: u32) -> u32 {
+    if tile / 2 < LANES_FOR_ROWS {
+        tile / 2
+    } else {
+        LANES_FOR_ROWS
+    }
+}
+
+/// The parts of a kernel, first those that all kernels of a shape have.
+struct Parts {
+    shape: Shape,
+    constants: Vec<(&'static str, u32)>,
+    pieces: Vec<Piece>,
+}
+
+impl Parts {
+    fn new(shape: Shape, lanes: u32, constants: &[(&'static str, u32)]) -> Self {
+        let mut all = vec![("WORDS", shape.stored_words()), ("LANES", lanes)];
+        all.extend(constants);
+        let mut pieces = Vec::new();
+        if let Shape::Row { words, backwards } = shape {
+            pieces.push(Piece::Comparator(words, backwards));
+        }
+        pieces.extend(shape.pieces().record.into_iter().map(Piece::File));
+        Self {
+            shape,
+            constants: all,
+            pieces,
+        }
+    }
+
+    fn files(&mut self, files: &[&'static str]) {
+        self.pieces
+            .extend(files.iter().map(|&file| Piece::File(file)));
+    }
+
+    /// Adds unrolled networks.
+    fn generated(&mut self, generate: impl Fn() -> String + Send + Sync + 'static) {
+        self.pieces.push(Piece::Generated(Box::new(generate)));
+    }
+
+    /// The kernel with `memory` words of workgroup memory. The size of each variable is rounded up
+    /// to a multiple of 16 bytes, as WebGPU does.
+    fn kernel(mut self, name: &str, memory: u32, conflicts: Conflicts) -> Kernel {
+        if let Shape::Row { words, .. } = self.shape
+            && words > 0
+        {
+            self.constants.push(("ROW_WORDS", words));
+        }
+        Definition {
+            name: format!("samplesort.{name}").into(),
+            variant: "",
+            key: KeyType::U32,
+            constants: self.constants,
+            pieces: self.pieces,
+            parameters: SortParams::default().into(),
+            workgroup_bytes: 4 * memory,
+            conflicts,
+        }
+        .into()
+    }
+}
+
+/// Pieces of text that differ by the shape of a record.
+struct RecordPieces {
+    /// The record's type, its order, and the parameters.
+    record: Vec<&'static str>,
+    /// The record's layout in workgroup memory, and that of splitters.
+    cells: &'static str,
+    splitter: &'static str,
+    /// Load and store functions for a record, and for one word of it.
+    source: &'static str,
+    target: &'static str,
+    word: &'static str,
+}
+
+impl Shape {
+    #[allow(clippy::too_many_lines)]
+    fn pieces(self) -> RecordPieces {
+        const MAPS: &str = wgsl!("samplesort/maps.wgsl");
+        const KEY_1: &str = wgsl!("samplesort/key_1.wgsl");
+        const KEY_2: &str = wgsl!("samplesort/key_2.wgsl");
+        const RECORD_2: &str = wgsl!("samplesort/record_2.wgsl");
+        let (cells, splitter) = match self.words() {
+            1 => (
+                wgsl!("samplesort/cells_1.wgsl"),
+                wgsl!("samplesort/splitter_1.wgsl"),
+            ),
+            2 => (
+                wgsl!("samplesort/cells_2.wgsl"),
+                wgsl!("samplesort/splitter_2.wgsl"),
+            ),
+            _ => (
+                wgsl!("samplesort/cells_3.wgsl"),
+                wgsl!("samplesort/splitter_3.wgsl"),
+            ),
+        };
+        let (source, target) = if self.has_value() {
+            (
+                wgsl!("samplesort/io/source_pairs.wgsl"),
+                wgsl!("samplesort/io/target_pairs.wgsl"),
+            )
+        } else {
+            (
+                wgsl!("samplesort/io/source_keys.wgsl"),
+                wgsl!("samplesort/io/target_keys.wgsl"),
+            )
+        };
+        let pieces = |record, word| RecordPieces {
+            record,
+            cells,
+            splitter,
+            source,
+            target,
+            word,
+        };
+        match self {
+            Self::Word => pieces(
+                vec![
+                    wgsl!("samplesort/record_1.wgsl"),
+                    KEY_1,
+                    wgsl!("samplesort/shape/word.wgsl"),
+                    PARAMS,
+                    MAPS,
+                ],
+                wgsl!("samplesort/io/word_to_word.wgsl"),
+            ),
+            Self::TwoWords => pieces(
+                vec![
+                    RECORD_2,
+                    KEY_2,
+                    wgsl!("samplesort/shape/two_words.wgsl"),
+                    PARAMS,
+                    MAPS,
+                ],
+                wgsl!("samplesort/io/word_to_two_words.wgsl"),
+            ),
+            Self::Pair => pieces(
+                vec![
+                    RECORD_2,
+                    KEY_1,
+                    wgsl!("samplesort/shape/pair.wgsl"),
+                    PARAMS,
+                    MAPS,
+                ],
+                wgsl!("samplesort/io/word_to_pair.wgsl"),
+            ),
+            Self::WidePair => pieces(
+                vec![
+                    wgsl!("samplesort/record_3.wgsl"),
+                    KEY_2,
+                    wgsl!("samplesort/shape/wide_pair.wgsl"),
+                    PARAMS,
+                    MAPS,
+                ],
+                wgsl!("samplesort/io/word_to_wide_pair.wgsl"),
+            ),
+            Self::Row { words, .. } => {
+                let mut record = if words == 0 {
+                    vec![wgsl!("samplesort/rows/index.wgsl")]
+                } else {
+                    vec![wgsl!("samplesort/rows/record_beside.wgsl")]
+                };
+                match words {
+                    0 => record.extend([
+                        wgsl!("samplesort/rows/rows.wgsl"),
+                        wgsl!("samplesort/rows/compared_index.wgsl"),
+                    ]),
+                    1 => record.push(wgsl!("samplesort/rows/words_1.wgsl")),
+                    2 => record.push(wgsl!("samplesort/rows/words_2.wgsl")),
+                    3 => record.push(wgsl!("samplesort/rows/words_3.wgsl")),
+                    _ => record.push(wgsl!("samplesort/rows/words_4.wgsl")),
+                }
+                record.extend([PARAMS, wgsl!("samplesort/no_maps.wgsl")]);
+                let pieces = pieces(record, wgsl!("samplesort/io/word_to_word.wgsl"));
+                if words == 0 {
+                    return pieces;
+                }
+                RecordPieces {
+                    cells: wgsl!("samplesort/rows/cells_beside.wgsl"),
+                    splitter: wgsl!("samplesort/rows/splitter.wgsl"),
+                    ..pieces
+                }
+            }
+        }
+    }
+}
