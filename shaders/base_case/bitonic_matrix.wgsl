@@ -1,3 +1,5 @@
+// Uses base_case/fill_matrix, lib/bank_matrix, lib/io, lib/key, lib/tile.
+//
 // BITONIC SORT of a matrix in passes over registers: the paper's model with fewer comparators.
 //
 // Sorts each 1024 consecutive keys: a matrix of 32 lines of 32 keys, 32 lanes per matrix, TILES

@@ -1,3 +1,5 @@
+// Uses base_case/fill_matrix, lib/bank_matrix, lib/io, lib/key, lib/tile.
+//
 // SHEARSORT-DIAGONAL: no transposition (paper, section 3.3 and Algorithm 2).
 //
 // Sorts each 1024 consecutive keys: one bank matrix of 32 x 32 and 32 lanes per matrix, TILES

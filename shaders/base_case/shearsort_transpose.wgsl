@@ -1,3 +1,5 @@
+// Uses base_case/fill_matrix, base_case/transpose, lib/bank_matrix, lib/io, lib/key, lib/tile.
+//
 // SHEARSORT, transposing form (paper, section 3.1 and Algorithm 1).
 //
 // Sorts each 1024 consecutive keys: one bank matrix of 32 x 32 and 32 lanes per matrix, TILES

@@ -1,3 +1,5 @@
+// Uses lib/bank_matrix, lib/key.
+//
 // warpsort, step 3: samples of the input at random positions, from which splitters are chosen (Ye,
 // Fan, Lin, Yuan and Ienne, IPDPS 2010, section III).
 //

@@ -1,3 +1,5 @@
+// Uses base_case/fill_matrix, base_case/transpose, lib/bank_matrix, lib/io, lib/key, lib/tile.
+//
 // SHEARSORT with every comparator in workgroup memory: the paper's baseline "without register
 // optimization" (appendix "Register optimization").
 //
@@ -22,7 +24,8 @@ fn position(t: u32, line: u32, descending: bool) -> u32 {
     return cell(t, select(line, W - 1u - line, descending));
 }
 
-// Batcher's odd-even mergesort of row t, as loops: the comparators that src/shader/network.rs unrolls.
+// Batcher's odd-even mergesort of row t, as loops: the comparators that `src/shader/network.rs`
+// unrolls.
 fn sort_row(matrix: u32, t: u32, descending: bool) {
     for (var block = 1u; block < W; block *= 2u) {
         for (var distance = block; distance >= 1u; distance /= 2u) {

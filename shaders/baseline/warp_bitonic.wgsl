@@ -1,3 +1,5 @@
+// Uses baseline/bitonic_merge, lib/bank_matrix, lib/io, lib/key, lib/tile.
+//
 // warpsort, step 1: a warp sorts 128 keys by Batcher's bitonic network in workgroup memory (Ye,
 // Fan, Lin, Yuan and Ienne, "High Performance Comparison-Based Sorting Algorithm on Many-Core
 // GPUs", IPDPS 2010, section III and Algorithm 1).

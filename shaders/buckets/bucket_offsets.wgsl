@@ -1,3 +1,5 @@
+// Uses lib/bank_matrix.
+//
 // The offset of each run's part of each bucket (paper, section 3.2, and Algorithm 6, last loop).
 //
 // One workgroup of 256 lanes per bucket b. Over the runs k, with first[k] = ranks[b][k] and

@@ -1,3 +1,5 @@
+// Uses lib/bank_matrix, lib/key, lib/tile.
+//
 // Distribution: moves each run's part of each bucket to its offset (paper, section 3.2, and
 // Algorithm 6).
 //

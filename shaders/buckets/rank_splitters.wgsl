@@ -1,3 +1,5 @@
+// Uses lib/bank_matrix, lib/key.
+//
 // Ranks of the splitters in each run (paper, section 3.2, "Distribution", and Algorithm 6).
 //
 // Splitter c = 1 .. P-1 is the sorted sample of rank floor(c * samples / P). One lane per run and

@@ -1,3 +1,5 @@
+// Uses lib/bank_matrix, lib/key.
+//
 // Regular samples of each sorted run (paper, section 3.2, "Distribution", and Algorithm 6).
 //
 // Run k gives `samples` keys, at floor(i * |run k| / samples) for i = 0 .. samples-1, to

@@ -1,3 +1,5 @@
+// Uses layout/params, layout/scan, lib/bank_matrix.
+//
 // COUNTING SORT of keys of 16 bits, third phase: the end of each key's copies.
 //
 // `sums`: see scan_counts.wgsl. `ends`: the inclusive prefix sums of all bins.

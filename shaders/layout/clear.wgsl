@@ -1,3 +1,5 @@
+// Uses layout/each_item, layout/params, lib/bank_matrix.
+//
 // CLEAR: writes params.words words of 0 to `destination`.
 //
 // A lane writes 8 words, LANES apart.

@@ -1,6 +1,8 @@
+// Uses layout/params, lib/bank_matrix.
+//
 // COUNTING SORT of keys of 8 or 16 bits, first phase: the histogram of the keys, by their bits.
 //
-// `source`: keys, packed as in load_keys.wgsl. `counts`: cleared tables with a bin for each
+// `source`: keys, packed as in load.wgsl. `counts`: cleared tables with a bin for each
 // possible key; consecutive workgroups add to different tables.
 //
 // A workgroup counts in SLOTS slots of workgroup memory, and adds each slot's count to a table at

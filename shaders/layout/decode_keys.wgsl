@@ -1,6 +1,8 @@
+// Uses layout/each_item, layout/key_map, layout/params, layout/sorted, lib/bank_matrix.
+//
 // DECODE: keys of 8, 16 or 32 bits from sorted words, or from the histogram of a counting sort.
 //
-// `source` or `ends`: see keys_of_words.wgsl, keys_of_counts.wgsl. `destination`: the words of the
+// `source` or `ends`: see sorted.wgsl. `destination`: the words of the
 // key buffer, from key number key_first on, with 2^key_shift keys in each. Other keys in the first
 // and the last word keep their bits, and so does everything after the last record.
 //

@@ -1,6 +1,8 @@
+// Uses layout/each_item, layout/key_map, layout/params, layout/sorted, lib/bank_matrix.
+//
 // DECODE: keys of 64 bits from sorted words.
 //
-// `source`, `values`: see low_words.wgsl, low_words_of_values.wgsl. `destination`: the words of the
+// `source`, `values`: see sorted.wgsl. `destination`: the words of the
 // key buffer, from key number key_first on.
 //
 // A lane decodes 8 keys, LANES apart.

@@ -1,6 +1,9 @@
+// Uses layout/each_item, layout/key_map, layout/load, layout/params, layout/records,
+// layout/segments, lib/bank_matrix.
+//
 // ENCODE: composes the records of a sort of words from the user's keys.
 //
-// `source`: see load_keys.wgsl, load_wide_keys.wgsl. `destination`, `values`: the composed records,
+// `source`: see load.wgsl. `destination`, `values`: the composed records,
 // compared as unsigned words, with the value, if any, as the least significant one:
 //
 //     keys of    segments  destination               values

@@ -1,3 +1,5 @@
+// Uses layout/each_item, layout/params, layout/records, layout/segments, lib/bank_matrix.
+//
 // ENCODE, second pass of a segmented argsort of 64-bit keys: the segment of each record, in the
 // order of the first pass.
 //

@@ -1,3 +1,5 @@
+// Uses layout/each_item, layout/params, layout/row, lib/bank_matrix.
+//
 // GATHER: moves payload rows to sorted order, or copies them. Also copies keys to the buffer where
 // a mergesort begins.
 //

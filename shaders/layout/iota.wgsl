@@ -1,3 +1,5 @@
+// Uses layout/each_item, layout/params, lib/bank_matrix.
+//
 // IOTA: writes 0, 1, 2 and so on.
 //
 // A lane writes 8 numbers, LANES apart.

@@ -1,6 +1,8 @@
+// Uses layout/key_map, layout/load, layout/params, lib/bank_matrix.
+//
 // IS_SORTED: finds the first of the user's keys that is out of order.
 //
-// `source`: see load_keys.wgsl, load_wide_keys.wgsl. `found`: its word destination_first is 0
+// `source`: see load.wgsl. `found`: its word destination_first is 0
 // before the dispatch, and stays 0 if the keys are in order. Otherwise it becomes the number of
 // keys from the first key that precedes its predecessor to the end.
 //

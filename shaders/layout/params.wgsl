@@ -6,7 +6,7 @@ struct Params {
     // The first workgroup of this dispatch, and one past the last.
     first: u32,
     end: u32,
-    // The positions of keys: see load_keys.wgsl.
+    // The positions of keys: see load.wgsl.
     key_first: u32,
     key_stride: u32,
     key_shift: u32,

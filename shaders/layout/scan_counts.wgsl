@@ -1,3 +1,5 @@
+// Uses layout/key_map, layout/params, layout/scan, lib/bank_matrix.
+//
 // COUNTING SORT of keys of 8 or 16 bits, second phase: prefix sums within each workgroup's bins.
 //
 // `counts`: histograms of all possible keys, by their bits, in several tables. `sums`: the

@@ -1,3 +1,5 @@
+// Uses lib/bank_matrix.
+//
 // SET_COUNT: copies the number of records from a user buffer to the parameters of all other
 // dispatches (indirect count).
 //

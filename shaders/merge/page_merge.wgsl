@@ -1,3 +1,5 @@
+// Uses lib/bank_matrix, lib/io, lib/key, lib/tile, merge/pairs.
+//
 // BINARY-MERGE: page-wise merge of pairs of sorted runs (paper, section 3.2 and Algorithm 5).
 //
 // One pair of runs A, B per workgroup of 32 lanes. Two pages of PAGE = 512 keys are held. Each step

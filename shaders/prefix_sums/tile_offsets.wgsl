@@ -1,3 +1,5 @@
+// Uses lib/bank_matrix, prefix_sums/params, prefix_sums/tile_matrix, prefix_sums/value.
+//
 // Colored prefix sums, phase 2: from the tiles' sums to their offsets (paper, Appendix A).
 //
 // One workgroup of 256 lanes, 8 warps, replaces the rows of the d x P matrix of sums with their

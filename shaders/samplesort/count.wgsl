@@ -1,3 +1,6 @@
+// Uses samplesort/io, samplesort/maps, samplesort/params, samplesort/segments, samplesort/shape,
+// samplesort/tile.
+//
 // SAMPLE SORT, count: the histogram of each segment's records by child.
 //
 // A lane searches its records among the splitters, all of them together, and counts them in

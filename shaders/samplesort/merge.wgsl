@@ -1,3 +1,5 @@
+// Uses samplesort/io, samplesort/maps, samplesort/params, samplesort/shape.
+//
 // SAMPLE SORT, merge: merges a few sorted tiles at once, by rank. A record's rank is the sum of the
 // numbers of records before it: in its own tile, its position; in every other tile, found by binary
 // search. Equal records are in the order of their tiles.

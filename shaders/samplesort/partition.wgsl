@@ -1,3 +1,6 @@
+// Uses samplesort/io, samplesort/maps, samplesort/params, samplesort/scan, samplesort/segments,
+// samplesort/shape, samplesort/tile.
+//
 // SAMPLE SORT, partition: moves the records of a segment to its children.
 //
 //   search      each record among the splitters, as in `count`

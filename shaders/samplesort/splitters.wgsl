@@ -1,3 +1,6 @@
+// Uses samplesort/io, samplesort/maps, samplesort/params, samplesort/segments, samplesort/shape,
+// samplesort/tree.
+//
 // SAMPLE SORT, splitters: chooses the splitters of each segment, whose number of children depends
 // on its number of records.
 //

@@ -235,7 +235,7 @@ fn compile(
         // is oblivious: its indices are those of lanes and registers. Where few tiles are merged, a
         // search ends with at most the records of its tile, so a position is below the length.
         //
-        // After a sort: rows are gathered by the values of sorted records, which `row_by_index`
+        // After a sort: rows are gathered by the values of sorted records, which `layout/row.wgsl`
         // clamps. Offsets of segments only determine the segment of a record.
         //
         // Prefix sums: indices into the user's buffers are compared with the end of a tile, which

@@ -2,7 +2,9 @@
 //! a kernel: both are parameters.
 
 use crate::key::KeyType;
-use crate::shader::{Conflicts, Definition, Kernel, PARAMETER_BLOCK, Piece, W, parameters, wgsl};
+use crate::shader::{
+    Conflicts, Definition, Kernel, PARAMETER_BLOCK, Piece, Source, W, parameters, wgsl,
+};
 
 parameters! {
     /// `layout/params.wgsl`.
@@ -33,12 +35,12 @@ pub(crate) const BINS: u32 = 8 * LANES;
 pub(crate) const COUNTED: u32 = 32 * LANES;
 const SLOTS: u32 = 1024;
 
-const KEY_MAP: &str = wgsl!("layout/key_map.wgsl");
-const SEGMENTS: &str = wgsl!("layout/segments.wgsl");
-const STORE_VALUES: &str = wgsl!("layout/store_values.wgsl");
-const SCAN: &str = wgsl!("layout/scan.wgsl");
-const EACH_ITEM: &str = wgsl!("layout/each_item.wgsl");
-const PARAMS: &str = wgsl!("layout/params.wgsl");
+const KEY_MAP: Source = wgsl!("layout/key_map.wgsl");
+const SEGMENTS: Source = wgsl!("layout/segments.wgsl");
+const STORE_VALUES: Source = wgsl!("layout/records.wgsl", "values");
+const SCAN: Source = wgsl!("layout/scan.wgsl");
+const EACH_ITEM: Source = wgsl!("layout/each_item.wgsl");
+const PARAMS: Source = wgsl!("layout/params.wgsl");
 
 /// Every kernel.
 #[must_use]
@@ -70,23 +72,20 @@ pub fn all() -> Vec<Kernel> {
 }
 
 /// A kernel of this name. Its file has the last text.
-fn kernel(
-    name: &'static str,
-    constants: &[(&'static str, u32)],
-    texts: &[&'static str],
-) -> Definition {
+fn kernel(name: &'static str, constants: &[(&'static str, u32)], texts: &[Source]) -> Definition {
     let mut all = vec![("W", W), ("LANES", LANES)];
     all.extend(constants);
-    let (text, shared) = texts.split_last().unwrap_or((&"", &[]));
-    let pieces = [wgsl!("bank_matrix.wgsl")].iter().chain(shared);
+    let (shared, own) = texts.split_at(texts.len().saturating_sub(1));
+    let pieces = [wgsl!("lib/bank_matrix.wgsl")];
     Definition {
         name: name.into(),
         variant: "",
         key: KeyType::U32,
         constants: all,
-        pieces: pieces
-            .chain([&PARAMS, text])
-            .map(|&text| Piece::File(text))
+        pieces: [&pieces, shared, &[PARAMS], own]
+            .concat()
+            .into_iter()
+            .map(Piece::File)
             .collect(),
         parameters: LayoutParams::default().into(),
         workgroup_bytes: 0,
@@ -118,13 +117,13 @@ pub fn encode_keys(words: u32, segmented: bool, valued: bool) -> Kernel {
     texts.push(if valued {
         STORE_VALUES
     } else {
-        wgsl!("layout/store_no_values.wgsl")
+        wgsl!("layout/records.wgsl", "no_values")
     });
     texts.push(match (words, segmented) {
-        (1, false) => wgsl!("layout/store_keys.wgsl"),
-        (1, true) => wgsl!("layout/store_segment_keys.wgsl"),
-        (_, false) => wgsl!("layout/store_wide_keys.wgsl"),
-        (_, true) => wgsl!("layout/store_segment_wide_keys.wgsl"),
+        (1, false) => wgsl!("layout/records.wgsl", "keys"),
+        (1, true) => wgsl!("layout/records.wgsl", "segment_keys"),
+        (_, false) => wgsl!("layout/records.wgsl", "wide_keys"),
+        (_, true) => wgsl!("layout/records.wgsl", "segment_wide_keys"),
     });
     texts.push(wgsl!("layout/encode_keys.wgsl"));
     let segment = if segmented { ".segment" } else { "" };
@@ -154,17 +153,17 @@ pub fn encode_segments() -> Kernel {
 /// Decodes keys of 8, 16 or 32 bits from sorted words.
 #[must_use]
 pub fn decode_keys() -> Kernel {
-    decode("layout.decode_keys", wgsl!("layout/keys_of_words.wgsl"))
+    decode("layout.decode_keys", wgsl!("layout/sorted.wgsl", "words"))
 }
 
 /// Decodes keys of 8 or 16 bits from the result of a counting sort.
 #[must_use]
 pub fn decode_counts() -> Kernel {
-    let keys = wgsl!("layout/keys_of_counts.wgsl");
+    let keys = wgsl!("layout/sorted.wgsl", "counts");
     decode("layout.decode_keys.counts", keys)
 }
 
-fn decode(name: &'static str, keys: &'static str) -> Kernel {
+fn decode(name: &'static str, keys: Source) -> Kernel {
     let texts = [EACH_ITEM, KEY_MAP, keys, wgsl!("layout/decode_keys.wgsl")];
     kernel(name, &[("KEY_WORDS", 1)], &texts).into()
 }
@@ -176,10 +175,13 @@ pub fn decode_wide_keys(segmented: bool) -> Kernel {
     let (name, low_words) = if segmented {
         (
             "layout.decode_wide_keys.segment",
-            wgsl!("layout/low_words_of_values.wgsl"),
+            wgsl!("layout/sorted.wgsl", "segment_words"),
         )
     } else {
-        ("layout.decode_wide_keys", wgsl!("layout/low_words.wgsl"))
+        (
+            "layout.decode_wide_keys",
+            wgsl!("layout/sorted.wgsl", "wide_words"),
+        )
     };
     let text = wgsl!("layout/decode_wide_keys.wgsl");
     let texts = [EACH_ITEM, KEY_MAP, low_words, text];
@@ -189,16 +191,16 @@ pub fn decode_wide_keys(segmented: bool) -> Kernel {
 /// Gathers payload rows in sorted order.
 #[must_use]
 pub fn gather() -> Kernel {
-    moves("layout.gather", wgsl!("layout/row_by_index.wgsl"))
+    moves("layout.gather", wgsl!("layout/row.wgsl", "by_index"))
 }
 
 /// Copies words.
 #[must_use]
 pub fn copy() -> Kernel {
-    moves("layout.copy", wgsl!("layout/row_in_place.wgsl"))
+    moves("layout.copy", wgsl!("layout/row.wgsl", "in_place"))
 }
 
-fn moves(name: &'static str, row: &'static str) -> Kernel {
+fn moves(name: &'static str, row: Source) -> Kernel {
     kernel(name, &[], &[EACH_ITEM, row, wgsl!("layout/gather.wgsl")]).into()
 }
 
@@ -266,9 +268,9 @@ pub fn is_sorted(words: u32) -> Kernel {
     kernel(name, &[("KEY_WORDS", words)], &texts).into()
 }
 
-const fn load_keys(words: u32) -> &'static str {
+const fn load_keys(words: u32) -> Source {
     match words {
-        1 => wgsl!("layout/load_keys.wgsl"),
-        _ => wgsl!("layout/load_wide_keys.wgsl"),
+        1 => wgsl!("layout/load.wgsl", "keys"),
+        _ => wgsl!("layout/load.wgsl", "wide_keys"),
     }
 }

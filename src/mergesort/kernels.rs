@@ -4,7 +4,7 @@ use super::paper::{BaseCase, WARP_PAGE, WARP_TILE};
 use crate::engine::Engine;
 use crate::key::KeyType;
 use crate::shader::{
-    Conflicts, Definition, Kernel, MATRIX, Network, Parameters, Piece, W, parameters, wgsl,
+    Conflicts, Definition, Kernel, MATRIX, Network, Parameters, Piece, Source, W, parameters, wgsl,
 };
 use std::borrow::Cow;
 
@@ -32,13 +32,6 @@ parameters! {
 
     /// `buckets/distribute.wgsl`.
     DistributeParams { len, runs, first, pieces }
-}
-
-/// The text of a base case that transposes its matrix.
-macro_rules! with_transpose {
-    ($path:literal) => {
-        concat!(wgsl!("base_case/transpose.wgsl"), "\n", wgsl!($path))
-    };
 }
 
 /// Each base case with its smallest number of warps per workgroup, and the default one also with 2
@@ -93,14 +86,14 @@ impl Parts {
         name: &'static str,
         key: KeyType,
         parameters: impl Into<Parameters>,
-        text: &'static str,
+        texts: &[Source],
     ) -> Self {
         Self {
             name: name.into(),
             key,
             constants: Vec::new(),
             has_tile: false,
-            pieces: vec![text.into()],
+            pieces: texts.iter().copied().map(Piece::File).collect(),
             parameters: parameters.into(),
             conflicts: Conflicts::None,
         }
@@ -112,17 +105,17 @@ impl Parts {
         constants.extend(self.constants);
         let mut pieces: Vec<Piece> = vec![
             if is_wide {
-                wgsl!("key/two_words.wgsl").into()
+                wgsl!("lib/key.wgsl", "two_words").into()
             } else {
-                wgsl!("key/one_word.wgsl").into()
+                wgsl!("lib/key.wgsl", "one_word").into()
             },
-            wgsl!("bank_matrix.wgsl").into(),
+            wgsl!("lib/bank_matrix.wgsl").into(),
         ];
         if self.has_tile {
             pieces.push(if is_wide {
-                wgsl!("tile/two_words.wgsl").into()
+                wgsl!("lib/tile.wgsl", "two_words").into()
             } else {
-                wgsl!("tile/one_word.wgsl").into()
+                wgsl!("lib/tile.wgsl", "one_word").into()
             });
         }
         pieces.extend(self.pieces);
@@ -152,20 +145,20 @@ pub fn base_case(form: BaseCase, warps: u32, key: KeyType) -> Kernel {
         name,
         cells,
         networks,
-        text,
+        texts,
     } = Form::of(form);
     let networks = networks
         .into_iter()
         .map(|(name, network)| Piece::Network(name, network));
     let is_warpsort = form == BaseCase::WarpBitonic;
-    let mut pieces = vec![wgsl!("io/in_place.wgsl").into()];
+    let mut pieces = vec![wgsl!("lib/io.wgsl", "in_place").into()];
     pieces.extend(networks);
     pieces.push(if is_warpsort {
         wgsl!("baseline/bitonic_merge.wgsl").into()
     } else {
         wgsl!("base_case/fill_matrix.wgsl").into()
     });
-    pieces.push(text.into());
+    pieces.extend(texts.into_iter().map(Piece::File));
     Parts {
         name: if warps == h {
             name.into()
@@ -211,13 +204,13 @@ pub fn page_merge(key: KeyType) -> Kernel {
         constants: vec![("TILE_CELLS", W * (W + 1) + 2), ("LASTS", W * (W + 1))],
         has_tile: true,
         pieces: vec![
-            wgsl!("io/source.wgsl").into(),
-            wgsl!("io/destination.wgsl").into(),
+            wgsl!("lib/io.wgsl", "source").into(),
+            wgsl!("lib/io.wgsl", "destination").into(),
             Piece::Network("merge_registers", network),
             wgsl!("merge/pairs.wgsl").into(),
             wgsl!("merge/page_merge.wgsl").into(),
         ],
-        ..Parts::plain("merge.page_merge", key, PairsParams::default(), "")
+        ..Parts::plain("merge.page_merge", key, PairsParams::default(), &[])
     }
     .kernel()
 }
@@ -233,14 +226,14 @@ pub fn warp_merge(key: KeyType) -> Kernel {
         ],
         has_tile: true,
         pieces: vec![
-            wgsl!("io/source.wgsl").into(),
-            wgsl!("io/destination.wgsl").into(),
+            wgsl!("lib/io.wgsl", "source").into(),
+            wgsl!("lib/io.wgsl", "destination").into(),
             wgsl!("merge/pairs.wgsl").into(),
             wgsl!("baseline/bitonic_merge.wgsl").into(),
             wgsl!("baseline/warp_merge.wgsl").into(),
         ],
         conflicts: Conflicts::OfBaseline,
-        ..Parts::plain("baseline.warp_merge", key, PairsParams::default(), "")
+        ..Parts::plain("baseline.warp_merge", key, PairsParams::default(), &[])
     }
     .kernel()
 }
@@ -253,7 +246,7 @@ pub fn sample_runs(key: KeyType) -> Kernel {
         "buckets.sample_runs",
         key,
         SampleRunsParams::default(),
-        text,
+        &[text],
     )
     .kernel()
 }
@@ -263,7 +256,7 @@ pub fn sample_runs(key: KeyType) -> Kernel {
 pub fn random_samples(key: KeyType) -> Kernel {
     let text = wgsl!("baseline/random_samples.wgsl");
     let parameters = RandomSamplesParams::default();
-    Parts::plain("baseline.random_samples", key, parameters, text).kernel()
+    Parts::plain("baseline.random_samples", key, parameters, &[text]).kernel()
 }
 
 /// Ranks of the splitters in each run.
@@ -271,7 +264,7 @@ pub fn random_samples(key: KeyType) -> Kernel {
 pub fn rank_splitters(key: KeyType) -> Kernel {
     let text = wgsl!("buckets/rank_splitters.wgsl");
     let parameters = RankSplittersParams::default();
-    Parts::plain("buckets.rank_splitters", key, parameters, text).kernel()
+    Parts::plain("buckets.rank_splitters", key, parameters, &[text]).kernel()
 }
 
 /// Destination offsets of each run's part of each bucket.
@@ -283,7 +276,7 @@ pub fn bucket_offsets() -> Kernel {
         key: KeyType::U32,
         constants: vec![("W", W)],
         pieces: vec![
-            wgsl!("bank_matrix.wgsl").into(),
+            wgsl!("lib/bank_matrix.wgsl").into(),
             wgsl!("buckets/bucket_offsets.wgsl").into(),
         ],
         parameters: BucketOffsetsParams::default().into(),
@@ -300,7 +293,12 @@ pub fn distribute(key: KeyType) -> Kernel {
     Parts {
         constants: vec![("TILE_CELLS", MATRIX)],
         has_tile: true,
-        ..Parts::plain("buckets.distribute", key, DistributeParams::default(), text)
+        ..Parts::plain(
+            "buckets.distribute",
+            key,
+            DistributeParams::default(),
+            &[text],
+        )
     }
     .kernel()
 }
@@ -314,19 +312,20 @@ struct Form {
     /// sort of a row or of its segments; the bitonic base case has Batcher's sort, the parts of
     /// bitonic merges, and the bitonic merger.
     networks: Vec<(&'static str, Network)>,
-    text: &'static str,
+    texts: Vec<Source>,
 }
 
 impl Form {
     fn of(form: BaseCase) -> Self {
-        let of = |name, cells, networks, text| Self {
+        let of = |name, cells, networks, texts| Self {
             name,
             cells,
             networks,
-            text,
+            texts,
         };
+        let with_transpose = |text| vec![wgsl!("base_case/transpose.wgsl"), text];
         let sort = || ("sort_registers", Network::odd_even_merge_sort(W));
-        let long = |name, text| {
+        let long = |name, texts| {
             // The keys of a lane are from W / h rows, h keys from each.
             let h = form.warps();
             let segments = Network::odd_even_merge_sort(h).side_by_side(W / h);
@@ -334,23 +333,25 @@ impl Form {
                 name,
                 form.keys(),
                 vec![sort(), ("sort_segments", segments)],
-                text,
+                texts,
             )
         };
-        let long_transpose = |name| long(name, with_transpose!("base_case/shearsort_long.wgsl"));
-        let long_diagonal = |name| long(name, wgsl!("base_case/shearsort_long_diagonal.wgsl"));
+        let long_transpose =
+            |name| long(name, with_transpose(wgsl!("base_case/shearsort_long.wgsl")));
+        let long_diagonal =
+            |name| long(name, vec![wgsl!("base_case/shearsort_long_diagonal.wgsl")]);
         match form {
             BaseCase::Transpose => of(
                 "base_case.shearsort_transpose",
                 MATRIX,
                 vec![sort()],
-                with_transpose!("base_case/shearsort_transpose.wgsl"),
+                with_transpose(wgsl!("base_case/shearsort_transpose.wgsl")),
             ),
             BaseCase::Diagonal => of(
                 "base_case.shearsort_diagonal",
                 MATRIX,
                 vec![sort()],
-                wgsl!("base_case/shearsort_diagonal.wgsl"),
+                vec![wgsl!("base_case/shearsort_diagonal.wgsl")],
             ),
             BaseCase::Bitonic => of(
                 "base_case.bitonic_matrix",
@@ -364,7 +365,7 @@ impl Form {
                     ("cross_5", Network::bitonic_cross(W, 5)),
                     ("merge_registers", Network::bitonic_merger(W)),
                 ],
-                wgsl!("base_case/bitonic_matrix.wgsl"),
+                vec![wgsl!("base_case/bitonic_matrix.wgsl")],
             ),
             BaseCase::Long1 => long_transpose("base_case.shearsort_long.h1"),
             BaseCase::Long2 => long_transpose("base_case.shearsort_long.h2"),
@@ -379,19 +380,19 @@ impl Form {
                 "baseline.shearsort_no_registers",
                 MATRIX,
                 Vec::new(),
-                with_transpose!("baseline/shearsort_no_registers.wgsl"),
+                with_transpose(wgsl!("baseline/shearsort_no_registers.wgsl")),
             ),
             BaseCase::OddEvenTransposition => of(
                 "baseline.odd_even_transposition",
                 MATRIX,
                 Vec::new(),
-                wgsl!("baseline/odd_even_transposition.wgsl"),
+                vec![wgsl!("baseline/odd_even_transposition.wgsl")],
             ),
             BaseCase::WarpBitonic => of(
                 "baseline.warp_bitonic",
                 WARP_TILE,
                 Vec::new(),
-                wgsl!("baseline/warp_bitonic.wgsl"),
+                vec![wgsl!("baseline/warp_bitonic.wgsl")],
             ),
         }
     }

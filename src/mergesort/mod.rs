@@ -1,8 +1,8 @@
 //! The paper's mergesorts, and its baseline: Sitchinava and Weichert, "Bank Conflict Free
 //! Comparison-based Sorting On GPUs".
 //!
-//! [`plan`](Plan) computes runs, rounds and buckets, [`record`] adds the dispatches of each phase to
-//! a recording, and [`kernels`] makes the kernels.
+//! [`Plan`] has the runs, rounds and buckets, [`record`] adds the dispatches of each phase to a
+//! recording, and [`kernels`] makes the kernels.
 
 mod base_case;
 mod distribution;

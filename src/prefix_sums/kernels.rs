@@ -2,7 +2,7 @@
 
 use super::method::{MOST_COLORS, PrefixSumsMethod};
 use crate::key::KeyType;
-use crate::shader::{Conflicts, Definition, Kernel, Piece, W, parameters, wgsl};
+use crate::shader::{Conflicts, Definition, Kernel, Piece, Source, W, parameters, wgsl};
 
 parameters! {
     /// `prefix_sums/params.wgsl`.
@@ -76,19 +76,27 @@ fn kernel(
     name: &'static str,
     of: KeyType,
     of_kernel: Vec<(&'static str, u32)>,
-    texts: Vec<&'static str>,
+    texts: Vec<Source>,
     conflicts: Conflicts,
 ) -> Kernel {
     debug_assert!(adds(of), "{of} has no prefix sums");
     let (key, variant, number) = match of {
-        KeyType::F32 => (KeyType::F32, ".f32", wgsl!("prefix_sums/floats.wgsl")),
-        _ => (KeyType::U32, ".u32", wgsl!("prefix_sums/integers.wgsl")),
+        KeyType::F32 => (
+            KeyType::F32,
+            ".f32",
+            wgsl!("prefix_sums/value.wgsl", "floats"),
+        ),
+        _ => (
+            KeyType::U32,
+            ".u32",
+            wgsl!("prefix_sums/value.wgsl", "integers"),
+        ),
     };
     let mut constants = vec![("W", W)];
     constants.extend(of_kernel);
     let shared = [
         number,
-        wgsl!("bank_matrix.wgsl"),
+        wgsl!("lib/bank_matrix.wgsl"),
         wgsl!("prefix_sums/params.wgsl"),
         wgsl!("prefix_sums/tile_matrix.wgsl"),
     ];
@@ -116,7 +124,7 @@ const fn conflicts(method: PrefixSumsMethod) -> Conflicts {
 }
 
 /// Cells of workgroup memory for the lanes' sums, and the text that defines their layout.
-const fn lane_sums(method: PrefixSumsMethod) -> (u32, &'static str) {
+const fn lane_sums(method: PrefixSumsMethod) -> (u32, Source) {
     match method {
         PrefixSumsMethod::Naive => (W * MOST_COLORS, wgsl!("prefix_sums/naive.wgsl")),
         // The original matrix and the padded transposed one.

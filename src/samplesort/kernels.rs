@@ -5,7 +5,7 @@
 use super::shape::Shape;
 use super::tile_sort::{Fill, put_tile, rank_in_others, sort_tile, tile_load};
 use crate::key::KeyType;
-use crate::shader::{Conflicts, Definition, Kernel, Piece, parameters, wgsl};
+use crate::shader::{Conflicts, Definition, Kernel, Piece, Source, parameters, wgsl};
 
 parameters! {
     /// `samplesort/params.wgsl`.
@@ -59,11 +59,34 @@ const LANES_FOR_ROWS: u32 = 256;
 /// Samples per lane.
 const SAMPLES_PER_LANE: u32 = 16;
 
-const PARAMS: &str = wgsl!("samplesort/params.wgsl");
-const SEGMENTS: &str = wgsl!("samplesort/segments.wgsl");
-const TREE: &str = wgsl!("samplesort/tree.wgsl");
-const SCAN: &str = wgsl!("samplesort/scan.wgsl");
-const TILE: &str = wgsl!("samplesort/tile.wgsl");
+const PARAMS: Source = wgsl!("samplesort/params.wgsl");
+const SEGMENTS: Source = wgsl!("samplesort/segments.wgsl");
+const TREE: Source = wgsl!("samplesort/tree.wgsl");
+const SCAN: Source = wgsl!("samplesort/scan.wgsl");
+const TILE: Source = wgsl!("samplesort/tile.wgsl");
+
+/// The sections of a file in `samplesort/shape/`.
+macro_rules! shape {
+    ($path:literal) => {
+        (
+            vec![
+                wgsl!($path, "record"),
+                PARAMS,
+                wgsl!("samplesort/maps.wgsl"),
+            ],
+            wgsl!($path, "cells"),
+            wgsl!($path, "splitter"),
+            wgsl!($path, "word"),
+        )
+    };
+}
+
+/// A section of the file for rows.
+macro_rules! row {
+    ($section:literal) => {
+        wgsl!("samplesort/shape/row.wgsl", $section)
+    };
+}
 
 /// Values of one scan in a partition: the counts of children, or the marks of positions.
 const fn scan_values(nodes: u32, tile: u32) -> u32 {
@@ -158,7 +181,7 @@ pub fn splitters(samples: u32, is_compact: bool, shape: Shape) -> Kernel {
     parts.files(&[of.source, SEGMENTS, TREE]);
     if is_row {
         parts.constants.push(("CELLS", samples * words));
-        parts.files(&[of.cells, wgsl!("samplesort/rows/sort_tile.wgsl")]);
+        parts.files(&[of.cells, row!("sort_tile")]);
     } else {
         parts.generated(move || {
             let each = SAMPLES_PER_LANE;
@@ -255,16 +278,16 @@ pub fn sort(sizes: TileSizes, shape: Shape) -> Kernel {
     let of = shape.pieces();
     let mut parts = Parts::new(shape, lanes, &[("SORT_TILE", tile)]);
     let source = match (in_place, shape.has_value()) {
-        (true, false) => wgsl!("samplesort/io/in_place_keys.wgsl"),
-        (true, true) => wgsl!("samplesort/io/in_place_pairs.wgsl"),
-        (false, false) => wgsl!("samplesort/io/scratch_keys.wgsl"),
-        (false, true) => wgsl!("samplesort/io/scratch_pairs.wgsl"),
+        (true, false) => wgsl!("samplesort/io.wgsl", "in_place_keys"),
+        (true, true) => wgsl!("samplesort/io.wgsl", "in_place_pairs"),
+        (false, false) => wgsl!("samplesort/io.wgsl", "scratch_keys"),
+        (false, true) => wgsl!("samplesort/io.wgsl", "scratch_pairs"),
     };
     parts.files(&[source, of.target]);
     if is_row {
         parts.constants.push(("CELLS", tile * words));
-        let sort_tile = wgsl!("samplesort/rows/sort_tile.wgsl");
-        parts.files(&[of.cells, sort_tile, wgsl!("samplesort/rows/put_tile.wgsl")]);
+        let sort_tile = row!("sort_tile");
+        parts.files(&[of.cells, sort_tile, row!("put_tile")]);
     } else {
         let fill = if each == EACH_OF_ITEMS {
             Fill::Rows
@@ -328,7 +351,7 @@ impl Parts {
         }
     }
 
-    fn files(&mut self, files: &[&'static str]) {
+    fn files(&mut self, files: &[Source]) {
         self.pieces
             .extend(files.iter().map(|&file| Piece::File(file)));
     }
@@ -360,127 +383,61 @@ impl Parts {
     }
 }
 
-/// Pieces of text that differ by the shape of a record.
-struct RecordPieces {
+/// What differs by the shape of a record.
+struct Pieces {
     /// The record's type, its order, and the parameters.
-    record: Vec<&'static str>,
+    record: Vec<Source>,
     /// The record's layout in workgroup memory, and that of splitters.
-    cells: &'static str,
-    splitter: &'static str,
+    cells: Source,
+    splitter: Source,
     /// Load and store functions for a record, and for one word of it.
-    source: &'static str,
-    target: &'static str,
-    word: &'static str,
+    source: Source,
+    target: Source,
+    word: Source,
 }
 
 impl Shape {
-    #[allow(clippy::too_many_lines)]
-    fn pieces(self) -> RecordPieces {
-        const MAPS: &str = wgsl!("samplesort/maps.wgsl");
-        const KEY_1: &str = wgsl!("samplesort/key_1.wgsl");
-        const KEY_2: &str = wgsl!("samplesort/key_2.wgsl");
-        const RECORD_2: &str = wgsl!("samplesort/record_2.wgsl");
-        let (cells, splitter) = match self.words() {
-            1 => (
-                wgsl!("samplesort/cells_1.wgsl"),
-                wgsl!("samplesort/splitter_1.wgsl"),
-            ),
-            2 => (
-                wgsl!("samplesort/cells_2.wgsl"),
-                wgsl!("samplesort/splitter_2.wgsl"),
-            ),
-            _ => (
-                wgsl!("samplesort/cells_3.wgsl"),
-                wgsl!("samplesort/splitter_3.wgsl"),
-            ),
-        };
+    fn pieces(self) -> Pieces {
         let (source, target) = if self.has_value() {
             (
-                wgsl!("samplesort/io/source_pairs.wgsl"),
-                wgsl!("samplesort/io/target_pairs.wgsl"),
+                wgsl!("samplesort/io.wgsl", "source_pairs"),
+                wgsl!("samplesort/io.wgsl", "target_pairs"),
             )
         } else {
             (
-                wgsl!("samplesort/io/source_keys.wgsl"),
-                wgsl!("samplesort/io/target_keys.wgsl"),
+                wgsl!("samplesort/io.wgsl", "source_keys"),
+                wgsl!("samplesort/io.wgsl", "target_keys"),
             )
         };
-        let pieces = |record, word| RecordPieces {
+        let (record, cells, splitter, word) = match self {
+            Self::Word => shape!("samplesort/shape/u32.wgsl"),
+            Self::TwoWords => shape!("samplesort/shape/u64.wgsl"),
+            Self::Pair => shape!("samplesort/shape/u32_pair.wgsl"),
+            Self::WidePair => shape!("samplesort/shape/u64_pair.wgsl"),
+            Self::Row { words, .. } => {
+                let (_, cells, splitter, word) = shape!("samplesort/shape/u32.wgsl");
+                let mut record = match words {
+                    0 => vec![row!("index"), row!("rows"), row!("compared_index")],
+                    1 => vec![row!("beside"), row!("words_1")],
+                    2 => vec![row!("beside"), row!("words_2")],
+                    3 => vec![row!("beside"), row!("words_3")],
+                    _ => vec![row!("beside"), row!("words_4")],
+                };
+                record.extend([PARAMS, row!("no_maps")]);
+                match words {
+                    // An index is a record of one word.
+                    0 => (record, cells, splitter, word),
+                    _ => (record, row!("cells"), row!("splitter"), word),
+                }
+            }
+        };
+        Pieces {
             record,
             cells,
             splitter,
             source,
             target,
             word,
-        };
-        match self {
-            Self::Word => pieces(
-                vec![
-                    wgsl!("samplesort/record_1.wgsl"),
-                    KEY_1,
-                    wgsl!("samplesort/shape/word.wgsl"),
-                    PARAMS,
-                    MAPS,
-                ],
-                wgsl!("samplesort/io/word_to_word.wgsl"),
-            ),
-            Self::TwoWords => pieces(
-                vec![
-                    RECORD_2,
-                    KEY_2,
-                    wgsl!("samplesort/shape/two_words.wgsl"),
-                    PARAMS,
-                    MAPS,
-                ],
-                wgsl!("samplesort/io/word_to_two_words.wgsl"),
-            ),
-            Self::Pair => pieces(
-                vec![
-                    RECORD_2,
-                    KEY_1,
-                    wgsl!("samplesort/shape/pair.wgsl"),
-                    PARAMS,
-                    MAPS,
-                ],
-                wgsl!("samplesort/io/word_to_pair.wgsl"),
-            ),
-            Self::WidePair => pieces(
-                vec![
-                    wgsl!("samplesort/record_3.wgsl"),
-                    KEY_2,
-                    wgsl!("samplesort/shape/wide_pair.wgsl"),
-                    PARAMS,
-                    MAPS,
-                ],
-                wgsl!("samplesort/io/word_to_wide_pair.wgsl"),
-            ),
-            Self::Row { words, .. } => {
-                let mut record = if words == 0 {
-                    vec![wgsl!("samplesort/rows/index.wgsl")]
-                } else {
-                    vec![wgsl!("samplesort/rows/record_beside.wgsl")]
-                };
-                match words {
-                    0 => record.extend([
-                        wgsl!("samplesort/rows/rows.wgsl"),
-                        wgsl!("samplesort/rows/compared_index.wgsl"),
-                    ]),
-                    1 => record.push(wgsl!("samplesort/rows/words_1.wgsl")),
-                    2 => record.push(wgsl!("samplesort/rows/words_2.wgsl")),
-                    3 => record.push(wgsl!("samplesort/rows/words_3.wgsl")),
-                    _ => record.push(wgsl!("samplesort/rows/words_4.wgsl")),
-                }
-                record.extend([PARAMS, wgsl!("samplesort/no_maps.wgsl")]);
-                let pieces = pieces(record, wgsl!("samplesort/io/word_to_word.wgsl"));
-                if words == 0 {
-                    return pieces;
-                }
-                RecordPieces {
-                    cells: wgsl!("samplesort/rows/cells_beside.wgsl"),
-                    splitter: wgsl!("samplesort/rows/splitter.wgsl"),
-                    ..pieces
-                }
-            }
         }
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! Assembly only concatenates. Each text is plain WGSL, and every number is a constant in front.
 
-use super::{Network, Parameters, reflection};
+use super::{Network, Parameters, Source, reflection};
 use crate::comparator::Comparator;
 use crate::error::Error;
 use crate::key::KeyType;
@@ -47,8 +47,8 @@ pub struct Definition {
 
 /// A part of a kernel's text.
 pub enum Piece {
-    /// A file of `shaders/`.
-    File(&'static str),
+    /// A file of `shaders/`, or a section of it.
+    File(Source),
     /// A comparator network as a function of this name: a lane applies it to the keys in its
     /// registers.
     Network(&'static str, Network),
@@ -110,8 +110,8 @@ pub struct Assembled {
     pub workgroup_bytes: u32,
 }
 
-impl From<&'static str> for Piece {
-    fn from(file: &'static str) -> Self {
+impl From<Source> for Piece {
+    fn from(file: Source) -> Self {
         Self::File(file)
     }
 }
@@ -191,6 +191,21 @@ impl Kernel {
         self.0.of.pieces.iter().any(is_comparator)
     }
 
+    /// The files of `shaders/` that it is made of, each once, in order. The last one is its own.
+    #[must_use]
+    pub fn files(&self) -> Vec<&'static str> {
+        let mut files = Vec::new();
+        for piece in &self.0.of.pieces {
+            if let Piece::File(file) = piece
+                && files.last() != Some(&file.path)
+            {
+                files.retain(|&path| path != file.path);
+                files.push(file.path);
+            }
+        }
+        files
+    }
+
     /// The comparator networks that each lane applies to the keys in its registers, by function
     /// name. Kernels that do not sort in registers have none; neither have those with generated
     /// texts.
@@ -218,7 +233,7 @@ impl Kernel {
         }
         for piece in &self.0.of.pieces {
             match piece {
-                Piece::File(file) => text.extend(["\n", file]),
+                Piece::File(file) => text.extend(["\n", file.text().trim_end(), "\n"]),
                 Piece::Network(name, network) => text.extend(["\n", &network.to_wgsl(name)]),
                 Piece::Generated(generate) => text.extend(["\n", &generate()]),
                 Piece::Comparator(words, backwards) => {
@@ -317,7 +332,7 @@ impl fmt::Debug for Kernel {
 mod tests {
     use super::Kernel;
     use crate::internals::kernels;
-    use std::collections::HashSet;
+    use std::collections::{BTreeMap, HashSet};
 
     #[test]
     fn every_kernel_is_valid() {
@@ -340,6 +355,40 @@ mod tests {
                 "{kernel:?}: {used}"
             );
         }
+    }
+
+    /// The first lines of a kernel's own file name the others that it is made of: those of all its
+    /// variants, and `samplesort/shape` for the file of a shape.
+    #[test]
+    fn the_first_lines_of_a_kernel_name_its_files() {
+        let mut used: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for kernel in kernels() {
+            let files = kernel.files();
+            let (own, others) = files.split_last().unwrap();
+            let known = used.entry(own).or_default();
+            for file in others {
+                let is_shape = file.starts_with("samplesort/shape/");
+                let name = if is_shape { "samplesort/shape" } else { file };
+                let name = name.trim_end_matches(".wgsl");
+                if !known.contains(&name) {
+                    known.push(name);
+                }
+            }
+        }
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("shaders");
+        let mut wrong = Vec::new();
+        for (own, mut others) in used {
+            others.sort_unstable();
+            let text = std::fs::read_to_string(root.join(own)).unwrap();
+            let lines = text.lines().take_while(|line| *line != "//");
+            let words: Vec<&str> = lines.flat_map(|line| line.split(' ')).collect();
+            let named = words.join(" ").replace(" // ", " ");
+            let expected = format!("// Uses {}.", others.join(", "));
+            if named != expected {
+                wrong.push(format!("{own}: {expected}"));
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     }
 
     /// Each text is compiled by every user's driver, and examined by every portability gate.

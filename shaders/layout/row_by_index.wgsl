@@ -1,8 +1,0 @@
-// A permutation: `order` has the row for each rank.
-
-@group(0) @binding(3) var<storage, read> order: array<u32>;
-
-fn row_at(rank: u32) -> u32 {
-    // Clamped: the user may overwrite the indices between two submissions of a sort.
-    return min(order[rank], params.len - 1u);
-}

@@ -1,0 +1,109 @@
+// Records that are a key of two words and a value. A kernel takes the sections that it needs.
+
+// ---- record
+
+// Records of three words, the least significant one first.
+
+alias Record = vec3<u32>;
+
+const FIRST: Record = vec3<u32>(0u);
+const LAST: Record = vec3<u32>(0xffffffffu);
+
+// `||` and `&&` would be branches, thousands of them in a network.
+fn is_greater(a: Record, b: Record) -> bool {
+    let low = (a.y > b.y) | ((a.y == b.y) & (a.x > b.x));
+    return (a.z > b.z) | ((a.z == b.z) & low);
+}
+
+fn is_equal(a: Record, b: Record) -> bool {
+    return (a.x == b.x) & (a.y == b.y) & (a.z == b.z);
+}
+
+// The record just before this one; FIRST for FIRST.
+fn predecessor(r: Record) -> Record {
+    let borrows = r.x == 0u;
+    let borrows_again = borrows & (r.y == 0u);
+    let less = vec3<u32>(
+        r.x - 1u,
+        r.y - select(0u, 1u, borrows),
+        r.z - select(0u, 1u, borrows_again),
+    );
+    return select(less, r, is_equal(r, FIRST));
+}
+
+fn word_of(r: Record, word: u32) -> u32 {
+    return select(select(r.x, r.y, word == 1u), r.z, word == 2u);
+}
+
+// `b` where the condition holds, else `a`.
+fn pick(a: Record, b: Record, condition: bool) -> Record {
+    return select(a, b, condition);
+}
+
+// Keys of two words, the less significant word first, as in memory.
+
+alias Key = vec2<u32>;
+
+// The order-preserving map of src/key.rs.
+fn encode_key(key: Key, sign: vec2<u32>, flip: vec2<u32>) -> Key {
+    return key ^ (vec2<u32>(0u - (key.y >> 31u)) & sign) ^ flip;
+}
+
+fn decode_key(key: Key, sign: vec2<u32>, flip: vec2<u32>) -> Key {
+    let bits = key ^ flip;
+    return bits ^ (vec2<u32>(0u - (bits.y >> 31u)) & sign);
+}
+
+// A record is a key of two words, the less significant word first, and a value; equal keys are
+// ordered by value.
+
+fn record_of(key: Key, value: u32) -> Record {
+    return vec3<u32>(value, key);
+}
+
+fn key_of(r: Record) -> Key {
+    return r.yz;
+}
+
+fn value_of(r: Record) -> u32 {
+    return r.x;
+}
+
+// ---- cells
+
+// Workgroup memory as an array of words: the records from word `base` on, in planes of `plane`
+// words, one plane for each word of a record. Consecutive records are in different banks.
+
+var<workgroup> cells: array<u32, CELLS>;
+
+fn cells_load(base: u32, plane: u32, i: u32) -> Record {
+    return vec3<u32>(cells[base + i], cells[base + plane + i], cells[base + 2u * plane + i]);
+}
+
+fn cells_store(base: u32, plane: u32, i: u32, r: Record) {
+    cells[base + i] = r.x;
+    cells[base + plane + i] = r.y;
+    cells[base + 2u * plane + i] = r.z;
+}
+
+// ---- splitter
+
+// Loads splitter number `at`.
+
+fn splitter_at(at: u32) -> Record {
+    return vec3<u32>(splitters[3u * at], splitters[3u * at + 1u], splitters[3u * at + 2u]);
+}
+
+// ---- word
+
+// Writes a word of a record to the target.
+
+fn store_word(i: u32, word: u32, value: u32) {
+    if word == 0u {
+        target_values[i] = value;
+    } else if word == 1u {
+        target_keys[i].x = value;
+    } else {
+        target_keys[i].y = value;
+    }
+}
