@@ -44,7 +44,9 @@ pub(crate) fn type_or_separator(text: &str) -> Result<String, String> {
         return Ok(text.to_owned());
     }
     let types = KeyType::WHOLE_WORDS.map(KeyType::name).join(", ");
-    Err(format!("a type is one of {types}; a separator is one byte"))
+    Err(format!(
+        "a separator is one byte, as in -t ';'; a type of numbers is one of {types}"
+    ))
 }
 
 /// The type of numbers that -t names; u32 without it.

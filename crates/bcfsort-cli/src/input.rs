@@ -185,6 +185,11 @@ fn names(list: &mut dyn BufRead) -> Result<Vec<PathBuf>, String> {
                 "name {number} is too long: a NUL byte ends each name"
             ));
         }
+        if number == 1 && !is_ended && name.contains(&b'\n') {
+            return Err(format!(
+                "name {number} has a line end: a NUL byte ends each name, as find -print0 writes it"
+            ));
+        }
         names.push(path(name).ok_or_else(|| format!("name {number} is not UTF-8"))?);
     }
     if names.is_empty() {

@@ -37,7 +37,8 @@ Examples:
 const OTHER_COMMANDS: &str = "\
 Options of GNU sort, and here with -f lines:
   -b -d -g -i -k -M -n -r -s -V -z      the same, and --sort=ORDER, --stable
-  -c -C --check[=HOW] -u -o -t -S -T    the same, in other formats too
+  -c -C --check[=HOW] -u -o -t -T       the same, in other formats too
+  -S SIZE                               in bytes; K, M, G, T are powers of 1000
   -f, --ignore-case                     --ignore-case, or f in -k
   -h, --human-numeric-sort              --human-numeric-sort, or h in -k
   -m, --batch-size, --compress-program  not needed: files of any size are sorted in --memory

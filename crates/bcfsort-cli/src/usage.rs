@@ -110,7 +110,10 @@ fn improve(error: &mut clap::Error, args: impl Iterator<Item = OsString>) {
                 error.remove(ContextKind::Suggested);
             }
             match foreign {
-                Some((_, tip)) if in_sort => tip.to_owned(),
+                Some((_, tip)) if in_sort => {
+                    error.remove(ContextKind::SuggestedArg);
+                    tip.to_owned()
+                }
                 _ => return,
             }
         }

@@ -4,7 +4,7 @@
 //! that the file asks for, which is refused above 128 MiB.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use flate2::bufread::MultiGzDecoder;
+use flate2::bufread::GzDecoder;
 use flate2::write::GzEncoder;
 use rayon::prelude::*;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
@@ -89,7 +89,7 @@ impl Codec {
         Box::new(Decoded {
             codec: self,
             content: match self {
-                Self::Gzip => Box::new(MultiGzDecoder::new(stream)),
+                Self::Gzip => Box::new(Members::new(stream)),
                 Self::Zstd => Box::new(Frames::new(stream)),
             },
         })
@@ -123,10 +123,115 @@ impl Read for Decoded {
             let name = self.codec.name();
             let what = match error.kind() {
                 io::ErrorKind::UnexpectedEof => format!("the {name} data is cut short"),
+                io::ErrorKind::Unsupported => {
+                    format!("it is no {name} data: --decompress none reads it as it is")
+                }
+                io::ErrorKind::InvalidInput => format!("the {name} data is followed by others"),
                 _ => format!("the {name} data is corrupt or cut short ({error})"),
             };
             io::Error::new(io::ErrorKind::InvalidData, what)
         })
+    }
+}
+
+/// Fails if a stream does not begin as the files of a codec do.
+fn check_start(codec: Codec, stream: &mut impl BufRead) -> io::Result<()> {
+    let start = stream.fill_buf()?;
+    if start.is_empty() {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    let magic: &[u8] = match codec {
+        Codec::Gzip => b"\x1f\x8b",
+        // A frame, or one to be skipped.
+        Codec::Zstd if start.first() == Some(&0x28) => b"\x28\xb5\x2f\xfd",
+        Codec::Zstd => return check_skipped(start),
+    };
+    let length = start.len().min(magic.len());
+    if start[..length] != magic[..length] {
+        return Err(io::ErrorKind::Unsupported.into());
+    }
+    Ok(())
+}
+
+/// Fails if this is not the start of a zstd frame to be skipped.
+fn check_skipped(start: &[u8]) -> io::Result<()> {
+    let magic = [0x2a, 0x4d, 0x18];
+    let is_first = start
+        .first()
+        .is_some_and(|byte| (0x50..0x60).contains(byte));
+    let length = start.len().saturating_sub(1).min(magic.len());
+    if is_first && start[1..=length] == magic[..length] {
+        return Ok(());
+    }
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// The content of gzip members, one after the other. As gzip does, it accepts zeros after the last
+/// one: tapes and some archives are padded.
+struct Members<R> {
+    /// The member that is read, or the stream between members.
+    member: Option<GzDecoder<R>>,
+    source: Option<R>,
+    is_first: bool,
+}
+
+impl<R: BufRead> Members<R> {
+    const fn new(source: R) -> Self {
+        Self {
+            member: None,
+            source: Some(source),
+            is_first: true,
+        }
+    }
+
+    /// Begins the next member. Returns false at the end.
+    fn next_member(&mut self) -> io::Result<bool> {
+        let Some(mut source) = self.source.take() else {
+            return Ok(false);
+        };
+        if std::mem::take(&mut self.is_first) {
+            check_start(Codec::Gzip, &mut source)?;
+            self.member = Some(GzDecoder::new(source));
+            return Ok(true);
+        }
+        let mut is_padded = false;
+        loop {
+            let rest = source.fill_buf()?;
+            let Some(&first) = rest.first() else {
+                return Ok(false);
+            };
+            if first == 0x1f && !is_padded {
+                self.member = Some(GzDecoder::new(source));
+                return Ok(true);
+            }
+            let zeros = rest.iter().take_while(|&&byte| byte == 0).count();
+            if zeros == 0 {
+                return Err(io::ErrorKind::InvalidInput.into());
+            }
+            is_padded = true;
+            source.consume(zeros);
+        }
+    }
+}
+
+impl<R: BufRead> Read for Members<R> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        if bytes.is_empty() {
+            return Ok(0);
+        }
+        loop {
+            let Some(member) = &mut self.member else {
+                if self.next_member()? {
+                    continue;
+                }
+                return Ok(0);
+            };
+            let read = member.read(bytes)?;
+            if read > 0 {
+                return Ok(read);
+            }
+            self.source = self.member.take().map(GzDecoder::into_inner);
+        }
     }
 }
 
@@ -152,14 +257,11 @@ impl<R: BufRead> Frames<R> {
     /// Reads the header of the next frame with content. Returns false at the end.
     fn next_frame(&mut self) -> io::Result<bool> {
         loop {
-            if self.source.fill_buf()?.is_empty() {
-                return if self.is_empty {
-                    Err(io::ErrorKind::UnexpectedEof.into())
-                } else {
-                    Ok(false)
-                };
+            if std::mem::take(&mut self.is_empty) {
+                check_start(Codec::Zstd, &mut self.source)?;
+            } else if self.source.fill_buf()?.is_empty() {
+                return Ok(false);
             }
-            self.is_empty = false;
             match self.decoder.init(&mut self.source) {
                 Ok(()) => return Ok(true),
                 Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
@@ -317,6 +419,22 @@ mod tests {
             b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\x4b\xe2\x02\x00\xc4\xf2\xc7\xf6\x02\x00\x00\x00",
         ];
         assert_eq!(decoded(Codec::Gzip, &gzip.concat()).unwrap(), b"a\nb\n");
+        // Zeros may follow, as on tapes; nothing else.
+        let padded = [gzip[0], gzip[1], &[0; 5]].concat();
+        assert_eq!(decoded(Codec::Gzip, &padded).unwrap(), b"a\nb\n");
+        for more in [&b"x"[..], b"\0\0x", &[&[0], gzip[0]].concat()] {
+            let error = decoded(Codec::Gzip, &[gzip[0], more].concat()).unwrap_err();
+            assert_eq!(error.to_string(), "the gzip data is followed by others");
+        }
+        for codec in BOTH {
+            for other in [&b"text"[..], b"\x28\xb5x"] {
+                let error = decoded(codec, other).unwrap_err().to_string();
+                assert!(
+                    error.starts_with("it is no "),
+                    "{codec:?} {other:?}: {error}"
+                );
+            }
+        }
         let frame = |content| Codec::Zstd.encode(content).unwrap();
         // The one in the middle is to be skipped.
         let skipped = b"\x50\x2a\x4d\x18\x03\x00\x00\x00xyz".to_vec();

@@ -37,7 +37,8 @@ impl Fault {
             DataError::Write(error) => Self::io(name, "cannot write", error),
             DataError::Read(error) => Self::io(name, "cannot read", error),
             DataError::LooksLikeText => Self::Usage(format!(
-                "{name} looks like text: -f text reads it as numbers, -f raw as bytes"
+                "{name} looks like text: -f text reads it as numbers, -f raw as bytes; sort and \
+                 check have -f lines and csv"
             )),
             // Text with other characters than numbers have, without -f text, ends up here.
             DataError::Truncated { .. } => {

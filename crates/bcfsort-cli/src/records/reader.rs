@@ -367,7 +367,10 @@ impl ChunkReader {
             self.read(room, step)?;
         }
         if end == 0 && self.filled > 0 {
-            let what = format!("a record takes more than the {budget} bytes of memory for a chunk");
+            let what = format!(
+                "a record takes more than the {budget} bytes of memory for a chunk: allow more \
+                 --memory"
+            );
             return Err(self.fault(layout, 0, &what));
         }
         Ok(self.split_off(layout, end))

@@ -294,7 +294,9 @@ fn a_record_that_no_chunk_can_hold_is_an_error() {
     let result = sorted_chunks(RecordKind::Lines, "", false, input.as_bytes(), 200);
     assert_eq!(
         result.err().as_deref(),
-        Some("file: line 2, byte 6: a record takes more than the 200 bytes of memory for a chunk")
+        Some(
+            "file: line 2, byte 6: a record takes more than the 200 bytes of memory for a chunk: allow more --memory"
+        )
     );
 }
 

@@ -452,7 +452,8 @@ mod bad_input {
             &[0; 12],
             "12 bytes, not a multiple of the 8 bytes of a f64 key",
         );
-        both(&[], b"x\n1\n2\n3\n4\n", "or is text (-f text)");
+        both(&[], b"x\n1\n2\n3\n4\n", "stdin looks like text: -f text");
+        both(&[], b"caf\xe9 1\n", "or is text (-f text)");
     }
 
     #[test]

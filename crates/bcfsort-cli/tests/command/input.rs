@@ -4,7 +4,8 @@ use assert_cmd::Command;
 use predicates::prelude::*;
 use predicates::str::{contains, ends_with};
 
-const LOOKS: &str = " looks like text: -f text reads it as numbers, -f raw as bytes\n";
+const LOOKS: &str = " looks like text: -f text reads it as numbers, -f raw as bytes; sort and \
+                     check have -f lines and csv\n";
 
 fn cli(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wgpu-bcfsort"));

@@ -582,7 +582,7 @@ mod wrong {
             ));
         let long = format!("a\nb\n{}\n", "c".repeat(400_000));
         let told = "FILE: line 3, byte 4: a record takes more than the 333333 bytes of memory for \
-                    a chunk";
+                    a chunk: allow more --memory";
         refused("-f lines --memory 1M", long, told);
     }
 

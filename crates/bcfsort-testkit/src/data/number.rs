@@ -5,8 +5,8 @@ use std::fmt;
 use std::num::{IntErrorKind, ParseIntError};
 use std::str::FromStr;
 
-const COUNT: &str = "not a count: write it as 1000, 1_000, 2^20, 1e6, 10K, 1.5M or 1G (powers of \
-                     1000)";
+const COUNT: &str = "not a count: write it as 1000, 1_000, 2^20, 1e6, 10K, 1.5M, 1G or 1T (powers \
+                     of 1000)";
 const FRACTION: &str = "not a whole number: a count needs one, such as 1500, 1.5K or 1.5e3";
 const NEGATIVE: &str = "negative: a count is at least 0";
 const TOO_LARGE: &str = "too large: a count is at most 2^64 - 1";
@@ -14,8 +14,8 @@ const RANGE: &str = "not a range: write 'full', or LO..HI (both included), whole
                      such as -5, 1000, 2^20 or 10M";
 
 /// Parses a count: digits with or without underscores, a power (`2^20`), or a number with an
-/// exponent (`1e6`), or with K, M or G for 10^3, 10^6 and 10^9. The number may have a fraction if
-/// the count is whole (`1.5K`).
+/// exponent (`1e6`), or with K, M, G or T for 10^3 to 10^12. The number may have a fraction if the
+/// count is whole (`1.5K`).
 ///
 /// # Errors
 ///
@@ -69,6 +69,7 @@ fn unsigned(text: &str) -> Result<u64, NotCount> {
         b'K' | b'k' => (&text[..text.len() - 1], 3),
         b'M' | b'm' => (&text[..text.len() - 1], 6),
         b'G' | b'g' => (&text[..text.len() - 1], 9),
+        b'T' | b't' => (&text[..text.len() - 1], 12),
         _ => match text.split_once(['e', 'E']) {
             Some((number, exponent)) => (number, exponent.parse()?),
             None => (text, 0),

@@ -3,7 +3,7 @@
 use super::column::Column;
 use super::dialect::Dialect;
 use super::header::Header;
-use super::union::{First, Union};
+use super::union::Union;
 use super::{Table, count_of_cells};
 use crate::records::args::RecordKind;
 use crate::records::reader::ChunkReader;
@@ -133,10 +133,10 @@ impl TablePlan {
             }
         };
         let name = reader.name().to_owned();
-        let set_front = |reader: &mut ChunkReader, first| {
+        let set_front = |reader: &mut ChunkReader, header| {
             reader.set_front(Union {
                 dialect,
-                first,
+                header,
                 name,
                 memory,
             });
@@ -149,19 +149,10 @@ impl TablePlan {
         }
         if !self.has_header {
             let columns = self.columns(None).map_err(Fault::Usage)?;
-            // A blank line, or an empty file, does not tell how many columns there are.
-            let cells = dialect.cells(&first_row).count();
-            let mut absent = columns
-                .iter()
-                .filter(|column| column.index >= cells && cells > 0);
-            if let Some(Column { name, .. }) = absent.next() {
-                let why = format!(
-                    "--by {name}: there is no such column: the first row has {}",
-                    count_of_cells(cells)
-                );
+            if let Some(why) = absent(dialect, &columns, reader, memory)? {
                 return Err(failed(reader, why));
             }
-            set_front(reader, First::Cells(cells));
+            set_front(reader, None);
             return Ok((Table::new(dialect, columns), front));
         }
         let rows = Table::rows(dialect);
@@ -171,15 +162,57 @@ impl TablePlan {
         let columns = self.columns(Some(&Header::new(dialect, &header)));
         let columns = columns.map_err(|why| failed(reader, why))?;
         front.extend_from_slice(&header);
-        set_front(reader, First::Header(header));
+        set_front(reader, Some(header));
         Ok((Table::new(dialect, columns), front))
     }
 
     fn columns(&self, header: Option<&Header>) -> Result<Vec<Column>, String> {
         let columns = self.by.split(',').map(|column| {
-            Column::parse(column, header, self.reverse, self.decimal_comma)
-                .map_err(|why| format!("--by {column}: {why}"))
+            Column::parse(column, header, self.reverse, self.decimal_comma).map_err(|why| {
+                match column.trim() {
+                    name if name == column && !name.is_empty() => format!("--by {column}: {why}"),
+                    _ => format!("--by '{column}': {why}"),
+                }
+            })
         });
         columns.collect()
     }
+}
+
+/// Bytes of a file without a header in which a row must have all columns.
+const FIRST_ROWS: u64 = 1 << 20;
+
+/// Says which column none of the first rows has, if there is one. Rows may be short, also the first
+/// one. A file without rows does not tell how many columns there are.
+fn absent(
+    dialect: Dialect,
+    columns: &[Column],
+    reader: &mut ChunkReader,
+    memory: u64,
+) -> Result<Option<String>, Fault> {
+    let Some(last) = columns.iter().max_by_key(|column| column.index) else {
+        return Ok(None);
+    };
+    let longest = |bytes: &[u8], are_all: bool| {
+        let mut start = 0;
+        let mut ends: Vec<usize> = dialect.row_ends(bytes).collect();
+        ends.extend(are_all.then_some(bytes.len()));
+        let rows = ends.into_iter().map(|end| {
+            let row = &bytes[std::mem::replace(&mut start, end)..end];
+            dialect.cells(row).count()
+        });
+        let longest = rows.max().unwrap_or(0);
+        (are_all || longest > last.index).then_some(longest)
+    };
+    let most = memory.min(FIRST_ROWS);
+    let rows = match reader.look(longest, most)? {
+        Some(0) => return Ok(None),
+        Some(cells) if cells > last.index => return Ok(None),
+        Some(cells) => format!("the longest row has {}", count_of_cells(cells)),
+        None => format!("no row in the first {most} bytes has so many"),
+    };
+    let name = &last.name;
+    Ok(Some(format!(
+        "--by {name}: there is no such column: {rows}"
+    )))
 }

@@ -148,8 +148,17 @@ impl Column {
         if ignores_case && !kind.is_text() {
             return Err("nocase is for the types str, natural and version".to_owned());
         }
+        let index = Self::find(name, header).map_err(|why| match header {
+            Some(header) if name != text && header.find(text).is_some() => {
+                format!(
+                    "':{}' is an option here: give the column's number",
+                    &text[name.len() + 1..]
+                )
+            }
+            _ => why,
+        })?;
         Ok(Self {
-            index: Self::find(name, header)?,
+            index,
             name: name.to_owned(),
             kind,
             order: order(descending != reverse),

@@ -13,18 +13,12 @@ use std::collections::HashMap;
 pub(super) struct Union {
     /// The line ends are those of the first file.
     pub(super) dialect: Dialect,
-    pub(super) first: First,
+    /// The header of the first file; `None` if files have none.
+    pub(super) header: Option<Vec<u8>>,
     /// The name of the first file.
     pub(super) name: String,
     /// Bytes of memory for a header.
     pub(super) memory: u64,
-}
-
-/// The columns of the first file.
-pub(super) enum First {
-    Header(Vec<u8>),
-    /// The number of cells of the first row, if there is no header.
-    Cells(usize),
 }
 
 impl Front for Union {
@@ -44,31 +38,13 @@ impl Front for Union {
                 self.name
             )));
         }
-        match &mut self.first {
-            First::Cells(0) => {
-                self.first = First::Cells(dialect.cells(&row).count());
-                Ok(None)
-            }
-            First::Cells(first) => {
-                let cells = dialect.cells(&row).count();
-                if cells == *first || cells == 0 {
-                    return Ok(None);
-                }
-                Err(failed(format!(
-                    "its first row has {}, that of {} has {first}: without headers, files need \
-                     the same number of columns",
-                    count_of_cells(cells),
-                    self.name
-                )))
-            }
-            First::Header(first) => {
-                let places = places(dialect, first, &row).map_err(|why| {
-                    failed(format!("its columns are not those of {}: {why}", self.name))
-                })?;
-                file.next_record(&Table::rows(dialect), self.memory)?;
-                Ok(places.map(|places| rearrange(dialect, places, self.name.clone())))
-            }
-        }
+        let Some(header) = &self.header else {
+            return Ok(None);
+        };
+        let places = places(dialect, header, &row)
+            .map_err(|why| failed(format!("its columns are not those of {}: {why}", self.name)))?;
+        file.next_record(&Table::rows(dialect), self.memory)?;
+        Ok(places.map(|places| rearrange(dialect, places, self.name.clone())))
     }
 }
 
@@ -103,8 +79,13 @@ fn places(dialect: Dialect, first: &[u8], other: &[u8]) -> Result<Option<Vec<usi
     if !missing.is_empty() {
         why.push(format!("it lacks {}", list(&missing)));
     }
+    let (again, more): (Vec<_>, Vec<_>) =
+        (more.into_iter()).partition(|name| first.names().contains(name));
     if !more.is_empty() {
         why.push(format!("only it has {}", list(&more)));
+    }
+    if !again.is_empty() {
+        why.push(format!("it has {} more often", list(&again)));
     }
     Err(why.join(", and "))
 }
@@ -171,7 +152,7 @@ mod tests {
         let why = |first, other| of(first, other).expect_err("other names");
         assert_eq!(why("a,b\n", "a,c\n"), "it lacks 'b', and only it has 'c'");
         assert_eq!(why("a,b\n", "a\n"), "it lacks 'b'");
-        assert_eq!(why("a\n", "a,a\n"), "only it has 'a'");
+        assert_eq!(why("a\n", "a,a\n"), "it has 'a' more often");
     }
 
     #[test]

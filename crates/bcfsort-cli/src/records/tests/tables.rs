@@ -212,16 +212,21 @@ fn columns_that_do_not_exist_are_errors() {
         "\na\n",
         "file: --by a: there is no such column: the header is a blank line",
     );
+    // The first row may be short.
+    let rows = "a\nc,1\nb,2\n";
+    sorts(Csv, "--no-header --by 2:missing=first", rows, rows);
+    let told = "file: --by x:desc: ':desc' is an option here: give the column's number";
+    fails(Csv, "--by x:desc", "x:desc,y\n", told);
     let told = "--by 18446744073709551616: no row has so many columns";
     fails(Csv, "--no-header --by 18446744073709551616", "1\n", told);
-    let told = "file: --by 3: there is no such column: the first row has 2 cells";
+    let told = "file: --by 3: there is no such column: the longest row has 2 cells";
     fails(Csv, "--no-header --by 1,3", "1,2\n", told);
     fails(
         Csv,
         "--no-header --by 18446744073709551615",
         "1\n2,3\n",
         "file: --by \
-          18446744073709551615: there is no such column: the first row has 1 cell",
+          18446744073709551615: there is no such column: the longest row has 2 cells",
     );
 }
 
