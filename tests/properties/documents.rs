@@ -118,6 +118,50 @@ fn a_broken_link_is_found() {
     assert_eq!(names, expected);
 }
 
+/// The first paragraph of what a file of Rust says of itself.
+fn purpose(file: &Path) -> String {
+    let text = std::fs::read_to_string(file).unwrap();
+    let lines = text.lines().map_while(|line| line.strip_prefix("//!"));
+    let lines = lines.map(str::trim).take_while(|line| !line.is_empty());
+    lines.collect::<Vec<_>>().join(" ")
+}
+
+/// The tables of `tests/README.md` have what each file says of itself.
+#[test]
+fn the_list_of_tests_is_current() {
+    let folders = [
+        "tests/properties",
+        "tests/lockstep",
+        "tests/gpu",
+        "crates/bcfsort-cli/tests/command",
+    ];
+    let mut tables = String::new();
+    for folder in folders {
+        let files = std::fs::read_dir(Path::new(ROOT).join(folder)).unwrap();
+        let files = files.map(|entry| entry.unwrap().path());
+        let mut files: Vec<_> = files
+            .filter(|file| file.extension().is_some_and(|e| e == "rs"))
+            .collect();
+        files.sort_unstable();
+        let main = files.iter().position(|file| file.ends_with("main.rs"));
+        let main = files.remove(main.unwrap());
+        tables += &format!(
+            "\n## {folder}\n\n{}\n\n| file | tests |\n|---|---|\n",
+            purpose(&main)
+        );
+        for file in files {
+            let (name, purpose) = (file.file_name().unwrap().display(), purpose(&file));
+            assert!(!purpose.is_empty(), "{name} does not say what it tests");
+            tables += &format!("| `{name}` | {purpose} |\n");
+        }
+    }
+    let readme = std::fs::read_to_string(Path::new(ROOT).join("tests/README.md")).unwrap();
+    assert!(
+        readme.ends_with(&tables),
+        "tests/README.md is to end with:\n{tables}"
+    );
+}
+
 #[test]
 fn the_readme_is_short() {
     let readme = std::fs::read_to_string(Path::new(ROOT).join("README.md")).unwrap();
