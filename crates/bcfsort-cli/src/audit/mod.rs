@@ -30,8 +30,8 @@ the CPU's, and reports:
   loop      a loop of more iterations than --max-iterations
   conflict  lanes of a warp access different words of one bank of workgroup memory; their number
             is the degree, and 1 is free of conflicts (fails only above --max-degree)
-No GPU is needed. For compute shaders of your own use the command wgsl-audit (cargo install --path
-crates/wgsl-lockstep --features cli, in a clone of the repository).
+No GPU is needed. For compute shaders of your own use the command wgsl-audit (in a clone
+of the repository: cargo install --locked --path crates/wgsl-lockstep --features cli).
 
 Exit codes: 0 clean, 1 something failed, 2 bad usage, 130 interrupted
 
@@ -172,7 +172,7 @@ pub(crate) struct Args {
 fn no_file(_: &str) -> Result<String, &'static str> {
     Err(
         "audit takes no file; to audit a compute shader of your own, use the command wgsl-audit \
-         (cargo install --path crates/wgsl-lockstep --features cli)",
+         (cargo install --locked --path crates/wgsl-lockstep --features cli)",
     )
 }
 
