@@ -1,7 +1,7 @@
 //! `argsort`: computes the indices that sort a file of numbers.
 
 use crate::input::FileArgs;
-use crate::keys::Keys as KeyFiles;
+use crate::keys::{Keys as KeyFiles, KeysMemory};
 use crate::sort::EngineArgs;
 use bcfsort_term::args::{Checks, Direction, Keys};
 use bcfsort_term::fault::Fault;
@@ -92,7 +92,10 @@ fn argsort<T: SortKey>(args: &Args) -> Result<(), Fault> {
     // Cheap checks first: a typing error is reported before a device is opened.
     let encoding = args.keys.encoding.format;
     let inputs = args.files.inputs(encoding == Format::Text)?;
-    let keys = KeyFiles::<T>::open(inputs, encoding)?;
+    let memory = or_default(args.memory);
+    // Text needs no share of its own: reading and writing take less of a key's bytes than sorting.
+    let text_at_once = KeysMemory::new(memory, encoding).text_at_once;
+    let keys = KeyFiles::<T>::open(inputs, encoding, text_at_once)?;
     let output = args.files.output(&args.output)?;
     let named = args.engine.named(args.quiet)?;
     let order = args.direction.order();
@@ -101,7 +104,7 @@ fn argsort<T: SortKey>(args: &Args) -> Result<(), Fault> {
         keys,
         is_text: encoding == Format::Text,
         order,
-        memory: or_default(args.memory),
+        memory,
     };
     // Too many keys are an error, for which no device is opened.
     let most = most_keys(reading.memory);
@@ -121,7 +124,7 @@ fn argsort<T: SortKey>(args: &Args) -> Result<(), Fault> {
         verify(&ranks, &indices)?;
     }
     drop(ranks);
-    write(&indices, output, encoding, &mut progress)?;
+    write(&indices, output, encoding, text_at_once, &mut progress)?;
     drop(progress);
     if args.checks.verify && !args.quiet {
         let order = order.name();
@@ -212,13 +215,14 @@ fn write(
     indices: &[u32],
     output: Output,
     encoding: Format,
+    text_at_once: u64,
     progress: &mut Progress,
 ) -> Result<(), Fault> {
     let name = output.name.clone();
     let failed = |error| Fault::data(&name, &error);
     let all = size_of_val(indices) as u64;
     let mut written = 0;
-    let mut writer = KeyWriter::<u32, _>::new(output, encoding);
+    let mut writer = KeyWriter::<u32, _>::new(output, encoding).with_text_at_once(text_at_once);
     for block in indices.chunks(BLOCK) {
         writer.write(block).map_err(failed)?;
         written += size_of_val(block) as u64;

@@ -2,14 +2,45 @@
 
 use crate::input::{Input, Inputs};
 use bcfsort_term::fault::Fault;
-use bcfsort_testkit::data::{DataError, Format, KeyReader};
+use bcfsort_testkit::data::{DataError, Format, KeyReader, text_at_once};
 use std::io::BufRead;
 use wgpu_bcfsort::SortKey;
+
+/// How a sort of numbers divides its memory.
+#[derive(Clone, Copy)]
+pub(crate) struct KeysMemory {
+    /// Bytes for the keys.
+    pub(crate) keys: u64,
+    /// Bytes of text in memory at a time; 0 for raw keys.
+    pub(crate) text_at_once: u64,
+}
+
+impl KeysMemory {
+    /// Divides `memory` bytes. All threads together parse and format a small piece of a text at a
+    /// time, so the memory that it takes does not grow with their number beyond `memory`.
+    pub(crate) fn new(memory: u64, format: Format) -> Self {
+        if format != Format::Text {
+            return Self {
+                keys: memory,
+                text_at_once: 0,
+            };
+        }
+        let text_at_once = text_at_once(memory / 32) as u64;
+        Self {
+            // While a text is read: it, its keys in parts, and these joined. While one is written:
+            // it, and the reader's buffer.
+            keys: memory - 4 * text_at_once,
+            text_at_once,
+        }
+    }
+}
 
 /// Reads the keys of files, one file after the other.
 pub(crate) struct Keys<T> {
     inputs: Inputs,
     format: Format,
+    /// Bytes of text that are in memory at a time, at most.
+    text_at_once: u64,
     /// The file that is read.
     name: String,
     reader: KeyReader<T, Box<dyn BufRead + Send>>,
@@ -18,14 +49,20 @@ pub(crate) struct Keys<T> {
 }
 
 impl<T: SortKey> Keys<T> {
-    /// Opens the first file.
-    pub(crate) fn open(mut inputs: Inputs, format: Format) -> Result<Self, Fault> {
+    /// Opens the first file. Of text, at most `text_at_once` bytes are in memory, and the keys that
+    /// are parsed from it.
+    pub(crate) fn open(
+        mut inputs: Inputs,
+        format: Format,
+        text_at_once: u64,
+    ) -> Result<Self, Fault> {
         let first = inputs.first()?;
         Ok(Self {
             inputs,
             format,
+            text_at_once,
             name: first.name.clone(),
-            reader: reader(first, format),
+            reader: reader(first, format, text_at_once),
             passed: 0,
         })
     }
@@ -99,7 +136,7 @@ impl<T: SortKey> Keys<T> {
         };
         self.passed += self.reader.count();
         self.name.clone_from(&next.name);
-        self.reader = reader(next, self.format);
+        self.reader = reader(next, self.format, self.text_at_once);
         Ok(true)
     }
 
@@ -108,6 +145,35 @@ impl<T: SortKey> Keys<T> {
     }
 }
 
-fn reader<T: SortKey>(input: Input, format: Format) -> KeyReader<T, Box<dyn BufRead + Send>> {
-    KeyReader::new(input.stream, format).with_bytes(input.bytes)
+fn reader<T: SortKey>(
+    input: Input,
+    format: Format,
+    text_at_once: u64,
+) -> KeyReader<T, Box<dyn BufRead + Send>> {
+    KeyReader::new(input.stream, format)
+        .with_bytes(input.bytes)
+        .with_text_at_once(text_at_once)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_takes_a_share_of_the_memory_however_many_threads_there_are() {
+        let share = |threads, memory, format| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+            let memory = || KeysMemory::new(memory, format);
+            let KeysMemory { keys, text_at_once } = pool.build().unwrap().install(memory);
+            (keys, text_at_once)
+        };
+        let mib = 1 << 20;
+        for threads in [1, 32] {
+            assert_eq!(share(threads, 32 * mib, Format::Text), (28 * mib, mib));
+            assert_eq!(share(threads, mib, Format::Text), (7 << 17, 1 << 15));
+            assert_eq!(share(threads, mib, Format::Raw), (mib, 0));
+        }
+        // With much memory, the text takes what all threads need for full speed, and no more.
+        assert_eq!(share(4, 1024 * mib, Format::Text), (1008 * mib, 4 * mib));
+    }
 }

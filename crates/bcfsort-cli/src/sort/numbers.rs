@@ -2,7 +2,7 @@
 
 use super::Args;
 use crate::external::{self, Chunks, push_all};
-use crate::keys::Keys;
+use crate::keys::{Keys, KeysMemory};
 use crate::verify::Verifier;
 use bcfsort_term::engine::Contender;
 use bcfsort_term::fault::Fault;
@@ -22,19 +22,19 @@ pub(super) fn sort<T: SortKey>(args: &Args, encoding: Format) -> Result<(), Faul
     // Cheap checks first: a typing error is reported before a device is opened.
     let inputs = args.files.inputs(encoding == Format::Text)?;
     let bytes = inputs.bytes;
-    let keys = Keys::<T>::open(inputs, encoding)?;
+    let memory = KeysMemory::new(args.memory.bytes(), encoding);
+    let keys = Keys::<T>::open(inputs, encoding, memory.text_at_once)?;
     let mut output = args.files.output(&args.output)?;
     let named = args.engine.named(args.quiet)?;
     if let (Format::Raw | Format::AssumedRaw, Some(bytes)) = (encoding, bytes) {
         output.reserve(bytes);
     }
     let order = args.direction.order();
-    let memory = args.memory.bytes();
     let directory = args.memory.directory(output.directory());
     let mut reading = Reading {
         verifier: args.checks.verify.then(|| Verifier::new(order)),
         keys,
-        chunk: usize::try_from(memory / 3 / T::KEY_TYPE.bytes()).unwrap_or(usize::MAX),
+        chunk: usize::try_from(memory.keys / 3 / T::KEY_TYPE.bytes()).unwrap_or(usize::MAX),
     };
     let mut progress = Progress::new(args.quiet);
     let expected = (reading.keys.expected(), T::KEY_TYPE);
@@ -48,14 +48,15 @@ pub(super) fn sort<T: SortKey>(args: &Args, encoding: Format) -> Result<(), Faul
         timings: Mutex::default(),
         key: PhantomData,
     };
-    let mut sorter = ExternalSorter::new(&format, memory, &directory);
+    let mut sorter = ExternalSorter::new(&format, memory.keys, &directory);
     let chunks = push_all(&mut sorter, first, &mut reading, &directory, &mut progress)?;
 
     let count = reading.keys.count();
     let mut verifier = reading.verifier;
     let output_name = output.name.clone();
     let failed = |error| Fault::data(&output_name, &error);
-    let mut writer = KeyWriter::<T, _>::new(output, encoding);
+    let mut writer =
+        KeyWriter::<T, _>::new(output, encoding).with_text_at_once(memory.text_at_once);
     let mut written = 0;
     let mut write = |block: &[T]| {
         if let Some(verifier) = &mut verifier {

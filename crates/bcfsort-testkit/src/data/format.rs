@@ -77,8 +77,20 @@ const PROBE: usize = 4096;
 /// The number of keys by which a chunk grows while it is read.
 const STEP: usize = 1 << 18;
 
-/// Bytes of text that each thread parses at a time.
+/// Bytes of text that each thread parses or formats at a time, unless a reader or writer has a lower
+/// limit for all threads together.
 const TEXT_PART: usize = 1 << 20;
+
+/// The least text that all threads together parse or format at a time. Longer than any good line.
+const LEAST_TEXT: usize = 1 << 14;
+
+/// Bytes of text that all threads together parse or format at a time: `limit`, but at most 1 MiB for
+/// each thread, and at least 16 KiB.
+#[must_use]
+pub fn text_at_once(limit: u64) -> usize {
+    let all = TEXT_PART * rayon::current_num_threads();
+    usize::try_from(limit).map_or(all, |limit| all.min(limit.max(LEAST_TEXT)))
+}
 
 /// Reads keys from a stream, chunk by chunk.
 ///
@@ -108,6 +120,8 @@ pub struct KeyReader<T, R> {
     lines: u64,
     /// The byte that ends a line, once text is read.
     line_end: Option<u8>,
+    /// Bytes of text that are read and parsed at a time.
+    at_once: usize,
 }
 
 impl<T: SortKey, R: BufRead> KeyReader<T, R> {
@@ -122,7 +136,16 @@ impl<T: SortKey, R: BufRead> KeyReader<T, R> {
             parsed: Vec::new().into_iter(),
             lines: 0,
             line_end: None,
+            at_once: text_at_once(u64::MAX),
         }
+    }
+
+    /// The same reader, with [`text_at_once`] bytes of text in memory at a time. If lines have 10
+    /// bytes, their keys take up to twice as much besides.
+    #[must_use]
+    pub fn with_text_at_once(mut self, limit: u64) -> Self {
+        self.at_once = text_at_once(limit);
+        self
     }
 
     /// The same reader of an input that is expected to have this many bytes: a raw chunk is
@@ -261,8 +284,7 @@ impl<T: SortKey, R: BufRead> KeyReader<T, R> {
     /// Reads and parses the next lines. Returns false if there are none.
     fn parse_text(&mut self) -> Result<bool, DataError> {
         let rest = self.text.len();
-        self.text
-            .resize(rest + TEXT_PART * rayon::current_num_threads(), 0);
+        self.text.resize(rest + self.at_once, 0);
         let read = read_full(&mut self.input, &mut self.text[rest..]).map_err(DataError::Read)?;
         let is_last = read < self.text.len() - rest;
         self.text.truncate(rest + read);
@@ -355,10 +377,9 @@ fn line_end(text: &[u8]) -> u8 {
     }
 }
 
-/// Cuts text into parts of whole lines, about as long as [`TEXT_PART`] or, for short texts, enough
-/// for all threads.
+/// Cuts text into parts of whole lines, one for each thread unless the text is short.
 fn parts_of_lines(mut text: &[u8], line_end: u8) -> Vec<&[u8]> {
-    let part = (text.len() / rayon::current_num_threads()).clamp(1 << 14, TEXT_PART);
+    let part = (text.len() / rayon::current_num_threads()).clamp(LEAST_TEXT, TEXT_PART);
     let mut parts = Vec::new();
     while !text.is_empty() {
         let rest = text.get(part..).unwrap_or_default();
@@ -437,8 +458,12 @@ fn bad_line<T: SortKey>(text: &[u8], number: u64, rest: &[u8]) -> DataError {
     }
 }
 
-/// Keys that a thread formats at a time.
-const WRITTEN: usize = 1 << 15;
+/// Keys whose bytes are swapped at a time.
+const SWAPPED: usize = 1 << 15;
+
+/// Bytes of text of most keys of 4 bytes, newline included. Keys of 8 bytes take up to twice as
+/// many.
+const TEXT_OF_KEY: usize = 12;
 
 /// Writes keys to a stream.
 ///
@@ -448,6 +473,8 @@ const WRITTEN: usize = 1 << 15;
 pub struct KeyWriter<T, W> {
     output: W,
     format: Format,
+    /// Bytes of text that are formatted at a time.
+    at_once: usize,
     key: PhantomData<T>,
 }
 
@@ -457,8 +484,16 @@ impl<T: SortKey, W: Write> KeyWriter<T, W> {
         Self {
             output,
             format,
+            at_once: text_at_once(u64::MAX),
             key: PhantomData,
         }
+    }
+
+    /// The same writer, with about [`text_at_once`] bytes of text in memory at a time.
+    #[must_use]
+    pub fn with_text_at_once(mut self, limit: u64) -> Self {
+        self.at_once = text_at_once(limit);
+        self
     }
 
     /// Writes keys.
@@ -472,19 +507,22 @@ impl<T: SortKey, W: Write> KeyWriter<T, W> {
             Format::Raw | Format::AssumedRaw if cfg!(target_endian = "little") => {
                 write(bytemuck::cast_slice(keys))
             }
-            Format::Raw | Format::AssumedRaw => keys.chunks(WRITTEN).try_for_each(|chunk| {
+            Format::Raw | Format::AssumedRaw => keys.chunks(SWAPPED).try_for_each(|chunk| {
                 let swapped: Vec<T> = chunk.iter().map(|&key| swap_bytes(key)).collect();
                 write(bytemuck::cast_slice(&swapped))
             }),
-            // (A few parts for each thread at a time bound the memory.)
-            Format::Text => keys
-                .chunks(4 * WRITTEN * rayon::current_num_threads())
-                .try_for_each(|wave| {
-                    let parts: Vec<_> = wave.par_chunks(WRITTEN).map(text_of).collect();
+            Format::Text => {
+                let words = T::KEY_TYPE.words() as usize;
+                let wave = self.at_once / (TEXT_OF_KEY * words);
+                // Four parts for each thread, of at least a page or so.
+                let part = (wave / (4 * rayon::current_num_threads())).max(256);
+                keys.chunks(wave).try_for_each(|wave| {
+                    let parts: Vec<_> = wave.par_chunks(part).map(text_of).collect();
                     parts
                         .into_iter()
                         .try_for_each(|part| write(&part.map_err(DataError::Write)?))
-                }),
+                })
+            }
         }
     }
 
@@ -500,7 +538,7 @@ impl<T: SortKey, W: Write> KeyWriter<T, W> {
 }
 
 fn text_of<T: SortKey>(keys: &[T]) -> io::Result<Vec<u8>> {
-    let mut text = Vec::with_capacity(12 * keys.len());
+    let mut text = Vec::with_capacity(TEXT_OF_KEY * keys.len());
     keys.iter()
         .try_for_each(|&key| text::write(&mut text, key))?;
     Ok(text)
@@ -665,6 +703,39 @@ mod tests {
             };
             assert!(error.starts_with(message), "{error}");
         }
+    }
+
+    #[test]
+    fn a_limit_of_text_bounds_what_is_read_and_formatted_at_once() {
+        /// The text, and the bytes of the longest piece of it.
+        #[derive(Default)]
+        struct Pieces(Vec<u8>, usize);
+
+        impl Write for Pieces {
+            fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
+                self.0.extend_from_slice(piece);
+                self.1 = self.1.max(piece.len());
+                Ok(piece.len())
+            }
+
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+
+        let limit = 1 << 15;
+        let keys: Vec<u64> = (0..20_000).map(|key| u64::MAX - key).collect();
+        let mut writer =
+            KeyWriter::new(Pieces::default(), Format::Text).with_text_at_once(limit as u64);
+        writer.write(&keys).unwrap();
+        let Pieces(text, longest) = writer.finish().unwrap();
+        assert!(longest <= limit, "{longest}");
+
+        let mut reader =
+            KeyReader::<u64, _>::new(&text[..], Format::Text).with_text_at_once(limit as u64);
+        assert_eq!(reader.read_chunk(1).unwrap(), keys[..1]);
+        assert_eq!(reader.input.len(), text.len() - limit);
+        assert_eq!(reader.read_chunk(keys.len()).unwrap(), keys[1..]);
     }
 
     #[test]

@@ -38,7 +38,7 @@ mod values;
 pub use adversary::WARP;
 pub use display::{clipped, escaped};
 pub use error::DataError;
-pub use format::{Format, KeyReader, KeyWriter, UnknownFormat, read_full};
+pub use format::{Format, KeyReader, KeyWriter, UnknownFormat, read_full, text_at_once};
 pub use generate::{Spec, generate};
 pub use number::{Range, parse_count};
 pub use pattern::{Pattern, UnknownPattern};
