@@ -3,7 +3,7 @@
 
 #![no_main]
 
-use bcfsort_testkit::data::{Format, KeyReader, KeyWriter, Pattern, Range, parse_count};
+use bcfsort_data::{Format, KeyReader, KeyWriter, Pattern, Range, parse_count};
 use libfuzzer_sys::fuzz_target;
 use std::io::BufReader;
 use wgpu_bcfsort::SortKey;

@@ -4,8 +4,8 @@
 use crate::device::{Gpu, gpu};
 use crate::pairs::sorter;
 use crate::rows::{by_field, run};
+use bcfsort_data::{Pattern, Spec, generate};
 use bcfsort_testkit::covering::{covering, subsets};
-use bcfsort_testkit::data::{Pattern, Spec, generate};
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use wgpu_bcfsort::{Comparator, KeyType, Keys, Order, Payload, Scratch, SortJob, Sorter};

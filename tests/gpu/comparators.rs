@@ -3,7 +3,7 @@
 use crate::device::gpu;
 use crate::pairs::sorter;
 use crate::rows;
-use bcfsort_testkit::data::{Pattern, Spec, generate};
+use bcfsort_data::{Pattern, Spec, generate};
 use std::cmp::Ordering;
 use wgpu_bcfsort::{Comparator, Error, Order, Payload, SortJob, members};
 

@@ -3,7 +3,7 @@
 use crate::device::{Gpu, gpu, is_alone};
 use crate::pairs::stable;
 use crate::sample_sort::tuning;
-use bcfsort_testkit::data::{Pattern, Spec, generate};
+use bcfsort_data::{Pattern, Spec, generate};
 use std::sync::Arc;
 use wgpu_bcfsort::{
     Comparator, KeyType, Keys, Options, Order, PreparedSort, Scratch, SegmentedSortJob, SortJob,

@@ -1,7 +1,7 @@
 //! Sorts of keys through a temporary file, on this machine's adapter.
 
 use crate::device::gpu;
-use bcfsort_testkit::data::{Pattern, Spec, generate};
+use bcfsort_data::{Pattern, Spec, generate};
 use wgpu_bcfsort::internals::host::sort_on_cpu;
 use wgpu_bcfsort::{ExternalSorter, Numbers, Order, SortKey, Sorter};
 

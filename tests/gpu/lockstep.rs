@@ -3,7 +3,7 @@
 
 use crate::device::gpu;
 use crate::execution::Execution;
-use bcfsort_testkit::data::{Pattern, Spec, generate};
+use bcfsort_data::{Pattern, Spec, generate};
 use bcfsort_testkit::recordings::{self, Coloring, REPRESENTATIVES, library, prefix_sums_library};
 use std::collections::BTreeSet;
 use wgpu_bcfsort::KeyType;

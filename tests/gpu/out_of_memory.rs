@@ -4,7 +4,7 @@
 //! makes it scarce without filling it.
 
 use crate::device::{gpu, is_alone};
-use bcfsort_testkit::data::{Pattern, Spec, generate};
+use bcfsort_data::{Pattern, Spec, generate};
 use std::process::Command;
 use wgpu_bcfsort::internals::host::sort_on_cpu;
 use wgpu_bcfsort::{

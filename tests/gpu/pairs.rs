@@ -3,7 +3,7 @@
 use crate::device::{Gpu, gpu, open};
 use crate::rows::run;
 use crate::sample_sort::{options, tuning};
-use bcfsort_testkit::data::{Pattern, Spec, generate};
+use bcfsort_data::{Pattern, Spec, generate};
 use std::sync::Arc;
 use wgpu_bcfsort::{
     Error, KeyType, Keys, Options, Order, Scratch, SortJob, SortKey, Sorter, requirements,

@@ -14,7 +14,7 @@
 use crate::device::{Gpu, check_sort, gpu};
 use crate::pairs::{sorter, stable};
 use Made::{Here, Ours};
-use bcfsort_testkit::data::{Pattern, Range, Spec, generate};
+use bcfsort_data::{Pattern, Range, Spec, generate};
 use std::collections::HashSet;
 use wgpu_bcfsort::{KeyType, Keys, Options, Order, Payload, SortJob, SortKey, Sorter};
 

@@ -2,8 +2,8 @@
 
 use crate::device::{Gpu, gpu};
 use crate::execution::Execution;
+use bcfsort_data::{Pattern, Spec, generate};
 use bcfsort_testkit::PaperOptions;
-use bcfsort_testkit::data::{Pattern, Spec, generate};
 use wgpu_bcfsort::internals::device::DeviceLimits;
 use wgpu_bcfsort::internals::mergesort::kernels::{PairsParams, merge};
 use wgpu_bcfsort::internals::mergesort::{Distribution, Plan, sample_position};

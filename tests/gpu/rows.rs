@@ -4,7 +4,7 @@
 use crate::device::{Gpu, gpu};
 use crate::pairs::{sorter, stable};
 use crate::sample_sort::options;
-use bcfsort_testkit::data::{Pattern, Spec, generate};
+use bcfsort_data::{Pattern, Spec, generate};
 use wgpu_bcfsort::{
     BufferRole, Comparator, Error, Field, KeyType, Keys, Order, Payload, SortJob, SortKey, Sorter,
     ToBinding, Tuning, WideKey,

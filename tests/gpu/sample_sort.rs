@@ -2,7 +2,7 @@
 
 use crate::device::{Gpu, check_sort, gpu};
 use crate::pairs::stable;
-use bcfsort_testkit::data::{Pattern, Spec, generate};
+use bcfsort_data::{Pattern, Spec, generate};
 use std::collections::BTreeSet;
 use wgpu_bcfsort::internals::Recorded as _;
 use wgpu_bcfsort::internals::recording::Phase;

@@ -3,7 +3,7 @@
 use crate::device::{Gpu, gpu};
 use crate::pairs::{sorter, stable};
 use crate::rows::{bits, by_field, in_order, keys, ordered, pack, rows, run, tail};
-use bcfsort_testkit::data::{Pattern, Spec, generate};
+use bcfsort_data::{Pattern, Spec, generate};
 use wgpu_bcfsort::{
     BufferRole, Error, KeyType, Keys, Order, Payload, SegmentedSortJob, SortJob, SortKey, ToBinding,
 };

@@ -4,7 +4,7 @@ use crate::device::{Gpu, gpu};
 use crate::pairs::{sorter, stable};
 use crate::rows::{by_field, tail};
 use crate::sample_sort::{options, tuning};
-use bcfsort_testkit::data::{Pattern, Spec, generate};
+use bcfsort_data::{Pattern, Spec, generate};
 use std::ops::Range;
 use wgpu_bcfsort::internals::host::{first_out_of_order, sort_on_cpu};
 use wgpu_bcfsort::{

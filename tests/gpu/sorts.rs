@@ -1,7 +1,7 @@
 //! Whole sorts on this machine's adapter, compared with the CPU's bit for bit.
 
 use crate::device::{bits, check_sort, gpu};
-use bcfsort_testkit::data::{Pattern, Spec, generate};
+use bcfsort_data::{Pattern, Spec, generate};
 use bcfsort_testkit::{PaperOptions, covering};
 use proptest::prelude::*;
 use std::collections::BTreeMap;

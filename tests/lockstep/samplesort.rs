@@ -1,7 +1,7 @@
 //! The sample sort of words in the lock-step executor. It sorts any records without a race, an
 //! access out of bounds or an uninitialised read, and sorts tiles without a bank conflict.
 
-use bcfsort_testkit::data::{Pattern, Spec, generate};
+use bcfsort_data::{Pattern, Spec, generate};
 use bcfsort_testkit::recordings::{Execution, KernelReport};
 use wgpu_bcfsort::internals::device::DeviceLimits;
 use wgpu_bcfsort::internals::recording::{Buffer, Recording};

@@ -1,7 +1,7 @@
 //! Warpsort in the lock-step executor: its seed, and random splitters of repeated keys.
 
+use bcfsort_data::{Pattern, Spec, generate};
 use bcfsort_testkit::PaperOptions;
-use bcfsort_testkit::data::{Pattern, Spec, generate};
 use bcfsort_testkit::recordings::Execution;
 use wgpu_bcfsort::internals::device::DeviceLimits;
 use wgpu_bcfsort::internals::host::sort_on_cpu;

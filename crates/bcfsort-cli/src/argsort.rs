@@ -3,6 +3,7 @@
 use crate::input::FileArgs;
 use crate::keys::{Keys as KeyFiles, KeysMemory};
 use crate::sort::EngineArgs;
+use bcfsort_data::{Format, KeyWriter};
 use bcfsort_term::args::{Checks, Direction, Keys};
 use bcfsort_term::fault::Fault;
 use bcfsort_term::memory::{at_least_1m, or_default};
@@ -10,7 +11,6 @@ use bcfsort_term::notice::{self, Progress};
 use bcfsort_term::output::Output;
 use bcfsort_term::timings::{self, Timings};
 use bcfsort_term::with_key_type;
-use bcfsort_testkit::data::{Format, KeyWriter};
 use rayon::prelude::*;
 use std::path::PathBuf;
 use std::time::Instant;

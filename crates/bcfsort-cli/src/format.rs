@@ -1,8 +1,8 @@
 //! The formats of files, and the option -t, whose meaning depends on them.
 
 use crate::records::args::RecordKind;
+use bcfsort_data::{Format, UnknownFormat};
 use bcfsort_term::fault::Fault;
-use bcfsort_testkit::data::{Format, UnknownFormat};
 use std::str::FromStr;
 use wgpu_bcfsort::KeyType;
 

@@ -1,11 +1,11 @@
 //! `gen`: generates a data set.
 
+use bcfsort_data::{KeyWriter, Pattern, Range, Spec, generate};
 use bcfsort_term::args::{Keys, count, listed, pattern};
 use bcfsort_term::fault::Fault;
 use bcfsort_term::notice::Progress;
 use bcfsort_term::output::Output;
 use bcfsort_term::with_key_type;
-use bcfsort_testkit::data::{KeyWriter, Pattern, Range, Spec, generate};
 use std::path::PathBuf;
 use wgpu_bcfsort::SortKey;
 

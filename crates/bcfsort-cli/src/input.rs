@@ -1,9 +1,9 @@
 //! Opens input files.
 
+use bcfsort_data::read_full;
 use bcfsort_term::codec::{Codec, Compression};
 use bcfsort_term::fault::Fault;
 use bcfsort_term::output::Output;
-use bcfsort_testkit::data::read_full;
 use rayon::prelude::*;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};

@@ -1,8 +1,8 @@
 //! Numbers of several files, read as one input.
 
 use crate::input::{Input, Inputs};
+use bcfsort_data::{DataError, Format, KeyReader, text_at_once};
 use bcfsort_term::fault::Fault;
-use bcfsort_testkit::data::{DataError, Format, KeyReader, text_at_once};
 use std::io::BufRead;
 use wgpu_bcfsort::SortKey;
 

@@ -1,6 +1,7 @@
 //! `prefix-sums`: computes prefix sums of a file of values, for each color in a second file.
 
 use crate::input::Input;
+use bcfsort_data::{Format, KeyReader, KeyWriter};
 use bcfsort_term::args::{Adapter, Checks, Encoding, one_of};
 use bcfsort_term::engine::{chosen_or_cpu, describe};
 use bcfsort_term::fault::Fault;
@@ -8,7 +9,6 @@ use bcfsort_term::kernel_cache::{Cache, KernelCache};
 use bcfsort_term::notice::{self, Progress};
 use bcfsort_term::output::Output;
 use bcfsort_term::timings::{self, Timings};
-use bcfsort_testkit::data::{Format, KeyReader, KeyWriter};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;

@@ -1,6 +1,7 @@
 //! `bench`: times sorts, interleaved.
 
 use crate::measure::{Pace, Resident, Timing, median, too_large};
+use bcfsort_data::{Pattern, Spec, generate};
 use bcfsort_term::args::pattern;
 use bcfsort_term::args::{Choice, Gpu, count, key_type, shown};
 use bcfsort_term::engine::{Contender, adapter, adapter_or_cpu};
@@ -9,7 +10,6 @@ use bcfsort_term::notice::Progress;
 use bcfsort_term::output::{print, print_data};
 use bcfsort_term::timings::{Timings, keys_per_second, rate, time};
 use bcfsort_term::with_key_type;
-use bcfsort_testkit::data::{Pattern, Spec, generate};
 use serde::Serialize;
 use std::time::{Duration, Instant};
 use wgpu_bcfsort::{Engine, KeyType, Options, Order, Profile, SortKey, Sorter};

@@ -1,6 +1,7 @@
 //! `tune`: finds the fastest sample-sort parameters for an adapter.
 
 use crate::measure::{Pace, Resident, Timed, Timing, interleave, median, too_large};
+use bcfsort_data::{Pattern, Spec, generate};
 use bcfsort_term::args::{Adapter, positive};
 use bcfsort_term::engine::{adapter_named, describe};
 use bcfsort_term::fault::Fault;
@@ -8,7 +9,6 @@ use bcfsort_term::notice::{Progress, say_lines};
 use bcfsort_term::output::Output;
 use bcfsort_term::timings::time;
 use bcfsort_term::tuning_file::{Measured, TuningFile};
-use bcfsort_testkit::data::{Pattern, Spec, generate};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::PathBuf;

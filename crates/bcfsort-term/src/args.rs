@@ -3,7 +3,7 @@
 use crate::fault::Fault;
 use crate::notice;
 use crate::tuning_file::TuningFile;
-use bcfsort_testkit::data::{Format, Pattern, parse_count};
+use bcfsort_data::{Format, Pattern, parse_count};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ArgMatches, Command, FromArgMatches};
 use std::str::FromStr;

@@ -1,7 +1,7 @@
 //! Failures of a command, with their messages and exit codes.
 
 use crate::{notice, output};
-use bcfsort_testkit::data::DataError;
+use bcfsort_data::DataError;
 use std::fmt;
 use std::io;
 use wgpu_bcfsort::Error;

@@ -2,7 +2,7 @@
 //!
 //! Messages may quote names and contents of files. A terminal shows them, and obeys none.
 
-use bcfsort_testkit::data::escaped;
+use bcfsort_data::escaped;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{self, IsTerminal, Write};
 use std::sync::mpsc;

@@ -6,7 +6,7 @@
 
 use crate::codec::{Codec, Encoder};
 use crate::fault::Fault;
-use bcfsort_testkit::data::escaped;
+use bcfsort_data::escaped;
 use fs4::FileExt as _;
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};

@@ -1,4 +1,4 @@
-//! Test tools for the sorter: data sets, recordings that together use every kernel and run in
+//! Test tools for the sorter: recordings that together use every kernel and run in
 //! lock-step on the CPU, random shaders, covering arrays.
 //!
 //! The tests of the whole sorter, in `tests` at the top of the repository, belong to this crate.
@@ -11,7 +11,6 @@
 )]
 
 pub mod covering;
-pub mod data;
 pub mod random_wgsl;
 pub mod recordings;
 

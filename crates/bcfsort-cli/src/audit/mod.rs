@@ -4,11 +4,11 @@
 mod library;
 mod sort;
 
+use bcfsort_data::Pattern;
 use bcfsort_term::args::{Choice, Direction, Tuning, count, key_type, pattern, positive, shown};
 use bcfsort_term::fault::Fault;
 use bcfsort_term::notice;
 use bcfsort_term::output::{Output, print, print_data};
-use bcfsort_testkit::data::Pattern;
 use clap::ValueHint;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::Serialize;

@@ -1,10 +1,10 @@
 //! Audits the kernels of one sort.
 
 use super::{Args, Job as Any};
+use bcfsort_data::{Spec, generate};
 use bcfsort_term::fault::Fault;
 use bcfsort_term::notice::Progress;
 use bcfsort_term::with_key_type;
-use bcfsort_testkit::data::{Spec, generate};
 use bcfsort_testkit::recordings::{Execution, audit_subject, was_sorted};
 use std::time::Instant;
 use wgpu_bcfsort::internals::device::DeviceLimits;

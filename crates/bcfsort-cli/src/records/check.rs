@@ -4,9 +4,9 @@ use super::args::Plan;
 use super::neighbours::Neighbours;
 use super::reader::ChunkReader;
 use crate::input::Inputs;
+use bcfsort_data::clipped;
 use bcfsort_term::fault::Fault;
 use bcfsort_term::notice::Progress;
-use bcfsort_testkit::data::clipped;
 use std::cmp::Ordering;
 
 /// Bytes of the records that are checked at a time.

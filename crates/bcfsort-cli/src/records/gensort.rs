@@ -1,7 +1,7 @@
 //! Checks files of the sort benchmark: records of 100 bytes with a key of 10.
 
+use bcfsort_data::read_full;
 use bcfsort_term::fault::Fault;
-use bcfsort_testkit::data::read_full;
 use rayon::prelude::*;
 use std::fmt::Write as _;
 use std::io::Read;

@@ -2,8 +2,8 @@
 
 use super::{Bounds, Layout, Records};
 use crate::input::{Input, Inputs};
+use bcfsort_data::read_full;
 use bcfsort_term::fault::Fault;
-use bcfsort_testkit::data::read_full;
 use memchr::memchr_iter;
 use rayon::prelude::*;
 use std::io::{self, Read};

@@ -1,9 +1,9 @@
 //! Third-party sorts: programs that measure themselves on the same keys.
 
 use super::state::Outcome;
+use bcfsort_data::{Format, KeyWriter};
 use bcfsort_term::fault::Fault;
 use bcfsort_term::notice;
-use bcfsort_testkit::data::{Format, KeyWriter};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs;

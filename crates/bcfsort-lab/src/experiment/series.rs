@@ -3,8 +3,8 @@
 use super::state::{Outcome, Results};
 use super::{Lab, Task};
 use crate::measure::{Resident, Timing};
+use bcfsort_data::{Spec, generate};
 use bcfsort_term::fault::Fault;
-use bcfsort_testkit::data::{Spec, generate};
 use rayon::slice::ParallelSliceMut;
 use std::time::Instant;
 use wgpu_bcfsort::internals::host::sort_on_cpu;

@@ -4,7 +4,7 @@ use super::{
     Coloring, Execution, KernelReport, library, payload_buffer, prefix_sums_library,
     prefix_sums_of, was_sorted,
 };
-use crate::data::{Pattern, Spec, generate};
+use bcfsort_data::{Pattern, Spec, generate};
 use std::collections::BTreeMap;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};

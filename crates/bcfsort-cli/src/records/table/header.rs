@@ -1,7 +1,7 @@
 //! The names of the columns.
 
 use super::dialect::{Dialect, unquoted};
-use bcfsort_testkit::data::clipped;
+use bcfsort_data::clipped;
 use std::borrow::Cow;
 use std::collections::HashMap;
 

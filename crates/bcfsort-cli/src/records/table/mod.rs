@@ -8,7 +8,7 @@ mod header;
 mod union;
 
 use super::{Bounds, Layout, Prefix, Wrong};
-use bcfsort_testkit::data::clipped;
+use bcfsort_data::clipped;
 use column::{Column, Value};
 use dialect::unquoted;
 use std::borrow::Cow;

@@ -4,8 +4,8 @@ use super::dialect::Dialect;
 use super::header::{Header, LISTED};
 use super::{Table, count_of_cells};
 use crate::records::reader::{ChunkReader, Front, Rearrange};
+use bcfsort_data::clipped;
 use bcfsort_term::fault::Fault;
-use bcfsort_testkit::data::clipped;
 use std::borrow::Cow;
 use std::collections::HashMap;
 

@@ -6,7 +6,7 @@ use crate::experiment::series::{Contender, Series};
 use crate::experiment::state::Results;
 use crate::experiment::stats::{count, digits};
 use crate::experiment::{Drawing, Figure, Scope, Task};
-use bcfsort_testkit::data::{Pattern, Spec};
+use bcfsort_data::{Pattern, Spec};
 
 pub(crate) struct Duplicates;
 

@@ -8,8 +8,8 @@ use crate::experiment::state::{Outcome, Results};
 use crate::experiment::stats::{bytes, count, digits};
 use crate::experiment::{Drawing, Figure, Lab, Scope, Task};
 use crate::measure::{buffer, scratch_size};
+use bcfsort_data::Pattern;
 use bcfsort_term::fault::Fault;
-use bcfsort_testkit::data::Pattern;
 use wgpu_bcfsort::{Engine, Error, KeyType, Keys, Options, Order, SortJob, SortKey, Sorter, wgpu};
 
 pub(crate) struct Memory;

@@ -9,7 +9,7 @@ use crate::experiment::series::Series;
 use crate::experiment::state::Results;
 use crate::experiment::stats::{count, digits, median};
 use crate::experiment::{Drawing, Figure, Scope, Task};
-use bcfsort_testkit::data::{Pattern, Spec};
+use bcfsort_data::{Pattern, Spec};
 
 /// A data set in all sizes.
 pub(crate) struct Sweep {

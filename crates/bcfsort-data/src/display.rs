@@ -28,7 +28,7 @@ fn is_hidden(c: char) -> bool {
 /// # Examples
 ///
 /// ```
-/// use bcfsort_testkit::data::escaped;
+/// use bcfsort_data::escaped;
 /// assert_eq!(escaped("größe\t\u{1b}[2J"), "größe\t\\u{1b}[2J");
 /// ```
 #[must_use]
@@ -50,7 +50,7 @@ pub fn escaped(text: &str) -> Cow<'_, str> {
 /// # Examples
 ///
 /// ```
-/// use bcfsort_testkit::data::clipped;
+/// use bcfsort_data::clipped;
 /// assert_eq!(clipped(b"a\nb\xff"), "a\\nb\\xff");
 /// assert_eq!(clipped(&[b'x'; 50]), "x".repeat(40) + "...");
 /// ```

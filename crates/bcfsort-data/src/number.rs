@@ -24,13 +24,13 @@ const RANGE: &str = "not a range: write 'full', or LO..HI (both included), whole
 /// # Examples
 ///
 /// ```
-/// use bcfsort_testkit::data::parse_count;
+/// use bcfsort_data::parse_count;
 /// assert_eq!(parse_count("2^20")?, 1 << 20);
 /// assert_eq!(parse_count("10M")?, 10_000_000);
 /// assert_eq!(parse_count("1.5K")?, 1500);
 /// assert!(parse_count("0.5").is_err());
 /// assert!(parse_count("ten").is_err());
-/// # Ok::<(), bcfsort_testkit::data::DataError>(())
+/// # Ok::<(), bcfsort_data::DataError>(())
 /// ```
 pub fn parse_count(text: &str) -> Result<u64, DataError> {
     unsigned(text).map_err(|fault| DataError::BadNumber {
@@ -110,10 +110,10 @@ fn digits(text: &str) -> Result<u64, NotCount> {
 /// # Examples
 ///
 /// ```
-/// use bcfsort_testkit::data::Range;
+/// use bcfsort_data::Range;
 /// assert_eq!("-5..10K".parse::<Range>()?, Range::Values { low: -5, high: 10_000 });
 /// assert_eq!("full".parse::<Range>()?, Range::Full);
-/// # Ok::<(), bcfsort_testkit::data::DataError>(())
+/// # Ok::<(), bcfsort_data::DataError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Range {

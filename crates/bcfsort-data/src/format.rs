@@ -99,12 +99,12 @@ pub fn text_at_once(limit: u64) -> usize {
 /// # Examples
 ///
 /// ```
-/// use bcfsort_testkit::data::{Format, KeyReader};
+/// use bcfsort_data::{Format, KeyReader};
 /// let mut reader = KeyReader::<i64, _>::new(&b"3\n-1\r\n 2"[..], Format::Text);
 /// assert_eq!(reader.read_chunk(2)?, [3, -1]);
 /// assert_eq!(reader.read_chunk(2)?, [2]);
 /// assert!(reader.read_chunk(2)?.is_empty());
-/// # Ok::<(), bcfsort_testkit::data::DataError>(())
+/// # Ok::<(), bcfsort_data::DataError>(())
 /// ```
 #[derive(Debug)]
 pub struct KeyReader<T, R> {

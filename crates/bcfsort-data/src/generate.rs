@@ -20,12 +20,12 @@ const MOST_ITEMS: u32 = 64;
 /// # Examples
 ///
 /// ```
-/// use bcfsort_testkit::data::{Pattern, Spec, generate};
+/// use bcfsort_data::{Pattern, Spec, generate};
 /// let spec = Spec::new(Pattern::Duplicates, 10).distinct(3).seed(42);
 /// let mut keys: Vec<u64> = generate(&spec)?;
 /// keys.sort();
 /// assert_eq!(keys, [0, 0, 0, 0, 1, 1, 1, 2, 2, 2]);
-/// # Ok::<(), bcfsort_testkit::data::DataError>(())
+/// # Ok::<(), bcfsort_data::DataError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -296,10 +296,10 @@ fn room<T: SortKey>(count: u64) -> Result<Vec<T>, DataError> {
 /// # Examples
 ///
 /// ```
-/// use bcfsort_testkit::data::{Pattern, Spec, generate};
+/// use bcfsort_data::{Pattern, Spec, generate};
 /// let keys: Vec<f32> = generate(&Spec::new(Pattern::OrganPipe, 6))?;
 /// assert_eq!(keys, [1.0, 2.0, 3.0, 3.0, 2.0, 1.0]);
-/// # Ok::<(), bcfsort_testkit::data::DataError>(())
+/// # Ok::<(), bcfsort_data::DataError>(())
 /// ```
 pub fn generate<T: SortKey>(spec: &Spec) -> Result<Vec<T>, DataError> {
     spec.check_parameters()?;

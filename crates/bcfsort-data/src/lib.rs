@@ -10,7 +10,7 @@
 //! # Examples
 //!
 //! ```
-//! use bcfsort_testkit::data::{Format, KeyReader, KeyWriter, Pattern, Spec, generate};
+//! use bcfsort_data::{Format, KeyReader, KeyWriter, Pattern, Spec, generate};
 //!
 //! let keys: Vec<i32> = generate(&Spec::new(Pattern::Distinct, 1000).seed(7))?;
 //!
@@ -21,8 +21,15 @@
 //!
 //! let mut reader = KeyReader::<i32, _>::new(file.as_slice(), Format::Text);
 //! assert_eq!(reader.read_chunk(usize::MAX)?, keys);
-//! # Ok::<(), bcfsort_testkit::data::DataError>(())
+//! # Ok::<(), bcfsort_data::DataError>(())
 //! ```
+
+// Used within this repository only: not a public API.
+#![allow(
+    clippy::missing_errors_doc,
+    clippy::missing_panics_doc,
+    clippy::must_use_candidate
+)]
 
 mod adversary;
 mod display;
