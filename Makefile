@@ -1,4 +1,4 @@
-# Everything one does with a clone. 'make' alone lists it.
+# The tasks of a developer. 'make' alone lists them.
 
 # No device is a failure, not a reason to sort on the CPU or to pass over a test.
 export WGPU_BCFSORT_REQUIRE_ADAPTER = 1
@@ -7,7 +7,7 @@ TARGET = $(abspath $(or $(CARGO_TARGET_DIR),target))
 # Mesa complains of each device that it lists, where no login session has set this.
 RUNTIME = $(TARGET)/runtime
 export XDG_RUNTIME_DIR ?= $(RUNTIME)
-# What lavapipe has compiled once is not compiled again: most of the time of the tests on adapters.
+# Caches lavapipe's compiled shaders, which take most of the time of the tests on adapters.
 export MESA_SHADER_CACHE_DIR ?= $(TARGET)/mesa-shaders
 
 # One selection of packages, so that all of these commands share one build.
@@ -16,8 +16,8 @@ TESTS = --locked --workspace --exclude portability
 PROGRAMS = $(filter-out crates/portability/%,$(wildcard tests/*/main.rs \
 	crates/*/tests/*/main.rs crates/*/tests/*.rs))
 OTHERS = $(filter-out gpu,$(basename $(notdir $(PROGRAMS:%/main.rs=%))))
-# What the demo and the figures run. In one command: what examples need besides would have the
-# dependencies built again.
+# What the demo and the figures run. One cargo command: separate ones would resolve other features
+# and rebuild the dependencies.
 RELEASE = --release --locked -p bcfsort-cli -p wgpu-bcfsort --bin wgpu-bcfsort --examples
 
 .PHONY: help setup demo build-demo test test-gpu test-others test-all portability cross lint \
@@ -37,8 +37,8 @@ build-demo:
 demo: setup build-demo ## sort real data and ten million keys on the GPU, verified and timed, and run the examples
 	@bash .ci/demo
 
-# (Lavapipe compiles one kernel at a time in each process, so others run beside its tests: what
-# 'cargo test' runs one after the other.)
+# Lavapipe compiles one kernel at a time in each process, so the other tests run beside its tests,
+# where 'cargo test' would run them one after the other.
 test: setup ## run every test; a machine without a device fails
 	cargo fetch --locked --manifest-path crates/wgsl-lockstep/tests/corpus/Cargo.toml
 	cargo test $(TESTS) --lib --bins --tests --no-run
@@ -71,7 +71,7 @@ lint: ## formatting, clippy and the documentation, warnings denied
 	cargo clippy --locked -p wgsl-lockstep --lib -- -D warnings
 	RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --lib --no-deps
 
-# (Where the other targets build: what is built there is not built again.)
+# Shares the target directory with the other targets, so nothing is built twice.
 package: ## build the crates as they would be published
 	CARGO_TARGET_DIR="$(TARGET)" cargo package --locked --allow-dirty -p wgpu-bcfsort -p wgsl-lockstep
 

@@ -116,7 +116,7 @@ pub(crate) fn produce_in_order<T: Default + Send, E>(
                 break;
             };
             take(&result)?;
-            // (The thread may have ended.)
+            // The thread may have ended.
             let _ = used.send(result);
         }
         // Without receivers the threads end.

@@ -66,10 +66,9 @@
 //! # Browsers
 //!
 //! With the feature `webgpu`, on wasm32. A browser's thread cannot block: call the async versions.
-//! Calls that wait for the device return an error there, and [`Sorter::open`] and [`adapters`]
-//! cannot work. A call that does not wait, such as [`Sorter::prepare`], succeeds at once, and its
-//! error is returned by the next one that does not wait on the same device;
-//! [`Sorter::prepare_async`] returns it itself. wgpu cannot use a page's own device:
+//! Blocking calls fail there, including [`Sorter::open`] and [`adapters`]. Errors of non-blocking
+//! calls such as [`Sorter::prepare`] are reported by the next non-blocking call on that device, or
+//! by [`Sorter::prepare_async`]. wgpu cannot use a page's own device:
 //! `integrations/web` can.
 //!
 //! # Not supported
@@ -90,7 +89,7 @@
 
 #![deny(missing_docs)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
-// (What serves the executor alone is not used without it.)
+// Without `gpu`, some helpers have no caller.
 #![cfg_attr(not(feature = "gpu"), allow(dead_code))]
 
 /// The examples of README.md, as tests.

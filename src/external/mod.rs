@@ -317,7 +317,7 @@ impl<F: RecordFormat> ExternalSorter<F> {
             self.first = Some(records);
             return Ok(());
         }
-        // (Also after a panic of the format.)
+        // Also after a panic of the format.
         self.has_failed = true;
         if let Some(first) = self.first.take() {
             self.add_run(first)?;
@@ -467,7 +467,7 @@ impl<F: RecordFormat> ExternalSorter<F> {
 
 /// Frees memory on another thread: the system takes back a GiB in up to 70 ms.
 fn free_beside<T: Send + 'static>(memory: Vec<T>) {
-    // (If there is no thread, the closure is dropped here, with the memory.)
+    // If there is no thread, the closure is dropped here, with the memory.
     let _ = std::thread::Builder::new().spawn(move || drop(memory));
 }
 

@@ -45,7 +45,7 @@ impl<T: SortKey> RecordFormat for Numbers<'_, T> {
         records: &mut [T],
         take: &mut dyn FnMut(&[T]) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        // (Stable: equal keys have equal bits.)
+        // Stable: equal keys have equal bits.
         self.sorter.sort_to(records, self.order, take)
     }
 

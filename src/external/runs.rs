@@ -94,7 +94,7 @@ pub(super) fn cost<F: RecordFormat>(units: usize, records: usize) -> u64 {
 /// merged to it.
 pub(super) fn block_bytes(run: u64, entry: u64) -> u64 {
     let square = u128::from(run) * u128::from(entry) * 3 / 5;
-    // (Above 2^64, blocks are limited by other things.)
+    // Above 2^64, blocks are limited by other things.
     u64::try_from(square).unwrap_or(u64::MAX).isqrt().max(1)
 }
 
@@ -183,7 +183,7 @@ fn extend_blocks<F: RecordFormat>(
     while !part.is_empty() {
         let room = (blocks.last()).map_or(0, |block| block_units.saturating_sub(block.units));
         let fitting = if room == 0 { 0 } else { format.cut(part, room) };
-        // (A record that does not fit is returned whole.)
+        // A record that does not fit is returned whole.
         let fills = (1..=room).contains(&fitting);
         // At least one unit, so that a wrong `cut` cannot make this loop endless.
         let units = if fills {

@@ -10,7 +10,7 @@ pub(crate) mod ready;
 pub(crate) mod transfer;
 pub(crate) mod waiting;
 
-// (The standard library's clock panics in browsers.)
+// The standard library's clock panics in browsers.
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) use std::time::Instant;
 #[cfg(target_arch = "wasm32")]

@@ -145,7 +145,7 @@ impl Transfers<'_> {
             return self.download_at_once((buffer, from), bytes).await;
         }
         // If the device were lost between two blocks, the user's slice would be half overwritten.
-        // (To pin a staging buffer of this length takes a second for each GiB.)
+        // To pin a staging buffer of this length takes a second for each GiB.
         let mut whole = std::mem::take(&mut *lock(&self.staging.whole));
         if whole.len() < bytes.len() {
             whole = zeroed(bytes.len())?;

@@ -51,8 +51,8 @@ use std::sync::{Mutex, PoisonError};
 ///   of place, and all ranges begin at a multiple of 256 bytes;
 /// - half a mebibyte for packed keys alone, if they are more than a
 ///   [few tiles](crate::Tuning::merged);
-/// - for all else 2.5 times the bytes of the composed records, and a copy of the largest payload
-///   that moves in place. A composed record is a key of 4 or 8 bytes (packed keys: 4), 4 bytes more
+/// - otherwise 2.5 times the composed records, plus the largest in-place payload buffer.
+///   A composed record is a key of 4 or 8 bytes (packed keys: 4), 4 bytes more
 ///   with segments, and 4 for the index if there is payload. With a comparator it is the index.
 ///
 /// # Current implementation
@@ -581,15 +581,13 @@ impl<'a, Kind> SortJob<'a, Kind> {
     }
 }
 
-/// Scratch memory that several sorts share: of each kind of buffer as much as the sort that needs
-/// most of it.
+/// Scratch memory that several sorts share. Each buffer is as large as the largest sort needs.
 ///
 /// The sorts must not run at the same time. Sorts that are recorded one after the other, into one
 /// encoder or several, do not; but between two [chunks](crate::PreparedSort::record_chunk) of a
 /// sort no other that shares its memory may run: otherwise the outputs of both are unspecified, as
-/// [`record_chunk`](crate::PreparedSort::record_chunk) says. A sort keeps the memory that it was
-/// prepared with, also where this has grown since: prepare the largest sort first. It belongs to
-/// one device.
+/// [`record_chunk`](crate::PreparedSort::record_chunk) says. A sort keeps the buffers it was
+/// prepared with: prepare the largest sort first. Scratch memory belongs to one device.
 ///
 /// # Examples
 ///

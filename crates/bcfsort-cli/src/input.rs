@@ -321,7 +321,7 @@ impl Input {
         if metadata.is_dir() {
             return Err(is_directory(&name));
         }
-        // (Files of /proc have contents, and a size of 0.)
+        // Files of /proc have contents, and a size of 0.
         let bytes = Some(metadata.len()).filter(|&bytes| metadata.is_file() && bytes > 0);
         let stream: Box<dyn BufRead + Send> = match bytes {
             Some(bytes) => {

@@ -243,7 +243,7 @@ mod tests {
     fn long_chains_are_read_or_refused() {
         let main = "@compute @workgroup_size(1) fn main()";
         let sum = |terms| format!("{main} {{ var x = 1u; x = x{}; }}", " + x".repeat(terms));
-        // (An unoptimised parser needs some 60 MB of stack for that.)
+        // An unoptimised parser needs some 60 MB of stack for that.
         assert!(Shader::new(&sum(9_000), None, &[]).is_ok());
         let ifs = format!(
             "{main} {{ if true {{}} {} }}",

@@ -79,7 +79,7 @@ mod lower;
 mod machine;
 mod mask;
 mod memory;
-// (For the browser package, which has the same text to check without the executor.)
+// For the browser package, which has the same text to check without the executor.
 #[doc(hidden)]
 pub mod nesting;
 mod overrides;

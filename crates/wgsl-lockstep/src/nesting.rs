@@ -286,7 +286,7 @@ mod tests {
 
     #[test]
     fn chains_are_limited() {
-        // (The first operator of each is `=`.)
+        // The first operator of each is `=`.
         let most = MOST_OPERATORS as usize;
         let operators = |count| format!("fn f() {{\n let x = 1{};\n}}", " + 1".repeat(count));
         assert_eq!(check(&operators(most - 1)), Ok(MOST_OPERATORS));

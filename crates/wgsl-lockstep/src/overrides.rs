@@ -29,7 +29,7 @@ pub(crate) fn declared(module: &Module) -> Vec<OverrideDeclaration> {
             (_, 2) => "f16",
             _ => "f32",
         },
-        // (Validation admits scalars only.)
+        // Validation admits scalars only.
         _ => "u32",
     };
     let overrides = module.overrides.iter();

@@ -128,7 +128,7 @@ impl Arguments {
 
     /// Counts the rows, and chooses splitters from a sample of them.
     async fn sample(&self, order: &[SortExpr]) -> Result<Sample> {
-        // (Here all partitions are wanted.)
+        // Here all partitions are wanted.
         let session = self.cluster.connect(&[]).await?;
         let table = read(&session, &self.input).await?;
         for key in order {

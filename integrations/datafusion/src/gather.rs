@@ -44,7 +44,7 @@ impl<'a> Rows<'a> {
         let batches = rows.len().div_ceil(batch_size);
         let columns = self.columns.len();
         let range = |batch: usize| batch * batch_size..rows.len().min((batch + 1) * batch_size);
-        // (Of columns, since batches alone may be fewer than cores.)
+        // Of columns, since batches alone may be fewer than cores.
         let mut gathered: Vec<Result<ArrayRef, ArrowError>> = (0..batches * columns)
             .into_par_iter()
             .map(|task| self.column(task % columns, &places[range(task / columns)]))

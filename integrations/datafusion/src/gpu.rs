@@ -136,7 +136,7 @@ impl GpuPool {
 
     /// Waits for this sort's turn.
     pub(crate) async fn turn(&self) -> Option<OwnedSemaphorePermit> {
-        // (The semaphore is never closed.)
+        // The semaphore is never closed.
         self.turns.clone().acquire_owned().await.ok()
     }
 

@@ -124,7 +124,7 @@ impl ConfigExtension for BcfsortOptions {
     const PREFIX: &'static str = "bcfsort";
 }
 
-// (The macro for extensions leaves out the prefix of entries, so that SHOW would not find them.)
+// The macro for extensions leaves out the prefix of entries, so that SHOW would not find them.
 impl ExtensionOptions for BcfsortOptions {
     fn as_any(&self) -> &dyn Any {
         self

@@ -182,7 +182,7 @@ fn sort_below(plan: &Arc<dyn ExecutionPlan>) -> Option<&GpuSortExec> {
     }
 }
 
-/// What is above the sort of a plan, above another one.
+/// Rebuilds the projections above a sort over another sort.
 fn above(plan: &Arc<dyn ExecutionPlan>, sort: Arc<GpuSortExec>) -> Result<Arc<dyn ExecutionPlan>> {
     let node: &dyn Any = plan.as_ref();
     match node.downcast_ref::<ProjectionExec>() {

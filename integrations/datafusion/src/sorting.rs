@@ -284,7 +284,7 @@ impl Buffer {
         while batches.peek().is_some() {
             groups.push(batches.by_ref().take(together).collect::<Vec<_>>());
         }
-        // (Strings of more than 2 GiB do not fit in one batch: then there are more of them.)
+        // Strings of more than 2 GiB do not fit in one batch: then there are more of them.
         let one = |group: Vec<RecordBatch>| match concat_batches(schema, &group) {
             Ok(batch) => vec![compact_batch(batch)],
             Err(_) => group,

@@ -298,7 +298,7 @@ impl Column {
         }
         let dropped = self.bits() - bits;
         let (low, high) = self.bounds;
-        // (A shift by all bits would overflow: nothing is there before the first column.)
+        // A shift by all bits would overflow: nothing is there before the first column.
         let make_room = |key: u128| key.checked_shl(bits).unwrap_or(0);
         let code = |value: u128| {
             let code = if self.descending {
@@ -468,7 +468,7 @@ fn ranks<K: ArrowDictionaryKeyType>(
         of_value[after] = rank;
     }
     let keys = array.keys();
-    // (A null may have any key.)
+    // A null may have any key.
     let rank = |i: usize| of_value.get(keys.value(i).as_usize()).copied().unwrap_or(0);
     let ranks: Vec<u32> = (0..array.len()).into_par_iter().map(rank).collect();
     Ok(UInt32Array::new(ranks.into(), array.logical_nulls()))

@@ -29,7 +29,7 @@ pub struct Encoded {
     /// is not the number of all columns, such rows may differ in the others.
     pub covered: usize,
     /// If the next column is one of strings, the number of first bytes that such rows have in
-    /// common there. (A string that ends before may have zeros there in another row.)
+    /// common there. A string that ends earlier counts as if zeros followed.
     pub prefix: usize,
 }
 
@@ -95,7 +95,7 @@ pub fn encode<E>(columns: &[SortColumn], floats: Floats) -> Result<Encoded, Erro
     };
     macro_rules! packed {
         ($word:ty, $shift:expr) => {{
-            // (The operating system zeroes memory when the threads that write first touch it.)
+            // The operating system zeroes memory when the threads that write first touch it.
             let mut words: Vec<$word> = vec![0; rows];
             let outs = words.par_chunks_mut(BLOCK).zip(blocks(rows));
             outs.for_each(|(out, block)| {

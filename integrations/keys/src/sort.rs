@@ -7,19 +7,19 @@ use arrow_schema::{ArrowError, SortOptions};
 use rayon::prelude::*;
 use std::cmp::Ordering;
 
-/// Rows with equal keys from which on they are sorted on more than one core.
+/// From this number of rows with equal keys, more than one core sorts them.
 const MANY: usize = 1 << 14;
 
-/// Of wide keys, the part of the rows that may have equal first words for the CPU to compare the
-/// others. A second sort takes as long as comparing some more.
+/// If at most 1/8 of the rows tie in the high word, the CPU compares the low words. With more ties,
+/// a second sort takes no longer.
 const FEW_TIES: usize = 8;
 
 /// Returns the indices that sort rows by columns, the first column first. Stable.
 ///
-/// Keys of up to 64 bits are sorted by `argsort`. Of longer ones the first 64 bits are, and the
-/// others too if many rows are equal in the first. Rows with equal keys that may differ are
-/// compared on the CPU. O(n log n) time. Takes 4 to 16 bytes of memory for the key of each row, and 8 for
-/// each value of a string column; and besides, 4 for the index.
+/// `argsort` sorts the first 64 bits of the keys, and the other bits too if many rows tie in the
+/// first. The CPU compares rows that have equal keys but may differ. O(n log n) time. Each row
+/// takes 4 to 16 bytes of memory for the key, 4 for the index, and 8 for each value of a string
+/// column.
 ///
 /// # Errors
 ///
@@ -37,8 +37,8 @@ pub fn sort_indices<A: Argsort>(
 }
 
 impl Encoded {
-    /// What [`sort_indices`] does after [`encode`]: of the same columns, and with the same order of
-    /// floats. For those who measure the two.
+    /// The second step of [`sort_indices`], after [`encode`], so that each can be timed. Pass the
+    /// same columns and the same order of floats.
     ///
     /// # Errors
     ///
@@ -109,8 +109,7 @@ impl Encoded {
     }
 }
 
-/// A column of strings to sort rows by that are equal before it, and a comparison for rows that are
-/// equal in it.
+/// Breaks ties by a string column, and ties in it by the columns after it.
 struct Texts<'a, S, C> {
     strings: S,
     column: &'a SortColumn,
@@ -185,7 +184,7 @@ impl<S: Strings, C: Fn(usize, usize) -> Ordering + Sync> Texts<'_, S, C> {
         }
     }
 
-    /// How far strings are equal that are up to a depth, and longer.
+    /// The length of the common prefix of strings that agree in their first `depth` bytes.
     fn common(&self, rows: &[u32], depth: usize) -> usize {
         let first = &self.strings.bytes(rows[0] as usize)[depth..];
         let equal = |row: u32, first: &[u8]| {
@@ -271,7 +270,7 @@ fn ties(indices: &mut [u32], are_equal: impl Fn(usize, usize) -> bool + Sync) ->
             let mut ranges = Vec::new();
             let end = all.len().min(begin + BLOCK);
             let mut i = begin;
-            // What belongs to an earlier range.
+            // Skips the rest of a range that began in an earlier block.
             while i < end && follows(i) {
                 i += 1;
             }

@@ -118,7 +118,7 @@ impl PySorter {
             if columns == 0 || !codes.len().is_multiple_of(columns) {
                 return Err(PyValueError::new_err("the rows are of different lengths"));
             }
-            // (With the numbers of rows, and those of the columns, a code takes up to four words.)
+            // With the numbers of rows, and those of the columns, a code takes up to four words.
             let max = (self.sorter.max_len(C::KEY_TYPE) / 4).min(AT_ONCE);
             let rows = (max as usize / columns).max(1);
             for (i, codes) in codes.chunks_mut(rows * columns).enumerate() {
@@ -276,7 +276,7 @@ fn select<C: SortKey>(
 }
 
 fn buffer(sorter: &Sorter, bytes: u64) -> Result<wgpu::Buffer, Error> {
-    // (Not filled: an upload of zeros would take as long as that of the keys.)
+    // Not filled: an upload of zeros would take as long as that of the keys.
     let device = sorter.device();
     let scope = device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
     let buffer = device.create_buffer(&wgpu::BufferDescriptor {

@@ -63,7 +63,7 @@ fn read(table: &Bound<'_, PyAny>) -> PyResult<(Vec<RecordBatch>, SchemaRef)> {
     let batches =
         (table.extract()).and_then(|table: AnyRecordBatch| Ok(table.into_table()?.into_inner()));
     batches.map_err(|error| {
-        // (What Arrow cannot import is an `Exception`, which callers could not tell from others.)
+        // What Arrow cannot import is an `Exception`, which callers could not tell from others.
         if error
             .get_type(table.py())
             .is(table.py().get_type::<PyException>())
@@ -238,7 +238,7 @@ fn gather(
         let Some(values) = dictionaries[column] else {
             return interleave(&chunks, &places);
         };
-        // (Arrow's own gather would merge the dictionaries, in another order.)
+        // Arrow's own gather would merge the dictionaries, in another order.
         let keys: Vec<&dyn Array> = (chunks.iter())
             .map(|chunk| chunk.as_any_dictionary().keys())
             .collect();

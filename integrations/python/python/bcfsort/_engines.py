@@ -1,4 +1,4 @@
-"""What sorts codes: a GPU, or numpy."""
+"""Chooses a GPU or numpy."""
 
 from __future__ import annotations
 

@@ -176,7 +176,7 @@ mod tests {
             let number = usize::try_from(step["kernel"].as_u64().unwrap()).unwrap();
             let kernel: Value = serde_json::from_str(&plan.kernel(number).unwrap()).unwrap();
             assert!(kernel["wgsl"].as_str().unwrap().contains("@compute"));
-            // (Some Safari versions fail silently on an override that is an array's size.)
+            // Some Safari versions fail silently on an override that is an array's size.
             assert!(!kernel["wgsl"].as_str().unwrap().contains("override"));
             assert!(!kernel["wgsl"].as_str().unwrap().contains("ptr<workgroup"));
             for binding in kernel["bindings"].as_array().unwrap() {
@@ -205,7 +205,7 @@ mod tests {
         let job = json!({"length": 1, "keys": range(0, 4), "comparator": comparator});
         let failure = planner.plan(&job.to_string()).unwrap_err();
         assert_eq!(code(&failure), "Comparator");
-        // (A page's stack allows less: the tests in Chromium have that.)
+        // A page's stack allows less: the tests in Chromium have that.
         assert!(failure.contains("line 1, column 10062"), "{failure}");
     }
 

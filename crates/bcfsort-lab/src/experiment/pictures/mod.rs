@@ -225,7 +225,7 @@ fn file_sorts(rows: &[FileSort], device: &str) -> Chart {
         let copy = copies.find(|copy| row.work.starts_with(&copy.work))?;
         let (copied, sorted) = (copy.seconds, row.seconds);
         let (times, memory) = (sorted / copied, &row.work[copy.work.len()..]);
-        // (Names and texts have to fit beside the bars.)
+        // Names and texts have to fit beside the bars.
         let memory = memory.replace(" within ", " in ");
         let bars = [
             (copied, format!("{copied:.2} s cat (copies)")),

@@ -31,7 +31,7 @@ impl Inputs {
         let mut files = Vec::new();
         for input in inputs {
             let path = Path::new(input);
-            // (A file may have the name of a pattern.)
+            // A file may have the name of a pattern.
             if path.exists() && !path.is_dir() {
                 Format::of(path)?;
                 files.push(path.to_owned());

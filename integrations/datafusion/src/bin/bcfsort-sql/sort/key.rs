@@ -79,7 +79,7 @@ impl std::str::FromStr for Key {
     fn from_str(text: &str) -> Result<Self, String> {
         let mut name = text;
         let (mut descending, mut nulls_first, mut kind) = (None, None, None);
-        // (From the end: names may have colons.)
+        // From the end: names may have colons.
         while let Some((rest, word)) = name.rsplit_once(':') {
             let is_new = match word {
                 "asc" | "desc" => descending.replace(word == "desc").is_none(),

@@ -267,7 +267,7 @@ impl Arguments {
         #[cfg(unix)]
         if let Ok(old) = std::fs::metadata(&self.output) {
             use std::os::unix::fs::PermissionsExt;
-            // (Not its setuid and setgid bits: the owner may be another one.)
+            // Not its setuid and setgid bits: the owner may be another one.
             let mode = old.permissions().mode() & 0o777;
             let rights = std::fs::Permissions::from_mode(mode);
             std::fs::set_permissions(written, rights).with_context(cannot)?;
@@ -457,7 +457,7 @@ fn keep_compression(file: &Path, options: &mut TableParquetOptions) -> Result<()
         return Ok(());
     };
     for column in group.columns() {
-        // (The file does not say the level: these are the usual ones.)
+        // The file does not say the level: these are the usual ones.
         let compression = match column.compression() {
             Compression::UNCOMPRESSED => "uncompressed",
             Compression::SNAPPY => "snappy",

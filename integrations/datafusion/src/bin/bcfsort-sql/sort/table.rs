@@ -491,7 +491,7 @@ fn integer(text: &[u8]) -> Option<i64> {
 
 /// Appends the key of an instant: its seconds and its nanoseconds.
 fn push_instant(text: &[u8], key: &mut Vec<u8>) -> bool {
-    // (The shortest is 2000-01-01. A number, such as 20000101, is none.)
+    // The shortest is 2000-01-01. A number, such as 20000101, is none.
     if text.len() < 10 || text[4] != b'-' {
         return false;
     }
