@@ -9,6 +9,7 @@ use datafusion::prelude::{
     CsvReadOptions, DataFrame, ParquetReadOptions, SessionConfig, SessionContext,
 };
 use std::path::Path;
+use url::Url;
 
 /// The cluster to ask.
 #[derive(Args)]
@@ -21,6 +22,10 @@ pub(crate) struct Cluster {
 impl Cluster {
     pub(crate) async fn connect(&self, options: &[(&str, &str)]) -> Result<SessionContext> {
         let mut config = SessionConfig::new_with_ballista();
+        // Types and metadata as they are in the files.
+        let parquet = &mut config.options_mut().execution.parquet;
+        parquet.schema_force_view_types = false;
+        parquet.skip_metadata = false;
         for (name, value) in options {
             config.options_mut().set(name, value)?;
         }
@@ -36,23 +41,34 @@ impl Cluster {
 /// A table of files, or of a directory of files, in the format that the extension says.
 pub(crate) async fn read(session: &SessionContext, path: &str) -> Result<DataFrame> {
     let absolute = std::path::absolute(path)?;
-    let path = absolute.to_string_lossy().into_owned();
+    let path = absolute.display();
     ensure!(
         absolute.exists(),
         "{path}: no such file or directory (executors must see it under the same path)"
     );
+    // Of a URL, no character is a pattern.
+    let url = if absolute.is_dir() {
+        Url::from_directory_path(&absolute)
+    } else {
+        Url::from_file_path(&absolute)
+    };
+    let url = url
+        .ok()
+        .with_context(|| format!("{path}: no URL has this name"))?;
     let read = match extension(&absolute)?.as_str() {
         "parquet" => {
-            session
-                .read_parquet(path.clone(), ParquetReadOptions::default())
-                .await
+            let options = ParquetReadOptions {
+                skip_metadata: Some(false),
+                ..Default::default()
+            };
+            session.read_parquet(url.as_str(), options).await
         }
         "arrow" => {
             session
-                .read_arrow(path.clone(), ArrowReadOptions::default())
+                .read_arrow(url.as_str(), ArrowReadOptions::default())
                 .await
         }
-        "csv" => session.read_csv(path.clone(), CsvReadOptions::new()).await,
+        "csv" => session.read_csv(url.as_str(), CsvReadOptions::new()).await,
         other => anyhow::bail!("{path}: .{other} is none of .parquet, .arrow and .csv"),
     };
     read.with_context(|| format!("cannot read {path}"))

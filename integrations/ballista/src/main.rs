@@ -8,6 +8,7 @@ mod scheduler;
 mod sort_table;
 mod sql;
 
+use bcfsort_datafusion::escaped;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -61,7 +62,7 @@ async fn main() -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            eprintln!("error: {}", escaped(&format!("{error:#}")));
             ExitCode::FAILURE
         }
     }

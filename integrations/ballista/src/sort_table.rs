@@ -228,9 +228,15 @@ fn ranges(key: &SortExpr, splitters: &[ScalarValue]) -> Vec<Expr> {
 /// Has an executor sort these rows into a file, and returns their number.
 async fn write(table: DataFrame, range: Expr, order: Vec<SortExpr>, path: &str) -> Result<u64> {
     let options = DataFrameWriteOptions::new().with_single_file_output(true);
+    let metadata = table.schema().metadata().clone();
     let sorted = table.filter(range)?.sort(order)?;
-    let parquet = Some(TableParquetOptions::default());
-    let written = sorted.write_parquet(path, options, parquet).await?;
+    let parquet = TableParquetOptions {
+        key_value_metadata: (metadata.into_iter())
+            .map(|(key, value)| (key, Some(value)))
+            .collect(),
+        ..Default::default()
+    };
+    let written = sorted.write_parquet(path, options, Some(parquet)).await?;
     let count = written
         .iter()
         .find_map(|batch| ScalarValue::try_from_array(batch.columns().first()?, 0).ok());

@@ -2,11 +2,13 @@
 
 use crate::client::{Cluster, read};
 use anyhow::{Context, Result};
+use bcfsort_datafusion::escaped;
 use clap::Args;
 use datafusion::arrow::util::pretty::pretty_format_batches;
 use datafusion::parquet::arrow::ArrowWriter;
 use futures::TryStreamExt;
 use std::fs::File;
+use std::io::{IsTerminal, stdout};
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -45,7 +47,12 @@ impl Arguments {
         }
         let result = session.sql(&self.sql).await?;
         let Some(path) = self.output else {
-            println!("{}", pretty_format_batches(&result.collect().await?)?);
+            let table = pretty_format_batches(&result.collect().await?)?.to_string();
+            if stdout().is_terminal() {
+                println!("{}", escaped(&table));
+            } else {
+                println!("{table}");
+            }
             return Ok(());
         };
         let cannot = || format!("cannot write {}", path.display());
@@ -59,7 +66,8 @@ impl Arguments {
         }
         writer.close().with_context(cannot)?;
         let (path, seconds) = (path.display(), begin.elapsed().as_secs_f64());
-        eprintln!("{rows} rows written to {path} in {seconds:.3} s");
+        let done = format!("{rows} rows written to {path} in {seconds:.3} s");
+        eprintln!("{}", escaped(&done));
         Ok(())
     }
 }

@@ -5,6 +5,7 @@ use datafusion::arrow::compute::concat_batches;
 use datafusion::arrow::datatypes::{DataType, Field, Float64Type, Int64Type, Schema};
 use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use std::collections::HashMap;
 use std::fs::{self, File};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -312,6 +313,45 @@ fn sorts_a_table_into_parts() {
     let again = ["sort-table", "t", "--by", "v", "--parts", "5", "-o", "asc"];
     let again = cluster.client(&again).output().expect("sort-table");
     assert!(String::from_utf8_lossy(&again.stderr).contains("is not empty"));
+}
+
+/// No character of a name is a pattern, and types and metadata stay.
+#[test]
+fn names_types_and_metadata_stay() {
+    let cluster = Cluster::start();
+    let note = |text: &str| HashMap::from([("note".to_owned(), text.to_owned())]);
+    let field = Field::new("k", DataType::Utf8, false).with_metadata(note("of the field"));
+    let schema = Schema::new(vec![field]).with_metadata(note("of the table"));
+    let schema = Arc::new(schema);
+    let rows = |keys: &[&str]| {
+        let keys = Arc::new(StringArray::from(keys.to_vec()));
+        RecordBatch::try_new(schema.clone(), vec![keys]).expect("a batch")
+    };
+    write(&cluster.path("[ab]*.parquet"), &rows(&["c", "b"]));
+    write(&cluster.path("a.parquet"), &rows(&["other"]));
+    let arguments = [
+        "sort-table",
+        "[ab]*.parquet",
+        "--by",
+        "k",
+        "--parts",
+        "1",
+        "-o",
+        "out",
+    ];
+    success(&cluster.client(&arguments).output().expect("sort-table"));
+    let sorted = read(&cluster.path("out/part-00000.parquet"));
+    assert_eq!(sorted.columns(), rows(&["b", "c"]).columns());
+    assert_eq!(sorted.schema().field(0), schema.field(0));
+    assert_eq!(
+        sorted.schema().metadata().get("note"),
+        schema.metadata().get("note")
+    );
+    let wrong = ["sql", "--table", "t=no\u{1b}[31m.parquet", "SELECT 1"];
+    let wrong = cluster.client(&wrong).output().expect("sql");
+    let message = String::from_utf8_lossy(&wrong.stderr).into_owned();
+    assert!(message.contains("no\\u{1b}[31m.parquet"), "{message}");
+    assert!(!wrong.stderr.contains(&0x1b));
 }
 
 /// NaN and nulls have their places, whatever Parquet's statistics say.

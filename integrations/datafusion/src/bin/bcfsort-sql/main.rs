@@ -6,6 +6,7 @@ mod session;
 mod shell;
 mod sort;
 
+use bcfsort_datafusion::escaped;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -61,19 +62,6 @@ async fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-/// Text with control characters escaped, as they could come from a file to the terminal.
-fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '\n' | '\t' => escaped.push(character),
-            _ if character.is_control() => escaped.extend(character.escape_default()),
-            _ => escaped.push(character),
-        }
-    }
-    escaped
 }
 
 /// The first bytes of a cell, for a message.

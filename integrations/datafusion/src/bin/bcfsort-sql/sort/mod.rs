@@ -6,10 +6,11 @@ mod key;
 mod rows;
 mod table;
 
+use crate::printable;
 use crate::session::Resources;
-use crate::{escaped, printable};
 use anyhow::{Context, Result, bail, ensure};
 use bcfsort_datafusion::GpuSortExec;
+use bcfsort_datafusion::escaped;
 use clap::Args;
 use datafusion::arrow::array::AsArray;
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
