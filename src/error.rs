@@ -200,11 +200,11 @@ pub enum Error {
         second: BufferRole,
     },
     /// Prefix sums do not support this type.
-    #[error("no prefix sums of {0} values: there are those of u32, i32 and f32")]
+    #[error("prefix sums support u32, i32 and f32, not {0}")]
     NoSums(KeyType),
     /// Two slices or counts that must have the same length differ, e.g. keys and values.
     #[non_exhaustive]
-    #[error("{first} {of} and {second} {with}: each needs one of the other")]
+    #[error("{first} {of} but {second} {with}: the lengths must be equal")]
     LengthsDiffer {
         /// The name of the first.
         of: &'static str,
@@ -217,10 +217,7 @@ pub enum Error {
     },
     /// A slice has more keys than 32-bit indices can address.
     #[non_exhaustive]
-    #[error(
-        "{len} keys: indices are of 32 bits, which number at most {} keys",
-        u32::MAX
-    )]
+    #[error("{len} keys are too many for 32-bit indices (at most {})", u32::MAX)]
     TooManyToNumber {
         /// The number of keys.
         len: u64,
@@ -251,7 +248,7 @@ pub enum Error {
         allowed: &'static str,
     },
     /// The device is out of memory. A sort of a host slice has tried smaller chunks before.
-    #[error("the device is out of memory: {bytes} bytes could not be had ({message})")]
+    #[error("the device is out of memory: cannot allocate {bytes} bytes ({message})")]
     OutOfMemory {
         /// The size of the allocation in bytes.
         bytes: u64,
@@ -260,7 +257,7 @@ pub enum Error {
     },
     /// The host is out of memory for merging chunks or for indices.
     #[non_exhaustive]
-    #[error("out of memory: {bytes} bytes of host memory could not be had ({message})")]
+    #[error("out of memory: cannot allocate {bytes} bytes of host memory ({message})")]
     OutOfHostMemory {
         /// The size of the allocation in bytes.
         bytes: u64,

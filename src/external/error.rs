@@ -61,7 +61,7 @@ pub enum ExternalError<E> {
     },
     /// The host is out of memory for a batch.
     #[non_exhaustive]
-    #[error("out of memory: {bytes} bytes of host memory could not be had: sort with less memory")]
+    #[error("out of memory: cannot allocate {bytes} bytes of host memory: sort with less memory")]
     OutOfHostMemory {
         /// The size of the allocation in bytes.
         bytes: u64,

@@ -253,7 +253,7 @@ mod tests {
         let error = prefix_sums_on_cpu(&mut values, &[0, 1], &options).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "3 values and 2 colors: each needs one of the other"
+            "3 values but 2 colors: the lengths must be equal"
         );
         let error = prefix_sums_on_cpu(&mut values, &[0, 2, 9], &options).unwrap_err();
         assert_eq!(

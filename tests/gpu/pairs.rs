@@ -146,7 +146,7 @@ fn sort_pairs_and_sort_by_key_move_values_of_any_type() {
         .unwrap_err();
     assert_eq!(
         error.to_string(),
-        "3 keys and 2 values: each needs one of the other"
+        "3 keys but 2 values: the lengths must be equal"
     );
     assert_eq!((keys, values), ([3, 1, 2], ["a", "b"]));
 }

@@ -121,7 +121,7 @@ export class Executor {
       return made;
     }
     if (error instanceof GPUOutOfMemoryError) {
-      const message = `the device is out of memory: ${bytes} bytes could not be had`;
+      const message = `the device is out of memory: cannot allocate ${bytes} bytes`;
       throw new OutOfMemoryError('OutOfMemory', message, { cause: error });
     }
     throw new SortError('Device', `the device refused a call: ${error.message}`, { cause: error });

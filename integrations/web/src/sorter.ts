@@ -296,7 +296,7 @@ export class Sorter {
     const { descending } = ordered(keys, options);
     checkValues(values);
     if (keys.length !== values.length) {
-      const message = `${keys.length} keys and ${values.length} values: each needs one of the other`;
+      const message = `${keys.length} keys but ${values.length} values: the lengths must be equal`;
       refuse(message, 'LengthsDiffer');
     }
     const indices = new Uint32Array(keys.length);
