@@ -52,7 +52,7 @@ impl FromStr for RecordKind {
         let mut all = Self::ALL.into_iter();
         all.find(|kind| kind.name() == name).ok_or_else(|| {
             let names = Self::ALL.map(Self::name).join(", ");
-            format!("'{name}' is no format of records: {names}")
+            format!("unknown record format '{name}': one of {names}")
         })
     }
 }

@@ -82,7 +82,7 @@ impl Field {
         let mut words = text.split(':');
         let offset = words.next().unwrap_or_default();
         let offset = offset.parse::<usize>().map_err(|_| {
-            format!("'{offset}' is no number of bytes: OFFSET:TYPE[:desc][:be] is needed")
+            format!("'{offset}' is not a number of bytes: OFFSET:TYPE[:desc][:be] is needed")
         })?;
         let mut kind = parse_kind(words.next().unwrap_or_default())?;
         let mut descending = false;
@@ -93,7 +93,7 @@ impl Field {
                 ("be", Kind::Bytes(_) | Kind::Time { .. }) => {
                     return Err("'be' is for numbers".to_owned());
                 }
-                _ => return Err(format!("there is no '{word}': desc and be there are")),
+                _ => return Err(format!("unknown option '{word}': use desc or be")),
             }
         }
         let end = offset.checked_add(kind.width());

@@ -446,17 +446,17 @@ fn rows_that_cannot_be_sorted_are_errors() {
         (
             "--by b:u32",
             "a,b\nx,1\n\"y\n\",-2\nz,3\n",
-            "file: line 4, byte 13: '-2' in column 'b' is no u32",
+            "file: line 4, byte 13: column 'b': '-2' is not a valid u32",
         ),
         (
             "--by b:num",
             "a,b\nx,inf\n",
-            "file: line 2, byte 6: 'inf' in column 'b' is no num",
+            "file: line 2, byte 6: column 'b': 'inf' is not a number",
         ),
         (
             "--by 2:i64:missing=error",
             "a,b\nx,1\ny,\"\"\n",
-            "file: line 3, byte 10: '' in column '2' is no i64",
+            "file: line 3, byte 10: column '2': '' is not a valid i64",
         ),
         (
             "--by c:missing=error",
@@ -624,7 +624,7 @@ fn wrong_options_are_errors() {
         (
             Fixed,
             "--record 4 --key u32",
-            "--key u32: 'u32' is no number of bytes: OFFSET:TYPE[:desc][:be] is needed",
+            "--key u32: 'u32' is not a number of bytes: OFFSET:TYPE[:desc][:be] is needed",
         ),
         (
             Fixed,
@@ -634,7 +634,7 @@ fn wrong_options_are_errors() {
         (
             Fixed,
             "--record 4 --key 0:u32:asc",
-            "--key 0:u32:asc: there is no 'asc': desc and be there are",
+            "--key 0:u32:asc: unknown option 'asc': use desc or be",
         ),
     ];
     for (kind, line, expected) in cases {

@@ -110,11 +110,11 @@ fn errors_name_the_file_and_the_line_in_it() {
     ]);
     folder.fails(
         "-f csv --by k:num a b",
-        "b: line 3, byte 4: 'x' in column 'k' is no num",
+        "b: line 3, byte 4: column 'k': 'x' is not a number",
     );
     folder.fails(
         "-f csv --by k:num d c",
-        "c: line 3, byte 8: 'x' in column 'k' is no num",
+        "c: line 3, byte 8: column 'k': 'x' is not a number",
     );
     folder.fails(
         "-f csv --by k:num d e",

@@ -514,10 +514,10 @@ mod wrong {
     #[test]
     fn cells_are_named_by_line_and_byte() {
         let csv = |by: &str| format!("-f csv --by {by}");
-        let told = "FILE: line 3, byte 10: 'x' in column 'n' is no u32";
+        let told = "FILE: line 3, byte 10: column 'n': 'x' is not a valid u32";
         refused(&csv("n:u32"), "a,n\nb,1\nc,x\n", told);
         // A line is not a row: the cells before have line ends.
-        let told = "FILE: line 5, byte 20: '' in column 'n' is no num";
+        let told = "FILE: line 5, byte 20: column 'n': '' is not a number";
         refused(
             &csv("n:num:missing=error"),
             "a,n\n\"b\n\n\",1\nccccccc,\n",
@@ -527,15 +527,15 @@ mod wrong {
         refused(&csv("n:missing=error"), "a,n\n\nb,1\n", told);
         let told = "FILE: line 2, byte 4: a quoted cell of this record has no end";
         refused(&csv("n"), "a,n\n\"b,1\nc,2\n", told);
-        let told = "FILE: line 1, byte 2: '-1' in column '2' is no u64";
+        let told = "FILE: line 1, byte 2: column '2': '-1' is not a valid u64";
         refused("-f csv --no-header --by 2:u64", "a,-1\n", told);
         let long = format!("n\n{}\n", "9".repeat(100));
         let told = format!(
-            "FILE: line 2, byte 2: '{}...' in column 'n' is no u32",
+            "FILE: line 2, byte 2: column 'n': '{}...' is not a valid u32",
             "9".repeat(40)
         );
         refused(&csv("n:u32"), long, &told);
-        let told = "FILE: line 2, byte 2: '\\u{1b}[31m' in column 'n' is no i32";
+        let told = "FILE: line 2, byte 2: column 'n': '\\u{1b}[31m' is not a valid i32";
         refused(&csv("n:i32"), "n\n\u{1b}[31m\n", told);
     }
 
@@ -558,7 +558,7 @@ mod wrong {
         let (lines, byte) = (table.lines().count(), table.len());
         table += "ten,\n1,\n";
         let told = format!(
-            "FILE: line {}, byte {byte}: 'ten' in column 'n' is no i32",
+            "FILE: line {}, byte {byte}: column 'n': 'ten' is not a valid i32",
             lines + 1
         );
         refused("-f csv --by n:i32 --memory 1M", table, &told);

@@ -42,7 +42,7 @@ fn contents_of_files_are_escaped() {
         (
             "-f csv --no-header --by 2:num",
             header.as_bytes(),
-            "byte 2: '",
+            "column '2': '",
         ),
         (
             "-f text",

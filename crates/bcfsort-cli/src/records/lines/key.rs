@@ -273,7 +273,7 @@ fn number(text: &mut &str) -> Result<usize, String> {
         let end = text.find([',', '.']);
         let shown = &text[..end.unwrap_or(text.len())];
         return Err(format!(
-            "'{}' is no number: F[.C][OPTIONS][,F[.C][OPTIONS]]",
+            "'{}' is not a number: F[.C][OPTIONS][,F[.C][OPTIONS]]",
             shown.escape_debug()
         ));
     }

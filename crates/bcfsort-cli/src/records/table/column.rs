@@ -338,8 +338,12 @@ impl Column {
         }
     }
 
-    pub(super) const fn type_name(&self) -> &'static str {
-        self.kind.name()
+    pub(super) fn type_name(&self) -> String {
+        match self.kind {
+            Kind::Num => "a number".to_owned(),
+            Kind::Date => "a date".to_owned(),
+            kind => format!("a valid {}", kind.name()),
+        }
     }
 }
 

@@ -109,7 +109,7 @@ impl Table {
         Wrong {
             at,
             what: format!(
-                "'{}' in column '{name}' is no {}{}",
+                "column '{name}': '{}' is not {}{}",
                 clipped(&content),
                 column.type_name(),
                 column.hint(&content)

@@ -253,14 +253,14 @@ fn wrong_keys_are_errors() {
         ),
         (
             "-kx",
-            "-k x: 'x' is no number: F[.C][OPTIONS][,F[.C][OPTIONS]]",
+            "-k x: 'x' is not a number: F[.C][OPTIONS][,F[.C][OPTIONS]]",
         ),
         ("-k0", "-k 0: fields are counted from 1"),
         ("-k1.0", "-k 1.0: bytes are counted from 1"),
         ("-k1,0", "-k 1,0: fields are counted from 1"),
         (
             "-k1.,2",
-            "-k 1.,2: '' is no number: F[.C][OPTIONS][,F[.C][OPTIONS]]",
+            "-k 1.,2: '' is not a number: F[.C][OPTIONS][,F[.C][OPTIONS]]",
         ),
         (
             "-k1n2",

@@ -18,7 +18,7 @@ fn decimal_numbers_are_compared_exactly() {
         "n,\n1e401,\n1e400,\n+10,\n0.1e2,\n1e-400,\n-1e99999999999,\n",
     );
     // The exponent costs no memory, and one that 64 bits cannot count is an error.
-    let told = "file: line 2, byte 2: '1e1000000000000000000' in column 'n' is no num";
+    let told = "file: line 2, byte 2: column 'n': '1e1000000000000000000' is not a number";
     fails(Csv, "--by n:num", "n\n1e1000000000000000000\n", told);
 }
 
@@ -43,15 +43,20 @@ fn numbers_may_have_a_decimal_comma() {
         ("1,5", "i32"),
         ("10.00", "u64"),
     ] {
-        let told = format!("file: line 2, byte 2: '{cell}' in column 'n' is no {kind}");
+        let wanted = if kind == "num" {
+            "a number".into()
+        } else {
+            format!("a valid {kind}")
+        };
+        let told = format!("file: line 2, byte 2: column 'n': '{cell}' is not {wanted}");
         let table = format!("n\n\"{cell}\"\n");
         fails(Csv, &format!("--decimal-comma --by n:{kind}"), table, &told);
     }
     // Without the option, a comma is none of a number.
-    let told = "file: line 2, byte 2: '1.234,5' in column 'n' is no num: --decimal-comma reads \
+    let told = "file: line 2, byte 2: column 'n': '1.234,5' is not a number: --decimal-comma reads \
                 1.234,5";
     fails(Csv, "--by n:num -t;", "n\n1.234,5\n", told);
-    let told = "file: line 2, byte 2: '1,234.5' in column 'n' is no num";
+    let told = "file: line 2, byte 2: column 'n': '1,234.5' is not a number";
     fails(Csv, "--by n:num -t;", "n\n1,234.5\n", told);
     sorts(Csv, "--decimal-comma --by n", "n\n2\n1.5\n", "n\n1.5\n2\n");
 }
@@ -67,7 +72,7 @@ fn dates_are_sorted_by_their_instants() {
     sorts(Csv, "--by at:date", table, ascending);
     sorts(Csv, "--by at:date,k", table, ascending);
     sorts(Csv, "--by at:date:desc", table, descending);
-    let told = "file: line 2, byte 3: '2023-02-29' in column 'at' is no date: write it as \
+    let told = "file: line 2, byte 3: column 'at': '2023-02-29' is not a date: write it as \
                 2024-12-31 or 2024-12-31T23:59:59Z";
     fails(Csv, "--by at:date", "at\n2023-02-29\n", told);
 }
@@ -103,7 +108,7 @@ fn numbers_are_in_the_range_of_their_type() {
         ("1e39", "f32"),
         ("-1e400", "f64"),
     ] {
-        let told = format!("file: line 2, byte 2: '{cell}' in column 'n' is no {kind}");
+        let told = format!("file: line 2, byte 2: column 'n': '{cell}' is not a valid {kind}");
         fails(
             Csv,
             &format!("--by n:{kind}"),

@@ -85,7 +85,7 @@ fn rows_may_end_with_carriage_returns() {
         "a,b\r\ny\rz,2\r\nx,1",
         "a,b\r\nx,1\r\ny\rz,2\r\n",
     );
-    let told = "file: line 4, byte 6: 'x' in column 'a' is no u32";
+    let told = "file: line 4, byte 6: column 'a': 'x' is not a valid u32";
     fails(Csv, "--by a:u32", "a\r1\r0\rx\r", told);
 }
 
