@@ -110,9 +110,10 @@ pub struct MergesortParameters {
 ///
 /// ```
 /// use wgpu_bcfsort::internals::mergesort::Plan;
-/// use wgpu_bcfsort::{Engine, KeyType, Options};
-/// let options = Options::default().engine(Engine::BcfMergesort);
-/// let plan = Plan::new(1 << 20, KeyType::U32, (&options).into());
+/// use wgpu_bcfsort::paper::MergesortOptions;
+/// use wgpu_bcfsort::{Engine, KeyType};
+/// let parameters = MergesortOptions::default().parameters(Engine::BcfMergesort);
+/// let plan = Plan::new(1 << 20, KeyType::U32, parameters);
 /// // Runs of 1024 keys from the base case become 128 runs of 8192 keys.
 /// assert_eq!(plan.merge_rounds, [1024, 2048, 4096]);
 /// let distribution = plan.distribution.expect("there are several runs");
