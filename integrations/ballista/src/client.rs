@@ -3,12 +3,15 @@
 use anyhow::{Context, Result, ensure};
 use ballista::prelude::{SessionConfigExt, SessionContextExt};
 use clap::Args;
+use datafusion::arrow::datatypes::Schema;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::options::ArrowReadOptions;
+use datafusion::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use datafusion::prelude::{
     CsvReadOptions, DataFrame, ParquetReadOptions, SessionConfig, SessionContext,
 };
-use std::path::Path;
+use std::fs::File;
+use std::path::{Path, PathBuf};
 use url::Url;
 
 /// The cluster to ask.
@@ -22,10 +25,12 @@ pub(crate) struct Cluster {
 impl Cluster {
     pub(crate) async fn connect(&self, options: &[(&str, &str)]) -> Result<SessionContext> {
         let mut config = SessionConfig::new_with_ballista();
-        // Types and metadata as they are in the files.
-        let parquet = &mut config.options_mut().execution.parquet;
-        parquet.schema_force_view_types = false;
-        parquet.skip_metadata = false;
+        // Types as they are in the files.
+        config
+            .options_mut()
+            .execution
+            .parquet
+            .schema_force_view_types = false;
         for (name, value) in options {
             config.options_mut().set(name, value)?;
         }
@@ -46,53 +51,80 @@ pub(crate) async fn read(session: &SessionContext, path: &str) -> Result<DataFra
         absolute.exists(),
         "{path}: no such file or directory (executors must see it under the same path)"
     );
-    // Of a URL, no character is a pattern.
-    let url = if absolute.is_dir() {
-        Url::from_directory_path(&absolute)
-    } else {
-        Url::from_file_path(&absolute)
-    };
-    let url = url
-        .ok()
-        .with_context(|| format!("{path}: no URL has this name"))?;
-    let read = match extension(&absolute)?.as_str() {
-        "parquet" => {
-            let options = ParquetReadOptions {
-                skip_metadata: Some(false),
-                ..Default::default()
-            };
-            session.read_parquet(url.as_str(), options).await
-        }
-        "arrow" => {
-            session
-                .read_arrow(url.as_str(), ArrowReadOptions::default())
-                .await
-        }
-        "csv" => session.read_csv(url.as_str(), CsvReadOptions::new()).await,
+    let url = url_of(&absolute)?;
+    let first = first_file(&absolute)?;
+    let read = match extension(&first).as_str() {
+        "parquet" => read_parquet(session, &url, &first).await,
+        "arrow" => session.read_arrow(url, ArrowReadOptions::default()).await,
+        "csv" => session.read_csv(url, CsvReadOptions::new()).await,
         other => anyhow::bail!("{path}: .{other} is none of .parquet, .arrow and .csv"),
     };
     read.with_context(|| format!("cannot read {path}"))
 }
 
-/// The extension of a file, or that of all files in a directory which have a known one.
-fn extension(path: &Path) -> Result<String> {
-    let of = |path: &Path| {
-        let extension = path.extension().unwrap_or_default();
-        extension.to_string_lossy().into_owned()
+/// The columns of all files, with the metadata of the first one: DataFusion would refuse files that
+/// differ in theirs.
+async fn read_parquet(
+    session: &SessionContext,
+    url: &str,
+    first: &Path,
+) -> datafusion::error::Result<DataFrame> {
+    let merged = (session.read_parquet(url, ParquetReadOptions::default())).await?;
+    let builder = ParquetRecordBatchReaderBuilder::try_new(File::open(first)?)?;
+    let first = builder.schema();
+    let fields = merged.schema().fields().iter().map(|field| {
+        let field = field.as_ref().clone();
+        match first.field_with_name(field.name()) {
+            Ok(like) => field.with_metadata(like.metadata().clone()),
+            Err(_) => field,
+        }
+    });
+    let schema = Schema::new_with_metadata(fields.collect::<Vec<_>>(), first.metadata().clone());
+    let options = ParquetReadOptions {
+        schema: Some(&schema),
+        ..Default::default()
     };
+    session.read_parquet(url, options).await
+}
+
+/// An absolute path for DataFusion: of a URL, no character is a pattern.
+pub(crate) fn url_of(path: &Path) -> Result<String> {
+    let url = if path.is_dir() {
+        Url::from_directory_path(path)
+    } else {
+        Url::from_file_path(path)
+    };
+    let url = url.ok();
+    let url = url.with_context(|| format!("{}: no URL has this name", path.display()))?;
+    Ok(url.into())
+}
+
+fn extension(path: &Path) -> String {
+    let extension = path.extension().unwrap_or_default();
+    extension.to_string_lossy().into_owned()
+}
+
+/// The file itself, or the first one of a directory whose files with a known extension all have the
+/// same.
+fn first_file(path: &Path) -> Result<PathBuf> {
     if !path.is_dir() {
-        return Ok(of(path));
+        return Ok(path.to_owned());
     }
-    let mut found: Option<String> = None;
+    let mut found: Option<PathBuf> = None;
     for entry in std::fs::read_dir(path)? {
-        let extension = of(&entry?.path());
-        if ["parquet", "arrow", "csv"].contains(&extension.as_str()) {
-            let other = found.get_or_insert_with(|| extension.clone());
+        let file = entry?.path();
+        let this = extension(&file);
+        if ["parquet", "arrow", "csv"].contains(&this.as_str()) {
+            let first = found.get_or_insert_with(|| file.clone());
+            let other = extension(first);
             ensure!(
-                *other == extension,
-                "{}: there are .{other} and .{extension} files",
+                other == this,
+                "{}: there are .{other} and .{this} files",
                 path.display()
             );
+            if file < *first {
+                *first = file;
+            }
         }
     }
     found.with_context(|| format!("{}: no .parquet, .arrow or .csv files", path.display()))

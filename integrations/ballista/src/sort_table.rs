@@ -1,6 +1,6 @@
 //! `bcfsort-ballista sort-table`: sorts a table into files whose concatenation is in order.
 
-use crate::client::{Cluster, read};
+use crate::client::{Cluster, read, url_of};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use datafusion::common::ScalarValue;
@@ -11,7 +11,7 @@ use datafusion::logical_expr::{Expr, SortExpr, ident, lit};
 use datafusion::prelude::DataFrame;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use indicatif::{ProgressBar, ProgressStyle};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Keys that are drawn for each part. Then a part is rarely more than 1.2 times the mean.
@@ -103,7 +103,7 @@ impl Arguments {
                 let (table, order) = (table.clone(), order.clone());
                 let bar = bar.clone();
                 async move {
-                    let rows = write(table, range, order, &path.to_string_lossy()).await;
+                    let rows = write(table, range, order, &path).await;
                     bar.inc(1);
                     rows.with_context(|| format!("part {part}"))
                 }
@@ -226,7 +226,7 @@ fn ranges(key: &SortExpr, splitters: &[ScalarValue]) -> Vec<Expr> {
 }
 
 /// Has an executor sort these rows into a file, and returns their number.
-async fn write(table: DataFrame, range: Expr, order: Vec<SortExpr>, path: &str) -> Result<u64> {
+async fn write(table: DataFrame, range: Expr, order: Vec<SortExpr>, path: &Path) -> Result<u64> {
     let options = DataFrameWriteOptions::new().with_single_file_output(true);
     let metadata = table.schema().metadata().clone();
     let sorted = table.filter(range)?.sort(order)?;
@@ -236,7 +236,9 @@ async fn write(table: DataFrame, range: Expr, order: Vec<SortExpr>, path: &str) 
             .collect(),
         ..Default::default()
     };
-    let written = sorted.write_parquet(path, options, Some(parquet)).await?;
+    let written = sorted
+        .write_parquet(&url_of(path)?, options, Some(parquet))
+        .await?;
     let count = written
         .iter()
         .find_map(|batch| ScalarValue::try_from_array(batch.columns().first()?, 0).ok());

@@ -354,6 +354,45 @@ fn names_types_and_metadata_stay() {
     assert!(!wrong.stderr.contains(&0x1b));
 }
 
+/// No character of an output's name is a pattern, and of files with different metadata, that of the
+/// first one stays.
+#[test]
+fn the_first_files_metadata_stays_in_every_part() {
+    let cluster = Cluster::start();
+    let write_keys = |name: &str, note: &str, keys: Vec<i64>| {
+        let notes = HashMap::from([("note".to_owned(), note.to_owned())]);
+        let field = Field::new("k", DataType::Int64, false).with_metadata(notes.clone());
+        let schema = Arc::new(Schema::new(vec![field]).with_metadata(notes));
+        let keys = Arc::new(Int64Array::from(keys));
+        let batch = RecordBatch::try_new(schema, vec![keys]).expect("a batch");
+        write(&cluster.path(name), &batch);
+    };
+    fs::create_dir(cluster.path("t")).expect("a directory");
+    write_keys("t/b.parquet", "second", (0..100).collect());
+    write_keys("t/a.parquet", "first", (100..200).rev().collect());
+    for out in ["o[1]", "o?1*"] {
+        let arguments = ["sort-table", "t", "--by", "k", "--parts", "2", "-o", out];
+        success(&cluster.client(&arguments).output().expect("sort-table"));
+        let mut sorted = Vec::new();
+        for part in 0..2 {
+            let part = read(&cluster.path(&format!("{out}/part-{part:05}.parquet")));
+            let schema = part.schema();
+            assert_eq!(schema.metadata()["note"], "first");
+            assert_eq!(schema.field(0).metadata()["note"], "first");
+            sorted.extend_from_slice(part.column(0).as_primitive::<Int64Type>().values());
+        }
+        assert_eq!(sorted, (0..200).collect::<Vec<i64>>());
+        // Nothing is written elsewhere.
+        let beside = fs::read_dir(cluster.path("")).expect("a directory");
+        let mut names = beside.map(|entry| entry.expect("an entry").file_name());
+        assert!(!names.any(|name| name.to_string_lossy().ends_with(".parquet")));
+    }
+    let query = ["sql", "--table", "t=t", "SELECT count(*) AS n FROM t"];
+    let counted = cluster.client(&query).output().expect("sql");
+    success(&counted);
+    assert!(String::from_utf8_lossy(&counted.stdout).contains("| 200 |"));
+}
+
 /// NaN and nulls have their places, whatever Parquet's statistics say.
 #[test]
 fn sorts_floats_into_parts() {
