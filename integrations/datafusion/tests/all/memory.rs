@@ -16,7 +16,7 @@ use futures::{StreamExt, TryStreamExt};
 use std::hash::{Hash, Hasher};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use wgpu_bcfsort::{Options, Sorter};
 
 /// Rows of 128 bytes, which are made as they are read.
@@ -52,19 +52,20 @@ async fn digest(session: &SessionContext, sql: &str) -> Result<(bool, u64, u64)>
 }
 
 /// Waits until a condition holds that other threads bring about.
-async fn soon(condition: impl Fn() -> bool) -> bool {
-    for _ in 0..10_000 {
-        if condition() {
-            return true;
+async fn soon(seconds: u64, condition: impl Fn() -> bool) -> bool {
+    let waits = async {
+        while !condition() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
-    false
+    };
+    tokio::time::timeout(Duration::from_secs(seconds), waits)
+        .await
+        .is_ok()
 }
 
 /// Waits until memory that is freed on other threads is free.
 async fn is_free(pool: &Arc<dyn MemoryPool>) -> bool {
-    soon(|| pool.reserved() == 0).await
+    soon(10, || pool.reserved() == 0).await
 }
 
 /// The files that runs are spilled to, in a directory of the disk manager's.
@@ -97,7 +98,7 @@ async fn spills() {
     assert!(metric(&plan, "runs") > 10, "{} runs", metric(&plan, "runs"));
     assert_eq!(metric(&plan, "fallbacks"), 0);
     assert!(is_free(&session.runtime_env().memory_pool).await);
-    assert!(soon(|| files_in(directory.path()) == 0).await);
+    assert!(soon(10, || files_in(directory.path()) == 0).await);
     let theirs = digest(&stock(SessionConfig::new()), &sql)
         .await
         .expect("their result");
@@ -148,27 +149,18 @@ async fn cancelled() {
         .with_disk_manager_builder(disk);
     let session = session_in(SessionConfig::new(), always(), runtime);
     let pool = session.runtime_env().memory_pool.clone();
-    let wait = async |what: &str, is_done: &dyn Fn() -> bool| {
-        let begin = Instant::now();
-        while !is_done() {
-            assert!(begin.elapsed() < Duration::from_secs(60), "{what}");
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
-    };
     // While it reads, while it sorts and spills, and while its result is read.
     for after in [1, 20, 200] {
         let plan = session.sql(&wide(4 << 20)).await.expect("a query");
         let plan = plan.create_physical_plan().await.expect("a plan");
         let mut stream = execute_stream(plan, session.task_ctx()).expect("a stream");
         let query = tokio::spawn(async move { stream.next().await.is_some() });
-        wait("nothing was reserved", &|| {
-            pool.reserved() > 0 || query.is_finished()
-        })
-        .await;
+        let begun = soon(60, || pool.reserved() > 0 || query.is_finished()).await;
+        assert!(begun, "nothing was reserved");
         tokio::time::sleep(Duration::from_millis(after)).await;
         query.abort();
-        wait("memory was kept", &|| pool.reserved() == 0).await;
-        wait("files were kept", &|| files() == 0).await;
+        assert!(soon(60, || pool.reserved() == 0).await, "memory was kept");
+        assert!(soon(60, || files() == 0).await, "files were kept");
     }
     // A stream that is dropped after its first batch.
     let plan = session.sql(&wide(1 << 17)).await.expect("a query");
@@ -177,7 +169,7 @@ async fn cancelled() {
     assert!(stream.next().await.is_some());
     assert!(pool.reserved() > 0);
     drop(stream);
-    wait("memory was kept", &|| pool.reserved() == 0).await;
+    assert!(soon(60, || pool.reserved() == 0).await, "memory was kept");
 }
 
 fn on_sorter(sorter: Sorter, options: BcfsortOptions) -> SessionContext {
