@@ -73,7 +73,7 @@ def test_an_interrupt_ends_a_sort_of_many_rows(gpu, interrupts):
     timer = threading.Timer(0.1, signal.raise_signal, [signal.SIGINT])
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        for _ in range(100):
+        for _ in range(1000):
             bcfsort.sort(rows, device=gpu)
     timer.join()
 
