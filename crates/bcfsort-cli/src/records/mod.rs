@@ -21,6 +21,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod verify;
+mod version;
 
 pub(crate) use command::{Job, sort};
 use layout::{Bounds, Layout, Prefix, Wrong};

@@ -295,7 +295,8 @@ fn a_record_that_no_chunk_can_hold_is_an_error() {
     assert_eq!(
         result.err().as_deref(),
         Some(
-            "file: line 2, byte 6: a record takes more than the 200 bytes of memory for a chunk: allow more --memory"
+            "file: line 2, byte 6: a record takes more than the 200 bytes of memory for a chunk: \
+             allow more --memory"
         )
     );
 }

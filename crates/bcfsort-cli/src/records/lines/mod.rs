@@ -3,17 +3,16 @@
 pub(super) mod args;
 mod general;
 mod key;
-pub(super) mod version;
 
 use super::decimal::Decimal;
 use super::key::{is_blank, leading, push_last_string, push_string};
+use super::version::{push_natural, push_version};
 use super::{Bounds, Layout, Prefix};
 use general::General;
 use key::{Comparison, LineKey, Position};
 use memchr::{memchr, memchr_iter, memrchr};
 use rayon::prelude::*;
 use std::borrow::Cow;
-use version::{push_natural, push_version};
 use wgpu_bcfsort::Order;
 
 /// Bytes that one thread searches for line ends at a time.

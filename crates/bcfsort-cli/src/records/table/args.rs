@@ -209,7 +209,7 @@ fn absent(
         Some(0) => return Ok(None),
         Some(cells) if cells > last.index => return Ok(None),
         Some(cells) => format!("the longest row has {}", count_of_cells(cells)),
-        None => format!("no row in the first {most} bytes has so many"),
+        None => format!("no row in the first {most} bytes has that many"),
     };
     let name = &last.name;
     Ok(Some(format!(

@@ -4,7 +4,7 @@ use super::date::Instant;
 use super::header::Header;
 use crate::records::decimal::Decimal;
 use crate::records::key::{complement, order, push_last_string, push_number, push_string};
-use crate::records::lines::version::{push_natural, push_version};
+use crate::records::version::{push_natural, push_version};
 use memchr::{memchr, memchr2};
 use std::borrow::Cow;
 use std::str::FromStr;

@@ -1,6 +1,6 @@
 //! Version order and natural order: digits compare as whole numbers.
 
-use super::super::key::{complement, leading};
+use super::key::{complement, leading};
 use wgpu_bcfsort::Order;
 
 /// What the key of a text begins with. GNU sort puts these in front of all others.
@@ -38,7 +38,7 @@ const CODES: [u8; 256] = {
 
 /// Appends the key of a version, in the order of GNU sort: a text without its suffixes, such as
 /// `.tar.gz`, and then the whole text decide.
-pub(in crate::records) fn push_version(text: &[u8], order: Order, key: &mut Vec<u8>) {
+pub(super) fn push_version(text: &[u8], order: Order, key: &mut Vec<u8>) {
     let start = key.len();
     let class = match text {
         [] => EMPTY,
@@ -111,7 +111,7 @@ fn without_suffixes(text: &[u8]) -> usize {
 
 /// Appends the key of a text in natural order: digits as whole numbers, which are among the other
 /// bytes where the digits would be.
-pub(in crate::records) fn push_natural(mut text: &[u8], order: Order, key: &mut Vec<u8>) {
+pub(super) fn push_natural(mut text: &[u8], order: Order, key: &mut Vec<u8>) {
     let start = key.len();
     while let Some(&first) = text.first() {
         if first.is_ascii_digit() {
