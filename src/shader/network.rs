@@ -57,16 +57,7 @@ impl Network {
     #[must_use]
     pub fn bitonic_merger(lines: u32) -> Self {
         assert!(lines.is_power_of_two());
-        let mut comparators = Vec::new();
-        let mut distance = lines / 2;
-        while distance >= 1 {
-            comparators.extend(
-                (0..lines)
-                    .filter(|i| i & distance == 0)
-                    .map(|i| (i, i + distance)),
-            );
-            distance /= 2;
-        }
+        let comparators = stages(lines, lines / 2).collect();
         Self { lines, comparators }
     }
 
@@ -90,15 +81,7 @@ impl Network {
             // The opposite line of the block.
             .map(|i| (i, i ^ ((1 << k) - 1)))
             .collect();
-        let mut distance = (1 << k) / 4;
-        while distance >= 1 {
-            comparators.extend(
-                (0..lines)
-                    .filter(|i| i & distance == 0)
-                    .map(|i| (i, i + distance)),
-            );
-            distance /= 2;
-        }
+        comparators.extend(stages(lines, (1 << k) / 4));
         Self { lines, comparators }
     }
 
@@ -184,6 +167,18 @@ impl Network {
         text.push_str("}\n");
         text
     }
+}
+
+/// The stages of a bitonic merge with the distances `distance`, `distance / 2` and so on to 1. Each
+/// compares lines that are as far apart.
+fn stages(lines: u32, distance: u32) -> impl Iterator<Item = (u32, u32)> {
+    let halves = std::iter::successors(Some(distance), |distance| Some(distance / 2));
+    let distances = halves.take_while(|&distance| distance >= 1);
+    distances.flat_map(move |distance| {
+        (0..lines)
+            .filter(move |i| i & distance == 0)
+            .map(move |i| (i, i + distance))
+    })
 }
 
 #[cfg(test)]
