@@ -146,32 +146,25 @@ pub(super) fn is_header(text: &[u8], rest: &[u8]) -> bool {
 /// Appends the key and a newline.
 pub(super) fn write<T: SortKey>(out: &mut Vec<u8>, key: T) -> io::Result<()> {
     let bits = key.to_bits64();
+    macro_rules! write_float {
+        ($float:ty) => {{
+            let value = <$float>::from_bits64(bits);
+            let magnitude = value.abs();
+            return if value.is_nan() {
+                write_nan(out, bits, T::KEY_TYPE)
+            } else if magnitude == 0.0 || value.is_infinite() || (1e-5..1e16).contains(&magnitude) {
+                writeln!(out, "{value}")
+            } else {
+                writeln!(out, "{value:e}")
+            };
+        }};
+    }
     match T::KEY_TYPE {
         KeyType::U32 | KeyType::U64 => write_integer(out, bits),
         KeyType::I32 => write_integer(out, i32::from_bits64(bits)),
         KeyType::I64 => write_integer(out, i64::from_bits64(bits)),
-        KeyType::F32 => {
-            let value = f32::from_bits64(bits);
-            let magnitude = value.abs();
-            return if value.is_nan() {
-                write_nan(out, bits, T::KEY_TYPE)
-            } else if magnitude == 0.0 || value.is_infinite() || (1e-5..1e16).contains(&magnitude) {
-                writeln!(out, "{value}")
-            } else {
-                writeln!(out, "{value:e}")
-            };
-        }
-        KeyType::F64 => {
-            let value = f64::from_bits64(bits);
-            let magnitude = value.abs();
-            return if value.is_nan() {
-                write_nan(out, bits, T::KEY_TYPE)
-            } else if magnitude == 0.0 || value.is_infinite() || (1e-5..1e16).contains(&magnitude) {
-                writeln!(out, "{value}")
-            } else {
-                writeln!(out, "{value:e}")
-            };
-        }
+        KeyType::F32 => write_float!(f32),
+        KeyType::F64 => write_float!(f64),
         other => {
             return Err(io::Error::new(
                 io::ErrorKind::Unsupported,
