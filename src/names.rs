@@ -26,7 +26,10 @@ macro_rules! named {
             fn from_str(name: &str) -> Result<Self, Self::Err> {
                 match name {
                     $($name $(| $alias)* => Ok(Self::$variant),)+
-                    _ => Err($crate::names::UnknownName::new($what, name, &Self::ALL.map(Self::name))),
+                    _ => {
+                        let known = Self::ALL.map(Self::name);
+                        Err($crate::names::UnknownName::new($what, name, &known))
+                    }
                 }
             }
         }

@@ -39,14 +39,14 @@ pub(super) const MOST_SAMPLES: u32 = 4096;
 pub struct Tuning {
     /// Words of a tile that is sorted in workgroup memory: a power of two from 1024 to 8192.
     ///
-    /// A tile has at least 1024 records of any size, and at most 4096, and as many as fit the
-    /// device's workgroup memory. The default is 4096 words, 16 KiB: three workgroups share the 48
-    /// KiB of an NVIDIA multiprocessor.
+    /// A tile has 1024 to 4096 records, whatever their size, and no more than the device's
+    /// workgroup memory holds. The default is 4096 words, 16 KiB: three workgroups share the 48 KiB
+    /// of an NVIDIA multiprocessor.
     pub tile: u32,
     /// The largest number of samples from which a segment's splitters are chosen: a power of two
     /// from 1024 to 4096.
     ///
-    /// The sort uses at most as many as fit the device's workgroup memory and 32 KiB.
+    /// The sort uses fewer where the device's workgroup memory, or 32 KiB of it, holds fewer.
     pub samples: u32,
     /// The largest number of records that are sorted in tiles and then merged at once. More records
     /// are partitioned.

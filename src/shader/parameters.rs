@@ -29,7 +29,10 @@ macro_rules! parameters {
 
             impl From<$name> for $crate::shader::Parameters {
                 fn from(parameters: $name) -> Self {
-                    const { assert!(size_of::<$name>() <= $crate::shader::PARAMETER_BLOCK as usize) };
+                    const {
+                        let most = $crate::shader::PARAMETER_BLOCK as usize;
+                        assert!(size_of::<$name>() <= most);
+                    };
                     Self::new($name::NAMES, bytemuck::cast_slice(&[parameters]))
                 }
             }
@@ -42,7 +45,7 @@ pub(crate) use parameters;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Parameters {
     names: &'static [&'static str],
-    /// As many as there are names, and zeros.
+    /// A value for each name; the other words are 0.
     words: [u32; WORDS],
 }
 

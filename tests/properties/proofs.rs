@@ -523,8 +523,8 @@ fn bitonic_of_2_and_4_sorts_every_zero_one_input() {
 }
 
 /// Pass k merges blocks of 2^(k-1) sorted lines into blocks of 2^k: tested for every pair of sorted
-/// halves in every block. `src/shader/network.rs` proves the sort of single lines, so this covers all
-/// inputs.
+/// halves in every block. `src/shader/network.rs` proves the sort of single lines, so this covers
+/// all inputs.
 #[test]
 fn bitonic_of_8_and_32_merges_all_halves_of_all_blocks() {
     for w in [8usize, 32] {

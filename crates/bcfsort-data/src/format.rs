@@ -77,15 +77,15 @@ const PROBE: usize = 4096;
 /// The number of keys by which a chunk grows while it is read.
 const STEP: usize = 1 << 18;
 
-/// Bytes of text that each thread parses or formats at a time, unless a reader or writer has a lower
-/// limit for all threads together.
+/// Bytes of text that each thread parses or formats at a time, unless a reader or writer has a
+/// lower limit for all threads together.
 const TEXT_PART: usize = 1 << 20;
 
 /// The least text that all threads together parse or format at a time. Longer than any good line.
 const LEAST_TEXT: usize = 1 << 14;
 
-/// Bytes of text that all threads together parse or format at a time: `limit`, but at most 1 MiB for
-/// each thread, and at least 16 KiB.
+/// Bytes of text that all threads together parse or format at a time: `limit`, but at most 1 MiB
+/// for each thread, and at least 16 KiB.
 #[must_use]
 pub fn text_at_once(limit: u64) -> usize {
     let all = TEXT_PART * rayon::current_num_threads();

@@ -636,8 +636,8 @@ fn rebuilt(kernel: &Kernel, shape: Shape, sizes: Option<(&Sizes, u32)>) -> Kerne
 /// Recordings of prefix sums that together use all of their kernels: one tile, and several tiles of
 /// several pages, the last ones ragged; one color, some, and the largest number; inclusive and
 /// exclusive; in one dispatch, in several, and in grids of two rows. Empty for types that have
-/// [no sums](prefix_sums::kernels::adds). Each has up to some ten thousand values, [`Recording::len`]. Set their
-/// colors with [`set_buffer`](super::Execution::set_buffer).
+/// [no sums](prefix_sums::kernels::adds). Each has up to some ten thousand values,
+/// [`Recording::len`]. Set their colors with [`set_buffer`](super::Execution::set_buffer).
 #[must_use]
 pub fn prefix_sums_library(key: KeyType) -> Vec<Recording> {
     if !prefix_sums::kernels::adds(key) {
