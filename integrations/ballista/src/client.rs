@@ -2,17 +2,16 @@
 
 use anyhow::{Context, Result, ensure};
 use ballista::prelude::{SessionConfigExt, SessionContextExt};
+use bcfsort_datafusion::commands::{keep_compression, parquet_footer, url_of};
 use clap::Args;
 use datafusion::arrow::datatypes::Schema;
+use datafusion::config::TableParquetOptions;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::options::ArrowReadOptions;
-use datafusion::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use datafusion::prelude::{
     CsvReadOptions, DataFrame, ParquetReadOptions, SessionConfig, SessionContext,
 };
-use std::fs::File;
 use std::path::{Path, PathBuf};
-use url::Url;
 
 /// The cluster to ask.
 #[derive(Args)]
@@ -51,12 +50,13 @@ pub(crate) async fn read(session: &SessionContext, path: &str) -> Result<DataFra
         absolute.exists(),
         "{path}: no such file or directory (executors must see it under the same path)"
     );
-    let url = url_of(&absolute)?;
+    let url = url_of(&absolute)?.to_string();
     let first = first_file(&absolute)?;
     let read = match extension(&first).as_str() {
         "parquet" => read_parquet(session, &url, &first).await,
-        "arrow" => session.read_arrow(url, ArrowReadOptions::default()).await,
-        "csv" => session.read_csv(url, CsvReadOptions::new()).await,
+        "arrow" => (session.read_arrow(url, ArrowReadOptions::default()).await)
+            .map_err(anyhow::Error::from),
+        "csv" => (session.read_csv(url, CsvReadOptions::new()).await).map_err(anyhow::Error::from),
         other => anyhow::bail!("{path}: .{other} is none of .parquet, .arrow and .csv"),
     };
     read.with_context(|| format!("cannot read {path}"))
@@ -64,14 +64,10 @@ pub(crate) async fn read(session: &SessionContext, path: &str) -> Result<DataFra
 
 /// The columns of all files, with the metadata of the first one: DataFusion would refuse files that
 /// differ in theirs.
-async fn read_parquet(
-    session: &SessionContext,
-    url: &str,
-    first: &Path,
-) -> datafusion::error::Result<DataFrame> {
+async fn read_parquet(session: &SessionContext, url: &str, first: &Path) -> Result<DataFrame> {
     let merged = (session.read_parquet(url, ParquetReadOptions::default())).await?;
-    let builder = ParquetRecordBatchReaderBuilder::try_new(File::open(first)?)?;
-    let first = builder.schema();
+    let footer = parquet_footer(first)?;
+    let first = footer.schema();
     let fields = merged.schema().fields().iter().map(|field| {
         let field = field.as_ref().clone();
         match first.field_with_name(field.name()) {
@@ -84,19 +80,23 @@ async fn read_parquet(
         schema: Some(&schema),
         ..Default::default()
     };
-    session.read_parquet(url, options).await
+    Ok(session.read_parquet(url, options).await?)
 }
 
-/// An absolute path for DataFusion: of a URL, no character is a pattern.
-pub(crate) fn url_of(path: &Path) -> Result<String> {
-    let url = if path.is_dir() {
-        Url::from_directory_path(path)
-    } else {
-        Url::from_file_path(path)
+/// How to write Parquet files with the metadata and, from Parquet, the compression of a table.
+pub(crate) fn as_in(table: &DataFrame, path: &str) -> Result<TableParquetOptions> {
+    let metadata = table.schema().metadata().iter();
+    let mut options = TableParquetOptions {
+        key_value_metadata: metadata
+            .map(|(key, value)| (key.clone(), Some(value.clone())))
+            .collect(),
+        ..Default::default()
     };
-    let url = url.ok();
-    let url = url.with_context(|| format!("{}: no URL has this name", path.display()))?;
-    Ok(url.into())
+    let first = first_file(Path::new(path))?;
+    if extension(&first) == "parquet" {
+        keep_compression(&first, &mut options)?;
+    }
+    Ok(options)
 }
 
 fn extension(path: &Path) -> String {

@@ -8,7 +8,7 @@ mod scheduler;
 mod sort_table;
 mod sql;
 
-use bcfsort_datafusion::escaped;
+use bcfsort_datafusion::commands;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -47,23 +47,18 @@ Environment:
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    let filter = match arguments.command {
+    let arguments: Arguments = match commands::arguments() {
+        Ok(arguments) => arguments,
+        Err(code) => return code,
+    };
+    commands::log(match arguments.command {
         Command::Scheduler(_) | Command::Executor(_) => "info,bcfsort_datafusion=debug,wgpu=warn",
         Command::Sql(_) | Command::SortTable(_) => "error",
-    };
-    env_logger::Builder::from_env(env_logger::Env::default().default_filter_or(filter)).init();
-    let done = match arguments.command {
+    });
+    commands::ended(match arguments.command {
         Command::Scheduler(scheduler) => scheduler.run().await,
         Command::Executor(executor) => executor.run().await,
         Command::Sql(sql) => sql.run().await,
         Command::SortTable(sort) => sort.run().await,
-    };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {}", escaped(&format!("{error:#}")));
-            ExitCode::FAILURE
-        }
-    }
+    })
 }

@@ -1,7 +1,8 @@
 //! `bcfsort-ballista sort-table`: sorts a table into files whose concatenation is in order.
 
-use crate::client::{Cluster, read, url_of};
+use crate::client::{Cluster, as_in, read};
 use anyhow::{Context, Result, bail, ensure};
+use bcfsort_datafusion::commands::url_of;
 use clap::Args;
 use datafusion::common::ScalarValue;
 use datafusion::config::TableParquetOptions;
@@ -91,6 +92,7 @@ impl Arguments {
         ];
         let session = self.cluster.connect(&options).await?;
         let table = read(&session, &self.input).await?;
+        let parquet = as_in(&table, &self.input)?;
         let ranges = ranges(&order[0], &splitters);
         let bar = ProgressBar::new(ranges.len() as u64).with_style(
             ProgressStyle::with_template("{elapsed} {pos} of {len} parts")
@@ -100,10 +102,10 @@ impl Arguments {
         let rows: Vec<u64> = stream::iter(ranges.into_iter().enumerate())
             .map(|(part, range)| {
                 let path = directory.join(format!("part-{part:05}.parquet"));
-                let (table, order) = (table.clone(), order.clone());
+                let (table, order, parquet) = (table.clone(), order.clone(), parquet.clone());
                 let bar = bar.clone();
                 async move {
-                    let rows = write(table, range, order, &path).await;
+                    let rows = write(table, range, order, &path, parquet).await;
                     bar.inc(1);
                     rows.with_context(|| format!("part {part}"))
                 }
@@ -226,18 +228,17 @@ fn ranges(key: &SortExpr, splitters: &[ScalarValue]) -> Vec<Expr> {
 }
 
 /// Has an executor sort these rows into a file, and returns their number.
-async fn write(table: DataFrame, range: Expr, order: Vec<SortExpr>, path: &Path) -> Result<u64> {
+async fn write(
+    table: DataFrame,
+    range: Expr,
+    order: Vec<SortExpr>,
+    path: &Path,
+    parquet: TableParquetOptions,
+) -> Result<u64> {
     let options = DataFrameWriteOptions::new().with_single_file_output(true);
-    let metadata = table.schema().metadata().clone();
     let sorted = table.filter(range)?.sort(order)?;
-    let parquet = TableParquetOptions {
-        key_value_metadata: (metadata.into_iter())
-            .map(|(key, value)| (key, Some(value)))
-            .collect(),
-        ..Default::default()
-    };
     let written = sorted
-        .write_parquet(&url_of(path)?, options, Some(parquet))
+        .write_parquet(url_of(path)?.as_str(), options, Some(parquet))
         .await?;
     let count = written
         .iter()

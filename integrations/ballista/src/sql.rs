@@ -2,7 +2,7 @@
 
 use crate::client::{Cluster, read};
 use anyhow::{Context, Result};
-use bcfsort_datafusion::escaped;
+use bcfsort_datafusion::commands::escaped;
 use clap::Args;
 use datafusion::arrow::util::pretty::pretty_format_batches;
 use datafusion::parquet::arrow::ArrowWriter;

@@ -1,10 +1,12 @@
 //! A scheduler and two executors on this machine, as their users start them.
 
+use bcfsort_datafusion::commands::parquet_footer;
 use datafusion::arrow::array::{AsArray, Float64Array, Int64Array, RecordBatch, StringArray};
 use datafusion::arrow::compute::concat_batches;
 use datafusion::arrow::datatypes::{DataType, Field, Float64Type, Int64Type, Schema};
 use datafusion::parquet::arrow::ArrowWriter;
-use datafusion::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use datafusion::parquet::basic::{Compression, GzipLevel};
+use datafusion::parquet::file::properties::WriterProperties;
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::net::TcpListener;
@@ -168,16 +170,19 @@ fn success(output: &Output) {
     );
 }
 
+/// Compressed by another codec than the default one.
 fn write(path: &Path, batch: &RecordBatch) {
     let file = File::create(path).expect("a file");
-    let mut writer = ArrowWriter::try_new(file, batch.schema(), None).expect("a writer");
+    let gzip = Compression::GZIP(GzipLevel::default());
+    let properties = WriterProperties::builder().set_compression(gzip).build();
+    let writer = ArrowWriter::try_new(file, batch.schema(), Some(properties));
+    let mut writer = writer.expect("a writer");
     writer.write(batch).expect("rows");
     writer.close().expect("a footer");
 }
 
 fn read(path: &Path) -> RecordBatch {
-    let file = ParquetRecordBatchReaderBuilder::try_new(File::open(path).expect("a file"));
-    let file = file.expect("a footer");
+    let file = parquet_footer(path).expect("a footer");
     let schema = file.schema().clone();
     let batches: Vec<RecordBatch> = file
         .build()
@@ -357,7 +362,7 @@ fn names_types_and_metadata_stay() {
 /// No character of an output's name is a pattern, and of files with different metadata, that of the
 /// first one stays.
 #[test]
-fn the_first_files_metadata_stays_in_every_part() {
+fn metadata_and_compression_stay_in_every_part() {
     let cluster = Cluster::start();
     let write_keys = |name: &str, note: &str, keys: Vec<i64>| {
         let notes = HashMap::from([("note".to_owned(), note.to_owned())]);
@@ -375,7 +380,11 @@ fn the_first_files_metadata_stays_in_every_part() {
         success(&cluster.client(&arguments).output().expect("sort-table"));
         let mut sorted = Vec::new();
         for part in 0..2 {
-            let part = read(&cluster.path(&format!("{out}/part-{part:05}.parquet")));
+            let path = cluster.path(&format!("{out}/part-{part:05}.parquet"));
+            let footer = parquet_footer(&path).expect("a footer");
+            let column = footer.metadata().row_group(0).column(0).compression();
+            assert!(matches!(column, Compression::GZIP(_)), "{column}");
+            let part = read(&path);
             let schema = part.schema();
             assert_eq!(schema.metadata()["note"], "first");
             assert_eq!(schema.field(0).metadata()["note"], "first");
@@ -452,4 +461,24 @@ fn without_a_scheduler() {
         error.starts_with("error: ") && !error.contains("panicked"),
         "{error}"
     );
+}
+
+/// What a terminal would obey is escaped, in messages of every kind.
+#[test]
+fn messages_are_escaped() {
+    let hidden = "a\u{1b}[2J\u{202e}";
+    for arguments in [
+        vec!["sql", hidden, hidden],
+        vec!["sort-table", "t", "--by", "k", "--parts", hidden, "-o", "o"],
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_bcfsort-ballista"))
+            .args(&arguments)
+            .current_dir(tempfile::tempdir().expect("a directory").path())
+            .output()
+            .expect("the command");
+        assert!(!output.status.success());
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(error.starts_with("error: "), "{error}");
+        assert!(!error.contains(['\u{1b}', '\u{202e}']), "{error}");
+    }
 }

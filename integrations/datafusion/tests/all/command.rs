@@ -1,5 +1,6 @@
 //! The command `bcfsort-sql`, as its users call it.
 
+use bcfsort_datafusion::commands::parquet_footer;
 use datafusion::arrow::array::{AsArray, Int64Array, RecordBatch, StringArray};
 use datafusion::arrow::compute::{cast, concat_batches};
 use datafusion::arrow::datatypes::{DataType, Int64Type};
@@ -40,8 +41,10 @@ fn write(path: &Path) {
 }
 
 fn read(path: &Path) -> RecordBatch {
-    let file = ParquetRecordBatchReaderBuilder::try_new(File::open(path).expect("a file"));
-    let batches = file.expect("a footer").build().expect("a reader");
+    let batches = parquet_footer(path)
+        .expect("a footer")
+        .build()
+        .expect("a reader");
     let batches: Vec<RecordBatch> = batches.collect::<Result<_, _>>().expect("rows");
     concat_batches(&batches[0].schema(), &batches).expect("one batch")
 }
@@ -96,7 +99,7 @@ fn sorts_parquet() {
     let sorted = read(&path);
     assert_eq!(sorted.num_rows(), ROWS as usize);
     assert!(is_sorted(&sorted));
-    let file = ParquetRecordBatchReaderBuilder::try_new(File::open(&path).expect("a file"));
+    let file = parquet_footer(&path);
     let metadata = file.expect("a footer").metadata().clone();
     let columns = metadata
         .row_group(0)
@@ -288,6 +291,34 @@ fn wrong_usage_says_why() {
         .expect("a directory")
         .count();
     assert_eq!(left, 4, "temporary files were left");
+}
+
+/// What a terminal would obey is escaped, in messages of every kind.
+#[test]
+fn messages_are_escaped() {
+    let hidden = "a\u{1b}[2J\u{202e}";
+    let directory = directory();
+    for arguments in [
+        vec![
+            "sort",
+            "rows.parquet",
+            "--by",
+            "k",
+            "-o",
+            hidden,
+            "-m",
+            hidden,
+        ],
+        vec!["sort", "rows.parquet", "--by", hidden, "-o", "o.parquet"],
+        vec!["sort", hidden, "--by", "a", "-o", "o.parquet"],
+        vec![hidden],
+    ] {
+        let output = command(&directory, &arguments);
+        assert!(!output.status.success());
+        let error = stderr(&output);
+        assert!(error.contains("\\u{202e}"), "{error}");
+        assert!(!error.contains(['\u{1b}', '\u{202e}']), "{error}");
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ mod session;
 mod shell;
 mod sort;
 
-use bcfsort_datafusion::escaped;
+use bcfsort_datafusion::commands::{self, escaped};
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -47,21 +47,15 @@ Environment:
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let arguments = CommandLine::parse();
-    env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("warn"))
-        .format_timestamp(None)
-        .init();
-    let done = match arguments.command {
+    let arguments: CommandLine = match commands::arguments() {
+        Ok(arguments) => arguments,
+        Err(code) => return code,
+    };
+    commands::log("warn");
+    commands::ended(match arguments.command {
         Some(Command::Sort(sort)) => sort.run().await,
         None => arguments.shell.run().await,
-    };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {}", escaped(&format!("{error:#}")));
-            ExitCode::FAILURE
-        }
-    }
+    })
 }
 
 /// The first bytes of a cell, for a message.

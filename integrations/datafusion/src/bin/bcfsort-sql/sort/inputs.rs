@@ -3,11 +3,10 @@
 use super::Format;
 use super::table::places;
 use anyhow::{Context, Result, bail, ensure};
+use bcfsort_datafusion::commands::{parquet_footer, url_of};
 use datafusion::arrow::datatypes::{Field, Schema};
 use datafusion::arrow::ipc::reader::{FileReader, StreamReader};
 use datafusion::datasource::listing::ListingTableUrl;
-use datafusion::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use datafusion::parquet::file::metadata::ParquetMetaData;
 use datafusion::prelude::SessionContext;
 use futures::TryStreamExt;
 use std::ffi::OsString;
@@ -15,7 +14,6 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use url::Url;
 
 /// Files of one format.
 pub(super) struct Inputs {
@@ -46,8 +44,10 @@ impl Inputs {
                 path.display()
             );
             let url = match text {
-                Some(text) if !path.is_dir() => ListingTableUrl::parse(text)?,
-                _ => ListingTableUrl::try_new(directory_url(path)?, None)?,
+                Some(text) if !path.is_dir() => {
+                    ListingTableUrl::parse(text).with_context(|| cannot_read(path))?
+                }
+                _ => ListingTableUrl::try_new(url_of(path)?, None)?,
             };
             let before = files.len();
             files.extend(list(session, &url).await?);
@@ -82,7 +82,7 @@ impl Inputs {
                 "{}: the name is not UTF-8: rename the file, or sort CSV or TSV to CSV or TSV",
                 file.display()
             );
-            Ok(file_url(file)?.to_string())
+            Ok(url_of(file)?.to_string())
         };
         self.files.iter().map(url).collect()
     }
@@ -155,26 +155,14 @@ fn extension(path: &Path) -> String {
         .map_or(String::new(), |dot| name[dot..].to_owned())
 }
 
-pub(super) fn file_url(path: &Path) -> Result<Url> {
-    let absolute = std::path::absolute(path)?;
-    let url = Url::from_file_path(absolute).ok();
-    url.with_context(|| format!("{}: no path of a file", path.display()))
-}
-
-fn directory_url(path: &Path) -> Result<Url> {
-    let absolute = std::path::absolute(path)?;
-    let url = Url::from_directory_path(absolute).ok();
-    url.with_context(|| format!("{}: no path of a directory", path.display()))
-}
-
 fn cannot_read(path: &Path) -> String {
     format!("cannot read {}", path.display())
 }
 
 fn schema_of(path: &Path, format: Format) -> Result<Schema> {
-    let file = File::open(path).with_context(|| cannot_read(path))?;
     Ok(match format {
         Format::Arrow => {
+            let file = File::open(path).with_context(|| cannot_read(path))?;
             let schema = match FileReader::try_new(BufReader::new(file), None) {
                 Ok(reader) => reader.schema(),
                 // The other form of the format, a stream.
@@ -187,20 +175,6 @@ fn schema_of(path: &Path, format: Format) -> Result<Schema> {
             };
             schema.as_ref().clone()
         }
-        _ => {
-            let reader = ParquetRecordBatchReaderBuilder::try_new(file);
-            let reader = reader.with_context(|| cannot_read(path))?;
-            reader.schema().as_ref().clone()
-        }
+        _ => parquet_footer(path)?.schema().as_ref().clone(),
     })
-}
-
-/// What a Parquet file says of its columns.
-pub(super) fn parquet_metadata(path: &Path) -> Result<Arc<ParquetMetaData>> {
-    let file = File::open(path).with_context(|| cannot_read(path))?;
-    let reader = ParquetRecordBatchReaderBuilder::try_new(file);
-    Ok(reader
-        .with_context(|| cannot_read(path))?
-        .metadata()
-        .clone())
 }

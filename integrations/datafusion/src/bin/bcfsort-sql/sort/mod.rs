@@ -10,13 +10,12 @@ use crate::printable;
 use crate::session::Resources;
 use anyhow::{Context, Result, bail, ensure};
 use bcfsort_datafusion::GpuSortExec;
-use bcfsort_datafusion::escaped;
+use bcfsort_datafusion::commands::{escaped, keep_compression, url_of};
 use clap::Args;
 use datafusion::arrow::array::AsArray;
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::common::config::{CsvOptions, TableParquetOptions};
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion::config::ParquetColumnOptions;
 use datafusion::datasource::file_format::arrow::ArrowFormatFactory;
 use datafusion::datasource::file_format::csv::CsvFormatFactory;
 use datafusion::datasource::file_format::parquet::ParquetFormatFactory;
@@ -24,7 +23,6 @@ use datafusion::datasource::file_format::{FileFormatFactory, format_as_file_type
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::execution::options::ArrowReadOptions;
 use datafusion::logical_expr::{LogicalPlanBuilder, SortExpr, ident};
-use datafusion::parquet::basic::Compression;
 use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::{ExecutionPlan, collect, execute_stream};
 use datafusion::prelude::{
@@ -32,7 +30,7 @@ use datafusion::prelude::{
 };
 use futures::TryStreamExt;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use inputs::{Inputs, file_url, parquet_metadata};
+use inputs::Inputs;
 use key::{Key, Kind};
 use rows::Dialect;
 use std::collections::HashMap;
@@ -451,34 +449,6 @@ async fn read_delimited(
     all.context("there are no files")
 }
 
-/// Has the columns of the output compressed as those of a file.
-fn keep_compression(file: &Path, options: &mut TableParquetOptions) -> Result<()> {
-    let metadata = parquet_metadata(file)?;
-    let Some(group) = metadata.row_groups().first() else {
-        return Ok(());
-    };
-    for column in group.columns() {
-        // The file does not say the level: these are the usual ones.
-        let compression = match column.compression() {
-            Compression::UNCOMPRESSED => "uncompressed",
-            Compression::SNAPPY => "snappy",
-            Compression::GZIP(_) => "gzip(6)",
-            Compression::BROTLI(_) => "brotli(1)",
-            Compression::ZSTD(_) => "zstd(3)",
-            Compression::LZ4 | Compression::LZ4_RAW => "lz4_raw",
-            Compression::LZO => continue,
-        };
-        let column_options = ParquetColumnOptions {
-            compression: Some(compression.to_owned()),
-            dictionary_enabled: Some(column.dictionary_page_offset().is_some()),
-            ..Default::default()
-        };
-        let path = column.column_path().string();
-        options.column_specific_options.insert(path, column_options);
-    }
-    Ok(())
-}
-
 async fn plan(
     sorted: DataFrame,
     format: Arc<dyn FileFormatFactory>,
@@ -487,7 +457,7 @@ async fn plan(
     let (state, plan) = sorted.into_parts();
     let plan = LogicalPlanBuilder::copy_to(
         plan,
-        file_url(to)?.to_string(),
+        url_of(to)?.to_string(),
         format_as_file_type(format),
         HashMap::default(),
         Vec::new(),
