@@ -76,7 +76,7 @@ package: ## build the crates as they would be published
 	CARGO_TARGET_DIR="$(TARGET)" cargo package --locked --allow-dirty -p wgpu-bcfsort -p wgsl-lockstep
 
 # The packages with a lock file of their own, whose dependencies are not those of the workspace.
-LOCKED = $(wildcard integrations/*/Cargo.toml)
+LOCKED = $(wildcard integrations/*/Cargo.toml) fuzz/Cargo.toml
 
 deny: ## licences, duplicates and sources of all dependencies (needs cargo-deny)
 	cargo deny --locked --workspace check bans licenses sources
