@@ -104,7 +104,7 @@ pub trait AsSpan {
 
 /// A sort of buffers: [`SortJob`](crate::SortJob) describes the fields.
 #[derive(Clone, Debug)]
-pub struct Job<R> {
+pub struct BufferSort<R> {
     /// The keys, or the structs that they are fields of, or that a comparator compares.
     pub keys: R,
     /// The type of the keys.
@@ -182,7 +182,7 @@ pub struct Field {
     pub offset: u32,
 }
 
-impl<R> Job<R> {
+impl<R> BufferSort<R> {
     /// A sort in place of all keys alone, in ascending order.
     pub const fn new(keys: R, key: KeyType, field: Option<Field>, len: u64) -> Self {
         Self {
@@ -208,7 +208,7 @@ impl<R> Job<R> {
     }
 }
 
-impl<R: AsSpan> Job<R> {
+impl<R: AsSpan> BufferSort<R> {
     /// The layout of the sort, for a device that binds at most `limit` bytes of a buffer.
     pub(crate) fn layout(&self, limit: u64) -> Result<SortLayout, Error> {
         let word = |role, range: &R| range.span().first_unit(role, 4);
@@ -417,7 +417,7 @@ impl<R: AsSpan> Job<R> {
 
 /// The roles of a payload and of its output.
 const fn payload_roles(number: usize) -> [BufferRole; 2] {
-    // `Job::columns` has checked that there are at most 64.
+    // `BufferSort::columns` has checked that there are at most 64.
     let number = number as u8;
     [
         BufferRole::Payload(number),

@@ -142,7 +142,7 @@ pub use gpu::adapter::{Requirements, adapters, adapters_async, requirements};
 #[cfg(feature = "gpu")]
 pub use gpu::binding::ToBinding;
 #[cfg(feature = "gpu")]
-pub use gpu::executor::{Clock, PhaseTime, Profile};
+pub use gpu::profile::{Clock, PhaseTime, Profile};
 pub use job::Field;
 pub use key::{KeyType, SortKey};
 pub use names::UnknownName;

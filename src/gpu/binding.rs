@@ -1,7 +1,7 @@
 //! Ranges of the user's buffers: the offset of the first record, and the range that is bound.
 
 use crate::error::{BufferRole, Error};
-use crate::job::{AsSpan, Bound, Job, Span};
+use crate::job::{AsSpan, Bound, BufferSort, Span};
 use crate::recording::Buffer;
 use std::collections::BTreeMap;
 
@@ -103,7 +103,7 @@ pub(crate) fn bind<'a>(
 
 /// The bindings of all buffers of a job.
 pub(crate) fn bind_all<'a>(
-    job: &Job<BufferRange<'a>>,
+    job: &BufferSort<BufferRange<'a>>,
 ) -> Result<BTreeMap<Buffer, wgpu::BufferBinding<'a>>, Error> {
     let bindings = job.bindings()?.into_iter();
     bindings

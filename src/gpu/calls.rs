@@ -1,4 +1,4 @@
-//! Steps that sorts and prefix sums share: open a device, reuse buffers.
+//! Steps that sorts and prefix sums share: open a device, submit, reuse buffers.
 
 use super::adapter::requirements;
 use super::faults::scoped;
@@ -45,4 +45,20 @@ pub(crate) fn host_buffer(
 /// Keeps a [`host_buffer`] for the next call.
 pub(crate) fn keep_host_buffer(pool: &Mutex<Option<wgpu::Buffer>>, buffer: wgpu::Buffer) {
     *pool.lock().unwrap_or_else(PoisonError::into_inner) = Some(buffer);
+}
+
+/// Encodes and submits. Returns wgpu's validation errors, but does not detect a lost device: a
+/// caller that reads no result must call [`check_not_lost`](super::faults::check_not_lost).
+pub(crate) fn submit(
+    device: &wgpu::Device,
+    queue: &wgpu::Queue,
+    encode: impl FnOnce(&mut wgpu::CommandEncoder),
+) -> Result<(), Error> {
+    scoped(device, 0, || {
+        let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor {
+            label: Some("bcfsort"),
+        });
+        encode(&mut encoder);
+        queue.submit([encoder.finish()]);
+    })
 }

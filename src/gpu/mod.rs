@@ -3,10 +3,10 @@
 pub(crate) mod adapter;
 pub(crate) mod binding;
 pub(crate) mod calls;
-pub(crate) mod executor;
 pub(crate) mod faults;
 pub(crate) mod pipelines;
-pub(crate) mod ready;
+pub(crate) mod prepared;
+pub(crate) mod profile;
 pub(crate) mod transfer;
 pub(crate) mod waiting;
 

@@ -1,6 +1,6 @@
 //! Uploads and downloads between host slices and GPU buffers.
 
-use super::executor::submit;
+use super::calls::submit;
 use super::faults::{not_mapped, scoped};
 use super::waiting::{Waiting, poll_once};
 use crate::at_once::for_each_at_once;

@@ -1,7 +1,7 @@
 //! Sorts of rows by a custom comparator, a WGSL function: the indices of the rows are sorted, and
 //! the rows are gathered by index.
 
-use super::Job;
+use super::LayoutSort;
 use super::encode::Composer;
 use crate::comparator::Comparator;
 use crate::order::Order;
@@ -11,7 +11,11 @@ use crate::samplesort::{AS_THEY_ARE, Records, Shape, WordSort, record};
 
 /// Records a sort of rows by a comparator.
 #[must_use]
-pub fn record_compared(job: &Job<'_>, comparator: &Comparator, tuning: &Tuning) -> Recording {
+pub fn record_compared(
+    job: &LayoutSort<'_>,
+    comparator: &Comparator,
+    tuning: &Tuning,
+) -> Recording {
     let mut composer = Composer::new(job);
     composer.recording.comparator = Some(comparator.clone());
     if job.len > 0 {

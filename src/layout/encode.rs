@@ -1,7 +1,7 @@
 //! The steps before and after a sort of words.
 
 use super::kernels::{self, LayoutParams, MOVED};
-use super::{Job, Rows, SortLayout};
+use super::{LayoutSort, Rows, SortLayout};
 use crate::device::{DeviceLimits, grid, parts};
 use crate::key::KeyMap;
 use crate::recording::{Buffer, Phase, Recording, Step};
@@ -18,12 +18,12 @@ const fn whole(buffer: Buffer) -> Rows {
 
 /// Composes the steps of a recording.
 pub(super) struct Composer<'a> {
-    pub(super) job: &'a Job<'a>,
+    pub(super) job: &'a LayoutSort<'a>,
     pub(super) recording: Recording,
 }
 
 impl<'a> Composer<'a> {
-    pub(super) fn new(job: &'a Job<'a>) -> Self {
+    pub(super) fn new(job: &'a LayoutSort<'a>) -> Self {
         let mut recording = Recording::new(job.len, job.key, job.order);
         recording.payload = job.layout.payload();
         recording.bits = job.layout.bits.unwrap_or(recording.bits);

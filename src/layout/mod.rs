@@ -266,7 +266,7 @@ impl SortLayout {
 
 /// A sort of a [`SortLayout`].
 #[derive(Clone, Debug)]
-pub struct Job<'a> {
+pub struct LayoutSort<'a> {
     /// The number of records; with an indirect count, the capacity.
     pub len: u32,
     /// The key type; for packed keys, a type of 32 bits with the same order.
@@ -286,7 +286,7 @@ pub struct Job<'a> {
     pub limits: &'a DeviceLimits,
 }
 
-impl Job<'_> {
+impl LayoutSort<'_> {
     /// The strategy.
     #[must_use]
     pub fn strategy(&self) -> Strategy {
@@ -363,7 +363,7 @@ fn with_count(mut recording: Recording, count_at: u32) -> Recording {
 /// stays 0 if the keys are sorted; else it becomes the number of keys from the first one on that
 /// precedes its predecessor.
 #[must_use]
-pub fn record_is_sorted(job: &Job<'_>, word: u32) -> Recording {
+pub fn record_is_sorted(job: &LayoutSort<'_>, word: u32) -> Recording {
     let mut composer = Composer::new(job);
     composer.is_sorted(word);
     composer.recording

@@ -11,7 +11,7 @@ use engine::{Records, choose};
 use crate::device::{Allowed, DeviceKind, DeviceLimits};
 use crate::engine::Engine;
 use crate::error::{BufferRole, Error};
-use crate::job::{AsSpan, Job, check_bound};
+use crate::job::{AsSpan, BufferSort, check_bound};
 use crate::key::KeyType;
 use crate::layout::{self, SortLayout, Strategy};
 use crate::mergesort::{MOST_BUCKETS, MOST_BUCKETS_ON_CPU, default_buckets};
@@ -107,10 +107,10 @@ impl Planner {
     ///
     /// [`Error::TooLarge`], [`Error::BindingTooLarge`], [`Error::Offset`],
     /// [`Error::InvalidOption`], [`Error::WorkgroupMemory`].
-    pub fn record<R: AsSpan>(&self, job: &Job<R>) -> Result<Recording, Error> {
+    pub fn record<R: AsSpan>(&self, job: &BufferSort<R>) -> Result<Recording, Error> {
         let (len, layout) = self.layout(job)?;
         let key = job.key.widened();
-        let planned = layout::Job {
+        let planned = layout::LayoutSort {
             ranks: job.ranks()?,
             ..self.plan(len, key, job.order, &layout)
         };
@@ -145,7 +145,7 @@ impl Planner {
     /// result, in a word of a buffer.
     pub(crate) fn record_is_sorted<R: AsSpan>(
         &self,
-        job: &Job<R>,
+        job: &BufferSort<R>,
         word: u32,
     ) -> Result<Recording, Error> {
         let (len, layout) = self.layout(job)?;
@@ -171,7 +171,7 @@ impl Planner {
     }
 
     /// The length of a job and the layout of its records. Fails if they exceed the device's limits.
-    fn layout<R: AsSpan>(&self, job: &Job<R>) -> Result<(u32, SortLayout), Error> {
+    fn layout<R: AsSpan>(&self, job: &BufferSort<R>) -> Result<(u32, SortLayout), Error> {
         let len = self.check_len(job.len, job.key)?;
         Ok((len, job.layout(self.allowed.bound().1)?))
     }
@@ -182,8 +182,8 @@ impl Planner {
         key: KeyType,
         order: Order,
         layout: &'a SortLayout,
-    ) -> layout::Job<'a> {
-        layout::Job {
+    ) -> layout::LayoutSort<'a> {
+        layout::LayoutSort {
             len,
             key,
             order,
@@ -196,7 +196,7 @@ impl Planner {
     }
 
     /// Chooses the engine of a sort and records the sort.
-    fn record_planned(&self, job: layout::Job<'_>) -> Result<Recording, Error> {
+    fn record_planned(&self, job: layout::LayoutSort<'_>) -> Result<Recording, Error> {
         let layout = job.layout;
         let engine = self.choice(Records {
             len: job.len,
@@ -210,7 +210,7 @@ impl Planner {
             Engine::SampleSort => self.options.clone().engine(engine).tuning(tuning),
             _ => self.mergesort_options(job.len, job.key, engine)?,
         };
-        let job = layout::Job {
+        let job = layout::LayoutSort {
             counting: Some(&tuning),
             maps_keys: maps_keys(&options),
             ..job

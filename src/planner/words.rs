@@ -21,7 +21,7 @@ pub fn record_sort(
     options: &Options,
     limits: &DeviceLimits,
 ) -> Recording {
-    let job = layout::Job {
+    let job = layout::LayoutSort {
         len,
         key,
         order,

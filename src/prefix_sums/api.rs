@@ -6,10 +6,10 @@ use crate::error::{BufferRole, Error};
 use crate::gpu::Instant;
 use crate::gpu::binding::{self, ToBinding};
 use crate::gpu::calls;
-use crate::gpu::executor::{BufferSet, Clock, Detail, Profile};
 use crate::gpu::faults::call;
 use crate::gpu::pipelines::Pipelines;
-use crate::gpu::ready::Ready;
+use crate::gpu::prepared::{BufferSet, Prepared};
+use crate::gpu::profile::{Clock, Detail, Profile};
 use crate::gpu::transfer::{Staging, Transfers};
 use crate::gpu::waiting::Waiting;
 use crate::key::KeyType;
@@ -83,7 +83,7 @@ pub struct PrefixSums {
 ///
 /// They keep both buffers and their scratch memory alive, and may be recorded any number of times.
 /// Made by [`PrefixSums::prepare`].
-pub struct PreparedPrefixSums(Ready);
+pub struct PreparedPrefixSums(Prepared);
 
 impl std::fmt::Debug for PreparedPrefixSums {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -266,8 +266,8 @@ impl PrefixSums {
         ]);
         let device = (&self.device, &self.queue);
         let keys = self.planner.limits.keys_per_dispatch;
-        let ready = Ready::new(device, &self.pipelines, recording, &callers, pool, keys)?;
-        Ok(PreparedPrefixSums(ready))
+        let prepared = Prepared::new(device, &self.pipelines, recording, &callers, pool, keys)?;
+        Ok(PreparedPrefixSums(prepared))
     }
 
     /// Replaces each value of a host slice by its prefix sum. Blocking, O(n) time.

@@ -3,8 +3,8 @@
 use super::{Keys, PreparedSort, SortJob, Sorter};
 use crate::error::{BufferRole, Error};
 use crate::gpu::binding::{self, BufferRange, ToBinding};
-use crate::gpu::executor::BufferSet;
 use crate::gpu::faults::call;
+use crate::gpu::prepared::BufferSet;
 use crate::gpu::waiting::Waiting;
 use crate::order::Order;
 use crate::recording::Buffer;

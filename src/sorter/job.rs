@@ -2,8 +2,8 @@
 
 use crate::comparator::Comparator;
 use crate::gpu::binding::{BufferRange, ToBinding};
-use crate::gpu::executor::BufferSet;
-use crate::job::{self, Destination, Field, Job};
+use crate::gpu::prepared::BufferSet;
+use crate::job::{self, BufferSort, Destination, Field};
 use crate::key::KeyType;
 use crate::order::Order;
 use std::marker::PhantomData;
@@ -83,7 +83,7 @@ use std::sync::{Mutex, PoisonError};
 #[derive(Clone, Debug)]
 #[must_use = "Sorter::prepare makes a sort of it"]
 pub struct SortJob<'a, Kind = Whole> {
-    pub(super) job: Job<BufferRange<'a>>,
+    pub(super) job: BufferSort<BufferRange<'a>>,
     pub(super) scratch: Option<&'a Scratch>,
     kind: PhantomData<Kind>,
 }
@@ -259,7 +259,7 @@ impl<'a> SortJob<'a> {
     pub const fn new(keys: Keys<'a>, len: u64) -> Self {
         let Keys { range, key, field } = keys;
         Self {
-            job: Job::new(range, key, field, len),
+            job: BufferSort::new(range, key, field, len),
             scratch: None,
             kind: PhantomData,
         }

@@ -16,12 +16,11 @@ use crate::error::Error;
 use crate::gpu::adapter::{adapters_async, planner};
 use crate::gpu::binding::{self, BufferRange};
 use crate::gpu::calls;
-use crate::gpu::executor::BufferSet;
 use crate::gpu::faults::{call, settled};
 use crate::gpu::pipelines::Pipelines;
-use crate::gpu::ready::Ready;
+use crate::gpu::prepared::{BufferSet, Prepared};
 use crate::gpu::transfer::Staging;
-use crate::job::Job;
+use crate::job::BufferSort;
 use crate::key::KeyType;
 use crate::options::Options;
 use crate::planner::Planner;
@@ -391,7 +390,7 @@ impl Sorter {
     /// Prepares a sort. Reuses the scratch buffers of `pool` that are large enough.
     fn prepare_with(
         &self,
-        job: &Job<BufferRange<'_>>,
+        job: &BufferSort<BufferRange<'_>>,
         pool: BufferSet,
     ) -> Result<PreparedSort, Error> {
         let recording = self.planner.record(job)?;
@@ -406,7 +405,8 @@ impl Sorter {
     ) -> Result<PreparedSort, Error> {
         let keys = self.planner.limits.keys_per_dispatch;
         let device = (&self.device, &self.queue);
-        Ready::new(device, &self.pipelines, recording, user_buffers, pool, keys).map(PreparedSort)
+        Prepared::new(device, &self.pipelines, recording, user_buffers, pool, keys)
+            .map(PreparedSort)
     }
 
     /// Returns the scratch memory of a sort in bytes. [`SortJob`](SortJob#scratch-memory) has the

@@ -1,9 +1,9 @@
 //! Prepared sorts: recording, running and timing.
 
 use crate::error::Error;
-use crate::gpu::executor::{Detail, Profile};
 use crate::gpu::faults::call;
-use crate::gpu::ready::Ready;
+use crate::gpu::prepared::Prepared;
+use crate::gpu::profile::{Detail, Profile};
 use crate::gpu::waiting::Waiting;
 use crate::recording::{Buffer, Phase, Recording};
 
@@ -34,7 +34,7 @@ use crate::recording::{Buffer, Phase, Recording};
 /// # assert_eq!(sorter.download::<u32>(&keys)?, [1, 2, 3]);
 /// # Ok(()) }
 /// ```
-pub struct PreparedSort(pub(super) Ready);
+pub struct PreparedSort(pub(super) Prepared);
 
 impl std::fmt::Debug for PreparedSort {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -80,7 +80,7 @@ impl PreparedSort {
     /// # Ok(()) }
     /// ```
     pub fn record_in_pass(&self, pass: &mut wgpu::ComputePass<'_>) {
-        self.0.prepared.encode_in_pass(pass);
+        self.0.encode_in_pass(pass);
     }
 
     /// Records the sort with timestamps. Each of its [phases](Self::timed_phases) is a compute pass
@@ -130,14 +130,14 @@ impl PreparedSort {
         queries: &wgpu::QuerySet,
         first: u32,
     ) {
-        self.0.prepared.encode_timed(encoder, queries, first);
+        self.0.encode_timed(encoder, queries, first);
     }
 
     /// Returns the phases that [`record_timed`](Self::record_timed) measures, in order. A phase may
     /// occur several times. A sort of one key has no phase.
     #[must_use]
     pub fn timed_phases(&self) -> Vec<Phase> {
-        self.0.prepared.timed_phases().collect()
+        self.0.timed_phases().collect()
     }
 
     /// Returns the number of chunks into which the sort is cut, so that each submission is short:
@@ -147,7 +147,7 @@ impl PreparedSort {
     /// default 2^30 on discrete GPUs, and 2^27 on other GPUs. A sort moves its keys several times.
     #[must_use]
     pub fn chunks(&self) -> usize {
-        self.0.prepared.submissions()
+        self.0.submissions()
     }
 
     /// Records one of the [`chunks`](Self::chunks) of the sort, numbered from 0.
@@ -178,7 +178,7 @@ impl PreparedSort {
     /// # Ok(()) }
     /// ```
     pub fn record_chunk(&self, encoder: &mut wgpu::CommandEncoder, chunk: usize) {
-        self.0.prepared.encode(encoder, chunk);
+        self.0.encode(encoder, chunk);
     }
 
     /// Submits the sort to the queue, one submission per [chunk](Self::chunks), without waiting.

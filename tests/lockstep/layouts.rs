@@ -6,7 +6,7 @@ use bcfsort_testkit::covering::{covering, pairs, subsets};
 use bcfsort_testkit::recordings::{Execution, unexpected};
 use std::collections::BTreeSet;
 use wgpu_bcfsort::internals::device::DeviceLimits;
-use wgpu_bcfsort::internals::layout::{Column, Job, Output, SortLayout, Strategy, Structs};
+use wgpu_bcfsort::internals::layout::{Column, LayoutSort, Output, SortLayout, Strategy, Structs};
 use wgpu_bcfsort::internals::planner::record_sort_of_words;
 use wgpu_bcfsort::internals::recording::{Buffer, Recording};
 use wgpu_bcfsort::internals::samplesort;
@@ -100,8 +100,8 @@ fn job<'a>(
     order: Order,
     tuning: &'a Tuning,
     len: u32,
-) -> Job<'a> {
-    Job {
+) -> LayoutSort<'a> {
+    LayoutSort {
         len,
         key,
         order,
@@ -132,7 +132,7 @@ fn check(layout: &SortLayout, (key, order): (KeyType, Order), tuning: &Tuning, i
     let recording = record(layout, key, order, tuning, len);
     check_recording(&recording, &what, layout, input);
     // A mergesort, too, if the sort of words is of keys alone.
-    let job = Job {
+    let job = LayoutSort {
         maps_keys: false,
         ..job(layout, key, order, tuning, len)
     };

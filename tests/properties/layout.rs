@@ -1,7 +1,7 @@
 //! The steps of composed sorts, and their scratch memory.
 
 use wgpu_bcfsort::internals::device::DeviceLimits;
-use wgpu_bcfsort::internals::layout::{Column, Job, Output, SortLayout, Structs};
+use wgpu_bcfsort::internals::layout::{Column, LayoutSort, Output, SortLayout, Structs};
 use wgpu_bcfsort::internals::recording::{Buffer, Phase, Recording, Step};
 use wgpu_bcfsort::internals::samplesort;
 use wgpu_bcfsort::internals::samplesort::kernels::{self, SortParams};
@@ -16,8 +16,8 @@ const LIMITS: DeviceLimits = DeviceLimits {
     sampling_seed: 0x5eed,
 };
 
-fn job(layout: &SortLayout, key: KeyType, len: u32) -> Job<'_> {
-    Job {
+fn job(layout: &SortLayout, key: KeyType, len: u32) -> LayoutSort<'_> {
+    LayoutSort {
         len,
         key,
         order: Order::Descending,

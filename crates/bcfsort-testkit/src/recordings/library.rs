@@ -5,7 +5,7 @@ use std::ops::Range;
 use wgpu_bcfsort::internals::comparator_stand_in;
 use wgpu_bcfsort::internals::device::DeviceLimits;
 use wgpu_bcfsort::internals::layout::{
-    Column, Job, Output, SortLayout, Structs, record_compared, record_is_sorted,
+    Column, LayoutSort, Output, SortLayout, Structs, record_compared, record_is_sorted,
 };
 use wgpu_bcfsort::internals::planner::record_sort;
 use wgpu_bcfsort::internals::prefix_sums::record_prefix_sums;
@@ -326,7 +326,7 @@ fn composed(key: KeyType, order: Order) -> Vec<Recording> {
     let tuning = Tuning::cpu();
     let record = |layout: &SortLayout, len: u32| {
         let room = len + layout.count_at.map_or(0, |_| 90);
-        let job = Job {
+        let job = LayoutSort {
             len: room,
             key,
             order,
@@ -402,7 +402,7 @@ fn composed(key: KeyType, order: Order) -> Vec<Recording> {
     }
     // An is_sorted check, then a sort.
     let mut sort = record(&plain, 2500);
-    let check = Job {
+    let check = LayoutSort {
         len: sort.len,
         key,
         order,
@@ -447,7 +447,7 @@ fn counted_keys(key: KeyType, order: Order) -> Vec<Recording> {
             ..SortLayout::default()
         };
         let room = len + count_at.map_or(0, |_| 90);
-        let job = Job {
+        let job = LayoutSort {
             len: room,
             key,
             order,
@@ -510,7 +510,7 @@ fn comparisons(order: Order) -> Vec<Recording> {
             count_at,
             ..SortLayout::default()
         };
-        let job = Job {
+        let job = LayoutSort {
             len: room,
             key: KeyType::U32,
             order,
@@ -559,7 +559,7 @@ fn two_levels_of_rows(order: Order, tuning: &Tuning) -> Recording {
         indices: Some(0),
         ..SortLayout::default()
     };
-    let job = Job {
+    let job = LayoutSort {
         len,
         key: KeyType::U32,
         order,
