@@ -162,7 +162,7 @@ struct Segments {
 
 impl Job {
     /// The job of the planner.
-    pub(crate) fn job(self) -> Result<job::Job<BufferRange>, String> {
+    pub(crate) fn job(self) -> Result<job::BufferSort<BufferRange>, String> {
         let invalid = |message| Err(answer::failure("InvalidArgument", message));
         let comparator = self.comparator.as_deref().map(comparator).transpose()?;
         let (key, field) = match (&comparator, &self.key, self.field) {
@@ -196,7 +196,7 @@ impl Job {
             output: payload.output,
             unstable: payload.unstable,
         });
-        Ok(job::Job {
+        Ok(job::BufferSort {
             order: if self.descending {
                 Order::Descending
             } else {
@@ -209,7 +209,7 @@ impl Job {
             range: self.range.map(|[start, end]| Range { start, end }),
             count: self.count,
             segments: self.segments.map(|of| (of.offsets, of.count)),
-            ..job::Job::new(self.keys, key, field, self.length)
+            ..job::BufferSort::new(self.keys, key, field, self.length)
         })
     }
 }
