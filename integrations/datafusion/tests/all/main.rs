@@ -5,6 +5,7 @@ mod explain;
 mod memory;
 mod random;
 mod slt;
+mod text;
 mod tpch;
 
 use bcfsort_datafusion::{BcfsortOptions, GpuSortExec, Switch, with_gpu_sort};
