@@ -1,6 +1,7 @@
 //! The documents of the repository: every relative link leads to a file, and every anchor to one of
 //! its headings.
 
+use bcfsort_testkit::recordings::dispatched;
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -124,6 +125,26 @@ fn purpose(file: &Path) -> String {
     let lines = text.lines().map_while(|line| line.strip_prefix("//!"));
     let lines = lines.map(str::trim).take_while(|line| !line.is_empty());
     lines.collect::<Vec<_>>().join(" ")
+}
+
+/// What `docs/kernels` shows is what a device gets.
+#[test]
+fn the_shown_kernels_are_current() {
+    let kernels = dispatched();
+    let files = std::fs::read_dir(Path::new(ROOT).join("docs/kernels")).unwrap();
+    let mut shown = 0;
+    for file in files {
+        let file = file.unwrap().path();
+        let name = file.file_stem().unwrap().to_str().unwrap();
+        let kernel = kernels.iter().find(|kernel| kernel.name() == name);
+        let kernel = kernel.unwrap_or_else(|| panic!("there is no kernel {name}"));
+        assert!(
+            std::fs::read_to_string(&file).unwrap() == kernel.wgsl(),
+            "write it anew: wgpu-bcfsort audit --print {name} > docs/kernels/{name}.wgsl"
+        );
+        shown += 1;
+    }
+    assert_eq!(shown, 3);
 }
 
 /// The tables of `tests/README.md` have what each file says of itself.

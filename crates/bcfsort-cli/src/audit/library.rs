@@ -3,8 +3,9 @@
 use super::{Args, Job as Any};
 use bcfsort_term::fault::Fault;
 use bcfsort_term::notice::Progress;
-use bcfsort_testkit::recordings::{Corpus, Inputs, audit_subject};
+use bcfsort_testkit::recordings::{Corpus, Inputs, audit_subject, dispatched};
 use std::time::Instant;
+use wgpu_bcfsort::internals::shader::Kernel;
 use wgsl_lockstep::audit::Audit;
 
 /// The results of all sorts and prefix sums.
@@ -47,4 +48,20 @@ pub(crate) fn run(args: &Args) -> Result<(Any, Audit), Fault> {
         unsorted: report.wrong,
     };
     Ok((Any::All(job), audit))
+}
+
+/// The text of the kernel with this name, or all names, a line each, for an empty one.
+pub(crate) fn text(name: &str) -> Result<String, Fault> {
+    let kernels = dispatched();
+    if name.is_empty() {
+        let lines = kernels.iter().map(|kernel| format!("{}\n", kernel.name()));
+        return Ok(lines.collect());
+    }
+    let mut kernels = kernels.iter();
+    let kernel = kernels.find(|kernel| [kernel.name(), kernel.label()].contains(&name));
+    kernel.map(Kernel::wgsl).ok_or_else(|| {
+        Fault::Usage(format!(
+            "there is no kernel '{name}'; 'audit --print' without a name lists all"
+        ))
+    })
 }

@@ -38,7 +38,8 @@ Exit codes: 0 clean, 1 something failed, 2 bad usage, 130 interrupted
 Examples:
   wgpu-bcfsort audit -n 2^17 --pattern zero-one --lines | less
   wgpu-bcfsort audit --engine fast -t f64 --heatmap banks.svg
-  wgpu-bcfsort audit --all --max-degree 1";
+  wgpu-bcfsort audit --all --max-degree 1
+  wgpu-bcfsort audit --print merge.page_merge.1w | less";
 
 const DETAILS: &str = "\
 The report also counts the 32-byte sectors of storage that each access touches, against the fewest \
@@ -78,6 +79,16 @@ pub(crate) struct Args {
         help_heading = "Sort"
     )]
     all: bool,
+    /// Print the WGSL of a kernel as a device gets it; without a name, list all
+    #[arg(
+        long,
+        value_name = "KERNEL",
+        num_args = 0..=1,
+        default_missing_value = "",
+        exclusive = true,
+        help_heading = REPORT
+    )]
+    print: Option<String>,
     /// Engine to audit
     #[arg(
         long,
@@ -270,6 +281,9 @@ impl Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+    if let Some(label) = &args.print {
+        return print_data(&library::text(label)?);
+    }
     let (job, audit) = if args.all {
         library::run(args)?
     } else {
