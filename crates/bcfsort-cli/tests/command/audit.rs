@@ -52,6 +52,8 @@ fn wrong_usage_is_2() {
         &["-n", "2^33"],
         &["--buckets", "0"],
         &["--pattern", "adversary", "-n", "1000"],
+        &["--print", "no.kernel"],
+        &["--print", "merge.page_merge.1w", "-n", "5"],
     ] {
         audit(args).code(2).stdout("").stderr(told());
     }
@@ -68,6 +70,15 @@ fn help_and_errors_name_the_command_for_other_shaders() {
         let refused = audit(args).code(2).stdout("").stderr(told());
         refused.stderr(contains("'shader.wgsl'").and(contains("wgsl-audit")));
     }
+}
+
+#[test]
+fn kernels_are_printed_by_name() {
+    let names = stdout(&audit(&["--print"]).code(0).stderr(""));
+    let name = "merge.page_merge.1w";
+    assert!(names.lines().any(|line| line == name), "{names}");
+    let shown = include_str!("../../../../docs/kernels/merge.page_merge.1w.wgsl");
+    audit(&["--print", name]).code(0).stderr("").stdout(shown);
 }
 
 mod sorts {
