@@ -1,4 +1,4 @@
-//! Errors: options, buffers, devices and base cases that a sort refuses, and what it says of them.
+//! Errors: options, buffers and devices that a sort refuses. Also helpers for other files.
 
 use crate::device::{Gpu, check_sort, gpu, open};
 use bcfsort_testkit::PaperOptions;

@@ -1,4 +1,4 @@
-//! Device loss before a sort and at any time during one: an error, with the keys sorted or unchanged.
+//! Device loss before a sort or at any time during it: an error, and the keys are sorted or intact.
 
 use crate::device::{check_sort, gpu};
 use crate::faults::{ascending, is_loss, own_device, random, sorted};

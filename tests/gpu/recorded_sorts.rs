@@ -1,4 +1,4 @@
-//! Repeated use: sorts recorded more than once or chunk by chunk, and hundreds of sorts without a leak.
+//! Repeated use: sorts recorded several times or in chunks, and hundreds of sorts without a leak.
 
 use crate::device::{check_sort, gpu, read};
 use crate::faults::{Alone, ascending, default_sorter, random, sorted};

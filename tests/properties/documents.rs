@@ -136,7 +136,9 @@ fn the_shown_kernels_are_current() {
     for file in files {
         let file = file.unwrap().path();
         let name = file.file_stem().unwrap().to_str().unwrap();
-        let kernel = kernels.iter().find(|kernel| kernel.name() == name);
+        let kernel = kernels
+            .iter()
+            .find(|kernel| kernel.label() == format!("bcfsort.{name}"));
         let kernel = kernel.unwrap_or_else(|| panic!("there is no kernel {name}"));
         assert!(
             std::fs::read_to_string(&file).unwrap() == kernel.wgsl(),

@@ -53,12 +53,15 @@ pub(crate) fn run(args: &Args) -> Result<(Any, Audit), Fault> {
 /// The text of the kernel with this name, or all names, a line each, for an empty one.
 pub(crate) fn text(name: &str) -> Result<String, Fault> {
     let kernels = dispatched();
+    // All labels begin alike, and no two are the same, as names in reports may be.
+    let name_of = |kernel: &Kernel| kernel.label().trim_start_matches("bcfsort.").to_owned();
     if name.is_empty() {
-        let lines = kernels.iter().map(|kernel| format!("{}\n", kernel.name()));
-        return Ok(lines.collect());
+        return Ok(kernels
+            .iter()
+            .map(|kernel| name_of(kernel) + "\n")
+            .collect());
     }
-    let mut kernels = kernels.iter();
-    let kernel = kernels.find(|kernel| [kernel.name(), kernel.label()].contains(&name));
+    let kernel = kernels.iter().find(|kernel| name_of(kernel) == name);
     kernel.map(Kernel::wgsl).ok_or_else(|| {
         Fault::Usage(format!(
             "there is no kernel '{name}'; 'audit --print' without a name lists all"
