@@ -47,10 +47,7 @@ Environment:
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let arguments: Arguments = match commands::arguments() {
-        Ok(arguments) => arguments,
-        Err(code) => return code,
-    };
+    let arguments: Arguments = commands::arguments();
     commands::log(match arguments.command {
         Command::Scheduler(_) | Command::Executor(_) => "info,bcfsort_datafusion=debug,wgpu=warn",
         Command::Sql(_) | Command::SortTable(_) => "error",

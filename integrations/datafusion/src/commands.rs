@@ -40,15 +40,15 @@ pub fn escaped(text: &str) -> String {
     escaped
 }
 
-/// The arguments of this process, or the code to end with: help is printed, and so are errors.
-pub fn arguments<P: Parser>() -> Result<P, ExitCode> {
-    P::try_parse().map_err(|error| {
+/// The arguments of this process. As [`Parser::parse`], it ends the process after help and errors.
+#[must_use]
+pub fn arguments<P: Parser>() -> P {
+    P::try_parse().unwrap_or_else(|error| {
         if error.use_stderr() {
             eprint!("{}", escaped(&error.to_string()));
-            ExitCode::from(2)
-        } else {
-            error.exit()
+            std::process::exit(error.exit_code());
         }
+        error.exit()
     })
 }
 

@@ -47,10 +47,7 @@ Environment:
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let arguments: CommandLine = match commands::arguments() {
-        Ok(arguments) => arguments,
-        Err(code) => return code,
-    };
+    let arguments: CommandLine = commands::arguments();
     commands::log("warn");
     commands::ended(match arguments.command {
         Some(Command::Sort(sort)) => sort.run().await,
