@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub(crate) type BufferSet = BTreeMap<Buffer, wgpu::Buffer>;
 
 /// Creates the buffers of a recording, reusing those in `pool` that are large enough.
-pub(crate) fn make_buffers(
+fn make_buffers(
     device: &wgpu::Device,
     recording: &Recording,
     mut pool: BufferSet,

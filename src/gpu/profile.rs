@@ -136,8 +136,8 @@ impl Prepared {
         let (clock, spans) = match measured {
             Some(spans) => (Clock::Timestamps, spans),
             None if timestamps => {
-                // The sort is done and only the times of the phases are missing. A driver that writes
-                // zeros (some Metal versions do, gfx-rs/wgpu#9414) must not fail the sort.
+                // The sort is done and only the times of the phases are missing. A driver that
+                // writes zeros (some Metal versions do, gfx-rs/wgpu#9414) must not fail the sort.
                 let mut profile = Profile::new(Clock::WallClock);
                 profile.total = started.elapsed();
                 return Ok(profile);
