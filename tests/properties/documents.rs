@@ -1,7 +1,7 @@
 //! The documents of the repository: every relative link leads to a file, and every anchor to one of
 //! its headings.
 
-use bcfsort_testkit::recordings::dispatched;
+use bcfsort_testkit::recordings::{dispatched, short_label};
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -136,9 +136,7 @@ fn the_shown_kernels_are_current() {
     for file in files {
         let file = file.unwrap().path();
         let name = file.file_stem().unwrap().to_str().unwrap();
-        let kernel = kernels
-            .iter()
-            .find(|kernel| kernel.label() == format!("bcfsort.{name}"));
+        let kernel = kernels.iter().find(|kernel| short_label(kernel) == name);
         let kernel = kernel.unwrap_or_else(|| panic!("there is no kernel {name}"));
         assert!(
             std::fs::read_to_string(&file).unwrap() == kernel.wgsl(),

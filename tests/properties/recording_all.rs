@@ -244,7 +244,7 @@ proptest! {
     fn every_recording_is_valid_and_within_the_scratch_bound(
         len in any_len(), key in 0..6usize, options in any_options(), cut in 0u32..8,
     ) {
-        // Several dispatches, but not so many that the recording fills the memory.
+        // Several dispatches, but few enough for the recording to fit in memory.
         let keys_per_dispatch = (len >> cut).max(MATRIX).max(1 << 22);
         let limits = DeviceLimits {
             keys_per_dispatch: if len > 1 << 27 { u32::MAX } else { keys_per_dispatch },

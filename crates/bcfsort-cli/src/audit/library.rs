@@ -3,9 +3,8 @@
 use super::{Args, Job as Any};
 use bcfsort_term::fault::Fault;
 use bcfsort_term::notice::Progress;
-use bcfsort_testkit::recordings::{Corpus, Inputs, audit_subject, dispatched};
+use bcfsort_testkit::recordings::{Corpus, Inputs, audit_subject, dispatched, short_label};
 use std::time::Instant;
-use wgpu_bcfsort::internals::shader::Kernel;
 use wgsl_lockstep::audit::Audit;
 
 /// The results of all sorts and prefix sums.
@@ -53,18 +52,14 @@ pub(crate) fn run(args: &Args) -> Result<(Any, Audit), Fault> {
 /// The text of the kernel with this name, or all names, a line each, for an empty one.
 pub(crate) fn text(name: &str) -> Result<String, Fault> {
     let kernels = dispatched();
-    // All labels begin alike, and no two are the same, as names in reports may be.
-    let name_of = |kernel: &Kernel| kernel.label().trim_start_matches("bcfsort.").to_owned();
+    let mut names = kernels.iter().map(short_label);
     if name.is_empty() {
-        return Ok(kernels
-            .iter()
-            .map(|kernel| name_of(kernel) + "\n")
-            .collect());
+        return Ok(names.flat_map(|name| [name, "\n"]).collect());
     }
-    let kernel = kernels.iter().find(|kernel| name_of(kernel) == name);
-    kernel.map(Kernel::wgsl).ok_or_else(|| {
-        Fault::Usage(format!(
+    match names.position(|other| other == name) {
+        Some(found) => Ok(kernels[found].wgsl()),
+        None => Err(Fault::Usage(format!(
             "there is no kernel '{name}'; 'audit --print' without a name lists all"
-        ))
-    })
+        ))),
+    }
 }

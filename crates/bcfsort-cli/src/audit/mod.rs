@@ -281,8 +281,8 @@ impl Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Fault> {
-    if let Some(label) = &args.print {
-        return print_data(&library::text(label)?);
+    if let Some(name) = &args.print {
+        return print_data(&library::text(name)?);
     }
     let (job, audit) = if args.all {
         library::run(args)?

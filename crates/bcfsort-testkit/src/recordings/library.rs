@@ -693,6 +693,17 @@ pub fn dispatched() -> Vec<Kernel> {
     kernels
 }
 
+/// A kernel's label without what all labels begin with. Unlike [`Kernel::name`], no two are equal.
+///
+/// # Panics
+///
+/// If the kernel is not one of the library's.
+#[must_use]
+pub fn short_label(kernel: &Kernel) -> &str {
+    let label = kernel.label().strip_prefix("bcfsort.");
+    label.expect("the label of a kernel of the library")
+}
+
 /// Workgroup memory in bytes: many devices have no more. With one-word keys every kernel fits.
 const WORKGROUP_MEMORY: u32 = 32 << 10;
 

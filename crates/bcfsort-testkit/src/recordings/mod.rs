@@ -17,6 +17,6 @@ pub use corpus::{Corpus, CorpusReport, Inputs};
 pub use execution::{Execution, KernelReport, is_same};
 pub use library::{
     REPRESENTATIVES, dispatched, library, payload_buffer, prefix_sums_library, select_ranks,
-    set_parameters, was_sorted,
+    set_parameters, short_label, was_sorted,
 };
 pub use sums::{Coloring, prefix_sums_of};
