@@ -1,98 +1,10 @@
-//! Errors: options, buffers and devices that a sort refuses. Also helpers for other files.
+//! Errors: options, buffers and devices that a sort refuses.
 
-use crate::device::{Gpu, check_sort, gpu, open};
+use crate::device::{ascending, check_sort, default_sorter, gpu, own_device, random};
 use bcfsort_testkit::PaperOptions;
-use std::sync::Arc;
 use wgpu_bcfsort::internals::Recorded as _;
-use wgpu_bcfsort::internals::host::sort_on_cpu;
 use wgpu_bcfsort::paper::BaseCase;
-use wgpu_bcfsort::{
-    BufferRole, Error, KeyType, Keys, Options, Order, SortJob, SortKey, Sorter, requirements,
-};
-
-/// Random keys (xorshift64*, Vigna 2016).
-pub(crate) fn random<T: SortKey>(count: usize, seed: u64) -> Vec<T> {
-    let mut state = seed * 2 + 1;
-    (0..count)
-        .map(|_| {
-            state ^= state >> 12;
-            state ^= state << 25;
-            state ^= state >> 27;
-            T::from_bits64(state.wrapping_mul(0x2545_f491_4f6c_dd1d))
-        })
-        .collect()
-}
-
-pub(crate) fn sorted(keys: &[u32]) -> Vec<u32> {
-    let mut sorted = keys.to_vec();
-    sort_on_cpu(&mut sorted, Order::Ascending);
-    sorted
-}
-
-/// An ascending sort of u32 keys in place.
-pub(crate) fn ascending(buffer: &wgpu::Buffer, len: u64) -> SortJob<'_> {
-    SortJob::new(Keys::new(buffer, KeyType::U32), len)
-}
-
-pub(crate) fn default_sorter(gpu: &Gpu) -> Arc<Sorter> {
-    gpu.sorter(&Options::default())
-}
-
-/// A device for one test, with limits lowered by `lower`.
-pub(crate) fn own_device(
-    gpu: &Gpu,
-    lower: impl FnOnce(&mut wgpu::Limits),
-) -> (wgpu::Device, wgpu::Queue) {
-    let mut limits = requirements(&gpu.adapter).unwrap().limits;
-    lower(&mut limits);
-    open(&gpu.adapter, limits)
-}
-
-pub(crate) fn is_loss(error: &Error) -> bool {
-    matches!(error, Error::DeviceLost(_))
-}
-
-/// A sorter on its own instance, whose report counts only this sorter's objects.
-pub(crate) struct Alone {
-    instance: wgpu::Instance,
-    pub(crate) sorter: Sorter,
-}
-
-impl Alone {
-    pub(crate) fn open(options: Options) -> Self {
-        let instance =
-            wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
-        let adapter = pollster::block_on(instance.request_adapter(&<_>::default())).unwrap();
-        let sorter = Sorter::on_adapter(&adapter, options).unwrap();
-        Self { instance, sorter }
-    }
-
-    /// The number of objects of each kind, and the number of slots that wgpu has for them, which is
-    /// the largest number so far.
-    pub(crate) fn objects(&self) -> [(usize, usize); 9] {
-        self.sorter
-            .device()
-            .poll(wgpu::PollType::wait_indefinitely())
-            .unwrap();
-        let report = self.instance.generate_report().unwrap();
-        let hub = report.hub_report();
-        [
-            &hub.buffers,
-            &hub.bind_groups,
-            &hub.bind_group_layouts,
-            &hub.compute_pipelines,
-            &hub.pipeline_layouts,
-            &hub.shader_modules,
-            &hub.command_encoders,
-            &hub.command_buffers,
-            &hub.query_sets,
-        ]
-        .map(|registry| {
-            let slots = registry.num_kept_from_user + registry.num_released_from_user;
-            (registry.num_allocated, slots)
-        })
-    }
-}
+use wgpu_bcfsort::{BufferRole, Error, KeyType, Keys, Options, Order, SortJob, Sorter};
 
 #[test]
 fn options_out_of_range_are_refused_with_name_and_value() {

@@ -1,7 +1,6 @@
 //! Kernel compilation: in the first sort, or earlier by `warm_up` and `prepare`.
 
-use crate::device::{check_sort, gpu};
-use crate::faults::{Alone, own_device, random};
+use crate::device::{Alone, check_sort, gpu, own_device, random};
 use bcfsort_testkit::PaperOptions;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

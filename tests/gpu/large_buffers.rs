@@ -1,7 +1,6 @@
 //! Slices and buffers that are larger than a binding of the device.
 
-use crate::device::{check_sort, gpu};
-use crate::faults::{is_loss, own_device, random};
+use crate::device::{check_sort, gpu, is_loss, own_device, random};
 use wgpu_bcfsort::{Error, KeyType, Keys, Options, Order, SortJob, Sorter};
 
 #[test]

@@ -3,8 +3,7 @@
 //! wgpu logs each call before it runs, so a logger can destroy the device there. Another thread
 //! would hit such a moment only sometimes; these tests always do.
 
-use crate::device::{gpu, is_alone};
-use crate::faults::{own_device, random, sorted};
+use crate::device::{gpu, is_alone, own_device, random, sorted};
 use std::cell::RefCell;
 use wgpu::util::DeviceExt;
 use wgpu_bcfsort::paper::{PrefixSums, PrefixSumsOptions};

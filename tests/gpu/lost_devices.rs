@@ -1,7 +1,6 @@
 //! Device loss before a sort or at any time during it: an error, and the keys are sorted or intact.
 
-use crate::device::{check_sort, gpu};
-use crate::faults::{ascending, is_loss, own_device, random, sorted};
+use crate::device::{ascending, check_sort, gpu, is_loss, own_device, random, sorted};
 use crate::sample_sort::{options, tuning};
 use wgpu::util::DeviceExt;
 use wgpu_bcfsort::paper::{PrefixSums, PrefixSumsOptions, PreparedPrefixSums};

@@ -1,7 +1,6 @@
 //! Profiles: the time of each phase of a sort, by timestamps or by the wall clock.
 
-use crate::device::{gpu, read};
-use crate::faults::{ascending, default_sorter, random, sorted};
+use crate::device::{ascending, default_sorter, gpu, random, read, sorted};
 use bcfsort_testkit::PaperOptions;
 use wgpu::util::DeviceExt;
 use wgpu_bcfsort::internals::Recorded as _;

@@ -1,7 +1,6 @@
 //! Repeated use: sorts recorded several times or in chunks, and hundreds of sorts without a leak.
 
-use crate::device::{check_sort, gpu, read};
-use crate::faults::{Alone, ascending, default_sorter, random, sorted};
+use crate::device::{Alone, ascending, check_sort, default_sorter, gpu, random, read, sorted};
 use bcfsort_testkit::PaperOptions;
 use wgpu::util::DeviceExt;
 use wgpu_bcfsort::internals::Recorded as _;

@@ -1,7 +1,6 @@
 //! Sorters used by many threads, and sorts awaited as futures.
 
-use crate::device::{bits, check_sort, gpu};
-use crate::faults::{default_sorter, random};
+use crate::device::{bits, check_sort, default_sorter, gpu, random};
 use bcfsort_testkit::PaperOptions;
 use wgpu_bcfsort::internals::host::sort_on_cpu;
 use wgpu_bcfsort::{Error, Options, Order, PreparedSort, Sorter};
