@@ -6,9 +6,18 @@ mod auto;
 mod check;
 mod cli;
 mod experiment;
+mod files;
 mod input;
 mod inputs;
+mod kernel_cache;
 mod limits;
 mod npy;
+mod numbers;
+mod prefix_sums;
+mod record_faults;
+#[cfg(unix)]
+mod record_files;
 mod records;
+mod sort_on_the_gpu;
 mod terminal;
+mod without_an_adapter;

@@ -1,11 +1,11 @@
-//! Sorts of records: formats, engines, memory, files, and inputs that are wrong.
+//! Sorts of records: formats, engines, and large inputs in little memory.
 
 use assert_cmd::Command;
 use predicates::str::contains;
 use std::fs;
 use tempfile::TempDir;
 
-fn cli() -> Command {
+pub(super) fn cli() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wgpu-bcfsort"));
     command.env_remove("RUST_LOG");
     command.env("WGPU_BCFSORT_CACHE_DIR", "");
@@ -13,7 +13,7 @@ fn cli() -> Command {
 }
 
 /// `sort` on the CPU, with arguments as in a shell, but without quotes.
-fn sort(args: &str) -> Command {
+pub(super) fn sort(args: &str) -> Command {
     let mut command = cli();
     command.args(["sort", "--engine", "cpu"]);
     command.args(args.split_whitespace());
@@ -29,24 +29,24 @@ fn sorted(command: &mut Command) -> Vec<u8> {
 }
 
 /// A directory of its own for each test.
-struct Folder(TempDir);
+pub(super) struct Folder(pub(super) TempDir);
 
 impl Folder {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
 
-    fn name(&self, name: &str) -> String {
+    pub(super) fn name(&self, name: &str) -> String {
         self.0.path().join(name).to_str().unwrap().to_owned()
     }
 
-    fn write(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+    pub(super) fn write(&self, name: &str, content: impl AsRef<[u8]>) -> String {
         fs::write(self.name(name), content).unwrap();
         self.name(name)
     }
 
     /// The names of all files, hidden ones too.
-    fn list(&self) -> Vec<String> {
+    pub(super) fn list(&self) -> Vec<String> {
         let names = fs::read_dir(self.0.path()).unwrap();
         let mut names: Vec<String> = names
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -57,16 +57,16 @@ impl Folder {
 }
 
 /// Random numbers: a linear congruential generator, of which the upper bits are taken.
-struct Random(u64);
+pub(super) struct Random(pub(super) u64);
 
 impl Random {
-    fn below(&mut self, end: usize) -> usize {
+    pub(super) fn below(&mut self, end: usize) -> usize {
         let next = self.0.wrapping_mul(6_364_136_223_846_793_005);
         self.0 = next.wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % end
     }
 
-    fn bytes(&mut self, count: usize) -> Vec<u8> {
+    pub(super) fn bytes(&mut self, count: usize) -> Vec<u8> {
         (0..count).map(|_| self.below(256) as u8).collect()
     }
 
@@ -285,13 +285,13 @@ mod formats {
 }
 
 /// Inputs of some megabytes, and what they are sorted.
-mod large {
+pub(super) mod large {
     use super::*;
 
-    pub(super) struct Case {
-        pub(super) args: &'static str,
-        pub(super) input: Vec<u8>,
-        pub(super) expected: Vec<u8>,
+    pub(crate) struct Case {
+        pub(crate) args: &'static str,
+        pub(crate) input: Vec<u8>,
+        pub(crate) expected: Vec<u8>,
     }
 
     /// Sorts with the standard library's stable sort. `key` is the key of a record.
@@ -311,7 +311,7 @@ mod large {
         }
     }
 
-    pub(super) fn lines() -> Case {
+    pub(crate) fn lines() -> Case {
         let mut random = Random(2);
         let line = |_| {
             // Many lines begin with the same bytes, some are equal, and few are long.
@@ -325,7 +325,7 @@ mod large {
         case("-f lines", "", lines, <[u8]>::to_vec)
     }
 
-    pub(super) fn rows() -> Case {
+    pub(crate) fn rows() -> Case {
         let mut random = Random(3);
         let row = |_| {
             let (number, length) = (random.below(20_000), random.below(50));
@@ -346,7 +346,7 @@ mod large {
         case("-f csv --by n:u32", "n,\"te\nxt\"\n", rows, number)
     }
 
-    pub(super) fn structs() -> Case {
+    pub(crate) fn structs() -> Case {
         let mut random = Random(4);
         // 13 bytes do not divide any block or part. The first field has many equal values.
         let structs = (0..130_000).map(|_| random.bytes(13)).collect();
@@ -358,7 +358,7 @@ mod large {
         case(args, "", structs, key)
     }
 
-    pub(super) fn gensort() -> Case {
+    pub(crate) fn gensort() -> Case {
         let mut random = Random(5);
         // Keys that differ only behind the first 8 bytes, and equal ones.
         let record = |_| {
@@ -485,314 +485,4 @@ fn the_results_of_the_sort_benchmark_are_those_of_the_records() {
     let told = String::from_utf8(told).unwrap();
     assert!(told.starts_with("records         30000\n"));
     assert!(!told.contains(&format!("{checksum:x}\n")));
-}
-
-mod wrong {
-    use super::*;
-
-    /// The fault of an input: exit code 2, one line that names the file, and the old output.
-    fn refused(args: &str, input: impl AsRef<[u8]>, told: &str) {
-        let input = input.as_ref();
-        let folder = Folder::new();
-        let file = folder.write("records", input);
-        let old = folder.write("old", "precious");
-        let told = |name: &str| format!("wgpu-bcfsort: {}\n", told.replace("FILE", name));
-        let mut from_file = sort(args);
-        from_file.args([&file, "-o", &old]);
-        from_file.assert().code(2).stdout("").stderr(told(&file));
-        let mut from_stdin = sort(args);
-        from_stdin.args(["-o", &old]).write_stdin(input);
-        from_stdin.assert().code(2).stdout("").stderr(told("stdin"));
-        let mut onto_itself = sort(args);
-        onto_itself.args([&file, "-o", &file]);
-        onto_itself.assert().code(2).stderr(told(&file));
-        assert_eq!(fs::read_to_string(&old).unwrap(), "precious");
-        assert_eq!(fs::read(&file).unwrap(), input);
-        assert_eq!(folder.list(), ["old", "records"]);
-    }
-
-    #[test]
-    fn cells_are_named_by_line_and_byte() {
-        let csv = |by: &str| format!("-f csv --by {by}");
-        let told = "FILE: line 3, byte 10: column 'n': 'x' is not a valid u32";
-        refused(&csv("n:u32"), "a,n\nb,1\nc,x\n", told);
-        // A line is not a row: the cells before have line ends.
-        let told = "FILE: line 5, byte 20: column 'n': '' is not a number";
-        refused(
-            &csv("n:num:missing=error"),
-            "a,n\n\"b\n\n\",1\nccccccc,\n",
-            told,
-        );
-        let told = "FILE: line 2, byte 4: the row has 0 cells, but column 'n' is number 2";
-        refused(&csv("n:missing=error"), "a,n\n\nb,1\n", told);
-        let told = "FILE: line 2, byte 4: a quoted cell of this record has no end";
-        refused(&csv("n"), "a,n\n\"b,1\nc,2\n", told);
-        let told = "FILE: line 1, byte 2: column '2': '-1' is not a valid u64";
-        refused("-f csv --no-header --by 2:u64", "a,-1\n", told);
-        let long = format!("n\n{}\n", "9".repeat(100));
-        let told = format!(
-            "FILE: line 2, byte 2: column 'n': '{}...' is not a valid u32",
-            "9".repeat(40)
-        );
-        refused(&csv("n:u32"), long, &told);
-        let told = "FILE: line 2, byte 2: column 'n': '\\u{1b}[31m' is not a valid i32";
-        refused(&csv("n:i32"), "n\n\u{1b}[31m\n", told);
-    }
-
-    #[test]
-    fn columns_are_those_of_the_header() {
-        let told = "FILE: --by m:u32: there is no such column: the header has a, n";
-        refused("-f csv --by m:u32", "a,n\n", told);
-        let told = "FILE: --by a: several columns have this name: give the column's number";
-        refused("-f csv --by a", "a,a\n", told);
-        let told = "--by a: without a header, columns have numbers, from 1";
-        refused("-f csv --no-header --by a", "a,a\n", told);
-    }
-
-    #[test]
-    fn a_fault_in_a_later_part_is_named_too() {
-        let mut table = "n,text\n".to_owned();
-        for row in 0..100_000 {
-            table += &format!("{row},\"of\n{row}\"\n");
-        }
-        let (lines, byte) = (table.lines().count(), table.len());
-        table += "ten,\n1,\n";
-        let told = format!(
-            "FILE: line {}, byte {byte}: column 'n': 'ten' is not a valid i32",
-            lines + 1
-        );
-        refused("-f csv --by n:i32 --memory 1M", table, &told);
-    }
-
-    #[test]
-    fn records_that_are_cut_short_or_too_long_are_named() {
-        let cut = "the file was cut short, or its records have another size";
-        let told = format!("FILE: byte 10: the last record has 3 of 5 bytes: {cut}");
-        refused("-f fixed --record 5 -k 0:u8", "ddddDccccCbbb", &told);
-        let told = format!("FILE: byte 1000000: the last record has 99 of 100 bytes: {cut}");
-        refused("-f gensort -S 1M", vec![b'x'; 1_000_099], &told);
-        cli()
-            .args(["check", "-f", "gensort"])
-            .write_stdin(vec![b'x'; 1_000_099])
-            .assert()
-            .code(2)
-            .stdout("")
-            .stderr(contains(
-                "stdin: byte 1000000: the last record has 99 of 100",
-            ));
-        let long = format!("a\nb\n{}\n", "c".repeat(400_000));
-        let told = "FILE: line 3, byte 4: a record takes more than the 333333 bytes of memory for \
-                    a chunk: allow more --memory";
-        refused("-f lines --memory 1M", long, told);
-    }
-
-    #[test]
-    fn options_fit_the_format() {
-        for (args, told) in [
-            ("-f csv", "-f csv needs --by COLUMN"),
-            (
-                "-f fixed -k 0:u8",
-                "-f fixed needs --record BYTES, at least 1",
-            ),
-            (
-                "-f fixed --record 0 -k 0:u8",
-                "-f fixed needs --record BYTES",
-            ),
-            ("-f fixed --record 4", "-f fixed needs --key OFFSET:TYPE"),
-            (
-                "-f fixed --record 4 -k 1:u32",
-                "--key 1:u32: 4 bytes from byte 1 on",
-            ),
-            (
-                "-f fixed --record 4 -k 0:u24",
-                "--key 0:u24: 'u24' is no type: ",
-            ),
-            ("-f fixed --record 4 -k 0:bytes2:be", "'be' is for numbers"),
-            ("-f lines -k 0", "-k 0: fields are counted from 1"),
-            (
-                "-f lines -k 1x",
-                "-k 1x: there is no option 'x': b, d, f, g, h, i, M, n, N, r, V there are",
-            ),
-            (
-                "-f lines --by a",
-                "--by is for -f csv, tsv, npy, not for -f lines",
-            ),
-            ("-f text -n", "--numeric is for -f lines, not for -f text"),
-            ("-k 2", "--key is for -f lines, fixed, not for -f raw"),
-            (
-                "-t ,",
-                "-t is the type of the numbers in -f raw: separators are for -f lines",
-            ),
-            (
-                "-f csv --by a -t, --separator ;",
-                "-t and --separator are the same: give one",
-            ),
-            ("-f csv --by a -t u32", "-t 'u32' is no separator of -f csv"),
-            (
-                "-f gensort -t ,",
-                "-t is for other formats: -f gensort has no separators",
-            ),
-        ] {
-            let mut run = sort(args);
-            let failed = run.write_stdin("").assert().code(2).stdout("");
-            let stderr = String::from_utf8_lossy(&failed.get_output().stderr).into_owned();
-            assert!(stderr.starts_with("wgpu-bcfsort: "), "{stderr}");
-            assert!(stderr.contains(told), "{args}: {stderr}");
-        }
-    }
-}
-
-#[cfg(unix)]
-mod files {
-    use super::*;
-    use std::os::unix::fs::MetadataExt;
-
-    fn shell(script: &str, folder: &Folder) -> std::process::Output {
-        std::process::Command::new("sh")
-            .args(["-c", script])
-            .current_dir(folder.0.path())
-            .env(
-                "SORT",
-                format!("{} sort --engine cpu", env!("CARGO_BIN_EXE_wgpu-bcfsort")),
-            )
-            .output()
-            .unwrap()
-    }
-
-    #[test]
-    fn named_pipes_are_inputs_and_outputs() {
-        for (case, memory) in [
-            (large::lines(), "1G"),
-            (large::rows(), "1M"),
-            (large::structs(), "1M"),
-            (large::gensort(), "1M"),
-        ] {
-            let folder = Folder::new();
-            folder.write("records", &case.input);
-            let script = format!(
-                "mkfifo in out && (cat records > in & cat out > sorted & \
-                 $SORT {} -S {memory} in -o out && wait)",
-                case.args
-            );
-            let done = shell(&script, &folder);
-            assert!(done.status.success() && done.stderr.is_empty(), "{done:?}");
-            assert!(fs::read(folder.name("sorted")).unwrap() == case.expected);
-            assert_eq!(folder.list(), ["in", "out", "records", "sorted"]);
-        }
-    }
-
-    #[test]
-    fn a_closed_pipe_is_success() {
-        let folder = Folder::new();
-        folder.write("records", large::lines().input);
-        for memory in ["1G", "2M"] {
-            let script =
-                format!("($SORT -f lines -S {memory} records; echo $? > code) | head -c 2 > start");
-            assert!(shell(&script, &folder).stderr.is_empty());
-            assert_eq!(fs::read_to_string(folder.name("code")).unwrap(), "0\n");
-        }
-    }
-
-    #[cfg(target_os = "linux")]
-    #[test]
-    fn a_full_disk_is_reported() {
-        let folder = Folder::new();
-        let file = folder.write("records", large::gensort().input);
-        for memory in ["1G", "1M"] {
-            let told = "wgpu-bcfsort: /dev/full: cannot write: No space left";
-            sort("-f gensort -o /dev/full")
-                .args(["-S", memory, &file])
-                .assert()
-                .code(2)
-                .stderr(contains(told));
-            let script = format!("$SORT -f gensort -S {memory} records > /dev/full");
-            let done = shell(&script, &folder);
-            assert_eq!(done.status.code(), Some(2));
-            let told = String::from_utf8(done.stderr).unwrap();
-            assert!(told.starts_with("wgpu-bcfsort: stdout: cannot write: No space left"));
-        }
-    }
-
-    #[test]
-    fn a_hard_link_keeps_the_old_records() {
-        let folder = Folder::new();
-        let file = folder.write("records", "b\na\n");
-        fs::hard_link(&file, folder.name("link")).unwrap();
-        sort("-f lines").args([&file, "-o", &file]).assert().code(0);
-        assert_eq!(fs::read_to_string(&file).unwrap(), "a\nb\n");
-        assert_eq!(fs::read_to_string(folder.name("link")).unwrap(), "b\na\n");
-        assert_eq!(fs::metadata(&file).unwrap().nlink(), 1);
-    }
-}
-
-#[cfg(target_os = "linux")]
-mod memory {
-    use super::*;
-    use std::io::Read;
-    use std::process::{Command, Stdio};
-
-    const MIB: u64 = 1 << 20;
-
-    /// Bytes that a pipe holds at most here, and more.
-    const REST: u64 = 2 * MIB;
-
-    /// Sorts a file in 20 MB, and returns the most memory that the command took.
-    fn peak(args: &str, file: &str) -> u64 {
-        let bytes = fs::metadata(file).unwrap().len();
-        let folder = Folder::new();
-        let mut child = Command::new(env!("CARGO_BIN_EXE_wgpu-bcfsort"))
-            .args([
-                "sort",
-                "--engine",
-                "cpu",
-                "--memory",
-                "20M",
-                "-T",
-                &folder.name(""),
-            ])
-            .args(args.split_whitespace())
-            .arg(file)
-            // Each thread has small buffers of its own.
-            .env("RAYON_NUM_THREADS", "8")
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        // While the end of its output is not read, the command waits and can be examined.
-        let mut stdout = child.stdout.take().unwrap();
-        let mut first = (&mut stdout).take(bytes - REST);
-        let read = std::io::copy(&mut first, &mut std::io::sink()).unwrap();
-        let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
-        let read = read + std::io::copy(&mut stdout, &mut std::io::sink()).unwrap();
-        assert!(child.wait().unwrap().success());
-        assert_eq!(read, bytes);
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let kib = line.unwrap().trim().trim_end_matches(" kB");
-        kib.parse::<u64>().unwrap() * 1024
-    }
-
-    #[test]
-    fn no_more_is_taken_than_allowed() {
-        let folder = Folder::new();
-        let mut random = Random(6);
-        let block = random.bytes(60 << 10);
-        // Other numbers in each block, from the same bytes.
-        let numbers: Vec<u8> = (0..=u8::MAX)
-            .cycle()
-            .take(1000)
-            .flat_map(|mask| block.iter().map(move |byte| byte ^ mask))
-            .collect();
-        let numbers = folder.write("numbers", numbers);
-        let mut lines = Vec::with_capacity(61_000_000);
-        while lines.len() < 60_000_000 {
-            let start = random.below(block.len() - 100);
-            let line = &block[start..start + random.below(100)];
-            lines.extend(line.iter().map(|byte| byte % 64 + b' '));
-            lines.push(b'\n');
-        }
-        let lines = folder.write("lines", lines);
-        for (args, file) in [("-t u32", &numbers), ("-f lines", &lines)] {
-            let peak = peak(args, file);
-            assert!(peak <= 20_000_000 + 64 * MIB, "{args}: {} MiB", peak / MIB);
-        }
-    }
 }

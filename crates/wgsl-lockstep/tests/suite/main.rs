@@ -4,7 +4,9 @@
 mod atomics;
 mod command;
 mod corpus;
+mod documents;
 mod packages;
 mod readme;
 mod sarif;
+mod shaders;
 mod vectors;
