@@ -3,6 +3,7 @@
 use bcfsort_term::fault::Fault;
 use bcfsort_term::memory::check_space;
 use bcfsort_term::notice::Progress;
+use bcfsort_term::threads;
 use std::path::Path;
 use std::sync::mpsc::sync_channel;
 use wgpu_bcfsort::{ExternalError, ExternalSorter, RecordFormat};
@@ -34,7 +35,7 @@ pub(crate) fn push_all<F: RecordFormat<Error = Fault>>(
     check_space(directory, bytes.unwrap_or(0))?;
     std::thread::scope(|scope| {
         let (sender, receiver) = sync_channel(0);
-        scope.spawn(move || {
+        threads::spawn(scope, move || {
             while let Some(chunk) = chunks.next().transpose() {
                 let has_failed = chunk.is_err();
                 // Nobody receives if a sort has failed.
@@ -42,7 +43,7 @@ pub(crate) fn push_all<F: RecordFormat<Error = Fault>>(
                     break;
                 }
             }
-        });
+        })?;
         let mut count = 1;
         for chunk in std::iter::once(Ok(second)).chain(receiver) {
             let chunk = chunk?;

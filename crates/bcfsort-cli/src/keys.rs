@@ -29,7 +29,7 @@ impl KeysMemory {
         Self {
             // While a text is read: it, its keys in parts, and these joined. While one is written:
             // it, and the reader's buffer.
-            keys: memory - 4 * text_at_once,
+            keys: memory.saturating_sub(4 * text_at_once).max(text_at_once),
             text_at_once,
         }
     }

@@ -20,7 +20,7 @@ mod verify;
 use bcfsort_lab::{bench, experiment, tune};
 use bcfsort_term::fault::Fault;
 use bcfsort_term::out_of_memory::OrExit;
-use bcfsort_term::{memory, notice, output};
+use bcfsort_term::{notice, output, threads};
 use clap::{Arg, ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
@@ -123,8 +123,9 @@ enum Command {
 }
 
 fn run(command: &Command) -> Result<(), Fault> {
+    threads::check_space()?;
     output::remove_temporary_when_interrupted()?;
-    memory::fit_threads();
+    threads::start_pool()?;
     match command {
         Command::Sort(args) => sort::run(args),
         Command::Argsort(args) => argsort::run(args),

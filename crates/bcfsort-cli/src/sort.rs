@@ -13,6 +13,7 @@ use bcfsort_term::engine::Contender;
 use bcfsort_term::fault::Fault;
 use bcfsort_term::kernel_cache::Cache;
 use bcfsort_term::memory::Memory;
+use bcfsort_term::threads;
 use bcfsort_term::with_key_type;
 use clap::ValueEnum;
 use std::panic::resume_unwind;
@@ -200,7 +201,7 @@ impl EngineArgs {
         match (named, expected) {
             (Some(contender), _) => Ok((read()?, contender)),
             (None, Some(count)) => std::thread::scope(|scope| {
-                let opening = scope.spawn(|| self.fastest(count, key, quiet));
+                let opening = threads::spawn(scope, || self.fastest(count, key, quiet))?;
                 let keys = read();
                 let contender = opening.join().unwrap_or_else(|panic| resume_unwind(panic));
                 Ok((keys?, contender))

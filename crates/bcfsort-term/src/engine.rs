@@ -6,10 +6,8 @@ use crate::kernel_cache::{Cache, KernelCache};
 use crate::notice;
 use crate::timings::Timings;
 use rayon::prelude::*;
-use std::error::Error as _;
 use std::fmt::Display;
 use std::path::PathBuf;
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Instant;
 use wgpu_bcfsort::internals::host::sort_on_cpu;
@@ -146,7 +144,7 @@ impl Contender {
     ///
     /// Adapters are listed only if a GPU would be faster.
     pub fn fastest(count: u64, key: KeyType, cache: &Cache, quiet: bool) -> Self {
-        let threads = cpu_threads();
+        let threads = rayon::current_num_threads();
         if !gpu_pays(count, key, threads) {
             return Self::cpu_since("too few keys for a GPU");
         }
@@ -386,21 +384,6 @@ fn gpu_pays(count: u64, key: KeyType, threads: usize) -> bool {
     keys * (shared + own) * CPU_PARTITION > GPU_START + bytes * GPU_BYTE
 }
 
-/// The threads of a sort on the CPU: those of rayon's pool, or one if the system allows no more.
-fn cpu_threads() -> usize {
-    static THREADS: LazyLock<usize> = LazyLock::new(|| {
-        let built = rayon::ThreadPoolBuilder::new().build_global();
-        // An error without a source says that the pool runs already.
-        let runs = built.err().is_none_or(|error| error.source().is_none());
-        if runs {
-            rayon::current_num_threads()
-        } else {
-            1
-        }
-    });
-    *THREADS
-}
-
 /// Sorts on all cores. The result is the same bytes as that of [`sort_on_cpu`], since equal keys
 /// are identical.
 fn sort_in_parallel<T: SortKey>(keys: &mut [T], order: Order) {
@@ -408,7 +391,7 @@ fn sort_in_parallel<T: SortKey>(keys: &mut [T], order: Order) {
     const WORTH_THREADS: usize = 1 << 16;
 
     // On one thread, the sort of the standard library is faster than rayon's.
-    if keys.len() < WORTH_THREADS || cpu_threads() == 1 {
+    if keys.len() < WORTH_THREADS || rayon::current_num_threads() == 1 {
         return sort_on_cpu(keys, order);
     }
     // Floats as integers in the same order: 1.23 to 1.25 times as fast as with `total_cmp`, which
@@ -427,7 +410,7 @@ fn sort_in_parallel<T: SortKey>(keys: &mut [T], order: Order) {
 fn argsort_in_parallel(keys: &[u64]) -> Vec<u32> {
     // Sorting the keys beside their indices is faster than looking a key up in each comparison.
     let mut pairs: Vec<(u64, u32)> = keys.iter().copied().zip(0..).collect();
-    if cpu_threads() == 1 {
+    if rayon::current_num_threads() == 1 {
         pairs.sort_unstable();
     } else {
         pairs.par_sort_unstable();

@@ -5,7 +5,6 @@ mod limits;
 use crate::args::positive;
 use crate::fault::Fault;
 use std::path::{Path, PathBuf};
-use std::thread;
 
 /// Memory that is used even if it is more than half of what is free: a sort in less takes many
 /// small steps.
@@ -68,30 +67,9 @@ fn free() -> u64 {
     limits.into_iter().flatten().fold(free, u64::min)
 }
 
-/// Address space of a thread: its stack, and what the allocator reserves for it.
-const THREAD: u64 = 256 << 20;
-
-/// Bytes of its stack that the main thread is to have, if the address space is limited.
-const STACK: usize = 1 << 19;
-
-/// Starts fewer threads if the address space is limited (`ulimit -v`) to less than all would need,
-/// and takes the main thread's stack: one that cannot grow ends the process without an error.
-pub fn fit_threads() {
-    if let Some(free) = limits::of_process() {
-        #[expect(
-            clippy::large_stack_arrays,
-            reason = "so that the stack has these pages"
-        )]
-        std::hint::black_box([0_u8; STACK]);
-        let cores = thread::available_parallelism().map_or(1, usize::from);
-        let threads = usize::try_from(free / THREAD)
-            .unwrap_or(cores)
-            .clamp(1, cores);
-        // Fails if there are threads already.
-        let _ = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build_global();
-    }
+/// Bytes of address space that are free, if it is limited (`ulimit -v`).
+pub(crate) fn address_space() -> Option<u64> {
+    limits::of_process()
 }
 
 /// Fails if a directory has less space than a temporary file of `bytes` bytes needs.

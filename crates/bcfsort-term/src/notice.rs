@@ -47,7 +47,8 @@ impl Progress {
         // The work may block in one long call, so a thread shows the bar after a delay.
         let (done, wait) = mpsc::channel::<()>();
         let shown = bar.clone();
-        std::thread::spawn(move || {
+        // If it cannot be started, no bar is shown.
+        let _ = std::thread::Builder::new().spawn(move || {
             if wait.recv_timeout(LONG) == Err(mpsc::RecvTimeoutError::Timeout) {
                 shown.set_draw_target(ProgressDrawTarget::stderr());
                 shown.enable_steady_tick(Duration::from_millis(200));

@@ -3,6 +3,8 @@
 use crate::output;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// The system's allocator. Where that has no memory, the process ends with a message and exit code
 /// 2, and no temporary file is left. (The standard library would abort it.)
@@ -41,6 +43,13 @@ fn or_exit(memory: *mut u8, size: usize) -> *mut u8 {
 
 #[cold]
 fn exit(size: usize) -> ! {
+    static ENDS: AtomicBool = AtomicBool::new(false);
+    if ENDS.swap(true, Ordering::Relaxed) {
+        // Another thread got no memory either: one message is enough. (Or this one does not while it
+        // ends the process, and shall not wait for ever.)
+        std::thread::sleep(Duration::from_secs(1));
+        output::exit_without_memory(2);
+    }
     // Formats without memory of its own, into a buffer on the stack.
     let mut text = [0; 200];
     let mut rest = &mut text[..];

@@ -82,6 +82,27 @@ fn too_little_memory_is_an_error() {
 }
 
 #[test]
+fn with_any_address_space_a_sort_ends_well_or_with_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    numbers(&folder, 200_000);
+    let mut failures = 0;
+    for call in ["-f lines", "-f csv --by 1:num -S 1M", "-f text"] {
+        // With less, the optimised build or this one is not even loaded.
+        for kilobytes in (30_000..90_000).step_by(4_000) {
+            let line = format!("ulimit -v {kilobytes}; $B sort -q {call} --engine cpu in -o out");
+            let output = shell(&folder, &format!("export RAYON_NUM_THREADS=4; {line}"));
+            if output.status.success() {
+                fs::remove_file(folder.path().join("out")).unwrap();
+            } else {
+                is_clean_error(&folder, &output, &line, "out of memory");
+                failures += 1;
+            }
+        }
+    }
+    assert!(failures > 0);
+}
+
+#[test]
 fn a_full_disk_is_told_while_a_pipe_is_idle() {
     let folder = tempfile::tempdir().unwrap();
     numbers(&folder, 1_000_000);
