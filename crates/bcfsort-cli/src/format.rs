@@ -45,7 +45,8 @@ pub(crate) fn type_or_separator(text: &str) -> Result<String, String> {
     }
     let types = KeyType::WHOLE_WORDS.map(KeyType::name).join(", ");
     Err(format!(
-        "a separator is one byte, as in -t ';'; a type of numbers is one of {types}"
+        "in raw and text it is the type of the numbers, one of {types}; in other formats a \
+         separator, one byte as in -t ';'"
     ))
 }
 

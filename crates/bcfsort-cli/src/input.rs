@@ -4,6 +4,7 @@ use bcfsort_data::read_full;
 use bcfsort_term::codec::{Codec, Compression};
 use bcfsort_term::fault::Fault;
 use bcfsort_term::output::Output;
+use bcfsort_term::stdio;
 use rayon::prelude::*;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
@@ -310,7 +311,7 @@ impl Input {
             return Ok(Self {
                 name: "stdin".to_owned(),
                 bytes: None,
-                stream: Box::new(BufReader::with_capacity(BUFFER, io::stdin())),
+                stream: Box::new(BufReader::with_capacity(BUFFER, stdio::stdin()?)),
                 is_compressed: false,
             });
         }

@@ -1,5 +1,6 @@
 //! Errors of command-line usage, with tips for users of other sort commands.
 
+use bcfsort_data::escaped;
 use bcfsort_term::fault::Fault;
 use bcfsort_term::notice::{say, say_lines};
 use clap::ArgMatches;
@@ -56,6 +57,7 @@ pub(crate) fn exit(mut error: clap::Error) -> ExitCode {
         }
     } else {
         improve(&mut error, std::env::args_os().skip(1));
+        escape(&mut error);
         let text = error.to_string();
         let text = text.strip_prefix("error: ").unwrap_or(&text);
         say_lines(&format!("wgpu-bcfsort: {text}"));
@@ -87,6 +89,19 @@ pub(crate) fn refuse_raw_on_terminal(
         "raw keys would go to the terminal: -f text, -o FILE, or -o - to do it all the same"
             .to_owned(),
     ))
+}
+
+/// Escapes the words of the command line: clap would leave out what it takes for a terminal's
+/// sequences.
+fn escape(error: &mut clap::Error) {
+    let context: Vec<_> = (error.context())
+        .map(|(kind, value)| (kind, value.clone()))
+        .collect();
+    for (kind, value) in context {
+        if let ContextValue::String(text) = value {
+            error.insert(kind, ContextValue::String(escaped(&text)));
+        }
+    }
 }
 
 /// Replaces misleading tips.

@@ -1,29 +1,12 @@
 //! Text of files in messages.
 
-use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// The number of bytes that [`clipped`] shows.
 const SHOWN: usize = 40;
 
-/// True if a terminal would not print the character, but obey it: control characters, and those
-/// that change the direction of text or take no room.
-fn is_hidden(c: char) -> bool {
-    c.is_control()
-        || matches!(
-            c,
-            '\u{61c}'
-                | '\u{200b}'..='\u{200f}'
-                | '\u{2028}'..='\u{202e}'
-                | '\u{2060}'..='\u{206f}'
-                | '\u{feff}'
-                | '\u{fff9}'..='\u{fffb}'
-                | '\u{e0000}'..='\u{e007f}'
-        )
-}
-
-/// The text with control characters as escapes, which a terminal does not obey. Line feeds and tabs
-/// stay.
+/// The text with escapes in place of what a terminal would obey or not show: characters that control
+/// it, change the direction of text, or take no room. Line feeds and tabs stay.
 ///
 /// # Examples
 ///
@@ -32,16 +15,15 @@ fn is_hidden(c: char) -> bool {
 /// assert_eq!(escaped("größe\t\u{1b}[2J"), "größe\t\\u{1b}[2J");
 /// ```
 #[must_use]
-pub fn escaped(text: &str) -> Cow<'_, str> {
-    let is_escaped = |c| is_hidden(c) && !matches!(c, '\n' | '\t');
-    if !text.contains(is_escaped) {
-        return Cow::Borrowed(text);
-    }
-    let mut escaped = String::new();
+pub fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
-        push(&mut escaped, c, is_escaped(c));
+        match c {
+            '\n' | '\t' => escaped.push(c),
+            _ => push(&mut escaped, c),
+        }
     }
-    Cow::Owned(escaped)
+    escaped
 }
 
 /// The start of a text from a file on one line, with control characters and bytes that are not
@@ -64,7 +46,7 @@ pub fn clipped(text: &[u8]) -> String {
     let mut clipped = String::new();
     for chunk in text[..end].utf8_chunks() {
         for c in chunk.valid().chars() {
-            push(&mut clipped, c, is_hidden(c));
+            push(&mut clipped, c);
         }
         for byte in chunk.invalid() {
             let _ = write!(clipped, "\\x{byte:02x}");
@@ -76,11 +58,52 @@ pub fn clipped(text: &[u8]) -> String {
     clipped
 }
 
-fn push(text: &mut String, c: char, is_escaped: bool) {
-    if is_escaped {
-        text.extend(c.escape_default());
-    } else {
+/// The first of these names, each as [`clipped`] and in quotes, and the number of the others.
+///
+/// # Examples
+///
+/// ```
+/// use bcfsort_data::listed;
+/// assert_eq!(listed(&["a", "b,c"]), "'a', 'b,c'");
+/// assert!(listed(&["x"; 25]).ends_with("'x', 'x' and 5 more"));
+/// ```
+#[must_use]
+pub fn listed(names: &[impl AsRef<[u8]>]) -> String {
+    const LISTED: usize = 20;
+    let first = names.iter().take(LISTED);
+    let first: Vec<String> = first
+        .map(|name| format!("'{}'", clipped(name.as_ref())))
+        .collect();
+    match names.len().checked_sub(LISTED) {
+        None | Some(0) => first.join(", "),
+        Some(more) => format!("{} and {more} more", first.join(", ")),
+    }
+}
+
+/// A number of bytes, for a message.
+///
+/// # Examples
+///
+/// ```
+/// use bcfsort_data::bytes;
+/// assert_eq!([bytes(1), bytes(20)], ["1 byte", "20 bytes"]);
+/// ```
+#[must_use]
+pub fn bytes(count: u64) -> String {
+    match count {
+        1 => "1 byte".to_owned(),
+        count => format!("{count} bytes"),
+    }
+}
+
+/// Appends a character, or an escape in place of one that a terminal would obey or not show: those
+/// that control it, change the direction of text, or take no room.
+fn push(text: &mut String, c: char) {
+    if matches!(c, ' '..='~') {
         text.push(c);
+    } else {
+        // Behind another one, a character that combines with it is no escape.
+        text.extend(format!("x{c}").escape_debug().skip(1));
     }
 }
 
@@ -92,7 +115,7 @@ mod tests {
     fn no_control_character_is_left() {
         for c in (0..0xa0_u8)
             .map(char::from)
-            .chain("\u{202e}\u{2066}\u{200f}\u{feff}".chars())
+            .chain("\u{ad}\u{61c}\u{180e}\u{202e}\u{2066}\u{200f}\u{feff}\u{e0061}".chars())
         {
             let text = format!("<{c}>");
             let is_left = escaped(&text) == text;

@@ -14,8 +14,9 @@ pub enum DataError {
     Write(#[source] std::io::Error),
     /// A raw input ends in the middle of a key.
     #[error(
-        "the input is {bytes} bytes, not a multiple of the {width} bytes of a {key} key: it was \
-         cut short, or holds another key type"
+        "the input is {}, not a multiple of the {width} bytes of a {key} key: it was cut short, or \
+         holds another key type",
+        crate::bytes(*bytes)
     )]
     Truncated {
         /// Bytes of the whole input.
@@ -104,7 +105,7 @@ pub enum DataError {
         nearest: String,
     },
     /// The keys do not fit in memory.
-    #[error("{count} {key} keys do not fit in memory ({bytes} bytes)")]
+    #[error("{count} {key} keys do not fit in memory ({})", crate::bytes(*bytes))]
     OutOfMemory {
         /// Number of keys requested.
         count: u64,

@@ -43,7 +43,7 @@ mod text;
 mod values;
 
 pub use adversary::WARP;
-pub use display::{clipped, escaped};
+pub use display::{bytes, clipped, escaped, listed};
 pub use error::DataError;
 pub use format::{Format, KeyReader, KeyWriter, UnknownFormat, read_full, text_at_once};
 pub use generate::{Spec, generate};

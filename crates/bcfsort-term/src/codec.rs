@@ -11,6 +11,7 @@ use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use std::error::Error;
+use std::fmt;
 use std::io::{self, BufRead, Read, Write};
 use std::path::Path;
 
@@ -121,18 +122,33 @@ impl Read for Decoded {
                 return error;
             }
             let name = self.codec.name();
+            let is_followed = error
+                .get_ref()
+                .is_some_and(<dyn Error + Send + Sync>::is::<Followed>);
             let what = match error.kind() {
+                _ if is_followed => format!("the {name} data is followed by others"),
                 io::ErrorKind::UnexpectedEof => format!("the {name} data is cut short"),
                 io::ErrorKind::Unsupported => {
                     format!("it is no {name} data: --decompress none reads it as it is")
                 }
-                io::ErrorKind::InvalidInput => format!("the {name} data is followed by others"),
                 _ => format!("the {name} data is corrupt or cut short ({error})"),
             };
             io::Error::new(io::ErrorKind::InvalidData, what)
         })
     }
 }
+
+/// Says that something else than zeros stands behind the last member.
+#[derive(Debug)]
+struct Followed;
+
+impl fmt::Display for Followed {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("other data follow")
+    }
+}
+
+impl Error for Followed {}
 
 /// Fails if a stream does not begin as the files of a codec do.
 fn check_start(codec: Codec, stream: &mut impl BufRead) -> io::Result<()> {
@@ -206,7 +222,7 @@ impl<R: BufRead> Members<R> {
             }
             let zeros = rest.iter().take_while(|&&byte| byte == 0).count();
             if zeros == 0 {
-                return Err(io::ErrorKind::InvalidInput.into());
+                return Err(io::Error::other(Followed));
             }
             is_padded = true;
             source.consume(zeros);
@@ -457,7 +473,17 @@ mod tests {
             for at in 0..file.len() {
                 let mut file = file.clone();
                 file[at] ^= 0x10;
-                changed += usize::from(decoded(codec, &file).is_ok_and(|all| all != text(3000)));
+                match decoded(codec, &file) {
+                    Ok(content) => changed += usize::from(content != text(3000)),
+                    Err(error) => {
+                        let error = error.to_string();
+                        let is_right = error.contains("corrupt") || error.starts_with("it is no ");
+                        assert!(
+                            is_right || error.contains("cut short"),
+                            "{codec:?} {at}: {error}"
+                        );
+                    }
+                }
             }
             assert_eq!(changed, 0, "{codec:?}: a checksum tells");
             let garbage = [file, b"garbage".to_vec()].concat();

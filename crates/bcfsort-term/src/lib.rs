@@ -17,6 +17,7 @@ pub mod memory;
 pub mod notice;
 pub mod out_of_memory;
 pub mod output;
+pub mod stdio;
 pub mod threads;
 pub mod timings;
 pub mod tuning_file;

@@ -81,8 +81,9 @@ pub fn check_space(directory: &Path, bytes: u64) -> Result<(), Fault> {
         return Ok(());
     }
     Err(Fault::Usage(format!(
-        "{name} has {free} bytes free, and the temporary file needs {bytes}: name another \
-         directory with --temp-dir, or allow more --memory"
+        "{name} has {} free, and the temporary file needs {bytes}: name another \
+         directory with --temp-dir, or allow more --memory",
+        bcfsort_data::bytes(free)
     )))
 }
 

@@ -110,7 +110,7 @@ impl Progress {
     /// Shows the current step.
     pub fn show(&mut self, state: impl FnOnce() -> String) {
         if let Some(bar) = &self.bar {
-            bar.set_message(escaped(&state()).into_owned());
+            bar.set_message(escaped(&state()));
         }
     }
 }

@@ -6,6 +6,7 @@
 
 use crate::codec::{Codec, Encoder};
 use crate::fault::Fault;
+use crate::stdio;
 use bcfsort_data::escaped;
 use fs4::FileExt as _;
 use std::ffi::OsStr;
@@ -123,13 +124,13 @@ impl Output {
         if path == Path::new("-") {
             return Ok(Self {
                 name: "stdout".to_owned(),
-                sink: Sink::Stdout(io::stdout()),
+                sink: Sink::Stdout(stdio::stdout()?),
                 encoder,
             });
         }
         let failed = |error: &io::Error| Fault::io(&name, "cannot write", error);
         let sink = match resolve(path).map_err(|error| failed(&error))? {
-            Target::Stdout => Sink::Stdout(io::stdout()),
+            Target::Stdout => Sink::Stdout(stdio::stdout()?),
             Target::Descriptor(path) => Sink::Direct(
                 OpenOptions::new()
                     .write(true)
@@ -256,7 +257,7 @@ pub fn print(text: &str) -> Result<(), Fault> {
 
 /// Writes a short text to stdout, unchanged, for other programs.
 pub fn print_data(text: &str) -> Result<(), Fault> {
-    let mut stdout = io::stdout();
+    let mut stdout = stdio::stdout()?;
     stdout
         .write_all(text.as_bytes())
         .and_then(|()| stdout.flush())

@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result};
 use clap::Parser;
+use clap::error::ContextValue;
 use datafusion::config::{ParquetColumnOptions, TableParquetOptions};
 use datafusion::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use datafusion::parquet::basic::Compression;
@@ -11,30 +12,17 @@ use std::path::Path;
 use std::process::ExitCode;
 use url::Url;
 
-/// The text with escapes for what a terminal would not print but obey, be it from a file or from a
-/// file's name: control characters, and those that change the direction of text or take no room.
-/// Line feeds and tabs stay.
+/// The text with escapes in place of what a terminal would obey or not show: characters that control
+/// it, change the direction of text, or take no room. Line feeds and tabs stay.
 #[must_use]
 pub fn escaped(text: &str) -> String {
-    let is_hidden = |c: char| {
-        c.is_control()
-            || matches!(
-                c,
-                '\u{61c}'
-                    | '\u{200b}'..='\u{200f}'
-                    | '\u{2028}'..='\u{202e}'
-                    | '\u{2060}'..='\u{206f}'
-                    | '\u{feff}'
-                    | '\u{fff9}'..='\u{fffb}'
-                    | '\u{e0000}'..='\u{e007f}'
-            )
-    };
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
-        if is_hidden(c) && !matches!(c, '\n' | '\t') {
-            escaped.extend(c.escape_unicode());
-        } else {
+        if matches!(c, ' '..='~' | '\n' | '\t') {
             escaped.push(c);
+        } else {
+            // Behind another one, a character that combines with it is no escape.
+            escaped.extend(format!("x{c}").escape_debug().skip(1));
         }
     }
     escaped
@@ -43,8 +31,15 @@ pub fn escaped(text: &str) -> String {
 /// The arguments of this process. As [`Parser::parse`], it ends the process after help and errors.
 #[must_use]
 pub fn arguments<P: Parser>() -> P {
-    P::try_parse().unwrap_or_else(|error| {
+    P::try_parse().unwrap_or_else(|mut error| {
         if error.use_stderr() {
+            // Clap would leave out what it takes for a terminal's sequences.
+            let context: Vec<_> = error.context().map(|(kind, value)| (kind, value.clone())).collect();
+            for (kind, value) in context {
+                if let ContextValue::String(text) = value {
+                    error.insert(kind, ContextValue::String(escaped(&text)));
+                }
+            }
             eprint!("{}", escaped(&error.to_string()));
             std::process::exit(error.exit_code());
         }

@@ -2,6 +2,7 @@
 
 use super::key::{order, push_bytes, push_number};
 use super::{Bounds, Layout};
+use bcfsort_data::bytes;
 use wgpu_bcfsort::{KeyType, Order};
 
 /// Records of `width` bytes, sorted by fields.
@@ -96,12 +97,10 @@ impl Field {
                 _ => return Err(format!("unknown option '{word}': use desc or be")),
             }
         }
-        let end = offset.checked_add(kind.width());
-        if end.is_none_or(|end| end > width) {
-            return Err(format!(
-                "{} bytes from byte {offset} on are not all in the {width} bytes of a record",
-                kind.width()
-            ));
+        let end = offset.saturating_add(kind.width());
+        if end > width {
+            let width = bytes(width as u64);
+            return Err(format!("it ends at byte {end}, and a record has {width}"));
         }
         Ok(Self {
             offset,

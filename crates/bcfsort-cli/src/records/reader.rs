@@ -257,7 +257,8 @@ impl ChunkReader {
         let Self { name, .. } = self;
         let Expected { bytes, by } = expected;
         Fault::Usage(format!(
-            "{name}: the file has {size}{or_more} bytes, but should have {bytes} by {by}"
+            "{name}: the file has {}{or_more}, but should have {bytes} by {by}",
+            bcfsort_data::bytes(size)
         ))
     }
 
@@ -311,10 +312,11 @@ impl ChunkReader {
     fn partial(&self, width: usize, total: u64) -> Fault {
         let rest = (total - self.bytes) % width as u64;
         Fault::Usage(format!(
-            "{}: byte {}: the last record has {rest} of {width} bytes: the file was cut short, or \
+            "{}: byte {}: the last record has {rest} of {}: the file was cut short, or \
              its records have another size",
             self.name,
             total - rest,
+            bcfsort_data::bytes(width as u64),
         ))
     }
 

@@ -472,12 +472,12 @@ fn rows_that_cannot_be_sorted_are_errors() {
         (
             "--by d",
             "a,\"b c\"\n1,2\n",
-            "file: --by d: there is no such column: the header has a, b c",
+            "file: --by d: there is no such column: the header has 'a', 'b c'",
         ),
         (
             "--by 3",
             "a,b\n1,2\n",
-            "file: --by 3: there is no such column: the header has a, b",
+            "file: --by 3: there is no such column: the header has 'a', 'b'",
         ),
         (
             "--by a",
@@ -614,7 +614,7 @@ fn wrong_options_are_errors() {
         (
             Fixed,
             "--record 4 --key 1:u32",
-            "--key 1:u32: 4 bytes from byte 1 on are not all in the 4 bytes of a record",
+            "--key 1:u32: it ends at byte 5, and a record has 4 bytes",
         ),
         (
             Fixed,
@@ -865,15 +865,15 @@ fn structured_arrays_are_sorted_by_fields() {
     let failures = [
         (
             "",
-            "a structured array needs --by FIELD: it has id, at, name, score, rgb, half",
+            "a structured array needs --by FIELD: it has 'id', 'at', 'name', 'score', 'rgb', 'half'",
         ),
         (
             "--by x",
-            "--by x: there is no such field: the array has id, at, name, score, rgb, half",
+            "--by x: there is no such field: the array has 'id', 'at', 'name', 'score', 'rgb', 'half'",
         ),
         (
             "--by id,",
-            "--by : there is no such field: the array has id, at, name, score, rgb, half",
+            "--by : there is no such field: the array has 'id', 'at', 'name', 'score', 'rgb', 'half'",
         ),
         ("--by at", "--by at: the field is a struct, not a number"),
         ("--by rgb", "--by rgb: the field is an array, not a number"),
@@ -964,12 +964,12 @@ fn arrays_that_cannot_be_sorted_are_errors() {
     );
     fails(
         npy("'<u4'", "(0,)", &[0; 1]),
-        "the file has 129 or more bytes, but should have 128 by the shape (0,) in its header",
+        "the file has 129 bytes or more, but should have 128 by the shape (0,) in its header",
     );
     let long = npy("'|u1'", "(300000,)", &vec![0; 300_001]);
     fails(
         long,
-        "the file has 300129 or more bytes, but should have 300128 by the shape (300000,) in its \
+        "the file has 300129 bytes or more, but should have 300128 by the shape (300000,) in its \
          header",
     );
 }

@@ -182,7 +182,10 @@ mod general {
                 "tip: '-r' sorts in descending",
             ),
             (&["sort", "--engine", "gpu"], "tip: 'auto', the default"),
-            (&["sort", "-t", "u8"], "a separator is one byte"),
+            (
+                &["sort", "-t", "u8"],
+                "the type of the numbers, one of u32, ",
+            ),
             (&["sort", "-f", "json"], "possible values: raw, text, lines"),
             (&["sort", "--memory", "-5"], "'-5' is negative"),
             (&["sort", "--memory", "10^21"], "'10^21' is too large"),

@@ -103,6 +103,30 @@ fn with_any_address_space_a_sort_ends_well_or_with_one_line() {
 }
 
 #[test]
+fn a_closed_stdin_or_stdout_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    numbers(&folder, 10);
+    for (line, message) in [
+        ("$B sort -f lines -o out <&-", "stdin is closed"),
+        ("$B sort -f text - -o out <&-", "stdin is closed"),
+        ("$B check -f text <&-", "stdin is closed"),
+        ("$B sort -f lines in >&-", "stdout is closed"),
+        ("$B argsort -f text in >&-", "stdout is closed"),
+        ("$B gen random -n 1 >&-", "stdout is closed"),
+    ] {
+        is_clean_error(&folder, &shell(&folder, line), line, message);
+    }
+    // What is not used may be closed.
+    let sorted = shell(&folder, "$B sort -f text in -o out <&- >&-");
+    assert!(sorted.status.success(), "{sorted:?}");
+    let empty = shell(&folder, "$B sort -f lines < /dev/null");
+    assert!(
+        empty.status.success() && empty.stdout.is_empty(),
+        "{empty:?}"
+    );
+}
+
+#[test]
 fn a_full_disk_is_told_while_a_pipe_is_idle() {
     let folder = tempfile::tempdir().unwrap();
     numbers(&folder, 1_000_000);

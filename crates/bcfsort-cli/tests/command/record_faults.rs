@@ -55,7 +55,7 @@ fn cells_are_named_by_line_and_byte() {
 
 #[test]
 fn columns_are_those_of_the_header() {
-    let told = "FILE: --by m:u32: there is no such column: the header has a, n";
+    let told = "FILE: --by m:u32: there is no such column: the header has 'a', 'n'";
     refused("-f csv --by m:u32", "a,n\n", told);
     let told = "FILE: --by a: several columns have this name: give the column's number";
     refused("-f csv --by a", "a,a\n", told);
@@ -115,7 +115,7 @@ fn options_fit_the_format() {
         ("-f fixed --record 4", "-f fixed needs --key OFFSET:TYPE"),
         (
             "-f fixed --record 4 -k 1:u32",
-            "--key 1:u32: 4 bytes from byte 1 on",
+            "--key 1:u32: it ends at byte 5, and a record has",
         ),
         (
             "-f fixed --record 4 -k 0:u24",

@@ -225,7 +225,7 @@ fn wrong_usage_says_why() {
     let cases: [(&[&str], &str); 9] = [
         (
             &["rows.parquet", "--by", "nope", "-o", "o.parquet"],
-            "no column \"nope\": there are k, w, a:b",
+            "no column \"nope\": there are \"k\", \"w\", \"a:b\"",
         ),
         (
             &["rows.parquet", "--by", "k:desc:asc", "-o", "o.parquet"],

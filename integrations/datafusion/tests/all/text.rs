@@ -148,7 +148,7 @@ fn inputs_are_matched_by_name() {
         let files: [(&str, &[u8]); 2] = [("1.csv", b"a,b\n1,2\n"), ("2.csv", b"a,c\n1,2\n")];
         let error = sort_files(&files, &["1.csv", "2.csv", "--by", "a"], output).expect_err("c");
         assert!(
-            error.contains("2.csv lacks b, and has c besides"),
+            error.contains("2.csv lacks \"b\", and has \"c\" besides"),
             "{error}"
         );
     }

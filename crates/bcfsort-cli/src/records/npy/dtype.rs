@@ -3,6 +3,7 @@
 use super::literal::{Literal, clipped};
 use crate::records::fixed::{Field as Key, Fixed, Kind};
 use crate::records::key::order;
+use bcfsort_data::listed;
 use std::fmt;
 use wgpu_bcfsort::{KeyType, Order};
 
@@ -176,18 +177,9 @@ impl Field {
 
 /// The names of the fields. Those without a name are padding.
 fn names(fields: &[Field]) -> String {
-    const LISTED: usize = 20;
     let names = fields.iter().map(|field| field.name.as_str());
     let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
-    let listed: Vec<String> = names
-        .iter()
-        .take(LISTED)
-        .map(|name| clipped(name))
-        .collect();
-    match names.len().checked_sub(LISTED) {
-        None | Some(0) => listed.join(", "),
-        Some(more) => format!("{} and {more} more", listed.join(", ")),
-    }
+    listed(&names)
 }
 
 /// The field with this name, or else with this title.

@@ -120,16 +120,16 @@ impl TablePlan {
         reader: &mut ChunkReader,
         memory: u64,
     ) -> Result<(Table, Vec<u8>), Fault> {
-        let (mut front, (dialect, first_row)) = loop {
-            let front = reader.take_mark()?;
-            let found = reader.look(
-                |bytes, are_all| self.dialect.of_file(bytes, are_all),
-                memory,
-            )?;
-            let found = found.unwrap_or((self.dialect, Vec::new()));
+        let mut front = Vec::new();
+        let dialect = loop {
+            let mark = reader.take_mark()?;
+            if front.is_empty() {
+                front = mark;
+            }
+            let (found, row) = self.dialect.of_next(reader, memory)?;
             // The first file is the first one that is not empty.
-            if !found.1.is_empty() || !reader.skip_ended()? {
-                break (front, found);
+            if !row.is_empty() || !reader.skip_ended()? {
+                break found;
             }
         };
         let name = reader.name().to_owned();
@@ -142,11 +142,6 @@ impl TablePlan {
             });
         };
         let failed = |reader: &ChunkReader, why| Fault::Usage(format!("{}: {why}", reader.name()));
-        if first_row.starts_with(b"\xff\xfe") || first_row.starts_with(b"\xfe\xff") {
-            // Its line ends have two bytes, and rows would be torn between them.
-            let why = "the file is in UTF-16: iconv -f UTF-16 -t UTF-8 makes UTF-8 of it";
-            return Err(failed(reader, why.to_owned()));
-        }
         if !self.has_header {
             let columns = self.columns(None).map_err(Fault::Usage)?;
             if let Some(why) = absent(dialect, &columns, reader, memory)? {

@@ -384,16 +384,16 @@ fn is_in_range(text: &[u8], number: KeyType) -> bool {
 /// A number such as `-1.234,5` with a point in place of the comma, and without those of thousands.
 /// `None` if the points are not in front of every third digit.
 fn with_point(text: Cow<'_, [u8]>) -> Option<Cow<'_, [u8]>> {
-    let end = memchr2(b'e', b'E', &text).unwrap_or(text.len());
-    let comma = memchr(b',', &text[..end]);
-    if comma.is_none() && memchr(b'.', &text).is_none() {
+    let number = text.trim_ascii();
+    let end = memchr2(b'e', b'E', number).unwrap_or(number.len());
+    let comma = memchr(b',', &number[..end]);
+    if comma.is_none() && memchr(b'.', number).is_none() {
         return Some(text);
     }
-    let (whole, rest) = text.split_at(comma.unwrap_or(end));
-    let digits = whole.trim_ascii_start();
-    let digits = match digits {
+    let (whole, rest) = number.split_at(comma.unwrap_or(end));
+    let digits = match whole {
         [b'-' | b'+', digits @ ..] => digits,
-        _ => digits,
+        _ => whole,
     };
     let is_group = |group: &[u8]| group.iter().all(u8::is_ascii_digit);
     let mut groups = digits.split(|&byte| byte == b'.');

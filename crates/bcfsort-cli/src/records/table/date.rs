@@ -45,7 +45,12 @@ impl<'a> Instant<'a> {
             text.take(b' ');
             instant.minutes -= offset(&mut text)?;
         }
-        text.0.is_empty().then_some(instant)
+        (text.0.is_empty() && instant.is_second()).then_some(instant)
+    }
+
+    /// False for a leap second that does not end a day in universal time.
+    const fn is_second(&self) -> bool {
+        self.second < 60 || self.minutes.rem_euclid(24 * 60) == 24 * 60 - 1
     }
 
     fn add_time(&mut self, text: &mut Scanner<'a>) -> Option<()> {
@@ -250,7 +255,8 @@ mod tests {
             "2017-01-01 2016-W52-7",
             "2020-12-31 2020-366 2020-W53-4",
             "2024-02-29T12:30:15.25Z 20240229T123015,250 2024-060T06:30:15.25-06",
-            "9999-12-31T23:59:60.9-23:59",
+            "9999-12-31T23:59:60.9",
+            "9999-12-31T23:59:59.9-23:59",
         ];
         let mut before = Vec::new();
         for line in lines {
@@ -295,6 +301,8 @@ mod tests {
             "2024-01-01T24:01",
             "2024-01-01T25:00",
             "2024-01-01T12:60",
+            "2024-01-01T12:30:60",
+            "2016-12-31T23:59:60+09:00",
             "2024-01-01T12:30:61",
             "2024-01-01T12:30:15.",
             "2024-01-01T12:3015",

@@ -2,6 +2,8 @@
 
 use crate::records::Bounds;
 use crate::records::lines::{count_lines, line_bounds, partition_lines};
+use crate::records::reader::ChunkReader;
+use bcfsort_term::fault::Fault;
 use memchr::{memchr, memchr_iter, memchr2};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -101,6 +103,33 @@ impl Dialect {
         }
     }
 
+    /// As [`of_file`](Self::of_file), for the file that comes next in a reader. One in UTF-16 is an
+    /// error: its line ends have two bytes, and rows would be torn between them.
+    pub(super) fn of_next(
+        self,
+        reader: &mut ChunkReader,
+        memory: u64,
+    ) -> Result<(Self, Vec<u8>), Fault> {
+        let found = reader.look(
+            |bytes, are_all| {
+                let (dialect, row) = self.of_file(bytes, are_all)?;
+                // In UTF-16, a byte more belongs to the line end.
+                let is_enough = are_all || bytes.len() > row.len();
+                is_enough.then(|| (dialect, row, is_utf_16(bytes)))
+            },
+            memory,
+        )?;
+        let (dialect, row, is_utf_16) = found.unwrap_or((self, Vec::new(), false));
+        if is_utf_16 {
+            return Err(Fault::Usage(format!(
+                "{}: the file is in UTF-16: iconv -f UTF-16 -t UTF-8 makes UTF-8 of it (-f \
+                 UTF-16LE or -f UTF-16BE if it has no byte order mark)",
+                reader.name()
+            )));
+        }
+        Ok((dialect, row))
+    }
+
     /// The dialect with the line ends of a file that begins with `bytes`, and its first row. `None`
     /// if it takes more bytes to say so, which there are unless these are all.
     ///
@@ -161,6 +190,29 @@ impl Dialect {
             _ => row,
         }
     }
+}
+
+/// True if a file that begins with these bytes is in UTF-16: it has the byte order mark, or its
+/// start is such a text, with line ends and without NUL characters, and hardly makes sense as ASCII.
+fn is_utf_16(bytes: &[u8]) -> bool {
+    const SAMPLE: usize = 1 << 12;
+    if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
+        return true;
+    }
+    let pairs = bytes[..bytes.len().min(SAMPLE)].chunks_exact(2);
+    let ascii = (pairs.clone()).filter(|pair| matches!(pair, [1..0x80, 1..0x80]));
+    2 * ascii.count() <= pairs.len()
+        && [u16::from_le_bytes, u16::from_be_bytes].iter().any(|unit| {
+            let units = pairs.clone().map(|pair| unit([pair[0], pair[1]]));
+            let mut units: Vec<u16> = units.collect();
+            // The sample may end within a character.
+            let _ = units.pop_if(|last| (0xd800..0xdc00).contains(last));
+            let line_ends = ['\n', '\r'];
+            String::from_utf16(&units).is_ok_and(|text| {
+                let has_content = !text.trim_matches(line_ends).is_empty();
+                has_content && text.contains(line_ends) && !text.contains('\0')
+            })
+        })
 }
 
 /// Where the cells of a row begin and end.

@@ -1,12 +1,9 @@
 //! The names of the columns.
 
 use super::dialect::{Dialect, unquoted};
-use bcfsort_data::clipped;
+use bcfsort_data::listed;
 use std::borrow::Cow;
 use std::collections::HashMap;
-
-/// The most names that a message lists.
-pub(super) const LISTED: usize = 20;
 
 /// The first row of a table, whose cells are the names of the columns.
 pub(super) struct Header<'a> {
@@ -41,6 +38,11 @@ impl<'a> Header<'a> {
         &self.names
     }
 
+    /// True if there is a column of this name.
+    pub(super) fn has(&self, name: &[u8]) -> bool {
+        self.places.contains_key(name)
+    }
+
     /// The column of this name, if there is one. Several are an error.
     pub(super) fn find(&self, name: &str) -> Option<Result<usize, String>> {
         let (index, is_repeated) = *self.places.get(name.as_bytes())?;
@@ -53,13 +55,9 @@ impl<'a> Header<'a> {
 
     /// The first names, for a message.
     pub(super) fn list(&self) -> String {
-        let names = self.names.iter().take(LISTED);
-        let names: Vec<String> = names.map(|name| clipped(name)).collect();
-        let names = names.join(", ");
         match self.count() {
             0 => "the header is a blank line".to_owned(),
-            1..=LISTED => format!("the header has {names}"),
-            count => format!("the header has {names} and {} more", count - LISTED),
+            _ => format!("the header has {}", listed(&self.names)),
         }
     }
 }

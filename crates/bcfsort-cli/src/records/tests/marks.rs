@@ -35,12 +35,29 @@ fn a_mark_stays_in_front_of_every_text() {
 
 #[test]
 fn tables_in_utf_16_are_refused() {
-    let told = "file: the file is in UTF-16: iconv -f UTF-16 -t UTF-8 makes UTF-8 of it";
-    let table: Vec<u16> = "\u{feff}a\r\nb\r\na\r\n".encode_utf16().collect();
-    let little: Vec<u8> = table.iter().flat_map(|unit| unit.to_le_bytes()).collect();
-    let big: Vec<u8> = table.iter().flat_map(|unit| unit.to_be_bytes()).collect();
-    for file in [little, big] {
-        fails(Csv, "--by 1", &file, told);
-        fails(Tsv, "--no-header --by 1", &file, told);
+    let told = "file: the file is in UTF-16: iconv -f UTF-16 -t UTF-8 makes UTF-8 of it (-f \
+                UTF-16LE or -f UTF-16BE if it has no byte order mark)";
+    for table in [
+        "\u{feff}a\r\nb\r\na\r\n",
+        "a\r\nb\r\na\r\n",
+        "2,a\n1,b\n10,c\n",
+        "x\r",
+        // Bytes of line ends and separators are in these characters.
+        "上,Ⰰ\n",
+    ] {
+        let little: Vec<u8> = (table.encode_utf16()).flat_map(u16::to_le_bytes).collect();
+        let big: Vec<u8> = (table.encode_utf16()).flat_map(u16::to_be_bytes).collect();
+        for file in [little, big] {
+            fails(Csv, "--by 1", &file, told);
+            fails(Tsv, "--no-header --by 1", &file, told);
+        }
     }
+    // NUL bytes alone do not make it UTF-16.
+    let sorted = "another\0,\0\nname\0,x\n";
+    sorts(
+        Csv,
+        "--no-header --by 1",
+        "name\0,x\nanother\0,\0\n",
+        sorted,
+    );
 }

@@ -37,7 +37,20 @@ fn numbers_may_have_a_decimal_comma() {
         integers,
         "n\n999\n1.000\n",
     );
+    let blanks = "n\n 3.000 \n2.000,5\t\n\t1.000 \n";
+    let ordered = "n\n\t1.000 \n2.000,5\t\n 3.000 \n";
+    for kind in ["num", "f32", "f64"] {
+        let line = format!("--decimal-comma --by n:{kind} -t;");
+        sorts(Csv, &line, blanks, ordered);
+    }
+    let blanks = "n\n 3.000 \n1.000\t\n";
+    let ordered = "n\n1.000\t\n 3.000 \n";
+    for kind in ["u32", "i64"] {
+        let line = format!("--decimal-comma --by n:{kind}");
+        sorts(Csv, &line, blanks, ordered);
+    }
     for (cell, kind) in [
+        ("1.000 2", "num"),
         ("1.5", "num"),
         ("1,234.5", "f64"),
         ("1,5", "i32"),

@@ -190,11 +190,11 @@ fn columns_that_do_not_exist_are_errors() {
         ),
         (
             "--by 18446744073709551616",
-            "there is no such column: the header has a, \\u{1b}b",
+            "there is no such column: the header has 'a', '\\u{1b}b'",
         ),
         (
             "--by 3:num",
-            "there is no such column: the header has a, \\u{1b}b",
+            "there is no such column: the header has 'a', '\\u{1b}b'",
         ),
     ];
     for (line, told) in cases {
@@ -264,7 +264,8 @@ fn many_columns_take_linear_time() {
         &sorted_table,
     );
     let more = count + 1 - 20;
-    let listed = names[..20].join(", ");
+    let listed: Vec<String> = names[..20].iter().map(|name| format!("'{name}'")).collect();
+    let listed = listed.join(", ");
     let told =
         format!("file: --by x: there is no such column: the header has {listed} and {more} more");
     fails(Csv, "--by x", &table, &told);

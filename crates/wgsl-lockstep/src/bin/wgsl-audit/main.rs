@@ -7,7 +7,7 @@ mod values;
 
 use clap::Parser;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::error::ErrorKind;
+use clap::error::{ContextValue, ErrorKind};
 use fault::Fault;
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -243,7 +243,7 @@ fn print(text: &str) -> Result<(), Fault> {
 }
 
 /// Prints help and the version as clap does, and its errors on one line.
-fn usage(error: &clap::Error) -> ExitCode {
+fn usage(mut error: clap::Error) -> ExitCode {
     let is_help = matches!(
         error.kind(),
         ErrorKind::DisplayHelp
@@ -255,6 +255,15 @@ fn usage(error: &clap::Error) -> ExitCode {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => ExitCode::from(2),
             _ => ExitCode::SUCCESS,
         };
+    }
+    // Clap would leave out what it takes for a terminal's sequences.
+    let context: Vec<_> = (error.context())
+        .map(|(kind, value)| (kind, value.clone()))
+        .collect();
+    for (kind, value) in context {
+        if let ContextValue::String(text) = value {
+            error.insert(kind, ContextValue::String(escaped(&text)));
+        }
     }
     let text = error.to_string();
     let lines: Vec<&str> = text
@@ -275,20 +284,17 @@ fn say(message: &str) {
     let _ = writeln!(io::stderr(), "wgsl-audit: {}", escaped(&message));
 }
 
-/// The text with control characters, and those that change the direction of text, as escapes: a
-/// terminal would obey those that are in the names of files or in shaders.
+/// The text with escapes in place of what a terminal would obey or not show, in the names of files
+/// or in shaders: characters that control it, change the direction of text, or take no room. Line
+/// feeds and tabs stay.
 fn escaped(text: &str) -> String {
-    let is_hidden = |c: char| {
-        c.is_control() && !matches!(c, '\n' | '\t')
-            || matches!(c, '\u{200e}' | '\u{200f}')
-            || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
-        if is_hidden(c) {
-            escaped.extend(c.escape_default());
-        } else {
+        if matches!(c, ' '..='~' | '\n' | '\t') {
             escaped.push(c);
+        } else {
+            // Behind another one, a character that combines with it is no escape.
+            escaped.extend(format!("x{c}").escape_debug().skip(1));
         }
     }
     escaped
@@ -297,7 +303,7 @@ fn escaped(text: &str) -> String {
 fn main() -> ExitCode {
     let args = match Args::try_parse() {
         Ok(args) => args,
-        Err(error) => return usage(&error),
+        Err(error) => return usage(error),
     };
     match run(args) {
         Ok(()) => ExitCode::SUCCESS,

@@ -60,16 +60,27 @@ impl Key {
             (Some(index), false) => Ok((index, self.kind)),
             (Some(_), true) => bail!("there are several columns {:?}", self.name),
             (None, _) => {
-                const FEW: usize = 20;
-                let few: Vec<&str> = names.iter().take(FEW).map(AsRef::as_ref).collect();
-                let more = if names.len() > FEW { ", ..." } else { "" };
-                bail!(
-                    "no column {:?}: there are {}{more}",
-                    self.name,
-                    few.join(", ")
-                )
+                if names.iter().any(|name| name.as_ref().contains('\0')) {
+                    bail!(
+                        "no column {:?}: names have NUL characters, as if the file were in UTF-16: \
+                         iconv -f UTF-16 -t UTF-8 makes UTF-8 of it",
+                        self.name
+                    );
+                }
+                bail!("no column {:?}: there are {}", self.name, listed(names))
             }
         }
+    }
+}
+
+/// The first of these names, for a message.
+pub(super) fn listed(names: &[impl AsRef<str>]) -> String {
+    const FEW: usize = 20;
+    let few = names.iter().take(FEW);
+    let few: Vec<String> = few.map(|name| format!("{:?}", name.as_ref())).collect();
+    match names.len().checked_sub(FEW) {
+        None | Some(0) => few.join(", "),
+        Some(more) => format!("{} and {more} more", few.join(", ")),
     }
 }
 

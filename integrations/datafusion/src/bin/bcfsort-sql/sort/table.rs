@@ -5,7 +5,7 @@
 //! its place in the order.
 
 use super::decimal::push_number;
-use super::key::{Key, Kind};
+use super::key::{Key, Kind, listed};
 use super::rows::{Dialect, RowReader};
 use crate::printable;
 use anyhow::{Context, Result, bail, ensure};
@@ -165,10 +165,9 @@ pub(super) fn places(
     };
     let (ours, theirs) = (index(first.1), index(other.1));
     let missing = |from: &[String], of: &HashMap<String, usize>| {
-        let names: Vec<&str> = (from.iter().map(String::as_str))
-            .filter(|name| !of.contains_key(*name))
-            .collect();
-        names.join(", ")
+        let names = from.iter().map(String::as_str);
+        let names: Vec<&str> = names.filter(|name| !of.contains_key(*name)).collect();
+        listed(&names)
     };
     let (lacks, more) = (missing(first.1, &theirs), missing(other.1, &ours));
     let mut differences = Vec::new();
