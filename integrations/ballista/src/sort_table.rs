@@ -120,11 +120,11 @@ impl Arguments {
             "{all} rows were written of the {expected} that were there: the input has changed"
         );
         let largest = rows.iter().max().copied().unwrap_or(0);
-        eprintln!(
+        tell(&format!(
             "{all} rows in {} files in {:.3} s; the largest has {largest}",
             rows.len(),
             begin.elapsed().as_secs_f64()
-        );
+        ));
         Ok(())
     }
 

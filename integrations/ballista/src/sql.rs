@@ -2,7 +2,7 @@
 
 use crate::client::{Cluster, read};
 use anyhow::{Context, Result};
-use bcfsort_datafusion::commands::escaped;
+use bcfsort_datafusion::commands::{Whole, escaped, print, tell};
 use clap::Args;
 use datafusion::arrow::util::pretty::pretty_format_batches;
 use datafusion::parquet::arrow::ArrowWriter;
@@ -24,7 +24,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NAME=PATH", value_parser = table)]
     table: Vec<(String, String)>,
 
-    /// Parquet file to write, instead of printing
+    /// Parquet file to write, whole or not at all, instead of printing
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
@@ -48,16 +48,17 @@ impl Arguments {
         let result = session.sql(&self.sql).await?;
         let Some(path) = self.output else {
             let table = pretty_format_batches(&result.collect().await?)?.to_string();
-            if stdout().is_terminal() {
-                println!("{}", escaped(&table));
+            let shown = if stdout().is_terminal() {
+                escaped(&table)
             } else {
-                println!("{table}");
-            }
-            return Ok(());
+                table
+            };
+            return print(&format!("{shown}\n"));
         };
         let cannot = || format!("cannot write {}", path.display());
         let mut batches = result.execute_stream().await?;
-        let file = File::create(&path).with_context(cannot)?;
+        let whole = Whole::beside(&path)?;
+        let file = File::create(whole.path()).with_context(cannot)?;
         let mut writer = ArrowWriter::try_new(file, batches.schema(), None)?;
         let mut rows = 0;
         while let Some(batch) = batches.try_next().await? {
@@ -65,9 +66,9 @@ impl Arguments {
             writer.write(&batch).with_context(cannot)?;
         }
         writer.close().with_context(cannot)?;
+        whole.finish()?;
         let (path, seconds) = (path.display(), begin.elapsed().as_secs_f64());
-        let done = format!("{rows} rows written to {path} in {seconds:.3} s");
-        eprintln!("{}", escaped(&done));
+        tell(&format!("{rows} rows written to {path} in {seconds:.3} s"));
         Ok(())
     }
 }

@@ -246,6 +246,25 @@ fn both_executors_sort() {
         .expect("sql");
     success(&printed);
     assert!(String::from_utf8_lossy(&printed.stdout).contains("| 19999 |"));
+    // Nobody reads it: as in `| head`, this is no error.
+    let mut unread = cluster
+        .client(&["sql", "--table", "t=t/0.parquet", "SELECT v FROM t"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("sql");
+    drop(unread.stdout.take());
+    success(&unread.wait_with_output().expect("sql"));
+    // A query that fails leaves the old file.
+    let written = std::fs::read(cluster.path("out.parquet")).expect("the file");
+    let divided = "SELECT 1 / (v - 5) FROM t";
+    let failed = cluster
+        .client(&["sql", "--table", "t=t", divided, "-o", "out.parquet"])
+        .output()
+        .expect("sql");
+    assert!(!failed.status.success());
+    let left = std::fs::read(cluster.path("out.parquet")).expect("the file");
+    assert!(left == written, "the old file has changed");
     let wrong = cluster
         .client(&["sql", "--table", "t=t", "SELECT nope FROM t"])
         .output()

@@ -1,15 +1,16 @@
 //! What this repository's commands on DataFusion share: `bcfsort-sql` and `bcfsort-ballista`.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use clap::Parser;
 use clap::error::ContextValue;
 use datafusion::config::{ParquetColumnOptions, TableParquetOptions};
 use datafusion::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use datafusion::parquet::basic::Compression;
 use std::fs::File;
-use std::io::Write;
-use std::path::Path;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use tempfile::TempDir;
 use url::Url;
 
 /// The text with escapes in place of what a terminal would obey or not show: characters that control
@@ -34,13 +35,16 @@ pub fn arguments<P: Parser>() -> P {
     P::try_parse().unwrap_or_else(|mut error| {
         if error.use_stderr() {
             // Clap would leave out what it takes for a terminal's sequences.
-            let context: Vec<_> = error.context().map(|(kind, value)| (kind, value.clone())).collect();
+            let context: Vec<_> = error
+                .context()
+                .map(|(kind, value)| (kind, value.clone()))
+                .collect();
             for (kind, value) in context {
                 if let ContextValue::String(text) = value {
                     error.insert(kind, ContextValue::String(escaped(&text)));
                 }
             }
-            eprint!("{}", escaped(&error.to_string()));
+            tell(error.to_string().trim_end());
             std::process::exit(error.exit_code());
         }
         error.exit()
@@ -63,9 +67,100 @@ pub fn ended(done: Result<()>) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {}", escaped(&format!("{error:#}")));
+            tell(&format!("error: {error:#}"));
             ExitCode::FAILURE
         }
+    }
+}
+
+/// Prints a line to stderr. A closed stderr is no error.
+pub fn tell(line: &str) {
+    let _ = writeln!(io::stderr(), "{}", escaped(line));
+}
+
+/// Prints a text to stdout. If nobody reads it any more, as in `| head`, the process ends without an
+/// error.
+///
+/// # Errors
+///
+/// If stdout cannot be written.
+pub fn print(text: &str) -> Result<()> {
+    let mut stdout = io::stdout();
+    let printed = stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush());
+    match printed {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
+        printed => printed.context("cannot write to stdout"),
+    }
+}
+
+/// A file that appears whole or not at all: until then, it is in a private directory beside.
+pub struct Whole {
+    private: TempDir,
+    written: PathBuf,
+    target: PathBuf,
+}
+
+impl Whole {
+    /// A file to be `target`, or what that links to.
+    ///
+    /// # Errors
+    ///
+    /// If there is such a thing and it is no regular file, or its directory cannot be written.
+    pub fn beside(target: &Path) -> Result<Self> {
+        let target = match std::fs::canonicalize(target) {
+            Ok(existing) => {
+                ensure!(
+                    existing.is_file(),
+                    "{}: not a regular file",
+                    target.display()
+                );
+                existing
+            }
+            Err(_) => target.to_owned(),
+        };
+        let directory = match target.parent() {
+            Some(parent) if parent != Path::new("") => parent,
+            _ => Path::new("."),
+        };
+        let private = tempfile::Builder::new()
+            .prefix(".bcfsort-")
+            .tempdir_in(directory)
+            .with_context(|| format!("cannot write to {}", directory.display()))?;
+        let mut written = private.path().join("rows");
+        written.set_extension(target.extension().unwrap_or_default());
+        Ok(Self {
+            private,
+            written,
+            target,
+        })
+    }
+
+    /// Where to write it. Nobody else can read it there.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.written
+    }
+
+    /// Gives the file its name, and the rights of the file that had it before.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be renamed.
+    pub fn finish(self) -> Result<()> {
+        let cannot = || format!("cannot write {}", self.target.display());
+        #[cfg(unix)]
+        if let Ok(old) = std::fs::metadata(&self.target) {
+            use std::os::unix::fs::PermissionsExt;
+            // Not its setuid and setgid bits: the owner may be another one.
+            let mode = old.permissions().mode() & 0o777;
+            let rights = std::fs::Permissions::from_mode(mode);
+            std::fs::set_permissions(&self.written, rights).with_context(cannot)?;
+        }
+        std::fs::rename(&self.written, &self.target).with_context(cannot)?;
+        drop(self.private);
+        Ok(())
     }
 }
 

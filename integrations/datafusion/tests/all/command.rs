@@ -8,7 +8,7 @@ use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::fs::File;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 use tempfile::TempDir;
 
@@ -73,6 +73,26 @@ fn is_sorted(rows: &RecordBatch) -> bool {
     let keys = keys.iter().enumerate();
     let keys = keys.map(|(i, k)| (k.is_none(), k, std::cmp::Reverse(words.value(i))));
     keys.is_sorted()
+}
+
+#[test]
+fn results_that_nobody_reads_are_no_error() {
+    let directory = tempfile::tempdir().expect("a directory");
+    for format in ["table", "csv", "json", "nd-json", "tsv"] {
+        let sql = "SELECT * FROM generate_series(1, 100000)";
+        let mut shell = Command::new(env!("CARGO_BIN_EXE_bcfsort-sql"))
+            .args(["--maxrows", "inf", "--format", format, "-c", sql])
+            .current_dir(directory.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the command");
+        drop(shell.stdout.take());
+        let ended = shell.wait_with_output().expect("the command");
+        let told = stderr(&ended);
+        assert!(ended.status.success(), "{format}: {told}");
+        assert!(!told.contains("error: "), "{format}: {told}");
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Statements from files and pipes: the first one that fails ends the run.
 
 use anyhow::{Context, Result, bail};
+use bcfsort_datafusion::commands::print;
 use datafusion::prelude::SessionContext;
 use datafusion_cli::command::{Command, OutputFormat};
 use datafusion_cli::exec;
@@ -74,7 +75,7 @@ async fn execute(
             Ok(format) => format.execute(options)?,
             Err(()) => bail!("\\{command} is no command: \\? lists all"),
         },
-        Command::OutputFormat(None) => println!("Output format is {:?}.", options.format),
+        Command::OutputFormat(None) => print(&format!("Output format is {:?}.\n", options.format))?,
         Command::Include(Some(file)) => {
             Box::pin(run_file(session, Path::new(&file), options)).await?;
         }

@@ -3,7 +3,9 @@
 use crate::script;
 use crate::session::Resources;
 use anyhow::{Result, ensure};
+use bcfsort_datafusion::commands::print;
 use clap::Args;
+use datafusion::arrow::error::ArrowError;
 use datafusion::config::ConfigOptions;
 use datafusion::execution::context::SessionConfig;
 use datafusion::logical_expr::ExplainFormat;
@@ -15,7 +17,7 @@ use datafusion_cli::object_storage::instrumented::InstrumentedObjectStoreRegistr
 use datafusion_cli::print_format::PrintFormat;
 use datafusion_cli::print_options::{MaxRows, PrintOptions};
 use std::env;
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -53,12 +55,27 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
+    /// Runs the statements. If nobody reads the results any more, as in `| head`, that is the end
+    /// and no error.
     pub(crate) async fn run(self) -> Result<()> {
+        let done = self.run_all().await;
+        done.or_else(|error| {
+            if is_closed_pipe(&error) {
+                Ok(())
+            } else {
+                Err(error)
+            }
+        })
+    }
+
+    async fn run_all(self) -> Result<()> {
         let is_shell = self.command.is_empty() && self.file.is_empty();
-        if is_shell && !self.quiet && std::io::stdin().is_terminal() {
+        if is_shell && !self.quiet && io::stdin().is_terminal() {
             let version = env!("CARGO_PKG_VERSION");
             let cli = datafusion_cli::DATAFUSION_CLI_VERSION;
-            println!("bcfsort-sql {version}, on DataFusion {cli}. \\? lists commands, \\q quits.");
+            print(&format!(
+                "bcfsort-sql {version}, on DataFusion {cli}. \\? lists commands, \\q quits.\n"
+            ))?;
         }
         let stores = Arc::new(InstrumentedObjectStoreRegistry::new());
         let config = self.config(is_shell)?;
@@ -83,10 +100,10 @@ impl Arguments {
             for file in &rc {
                 script::run_file(&session, file, &mut options).await?;
             }
-            if std::io::stdin().is_terminal() {
+            if io::stdin().is_terminal() {
                 return Ok(exec::exec_from_repl(&session, &mut options).await?);
             }
-            return script::run(&session, std::io::stdin().lock(), &mut options).await;
+            return script::run(&session, io::stdin().lock(), &mut options).await;
         }
         for file in &self.file {
             script::run_file(&session, file, &mut options).await?;
@@ -116,4 +133,19 @@ impl Arguments {
             config
         })
     }
+}
+
+/// True for an error of writing to stdout, which is the only pipe that a shell writes to.
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    let closed = io::ErrorKind::BrokenPipe;
+    error.chain().any(|cause| {
+        let is_of_csv = |error: &ArrowError| match error {
+            // It has the text only.
+            ArrowError::CsvError(text) => text.ends_with("(os error 32)"),
+            _ => false,
+        };
+        let of_io = cause.downcast_ref::<io::Error>();
+        of_io.is_some_and(|error| error.kind() == closed)
+            || cause.downcast_ref().is_some_and(is_of_csv)
+    })
 }

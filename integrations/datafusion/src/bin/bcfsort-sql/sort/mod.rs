@@ -10,7 +10,7 @@ use crate::printable;
 use crate::session::Resources;
 use anyhow::{Context, Result, bail, ensure};
 use bcfsort_datafusion::GpuSortExec;
-use bcfsort_datafusion::commands::{escaped, keep_compression, url_of};
+use bcfsort_datafusion::commands::{Whole, keep_compression, tell, url_of};
 use clap::Args;
 use datafusion::arrow::array::AsArray;
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
@@ -41,7 +41,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use table::{Header, ROW, Table};
-use tempfile::TempDir;
 
 /// Sort Parquet, Arrow, CSV and TSV files by columns
 ///
@@ -171,18 +170,15 @@ impl Arguments {
             _ => self.convert(&session, &inputs, from, output).await?,
         };
         if !self.quiet {
-            eprintln!(
-                "{} in {:.3} s",
-                escaped(&done),
-                begin.elapsed().as_secs_f64()
-            );
+            let seconds = begin.elapsed().as_secs_f64();
+            tell(&format!("{done} in {seconds:.3} s"));
         }
         Ok(())
     }
 
     fn note(&self, text: &str) {
         if !self.quiet {
-            eprintln!("note: {}", escaped(text));
+            tell(&format!("note: {text}"));
         }
     }
 
@@ -204,13 +200,13 @@ impl Arguments {
             .select_columns(&[ROW])?
             .create_physical_plan()
             .await?;
-        let (_private, written) = self.temporary()?;
+        let written = Whole::beside(&self.output)?;
         let counted = table.clone();
         let progress = Progress::start(&plan, self.quiet, move |_| counted.rows_read());
-        let done = write_rows(&plan, session, &table.header, &written).await;
+        let done = write_rows(&plan, session, &table.header, written.path()).await;
         progress.finish();
         done.with_context(|| format!("cannot sort to {}", self.output.display()))?;
-        self.finish(&written)?;
+        written.finish()?;
         let done = summary(&plan, table.rows_read());
         Ok(format!("{done}, by {}", table.by()))
     }
@@ -229,49 +225,19 @@ impl Arguments {
         };
         let order = self.order(&rows)?;
         let sorted = rows.sort(order)?.limit(0, self.limit)?;
-        let (_private, written) = self.temporary()?;
+        let written = Whole::beside(&self.output)?;
         let factory = self.factory(inputs, output, sorted.schema().as_arrow())?;
-        let plan = plan(sorted, factory, &written).await;
+        let plan = plan(sorted, factory, written.path()).await;
         let plan = plan.with_context(|| inputs.cannot_read())?;
         let progress = Progress::start(&plan, self.quiet, rows_read);
         let done = collect(plan.clone(), session.task_ctx()).await;
         progress.finish();
         done.with_context(|| format!("cannot sort to {}", self.output.display()))?;
         if let Some(Dialect { quote: None, .. }) = output.dialect(None) {
-            refuse_quotes(&written)?;
+            refuse_quotes(written.path())?;
         }
-        self.finish(&written)?;
+        written.finish()?;
         Ok(summary(&plan, rows_read(&plan)))
-    }
-
-    /// A private directory beside the output, and a file to write in it, which can be renamed,
-    /// whatever the file system. Nobody else can read the file before it has its rights.
-    fn temporary(&self) -> Result<(TempDir, PathBuf)> {
-        let directory = match self.output.parent() {
-            Some(parent) if parent != Path::new("") => parent,
-            _ => Path::new("."),
-        };
-        let private = tempfile::Builder::new()
-            .prefix(".bcfsort-")
-            .tempdir_in(directory)
-            .with_context(|| format!("cannot write to {}", directory.display()))?;
-        let mut written = private.path().join("rows");
-        written.set_extension(self.output.extension().unwrap_or_default());
-        Ok((private, written))
-    }
-
-    /// Gives the file its name, and the rights of the file that had it before.
-    fn finish(&self, written: &Path) -> Result<()> {
-        let cannot = || format!("cannot write {}", self.output.display());
-        #[cfg(unix)]
-        if let Ok(old) = std::fs::metadata(&self.output) {
-            use std::os::unix::fs::PermissionsExt;
-            // Not its setuid and setgid bits: the owner may be another one.
-            let mode = old.permissions().mode() & 0o777;
-            let rights = std::fs::Permissions::from_mode(mode);
-            std::fs::set_permissions(written, rights).with_context(cannot)?;
-        }
-        std::fs::rename(written, &self.output).with_context(cannot)
     }
 
     async fn read(&self, session: &SessionContext, inputs: &Inputs) -> Result<DataFrame> {
