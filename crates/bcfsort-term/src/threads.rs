@@ -19,7 +19,7 @@ const STACK: usize = 1 << 19;
 /// Threads that a command starts beside those of the pool, to read, write and show progress.
 const OTHERS: usize = 4;
 
-/// Fails if the address space is limited to less than [`LEAST`]. If it is limited, takes the main
+/// Fails if the address space is limited to less than 32 MiB. If it is limited, takes the main
 /// thread's stack: one that cannot grow ends the process without an error.
 pub fn check_space() -> Result<(), Fault> {
     let Some(free) = memory::address_space() else {
