@@ -3,22 +3,13 @@
 use crate::device::{Gpu, gpu};
 use crate::execution::Execution;
 use bcfsort_data::{Pattern, Spec, generate};
-use bcfsort_testkit::PaperOptions;
+use bcfsort_testkit::{LIMITS, PaperOptions};
 use wgpu_bcfsort::internals::device::DeviceLimits;
 use wgpu_bcfsort::internals::mergesort::{Distribution, Plan, sample_position};
 use wgpu_bcfsort::internals::planner::record_sort;
 use wgpu_bcfsort::internals::recording::{Buffer, Phase, Recording, Step};
 use wgpu_bcfsort::paper::BaseCase;
 use wgpu_bcfsort::{Engine, KeyType, Options, Order};
-
-const LIMITS: DeviceLimits = DeviceLimits {
-    buffer_bytes: u64::MAX,
-    workgroups: 65_535,
-    keys_per_dispatch: u32::MAX,
-    workgroup_bytes: 48 << 10,
-    workgroup_lanes: 1024,
-    sampling_seed: 0x5eed,
-};
 
 fn options(engine: Engine, buckets: u32, samples: u32) -> Options {
     Options::default()

@@ -15,12 +15,8 @@ use wgpu_bcfsort::{KeyType, Options, Order, Tuning};
 use wgsl_lockstep::Config;
 
 const LIMITS: DeviceLimits = DeviceLimits {
-    buffer_bytes: u64::MAX,
-    workgroups: 65_535,
-    keys_per_dispatch: u32::MAX,
     workgroup_bytes: 32 << 10,
-    workgroup_lanes: 1024,
-    sampling_seed: 0x5eed,
+    ..bcfsort_testkit::LIMITS
 };
 
 /// Bits of a key in its buffer.

@@ -12,11 +12,7 @@ use wgsl_lockstep::{Config, Report};
 
 const LIMITS: DeviceLimits = DeviceLimits {
     buffer_bytes: 1 << 27,
-    workgroups: 65_535,
-    keys_per_dispatch: u32::MAX,
-    workgroup_bytes: 48 << 10,
-    workgroup_lanes: 1024,
-    sampling_seed: 0x5eed,
+    ..bcfsort_testkit::LIMITS
 };
 
 /// The report of a phase for one tile of one page.

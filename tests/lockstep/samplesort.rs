@@ -2,6 +2,7 @@
 //! access out of bounds or an uninitialised read, and sorts tiles without a bank conflict.
 
 use bcfsort_data::{Pattern, Spec, generate};
+use bcfsort_testkit::LIMITS;
 use bcfsort_testkit::recordings::{Execution, KernelReport};
 use wgpu_bcfsort::internals::device::DeviceLimits;
 use wgpu_bcfsort::internals::recording::{Buffer, Recording};
@@ -11,15 +12,6 @@ use wgpu_bcfsort::internals::samplesort::{
 use wgpu_bcfsort::internals::samplesort::{Shape, Tuning};
 use wgpu_bcfsort::{Comparator, KeyType, Order};
 use wgsl_lockstep::Config;
-
-const LIMITS: DeviceLimits = DeviceLimits {
-    buffer_bytes: u64::MAX,
-    workgroups: 65_535,
-    keys_per_dispatch: u32::MAX,
-    workgroup_bytes: 48 << 10,
-    workgroup_lanes: 1024,
-    sampling_seed: 0x5eed,
-};
 
 /// Small sizes, so that few records are sorted like many.
 fn sizes(shape: Shape) -> Sizes {

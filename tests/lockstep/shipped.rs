@@ -1,8 +1,8 @@
 //! Every kernel that the library can build, on very different inputs: no bank conflict, no race, no
 //! access out of bounds, and no unnecessary sectors of global memory.
 
-use bcfsort_testkit::all_cases;
 use bcfsort_testkit::recordings::{Corpus, CorpusReport, Inputs, audit_subject, unexpected};
+use bcfsort_testkit::{LIMITS, all_cases};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 use wgpu_bcfsort::internals::device::DeviceLimits;
@@ -179,12 +179,9 @@ fn every_text_of_the_sample_sort_is_run() {
             for len in [2, 3000, 100_000, 1 << 20, 1 << 26] {
                 for workgroup_bytes in [16 << 10, 32 << 10, 48 << 10] {
                     let limits = DeviceLimits {
-                        buffer_bytes: u64::MAX,
-                        workgroups: 65_535,
                         keys_per_dispatch: 1 << 25,
                         workgroup_bytes,
-                        workgroup_lanes: 1024,
-                        sampling_seed: 0x5eed,
+                        ..LIMITS
                     };
                     let recording = default_sort(len, shape, &tuning, &limits);
                     assert!(!recording.steps.is_empty());

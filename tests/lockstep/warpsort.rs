@@ -1,24 +1,14 @@
 //! Warpsort in the lock-step executor: its seed, and random splitters of repeated keys.
 
 use bcfsort_data::{Pattern, Spec, generate};
-use bcfsort_testkit::PaperOptions;
 use bcfsort_testkit::recordings::Execution;
-use wgpu_bcfsort::internals::device::DeviceLimits;
+use bcfsort_testkit::{LIMITS, PaperOptions};
 use wgpu_bcfsort::internals::host::sort_on_cpu;
 use wgpu_bcfsort::internals::mergesort::{Plan, sample_position};
 use wgpu_bcfsort::internals::planner::record_sort;
 use wgpu_bcfsort::internals::recording::{Buffer, Recording};
 use wgpu_bcfsort::{Engine, KeyType, Options, Order, SortKey};
 use wgsl_lockstep::Config;
-
-const LIMITS: DeviceLimits = DeviceLimits {
-    buffer_bytes: u64::MAX,
-    workgroups: 65_535,
-    keys_per_dispatch: u32::MAX,
-    workgroup_bytes: 48 << 10,
-    workgroup_lanes: 1024,
-    sampling_seed: 0x5eed,
-};
 
 fn options(buckets: u32, samples: u32) -> Options {
     Options::default()

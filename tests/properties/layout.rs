@@ -8,12 +8,9 @@ use wgpu_bcfsort::internals::samplesort::kernels::{self, SortParams};
 use wgpu_bcfsort::{KeyType, Order, Tuning};
 
 const LIMITS: DeviceLimits = DeviceLimits {
-    buffer_bytes: u64::MAX,
-    workgroups: 65_535,
     keys_per_dispatch: 1 << 25,
     workgroup_bytes: 32 << 10,
-    workgroup_lanes: 1024,
-    sampling_seed: 0x5eed,
+    ..bcfsort_testkit::LIMITS
 };
 
 fn job(layout: &SortLayout, key: KeyType, len: u32) -> LayoutSort<'_> {

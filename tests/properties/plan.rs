@@ -1,5 +1,6 @@
 //! The sample sort's plans are consistent, with every valid tuning.
 
+use bcfsort_testkit::LIMITS;
 use wgpu_bcfsort::internals::device::DeviceLimits;
 use wgpu_bcfsort::internals::recording::{Buffer, Recording};
 use wgpu_bcfsort::internals::samplesort::Shape;
@@ -37,12 +38,9 @@ fn shapes() -> Vec<Shape> {
 
 fn recorded(len: u32, shape: Shape, tuning: &Tuning, workgroup_bytes: u32) -> Recording {
     let limits = DeviceLimits {
-        buffer_bytes: u64::MAX,
-        workgroups: 65_535,
         keys_per_dispatch: 1 << 25,
         workgroup_bytes,
-        workgroup_lanes: 1024,
-        sampling_seed: 0x5eed,
+        ..LIMITS
     };
     let records = |keys, values| Records {
         keys,

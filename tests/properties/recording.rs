@@ -2,8 +2,7 @@
 //!
 //! These tests need no GPU, since a recording is a list of dispatches.
 
-use bcfsort_testkit::PaperOptions;
-use wgpu_bcfsort::internals::device::DeviceLimits;
+use bcfsort_testkit::{LIMITS, PaperOptions};
 use wgpu_bcfsort::internals::mergesort::kernels::RandomSamplesParams;
 use wgpu_bcfsort::internals::mergesort::{self, Plan};
 use wgpu_bcfsort::internals::planner::record_sort;
@@ -11,15 +10,6 @@ use wgpu_bcfsort::internals::recording::{Buffer, Phase, Recording, Step};
 use wgpu_bcfsort::internals::shader::MATRIX;
 use wgpu_bcfsort::paper::BaseCase;
 use wgpu_bcfsort::{Engine, KeyType, Options, Order};
-
-pub(crate) const LIMITS: DeviceLimits = DeviceLimits {
-    buffer_bytes: u64::MAX,
-    workgroups: 65_535,
-    keys_per_dispatch: u32::MAX,
-    workgroup_bytes: 48 << 10,
-    workgroup_lanes: 1024,
-    sampling_seed: 0x5eed,
-};
 
 pub(crate) fn options(engine: Engine, buckets: u32, samples: u32) -> Options {
     Options::default()

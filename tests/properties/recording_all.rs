@@ -1,6 +1,7 @@
 //! Every recording is valid and within the bound of scratch memory, for random lengths and options.
 
-use crate::recording::{LIMITS, buffers, options, parameter, passes};
+use crate::recording::{buffers, options, parameter, passes};
+use bcfsort_testkit::LIMITS;
 use proptest::prelude::*;
 use wgpu_bcfsort::internals::device::DeviceLimits;
 use wgpu_bcfsort::internals::mergesort::{self, Plan, kernels};

@@ -1,6 +1,7 @@
 //! Recordings have as many page merges as the longest pair of runs needs, and no more.
 
-use crate::recording::{LIMITS, options, parameter, passes};
+use crate::recording::{options, parameter, passes};
+use bcfsort_testkit::LIMITS;
 use wgpu_bcfsort::internals::device::DeviceLimits;
 use wgpu_bcfsort::internals::mergesort::{self, PAGE, WARP_PAGE};
 use wgpu_bcfsort::internals::planner::record_sort;

@@ -15,7 +15,19 @@ pub mod random_wgsl;
 pub mod recordings;
 
 use wgpu_bcfsort::Options;
+use wgpu_bcfsort::internals::device::DeviceLimits;
 use wgpu_bcfsort::paper::{BaseCase, MergesortOptions};
+
+/// The device that recordings are for, unless a test is about another one: a GPU whose buffers are
+/// as large as a sort wants, and which splits no dispatch.
+pub const LIMITS: DeviceLimits = DeviceLimits {
+    buffer_bytes: u64::MAX,
+    workgroups: 65_535,
+    keys_per_dispatch: u32::MAX,
+    workgroup_bytes: 48 << 10,
+    workgroup_lanes: 1024,
+    sampling_seed: 0x5eed,
+};
 
 /// Declares setters for the paper's parameters, which tests chain on a sorter's options.
 macro_rules! paper_options {

@@ -17,11 +17,8 @@ use wgsl_lockstep::audit::{Audit, check_memory};
 /// Limits of a typical GPU.
 const LIMITS: DeviceLimits = DeviceLimits {
     buffer_bytes: 1 << 27,
-    workgroups: 65_535,
     keys_per_dispatch: 1 << 25,
-    workgroup_bytes: 48 << 10,
-    workgroup_lanes: 1024,
-    sampling_seed: 0x5eed,
+    ..bcfsort_testkit::LIMITS
 };
 
 /// One sort and its result.

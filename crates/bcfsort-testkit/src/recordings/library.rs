@@ -1,5 +1,6 @@
 //! Recordings that together use every kernel that the library can dispatch.
 
+use crate::LIMITS;
 use crate::PaperOptions;
 use std::ops::Range;
 use wgpu_bcfsort::internals::comparator_stand_in;
@@ -706,15 +707,6 @@ pub fn short_label(kernel: &Kernel) -> &str {
 
 /// Workgroup memory in bytes: many devices have no more. With one-word keys every kernel fits.
 const WORKGROUP_MEMORY: u32 = 32 << 10;
-
-const LIMITS: DeviceLimits = DeviceLimits {
-    buffer_bytes: u64::MAX,
-    workgroups: 65_535,
-    keys_per_dispatch: u32::MAX,
-    workgroup_bytes: 48 << 10,
-    workgroup_lanes: 1024,
-    sampling_seed: 0x5eed,
-};
 
 /// One key type and order for each key width, one without a key map and one with it. The recordings
 /// of [`library`] for these together use every kernel.

@@ -71,11 +71,7 @@ impl Sums {
     fn conflicts(&self, method: PrefixSumsMethod) -> Result<u64, Error> {
         let limits = DeviceLimits {
             buffer_bytes: 1 << 27,
-            workgroups: 65_535,
-            keys_per_dispatch: u32::MAX,
-            workgroup_bytes: 48 << 10,
-            workgroup_lanes: 1024,
-            sampling_seed: 0x5eed,
+            ..bcfsort_testkit::LIMITS
         };
         let recording = record_prefix_sums(MATRIX, KeyType::U32, &self.options(method), &limits);
         let mut execution = Execution::new(&recording, &[1; MATRIX as usize], Config::default());
