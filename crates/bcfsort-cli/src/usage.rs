@@ -146,6 +146,8 @@ fn improve(error: &mut clap::Error, args: impl Iterator<Item = OsString>) {
         }
         _ => return,
     };
+    // It may name an option that only looks alike.
+    error.remove(ContextKind::Usage);
     let tips = vec![StyledStr::from(tip)];
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
 }

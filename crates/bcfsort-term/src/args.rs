@@ -429,7 +429,13 @@ pub struct Seed {
     /// Seed of warpsort's random samples [default: 0]
     ///
     /// For --engine warpsort only. It changes the time, not the result.
-    #[arg(long, value_name = "N", help_heading = TUNING, hide_short_help = true)]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = count,
+        help_heading = TUNING,
+        hide_short_help = true
+    )]
     seed: Option<u64>,
 }
 

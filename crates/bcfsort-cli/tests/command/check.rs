@@ -73,61 +73,6 @@ fn records_of_every_format_are_checked() {
     );
 }
 
-#[test]
-fn the_message_of_sort_is_that_of_gnu_sort() {
-    let message = |args: &str| run(args, "a\nC\n").2;
-    assert_eq!(
-        message("sort -f lines -c"),
-        "wgpu-bcfsort: -:2: disorder: C\n"
-    );
-    assert_eq!(
-        message("sort -f lines --check=diagnose-first"),
-        message("sort -f lines -c")
-    );
-    assert_eq!(message("sort -f lines --check=silent"), "");
-    assert_eq!(message("sort -f lines -c -q"), "");
-}
-
-#[test]
-fn wrong_options_of_a_check_are_errors() {
-    for args in [
-        "check -f lines --by a",
-        "check --numeric",
-        "check -u",
-        "check -f csv",
-        "sort -c -C",
-        "sort -c -o sorted",
-        "sort -C -o sorted",
-        "sort -c a b",
-        "sort -f lines -c -k0",
-    ] {
-        let (code, stdout, stderr) = run(args, "");
-        assert_eq!((code, &*stdout), (2, ""), "{args}: {stderr}");
-        assert!(stderr.starts_with("wgpu-bcfsort: "), "{args}: {stderr}");
-    }
-}
-
-#[test]
-fn only_the_first_of_equal_keys_is_kept() {
-    for (args, input, expected) in [
-        ("-f lines -u", "b\na\nb\na", "a\nb\n"),
-        ("-f lines -u -k1,1", "b 2\na 1\nb 1\na 2\n", "a 1\nb 2\n"),
-        ("-f lines -u -n -n -r -u -r", "1\n01\n2\n1.0\n", "2\n1\n"),
-        ("-f lines -u --ignore-case", "b\nA\na\nB\n", "A\nb\n"),
-        ("-f lines -s --unique --verify -q", "a\na\na\n", "a\n"),
-        (
-            "-f csv --by k -u",
-            "k,v\nb,1\na,2\nb,3\n",
-            "k,v\na,2\nb,1\n",
-        ),
-        ("-f fixed --record 2 --key 0:u8 -u", "b1a1b2", "a1b1"),
-        ("-f lines -u", "", ""),
-    ] {
-        let (code, stdout, stderr) = run(&format!("sort {args} -o -"), input);
-        assert_eq!((code, &*stdout), (0, expected), "{args}: {stderr}");
-    }
-}
-
 /// In parts that are merged, and written in many blocks.
 #[test]
 fn equal_keys_are_found_across_parts() {

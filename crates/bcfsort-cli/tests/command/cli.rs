@@ -2,7 +2,7 @@
 
 use assert_cmd::Command;
 use predicates::prelude::*;
-use predicates::str::{contains, starts_with};
+use predicates::str::contains;
 use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -162,122 +162,6 @@ mod general {
         for command in ["bench", "audit"] {
             assert!(help(&[command, "--help"]).contains("--base-case"));
         }
-    }
-
-    #[test]
-    fn usage_errors_keep_their_lines_and_their_tips_help() {
-        for (args, told) in [
-            (&["sort", "-m"][..], "tip: leave it out: sorted files"),
-            (&["sort", "--random-sort"], "tip: 'shuf' shuffles"),
-            (&["sort", "--parallel=4"], "tip: all cores sort"),
-            (&["sort", "--select", "a"], "tip: '--by' names"),
-            (
-                &["sort", "--check=loud"],
-                "possible values: diagnose-first, quiet",
-            ),
-            (&["sort", "--descending"], "tip: '-r' sorts in descending"),
-            (&["sort", "--desc"], "tip: '-r' sorts in descending"),
-            (
-                &["sort", "--reverse-order"],
-                "tip: '-r' sorts in descending",
-            ),
-            (&["sort", "--engine", "gpu"], "tip: 'auto', the default"),
-            (
-                &["sort", "-t", "u8"],
-                "the type of the numbers, one of u32, ",
-            ),
-            (&["sort", "-f", "json"], "possible values: raw, text, lines"),
-            (&["sort", "--memory", "-5"], "'-5' is negative"),
-            (&["sort", "--memory", "10^21"], "'10^21' is too large"),
-            (&["sort", "--memory", "ten"], "'ten' is not a count"),
-            (&["sort", "--memory", "999K"], "at least 1M is needed"),
-            (
-                &["gen", "random", "-n", "1", "--range", "0.5..1.5"],
-                "whole numbers only",
-            ),
-            (&["sort", "--engin", "cpu"], "exists: '--engine'"),
-            (&["check", "-x"], "unexpected argument '-x' found\n\nUsage:"),
-        ] {
-            run(args)
-                .code(2)
-                .stdout("")
-                .stderr(usage().and(contains(told)).and(contains("-- -").not()));
-        }
-        let folder = Folder::new();
-        let file = folder.write("keys", "");
-        run(&[&file])
-            .code(2)
-            .stderr(usage().and(contains("'wgpu-bcfsort sort ")));
-    }
-
-    #[test]
-    fn wrong_usage_is_2() {
-        for args in [
-            &["frobnicate"][..],
-            &["sort", "--frobnicate"],
-            &["sort", "-t", "u8"],
-            &["sort", "-f", "csv"],
-            &["sort", "--engine", "quick"],
-            &["sort", "--engine", "cpu", "--buckets", "4"],
-            &["sort", "--engine", "cpu", "--seed", "4"],
-            &["sort", "--engine", "bcf", "--seed", "4"],
-            &["sort", "--engine", "warpsort", "--seed", "-1"],
-            &["sort", "--buckets", "many"],
-            &["gen", "random"],
-            &["gen", "random", "-n", "ten"],
-            &["gen", "random", "-n", "2^64"],
-            &["gen", "nonsense", "-n", "10"],
-            &["gen", "random", "-n", "10", "--range", "5..1"],
-            &["gen", "random", "-n", "10", "--range=-5..1"],
-            &["gen", "distinct", "-n", "10", "--distinct", "3"],
-            &["gen", "adversary", "-n", "1000"],
-            &["bench", "--repeats", "0"],
-            &["tune", "--count", "0"],
-            &["sort", "--engine", "fast", "--tuning", "no/such/file"],
-            &["completions", "tcl"],
-        ] {
-            cli()
-                .args(args)
-                .write_stdin("")
-                .assert()
-                .code(2)
-                .stdout("")
-                .stderr(starts_with("wgpu-bcfsort: "));
-        }
-        cli().assert().code(2).stdout("").stderr(contains("Usage:"));
-    }
-
-    #[test]
-    fn options_that_the_engine_ignores_are_refused() {
-        for option in [
-            ["--base-case", "transpose"],
-            ["--warps", "4"],
-            ["--buckets", "4"],
-            ["--samples", "4"],
-        ] {
-            for args in [
-                &["sort", "--engine", "sample-sort"][..],
-                &["sort", "--engine", "cpu"],
-                &["audit", "--engine", "fast"],
-                &["bench", "--engines", "fast"],
-            ] {
-                let message = format!("{} has no meaning with --engine", option[0]);
-                cli()
-                    .args(args)
-                    .args(option)
-                    .write_stdin("")
-                    .assert()
-                    .code(2)
-                    .stdout("")
-                    .stderr(one_line().and(contains(message)));
-            }
-        }
-        cli()
-            .args(["sort", "--seed", "4"])
-            .write_stdin("")
-            .assert()
-            .code(2)
-            .stderr("wgpu-bcfsort: --seed is for --engine warpsort only\n");
     }
 
     #[test]

@@ -20,4 +20,5 @@ mod record_files;
 mod records;
 mod sort_on_the_gpu;
 mod terminal;
+mod transcripts;
 mod without_an_adapter;

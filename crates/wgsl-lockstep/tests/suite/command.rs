@@ -56,24 +56,6 @@ impl Fixture {
         audit(&[&[self.path.as_str()], args].concat())
     }
 
-    /// Checks that the audit fails with `word`, at the marked line only.
-    fn fails(&self, args: &[&str], word: &str) {
-        let report = stdout(&self.audit(args).code(1));
-        let failures: Vec<&str> = report
-            .lines()
-            .filter(|line| line.starts_with(&self.path) && line.contains(&format!(": {word}: ")))
-            .collect();
-        assert!(!failures.is_empty(), "{report}");
-        let start = format!("{}:{}:", self.path, self.here);
-        assert!(failures.iter().all(|f| f.starts_with(&start)), "{report}");
-        // The line itself is printed.
-        assert!(report.contains("// here\n"), "{report}");
-        // Nothing else fails.
-        let plural = if failures.len() == 1 { "" } else { "s" };
-        let verdict = format!("\n{} failure{plural}", failures.len());
-        assert!(report.contains(&verdict), "{report}");
-    }
-
     /// The largest degree, and the lines with this degree.
     fn degree(&self) -> (u64, BTreeSet<u64>) {
         let report = json(&[&self.path], 0);
@@ -89,109 +71,10 @@ mod findings {
     use super::*;
 
     #[test]
-    fn a_missing_barrier() {
-        fixture("missing_barrier").fails(&[], "race");
-        // The other access is reported as well.
-        let report = stdout(&fixture("missing_barrier").audit(&[]).code(1));
-        assert!(report.contains("tile[lane] = data[lane];"), "{report}");
-        assert!(report.contains("workgroupBarrier()"), "{report}");
-    }
-
-    #[test]
-    fn the_wrong_barrier() {
-        fixture("wrong_barrier").fails(&[], "race");
-        let report = stdout(&fixture("wrong_barrier").audit(&[]).code(1));
-        assert!(report.contains("storageBarrier()"), "{report}");
-    }
-
-    #[test]
-    fn a_race_between_workgroups() {
-        let fixture = fixture("workgroups_race");
-        fixture.fails(&["--workgroups", "2"], "race");
-        fixture.fails(&["--workgroups", "1,1,3"], "race");
-        fixture.audit(&[]).code(0);
-    }
-
-    #[test]
-    fn an_unguarded_tail() {
-        let fixture = fixture("unguarded_tail");
-        let args = ["--workgroups", "2", "--buffer", "0=random:100"];
-        fixture.fails(&args, "bounds");
-        let report = stdout(&fixture.audit(&args).code(1));
-        assert!(report.contains("28 times"), "{report}");
-        // Enough elements, or fewer in the other buffer as well, so that none is out of bounds.
-        fixture.audit(&["--workgroups", "2"]).code(0);
-        let few = ["--buffer", "0=random:100", "--buffer", "0.1=zero:100"];
-        fixture.audit(&[&args[..2], &few].concat()).code(0);
-    }
-
-    #[test]
-    fn a_divergent_barrier() {
-        fixture("divergent_barrier").fails(&[], "barrier");
-    }
-
-    #[test]
-    fn a_runaway_loop() {
-        let fixture = fixture("runaway_loop");
-        fixture.fails(&["--max-iterations", "10K"], "loop");
-        fixture.audit(&["--buffer", "1=words:1"]).code(0);
-        // The limit is so low that it stops a correct loop.
-        let args = ["--buffer", "1=words:1", "--max-iterations", "100"];
-        fixture.fails(&args, "loop");
-        fixture
-            .audit(&["--max-lane-instructions", "2^16"])
-            .code(1)
-            .stdout(contains(": loop: ").and(contains("\n1 failure\n")));
-    }
-
-    #[test]
-    fn an_uninitialised_read_is_a_warning() {
-        let fixture = fixture("uninitialised");
-        let place = format!("{}:{}:", fixture.path, fixture.here);
-        fixture.audit(&[]).code(0).stdout(
-            contains("warning: 'tile'")
-                .and(contains(place))
-                .and(contains("(32 times)"))
-                .and(contains("\nclean, 1 warning\n")),
-        );
-    }
-
-    #[test]
-    fn a_limit_without_accesses_fails() {
-        let fixture = fixture("empty_size");
-        let limit = ["--max-degree", "1"];
-        let start = format!("{}:{}:9: unreached: ", fixture.path, fixture.here);
-        fixture.audit(&limit).code(1).stdout(
-            contains(start)
-                .and(contains(
-                    "no access to workgroup memory was executed, so --max-degree 1 checks nothing",
-                ))
-                .and(contains("others: 20:42 (load of 'tile')\n"))
-                .and(contains(
-                    "is a buffer all zero? set it with --buffer 0.0=... (size);",
-                ))
-                .and(contains("warning: unreached: 2 of 2 accesses to storage"))
-                .and(contains("\n1 failure, 1 warning\n")),
-        );
-        // Without a limit it is a warning.
-        fixture.audit(&[]).code(0).stdout(
-            contains(": warning: unreached: 2 of 2 accesses to workgroup memory were never")
-                .and(contains("\nclean, 2 warnings\n")),
-        );
-        let report = json(&[&[fixture.path.as_str()][..], &limit].concat(), 1);
+    fn a_limit_without_accesses_fails_in_json_too() {
+        let report = json(&[&fixture("empty_size").path, "--max-degree", "1"], 1);
         assert_eq!(report["clean"], false);
         assert_eq!(report["kernels"][0]["sites"][0]["accesses"], 0);
-        // With a size the limit finds the conflict, and nothing is unreached.
-        let size = ["--buffer", "size=words:32,32"];
-        fixture
-            .audit(&[&size[..], &limit].concat())
-            .code(1)
-            .stdout(contains(": conflict: degree 32, above").and(contains("unreached").not()));
-        // It is zero by choice.
-        fixture
-            .audit(&["--buffer", "size=zero:2"])
-            .code(0)
-            .stdout(contains("another --buffer, --override or --workgroups"));
     }
 
     #[test]
@@ -232,24 +115,6 @@ mod findings {
         let run = cli().args(args).write_stdin(outside).assert().code(1);
         run.stdout(contains(": bounds: ").and(contains("unreached").not()));
     }
-
-    #[test]
-    fn what_is_right_is_clean() {
-        for (name, args) in [
-            ("padded_transpose", &[][..]),
-            ("reduction", &["--workgroups", "3"]),
-            (
-                "reduction",
-                &["--workgroups", "2", "--buffer", "0=random:200"],
-            ),
-            ("reduction", &["--override", "LANES=64"]),
-        ] {
-            fixture(name)
-                .audit(&[args, &["--max-degree", "1"]].concat())
-                .code(0)
-                .stdout(contains("\nclean\n"));
-        }
-    }
 }
 
 mod conflicts {
@@ -271,25 +136,6 @@ mod conflicts {
         }
         assert_eq!(fixture("padded_transpose").degree().0, 1);
         assert_eq!(fixture("reduction").degree().0, 1);
-    }
-
-    #[test]
-    fn they_fail_above_the_limit_only() {
-        let fixture = fixture("stride_32");
-        fixture
-            .audit(&[])
-            .code(0)
-            .stdout(contains("note: conflict"));
-        fixture.audit(&["--max-degree", "32"]).code(0);
-        fixture.fails(&["--max-degree", "31"], "conflict");
-        fixture.fails(&["--max-degree", "1"], "conflict");
-    }
-
-    #[test]
-    fn the_hint_names_the_distance() {
-        fixture("stride_32")
-            .audit(&[])
-            .stdout(contains("32 words apart").and(contains("33 words")));
     }
 
     #[test]

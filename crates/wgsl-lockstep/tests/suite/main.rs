@@ -9,4 +9,5 @@ mod packages;
 mod readme;
 mod sarif;
 mod shaders;
+mod transcripts;
 mod vectors;

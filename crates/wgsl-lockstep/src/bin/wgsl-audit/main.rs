@@ -272,7 +272,7 @@ fn usage(mut error: clap::Error) -> ExitCode {
         .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"))
         .filter(|line| !line.is_empty())
         .collect();
-    let line = lines.join("; ");
+    let line = lines.join("; ").replace(":; ", ": ");
     let message = line.strip_prefix("error: ").unwrap_or(&line);
     say(&format!("{message} (wgsl-audit --help lists the options)"));
     ExitCode::from(2)
