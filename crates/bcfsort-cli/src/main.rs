@@ -21,6 +21,7 @@ use bcfsort_lab::{bench, experiment, tune};
 use bcfsort_term::fault::Fault;
 use bcfsort_term::out_of_memory::OrExit;
 use bcfsort_term::{notice, output, threads};
+use clap::builder::Styles;
 use clap::{Arg, ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
@@ -123,7 +124,6 @@ enum Command {
 }
 
 fn run(command: &Command) -> Result<(), Fault> {
-    threads::check_space()?;
     output::remove_temporary_when_interrupted()?;
     threads::start_pool()?;
     match command {
@@ -155,9 +155,22 @@ fn quiet_device_selection() {
 
 fn main() -> ExitCode {
     quiet_device_selection();
-    let parsed = Cli::command()
-        .try_get_matches()
-        .and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)));
+    threads::run(command).unwrap_or_else(|fault| ended(Err(fault)))
+}
+
+/// Runs what the command line says.
+fn command() -> ExitCode {
+    let parse = |command: clap::Command| {
+        let matches = command.try_get_matches()?;
+        Ok((Cli::from_arg_matches(&matches)?, matches))
+    };
+    let parsed = parse(Cli::command()).or_else(|error: clap::Error| {
+        if error.use_stderr() {
+            parse(Cli::command().styles(Styles::plain()))
+        } else {
+            Err(error)
+        }
+    });
     let (cli, matches) = match parsed {
         Ok(parsed) => parsed,
         Err(error) => return usage::exit(error),
@@ -165,7 +178,11 @@ fn main() -> ExitCode {
     // Off by default: users get our own one-line messages.
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("off")).init();
     let checked = usage::refuse_raw_on_terminal(&matches, io::stdout().is_terminal());
-    match checked.and_then(|()| run(&cli.command)) {
+    ended(checked.and_then(|()| run(&cli.command)))
+}
+
+fn ended(done: Result<(), Fault>) -> ExitCode {
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(fault) => {
             if let Some(message) = fault.message() {

@@ -1,6 +1,5 @@
 //! Errors of command-line usage, with tips for users of other sort commands.
 
-use bcfsort_data::escaped;
 use bcfsort_term::fault::Fault;
 use bcfsort_term::notice::{say, say_lines};
 use clap::ArgMatches;
@@ -44,7 +43,8 @@ const SHUFFLE: &str = "'shuf' shuffles lines";
 const THREADS: &str = "all cores sort; RAYON_NUM_THREADS=N in the environment takes N";
 const DESCENDING: &str = "'-r' sorts in descending order";
 
-/// Prints help, the version or an error as clap formats it, without misleading tips.
+/// Prints help, the version or an error as clap formats it, without misleading tips. The error is
+/// one of a command without styles.
 pub(crate) fn exit(mut error: clap::Error) -> ExitCode {
     if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         let printed = error.print();
@@ -57,8 +57,8 @@ pub(crate) fn exit(mut error: clap::Error) -> ExitCode {
         }
     } else {
         improve(&mut error, std::env::args_os().skip(1));
-        escape(&mut error);
-        let text = error.to_string();
+        // Without what clap takes for a terminal's sequences, words would be others.
+        let text = error.render().ansi().to_string();
         let text = text.strip_prefix("error: ").unwrap_or(&text);
         say_lines(&format!("wgpu-bcfsort: {text}"));
     }
@@ -89,19 +89,6 @@ pub(crate) fn refuse_raw_on_terminal(
         "raw keys would go to the terminal: -f text, -o FILE, or -o - to do it all the same"
             .to_owned(),
     ))
-}
-
-/// Escapes the words of the command line: clap would leave out what it takes for a terminal's
-/// sequences.
-fn escape(error: &mut clap::Error) {
-    let context: Vec<_> = (error.context())
-        .map(|(kind, value)| (kind, value.clone()))
-        .collect();
-    for (kind, value) in context {
-        if let ContextValue::String(text) = value {
-            error.insert(kind, ContextValue::String(escaped(&text)));
-        }
-    }
 }
 
 /// Replaces misleading tips.

@@ -53,7 +53,7 @@ impl Memory {
 pub fn or_default(bytes: Option<u64>) -> u64 {
     bytes.unwrap_or_else(|| {
         let free = free();
-        (free / 2).max(LEAST.min(free / 4 * 3))
+        (free / 2).max(LEAST.min(free / 4 * 3)).max(1 << 20)
     })
 }
 
@@ -63,11 +63,17 @@ fn free() -> u64 {
     let mut system = sysinfo::System::new();
     system.refresh_memory();
     let free = system.available_memory();
-    let limits = [limits::of_groups(Path::new("/")), limits::of_process()];
+    // Of the address space, threads and the program itself take some.
+    let of_process = limits::of_process().map(|free| free.saturating_sub(THREADS));
+    let limits = [limits::of_groups(Path::new("/")), of_process];
     limits.into_iter().flatten().fold(free, u64::min)
 }
 
-/// Bytes of address space that are free, if it is limited (`ulimit -v`).
+/// Address space of threads that are started after the memory of a sort is known.
+const THREADS: u64 = 16 << 20;
+
+/// Bytes of address space and of the data segment that are free, if they are limited (`ulimit -v`,
+/// `-d`).
 pub(crate) fn address_space() -> Option<u64> {
     limits::of_process()
 }

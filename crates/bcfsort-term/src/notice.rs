@@ -2,6 +2,7 @@
 //!
 //! Messages may quote names and contents of files. A terminal shows them, and obeys none.
 
+use crate::threads;
 use bcfsort_data::escaped;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{self, IsTerminal, Write};
@@ -47,8 +48,7 @@ impl Progress {
         // The work may block in one long call, so a thread shows the bar after a delay.
         let (done, wait) = mpsc::channel::<()>();
         let shown = bar.clone();
-        // If it cannot be started, no bar is shown.
-        let _ = std::thread::Builder::new().spawn(move || {
+        let _ = threads::spawn_if_possible("progress", move || {
             if wait.recv_timeout(LONG) == Err(mpsc::RecvTimeoutError::Timeout) {
                 shown.set_draw_target(ProgressDrawTarget::stderr());
                 shown.enable_steady_tick(Duration::from_millis(200));

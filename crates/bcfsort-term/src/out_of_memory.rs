@@ -55,8 +55,8 @@ fn exit(size: usize) -> ! {
     let mut rest = &mut text[..];
     let _ = writeln!(
         rest,
-        "wgpu-bcfsort: out of memory: cannot allocate {size} bytes; give the command less \
-         --memory, or the machine more"
+        "wgpu-bcfsort: out of memory: cannot allocate {size} bytes; limits (ulimit -v, -d) count, \
+         and a sort takes less with less --memory"
     );
     let left = rest.len();
     let length = text.len() - left;

@@ -6,7 +6,7 @@
 
 use crate::codec::{Codec, Encoder};
 use crate::fault::Fault;
-use crate::stdio;
+use crate::{stdio, threads};
 use bcfsort_data::escaped;
 use fs4::FileExt as _;
 use std::ffi::OsStr;
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 #[cfg(unix)]
 use std::sync::Arc;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 use tempfile::TempPath;
 
 /// How far the output is.
@@ -325,8 +325,7 @@ impl Whole {
         let Ok(file) = self.file.try_clone() else {
             return;
         };
-        let reserving = thread::Builder::new().name("reserve".to_owned());
-        self.reserving = reserving.spawn(move || file.allocate(bytes)).ok();
+        self.reserving = threads::spawn_if_possible("reserve", move || file.allocate(bytes));
     }
 
     fn wait_for_space(&mut self) -> io::Result<()> {

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
-use clap::error::ContextValue;
+use clap::builder::Styles;
 use datafusion::config::{ParquetColumnOptions, TableParquetOptions};
 use datafusion::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use datafusion::parquet::basic::Compression;
@@ -32,22 +32,15 @@ pub fn escaped(text: &str) -> String {
 /// The arguments of this process. As [`Parser::parse`], it ends the process after help and errors.
 #[must_use]
 pub fn arguments<P: Parser>() -> P {
-    P::try_parse().unwrap_or_else(|mut error| {
-        if error.use_stderr() {
-            // Clap would leave out what it takes for a terminal's sequences.
-            let context: Vec<_> = error
-                .context()
-                .map(|(kind, value)| (kind, value.clone()))
-                .collect();
-            for (kind, value) in context {
-                if let ContextValue::String(text) = value {
-                    error.insert(kind, ContextValue::String(escaped(&text)));
-                }
-            }
-            tell(error.to_string().trim_end());
-            std::process::exit(error.exit_code());
+    P::try_parse().unwrap_or_else(|error| {
+        if !error.use_stderr() {
+            error.exit();
         }
-        error.exit()
+        // With styles, clap would leave out what it takes for a terminal's sequences.
+        let plain = P::command().styles(Styles::plain());
+        let error = plain.try_get_matches().err().unwrap_or(error);
+        tell(error.render().ansi().to_string().trim_end());
+        std::process::exit(error.exit_code());
     })
 }
 

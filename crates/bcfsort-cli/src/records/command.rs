@@ -13,10 +13,14 @@ use bcfsort_term::fault::Fault;
 use bcfsort_term::memory::Memory;
 use bcfsort_term::notice::{self, Progress};
 use bcfsort_term::timings;
-use std::io::Write;
-use std::path::Path;
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Seek, Write};
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 use wgpu_bcfsort::{ExternalSorter, RecordFormat};
+
+/// Bytes of a temporary file that are written and read at a time.
+const BUFFER: usize = 1 << 20;
 
 /// A sort of a file of records.
 pub(crate) struct Job<'a> {
@@ -58,7 +62,6 @@ pub(crate) fn sort(job: Job) -> Result<(), Fault> {
         push_all(&mut sorter, first, &mut reading, &directory, &mut progress)?;
     }
 
-    let header = reading.reader.front_of_all(header);
     let (mut verifier, all) = (reading.verifier, reading.reader.position());
     let name = output.name.clone();
     let mut written = 0;
@@ -68,7 +71,12 @@ pub(crate) fn sort(job: Job) -> Result<(), Fault> {
         let done = output.write_all(block);
         done.map_err(|error| Fault::io(&name, "cannot write", &error))
     };
-    write(&header)?;
+    // The number of records that are left is known at the end.
+    let is_held = job.unique && reading.reader.front_of_count(0).is_some();
+    let mut held = is_held.then(|| Held::new(&directory)).transpose()?;
+    if held.is_none() {
+        write(&reading.reader.front_of_all(header))?;
+    }
     let mut count = 0;
     let mut unique = job.unique.then(|| Neighbours::new(&*layout));
     let mut take = |block: &[u8]| {
@@ -78,12 +86,21 @@ pub(crate) fn sort(job: Job) -> Result<(), Fault> {
         if let Some(verifier) = &mut verifier {
             verifier.write(block)?;
         }
-        match &mut unique {
-            Some(unique) => write(&unique.unique(block)),
-            None => write(block),
+        let Some(unique) = &mut unique else {
+            return write(block);
+        };
+        let kept = unique.unique(block);
+        match &mut held {
+            Some(held) => held.push(&kept, records.count(&kept)),
+            None => write(&kept),
         }
     };
     sorter.finish(&mut take).map_err(external::fault)?;
+    if let Some(held) = held {
+        let front = reading.reader.front_of_count(held.records);
+        write(&front.unwrap_or_default())?;
+        held.pass_on(&mut write)?;
+    }
     if let Some(verifier) = &verifier {
         verifier.finish()?;
     }
@@ -100,6 +117,54 @@ pub(crate) fn sort(job: Job) -> Result<(), Fault> {
         notice::say_lines(&report);
     }
     Ok(())
+}
+
+/// Records in a temporary file, until their number is known.
+struct Held {
+    file: BufWriter<File>,
+    directory: PathBuf,
+    records: u64,
+}
+
+impl Held {
+    fn new(directory: &Path) -> Result<Self, Fault> {
+        let directory = directory.to_owned();
+        match tempfile::tempfile_in(&directory) {
+            Ok(file) => Ok(Self {
+                file: BufWriter::with_capacity(BUFFER, file),
+                directory,
+                records: 0,
+            }),
+            Err(error) => Err(failed(&directory, &error)),
+        }
+    }
+
+    fn push(&mut self, bytes: &[u8], records: usize) -> Result<(), Fault> {
+        self.records += records as u64;
+        let done = self.file.write_all(bytes);
+        done.map_err(|error| failed(&self.directory, &error))
+    }
+
+    fn pass_on(self, take: &mut dyn FnMut(&[u8]) -> Result<(), Fault>) -> Result<(), Fault> {
+        let failed = |error: &io::Error| failed(&self.directory, error);
+        let mut file = self.file.into_inner().map_err(|e| failed(e.error()))?;
+        file.rewind().map_err(|error| failed(&error))?;
+        let mut block = vec![0; BUFFER];
+        loop {
+            match file.read(&mut block) {
+                Ok(0) => return Ok(()),
+                Ok(read) => take(&block[..read])?,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(failed(&error)),
+            }
+        }
+    }
+}
+
+/// A failure of a temporary file.
+fn failed(directory: &Path, error: &io::Error) -> Fault {
+    let name = directory.display();
+    Fault::Usage(format!("{name}: the temporary file: {error}"))
 }
 
 /// The input of a sort, read in chunks.

@@ -27,6 +27,12 @@ pub(crate) trait Front: Send {
     fn of_all(&self, first: Vec<u8>) -> Vec<u8> {
         first
     }
+
+    /// What stands in front of a result of so many records. `None` if their number makes no
+    /// difference.
+    fn of_count(&self, _records: u64) -> Option<Vec<u8>> {
+        None
+    }
 }
 
 /// Appends a record of another file as one of the first file, of the same size, or says why it
@@ -130,6 +136,12 @@ impl ChunkReader {
     /// What stands in front of the records of all files. `first` is what the first one has there.
     pub(crate) fn front_of_all(&self, first: Vec<u8>) -> Vec<u8> {
         self.front.of_all(first)
+    }
+
+    /// As [`front_of_all`](Self::front_of_all), of which so many records are left. `None` if their
+    /// number makes no difference.
+    pub(crate) fn front_of_count(&self, records: u64) -> Option<Vec<u8>> {
+        self.front.of_count(records)
     }
 
     /// Leaves a file that has ended for the next one. Returns false if it has not, or is the last.

@@ -88,7 +88,8 @@ fn with_any_address_space_a_sort_ends_well_or_with_one_line() {
     let mut failures = 0;
     for call in ["-f lines", "-f csv --by 1:num -S 1M", "-f text"] {
         // With less, the optimised build or this one is not even loaded.
-        for kilobytes in (30_000..90_000).step_by(4_000) {
+        let limits = (30_000..90_000).step_by(4_000);
+        for kilobytes in limits.chain((100_000..320_000).step_by(25_000)) {
             let line = format!("ulimit -v {kilobytes}; $B sort -q {call} --engine cpu in -o out");
             let output = shell(&folder, &format!("export RAYON_NUM_THREADS=4; {line}"));
             if output.status.success() {
@@ -100,6 +101,9 @@ fn with_any_address_space_a_sort_ends_well_or_with_one_line() {
         }
     }
     assert!(failures > 0);
+    let line = "ulimit -s 100; $B sort -q -f lines --engine cpu in -o out";
+    let sorted = shell(&folder, line);
+    assert!(sorted.status.success(), "{line}: {sorted:?}");
 }
 
 #[test]

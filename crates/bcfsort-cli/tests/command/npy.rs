@@ -38,6 +38,55 @@ fn arrays_come_back_as_arrays() {
 }
 
 #[test]
+fn the_name_of_a_field_may_end_like_an_option() {
+    let dtype = "[('a:desc', '|u1')]";
+    for (by, order) in [("a:desc", [1, 2]), ("a:desc:desc", [2, 1])] {
+        let result = npy(dtype, 2, &order);
+        sort(&["--by", by], &npy(dtype, 2, &[2, 1]))
+            .code(0)
+            .stdout(result);
+    }
+}
+
+#[test]
+fn the_header_counts_the_elements_that_are_left() {
+    let numbers = |numbers: &[i32]| {
+        let data: Vec<u8> = numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
+        npy("'<i4'", numbers.len(), &data)
+    };
+    let all = numbers(&[3, 1, 1, 2, 2, 2, 3]);
+    sort(&["-u", "-q", "--verify"], &all)
+        .code(0)
+        .stdout(numbers(&[1, 2, 3]));
+    sort(&["-u", "-r"], &numbers(&[]))
+        .code(0)
+        .stdout(numbers(&[]));
+    let dtype = "[('a', '|i1'), ('b', '|u1')]";
+    sort(&["-u", "--by", "a"], &npy(dtype, 3, &[255, 1, 2, 9, 2, 8]))
+        .code(0)
+        .stdout(npy(dtype, 2, &[255, 1, 2, 9]));
+    // Onto itself, of several files, in little memory.
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let many: Vec<i32> = (0..300_000).map(|i| i % 1000 * 7919 % 1000).collect();
+    std::fs::write(file("many"), numbers(&many)).unwrap();
+    std::fs::write(file("all"), &all).unwrap();
+    let args = [
+        "-u",
+        "-S",
+        "1M",
+        &file("many"),
+        &file("all"),
+        "-o",
+        &file("many"),
+    ];
+    sort(&args, &[]).code(0).stdout("");
+    let sorted: Vec<i32> = (0..1000).collect();
+    assert!(std::fs::read(file("many")).unwrap() == numbers(&sorted));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+}
+
+#[test]
 fn what_is_wrong_with_an_array_is_told_in_a_line() {
     let text = "stdin: this is no .npy file: it does not begin with \\x93NUMPY";
     let short =

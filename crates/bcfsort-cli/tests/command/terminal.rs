@@ -74,6 +74,8 @@ fn values_of_options_are_escaped() {
         vec![EVIL],
         vec!["audit", "--pattern", EVIL],
         vec!["gen", EVIL, "-n", "1"],
+        vec!["gen", "random", "-n", EVIL],
+        vec!["gen", "random", "-n", "1", "--range", EVIL],
         vec!["bench", "--engines", EVIL],
         vec!["devices", EVIL],
     ];

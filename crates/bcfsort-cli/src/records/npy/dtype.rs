@@ -121,7 +121,8 @@ impl DType {
             ));
         }
         let keys = by.split(',').map(|key| {
-            let (name, descending) = match key.strip_suffix(":desc") {
+            let is_name = fields.iter().any(|field| field.name == key);
+            let (name, descending) = match key.strip_suffix(":desc").filter(|_| !is_name) {
                 Some(name) => (name, true),
                 None => (key, false),
             };

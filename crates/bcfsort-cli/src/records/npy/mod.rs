@@ -101,6 +101,10 @@ impl Front for Arrays {
             self.header.of_count(self.count)
         }
     }
+
+    fn of_count(&self, records: u64) -> Option<Vec<u8>> {
+        Some(self.header.of_count(records))
+    }
 }
 
 /// What the header of a file says.

@@ -11,6 +11,9 @@ use std::ops::Range;
 /// How many bytes of a file are searched for the end of a line if carriage returns seem to be it.
 const PROBE: usize = 1 << 20;
 
+/// How many bytes of a file tell whether it is in UTF-16.
+const SAMPLE: usize = 1 << 12;
+
 /// The bytes that separate cells and rows.
 ///
 /// A cell that begins with a quote ends with the next single one. Separators and line ends in it
@@ -113,9 +116,9 @@ impl Dialect {
         let found = reader.look(
             |bytes, are_all| {
                 let (dialect, row) = self.of_file(bytes, are_all)?;
-                // In UTF-16, a byte more belongs to the line end.
-                let is_enough = are_all || bytes.len() > row.len();
-                is_enough.then(|| (dialect, row, is_utf_16(bytes)))
+                // In UTF-16, a byte more belongs to the line end; a second line tells more.
+                let is_enough = are_all || bytes.len() > row.len() + row.len().min(SAMPLE);
+                is_enough.then(|| (dialect, row, is_utf_16(bytes, are_all, self.separator)))
             },
             memory,
         )?;
@@ -193,26 +196,37 @@ impl Dialect {
 }
 
 /// True if a file that begins with these bytes is in UTF-16: it has the byte order mark, or its
-/// start is such a text, with line ends and without NUL characters, and hardly makes sense as ASCII.
-fn is_utf_16(bytes: &[u8]) -> bool {
-    const SAMPLE: usize = 1 << 12;
+/// start makes sense as such a text and not as an 8-bit one. Then separators and line ends have two
+/// bytes, of which one is zero; but some other characters have a byte of theirs, too.
+fn is_utf_16(bytes: &[u8], are_all: bool, separator: u8) -> bool {
     if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
         return true;
     }
+    if are_all && bytes.len() % 2 == 1 {
+        return false;
+    }
     let pairs = bytes[..bytes.len().min(SAMPLE)].chunks_exact(2);
-    let ascii = (pairs.clone()).filter(|pair| matches!(pair, [1..0x80, 1..0x80]));
-    2 * ascii.count() <= pairs.len()
-        && [u16::from_le_bytes, u16::from_be_bytes].iter().any(|unit| {
-            let units = pairs.clone().map(|pair| unit([pair[0], pair[1]]));
-            let mut units: Vec<u16> = units.collect();
-            // The sample may end within a character.
-            let _ = units.pop_if(|last| (0xd800..0xdc00).contains(last));
-            let line_ends = ['\n', '\r'];
-            String::from_utf16(&units).is_ok_and(|text| {
-                let has_content = !text.trim_matches(line_ends).is_empty();
-                has_content && text.contains(line_ends) && !text.contains('\0')
-            })
-        })
+    let is_ascii = |pair: &&[u8]| pair.iter().all(|byte| matches!(byte, b' '..=b'~'));
+    if 2 * pairs.clone().filter(is_ascii).count() > pairs.len() {
+        return false;
+    }
+    [u16::from_le_bytes, u16::from_be_bytes].iter().any(|unit| {
+        let mut units: Vec<u16> = pairs.clone().map(|pair| unit([pair[0], pair[1]])).collect();
+        // The sample may end within a character.
+        let _ = units.pop_if(|last| (0xd800..0xdc00).contains(last));
+        let ends = [b'\n', b'\r', separator];
+        let is_end = |unit: &&u16| ends.contains(&((**unit & 0xff) as u8));
+        let similar = units.iter().filter(is_end).count();
+        let real = units
+            .iter()
+            .filter(is_end)
+            .filter(|unit| **unit < 0x100)
+            .count();
+        units.iter().any(|unit| matches!(unit, 0xa | 0xd))
+            && real >= 2
+            && 4 * real >= 3 * similar
+            && String::from_utf16(&units).is_ok_and(|text| !text.contains('\0'))
+    })
 }
 
 /// Where the cells of a row begin and end.

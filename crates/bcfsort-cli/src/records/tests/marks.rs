@@ -37,19 +37,24 @@ fn a_mark_stays_in_front_of_every_text() {
 fn tables_in_utf_16_are_refused() {
     let told = "file: the file is in UTF-16: iconv -f UTF-16 -t UTF-8 makes UTF-8 of it (-f \
                 UTF-16LE or -f UTF-16BE if it has no byte order mark)";
-    for table in [
-        "\u{feff}a\r\nb\r\na\r\n",
-        "a\r\nb\r\na\r\n",
-        "2,a\n1,b\n10,c\n",
-        "x\r",
-        // Bytes of line ends and separators are in these characters.
-        "上,Ⰰ\n",
+    for (table, has_mark) in [
+        ("\u{feff}a\r\nb\r\na\r\n", true),
+        ("a\r\nb\r\na\r\n", false),
+        ("2,a\n1,b\n10,c\n", false),
+        ("имя,город\nИван,Москва\nАнна,Пермь\n", false),
+        ("नाम,शहर\r\nअमर,पटना\r\n", false),
+        ("ชื่อ,เมือง\nก,ข\n", false),
+        ("όνομα,πόλη\rα,β\r", false),
+        // Bytes of line ends and separators are in these characters, and a NUL in the last one.
+        ("上,Ⰰ\n下,b\n一,c\n", false),
     ] {
         let little: Vec<u8> = (table.encode_utf16()).flat_map(u16::to_le_bytes).collect();
         let big: Vec<u8> = (table.encode_utf16()).flat_map(u16::to_be_bytes).collect();
         for file in [little, big] {
             fails(Csv, "--by 1", &file, told);
-            fails(Tsv, "--no-header --by 1", &file, told);
+            if has_mark {
+                fails(Tsv, "--no-header --by 1", &file, told);
+            }
         }
     }
     // NUL bytes alone do not make it UTF-16.

@@ -5,9 +5,9 @@ mod fault;
 mod help;
 mod values;
 
-use clap::Parser;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::error::{ContextValue, ErrorKind};
+use clap::builder::{PossibleValuesParser, Styles, TypedValueParser};
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
 use fault::Fault;
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -243,7 +243,7 @@ fn print(text: &str) -> Result<(), Fault> {
 }
 
 /// Prints help and the version as clap does, and its errors on one line.
-fn usage(mut error: clap::Error) -> ExitCode {
+fn usage(error: clap::Error) -> ExitCode {
     let is_help = matches!(
         error.kind(),
         ErrorKind::DisplayHelp
@@ -256,16 +256,10 @@ fn usage(mut error: clap::Error) -> ExitCode {
             _ => ExitCode::SUCCESS,
         };
     }
-    // Clap would leave out what it takes for a terminal's sequences.
-    let context: Vec<_> = (error.context())
-        .map(|(kind, value)| (kind, value.clone()))
-        .collect();
-    for (kind, value) in context {
-        if let ContextValue::String(text) = value {
-            error.insert(kind, ContextValue::String(escaped(&text)));
-        }
-    }
-    let text = error.to_string();
+    // With styles, clap would leave out what it takes for a terminal's sequences.
+    let plain = Args::command().styles(Styles::plain());
+    let error = plain.try_get_matches().err().unwrap_or(error);
+    let text = error.render().ansi().to_string();
     let lines: Vec<&str> = text
         .lines()
         .map(str::trim)
