@@ -2,7 +2,7 @@
 //! that did not fit the device at once.
 
 use crate::at_once::produce_in_order;
-use crate::key::{KeyType, SortKey};
+use crate::key::SortKey;
 use crate::order::Order;
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -47,12 +47,6 @@ pub fn first_out_of_order<T: SortKey>(keys: &[T], order: Order) -> Option<usize>
     keys.windows(2)
         .position(|pair| pair[0].total_order(&pair[1]) == wrong)
         .map(|i| i + 1)
-}
-
-/// The position of a key among all keys of its type, in this order.
-pub fn rank<T: SortKey>(key: T, order: Order) -> u64 {
-    let key_type: KeyType = T::KEY_TYPE;
-    key_type.map(order).encode(key.to_bits64())
 }
 
 /// Items of a run between two samples, and so the accuracy of the cuts into ranges.

@@ -267,6 +267,19 @@ pub trait SortKey: bytemuck::Pod + Send + Sync + fmt::Debug + sealed::Sealed {
     fn from_bits64(bits: u64) -> Self;
     /// Compares two keys in the total order of sorts.
     fn total_order(&self, other: &Self) -> std::cmp::Ordering;
+    /// The key as an unsigned integer: those of two keys compare as the keys do in this order.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use wgpu_bcfsort::{Order, SortKey};
+    /// assert!((-1.5_f32).rank(Order::Ascending) < 0.0_f32.rank(Order::Ascending));
+    /// assert_eq!(7_u32.rank(Order::Ascending), 7);
+    /// assert_eq!(u32::MAX.rank(Order::Descending), 0);
+    /// ```
+    fn rank(self, order: Order) -> u64 {
+        Self::KEY_TYPE.map(order).encode(self.to_bits64())
+    }
 }
 
 macro_rules! sort_key {

@@ -163,11 +163,11 @@ pub use wgpu;
 /// The paper is Sitchinava and Weichert, "Bank Conflict Free Comparison-based Sorting On GPUs".
 pub mod paper {
     pub use crate::mergesort::{BaseCase, MergesortOptions};
+    pub use crate::prefix_sums::{
+        MOST_COLORS, PrefixSumsMethod, PrefixSumsOptions, Scan, Summand, prefix_sums_on_cpu,
+    };
     #[cfg(feature = "gpu")]
     pub use crate::prefix_sums::{PrefixSums, PreparedPrefixSums};
-    pub use crate::prefix_sums::{
-        PrefixSumsMethod, PrefixSumsOptions, Scan, Summand, prefix_sums_on_cpu,
-    };
 }
 
 /// Sorts a slice in ascending order on the best GPU of this machine.

@@ -375,45 +375,46 @@ fn splitter_at(at: u32) -> Record {
 
 const OWN: u32 = VALUES / 32u;
 
-var<workgroup> sums: array<u32, VALUES + 32u>;
-var<workgroup> totals: array<u32, 32>;
+var<workgroup> scan_cells: array<u32, VALUES + 32u>;
+var<workgroup> scan_totals: array<u32, 32>;
 
-fn sum_cell(i: u32) -> u32 {
+fn scan_cell(i: u32) -> u32 {
     return i + i / 32u;
 }
 
-// The sum of the values of the lanes before this one. All lanes must call it.
+// The sum of the values of the lanes before this one. All lanes must call it. Until the next call,
+// that of lane i is in `scan_cells[scan_cell(i)]`.
 fn exclusive_sum(lane: u32, value: u32) -> u32 {
     workgroupBarrier();
     if lane < VALUES {
-        sums[sum_cell(lane)] = value;
+        scan_cells[scan_cell(lane)] = value;
     }
     workgroupBarrier();
     if lane < 32u {
         var sum = 0u;
         for (var i = 0u; i < OWN; i++) {
-            sum += sums[sum_cell(lane * OWN + i)];
+            sum += scan_cells[scan_cell(lane * OWN + i)];
         }
-        totals[lane] = sum;
+        scan_totals[lane] = sum;
     }
     workgroupBarrier();
     if lane < 32u {
         var sum = 0u;
         for (var i = 0u; i < 31u; i++) {
-            sum += select(0u, totals[i], i < lane);
+            sum += select(0u, scan_totals[i], i < lane);
         }
         for (var i = 0u; i < OWN; i++) {
-            let cell = sum_cell(lane * OWN + i);
-            let own = sums[cell];
-            sums[cell] = sum;
+            let cell = scan_cell(lane * OWN + i);
+            let own = scan_cells[cell];
+            scan_cells[cell] = sum;
             sum += own;
         }
     }
     workgroupBarrier();
-    return sums[sum_cell(min(lane, VALUES - 1u))];
+    return scan_cells[scan_cell(min(lane, VALUES - 1u))];
 }
 
-// Uses samplesort/io, samplesort/maps, samplesort/params, samplesort/scan, samplesort/segments,
+// Uses lib/scan, samplesort/io, samplesort/maps, samplesort/params, samplesort/segments,
 // samplesort/shape, samplesort/tile.
 //
 // SAMPLE SORT, partition: moves the records of a segment to its children.

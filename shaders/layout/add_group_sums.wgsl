@@ -1,4 +1,4 @@
-// Uses layout/params, layout/scan, lib/bank_matrix.
+// Uses layout/params, lib/bank_matrix, lib/scan.
 //
 // COUNTING SORT of keys of 16 bits, third phase: the end of each key's copies.
 //
@@ -23,13 +23,13 @@ fn main(
         return;
     }
     var sum = 0u;
-    // There are no more workgroups than lanes.
+    // There are fewer workgroups than lanes, so all are before the last lane.
     let end = (lane + 1u) * LANES * 8u;
     if end <= first {
         sum = sums[end - 1u];
     }
-    sum = inclusive_sum(lane, sum);
-    let before = lane_sums[LANES - 1u];
+    _ = exclusive_sum(lane, sum);
+    let before = scan_cells[scan_cell(LANES - 1u)];
     for (var j = 0u; j < 8u; j++) {
         let i = first + j * LANES + lane;
         if i < params.bins {

@@ -1,4 +1,4 @@
-// Uses layout/key_map, layout/params, layout/scan, lib/bank_matrix.
+// Uses layout/key_map, layout/params, lib/bank_matrix, lib/scan.
 //
 // COUNTING SORT of keys of 8 or 16 bits, second phase: prefix sums within each workgroup's bins.
 //
@@ -37,7 +37,7 @@ fn main(
         }
         sum += count[j];
     }
-    var before = inclusive_sum(lane, sum) - sum;
+    var before = exclusive_sum(lane, sum);
     for (var j = 0u; j < 8u; j++) {
         before += count[j];
         if first + j < bins {

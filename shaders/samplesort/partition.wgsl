@@ -1,4 +1,4 @@
-// Uses samplesort/io, samplesort/maps, samplesort/params, samplesort/scan, samplesort/segments,
+// Uses lib/scan, samplesort/io, samplesort/maps, samplesort/params, samplesort/segments,
 // samplesort/shape, samplesort/tile.
 //
 // SAMPLE SORT, partition: moves the records of a segment to its children.

@@ -2,7 +2,6 @@
 
 use super::RecordFormat;
 use crate::error::Error;
-use crate::host::rank;
 use crate::key::SortKey;
 use crate::order::Order;
 use crate::sorter::Sorter;
@@ -50,7 +49,7 @@ impl<T: SortKey> RecordFormat for Numbers<'_, T> {
     }
 
     fn key(&self, records: &[T]) -> u64 {
-        rank(records[0], self.order)
+        records[0].rank(self.order)
     }
 
     fn count(&self, records: &[T]) -> usize {
@@ -63,7 +62,7 @@ impl<T: SortKey> RecordFormat for Numbers<'_, T> {
 
     fn split(&self, sorted: &[T], key: &u64, or_equal: bool) -> usize {
         sorted.partition_point(|&record| {
-            let rank = rank(record, self.order);
+            let rank = record.rank(self.order);
             rank < *key || (or_equal && rank == *key)
         })
     }

@@ -38,9 +38,13 @@ const SLOTS: u32 = 1024;
 const KEY_MAP: Source = wgsl!("layout/key_map.wgsl");
 const SEGMENTS: Source = wgsl!("layout/segments.wgsl");
 const STORE_VALUES: Source = wgsl!("layout/records.wgsl", "values");
-const SCAN: Source = wgsl!("layout/scan.wgsl");
+const SCAN: Source = wgsl!("lib/scan.wgsl");
 const EACH_ITEM: Source = wgsl!("layout/each_item.wgsl");
 const PARAMS: Source = wgsl!("layout/params.wgsl");
+
+/// Values of a scan: one for each lane.
+const VALUES: (&str, u32) = ("VALUES", LANES);
+const SCAN_BYTES: u32 = 4 * (LANES + 64);
 
 /// Every kernel.
 #[must_use]
@@ -240,8 +244,8 @@ pub fn count_keys() -> Kernel {
 pub fn scan_counts() -> Kernel {
     let texts = [KEY_MAP, SCAN, wgsl!("layout/scan_counts.wgsl")];
     Definition {
-        workgroup_bytes: 4 * LANES,
-        ..kernel("layout.scan_counts", &[("KEY_WORDS", 1)], &texts)
+        workgroup_bytes: SCAN_BYTES,
+        ..kernel("layout.scan_counts", &[("KEY_WORDS", 1), VALUES], &texts)
     }
     .into()
 }
@@ -251,8 +255,8 @@ pub fn scan_counts() -> Kernel {
 pub fn add_group_sums() -> Kernel {
     let texts = [SCAN, wgsl!("layout/add_group_sums.wgsl")];
     Definition {
-        workgroup_bytes: 4 * LANES,
-        ..kernel("layout.add_group_sums", &[], &texts)
+        workgroup_bytes: SCAN_BYTES,
+        ..kernel("layout.add_group_sums", &[VALUES], &texts)
     }
     .into()
 }

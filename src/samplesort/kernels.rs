@@ -62,7 +62,7 @@ const SAMPLES_PER_LANE: u32 = 16;
 const PARAMS: Source = wgsl!("samplesort/params.wgsl");
 const SEGMENTS: Source = wgsl!("samplesort/segments.wgsl");
 const TREE: Source = wgsl!("samplesort/tree.wgsl");
-const SCAN: Source = wgsl!("samplesort/scan.wgsl");
+const SCAN: Source = wgsl!("lib/scan.wgsl");
 const TILE: Source = wgsl!("samplesort/tile.wgsl");
 
 /// The sections of a file in `samplesort/shape/`.

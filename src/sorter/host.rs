@@ -9,7 +9,7 @@ use crate::gpu::faults::call;
 use crate::gpu::profile::{Clock, Detail, Profile};
 use crate::gpu::transfer::zeroed;
 use crate::gpu::waiting::Waiting;
-use crate::host::{merge_runs, permute, rank};
+use crate::host::{merge_runs, permute};
 use crate::job::check_bound;
 use crate::key::{KeyType, SortKey};
 use crate::order::Order;
@@ -607,7 +607,7 @@ impl Sorter {
                 }
             }
             let mut merged = reserved(keys.len())?;
-            let rank = |&index: &u32| rank(keys[index as usize], order);
+            let rank = |&index: &u32| keys[index as usize].rank(order);
             let Ok(()) = merge_runs(&indices, &chunks.sorted, rank, |block| {
                 merged.extend_from_slice(block);
                 Ok::<_, Infallible>(())
@@ -721,7 +721,7 @@ struct Started {
 
 /// Compares keys by integers that have the same order.
 fn rank_in<T: SortKey>(order: Order) -> impl Fn(&T) -> u64 + Sync {
-    move |&key| rank(key, order)
+    move |&key| key.rank(order)
 }
 
 /// An empty vector with room for `len` items.

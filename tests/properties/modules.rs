@@ -345,6 +345,27 @@ fn the_lower_floors_know_no_upper_one() {
     }
 }
 
+/// The library's back door is for its tests, the experiments, the auditor's recordings and the plans
+/// that the browser's playground shows. What the commands need is public.
+#[test]
+fn the_commands_use_the_public_library_alone() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for folder in [
+        "crates/bcfsort-cli/src",
+        "crates/bcfsort-data/src",
+        "crates/bcfsort-term/src",
+        "integrations/datafusion/src",
+        "integrations/ballista/src",
+        "integrations/python/src",
+    ] {
+        for (file, _, tokens) in sources(&root.join(folder)) {
+            let is_auditor = file.components().any(|part| part.as_os_str() == "audit");
+            let names_it = tokens.iter().any(|token| token == "internals");
+            assert!(is_auditor || !names_it, "{}", file.display());
+        }
+    }
+}
+
 #[test]
 fn names_are_found_in_code_but_not_in_comments_strings_and_tests() {
     let text = r##"

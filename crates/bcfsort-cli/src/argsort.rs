@@ -14,7 +14,6 @@ use bcfsort_term::with_key_type;
 use rayon::prelude::*;
 use std::path::PathBuf;
 use std::time::Instant;
-use wgpu_bcfsort::internals::host::rank;
 use wgpu_bcfsort::{KeyType, Order, SortKey};
 
 /// Bytes of memory for a key: its rank, twice while the CPU sorts, and indices.
@@ -169,7 +168,7 @@ impl<T: SortKey> Reading<T> {
             return Err(too_many(self.keys.name(), self.memory));
         }
         let order = self.order;
-        Ok(keys.into_par_iter().map(|key| rank(key, order)).collect())
+        Ok(keys.into_par_iter().map(|key| key.rank(order)).collect())
     }
 }
 

@@ -12,9 +12,8 @@ use bcfsort_term::timings::{self, Timings};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use wgpu_bcfsort::internals::prefix_sums::MOST_COLORS;
 use wgpu_bcfsort::paper::{
-    PrefixSums, PrefixSumsMethod, PrefixSumsOptions, Scan, Summand, prefix_sums_on_cpu,
+    MOST_COLORS, PrefixSums, PrefixSumsMethod, PrefixSumsOptions, Scan, Summand, prefix_sums_on_cpu,
 };
 use wgpu_bcfsort::{KeyType, Options, SortKey, Sorter};
 

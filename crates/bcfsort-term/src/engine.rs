@@ -10,7 +10,6 @@ use std::fmt::Display;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Instant;
-use wgpu_bcfsort::internals::host::sort_on_cpu;
 use wgpu_bcfsort::{Engine, Error, KeyType, Options, Order, SortKey, Sorter, adapters, wgpu};
 
 /// If set to 1, a missing adapter is an error even where the CPU could do the work.
@@ -382,6 +381,14 @@ fn gpu_pays(count: u64, key: KeyType, threads: usize) -> bool {
     let shared = 2.0 * (1.0 - 1.0 / threads);
     let own = (keys / threads).max(1.0).log2() / threads;
     keys * (shared + own) * CPU_PARTITION > GPU_START + bytes * GPU_BYTE
+}
+
+/// Sorts on one thread.
+fn sort_on_cpu<T: SortKey>(keys: &mut [T], order: Order) {
+    match order {
+        Order::Ascending => keys.sort_unstable_by(T::total_order),
+        Order::Descending => keys.sort_unstable_by(|a, b| b.total_order(a)),
+    }
 }
 
 /// Sorts on all cores. The result is the same bytes as that of [`sort_on_cpu`], since equal keys

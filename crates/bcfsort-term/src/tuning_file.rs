@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
-use wgpu_bcfsort::internals::samplesort::Tuning;
+use wgpu_bcfsort::Tuning;
 use wgpu_bcfsort::wgpu;
 
 /// The most bytes of a tuning file. Those that `tune` writes have some hundreds.

@@ -2,7 +2,7 @@
 
 use crate::client::{Cluster, as_in, read};
 use anyhow::{Context, Result, bail, ensure};
-use bcfsort_datafusion::commands::url_of;
+use bcfsort_datafusion::commands::{tell, url_of};
 use clap::Args;
 use datafusion::common::ScalarValue;
 use datafusion::config::TableParquetOptions;

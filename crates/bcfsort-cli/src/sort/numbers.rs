@@ -13,7 +13,6 @@ use std::fmt::Write as _;
 use std::marker::PhantomData;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
-use wgpu_bcfsort::internals::host::rank;
 use wgpu_bcfsort::{ExternalSorter, Order, RecordFormat, SortKey};
 
 /// Sorts a file of keys of type `T`.
@@ -145,7 +144,7 @@ struct ByContender<'a, T> {
 
 impl<T: SortKey> ByContender<'_, T> {
     fn rank(&self, key: T) -> u64 {
-        rank(key, self.order)
+        key.rank(self.order)
     }
 }
 
