@@ -3,6 +3,8 @@
 const WORDS: u32 = 1u;
 const LANES: u32 = 256u;
 const SORT_TILE: u32 = 4096u;
+const EACH: u32 = 16u;
+const FAR_BITS: u32 = 4u;
 
 // Records of one word.
 
@@ -165,63 +167,248 @@ fn store_target(i: u32, r: Record) {
     target_keys[i] = key_of(r);
 }
 
-var<workgroup> tile_words: array<u32, 4096>;
+// Lines of a tile, and the distance of those of a far column.
+const LINES: u32 = SORT_TILE / EACH;
+const STRIDE: u32 = LINES / 16u;
 
-fn word_at(line: u32, cell: u32) -> u32 {
+// The places of 16 cells in an array.
+struct Places {
+    a: vec4<u32>,
+    b: vec4<u32>,
+    c: vec4<u32>,
+    d: vec4<u32>,
+}
+
+// The places of cells whose numbers, or the numbers of whose lines, have more bits than those of the
+// cell at `first`. Each bit of a number flips some bits of a place, and adds to the others, the same
+// for all lanes: `flips` and `steps` of the bits 1, 2, 4 and 8. (To flip them all is right, too; but
+// the sum is in the address of a load, at no cost.)
+fn places(first: u32, flips: vec4<u32>, steps: vec4<u32>) -> Places {
+    let a = vec4<u32>(first) ^ vec4<u32>(0u, flips.x, flips.y, flips.x ^ flips.y);
+    let b = a ^ vec4<u32>(flips.z);
+    let step_a = vec4<u32>(0u, steps.x, steps.y, steps.x + steps.y);
+    let step_b = step_a + steps.z;
+    let eight = vec4<u32>(flips.w);
+    return Places(
+        a + step_a,
+        b + step_b,
+        (a ^ eight) + (step_a + steps.w),
+        (b ^ eight) + (step_b + steps.w),
+    );
+}
+
+// The flips of an upper half, for that of the cells 1, 2, 4 and 8 that begins it. `half`: its number,
+// or 0 where no cell is in an upper half.
+fn upper(half: u32, flips: u32) -> vec4<u32> {
+    let begins = vec4<u32>(half) == vec4<u32>(1u, 2u, 4u, 8u);
+    return select(vec4<u32>(0u), vec4<u32>(flips), begins);
+}
+
+var<workgroup> tile_words: array<u32, LINES * 16u>;
+
+fn word_place(line: u32, cell: u32) -> u32 {
     return (line ^ ((line >> 4u) & 1u)) * 16u + (cell ^ ((line >> 1u) & 15u));
 }
 
-fn sort_lines(blocks: Blocks, lane: u32) {
-    var r0 = fetch(blocks, blocks.low + 0u + lane);
-    var r1 = fetch(blocks, blocks.low + 256u + lane);
-    var r2 = fetch(blocks, blocks.low + 512u + lane);
-    var r3 = fetch(blocks, blocks.low + 768u + lane);
-    var r4 = fetch(blocks, blocks.low + 1024u + lane);
-    var r5 = fetch(blocks, blocks.low + 1280u + lane);
-    var r6 = fetch(blocks, blocks.low + 1536u + lane);
-    var r7 = fetch(blocks, blocks.low + 1792u + lane);
-    var r8 = fetch(blocks, blocks.high + 2048u + lane);
-    var r9 = fetch(blocks, blocks.high + 2304u + lane);
-    var r10 = fetch(blocks, blocks.high + 2560u + lane);
-    var r11 = fetch(blocks, blocks.high + 2816u + lane);
-    var r12 = fetch(blocks, blocks.high + 3072u + lane);
-    var r13 = fetch(blocks, blocks.high + 3328u + lane);
-    var r14 = fetch(blocks, blocks.high + 3584u + lane);
-    var r15 = fetch(blocks, blocks.high + 3840u + lane);
-    if maps_source() {
-        r0 = encode_source(r0);
-        r1 = encode_source(r1);
-        r2 = encode_source(r2);
-        r3 = encode_source(r3);
-        r4 = encode_source(r4);
-        r5 = encode_source(r5);
-        r6 = encode_source(r6);
-        r7 = encode_source(r7);
-        r8 = encode_source(r8);
-        r9 = encode_source(r9);
-        r10 = encode_source(r10);
-        r11 = encode_source(r11);
-        r12 = encode_source(r12);
-        r13 = encode_source(r13);
-        r14 = encode_source(r14);
-        r15 = encode_source(r15);
-    }
-    r0 = padded_first(blocks, blocks.low + 0u + lane, r0);
-    r1 = padded(blocks, blocks.low + 256u + lane, r1);
-    r2 = padded(blocks, blocks.low + 512u + lane, r2);
-    r3 = padded(blocks, blocks.low + 768u + lane, r3);
-    r4 = padded(blocks, blocks.low + 1024u + lane, r4);
-    r5 = padded(blocks, blocks.low + 1280u + lane, r5);
-    r6 = padded(blocks, blocks.low + 1536u + lane, r6);
-    r7 = padded(blocks, blocks.low + 1792u + lane, r7);
-    r8 = padded(blocks, blocks.high + 2048u + lane, r8);
-    r9 = padded(blocks, blocks.high + 2304u + lane, r9);
-    r10 = padded(blocks, blocks.high + 2560u + lane, r10);
-    r11 = padded(blocks, blocks.high + 2816u + lane, r11);
-    r12 = padded(blocks, blocks.high + 3072u + lane, r12);
-    r13 = padded(blocks, blocks.high + 3328u + lane, r13);
-    r14 = padded(blocks, blocks.high + 3584u + lane, r14);
-    r15 = padded(blocks, blocks.high + 3840u + lane, r15);
+fn word_flips(line: vec4<u32>) -> vec4<u32> {
+    let low = (line >> vec4<u32>(1u)) & vec4<u32>(15u);
+    return low | (((line ^ (line >> vec4<u32>(4u))) & vec4<u32>(1u)) * 16u);
+}
+
+fn word_steps(line: vec4<u32>) -> vec4<u32> {
+    return (line & vec4<u32>(~1u)) * 16u;
+}
+
+fn word_column(lane: u32, stride: u32, half: u32) -> Places {
+    let first = word_place(select(lane / 16u * 16u, lane / 16u, stride > 1u), lane % 16u);
+    let opposite = upper(half, word_place(stride - 1u, 15u));
+    let lines = vec4<u32>(1u, 2u, 4u, 8u) * stride;
+    return places(first, word_flips(lines) ^ opposite, word_steps(lines));
+}
+
+// Cells of one word.
+
+fn line_at(lane: u32) -> Places {
+    return places(word_place(lane, 0u), vec4<u32>(1u, 2u, 4u, 8u), vec4<u32>(0u));
+}
+
+fn column_at(lane: u32, stride: u32, half: u32) -> Places {
+    return word_column(lane, stride, half);
+}
+
+fn load(at: u32) -> u32 {
+    return tile_words[at];
+}
+
+fn store(at: u32, cell: u32) {
+    tile_words[at] = cell;
+}
+
+// A record of the sorted tile.
+fn tile_load(i: u32) -> u32 {
+    return tile_words[word_place(i / EACH, i % EACH)];
+}
+
+// The position of record `i` of those that a lane fetches: a warp fetches contiguous records.
+fn position_of(blocks: Blocks, lane: u32, i: u32) -> u32 {
+    return select(blocks.low, blocks.high, i >= EACH / 2u) + i * LINES + lane;
+}
+
+// Cells of one record.
+
+alias Cell = Record;
+
+fn fetch_cell(blocks: Blocks, lane: u32, i: u32) -> Cell {
+    return fetch(blocks, position_of(blocks, lane, i));
+}
+
+fn encode_cell(cell: Cell) -> Cell {
+    return encode_source(cell);
+}
+
+fn pad_cell(blocks: Blocks, lane: u32, i: u32, cell: Cell) -> Cell {
+    return pad(blocks, lane, i, cell);
+}
+
+struct Cells {
+    c0: Cell,
+    c1: Cell,
+    c2: Cell,
+    c3: Cell,
+    c4: Cell,
+    c5: Cell,
+    c6: Cell,
+    c7: Cell,
+    c8: Cell,
+    c9: Cell,
+    c10: Cell,
+    c11: Cell,
+    c12: Cell,
+    c13: Cell,
+    c14: Cell,
+    c15: Cell,
+}
+
+fn fetch_cells(blocks: Blocks, lane: u32) -> Cells {
+    return Cells(
+        fetch_cell(blocks, lane, 0u),
+        fetch_cell(blocks, lane, 1u),
+        fetch_cell(blocks, lane, 2u),
+        fetch_cell(blocks, lane, 3u),
+        fetch_cell(blocks, lane, 4u),
+        fetch_cell(blocks, lane, 5u),
+        fetch_cell(blocks, lane, 6u),
+        fetch_cell(blocks, lane, 7u),
+        fetch_cell(blocks, lane, 8u),
+        fetch_cell(blocks, lane, 9u),
+        fetch_cell(blocks, lane, 10u),
+        fetch_cell(blocks, lane, 11u),
+        fetch_cell(blocks, lane, 12u),
+        fetch_cell(blocks, lane, 13u),
+        fetch_cell(blocks, lane, 14u),
+        fetch_cell(blocks, lane, 15u),
+    );
+}
+
+fn encode_cells(cells: Cells) -> Cells {
+    return Cells(
+        encode_cell(cells.c0),
+        encode_cell(cells.c1),
+        encode_cell(cells.c2),
+        encode_cell(cells.c3),
+        encode_cell(cells.c4),
+        encode_cell(cells.c5),
+        encode_cell(cells.c6),
+        encode_cell(cells.c7),
+        encode_cell(cells.c8),
+        encode_cell(cells.c9),
+        encode_cell(cells.c10),
+        encode_cell(cells.c11),
+        encode_cell(cells.c12),
+        encode_cell(cells.c13),
+        encode_cell(cells.c14),
+        encode_cell(cells.c15),
+    );
+}
+
+fn pad_cells(blocks: Blocks, lane: u32, cells: Cells) -> Cells {
+    return Cells(
+        pad_cell(blocks, lane, 0u, cells.c0),
+        pad_cell(blocks, lane, 1u, cells.c1),
+        pad_cell(blocks, lane, 2u, cells.c2),
+        pad_cell(blocks, lane, 3u, cells.c3),
+        pad_cell(blocks, lane, 4u, cells.c4),
+        pad_cell(blocks, lane, 5u, cells.c5),
+        pad_cell(blocks, lane, 6u, cells.c6),
+        pad_cell(blocks, lane, 7u, cells.c7),
+        pad_cell(blocks, lane, 8u, cells.c8),
+        pad_cell(blocks, lane, 9u, cells.c9),
+        pad_cell(blocks, lane, 10u, cells.c10),
+        pad_cell(blocks, lane, 11u, cells.c11),
+        pad_cell(blocks, lane, 12u, cells.c12),
+        pad_cell(blocks, lane, 13u, cells.c13),
+        pad_cell(blocks, lane, 14u, cells.c14),
+        pad_cell(blocks, lane, 15u, cells.c15),
+    );
+}
+
+fn load_cells(at: Places) -> Cells {
+    return Cells(
+        load(at.a.x),
+        load(at.a.y),
+        load(at.a.z),
+        load(at.a.w),
+        load(at.b.x),
+        load(at.b.y),
+        load(at.b.z),
+        load(at.b.w),
+        load(at.c.x),
+        load(at.c.y),
+        load(at.c.z),
+        load(at.c.w),
+        load(at.d.x),
+        load(at.d.y),
+        load(at.d.z),
+        load(at.d.w),
+    );
+}
+
+fn store_cells(at: Places, cells: Cells) {
+    store(at.a.x, cells.c0);
+    store(at.a.y, cells.c1);
+    store(at.a.z, cells.c2);
+    store(at.a.w, cells.c3);
+    store(at.b.x, cells.c4);
+    store(at.b.y, cells.c5);
+    store(at.b.z, cells.c6);
+    store(at.b.w, cells.c7);
+    store(at.c.x, cells.c8);
+    store(at.c.y, cells.c9);
+    store(at.c.z, cells.c10);
+    store(at.c.w, cells.c11);
+    store(at.d.x, cells.c12);
+    store(at.d.y, cells.c13);
+    store(at.d.z, cells.c14);
+    store(at.d.w, cells.c15);
+}
+
+fn sort_line(cells: Cells) -> Cells {
+    var r0 = cells.c0;
+    var r1 = cells.c1;
+    var r2 = cells.c2;
+    var r3 = cells.c3;
+    var r4 = cells.c4;
+    var r5 = cells.c5;
+    var r6 = cells.c6;
+    var r7 = cells.c7;
+    var r8 = cells.c8;
+    var r9 = cells.c9;
+    var r10 = cells.c10;
+    var r11 = cells.c11;
+    var r12 = cells.c12;
+    var r13 = cells.c13;
+    var r14 = cells.c14;
+    var r15 = cells.c15;
     { let x = r0; r0 = min(x, r1); r1 = max(x, r1); }
     { let x = r2; r2 = min(x, r3); r3 = max(x, r3); }
     { let x = r4; r4 = min(x, r5); r5 = max(x, r5); }
@@ -285,43 +472,26 @@ fn sort_lines(blocks: Blocks, lane: u32) {
     { let x = r9; r9 = min(x, r10); r10 = max(x, r10); }
     { let x = r11; r11 = min(x, r12); r12 = max(x, r12); }
     { let x = r13; r13 = min(x, r14); r14 = max(x, r14); }
-    let w = word_at(lane, 0u);
-    tile_words[w ^ 0u] = r0;
-    tile_words[w ^ 1u] = r1;
-    tile_words[w ^ 2u] = r2;
-    tile_words[w ^ 3u] = r3;
-    tile_words[w ^ 4u] = r4;
-    tile_words[w ^ 5u] = r5;
-    tile_words[w ^ 6u] = r6;
-    tile_words[w ^ 7u] = r7;
-    tile_words[w ^ 8u] = r8;
-    tile_words[w ^ 9u] = r9;
-    tile_words[w ^ 10u] = r10;
-    tile_words[w ^ 11u] = r11;
-    tile_words[w ^ 12u] = r12;
-    tile_words[w ^ 13u] = r13;
-    tile_words[w ^ 14u] = r14;
-    tile_words[w ^ 15u] = r15;
+    return Cells(r0, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12, r13, r14, r15);
 }
 
-fn line_pass(lane: u32) {
-    let w = word_at(lane, 0u);
-    var r0 = tile_words[w ^ 0u];
-    var r1 = tile_words[w ^ 1u];
-    var r2 = tile_words[w ^ 2u];
-    var r3 = tile_words[w ^ 3u];
-    var r4 = tile_words[w ^ 4u];
-    var r5 = tile_words[w ^ 5u];
-    var r6 = tile_words[w ^ 6u];
-    var r7 = tile_words[w ^ 7u];
-    var r8 = tile_words[w ^ 8u];
-    var r9 = tile_words[w ^ 9u];
-    var r10 = tile_words[w ^ 10u];
-    var r11 = tile_words[w ^ 11u];
-    var r12 = tile_words[w ^ 12u];
-    var r13 = tile_words[w ^ 13u];
-    var r14 = tile_words[w ^ 14u];
-    var r15 = tile_words[w ^ 15u];
+fn merge_line(cells: Cells) -> Cells {
+    var r0 = cells.c0;
+    var r1 = cells.c1;
+    var r2 = cells.c2;
+    var r3 = cells.c3;
+    var r4 = cells.c4;
+    var r5 = cells.c5;
+    var r6 = cells.c6;
+    var r7 = cells.c7;
+    var r8 = cells.c8;
+    var r9 = cells.c9;
+    var r10 = cells.c10;
+    var r11 = cells.c11;
+    var r12 = cells.c12;
+    var r13 = cells.c13;
+    var r14 = cells.c14;
+    var r15 = cells.c15;
     { let x = r0; r0 = min(x, r8); r8 = max(x, r8); }
     { let x = r1; r1 = min(x, r9); r9 = max(x, r9); }
     { let x = r2; r2 = min(x, r10); r10 = max(x, r10); }
@@ -354,63 +524,26 @@ fn line_pass(lane: u32) {
     { let x = r10; r10 = min(x, r11); r11 = max(x, r11); }
     { let x = r12; r12 = min(x, r13); r13 = max(x, r13); }
     { let x = r14; r14 = min(x, r15); r15 = max(x, r15); }
-    tile_words[w ^ 0u] = r0;
-    tile_words[w ^ 1u] = r1;
-    tile_words[w ^ 2u] = r2;
-    tile_words[w ^ 3u] = r3;
-    tile_words[w ^ 4u] = r4;
-    tile_words[w ^ 5u] = r5;
-    tile_words[w ^ 6u] = r6;
-    tile_words[w ^ 7u] = r7;
-    tile_words[w ^ 8u] = r8;
-    tile_words[w ^ 9u] = r9;
-    tile_words[w ^ 10u] = r10;
-    tile_words[w ^ 11u] = r11;
-    tile_words[w ^ 12u] = r12;
-    tile_words[w ^ 13u] = r13;
-    tile_words[w ^ 14u] = r14;
-    tile_words[w ^ 15u] = r15;
+    return Cells(r0, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12, r13, r14, r15);
 }
 
-fn near_1(lane: u32) {
-    let column0 = lane % 16u;
-    let low0 = lane / 16u * 16u;
-    let column1 = 15u - column0;
-    let low1 = low0;
-    let w0 = word_at(low0, column0);
-    let w1 = word_at(low1, column1);
-    let w0_0 = w0 ^ 0u;
-    let w1_16 = w1 ^ 16u;
-    let w0_1 = w0 ^ 1u;
-    let w1_17 = w1 ^ 17u;
-    let w0_2 = w0 ^ 2u;
-    let w1_18 = w1 ^ 18u;
-    let w0_3 = w0 ^ 3u;
-    let w1_19 = w1 ^ 19u;
-    let w0_4 = w0 ^ 4u;
-    let w1_20 = w1 ^ 20u;
-    let w0_5 = w0 ^ 5u;
-    let w1_21 = w1 ^ 21u;
-    let w0_6 = w0 ^ 6u;
-    let w1_22 = w1 ^ 22u;
-    let w0_7 = w0 ^ 7u;
-    let w1_23 = w1 ^ 23u;
-    var r0 = tile_words[w0_0 + 0u];
-    var r1 = tile_words[w1_16 + 0u];
-    var r2 = tile_words[w0_1 + 32u];
-    var r3 = tile_words[w1_17 + 32u];
-    var r4 = tile_words[w0_2 + 64u];
-    var r5 = tile_words[w1_18 + 64u];
-    var r6 = tile_words[w0_3 + 96u];
-    var r7 = tile_words[w1_19 + 96u];
-    var r8 = tile_words[w0_4 + 128u];
-    var r9 = tile_words[w1_20 + 128u];
-    var r10 = tile_words[w0_5 + 160u];
-    var r11 = tile_words[w1_21 + 160u];
-    var r12 = tile_words[w0_6 + 192u];
-    var r13 = tile_words[w1_22 + 192u];
-    var r14 = tile_words[w0_7 + 224u];
-    var r15 = tile_words[w1_23 + 224u];
+fn cross_1(cells: Cells) -> Cells {
+    var r0 = cells.c0;
+    var r1 = cells.c1;
+    var r2 = cells.c2;
+    var r3 = cells.c3;
+    var r4 = cells.c4;
+    var r5 = cells.c5;
+    var r6 = cells.c6;
+    var r7 = cells.c7;
+    var r8 = cells.c8;
+    var r9 = cells.c9;
+    var r10 = cells.c10;
+    var r11 = cells.c11;
+    var r12 = cells.c12;
+    var r13 = cells.c13;
+    var r14 = cells.c14;
+    var r15 = cells.c15;
     { let x = r0; r0 = min(x, r1); r1 = max(x, r1); }
     { let x = r2; r2 = min(x, r3); r3 = max(x, r3); }
     { let x = r4; r4 = min(x, r5); r5 = max(x, r5); }
@@ -419,63 +552,26 @@ fn near_1(lane: u32) {
     { let x = r10; r10 = min(x, r11); r11 = max(x, r11); }
     { let x = r12; r12 = min(x, r13); r13 = max(x, r13); }
     { let x = r14; r14 = min(x, r15); r15 = max(x, r15); }
-    tile_words[w0_0 + 0u] = r0;
-    tile_words[w1_16 + 0u] = r1;
-    tile_words[w0_1 + 32u] = r2;
-    tile_words[w1_17 + 32u] = r3;
-    tile_words[w0_2 + 64u] = r4;
-    tile_words[w1_18 + 64u] = r5;
-    tile_words[w0_3 + 96u] = r6;
-    tile_words[w1_19 + 96u] = r7;
-    tile_words[w0_4 + 128u] = r8;
-    tile_words[w1_20 + 128u] = r9;
-    tile_words[w0_5 + 160u] = r10;
-    tile_words[w1_21 + 160u] = r11;
-    tile_words[w0_6 + 192u] = r12;
-    tile_words[w1_22 + 192u] = r13;
-    tile_words[w0_7 + 224u] = r14;
-    tile_words[w1_23 + 224u] = r15;
+    return Cells(r0, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12, r13, r14, r15);
 }
 
-fn near_2(lane: u32) {
-    let column0 = lane % 16u;
-    let low0 = lane / 16u * 16u;
-    let column1 = 15u - column0;
-    let low1 = low0;
-    let w0 = word_at(low0, column0);
-    let w1 = word_at(low1, column1);
-    let w0_0 = w0 ^ 0u;
-    let w0_16 = w0 ^ 16u;
-    let w1_1 = w1 ^ 1u;
-    let w1_17 = w1 ^ 17u;
-    let w0_2 = w0 ^ 2u;
-    let w0_18 = w0 ^ 18u;
-    let w1_3 = w1 ^ 3u;
-    let w1_19 = w1 ^ 19u;
-    let w0_4 = w0 ^ 4u;
-    let w0_20 = w0 ^ 20u;
-    let w1_5 = w1 ^ 5u;
-    let w1_21 = w1 ^ 21u;
-    let w0_6 = w0 ^ 6u;
-    let w0_22 = w0 ^ 22u;
-    let w1_7 = w1 ^ 7u;
-    let w1_23 = w1 ^ 23u;
-    var r0 = tile_words[w0_0 + 0u];
-    var r1 = tile_words[w0_16 + 0u];
-    var r2 = tile_words[w1_1 + 32u];
-    var r3 = tile_words[w1_17 + 32u];
-    var r4 = tile_words[w0_2 + 64u];
-    var r5 = tile_words[w0_18 + 64u];
-    var r6 = tile_words[w1_3 + 96u];
-    var r7 = tile_words[w1_19 + 96u];
-    var r8 = tile_words[w0_4 + 128u];
-    var r9 = tile_words[w0_20 + 128u];
-    var r10 = tile_words[w1_5 + 160u];
-    var r11 = tile_words[w1_21 + 160u];
-    var r12 = tile_words[w0_6 + 192u];
-    var r13 = tile_words[w0_22 + 192u];
-    var r14 = tile_words[w1_7 + 224u];
-    var r15 = tile_words[w1_23 + 224u];
+fn cross_2(cells: Cells) -> Cells {
+    var r0 = cells.c0;
+    var r1 = cells.c1;
+    var r2 = cells.c2;
+    var r3 = cells.c3;
+    var r4 = cells.c4;
+    var r5 = cells.c5;
+    var r6 = cells.c6;
+    var r7 = cells.c7;
+    var r8 = cells.c8;
+    var r9 = cells.c9;
+    var r10 = cells.c10;
+    var r11 = cells.c11;
+    var r12 = cells.c12;
+    var r13 = cells.c13;
+    var r14 = cells.c14;
+    var r15 = cells.c15;
     { let x = r0; r0 = min(x, r3); r3 = max(x, r3); }
     { let x = r1; r1 = min(x, r2); r2 = max(x, r2); }
     { let x = r4; r4 = min(x, r7); r7 = max(x, r7); }
@@ -492,63 +588,26 @@ fn near_2(lane: u32) {
     { let x = r10; r10 = min(x, r11); r11 = max(x, r11); }
     { let x = r12; r12 = min(x, r13); r13 = max(x, r13); }
     { let x = r14; r14 = min(x, r15); r15 = max(x, r15); }
-    tile_words[w0_0 + 0u] = r0;
-    tile_words[w0_16 + 0u] = r1;
-    tile_words[w1_1 + 32u] = r2;
-    tile_words[w1_17 + 32u] = r3;
-    tile_words[w0_2 + 64u] = r4;
-    tile_words[w0_18 + 64u] = r5;
-    tile_words[w1_3 + 96u] = r6;
-    tile_words[w1_19 + 96u] = r7;
-    tile_words[w0_4 + 128u] = r8;
-    tile_words[w0_20 + 128u] = r9;
-    tile_words[w1_5 + 160u] = r10;
-    tile_words[w1_21 + 160u] = r11;
-    tile_words[w0_6 + 192u] = r12;
-    tile_words[w0_22 + 192u] = r13;
-    tile_words[w1_7 + 224u] = r14;
-    tile_words[w1_23 + 224u] = r15;
+    return Cells(r0, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12, r13, r14, r15);
 }
 
-fn near_3(lane: u32) {
-    let column0 = lane % 16u;
-    let low0 = lane / 16u * 16u;
-    let column1 = 15u - column0;
-    let low1 = low0;
-    let w0 = word_at(low0, column0);
-    let w1 = word_at(low1, column1);
-    let w0_0 = w0 ^ 0u;
-    let w0_16 = w0 ^ 16u;
-    let w0_1 = w0 ^ 1u;
-    let w0_17 = w0 ^ 17u;
-    let w1_2 = w1 ^ 2u;
-    let w1_18 = w1 ^ 18u;
-    let w1_3 = w1 ^ 3u;
-    let w1_19 = w1 ^ 19u;
-    let w0_4 = w0 ^ 4u;
-    let w0_20 = w0 ^ 20u;
-    let w0_5 = w0 ^ 5u;
-    let w0_21 = w0 ^ 21u;
-    let w1_6 = w1 ^ 6u;
-    let w1_22 = w1 ^ 22u;
-    let w1_7 = w1 ^ 7u;
-    let w1_23 = w1 ^ 23u;
-    var r0 = tile_words[w0_0 + 0u];
-    var r1 = tile_words[w0_16 + 0u];
-    var r2 = tile_words[w0_1 + 32u];
-    var r3 = tile_words[w0_17 + 32u];
-    var r4 = tile_words[w1_2 + 64u];
-    var r5 = tile_words[w1_18 + 64u];
-    var r6 = tile_words[w1_3 + 96u];
-    var r7 = tile_words[w1_19 + 96u];
-    var r8 = tile_words[w0_4 + 128u];
-    var r9 = tile_words[w0_20 + 128u];
-    var r10 = tile_words[w0_5 + 160u];
-    var r11 = tile_words[w0_21 + 160u];
-    var r12 = tile_words[w1_6 + 192u];
-    var r13 = tile_words[w1_22 + 192u];
-    var r14 = tile_words[w1_7 + 224u];
-    var r15 = tile_words[w1_23 + 224u];
+fn cross_3(cells: Cells) -> Cells {
+    var r0 = cells.c0;
+    var r1 = cells.c1;
+    var r2 = cells.c2;
+    var r3 = cells.c3;
+    var r4 = cells.c4;
+    var r5 = cells.c5;
+    var r6 = cells.c6;
+    var r7 = cells.c7;
+    var r8 = cells.c8;
+    var r9 = cells.c9;
+    var r10 = cells.c10;
+    var r11 = cells.c11;
+    var r12 = cells.c12;
+    var r13 = cells.c13;
+    var r14 = cells.c14;
+    var r15 = cells.c15;
     { let x = r0; r0 = min(x, r7); r7 = max(x, r7); }
     { let x = r1; r1 = min(x, r6); r6 = max(x, r6); }
     { let x = r2; r2 = min(x, r5); r5 = max(x, r5); }
@@ -573,63 +632,26 @@ fn near_3(lane: u32) {
     { let x = r10; r10 = min(x, r11); r11 = max(x, r11); }
     { let x = r12; r12 = min(x, r13); r13 = max(x, r13); }
     { let x = r14; r14 = min(x, r15); r15 = max(x, r15); }
-    tile_words[w0_0 + 0u] = r0;
-    tile_words[w0_16 + 0u] = r1;
-    tile_words[w0_1 + 32u] = r2;
-    tile_words[w0_17 + 32u] = r3;
-    tile_words[w1_2 + 64u] = r4;
-    tile_words[w1_18 + 64u] = r5;
-    tile_words[w1_3 + 96u] = r6;
-    tile_words[w1_19 + 96u] = r7;
-    tile_words[w0_4 + 128u] = r8;
-    tile_words[w0_20 + 128u] = r9;
-    tile_words[w0_5 + 160u] = r10;
-    tile_words[w0_21 + 160u] = r11;
-    tile_words[w1_6 + 192u] = r12;
-    tile_words[w1_22 + 192u] = r13;
-    tile_words[w1_7 + 224u] = r14;
-    tile_words[w1_23 + 224u] = r15;
+    return Cells(r0, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12, r13, r14, r15);
 }
 
-fn near_4(lane: u32) {
-    let column0 = lane % 16u;
-    let low0 = lane / 16u * 16u;
-    let column1 = 15u - column0;
-    let low1 = low0;
-    let w0 = word_at(low0, column0);
-    let w1 = word_at(low1, column1);
-    let w0_0 = w0 ^ 0u;
-    let w0_16 = w0 ^ 16u;
-    let w0_1 = w0 ^ 1u;
-    let w0_17 = w0 ^ 17u;
-    let w0_2 = w0 ^ 2u;
-    let w0_18 = w0 ^ 18u;
-    let w0_3 = w0 ^ 3u;
-    let w0_19 = w0 ^ 19u;
-    let w1_4 = w1 ^ 4u;
-    let w1_20 = w1 ^ 20u;
-    let w1_5 = w1 ^ 5u;
-    let w1_21 = w1 ^ 21u;
-    let w1_6 = w1 ^ 6u;
-    let w1_22 = w1 ^ 22u;
-    let w1_7 = w1 ^ 7u;
-    let w1_23 = w1 ^ 23u;
-    var r0 = tile_words[w0_0 + 0u];
-    var r1 = tile_words[w0_16 + 0u];
-    var r2 = tile_words[w0_1 + 32u];
-    var r3 = tile_words[w0_17 + 32u];
-    var r4 = tile_words[w0_2 + 64u];
-    var r5 = tile_words[w0_18 + 64u];
-    var r6 = tile_words[w0_3 + 96u];
-    var r7 = tile_words[w0_19 + 96u];
-    var r8 = tile_words[w1_4 + 128u];
-    var r9 = tile_words[w1_20 + 128u];
-    var r10 = tile_words[w1_5 + 160u];
-    var r11 = tile_words[w1_21 + 160u];
-    var r12 = tile_words[w1_6 + 192u];
-    var r13 = tile_words[w1_22 + 192u];
-    var r14 = tile_words[w1_7 + 224u];
-    var r15 = tile_words[w1_23 + 224u];
+fn cross_4(cells: Cells) -> Cells {
+    var r0 = cells.c0;
+    var r1 = cells.c1;
+    var r2 = cells.c2;
+    var r3 = cells.c3;
+    var r4 = cells.c4;
+    var r5 = cells.c5;
+    var r6 = cells.c6;
+    var r7 = cells.c7;
+    var r8 = cells.c8;
+    var r9 = cells.c9;
+    var r10 = cells.c10;
+    var r11 = cells.c11;
+    var r12 = cells.c12;
+    var r13 = cells.c13;
+    var r14 = cells.c14;
+    var r15 = cells.c15;
     { let x = r0; r0 = min(x, r15); r15 = max(x, r15); }
     { let x = r1; r1 = min(x, r14); r14 = max(x, r14); }
     { let x = r2; r2 = min(x, r13); r13 = max(x, r13); }
@@ -662,320 +684,26 @@ fn near_4(lane: u32) {
     { let x = r10; r10 = min(x, r11); r11 = max(x, r11); }
     { let x = r12; r12 = min(x, r13); r13 = max(x, r13); }
     { let x = r14; r14 = min(x, r15); r15 = max(x, r15); }
-    tile_words[w0_0 + 0u] = r0;
-    tile_words[w0_16 + 0u] = r1;
-    tile_words[w0_1 + 32u] = r2;
-    tile_words[w0_17 + 32u] = r3;
-    tile_words[w0_2 + 64u] = r4;
-    tile_words[w0_18 + 64u] = r5;
-    tile_words[w0_3 + 96u] = r6;
-    tile_words[w0_19 + 96u] = r7;
-    tile_words[w1_4 + 128u] = r8;
-    tile_words[w1_20 + 128u] = r9;
-    tile_words[w1_5 + 160u] = r10;
-    tile_words[w1_21 + 160u] = r11;
-    tile_words[w1_6 + 192u] = r12;
-    tile_words[w1_22 + 192u] = r13;
-    tile_words[w1_7 + 224u] = r14;
-    tile_words[w1_23 + 224u] = r15;
+    return Cells(r0, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12, r13, r14, r15);
 }
 
-fn far_1(lane: u32) {
-    let column0 = lane % 16u;
-    let low0 = lane / 16u;
-    let column1 = 15u - column0;
-    let low1 = 15u - low0;
-    let w0 = word_at(low0, column0);
-    let w1 = word_at(low1, column1);
-    let w0_0 = w0 ^ 0u;
-    let w1_24 = w1 ^ 24u;
-    var r0 = tile_words[w0_0 + 0u];
-    var r1 = tile_words[w1_24 + 256u];
-    var r2 = tile_words[w0_0 + 512u];
-    var r3 = tile_words[w1_24 + 768u];
-    var r4 = tile_words[w0_0 + 1024u];
-    var r5 = tile_words[w1_24 + 1280u];
-    var r6 = tile_words[w0_0 + 1536u];
-    var r7 = tile_words[w1_24 + 1792u];
-    var r8 = tile_words[w0_0 + 2048u];
-    var r9 = tile_words[w1_24 + 2304u];
-    var r10 = tile_words[w0_0 + 2560u];
-    var r11 = tile_words[w1_24 + 2816u];
-    var r12 = tile_words[w0_0 + 3072u];
-    var r13 = tile_words[w1_24 + 3328u];
-    var r14 = tile_words[w0_0 + 3584u];
-    var r15 = tile_words[w1_24 + 3840u];
-    { let x = r0; r0 = min(x, r1); r1 = max(x, r1); }
-    { let x = r2; r2 = min(x, r3); r3 = max(x, r3); }
-    { let x = r4; r4 = min(x, r5); r5 = max(x, r5); }
-    { let x = r6; r6 = min(x, r7); r7 = max(x, r7); }
-    { let x = r8; r8 = min(x, r9); r9 = max(x, r9); }
-    { let x = r10; r10 = min(x, r11); r11 = max(x, r11); }
-    { let x = r12; r12 = min(x, r13); r13 = max(x, r13); }
-    { let x = r14; r14 = min(x, r15); r15 = max(x, r15); }
-    tile_words[w0_0 + 0u] = r0;
-    tile_words[w1_24 + 256u] = r1;
-    tile_words[w0_0 + 512u] = r2;
-    tile_words[w1_24 + 768u] = r3;
-    tile_words[w0_0 + 1024u] = r4;
-    tile_words[w1_24 + 1280u] = r5;
-    tile_words[w0_0 + 1536u] = r6;
-    tile_words[w1_24 + 1792u] = r7;
-    tile_words[w0_0 + 2048u] = r8;
-    tile_words[w1_24 + 2304u] = r9;
-    tile_words[w0_0 + 2560u] = r10;
-    tile_words[w1_24 + 2816u] = r11;
-    tile_words[w0_0 + 3072u] = r12;
-    tile_words[w1_24 + 3328u] = r13;
-    tile_words[w0_0 + 3584u] = r14;
-    tile_words[w1_24 + 3840u] = r15;
-}
-
-fn far_2(lane: u32) {
-    let column0 = lane % 16u;
-    let low0 = lane / 16u;
-    let column1 = 15u - column0;
-    let low1 = 15u - low0;
-    let w0 = word_at(low0, column0);
-    let w1 = word_at(low1, column1);
-    let w0_0 = w0 ^ 0u;
-    let w0_24 = w0 ^ 24u;
-    let w1_0 = w1 ^ 0u;
-    let w1_24 = w1 ^ 24u;
-    var r0 = tile_words[w0_0 + 0u];
-    var r1 = tile_words[w0_24 + 256u];
-    var r2 = tile_words[w1_0 + 512u];
-    var r3 = tile_words[w1_24 + 768u];
-    var r4 = tile_words[w0_0 + 1024u];
-    var r5 = tile_words[w0_24 + 1280u];
-    var r6 = tile_words[w1_0 + 1536u];
-    var r7 = tile_words[w1_24 + 1792u];
-    var r8 = tile_words[w0_0 + 2048u];
-    var r9 = tile_words[w0_24 + 2304u];
-    var r10 = tile_words[w1_0 + 2560u];
-    var r11 = tile_words[w1_24 + 2816u];
-    var r12 = tile_words[w0_0 + 3072u];
-    var r13 = tile_words[w0_24 + 3328u];
-    var r14 = tile_words[w1_0 + 3584u];
-    var r15 = tile_words[w1_24 + 3840u];
-    { let x = r0; r0 = min(x, r3); r3 = max(x, r3); }
-    { let x = r1; r1 = min(x, r2); r2 = max(x, r2); }
-    { let x = r4; r4 = min(x, r7); r7 = max(x, r7); }
-    { let x = r5; r5 = min(x, r6); r6 = max(x, r6); }
-    { let x = r8; r8 = min(x, r11); r11 = max(x, r11); }
-    { let x = r9; r9 = min(x, r10); r10 = max(x, r10); }
-    { let x = r12; r12 = min(x, r15); r15 = max(x, r15); }
-    { let x = r13; r13 = min(x, r14); r14 = max(x, r14); }
-    { let x = r0; r0 = min(x, r1); r1 = max(x, r1); }
-    { let x = r2; r2 = min(x, r3); r3 = max(x, r3); }
-    { let x = r4; r4 = min(x, r5); r5 = max(x, r5); }
-    { let x = r6; r6 = min(x, r7); r7 = max(x, r7); }
-    { let x = r8; r8 = min(x, r9); r9 = max(x, r9); }
-    { let x = r10; r10 = min(x, r11); r11 = max(x, r11); }
-    { let x = r12; r12 = min(x, r13); r13 = max(x, r13); }
-    { let x = r14; r14 = min(x, r15); r15 = max(x, r15); }
-    tile_words[w0_0 + 0u] = r0;
-    tile_words[w0_24 + 256u] = r1;
-    tile_words[w1_0 + 512u] = r2;
-    tile_words[w1_24 + 768u] = r3;
-    tile_words[w0_0 + 1024u] = r4;
-    tile_words[w0_24 + 1280u] = r5;
-    tile_words[w1_0 + 1536u] = r6;
-    tile_words[w1_24 + 1792u] = r7;
-    tile_words[w0_0 + 2048u] = r8;
-    tile_words[w0_24 + 2304u] = r9;
-    tile_words[w1_0 + 2560u] = r10;
-    tile_words[w1_24 + 2816u] = r11;
-    tile_words[w0_0 + 3072u] = r12;
-    tile_words[w0_24 + 3328u] = r13;
-    tile_words[w1_0 + 3584u] = r14;
-    tile_words[w1_24 + 3840u] = r15;
-}
-
-fn far_3(lane: u32) {
-    let column0 = lane % 16u;
-    let low0 = lane / 16u;
-    let column1 = 15u - column0;
-    let low1 = 15u - low0;
-    let w0 = word_at(low0, column0);
-    let w1 = word_at(low1, column1);
-    let w0_0 = w0 ^ 0u;
-    let w0_24 = w0 ^ 24u;
-    let w1_0 = w1 ^ 0u;
-    let w1_24 = w1 ^ 24u;
-    var r0 = tile_words[w0_0 + 0u];
-    var r1 = tile_words[w0_24 + 256u];
-    var r2 = tile_words[w0_0 + 512u];
-    var r3 = tile_words[w0_24 + 768u];
-    var r4 = tile_words[w1_0 + 1024u];
-    var r5 = tile_words[w1_24 + 1280u];
-    var r6 = tile_words[w1_0 + 1536u];
-    var r7 = tile_words[w1_24 + 1792u];
-    var r8 = tile_words[w0_0 + 2048u];
-    var r9 = tile_words[w0_24 + 2304u];
-    var r10 = tile_words[w0_0 + 2560u];
-    var r11 = tile_words[w0_24 + 2816u];
-    var r12 = tile_words[w1_0 + 3072u];
-    var r13 = tile_words[w1_24 + 3328u];
-    var r14 = tile_words[w1_0 + 3584u];
-    var r15 = tile_words[w1_24 + 3840u];
-    { let x = r0; r0 = min(x, r7); r7 = max(x, r7); }
-    { let x = r1; r1 = min(x, r6); r6 = max(x, r6); }
-    { let x = r2; r2 = min(x, r5); r5 = max(x, r5); }
-    { let x = r3; r3 = min(x, r4); r4 = max(x, r4); }
-    { let x = r8; r8 = min(x, r15); r15 = max(x, r15); }
-    { let x = r9; r9 = min(x, r14); r14 = max(x, r14); }
-    { let x = r10; r10 = min(x, r13); r13 = max(x, r13); }
-    { let x = r11; r11 = min(x, r12); r12 = max(x, r12); }
-    { let x = r0; r0 = min(x, r2); r2 = max(x, r2); }
-    { let x = r1; r1 = min(x, r3); r3 = max(x, r3); }
-    { let x = r4; r4 = min(x, r6); r6 = max(x, r6); }
-    { let x = r5; r5 = min(x, r7); r7 = max(x, r7); }
-    { let x = r8; r8 = min(x, r10); r10 = max(x, r10); }
-    { let x = r9; r9 = min(x, r11); r11 = max(x, r11); }
-    { let x = r12; r12 = min(x, r14); r14 = max(x, r14); }
-    { let x = r13; r13 = min(x, r15); r15 = max(x, r15); }
-    { let x = r0; r0 = min(x, r1); r1 = max(x, r1); }
-    { let x = r2; r2 = min(x, r3); r3 = max(x, r3); }
-    { let x = r4; r4 = min(x, r5); r5 = max(x, r5); }
-    { let x = r6; r6 = min(x, r7); r7 = max(x, r7); }
-    { let x = r8; r8 = min(x, r9); r9 = max(x, r9); }
-    { let x = r10; r10 = min(x, r11); r11 = max(x, r11); }
-    { let x = r12; r12 = min(x, r13); r13 = max(x, r13); }
-    { let x = r14; r14 = min(x, r15); r15 = max(x, r15); }
-    tile_words[w0_0 + 0u] = r0;
-    tile_words[w0_24 + 256u] = r1;
-    tile_words[w0_0 + 512u] = r2;
-    tile_words[w0_24 + 768u] = r3;
-    tile_words[w1_0 + 1024u] = r4;
-    tile_words[w1_24 + 1280u] = r5;
-    tile_words[w1_0 + 1536u] = r6;
-    tile_words[w1_24 + 1792u] = r7;
-    tile_words[w0_0 + 2048u] = r8;
-    tile_words[w0_24 + 2304u] = r9;
-    tile_words[w0_0 + 2560u] = r10;
-    tile_words[w0_24 + 2816u] = r11;
-    tile_words[w1_0 + 3072u] = r12;
-    tile_words[w1_24 + 3328u] = r13;
-    tile_words[w1_0 + 3584u] = r14;
-    tile_words[w1_24 + 3840u] = r15;
-}
-
-fn far_4(lane: u32) {
-    let column0 = lane % 16u;
-    let low0 = lane / 16u;
-    let column1 = 15u - column0;
-    let low1 = 15u - low0;
-    let w0 = word_at(low0, column0);
-    let w1 = word_at(low1, column1);
-    let w0_0 = w0 ^ 0u;
-    let w0_24 = w0 ^ 24u;
-    let w1_0 = w1 ^ 0u;
-    let w1_24 = w1 ^ 24u;
-    var r0 = tile_words[w0_0 + 0u];
-    var r1 = tile_words[w0_24 + 256u];
-    var r2 = tile_words[w0_0 + 512u];
-    var r3 = tile_words[w0_24 + 768u];
-    var r4 = tile_words[w0_0 + 1024u];
-    var r5 = tile_words[w0_24 + 1280u];
-    var r6 = tile_words[w0_0 + 1536u];
-    var r7 = tile_words[w0_24 + 1792u];
-    var r8 = tile_words[w1_0 + 2048u];
-    var r9 = tile_words[w1_24 + 2304u];
-    var r10 = tile_words[w1_0 + 2560u];
-    var r11 = tile_words[w1_24 + 2816u];
-    var r12 = tile_words[w1_0 + 3072u];
-    var r13 = tile_words[w1_24 + 3328u];
-    var r14 = tile_words[w1_0 + 3584u];
-    var r15 = tile_words[w1_24 + 3840u];
-    { let x = r0; r0 = min(x, r15); r15 = max(x, r15); }
-    { let x = r1; r1 = min(x, r14); r14 = max(x, r14); }
-    { let x = r2; r2 = min(x, r13); r13 = max(x, r13); }
-    { let x = r3; r3 = min(x, r12); r12 = max(x, r12); }
-    { let x = r4; r4 = min(x, r11); r11 = max(x, r11); }
-    { let x = r5; r5 = min(x, r10); r10 = max(x, r10); }
-    { let x = r6; r6 = min(x, r9); r9 = max(x, r9); }
-    { let x = r7; r7 = min(x, r8); r8 = max(x, r8); }
-    { let x = r0; r0 = min(x, r4); r4 = max(x, r4); }
-    { let x = r1; r1 = min(x, r5); r5 = max(x, r5); }
-    { let x = r2; r2 = min(x, r6); r6 = max(x, r6); }
-    { let x = r3; r3 = min(x, r7); r7 = max(x, r7); }
-    { let x = r8; r8 = min(x, r12); r12 = max(x, r12); }
-    { let x = r9; r9 = min(x, r13); r13 = max(x, r13); }
-    { let x = r10; r10 = min(x, r14); r14 = max(x, r14); }
-    { let x = r11; r11 = min(x, r15); r15 = max(x, r15); }
-    { let x = r0; r0 = min(x, r2); r2 = max(x, r2); }
-    { let x = r1; r1 = min(x, r3); r3 = max(x, r3); }
-    { let x = r4; r4 = min(x, r6); r6 = max(x, r6); }
-    { let x = r5; r5 = min(x, r7); r7 = max(x, r7); }
-    { let x = r8; r8 = min(x, r10); r10 = max(x, r10); }
-    { let x = r9; r9 = min(x, r11); r11 = max(x, r11); }
-    { let x = r12; r12 = min(x, r14); r14 = max(x, r14); }
-    { let x = r13; r13 = min(x, r15); r15 = max(x, r15); }
-    { let x = r0; r0 = min(x, r1); r1 = max(x, r1); }
-    { let x = r2; r2 = min(x, r3); r3 = max(x, r3); }
-    { let x = r4; r4 = min(x, r5); r5 = max(x, r5); }
-    { let x = r6; r6 = min(x, r7); r7 = max(x, r7); }
-    { let x = r8; r8 = min(x, r9); r9 = max(x, r9); }
-    { let x = r10; r10 = min(x, r11); r11 = max(x, r11); }
-    { let x = r12; r12 = min(x, r13); r13 = max(x, r13); }
-    { let x = r14; r14 = min(x, r15); r15 = max(x, r15); }
-    tile_words[w0_0 + 0u] = r0;
-    tile_words[w0_24 + 256u] = r1;
-    tile_words[w0_0 + 512u] = r2;
-    tile_words[w0_24 + 768u] = r3;
-    tile_words[w0_0 + 1024u] = r4;
-    tile_words[w0_24 + 1280u] = r5;
-    tile_words[w0_0 + 1536u] = r6;
-    tile_words[w0_24 + 1792u] = r7;
-    tile_words[w1_0 + 2048u] = r8;
-    tile_words[w1_24 + 2304u] = r9;
-    tile_words[w1_0 + 2560u] = r10;
-    tile_words[w1_24 + 2816u] = r11;
-    tile_words[w1_0 + 3072u] = r12;
-    tile_words[w1_24 + 3328u] = r13;
-    tile_words[w1_0 + 3584u] = r14;
-    tile_words[w1_24 + 3840u] = r15;
-}
-
-fn middle(lane: u32) {
-    let column0 = lane % 16u;
-    let low0 = lane / 16u * 16u;
-    let column1 = 15u - column0;
-    let low1 = low0;
-    let w0 = word_at(low0, column0);
-    let w0_0 = w0 ^ 0u;
-    let w0_16 = w0 ^ 16u;
-    let w0_1 = w0 ^ 1u;
-    let w0_17 = w0 ^ 17u;
-    let w0_2 = w0 ^ 2u;
-    let w0_18 = w0 ^ 18u;
-    let w0_3 = w0 ^ 3u;
-    let w0_19 = w0 ^ 19u;
-    let w0_4 = w0 ^ 4u;
-    let w0_20 = w0 ^ 20u;
-    let w0_5 = w0 ^ 5u;
-    let w0_21 = w0 ^ 21u;
-    let w0_6 = w0 ^ 6u;
-    let w0_22 = w0 ^ 22u;
-    let w0_7 = w0 ^ 7u;
-    let w0_23 = w0 ^ 23u;
-    var r0 = tile_words[w0_0 + 0u];
-    var r1 = tile_words[w0_16 + 0u];
-    var r2 = tile_words[w0_1 + 32u];
-    var r3 = tile_words[w0_17 + 32u];
-    var r4 = tile_words[w0_2 + 64u];
-    var r5 = tile_words[w0_18 + 64u];
-    var r6 = tile_words[w0_3 + 96u];
-    var r7 = tile_words[w0_19 + 96u];
-    var r8 = tile_words[w0_4 + 128u];
-    var r9 = tile_words[w0_20 + 128u];
-    var r10 = tile_words[w0_5 + 160u];
-    var r11 = tile_words[w0_21 + 160u];
-    var r12 = tile_words[w0_6 + 192u];
-    var r13 = tile_words[w0_22 + 192u];
-    var r14 = tile_words[w0_7 + 224u];
-    var r15 = tile_words[w0_23 + 224u];
+fn clean(cells: Cells) -> Cells {
+    var r0 = cells.c0;
+    var r1 = cells.c1;
+    var r2 = cells.c2;
+    var r3 = cells.c3;
+    var r4 = cells.c4;
+    var r5 = cells.c5;
+    var r6 = cells.c6;
+    var r7 = cells.c7;
+    var r8 = cells.c8;
+    var r9 = cells.c9;
+    var r10 = cells.c10;
+    var r11 = cells.c11;
+    var r12 = cells.c12;
+    var r13 = cells.c13;
+    var r14 = cells.c14;
+    var r15 = cells.c15;
     { let x = r0; r0 = min(x, r8); r8 = max(x, r8); }
     { let x = r1; r1 = min(x, r9); r9 = max(x, r9); }
     { let x = r2; r2 = min(x, r10); r10 = max(x, r10); }
@@ -1008,114 +736,188 @@ fn middle(lane: u32) {
     { let x = r10; r10 = min(x, r11); r11 = max(x, r11); }
     { let x = r12; r12 = min(x, r13); r13 = max(x, r13); }
     { let x = r14; r14 = min(x, r15); r15 = max(x, r15); }
-    tile_words[w0_0 + 0u] = r0;
-    tile_words[w0_16 + 0u] = r1;
-    tile_words[w0_1 + 32u] = r2;
-    tile_words[w0_17 + 32u] = r3;
-    tile_words[w0_2 + 64u] = r4;
-    tile_words[w0_18 + 64u] = r5;
-    tile_words[w0_3 + 96u] = r6;
-    tile_words[w0_19 + 96u] = r7;
-    tile_words[w0_4 + 128u] = r8;
-    tile_words[w0_20 + 128u] = r9;
-    tile_words[w0_5 + 160u] = r10;
-    tile_words[w0_21 + 160u] = r11;
-    tile_words[w0_6 + 192u] = r12;
-    tile_words[w0_22 + 192u] = r13;
-    tile_words[w0_7 + 224u] = r14;
-    tile_words[w0_23 + 224u] = r15;
+    return Cells(r0, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12, r13, r14, r15);
 }
 
+
+// The passes over columns, one function each: a lane compares cells as soon as they are loaded.
+
+fn merge_near_1(lane: u32) {
+    let at = column_at(lane, 1u, 1u);
+    store_cells(at, cross_1(load_cells(at)));
+}
+
+fn merge_near_2(lane: u32) {
+    let at = column_at(lane, 1u, 2u);
+    store_cells(at, cross_2(load_cells(at)));
+}
+
+fn merge_near_3(lane: u32) {
+    let at = column_at(lane, 1u, 4u);
+    store_cells(at, cross_3(load_cells(at)));
+}
+
+fn merge_near_4(lane: u32) {
+    let at = column_at(lane, 1u, 8u);
+    store_cells(at, cross_4(load_cells(at)));
+}
+
+fn merge_far_1(lane: u32) {
+    let at = column_at(lane, STRIDE, 1u);
+    store_cells(at, cross_1(load_cells(at)));
+}
+
+fn merge_far_2(lane: u32) {
+    let at = column_at(lane, STRIDE, 2u);
+    store_cells(at, cross_2(load_cells(at)));
+}
+
+fn merge_far_3(lane: u32) {
+    let at = column_at(lane, STRIDE, 4u);
+    store_cells(at, cross_3(load_cells(at)));
+}
+
+fn merge_far_4(lane: u32) {
+    let at = column_at(lane, STRIDE, 8u);
+    store_cells(at, cross_4(load_cells(at)));
+}
+
+fn clean_near(lane: u32) {
+    let at = column_at(lane, 1u, 0u);
+    store_cells(at, clean(load_cells(at)));
+}
+
+// Merges 2^k lines but for the lines themselves. Of more than 16 lines, far ones are compared first.
 fn merge_columns(k: u32, lane: u32) {
     workgroupBarrier();
     switch k {
-        case 1u: { near_1(lane); }
-        case 2u: { near_2(lane); }
-        case 3u: { near_3(lane); }
-        case 4u: { near_4(lane); }
-        case 5u: { far_1(lane); }
-        case 6u: { far_2(lane); }
-        case 7u: { far_3(lane); }
-        default: { far_4(lane); }
+        case 1u: { merge_near_1(lane); }
+        case 2u: { merge_near_2(lane); }
+        case 3u: { merge_near_3(lane); }
+        case 4u: { merge_near_4(lane); }
+        default: {
+            switch k - FAR_BITS {
+                case 1u: { if FAR_BITS >= 4u { merge_far_1(lane); } }
+                case 2u: { if FAR_BITS >= 3u { merge_far_2(lane); } }
+                case 3u: { if FAR_BITS >= 2u { merge_far_3(lane); } }
+                default: { if FAR_BITS >= 1u { merge_far_4(lane); } }
+            }
+        }
     }
-    if k > 4u {
+    if FAR_BITS > 0u && k > 4u {
         workgroupBarrier();
-        middle(lane);
+        clean_near(lane);
     }
 }
 
+// Maps the fetched keys, where a sort has to.
+fn mapped(cells: Cells) -> Cells {
+    if maps_source() {
+        return encode_cells(cells);
+    }
+    return cells;
+}
+
+// Replaces a fetched record with padding. Only the tile's first 32 records may be before the item.
+fn pad(blocks: Blocks, lane: u32, i: u32, r: Record) -> Record {
+    let position = position_of(blocks, lane, i);
+    if i * LINES < 32u {
+        return padded_first(blocks, position, r);
+    }
+    return padded(blocks, position, r);
+}
+
+// Fetches records in any order, and stores a sorted line for each lane.
+fn sort_lines(blocks: Blocks, lane: u32) {
+    let cells = mapped(fetch_cells(blocks, lane));
+    store_cells(line_at(lane), sort_line(pad_cells(blocks, lane, cells)));
+}
+
+// Fetches a tile, and sorts the first `count` records, a power of two.
 fn sort_tile(blocks: Blocks, lane: u32, count: u32) {
     sort_lines(blocks, lane);
-    for (var k = 1u; (16u << k) <= count; k++) {
+    for (var k = 1u; (EACH << k) <= count; k++) {
         merge_columns(k, lane);
         workgroupBarrier();
-        line_pass(lane);
+        let at = line_at(lane);
+        store_cells(at, merge_line(load_cells(at)));
     }
     workgroupBarrier();
 }
 
-fn put_tile(blocks: Blocks, lane: u32) {
-    let column0 = lane % 16u;
-    let low0 = lane / 16u;
-    let column1 = 15u - column0;
-    let low1 = 15u - low0;
-    let w0 = word_at(low0, column0);
-    let w0_0 = w0 ^ 0u;
-    let w0_24 = w0 ^ 24u;
-    var r0 = tile_words[w0_0 + 0u];
-    var r1 = tile_words[w0_24 + 256u];
-    var r2 = tile_words[w0_0 + 512u];
-    var r3 = tile_words[w0_24 + 768u];
-    var r4 = tile_words[w0_0 + 1024u];
-    var r5 = tile_words[w0_24 + 1280u];
-    var r6 = tile_words[w0_0 + 1536u];
-    var r7 = tile_words[w0_24 + 1792u];
-    var r8 = tile_words[w0_0 + 2048u];
-    var r9 = tile_words[w0_24 + 2304u];
-    var r10 = tile_words[w0_0 + 2560u];
-    var r11 = tile_words[w0_24 + 2816u];
-    var r12 = tile_words[w0_0 + 3072u];
-    var r13 = tile_words[w0_24 + 3328u];
-    var r14 = tile_words[w0_0 + 3584u];
-    var r15 = tile_words[w0_24 + 3840u];
-    if maps_target() && !blocks.is_large {
-        r0 = decode_target(r0);
-        r1 = decode_target(r1);
-        r2 = decode_target(r2);
-        r3 = decode_target(r3);
-        r4 = decode_target(r4);
-        r5 = decode_target(r5);
-        r6 = decode_target(r6);
-        r7 = decode_target(r7);
-        r8 = decode_target(r8);
-        r9 = decode_target(r9);
-        r10 = decode_target(r10);
-        r11 = decode_target(r11);
-        r12 = decode_target(r12);
-        r13 = decode_target(r13);
-        r14 = decode_target(r14);
-        r15 = decode_target(r15);
-    }
-    put_first(blocks, blocks.low + 0u + lane, r0);
-    put(blocks, blocks.low + 256u + lane, r1);
-    put(blocks, blocks.low + 512u + lane, r2);
-    put(blocks, blocks.low + 768u + lane, r3);
-    put(blocks, blocks.low + 1024u + lane, r4);
-    put(blocks, blocks.low + 1280u + lane, r5);
-    put(blocks, blocks.low + 1536u + lane, r6);
-    put(blocks, blocks.low + 1792u + lane, r7);
-    put(blocks, blocks.high + 2048u + lane, r8);
-    put(blocks, blocks.high + 2304u + lane, r9);
-    put(blocks, blocks.high + 2560u + lane, r10);
-    put(blocks, blocks.high + 2816u + lane, r11);
-    put(blocks, blocks.high + 3072u + lane, r12);
-    put(blocks, blocks.high + 3328u + lane, r13);
-    put(blocks, blocks.high + 3584u + lane, r14);
-    put(blocks, blocks.high + 3840u + lane, r15);
+// A lane's part of the sorted records: a warp writes contiguous memory.
+fn load_part(lane: u32) -> Cells {
+    return load_cells(column_at(lane, STRIDE, 0u));
 }
 
+fn decode_cell(cell: Cell) -> Cell {
+    return decode_target(cell);
+}
 
-// Uses samplesort/io, samplesort/maps, samplesort/params, samplesort/shape.
+fn put_cell(blocks: Blocks, lane: u32, i: u32, cell: Cell) {
+    put_at(blocks, lane, i, cell);
+}
+
+fn decode_cells(cells: Cells) -> Cells {
+    return Cells(
+        decode_cell(cells.c0),
+        decode_cell(cells.c1),
+        decode_cell(cells.c2),
+        decode_cell(cells.c3),
+        decode_cell(cells.c4),
+        decode_cell(cells.c5),
+        decode_cell(cells.c6),
+        decode_cell(cells.c7),
+        decode_cell(cells.c8),
+        decode_cell(cells.c9),
+        decode_cell(cells.c10),
+        decode_cell(cells.c11),
+        decode_cell(cells.c12),
+        decode_cell(cells.c13),
+        decode_cell(cells.c14),
+        decode_cell(cells.c15),
+    );
+}
+
+fn put_cells(blocks: Blocks, lane: u32, cells: Cells) {
+    put_cell(blocks, lane, 0u, cells.c0);
+    put_cell(blocks, lane, 1u, cells.c1);
+    put_cell(blocks, lane, 2u, cells.c2);
+    put_cell(blocks, lane, 3u, cells.c3);
+    put_cell(blocks, lane, 4u, cells.c4);
+    put_cell(blocks, lane, 5u, cells.c5);
+    put_cell(blocks, lane, 6u, cells.c6);
+    put_cell(blocks, lane, 7u, cells.c7);
+    put_cell(blocks, lane, 8u, cells.c8);
+    put_cell(blocks, lane, 9u, cells.c9);
+    put_cell(blocks, lane, 10u, cells.c10);
+    put_cell(blocks, lane, 11u, cells.c11);
+    put_cell(blocks, lane, 12u, cells.c12);
+    put_cell(blocks, lane, 13u, cells.c13);
+    put_cell(blocks, lane, 14u, cells.c14);
+    put_cell(blocks, lane, 15u, cells.c15);
+}
+
+fn put_at(blocks: Blocks, lane: u32, i: u32, r: Record) {
+    let position = position_of(blocks, lane, i);
+    if i * LINES < 32u {
+        put_first(blocks, position, r);
+    } else {
+        put(blocks, position, r);
+    }
+}
+
+// Writes the sorted records to the target.
+fn put_tile(blocks: Blocks, lane: u32) {
+    var cells = load_part(lane);
+    if maps_target() && !blocks.is_large {
+        cells = decode_cells(cells);
+    }
+    put_cells(blocks, lane, cells);
+}
+
+// Uses samplesort/cells, samplesort/io, samplesort/maps, samplesort/params, samplesort/shape,
+// samplesort/tile_sort.
 //
 // SAMPLE SORT, sort: sorts items in tiles of SORT_TILE records in workgroup memory. Items are from
 // the list of `table`, or each tile of all records is an item.
@@ -1130,8 +932,7 @@ fn put_tile(blocks: Blocks, lane: u32) {
 //
 // Clamped as in `segments.wgsl`: an item is within the records.
 //
-// No bank conflict: see `src/samplesort/tile_sort.rs`. Lanes access consecutive records of a line,
-// or of two lines, in different banks.
+// No bank conflict: see `tile_sort.wgsl`.
 
 @group(0) @binding(5) var<storage, read> items: array<u32>;
 

@@ -1,4 +1,5 @@
-// Uses samplesort/io, samplesort/maps, samplesort/params, samplesort/shape.
+// Uses samplesort/cells, samplesort/io, samplesort/maps, samplesort/params, samplesort/shape,
+// samplesort/tile_sort.
 //
 // SAMPLE SORT, sort: sorts items in tiles of SORT_TILE records in workgroup memory. Items are from
 // the list of `table`, or each tile of all records is an item.
@@ -13,8 +14,7 @@
 //
 // Clamped as in `segments.wgsl`: an item is within the records.
 //
-// No bank conflict: see `src/samplesort/tile_sort.rs`. Lanes access consecutive records of a line,
-// or of two lines, in different banks.
+// No bank conflict: see `tile_sort.wgsl`.
 
 @group(0) @binding(5) var<storage, read> items: array<u32>;
 

@@ -1,5 +1,5 @@
-// Uses samplesort/io, samplesort/maps, samplesort/params, samplesort/segments, samplesort/shape,
-// samplesort/tree.
+// Uses samplesort/cells, samplesort/io, samplesort/maps, samplesort/params, samplesort/segments,
+// samplesort/shape, samplesort/tile_sort, samplesort/tree.
 //
 // SAMPLE SORT, splitters: chooses the splitters of each segment, whose number of children depends
 // on its number of records.

@@ -2,8 +2,8 @@
 //!
 //! Key types and directions are parameters; the shape of a record and the sizes are constants.
 
+use super::networks::networks;
 use super::shape::Shape;
-use super::tile_sort::{Fill, put_tile, rank_in_others, sort_tile, tile_load};
 use crate::key::KeyType;
 use crate::shader::{Conflicts, Definition, Kernel, Piece, Source, parameters, wgsl};
 
@@ -30,7 +30,7 @@ pub struct Partition {
     pub lanes: u32,
 }
 
-/// The largest number of tiles that are merged at once.
+/// The largest number of tiles that are merged at once: `merge.wgsl` searches in all but one.
 pub(crate) const MERGED_TILES: u32 = 16;
 
 /// Records per lane in a sort of many large tiles of one-word records. These are items of a list,
@@ -86,6 +86,31 @@ macro_rules! row {
     ($section:literal) => {
         wgsl!("samplesort/shape/row.wgsl", $section)
     };
+}
+
+/// A section of the sort of a tile.
+macro_rules! tile_sort {
+    ($section:literal) => {
+        wgsl!("samplesort/tile_sort.wgsl", $section)
+    };
+}
+
+/// A section of the cells in registers.
+macro_rules! cells {
+    ($section:literal) => {
+        wgsl!("samplesort/cells.wgsl", $section)
+    };
+}
+
+/// The source of a tile's records.
+#[derive(Clone, Copy, PartialEq)]
+enum Fill {
+    /// Records in memory order: a warp fetches contiguous records.
+    Rows,
+    /// The same, and keys are mapped when they are fetched.
+    MappedRows,
+    /// Samples, exactly as many as are sorted: a lane fetches those of its line.
+    Samples,
 }
 
 /// Values of one scan in a partition: the counts of children, or the marks of positions.
@@ -183,11 +208,7 @@ pub fn splitters(samples: u32, is_compact: bool, shape: Shape) -> Kernel {
         parts.constants.push(("CELLS", samples * words));
         parts.files(&[of.cells, row!("sort_tile")]);
     } else {
-        parts.generated(move || {
-            let each = SAMPLES_PER_LANE;
-            sort_tile(words, samples, each, is_compact, Fill::Samples)
-                + &tile_load(words, samples, each)
-        });
+        parts.tile_sort(samples, SAMPLES_PER_LANE, is_compact, Fill::Samples);
     }
     parts.files(&[wgsl!("samplesort/splitters.wgsl")]);
     let compact = if is_compact { ".compact" } else { "" };
@@ -294,9 +315,13 @@ pub fn sort(sizes: TileSizes, shape: Shape) -> Kernel {
         } else {
             Fill::MappedRows
         };
-        parts.generated(move || {
-            sort_tile(words, tile, each, is_compact, fill) + &put_tile(words, tile, each)
-        });
+        parts.tile_sort(tile, each, is_compact, fill);
+        let puts: &[Source] = match each {
+            16 => &[tile_sort!("put_one")],
+            _ => &[cells!("part_of_two_records"), tile_sort!("put_two")],
+        };
+        parts.files(puts);
+        parts.files(&[cells!("put"), tile_sort!("put")]);
     }
     parts.files(&[wgsl!("samplesort/sort.wgsl")]);
     let compact = if is_compact { ".compact" } else { "" };
@@ -311,7 +336,6 @@ pub fn merge(shape: Shape) -> Kernel {
     let of = shape.pieces();
     let mut parts = Parts::new(shape, MERGE_LANES, &[]);
     parts.files(&[of.source, of.target]);
-    parts.generated(|| rank_in_others(MERGED_TILES - 1));
     parts.files(&[wgsl!("samplesort/merge.wgsl")]);
     parts.kernel(
         &format!("merge.{}", shape.name()),
@@ -356,9 +380,48 @@ impl Parts {
             .extend(files.iter().map(|&file| Piece::File(file)));
     }
 
-    /// Adds unrolled networks.
-    fn generated(&mut self, generate: impl Fn() -> String + Send + Sync + 'static) {
-        self.pieces.push(Piece::Generated(Box::new(generate)));
+    /// Adds `sort_tile`, which fetches and sorts a tile of `tile` records, `each` in a lane.
+    fn tile_sort(&mut self, tile: u32, each: u32, is_compact: bool, fill: Fill) {
+        let words = self.shape.words();
+        let far_bits = (tile / each).ilog2().saturating_sub(4);
+        self.constants
+            .extend([("EACH", each), ("FAR_BITS", far_bits)]);
+        let arrays: &[Source] = match (words, each) {
+            (1, 16) => &[tile_sort!("words"), tile_sort!("one_word")],
+            (1 | 2, _) => &[tile_sort!("pairs"), tile_sort!("two_words")],
+            _ => &[
+                tile_sort!("pairs"),
+                tile_sort!("words"),
+                tile_sort!("three_words"),
+            ],
+        };
+        let accesses = match words {
+            3 => cells!("in_two_arrays"),
+            _ => cells!("in_one_array"),
+        };
+        let of_cell = match each {
+            16 => tile_sort!("one_record"),
+            _ => tile_sort!("two_records"),
+        };
+        let order = match fill {
+            Fill::Samples => tile_sort!("line_order"),
+            _ => tile_sort!("memory_order"),
+        };
+        let columns = if is_compact {
+            tile_sort!("compact")
+        } else {
+            tile_sort!("unrolled")
+        };
+        self.files(&[tile_sort!("places")]);
+        self.files(arrays);
+        self.files(&[order, of_cell, cells!("cells"), accesses]);
+        let write = move || networks(words, each, far_bits, is_compact);
+        self.pieces.push(Piece::Generated(Box::new(write)));
+        let map = match fill {
+            Fill::MappedRows => tile_sort!("source_as_given"),
+            _ => tile_sort!("source_as_mapped"),
+        };
+        self.files(&[columns, map, tile_sort!("sort")]);
     }
 
     /// The kernel with `memory` words of workgroup memory. The size of each variable is rounded up

@@ -34,10 +34,10 @@
 #![allow(clippy::doc_markdown)]
 
 pub mod kernels;
+mod networks;
 mod plan;
 mod record;
 mod shape;
-mod tile_sort;
 mod tuning;
 
 pub use plan::{Level, Sizes, SortPlan};

@@ -1,0 +1,472 @@
+// The sort of a tile of records in workgroup memory.
+//
+// A line is the row of the tile that a lane holds in a line pass: 16 cells. A cell is a record of
+// one to three words, or two records of one word. Lanes access only whole cells: to write a component
+// of a vector that another lane uses is a race, by WGSL's rules and on Metal.
+//
+// Each lane sorts a line. Then lines are merged, two, four and so on: a merge compares the cells of a
+// column, those at one place of several lines, and then sorts each line by itself. Where a merge
+// begins, the records of a block's lower half are compared with those of its upper half in reverse
+// order. So in the upper half a lane holds the opposite column. The stages that follow compare lines
+// of one column, also in the upper half, where the order is reversed: a reversed bitonic sequence is
+// bitonic.
+//
+// The networks are functions that `src/samplesort/networks.rs` writes: `sort_line`, `merge_line`;
+// `cross_K`, which merges 2^K lines but for the lines themselves; `clean`, the stages of a larger
+// merge that compare near lines. In a compact kernel they are stages: `cross_first_K`, the first of
+// `cross_K`, and `compare_N`, which compares lines that are N apart.
+//
+// The places of cells in the arrays: `line_at`, those of a lane's line; `column_at`, those of its
+// column, 16 consecutive lines if `stride` is 1, or those whose numbers differ in the upper bits if it
+// is STRIDE. `half`: lines of the column in half a block where a merge begins; 0 in other passes.
+//
+// `cells.wgsl` has 16 cells in registers, of which the networks take the records out and put them back.
+//
+// No bank conflict. The cells of each line are permuted, so that there is none if each lane accesses
+// its own line, or if the lanes access consecutive cells of a line. Pairs are accessed by half a warp
+// at a time: the 16 cells of a line, or one cell of each of 16 lines, are in different banks. Words
+// are accessed by a whole warp: two lines whose numbers differ in bit 0 or in bit 4, or one cell of
+// each of 32 lines, are in different banks.
+
+// ---- places
+
+// Lines of a tile, and the distance of those of a far column.
+const LINES: u32 = SORT_TILE / EACH;
+const STRIDE: u32 = LINES / 16u;
+
+// The places of 16 cells in an array.
+struct Places {
+    a: vec4<u32>,
+    b: vec4<u32>,
+    c: vec4<u32>,
+    d: vec4<u32>,
+}
+
+// The places of cells whose numbers, or the numbers of whose lines, have more bits than those of the
+// cell at `first`. Each bit of a number flips some bits of a place, and adds to the others, the same
+// for all lanes: `flips` and `steps` of the bits 1, 2, 4 and 8. (To flip them all is right, too; but
+// the sum is in the address of a load, at no cost.)
+fn places(first: u32, flips: vec4<u32>, steps: vec4<u32>) -> Places {
+    let a = vec4<u32>(first) ^ vec4<u32>(0u, flips.x, flips.y, flips.x ^ flips.y);
+    let b = a ^ vec4<u32>(flips.z);
+    let step_a = vec4<u32>(0u, steps.x, steps.y, steps.x + steps.y);
+    let step_b = step_a + steps.z;
+    let eight = vec4<u32>(flips.w);
+    return Places(
+        a + step_a,
+        b + step_b,
+        (a ^ eight) + (step_a + steps.w),
+        (b ^ eight) + (step_b + steps.w),
+    );
+}
+
+// The flips of an upper half, for that of the cells 1, 2, 4 and 8 that begins it. `half`: its number,
+// or 0 where no cell is in an upper half.
+fn upper(half: u32, flips: u32) -> vec4<u32> {
+    let begins = vec4<u32>(half) == vec4<u32>(1u, 2u, 4u, 8u);
+    return select(vec4<u32>(0u), vec4<u32>(flips), begins);
+}
+
+// ---- words
+
+var<workgroup> tile_words: array<u32, LINES * 16u>;
+
+fn word_place(line: u32, cell: u32) -> u32 {
+    return (line ^ ((line >> 4u) & 1u)) * 16u + (cell ^ ((line >> 1u) & 15u));
+}
+
+fn word_flips(line: vec4<u32>) -> vec4<u32> {
+    let low = (line >> vec4<u32>(1u)) & vec4<u32>(15u);
+    return low | (((line ^ (line >> vec4<u32>(4u))) & vec4<u32>(1u)) * 16u);
+}
+
+fn word_steps(line: vec4<u32>) -> vec4<u32> {
+    return (line & vec4<u32>(~1u)) * 16u;
+}
+
+fn word_column(lane: u32, stride: u32, half: u32) -> Places {
+    let first = word_place(select(lane / 16u * 16u, lane / 16u, stride > 1u), lane % 16u);
+    let opposite = upper(half, word_place(stride - 1u, 15u));
+    let lines = vec4<u32>(1u, 2u, 4u, 8u) * stride;
+    return places(first, word_flips(lines) ^ opposite, word_steps(lines));
+}
+
+// ---- pairs
+
+var<workgroup> tile_pairs: array<vec2<u32>, LINES * 16u>;
+
+fn pair_place(line: u32, cell: u32) -> u32 {
+    return line * 16u + (cell ^ (line & 15u));
+}
+
+fn pair_flips(line: vec4<u32>) -> vec4<u32> {
+    return line & vec4<u32>(15u);
+}
+
+fn pair_steps(line: vec4<u32>) -> vec4<u32> {
+    return line * 16u;
+}
+
+fn pair_column(lane: u32, stride: u32, half: u32) -> Places {
+    let first = pair_place(select(lane / 16u * 16u, lane / 16u, stride > 1u), lane % 16u);
+    let opposite = upper(half, pair_place(stride - 1u, 15u));
+    let lines = vec4<u32>(1u, 2u, 4u, 8u) * stride;
+    return places(first, pair_flips(lines) ^ opposite, pair_steps(lines));
+}
+
+// ---- one_word
+
+// Cells of one word.
+
+fn line_at(lane: u32) -> Places {
+    return places(word_place(lane, 0u), vec4<u32>(1u, 2u, 4u, 8u), vec4<u32>(0u));
+}
+
+fn column_at(lane: u32, stride: u32, half: u32) -> Places {
+    return word_column(lane, stride, half);
+}
+
+fn load(at: u32) -> u32 {
+    return tile_words[at];
+}
+
+fn store(at: u32, cell: u32) {
+    tile_words[at] = cell;
+}
+
+// A record of the sorted tile.
+fn tile_load(i: u32) -> u32 {
+    return tile_words[word_place(i / EACH, i % EACH)];
+}
+
+// ---- two_words
+
+// Cells of two words.
+
+fn line_at(lane: u32) -> Places {
+    return places(pair_place(lane, 0u), vec4<u32>(1u, 2u, 4u, 8u), vec4<u32>(0u));
+}
+
+fn column_at(lane: u32, stride: u32, half: u32) -> Places {
+    return pair_column(lane, stride, half);
+}
+
+fn load(at: u32) -> vec2<u32> {
+    return tile_pairs[at];
+}
+
+fn store(at: u32, cell: vec2<u32>) {
+    tile_pairs[at] = cell;
+}
+
+// A cell of the sorted tile.
+fn tile_load(i: u32) -> vec2<u32> {
+    return tile_pairs[pair_place(i / 16u, i % 16u)];
+}
+
+// ---- three_words
+
+// Cells of three words: two in one array, and one in another.
+
+struct PlacesInBoth {
+    pairs: Places,
+    words: Places,
+}
+
+fn line_at(lane: u32) -> PlacesInBoth {
+    let flips = vec4<u32>(1u, 2u, 4u, 8u);
+    let steps = vec4<u32>(0u);
+    return PlacesInBoth(
+        places(pair_place(lane, 0u), flips, steps),
+        places(word_place(lane, 0u), flips, steps),
+    );
+}
+
+fn column_at(lane: u32, stride: u32, half: u32) -> PlacesInBoth {
+    return PlacesInBoth(pair_column(lane, stride, half), word_column(lane, stride, half));
+}
+
+fn load(pair: u32, word: u32) -> vec3<u32> {
+    return vec3<u32>(tile_pairs[pair], tile_words[word]);
+}
+
+fn store(pair: u32, word: u32, cell: vec3<u32>) {
+    tile_pairs[pair] = cell.xy;
+    tile_words[word] = cell.z;
+}
+
+// A record of the sorted tile.
+fn tile_load(i: u32) -> vec3<u32> {
+    let line = i / EACH;
+    let cell = i % EACH;
+    return vec3<u32>(tile_pairs[pair_place(line, cell)], tile_words[word_place(line, cell)]);
+}
+
+// ---- memory_order
+
+// The position of record `i` of those that a lane fetches: a warp fetches contiguous records.
+fn position_of(blocks: Blocks, lane: u32, i: u32) -> u32 {
+    return select(blocks.low, blocks.high, i >= EACH / 2u) + i * LINES + lane;
+}
+
+// ---- line_order
+
+// The position of record `i` of those that a lane fetches: those of its line.
+fn position_of(blocks: Blocks, lane: u32, i: u32) -> u32 {
+    return lane * EACH + i;
+}
+
+// ---- unrolled
+
+// The passes over columns, one function each: a lane compares cells as soon as they are loaded.
+
+fn merge_near_1(lane: u32) {
+    let at = column_at(lane, 1u, 1u);
+    store_cells(at, cross_1(load_cells(at)));
+}
+
+fn merge_near_2(lane: u32) {
+    let at = column_at(lane, 1u, 2u);
+    store_cells(at, cross_2(load_cells(at)));
+}
+
+fn merge_near_3(lane: u32) {
+    let at = column_at(lane, 1u, 4u);
+    store_cells(at, cross_3(load_cells(at)));
+}
+
+fn merge_near_4(lane: u32) {
+    let at = column_at(lane, 1u, 8u);
+    store_cells(at, cross_4(load_cells(at)));
+}
+
+fn merge_far_1(lane: u32) {
+    let at = column_at(lane, STRIDE, 1u);
+    store_cells(at, cross_1(load_cells(at)));
+}
+
+fn merge_far_2(lane: u32) {
+    let at = column_at(lane, STRIDE, 2u);
+    store_cells(at, cross_2(load_cells(at)));
+}
+
+fn merge_far_3(lane: u32) {
+    let at = column_at(lane, STRIDE, 4u);
+    store_cells(at, cross_3(load_cells(at)));
+}
+
+fn merge_far_4(lane: u32) {
+    let at = column_at(lane, STRIDE, 8u);
+    store_cells(at, cross_4(load_cells(at)));
+}
+
+fn clean_near(lane: u32) {
+    let at = column_at(lane, 1u, 0u);
+    store_cells(at, clean(load_cells(at)));
+}
+
+// Merges 2^k lines but for the lines themselves. Of more than 16 lines, far ones are compared first.
+fn merge_columns(k: u32, lane: u32) {
+    workgroupBarrier();
+    switch k {
+        case 1u: { merge_near_1(lane); }
+        case 2u: { merge_near_2(lane); }
+        case 3u: { merge_near_3(lane); }
+        case 4u: { merge_near_4(lane); }
+        default: {
+            switch k - FAR_BITS {
+                case 1u: { if FAR_BITS >= 4u { merge_far_1(lane); } }
+                case 2u: { if FAR_BITS >= 3u { merge_far_2(lane); } }
+                case 3u: { if FAR_BITS >= 2u { merge_far_3(lane); } }
+                default: { if FAR_BITS >= 1u { merge_far_4(lane); } }
+            }
+        }
+    }
+    if FAR_BITS > 0u && k > 4u {
+        workgroupBarrier();
+        clean_near(lane);
+    }
+}
+
+// ---- compact
+
+// The passes over columns as one function with parameters. It compiles in half the time: on lavapipe
+// a first sort of pairs with wide keys takes 3.6 s instead of 7.4 s. But a lane waits for all loads
+// before the first comparison: on an H200 a sort of tiles of 4096 words takes a fifth longer, and a
+// sort of one tile of 1024 a quarter.
+//
+// `stride`: the distance between consecutive lines of a column. `half`: lines of the column in half
+// a block where a merge begins; 0 in other passes. `straight`: the distance of the compared lines in
+// the first of the stages that follow.
+fn column_pass(lane: u32, stride: u32, half: u32, straight: u32) {
+    let at = column_at(lane, stride, half);
+    var cells = load_cells(at);
+    switch half {
+        case 1u: { cells = cross_first_1(cells); }
+        case 2u: { cells = cross_first_2(cells); }
+        case 4u: { cells = cross_first_3(cells); }
+        case 8u: { cells = cross_first_4(cells); }
+        default: {}
+    }
+    if straight >= 8u {
+        cells = compare_8(cells);
+    }
+    if straight >= 4u {
+        cells = compare_4(cells);
+    }
+    if straight >= 2u {
+        cells = compare_2(cells);
+    }
+    if straight >= 1u {
+        cells = compare_1(cells);
+    }
+    store_cells(at, cells);
+}
+
+// Merges 2^k lines but for the lines themselves. Of more than 16 lines, far ones are compared first.
+fn merge_columns(k: u32, lane: u32) {
+    let is_far = k > 4u;
+    // In a loop, as each call is a copy of the function for some compilers.
+    for (var i = 0u; i <= select(0u, 1u, is_far); i++) {
+        var stride = 1u;
+        var half = 1u << (k - 1u);
+        var straight = half / 2u;
+        if is_far {
+            stride = select(STRIDE, 1u, i == 1u);
+            half = select(half >> FAR_BITS, 0u, i == 1u);
+            straight = select(half / 2u, (1u << FAR_BITS) / 2u, i == 1u);
+        }
+        workgroupBarrier();
+        column_pass(lane, stride, half, straight);
+    }
+}
+
+// ---- one_record
+
+// Cells of one record.
+
+alias Cell = Record;
+
+fn fetch_cell(blocks: Blocks, lane: u32, i: u32) -> Cell {
+    return fetch(blocks, position_of(blocks, lane, i));
+}
+
+fn encode_cell(cell: Cell) -> Cell {
+    return encode_source(cell);
+}
+
+fn pad_cell(blocks: Blocks, lane: u32, i: u32, cell: Cell) -> Cell {
+    return pad(blocks, lane, i, cell);
+}
+
+// ---- two_records
+
+// Cells of two records of one word.
+
+alias Cell = vec2<u32>;
+
+fn fetch_cell(blocks: Blocks, lane: u32, i: u32) -> Cell {
+    return Cell(
+        fetch(blocks, position_of(blocks, lane, 2u * i)),
+        fetch(blocks, position_of(blocks, lane, 2u * i + 1u)),
+    );
+}
+
+fn encode_cell(cell: Cell) -> Cell {
+    return Cell(encode_source(cell.x), encode_source(cell.y));
+}
+
+fn pad_cell(blocks: Blocks, lane: u32, i: u32, cell: Cell) -> Cell {
+    return Cell(pad(blocks, lane, 2u * i, cell.x), pad(blocks, lane, 2u * i + 1u, cell.y));
+}
+
+// ---- source_as_given
+
+// Maps the fetched keys, where a sort has to.
+fn mapped(cells: Cells) -> Cells {
+    if maps_source() {
+        return encode_cells(cells);
+    }
+    return cells;
+}
+
+// ---- source_as_mapped
+
+fn mapped(cells: Cells) -> Cells {
+    return cells;
+}
+
+// ---- sort
+
+// Replaces a fetched record with padding. Only the tile's first 32 records may be before the item.
+fn pad(blocks: Blocks, lane: u32, i: u32, r: Record) -> Record {
+    let position = position_of(blocks, lane, i);
+    if i * LINES < 32u {
+        return padded_first(blocks, position, r);
+    }
+    return padded(blocks, position, r);
+}
+
+// Fetches records in any order, and stores a sorted line for each lane.
+fn sort_lines(blocks: Blocks, lane: u32) {
+    let cells = mapped(fetch_cells(blocks, lane));
+    store_cells(line_at(lane), sort_line(pad_cells(blocks, lane, cells)));
+}
+
+// Fetches a tile, and sorts the first `count` records, a power of two.
+fn sort_tile(blocks: Blocks, lane: u32, count: u32) {
+    sort_lines(blocks, lane);
+    for (var k = 1u; (EACH << k) <= count; k++) {
+        merge_columns(k, lane);
+        workgroupBarrier();
+        let at = line_at(lane);
+        store_cells(at, merge_line(load_cells(at)));
+    }
+    workgroupBarrier();
+}
+
+// ---- put_one
+
+// A lane's part of the sorted records: a warp writes contiguous memory.
+fn load_part(lane: u32) -> Cells {
+    return load_cells(column_at(lane, STRIDE, 0u));
+}
+
+fn decode_cell(cell: Cell) -> Cell {
+    return decode_target(cell);
+}
+
+fn put_cell(blocks: Blocks, lane: u32, i: u32, cell: Cell) {
+    put_at(blocks, lane, i, cell);
+}
+
+// ---- put_two
+
+fn decode_cell(cell: Cell) -> Cell {
+    return Cell(decode_target(cell.x), decode_target(cell.y));
+}
+
+fn put_cell(blocks: Blocks, lane: u32, i: u32, cell: Cell) {
+    put_at(blocks, lane, 2u * i, cell.x);
+    put_at(blocks, lane, 2u * i + 1u, cell.y);
+}
+
+// ---- put
+
+fn put_at(blocks: Blocks, lane: u32, i: u32, r: Record) {
+    let position = position_of(blocks, lane, i);
+    if i * LINES < 32u {
+        put_first(blocks, position, r);
+    } else {
+        put(blocks, position, r);
+    }
+}
+
+// Writes the sorted records to the target.
+fn put_tile(blocks: Blocks, lane: u32) {
+    var cells = load_part(lane);
+    if maps_target() && !blocks.is_large {
+        cells = decode_cells(cells);
+    }
+    put_cells(blocks, lane, cells);
+}
